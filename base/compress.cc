@@ -1,0 +1,98 @@
+#include "base/compress.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+
+namespace xlatrace {
+namespace {
+
+// Real dumps inflate 10 to 60 times; a bomb a thousand times and more.
+constexpr uint64_t kMaxRatio = 400;
+constexpr uint64_t kRatioFreeBytes = uint64_t{64} << 20;
+
+tl::unexpected<Error> TooLarge(std::string_view name, uint64_t limit) {
+  return MakeError(fmt::format("'{}' inflates to more than {} bytes", name, limit),
+                   "if that is really meant, decompress it by hand first");
+}
+
+}  // namespace
+
+std::string ZstdCompress(std::string_view bytes, int level) {
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  const size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), level);
+  out.resize(ZSTD_isError(size) ? 0 : size);
+  return out;
+}
+
+Result<std::string> ZstdDecompress(std::string_view bytes, uint64_t max_bytes) {
+  const unsigned long long size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
+    return MakeError("stored bytes are not a zstd frame");
+  }
+  if (size > max_bytes) return TooLarge("stored bytes", max_bytes);
+  std::string out(static_cast<size_t>(size), '\0');
+  const size_t got = ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size());
+  if (ZSTD_isError(got)) {
+    return MakeError(fmt::format("stored bytes are damaged: {}", ZSTD_getErrorName(got)));
+  }
+  out.resize(got);
+  return out;
+}
+
+bool LooksCompressed(std::string_view head) {
+  using namespace std::string_view_literals;
+  for (const std::string_view magic :
+       {"\x1f\x8b"sv, "\xfd" "7zXZ\0"sv, "\x28\xb5\x2f\xfd"sv, "BZh"sv}) {
+    if (head.substr(0, magic.size()) == magic) return true;
+  }
+  return false;
+}
+
+Result<std::string> Inflate(std::string bytes, const std::string& name, uint64_t max_bytes) {
+  if (!LooksCompressed(bytes)) return bytes;
+  const std::unique_ptr<archive, decltype(&archive_read_free)> reader(archive_read_new(),
+                                                                      archive_read_free);
+  archive_read_support_filter_gzip(reader.get());
+  archive_read_support_filter_xz(reader.get());
+  archive_read_support_filter_zstd(reader.get());
+  archive_read_support_filter_bzip2(reader.get());
+  archive_read_support_format_raw(reader.get());
+  archive_entry* entry = nullptr;
+  if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK ||
+      archive_read_next_header(reader.get(), &entry) != ARCHIVE_OK) {
+    const char* reason = archive_error_string(reader.get());
+    return MakeError(fmt::format("decompressing '{}': {}", name, reason ? reason : "damaged"));
+  }
+  const uint64_t limit =
+      std::min<uint64_t>(max_bytes, std::max<uint64_t>(kRatioFreeBytes, bytes.size() * kMaxRatio));
+  std::string out;
+  std::string block(1 << 18, '\0');
+  while (true) {
+    const la_ssize_t got = archive_read_data(reader.get(), block.data(), block.size());
+    if (got == 0) return out;
+    if (got < 0) {
+      const char* reason = archive_error_string(reader.get());
+      return MakeError(fmt::format("decompressing '{}' after {} bytes: {}", name, out.size(),
+                                   reason ? reason : "damaged"),
+                       "the file is damaged or cut off; copy it again from its source");
+    }
+    if (out.size() + static_cast<size_t>(got) > limit) return TooLarge(name, limit);
+    out.append(block.data(), static_cast<size_t>(got));
+  }
+}
+
+Result<std::string> ReadFileInflated(const std::string& path, uint64_t max_bytes) {
+  XLATRACE_ASSIGN(std::string bytes, ReadFile(path, max_bytes));
+  return Inflate(std::move(bytes), path, max_bytes);
+}
+
+}  // namespace xlatrace

@@ -1,0 +1,54 @@
+# Language level, warnings, sanitizers and the helpers every room's CMakeLists.txt uses.
+
+option(XLATRACE_TESTS "Build the tests" ON)
+option(XLATRACE_BENCHMARKS "Build the benchmarks (needs Google Benchmark)" OFF)
+option(XLATRACE_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+option(XLATRACE_WERROR "Treat warnings in our own code as errors" ON)
+set(XLATRACE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+
+add_library(xlatrace_options INTERFACE)
+target_include_directories(xlatrace_options INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(xlatrace_options INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  $<$<BOOL:${XLATRACE_WERROR}>:-Werror>)
+if(XLATRACE_SANITIZE)
+  target_compile_options(xlatrace_options INTERFACE
+    -fsanitize=${XLATRACE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(xlatrace_options INTERFACE -fsanitize=${XLATRACE_SANITIZE})
+endif()
+if(XLATRACE_FUZZERS)
+  target_compile_options(xlatrace_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# xlatrace_room(NAME SOURCES a.cc b.cc DEPENDS model third::party)
+# One static library per room; a room depends on other rooms by their folder name.
+function(xlatrace_room name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(xlatrace_${name} STATIC ${ARG_SOURCES})
+  set(libraries)
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    if(dependency MATCHES "^[a-z]+$")
+      list(APPEND libraries xlatrace_${dependency})
+    else()
+      list(APPEND libraries ${dependency})
+    endif()
+  endforeach()
+  target_link_libraries(xlatrace_${name} PUBLIC ${libraries} PRIVATE xlatrace_options)
+  target_include_directories(xlatrace_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+endfunction()

@@ -1,0 +1,51 @@
+// Where importers pour a run into. The store implements it; tests implement it in memory.
+//
+// Order of calls: SetStart first (or not at all when the source knows no wall clock), then rows in
+// any order as long as what a row refers to was added before it. Every Add may be called millions
+// of times for activities and API calls, thousands for the rest.
+//
+// Errors: sinks remember the first write error and ignore later rows; the importer's caller asks
+// for it when the sink is closed. So importers need not check every Add.
+// Thread-safety: one thread at a time.
+
+#ifndef XLATRACE_MODEL_EVENT_SINK_H_
+#define XLATRACE_MODEL_EVENT_SINK_H_
+
+#include <optional>
+#include <string_view>
+
+#include "model/events.h"
+
+namespace xlatrace::model {
+
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+
+  // Declares the wall-clock time that the importer's times count from. The first source of a run
+  // wins; a later one reads start_unix_ns() and shifts its own times.
+  virtual void SetStart(int64_t start_unix_ns) = 0;
+  virtual std::optional<int64_t> start_unix_ns() const = 0;
+
+  // Facts about the run: keys of the view run_info. A later value for a key replaces the earlier.
+  virtual void SetRunInfo(std::string_view key, std::string_view value) = 0;
+
+  virtual Id AddProcess(const Process& process) = 0;
+  virtual Id AddDevice(const Device& device) = 0;
+  virtual Id AddLane(const Lane& lane) = 0;                    // Deduplicates.
+  virtual Id AddLaunchConfig(const LaunchConfig& config) = 0;  // Deduplicates.
+  virtual Id AddHint(const Hint& hint) = 0;                    // Deduplicates.
+  virtual Id AddModule(const ModuleBlob& module) = 0;
+  virtual Id AddApiCall(const ApiCall& call) = 0;
+  virtual Id AddActivity(const Activity& activity) = 0;
+  virtual Id AddRange(const Range& range) = 0;
+  virtual void AddStepMark(const StepMark& mark) = 0;
+  virtual void AddCompile(const Compile& compile) = 0;
+
+  // Counters of the same name, severity and source are summed.
+  virtual void AddRunStat(const RunStat& stat) = 0;
+};
+
+}  // namespace xlatrace::model
+
+#endif  // XLATRACE_MODEL_EVENT_SINK_H_

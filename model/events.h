@@ -1,0 +1,174 @@
+// What a source of a run tells: the rows an importer hands to the store, before attribution.
+//
+// Ids: a sink numbers processes, devices, lanes, launch configurations, hints, modules and API
+// calls when they are added; activities refer to those numbers. Ids start at 1; 0 means "none".
+// Times: integer nanoseconds since EventSink::start_unix_ns() (may be negative). Picoseconds are
+// floored, decimals parsed as text, never through a double.
+//
+// Ownership: string_views are borrowed for the duration of the Add call only.
+
+#ifndef XLATRACE_MODEL_EVENTS_H_
+#define XLATRACE_MODEL_EVENTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/words.h"
+
+namespace xlatrace::model {
+
+using Id = int64_t;
+
+struct Process {
+  std::string host;                 // Empty: unknown. The same for all optionals below.
+  std::optional<int64_t> pid;
+  std::optional<int64_t> rank;
+  std::optional<int64_t> local_rank;
+  std::string command;              // Secrets masked already.
+  std::optional<int64_t> clock_offset_ns;
+  std::optional<int64_t> clock_error_ns;
+};
+
+struct Device {
+  Id process_id = 0;
+  DeviceKind kind = DeviceKind::kGpu;
+  int64_t ordinal = 0;              // The source's own number.
+  std::string name;                 // "NVIDIA H100 80GB HBM3".
+  std::string uuid;
+  std::string compute_capability;   // "9.0"; AMD: "gfx942".
+  std::optional<int64_t> sm_count;
+  std::optional<int64_t> clock_hz;
+  std::optional<int64_t> memory_bandwidth_bytes_per_s;
+  std::optional<int64_t> memory_bytes;
+  std::optional<int64_t> max_threads_per_sm;
+  std::optional<int64_t> max_blocks_per_sm;
+  std::optional<int64_t> registers_per_sm;
+  std::optional<int64_t> shared_memory_per_sm_bytes;
+  std::optional<int64_t> shared_memory_per_block_optin_bytes;
+  std::optional<int64_t> warp_size;
+};
+
+// The line an activity lies on: a stream of a GPU, a line of a TPU, a thread of a CPU run.
+struct Lane {
+  Id device_id = 0;
+  int64_t stream_id = 0;                // The source's own number (CUDA stream id, line id).
+  std::optional<int64_t> context_id;
+  std::string name;                     // "Stream #13(compute)", "tf_XLAEigen/…".
+  std::optional<int64_t> priority;
+
+  bool operator==(const Lane&) const = default;
+};
+
+// Everything about an activity that repeats from launch to launch. The sink deduplicates.
+struct LaunchConfig {
+  ActivityKind kind = ActivityKind::kKernel;
+  std::string symbol;       // As recorded (mangled for C++ kernels). Op runs: the op's own name.
+  std::string name;         // Demangled short name; equal to symbol where there is no other.
+  CopyKind copy_kind = CopyKind::kUnknown;  // memcpy only.
+  std::optional<int64_t> grid[3];
+  std::optional<int64_t> block[3];
+  std::optional<int64_t> cluster[3];
+  std::optional<int64_t> registers_per_thread;
+  std::optional<int64_t> shared_memory_static_bytes;
+  std::optional<int64_t> shared_memory_dynamic_bytes;
+  // Occupancy where the source gives it; in thousandths of a percent so that it stays an integer.
+  std::optional<int64_t> theoretical_occupancy_milli_pct;
+
+  bool operator==(const LaunchConfig&) const = default;
+};
+
+// What a source says about the instruction behind an activity. The sink deduplicates.
+struct Hint {
+  Evidence evidence = Evidence::kNone;      // kAnnotation (on the record) or kRange.
+  std::string module_name;                  // Empty: not said. The same for all.
+  std::optional<int64_t> program_id;
+  std::string instruction;                  // hlo_op, without '%'.
+  std::string op_name;                      // Where the source carries it (TPU: tf_op).
+  std::string category;                     // XProf's HLO category text.
+  std::string source_file;
+  std::optional<int64_t> source_line;
+  std::optional<int64_t> flops;             // Per execution of the op.
+  std::optional<int64_t> bytes_accessed;
+
+  bool operator==(const Hint&) const = default;
+};
+
+struct Activity {
+  Id lane_id = 0;
+  Id config_id = 0;
+  Id hint_id = 0;             // 0: the source says nothing.
+  Id api_call_id = 0;         // 0: none.
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;         // >= start_ns.
+  int64_t self_ns = -1;       // -1: the whole duration. Less where others nest on the same lane.
+  int64_t bytes = -1;         // -1: not applicable.
+  int64_t correlation_id = 0; // 0: none.
+  int64_t graph_id = 0;       // CUDA graph, 0: none.
+  int64_t graph_node_id = 0;
+  // One run of one module on one device, numbered by the importer where the source tells which
+  // (run_id, XLA Modules line, XlaModule range); unique within the sink's run. 0: not told.
+  int64_t run_key = 0;
+};
+
+struct ApiCall {
+  Id process_id = 0;
+  int64_t thread_id = 0;
+  std::string_view name;
+  int64_t correlation_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+struct Range {
+  Id process_id = 0;
+  int64_t thread_id = 0;
+  std::string_view domain;    // Empty: default domain.
+  std::string_view text;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int32_t depth = 0;
+};
+
+// The framework's own step mark: steps of this process between start and end carry `number`.
+struct StepMark {
+  Id process_id = 0;
+  int64_t number = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+// One compiled module as the source gives it.
+struct ModuleBlob {
+  Id process_id = 0;
+  std::string_view name;              // As the source calls it.
+  std::optional<int64_t> program_id;
+  ModuleSource source = ModuleSource::kProto;
+  std::string_view file;              // Where it was read from; empty: embedded in the run.
+  enum class Format : uint8_t { kHloProto = 0, kHloText = 1 } format = Format::kHloProto;
+  std::string_view bytes;             // HloProto or HLO text, uncompressed.
+  std::string_view thunk_sequence;    // Text of the dump files where there are any.
+  std::string_view thunk_metadata;
+};
+
+struct Compile {
+  Id process_id = 0;
+  Id module_id = 0;   // 0: unknown.
+  std::string_view name;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+struct RunStat {
+  std::string name;
+  Severity severity = Severity::kInfo;
+  std::string source;     // File or room that counted it.
+  int64_t value = 0;
+  std::string advice;     // What to do about it; empty for kInfo.
+};
+
+}  // namespace xlatrace::model
+
+#endif  // XLATRACE_MODEL_EVENTS_H_

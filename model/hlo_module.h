@@ -1,0 +1,153 @@
+// An HLO program as plain data: modules, computations, instructions and the thunks XLA:GPU runs.
+//
+// Shapes of the containers: instructions of all computations lie in one vector, grouped by
+// computation, each group in the order of the module (for a scheduled module that is the execution
+// order). Operands and called computations are slices of shared pools, as indices, so that a module
+// of 100,000 instructions is a handful of allocations.
+//
+// Ownership: every string_view points into `arena` of the same module; the module is movable, not
+// copyable, and views stay valid for its lifetime. Thread-safety: immutable once a reader returned
+// it.
+//
+// Sources: xla/service/hlo.proto and xla/xla_data.proto (field meanings), xla/hlo/ir/hlo_opcode.h.
+
+#ifndef XLATRACE_MODEL_HLO_MODULE_H_
+#define XLATRACE_MODEL_HLO_MODULE_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace xlatrace::model {
+
+inline constexpr uint32_t kNoIndex = UINT32_MAX;
+
+// A run of indices in one of HloModule's pools.
+struct Slice {
+  uint32_t begin = 0;
+  uint32_t size = 0;
+};
+
+// xla.OpMetadata, resolved: source_file and source_line already come from the stack frame tables
+// where the module has them (stack_frame is then the leaf frame).
+struct OpMetadata {
+  std::string_view op_name;
+  std::string_view op_type;
+  std::string_view source_file;
+  int32_t source_line = 0;  // 0: unknown.
+  uint32_t stack_frame = 0;  // 1-based into HloModule::stack_frames, 0: none.
+  std::string_view deduplicated_name;
+  std::string_view scheduling_name;
+};
+
+struct Instruction {
+  std::string_view name;     // Without '%'. Unique within the module (within printed text, within
+                             // its computation).
+  std::string_view opcode;   // As printed: "fusion", "all-reduce-start".
+  std::string_view shape;    // As printed, layout included: "f32[8,16]{1,0}".
+  int64_t id = 0;            // 64-bit unique id of the proto; 0 when read from text.
+  uint32_t computation = kNoIndex;
+  Slice operands;            // Into HloModule::operand_pool: instruction indices.
+  Slice called_computations; // Into HloModule::called_pool: computation indices.
+  OpMetadata metadata;
+  std::string_view fusion_kind;         // "kLoop", ... ; empty when not a fusion.
+  std::string_view custom_call_target;  // Empty when not a custom-call.
+  std::string_view backend_config;      // Raw text.
+  std::string_view attributes;          // Text source only: everything after the operands, raw.
+  int64_t parameter_number = -1;
+  int64_t tuple_index = -1;             // get-tuple-element.
+  bool is_root = false;
+  // Dots only: dimensions of the left operand that are contracted. Into HloModule::dim_pool.
+  Slice lhs_contracting_dims;
+};
+
+struct Computation {
+  std::string_view name;
+  int64_t id = 0;
+  uint32_t first_instruction = 0;   // Index into HloModule::instructions.
+  uint32_t instruction_count = 0;
+  uint32_t root = kNoIndex;         // Index into HloModule::instructions.
+  bool is_entry = false;
+  bool is_fusion = false;           // Called by a fusion instruction: its ops are not launched.
+};
+
+struct StackFrame {
+  std::string_view file;
+  std::string_view function;
+  int32_t line = 0;
+  int32_t column = 0;
+  uint32_t parent = 0;  // 1-based, 0: none. Always less than the frame's own number or 0 (readers
+                        // break cycles), so walking parents ends.
+};
+
+// One XLA:GPU thunk as the thunk_sequence dump prints it, joined with thunk_metadata where both
+// exist.
+struct Thunk {
+  int32_t id = -1;                 // -1: the format has no ids.
+  int32_t depth = 0;               // Nesting (while, conditional, command buffer, async).
+  std::string kind;                // "kKernel", "kCustomKernel", "kCopy", ...
+  std::string kernel;              // Symbol; empty when the thunk launches no XLA kernel.
+  std::string instruction;         // HLO instruction from the metadata; empty when not known.
+  int64_t grid[3] = {0, 0, 0};     // Blocks; 0 unknown.
+  int64_t block[3] = {0, 0, 0};    // Threads per block; 0 unknown.
+  int64_t shared_memory_bytes = -1;
+};
+
+struct HloModule {
+  HloModule() = default;
+  HloModule(HloModule&&) = default;
+  HloModule& operator=(HloModule&&) = default;
+  HloModule(const HloModule&) = delete;
+  HloModule& operator=(const HloModule&) = delete;
+
+  std::string_view name;
+  int64_t program_id = -1;       // HloModuleProto.id, the NNNN of module_NNNN dumps; -1 unknown.
+  bool is_scheduled = false;
+  std::string_view platform;     // "cpu", "gpu", ... where the source tells; else empty.
+  uint32_t entry = kNoIndex;     // Computation index.
+  std::vector<Computation> computations;
+  std::vector<Instruction> instructions;
+  std::vector<uint32_t> operand_pool;
+  std::vector<uint32_t> called_pool;
+  std::vector<int64_t> dim_pool;
+  std::vector<StackFrame> stack_frames;  // Frame k is stack_frames[k - 1].
+  std::vector<std::string> warnings;     // What a tolerant reader let pass.
+  uint64_t content_hash = 0;     // Our fingerprint: names, opcodes, shapes, operands, op_names of
+                                 // all instructions; not ids, not program_id. Same for text and
+                                 // proto of one module.
+  int64_t peak_memory_bytes = -1;  // From the buffer assignment; -1 unknown.
+
+  // Backing store of the views: raw input kept alive, and strings made while reading.
+  std::shared_ptr<const std::string> buffer;
+  std::unique_ptr<std::deque<std::string>> arena = std::make_unique<std::deque<std::string>>();
+
+  std::string_view Own(std::string text) {
+    arena->push_back(std::move(text));
+    return arena->back();
+  }
+  std::span<const uint32_t> Operands(const Instruction& i) const {
+    return std::span(operand_pool).subspan(i.operands.begin, i.operands.size);
+  }
+  std::span<const uint32_t> CalledComputations(const Instruction& i) const {
+    return std::span(called_pool).subspan(i.called_computations.begin, i.called_computations.size);
+  }
+  std::span<const int64_t> LhsContractingDims(const Instruction& i) const {
+    return std::span(dim_pool).subspan(i.lhs_contracting_dims.begin, i.lhs_contracting_dims.size);
+  }
+  std::span<const Instruction> InstructionsOf(const Computation& c) const {
+    return std::span(instructions).subspan(c.first_instruction, c.instruction_count);
+  }
+};
+
+// Name -> instruction index, over all computations. Where a printed module repeats a name in two
+// computations, the instruction of a non-fusion computation wins, then the first.
+std::unordered_map<std::string_view, uint32_t> IndexByName(const HloModule& module);
+
+}  // namespace xlatrace::model
+
+#endif  // XLATRACE_MODEL_HLO_MODULE_H_

@@ -1,0 +1,76 @@
+// run.db for readers: opens a finished run and answers from its public views (docs/schema.md).
+//
+// A file that is not ours, of a newer version, or whose schema text is not ours is refused with a
+// sentence. The views are SQL; `Select` is how the report, summaries and `query` read them.
+//
+// Thread-safety: one thread per RunDb.
+
+#ifndef XLATRACE_STORE_RUN_DB_H_
+#define XLATRACE_STORE_RUN_DB_H_
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "model/derived.h"
+#include "model/run_tables.h"
+#include "store/sqlite.h"
+
+namespace xlatrace::store {
+
+// One value of a result: NULL, integer, real or text.
+using Cell = std::variant<std::monostate, int64_t, double, std::string>;
+
+struct Table {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Cell>> rows;
+
+  // Position of a column; a name that is not there is a programming error (aborts).
+  size_t Column(std::string_view name) const;
+  bool IsNull(size_t row, std::string_view column) const;
+  int64_t Int(size_t row, std::string_view column, int64_t if_null = 0) const;
+  std::string Text(size_t row, std::string_view column) const;  // NULL: "".
+};
+
+class RunDb {
+ public:
+  static Result<RunDb> Open(const std::string& path);
+
+  // `sql` is one SELECT over the public views. Parameters bind to ?1, ?2...
+  Result<Table> Select(std::string_view sql, std::initializer_list<Cell> parameters = {},
+                       size_t max_rows = SIZE_MAX);
+  // The same, row by row, for results that do not fit in memory. The callback returns false to
+  // stop.
+  Status ForEach(std::string_view sql, const std::function<bool(const Statement&)>& row);
+
+  // Value of a key of run_info.
+  Result<std::optional<std::string>> Info(std::string_view key);
+
+  // HLO of a module as stored: HloProto bytes or HLO text.
+  struct ModuleBytes {
+    model::ModuleBlob::Format format = model::ModuleBlob::Format::kHloProto;
+    std::string bytes;
+    std::string thunk_sequence;
+    std::string thunk_metadata;
+  };
+  Result<ModuleBytes> ReadModule(model::Id module_id);
+
+  // Everything the correlator and the analysis need, in one pass.
+  Result<model::RunTables> ReadTables();
+
+  const std::string& path() const { return database_.path(); }
+
+ private:
+  explicit RunDb(Database database) : database_(std::move(database)) {}
+  Database database_;
+};
+
+}  // namespace xlatrace::store
+
+#endif  // XLATRACE_STORE_RUN_DB_H_

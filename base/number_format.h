@@ -12,7 +12,8 @@
 
 namespace xlatrace {
 
-// 3 significant digits: "63.0", "9.45", "0.269", "50,800", "0.031"; below 0.0005 "<0.001"; "0".
+// 3 significant digits, at most 3 decimals: "63.0", "9.45", "0.269", "50,800", "0.031"; below
+// 0.0005 "<0.001"; zero is "0".
 std::string Significant(double value);
 
 // Nanoseconds in milliseconds or microseconds, unit not included.

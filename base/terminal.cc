@@ -1,0 +1,152 @@
+#include "base/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace xlatrace {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+// Decodes one code point at `at`; invalid bytes give -1 and a length of 1.
+int32_t Decode(std::string_view text, size_t at, size_t* length) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
+  const uint8_t first = byte(0);
+  *length = 1;
+  if (first < 0x80) return first;
+  const size_t want = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || at + want > text.size()) return -1;
+  int32_t code = first & (0xFF >> (want + 1));
+  for (size_t i = 1; i < want; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return -1;
+    code = (code << 6) | (byte(i) & 0x3F);
+  }
+  constexpr int32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kSmallest[want] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return -1;
+  *length = want;
+  return code;
+}
+
+// Would show nothing, or change what is shown around it: controls, bidirectional marks and
+// overrides, zero-width characters, line separators.
+bool IsUnsafe(int32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0xAD ||
+         (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || (code >= 0xFFF0 && code < 0xFFFD);
+}
+
+int Width(int32_t code) {
+  if (code >= 0x300 && code < 0x370) return 0;  // Combining marks.
+  const bool wide = (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
+                    (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
+                    (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
+                    (code >= 0xFFE0 && code <= 0xFFE6) || (code >= 0x1F300 && code <= 0x1FAFF) ||
+                    (code >= 0x20000 && code <= 0x3FFFD);
+  return wide ? 2 : 1;
+}
+
+// The longest prefix of at most `width` columns.
+std::string_view Prefix(std::string_view text, int width) {
+  size_t at = 0;
+  int used = 0;
+  while (at < text.size()) {
+    size_t length = 1;
+    const int32_t code = Decode(text, at, &length);
+    used += code < 0 ? 1 : Width(code);
+    if (used > width) break;
+    at += length;
+  }
+  return text.substr(0, at);
+}
+
+std::string Cut(std::string_view text, int width) {
+  constexpr int kTail = 8;
+  constexpr std::string_view kDots = "..";
+  if (width <= kTail + 4) return std::string(Prefix(text, width));
+  // The tail is counted in bytes: names made by machines are ASCII at their end.
+  const std::string_view tail = text.substr(text.size() - kTail);
+  if (!std::all_of(tail.begin(), tail.end(), [](char c) { return c > 0x1F; })) {
+    return std::string(Prefix(text, width));
+  }
+  const int head = width - kTail - static_cast<int>(kDots.size());
+  return std::string(Prefix(text, head)).append(kDots).append(tail);
+}
+
+std::string Fit(std::string_view text, int width, bool right) {
+  std::string out = DisplayWidth(text) > width ? Cut(text, width) : std::string(text);
+  const int missing = width - DisplayWidth(out);
+  if (missing > 0) out.insert(right ? 0 : out.size(), static_cast<size_t>(missing), ' ');
+  return out;
+}
+
+bool LocaleIsUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    return std::strstr(value, "UTF-8") != nullptr || std::strstr(value, "utf8") != nullptr ||
+           std::strstr(value, "UTF8") != nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+Terminal DetectTerminal() {
+  Terminal terminal;
+  terminal.is_terminal = isatty(STDOUT_FILENO) == 1;
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  terminal.color = terminal.is_terminal && (no_color == nullptr || *no_color == '\0') &&
+                   (term == nullptr || std::strcmp(term, "dumb") != 0);
+  // A pipe usually ends in a file, a pager or a chat, all of which read UTF-8.
+  terminal.utf8 = !terminal.is_terminal || LocaleIsUtf8();
+  winsize size{};
+  const char* columns = std::getenv("COLUMNS");
+  if (columns != nullptr && std::atoi(columns) > 0) {
+    terminal.width = std::atoi(columns);
+  } else if (terminal.is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+             size.ws_col > 0) {
+    terminal.width = size.ws_col;
+  }
+  terminal.width = std::clamp(terminal.width, 40, 400);
+  return terminal;
+}
+
+std::string Printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    size_t length = 1;
+    const int32_t code = Decode(text, at, &length);
+    if (code == '\n' || code == '\t' || code == '\r') {
+      out += ' ';
+    } else if (code < 0 || IsUnsafe(code)) {
+      out += kReplacement;
+    } else {
+      out.append(text.substr(at, length));
+    }
+    at += length;
+  }
+  return out;
+}
+
+int DisplayWidth(std::string_view text) {
+  int width = 0;
+  for (size_t at = 0; at < text.size();) {
+    size_t length = 1;
+    const int32_t code = Decode(text, at, &length);
+    width += code < 0 ? 1 : Width(code);
+    at += length;
+  }
+  return width;
+}
+
+std::string FitLeft(std::string_view text, int width) { return Fit(text, width, false); }
+std::string FitRight(std::string_view text, int width) { return Fit(text, width, true); }
+
+}  // namespace xlatrace

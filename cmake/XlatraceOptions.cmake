@@ -25,7 +25,7 @@ endif()
 add_library(xlatrace_options INTERFACE)
 target_include_directories(xlatrace_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(xlatrace_options INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual
   $<$<BOOL:${XLATRACE_WERROR}>:-Werror>)
 if(XLATRACE_SANITIZE)
   target_compile_options(xlatrace_options INTERFACE

@@ -43,6 +43,13 @@ struct ModuleInfo {
   std::string file;
 };
 
+// When something was being compiled, as far as the source tells.
+struct CompileSpan {
+  Id process_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
 struct RunTables {
   std::optional<int64_t> start_unix_ns;
   Granularity granularity = Granularity::kKernel;
@@ -53,6 +60,7 @@ struct RunTables {
   std::vector<Hint> hints;
   std::vector<ModuleInfo> modules;
   std::vector<StepMark> step_marks;
+  std::vector<CompileSpan> compiles;
   ActivityColumns activities;
 
   const Lane& LaneOf(size_t activity) const { return lanes[activities.lane[activity] - 1]; }

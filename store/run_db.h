@@ -9,6 +9,7 @@
 #define XLATRACE_STORE_RUN_DB_H_
 
 #include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -18,8 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "model/derived.h"
-#include "model/run_tables.h"
+#include "model/events.h"
 #include "store/sqlite.h"
 
 namespace xlatrace::store {
@@ -35,6 +35,7 @@ struct Table {
   size_t Column(std::string_view name) const;
   bool IsNull(size_t row, std::string_view column) const;
   int64_t Int(size_t row, std::string_view column, int64_t if_null = 0) const;
+  double Real(size_t row, std::string_view column, double if_null = 0) const;
   std::string Text(size_t row, std::string_view column) const;  // NULL: "".
 };
 
@@ -61,8 +62,8 @@ class RunDb {
   };
   Result<ModuleBytes> ReadModule(model::Id module_id);
 
-  // Everything the correlator and the analysis need, in one pass.
-  Result<model::RunTables> ReadTables();
+  // Stops later statements after this much wall time each; 0: no limit.
+  void SetTimeLimit(int64_t milliseconds);
 
   const std::string& path() const { return database_.path(); }
 

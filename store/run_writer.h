@@ -48,7 +48,10 @@ class RunWriter final : public model::EventSink {
   Result<RunDb::ModuleBytes> ReadModule(model::Id module_id);
 
   void WriteAttribution(const model::AttributionTables& attribution);
-  void WriteAnalysis(const model::AnalysisTables& analysis);
+  // Also writes the instructions and shares of `attribution`, which the analysis completed with
+  // phases and layers.
+  void WriteAnalysis(const model::AttributionTables& attribution,
+                     const model::AnalysisTables& analysis);
 
   // First error of any Add or Write so far.
   Status status() const;

@@ -35,6 +35,7 @@ class Statement {
   // Binding never fails for values of sane size; errors surface in Step.
   void BindNull(int index);
   void BindInt64(int index, int64_t value);
+  void BindReal(int index, double value);
   void BindOptional(int index, const std::optional<int64_t>& value);
   void BindText(int index, std::string_view text);          // Copied.
   void BindTextOrNull(int index, std::string_view text);    // Empty becomes NULL.
@@ -90,6 +91,7 @@ class Database {
 
  private:
   Database(sqlite3* handle, std::string path);
+  static Result<Database> Open(const std::string& path, const std::string& uri, int flags);
   Error LastError(std::string_view doing) const;
 
   struct Deadline;

@@ -1,0 +1,216 @@
+#include "store/derived_writer.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/compress.h"
+
+namespace xlatrace::store {
+namespace {
+
+using model::Id;
+
+// An id where 0 means none.
+struct IdOrNull {
+  Id value;
+};
+
+void Bind(Statement& row, int column, const std::optional<int64_t>& value) {
+  row.BindOptional(column, value);
+}
+void Bind(Statement& row, int column, IdOrNull id) {
+  if (id.value == 0) {
+    row.BindNull(column);
+  } else {
+    row.BindInt64(column, id.value);
+  }
+}
+void Bind(Statement& row, int column, const std::string& text) {
+  row.BindTextOrNull(column, text);
+}
+template <typename T>
+  requires std::is_integral_v<T> || std::is_enum_v<T>
+void Bind(Statement& row, int column, T value) {
+  row.BindInt64(column, static_cast<int64_t>(value));
+}
+
+template <typename... Values>
+Status Insert(Statement& row, const Values&... values) {
+  int column = 0;
+  (Bind(row, column++, values), ...);
+  return row.Run();
+}
+
+// "INSERT INTO table VALUES(?,?...)" with `columns` question marks.
+Result<Statement> PrepareInsert(Database& database, std::string_view table, int columns) {
+  std::string sql = fmt::format("INSERT INTO {} VALUES(?", table);
+  for (int i = 1; i < columns; ++i) sql += ",?";
+  return database.Prepare(sql + ")");
+}
+
+Status WriteInstructions(Database& db, const model::AttributionTables& attribution) {
+  XLATRACE_TRY(db.Execute("DELETE FROM x_instruction; DELETE FROM x_instruction_share"));
+  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_instruction", 21));
+  Id id = 0;
+  for (const model::InstructionRow& i : attribution.instructions) {
+    XLATRACE_TRY(Insert(row, ++id, i.module_id, i.name, i.computation, i.opcode, i.category,
+                        i.op_kind, i.shape, i.operands, i.op_name, i.op_name_method, i.op_type,
+                        i.source_file, i.source_line, i.phase, i.layer, i.layer_group, i.mixed,
+                        i.flops, i.bytes, i.fusion_kind));
+  }
+  XLATRACE_ASSIGN(Statement share, PrepareInsert(db, "x_instruction_share", 8));
+  for (const model::ShareRow& s : attribution.shares) {
+    XLATRACE_TRY(Insert(share, s.instruction_id, s.share_ppm, s.op_name, s.phase, s.layer,
+                        s.layer_group, s.source_file, s.source_line));
+  }
+  return {};
+}
+
+// Handles of modules: 1 for the one with the most device time.
+Status WriteModuleRanks(Database& db, const model::AttributionTables& attribution,
+                        const model::AnalysisTables& analysis) {
+  std::vector<int64_t> time(attribution.modules.size(), 0);
+  for (const model::OpTimeRow& op : analysis.op_times) {
+    if (op.module_id > 0) time[static_cast<size_t>(op.module_id) - 1] += op.self_ns;
+  }
+  std::vector<size_t> order(time.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return time[a] > time[b]; });
+  XLATRACE_ASSIGN(Statement row,
+                  db.Prepare("UPDATE x_module_facts SET rank = ? WHERE module_id = ?"));
+  for (size_t rank = 0; rank < order.size(); ++rank) {
+    XLATRACE_TRY(Insert(row, rank + 1, order[rank] + 1));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status WriteAttribution(Database& db, const model::AttributionTables& attribution) {
+  for (const char* table : {"x_module_facts", "x_label", "x_execution"}) {
+    XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
+  }
+  XLATRACE_ASSIGN(Statement facts, PrepareInsert(db, "x_module_facts", 10));
+  Id id = 0;
+  for (const model::ModuleFacts& m : attribution.modules) {
+    ++id;
+    XLATRACE_TRY(Insert(facts, id, m.fingerprint, m.role, m.role_reason, m.framework_function,
+                        m.instruction_count, m.flops, m.bytes, m.peak_memory_bytes, id));
+  }
+  XLATRACE_ASSIGN(Statement label, PrepareInsert(db, "x_label", 8));
+  id = 0;
+  for (const model::Label& l : attribution.labels) {
+    const std::optional<int64_t> reason =
+        l.instruction_id != 0 ? std::nullopt
+                              : std::optional<int64_t>(static_cast<int64_t>(l.reason));
+    XLATRACE_TRY(Insert(label, ++id, IdOrNull{l.module_id}, IdOrNull{l.instruction_id}, l.evidence,
+                        l.confidence, reason, l.origin, l.losers));
+  }
+  XLATRACE_ASSIGN(Statement execution, PrepareInsert(db, "x_execution", 7));
+  id = 0;
+  for (const model::Execution& e : attribution.executions) {
+    XLATRACE_TRY(Insert(execution, ++id, e.module_id, e.device_id, e.start_ns, e.end_ns,
+                        e.activities, e.complete));
+  }
+  return {};
+}
+
+Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
+                     const model::AnalysisTables& analysis) {
+  for (const char* table :
+       {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
+        "x_busy_time", "x_gap", "x_collective", "x_finding"}) {
+    XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
+  }
+  XLATRACE_TRY(WriteInstructions(db, attribution));
+  XLATRACE_TRY(WriteModuleRanks(db, attribution, analysis));
+
+  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_attribution", 4));
+  for (size_t i = 0; i < attribution.label_of.size(); ++i) {
+    const std::optional<int32_t> step =
+        i < analysis.step_of.size() ? analysis.step_of[i] : std::nullopt;
+    XLATRACE_TRY(Insert(row, i + 1, attribution.label_of[i],
+                        IdOrNull{static_cast<Id>(attribution.execution_of[i])},
+                        step ? std::optional<int64_t>(*step) : std::nullopt));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_step", 9));
+  for (const model::StepRow& s : analysis.steps) {
+    XLATRACE_TRY(Insert(row, s.step, s.process_id, s.device_id, s.start_ns, s.end_ns, s.device_ns,
+                        s.busy_ns, s.steady, s.how));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_op_time", 16));
+  Id id = 0;
+  for (const model::OpTimeRow& o : analysis.op_times) {
+    XLATRACE_TRY(Insert(row, ++id, IdOrNull{o.module_id}, IdOrNull{o.instruction_id},
+                        o.occurrences, o.total_ns, o.self_ns, o.steady_ns, o.min_ns, o.max_ns,
+                        o.flops, o.bytes, o.wasted_ns, o.bound_by,
+                        o.theoretical_occupancy_milli_pct, o.confidence, o.estimated));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_scope_time", 8));
+  for (const model::ScopeTimeRow& s : analysis.scope_times) {
+    XLATRACE_TRY(Insert(row, s.op_name, s.layer, s.layer_group, s.phase, s.source_file,
+                        s.source_line, s.self_ns, s.estimated_ns));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_phase_time", 5));
+  for (const model::PhaseTimeRow& p : analysis.phase_times) {
+    XLATRACE_TRY(Insert(row, p.device_id, p.step, p.phase, p.self_ns, p.estimated_ns));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_step_part", 4));
+  for (const model::StepPartRow& p : analysis.step_parts) {
+    XLATRACE_TRY(Insert(row, p.device_id, p.step, p.part, p.wall_ns));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_busy_time", 12));
+  for (const model::BusyTimeRow& b : analysis.busy_times) {
+    XLATRACE_TRY(Insert(row, b.device_id, b.start_ns, b.end_ns, b.busy_ns, b.idle_ns, b.overlap_ns,
+                        b.compute_ns, b.collective_ns, b.exposed_collective_ns, b.copy_ns,
+                        b.exposed_copy_ns, b.steady_busy_ns));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_gap", 7));
+  for (const model::GapRow& g : analysis.gaps) {
+    XLATRACE_TRY(Insert(row, g.device_id, g.start_ns, g.end_ns, g.cause,
+                        IdOrNull{g.previous_activity_id}, IdOrNull{g.next_activity_id},
+                        IdOrNull{g.host_range_id}));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_collective", 8));
+  for (const model::CollectiveRow& c : analysis.collectives) {
+    XLATRACE_TRY(Insert(row, c.activity_id, c.op, c.bytes, c.group_size,
+                        c.algorithm_bandwidth_bytes_per_s, c.bus_bandwidth_bytes_per_s,
+                        c.exposed_ns, c.arrival_skew_ns));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_finding", 13));
+  id = 0;
+  for (const model::FindingRow& f : analysis.findings) {
+    XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.saves_low_ns_per_step,
+                        f.saves_high_ns_per_step, f.basis, f.confidence, f.where_op, f.where_layer,
+                        f.where_source, f.evidence_json, f.action, f.how_to_check));
+  }
+  return {};
+}
+
+Result<RunDb::ModuleBytes> ReadModuleRow(Database& database, Id module_id) {
+  XLATRACE_ASSIGN(Statement row,
+                  database.Prepare("SELECT format, hlo, thunk_sequence, thunk_metadata "
+                                   "FROM x_module WHERE module_id = ?"));
+  row.BindInt64(0, module_id);
+  XLATRACE_ASSIGN(const bool found, row.Step());
+  if (!found) return MakeError(fmt::format("there is no module {}", module_id));
+  RunDb::ModuleBytes module;
+  module.format = static_cast<model::ModuleBlob::Format>(row.Int64(0));
+  std::string* const targets[] = {&module.bytes, &module.thunk_sequence, &module.thunk_metadata};
+  for (int i = 0; i < 3; ++i) {
+    if (row.IsNull(i + 1)) continue;
+    auto bytes = ZstdDecompress(row.Text(i + 1));
+    if (!bytes) return Wrap(fmt::format("module {}", module_id), std::move(bytes).error());
+    *targets[i] = std::move(*bytes);
+  }
+  return module;
+}
+
+}  // namespace xlatrace::store

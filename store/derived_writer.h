@@ -1,0 +1,25 @@
+// Stores what the correlator and the analysis worked out. Old derived rows are dropped first, so
+// that a run can be attributed again.
+
+#ifndef XLATRACE_STORE_DERIVED_WRITER_H_
+#define XLATRACE_STORE_DERIVED_WRITER_H_
+
+#include "base/error.h"
+#include "model/derived.h"
+#include "store/run_db.h"
+#include "store/sqlite.h"
+
+namespace xlatrace::store {
+
+// Labels, executions and facts of modules; instructions come with the analysis, which completes
+// them. Inside the caller's transaction.
+Status WriteAttribution(Database& database, const model::AttributionTables& attribution);
+Status WriteAnalysis(Database& database, const model::AttributionTables& attribution,
+                     const model::AnalysisTables& analysis);
+
+// HLO of one module, uncompressed.
+Result<RunDb::ModuleBytes> ReadModuleRow(Database& database, model::Id module_id);
+
+}  // namespace xlatrace::store
+
+#endif  // XLATRACE_STORE_DERIVED_WRITER_H_

@@ -1,0 +1,97 @@
+// The private tables. Rows that exist once per launch are kept small: everything that repeats is a
+// number into a dictionary, and what few launches have lies in a table of its own.
+
+#include "store/schema.h"
+
+namespace xlatrace::store {
+
+std::string TablesSql() {
+  return R"sql(
+CREATE TABLE x_run_info(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE x_string(string_id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE x_process(process_id INTEGER PRIMARY KEY, host TEXT, pid INT, rank INT,
+  local_rank INT, command TEXT, clock_offset_ns INT, clock_error_ns INT);
+CREATE TABLE x_device(device_id INTEGER PRIMARY KEY, process_id INT NOT NULL, kind INT NOT NULL,
+  ordinal INT, name TEXT, uuid TEXT, compute_capability TEXT, sm_count INT, clock_hz INT,
+  memory_bandwidth_bytes_per_s INT, memory_bytes INT, max_threads_per_sm INT,
+  max_blocks_per_sm INT, registers_per_sm INT, shared_memory_per_sm_bytes INT,
+  shared_memory_per_block_optin_bytes INT, warp_size INT);
+CREATE TABLE x_lane(lane_id INTEGER PRIMARY KEY, device_id INT NOT NULL, stream_id INT,
+  context_id INT, name TEXT, priority INT);
+CREATE TABLE x_config(config_id INTEGER PRIMARY KEY, kind INT NOT NULL, symbol_id INT,
+  name_id INT, copy_kind INT, grid_x INT, grid_y INT, grid_z INT, block_x INT, block_y INT,
+  block_z INT, cluster_x INT, cluster_y INT, cluster_z INT, registers_per_thread INT,
+  shared_memory_static_bytes INT, shared_memory_dynamic_bytes INT,
+  theoretical_occupancy_milli_pct INT);
+CREATE TABLE x_hint(hint_id INTEGER PRIMARY KEY, evidence INT NOT NULL, module_name TEXT,
+  program_id INT, instruction TEXT, op_name TEXT, category TEXT, source_file TEXT,
+  source_line INT, flops INT, bytes_accessed INT);
+CREATE TABLE x_module(module_id INTEGER PRIMARY KEY, process_id INT NOT NULL, program_id INT,
+  name TEXT, source INT NOT NULL, file TEXT, format INT NOT NULL, hlo BLOB,
+  thunk_sequence BLOB, thunk_metadata BLOB);
+CREATE TABLE x_api_call(api_call_id INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
+  name_id INT NOT NULL, correlation_id INT, start_ns INT NOT NULL, duration_ns INT NOT NULL);
+CREATE TABLE x_range(range_id INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
+  domain_id INT, text_id INT NOT NULL, start_ns INT NOT NULL, duration_ns INT NOT NULL,
+  depth INT NOT NULL);
+CREATE TABLE x_activity(activity_id INTEGER PRIMARY KEY, lane_id INT NOT NULL,
+  config_id INT NOT NULL, start_ns INT NOT NULL, duration_ns INT NOT NULL, hint_id INT,
+  api_call_id INT, correlation_id INT, run_key INT);
+CREATE TABLE x_activity_extra(activity_id INTEGER PRIMARY KEY, self_ns INT, bytes INT,
+  graph_id INT, graph_node_id INT);
+CREATE TABLE x_step_mark(process_id INT NOT NULL, number INT NOT NULL, start_ns INT NOT NULL,
+  end_ns INT NOT NULL);
+CREATE TABLE x_compile(process_id INT NOT NULL, module_id INT, name TEXT NOT NULL,
+  start_ns INT NOT NULL, end_ns INT NOT NULL);
+CREATE TABLE x_run_stat(name TEXT NOT NULL, severity INT NOT NULL, source TEXT, value INT NOT NULL,
+  advice TEXT);
+
+CREATE TABLE x_module_facts(module_id INTEGER PRIMARY KEY, fingerprint TEXT, role INT NOT NULL,
+  role_reason TEXT, framework_function TEXT, instruction_count INT, flops INT, bytes INT,
+  peak_memory_bytes INT, rank INT);
+CREATE TABLE x_instruction(instruction_id INTEGER PRIMARY KEY, module_id INT NOT NULL,
+  name TEXT NOT NULL, computation TEXT, opcode TEXT, category TEXT, op_kind INT NOT NULL,
+  shape TEXT, operands TEXT, op_name TEXT, op_name_method INT NOT NULL, op_type TEXT,
+  source_file TEXT, source_line INT, phase INT NOT NULL, layer TEXT, layer_group TEXT,
+  mixed INT NOT NULL, flops INT, bytes INT, fusion_kind TEXT);
+CREATE TABLE x_instruction_share(instruction_id INT NOT NULL, share_ppm INT NOT NULL, op_name TEXT,
+  phase INT NOT NULL, layer TEXT, layer_group TEXT, source_file TEXT, source_line INT);
+CREATE TABLE x_label(label_id INTEGER PRIMARY KEY, module_id INT, instruction_id INT,
+  evidence INT NOT NULL, confidence INT NOT NULL, reason INT, origin INT NOT NULL, losers TEXT);
+CREATE TABLE x_execution(execution_id INTEGER PRIMARY KEY, module_id INT NOT NULL,
+  device_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL, activities INT NOT NULL,
+  complete INT NOT NULL);
+CREATE TABLE x_attribution(activity_id INTEGER PRIMARY KEY, label_id INT NOT NULL,
+  execution_id INT, step INT);
+CREATE TABLE x_activity_share(activity_id INT NOT NULL, instruction_id INT NOT NULL,
+  share_ppm INT NOT NULL);
+
+CREATE TABLE x_step(step INT NOT NULL, process_id INT NOT NULL, device_id INT NOT NULL,
+  start_ns INT NOT NULL, end_ns INT NOT NULL, device_ns INT NOT NULL, busy_ns INT NOT NULL,
+  steady INT NOT NULL, how INT NOT NULL);
+CREATE TABLE x_op_time(op_id INTEGER PRIMARY KEY, module_id INT, instruction_id INT,
+  occurrences INT NOT NULL, total_ns INT NOT NULL, self_ns INT NOT NULL, steady_ns INT NOT NULL,
+  min_ns INT, max_ns INT, flops INT, bytes INT, wasted_ns INT, bound_by TEXT,
+  theoretical_occupancy_milli_pct INT, confidence INT NOT NULL, estimated INT NOT NULL);
+CREATE TABLE x_scope_time(op_name TEXT, layer TEXT, layer_group TEXT, phase INT NOT NULL,
+  source_file TEXT, source_line INT, self_ns INT NOT NULL, estimated_ns INT NOT NULL);
+CREATE TABLE x_phase_time(device_id INT NOT NULL, step INT, phase INT NOT NULL,
+  self_ns INT NOT NULL, estimated_ns INT NOT NULL);
+CREATE TABLE x_step_part(device_id INT NOT NULL, step INT NOT NULL, part INT NOT NULL,
+  wall_ns INT NOT NULL);
+CREATE TABLE x_busy_time(device_id INT NOT NULL, start_ns INT, end_ns INT, busy_ns INT NOT NULL,
+  idle_ns INT NOT NULL, overlap_ns INT NOT NULL, compute_ns INT NOT NULL,
+  collective_ns INT NOT NULL, exposed_collective_ns INT NOT NULL, copy_ns INT NOT NULL,
+  exposed_copy_ns INT NOT NULL, steady_busy_ns INT NOT NULL);
+CREATE TABLE x_gap(device_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL,
+  cause INT NOT NULL, previous_activity_id INT, next_activity_id INT, host_range_id INT);
+CREATE TABLE x_collective(activity_id INTEGER PRIMARY KEY, op TEXT, bytes INT, group_size INT,
+  algorithm_bandwidth INT, bus_bandwidth INT, exposed_ns INT, arrival_skew_ns INT);
+CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL,
+  saves_low_ns_per_step INT, saves_high_ns_per_step INT, basis TEXT, confidence TEXT,
+  where_op TEXT, where_layer TEXT, where_source TEXT, evidence TEXT, action TEXT,
+  how_to_check TEXT);
+)sql";
+}
+
+}  // namespace xlatrace::store

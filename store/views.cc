@@ -1,0 +1,237 @@
+// The public views: the contract of docs/schema.md, in SQL over the private tables.
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "model/words.h"
+#include "store/schema.h"
+
+namespace xlatrace::store {
+namespace {
+
+using namespace model;  // NOLINT: the vocabularies, all of them.
+
+// CASE that turns a stored integer into its word; NULL stays NULL.
+template <typename Enum>
+std::string Word(std::string_view expression) {
+  std::string sql = fmt::format("CASE {}", expression);
+  size_t value = 0;
+  for (const std::string_view text : Texts<Enum>()) {
+    sql += fmt::format(" WHEN {} THEN '{}'", value++, text);
+  }
+  return sql + " END";
+}
+
+// Kind of the finest rows the run's source has: what the view `launch` shows.
+constexpr std::string_view kLaunchKind =
+    "(SELECT CASE value WHEN 'kernel' THEN 0 WHEN 'op' THEN 4 ELSE 5 END FROM x_run_info"
+    " WHERE key = 'granularity')";
+
+std::string RunViews() {
+  return fmt::format(
+      R"sql(
+CREATE VIEW run_info AS SELECT key, value FROM x_run_info;
+CREATE VIEW process AS SELECT process_id, host, pid, rank, local_rank, command, clock_offset_ns,
+  clock_error_ns FROM x_process;
+CREATE VIEW device AS SELECT d.device_id, d.process_id, p.host, d.ordinal, d.uuid, d.name,
+  {device_kind} AS kind, d.compute_capability, d.sm_count, d.clock_hz,
+  d.memory_bandwidth_bytes_per_s, d.memory_bytes, d.max_threads_per_sm, d.max_blocks_per_sm,
+  d.registers_per_sm, d.shared_memory_per_sm_bytes, d.shared_memory_per_block_optin_bytes,
+  d.warp_size, CAST(NULL AS TEXT) AS peak_flops
+  FROM x_device d JOIN x_process p USING (process_id);
+CREATE VIEW stream AS SELECT device_id, stream_id, min(name) AS name, min(priority) AS priority
+  FROM x_lane GROUP BY device_id, stream_id;
+CREATE VIEW api_call AS SELECT c.api_call_id, c.process_id, c.thread_id, s.text AS name,
+  c.correlation_id, c.start_ns, c.start_ns + c.duration_ns AS end_ns
+  FROM x_api_call c JOIN x_string s ON s.string_id = c.name_id;
+CREATE VIEW range AS SELECT r.range_id, r.process_id, r.thread_id, d.text AS domain, t.text,
+  r.start_ns, r.start_ns + r.duration_ns AS end_ns, r.depth
+  FROM x_range r JOIN x_string t ON t.string_id = r.text_id
+  LEFT JOIN x_string d ON d.string_id = r.domain_id;
+CREATE VIEW compile AS SELECT process_id, module_id, name, start_ns, end_ns FROM x_compile;
+CREATE VIEW run_stat AS SELECT name, {severity} AS severity, source, value, advice FROM x_run_stat;
+)sql",
+      fmt::arg("device_kind", Word<DeviceKind>("d.kind")),
+      fmt::arg("severity", Word<Severity>("severity")));
+}
+
+std::string ModuleViews() {
+  return fmt::format(
+      R"sql(
+CREATE VIEW module AS SELECT m.module_id, m.process_id, m.program_id, m.name, f.fingerprint,
+  {role} AS role, f.role_reason, f.framework_function, f.instruction_count, f.flops, f.bytes,
+  f.peak_memory_bytes, {source} AS source, m.file, 'm' || coalesce(f.rank, m.module_id) AS handle
+  FROM x_module m LEFT JOIN x_module_facts f USING (module_id);
+CREATE VIEW instruction AS SELECT module_id, name AS instruction, computation, opcode, category,
+  {op_kind} AS op_kind, shape, operands, op_name, {method} AS op_name_method, op_type,
+  source_file, source_line, {phase} AS phase, layer, layer_group, mixed, flops, bytes, fusion_kind
+  FROM x_instruction;
+CREATE VIEW instruction_share AS
+  SELECT i.module_id, i.name AS instruction, s.op_name, {share_phase} AS phase, s.layer,
+    s.source_file, s.source_line, s.share_ppm / 1000000.0 AS share, s.share_ppm, s.layer_group
+    FROM x_instruction_share s JOIN x_instruction i USING (instruction_id)
+  UNION ALL
+  SELECT i.module_id, i.name, i.op_name, {phase_i}, i.layer, i.source_file, i.source_line, 1.0,
+    1000000, i.layer_group
+    FROM x_instruction i
+    WHERE i.instruction_id NOT IN (SELECT instruction_id FROM x_instruction_share);
+CREATE VIEW execution AS SELECT execution_id, module_id, device_id, start_ns, end_ns, activities,
+  complete FROM x_execution;
+)sql",
+      fmt::arg("role", Word<ModuleRole>("f.role")), fmt::arg("source", Word<ModuleSource>("m.source")),
+      fmt::arg("op_kind", Word<OpKind>("op_kind")),
+      fmt::arg("method", Word<OpNameMethod>("nullif(op_name_method, 0)")),
+      fmt::arg("phase", Word<Phase>("phase")), fmt::arg("share_phase", Word<Phase>("s.phase")),
+      fmt::arg("phase_i", Word<Phase>("i.phase")));
+}
+
+// Columns that `activity` and `launch` share, and the joins they come from.
+std::string ActivityColumnsSql() {
+  return fmt::format(
+      R"sql({kind} AS kind, d.process_id, l.device_id, l.stream_id, l.context_id,
+  a.correlation_id, a.api_call_id, e.graph_id, e.graph_node_id, a.start_ns,
+  a.start_ns + a.duration_ns AS end_ns, a.duration_ns, coalesce(e.self_ns, a.duration_ns) AS self_ns,
+  e.bytes, {copy_kind} AS copy_kind, n.text AS name, {origin} AS origin, b.module_id,
+  m.name AS module, m.program_id, t.execution_id, t.step, i.name AS instruction, i.op_name,
+  i.op_type, i.source_file, i.source_line, i.category,
+  CASE WHEN i.instruction_id IS NOT NULL THEN {op_kind}
+       WHEN c.kind = 1 THEN 'copy' WHEN c.kind = 2 THEN 'memset' ELSE 'other' END AS op_kind,
+  coalesce({phase}, 'unknown') AS phase, i.layer, i.layer_group, coalesce(i.mixed, 0) AS mixed,
+  {evidence} AS evidence, coalesce({confidence}, 'none') AS confidence,
+  CASE WHEN b.instruction_id IS NULL THEN coalesce({reason}, 'unknown') END AS unattributed_reason)sql",
+      fmt::arg("kind", Word<ActivityKind>("c.kind")),
+      fmt::arg("copy_kind", Word<CopyKind>("CASE WHEN c.kind = 1 THEN c.copy_kind END")),
+      fmt::arg("origin", Word<Origin>("coalesce(b.origin, 0)")),
+      fmt::arg("op_kind", Word<OpKind>("i.op_kind")), fmt::arg("phase", Word<Phase>("i.phase")),
+      fmt::arg("evidence", Word<Evidence>("nullif(b.evidence, 0)")),
+      fmt::arg("confidence", Word<Confidence>("b.confidence")),
+      fmt::arg("reason", Word<Reason>("b.reason")));
+}
+
+constexpr std::string_view kActivityJoins = R"sql(
+  FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
+  JOIN x_device d USING (device_id) LEFT JOIN x_string n ON n.string_id = c.name_id
+  LEFT JOIN x_activity_extra e USING (activity_id) LEFT JOIN x_attribution t USING (activity_id)
+  LEFT JOIN x_label b ON b.label_id = t.label_id
+  LEFT JOIN x_instruction i ON i.instruction_id = b.instruction_id
+  LEFT JOIN x_module m ON m.module_id = b.module_id)sql";
+
+std::string ActivityViews() {
+  std::string sql = fmt::format("\nCREATE VIEW activity AS SELECT a.activity_id, {}{};\n",
+                                ActivityColumnsSql(), kActivityJoins);
+  sql += fmt::format(
+      "CREATE VIEW launch AS SELECT a.activity_id AS launch_id, {},\n"
+      "  n.text AS kernel_name, k.text AS kernel_symbol, c.grid_x, c.grid_y, c.grid_z, c.block_x,\n"
+      "  c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z, c.registers_per_thread,\n"
+      "  c.shared_memory_static_bytes, c.shared_memory_dynamic_bytes,\n"
+      "  c.theoretical_occupancy_milli_pct / 1000.0 AS theoretical_occupancy_pct,\n"
+      "  CAST(NULL AS TEXT) AS occupancy_limiter, CAST(NULL AS REAL) AS waves{}\n"
+      "  LEFT JOIN x_string k ON k.string_id = c.symbol_id WHERE c.kind = {};\n",
+      ActivityColumnsSql(), kActivityJoins, kLaunchKind);
+  sql += R"sql(
+CREATE VIEW activity_share AS SELECT s.activity_id, i.module_id, i.name AS instruction,
+  s.share_ppm / 1000000.0 AS share
+  FROM x_activity_share s JOIN x_instruction i USING (instruction_id);
+)sql";
+  return sql;
+}
+
+std::string AnalysisViews() {
+  return fmt::format(
+      R"sql(
+CREATE VIEW step AS SELECT step, process_id, device_id, start_ns, end_ns, device_ns, busy_ns,
+  steady, {how} AS how FROM x_step;
+CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, m.program_id, i.name AS instruction,
+  i.category, {op_kind} AS op_kind, coalesce({phase}, 'unknown') AS phase, i.layer, i.layer_group,
+  i.op_name, i.source_file, i.source_line, o.occurrences, o.total_ns, o.self_ns, o.steady_ns,
+  o.total_ns / o.occurrences AS average_ns, o.min_ns, o.max_ns,
+  100.0 * o.self_ns / (SELECT nullif(sum(self_ns), 0) FROM x_op_time) AS self_pct, o.flops,
+  o.bytes, o.wasted_ns, o.bound_by,
+  o.theoretical_occupancy_milli_pct / 1000.0 AS theoretical_occupancy_pct,
+  {confidence} AS confidence, o.estimated, coalesce(i.mixed, 0) AS mixed,
+  CASE WHEN o.instruction_id IS NOT NULL THEN 'o' || o.op_id END AS handle
+  FROM x_op_time o LEFT JOIN x_instruction i ON i.instruction_id = o.instruction_id
+  LEFT JOIN x_module m ON m.module_id = o.module_id;
+CREATE VIEW scope_time AS SELECT op_name, layer, layer_group, {phase_plain} AS phase, source_file,
+  source_line, self_ns, estimated_ns FROM x_scope_time;
+CREATE VIEW phase_time AS SELECT device_id, step, {phase_plain} AS phase, self_ns, estimated_ns
+  FROM x_phase_time;
+CREATE VIEW step_part AS SELECT device_id, step, {part} AS part, wall_ns FROM x_step_part;
+CREATE VIEW busy_time AS SELECT device_id, start_ns, end_ns, busy_ns, idle_ns, overlap_ns,
+  compute_ns, collective_ns, exposed_collective_ns, copy_ns, exposed_copy_ns, steady_busy_ns
+  FROM x_busy_time;
+CREATE VIEW gap AS SELECT device_id, start_ns, end_ns, {cause} AS cause, previous_activity_id,
+  next_activity_id, host_range_id FROM x_gap;
+CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, algorithm_bandwidth,
+  bus_bandwidth, exposed_ns, arrival_skew_ns FROM x_collective;
+CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, saves_low_ns_per_step,
+  saves_high_ns_per_step, basis, confidence, where_op, where_layer, where_source, evidence, action,
+  how_to_check FROM x_finding;
+)sql",
+      fmt::arg("how", Word<StepHow>("how")), fmt::arg("op_kind", Word<OpKind>("i.op_kind")),
+      fmt::arg("phase", Word<Phase>("i.phase")),
+      fmt::arg("confidence", Word<Confidence>("o.confidence")),
+      fmt::arg("phase_plain", Word<Phase>("phase")), fmt::arg("part", Word<StepPart>("part")),
+      fmt::arg("cause", Word<GapCause>("cause")));
+}
+
+// Names and columns of Nsight Systems' SQLite export (schema 3.24), so that people's SQL runs here.
+// copyKind and memKind are CUPTI's numbers.
+std::string NsightViews() {
+  return R"sql(
+CREATE VIEW StringIds AS SELECT string_id AS id, text AS value FROM x_string;
+CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT a.start_ns AS start,
+  a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
+  CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
+  p.pid << 24 AS globalPid, c.symbol_id AS demangledName, c.name_id AS shortName,
+  c.symbol_id AS mangledName, CAST(NULL AS INT) AS launchType, CAST(NULL AS INT) AS cacheConfig,
+  c.registers_per_thread AS registersPerThread, c.grid_x AS gridX, c.grid_y AS gridY,
+  c.grid_z AS gridZ, c.block_x AS blockX, c.block_y AS blockY, c.block_z AS blockZ,
+  c.shared_memory_static_bytes AS staticSharedMemory,
+  c.shared_memory_dynamic_bytes AS dynamicSharedMemory, e.graph_node_id AS graphNodeId,
+  e.graph_id AS graphId, c.cluster_x AS clusterX, c.cluster_y AS clusterY, c.cluster_z AS clusterZ
+  FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
+  JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)
+  LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = 0;
+CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS SELECT a.start_ns AS start,
+  a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
+  CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
+  p.pid << 24 AS globalPid, e.bytes,
+  CASE c.copy_kind WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 8 WHEN 4 THEN 10 WHEN 5 THEN 9 ELSE 0 END
+    AS copyKind, e.graph_node_id AS graphNodeId
+  FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
+  JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)
+  LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = 1;
+CREATE VIEW CUPTI_ACTIVITY_KIND_MEMSET AS SELECT a.start_ns AS start,
+  a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
+  CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
+  p.pid << 24 AS globalPid, CAST(NULL AS INT) AS value, e.bytes, e.graph_node_id AS graphNodeId
+  FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
+  JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)
+  LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = 2;
+CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT c.start_ns AS start,
+  c.start_ns + c.duration_ns AS "end", CAST(NULL AS INT) AS eventClass,
+  (p.pid << 24) | coalesce(c.thread_id, 0) AS globalTid, c.correlation_id AS correlationId,
+  c.name_id AS nameId, CAST(NULL AS INT) AS returnValue, CAST(NULL AS INT) AS callchainId
+  FROM x_api_call c JOIN x_process p USING (process_id);
+CREATE VIEW NVTX_EVENTS AS SELECT r.start_ns AS start, r.start_ns + r.duration_ns AS "end",
+  59 AS eventType, CAST(NULL AS INT) AS rangeId, CAST(NULL AS INT) AS category,
+  CAST(NULL AS INT) AS color, t.text AS text, (p.pid << 24) | coalesce(r.thread_id, 0) AS globalTid,
+  CAST(NULL AS INT) AS endGlobalTid, r.text_id AS textId, r.domain_id AS domainId
+  FROM x_range r JOIN x_process p USING (process_id) JOIN x_string t ON t.string_id = r.text_id;
+CREATE VIEW TARGET_INFO_GPU AS SELECT ordinal AS id, name, sm_count AS smCount,
+  clock_hz AS clockRate, memory_bandwidth_bytes_per_s AS memoryBandwidth,
+  memory_bytes AS totalMemory, uuid, compute_capability AS computeCapability
+  FROM x_device WHERE kind = 0;
+)sql";
+}
+
+}  // namespace
+
+std::string ViewsSql() {
+  return RunViews() + ModuleViews() + ActivityViews() + AnalysisViews() + NsightViews();
+}
+
+}  // namespace xlatrace::store

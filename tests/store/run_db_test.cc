@@ -1,0 +1,223 @@
+// A run written through the sink comes back through the public views.
+
+#include "store/run_db.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "store/run_writer.h"
+#include "store/sqlite.h"
+
+namespace xlatrace::store {
+namespace {
+
+class RunDbTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("xlatrace_store_" + std::to_string(getpid()) + "_" +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+    path_ = (folder_ / "run.db").string();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // One GPU, two kernels (the second one of 30 ns with 10 ns nested), one copy; kernel 1 labelled.
+  void WriteSmallRun() {
+    auto created = RunWriter::Create(path_);
+    ASSERT_TRUE(created) << created.error().message;
+    RunWriter& writer = **created;
+    writer.SetStart(1'700'000'000'000'000'000);
+    writer.SetRunInfo("source", "test");
+    const model::Id process = writer.AddProcess({.host = "h", .pid = 7});
+    const model::Id device = writer.AddDevice({.process_id = process, .name = "GPU"});
+    const model::Id lane = writer.AddLane({.device_id = device, .stream_id = 13});
+    model::LaunchConfig config;
+    config.symbol = config.name = "fusion_9";
+    config.grid[0] = 4;
+    const model::Id kernel = writer.AddLaunchConfig(config);
+    EXPECT_EQ(writer.AddLaunchConfig(config), kernel);
+    model::LaunchConfig copy{.kind = model::ActivityKind::kMemcpy};
+    copy.copy_kind = model::CopyKind::kDeviceToHost;
+    const model::Id copy_id = writer.AddLaunchConfig(copy);
+    const model::Id module = writer.AddModule(
+        {.process_id = process, .name = "jit_f", .program_id = 5, .bytes = "not really HLO"});
+    writer.AddActivity({.lane_id = lane, .config_id = kernel, .start_ns = -10, .end_ns = 20});
+    writer.AddActivity(
+        {.lane_id = lane, .config_id = kernel, .start_ns = 30, .end_ns = 60, .self_ns = 20});
+    writer.AddActivity(
+        {.lane_id = lane, .config_id = copy_id, .start_ns = 70, .end_ns = 75, .bytes = 512});
+    writer.AddRunStat({.name = "dropped", .severity = model::Severity::kDataLoss, .value = 2});
+    writer.AddRunStat({.name = "dropped", .severity = model::Severity::kDataLoss, .value = 3});
+
+    model::AttributionTables attribution;
+    attribution.modules.resize(1);
+    model::InstructionRow instruction;
+    instruction.module_id = module;
+    instruction.name = "fusion.9";
+    instruction.op_kind = model::OpKind::kGemm;
+    instruction.phase = model::Phase::kBackward;
+    attribution.instructions.push_back(instruction);
+    attribution.labels.push_back({.module_id = module, .instruction_id = 1,
+                                  .evidence = model::Evidence::kAnnotation,
+                                  .confidence = model::Confidence::kExact});
+    attribution.labels.push_back({.reason = model::Reason::kTransfer});
+    attribution.label_of = {1, 1, 2};
+    attribution.execution_of = {0, 0, 0};
+    model::AnalysisTables analysis;
+    analysis.step_of = {0, 1, std::nullopt};
+    analysis.op_times.push_back(
+        {.module_id = module, .instruction_id = 1, .occurrences = 2, .self_ns = 50});
+    writer.WriteAttribution(attribution);
+    writer.WriteAnalysis(attribution, analysis);
+    const Status finished = writer.Finish();
+    ASSERT_TRUE(finished) << finished.error().message;
+  }
+
+  std::filesystem::path folder_;
+  std::string path_;
+};
+
+TEST_F(RunDbTest, EveryViewAnswers) {
+  WriteSmallRun();
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db) << db.error().message;
+  auto views = db->Select("SELECT name FROM sqlite_master WHERE type = 'view'");
+  ASSERT_TRUE(views);
+  EXPECT_GE(views->rows.size(), 30u);
+  for (size_t i = 0; i < views->rows.size(); ++i) {
+    const std::string sql = "SELECT * FROM \"" + views->Text(i, "name") + "\"";
+    const auto rows = db->Select(sql);
+    EXPECT_TRUE(rows) << sql << ": " << (rows ? "" : rows.error().message);
+  }
+}
+
+TEST_F(RunDbTest, ActivitiesComeBackWithTheirLabels) {
+  WriteSmallRun();
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db) << db.error().message;
+  auto rows = db->Select("SELECT * FROM activity ORDER BY activity_id");
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_EQ(rows->rows.size(), 3u);
+  EXPECT_EQ(rows->Int(0, "start_ns"), -10);
+  EXPECT_EQ(rows->Int(0, "self_ns"), 30);
+  EXPECT_EQ(rows->Int(1, "self_ns"), 20);
+  EXPECT_EQ(rows->Text(0, "instruction"), "fusion.9");
+  EXPECT_EQ(rows->Text(0, "op_kind"), "gemm");
+  EXPECT_EQ(rows->Text(0, "phase"), "backward");
+  EXPECT_EQ(rows->Text(0, "confidence"), "exact");
+  EXPECT_TRUE(rows->IsNull(0, "unattributed_reason"));
+  EXPECT_TRUE(rows->IsNull(0, "op_name"));
+  EXPECT_TRUE(rows->IsNull(2, "instruction"));
+  EXPECT_TRUE(rows->IsNull(2, "evidence"));
+  EXPECT_EQ(rows->Text(2, "confidence"), "none");
+  EXPECT_EQ(rows->Text(2, "unattributed_reason"), "transfer");
+  EXPECT_EQ(rows->Text(2, "op_kind"), "copy");
+  EXPECT_EQ(rows->Text(2, "copy_kind"), "device_to_host");
+  EXPECT_EQ(rows->Int(2, "bytes"), 512);
+  EXPECT_TRUE(rows->IsNull(2, "step"));
+  EXPECT_EQ(rows->Int(1, "step"), 1);
+  auto launches = db->Select("SELECT launch_id, grid_x, grid_y FROM launch");
+  ASSERT_TRUE(launches);
+  ASSERT_EQ(launches->rows.size(), 2u);
+  EXPECT_EQ(launches->Int(0, "grid_x"), 4);
+  EXPECT_TRUE(launches->IsNull(0, "grid_y"));
+}
+
+TEST_F(RunDbTest, RunStatsOfOneNameAreSummed) {
+  WriteSmallRun();
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db);
+  auto stats = db->Select("SELECT * FROM run_stat");
+  ASSERT_TRUE(stats);
+  ASSERT_EQ(stats->rows.size(), 1u);
+  EXPECT_EQ(stats->Int(0, "value"), 5);
+  EXPECT_EQ(stats->Text(0, "severity"), "data_loss");
+}
+
+TEST_F(RunDbTest, ModuleBytesSurviveCompression) {
+  WriteSmallRun();
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db);
+  auto module = db->ReadModule(1);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(module->bytes, "not really HLO");
+  EXPECT_FALSE(db->ReadModule(2));
+}
+
+TEST_F(RunDbTest, AnAbandonedWriterLeavesNothingBehind) {
+  { ASSERT_TRUE(RunWriter::Create(path_)); }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(RunDbTest, AFileFromTheFutureIsRefusedWithASentence) {
+  WriteSmallRun();
+  auto database = Database::OpenOurs(path_);
+  ASSERT_TRUE(database);
+  ASSERT_TRUE(database->Execute("PRAGMA user_version = 99"));
+  const auto db = RunDb::Open(path_);
+  ASSERT_FALSE(db);
+  EXPECT_NE(db.error().message.find("newer xlatrace (schema 99"), std::string::npos)
+      << db.error().message;
+}
+
+TEST_F(RunDbTest, APlantedViewIsRefused) {
+  WriteSmallRun();
+  auto database = Database::OpenOurs(path_);
+  ASSERT_TRUE(database);
+  ASSERT_TRUE(database->Execute("DROP VIEW finding; CREATE VIEW finding AS SELECT 1"));
+  const auto db = RunDb::Open(path_);
+  ASSERT_FALSE(db);
+  EXPECT_NE(db.error().message.find("schema"), std::string::npos);
+}
+
+TEST_F(RunDbTest, QueriesCannotWriteOrAttach) {
+  WriteSmallRun();
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db);
+  EXPECT_FALSE(db->Select("DELETE FROM x_activity"));
+  EXPECT_FALSE(db->Select("ATTACH '" + path_ + "' AS other"));
+  EXPECT_FALSE(db->Select("PRAGMA writable_schema = 1"));
+  EXPECT_FALSE(db->Select("SELECT 1; SELECT 2"));
+  EXPECT_TRUE(db->Select("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+                         "WHERE i < 5) SELECT sum(i) FROM n"));
+}
+
+TEST_F(RunDbTest, AQueryThatNeverEndsIsStopped) {
+  WriteSmallRun();
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db);
+  db->SetTimeLimit(50);
+  const auto rows = db->Select(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n");
+  ASSERT_FALSE(rows);
+  EXPECT_NE(rows.error().message.find("time limit"), std::string::npos) << rows.error().message;
+}
+
+TEST_F(RunDbTest, WhatIsNotARunDbIsNamed) {
+  const auto message = [&](const std::string& path) {
+    const auto db = RunDb::Open(path);
+    return db ? std::string("opened") : db.error().message;
+  };
+  EXPECT_NE(message(folder_.string()).find("directory"), std::string::npos);
+  EXPECT_NE(message((folder_ / "none.db").string()).find("No such file"), std::string::npos);
+  std::ofstream(folder_ / "empty.db");
+  EXPECT_NE(message((folder_ / "empty.db").string()).find("empty"), std::string::npos);
+  std::ofstream(folder_ / "text.db") << "hello, this is a text";
+  EXPECT_NE(message((folder_ / "text.db").string()).find("not a database"), std::string::npos);
+  {
+    auto other = Database::Create((folder_ / "other.db").string());
+    ASSERT_TRUE(other);
+    ASSERT_TRUE(other->Execute("CREATE TABLE t(x)"));
+  }
+  EXPECT_NE(message((folder_ / "other.db").string()).find("not a run.db"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace xlatrace::store

@@ -1,0 +1,39 @@
+// Running a child that keeps the terminal: its standard streams are ours, its exit is reported.
+//
+// Thread-safety: one child at a time per process (signals are forwarded to it).
+
+#ifndef XLATRACE_BASE_SUBPROCESS_H_
+#define XLATRACE_BASE_SUBPROCESS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace xlatrace {
+
+// Status codes as env(1) and nohup(1) give them.
+inline constexpr int kExitCannotRun = 126;
+inline constexpr int kExitNotFound = 127;
+
+struct ChildExit {
+  int status = 0;         // Exit status; 128 + N when a signal N ended the child.
+  int signal = 0;         // N, or 0.
+  int exec_error = 0;     // errno when the command could not be started at all.
+};
+
+// Runs `command` (looked up on PATH) with `environment` set on top of ours. While it runs, SIGINT
+// and SIGQUIT are left to the child (the terminal sends them to both) and SIGTERM and SIGHUP are
+// passed on. Signals that were ignored when we started stay ignored in the child.
+Result<ChildExit> RunChild(const std::vector<std::string>& command,
+                           const std::vector<std::pair<std::string, std::string>>& environment);
+
+// Standard output of a short command, at most `max_bytes`; its standard error is discarded. An
+// error when it cannot be run, fails, or takes longer than `timeout_ms`.
+Result<std::string> CaptureOutput(const std::vector<std::string>& command, int timeout_ms,
+                                  size_t max_bytes = 1 << 20);
+
+}  // namespace xlatrace
+
+#endif  // XLATRACE_BASE_SUBPROCESS_H_

@@ -1,0 +1,31 @@
+// The subcommands of `xlatrace`, one file pair each. Every Add function declares its options on
+// the command line and sets `selected` to what runs when the user chose it.
+//
+// A command returns the exit status or an Error (whose code is then the exit status).
+
+#ifndef XLATRACE_TOOLS_COMMANDS_H_
+#define XLATRACE_TOOLS_COMMANDS_H_
+
+#include <functional>
+
+#include "base/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace xlatrace::tools {
+
+using Command = std::function<Result<int>()>;
+
+void AddRecordCommand(CLI::App& app, Command* selected);
+void AddImportCommand(CLI::App& app, Command* selected);
+void AddReportCommand(CLI::App& app, Command* selected);
+void AddSummaryCommand(CLI::App& app, Command* selected);
+void AddModulesCommand(CLI::App& app, Command* selected);
+void AddQueryCommand(CLI::App& app, Command* selected);
+void AddDoctorCommand(CLI::App& app, Command* selected);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_COMMANDS_H_

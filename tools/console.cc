@@ -1,0 +1,36 @@
+#include "tools/console.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/terminal.h"
+
+namespace xlatrace::tools {
+namespace {
+
+void PrintLine(std::string_view kind, std::string_view text) {
+  fmt::print(stderr, "xlatrace: {}{}\n", kind, Printable(text));
+}
+
+}  // namespace
+
+Status PrintResult(std::string_view text) {
+  const size_t put = std::fwrite(text.data(), 1, text.size(), stdout);
+  if ((put != text.size() || std::fflush(stdout) != 0) && errno != EPIPE) {
+    return MakeError(fmt::format("writing the result: {}", std::strerror(errno)));
+  }
+  return {};
+}
+
+void Note(std::string_view text) { PrintLine("", text); }
+void Warn(std::string_view text) { PrintLine("warning: ", text); }
+
+void PrintError(const Error& error) {
+  PrintLine("error: ", error.message);
+  if (!error.hint.empty()) fmt::print(stderr, "hint: {}\n", Printable(error.hint));
+}
+
+}  // namespace xlatrace::tools

@@ -1,0 +1,28 @@
+// Where the program talks to people: results on standard output, everything else on standard
+// error. The only file besides main.cc that prints.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_TOOLS_CONSOLE_H_
+#define XLATRACE_TOOLS_CONSOLE_H_
+
+#include <string_view>
+
+#include "base/error.h"
+
+namespace xlatrace::tools {
+
+// A result, to standard output. False in the Status when it cannot be written (a full disk, say);
+// a reader that went away (`| head`) is no error.
+Status PrintResult(std::string_view text);
+
+// "xlatrace: TEXT" on standard error: what is being done, and what was found on the way.
+void Note(std::string_view text);
+void Warn(std::string_view text);
+
+// "xlatrace: error: ..." and "hint: ..." on standard error.
+void PrintError(const Error& error);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_CONSOLE_H_

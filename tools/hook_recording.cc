@@ -1,0 +1,146 @@
+#include "tools/hook_recording.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+
+namespace xlatrace::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr uint64_t kMaxStatusBytes = 1 << 20;
+
+std::string TextOf(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+int64_t IntOf(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number_integer() ? it->get<int64_t>() : 0;
+}
+
+bool BoolOf(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_boolean() && it->get<bool>();
+}
+
+// A profile is a plain file directly in the process's folder, whatever its status says.
+bool IsOwnFile(const fs::path& folder, const std::string& name) {
+  return !name.empty() && fs::path(name).filename() == name && name != "." && name != ".." &&
+         fs::is_regular_file(fs::symlink_status(folder / name));
+}
+
+Result<HookProcess> ReadProcess(const fs::path& folder) {
+  XLATRACE_ASSIGN(const std::string text,
+                  ReadFile((folder / "status.json").string(), kMaxStatusBytes));
+  const json status = json::parse(text, nullptr, false);
+  if (!status.is_object()) {
+    return MakeError(fmt::format("'{}' is not a status of ours", folder.string()));
+  }
+  HookProcess process;
+  process.folder = folder.string();
+  process.pid = IntOf(status, "pid");
+  process.framework = TextOf(status, "framework");
+  process.framework_version = TextOf(status, "framework_version");
+  process.jaxlib_version = TextOf(status, "jaxlib_version");
+  process.python_version = TextOf(status, "python_version");
+  process.start_error = TextOf(status, "start_error");
+  process.stop_error = TextOf(status, "stop_error");
+  process.stop_reason = TextOf(status, "stop_reason");
+  process.stopped = BoolOf(status, "stopped");
+  process.own_cost_ns = IntOf(status, "own_cost_ns");
+  if (const auto argv = status.find("argv"); argv != status.end() && argv->is_array()) {
+    for (const json& word : *argv) {
+      if (!word.is_string()) continue;
+      if (!process.command.empty()) process.command += ' ';
+      process.command += word.get<std::string>();
+    }
+  }
+  if (const auto notes = status.find("notes"); notes != status.end() && notes->is_array()) {
+    for (const json& note : *notes) {
+      if (note.is_string()) process.notes.push_back(note.get<std::string>());
+    }
+  }
+  if (const auto sessions = status.find("sessions");
+      sessions != status.end() && sessions->is_array()) {
+    for (const json& session : *sessions) {
+      const std::string name = session.is_object() ? TextOf(session, "xplane") : std::string();
+      if (IsOwnFile(folder, name)) process.profiles.push_back((folder / name).string());
+    }
+  }
+  return process;
+}
+
+}  // namespace
+
+Result<HookRecording> ReadHookRecording(const std::string& folder) {
+  HookRecording recording;
+  std::error_code error;
+  std::vector<fs::path> folders;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_directory(error) && !it->is_symlink(error)) folders.push_back(it->path());
+  }
+  std::sort(folders.begin(), folders.end());
+  for (const fs::path& path : folders) {
+    auto process = ReadProcess(path);
+    if (process) {
+      recording.processes.push_back(std::move(*process));
+    } else {
+      recording.damaged.push_back(path.string());
+    }
+  }
+  return recording;
+}
+
+Error NothingRecorded(const HookRecording& recording) {
+  if (recording.processes.empty()) {
+    return {"nothing was recorded: no process imported jax or tensorflow",
+            "check that the command trains with JAX or TensorFlow; a Python started with -I, -E or "
+            "-S cannot be recorded",
+            {}};
+  }
+  const HookProcess& process = recording.processes.front();
+  const std::string who = process.framework.empty() ? "the framework" : process.framework;
+  if (!process.start_error.empty()) {
+    return {fmt::format("nothing was recorded: the profiler of {} did not start: {}", who,
+                        process.start_error),
+            "xlatrace doctor", {}};
+  }
+  if (!process.stop_error.empty()) {
+    return {fmt::format("nothing was recorded: the profiler of {} could not save: {}", who,
+                        process.stop_error),
+            "check the free space and the rights of the folder", {}};
+  }
+  if (!process.stopped) {
+    return {fmt::format("nothing was recorded: process {} ended without a chance to save its "
+                        "profile (killed by SIGKILL, abort or a crash)",
+                        process.pid),
+            "let it end by itself, with Ctrl-C or SIGTERM, or record less: --duration 10", {}};
+  }
+  for (const std::string& note : process.notes) {
+    return {"nothing was recorded: " + note, "xlatrace doctor", {}};
+  }
+  return {"nothing was recorded: no computation was compiled while the profiler ran",
+          "check that the script calls a jitted function", {}};
+}
+
+bool RemoveHookRecording(const std::string& folder, const HookRecording& recording) {
+  for (const HookProcess& process : recording.processes) {
+    for (const std::string& profile : process.profiles) unlink(profile.c_str());
+    unlink((process.folder + "/status.json").c_str());
+    rmdir(process.folder.c_str());
+  }
+  return rmdir(folder.c_str()) == 0 || !Exists(folder);
+}
+
+}  // namespace xlatrace::tools

@@ -1,0 +1,51 @@
+// What the Python hook left in a recording folder (python/xlatrace_hook): one folder per process
+// with status.json and the profiles.
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_TOOLS_HOOK_RECORDING_H_
+#define XLATRACE_TOOLS_HOOK_RECORDING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace xlatrace::tools {
+
+struct HookProcess {
+  std::string folder;
+  int64_t pid = 0;
+  std::string command;             // argv, secrets masked by the hook.
+  std::string framework;           // "jax", "tensorflow" or empty.
+  std::string framework_version;
+  std::string jaxlib_version;
+  std::string python_version;
+  std::string start_error;
+  std::string stop_error;
+  std::string stop_reason;         // "exit", "duration", ...
+  bool stopped = false;            // The profile was ended and written.
+  int64_t own_cost_ns = 0;
+  std::vector<std::string> profiles;  // Paths of complete xplane files.
+  std::vector<std::string> notes;
+};
+
+struct HookRecording {
+  std::vector<HookProcess> processes;  // By start.
+  std::vector<std::string> damaged;    // Folders whose status cannot be read.
+};
+
+// A folder that does not exist is a recording without processes.
+Result<HookRecording> ReadHookRecording(const std::string& folder);
+
+// Why there is nothing to show, in one sentence, and what to do about it.
+Error NothingRecorded(const HookRecording& recording);
+
+// Removes what the hook wrote and nothing else: files by their known names, never through a link,
+// then the folders when they are empty. True when nothing is left.
+bool RemoveHookRecording(const std::string& folder, const HookRecording& recording);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_HOOK_RECORDING_H_

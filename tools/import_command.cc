@@ -1,0 +1,55 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/number_format.h"
+#include "importers/importer.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/pipeline.h"
+
+namespace xlatrace::tools {
+namespace {
+
+struct Options {
+  BuildRequest request;
+  bool force = false;
+};
+
+Result<int> Run(const Options& options) {
+  const BuildRequest& request = options.request;
+  // A wrong path is told before an existing output is.
+  for (const std::string& input : request.inputs) {
+    if (request.inputs.size() == 1) XLATRACE_TRY(importers::Detect(input));
+  }
+  XLATRACE_TRY(CheckOutputPath(request.output, options.force));
+  XLATRACE_ASSIGN(const BuildOutcome outcome, BuildRun(request));
+  for (const Error& error : outcome.skipped) Warn("skipped: " + error.message);
+  Note(BuildSentence(outcome, request.output));
+  Note(fmt::format("next: xlatrace summary {}", request.output));
+  return 0;
+}
+
+}  // namespace
+
+void AddImportCommand(CLI::App& app, Command* selected) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "import", "Make a run.db from traces of other tools (XProf, Nsight Systems)");
+  command->add_option("FILE", options->request.inputs,
+                      "xplane.pb[.gz], nsys .sqlite; told apart by content")
+      ->required();
+  command->add_option("--modules", options->request.module_paths,
+                      "XLA dump folders or HLO files to take modules from");
+  command->add_option("-o,--output", options->request.output, "The run.db to write")
+      ->default_val("run.db");
+  command->add_flag("--force", options->force, "Replace an existing output");
+  command->footer("Example:\n  xlatrace import trace.xplane.pb -o run.db");
+  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+}
+
+}  // namespace xlatrace::tools

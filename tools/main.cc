@@ -1,0 +1,74 @@
+// The `xlatrace` program: reads the command line, runs one subcommand, prints its error.
+
+#include <csignal>
+#include <unistd.h>
+
+#include <exception>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/version.h"
+
+namespace {
+
+// Ctrl-C during our own work: nothing half-written stays behind.
+void OnInterrupt(int signal) {
+  xlatrace::RemoveTemporaryFilesOnSignal();
+  _exit(128 + signal);
+}
+
+int Run(int argc, char** argv) {
+  using namespace xlatrace;
+  CLI::App app{"Profiler and trace correlation for XLA programs: which line of the model, which "
+               "layer, forward or backward, and why it is slow.",
+               "xlatrace"};
+  app.set_version_flag("--version", std::string("xlatrace ") + tools::kVersion);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  app.footer("The main job:\n"
+             "  xlatrace record -- python train.py    # leaves run.db\n"
+             "  xlatrace summary run.db               # the answer in the terminal\n"
+             "  xlatrace report run.db                # the answer as run.html");
+  tools::Command selected;
+  tools::AddRecordCommand(app, &selected);
+  tools::AddImportCommand(app, &selected);
+  tools::AddSummaryCommand(app, &selected);
+  tools::AddReportCommand(app, &selected);
+  tools::AddModulesCommand(app, &selected);
+  tools::AddQueryCommand(app, &selected);
+  tools::AddDoctorCommand(app, &selected);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::string command = "xlatrace";
+    for (const CLI::App* sub : app.get_subcommands()) command += " " + sub->get_name();
+    tools::PrintError(Error{error.what(), command + " --help", ErrorCode::kUsage});
+    return static_cast<int>(ErrorCode::kUsage);
+  }
+  const Result<int> status = selected();
+  if (status) return *status;
+  tools::PrintError(status.error());
+  return static_cast<int>(status.error().code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
+  try {
+    return Run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    xlatrace::tools::PrintError({"out of memory", "run it on a machine with more memory", {}});
+  } catch (const std::exception& error) {
+    xlatrace::tools::PrintError({fmt::format("internal error: {}", error.what()),
+                                 "please report it with the command line", {}});
+  }
+  return 1;
+}

@@ -1,0 +1,79 @@
+#include "tools/module_files.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/compress.h"
+#include "base/file.h"
+#include "hlo/dump_dir.h"
+#include "hlo/text_reader.h"
+
+namespace xlatrace::tools {
+namespace {
+
+// Modules go to the run's first process: a dump folder does not say whose it is.
+constexpr model::Id kFirstProcess = 1;
+
+struct ModuleFile {
+  std::string path;
+  std::string name;
+  std::optional<int64_t> program_id;
+  std::string sequence;  // Paths, empty where there is none.
+  std::string metadata;
+};
+
+Result<std::string> ReadOptional(const std::string& path) {
+  if (path.empty()) return std::string();
+  return ReadFileInflated(path);
+}
+
+Status AddOne(const ModuleFile& file, model::EventSink& sink) {
+  XLATRACE_ASSIGN(const std::string bytes, ReadFileInflated(file.path));
+  XLATRACE_ASSIGN(const std::string sequence, ReadOptional(file.sequence));
+  XLATRACE_ASSIGN(const std::string metadata, ReadOptional(file.metadata));
+  sink.AddModule({.process_id = kFirstProcess,
+                  .name = file.name,
+                  .program_id = file.program_id,
+                  .source = model::ModuleSource::kDump,
+                  .file = file.path,
+                  .format = hlo::LooksLikeHloText(bytes) ? model::ModuleBlob::Format::kHloText
+                                                         : model::ModuleBlob::Format::kHloProto,
+                  .bytes = bytes,
+                  .thunk_sequence = sequence,
+                  .thunk_metadata = metadata});
+  return {};
+}
+
+}  // namespace
+
+Status AddModuleFiles(const std::string& path, model::EventSink& sink) {
+  if (!IsDirectory(path)) {
+    XLATRACE_ASSIGN(std::string bytes, ReadFileInflated(path));
+    XLATRACE_ASSIGN(const model::HloModule module,
+                    hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes))));
+    ModuleFile file{.path = path, .name = std::string(module.name)};
+    if (module.program_id >= 0) file.program_id = module.program_id;
+    return AddOne(file, sink);
+  }
+  XLATRACE_ASSIGN(const hlo::DumpDir dir, hlo::ListDumpDir(path));
+  size_t added = 0;
+  for (const hlo::DumpModule& module : dir.modules) {
+    ModuleFile file{.path = module.after_proto.empty() ? module.after_text : module.after_proto,
+                    .name = module.name,
+                    .metadata = module.thunk_metadata};
+    if (file.path.empty()) continue;  // Only optimized HLO has the instructions that run.
+    if (module.program_id >= 0) file.program_id = module.program_id;
+    file.sequence = module.thunk_sequence;
+    XLATRACE_TRY(AddOne(file, sink));
+    ++added;
+  }
+  if (added == 0) {
+    return MakeError(fmt::format("'{}' holds no optimized HLO", path),
+                     "dump it with XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text "
+                     "--xla_dump_hlo_as_proto'");
+  }
+  return {};
+}
+
+}  // namespace xlatrace::tools

@@ -1,0 +1,19 @@
+// `--modules PATH`: HLO that a trace does not carry itself, from dump folders and HLO files.
+
+#ifndef XLATRACE_TOOLS_MODULE_FILES_H_
+#define XLATRACE_TOOLS_MODULE_FILES_H_
+
+#include <string>
+
+#include "base/error.h"
+#include "model/event_sink.h"
+
+namespace xlatrace::tools {
+
+// Adds the optimized modules at `path` (an --xla_dump_to folder, an .hlo.pb or an HLO text) to the
+// first process of the run, with their thunk lists where the folder has them.
+Status AddModuleFiles(const std::string& path, model::EventSink& sink);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_MODULE_FILES_H_

@@ -1,0 +1,113 @@
+#include "tools/pipeline.h"
+
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/analysis.h"
+#include "base/number_format.h"
+#include "correlator/correlator.h"
+#include "hlo/proto_reader.h"
+#include "hlo/text_reader.h"
+#include "hlo/thunk_sequence.h"
+#include "importers/importer.h"
+#include "store/run_writer.h"
+#include "tools/module_files.h"
+#include "tools/version.h"
+
+namespace xlatrace::tools {
+namespace {
+
+Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored) {
+  auto bytes = std::make_shared<const std::string>(std::move(stored.bytes));
+  return stored.format == model::ModuleBlob::Format::kHloText ? hlo::ReadText(std::move(bytes))
+                                                              : hlo::ReadProto(std::move(bytes));
+}
+
+Result<correlator::LoadedModule> Load(store::RunWriter& writer, model::Id module_id) {
+  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, writer.ReadModule(module_id));
+  correlator::LoadedModule loaded;
+  XLATRACE_ASSIGN(loaded.hlo, ParseHlo(stored));
+  if (!stored.thunk_sequence.empty()) {
+    // A thunk list that cannot be read costs evidence, not the module.
+    auto thunks = hlo::ReadThunks(stored.thunk_sequence, stored.thunk_metadata);
+    if (thunks) loaded.thunks = std::move(*thunks);
+  }
+  return loaded;
+}
+
+void CountLabels(const model::RunTables& run, const model::AttributionTables& attribution,
+                 BuildOutcome* outcome) {
+  outcome->activities = run.activities.size();
+  outcome->processes = run.processes.size();
+  outcome->modules = run.modules.size();
+  for (size_t i = 0; i < run.activities.size(); ++i) {
+    const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
+    const int64_t self = run.activities.self_ns[i];
+    outcome->device_ns += self;
+    if (label.confidence == model::Confidence::kExact) outcome->exact_ns += self;
+    if (label.confidence == model::Confidence::kInferred) outcome->inferred_ns += self;
+  }
+}
+
+}  // namespace
+
+Result<BuildOutcome> BuildRun(const BuildRequest& request) {
+  BuildOutcome outcome;
+  XLATRACE_ASSIGN(const std::unique_ptr<store::RunWriter> writer,
+                  store::RunWriter::Create(request.output));
+  writer->SetRunInfo("tool_version", kVersion);
+  for (const std::string& input : request.inputs) {
+    Status imported = importers::Import(input, *writer);
+    XLATRACE_TRY(writer->status());
+    if (imported) {
+      ++outcome.inputs_read;
+      continue;
+    }
+    writer->AddRunStat({.name = "input_skipped",
+                        .severity = model::Severity::kDataLoss,
+                        .source = input,
+                        .value = 1,
+                        .advice = imported.error().message});
+    outcome.skipped.push_back(std::move(imported).error());
+  }
+  if (outcome.inputs_read == 0) return tl::unexpected<Error>(outcome.skipped.front());
+  for (const std::string& path : request.module_paths) {
+    if (Status added = AddModuleFiles(path, *writer); !added) {
+      outcome.skipped.push_back(std::move(added).error());
+    }
+  }
+  for (const auto& [key, value] : request.run_info) writer->SetRunInfo(key, value);
+
+  const model::RunTables& run = writer->tables();
+  XLATRACE_ASSIGN(model::AttributionTables attribution,
+                  correlator::Attribute(run, [&](model::Id id) { return Load(*writer, id); }));
+  writer->WriteAttribution(attribution);
+  XLATRACE_ASSIGN(const model::AnalysisTables analysis,
+                  analysis::Analyze(run, &attribution, [&](model::Id id) {
+                    return Load(*writer, id).map(
+                        [](correlator::LoadedModule&& loaded) { return std::move(loaded.hlo); });
+                  }));
+  writer->WriteAnalysis(attribution, analysis);
+  XLATRACE_TRY(writer->Finish());
+  CountLabels(run, attribution, &outcome);
+  return outcome;
+}
+
+std::string BuildSentence(const BuildOutcome& outcome, const std::string& output) {
+  const auto device_ns = static_cast<double>(outcome.device_ns);
+  return fmt::format("{} activities, {} process{}, {} modules; {} of device time exact{} -> {}",
+                     Thousands(static_cast<int64_t>(outcome.activities)), outcome.processes,
+                     outcome.processes == 1 ? "" : "es", outcome.modules,
+                     outcome.device_ns == 0
+                         ? "nothing"
+                         : Percent(static_cast<double>(outcome.exact_ns), device_ns) + " %",
+                     outcome.inferred_ns == 0
+                         ? ""
+                         : fmt::format(", {} % inferred",
+                                       Percent(static_cast<double>(outcome.inferred_ns), device_ns)),
+                     output);
+}
+
+}  // namespace xlatrace::tools

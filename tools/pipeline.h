@@ -1,0 +1,47 @@
+// From files to an attributed run.db: importers -> store -> correlator -> analysis -> store. What
+// `import` and `record` share.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_TOOLS_PIPELINE_H_
+#define XLATRACE_TOOLS_PIPELINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace xlatrace::tools {
+
+struct BuildRequest {
+  std::vector<std::string> inputs;        // Traces, any kind the importers know.
+  std::vector<std::string> module_paths;  // Dump folders and HLO files (--modules).
+  std::string output;                     // run.db
+  // Facts that the inputs do not tell (command, source...); they win over the inputs' own.
+  std::vector<std::pair<std::string, std::string>> run_info;
+};
+
+struct BuildOutcome {
+  size_t inputs_read = 0;
+  size_t activities = 0;
+  size_t processes = 0;
+  size_t modules = 0;
+  int64_t device_ns = 0;
+  int64_t exact_ns = 0;
+  int64_t inferred_ns = 0;
+  std::vector<Error> skipped;  // Inputs that could not be read; the rest was used.
+};
+
+// Fails when no input could be read (with the error of the first) or the output cannot be written;
+// then nothing is left at `output`.
+Result<BuildOutcome> BuildRun(const BuildRequest& request);
+
+// "1,203,441 launches, 2 processes, 99.5 % exact -> run.db"
+std::string BuildSentence(const BuildOutcome& outcome, const std::string& output);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_PIPELINE_H_

@@ -1,0 +1,235 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/number_format.h"
+#include "base/subprocess.h"
+#include "store/run_db.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/hook_recording.h"
+#include "tools/pipeline.h"
+#include "tools/places.h"
+
+namespace xlatrace::tools {
+namespace {
+
+constexpr int kExitCannotRecord = 125;  // As env(1): the wrapper itself failed.
+
+struct Options {
+  std::string output = "run.db";
+  double duration_s = 60;
+  double delay_s = 0;
+  std::vector<std::string> command;
+};
+
+struct Places {
+  std::string output;     // Absolute: the command may change directory.
+  std::string recording;  // Absolute folder.
+};
+
+tl::unexpected<Error> CannotRecord(Error error) {
+  error.code = static_cast<ErrorCode>(kExitCannotRecord);
+  return tl::unexpected<Error>(std::move(error));
+}
+
+// Commands whose children live where our environment does not reach.
+Status RefuseLaunchers(const std::vector<std::string>& command) {
+  const std::string name = std::filesystem::path(command[0]).filename().string();
+  for (const std::string_view launcher :
+       {"docker", "podman", "kubectl", "ssh", "srun", "singularity", "apptainer"}) {
+    if (name != launcher) continue;
+    return MakeError(fmt::format("'{}' starts the program where this recorder cannot follow", name),
+                     fmt::format("put xlatrace inside: {} ... xlatrace record -- python train.py",
+                                 name),
+                     ErrorCode::kUsage);
+  }
+  return {};
+}
+
+// `run.db` -> `run.rec`, or `run.2.rec` when another recording lies there.
+std::string FreeRecordingFolder(const std::string& output) {
+  std::filesystem::path base(output);
+  base.replace_extension();
+  for (int n = 1; n < 10000; ++n) {
+    const std::string folder =
+        n == 1 ? base.string() + ".rec" : fmt::format("{}.{}.rec", base.string(), n);
+    if (!Exists(folder)) return folder;
+  }
+  return base.string() + ".rec";
+}
+
+Result<Places> PreparePlaces(const Options& options) {
+  std::error_code error;
+  Places places;
+  places.output = std::filesystem::absolute(options.output, error).lexically_normal().string();
+  // An earlier run.db is kept as run.old.db; anything else of that name is the user's.
+  if (Exists(places.output) && !IsDirectory(places.output) &&
+      !store::RunDb::Open(places.output)) {
+    return MakeError(fmt::format("'{}' exists and is not a run.db", options.output),
+                     "name another output: -o FILE", ErrorCode::kUsage);
+  }
+  XLATRACE_TRY(CheckOutputPath(places.output, true));
+  places.recording = FreeRecordingFolder(places.output);
+  if (mkdir(places.recording.c_str(), 0700) != 0) {
+    return MakeError(fmt::format("cannot make the folder '{}': {}", places.recording,
+                                 std::strerror(errno)),
+                     "name a place you may write to: -o FILE");
+  }
+  return places;
+}
+
+void KeepEarlierRun(const std::string& output) {
+  if (!Exists(output)) return;
+  std::filesystem::path old(output);
+  old.replace_extension(".old" + old.extension().string());
+  if (std::rename(output.c_str(), old.c_str()) == 0) {
+    Note(fmt::format("the earlier {} is now {}", std::filesystem::path(output).filename().string(),
+                     old.filename().string()));
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> Environment(const Options& options,
+                                                             const Places& places,
+                                                             const std::string& hook) {
+  std::string python_path = hook;
+  if (const char* before = std::getenv("PYTHONPATH"); before != nullptr && *before != '\0') {
+    python_path.append(":").append(before);
+  }
+  return {{"PYTHONPATH", python_path},
+          {"XLATRACE_HOOK_DIR", places.recording},
+          {"XLATRACE_HOOK_DURATION_S", fmt::format("{}", options.duration_s)},
+          {"XLATRACE_HOOK_DELAY_S", fmt::format("{}", options.delay_s)}};
+}
+
+std::vector<std::pair<std::string, std::string>> RunInfo(const HookRecording& recording) {
+  std::vector<std::pair<std::string, std::string>> info = {{"source", "record"},
+                                                           {"mode", "profiler"}};
+  int64_t cost_ns = 0;
+  for (const HookProcess& process : recording.processes) {
+    cost_ns += process.own_cost_ns;
+    if (process.profiles.empty() || info.size() > 2) continue;
+    info.emplace_back("command", process.command);
+    info.emplace_back("framework", process.framework);
+    info.emplace_back(process.framework + "_version", process.framework_version);
+    if (!process.jaxlib_version.empty()) {
+      info.emplace_back("jaxlib_version", process.jaxlib_version);
+    }
+    info.emplace_back("python_version", process.python_version);
+    info.emplace_back("stop_reason", process.stop_reason);
+  }
+  info.emplace_back("own_cost_ns", std::to_string(cost_ns));
+  return info;
+}
+
+// Recording -> run.db. The recording goes only when all of it is in run.db.
+Status Fold(const Options& options, const Places& places) {
+  XLATRACE_ASSIGN(const HookRecording recording, ReadHookRecording(places.recording));
+  BuildRequest request{.output = places.output, .run_info = RunInfo(recording)};
+  for (const HookProcess& process : recording.processes) {
+    request.inputs.insert(request.inputs.end(), process.profiles.begin(), process.profiles.end());
+  }
+  if (request.inputs.empty()) {
+    const Error reason = NothingRecorded(recording);
+    RemoveHookRecording(places.recording, recording);
+    return tl::unexpected<Error>(reason);
+  }
+  KeepEarlierRun(places.output);
+  auto outcome = BuildRun(request);
+  if (!outcome) {
+    Error error = std::move(outcome).error();
+    error.hint = fmt::format("the recording is kept in {}", places.recording);
+    return tl::unexpected<Error>(std::move(error));
+  }
+  for (const Error& skipped : outcome->skipped) Warn("skipped: " + skipped.message);
+  for (const HookProcess& process : recording.processes) {
+    for (const std::string& note : process.notes) Note(note);
+    if (process.stop_reason == "duration") {
+      Note(fmt::format("recorded {} of process {}; for more: --duration SECONDS",
+                       Duration(options.duration_s * 1e9), process.pid));
+    }
+  }
+  Note(BuildSentence(*outcome, options.output));
+  const bool complete = outcome->skipped.empty() && recording.damaged.empty();
+  if (!complete) {
+    Note(fmt::format("the recording stays in {}; remove it when you do not need it",
+                     places.recording));
+  } else if (!RemoveHookRecording(places.recording, recording)) {
+    Note(fmt::format("all of the recording is in {}; {} may go", options.output,
+                     places.recording));
+  }
+  Note(fmt::format("next: xlatrace summary {0}  |  xlatrace report {0}", options.output));
+  return {};
+}
+
+Result<int> Run(const Options& options) {
+  XLATRACE_TRY(RefuseLaunchers(options.command));
+  auto hook = HookFolder();
+  if (!hook) return CannotRecord(std::move(hook).error());
+  auto places = PreparePlaces(options);
+  if (!places) {
+    return places.error().code == ErrorCode::kUsage
+               ? tl::unexpected<Error>(std::move(places).error())
+               : CannotRecord(std::move(places).error());
+  }
+  Note(fmt::format(
+      "no collector for this machine: recording with the framework's own profiler, at most {}",
+      options.duration_s > 0 ? Duration(options.duration_s * 1e9) : "without limit"));
+  auto child = RunChild(options.command, Environment(options, *places, *hook));
+  if (!child) {
+    rmdir(places->recording.c_str());
+    return CannotRecord(std::move(child).error());
+  }
+  if (child->exec_error != 0) {
+    rmdir(places->recording.c_str());
+    return MakeError(fmt::format("cannot run '{}': {}", options.command[0],
+                                 std::strerror(child->exec_error)),
+                     fmt::format("check the command: command -v {}", options.command[0]),
+                     static_cast<ErrorCode>(child->status));
+  }
+  if (child->signal != 0) {
+    Note(fmt::format("the command was ended by signal {} ({})", child->signal,
+                     strsignal(child->signal)));
+  } else if (child->status != 0) {
+    Note(fmt::format("the command ended with exit status {}", child->status));
+  }
+  // The command's exit status is ours, whatever became of the recording.
+  if (const Status folded = Fold(options, *places); !folded) PrintError(folded.error());
+  return child->status;
+}
+
+}  // namespace
+
+void AddRecordCommand(CLI::App& app, Command* selected) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "record", "Run a training command and record it; returns the command's exit status");
+  command->add_option("-o,--output", options->output, "The run.db to write")
+      ->capture_default_str();
+  command->add_option("--duration", options->duration_s,
+                      "Seconds to record, compilation not counted; 0 for no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--delay", options->delay_s, "Seconds to wait before recording")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("CMD", options->command, "The command and its arguments, after --")
+      ->required();
+  command->positionals_at_end();
+  command->footer("Example:\n  xlatrace record -- python train.py --steps 30");
+  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+}
+
+}  // namespace xlatrace::tools

@@ -36,7 +36,11 @@ class Hook:
         self._armed = False
         self._watched = False
         exits.install(self.recorder)
-        os.register_at_fork(after_in_child=self._forked)
+        os.register_at_fork(
+            before=self.signals.before_fork,
+            after_in_parent=self.signals.after_fork,
+            after_in_child=self._forked,
+        )
 
     def framework_imported(self, module: ModuleType) -> None:
         name = module.__name__

@@ -27,12 +27,17 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 class Signals:
-    def __init__(self, when_free: Callable[[Callable[[], None]], None],
-                 finish: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        when_free: Callable[[Callable[[], None]], None],
+        finish: Callable[[str], None],
+    ) -> None:
         self._when_free = when_free
         self._finish = finish
         self._pid = os.getpid()
         self._handler = self._handle  # one object, to be recognised
+        self._installed = False
+        self._forking = threading.local()  # .mask: of the forking thread, during a fork
         self._receiver: socket.socket | None = None
         self._sender: socket.socket | None = None
         self._c_signal: Callable[[int, None], object] | None = None
@@ -43,12 +48,11 @@ class Signals:
         return threading.current_thread() is threading.main_thread()
 
     def install(self) -> None:
-        replaced = False
         for number in SIGNALS:
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, self._handler)
-                replaced = True
-        if replaced:
+                self._installed = True
+        if self._installed:
             self._install_wakeup()
 
     def descriptor(self) -> int | None:
@@ -70,13 +74,25 @@ class Signals:
                 if number in SIGNALS and signal.getsignal(number) is self._handler:
                     self._end(number)
 
+    def before_fork(self) -> None:
+        """Python forgets a signal that the child gets before it has taken stock: it has to wait."""
+        if self._installed:
+            self._forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+    def after_fork(self) -> None:
+        mask = self._forking.__dict__.pop("mask", None)
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
     def forked(self) -> None:
         """In the child of a fork: as if we had never been there."""
         self._pid = os.getpid()
+        self._installed = False
         self._remove_wakeup()
         for number in SIGNALS:
             if signal.getsignal(number) is self._handler:
                 signal.signal(number, signal.SIG_DFL)
+        self.after_fork()
 
     def _handle(self, number: int, _frame: object) -> None:
         self._when_free(lambda: self._end(number))

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run by every Python interpreter that has this folder on PYTHONPATH.
+
+It installs the xlatrace hook, then runs the `sitecustomize` that would have run without us: the
+next one on `sys.path` after this folder. An error in that one is reported by `site` as ever; an
+error in ours stays silent here (xlatrace_hook leaves a note where the recording is written).
+"""
+import os
+import sys
+
+
+def _install_hook():
+    try:
+        from xlatrace_hook.install import install
+    except Exception:  # a broken installation must not be the script's problem
+        return
+    install()
+
+
+def _path_after_this_folder():
+    """The entries of sys.path that come after (the last mention of) this folder."""
+    here = os.path.realpath(os.path.dirname(os.path.abspath(__file__)))
+    ours = [
+        index
+        for index, entry in enumerate(sys.path)
+        if isinstance(entry, str) and os.path.realpath(entry or os.curdir) == here
+    ]
+    return sys.path[ours[-1] + 1 :] if ours else []
+
+
+def _run_next_sitecustomize():
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    spec = PathFinder.find_spec("sitecustomize", _path_after_this_folder())
+    if spec is None or spec.loader is None:
+        return
+    module = module_from_spec(spec)
+    # `import sitecustomize` must give that module from now on, not this one.
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+_install_hook()
+_run_next_sitecustomize()

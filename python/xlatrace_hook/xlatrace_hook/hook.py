@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joins the pieces when a framework has been imported."""
+from __future__ import annotations
+
+import os
+import time
+from types import ModuleType
+
+from . import exits
+from .limits import Limits
+from .recorder import FINISHED, Profiler, Recorder, describe
+from .settings import Settings
+from .signals import Signals
+from .status import Status
+from .watcher import start_watcher
+
+_hook: Hook | None = None
+
+
+def framework_imported(module: ModuleType) -> None:
+    global _hook
+    began = time.perf_counter_ns()
+    if _hook is None:
+        _hook = Hook(Settings(os.environ))
+    _hook.framework_imported(module)
+    _hook.recorder.status.data["own_cost_ns"] += time.perf_counter_ns() - began
+
+
+class Hook:
+    """What there is once per process, made at the import of the first framework."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.limits = Limits(settings)
+        self.recorder = Recorder(settings, Status(settings.directory), self.limits)
+        self.signals = Signals(self.recorder.when_free, self._finish_by_signal)
+        self._armed = False
+        self._watched = False
+        exits.install(self.recorder)
+        os.register_at_fork(
+            before=self.signals.before_fork,
+            after_in_parent=self.signals.after_fork,
+            after_in_child=self._forked,
+        )
+
+    def framework_imported(self, module: ModuleType) -> None:
+        name = module.__name__
+        status = self.recorder.status
+        status.data["frameworks_imported"].append(name)
+        try:
+            if name == "jax":
+                from .jax_profiler import JaxProfiler
+
+                profiler = JaxProfiler(module, self.recorder, self.limits)
+            else:
+                from .tensorflow_profiler import TensorFlowProfiler
+
+                profiler = TensorFlowProfiler(module, self.recorder)
+            if status.data["framework"] is None:
+                status.data.update(profiler.versions(), framework=name)
+            profiler.watch(lambda: self._runtime_ready(profiler))
+        except Exception as error:
+            status.data["start_error"] = describe(error)
+        status.update()
+
+    def _runtime_ready(self, profiler: Profiler) -> None:
+        try:
+            if self.recorder.state == FINISHED:
+                return
+            if not self._armed:
+                self._armed = True
+                if self.signals.possible():
+                    self.signals.install()
+                else:
+                    self.recorder.status.note(
+                        "the runtime was started by a thread: SIGTERM will lose the profile"
+                    )
+            self.recorder.runtime_ready(profiler)
+            if not self._watched and self.recorder.needs_ticks():
+                self._watched = True
+                start_watcher(self.recorder, self.signals)
+        except Exception as error:
+            self.recorder.status.update(start_error=describe(error))
+
+    def _finish_by_signal(self, name: str) -> None:
+        self.recorder.finish(name, {"kind": "signal", "signal": name})
+
+    def _forked(self) -> None:
+        try:
+            self.recorder.forked()
+            self.signals.forked()
+        except Exception:
+            pass

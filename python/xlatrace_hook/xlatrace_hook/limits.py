@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds of a recording: so many seconds, so much memory.
+
+A profiler keeps all its events in memory until it is stopped (about 120 bytes each, and some 50,000
+a second in a busy training loop), and nobody can ask it how many there are. So the growth of the
+process is watched, and when there has been too much of it, the size of the profile tells whose it
+was. Time and growth during compilation do not count.
+"""
+from __future__ import annotations
+
+import math
+import resource
+import time
+
+from .settings import Settings
+
+# A serialised profile is about 5 to 9 times smaller than what it takes in memory.
+MEMORY_PER_BYTE_WRITTEN = 8
+# The growth is the profile's if the profile explains a quarter of it.
+EXPLAINED = 0.25
+MAX_FALSE_ALARMS = 5
+SAMPLES_KEPT = 4096
+_PAGE = resource.getpagesize()
+
+
+class Limits:
+    """Not thread-safe where it does not matter: a lost update shifts a limit a little."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._duration_s = settings.duration_s
+        self._memory = settings.memory_bytes
+        self._deadline = math.inf
+        self._wait_until = math.inf
+        self._baseline = 0
+        self._false_alarms = 0
+        self._started = False
+        self._samples: list[tuple[float, int]] = []  # (time, resident bytes), in order of time
+
+    def wait(self, seconds: float) -> None:
+        self._wait_until = time.monotonic() + seconds
+
+    def wait_is_over(self) -> bool:
+        return time.monotonic() >= self._wait_until
+
+    def session_started(self) -> None:
+        if not self._started:
+            self._started = True
+            self._deadline = time.monotonic() + self._duration_s
+        self._baseline = resident_bytes()
+        self._samples = [(time.monotonic(), self._baseline)]
+
+    def compiled(self, seconds: float) -> None:
+        """A compilation of that many seconds has just ended."""
+        if not self._samples:
+            return
+        now = time.monotonic()
+        self._deadline += seconds
+        before = next(
+            (size for when, size in reversed(self._samples) if when <= now - seconds),
+            self._samples[0][1],
+        )
+        size = resident_bytes()
+        self._baseline += max(0, size - before)
+        self._sample(now, size)
+
+    def reached(self) -> str | None:
+        """The limit that has been reached, if any. Takes a sample of the process's size."""
+        now = time.monotonic()
+        self._sample(now, resident_bytes())
+        if now >= self._deadline:
+            return "duration"
+        return "memory" if self.growth() > self._memory else None
+
+    def growth(self) -> int:
+        return self._samples[-1][1] - self._baseline if self._samples else 0
+
+    def may_go_on(self, grown: int, written: int) -> bool:
+        """Was that growth something else, seeing the size of the profile? Then more is allowed."""
+        if written * MEMORY_PER_BYTE_WRITTEN > grown * EXPLAINED:
+            return False
+        self._false_alarms += 1
+        if self._false_alarms <= 2:
+            self._memory *= 2
+        return self._false_alarms <= MAX_FALSE_ALARMS
+
+    def _sample(self, when: float, size: int) -> None:
+        self._samples.append((when, size))
+        if len(self._samples) > SAMPLES_KEPT:
+            del self._samples[: SAMPLES_KEPT // 2]
+
+
+def resident_bytes() -> int:
+    """Resident memory of this process; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", "rb") as statm:
+            return int(statm.read().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0

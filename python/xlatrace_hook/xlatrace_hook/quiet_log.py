@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps TensorFlow's profiler from telling the script's stderr that it starts and stops.
+
+Those lines are of level INFO, in the log of the Abseil library, whose threshold has no Python
+interface. The C++ function is called where it is found (TensorFlow 2.17 and later, on Linux);
+elsewhere the lines stay. Redirecting stderr itself could lose what others write meanwhile.
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator
+
+WARNING = 1
+
+# The dates of Abseil's releases are part of its symbols.
+RELEASES = ("20250814", "20250512", "20250127", "20240722", "20240116", "20230802")
+LIBRARY = "libtensorflow_framework.so.2"
+
+
+@contextlib.contextmanager
+def quiet_log() -> Iterator[None]:
+    functions = _log_level_functions()
+    if functions is None:
+        yield
+        return
+    get_level, set_level = functions
+    level = get_level()
+    set_level(max(level, WARNING))
+    try:
+        yield
+    finally:
+        set_level(level)
+
+
+@functools.lru_cache(maxsize=None)
+def _log_level_functions() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    folder = os.path.dirname(getattr(sys.modules.get("tensorflow"), "__file__", None) or "")
+    try:
+        library = ctypes.CDLL(os.path.join(folder, LIBRARY), mode=os.RTLD_NOLOAD)
+    except (OSError, AttributeError):
+        return None
+    for release in RELEASES:
+        scope = "_ZN4absl12lts_%s" % release
+        get_level = getattr(library, scope + "11MinLogLevelEv", None)
+        set_level = getattr(library, scope + "14SetMinLogLevelENS0_18LogSeverityAtLeastE", None)
+        if get_level is not None and set_level is not None:
+            get_level.restype = ctypes.c_int
+            set_level.argtypes, set_level.restype = [ctypes.c_int], None
+            return get_level, set_level
+    return None

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `xlatrace record` asks of the hook, by environment variables.
+
+    XLATRACE_HOOK_DIR         absolute folder to write to; the hook does nothing when it is unset
+    XLATRACE_HOOK_DELAY_S     seconds to wait, from when the framework's runtime is up (default 0)
+    XLATRACE_HOOK_DURATION_S  seconds to record, compilation not counted (default 60, 0: no limit)
+    XLATRACE_HOOK_MEMORY_MB   memory that a profile may take until it is ended (default 512, 0: no
+                              limit); a profiler holds all its events in memory until it is stopped
+"""
+from __future__ import annotations
+
+import math
+import os
+
+TYPE_CHECKING = False  # the module `typing` is not loaded in processes that record nothing
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DIRECTORY = "XLATRACE_HOOK_DIR"
+DELAY = "XLATRACE_HOOK_DELAY_S"
+DURATION = "XLATRACE_HOOK_DURATION_S"
+MEMORY = "XLATRACE_HOOK_MEMORY_MB"
+
+DEFAULT_DURATION_S = 60.0
+DEFAULT_MEMORY_MB = 512.0
+
+
+class Settings:
+    """The settings of this process; a number that cannot be read counts as not given."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.directory: str = os.path.abspath(environment[DIRECTORY])
+        self.delay_s: float = _number(environment.get(DELAY), 0.0)
+        self.duration_s: float = _number(environment.get(DURATION), DEFAULT_DURATION_S) or math.inf
+        memory_mb = _number(environment.get(MEMORY), DEFAULT_MEMORY_MB) or math.inf
+        self.memory_bytes: float = memory_mb * 1e6
+
+
+def _number(text: str | None, default: float) -> float:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return default
+    return value if math.isfinite(value) and value >= 0 else default

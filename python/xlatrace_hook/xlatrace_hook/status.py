@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of this process, and the small file in it that says how the recording went.
+
+The folder is `<pid>-<start time>`: the start time of /proc/<pid>/stat (clock ticks since boot), so
+that a pid used twice gives two folders. A process that replaces itself by exec keeps both numbers;
+its next folder ends in `.2`. status.json is always whole: it is replaced by a rename.
+"""
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from typing import Any
+
+from .masking import mask_secrets
+
+SCHEMA_VERSION = 1
+
+
+class Status:
+    """What status.json says; `update` writes it. Nothing here raises."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._folder: str | None = None
+        self.data: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "pid": os.getpid(),
+            "ppid": os.getppid(),
+            "start_unix_ns": time.time_ns(),
+            "argv": mask_secrets(getattr(sys, "argv", [])),
+            "python_version": platform.python_version(),
+            "framework": None,
+            "framework_version": None,
+            "jaxlib_version": None,
+            "frameworks_imported": [],
+            "started": False,
+            "start_error": None,
+            "stopped": False,
+            "stop_reason": None,
+            "stop_error": None,
+            "sessions": [],
+            "exit": None,
+            "profile_start_unix_ns": None,
+            "profile_stop_unix_ns": None,
+            "own_cost_ns": 0,
+            "notes": [],
+        }
+
+    @property
+    def folder(self) -> str:
+        """The folder of this process, made at the first call. Raises OSError."""
+        if self._folder is None:
+            self._folder = _make_folder(self._root)
+        return self._folder
+
+    def note(self, text: str) -> None:
+        """Remembers something that a reader of the recording should know, once."""
+        if text not in self.data["notes"]:
+            self.data["notes"].append(text)
+
+    def update(self, **changes: Any) -> None:
+        """Changes entries and writes the file."""
+        self.data.update(changes)
+        try:
+            write_file(
+                os.path.join(self.folder, "status.json"),
+                json.dumps(self.data, indent=1).encode("utf-8", "backslashreplace") + b"\n",
+            )
+        except Exception:
+            pass  # a full or vanished disk is not the script's problem
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Writes a file that appears only when it is complete. Raises OSError."""
+    partial = path + ".partial"
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        with open(descriptor, "wb") as stream:
+            stream.write(content)
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
+
+
+def _make_folder(root: str) -> str:
+    os.makedirs(root, mode=0o700, exist_ok=True)
+    name = os.path.join(root, "%d-%d" % (os.getpid(), _process_start_time()))
+    for attempt in range(1, 1000):
+        path = name if attempt == 1 else "%s.%d" % (name, attempt)
+        try:
+            os.mkdir(path, 0o700)
+            return path
+        except FileExistsError:
+            continue
+    raise FileExistsError(name)
+
+
+def _process_start_time() -> int:
+    try:
+        with open("/proc/self/stat", "rb") as stat:
+            # The second field, the program's name in brackets, may itself hold blanks and brackets.
+            return int(stat.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return time.time_ns()

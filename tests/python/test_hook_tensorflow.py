@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same with TensorFlow, whose import takes seconds: few processes."""
+from __future__ import annotations
+
+import unittest
+
+from hook_support import HookTestCase
+
+TENSORFLOW = """
+import os, sys
+import tensorflow as tf
+
+@tf.function(jit_compile=True)
+def double(x):
+    return tf.reduce_sum(tf.sin(x) * 2)
+
+"""
+
+
+class TensorFlow(HookTestCase):
+    framework = "tensorflow"
+
+    def profiles(self, name: str) -> int:
+        return len(list((self.place / name).rglob("*.xplane.pb")))
+
+    def test_import_only(self):
+        self.assertEqual(self.run_script(TENSORFLOW).returncode, 0)
+        status = self.status()
+        self.assertEqual((status["framework"], status["started"]), ("tensorflow", False))
+        self.assertIsNone(status["start_error"])
+
+    def test_exit(self):
+        script = TENSORFLOW + "print(float(double(tf.ones(8))))\nraise SystemExit(3)\n"
+        result = self.run_script(script)
+        self.assertEqual(result.returncode, 3)
+        self.assertNotIn("rofiler", result.stderr)
+        status = self.status()
+        self.assert_recorded(status, "exit")
+        profile = (status["folder"] / status["sessions"][0]["xplane"]).read_bytes()
+        self.assertTrue(b"hlo_op" in profile)
+        self.assertTrue(b"a_inference_double" in profile)
+        self.assertEqual(status["framework"], "tensorflow")
+        names = sorted(path.name for path in status["folder"].iterdir())
+        self.assertEqual(names, ["session-1.xplane.pb", "status.json"])
+
+    def test_profiles_of_the_script(self):
+        script = TENSORFLOW + (
+            "try:\n"
+            "    tf.profiler.experimental.stop()\n"
+            "except tf.errors.UnavailableError as error:\n"
+            "    print(error.message, flush=True)\n"
+            "double(tf.ones(8))\n"
+            "with tf.profiler.experimental.Profile('context'):\n"
+            "    double(tf.ones(8))\n"
+            "tf.profiler.experimental.start('start')\n"
+            "double(tf.ones(8))\n"
+            "tf.profiler.experimental.stop()\n"
+            "os._exit(4)\n"
+        )
+        result = self.run_script(script)
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertIn("No profiler is running", result.stdout)
+        self.assertEqual(self.profiles("context"), 1)
+        self.assertEqual(self.profiles("start"), 1)
+        reasons = ["script_profiler", "script_profiler", "os._exit"]
+        self.assert_recorded(self.status(), *reasons)
+
+    def test_keras_tensorboard_callback(self):
+        script = TENSORFLOW + (
+            "try:\n"
+            "    import tensorboard\n"
+            "except ImportError:\n"
+            "    sys.exit(77)\n"
+            "import keras\n"
+            "model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])\n"
+            "model.compile(loss='mse', jit_compile=True)\n"
+            "board = keras.callbacks.TensorBoard('board', profile_batch=(1, 2))\n"
+            "model.fit(tf.ones((16, 4)), tf.ones((16, 2)), batch_size=4, verbose=0,\n"
+            "          callbacks=[board])\n"
+        )
+        result = self.run_script(script)
+        if result.returncode == 77:
+            self.skipTest("tensorboard is not installed")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.profiles("board"), 1)
+        reasons = [session["stop_reason"] for session in self.status()["sessions"]]
+        self.assertEqual(set(reasons), {"script_profiler", "exit"})
+        self.assert_recorded(self.status(), *reasons)
+
+
+if __name__ == "__main__":
+    unittest.main()

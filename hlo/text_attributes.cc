@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "hlo/finish_module.h"
+#include "hlo/shape.h"
 #include "hlo/text_parser.h"
+#include "hlo/text_shape.h"
 
 namespace xlatrace::hlo {
 
@@ -61,6 +63,23 @@ bool NamesFeatures(std::string_view dim_labels) {
          has(dim_labels.substr(second), 'b', 'f');
 }
 
+// xla.CustomCallApiVersion.
+bool IsApiVersion(std::string_view value) {
+  return value == "API_VERSION_ORIGINAL" || value == "API_VERSION_STATUS_RETURNING" ||
+         value == "API_VERSION_STATUS_RETURNING_UNIFIED" || value == "API_VERSION_TYPED_FFI";
+}
+
+// {mode=highest}, {mode=default} or {tolerance={...}}.
+bool IsResultAccuracy(std::string_view value) {
+  const size_t mode = value.find("mode");
+  if (mode == std::string_view::npos) return true;
+  const size_t word = value.find_first_not_of(" \t\n=", mode + 4);
+  if (word == std::string_view::npos) return false;
+  const std::string_view rest = value.substr(word);
+  return rest.substr(0, 7) == "highest" || rest.substr(0, 7) == "default" ||
+         rest.substr(0, 9) == "tolerance";
+}
+
 }  // namespace
 
 bool TextParser::ParseAttributes(Scope& scope, Instruction& instruction) {
@@ -99,16 +118,28 @@ bool TextParser::ParseAttribute(Scope& scope, Instruction& instruction, std::str
   for (const CallAttribute& attribute : kCallAttributes) {
     if (name == attribute.name) return ParseCalls(instruction, name, attribute.rank);
   }
+  std::string_view value;
+  // literal=s32[] 1
+  if (name == "literal" && StartsShape(scan_) && !ScanShape(scan_, &value)) return false;
   scan_.Peek();
   const char* const where = scan_.position();
-  std::string_view value;
   if (!scan_.Value(&value)) return false;
   if (name == "dim_labels" && (!IsDimLabels(value) || !NamesFeatures(value))) {
     return scan_.Fail(where, fmt::format("invalid dimension numbers {}", scan_.TokenAt(where)));
   }
-  if (name == "api_version" &&
-      (value == "API_VERSION_UNSPECIFIED" || value.substr(0, 12) != "API_VERSION_")) {
+  if (name == "api_version" && !IsApiVersion(value)) {
     return scan_.Fail(where, fmt::format("invalid API version {}", scan_.TokenAt(where)));
+  }
+  if (name == "result_accuracy" && !IsResultAccuracy(value)) {
+    return scan_.Fail(where, "invalid result accuracy");
+  }
+  if (name == "parameter_replication") {
+    const auto given = std::count(value.begin(), value.end(), ',') + 1;
+    const auto leaves = static_cast<int64_t>(Leaves(instruction.shape).size());
+    if (given != leaves && value != "{}") {
+      return scan_.Fail(
+          where, fmt::format("parameter_replication has {} values for {} arrays", given, leaves));
+    }
   }
   return true;
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "hlo/shape.h"
 #include "hlo/text_parser.h"
 #include "hlo/text_shape.h"
 
@@ -178,28 +179,8 @@ bool TextParser::AddTupleElement(Scope& scope, uint32_t tuple, std::string_view 
     *index = known;
     return true;
   }
-  // The shape of that element: the commas at depth 1 of the tuple's shape.
-  const std::string_view shape = scope.instructions[tuple].shape;
-  std::string_view part;
-  int64_t at = -1;
-  int depth = 0;
-  size_t start = 0;
-  for (size_t i = 0; i < shape.size(); ++i) {
-    const char c = shape[i];
-    const bool opens = c == '(' || c == '[' || c == '{';
-    const bool closes = c == ')' || c == ']' || c == '}';
-    if (closes) --depth;
-    const bool begins_element = (opens && depth == 0) || (c == ',' && depth == 1);
-    if ((c == ',' && depth == 1) || (closes && depth == 0)) {
-      if (at == element) part = shape.substr(start, i - start);
-    }
-    if (begins_element) {
-      ++at;
-      start = i + (c == ',' ? 2 : 1);
-    }
-    if (opens) ++depth;
-  }
-  if (part.empty() || shape.front() != '(') {
+  const std::string_view part = TupleElement(scope.instructions[tuple].shape, element);
+  if (part.empty()) {
     return scan_.Fail(
         where, fmt::format("'{}' has no element {}", scope.instructions[tuple].name, element));
   }

@@ -31,8 +31,7 @@ Result<model::HloModule> ReadText(std::shared_ptr<const std::string> text) {
 }
 
 bool LooksLikeHloText(std::string_view text) {
-  text = text.substr(0, 4096);
-  for (const char c : text) {
+  for (const char c : text.substr(0, 4096)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') return false;
   }

@@ -1,6 +1,6 @@
 // Lists an XLA dump directory and reads the modules in it.
 //
-// Gets a folder that `--xla_dump_to` filled, maybe by several processes or with
+// Gets a folder that `--xla_dump_to` filled, maybe by several processes (a subfolder each) or with
 // xla_dump_hlo_to_subfolder (DIR/<module>/<host>_<pid>/); gives its modules, each with its best HLO
 // file and its thunk list. FIFOs, devices, dangling links and the MLIR folders that PJRT writes
 // beside the dumps are ignored, never opened.
@@ -50,6 +50,9 @@ struct DumpDir {
 };
 
 Result<DumpDir> ListDumpDir(const std::string& path);
+
+// Reads one HLO file, text or proto, compressed or not. Errors begin with the file's name.
+Result<model::HloModule> ReadHloFile(const std::string& path);
 
 struct LoadedModule {
   model::HloModule module;            // program_id filled in from the file name where unknown.

@@ -1,0 +1,47 @@
+// What a printed shape says: element type, dimensions, bytes, leaves of a tuple.
+//
+// Gets shape text as HloModule holds it ("f32[8,16]{1,0}", "(bf16[4], token[])"); never fails:
+// damaged text gives an empty shape. Thread-safety: pure.
+
+#ifndef XLATRACE_HLO_SHAPE_H_
+#define XLATRACE_HLO_SHAPE_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace xlatrace::hlo {
+
+// One array (or token, opaque) of a shape. A tuple is its leaves.
+struct ArrayShape {
+  std::string_view type;      // "f32"; empty when the text is damaged.
+  std::vector<int64_t> dims;  // Bounds where dynamic; unbounded ("?") as 1.
+  std::vector<int64_t> minor_to_major;
+  int64_t memory_space = 0;  // S(n) of the layout.
+  int32_t element_bits = 0;  // E(n) of the layout, else the type's; 0 for token and opaque.
+
+  int64_t elements() const;  // Saturates at INT64_MAX.
+  int64_t bytes() const;     // Dense, tiles ignored; bits are packed and rounded up.
+};
+
+// All leaves in order; an array shape has one.
+std::vector<ArrayShape> Leaves(std::string_view shape);
+
+// The first leaf, or an empty shape.
+ArrayShape FirstLeaf(std::string_view shape);
+
+bool IsTuple(std::string_view shape);
+
+// Sums over all leaves, without allocating. Saturate at INT64_MAX.
+int64_t ElementCount(std::string_view shape);
+int64_t ByteSize(std::string_view shape);
+
+// Bits of one element of "f32", "s4", "bf16", "c64"; 0 for token, opaque and unknown types.
+int32_t BitsOf(std::string_view type);
+
+// The text of element `index` of a tuple shape; empty when it is none or too short.
+std::string_view TupleElement(std::string_view shape, int64_t index);
+
+}  // namespace xlatrace::hlo
+
+#endif  // XLATRACE_HLO_SHAPE_H_

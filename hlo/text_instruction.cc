@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+
+#include "hlo/shape.h"
+#include "hlo/text_parser.h"
+#include "hlo/text_shape.h"
+
+namespace xlatrace::hlo {
+
+using model::Instruction;
+using model::kNoIndex;
+
+// ROOT? NAME = SHAPE? OPCODE ( OPERANDS ) (, ATTRIBUTE)*
+bool TextParser::ParseInstruction(Scope& scope) {
+  if (scan_.AtEnd()) {
+    return scan_.FailHere(fmt::format("the text ends inside of computation '{}'", scope.name));
+  }
+  bool is_root = false;
+  const char* where = scan_.position();
+  std::string_view name = scan_.Name("an instruction or '}'");
+  if (name == "ROOT" && *where != '%' && scan_.Peek() != '=') {
+    is_root = true;
+    where = scan_.position();
+    name = scan_.Name("an instruction");
+  }
+  if (!scan_.Expect('=', "after the name of an instruction")) return false;
+  uint32_t index = kNoIndex;
+  if (!ParseRest(scope, name, where, &index)) return false;
+  if (!is_root) return true;
+  if (scope.root != kNoIndex) {
+    return scan_.Fail(where, fmt::format("second ROOT '{}' in one computation", name));
+  }
+  scope.root = index;
+  return true;
+}
+
+bool TextParser::ParseRest(Scope& scope, std::string_view name, const char* where,
+                           uint32_t* index) {
+  Instruction instruction;
+  instruction.name = name;
+  if (!ParseResult(&instruction.shape, &instruction.opcode)) return false;
+  if (!ParseOperands(scope, instruction)) return false;
+  if (scan_.Peek() == ',' && !ParseAttributes(scope, instruction)) return false;
+  return !scan_.failed() && Add(scope, instruction, where, index);
+}
+
+bool TextParser::ParseResult(std::string_view* shape, std::string_view* opcode) {
+  if (StartsShape(scan_)) {
+    std::string_view raw;
+    if (!ScanShape(scan_, &raw)) return false;
+    *shape = KeepShape(raw);
+  }
+  scan_.Peek();
+  const char* const where = scan_.position();
+  *opcode = scan_.Identifier();
+  if (opcode->empty()) {
+    return scan_.FailHere(fmt::format("expected an opcode, found {}", scan_.TokenAt(where)));
+  }
+  return CheckOpcode(*opcode, where);
+}
+
+// Asynchronous pairs that have opcodes of their own know no other forms; XLA refuses them too.
+bool TextParser::CheckOpcode(std::string_view opcode, const char* where) {
+  for (const std::string_view unknown :
+       {"send-start", "send-update", "recv-start", "recv-update", "copy-update",
+        "all-gather-update", "all-reduce-update", "collective-permute-update"}) {
+    if (opcode == unknown) return scan_.Fail(where, fmt::format("unknown opcode '{}'", opcode));
+  }
+  return true;
+}
+
+bool TextParser::ParseOperands(Scope& scope, Instruction& instruction) {
+  if (scan_.Peek() != '(') {
+    return scan_.FailHere(fmt::format("expected '(' after opcode '{}', found {}",
+                                      instruction.opcode, scan_.TokenAt(scan_.position())));
+  }
+  if (instruction.opcode == "constant") {  // A literal of any form; its value is of no use here.
+    std::string_view literal;
+    return scan_.Balanced(&literal);
+  }
+  const char* const open = scan_.position();
+  scan_.TryChar('(');
+  if (instruction.opcode == "parameter") {
+    int64_t number = 0;
+    if (!scan_.Int(&number, "a parameter number")) return false;
+    if (number < 0) return scan_.Fail(open, "negative parameter number");
+    if (!scope.parameters.insert(number).second) {
+      return scan_.Fail(open, fmt::format("parameter number {} occurs twice", number));
+    }
+    instruction.parameter_number = number;
+    return scan_.Expect(')', "after a parameter number");
+  }
+  const size_t mark = operands_.size();
+  if (!scan_.TryChar(')')) {
+    do {
+      if (!ParseOperand(scope, instruction)) return false;
+    } while (scan_.TryChar(','));
+    if (!scan_.Expect(')', "after the operands of an instruction")) return false;
+  }
+  instruction.operands.begin = static_cast<uint32_t>(module_.operand_pool.size());
+  instruction.operands.size = static_cast<uint32_t>(operands_.size() - mark);
+  module_.operand_pool.insert(module_.operand_pool.end(),
+                              operands_.begin() + static_cast<ptrdiff_t>(mark), operands_.end());
+  operands_.resize(mark);
+  return true;
+}
+
+// SHAPE? NAME (# INT)*, or SHAPE? OPCODE ( OPERANDS ): an instruction without name.
+bool TextParser::ParseOperand(Scope& scope, const Instruction& instruction) {
+  std::string_view shape;
+  if (StartsShape(scan_)) {
+    std::string_view raw;
+    if (!ScanShape(scan_, &raw)) return false;
+    const char next = scan_.Peek();
+    if (next == ',' || next == ')') {
+      if (single_instruction_ && depth_ == 1) {
+        // A lone instruction: its operands have shapes only, and are parameters.
+        Instruction parameter;
+        parameter.name = FreshName(scope, "parameter");
+        parameter.opcode = "parameter";
+        parameter.shape = KeepShape(raw);
+        parameter.parameter_number = static_cast<int64_t>(scope.instructions.size());
+        uint32_t index = kNoIndex;
+        if (!Add(scope, parameter, scan_.position(), &index)) return false;
+        operands_.push_back(index);
+        return true;
+      }
+      if (single_instruction_) {
+        return scan_.FailHere(fmt::format("expected the name of an operand of '{}', found {}",
+                                          instruction.name, scan_.TokenAt(scan_.position())));
+      }
+      // XLA's own parser swallows it as well, and some of its tests rely on that.
+      if (shape_only_operands_++ == 0) {
+        module_.warnings.push_back(fmt::format("{}: dropped an operand of '{}' that has no name",
+                                               scan_.Location(raw.data()), instruction.name));
+      }
+      return true;
+    }
+    shape = raw;
+  }
+  if (scan_.TryText("...")) {  // Compact printing cuts long lists: "...(+3)".
+    std::string_view count;
+    if (scan_.Peek() == '(' && !scan_.Balanced(&count)) return false;
+    module_.warnings.push_back(fmt::format("{}: operands of '{}' are left out in the text",
+                                           scan_.Location(scan_.position()), instruction.name));
+    return true;
+  }
+  if (scan_.Peek() != '%') {
+    const char* const start = scan_.position();
+    const std::string_view word = scan_.Identifier();
+    const bool nested = !word.empty() && scan_.Peek() == '(';
+    scan_.set_position(start);
+    if (nested) return ParseNestedInstruction(scope, shape);
+  }
+  return ParseOperandName(scope);
+}
+
+bool TextParser::ParseOperandName(Scope& scope) {
+  scan_.Peek();
+  const char* const where = scan_.position();
+  const std::string_view name = scan_.Name("an operand");
+  if (scan_.failed()) return false;
+  uint32_t index = instruction_names_.Find(scope.number, name);
+  if (index == kNoIndex) return scan_.Fail(where, fmt::format("undefined name '{}'", name));
+  // "%t#0#1": elements of a tuple whose get-tuple-element is not printed.
+  while (scan_.TryChar('#')) {
+    int64_t element = 0;
+    if (!scan_.Int(&element, "a tuple index after '#'")) return false;
+    std::string_view printed = scan_.Since(name.data());
+    if (!AddTupleElement(scope, index, printed, element, where, &index)) return false;
+  }
+  operands_.push_back(index);
+  return true;
+}
+
+bool TextParser::AddTupleElement(Scope& scope, uint32_t tuple, std::string_view name,
+                                 int64_t element, const char* where, uint32_t* index) {
+  const uint32_t known = instruction_names_.Find(scope.number, name);
+  if (known != kNoIndex) {
+    *index = known;
+    return true;
+  }
+  const std::string_view part = TupleElement(scope.instructions[tuple].shape, element);
+  if (part.empty()) {
+    return scan_.Fail(
+        where, fmt::format("'{}' has no element {}", scope.instructions[tuple].name, element));
+  }
+  Instruction get;
+  get.name = name;
+  get.opcode = "get-tuple-element";
+  get.shape = part;
+  get.tuple_index = element;
+  get.operands = {static_cast<uint32_t>(module_.operand_pool.size()), 1};
+  module_.operand_pool.push_back(tuple);
+  return Add(scope, get, where, index);
+}
+
+bool TextParser::ParseNestedInstruction(Scope& scope, std::string_view shape) {
+  // Each level of nesting is a level of recursion; hostile text nests without end.
+  if (++instruction_depth_ > kMaxInstructionNesting) {
+    return scan_.FailHere("instructions nest too deep");
+  }
+  Instruction instruction;
+  scan_.Peek();
+  const char* const where = scan_.position();
+  instruction.opcode = scan_.Identifier();
+  instruction.name = FreshName(scope, instruction.opcode);
+  if (!shape.empty()) instruction.shape = KeepShape(shape);
+  if (!CheckOpcode(instruction.opcode, where)) return false;
+  if (!ParseOperands(scope, instruction)) return false;
+  --instruction_depth_;
+  uint32_t index = kNoIndex;
+  if (!Add(scope, instruction, where, &index)) return false;
+  operands_.push_back(index);
+  return true;
+}
+
+bool TextParser::Add(Scope& scope, const Instruction& instruction, const char* where,
+                     uint32_t* index) {
+  *index = static_cast<uint32_t>(scope.instructions.size());
+  if (!instruction_names_.Insert(scope.number, instruction.name, *index)) {
+    return scan_.Fail(where, fmt::format("instruction '{}' is defined twice", instruction.name));
+  }
+  scope.instructions.push_back(instruction);
+  return true;
+}
+
+std::string_view TextParser::KeepShape(std::string_view raw) {
+  return IsCanonicalShape(raw) ? raw : module_.Own(CanonicalShape(raw));
+}
+
+std::string_view TextParser::FreshName(const Scope& scope, std::string_view base) {
+  while (true) {
+    std::string name = fmt::format("{}.inline{}", base, ++fresh_names_);
+    if (instruction_names_.Find(scope.number, name) == kNoIndex) {
+      return module_.Own(std::move(name));
+    }
+  }
+}
+
+}  // namespace xlatrace::hlo

@@ -1,0 +1,69 @@
+#include "hlo/text_reader.h"
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "hlo/finish_module.h"
+#include "hlo/proto_reader.h"
+#include "hlo/text_parser.h"
+#include "hlo/text_scanner.h"
+#include "hlo/text_shape.h"
+
+namespace xlatrace::hlo {
+
+Result<model::HloModule> ReadText(std::shared_ptr<const std::string> text) {
+  if (text == nullptr) return MakeError("no HLO in it: the text is empty");
+  if (text->size() > std::numeric_limits<uint32_t>::max()) {
+    return MakeError(fmt::format("an HLO text of {} bytes is not possible", text->size()));
+  }
+  if (const void* nul = std::memchr(text->data(), '\0', text->size()); nul != nullptr) {
+    return MakeError(
+        fmt::format("not HLO text: NUL at byte {}", static_cast<const char*>(nul) - text->data()));
+  }
+  model::HloModule module;
+  module.buffer = text;
+  XLATRACE_TRY(TextParser(*text, module).Parse());
+  XLATRACE_TRY(FinishModule(module));
+  return module;
+}
+
+bool LooksLikeHloText(std::string_view text) {
+  for (const char c : text.substr(0, 4096)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') return false;
+  }
+  TextScanner scan(text);
+  if (scan.TryWord("HloModule") || scan.TryWord("ENTRY")) return true;
+  std::string_view skipped;
+  if (StartsShape(scan)) {  // A lone instruction: SHAPE OPCODE(
+    return ScanShape(scan, &skipped) && !scan.Identifier().empty() && scan.Peek() == '(';
+  }
+  scan.TryWord("ROOT");
+  if (scan.Peek() != '%' && !IsIdentifierStart(scan.Look())) return false;
+  scan.Name("a name");
+  switch (scan.Peek()) {
+    case '=':  // NAME = SHAPE OPCODE(
+      scan.TryChar('=');
+      return StartsShape(scan);
+    case '(':  // NAME (PARAMETERS) -> SHAPE {
+      return scan.Balanced(&skipped) && scan.TryText("->");
+    case '{':  // NAME { INSTRUCTION
+      scan.TryChar('{');
+      scan.TryWord("ROOT");
+      if (scan.Peek() != '%' && !IsIdentifierStart(scan.Look())) return false;
+      scan.Name("a name");
+      return scan.TryChar('=');
+    default:
+      return false;
+  }
+}
+
+Result<model::HloModule> ReadAny(std::shared_ptr<const std::string> bytes) {
+  if (bytes != nullptr && LooksLikeHloText(*bytes)) return ReadText(std::move(bytes));
+  return ReadProto(std::move(bytes));
+}
+
+}  // namespace xlatrace::hlo

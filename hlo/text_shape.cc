@@ -1,0 +1,180 @@
+#include "hlo/text_shape.h"
+
+#include <fmt/format.h>
+
+namespace xlatrace::hlo {
+namespace {
+
+// Upstream's cap on nesting is 8192; real shapes have a handful of levels and every consumer of a
+// shape recurses too.
+constexpr int kMaxDepth = 64;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// A layout starts at '{' only when an integer, ':' or '}' follows; otherwise the brace belongs to a
+// computation ("-> f32[] {").
+bool StartsLayout(TextScanner& scanner) {
+  if (scanner.Peek() != '{') return false;
+  const char* const open = scanner.position();
+  scanner.set_position(open + 1);
+  const char next = scanner.Peek();
+  if (!scanner.failed()) scanner.set_position(open);
+  return IsDigit(next) || next == ':' || next == '}';
+}
+
+bool ScanDimensions(TextScanner& scanner) {
+  if (!scanner.Expect('[', "after an element type")) return false;
+  if (scanner.TryChar(']')) return true;
+  do {
+    if (scanner.TryChar('?')) continue;  // Unbounded dynamic.
+    scanner.TryText("<=");               // Bounded dynamic.
+    int64_t size = 0;
+    if (!scanner.Int(&size, "a dimension")) return false;
+  } while (scanner.TryChar(','));
+  return scanner.Expect(']', "after dimensions");
+}
+
+bool ScanArrayRest(TextScanner& scanner) {
+  if (!ScanDimensions(scanner)) return false;
+  if (scanner.TryWord("dense") || scanner.TryWord("sparse")) {
+    if (scanner.Peek() != '{') return scanner.FailHere("expected a layout");
+  } else if (!StartsLayout(scanner)) {
+    return !scanner.failed();
+  }
+  std::string_view layout;
+  return scanner.Balanced(&layout);
+}
+
+bool ScanShapeAt(TextScanner& scanner, int depth) {
+  if (depth > kMaxDepth) return scanner.FailHere("shape nests too deep");
+  if (scanner.TryChar('(')) {
+    if (scanner.TryChar(')')) return true;
+    do {
+      if (!ScanShapeAt(scanner, depth + 1)) return false;
+    } while (scanner.TryChar(','));
+    return scanner.Expect(')', "after the elements of a tuple shape");
+  }
+  scanner.Peek();
+  const char* const start = scanner.position();
+  const std::string_view type = scanner.Identifier();
+  if (type == "b" && scanner.Look() == '(') {  // Buffer: in-place and asynchronous operands.
+    scanner.TryChar('(');
+    return ScanShapeAt(scanner, depth + 1) && scanner.Expect(')', "after a buffer shape");
+  }
+  if (!IsElementType(type)) {
+    if (scanner.failed()) return false;
+    return scanner.Fail(start, fmt::format("expected a shape, found {}", scanner.TokenAt(start)));
+  }
+  return ScanArrayRest(scanner);
+}
+
+}  // namespace
+
+bool IsElementType(std::string_view word) {
+  if (word == "pred" || word == "token" || word == "opaque") return true;
+  if (word == "tuple" || word.size() < 2) return false;
+  // Number formats: one or two letters, digits, and for small floats the rest of their name. New
+  // ones are invented every year and read alike.
+  size_t at = word.substr(0, 2) == "bf" ? 2 : 1;
+  const char first = word[0];
+  if (at == 1 && first != 'f' && first != 's' && first != 'u' && first != 'c') return false;
+  if (at >= word.size() || !IsDigit(word[at])) return false;
+  while (at < word.size() && IsDigit(word[at])) ++at;
+  if (at == word.size()) return true;
+  if (word[at] != 'e') return false;
+  for (; at < word.size(); ++at) {
+    if (!IsDigit(word[at]) && !(word[at] >= 'a' && word[at] <= 'z')) return false;
+  }
+  return true;
+}
+
+bool StartsShape(TextScanner& scanner) {
+  const char c = scanner.Peek();
+  if (c == '(') return true;
+  const char* const start = scanner.position();
+  const std::string_view word = scanner.Identifier();
+  const char next = scanner.Look();
+  scanner.set_position(start);
+  return (next == '[' && IsElementType(word)) || (next == '(' && word == "b");
+}
+
+bool ScanShape(TextScanner& scanner, std::string_view* raw) {
+  scanner.Peek();
+  const char* const start = scanner.position();
+  if (!ScanShapeAt(scanner, 0)) return false;
+  *raw = scanner.Since(start);
+  return true;
+}
+
+bool IsCanonicalShape(std::string_view raw) {
+  int braces = 0;
+  for (size_t i = 0; i < raw.size(); ++i) {
+    const char c = raw[i];
+    if (c == '{') {
+      // A scalar has no layout unless it says something; 2018's text prints "{}".
+      if (i > 0 && raw[i - 1] != ']') return false;
+      if (i + 1 < raw.size() && raw[i + 1] == '}') return false;
+      ++braces;
+    } else if (c == '}') {
+      --braces;
+    } else if (c == ',' && braces == 0) {
+      // Between dimensions no blank, between elements of a tuple one.
+      const char before = raw[i - 1];
+      const bool in_dimensions = IsDigit(before) || before == '?';
+      const bool blank = i + 1 < raw.size() && raw[i + 1] == ' ';
+      if (in_dimensions == blank) return false;
+      if (blank) {
+        ++i;
+        if (i + 1 < raw.size() && (raw[i + 1] == ' ' || raw[i + 1] == '/')) return false;
+      }
+    } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '/') {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string CanonicalShape(std::string_view raw) {
+  std::string out;
+  int nested = 0;  // Depth of [ and {, where commas have no blank.
+  for (size_t i = 0; i < raw.size(); ++i) {
+    const char c = raw[i];
+    if (c == ' ' || c == '\n' || c == '\t' || c == '\r') continue;
+    if (c == '/' && raw.substr(i, 2) == "/*") {
+      const size_t close = raw.find("*/", i + 2);
+      if (close == std::string_view::npos) break;
+      i = close + 1;
+      continue;
+    }
+    if (c == '/' && raw.substr(i, 2) == "//") {
+      const size_t newline = raw.find('\n', i);
+      if (newline == std::string_view::npos) break;
+      i = newline;
+      continue;
+    }
+    const std::string_view rest = raw.substr(i);
+    if (!out.empty() && out.back() == ']') {
+      if (rest.substr(0, 5) == "dense") {
+        i += 4;
+        continue;
+      }
+      if (rest.substr(0, 6) == "sparse") {
+        const size_t close = raw.find('}', i);
+        if (close == std::string_view::npos) break;
+        i = close;
+        continue;
+      }
+      if (rest.substr(0, 2) == "{}") {
+        ++i;
+        continue;
+      }
+    }
+    if (c == '[' || c == '{') ++nested;
+    if (c == ']' || c == '}') --nested;
+    out += c;
+    if (c == ',' && nested == 0) out += ' ';
+  }
+  return out;
+}
+
+}  // namespace xlatrace::hlo

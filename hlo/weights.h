@@ -1,0 +1,22 @@
+// Relative cost of an instruction, to split the time of a fusion over what is inside it.
+//
+// The unit is close to a nanosecond on a large GPU but only ratios mean something: the larger of
+// work over a typical peak and bytes over a typical bandwidth. Parameters, constants, tuples and
+// bitcasts weigh 0. The figures that are shown to people are of the cost model, not of this.
+//
+// Thread-safety: pure function of an immutable module.
+
+#ifndef XLATRACE_HLO_WEIGHTS_H_
+#define XLATRACE_HLO_WEIGHTS_H_
+
+#include "model/hlo_module.h"
+
+namespace xlatrace::hlo {
+
+// At least 0, finite. For an instruction with called computations that are its own work (reduce's
+// reducer, nested fusion) their weight is included once.
+double Weight(const model::HloModule& module, const model::Instruction& instruction);
+
+}  // namespace xlatrace::hlo
+
+#endif  // XLATRACE_HLO_WEIGHTS_H_

@@ -6,7 +6,9 @@
 
 #include "base/compress.h"
 #include "base/file.h"
+#include "importers/nsys_sqlite.h"
 #include "importers/xplane.h"
+#include "store/sqlite.h"
 
 namespace xlatrace::importers {
 namespace {
@@ -60,6 +62,27 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
                        "export --type sqlite)");
 }
 
+constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
+
+Result<SourceKind> DetectSqlite(const std::string& path) {
+  XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path));
+  const auto has = [&](const char* table) -> Result<bool> {
+    XLATRACE_ASSIGN(const std::vector<std::string> columns, db.ColumnNames(table));
+    return !columns.empty();
+  };
+  XLATRACE_ASSIGN(const bool is_run, has("run_info"));
+  if (is_run) {
+    return NotImportable(path, "is a run.db already", fmt::format("xlatrace report '{}'", path));
+  }
+  for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA", "StringIds", "NVTX_EVENTS",
+                            "CUPTI_ACTIVITY_KIND_KERNEL", "TARGET_INFO_GPU"}) {
+    XLATRACE_ASSIGN(const bool found, has(table));
+    if (found) return SourceKind::kNsysSqlite;
+  }
+  return NotImportable(path, "is an SQLite database, but no export of Nsight Systems",
+                       "nsys export --type sqlite REPORT.nsys-rep");
+}
+
 Result<std::string> ReadHead(const std::string& path) {
   if (IsDirectory(path)) {
     return MakeError(fmt::format("'{}' is a directory", path),
@@ -71,6 +94,12 @@ Result<std::string> ReadHead(const std::string& path) {
                      "the profiler did not finish; stop it before the program ends");
   }
   return head;
+}
+
+Status RefuseCompressedSqlite(const std::string& path, std::string_view inflated) {
+  if (!inflated.starts_with(kSqliteMagic)) return {};
+  return NotImportable(path, "is a compressed SQLite database, which cannot be read in place",
+                       fmt::format("decompress it first (gunzip, unxz): '{}'", path));
 }
 
 }  // namespace
@@ -89,16 +118,23 @@ Result<SourceKind> Detect(const std::string& path) {
   XLATRACE_ASSIGN(std::string head, ReadHead(path));
   if (LooksCompressed(head)) {
     XLATRACE_ASSIGN(head, ReadFileInflated(path));
+    XLATRACE_TRY(RefuseCompressedSqlite(path, head));
   }
+  if (head.starts_with(kSqliteMagic)) return DetectSqlite(path);
   return DetectHead(path, std::string_view(head).substr(0, kHeadBytes));
 }
 
 Status Import(const std::string& path, model::EventSink& sink) {
   XLATRACE_ASSIGN(const std::string head, ReadHead(path));
+  if (head.starts_with(kSqliteMagic)) {
+    XLATRACE_TRY(DetectSqlite(path));
+    return ImportNsysSqlite(path, sink);
+  }
   if (!LooksCompressed(head)) {
     XLATRACE_TRY(DetectHead(path, head));
   }
   XLATRACE_ASSIGN(const std::string bytes, ReadFileInflated(path));
+  XLATRACE_TRY(RefuseCompressedSqlite(path, bytes));
   XLATRACE_TRY(DetectHead(path, std::string_view(bytes).substr(0, kHeadBytes)));
   return ImportXplane(bytes, path, sink);
 }

@@ -274,14 +274,23 @@ Result<std::optional<int64_t>> Database::QueryInt64(std::string_view sql) {
 }
 
 Result<std::vector<std::string>> Database::ColumnNames(const std::string& table) {
-  XLATRACE_ASSIGN(Statement statement, Prepare("SELECT name FROM pragma_table_info(?1)"));
-  statement.BindText(0, table);
+  // No pragma: strangers' files are opened with an authorizer that refuses them.
+  XLATRACE_ASSIGN(
+      Statement known,
+      Prepare("SELECT 1 FROM sqlite_master WHERE type IN ('table','view') AND name = ?1"));
+  known.BindText(0, table);
+  XLATRACE_ASSIGN(const bool exists, known.Step());
   std::vector<std::string> names;
-  while (true) {
-    XLATRACE_ASSIGN(const bool row, statement.Step());
-    if (!row) return names;
-    names.emplace_back(statement.Text(0));
+  if (!exists) return names;
+  std::string quoted = table;
+  for (size_t at = quoted.find('"'); at != std::string::npos; at = quoted.find('"', at + 2)) {
+    quoted.insert(at, 1, '"');
   }
+  XLATRACE_ASSIGN(const Statement row, Prepare(fmt::format("SELECT * FROM \"{}\"", quoted)));
+  for (int column = 0; column < row.ColumnCount(); ++column) {
+    names.emplace_back(row.ColumnName(column));
+  }
+  return names;
 }
 
 void Database::SetTimeLimit(int64_t milliseconds) {

@@ -1,0 +1,142 @@
+#include "importers/importer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/compress.h"
+#include "base/file.h"
+#include "importers/nsys_sqlite.h"
+#include "importers/xplane.h"
+#include "store/sqlite.h"
+
+namespace xlatrace::importers {
+namespace {
+
+constexpr size_t kHeadBytes = 65536;
+
+std::string_view TrimLeft(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const size_t start = text.find_first_not_of(" \t\r\n");
+  return start == std::string_view::npos ? std::string_view() : text.substr(start);
+}
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+tl::unexpected<Error> NotImportable(const std::string& path, std::string_view what,
+                                    std::string hint) {
+  return MakeError(fmt::format("'{}' {}", path, what), std::move(hint));
+}
+
+// `head`: the first bytes, inflated.
+Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
+  using namespace std::string_view_literals;
+  if (LooksLikeXplane(head)) return SourceKind::kXplane;
+  if (head.starts_with("\x0a\xEF\xBF\xBD"sv)) return SourceKind::kXplane;  // Says what is wrong.
+  if (head.starts_with("PK\x03\x04"sv)) {
+    return NotImportable(path, "is a zip archive (nsys-jax?), which is not yet imported",
+                         "unpack it and import the .sqlite or .xplane.pb file inside");
+  }
+  if (head.starts_with("QDSTRM"sv) || Contains(head.substr(0, 4096), "NVIDIA Nsight Systems"sv) ||
+      path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
+    return NotImportable(path, "looks like a report of Nsight Systems, not like an export of one",
+                         fmt::format("nsys export --type sqlite '{}'", path));
+  }
+  const std::string_view text = TrimLeft(head);
+  if (text.starts_with('{') || text.starts_with('[')) {
+    return NotImportable(path, "is JSON (a Kineto or Chrome trace?), which is not yet imported",
+                         "import the .xplane.pb file that the profiler wrote beside it");
+  }
+  if (text.starts_with("<!DOCTYPE") || text.starts_with("<!doctype") || text.starts_with("<html")) {
+    return NotImportable(path, "is a web page",
+                         "a download of a page about the file, perhaps; fetch the file itself");
+  }
+  if (text.starts_with("HloModule")) {
+    return NotImportable(path, "is HLO text: a program, not a recording",
+                         fmt::format("xlatrace explain '{}'", path));
+  }
+  return NotImportable(path, "is no kind of recording that xlatrace knows",
+                       "it imports .xplane.pb files of JAX and TensorFlow and nsys exports (nsys "
+                       "export --type sqlite)");
+}
+
+constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
+
+Result<SourceKind> DetectSqlite(const std::string& path) {
+  XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path));
+  const auto has = [&](const char* table) -> Result<bool> {
+    XLATRACE_ASSIGN(const std::vector<std::string> columns, db.ColumnNames(table));
+    return !columns.empty();
+  };
+  XLATRACE_ASSIGN(const bool is_run, has("run_info"));
+  if (is_run) {
+    return NotImportable(path, "is a run.db already", fmt::format("xlatrace report '{}'", path));
+  }
+  for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA", "StringIds", "NVTX_EVENTS",
+                            "CUPTI_ACTIVITY_KIND_KERNEL", "TARGET_INFO_GPU"}) {
+    XLATRACE_ASSIGN(const bool found, has(table));
+    if (found) return SourceKind::kNsysSqlite;
+  }
+  return NotImportable(path, "is an SQLite database, but no export of Nsight Systems",
+                       "nsys export --type sqlite REPORT.nsys-rep");
+}
+
+Result<std::string> ReadHead(const std::string& path) {
+  if (IsDirectory(path)) {
+    return MakeError(fmt::format("'{}' is a directory", path),
+                     fmt::format("find '{}' -name '*.xplane.pb' -o -name '*.sqlite'", path));
+  }
+  XLATRACE_ASSIGN(std::string head, ReadFileHead(path, kHeadBytes));
+  if (head.empty()) {
+    return MakeError(fmt::format("'{}' is empty", path),
+                     "the profiler did not finish; stop it before the program ends");
+  }
+  return head;
+}
+
+Status RefuseCompressedSqlite(const std::string& path, std::string_view inflated) {
+  if (!inflated.starts_with(kSqliteMagic)) return {};
+  return NotImportable(path, "is a compressed SQLite database, which cannot be read in place",
+                       fmt::format("decompress it first (gunzip, unxz): '{}'", path));
+}
+
+}  // namespace
+
+std::string_view Text(SourceKind kind) {
+  switch (kind) {
+    case SourceKind::kXplane:
+      return "xplane";
+    case SourceKind::kNsysSqlite:
+      return "nsys_sqlite";
+  }
+  return "xplane";
+}
+
+Result<SourceKind> Detect(const std::string& path) {
+  XLATRACE_ASSIGN(std::string head, ReadHead(path));
+  if (LooksCompressed(head)) {
+    XLATRACE_ASSIGN(head, ReadFileInflated(path));
+    XLATRACE_TRY(RefuseCompressedSqlite(path, head));
+  }
+  if (head.starts_with(kSqliteMagic)) return DetectSqlite(path);
+  return DetectHead(path, std::string_view(head).substr(0, kHeadBytes));
+}
+
+Status Import(const std::string& path, model::EventSink& sink) {
+  XLATRACE_ASSIGN(const std::string head, ReadHead(path));
+  if (head.starts_with(kSqliteMagic)) {
+    XLATRACE_TRY(DetectSqlite(path));
+    return ImportNsysSqlite(path, sink);
+  }
+  if (!LooksCompressed(head)) {
+    XLATRACE_TRY(DetectHead(path, head));
+  }
+  XLATRACE_ASSIGN(const std::string bytes, ReadFileInflated(path));
+  XLATRACE_TRY(RefuseCompressedSqlite(path, bytes));
+  XLATRACE_TRY(DetectHead(path, std::string_view(bytes).substr(0, kHeadBytes)));
+  return ImportXplane(bytes, path, sink);
+}
+
+}  // namespace xlatrace::importers

@@ -1,0 +1,689 @@
+#include "importers/nsys_sqlite.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "importers/nsys_ranges.h"
+#include "importers/nsys_tables.h"
+#include "importers/text_fields.h"
+
+namespace xlatrace::importers {
+namespace {
+
+using model::ActivityKind;
+using model::CopyKind;
+using model::Severity;
+
+constexpr int64_t kTidMask = 0xffffff;
+constexpr int64_t kLatestNs = std::numeric_limits<int64_t>::max() / 4;
+
+// ENUM_NSYS_EVENT_TYPE.
+constexpr int64_t kPushPopRange = 59;
+constexpr int64_t kStartEndRange = 60;
+constexpr int64_t kTextPushPopRange = 70;
+constexpr int64_t kTextStartEndRange = 71;
+constexpr int64_t kDomainCreate = 75;
+
+int64_t PidOf(int64_t global_id) { return (global_id >> 24) & 0xffffff; }
+
+// ENUM_CUDA_MEMCPY_OPER.
+CopyKind CopyKindOf(int64_t kind) {
+  switch (kind) {
+    case 1:
+    case 3:
+    case 11:
+      return CopyKind::kHostToDevice;
+    case 2:
+    case 4:
+    case 12:
+      return CopyKind::kDeviceToHost;
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+    case 13:
+      return CopyKind::kDeviceToDevice;
+    case 9:
+      return CopyKind::kHostToHost;
+    case 10:
+      return CopyKind::kPeerToPeer;
+    default:
+      return CopyKind::kUnknown;
+  }
+}
+
+// The spelling of XProf, so that runs of both sources compare.
+std::string_view CopyName(CopyKind kind) {
+  switch (kind) {
+    case CopyKind::kHostToDevice:
+      return "MemcpyH2D";
+    case CopyKind::kDeviceToHost:
+      return "MemcpyD2H";
+    case CopyKind::kDeviceToDevice:
+      return "MemcpyD2D";
+    case CopyKind::kPeerToPeer:
+      return "MemcpyP2P";
+    case CopyKind::kHostToHost:
+      return "MemcpyH2H";
+    case CopyKind::kUnknown:
+      break;
+  }
+  return "Memcpy";
+}
+
+std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
+  return value && *value > 0 ? value : std::nullopt;
+}
+
+struct CallKey {
+  int64_t pid_part;
+  int64_t correlation;
+  bool operator==(const CallKey&) const = default;
+};
+
+struct CallKeyHash {
+  size_t operator()(const CallKey& key) const {
+    const uint64_t mixed = static_cast<uint64_t>(key.pid_part) * 0x9E3779B97F4A7C15u ^
+                           static_cast<uint64_t>(key.correlation) * 0xC2B2AE3D27D4EB4Fu;
+    return static_cast<size_t>(mixed ^ (mixed >> 29));
+  }
+};
+
+// What is known of a launch from the host's side.
+struct Launch {
+  model::Id call = 0;
+  XlaRanges::Found ranges;
+};
+
+// The columns that all device activities share, in this order, come first in each scan.
+#define XLATRACE_ACTIVITY_COLUMNS                                                    \
+  "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", \
+      "graphNodeId", "graphId"
+constexpr int kStart = 0, kEnd = 1, kDevice = 2, kContext = 3, kStream = 4, kCorrelation = 5,
+              kPid = 6, kGraphNode = 7, kGraph = 8, kFirstOwn = 9;
+
+class NsysImport {
+ public:
+  NsysImport(store::Database& db, const std::string& path, model::EventSink& sink)
+      : db_(db), sink_(sink), counters_(path), ranges_(sink) {}
+
+  Status Run() {
+    XLATRACE_TRY(strings_.Read(db_, counters_));
+    XLATRACE_TRY(SetClock());
+    XLATRACE_TRY(ReadRunInfo());
+    XLATRACE_TRY(ReadDeviceFacts());
+    XLATRACE_TRY(ReadNvtx());
+    XLATRACE_TRY(FindReferredCalls());
+    XLATRACE_TRY(ReadCalls());
+    XLATRACE_TRY(ReadGraphNodes());
+    XLATRACE_TRY(ReadKernels());
+    XLATRACE_TRY(ReadCopies());
+    XLATRACE_TRY(ReadMemsets());
+    XLATRACE_TRY(ReadGraphRows());
+    XLATRACE_TRY(CountRows("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "synchronization_row"));
+    XLATRACE_TRY(CountRows("CUPTI_ACTIVITY_KIND_OVERHEAD", "overhead_row"));
+    XLATRACE_TRY(ReadDiagnostics());
+    Finish();
+    return {};
+  }
+
+ private:
+  Status SetClock() {
+    XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, "TARGET_INFO_SESSION_START_TIME",
+                                                    {"utcEpochNs"}, {"utcEpochNs"}));
+    std::optional<int64_t> start;
+    while (scan.Next(counters_)) {
+      if (!start) start = Positive(scan.Int(0));
+    }
+    const std::optional<int64_t> sink_start = sink_.start_unix_ns();
+    if (start && sink_start) {
+      shift_ns_ = *start - *sink_start;
+    } else if (start) {
+      sink_.SetStart(*start);
+    } else if (sink_start) {
+      counters_.Add("clock_not_known", Severity::kNotice, 1,
+                    "this export has no session start; its times cannot be placed beside the "
+                    "other inputs of the run");
+    }
+    return {};
+  }
+
+  Status ReadRunInfo() {
+    sink_.SetRunInfo("source", "nsys_sqlite");
+    XLATRACE_ASSIGN(TableScan system, TableScan::Open(db_, "TARGET_INFO_SYSTEM_ENV",
+                                                      {"name", "value"}, {"name", "value"}));
+    while (system.Next(counters_)) {
+      const std::string_view name = strings_.Of(system, 0);
+      const std::string_view value = strings_.Of(system, 1);
+      if (value.empty()) continue;
+      if (name == "Hostname") {
+        host_ = std::string(value);
+        sink_.SetRunInfo("host", value);
+      } else if (name == "NvDriverVersion") {
+        sink_.SetRunInfo("driver", value);
+      } else if (name == "CudaDriverVersion") {
+        const std::optional<int64_t> number = ParseInt(value);  // 13000 -> 13.0
+        if (number && *number >= 1000) {
+          sink_.SetRunInfo("cuda", fmt::format("{}.{}", *number / 1000, *number % 1000 / 10));
+        }
+      }
+    }
+    XLATRACE_ASSIGN(TableScan meta,
+                    TableScan::Open(db_, "META_DATA_EXPORT", {"name", "value"}, {"name", "value"}));
+    while (meta.Next(counters_)) {
+      if (meta.Text(0) == "EXPORT_SCHEMA_VERSION") {
+        sink_.SetRunInfo("nsys_schema_version", meta.Text(1));
+      } else if (meta.Text(0) == "EXPORT_PRODUCT_VERSION") {
+        sink_.SetRunInfo("nsys_version", meta.Text(1));
+      }
+    }
+    XLATRACE_ASSIGN(TableScan processes, TableScan::Open(db_, "PROCESSES", {"globalPid", "name"},
+                                                         {"globalPid", "name"}));
+    while (processes.Next(counters_)) {
+      process_names_.emplace(processes.IntOr(0, 0) & ~kTidMask, std::string(processes.Text(1)));
+    }
+    return {};
+  }
+
+  // Facts per GPU (by its number in the machine), and which CUDA ordinal of which process it is.
+  Status ReadDeviceFacts() {
+    XLATRACE_ASSIGN(
+        TableScan gpus,
+        TableScan::Open(db_, "TARGET_INFO_GPU",
+                        {"id", "name", "uuid", "computeMajor", "computeMinor", "smCount",
+                         "clockRate", "memoryBandwidth", "totalMemory", "maxWarpsPerSm",
+                         "maxBlocksPerSm", "maxRegistersPerSm", "maxShmemPerSm",
+                         "maxShmemPerBlockOptin", "threadsPerWarp", "cuDevice"},
+                        {"id"}));
+    while (gpus.Next(counters_)) {
+      model::Device device;
+      device.name = std::string(strings_.Of(gpus, 1));
+      device.uuid = std::string(gpus.Text(2));
+      if (!gpus.IsNull(3) && !gpus.IsNull(4)) {
+        device.compute_capability = fmt::format("{}.{}", gpus.IntOr(3, 0), gpus.IntOr(4, 0));
+      }
+      device.sm_count = Positive(gpus.Int(5));
+      device.clock_hz = Positive(gpus.Int(6));
+      device.memory_bandwidth_bytes_per_s = Positive(gpus.Int(7));
+      device.memory_bytes = Positive(gpus.Int(8));
+      device.warp_size = Positive(gpus.Int(14));
+      if (const auto warps = Positive(gpus.Int(9)); warps && *warps < 4096) {
+        device.max_threads_per_sm = *warps * device.warp_size.value_or(32);
+      }
+      device.max_blocks_per_sm = Positive(gpus.Int(10));
+      device.registers_per_sm = Positive(gpus.Int(11));
+      device.shared_memory_per_sm_bytes = Positive(gpus.Int(12));
+      device.shared_memory_per_block_optin_bytes = Positive(gpus.Int(13));
+      const int64_t id = gpus.IntOr(0, -1);
+      gpu_facts_[id] = device;
+      if (const auto ordinal = gpus.Int(15)) gpu_of_ordinal_.emplace(*ordinal, id);
+    }
+    XLATRACE_ASSIGN(TableScan cuda,
+                    TableScan::Open(db_, "TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"},
+                                    {"gpuId", "cudaId"}));
+    while (cuda.Next(counters_)) {
+      gpu_of_process_[{cuda.IntOr(2, -1), cuda.IntOr(1, -1)}] = cuda.IntOr(0, -1);
+    }
+    XLATRACE_ASSIGN(TableScan streams,
+                    TableScan::Open(db_, "TARGET_INFO_CUDA_STREAM",
+                                    {"streamId", "processId", "contextId", "priority"},
+                                    {"streamId", "priority"}));
+    while (streams.Next(counters_)) {
+      if (streams.IsNull(3)) continue;
+      stream_priority_[{streams.IntOr(1, -1), streams.IntOr(2, -1), streams.IntOr(0, -1)}] =
+          streams.IntOr(3, 0);
+    }
+    return {};
+  }
+
+  model::Id ProcessOf(int64_t global_id) {
+    const int64_t pid_part = global_id & ~kTidMask;
+    model::Id& id = processes_[pid_part];
+    if (id == 0) {
+      model::Process process;
+      process.host = host_;
+      if (pid_part != 0) process.pid = PidOf(pid_part);
+      const auto name = process_names_.find(pid_part);
+      if (name != process_names_.end()) process.command = name->second;
+      id = sink_.AddProcess(process);
+    }
+    return id;
+  }
+
+  model::Id DeviceOf(int64_t pid_part, int64_t ordinal) {
+    model::Id& id = devices_[{pid_part, ordinal}];
+    if (id != 0) return id;
+    int64_t gpu = ordinal;
+    const auto in_process = gpu_of_process_.find({PidOf(pid_part), ordinal});
+    if (in_process != gpu_of_process_.end()) {
+      gpu = in_process->second;
+    } else if (const auto known = gpu_of_ordinal_.find(ordinal); known != gpu_of_ordinal_.end()) {
+      gpu = known->second;
+    }
+    const auto facts = gpu_facts_.find(gpu);
+    model::Device device = facts == gpu_facts_.end() ? model::Device{} : facts->second;
+    device.process_id = ProcessOf(pid_part);
+    device.kind = model::DeviceKind::kGpu;
+    device.ordinal = ordinal;
+    if (!device.name.empty() && gpu_names_.find(device.name) == std::string::npos) {
+      gpu_names_ += (gpu_names_.empty() ? "" : ", ") + device.name;
+    }
+    id = sink_.AddDevice(device);
+    return id;
+  }
+
+  Status ReadNvtx() {
+    XLATRACE_ASSIGN(TableScan domains,
+                    TableScan::Open(db_, "NVTX_EVENTS",
+                                    {"eventType", "domainId", "text", "textId", "globalTid"},
+                                    {"eventType", "domainId"}));
+    while (domains.Next(counters_)) {
+      if (domains.IntOr(0, 0) != kDomainCreate) continue;
+      const std::string_view text = domains.IsNull(2) ? strings_.Of(domains, 3) : domains.Text(2);
+      domains_[{domains.IntOr(4, 0) & ~kTidMask, domains.IntOr(1, 0)}] = std::string(text);
+    }
+    XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, "NVTX_EVENTS",
+                                                    {"start", "end", "eventType", "text", "textId",
+                                                     "globalTid", "domainId"},
+                                                    {"start", "eventType"}));
+    struct HostRange {
+      int64_t tid, start, end;
+      std::string text;
+      const std::string* domain;
+    };
+    std::vector<HostRange> found;
+    static const std::string kDefaultDomain;
+    while (scan.Next(counters_)) {
+      const int64_t type = scan.IntOr(2, 0);
+      if (type == kDomainCreate) continue;
+      if (type != kPushPopRange && type != kStartEndRange && type != kTextPushPopRange &&
+          type != kTextStartEndRange) {
+        counters_.Add("nvtx_row_not_kept", Severity::kInfo);
+        continue;
+      }
+      if (scan.IsNull(1)) {
+        counters_.Add("range_not_finished", Severity::kInfo);
+        continue;
+      }
+      int64_t start = 0;
+      int64_t end = 0;
+      if (!Time(scan, start, end)) continue;
+      const int64_t tid = scan.IntOr(5, 0);
+      const std::string_view text = scan.IsNull(3) ? strings_.Of(scan, 4) : scan.Text(3);
+      const auto domain = domains_.find({tid & ~kTidMask, scan.IntOr(6, 0)});
+      const std::string& domain_name = domain == domains_.end() ? kDefaultDomain : domain->second;
+      // Trimmed files lack the rows that name domains; XLA's texts are unmistakable.
+      if (type == kPushPopRange && (domain_name == "TSL" || domain_name.empty())) {
+        ranges_.Add(tid, start, end, text);
+      }
+      found.push_back({tid, start, end, std::string(text), &domain_name});
+    }
+    ranges_.Finish();
+    std::stable_sort(found.begin(), found.end(), [](const HostRange& a, const HostRange& b) {
+      if (a.tid != b.tid) return a.tid < b.tid;
+      if (a.start != b.start) return a.start < b.start;
+      return a.end > b.end;
+    });
+    std::vector<int64_t> open_ends;
+    for (size_t i = 0; i < found.size(); ++i) {
+      const HostRange& range = found[i];
+      if (i > 0 && found[i - 1].tid != range.tid) open_ends.clear();
+      while (!open_ends.empty() && open_ends.back() <= range.start) open_ends.pop_back();
+      sink_.AddRange({.process_id = ProcessOf(range.tid),
+                      .thread_id = range.tid & kTidMask,
+                      .domain = *range.domain,
+                      .text = range.text,
+                      .start_ns = range.start,
+                      .end_ns = range.end,
+                      .depth = static_cast<int32_t>(open_ends.size())});
+      open_ends.push_back(range.end);
+    }
+    return {};
+  }
+
+  // Columns 0 and 1 of a scan as an interval of the sink's time; false (counted) when impossible.
+  bool Time(const TableScan& scan, int64_t& start, int64_t& end) {
+    start = scan.IntOr(kStart, 0);
+    end = scan.IntOr(kEnd, 0);
+    if (end < start || start < -kLatestNs || end > kLatestNs) {
+      counters_.Add("event_time_invalid", Severity::kDataLoss, 1,
+                    "rows that end before they start were left out");
+      return false;
+    }
+    start += shift_ns_;
+    end += shift_ns_;
+    return true;
+  }
+
+  Status FindReferredCalls() {
+    for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                              "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"}) {
+      XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, table, {"correlationId", "globalPid"},
+                                                      {"correlationId"}));
+      while (scan.Next(counters_)) {
+        if (scan.IsNull(0)) continue;
+        has_pids_ |= !scan.IsNull(1);
+        launches_.try_emplace({scan.IntOr(1, 0) & ~kTidMask, scan.IntOr(0, 0)});
+      }
+    }
+    return {};
+  }
+
+  Status ReadCalls() {
+    XLATRACE_ASSIGN(TableScan scan,
+                    TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                    {"start", "end", "globalTid", "correlationId", "nameId"},
+                                    {"start", "end", "correlationId"}));
+    while (scan.Next(counters_)) {
+      int64_t start = 0;
+      int64_t end = 0;
+      if (!Time(scan, start, end)) continue;
+      const int64_t tid = scan.IntOr(2, 0);
+      const int64_t correlation = scan.IntOr(3, 0);
+      const std::string_view name = strings_.Of(scan, 4);
+      const auto launch = launches_.find({has_pids_ ? tid & ~kTidMask : 0, correlation});
+      const bool referred = launch != launches_.end() && launch->second.call == 0;
+      const bool is_wait =
+          end - start >= 1000 && name.find("Synchronize") != std::string_view::npos;
+      if (!referred && !is_wait) {
+        CountCall(name);
+        continue;
+      }
+      const model::Id call = sink_.AddApiCall({.process_id = ProcessOf(tid),
+                                               .thread_id = tid & kTidMask,
+                                               .name = name,
+                                               .correlation_id = correlation,
+                                               .start_ns = start,
+                                               .end_ns = end});
+      if (!referred) continue;
+      launch->second.call = call;
+      if (!ranges_.empty()) {
+        launch->second.ranges = ranges_.At(tid, start, model::Evidence::kRange);
+      }
+    }
+    return {};
+  }
+
+  void CountCall(std::string_view name) {
+    constexpr size_t kMaxNames = 1000;  // CUDA has some hundred; more is a hostile file.
+    auto known = call_names_.find(std::string(name));
+    if (known == call_names_.end()) {
+      if (call_names_.size() >= kMaxNames) {
+        counters_.Add("api_call_not_kept: others", Severity::kInfo);
+        return;
+      }
+      known = call_names_.emplace(std::string(name), 0).first;
+    }
+    ++known->second;
+  }
+
+  Status ReadGraphNodes() {
+    if (ranges_.empty()) return {};
+    XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, "CUDA_GRAPH_NODE_EVENTS",
+                                                    {"start", "end", "globalTid", "graphNodeId",
+                                                     "originalGraphNodeId"},
+                                                    {"start", "globalTid", "graphNodeId"}));
+    while (scan.Next(counters_)) {
+      const int64_t tid = scan.IntOr(2, 0);
+      const CallKey node{tid & ~kTidMask, scan.IntOr(3, 0)};
+      const XlaRanges::Found found =
+          ranges_.At(tid, scan.IntOr(0, 0) + shift_ns_, model::Evidence::kGraphNode);
+      if (found.thunk_hint != 0) {
+        node_hints_[node] = found.thunk_hint;
+      } else if (!scan.IsNull(4)) {
+        const auto original = node_hints_.find({node.pid_part, scan.IntOr(4, 0)});
+        if (original != node_hints_.end()) node_hints_[node] = original->second;
+      }
+    }
+    return {};
+  }
+
+  // Fills what every activity has; false when the row cannot be used.
+  bool FillActivity(const TableScan& scan, model::Activity& activity) {
+    if (!Time(scan, activity.start_ns, activity.end_ns)) return false;
+    const int64_t pid_part = scan.IntOr(kPid, 0) & ~kTidMask;
+    const int64_t ordinal = scan.IntOr(kDevice, 0);
+    const int64_t stream = scan.IntOr(kStream, 0);
+    const int64_t context = scan.IntOr(kContext, -1);
+    if (last_lane_ == 0 || last_lane_key_ != LaneKey{pid_part, ordinal, context, stream}) {
+      last_lane_key_ = {pid_part, ordinal, context, stream};
+      last_lane_ = LaneOf(last_lane_key_);
+    }
+    activity.lane_id = last_lane_;
+    activity.correlation_id = scan.IntOr(kCorrelation, 0);
+    activity.graph_node_id = scan.IntOr(kGraphNode, 0);
+    activity.graph_id = scan.IntOr(kGraph, 0);
+    if (scan.IsNull(kCorrelation)) return true;
+    const auto found = launches_.find({pid_part, activity.correlation_id});
+    if (found == launches_.end()) return true;
+    const Launch& launch = found->second;
+    activity.api_call_id = launch.call;
+    activity.hint_id =
+        launch.ranges.thunk_hint != 0 ? launch.ranges.thunk_hint : launch.ranges.module_hint;
+    if (activity.graph_node_id != 0) {
+      const auto node = node_hints_.find({pid_part, activity.graph_node_id});
+      activity.hint_id = node != node_hints_.end() ? node->second : launch.ranges.module_hint;
+    }
+    if (launch.ranges.module_range >= 0) {
+      const model::Id device = devices_[{pid_part, ordinal}];
+      int64_t& key = run_keys_[{launch.ranges.module_range, device}];
+      if (key == 0) key = (ProcessOf(pid_part) << 32) + ++last_run_;
+      activity.run_key = key;
+    }
+    return true;
+  }
+
+  struct LaneKey {
+    int64_t pid_part, ordinal, context, stream;
+    auto operator<=>(const LaneKey&) const = default;
+  };
+
+  model::Id LaneOf(const LaneKey& key) {
+    model::Id& id = lanes_[key];
+    if (id != 0) return id;
+    model::Lane lane;
+    lane.device_id = DeviceOf(key.pid_part, key.ordinal);
+    lane.stream_id = key.stream;
+    if (key.context >= 0) lane.context_id = key.context;
+    lane.name = fmt::format("Stream #{}", key.stream);
+    const auto priority = stream_priority_.find({PidOf(key.pid_part), key.context, key.stream});
+    if (priority != stream_priority_.end()) lane.priority = priority->second;
+    id = sink_.AddLane(lane);
+    return id;
+  }
+
+  Status ReadKernels() {
+    XLATRACE_ASSIGN(TableScan scan,
+                    TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_KERNEL",
+                                    {XLATRACE_ACTIVITY_COLUMNS, "demangledName", "shortName",
+                                     "mangledName", "registersPerThread", "gridX", "gridY", "gridZ",
+                                     "blockX", "blockY", "blockZ", "staticSharedMemory",
+                                     "dynamicSharedMemory", "clusterX", "clusterY", "clusterZ"},
+                                    {"start", "end"}));
+    std::unordered_map<std::string, model::Id> configs;
+    std::string key;
+    while (scan.Next(counters_)) {
+      model::Activity activity;
+      if (!FillActivity(scan, activity)) continue;
+      key.clear();
+      for (int column = kFirstOwn; column < kFirstOwn + 15; ++column) {
+        if (scan.IsText(column)) {
+          key.append(scan.Text(column)).push_back('\0');
+        } else {
+          const int64_t value = scan.IntOr(column, -1);
+          key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+        }
+      }
+      auto config = configs.find(key);
+      if (config == configs.end()) config = configs.emplace(key, KernelConfig(scan)).first;
+      activity.config_id = config->second;
+      sink_.AddActivity(activity);
+      ++activities_;
+    }
+    return {};
+  }
+
+  model::Id KernelConfig(const TableScan& scan) {
+    model::LaunchConfig config;
+    config.kind = ActivityKind::kKernel;
+    const std::string demangled(strings_.Of(scan, kFirstOwn));
+    const std::string short_name(strings_.Of(scan, kFirstOwn + 1));
+    config.symbol = std::string(strings_.Of(scan, kFirstOwn + 2));
+    if (config.symbol.empty()) config.symbol = demangled.empty() ? short_name : demangled;
+    if (config.symbol.empty()) config.symbol = "(unnamed)";
+    config.name = short_name.empty() ? ShortKernelName(config.symbol) : short_name;
+    config.registers_per_thread = Positive(scan.Int(kFirstOwn + 3));
+    for (int i = 0; i < 3; ++i) {
+      config.grid[i] = scan.Int(kFirstOwn + 4 + i);
+      config.block[i] = scan.Int(kFirstOwn + 7 + i);
+      config.cluster[i] = Positive(scan.Int(kFirstOwn + 12 + i));  // 0: no cluster.
+    }
+    config.shared_memory_static_bytes = scan.Int(kFirstOwn + 10);
+    config.shared_memory_dynamic_bytes = scan.Int(kFirstOwn + 11);
+    return sink_.AddLaunchConfig(config);
+  }
+
+  Status ReadCopies() {
+    XLATRACE_ASSIGN(
+        TableScan scan,
+        TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_MEMCPY",
+                        {XLATRACE_ACTIVITY_COLUMNS, "bytes", "copyKind"}, {"start", "end"}));
+    while (scan.Next(counters_)) {
+      model::Activity activity;
+      if (!FillActivity(scan, activity)) continue;
+      model::LaunchConfig config;
+      config.kind = ActivityKind::kMemcpy;
+      config.copy_kind = CopyKindOf(scan.IntOr(kFirstOwn + 1, 0));
+      config.symbol = config.name = std::string(CopyName(config.copy_kind));
+      AddSimple(config, scan.IntOr(kFirstOwn, -1), activity);
+    }
+    return {};
+  }
+
+  Status ReadMemsets() {
+    XLATRACE_ASSIGN(TableScan scan,
+                    TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_MEMSET",
+                                    {XLATRACE_ACTIVITY_COLUMNS, "bytes"}, {"start", "end"}));
+    while (scan.Next(counters_)) {
+      model::Activity activity;
+      if (!FillActivity(scan, activity)) continue;
+      model::LaunchConfig config;
+      config.kind = ActivityKind::kMemset;
+      config.symbol = config.name = "Memset";
+      AddSimple(config, scan.IntOr(kFirstOwn, -1), activity);
+    }
+    return {};
+  }
+
+  Status ReadGraphRows() {
+    XLATRACE_ASSIGN(TableScan scan,
+                    TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                    {XLATRACE_ACTIVITY_COLUMNS, "graphExecId"}, {"start", "end"}));
+    while (scan.Next(counters_)) {
+      model::Activity activity;
+      if (!FillActivity(scan, activity)) continue;
+      if (activity.graph_id == 0) activity.graph_id = scan.IntOr(kFirstOwn, 0);
+      model::LaunchConfig config;
+      config.kind = ActivityKind::kGraph;
+      config.symbol = config.name = "CudaGraph";
+      AddSimple(config, -1, activity);
+    }
+    return {};
+  }
+
+  void AddSimple(const model::LaunchConfig& config, int64_t bytes, model::Activity& activity) {
+    activity.config_id = sink_.AddLaunchConfig(config);
+    activity.bytes = bytes;
+    sink_.AddActivity(activity);
+    ++activities_;
+  }
+
+  Status CountRows(const std::string& table, const std::string& stat) {
+    XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, table, {"start"}, {"start"}));
+    while (scan.Next(counters_)) counters_.Add(stat, Severity::kInfo);
+    return {};
+  }
+
+  Status ReadDiagnostics() {
+    XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, "DIAGNOSTIC_EVENT", {"severity", "text"},
+                                                    {"severity", "text"}));
+    constexpr int64_t kWarning = 2;
+    constexpr int64_t kError = 3;
+    int kept = 0;
+    while (scan.Next(counters_)) {
+      const int64_t severity = scan.IntOr(0, 0);
+      if (severity != kWarning && severity != kError) continue;
+      const std::string text(strings_.Of(scan, 1).substr(0, 200));
+      const bool lost = text.find("not collected") != std::string::npos ||
+                        text.find("dropped") != std::string::npos ||
+                        text.find("lost") != std::string::npos;
+      if (++kept > 100) break;
+      counters_.Add(
+          "nsys: " + text,
+          lost ? Severity::kDataLoss : (severity == kError ? Severity::kError : Severity::kNotice),
+          1, "Nsight Systems said this about the recording");
+    }
+    return {};
+  }
+
+  void Finish() {
+    for (const auto& [name, count] : call_names_) {
+      counters_.Add("api_call_not_kept: " + name, Severity::kInfo, count);
+    }
+    if (activities_ > 0) {
+      sink_.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));
+    } else {
+      counters_.Add("no_device_activity", Severity::kDataLoss, 1,
+                    "the export holds no CUDA activity: profile with nsys profile --trace "
+                    "cuda,nvtx");
+    }
+    if (!gpu_names_.empty()) sink_.SetRunInfo("gpu", gpu_names_);
+    counters_.Flush(sink_);
+  }
+
+  store::Database& db_;
+  model::EventSink& sink_;
+  Counters counters_;
+  XlaRanges ranges_;
+  InternedStrings strings_;
+  int64_t shift_ns_ = 0;
+  std::string host_;
+  std::string gpu_names_;
+  bool has_pids_ = false;
+  int64_t activities_ = 0;
+  int64_t last_run_ = 0;
+  std::unordered_map<int64_t, std::string> process_names_;
+  std::map<int64_t, model::Id> processes_;      // By pid part of the global id.
+  std::map<int64_t, model::Device> gpu_facts_;  // By TARGET_INFO_GPU.id.
+  std::map<int64_t, int64_t> gpu_of_ordinal_;
+  std::map<std::pair<int64_t, int64_t>, int64_t> gpu_of_process_;  // (pid, ordinal).
+  std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> stream_priority_;
+  std::map<std::pair<int64_t, int64_t>, model::Id> devices_;    // (pid part, ordinal).
+  std::map<std::pair<int64_t, int64_t>, std::string> domains_;  // (pid part, domain id).
+  std::map<LaneKey, model::Id> lanes_;
+  LaneKey last_lane_key_{};
+  model::Id last_lane_ = 0;
+  std::unordered_map<CallKey, Launch, CallKeyHash> launches_;
+  std::unordered_map<CallKey, model::Id, CallKeyHash> node_hints_;
+  std::map<std::pair<int64_t, model::Id>, int64_t> run_keys_;  // (module range, device).
+  std::unordered_map<std::string, int64_t> call_names_;
+};
+
+}  // namespace
+
+Status ImportNsysSqlite(const std::string& path, model::EventSink& sink) {
+  XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path));
+  NsysImport import(db, path, sink);
+  if (const Status status = import.Run(); !status) {
+    return Wrap(fmt::format("reading '{}' as an nsys export", path), status.error());
+  }
+  return {};
+}
+
+}  // namespace xlatrace::importers

@@ -1,0 +1,65 @@
+// Reading tables of which neither the existence nor the columns are certain.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_NSYS_TABLES_H_
+#define XLATRACE_IMPORTERS_NSYS_TABLES_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "importers/counters.h"
+#include "store/sqlite.h"
+
+namespace xlatrace::importers {
+
+// One pass over a table: asked-for columns that the table lacks read as NULL.
+class TableScan {
+ public:
+  // `found` is false when there is no such table (or it lacks a column of `required`).
+  static Result<TableScan> Open(store::Database& db, const std::string& table,
+                                std::initializer_list<std::string_view> columns,
+                                std::initializer_list<std::string_view> required);
+
+  bool found() const { return found_; }
+  // Next row; false at the end. A damaged table ends early, which is counted.
+  bool Next(Counters& counters);
+
+  std::optional<int64_t> Int(int column) const { return statement_.OptionalInt64(column); }
+  int64_t IntOr(int column, int64_t otherwise) const { return Int(column).value_or(otherwise); }
+  bool IsNull(int column) const { return statement_.IsNull(column); }
+  bool IsText(int column) const {
+    return statement_.ColumnType(column) == store::Statement::Type::kText;
+  }
+  double Real(int column) const { return statement_.Real(column); }
+  std::string_view Text(int column) const { return statement_.Text(column); }
+
+ private:
+  bool found_ = false;
+  std::string table_;
+  store::Statement statement_;
+};
+
+// StringIds. Empty text for ids that are not there.
+class InternedStrings {
+ public:
+  Status Read(store::Database& db, Counters& counters);
+  std::string_view Get(int64_t id) const;
+  // Value of a column that holds either an id or the text itself.
+  std::string_view Of(const TableScan& scan, int column) const {
+    if (scan.IsText(column)) return scan.Text(column);
+    return scan.IsNull(column) ? std::string_view() : Get(scan.IntOr(column, -1));
+  }
+
+ private:
+  std::unordered_map<int64_t, std::string> strings_;
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_NSYS_TABLES_H_

@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""Counts recorded profiles a second time, with no code in common with the importers.
+
+A protobuf walker of thirty lines and Python's sqlite3 module count launches, sum time, take unions
+and group by (module, program, instruction); the tool `importer_counts` must print the same figures.
+
+usage: independent_counts.py --tool build/.../importer_counts --data SHARED_DATA
+Exit status 77 (skipped) when the data is absent.
+"""
+
+import argparse
+import collections
+import glob
+import json
+import lzma
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+TOOL = DATA = None
+
+
+# ---- protobuf -------------------------------------------------------------------------------
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value & (2**64 - 1), at
+
+
+def fields(data):
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        elif kind == 1:
+            value, at = data[at:at + 8], at + 8
+        elif kind == 2:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+        elif kind == 5:
+            value, at = data[at:at + 4], at + 4
+        else:
+            raise ValueError(kind)
+        yield key >> 3, value
+
+
+def signed(value):
+    return value - 2**64 if value >= 2**63 else value
+
+
+def map_entry(data):
+    entry = dict(fields(data))
+    return entry.get(1, 0), entry.get(2, b'')
+
+
+class Plane:
+    def __init__(self, data):
+        self.name = ''
+        self.lines = []
+        self.events = {}
+        self.stat_names = {}
+        raw_stats = []
+        for field, value in fields(data):
+            if field == 2:
+                self.name = value.decode()
+            elif field == 3:
+                self.lines.append(value)
+            elif field == 4:
+                key, message = map_entry(value)
+                name, stats = '', []
+                for f, v in fields(message):
+                    if f == 2:
+                        name = v.decode('utf8', 'replace')
+                    elif f == 5:
+                        stats.append(v)
+                self.events[key] = (name, stats)
+            elif field == 5:
+                key, message = map_entry(value)
+                self.stat_names[key] = dict(fields(message)).get(2, b'').decode()
+            elif field == 6:
+                raw_stats.append(value)
+        self.stats = self.read_stats(raw_stats)
+
+    def read_stats(self, raw):
+        out = {}
+        for data in raw:
+            name, value = '', None
+            for field, v in fields(data):
+                if field == 1:
+                    name = self.stat_names.get(v, '')
+                elif field == 2:
+                    value = struct.unpack('<d', v)[0]
+                elif field in (3, 4):
+                    value = signed(v)
+                elif field == 5:
+                    value = v.decode('utf8', 'replace')
+                elif field == 6:
+                    value = bytes(v)
+                elif field == 7:
+                    value = self.stat_names.get(v, '')
+            out[name] = value
+        return out
+
+    def read_line(self, data):
+        name, timestamp, events = '', 0, []
+        for field, value in fields(data):
+            if field == 2:
+                name = value.decode()
+            elif field == 3:
+                timestamp = signed(value)
+            elif field == 4:
+                meta = offset = duration = 0
+                stats = []
+                for f, v in fields(value):
+                    if f == 1:
+                        meta = v
+                    elif f == 2:
+                        offset = signed(v)
+                    elif f == 3:
+                        duration = signed(v)
+                    elif f == 4:
+                        stats.append(v)
+                start = timestamp * 1000 + offset  # All in ps: Python's ints do not overflow.
+                event_name, meta_stats = self.events.get(meta, ('', []))
+                events.append((start // 1000, (start + duration) // 1000, event_name,
+                               self.read_stats(stats), meta_stats,
+                               start, start + duration))
+        return name, events
+
+
+# ---- figures --------------------------------------------------------------------------------
+
+def union(intervals):
+    total, until = 0, None
+    for start, end in sorted(intervals):
+        if until is None or start > until:
+            total += end - start
+            until = end
+        elif end > until:
+            total += end - until
+            until = end
+    return total
+
+
+def self_times(intervals):
+    """Each elementary interval belongs to the one that started last, of those the shortest."""
+    points = sorted({p for interval in intervals for p in interval})
+    own = [0] * len(intervals)
+    order = sorted(range(len(intervals)), key=lambda i: intervals[i][0])
+    active, next_one = [], 0
+    for left, right in zip(points, points[1:]):
+        while next_one < len(order) and intervals[order[next_one]][0] <= left:
+            active.append(order[next_one])
+            next_one += 1
+        active = [i for i in active if intervals[i][1] > left]
+        if active:
+            owner = max(active, key=lambda i: (intervals[i][0], -intervals[i][1], i))
+            own[owner] += right - left
+    return own
+
+
+class Figures:
+    def __init__(self):
+        self.kinds = collections.Counter()
+        self.self_ns = collections.Counter()
+        self.intervals = collections.defaultdict(list)
+        self.ops = collections.defaultdict(lambda: [0, 0])
+        self.symbols = collections.defaultdict(lambda: [0, 0])
+        self.runs = collections.defaultdict(set)
+        self.correlations = []
+        self.calls = set()
+        self.bytes = 0
+        self.steps = []
+        self.modules = []
+        self.devices = 0
+        self.start = None
+
+    def add(self, kind, device, start, end, own, op, symbol):
+        self.kinds[kind] += 1
+        self.self_ns[device] += own
+        self.intervals[device].append((start, end))
+        for table, key in ((self.ops, op), (self.symbols, symbol)):
+            table[key][0] += 1
+            table[key][1] += own
+
+
+def text(value):
+    return '' if value is None else str(value)
+
+
+def op_key(stats, instruction=None):
+    return '|'.join((text(stats.get('hlo_module')), text(stats.get('program_id')),
+                     instruction or text(stats.get('hlo_op'))))
+
+
+DERIVED = {'XLA Modules', 'XLA Ops', 'Steps', 'Framework Ops', 'Source code',
+           'TensorFlow Name Scope', 'Launch Stats'}
+
+
+def detail(details, key):
+    for token in details.split():
+        if token.startswith(key + ':'):
+            return token[len(key) + 1:]
+    return None
+
+
+def count_xplane(data):
+    out = Figures()
+    planes = [Plane(v) for f, v in fields(data) if f == 1]
+    cpu_devices = set()
+    for plane in planes:
+        if plane.name == 'Task Environment':
+            out.start = plane.stats.get('profile_start_time')
+        for name, meta_stats in plane.events.values():
+            stats = plane.read_stats(meta_stats)
+            if 'Hlo Proto' in stats:
+                program = stats.get('program_id')
+                head, _, tail = name.rpartition('(')
+                if program is None:
+                    program = signed(int(tail[:-1]))
+                out.modules.append([head, program, len(stats['Hlo Proto'])])
+        if plane.name.startswith('/device:GPU:'):
+            out.devices += 1
+            device = 'gpu:1:' + plane.name[12:]
+            for raw in plane.lines:
+                line, events = plane.read_line(raw)
+                if line in DERIVED:
+                    continue
+                for start, end, name, stats, *_ in events:
+                    kind = 'kernel'
+                    if 'memcpy_details' in stats:
+                        kind = 'memcpy'
+                        out.bytes += int(detail(stats['memcpy_details'], 'size'))
+                    out.add(kind, device, start, end, end - start, op_key(stats), name)
+                    out.correlations.append(stats.get('correlation_id'))
+        elif plane.name.startswith('/device:TPU:'):
+            out.devices += 1
+            device = 'tpu:1:' + plane.name[12:]
+            lines = dict(plane.read_line(raw) for raw in plane.lines)
+            runs = lines['XLA Modules']
+            ops = lines['XLA Ops']
+            own = self_times([(e[0], e[1]) for e in ops])
+            for (start, end, name, _, meta_stats, *ps), own_ns in zip(ops, own):
+                stats = plane.read_stats(meta_stats)
+                inside = [i for i, r in enumerate(runs) if r[5] <= ps[0] < r[6]]
+                assert len(inside) == 1, (name, start, end, inside)
+                stats['hlo_module'] = runs[inside[0]][2].rpartition('(')[0]
+                instruction = name[1:].split(' = ')[0]
+                out.runs[device].add(inside[0])
+                out.add('op', device, start, end, own_ns, op_key(stats, instruction), instruction)
+        elif plane.name.startswith('/host:') and plane.name != '/host:metadata':
+            for raw in plane.lines:
+                _, events = plane.read_line(raw)
+                ops = []
+                for event in events:
+                    stats = event[3]
+                    if 'correlation_id' in stats:
+                        out.calls.add(stats['correlation_id'])
+                    elif 'hlo_op' in stats:
+                        ops.append(event)
+                    elif 'step_num' in stats:
+                        out.steps.append([stats['step_num'], event[0], event[1]])
+                own = self_times([(e[0], e[1]) for e in ops])
+                for (start, end, name, stats, *_), own_ns in zip(ops, own):
+                    ordinal = max(stats['device_ordinal'], 0)
+                    device = 'cpu:1:%d' % ordinal
+                    cpu_devices.add(ordinal)
+                    if stats['run_id'] != -1:
+                        out.runs[device].add((stats['program_id'], stats['run_id']))
+                    out.add('op', device, start, end, own_ns, op_key(stats), name)
+    out.devices += len(cpu_devices)
+    return out
+
+
+# ---- tests ----------------------------------------------------------------------------------
+
+def run_tool(path):
+    done = subprocess.run([TOOL, path], capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+class CountsTest(unittest.TestCase):
+    maxDiff = None
+
+    def check(self, path, want):
+        code, got = run_tool(path)
+        self.assertEqual(code, 0, got)
+        self.assertEqual(got['kinds'] or {}, dict(want.kinds))
+        self.assertEqual(got['self_ns'] or {}, dict(want.self_ns))
+        self.assertEqual(got.get('busy_ns') or {},
+                         {d: union(i) for d, i in want.intervals.items()})
+        self.assertEqual(got.get('runs') or {}, {d: len(r) for d, r in want.runs.items()})
+        self.assertEqual(got.get('ops') or {}, dict(want.ops))
+        self.assertEqual(got.get('symbols') or {}, dict(want.symbols))
+        self.assertEqual(sorted(got['steps']), sorted(want.steps))
+        self.assertEqual(sorted(got['modules']), sorted(want.modules))
+        self.assertEqual(got['devices'], want.devices)
+        self.assertEqual(got['bytes'], want.bytes)
+        self.assertEqual(got['start_unix_ns'], want.start)
+        self.assertEqual(got['with_api_call'],
+                         sum(1 for c in want.correlations if c in want.calls))
+        for stat in ('damaged_line', 'event_time_invalid', 'event_without_time'):
+            self.assertNotIn(stat, got.get('stats') or {})
+        return got
+
+    def check_xplane(self, path, data=None):
+        if data is None:
+            with open(path, 'rb') as file:
+                data = file.read()
+        return self.check(path, count_xplane(data))
+
+    def test_recorded_xplanes(self):
+        paths = sorted(glob.glob(DATA + '/xplane/*.xplane.pb'))
+        paths = [p for p in paths if 'CORRUPT' not in p]
+        self.assertGreaterEqual(len(paths), 4)
+        for path in paths:
+            with self.subTest(path=os.path.basename(path)):
+                self.check_xplane(path)
+
+    def test_compressed_cpu_xplane(self):
+        path, = glob.glob(DATA + '/own/jax-cpu/*.xplane.pb.xz')
+        with lzma.open(path) as file:
+            got = self.check_xplane(path, file.read())
+        # Known from the program that was recorded: 20 steps of 298 ops.
+        self.assertEqual(sum(n for op, (n, _) in got['ops'].items()
+                             if op.startswith('jit_train_step|52|')), 20 * 298)
+        self.assertEqual([s[0] for s in got['steps']], list(range(20)))
+        self.assertEqual(len(got['compiles']), 27)  # As many as modules.
+
+    def test_xplanes_of_many_versions(self):
+        seen = 0
+        for archive in ('own/jax-eras/xplane.tar.xz', 'own/tf-cpu/tf-2.21.0-xplane.tar.xz'):
+            with tempfile.TemporaryDirectory() as folder:
+                with tarfile.open(os.path.join(DATA, archive)) as tar:
+                    tar.extractall(folder, filter='data')
+                for path in glob.glob(folder + '/**/*.xplane.pb', recursive=True):
+                    with self.subTest(path=path[len(folder):]):
+                        self.check_xplane(path)
+                        seen += 1
+        self.assertEqual(seen, 6)
+
+    def test_garbage_registers_are_dropped_and_counted(self):
+        _, got = run_tool(DATA + '/xplane/jax_conv_minimal.xplane.pb')
+        self.assertEqual(got['stats']['impossible_registers'], 25)
+
+    def test_mangled_file_is_refused_with_the_reason(self):
+        path, = glob.glob(DATA + '/xplane/CORRUPT*.xplane.pb')
+        with open(path, 'rb') as file:
+            count = file.read().count(b'\xef\xbf\xbd')
+        code, got = run_tool(path)
+        self.assertEqual(code, 1)
+        self.assertIn(os.path.basename(path), got['error'])
+        self.assertIn('%d times it holds EF BF BD' % count, got['hint'])
+
+
+def main():
+    global TOOL, DATA
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--tool', required=True)
+    parser.add_argument('--data', required=True)
+    args, rest = parser.parse_known_args()
+    TOOL, DATA = args.tool, os.environ.get('XLATRACE_SHARED_DATA') or args.data
+    if not os.path.isdir(DATA + '/xplane'):
+        print('skipped: no recorded data at %r (set XLATRACE_SHARED_DATA)' % DATA)
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0]] + rest)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,6 +1,7 @@
 #include "correlator/execution_grouping.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
@@ -17,23 +18,67 @@ uint64_t Key(Id high, Id low) {
   return static_cast<uint64_t>(high) << 32 | static_cast<uint32_t>(low);
 }
 
+// An instruction of the entry computation on the main lane of a track.
+struct Landmark {
+  uint32_t occurrences = 0;
+  int64_t rank = -1;            // Place in the schedule among what runs once; -1: runs more often.
+  uint32_t last_execution = 0;  // That held it.
+};
+
 // A module on a device while its activities are walked in time order.
 struct Track {
-  std::unordered_map<Id, uint32_t> counts;  // Entry instruction -> occurrences on the main lane.
-  uint32_t usual_count = 0;                 // 0: nothing of the entry computation was seen.
-  uint32_t main_lane = 0;                   // The lane with most entry activities.
+  std::unordered_map<Id, Landmark> landmarks;
+  int64_t once_count = 0;  // Landmarks with a rank.
+  uint32_t main_lane = 0;  // The lane with most entry activities.
   std::unordered_map<uint32_t, uint32_t> lane_counts;
-  uint32_t execution = 0;                    // The open one.
-  std::unordered_map<Id, uint32_t> seen_in;  // Instruction -> execution that had it last.
-  Id previous = 0;                           // Last entry instruction on the main lane.
+  uint32_t execution = 0;        // The open one.
+  Id previous = 0;               // Last instruction on the main lane,
+  uint32_t previous_config = 0;  // and how it was launched.
+  int64_t previous_rank = -1;    // Of the open execution.
 
-  // True for instructions that run once per execution. A capture that starts or ends inside an
+  // Ranks the landmarks that run once per execution. A capture that starts or ends inside an
   // execution has one more or one less of some.
-  bool RunsOnce(Id instruction) const {
-    const auto it = counts.find(instruction);
-    if (it == counts.end() || usual_count == 0) return false;
-    const uint32_t slack = usual_count > 1 ? 1 : 0;
-    return it->second + slack >= usual_count && it->second <= usual_count + slack;
+  void RankLandmarks() {
+    std::map<uint32_t, uint32_t> frequency;
+    for (const auto& [instruction, landmark] : landmarks) ++frequency[landmark.occurrences];
+    uint32_t usual = 0;
+    uint32_t most = 0;
+    for (const auto& [occurrences, count] : frequency) {
+      if (count >= most) usual = occurrences;
+      most = std::max(most, count);
+    }
+    const uint32_t slack = usual > 1 ? 1 : 0;
+    std::vector<Id> once;
+    for (const auto& [instruction, landmark] : landmarks) {
+      if (landmark.occurrences + slack >= usual && landmark.occurrences <= usual + slack) {
+        once.push_back(instruction);
+      }
+    }
+    std::sort(once.begin(), once.end());
+    once_count = static_cast<int64_t>(once.size());
+    for (int64_t rank = 0; rank < once_count; ++rank) {
+      landmarks[once[static_cast<size_t>(rank)]].rank = rank;
+    }
+  }
+
+  // True when this instruction, next on the main lane, cannot be of the open execution: it was
+  // there already, or the schedule jumps back by more than half (less is the freedom that the
+  // branches of a CUDA graph have).
+  bool Restarts(Id instruction, bool continues) const {
+    if (continues) return false;
+    const auto it = landmarks.find(instruction);
+    if (it == landmarks.end() || it->second.rank < 0) return false;
+    return it->second.last_execution == execution ||
+           2 * (previous_rank - it->second.rank) > once_count;
+  }
+
+  void Pass(Id instruction, uint32_t config) {
+    previous = instruction;
+    previous_config = config;
+    const auto it = landmarks.find(instruction);
+    if (it == landmarks.end() || it->second.rank < 0) return;
+    it->second.last_execution = execution;
+    previous_rank = it->second.rank;
   }
 };
 
@@ -62,6 +107,17 @@ class Grouper {
     execution.device_id = device_id;
     tables_.executions.push_back(execution);
     return static_cast<uint32_t>(tables_.executions.size());
+  }
+
+  // True for a further kernel of the instruction that came before on the lane: a sort's or a
+  // library's. A fusion has one kernel, an op of a CPU or TPU one record; those begin again.
+  bool Continues(const Track& track, size_t activity) const {
+    const Id instruction = LabelOf(activity).instruction_id;
+    if (instruction != track.previous) return false;
+    const uint32_t config = run_.activities.config[activity];
+    const bool one_record = run_.configs[config - 1].kind != model::ActivityKind::kKernel ||
+                            modules_.row(instruction).opcode == "fusion";
+    return !(one_record && config == track.previous_config);
   }
 
   void ByRunKey();
@@ -137,20 +193,12 @@ void Grouper::Count(const std::vector<uint32_t>& order) {
     if (instruction == 0) continue;
     Track& track = tracks_[Key(DeviceOf(i), LabelOf(i).module_id)];
     if (columns.lane[i] != track.main_lane) continue;
-    // The kernels of one instruction lie side by side and count as one.
-    if (track.previous != instruction) ++track.counts[instruction];
+    if (!Continues(track, i)) ++track.landmarks[instruction].occurrences;
     track.previous = instruction;
+    track.previous_config = columns.config[i];
   }
   for (auto& [key, track] : tracks_) {
-    std::unordered_map<uint32_t, uint32_t> frequency;
-    for (const auto& [instruction, count] : track.counts) ++frequency[count];
-    uint32_t most = 0;
-    for (const auto& [count, instructions] : frequency) {
-      if (instructions > most || (instructions == most && count > track.usual_count)) {
-        most = instructions;
-        track.usual_count = count;
-      }
-    }
+    track.RankLandmarks();
     track.previous = 0;
   }
 }
@@ -178,22 +226,17 @@ void Grouper::ByTime() {
     const bool main_lane = track.main_lane == 0 || lane == track.main_lane;
     bool starts = track.execution == 0;
     if (main_lane) {
-      starts |= module_on_lane[lane] != label.module_id;
-      if (label.instruction_id != 0 && label.instruction_id != track.previous &&
-          track.RunsOnce(label.instruction_id)) {
-        const auto seen = track.seen_in.find(label.instruction_id);
-        starts |= seen != track.seen_in.end() && seen->second == track.execution;
-      }
-    }
-    if (starts) track.execution = Open(label.module_id, DeviceOf(i));
-    tables_.execution_of[i] = track.execution;
-    if (main_lane) {
+      starts |=
+          module_on_lane[lane] != label.module_id ||
+          (label.instruction_id != 0 && track.Restarts(label.instruction_id, Continues(track, i)));
       module_on_lane[lane] = label.module_id;
-      if (label.instruction_id != 0) {
-        track.seen_in[label.instruction_id] = track.execution;
-        track.previous = label.instruction_id;
-      }
     }
+    if (starts) {
+      track.execution = Open(label.module_id, DeviceOf(i));
+      track.previous_rank = -1;
+    }
+    tables_.execution_of[i] = track.execution;
+    if (main_lane && label.instruction_id != 0) track.Pass(label.instruction_id, columns.config[i]);
   }
 }
 

@@ -2,8 +2,8 @@
 //
 // Where the source groups activities itself (run_key) an execution is what the source says.
 // Otherwise the activities of a module on a device are walked in time order, and a new execution
-// begins where an instruction of the entry computation that runs once per execution comes again, or
-// where another module ran in between on the same lane.
+// begins where an instruction of the entry computation that runs once per execution comes again,
+// where the entry's schedule jumps back, or where another module ran in between on the same lane.
 
 #ifndef XLATRACE_CORRELATOR_EXECUTION_GROUPING_H_
 #define XLATRACE_CORRELATOR_EXECUTION_GROUPING_H_

@@ -85,6 +85,14 @@ TEST_F(ExecutionGroupingTest, OneExecutionWithRepeatedKernelsStaysOne) {
   EXPECT_THAT(Sizes(run_.Attribute()), ElementsAre(4));
 }
 
+TEST_F(ExecutionGroupingTest, ModuleOfOneFusionRunsAgainEachTime) {
+  run_.AddModule("jit_add", 7, [] {
+    return LoadedModule{MakeModule("jit_add", {{"main", {{"fusion", "fusion"}}}}), {}};
+  });
+  for (int i = 0; i < 3; ++i) run_.Activity(kernel_, run_.Annotation("jit_add", 7, "fusion"));
+  EXPECT_THAT(Sizes(run_.Attribute()), ElementsAre(1, 1, 1));
+}
+
 TEST_F(ExecutionGroupingTest, AnotherModuleInBetweenEndsAnExecution) {
   Launch("axbc");
   Launch("AXBC");

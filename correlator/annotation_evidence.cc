@@ -1,0 +1,14 @@
+#include "correlator/annotation_evidence.h"
+
+#include "correlator/hint_resolution.h"
+
+namespace xlatrace::correlator {
+
+std::optional<Proposal> AnnotationEvidence::Judge(const ActivityCase& activity) const {
+  if (activity.hint == nullptr || activity.hint->evidence != model::Evidence::kAnnotation) {
+    return std::nullopt;
+  }
+  return ResolveHint(activity, join_, modules_);
+}
+
+}  // namespace xlatrace::correlator

@@ -1,0 +1,40 @@
+// What a computation is for: its instructions run as units of their own, inside a fusion's kernel,
+// or as the scalar function of a reduction or sort.
+
+#ifndef XLATRACE_CORRELATOR_COMPUTATION_ROLES_H_
+#define XLATRACE_CORRELATOR_COMPUTATION_ROLES_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/hlo_module.h"
+
+namespace xlatrace::correlator {
+
+enum class ComputationRole : uint8_t {
+  kUnreached,  // Nothing that the entry reaches calls it.
+  kApplied,    // to_apply of reduce, scatter, sort, map, all-reduce, ...; calls of custom-call.
+  kFused,      // Body of a fusion (or called from one).
+  kLaunched,   // Entry, loop bodies and conditions, branches, called and async computations.
+};
+
+struct ComputationUse {
+  ComputationRole role = ComputationRole::kUnreached;
+  uint32_t caller = model::kNoIndex;  // An instruction that calls it in this role.
+};
+
+// Index = computation. Where a computation is called in several ways the strongest role counts
+// (launched before fused before applied).
+std::vector<ComputationUse> ClassifyComputations(const model::HloModule& module);
+
+// True for while, conditional, call and the async wrappers: their callees' instructions run as
+// units of their own, and the caller itself owns only what is left of its time.
+bool IsControlFlow(std::string_view opcode);
+
+// True for opcodes that take no device time of their own (parameter, tuple, bitcast, ...).
+bool TakesNoTime(std::string_view opcode);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_COMPUTATION_ROLES_H_

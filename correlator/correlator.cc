@@ -1,0 +1,183 @@
+#include "correlator/correlator.h"
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "correlator/annotation_evidence.h"
+#include "correlator/evidence.h"
+#include "correlator/execution_grouping.h"
+#include "correlator/hint_resolution.h"
+#include "correlator/label_table.h"
+#include "correlator/module_join.h"
+#include "correlator/module_roles.h"
+#include "correlator/module_table.h"
+#include "correlator/range_evidence.h"
+#include "correlator/symbol_evidence.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+using model::AttributionTables;
+using model::Id;
+using model::RunTables;
+
+// Every reference of the tables, so that nothing after this has to look twice.
+Status CheckReferences(const RunTables& run) {
+  const auto& columns = run.activities;
+  const size_t n = columns.size();
+  if (columns.config.size() != n || columns.hint.size() != n || columns.run_key.size() != n ||
+      columns.start_ns.size() != n || columns.duration_ns.size() != n ||
+      columns.self_ns.size() != n) {
+    return MakeError("the run's activity columns differ in length");
+  }
+  for (const model::Lane& lane : run.lanes) {
+    if (lane.device_id < 1 || static_cast<size_t>(lane.device_id) > run.devices.size()) {
+      return MakeError(
+          fmt::format("a lane refers to device {} of {}", lane.device_id, run.devices.size()));
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (columns.lane[i] < 1 || columns.lane[i] > run.lanes.size() || columns.config[i] < 1 ||
+        columns.config[i] > run.configs.size() || columns.hint[i] > run.hints.size()) {
+      return MakeError(fmt::format("activity {} refers to a row that does not exist", i + 1));
+    }
+  }
+  return {};
+}
+
+// Activities repeat a few thousand kinds millions of times; each kind is judged once.
+struct CaseKey {
+  uint32_t process;
+  uint32_t hint;
+  uint32_t config;
+  uint32_t run_module;
+  bool operator==(const CaseKey&) const = default;
+};
+struct CaseKeyHash {
+  size_t operator()(const CaseKey& key) const {
+    uint64_t h = (uint64_t{key.hint} << 32 | key.config) * 0x9E3779B97F4A7C15u;
+    h ^= (uint64_t{key.run_module} << 32 | key.process) * 0xC2B2AE3D27D4EB4Fu;
+    return h ^ h >> 32;
+  }
+};
+
+class Labeller {
+ public:
+  Labeller(const RunTables& run, const ModuleTable& modules, AttributionTables* tables)
+      : run_(run), modules_(modules), join_(run, modules), tables_(*tables) {
+    // Strongest first (model::Evidence).
+    sources_.push_back(std::make_unique<AnnotationEvidence>(join_, modules));
+    sources_.push_back(std::make_unique<RangeEvidence>(join_, modules));
+    sources_.push_back(std::make_unique<SymbolEvidence>(join_, modules));
+  }
+
+  void Run() {
+    FindXlaProcesses();
+    FindRunModules();
+    LabelTable labels(sources_, modules_, &tables_.labels);
+    std::unordered_map<CaseKey, uint32_t, CaseKeyHash> decided;
+    const auto& columns = run_.activities;
+    tables_.label_of.resize(columns.size());
+    CaseKey last = {};
+    uint32_t last_label = 0;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const CaseKey key = KeyOf(i);
+      if (last_label == 0 || key != last) {
+        uint32_t& label = decided[key];
+        if (label == 0) label = labels.Decide(CaseOf(key), uses_xla_[key.process]);
+        last = key;
+        last_label = label;
+      }
+      tables_.label_of[i] = last_label;
+    }
+  }
+
+ private:
+  uint32_t ProcessOf(size_t activity) const {
+    return static_cast<uint32_t>(run_.DeviceOf(activity).process_id);
+  }
+
+  CaseKey KeyOf(size_t i) const {
+    const auto& columns = run_.activities;
+    const uint32_t run_key = columns.run_key[i];
+    return {ProcessOf(i), columns.hint[i], columns.config[i],
+            run_key == 0 ? 0 : run_modules_[run_key]};
+  }
+
+  ActivityCase CaseOf(const CaseKey& key) const {
+    return {.process_id = key.process,
+            .run_module_id = key.run_module,
+            .hint = key.hint == 0 ? nullptr : &run_.hints[key.hint - 1],
+            .config = &run_.configs[key.config - 1]};
+  }
+
+  void FindXlaProcesses() {
+    Id most = 0;
+    for (const model::Device& device : run_.devices) most = std::max(most, device.process_id);
+    uses_xla_.assign(static_cast<size_t>(most) + 1, false);
+    for (const model::ModuleInfo& module : run_.modules) {
+      if (module.process_id == 0) uses_xla_.assign(uses_xla_.size(), true);
+      if (module.process_id >= 0 && module.process_id <= most) {
+        uses_xla_[static_cast<size_t>(module.process_id)] = true;
+      }
+    }
+    for (size_t i = 0; i < run_.activities.size(); ++i) {
+      const uint32_t hint = run_.activities.hint[i];
+      if (hint != 0 && !run_.hints[hint - 1].instruction.empty()) uses_xla_[ProcessOf(i)] = true;
+    }
+  }
+
+  // The module of each group of activities (run_key), as far as its members say and agree.
+  void FindRunModules() {
+    const auto& columns = run_.activities;
+    uint32_t most = 0;
+    for (const uint32_t run_key : columns.run_key) most = std::max(most, run_key);
+    run_modules_.assign(size_t{most} + 1, 0);
+    std::vector<bool> disagree(size_t{most} + 1, false);
+    std::unordered_map<uint64_t, uint32_t> module_of_hint;  // (process, hint)
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const uint32_t run_key = columns.run_key[i];
+      if (run_key == 0 || columns.hint[i] == 0) continue;
+      const uint64_t key = uint64_t{ProcessOf(i)} << 32 | columns.hint[i];
+      auto found = module_of_hint.find(key);
+      if (found == module_of_hint.end()) {
+        CaseKey hint_only = KeyOf(i);
+        hint_only.run_module = 0;
+        const auto proposal = ResolveHint(CaseOf(hint_only), join_, modules_);
+        const Id module_id = proposal ? proposal->module_id : 0;
+        found = module_of_hint.emplace(key, static_cast<uint32_t>(module_id)).first;
+      }
+      if (found->second == 0) continue;
+      if (run_modules_[run_key] == 0) run_modules_[run_key] = found->second;
+      if (run_modules_[run_key] != found->second) disagree[run_key] = true;
+    }
+    for (size_t run_key = 0; run_key < disagree.size(); ++run_key) {
+      if (disagree[run_key]) run_modules_[run_key] = 0;
+    }
+  }
+
+  const RunTables& run_;
+  const ModuleTable& modules_;
+  ModuleJoin join_;
+  AttributionTables& tables_;
+  std::vector<std::unique_ptr<EvidenceSource>> sources_;
+  std::vector<bool> uses_xla_;         // By process.
+  std::vector<uint32_t> run_modules_;  // By run key; 0: not known.
+};
+
+}  // namespace
+
+Result<AttributionTables> Attribute(const RunTables& run, const ModuleLoader& load) {
+  XLATRACE_TRY(CheckReferences(run));
+  AttributionTables tables;
+  const ModuleTable modules(run, load, &tables);
+  Labeller(run, modules, &tables).Run();
+  GroupExecutions(run, modules, &tables);
+  AssignRoles(run, &tables);
+  return tables;
+}
+
+}  // namespace xlatrace::correlator

@@ -1,0 +1,51 @@
+// The correlator: says for every activity of a run which HLO instruction it belongs to, or why that
+// cannot be known.
+//
+// Gets: a run in memory (model/run_tables.h) with what its source said about each activity, and a
+// callback that gives the HLO of one module at a time.
+// Gives: model::AttributionTables: instructions with their op_names and shares, one label per
+// activity, executions, and facts about each module.
+//
+// How, in order (one file each):
+//   module_table         reads modules, one InstructionRow per instruction
+//     op_name_resolution   finds an op_name for instructions that XLA made itself
+//     shares               splits a fusion over the op_names inside it
+//   *_evidence           propose an instruction for an activity; the strongest wins, losers are
+//   kept origin               xla, library, framework, autotune, other; and the reason without
+//   evidence execution_grouping   activities -> runs of a module on a device module_roles which
+//   module is the training step
+//
+// Pure: no I/O, no global state, the same input gives the same output. Thread-safety: calls with
+// different arguments may run side by side.
+//
+// Errors: none that end a run. A module that cannot be read becomes a run stat, and its activities
+// get the reason kNoModule. The Result is for inputs that break the tables' own rules (an activity
+// that refers to a lane that does not exist).
+
+#ifndef XLATRACE_CORRELATOR_CORRELATOR_H_
+#define XLATRACE_CORRELATOR_CORRELATOR_H_
+
+#include <functional>
+#include <vector>
+
+#include "base/error.h"
+#include "model/derived.h"
+#include "model/hlo_module.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::correlator {
+
+struct LoadedModule {
+  model::HloModule hlo;
+  std::vector<model::Thunk> thunks;  // Empty: no thunk list is known.
+};
+
+// Called once per module of the run, in order. The module is released before the next one is asked
+// for, so that one module is in memory at a time.
+using ModuleLoader = std::function<Result<LoadedModule>(model::Id module_id)>;
+
+Result<model::AttributionTables> Attribute(const model::RunTables& run, const ModuleLoader& load);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_CORRELATOR_H_

@@ -1,0 +1,27 @@
+// From what a source says (module name, program id, instruction) to a module and an instruction of
+// the run. Shared by the evidences that are such sayings: annotations and ranges.
+
+#ifndef XLATRACE_CORRELATOR_HINT_RESOLUTION_H_
+#define XLATRACE_CORRELATOR_HINT_RESOLUTION_H_
+
+#include <optional>
+#include <string_view>
+
+#include "correlator/evidence.h"
+#include "correlator/module_join.h"
+#include "correlator/module_table.h"
+
+namespace xlatrace::correlator {
+
+// The instruction's name in what sources call hlo_op: without '%', and cut before the rest of a
+// whole HLO line (`%fusion.3 = f32[8] fusion(...)`, as TPU profiles name their events).
+std::string_view InstructionInHint(std::string_view hlo_op);
+
+// Exact when the module is certain and holds the instruction. nullopt when the hint names neither a
+// module nor an instruction.
+std::optional<Proposal> ResolveHint(const ActivityCase& activity, const ModuleJoin& join,
+                                    const ModuleTable& modules);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_HINT_RESOLUTION_H_

@@ -1,0 +1,155 @@
+#include "correlator/kernel_symbols.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace xlatrace::correlator {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsSymbolChar(char c) {
+  return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
+
+constexpr std::array<std::string_view, 8> kAutotune = {
+    "redzone_checker",   "RedzoneAllocatorKernel", "DelayKernel",        "RepeatBufferKernel",
+    "xla_fp_comparison", "xla_int_comparison",     "xla_fp8_comparison", "BufferComparator",
+};
+
+// NCCL and RCCL, cuBLAS and cuBLASLt, cuDNN, CUB, cuFFT, hipBLASLt (Tensile), rocBLAS, MIOpen, CK.
+constexpr std::array<std::string_view, 31> kLibrary = {
+    "ncclKernel",
+    "ncclDevKernel",
+    "ncclSymDevKernel",
+    "ncclSymkDevKernel",
+    "rcclKernel",
+    "_gemm_",
+    "xmma_gemm",
+    "cutlass",
+    "nvjet_",
+    "gemv",
+    "splitKreduce",
+    "gemmk1_kernel",
+    "cublas",
+    "cudnn",
+    "_xmma_",
+    "nchwToNhwc",
+    "nhwcToNchw",
+    "implicit_convolve",
+    "winograd",
+    "cub::",
+    "N3cub",
+    "3cub",
+    "cufft",
+    "vector_fft",
+    "Cijk_",
+    "rocblas",
+    "miopen",
+    "hipblaslt",
+    "rocprim",
+    "naive_conv_",
+    "fmha_",
+};
+
+constexpr std::array<std::string_view, 9> kFramework = {
+    "at::native",   "N2at6native",     "at6native",        "c10::", "tensorflow::", "N10tensorflow",
+    "10tensorflow", "Eigen::internal", "N5Eigen8internal",
+};
+
+// Run-time helpers of XLA itself (command_buffer_kernels.cc, all_reduce_kernel, buffer debugging).
+constexpr std::array<std::string_view, 9> kXlaHelpers = {
+    "set_while_condition",  "set_case_condition",  "set_if_condition",
+    "MakeBatchPointers",    "AllReduceKernelImpl", "MultiGpuBarrierKernel",
+    "RaggedAllToAllKernel", "AppendChecksum",      "stream_executor::",
+};
+
+// Instruction names of the emitters before 2024 that are kernels of their own.
+constexpr std::array<std::string_view, 24> kXlaStems = {
+    "fusion",
+    "sort",
+    "copy",
+    "reduce",
+    "reduce_window",
+    "broadcast",
+    "convert",
+    "transpose",
+    "concatenate",
+    "iota",
+    "scatter",
+    "select_and_scatter",
+    "dynamic_update_slice",
+    "dynamic_slice",
+    "slice",
+    "pad",
+    "rng_get_and_update_state",
+    "rng_bit_generator",
+    "custom_call",
+    "gather",
+    "command_buffer",
+    "reverse",
+    "triton_softmax",
+    "copy_fusion",
+};
+
+bool HoldsAny(std::string_view symbol, std::span<const std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+    return symbol.find(part) != std::string_view::npos;
+  });
+}
+
+// "_12" and "__3" at the end of what XLA's uniquers made.
+std::string_view Stem(std::string_view symbol) {
+  symbol = WithoutUniqueTail(symbol);
+  size_t end = symbol.size();
+  while (end > 0 && (IsDigit(symbol[end - 1]) || symbol[end - 1] == '_')) --end;
+  return symbol.substr(0, end);
+}
+
+bool LooksLikeXla(std::string_view symbol) {
+  if (!std::all_of(symbol.begin(), symbol.end(), IsSymbolChar)) return false;
+  for (const std::string_view prefix : {"wrapped_", "gemm_fusion_", "triton_gemm_"}) {
+    if (symbol.starts_with(prefix)) return true;
+  }
+  const std::string_view stem = Stem(symbol);
+  if (std::find(kXlaStems.begin(), kXlaStems.end(), stem) != kXlaStems.end()) return true;
+  return stem.ends_with("_fusion");
+}
+
+}  // namespace
+
+std::string SymbolOfInstruction(std::string_view instruction) {
+  if (instruction.empty()) return "__unnamed";
+  std::string symbol;
+  symbol.reserve(instruction.size() + 1);
+  if (IsDigit(instruction.front())) symbol += '_';
+  for (const char c : instruction) symbol += IsSymbolChar(c) ? c : '_';
+  if (symbol == "_" || symbol == "$") symbol += '_';
+  return symbol;
+}
+
+std::string_view PlainSymbol(std::string_view symbol) {
+  if (symbol.ends_with(".kd")) symbol.remove_suffix(3);
+  return symbol;
+}
+
+std::string_view WithoutUniqueTail(std::string_view symbol) {
+  size_t end = symbol.size();
+  while (end > 0 && IsDigit(symbol[end - 1])) --end;
+  if (end == symbol.size() || end < 3) return symbol;
+  if (symbol[end - 1] != '_' || symbol[end - 2] != '_') return symbol;
+  return symbol.substr(0, end - 2);
+}
+
+SymbolFamily FamilyOf(std::string_view symbol) {
+  symbol = PlainSymbol(symbol);
+  if (HoldsAny(symbol, kAutotune)) return SymbolFamily::kAutotune;
+  // Before the library patterns: `loop_gemm_fusion` holds "_gemm_".
+  if (LooksLikeXla(symbol) || HoldsAny(symbol, kXlaHelpers)) return SymbolFamily::kXla;
+  if (HoldsAny(symbol, kFramework)) return SymbolFamily::kFramework;
+  if (HoldsAny(symbol, kLibrary)) return SymbolFamily::kLibrary;
+  return SymbolFamily::kOther;
+}
+
+}  // namespace xlatrace::correlator

@@ -1,0 +1,44 @@
+// The distinct labels of a run: activities refer to them by number.
+
+#ifndef XLATRACE_CORRELATOR_LABEL_TABLE_H_
+#define XLATRACE_CORRELATOR_LABEL_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "correlator/evidence.h"
+#include "correlator/module_table.h"
+#include "model/derived.h"
+
+namespace xlatrace::correlator {
+
+// Asks evidence sources about kinds of activities and keeps one label per distinct answer.
+class LabelTable {
+ public:
+  // `sources`: strongest first. All arguments must outlive the table.
+  LabelTable(std::span<const std::unique_ptr<EvidenceSource>> sources, const ModuleTable& modules,
+             std::vector<model::Label>* labels)
+      : sources_(sources), modules_(modules), labels_(labels) {}
+
+  // label_id of the winner for this kind of activity. `process_uses_xla` as in origin.h.
+  uint32_t Decide(const ActivityCase& activity, bool process_uses_xla);
+
+ private:
+  std::string LosersText(const Proposal* winner) const;
+  uint32_t Intern(model::Label label);
+
+  std::span<const std::unique_ptr<EvidenceSource>> sources_;
+  const ModuleTable& modules_;
+  std::vector<model::Label>* labels_;
+  std::vector<Proposal> proposals_;  // Of the case being decided; reused.
+  std::map<std::tuple<model::Id, model::Id, int, int, int, int, std::string>, uint32_t> ids_;
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_LABEL_TABLE_H_

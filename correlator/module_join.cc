@@ -1,0 +1,113 @@
+#include "correlator/module_join.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "correlator/module_names.h"
+
+namespace xlatrace::correlator {
+
+using model::Id;
+
+ModuleJoin::ModuleJoin(const model::RunTables& run, const ModuleTable& modules)
+    : modules_(modules) {
+  std::unordered_map<int64_t, std::vector<Id>> with_program_id;
+  for (Id id = 1; id <= static_cast<Id>(modules.size()); ++id) {
+    const ModuleEntry& entry = modules.entry(id);
+    if (entry.program_id) with_program_id[*entry.program_id].push_back(id);
+    if (entry.program_id) by_program_id_[{entry.process_id, *entry.program_id}].push_back(id);
+    if (!entry.name.empty()) by_name_[{entry.process_id, entry.name}].push_back(id);
+    if (!entry.hlo_name.empty() && entry.hlo_name != entry.name) {
+      by_name_[{entry.process_id, entry.hlo_name}].push_back(id);
+    }
+  }
+  for (const model::Hint& hint : run.hints) {
+    if (!hint.program_id) continue;
+    const auto it = with_program_id.find(*hint.program_id);
+    if (it == with_program_id.end()) continue;
+    ids_related_ = std::any_of(it->second.begin(), it->second.end(),
+                               [&](Id id) { return NameFits(id, hint.module_name); });
+    if (ids_related_) break;
+  }
+}
+
+bool ModuleJoin::NameFits(Id module_id, std::string_view name) const {
+  if (name.empty()) return true;
+  const ModuleEntry& entry = modules_.entry(module_id);
+  name = WithoutProgramId(name);
+  return name == entry.name || name == entry.hlo_name ||
+         (entry.name.empty() && entry.hlo_name.empty());
+}
+
+bool ModuleJoin::SameProgram(Id a, Id b) const {
+  const ModuleEntry& x = modules_.entry(a);
+  const ModuleEntry& y = modules_.entry(b);
+  return x.program_id && x.program_id == y.program_id && x.hlo_name == y.hlo_name;
+}
+
+void ModuleJoin::DropCopies(std::vector<Id>* modules) const {
+  if (modules->size() < 2) return;
+  const auto readable = [&](Id id) { return modules_.entry(id).readable; };
+  if (std::any_of(modules->begin(), modules->end(), readable)) {
+    std::erase_if(*modules, [&](Id id) { return !readable(id); });
+  }
+  std::stable_sort(modules->begin(), modules->end(), [&](Id a, Id b) {
+    return modules_.entry(a).has_thunks && !modules_.entry(b).has_thunks;
+  });
+  for (size_t i = 1; i < modules->size();) {
+    if (SameProgram(modules->front(), (*modules)[i])) {
+      modules->erase(modules->begin() + static_cast<ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
+ModuleMatch ModuleJoin::Find(Id process_id, const model::Hint& hint) const {
+  ModuleMatch match;
+  if (hint.program_id) {
+    // The process's own modules before those that no process is told of.
+    for (const Id owner : {process_id, Id{0}}) {
+      const auto it = by_program_id_.find({owner, *hint.program_id});
+      if (it == by_program_id_.end()) continue;
+      for (const Id id : it->second) {
+        if (NameFits(id, hint.module_name)) match.modules.push_back(id);
+      }
+      if (!match.modules.empty() || owner == 0) break;
+    }
+    if (!match.modules.empty()) {
+      DropCopies(&match.modules);
+      match.certain = match.modules.size() == 1;
+      return match;
+    }
+  }
+  if (hint.module_name.empty()) return match;
+  const std::string_view name = WithoutProgramId(hint.module_name);
+  for (const Id owner : {process_id, Id{0}}) {
+    const auto it = by_name_.find({owner, name});
+    if (it != by_name_.end()) {
+      for (const Id id : it->second) {
+        // A different program id of the same process is a different program of the same name.
+        const bool other = hint.program_id && modules_.entry(id).program_id && ids_related_;
+        if (!other) match.modules.push_back(id);
+      }
+    }
+    if (!match.modules.empty() || owner == 0) break;
+  }
+  DropCopies(&match.modules);
+  // Where a source tells program ids at all, a saying without one is about an executable that XLA
+  // compiled for itself (autotuning) as likely as about the module of that name.
+  match.certain = match.modules.size() == 1 && !hint.program_id && !ids_related_;
+  return match;
+}
+
+std::vector<Id> ModuleJoin::ModulesOf(Id process_id) const {
+  std::vector<Id> ids;
+  for (Id id = 1; id <= static_cast<Id>(modules_.size()); ++id) {
+    const Id owner = modules_.entry(id).process_id;
+    if (owner == process_id || owner == 0) ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace xlatrace::correlator

@@ -1,0 +1,56 @@
+// Which module of the run a source means when it names one.
+//
+// Module names are not unique, nor are program ids over processes; several processes run copies of
+// one program. Joined by process and program id first, then by process and name.
+
+#ifndef XLATRACE_CORRELATOR_MODULE_JOIN_H_
+#define XLATRACE_CORRELATOR_MODULE_JOIN_H_
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "correlator/module_table.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::correlator {
+
+struct ModuleMatch {
+  std::vector<model::Id> modules;  // Candidates; empty: the run holds no such module.
+  bool certain = false;            // The source's own id says so, or the name is unique.
+};
+
+class ModuleJoin {
+ public:
+  // `modules` must outlive the join.
+  ModuleJoin(const model::RunTables& run, const ModuleTable& modules);
+
+  ModuleMatch Find(model::Id process_id, const model::Hint& hint) const;
+
+  // Modules of a process, those of no process included.
+  std::vector<model::Id> ModulesOf(model::Id process_id) const;
+
+  // Several entries of one program (an xplane and a dump of the same process) count as one: the
+  // one with a thunk list, else the first.
+  void DropCopies(std::vector<model::Id>* modules) const;
+
+  // True when the source tells program ids and they are those of the run's modules.
+  bool ids_related() const { return ids_related_; }
+
+ private:
+  bool NameFits(model::Id module_id, std::string_view name) const;
+  bool SameProgram(model::Id a, model::Id b) const;
+
+  const ModuleTable& modules_;
+  std::map<std::pair<model::Id, int64_t>, std::vector<model::Id>> by_program_id_;
+  std::map<std::pair<model::Id, std::string_view>, std::vector<model::Id>> by_name_;
+  // False: none of the program ids that the source names is an id of a module with that name; the
+  // modules come from another run of the program, and only names can join.
+  bool ids_related_ = false;
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_MODULE_JOIN_H_

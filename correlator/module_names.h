@@ -1,0 +1,22 @@
+// What a module's name says about the function that a person wrote.
+
+#ifndef XLATRACE_CORRELATOR_MODULE_NAMES_H_
+#define XLATRACE_CORRELATOR_MODULE_NAMES_H_
+
+#include <string_view>
+
+namespace xlatrace::correlator {
+
+// "train_step" of `jit_train_step`, `pmap_train_step`, `jit_train_step.12` (JAX) and
+// `a_inference_train_step_1585__XlaMustCompile_true_...` (tf.function); "cluster_0" of
+// `cluster_0__XlaCompiledKernel_true_...` (TensorFlow's auto-clustering); "SyncTensorsGraph" of
+// `SyncTensorsGraph.33142` (PyTorch/XLA). Any other name without its numeric tail.
+// The result is a part of `module_name`.
+std::string_view FrameworkFunction(std::string_view module_name);
+
+// The name without what some tools put behind it: `jit_f` of `jit_f(52)`.
+std::string_view WithoutProgramId(std::string_view module_name);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_MODULE_NAMES_H_

@@ -1,0 +1,167 @@
+#include "correlator/module_table.h"
+
+#include <utility>
+
+#include "base/hash.h"
+#include "correlator/computation_roles.h"
+#include "correlator/module_names.h"
+#include "correlator/op_name_resolution.h"
+#include "correlator/shares.h"
+#include "hlo/op_category.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+using model::HloModule;
+using model::Id;
+using model::Instruction;
+using model::InstructionRow;
+using model::kNoIndex;
+using model::OpNameMethod;
+
+std::string OperandNames(const HloModule& module, const Instruction& instruction) {
+  std::string names;
+  for (const uint32_t operand : module.Operands(instruction)) {
+    if (operand >= module.instructions.size()) continue;
+    if (!names.empty()) names += ", ";
+    names += module.instructions[operand].name;
+  }
+  return names;
+}
+
+// The columns that say where an op comes from, of `from`'s metadata.
+template <typename Row>
+void SetSource(const HloModule& module, uint32_t from, Row* row) {
+  if (from == kNoIndex) return;
+  const model::OpMetadata& metadata = module.instructions[from].metadata;
+  row->op_type = metadata.op_type;
+  row->source_file = metadata.source_file;
+  if (metadata.source_line > 0) row->source_line = metadata.source_line;
+}
+
+}  // namespace
+
+ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
+                         model::AttributionTables* out)
+    : entries_(run.modules.size()), names_(run.modules.size()), rows_(&out->instructions) {
+  out->modules.resize(run.modules.size());
+  int64_t unreadable = 0;
+  std::string first_error;
+  for (size_t i = 0; i < run.modules.size(); ++i) {
+    const model::ModuleInfo& info = run.modules[i];
+    ModuleEntry& entry = entries_[i];
+    entry.process_id = info.process_id;
+    entry.name = WithoutProgramId(info.name);
+    entry.program_id = info.program_id;
+    entry.first_row = entry.entry_first_row = static_cast<uint32_t>(out->instructions.size());
+    out->modules[i].framework_function = FrameworkFunction(info.name);
+
+    const Id module_id = static_cast<Id>(i) + 1;
+    Result<LoadedModule> module = load(module_id);
+    if (!module) {
+      ++unreadable;
+      if (first_error.empty()) first_error = module.error().message;
+      continue;
+    }
+    Read(module_id, *module, out);
+  }
+  if (unreadable > 0) {
+    out->stats.push_back(
+        {.name = "unreadable_modules",
+         .severity = model::Severity::kDataLoss,
+         .source = "correlator",
+         .value = unreadable,
+         .advice = "their activities have no instruction; the first: " + first_error});
+  }
+  // Only now: names are views into rows, which must not move any more.
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const ModuleEntry& entry = entries_[i];
+    names_[i].reserve(entry.row_count);
+    for (const bool launched : {true, false}) {
+      for (uint32_t row = entry.first_row; row < entry.first_row + entry.row_count; ++row) {
+        if (launched_[row] == launched) names_[i].try_emplace((*rows_)[row].name, row);
+      }
+    }
+  }
+}
+
+void ModuleTable::Read(Id module_id, const LoadedModule& module, model::AttributionTables* out) {
+  const HloModule& hlo = module.hlo;
+  ModuleEntry& entry = entries_[static_cast<size_t>(module_id - 1)];
+  model::ModuleFacts& facts = out->modules[static_cast<size_t>(module_id - 1)];
+  entry.readable = true;
+  entry.hlo_name = hlo.name;
+  if (!entry.program_id && hlo.program_id > 0) entry.program_id = hlo.program_id;
+  entry.row_count = static_cast<uint32_t>(hlo.instructions.size());
+  if (hlo.entry < hlo.computations.size()) {
+    entry.entry_first_row = entry.first_row + hlo.computations[hlo.entry].first_instruction;
+    entry.entry_row_count = hlo.computations[hlo.entry].instruction_count;
+  }
+  facts.fingerprint = HashText(hlo.content_hash);
+  facts.instruction_count = static_cast<int64_t>(hlo.instructions.size());
+  if (facts.framework_function.empty()) facts.framework_function = FrameworkFunction(hlo.name);
+  if (hlo.peak_memory_bytes >= 0) facts.peak_memory_bytes = hlo.peak_memory_bytes;
+
+  const std::vector<ComputationUse> computations = ClassifyComputations(hlo);
+  entry.symbols = SymbolIndex(hlo, computations, module.thunks);
+  entry.has_thunks = !module.thunks.empty();
+
+  ShareSplitter splitter(hlo);
+  std::vector<ResolvedName> body_names(hlo.instructions.size());
+  for (uint32_t i = 0; i < hlo.instructions.size(); ++i) {
+    const Instruction& instruction = hlo.instructions[i];
+    const std::vector<BodyShare> shares = splitter.Split(i);
+    if (shares.empty()) continue;
+    const bool own = shares.front().op_name == FirstOpName(instruction.metadata.op_name);
+    body_names[i] = {shares.front().op_name, own ? OpNameMethod::kOwn : OpNameMethod::kBody,
+                     shares.front().from};
+    if (shares.size() == 1) continue;
+    for (const BodyShare& share : shares) {
+      model::ShareRow row;
+      row.instruction_id = static_cast<Id>(entry.first_row) + i + 1;
+      row.share_ppm = share.share_ppm;
+      row.op_name = share.op_name;
+      row.opcode = hlo.instructions[share.from].opcode;
+      row.stack_frame = hlo.instructions[share.from].metadata.stack_frame;
+      SetSource(hlo, share.from, &row);
+      out->shares.push_back(std::move(row));
+    }
+  }
+
+  const std::vector<ResolvedName> names = ResolveOpNames(hlo, computations, body_names);
+  for (uint32_t i = 0; i < hlo.instructions.size(); ++i) {
+    const Instruction& instruction = hlo.instructions[i];
+    InstructionRow row;
+    row.module_id = module_id;
+    row.name = instruction.name;
+    bool launched = false;
+    if (instruction.computation < hlo.computations.size()) {
+      row.computation = hlo.computations[instruction.computation].name;
+      launched = computations[instruction.computation].role == ComputationRole::kLaunched;
+    }
+    row.opcode = instruction.opcode;
+    row.category = hlo::CategoryOf(hlo, instruction);
+    row.op_kind = hlo::KindOf(hlo, instruction);
+    row.shape = instruction.shape;
+    row.operands = OperandNames(hlo, instruction);
+    row.op_name = names[i].op_name;
+    row.op_name_method = names[i].method;
+    row.fusion_kind = instruction.fusion_kind;
+    // Without any op_name the source place may still be known.
+    SetSource(hlo, names[i].from == kNoIndex ? i : names[i].from, &row);
+    out->instructions.push_back(std::move(row));
+    launched_.push_back(launched);
+  }
+  for (auto at = out->shares.rbegin(); at != out->shares.rend(); ++at) {
+    if (at->instruction_id <= static_cast<Id>(entry.first_row)) break;
+    out->instructions[static_cast<size_t>(at->instruction_id - 1)].mixed = true;
+  }
+}
+
+Id ModuleTable::FindInstruction(Id module_id, std::string_view name) const {
+  const auto& names = names_[static_cast<size_t>(module_id - 1)];
+  const auto it = names.find(name);
+  return it == names.end() ? 0 : static_cast<Id>(it->second) + 1;
+}
+
+}  // namespace xlatrace::correlator

@@ -1,0 +1,75 @@
+// The run's modules after reading: their instruction rows, and the ways to find an instruction.
+//
+// Row ids: instructions of a module are consecutive in AttributionTables::instructions, in module
+// order, so `first_row + index in the module` is a row and `row + 1` its id.
+//
+// Ownership: the table refers to the rows of the AttributionTables it was read into, which must
+// outlive it and not change. Thread-safety: immutable after construction.
+
+#ifndef XLATRACE_CORRELATOR_MODULE_TABLE_H_
+#define XLATRACE_CORRELATOR_MODULE_TABLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "correlator/correlator.h"
+#include "correlator/symbol_index.h"
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::correlator {
+
+struct ModuleEntry {
+  model::Id process_id = 0;  // 0: the source does not tell; fits every process.
+  bool readable = false;
+  std::string name;                   // As the source calls it; without a program id behind it.
+  std::string hlo_name;               // As the HLO says; empty when not read.
+  std::optional<int64_t> program_id;  // Of the source, else of the HLO.
+  uint32_t first_row = 0;
+  uint32_t row_count = 0;
+  uint32_t entry_first_row = 0;  // Instructions of the entry computation.
+  uint32_t entry_row_count = 0;
+  bool has_thunks = false;
+  SymbolIndex symbols;  // Its instruction indices count from first_row.
+
+  bool IsEntry(model::Id instruction_id) const {
+    const auto row = static_cast<uint64_t>(instruction_id - 1);
+    return row >= entry_first_row && row < uint64_t{entry_first_row} + entry_row_count;
+  }
+};
+
+class ModuleTable {
+ public:
+  // Reads every module of the run and fills `out`: modules, instructions, shares, and a run stat
+  // for modules that could not be read.
+  ModuleTable(const model::RunTables& run, const ModuleLoader& load, model::AttributionTables* out);
+
+  size_t size() const { return entries_.size(); }
+  const ModuleEntry& entry(model::Id module_id) const {
+    return entries_[static_cast<size_t>(module_id - 1)];
+  }
+
+  // The instruction of that name, or 0. Where a printed module repeats a name, the one that runs as
+  // a unit of its own wins.
+  model::Id FindInstruction(model::Id module_id, std::string_view name) const;
+
+  const model::InstructionRow& row(model::Id instruction_id) const {
+    return (*rows_)[static_cast<size_t>(instruction_id - 1)];
+  }
+
+ private:
+  void Read(model::Id module_id, const LoadedModule& module, model::AttributionTables* out);
+
+  std::vector<ModuleEntry> entries_;
+  std::vector<std::unordered_map<std::string_view, uint32_t>> names_;  // Name -> row.
+  std::vector<bool> launched_;                                         // Per row.
+  const std::vector<model::InstructionRow>* rows_;
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_MODULE_TABLE_H_

@@ -1,0 +1,14 @@
+#include "correlator/range_evidence.h"
+
+#include "correlator/hint_resolution.h"
+
+namespace xlatrace::correlator {
+
+std::optional<Proposal> RangeEvidence::Judge(const ActivityCase& activity) const {
+  if (activity.hint == nullptr || activity.hint->evidence != model::Evidence::kRange) {
+    return std::nullopt;
+  }
+  return ResolveHint(activity, join_, modules_);
+}
+
+}  // namespace xlatrace::correlator

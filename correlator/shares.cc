@@ -1,0 +1,147 @@
+#include "correlator/shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+#include "correlator/computation_roles.h"
+#include "correlator/op_name_resolution.h"
+#include "hlo/weights.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+// Bodies nest two or three deep in real modules; a hand-made one may call itself.
+constexpr int kDeepestBody = 16;
+constexpr int kMostComputations = 10'000;
+
+struct Piece {
+  uint32_t from;
+  std::string_view op_name;
+  double weight;
+};
+
+auto GroupKey(const model::HloModule& module, const Piece& piece) {
+  const model::OpMetadata& m = module.instructions[piece.from].metadata;
+  return std::tuple(piece.op_name, m.op_type, m.source_file, m.source_line, m.stack_frame);
+}
+
+}  // namespace
+
+std::vector<int64_t> LargestRemainder(std::span<const double> weights) {
+  std::vector<double> clean(weights.begin(), weights.end());
+  for (double& w : clean) {
+    if (!std::isfinite(w) || w <= 0) w = 0;
+  }
+  const double heaviest = clean.empty() ? 0 : *std::max_element(clean.begin(), clean.end());
+  if (heaviest == 0) {
+    std::fill(clean.begin(), clean.end(), 1.0);
+  } else {
+    // Scaled, so that the sum cannot overflow.
+    for (double& w : clean) w /= heaviest;
+  }
+  const double total = std::accumulate(clean.begin(), clean.end(), 0.0);
+  std::vector<int64_t> parts(clean.size());
+  std::vector<std::pair<double, size_t>> remainders(clean.size());
+  int64_t rest = kWhole;
+  for (size_t i = 0; i < clean.size(); ++i) {
+    const double exact = clean[i] / total * static_cast<double>(kWhole);
+    parts[i] = std::min(static_cast<int64_t>(exact), rest);
+    rest -= parts[i];
+    remainders[i] = {exact - static_cast<double>(parts[i]), i};
+  }
+  std::sort(remainders.begin(), remainders.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  for (size_t i = 0; rest > 0; i = (i + 1) % remainders.size()) {
+    if (remainders.empty()) break;
+    ++parts[remainders[i].second];
+    --rest;
+  }
+  return parts;
+}
+
+void ShareSplitter::Collect(uint32_t computation, int depth) {
+  if (computation >= module_.computations.size() || depth > kDeepestBody) return;
+  if (computations_left_-- <= 0) return;
+  const model::Computation& body = module_.computations[computation];
+  for (uint32_t i = 0; i < body.instruction_count; ++i) {
+    const uint32_t index = body.first_instruction + i;
+    const model::Instruction& instruction = module_.instructions[index];
+    if (instruction.opcode == "fusion" || IsControlFlow(instruction.opcode)) {
+      for (const uint32_t callee : module_.CalledComputations(instruction)) {
+        Collect(callee, depth + 1);
+      }
+    } else if (!TakesNoTime(instruction.opcode)) {
+      body_.push_back(index);
+    }
+  }
+}
+
+std::vector<BodyShare> ShareSplitter::Split(uint32_t instruction) {
+  const model::Instruction& whole = module_.instructions[instruction];
+  if (whole.opcode != "fusion" && whole.opcode != "async-start") return {};
+  body_.clear();
+  computations_left_ = kMostComputations;
+  for (const uint32_t callee : module_.CalledComputations(whole)) Collect(callee, 0);
+
+  const std::string_view own_name = FirstOpName(whole.metadata.op_name);
+  std::vector<Piece> pieces;
+  pieces.reserve(body_.size());
+  double total = 0;
+  for (const uint32_t index : body_) {
+    const model::Instruction& inner = module_.instructions[index];
+    Piece piece = {index, FirstOpName(inner.metadata.op_name), hlo::Weight(module_, inner)};
+    if (!std::isfinite(piece.weight) || piece.weight < 0) piece.weight = 0;
+    if (piece.op_name.empty()) {
+      if (own_name.empty()) continue;
+      piece.op_name = own_name;
+      piece.from = instruction;
+    }
+    total += piece.weight;
+    pieces.push_back(piece);
+  }
+  if (total == 0) {
+    for (Piece& piece : pieces) piece.weight = 1;
+  } else {
+    std::erase_if(pieces, [](const Piece& piece) { return piece.weight == 0; });
+  }
+  if (pieces.empty()) return {};
+
+  // Equal keys side by side; within a key in body order, so that the result is deterministic.
+  std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
+    return GroupKey(module_, a) < GroupKey(module_, b);
+  });
+  std::vector<Piece> groups;
+  double heaviest = 0;
+  for (const Piece& piece : pieces) {
+    if (groups.empty() || GroupKey(module_, groups.back()) != GroupKey(module_, piece)) {
+      groups.push_back(piece);
+      heaviest = piece.weight;
+      continue;
+    }
+    groups.back().weight += piece.weight;
+    if (piece.weight > heaviest) {
+      heaviest = piece.weight;
+      groups.back().from = piece.from;
+    }
+  }
+  std::sort(groups.begin(), groups.end(), [](const Piece& a, const Piece& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.from < b.from;
+  });
+
+  std::vector<double> weights(groups.size());
+  std::transform(groups.begin(), groups.end(), weights.begin(),
+                 [](const Piece& group) { return group.weight; });
+  const std::vector<int64_t> parts = LargestRemainder(weights);
+  std::vector<BodyShare> shares;
+  shares.reserve(groups.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (parts[i] == 0) continue;  // Below a millionth.
+    shares.push_back({parts[i], groups[i].op_name, groups[i].from});
+  }
+  return shares;
+}
+
+}  // namespace xlatrace::correlator

@@ -1,0 +1,43 @@
+// The kernel's symbol names the instruction, directly or through the module's thunk list.
+//
+// In a module that is known to have run: exact when the thunk list shows a single user of the
+// symbol; inferred when the name alone says so; nothing when several instructions share it (a third
+// of real launches run under another instruction's symbol).
+// Without a known module: inferred when a single module of the process can own such a launch.
+
+#ifndef XLATRACE_CORRELATOR_SYMBOL_EVIDENCE_H_
+#define XLATRACE_CORRELATOR_SYMBOL_EVIDENCE_H_
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "correlator/evidence.h"
+#include "correlator/module_join.h"
+#include "correlator/module_table.h"
+
+namespace xlatrace::correlator {
+
+class SymbolEvidence : public EvidenceSource {
+ public:
+  // Both must outlive the source.
+  SymbolEvidence(const ModuleJoin& join, const ModuleTable& modules);
+
+  std::optional<Proposal> Judge(const ActivityCase& activity) const override;
+
+ private:
+  std::optional<Proposal> InModule(const ActivityCase& activity, model::Id module_id,
+                                   bool certain) const;
+  std::optional<Proposal> AcrossModules(const ActivityCase& activity) const;
+
+  const ModuleJoin& join_;
+  const ModuleTable& modules_;
+  // Per process (0: modules of no process): symbol -> modules that have it.
+  std::map<model::Id, std::unordered_map<std::string_view, std::vector<model::Id>>> owners_;
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_SYMBOL_EVIDENCE_H_

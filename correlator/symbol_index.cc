@@ -1,0 +1,123 @@
+#include "correlator/symbol_index.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/hash.h"
+#include "correlator/kernel_symbols.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+using model::HloModule;
+using model::Instruction;
+using model::kNoIndex;
+
+// Opcodes that never own a kernel, so that their names must not claim a symbol.
+bool OwnsKernels(std::string_view opcode) {
+  static constexpr std::array<std::string_view, 4> kNever = {"partition-id", "replica-id",
+                                                             "copy-done", "infeed"};
+  return !TakesNoTime(opcode) && !IsControlFlow(opcode) && !opcode.ends_with("-done") &&
+         std::find(kNever.begin(), kNever.end(), opcode) == kNever.end();
+}
+
+void Mix(uint64_t value, uint64_t* hash) {
+  *hash = (*hash ^ value) * 0x9E3779B97F4A7C15u;
+  *hash ^= *hash >> 29;
+}
+
+// Equal for fusions that XLA may compile once and launch several times: the same body. Coarser than
+// XLA's own fingerprint (constants and buffer aliasing are left out), never finer.
+uint64_t BodyHash(const HloModule& module, const Instruction& instruction) {
+  uint64_t hash = Hash(instruction.fusion_kind);
+  for (const uint32_t callee : module.CalledComputations(instruction)) {
+    if (callee >= module.computations.size()) continue;
+    const model::Computation& body = module.computations[callee];
+    for (uint32_t i = 0; i < body.instruction_count; ++i) {
+      const Instruction& inner = module.instructions[body.first_instruction + i];
+      Mix(Hash(inner.opcode), &hash);
+      Mix(Hash(inner.shape), &hash);
+      for (const uint32_t operand : module.Operands(inner)) {
+        Mix(operand - body.first_instruction, &hash);
+      }
+    }
+  }
+  return hash;
+}
+
+}  // namespace
+
+bool SymbolUse::Fits(const model::LaunchConfig& config) const {
+  for (int d = 0; d < 3; ++d) {
+    if (grid[d] > 0 && config.grid[d].value_or(grid[d]) != grid[d]) return false;
+    if (block[d] > 0 && config.block[d].value_or(block[d]) != block[d]) return false;
+  }
+  return true;
+}
+
+SymbolIndex::SymbolIndex(const HloModule& module, std::span<const ComputationUse> computations,
+                         std::span<const model::Thunk> thunks) {
+  AddOwners(module, computations);
+  lists_all_users_ = std::any_of(thunks.begin(), thunks.end(),
+                                 [](const model::Thunk& thunk) { return !thunk.kernel.empty(); });
+  if (lists_all_users_) AddUsers(module, thunks);
+}
+
+void SymbolIndex::AddOwners(const HloModule& module, std::span<const ComputationUse> computations) {
+  std::unordered_map<uint64_t, std::vector<uint32_t>> classes;
+  for (uint32_t i = 0; i < module.instructions.size(); ++i) {
+    const Instruction& instruction = module.instructions[i];
+    if (instruction.computation >= computations.size() || !OwnsKernels(instruction.opcode) ||
+        computations[instruction.computation].role != ComputationRole::kLaunched) {
+      continue;
+    }
+    if (instruction.opcode == "fusion") {
+      classes[BodyHash(module, instruction)].push_back(i);
+    } else {
+      uses_[SymbolOfInstruction(instruction.name)].push_back({.instruction = i});
+    }
+  }
+  // Any member of a class may run under any member's symbol; that there are others is enough.
+  for (const auto& [hash, members] : classes) {
+    for (const uint32_t named : members) {
+      std::vector<SymbolUse>& uses = uses_[SymbolOfInstruction(module.instructions[named].name)];
+      uses.push_back({.instruction = named});
+      if (members.size() > 1) uses.push_back({});
+    }
+  }
+}
+
+void SymbolIndex::AddUsers(const HloModule& module, std::span<const model::Thunk> thunks) {
+  // A symbol that only one thunk launches runs the instruction it is named after: the first
+  // launcher gives the name. That serves lists without metadata (jaxlib before 0.8.0).
+  const auto owners = std::move(uses_);
+  uses_ = {};
+  const auto by_name = model::IndexByName(module);
+  for (const model::Thunk& thunk : thunks) {
+    if (thunk.kernel.empty()) continue;
+    SymbolUse use;
+    std::copy(std::begin(thunk.grid), std::end(thunk.grid), std::begin(use.grid));
+    std::copy(std::begin(thunk.block), std::end(thunk.block), std::begin(use.block));
+    if (const auto it = by_name.find(thunk.instruction); it != by_name.end()) {
+      use.instruction = it->second;
+    }
+    uses_[thunk.kernel].push_back(use);
+  }
+  for (auto& [symbol, uses] : uses_) {
+    if (uses.size() != 1 || uses.front().instruction != kNoIndex) continue;
+    auto owner = owners.find(symbol);
+    if (owner == owners.end()) owner = owners.find(std::string(WithoutUniqueTail(symbol)));
+    if (owner == owners.end()) continue;
+    uses.front().instruction = owner->second.front().instruction;
+  }
+}
+
+std::span<const SymbolUse> SymbolIndex::Find(std::string_view symbol) const {
+  symbol = PlainSymbol(symbol);
+  auto it = uses_.find(symbol);
+  if (it == uses_.end() && !lists_all_users_) it = uses_.find(WithoutUniqueTail(symbol));
+  if (it == uses_.end()) return {};
+  return it->second;
+}
+
+}  // namespace xlatrace::correlator

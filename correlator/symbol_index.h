@@ -1,0 +1,68 @@
+// Which instructions of one module run under which kernel symbol.
+//
+// With a thunk list: exactly what the list says, reuse of kernels included. Without: the
+// instruction that a symbol is named after, and every fusion with the same body, because since
+// March 2023 equal fusions of a module run under the symbol of the first one.
+
+#ifndef XLATRACE_CORRELATOR_SYMBOL_INDEX_H_
+#define XLATRACE_CORRELATOR_SYMBOL_INDEX_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "correlator/computation_roles.h"
+#include "model/events.h"
+#include "model/hlo_module.h"
+
+namespace xlatrace::correlator {
+
+struct SymbolUse {
+  uint32_t instruction = model::kNoIndex;  // Index in the module; kNoIndex: one that is
+                                           // not known.
+  int64_t grid[3] = {0, 0, 0};             // 0: not known.
+  int64_t block[3] = {0, 0, 0};
+
+  // False when both sides know a launch dimension and differ.
+  bool Fits(const model::LaunchConfig& config) const;
+};
+
+struct SymbolHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+};
+
+class SymbolIndex {
+ public:
+  using UseMap =
+      std::unordered_map<std::string, std::vector<SymbolUse>, SymbolHash, std::equal_to<>>;
+
+  SymbolIndex() = default;
+  SymbolIndex(const model::HloModule& module, std::span<const ComputationUse> computations,
+              std::span<const model::Thunk> thunks);
+
+  // Users of a kernel symbol (as recorded); empty when the module has none of that name. Without a
+  // thunk list, later kernels of one instruction (`sort_3__1`) are found under the first one's.
+  std::span<const SymbolUse> Find(std::string_view symbol) const;
+
+  // True: Find lists every user there is. False: only owners by name.
+  bool lists_all_users() const { return lists_all_users_; }
+
+  // Every symbol, for an index over modules.
+  const UseMap& symbols() const { return uses_; }
+
+ private:
+  void AddOwners(const model::HloModule& module, std::span<const ComputationUse> computations);
+  void AddUsers(const model::HloModule& module, std::span<const model::Thunk> thunks);
+
+  bool lists_all_users_ = false;
+  UseMap uses_;
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_SYMBOL_INDEX_H_

@@ -1,0 +1,80 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/correlator/test_builders.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+using model::ModuleRole;
+using ::testing::HasSubstr;
+
+class ModuleRolesTest : public ::testing::Test {
+ protected:
+  ModuleRolesTest() {
+    run_.AddDevice();
+    run_.AddLane();
+    kernel_ = run_.Kernel("k");
+  }
+  void Module(const std::string& name, int64_t program_id) {
+    run_.AddModule(name, program_id, [=] {
+      return LoadedModule{MakeModule(name, {{"main", {{"a", "add"}}}}), {}};
+    });
+  }
+  void Run(const std::string& module, int64_t program_id, int64_t duration_ns) {
+    run_.Activity(kernel_, run_.Annotation(module, program_id, "a"), ++runs_, 1, clock_ns_,
+                  duration_ns);
+    clock_ns_ += duration_ns;
+  }
+  RunBuilder run_;
+  uint32_t kernel_;
+  uint32_t runs_ = 0;
+  int64_t clock_ns_ = 0;
+};
+
+TEST_F(ModuleRolesTest, TrainingStepIsMainThoughInitTookLonger) {
+  Module("jit_init", 1);
+  Module("jit_train_step", 2);
+  Module("jit_add", 3);
+  Module("jit_unused", 4);
+  Run("jit_init", 1, 1000);
+  for (int step = 0; step < 3; ++step) {
+    Run("jit_train_step", 2, 200);
+    Run("jit_add", 3, 1);
+  }
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(tables.modules[0].role, ModuleRole::kInit);
+  EXPECT_EQ(tables.modules[1].role, ModuleRole::kMain);
+  // 600 of 1603 ns.
+  EXPECT_THAT(tables.modules[1].role_reason, HasSubstr("37 %"));
+  EXPECT_THAT(tables.modules[1].role_reason, HasSubstr("3 executions"));
+  EXPECT_EQ(tables.modules[2].role, ModuleRole::kHelper);
+  EXPECT_EQ(tables.modules[3].role, ModuleRole::kHelper);
+  EXPECT_THAT(tables.modules[3].role_reason, HasSubstr("did not run"));
+  EXPECT_EQ(tables.modules[1].framework_function, "train_step");
+}
+
+TEST_F(ModuleRolesTest, SingleStepBeatsHelpersThatRepeat) {
+  Module("jit_train_step", 1);
+  Module("jit_add", 2);
+  Run("jit_add", 2, 1);
+  Run("jit_train_step", 1, 1000);
+  Run("jit_add", 2, 1);
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(tables.modules[0].role, ModuleRole::kMain);
+  EXPECT_EQ(tables.modules[1].role, ModuleRole::kHelper);
+}
+
+TEST_F(ModuleRolesTest, RecompiledStepIsMainToo) {
+  Module("jit_train_step", 1);
+  Module("jit_train_step", 2);
+  for (int step = 0; step < 3; ++step) Run("jit_train_step", 1, 100);
+  Run("jit_train_step", 2, 80);
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(tables.modules[0].role, ModuleRole::kMain);
+  EXPECT_EQ(tables.modules[1].role, ModuleRole::kMain);
+  EXPECT_THAT(tables.modules[1].role_reason, HasSubstr("another compilation"));
+}
+
+}  // namespace
+}  // namespace xlatrace::correlator

@@ -1,0 +1,156 @@
+#include "correlator/shares.h"
+
+#include <limits>
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hlo/weights.h"
+#include "tests/correlator/test_builders.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(LargestRemainder, LosesNothing) {
+  EXPECT_THAT(LargestRemainder({}), IsEmpty());
+  EXPECT_THAT(LargestRemainder(std::vector<double>{3.0}), ElementsAre(1'000'000));
+  // A third each is 333,333.3: the first gets the millionth that is left.
+  EXPECT_THAT(LargestRemainder(std::vector<double>{1, 1, 1}),
+              ElementsAre(333'334, 333'333, 333'333));
+  // 1/6 = 166,666.67 and 5/6 = 833,333.33: the larger remainder gets it.
+  EXPECT_THAT(LargestRemainder(std::vector<double>{1, 5}), ElementsAre(166'667, 833'333));
+}
+
+TEST(LargestRemainder, TreatsImpossibleWeightsAsNothing) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(LargestRemainder(std::vector<double>{-1, nan, 2, inf}),
+              ElementsAre(0, 0, 1'000'000, 0));
+  EXPECT_THAT(LargestRemainder(std::vector<double>{0, 0}), ElementsAre(500'000, 500'000));
+  const double huge = std::numeric_limits<double>::max();
+  EXPECT_THAT(LargestRemainder(std::vector<double>{huge, huge}), ElementsAre(500'000, 500'000));
+}
+
+TEST(LargestRemainder, SumsToTheWholeForManySmallParts) {
+  std::vector<double> weights(7777);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = 1.0 / static_cast<double>(i + 1);
+  const auto parts = LargestRemainder(weights);
+  EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), int64_t{0}), kWhole);
+}
+
+model::HloModule FusionOf(std::vector<Op> body, std::string own_name = {}) {
+  return MakeModule("jit_f",
+                    {{"fused", std::move(body)},
+                     {"main", {{"fusion", "fusion", std::move(own_name), {}, {"fused"}}}}});
+}
+
+TEST(ShareSplitter, WeighsWhatIsInside) {
+  const model::HloModule module = FusionOf({{"p", "parameter"},
+                                            {"a", "add", "jit(f)/a", {"p", "p"}},
+                                            {"b", "multiply", "jit(f)/b", {"a", "a"}},
+                                            {"c", "add", "jit(f)/a", {"b", "b"}}},
+                                           "jit(f)/b");
+  const auto shares = ShareSplitter(module).Split(At(module, "fusion"));
+  const double add = hlo::Weight(module, module.instructions[At(module, "a")]) +
+                     hlo::Weight(module, module.instructions[At(module, "c")]);
+  const double multiply = hlo::Weight(module, module.instructions[At(module, "b")]);
+  ASSERT_GT(add, multiply);
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_EQ(shares[0].op_name, "jit(f)/a");
+  EXPECT_EQ(shares[1].op_name, "jit(f)/b");
+  EXPECT_NEAR(static_cast<double>(shares[0].share_ppm), 1e6 * add / (add + multiply), 1);
+  EXPECT_EQ(shares[0].share_ppm + shares[1].share_ppm, kWhole);
+}
+
+TEST(ShareSplitter, KeepsPlacesInTheSourceApart) {
+  const model::HloModule module =
+      FusionOf({{"p", "parameter"},
+                {"a", "add", "jit(f)/add", {"p", "p"}, {}, "model.py", 10},
+                {"b", "add", "jit(f)/add", {"p", "a"}, {}, "model.py", 20},
+                {"c", "add", "jit(f)/add", {"b", "a"}, {}, "model.py", 10}});
+  const auto shares = ShareSplitter(module).Split(At(module, "fusion"));
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_EQ(shares[0].share_ppm, 666'667);
+  EXPECT_EQ(module.instructions[shares[0].from].metadata.source_line, 10);
+}
+
+TEST(ShareSplitter, GivesUnnamedWorkToTheFusionsOwnName) {
+  const std::vector<Op> body = {
+      {"p", "parameter"}, {"a", "add", "jit(f)/a", {"p", "p"}}, {"x", "add", "", {"a", "p"}}};
+  const model::HloModule named = FusionOf(body, "jit(f)/own");
+  const auto shares = ShareSplitter(named).Split(At(named, "fusion"));
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_EQ(shares[0].share_ppm, 500'000);
+  EXPECT_EQ(shares[1].share_ppm, 500'000);
+  EXPECT_THAT(
+      (std::vector<std::string>{std::string(shares[0].op_name), std::string(shares[1].op_name)}),
+      ::testing::UnorderedElementsAre("jit(f)/a", "jit(f)/own"));
+
+  // Without an own name, the named work carries it.
+  const model::HloModule unnamed = FusionOf(body);
+  const auto rest = ShareSplitter(unnamed).Split(At(unnamed, "fusion"));
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].op_name, "jit(f)/a");
+}
+
+TEST(ShareSplitter, NeverLetsAReducersNameWin) {
+  const model::HloModule module = MakeModule(
+      "jit_f",
+      {{"region",
+        {{"x", "parameter"}, {"y", "parameter"}, {"sum", "add", "reduce_sum", {"x", "y"}}}},
+       {"fused",
+        {{"p", "parameter"},
+         {"zero", "constant"},
+         {"r", "reduce", "jit(f)/layer/reduce_sum", {"p", "zero"}, {"region"}}}},
+       {"main", {{"fusion", "fusion", "", {}, {"fused"}}}}});
+  const auto shares = ShareSplitter(module).Split(At(module, "fusion"));
+  ASSERT_EQ(shares.size(), 1u);
+  EXPECT_EQ(shares[0].op_name, "jit(f)/layer/reduce_sum");
+  EXPECT_EQ(shares[0].share_ppm, kWhole);
+}
+
+TEST(ShareSplitter, OpensNestedFusionsAndAsyncWrappers) {
+  const model::HloModule module = MakeModule(
+      "jit_f",
+      {{"inner", {{"p", "parameter"}, {"a", "add", "jit(f)/inner", {"p", "p"}}}},
+       {"outer", {{"q", "parameter"}, {"f", "fusion", "", {"q"}, {"inner"}}}},
+       {"wrapped", {{"r", "parameter"}, {"ar", "all-reduce", "jit(f)/psum", {"r"}}}},
+       {"main",
+        {{"fusion", "fusion", "", {}, {"outer"}}, {"start", "async-start", "", {}, {"wrapped"}}}}});
+  ShareSplitter splitter(module);
+  EXPECT_EQ(splitter.Split(At(module, "fusion")).at(0).op_name, "jit(f)/inner");
+  EXPECT_EQ(splitter.Split(At(module, "start")).at(0).op_name, "jit(f)/psum");
+}
+
+TEST(ShareSplitter, LeavesLoopsAndNamelessBodiesWhole) {
+  const model::HloModule module = MakeModule(
+      "jit_f", {{"body", {{"p", "parameter"}, {"a", "add", "jit(f)/while/body/add", {"p", "p"}}}},
+                {"nameless", {{"q", "parameter"}, {"b", "add", "", {"q", "q"}}}},
+                {"main",
+                 {{"w", "while", "jit(f)/while", {}, {"body"}},
+                  {"fusion", "fusion", "", {}, {"nameless"}},
+                  {"c", "copy", "jit(f)/copy"}}}});
+  ShareSplitter splitter(module);
+  EXPECT_THAT(splitter.Split(At(module, "w")), IsEmpty());
+  EXPECT_THAT(splitter.Split(At(module, "fusion")), IsEmpty());
+  EXPECT_THAT(splitter.Split(At(module, "c")), IsEmpty());
+}
+
+TEST(ShareSplitter, EndsOnBodiesThatCallEachOther) {
+  model::HloModule module =
+      MakeModule("m", {{"body", {{"f", "fusion"}, {"g", "fusion"}, {"a", "add", "n"}}},
+                       {"main", {{"fusion", "fusion", "", {}, {"body"}}}}});
+  // Calls of oneself, which no reader produces and no file may use to hang us.
+  module.called_pool.push_back(0);
+  const auto self = static_cast<uint32_t>(module.called_pool.size()) - 1;
+  module.instructions[0].called_computations = {self, 1};
+  module.instructions[1].called_computations = {self, 1};
+  EXPECT_EQ(ShareSplitter(module).Split(At(module, "fusion")).size(), 1u);
+}
+
+}  // namespace
+}  // namespace xlatrace::correlator

@@ -1,0 +1,143 @@
+#include "analysis/analysis.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "analysis/busy.h"
+#include "analysis/collectives.h"
+#include "analysis/gaps.h"
+#include "analysis/intervals.h"
+#include "analysis/op_time.h"
+#include "analysis/run_labels.h"
+#include "analysis/scope_time.h"
+#include "analysis/step_parts.h"
+#include "analysis/steps.h"
+#include "analysis/time_split.h"
+#include "analysis/timeline.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::AnalysisTables;
+using model::AttributionTables;
+using model::Id;
+using model::RunTables;
+
+std::vector<Intervals> CompilesByProcess(const RunTables& run,
+                                         const std::vector<CompileSpan>& spans) {
+  std::vector<Intervals> compiles(run.processes.size());
+  for (const CompileSpan& span : spans) {
+    if (span.process_id <= 0 || static_cast<size_t>(span.process_id) > compiles.size()) continue;
+    compiles[static_cast<size_t>(span.process_id) - 1].push_back({span.start_ns, span.end_ns});
+  }
+  for (Intervals& of_process : compiles) of_process = Normalise(std::move(of_process));
+  return compiles;
+}
+
+// Per activity: does it lie in a steady step of its device?
+std::vector<bool> InSteadyStep(const RunTables& run, const Steps& steps) {
+  std::vector<std::vector<int32_t>> steady(run.devices.size());
+  for (const model::StepRow& row : steps.rows) {
+    if (!row.steady) continue;
+    steady[static_cast<size_t>(row.device_id) - 1].push_back(static_cast<int32_t>(row.step));
+  }
+  for (std::vector<int32_t>& of_device : steady) std::sort(of_device.begin(), of_device.end());
+  std::vector<bool> result(run.activities.size(), false);
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (!steps.step_of[i]) continue;
+    const auto& of_device = steady[static_cast<size_t>(run.LaneOf(i).device_id) - 1];
+    result[i] = std::binary_search(of_device.begin(), of_device.end(), *steps.step_of[i]);
+  }
+  return result;
+}
+
+// device_ns and busy_ns of the steps of one device.
+void FillStepTimes(const RunTables& run, const std::vector<uint32_t>& activities,
+                   const Intervals& busy, Id device_id, Steps& steps) {
+  std::map<int64_t, int64_t> device_ns;
+  for (const uint32_t i : activities) {
+    if (steps.step_of[i]) device_ns[*steps.step_of[i]] += run.activities.self_ns[i];
+  }
+  for (model::StepRow& row : steps.rows) {
+    if (row.device_id != device_id) continue;
+    row.device_ns = device_ns[row.step];
+    row.busy_ns = Overlap(busy, {row.start_ns, row.end_ns});
+  }
+}
+
+Intervals SteadyIntervals(const std::vector<model::StepRow>& steps) {
+  Intervals steady;
+  for (const model::StepRow& row : steps) {
+    if (row.steady) steady.push_back({row.start_ns, row.end_ns});
+  }
+  return Normalise(std::move(steady));
+}
+
+template <typename Row>
+void MoveTo(std::vector<Row>& to, std::vector<Row> from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
+                       const ModuleLoader& load_module, const AnalysisOptions& options) {
+  AnalysisTables tables;
+  tables.stats = LabelRun(run, attribution, load_module);
+
+  const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles);
+  Steps steps = FindSteps(run, attribution, compiles);
+  MoveTo(tables.stats, std::move(steps.stats));
+
+  const TimeSplit split(attribution);
+  const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
+  const std::vector<std::vector<uint32_t>> by_device = ActivitiesByDevice(run);
+  Collectives collectives(run, attribution, classes);
+  int64_t small_gaps_ns = 0;
+  for (size_t d = 0; d < run.devices.size(); ++d) {
+    const auto device_id = static_cast<Id>(d + 1);
+    const std::vector<model::StepRow> device_steps = steps.OfDevice(device_id);
+    const Id process_id = run.devices[d].process_id;
+    static const Intervals kNone;
+    const bool known = process_id > 0 && static_cast<size_t>(process_id) <= compiles.size();
+
+    BusyTime busy(classes);
+    StepParts parts(classes, attribution, split, device_steps);
+    GapFinder gaps(run, device_id, known ? compiles[static_cast<size_t>(process_id) - 1] : kNone);
+    ForEachSegment(run, by_device[d], [&](const Segment& segment) {
+      busy.Add(segment);
+      parts.Add(segment);
+      gaps.Add(segment);
+      collectives.Add(segment);
+    });
+
+    int64_t device_time_ns = 0;
+    for (const uint32_t i : by_device[d]) device_time_ns += run.activities.self_ns[i];
+    if (!by_device[d].empty()) {
+      tables.busy_times.push_back(
+          busy.Row(device_id, device_time_ns, SteadyIntervals(device_steps)));
+    }
+    MoveTo(tables.step_parts, parts.Rows());
+    MoveTo(tables.gaps, gaps.rows());
+    small_gaps_ns += gaps.small_gaps_ns();
+    FillStepTimes(run, by_device[d], busy.busy(), device_id, steps);
+  }
+  if (small_gaps_ns > 0) {
+    tables.stats.push_back(
+        {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});
+  }
+
+  tables.collectives = collectives.Rows();
+  tables.op_times = BuildOpTimes(run, attribution, InSteadyStep(run, steps));
+  SplitTimes times = BuildSplitTimes(run, attribution, split, steps.step_of);
+  tables.scope_times = std::move(times.scopes);
+  tables.phase_times = std::move(times.phases);
+  tables.steps = std::move(steps.rows);
+  tables.step_of = std::move(steps.step_of);
+  return tables;
+}
+
+}  // namespace xlatrace::analysis

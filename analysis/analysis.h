@@ -1,0 +1,48 @@
+// The analysis: what the attributed time of a run means.
+//
+// Does: gives every instruction its phase (forward, loss, backward, recompute, optimizer, other)
+// and layer; finds the steps; sums time by op, scope and phase; says for every instant of a step
+// what it was spent on; finds gaps and exposed communication; derives findings.
+// Gets: a run in memory, the correlator's attribution of it, and a way to look at HLO modules.
+// Gives: model::AnalysisTables, and phase and layer in the attribution's rows.
+//
+// What each figure means is RUNDB's contract (docs/schema.md); headers of this room name the rules
+// that RUNDB leaves open. Pure: no I/O, no globals, no clock; equal input gives equal output.
+// Thread-safety: calls on different data may run in parallel.
+
+#ifndef XLATRACE_ANALYSIS_ANALYSIS_H_
+#define XLATRACE_ANALYSIS_ANALYSIS_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/error.h"
+#include "model/derived.h"
+#include "model/hlo_module.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+// Gives the HLO of a module of the run; borrowed until the next call. An error or nullptr means
+// that it cannot be had; then names alone decide, and a run stat counts it.
+using ModuleLoader = std::function<Result<const model::HloModule*>(model::Id module_id)>;
+
+// When a process compiled; RunTables does not hold it.
+struct CompileSpan {
+  model::Id process_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+struct AnalysisOptions {
+  std::vector<CompileSpan> compiles;
+};
+
+// `attribution` is complete but for phases and layers, which are filled in.
+model::AnalysisTables Analyze(const model::RunTables& run, model::AttributionTables& attribution,
+                              const ModuleLoader& load_module, const AnalysisOptions& options = {});
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_ANALYSIS_H_

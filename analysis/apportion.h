@@ -1,0 +1,19 @@
+// Splits a whole number over weights so that nothing is lost: largest-remainder rounding.
+
+#ifndef XLATRACE_ANALYSIS_APPORTION_H_
+#define XLATRACE_ANALYSIS_APPORTION_H_
+
+#include <cstdint>
+#include <span>
+
+namespace xlatrace::analysis {
+
+// parts[i] = total * weights[i] / sum(weights), rounded down, and what is left over goes one by one
+// to the largest remainders (the first of equals). sum(parts) == total always. Where all weights
+// are 0, the first part gets everything. Weights and total are not negative; sizes are equal, at
+// least 1. Products are computed in 128 bits.
+void Apportion(int64_t total, std::span<const int64_t> weights, std::span<int64_t> parts);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_APPORTION_H_

@@ -1,0 +1,45 @@
+// Busy, idle and exposed time of a device: figures of unions of intervals (RUNDB, busy_time).
+
+#ifndef XLATRACE_ANALYSIS_BUSY_H_
+#define XLATRACE_ANALYSIS_BUSY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/intervals.h"
+#include "analysis/timeline.h"
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+// Collects the segments of one device.
+//
+// compute, collective and copy are the times at which at least one such activity owns a lane; a
+// collective is exposed where no computation runs, a copy where neither computation nor collective
+// runs. So busy = compute + exposed collective + exposed copy.
+class BusyTime {
+ public:
+  explicit BusyTime(const std::vector<ActivityClass>& classes) : classes_(classes) {}
+
+  void Add(const Segment& segment);
+
+  const Intervals& busy() const { return busy_; }
+
+  // `device_time_ns`: sum of self_ns on the device. `steady`: its steady steps.
+  model::BusyTimeRow Row(model::Id device_id, int64_t device_time_ns,
+                         const Intervals& steady) const;
+
+ private:
+  const std::vector<ActivityClass>& classes_;
+  Intervals busy_;
+  int64_t compute_ns_ = 0;
+  int64_t collective_ns_ = 0;
+  int64_t exposed_collective_ns_ = 0;
+  int64_t copy_ns_ = 0;
+  int64_t exposed_copy_ns_ = 0;
+};
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_BUSY_H_

@@ -1,0 +1,40 @@
+// Sets of instants as sorted, disjoint, half-open intervals of integer nanoseconds.
+//
+// Every function takes and gives normalised sets: ascending, non-empty, neither overlapping nor
+// touching. Linear time. Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_INTERVALS_H_
+#define XLATRACE_ANALYSIS_INTERVALS_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace xlatrace::analysis {
+
+struct Interval {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;  // Exclusive.
+
+  bool operator==(const Interval&) const = default;
+};
+
+using Intervals = std::vector<Interval>;
+
+// Any list -> the set of instants it covers. Empty and reversed intervals cover nothing.
+Intervals Normalise(Intervals list);
+
+// Adds an interval that starts at or after the start of the set's last one.
+void Append(Intervals& set, Interval next);
+
+Intervals Unite(const Intervals& a, const Intervals& b);
+Intervals Intersect(const Intervals& a, const Intervals& b);
+Intervals Subtract(const Intervals& a, const Intervals& b);  // In a, not in b.
+
+int64_t Length(const Intervals& set);
+
+// Length of what the set covers of one interval. Logarithmic plus the intervals met.
+int64_t Overlap(const Intervals& set, Interval with);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_INTERVALS_H_

@@ -1,0 +1,62 @@
+// Layer of an operation: the component path of its op_name (`decoder/layer_7/attention`), and
+// layer group: the same with repeated siblings folded (`decoder/layer_*/attention`).
+//
+// Thread-safety: immutable after construction.
+
+#ifndef XLATRACE_ANALYSIS_LAYER_H_
+#define XLATRACE_ANALYSIS_LAYER_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/op_name.h"
+#include "analysis/phase.h"
+#include "model/words.h"
+
+namespace xlatrace::analysis {
+
+// Finds the layers of one module's names.
+//
+// JAX: the scopes of the name. TensorFlow: the tape names a gradient after the forward op and its
+// scopes, so the layer is the longest prefix that is a scope of some forward op of the module; the
+// scopes an op opens for its own parts (`moments`, `Tensordot`) are no layers; Keras 3's additional
+// `_1` is removed where the whole model has it.
+class LayerFinder {
+ public:
+  LayerFinder(const ModuleStyle& style, const std::vector<OpName>& names);
+
+  // Empty: none.
+  std::string LayerOf(const OpName& name, std::string_view op_type, model::Phase phase) const;
+
+ private:
+  ModuleStyle style_;
+  std::set<std::string, std::less<>> forward_scopes_;  // Joined with '/'.
+};
+
+// Folds numbered siblings: where a path has at least two children that differ only in the number at
+// their end (`layer_0`, `layer_1`; `h.3`, `h.4`; `0`, `1`), they become `layer_*`, `h.*`, `*`.
+// Children of folded paths count together. A lone `block_1` stays.
+class LayerFolder {
+ public:
+  void Add(std::string_view layer);
+  void Finish();  // After the last Add, before the first Fold.
+
+  std::string Fold(std::string_view layer) const;
+
+ private:
+  struct Node {
+    std::map<std::string, Node, std::less<>> children;
+    std::set<std::string, std::less<>> folded;  // Stems of at least two children.
+  };
+
+  static void FoldChildren(Node& node);
+
+  Node root_;
+};
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_LAYER_H_

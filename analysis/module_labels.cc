@@ -1,0 +1,221 @@
+#include "analysis/module_labels.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/layer.h"
+#include "analysis/module_graph.h"
+#include "analysis/op_name.h"
+#include "analysis/optimizer_layer.h"
+#include "analysis/phase.h"
+#include "analysis/phase_dataflow.h"
+#include "hlo/weights.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::HloModule;
+using model::Instruction;
+using model::kNoIndex;
+using model::Phase;
+
+// The op_names of a module, complete and parsed once each.
+struct Names {
+  std::deque<std::string> completed;  // Owns names that were put together here.
+  std::vector<OpName> parsed;
+  std::vector<std::string_view> op_types;  // One example per name.
+  std::vector<uint32_t> of;                // Per instruction: index into `parsed`.
+};
+
+bool IsRooted(std::string_view op_name) {
+  return op_name.starts_with("jit(") || op_name.starts_with("pjit(") ||
+         op_name.starts_with("pmap(") || op_name.starts_with("xla_pmap(");
+}
+
+// Prefix of names in each computation: JAX 0.7 and later names the ops of a called function
+// relative to the call, which XLA completes only when it inlines.
+std::vector<std::string> CallPrefixes(const HloModule& module) {
+  std::vector<std::string> prefixes(module.computations.size());
+  if (module.entry == kNoIndex || module.entry >= module.computations.size()) return prefixes;
+  std::vector<bool> seen(module.computations.size(), false);
+  std::vector<uint32_t> order = {module.entry};
+  seen[module.entry] = true;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const model::Computation& computation = module.computations[order[i]];
+    for (const Instruction& instruction : module.InstructionsOf(computation)) {
+      for (const uint32_t called : module.CalledComputations(instruction)) {
+        if (called >= seen.size() || seen[called]) continue;
+        seen[called] = true;
+        order.push_back(called);
+        prefixes[called] = prefixes[order[i]];
+        if (instruction.opcode != "call") continue;
+        const std::string_view name = instruction.metadata.op_name;
+        if (IsRooted(name)) {
+          prefixes[called] = std::string(name) + "/";
+        } else if (!prefixes[called].empty() && !name.empty() && prefixes[called].size() < 4096) {
+          prefixes[called] += std::string(name) + "/";
+        }
+      }
+    }
+  }
+  return prefixes;
+}
+
+Names ReadNames(const HloModule& module) {
+  Names names;
+  const std::vector<std::string> prefixes = CallPrefixes(module);
+  std::unordered_map<std::string_view, uint32_t> numbers;
+  names.of.reserve(module.instructions.size());
+  for (const Instruction& instruction : module.instructions) {
+    std::string_view op_name = instruction.metadata.op_name;
+    const bool in_call =
+        instruction.computation < prefixes.size() && !prefixes[instruction.computation].empty();
+    if (in_call && !op_name.empty() && !IsRooted(op_name) && instruction.opcode != "parameter") {
+      names.completed.push_back(prefixes[instruction.computation] + std::string(op_name));
+      op_name = names.completed.back();
+    }
+    const auto [at, is_new] =
+        numbers.try_emplace(op_name, static_cast<uint32_t>(names.parsed.size()));
+    if (is_new) {
+      names.parsed.push_back(ParseOpName(op_name));
+      names.op_types.push_back(instruction.metadata.op_type);
+    }
+    names.of.push_back(at->second);
+  }
+  return names;
+}
+
+std::vector<NodeFacts> GatherFacts(const HloModule& module, const Names& names,
+                                   const ModuleStyle& style) {
+  std::vector<NodeFacts> facts;
+  facts.reserve(module.instructions.size());
+  std::vector<SourceHint> by_frame(module.stack_frames.size() + 1);
+  for (uint32_t frame = 1; frame <= module.stack_frames.size(); ++frame) {
+    model::OpMetadata metadata;
+    metadata.stack_frame = frame;
+    by_frame[frame] = HintFromSource(module, metadata);
+  }
+  for (size_t i = 0; i < module.instructions.size(); ++i) {
+    const model::OpMetadata& metadata = module.instructions[i].metadata;
+    NodeFacts fact;
+    fact.name = &names.parsed[names.of[i]];
+    fact.source = metadata.stack_frame > 0 && metadata.stack_frame < by_frame.size()
+                      ? by_frame[metadata.stack_frame]
+                      : HintFromSource(module, metadata);
+    fact.verdict = PhaseByName(*fact.name, metadata.op_type, style, fact.source);
+    facts.push_back(fact);
+  }
+  return facts;
+}
+
+class Layers {
+ public:
+  Layers() { Number(""); }
+
+  uint32_t Number(const std::string& layer) {
+    const auto [at, is_new] = numbers_.try_emplace(layer, static_cast<uint32_t>(layers_.size()));
+    if (is_new) layers_.push_back(layer);
+    return at->second;
+  }
+
+  std::vector<std::string> Take() { return std::move(layers_); }
+
+ private:
+  std::map<std::string, uint32_t> numbers_;
+  std::vector<std::string> layers_;
+};
+
+// Layer of every instruction from the name that decided its phase.
+std::vector<uint32_t> NameLayers(const HloModule& module, const Names& names,
+                                 const ModuleStyle& style, const std::vector<NodePhase>& phases,
+                                 Layers& layers) {
+  const LayerFinder finder(style, names.parsed);
+  std::map<std::pair<uint32_t, Phase>, uint32_t> known;
+  std::vector<uint32_t> numbers(module.instructions.size(), 0);
+  for (size_t i = 0; i < module.instructions.size(); ++i) {
+    const uint32_t own = names.of[i];
+    const bool has_own = !names.parsed[own].scopes.empty();
+    const uint32_t origin = phases[i].origin;
+    if (!has_own && origin == kNoIndex) continue;
+    const uint32_t from = has_own ? static_cast<uint32_t>(i) : origin;
+    const auto [at, is_new] = known.try_emplace({names.of[from], phases[i].phase}, 0);
+    if (is_new) {
+      at->second = layers.Number(finder.LayerOf(names.parsed[names.of[from]],
+                                                module.instructions[from].metadata.op_type,
+                                                phases[i].phase));
+    }
+    numbers[i] = at->second;
+  }
+  return numbers;
+}
+
+// A fusion is what weighs most inside it.
+ModuleLabels::Label LabelOfBody(const HloModule& module, const Instruction& fusion,
+                                const std::vector<ModuleLabels::Label>& labels,
+                                ModuleLabels::Label own) {
+  std::map<std::pair<Phase, uint32_t>, double> weights;
+  std::map<Phase, double> phase_weights;
+  for (const uint32_t called : module.CalledComputations(fusion)) {
+    if (called >= module.computations.size()) continue;
+    const model::Computation& body = module.computations[called];
+    for (uint32_t i = 0; i < body.instruction_count; ++i) {
+      const uint32_t node = body.first_instruction + i;
+      const double weight = hlo::Weight(module, module.instructions[node]);
+      if (weight <= 0) continue;
+      weights[{labels[node].phase, labels[node].layer}] += weight;
+      phase_weights[labels[node].phase] += weight;
+    }
+  }
+  if (weights.empty()) return own;
+  const auto lighter = [](const auto& a, const auto& b) { return a.second < b.second; };
+  own.phase = std::max_element(phase_weights.begin(), phase_weights.end(), lighter)->first;
+  double heaviest = -1;
+  for (const auto& [key, weight] : weights) {
+    if (key.first != own.phase || weight <= heaviest) continue;
+    own.layer = key.second;
+    heaviest = weight;
+  }
+  own.mixed = weights.size() > 1;
+  return own;
+}
+
+}  // namespace
+
+ModuleLabels LabelModule(const HloModule& module, model::ModuleRole role) {
+  const Names names = ReadNames(module);
+  const ModuleStyle style = StyleOf(module.name, names.parsed, names.op_types);
+  const std::vector<NodeFacts> facts = GatherFacts(module, names, style);
+  const ModuleGraph graph(module);
+  const std::vector<NodePhase> phases = DecidePhases(graph, facts, style, role);
+
+  Layers layers;
+  const std::vector<uint32_t> layer_of =
+      FillOptimizerLayers(graph, phases, NameLayers(module, names, style, phases, layers));
+
+  ModuleLabels result;
+  result.instructions.resize(module.instructions.size());
+  for (size_t i = 0; i < module.instructions.size(); ++i) {
+    result.instructions[i] = {phases[i].phase, layer_of[i], false};
+    result.has_gradient |= phases[i].phase == Phase::kBackward;
+  }
+  for (size_t i = 0; i < module.instructions.size(); ++i) {
+    const Instruction& instruction = module.instructions[i];
+    if (instruction.opcode != "fusion") continue;
+    result.instructions[i] =
+        LabelOfBody(module, instruction, result.instructions, result.instructions[i]);
+  }
+  result.layers = layers.Take();
+  LayerFolder folder;
+  for (const std::string& layer : result.layers) folder.Add(layer);
+  folder.Finish();
+  for (const std::string& layer : result.layers) result.layer_groups.push_back(folder.Fold(layer));
+  return result;
+}
+
+}  // namespace xlatrace::analysis

@@ -1,0 +1,72 @@
+// Reads an op_name: what the framework called an operation, in the grammar of any era.
+//
+// JAX prints a name stack, a transform around the scope that follows it, and the primitive last:
+//     jit(train_step)/jit(main)/transpose(jvp(LM))/block_1/up/dot_general[dimension_numbers=...]
+// (jax/_src/source_info_util.py; `jit(main)` until 0.6, primitive parameters until 0.4.31, `jvp()`
+// for "no scope" since 0.7). XLA joins the names of merged ops with ';' and those of combined
+// collectives as `prefix/(a:b:c)`. TensorFlow prints the node name: name scopes, then the op, with
+// `gradient_tape/` or `gradients/` in front of what differentiation made.
+//
+// The name says nothing certain about phases; analysis/phase.h judges. Thread-safety: pure.
+
+#ifndef XLATRACE_ANALYSIS_OP_NAME_H_
+#define XLATRACE_ANALYSIS_OP_NAME_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xlatrace::analysis {
+
+struct OpName {
+  enum class Kind : uint8_t {
+    kEmpty,
+    kRooted,    // JAX: starts with jit(f), pjit(f), pmap(f).
+    kPath,      // Has scopes, but no such start: TensorFlow, or a JAX name relative to its caller.
+    kBare,      // One component: "reduce_sum", "AddN_4", "XLA_Args".
+    kArgument,  // The path of an argument in its tree: params['layer_0']['w'], state[0].mu[1].
+  };
+
+  Kind kind = Kind::kEmpty;
+  std::string function;                // Rooted: "train_step".
+  std::vector<std::string> scopes;     // Layer path: no transforms, control flow, einsum specs,
+                                       // calls, nor immediate repetition; without the leaf.
+  std::vector<std::string> functions;  // Nested jit(f): "log_softmax".
+  std::string leaf;                    // Primitive or framework op, without parameters.
+
+  // Transforms and marks met anywhere in the name.
+  bool jvp = false;
+  bool transpose = false;
+  bool vmap = false;
+  bool jit_main = false;        // JAX until 0.6.
+  bool remat = false;           // Component `remat`: backward and recomputation alike (<= 0.4.13).
+  bool checkpoint = false;      // Component `checkpoint`.
+  bool rematted = false;        // Component `rematted_computation`.
+  bool gradient = false;        // TF: gradient_tape/ or gradients/.
+  bool grad_component = false;  // TF: a component ends in _grad (v1 gradients, custom gradients).
+  bool einsum = false;
+  bool loop = false;      // Inside the body of a while.
+  bool combined = false;  // prefix/(a:b:c); describes the first part.
+};
+
+OpName ParseOpName(std::string_view op_name);
+
+// The names of a `prefix/(a:b:c)` name, prefix included; otherwise the name itself, and of names
+// joined with ';' the first one (XLA keeps the op it merged into in front).
+std::vector<std::string> PartsOfOpName(std::string_view op_name);
+
+// True when the name is not complete by itself: in JAX (0.7 and later) ops of called functions are
+// named relative to the call until XLA inlines it.
+bool IsRelative(const OpName& name);
+
+// The string keys of an argument path: params['params']['block_0']['kernel'] gives
+// {"params", "block_0", "kernel"}. Empty when there are none.
+std::vector<std::string> ArgumentKeys(std::string_view op_name);
+
+// Splits at `separator` where no bracket is open; brackets in quotes do not count.
+std::vector<std::string_view> SplitTopLevel(std::string_view text, char separator);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_OP_NAME_H_

@@ -1,0 +1,118 @@
+#include "analysis/op_time.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::OpTimeRow;
+
+struct Sums {
+  OpTimeRow row;
+  __int128 occupancy_ns = 0;  // Occupancy times duration.
+  int64_t occupancy_time_ns = 0;
+};
+
+// Launches of one kernel (configuration) by one instruction on one device.
+struct LaunchKey {
+  size_t slot = 0;
+  uint32_t device = 0;
+  uint32_t config = 0;
+
+  bool operator==(const LaunchKey&) const = default;
+};
+
+struct LaunchKeyHash {
+  size_t operator()(const LaunchKey& key) const {
+    uint64_t h = key.slot * 0x9e3779b97f4a7c15u;
+    h = (h ^ key.device ^ (uint64_t{key.config} << 24)) * 0xff51afd7ed558ccdu;
+    return static_cast<size_t>(h ^ (h >> 29));
+  }
+};
+
+void AddActivity(Sums& sums, const model::RunTables& run, const model::Label& label, size_t i) {
+  OpTimeRow& row = sums.row;
+  const int64_t duration = run.activities.duration_ns[i];
+  if (row.total_ns == 0 && row.occurrences == 0) {
+    row.min_ns = duration;
+    row.max_ns = duration;
+    row.confidence = label.confidence;
+  }
+  row.min_ns = std::min(row.min_ns, duration);
+  row.max_ns = std::max(row.max_ns, duration);
+  row.confidence = std::min(row.confidence, label.confidence);
+  row.total_ns += duration;
+  row.self_ns += run.activities.self_ns[i];
+  ++row.occurrences;  // Activities, for now.
+  if (const auto& occupancy = run.ConfigOf(i).theoretical_occupancy_milli_pct) {
+    sums.occupancy_ns += static_cast<__int128>(*occupancy) * duration;
+    sums.occupancy_time_ns += duration;
+  }
+}
+
+// Occurrences of every slot: summed over devices, the largest count of one kernel.
+std::vector<int64_t> CountOccurrences(
+    const std::unordered_map<LaunchKey, int64_t, LaunchKeyHash>& launches, size_t slots) {
+  std::unordered_map<LaunchKey, int64_t, LaunchKeyHash> most;  // Key without the configuration.
+  for (const auto& [key, count] : launches) {
+    int64_t& largest = most[{key.slot, key.device, 0}];
+    largest = std::max(largest, count);
+  }
+  std::vector<int64_t> occurrences(slots, 0);
+  for (const auto& [key, count] : most) occurrences[key.slot] += count;
+  return occurrences;
+}
+
+}  // namespace
+
+std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
+                                    const model::AttributionTables& attribution,
+                                    const std::vector<bool>& steady) {
+  const size_t slots = attribution.instructions.size() + 1;  // Slot 0: no instruction.
+  std::vector<Sums> sums(slots);
+  std::unordered_map<LaunchKey, int64_t, LaunchKeyHash> launches;
+  for (size_t i = 0; i < run.activities.size(); ++i) {
+    const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
+    const auto slot = static_cast<size_t>(std::max<model::Id>(label.instruction_id, 0));
+    AddActivity(sums[slot], run, label, i);
+    if (steady[i]) sums[slot].row.steady_ns += run.activities.self_ns[i];
+    if (slot > 0) {
+      const auto device = static_cast<uint32_t>(run.LaneOf(i).device_id);
+      ++launches[{slot, device, run.activities.config[i]}];
+    }
+  }
+  const std::vector<int64_t> occurrences = CountOccurrences(launches, slots);
+
+  std::vector<bool> shared(slots, false);
+  for (const model::ShareRow& share : attribution.shares) {
+    if (share.share_ppm < 1'000'000) shared[static_cast<size_t>(share.instruction_id)] = true;
+  }
+
+  std::vector<OpTimeRow> rows;
+  for (size_t slot = 0; slot < slots; ++slot) {
+    OpTimeRow row = sums[slot].row;
+    if (row.occurrences == 0) continue;
+    row.instruction_id = static_cast<model::Id>(slot);
+    row.estimated = shared[slot];
+    if (slot > 0) {
+      const model::InstructionRow& instruction = attribution.instructions[slot - 1];
+      row.module_id = instruction.module_id;
+      row.occurrences = occurrences[slot];
+      if (instruction.flops) row.flops = *instruction.flops * row.occurrences;
+      if (instruction.bytes) row.bytes = *instruction.bytes * row.occurrences;
+    }
+    if (sums[slot].occupancy_time_ns > 0) {
+      row.theoretical_occupancy_milli_pct =
+          static_cast<int64_t>(sums[slot].occupancy_ns / sums[slot].occupancy_time_ns);
+    }
+    rows.push_back(std::move(row));
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const OpTimeRow& a, const OpTimeRow& b) { return a.self_ns > b.self_ns; });
+  return rows;
+}
+
+}  // namespace xlatrace::analysis

@@ -1,0 +1,27 @@
+// Time of every instruction over all devices and the whole run (RUNDB, op_time).
+
+#ifndef XLATRACE_ANALYSIS_OP_TIME_H_
+#define XLATRACE_ANALYSIS_OP_TIME_H_
+
+#include <vector>
+
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+// Rows by descending self time (then by instruction), so that position + 1 is the handle. One row
+// with module and instruction 0 holds every activity that has no instruction, so that self_ns sums
+// to device time; it is absent when there is none.
+//
+// `occurrences`: how often the instruction ran. One that launches several kernels per run (a
+// library call) counts once: per device, the launches of its most frequent kernel.
+// flops and bytes: XLA's figure of one run times occurrences.
+// `steady`: per activity, whether it lies in a steady step.
+std::vector<model::OpTimeRow> BuildOpTimes(const model::RunTables& run,
+                                           const model::AttributionTables& attribution,
+                                           const std::vector<bool>& steady);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_OP_TIME_H_

@@ -1,0 +1,443 @@
+#include "analysis/phase_dataflow.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::Instruction;
+using model::kNoIndex;
+using model::ModuleRole;
+using model::Phase;
+
+bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
+bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
+
+bool IsCollective(std::string_view opcode) {
+  static constexpr std::array<std::string_view, 8> kOpcodes = {
+      "all-reduce",        "all-gather",         "reduce-scatter",       "all-to-all",
+      "ragged-all-to-all", "collective-permute", "collective-broadcast", "all-reduce-scatter"};
+  for (const std::string_view suffix : {"-start", "-done"}) {
+    if (opcode.ends_with(suffix)) opcode.remove_suffix(suffix.size());
+  }
+  return std::find(kOpcodes.begin(), kOpcodes.end(), opcode) != kOpcodes.end();
+}
+
+// Takes the label of what it contains: its own name is the same for all phases in old releases.
+bool IsContainer(std::string_view opcode) {
+  return opcode == "while" || opcode == "conditional" || opcode == "call" || opcode == "fusion" ||
+         opcode.starts_with("async-");
+}
+
+bool IsMatrixWork(std::string_view opcode) {
+  return opcode == "dot" || opcode == "convolution" || opcode == "custom-call";
+}
+
+// Behind the last layer, these belong to the head of the model until the loss has begun.
+bool MayBelongToHead(std::string_view leaf) {
+  static constexpr std::array<std::string_view, 16> kLeaves = {"add",
+                                                               "tanh",
+                                                               "max",
+                                                               "logistic",
+                                                               "dot_general",
+                                                               "broadcast_in_dim",
+                                                               "reshape",
+                                                               "transpose",
+                                                               "convert_element_type",
+                                                               "custom_jvp_call",
+                                                               "squeeze",
+                                                               "slice",
+                                                               "concatenate",
+                                                               "copy",
+                                                               "while",
+                                                               "cond"};
+  return std::find(kLeaves.begin(), kLeaves.end(), leaf) != kLeaves.end();
+}
+
+// Decides in stages; each stage only touches what the stages before left open.
+class Decider {
+ public:
+  Decider(const ModuleGraph& graph, const std::vector<NodeFacts>& facts, const ModuleStyle& style,
+          ModuleRole role)
+      : graph_(graph),
+        module_(graph.module()),
+        facts_(facts),
+        style_(style),
+        role_(role),
+        size_(static_cast<uint32_t>(graph.size())),
+        phases_(graph.size()) {}
+
+  std::vector<NodePhase> Run() {
+    TakeNames();
+    FindRelations();
+    if (!has_backward_ && !style_.has_backward) {
+      DecideModuleWithoutGradient();
+    } else if (style_.framework == Framework::kJax) {
+      DecideUnmarkedJax();
+      DecideLoss();
+      DecideOldRemat();
+    } else {
+      DecideScopedTensorFlow();
+      DecideUnscopedTensorFlow();
+    }
+    DecideContainers();
+    DecideCollectives();
+    Propagate();
+    LabelAppliedComputations();
+    return std::move(phases_);
+  }
+
+ private:
+  const Instruction& At(uint32_t node) const { return module_.instructions[node]; }
+  const OpName& Name(uint32_t node) const { return *facts_[node].name; }
+  Phase PhaseOf(uint32_t node) const { return phases_[node].phase; }
+  bool IsOpen(uint32_t node) const { return phases_[node].origin == kNoIndex; }
+
+  void Decide(uint32_t node, Phase phase) { phases_[node] = {phase, node}; }
+
+  // A node whose own name should decide, but does not by itself.
+  bool IsUnmarked(uint32_t node) const {
+    if (!IsOpen(node) || Name(node).kind == OpName::Kind::kEmpty) return false;
+    const Instruction& self = At(node);
+    if (IsContainer(self.opcode) || IsCollective(self.opcode)) return false;
+    if (self.opcode == "parameter" || self.opcode == "tuple" ||
+        self.opcode == "get-tuple-element") {
+      return false;
+    }
+    return self.computation == kNoIndex || !graph_.IsApplied(self.computation);
+  }
+
+  void TakeNames() {
+    for (uint32_t node = 0; node < size_; ++node) {
+      const Instruction& self = At(node);
+      const bool entry_parameter = self.opcode == "parameter" && self.computation == module_.entry;
+      if (entry_parameter) {
+        Decide(node, Phase::kOther);
+      } else if (self.name.find(".remat") != std::string_view::npos) {
+        Decide(node, Phase::kRecompute);  // XLA's rematerialisation names its copies so.
+      } else if (facts_[node].verdict.certainty != Certainty::kNone && self.opcode != "parameter" &&
+                 !RootHasName(self)) {
+        Decide(node, facts_[node].verdict.phase);
+      }
+    }
+  }
+
+  // A fusion carries its root's name; the root speaks for itself.
+  bool RootHasName(const Instruction& self) const {
+    if (self.opcode != "fusion") return false;
+    const auto called = module_.CalledComputations(self);
+    if (called.size() != 1 || called[0] >= module_.computations.size()) return false;
+    const uint32_t root = module_.computations[called[0]].root;
+    return root != kNoIndex && Name(root).kind != OpName::Kind::kEmpty;
+  }
+
+  // Nodes with what the predicate says, and that depend on an input of the program: constants that
+  // XLA shares between phases carry one phase's name into all others.
+  template <typename Predicate>
+  std::vector<bool> Seeds(Predicate predicate, bool only_from_inputs) const {
+    std::vector<bool> seeds(size_, false);
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (only_from_inputs && !from_inputs_[node]) continue;
+      seeds[node] = !IsOpen(node) && predicate(PhaseOf(node));
+    }
+    return seeds;
+  }
+
+  void FindRelations() {
+    std::vector<bool> inputs(size_, false);
+    for (uint32_t node = 0; node < size_; ++node) {
+      const Instruction& self = At(node);
+      inputs[node] = (self.opcode == "parameter" && self.computation == module_.entry) ||
+                     self.opcode == "infeed" || self.opcode == "recv" || self.opcode == "rng";
+    }
+    from_inputs_ = graph_.Dependents(inputs);
+    const std::vector<bool> forward = Seeds(IsForward, true);
+    const std::vector<bool> backward = Seeds(IsBackward, true);
+    has_forward_ = std::find(forward.begin(), forward.end(), true) != forward.end();
+    has_backward_ = std::find(backward.begin(), backward.end(), true) != backward.end();
+    after_forward_ = graph_.Dependents(forward);
+    after_backward_ = graph_.Dependents(backward);
+    before_forward_ = graph_.Dependencies(Seeds(IsForward, false));
+    before_backward_ = graph_.Dependencies(Seeds(IsBackward, false));
+  }
+
+  // ---- No gradient in the module -------------------------------------------------------------
+
+  // In old releases a training step without any scope looks like this, too: its transforms had
+  // nothing to wrap.
+  bool MayHideGradients() const {
+    if (!style_.has_jit_main) return false;
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (Name(node).leaf == "add_any" || facts_[node].source.optimizer) return true;
+      const std::string& function = Name(node).function;
+      if (function.find("train") != function.npos || function.find("grad") != function.npos) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void DecideModuleWithoutGradient() {
+    Phase rest = Phase::kForward;
+    bool update = false;
+    for (uint32_t node = 0; node < size_; ++node) {
+      update |= IsUpdateFunction(Name(node).function);
+    }
+    if (role_ == ModuleRole::kHelper && update) {
+      rest = Phase::kOptimizer;
+    } else if (role_ != ModuleRole::kMain) {
+      rest = Phase::kOther;
+    } else if (MayHideGradients()) {
+      rest = Phase::kUnknown;
+    }
+    for (uint32_t node = 0; node < size_; ++node) {
+      const bool weak = facts_[node].verdict.certainty == Certainty::kWeak;
+      const bool helper_forward = weak && rest == Phase::kOther && PhaseOf(node) == Phase::kForward;
+      if (IsUnmarked(node) || helper_forward) Decide(node, rest);
+    }
+  }
+
+  // ---- JAX -----------------------------------------------------------------------------------
+
+  void DecideUnmarkedJax() {
+    const bool new_era = style_.MarksEverything();
+    std::set<std::pair<std::string_view, int32_t>> forward_lines;
+    for (uint32_t node = 0; !new_era && node < size_; ++node) {
+      const model::OpMetadata& metadata = At(node).metadata;
+      if (!metadata.source_file.empty() && !IsOpen(node) && IsForward(PhaseOf(node))) {
+        forward_lines.emplace(metadata.source_file, metadata.source_line);
+      }
+    }
+    std::vector<std::pair<uint32_t, Phase>> decided;
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsUnmarked(node)) continue;
+      decided.emplace_back(
+          node, new_era ? UnmarkedInNewEra(node) : UnmarkedInOldEra(node, forward_lines));
+    }
+    for (const auto& [node, phase] : decided) Decide(node, phase);
+  }
+
+  Phase UnmarkedInNewEra(uint32_t node) const {
+    if (before_forward_[node]) return Phase::kForward;
+    if (before_backward_[node]) return Phase::kBackward;
+    if (after_forward_[node] && !after_backward_[node]) return Phase::kOther;
+    return Phase::kOptimizer;
+  }
+
+  Phase UnmarkedInOldEra(
+      uint32_t node, const std::set<std::pair<std::string_view, int32_t>>& forward_lines) const {
+    if (before_forward_[node]) return after_backward_[node] ? Phase::kBackward : Phase::kForward;
+    if (before_backward_[node]) {
+      if (after_backward_[node]) return Phase::kBackward;
+      return facts_[node].source.loss || after_forward_[node] ? Phase::kLoss : Phase::kForward;
+    }
+    if (facts_[node].source.loss) {
+      return after_backward_[node] ? Phase::kBackward : Phase::kLoss;
+    }
+    if (after_backward_[node]) {
+      const model::OpMetadata& metadata = At(node).metadata;
+      const bool forward_line =
+          forward_lines.contains({metadata.source_file, metadata.source_line});
+      return forward_line ? Phase::kBackward : Phase::kOptimizer;
+    }
+    if (after_forward_[node]) return style_.has_loss_scope ? Phase::kOther : Phase::kLoss;
+    return Phase::kOptimizer;
+  }
+
+  // Unscoped differentiated ops behind the model.
+  void DecideLoss() {
+    std::vector<bool> core(size_, false);  // Layers and matrix products of the forward pass.
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (IsOpen(node) || PhaseOf(node) != Phase::kForward || !from_inputs_[node]) continue;
+      core[node] = !Name(node).scopes.empty() || IsMatrixWork(At(node).opcode);
+    }
+    const std::vector<bool> before_core = graph_.Dependencies(core);
+    const std::vector<bool> after_core = graph_.Dependents(core);
+    std::vector<bool> tail(size_, false);
+    std::vector<bool> loss(size_, false);
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (IsOpen(node) || PhaseOf(node) != Phase::kForward || core[node]) continue;
+      if (facts_[node].verdict.certainty != Certainty::kWeak) continue;
+      tail[node] = after_core[node] && !before_core[node];
+      loss[node] =
+          tail[node] && (facts_[node].source.loss_function || !MayBelongToHead(Name(node).leaf));
+    }
+    const std::vector<bool> after_loss = graph_.Dependents(loss);
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (tail[node] && (loss[node] || after_loss[node])) Decide(node, Phase::kLoss);
+    }
+  }
+
+  // `transpose(jvp(L))/remat/` until 0.4.2x holds recomputation and backward alike: what does not
+  // depend on a cotangent is recomputation.
+  void DecideOldRemat() {
+    std::vector<bool> cotangents(size_, false);
+    bool any = false;
+    for (uint32_t node = 0; node < size_; ++node) {
+      any |= !IsOpen(node) && Name(node).remat;
+      cotangents[node] = !IsOpen(node) && PhaseOf(node) == Phase::kBackward && !Name(node).remat &&
+                         from_inputs_[node];
+    }
+    if (!any) return;
+    const std::vector<bool> after = graph_.Dependents(cotangents);
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (IsOpen(node) || !Name(node).remat || PhaseOf(node) != Phase::kBackward) continue;
+      if (!after[node] && from_inputs_[node]) Decide(node, Phase::kRecompute);
+    }
+  }
+
+  // ---- TensorFlow ----------------------------------------------------------------------------
+
+  void DecideScopedTensorFlow() {
+    std::vector<uint32_t> recomputed;
+    std::vector<uint32_t> updates;
+    for (uint32_t node = 0; node < size_; ++node) {
+      const bool scoped_forward = facts_[node].verdict.certainty == Certainty::kWeak &&
+                                  facts_[node].verdict.phase == Phase::kForward;
+      if (!scoped_forward || !after_backward_[node]) continue;
+      (before_backward_[node] ? recomputed : updates).push_back(node);
+    }
+    for (const uint32_t node : recomputed) Decide(node, Phase::kRecompute);
+    for (const uint32_t node : updates) Decide(node, Phase::kOptimizer);
+  }
+
+  void DecideUnscopedTensorFlow() {
+    std::vector<std::pair<uint32_t, Phase>> decided;
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (IsUnmarked(node)) decided.emplace_back(node, UnscopedTensorFlow(node));
+    }
+    for (const auto& [node, phase] : decided) Decide(node, phase);
+  }
+
+  Phase UnscopedTensorFlow(uint32_t node) const {
+    const Instruction& self = At(node);
+    if (after_backward_[node]) {
+      return before_backward_[node] ? Phase::kBackward : Phase::kOptimizer;
+    }
+    if (before_forward_[node]) return Phase::kForward;
+    const bool floating = self.shape.starts_with("f") || self.shape.starts_with("bf");
+    if (before_backward_[node]) {
+      return after_forward_[node] && !IsMatrixWork(self.opcode) ? Phase::kLoss : Phase::kForward;
+    }
+    if (after_forward_[node]) return Phase::kOther;  // Metrics.
+    // `iterations += 1`, and a regulariser's sum of squares; what is left are metrics' counters.
+    if (self.shape.starts_with("s64[]")) return Phase::kOptimizer;
+    return floating && from_inputs_[node] ? Phase::kLoss : Phase::kOther;
+  }
+
+  // ---- What has no name of its own -----------------------------------------------------------
+
+  // Loops, branches and calls are what most of their instructions are; a fusion is its root here
+  // (callers of this file weigh its body).
+  void DecideContainers() {
+    for (uint32_t node = 0; node < size_; ++node) {
+      const Instruction& self = At(node);
+      if (!IsOpen(node) || !IsContainer(self.opcode)) continue;
+      std::array<int64_t, 7> votes{};
+      std::array<uint32_t, 7> example{};
+      for (const uint32_t called : module_.CalledComputations(self)) {
+        if (called >= module_.computations.size()) continue;
+        const model::Computation& body = module_.computations[called];
+        const bool fusion = self.opcode == "fusion";
+        for (uint32_t i = 0; i < body.instruction_count; ++i) {
+          const uint32_t inner = body.first_instruction + i;
+          if (IsOpen(inner) || (fusion && inner != body.root)) continue;
+          const auto phase = static_cast<size_t>(PhaseOf(inner));
+          if (votes[phase]++ == 0) example[phase] = inner;
+        }
+      }
+      const auto most = std::max_element(votes.begin(), votes.end());
+      if (*most == 0) continue;
+      phases_[node] = phases_[example[static_cast<size_t>(most - votes.begin())]];
+    }
+  }
+
+  // A collective without a mark that carries gradients serves the backward pass.
+  void DecideCollectives() {
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsOpen(node) || !IsCollective(At(node).opcode)) continue;
+      std::vector<uint32_t> open = {node};
+      std::set<uint32_t> seen = {node};
+      while (!open.empty() && seen.size() < 1000) {
+        const uint32_t at = open.back();
+        open.pop_back();
+        for (const uint32_t operand : graph_.Operands(at)) {
+          if (!seen.insert(operand).second) continue;
+          if (IsOpen(operand)) {
+            open.push_back(operand);
+          } else if (PhaseOf(operand) == Phase::kBackward) {
+            phases_[node] = {Phase::kBackward, operand};
+          }
+        }
+      }
+    }
+  }
+
+  // Nearest user first, then nearest operand. Parameters of the program and applied computations
+  // pass nothing on.
+  void Propagate() {
+    std::vector<uint32_t> queue;
+    const auto start = [&] {
+      queue.clear();
+      for (uint32_t node = 0; node < size_; ++node) {
+        const bool entry_parameter =
+            At(node).opcode == "parameter" && At(node).computation == module_.entry;
+        if (!IsOpen(node) && !entry_parameter) queue.push_back(node);
+      }
+    };
+    const auto pass_on = [&](uint32_t from, std::span<const uint32_t> to) {
+      for (const uint32_t node : to) {
+        if (!IsOpen(node)) continue;
+        phases_[node] = phases_[from];
+        queue.push_back(node);
+      }
+    };
+    start();
+    for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph_.Operands(queue[i]));
+    start();
+    for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph_.Users(queue[i]));
+  }
+
+  // `add` of a reduce: what calls it.
+  void LabelAppliedComputations() {
+    for (uint32_t c = 0; c < module_.computations.size(); ++c) {
+      if (!graph_.IsApplied(c)) continue;
+      const model::Computation& computation = module_.computations[c];
+      const NodePhase caller = phases_[graph_.Callers(c).front()];
+      for (uint32_t i = 0; i < computation.instruction_count; ++i) {
+        phases_[computation.first_instruction + i] = caller;
+      }
+    }
+  }
+
+  const ModuleGraph& graph_;
+  const model::HloModule& module_;
+  const std::vector<NodeFacts>& facts_;
+  const ModuleStyle& style_;
+  const ModuleRole role_;
+  const uint32_t size_;
+  std::vector<NodePhase> phases_;
+
+  std::vector<bool> from_inputs_;
+  bool has_forward_ = false;
+  bool has_backward_ = false;
+  std::vector<bool> after_forward_;  // Depends on forward or loss work.
+  std::vector<bool> after_backward_;
+  std::vector<bool> before_forward_;  // Forward or loss work depends on it.
+  std::vector<bool> before_backward_;
+};
+
+}  // namespace
+
+std::vector<NodePhase> DecidePhases(const ModuleGraph& graph, const std::vector<NodeFacts>& facts,
+                                    const ModuleStyle& style, ModuleRole role) {
+  return Decider(graph, facts, style, role).Run();
+}
+
+}  // namespace xlatrace::analysis

@@ -1,0 +1,51 @@
+// Decides the phases that names leave open, from what an operation depends on and what uses it.
+//
+// Per kind of module (the numbers are from the dumps named in docs):
+// - JAX 0.7 and later: an unmarked op in a module with gradients is optimizer, unless a marked op
+//   uses it (loop-invariant code that JAX hoisted: the phase of its user), or it depends on forward
+//   work alone (metrics: other).
+// - JAX until 0.6: an unmarked op may be anything. What leads to marked work is forward, loss or
+//   backward by what it depends on; what depends on backward work and leads to none is optimizer,
+//   unless its source line also has forward work; what is free of both is optimizer.
+// - Unscoped differentiated ops behind the last layer or matrix product are loss.
+// - TensorFlow: scoped forward ops that depend on a gradient and feed one are recomputation
+//   (tf.recompute_grad has no mark); unscoped ones are loss, metrics, counters by the same means.
+// - No gradient in the module: forward in the main module of an inference run; other in helpers.
+// - No op_name: the phase of the nearest user, else of the nearest operand. Collectives without a
+//   mark serve the gradient when that is what they carry.
+//
+// Thread-safety: pure function.
+
+#ifndef XLATRACE_ANALYSIS_PHASE_DATAFLOW_H_
+#define XLATRACE_ANALYSIS_PHASE_DATAFLOW_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/module_graph.h"
+#include "analysis/op_name.h"
+#include "analysis/phase.h"
+#include "model/words.h"
+
+namespace xlatrace::analysis {
+
+// What is known of one instruction before its surroundings are looked at.
+struct NodeFacts {
+  const OpName* name = nullptr;  // Never null.
+  NameVerdict verdict;
+  SourceHint source;
+};
+
+struct NodePhase {
+  model::Phase phase = model::Phase::kUnknown;
+  // The instruction whose name decided; differs from the instruction itself where the phase was
+  // taken over from a user, operand or caller. Layers come from there too.
+  uint32_t origin = model::kNoIndex;
+};
+
+std::vector<NodePhase> DecidePhases(const ModuleGraph& graph, const std::vector<NodeFacts>& facts,
+                                    const ModuleStyle& style, model::ModuleRole role);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_PHASE_DATAFLOW_H_

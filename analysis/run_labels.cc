@@ -1,0 +1,248 @@
+#include "analysis/run_labels.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/layer.h"
+#include "analysis/module_labels.h"
+#include "analysis/op_name.h"
+#include "analysis/phase.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::AttributionTables;
+using model::HloModule;
+using model::Id;
+using model::InstructionRow;
+using model::kNoIndex;
+using model::Phase;
+using model::ShareRow;
+
+// A stretch of rows of one module.
+struct RowSpan {
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+std::map<Id, RowSpan> RowsByModule(const AttributionTables& attribution) {
+  std::map<Id, RowSpan> spans;
+  for (size_t i = 0; i < attribution.instructions.size(); ++i) {
+    const auto [at, is_new] =
+        spans.try_emplace(attribution.instructions[i].module_id, RowSpan{i, i});
+    at->second.end = i + 1;
+  }
+  return spans;
+}
+
+// First share of every instruction; shares are grouped and ascending.
+RowSpan SharesOf(const AttributionTables& attribution, Id instruction_id) {
+  const auto begin =
+      std::lower_bound(attribution.shares.begin(), attribution.shares.end(), instruction_id,
+                       [](const ShareRow& share, Id id) { return share.instruction_id < id; });
+  auto end = begin;
+  while (end != attribution.shares.end() && end->instruction_id == instruction_id) ++end;
+  return {static_cast<size_t>(begin - attribution.shares.begin()),
+          static_cast<size_t>(end - attribution.shares.begin())};
+}
+
+// Labels rows of one module whose HLO is at hand.
+class ModuleRows {
+ public:
+  ModuleRows(const HloModule& module, const ModuleLabels& labels, AttributionTables& attribution)
+      : module_(module), labels_(labels), attribution_(attribution) {}
+
+  void Label(RowSpan span) {
+    for (size_t row = span.begin; row < span.end; ++row) {
+      InstructionRow& instruction = attribution_.instructions[row];
+      const uint32_t node = Find(instruction, row - span.begin);
+      if (node == kNoIndex) continue;  // Stays unknown: the module does not hold it.
+      instruction.phase = labels_.instructions[node].phase;
+      instruction.layer = labels_.LayerOf(node);
+      instruction.layer_group = labels_.LayerGroupOf(node);
+      instruction.mixed = false;
+      const RowSpan shares = SharesOf(attribution_, static_cast<Id>(row + 1));
+      for (size_t share = shares.begin; share < shares.end; ++share) {
+        LabelShare(node, attribution_.shares[share]);
+      }
+    }
+  }
+
+ private:
+  uint32_t Find(const InstructionRow& row, size_t position) {
+    if (position < module_.instructions.size() && module_.instructions[position].name == row.name) {
+      return static_cast<uint32_t>(position);
+    }
+    if (by_name_.empty()) by_name_ = model::IndexByName(module_);
+    const auto at = by_name_.find(row.name);
+    return at == by_name_.end() ? kNoIndex : at->second;
+  }
+
+  // The label that most of the body's instructions with this op_name (and opcode, where some have
+  // it) carry; where the body has none, the instruction's own.
+  void LabelShare(uint32_t node, ShareRow& share) const {
+    std::map<std::pair<Phase, uint32_t>, int> votes;
+    AddVotes(node, share, 0, votes);
+    uint32_t layer = labels_.instructions[node].layer;
+    share.phase = labels_.instructions[node].phase;
+    int most = 0;
+    for (const auto& [key, count] : votes) {
+      if (count <= most) continue;
+      most = count;
+      share.phase = key.first;
+      layer = key.second;
+    }
+    share.layer = labels_.layers[layer];
+    share.layer_group = labels_.layer_groups[layer];
+  }
+
+  void AddVotes(uint32_t node, const ShareRow& share, int depth,
+                std::map<std::pair<Phase, uint32_t>, int>& votes) const {
+    // An instruction with the same opcode weighs more than all that only share the name.
+    constexpr int kSameOpcode = 1000;
+    for (const uint32_t called : module_.CalledComputations(module_.instructions[node])) {
+      if (called >= module_.computations.size() || depth > 3) continue;
+      const model::Computation& body = module_.computations[called];
+      for (uint32_t i = 0; i < body.instruction_count; ++i) {
+        const uint32_t inner = body.first_instruction + i;
+        const model::Instruction& instruction = module_.instructions[inner];
+        if (instruction.opcode == "fusion") AddVotes(inner, share, depth + 1, votes);
+        if (instruction.opcode == "parameter" || instruction.metadata.op_name != share.op_name) {
+          continue;
+        }
+        const ModuleLabels::Label& label = labels_.instructions[inner];
+        votes[{label.phase, label.layer}] += instruction.opcode == share.opcode ? kSameOpcode : 1;
+      }
+    }
+  }
+
+  const HloModule& module_;
+  const ModuleLabels& labels_;
+  AttributionTables& attribution_;
+  std::unordered_map<std::string_view, uint32_t> by_name_;
+};
+
+// Labels rows of one module from their names alone.
+void LabelByNames(AttributionTables& attribution, RowSpan span, std::string_view module_name,
+                  model::ModuleRole role) {
+  std::vector<OpName> names;
+  std::vector<std::string_view> op_types;
+  const auto add = [&](const auto& row) {
+    names.push_back(ParseOpName(row.op_name));
+    op_types.push_back(row.op_type);
+  };
+  std::vector<size_t> shares;
+  for (size_t row = span.begin; row < span.end; ++row) {
+    add(attribution.instructions[row]);
+    const RowSpan of_row = SharesOf(attribution, static_cast<Id>(row + 1));
+    for (size_t share = of_row.begin; share < of_row.end; ++share) shares.push_back(share);
+  }
+  for (const size_t share : shares) add(attribution.shares[share]);
+
+  const ModuleStyle style = StyleOf(module_name, names, op_types);
+  const LayerFinder finder(style, names);
+  const HloModule no_module;
+  LayerFolder folder;
+  const auto label = [&](auto& row, const OpName& name) {
+    model::OpMetadata metadata;
+    metadata.source_file = row.source_file;
+    const SourceHint hint = HintFromSource(no_module, metadata);
+    const NameVerdict verdict = PhaseByName(name, row.op_type, style, hint);
+    row.phase = verdict.phase;
+    if (verdict.certainty == Certainty::kNone && name.kind == OpName::Kind::kRooted) {
+      if (style.has_backward && style.MarksEverything()) row.phase = Phase::kOptimizer;
+      if (!style.has_backward && role == model::ModuleRole::kMain && !style.has_jit_main) {
+        row.phase = Phase::kForward;
+      }
+    }
+    if (!style.has_backward && role != model::ModuleRole::kMain && row.phase != Phase::kOptimizer) {
+      row.phase = Phase::kOther;
+    }
+    row.layer = finder.LayerOf(name, row.op_type, row.phase);
+    folder.Add(row.layer);
+  };
+  size_t name = 0;
+  for (size_t row = span.begin; row < span.end; ++row) {
+    label(attribution.instructions[row], names[name++]);
+  }
+  for (const size_t share : shares) label(attribution.shares[share], names[name++]);
+  folder.Finish();
+  for (size_t row = span.begin; row < span.end; ++row) {
+    attribution.instructions[row].layer_group = folder.Fold(attribution.instructions[row].layer);
+  }
+  for (const size_t share : shares) {
+    attribution.shares[share].layer_group = folder.Fold(attribution.shares[share].layer);
+  }
+}
+
+// phase and layer of a row show the largest share: first the phase, then the layer within it.
+void SummariseShares(AttributionTables& attribution) {
+  size_t share = 0;
+  while (share < attribution.shares.size()) {
+    const Id id = attribution.shares[share].instruction_id;
+    std::map<Phase, int64_t> phases;
+    std::map<std::pair<Phase, std::string_view>, int64_t> layers;
+    std::map<std::tuple<Phase, std::string_view, std::string_view>, int64_t> kinds;
+    const size_t begin = share;
+    for (; share < attribution.shares.size() && attribution.shares[share].instruction_id == id;
+         ++share) {
+      const ShareRow& row = attribution.shares[share];
+      phases[row.phase] += row.share_ppm;
+      layers[{row.phase, row.layer}] += row.share_ppm;
+      kinds[{row.phase, row.layer, row.op_name}] += row.share_ppm;
+    }
+    InstructionRow& instruction = attribution.instructions[static_cast<size_t>(id) - 1];
+    const auto smaller = [](const auto& a, const auto& b) { return a.second < b.second; };
+    instruction.phase = std::max_element(phases.begin(), phases.end(), smaller)->first;
+    int64_t most = -1;
+    for (const auto& [key, ppm] : layers) {
+      if (key.first != instruction.phase || ppm <= most) continue;
+      most = ppm;
+      instruction.layer = std::string(key.second);
+    }
+    for (size_t i = begin; i < share; ++i) {
+      if (attribution.shares[i].phase == instruction.phase &&
+          attribution.shares[i].layer == instruction.layer) {
+        instruction.layer_group = attribution.shares[i].layer_group;
+      }
+    }
+    instruction.mixed = kinds.size() > 1;
+  }
+}
+
+}  // namespace
+
+std::vector<model::RunStat> LabelRun(const model::RunTables& run, AttributionTables& attribution,
+                                     const ModuleLoader& load_module) {
+  int64_t unreadable = 0;
+  for (const auto& [module_id, span] : RowsByModule(attribution)) {
+    const bool known = module_id > 0 && static_cast<size_t>(module_id) <= run.modules.size();
+    const model::ModuleRole role =
+        known && static_cast<size_t>(module_id) <= attribution.modules.size()
+            ? attribution.modules[static_cast<size_t>(module_id) - 1].role
+            : model::ModuleRole::kMain;
+    auto loaded = load_module ? load_module(module_id) : Result<const HloModule*>(nullptr);
+    if (loaded && *loaded != nullptr) {
+      const HloModule& module = **loaded;
+      const ModuleLabels labels = LabelModule(module, role);
+      ModuleRows(module, labels, attribution).Label(span);
+    } else {
+      ++unreadable;
+      LabelByNames(attribution, span,
+                   known ? run.modules[static_cast<size_t>(module_id) - 1].name : "", role);
+    }
+  }
+  SummariseShares(attribution);
+  if (unreadable == 0) return {};
+  return {{"modules_labelled_by_name_only", model::Severity::kNotice, "analysis", unreadable,
+           "phases and layers of these modules come from op_names alone; add their HLO with "
+           "--modules"}};
+}
+
+}  // namespace xlatrace::analysis

@@ -1,0 +1,25 @@
+// Puts phases and layers into the instruction rows and shares of an attribution.
+
+#ifndef XLATRACE_ANALYSIS_RUN_LABELS_H_
+#define XLATRACE_ANALYSIS_RUN_LABELS_H_
+
+#include <vector>
+
+#include "analysis/analysis.h"
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+// Fills phase, layer, layer_group of rows and shares, and `mixed` of rows. Rows belong to the
+// module's instructions by position where the names agree, else by name; a row that the module does
+// not hold, and every row of a module that cannot be loaded, is judged by its op_name alone.
+// A share has the label of the instructions inside the fusion that carry its op_name.
+// Returns run stats (modules that could not be read).
+std::vector<model::RunStat> LabelRun(const model::RunTables& run,
+                                     model::AttributionTables& attribution,
+                                     const ModuleLoader& load_module);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_RUN_LABELS_H_

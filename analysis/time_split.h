@@ -1,0 +1,69 @@
+// How the time of an instruction divides over phases, layers and op_names.
+//
+// Every figure per phase, layer or op_name is an activity's self_ns times a share. The rounding is
+// done once per activity (largest remainder), so every table that adds up pieces agrees with every
+// other one to the nanosecond.
+
+#ifndef XLATRACE_ANALYSIS_TIME_SPLIT_H_
+#define XLATRACE_ANALYSIS_TIME_SPLIT_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "model/derived.h"
+
+namespace xlatrace::analysis {
+
+inline constexpr size_t kPhaseCount = 7;
+
+// Part of an instruction: which scope it belongs to, and how much of a million.
+struct Piece {
+  uint32_t scope = 0;  // Index into TimeSplit::scopes().
+  model::Phase phase = model::Phase::kUnknown;
+  int64_t share_ppm = 0;
+};
+
+// The phase of an activity that has no instruction: `other` where the reason says that it is no
+// part of the model's step (transfers by the runtime, autotuning, work outside XLA).
+model::Phase PhaseOfUnattributed(model::Reason reason);
+
+class TimeSplit {
+ public:
+  // Labels must already have their phases and layers.
+  explicit TimeSplit(const model::AttributionTables& attribution);
+
+  // Parts of an activity's time, summing to a million. At least one.
+  std::span<const Piece> Of(const model::Label& label) const;
+
+  // Splits a time: calls `add(piece, ns)` for each part, in order; the ns sum to self_ns.
+  template <typename Add>
+  void Split(const model::Label& label, int64_t self_ns, Add add) const {
+    const std::span<const Piece> pieces = Of(label);
+    if (pieces.size() == 1) {
+      add(pieces[0], self_ns);
+      return;
+    }
+    for (const auto& [piece, ns] : SplitSlow(pieces, self_ns)) add(*piece, ns);
+  }
+
+  // One row per distinct (op_name, layer, phase, source line), times still 0.
+  const std::vector<model::ScopeTimeRow>& scopes() const { return scopes_; }
+
+ private:
+  std::vector<std::pair<const Piece*, int64_t>> SplitSlow(std::span<const Piece> pieces,
+                                                          int64_t self_ns) const;
+
+  std::vector<Piece> pieces_;
+  std::vector<uint32_t> first_piece_;            // Per instruction, and one past the last.
+  std::array<Piece, kPhaseCount> unattributed_;  // Per phase.
+  std::vector<model::ScopeTimeRow> scopes_;
+};
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_TIME_SPLIT_H_

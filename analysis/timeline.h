@@ -1,0 +1,47 @@
+// What runs on a device at every instant.
+//
+// A lane (stream, thread, TPU line) does one thing at a time: where activities nest or overlap on
+// one lane, the one that started last owns the instant (a `while` on a CPU thread owns only what
+// its body leaves free). Over the lanes of a device several owners run side by side.
+
+#ifndef XLATRACE_ANALYSIS_TIMELINE_H_
+#define XLATRACE_ANALYSIS_TIMELINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+// How an activity counts in busy_time and step_part. Copies include memsets.
+enum class ActivityClass : uint8_t { kCompute, kCollective, kCopy };
+
+// Per activity. A collective is an activity whose instruction is one (however it is carried out),
+// or a kernel of a collective library; a copy is any other memcpy or memset, or an instruction of
+// kind copy or memset.
+std::vector<ActivityClass> ClassifyActivities(const model::RunTables& run,
+                                              const model::AttributionTables& attribution);
+
+// Activities (indices) of each device by start; of equal starts the longer first, then by index.
+// Element k belongs to device_id k + 1.
+std::vector<std::vector<uint32_t>> ActivitiesByDevice(const model::RunTables& run);
+
+// A stretch of time during which the same activities own their lanes; `owners` is never empty.
+struct Segment {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  std::span<const uint32_t> owners;
+};
+
+// Calls `visit` for every segment of one device, in order of time. Segments do not overlap; what
+// lies between them is idle. `order` is one element of ActivitiesByDevice.
+void ForEachSegment(const model::RunTables& run, const std::vector<uint32_t>& order,
+                    const std::function<void(const Segment&)>& visit);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_TIMELINE_H_

@@ -50,7 +50,8 @@ struct Census {
   std::array<uint32_t, 16> kinds{};
   uint32_t dots = 0;
   uint32_t exponentials = 0;
-  uint32_t arithmetic = 0;  // Elementwise that computes: no converts.
+  uint32_t arithmetic = 0;  // Elementwise that computes, converts apart.
+  uint32_t converts = 0;
   uint32_t parameters = 0;
   uint32_t scatters = 0;  // Writes to computed places.
   uint32_t gathers = 0;

@@ -13,8 +13,8 @@
 
 namespace xlatrace::hlo {
 
-// At least 0, finite. For an instruction with called computations that are its own work (reduce's
-// reducer, nested fusion) their weight is included once.
+// At least 0, finite. A fusion, call, loop or conditional weighs what is inside, each body once;
+// reducers count with the elements they reduce.
 double Weight(const model::HloModule& module, const model::Instruction& instruction);
 
 }  // namespace xlatrace::hlo

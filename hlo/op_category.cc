@@ -1,0 +1,286 @@
+#include "hlo/op_category.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <string_view>
+
+#include "hlo/opcode.h"
+
+namespace xlatrace::hlo {
+namespace {
+
+using model::HloModule;
+using model::Instruction;
+using model::OpKind;
+
+// Bodies of bodies: a damaged module may nest and repeat calls without end.
+constexpr int kMaxDepth = 4;
+constexpr size_t kMaxInstructions = 100'000;
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+bool HasIgnoringCase(std::string_view text, std::string_view lower_part) {
+  const auto it =
+      std::search(text.begin(), text.end(), lower_part.begin(), lower_part.end(),
+                  [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+  return it != text.end();
+}
+
+// "softmax" alone is not: only kernels that fuse the matrix products are attention.
+bool NamesAttention(std::string_view text) {
+  for (const std::string_view word :
+       {"fmha", "mha_forward", "mha_backward", "flash", "attention", "fused_attn", "splash"}) {
+    if (HasIgnoringCase(text, word)) return true;
+  }
+  return false;
+}
+
+OpKind KindOfTarget(const HloModule& module, const Instruction& call);
+
+// How often each kind of work occurs in a fused computation.
+struct Census {
+  std::array<uint32_t, 16> kinds{};
+  uint32_t dots = 0;
+  uint32_t exponentials = 0;
+  uint32_t arithmetic = 0;  // Elementwise that computes, converts apart.
+  uint32_t converts = 0;
+  uint32_t parameters = 0;
+  uint32_t scatters = 0;  // Writes to computed places.
+  uint32_t gathers = 0;
+  uint32_t dynamic_slices = 0;
+  uint32_t movements = 0;  // Slices, pads, copies.
+  uint32_t fills = 0;      // Broadcasts, iotas.
+  size_t seen = 0;
+
+  bool Any(OpKind kind) const { return kinds[static_cast<size_t>(kind)] > 0; }
+};
+
+void Count(const HloModule& module, const model::Computation& computation, int depth,
+           Census& census) {
+  for (const Instruction& instruction : module.InstructionsOf(computation)) {
+    if (++census.seen > kMaxInstructions) return;
+    const OpcodeInfo info = InfoOf(BaseOpcode(instruction.opcode));
+    ++census.kinds[static_cast<size_t>(info.kind)];
+    switch (info.work) {
+      case OpWork::kDot:
+        ++census.dots;
+        break;
+      case OpWork::kTranscendental:
+        ++census.arithmetic;
+        if (instruction.opcode == "exponential") ++census.exponentials;
+        break;
+      case OpWork::kElementwise:
+        ++(instruction.opcode == "convert" ? census.converts : census.arithmetic);
+        break;
+      case OpWork::kMovement:
+        ++(info.kind == OpKind::kCopy ? census.movements : census.fills);
+        break;
+      case OpWork::kScatterGather:
+        if (instruction.opcode == "gather") {
+          ++census.gathers;
+        } else if (instruction.opcode == "dynamic-slice") {
+          ++census.dynamic_slices;
+        } else {
+          ++census.scatters;
+        }
+        break;
+      case OpWork::kNone:
+        if (instruction.opcode == "parameter") ++census.parameters;
+        break;
+      case OpWork::kCall: {
+        if (instruction.opcode == "custom-call") {
+          ++census.kinds[static_cast<size_t>(KindOfTarget(module, instruction))];
+        } else if (instruction.opcode == "fusion" && depth < kMaxDepth) {
+          --census.kinds[static_cast<size_t>(info.kind)];
+          for (const uint32_t callee : module.CalledComputations(instruction)) {
+            Count(module, module.computations[callee], depth + 1, census);
+          }
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+}
+
+// The hero of what a fusion holds: the work that decides how it is emitted and how long it takes.
+OpKind HeroOf(const Census& census) {
+  // Two matrix products with a softmax between them.
+  if (census.dots >= 2 && census.exponentials > 0 && census.Any(OpKind::kReduction)) {
+    return OpKind::kAttention;
+  }
+  for (const OpKind kind :
+       {OpKind::kCollective, OpKind::kConvolution, OpKind::kGemm, OpKind::kAttention, OpKind::kSort,
+        OpKind::kFft, OpKind::kRandom, OpKind::kReduction}) {
+    if (census.Any(kind)) return kind;
+  }
+  if (census.scatters > 0 || census.gathers > 0) return OpKind::kScatterGather;
+  if (census.Any(OpKind::kTranspose)) return OpKind::kTranspose;
+  if (census.arithmetic > 0) return OpKind::kElementwiseFusion;
+  if (census.dynamic_slices > 0) return OpKind::kScatterGather;
+  if (census.converts > 0) return OpKind::kElementwiseFusion;
+  if (census.Any(OpKind::kCustomCall)) return OpKind::kCustomCall;
+  if (census.movements > 0) return OpKind::kCopy;
+  // Nothing but a constant that is repeated.
+  if (census.fills > 0 && census.parameters == 0) return OpKind::kMemset;
+  return OpKind::kElementwiseFusion;
+}
+
+Census CensusOf(const HloModule& module, const Instruction& instruction) {
+  Census census;
+  for (const uint32_t callee : module.CalledComputations(instruction)) {
+    Count(module, module.computations[callee], 0, census);
+  }
+  return census;
+}
+
+OpKind KindOfTarget(const HloModule& module, const Instruction& call) {
+  struct Target {
+    std::string_view part;
+    OpKind kind;
+  };
+  // First match wins. Targets of XLA:GPU, XLA:CPU, JAX and Transformer Engine.
+  constexpr Target kTargets[] = {
+      {"__cudnn$fmha", OpKind::kAttention},
+      {"fused_attn", OpKind::kAttention},
+      {"__cudnn$conv", OpKind::kConvolution},
+      {"__onednn$convolution", OpKind::kConvolution},
+      {"__cudnn$norm", OpKind::kReduction},
+      {"__cudnn$batchNorm", OpKind::kReduction},
+      {"layernorm", OpKind::kReduction},
+      {"layer_norm", OpKind::kReduction},
+      {"rmsnorm", OpKind::kReduction},
+      {"softmax", OpKind::kReduction},
+      {"triangularSolve", OpKind::kCustomCall},
+      {"__cublas$", OpKind::kGemm},
+      {"blockScaledDot", OpKind::kGemm},
+      {"block_scaled_dot", OpKind::kGemm},
+      {"__onednn$matmul", OpKind::kGemm},
+      {"te_gemm", OpKind::kGemm},
+      {"te_grouped_gemm", OpKind::kGemm},
+      {"cutlass", OpKind::kGemm},
+      {"EigenMatMul", OpKind::kGemm},
+      {"EigenConv", OpKind::kConvolution},
+      {"DeviceRadixSort", OpKind::kSort},
+      {"cub_sort", OpKind::kSort},
+      {"TopK", OpKind::kSort},
+      {"threefry", OpKind::kRandom},
+      {"fft", OpKind::kFft},
+      {"FFT", OpKind::kFft},
+      {"all_reduce", OpKind::kCollective},
+      {"AllReduce", OpKind::kCollective},
+      {"MoveToHost", OpKind::kCopy},
+      {"MoveToDevice", OpKind::kCopy},
+      {"annotate_device_placement", OpKind::kCopy},
+      {"PadToStatic", OpKind::kCopy},
+      {"SliceToDynamic", OpKind::kCopy},
+      {"Sharding", OpKind::kOther},
+      {"SPMDFullToShardShape", OpKind::kOther},
+      {"SPMDShardToFullShape", OpKind::kOther},
+      {"AllocateBuffer", OpKind::kOther},
+  };
+  const std::string_view target = call.custom_call_target;
+  for (const Target& known : kTargets) {
+    if (Has(target, known.part)) return known.kind;
+  }
+  if (StartsWith(target, "__cudnn$fusion") && call.called_computations.size > 0) {
+    return HeroOf(CensusOf(module, call));
+  }
+  // Kernels of users: their own name is all there is to go by.
+  if (NamesAttention(target)) return OpKind::kAttention;
+  const bool user_kernel = Has(target, "triton") || Has(target, "mosaic") ||
+                           Has(target, "tpu_custom_call") || Has(target, "pallas");
+  if (user_kernel && (NamesAttention(call.backend_config.substr(0, 2000)) ||
+                      NamesAttention(call.metadata.op_name))) {
+    return OpKind::kAttention;
+  }
+  return OpKind::kCustomCall;
+}
+
+OpKind KindOfFusion(const HloModule& module, const Instruction& fusion) {
+  const OpKind hero = HeroOf(CensusOf(module, fusion));
+  // The kind in the backend_config is only needed where the body does not show it.
+  const std::string_view config = fusion.backend_config;
+  if (hero == OpKind::kAttention || hero == OpKind::kConvolution) return hero;
+  if (Has(config, "\"__triton_collective\"")) return OpKind::kCollective;
+  if (Has(config, "\"__triton_gemm\"") || Has(config, "\"__triton_nested_gemm_fusion\"")) {
+    return OpKind::kGemm;
+  }
+  return hero;
+}
+
+OpKind KindAt(const HloModule& module, const Instruction& instruction, int depth) {
+  const std::string_view opcode = instruction.opcode;
+  if (opcode == "fusion") return KindOfFusion(module, instruction);
+  if (opcode == "custom-call") return KindOfTarget(module, instruction);
+  if (StartsWith(opcode, "async-") && depth < kMaxDepth * 4) {
+    // The wrapped computation's root is the operation; -update and -done lead back to the start.
+    const auto calls = module.CalledComputations(instruction);
+    if (!calls.empty()) {
+      const model::Computation& wrapped = module.computations[calls[0]];
+      return KindAt(module, module.instructions[wrapped.root], depth + 1);
+    }
+    const auto operands = module.Operands(instruction);
+    if (opcode != "async-start" && !operands.empty()) {
+      return KindAt(module, module.instructions[operands[0]], depth + 1);
+    }
+    return OpKind::kOther;
+  }
+  OpcodeInfo info = InfoOf(opcode);
+  if (info.work == OpWork::kOther && info.kind == OpKind::kOther) {
+    const std::string_view base = BaseOpcode(opcode);  // Sugar: "fusion-start", "all-to-all-done".
+    if (base == "custom-call") return KindOfTarget(module, instruction);
+    info = InfoOf(base);
+  }
+  return info.kind;
+}
+
+}  // namespace
+
+OpKind KindOf(const HloModule& module, const Instruction& instruction) {
+  return KindAt(module, instruction, 0);
+}
+
+std::string CategoryOf(const HloModule& module, const Instruction& instruction) {
+  const std::string_view opcode = instruction.opcode;
+  if (opcode == "fusion") {
+    const std::string_view kind = instruction.fusion_kind;
+    // XLA:TPU's output fusions are built around a matrix unit operation and called after it.
+    if (kind == "kOutput") {
+      const Census census = CensusOf(module, instruction);
+      if (census.Any(OpKind::kConvolution) || census.Any(OpKind::kGemm)) {
+        return "convolution fusion";
+      }
+      return "output fusion";
+    }
+    if (kind == "kInput") return "input fusion";
+    if (kind == "kCustom") return "custom fusion";
+    return "loop fusion";
+  }
+  if (opcode == "convolution") {
+    std::string category = "convolution";
+    if (Has(instruction.attributes, "lhs_dilate")) category += " base-dilated";
+    if (Has(instruction.attributes, "rhs_dilate")) category += " window-dilated";
+    return category;
+  }
+  if (opcode == "transpose" || opcode == "copy" || opcode == "reshape" ||
+      opcode == "dynamic-reshape") {
+    return "data formatting";
+  }
+  const OpWork work = InfoOf(opcode).work;
+  if (work == OpWork::kElementwise || work == OpWork::kTranscendental) {
+    return "non-fusion elementwise";
+  }
+  return std::string(opcode);
+}
+
+}  // namespace xlatrace::hlo

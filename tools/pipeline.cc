@@ -84,11 +84,20 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   XLATRACE_ASSIGN(model::AttributionTables attribution,
                   correlator::Attribute(run, [&](model::Id id) { return Load(*writer, id); }));
   writer->WriteAttribution(attribution);
-  XLATRACE_ASSIGN(const model::AnalysisTables analysis,
-                  analysis::Analyze(run, &attribution, [&](model::Id id) {
-                    return Load(*writer, id).map(
-                        [](correlator::LoadedModule&& loaded) { return std::move(loaded.hlo); });
-                  }));
+  // The analysis borrows one module at a time.
+  model::HloModule borrowed;
+  analysis::AnalysisOptions analysis_options;
+  for (const model::CompileSpan& span : run.compiles) {
+    analysis_options.compiles.push_back({span.process_id, span.start_ns, span.end_ns});
+  }
+  const model::AnalysisTables analysis = analysis::Analyze(
+      run, attribution,
+      [&](model::Id id) -> Result<const model::HloModule*> {
+        XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, writer->ReadModule(id));
+        XLATRACE_ASSIGN(borrowed, ParseHlo(stored));
+        return &borrowed;
+      },
+      analysis_options);
   writer->WriteAnalysis(attribution, analysis);
   XLATRACE_TRY(writer->Finish());
   CountLabels(run, attribution, &outcome);

@@ -1,0 +1,83 @@
+# Sourced by demo and test: says each step in a line, installs what is missing, builds.
+# shellcheck shell=bash
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+started=$SECONDS
+
+# Where the Python environments of demo and tests live; they survive `git clean` of build/.
+venvs=${XLATRACE_VENVS:-$root/.venv}
+jax_version=0.10.2
+tensorflow_version=2.21.0
+
+say() { printf '[%3ds] %s\n' $((SECONDS - started)) "$*"; }
+die() {
+  printf 'xlatrace: error: %s\n' "$1" >&2
+  [ $# -lt 2 ] || printf 'hint: %s\n' "$2" >&2
+  exit 1
+}
+
+install_packages() {
+  local wanted missing=()
+  mapfile -t wanted < <(grep -v '^#' scripts/packages.txt)
+  command -v dpkg-query >/dev/null || {
+    say "packages: this is not Debian; needed are: ${wanted[*]}"
+    return 0
+  }
+  local installed
+  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' 2>/dev/null | sed -n 's/^ii *//p')
+  for package in "${wanted[@]}"; do
+    grep -qxF "$package" <<<"$installed" || missing+=("$package")
+  done
+  if [ ${#missing[@]} -eq 0 ]; then
+    say "packages: all there"
+    return 0
+  fi
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    sudo=(sudo -n)
+    sudo -n true 2>/dev/null ||
+      die "these packages are missing: ${missing[*]}" "sudo apt-get install -y ${missing[*]}"
+  fi
+  say "packages: installing ${missing[*]}"
+  "${sudo[@]}" apt-get update -q >/dev/null || die "apt-get update failed"
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
+    --no-install-recommends "${missing[@]}" >"$root/.apt.log" 2>&1 ||
+    die "apt-get install failed: $(tail -n 1 "$root/.apt.log")" "see .apt.log"
+  rm -f "$root/.apt.log"
+}
+
+# python_env NAME REQUIREMENT...: a virtual environment with exactly these; its python in $python.
+# Fails (returns 1) when the packages cannot be had.
+python_env() {
+  local name=$1
+  shift
+  python=$venvs/$name/bin/python
+  if [ "$(cat "$venvs/$name/requirements" 2>/dev/null)" = "$*" ]; then
+    say "python: $* is there"
+    return 0
+  fi
+  say "python: installing $*"
+  rm -rf "${venvs:?}/$name"
+  python3 -m venv "$venvs/$name" &&
+    "$venvs/$name/bin/python" -m pip install -q --disable-pip-version-check "$@" || return 1
+  printf '%s' "$*" >"$venvs/$name/requirements"
+}
+
+# build PRESET [TARGET...]
+build() {
+  local preset=$1
+  shift
+  say "build: $preset"
+  mkdir -p "build/$preset"
+  local log=build/$preset/build.log
+  cmake --preset "$preset" >"$log" 2>&1 || {
+    tail -n 30 "$log" >&2
+    die "cmake failed" "see $log"
+  }
+  cmake --build --preset "$preset" ${1:+--target "$@"} >>"$log" 2>&1 || {
+    grep -E 'error|FAILED' "$log" | head -n 30 >&2
+    die "the build failed" "see $log"
+  }
+}

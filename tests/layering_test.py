@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Rooms include only the rooms that ARCHITECTURE.md allows, and third parties only where they
+belong. Reads the #include lines of every source file; needs nothing built."""
+
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Room -> rooms it may include besides itself. Arrows point one way only.
+ALLOWED = {
+    "base": set(),
+    "model": {"base"},
+    "recording": {"base", "model"},
+    "collector": {"base", "model", "recording"},
+    "store": {"base", "model"},
+    "hlo": {"base", "model"},
+    "importers": {"base", "model", "recording", "store", "hlo"},
+    "correlator": {"base", "model", "store", "hlo"},
+    "analysis": {"base", "model", "store", "hlo"},
+    "report": {"base", "model", "store", "hlo", "analysis"},
+    "tools": {"base", "model", "recording", "store", "hlo", "importers", "correlator", "analysis",
+              "report"},
+}
+
+# Headers that only one room may see.
+ONLY_IN = [
+    (re.compile(r"^sqlite3"), {"store"}),
+    (re.compile(r"^CLI/"), {"tools"}),
+    (re.compile(r"^(cupti|cuda|cudart|nvtx3/|nvToolsExt|generated_cuda)"), {"collector"}),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def violations(root):
+    """Sentences, one per forbidden include under `root`."""
+    found = []
+    for room, allowed in ALLOWED.items():
+        for path in sorted((root / room).rglob("*")):
+            if path.suffix not in {".h", ".cc", ".c"}:
+                continue
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                match = INCLUDE.match(line)
+                if not match:
+                    continue
+                kind, header = match.groups()
+                place = f"{path.relative_to(root)}:{number}"
+                first = header.split("/")[0]
+                if first in ALLOWED and first != room and first not in allowed:
+                    found.append(f"{place}: {room} must not include {first} ({header})")
+                if kind == '"' and first not in ALLOWED:
+                    found.append(f"{place}: '{header}' is not included from the root")
+                for pattern, rooms in ONLY_IN:
+                    if pattern.match(header) and room not in rooms:
+                        found.append(f"{place}: {header} belongs to {', '.join(sorted(rooms))}")
+    return found
+
+
+class LayeringTest(unittest.TestCase):
+    def test_the_tree_has_no_wrong_arrow(self):
+        self.assertEqual(violations(ROOT), [])
+
+    def check_refused(self, room, include, fragment):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / room).mkdir()
+            (Path(folder) / room / "x.cc").write_text(f"#include {include}\n", encoding="utf-8")
+            found = violations(Path(folder))
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(fragment, found[0])
+
+    def test_a_wrong_arrow_is_found(self):
+        self.check_refused("model", '"store/run_db.h"', "model must not include store")
+        self.check_refused("store", '"hlo/shape.h"', "store must not include hlo")
+        self.check_refused("correlator", '"analysis/phase.h"', "correlator must not include analysis")
+
+    def test_third_parties_stay_in_their_room(self):
+        self.check_refused("importers", "<sqlite3.h>", "belongs to store")
+        self.check_refused("report", "<CLI/CLI.hpp>", "belongs to tools")
+        self.check_refused("recording", "<cupti.h>", "belongs to collector")
+
+    def test_includes_come_from_the_root(self):
+        self.check_refused("hlo", '"shape.h"', "not included from the root")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

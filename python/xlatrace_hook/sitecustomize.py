@@ -29,8 +29,9 @@ def _path_after_this_folder():
 
 
 def _run_next_sitecustomize():
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
+    # As importlib.machinery and importlib.util, which take milliseconds to load.
+    from _frozen_importlib import module_from_spec
+    from _frozen_importlib_external import PathFinder
 
     spec = PathFinder.find_spec("sitecustomize", _path_after_this_folder())
     if spec is None or spec.loader is None:

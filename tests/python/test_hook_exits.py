@@ -17,7 +17,8 @@ class Exits(HookTestCase):
         status = self.status()
         self.assert_recorded(status, "exit")
         profile = (status["folder"] / status["sessions"][0]["xplane"]).read_bytes()
-        self.assertTrue(b"hlo_op" in profile)
+        if not status["jaxlib_version"].startswith("0.4."):  # had no events of single operations
+            self.assertTrue(b"hlo_op" in profile)
         self.assertTrue(b"jit__lambda" in profile)
         self.assertEqual(status["schema_version"], 1)
         self.assertEqual(status["framework"], "jax")

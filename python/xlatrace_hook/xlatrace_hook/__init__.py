@@ -9,6 +9,8 @@ GPU, so that `sitecustomize` installs the hook in every Python process of the jo
     hook.py         what happens at that moment: joins the pieces below
     jax_profiler.py, tensorflow_profiler.py
                     one framework each: when its runtime is up, how a profile starts and stops
+    tensorflow_import.py, quiet_log.py
+                    what those two need to stay unnoticed
     recorder.py     at most one profile at a time; pause, resume, finish; which process owns it
     script_profiler.py
                     gives way while the script profiles itself

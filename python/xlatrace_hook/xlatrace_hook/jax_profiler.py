@@ -25,6 +25,7 @@ from . import script_profiler
 from .limits import Limits
 from .recorder import Recorder
 from .status import write_file
+from .tensorflow_import import no_tensorflow_import
 
 COMPILATION = "/jax/core/compile/backend_compile_duration"
 
@@ -40,6 +41,7 @@ class JaxProfiler:
         self._private = sys.modules.get("jax._src.profiler")
         self._start_trace = jax.profiler.start_trace
         self._stop_trace = jax.profiler.stop_trace
+        self._jaxlib_version = getattr(sys.modules.get("jaxlib"), "__version__", None)
         self._directory = ""
         self._session: Any = None
         modules = (jax.profiler, self._private)
@@ -54,7 +56,7 @@ class JaxProfiler:
     def versions(self) -> dict[str, str | None]:
         return {
             "framework_version": getattr(self._jax, "__version__", None),
-            "jaxlib_version": getattr(sys.modules.get("jaxlib"), "__version__", None),
+            "jaxlib_version": self._jaxlib_version,
         }
 
     def watch(self, ready: Callable[[], None]) -> None:
@@ -81,13 +83,18 @@ class JaxProfiler:
             raise RuntimeError("jax_enable_pgle is on: JAX itself needs the profiler")
         self._directory = directory
         options = _profile_options(self._jax.profiler)
-        if options is not None:
-            self._start_trace(directory, profiler_options=options)
-            self._session = getattr(self._state(), "profile_session", None)
-        else:
-            self._start_session_of_older_jax(directory)
+        with no_tensorflow_import(self._jaxlib_version):
+            if options is not None:
+                self._start_trace(directory, profiler_options=options)
+                self._session = getattr(self._state(), "profile_session", None)
+            else:
+                self._start_session_of_older_jax(directory)
 
     def stop(self, path: str) -> None:
+        with no_tensorflow_import(self._jaxlib_version):
+            self._stop(path)
+
+    def _stop(self, path: str) -> None:
         state, session, self._session = self._state(), self._session, None
         if session is None or not hasattr(session, "stop"):
             self._stop_trace()

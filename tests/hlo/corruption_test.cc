@@ -1,0 +1,135 @@
+// Damaged inputs: cut at many places, bits flipped, pieces repeated. Readers answer with an error
+// or a sound module, in time and memory that follow the size of the input.
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/hlo/fuzz/inputs.h"
+#include "tests/hlo/proto_builder.h"
+#include "tests/hlo/test_data.h"
+
+namespace xlatrace::hlo {
+namespace {
+
+constexpr char kText[] =
+    R"(HloModule jit_f, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }
+
+FileNames
+1 "a.py"
+
+FunctionNames
+1 "main"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=154 end_line=154 column=4 end_column=10}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+
+%add (x: f32[], y: f32[]) -> f32[] {
+  %x = f32[] parameter(0)
+  %y = f32[] parameter(1)
+  ROOT %z = f32[] add(%x, %y), metadata={op_name="jit(f)/\"add\"" stack_frame_id=1}
+}
+
+%fused (a: f32[8,4], b: f32[]) -> (f32[8], f32[8,4]) {
+  %a = f32[8,4]{1,0:T(8,128)} parameter(0)
+  %c = f32[] constant({...})
+  %r = f32[8]{0} reduce(%a, %c), dimensions={1}, to_apply=%add
+  %d = f32[8,4]{1,0} dot(%a, %a), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  ROOT %t = (f32[8]{0}, /*index=1*/f32[8,4]{1,0}) tuple(%r, %d)
+}
+
+ENTRY %main (p: f32[8,4]) -> f32[8] {
+  %p = f32[8,4]{1,0} parameter(0), sharding={devices=[2,1]<=[2]}
+  %f = (f32[8]{0}, f32[8,4]{1,0}) fusion(%p), kind=kInput, calls=%fused, backend_config={"k":"}"}
+  ROOT %n = f32[8]{0} negate(%f#0), control-predecessors={%p}
+}
+)";
+
+constexpr char kSequence[] =
+    "000: kCommandBuffer [source | sink] \n"
+    "    001: kCustomKernel [source | next=002 (1)] loop_fusion grid: [4, 2, 1] threads: [128, 1, "
+    "1]  shared_memory: 1024 bytes\n"
+    "kKernel \t, kernel = f, launch dimensions = blocks: {810, 1, 1}, threads/block: {128, 1, 1}\n";
+
+std::string ProtoText() {
+  Message frames;
+  frames.Text(1, "a.py").Text(2, "f").Nested(3, Message().Int(1, 1).Int(2, 1).Int(3, 5));
+  frames.Nested(4, Message().Int(1, 1)).Nested(4, Message().Int(1, 1).Int(2, 1));
+  Message metadata;
+  metadata.Text(2, "jit(f)/x").Int(15, 2);
+  Message fusion =
+      InstructionProto("f", "fusion", (int64_t{2} << 32) + 2, {(int64_t{2} << 32) + 1});
+  fusion.Text(11, "kLoop").Packed(38, {1}).Nested(7, metadata).Nested(99, Message().Int(2, 0));
+  Message sequence;
+  sequence.Packed(1, {(int64_t{2} << 32) + 1, (int64_t{2} << 32) + 2});
+  Message module;
+  module.Text(1, "m").Text(2, "main");
+  module.Nested(3, ComputationProto("fused", 1, 2,
+                                    {InstructionProto("a", "parameter", 1),
+                                     InstructionProto("b", "negate", 2, {1})}));
+  module.Nested(
+      3, ComputationProto("main", 2, (int64_t{2} << 32) + 2,
+                          {InstructionProto("p", "parameter", (int64_t{2} << 32) + 1), fusion}));
+  module.Int(5, 3).Int(6, 2);
+  module.Nested(7, Message().Nested(1, Message().Int(1, 2).Nested(2, sequence)));
+  module.Nested(17, frames).Text(22, "payload");
+  Message assignment;
+  assignment.Nested(3, Message().Int(1, 0).Int(2, 1000));
+  return Message().Nested(1, module).Nested(3, assignment).bytes();
+}
+
+class CorruptionTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  std::string Whole() const {
+    if (GetParam() == "text") return kText;
+    if (GetParam() == "proto") return ProtoText();
+    if (GetParam() == "dump_name")
+      return "12.module_0001.jit_f.sm_9.0a_gpu_after_optimizations.txt";
+    return std::string(kSequence) + '\0' +
+           "thunk_metadata { thunk_info { profile_annotation: \"x\" thunk_id: 1 } }";
+  }
+  void Run(const std::string& bytes) const { RunFuzzInput(GetParam(), bytes); }
+};
+
+TEST_P(CorruptionTest, SurvivesBeingCutAnywhere) {
+  const std::string whole = Whole();
+  for (size_t size = 0; size <= whole.size(); ++size) Run(whole.substr(0, size));
+}
+
+TEST_P(CorruptionTest, SurvivesFlippedBits) {
+  const std::string whole = Whole();
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      Run(damaged);
+    }
+  }
+}
+
+TEST_P(CorruptionTest, SurvivesPiecesMovedAround) {
+  const std::string whole = Whole();
+  std::mt19937 random(20260101);
+  for (int i = 0; i < 3000; ++i) {
+    std::string damaged = whole;
+    const size_t from = random() % whole.size();
+    const size_t size = random() % (whole.size() - from);
+    const size_t to = random() % whole.size();
+    if (i % 2 == 0) {
+      damaged.insert(to, whole.substr(from, size));
+    } else {
+      damaged.erase(from, size);
+    }
+    Run(damaged);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Readers, CorruptionTest,
+                         ::testing::Values("text", "proto", "thunks", "dump_name"),
+                         [](const auto& reader) { return reader.param; });
+
+}  // namespace
+}  // namespace xlatrace::hlo

@@ -1,0 +1,78 @@
+#include "tests/hlo/fuzz/inputs.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "hlo/dump_name.h"
+#include "hlo/op_category.h"
+#include "hlo/proto_reader.h"
+#include "hlo/shape.h"
+#include "hlo/text_reader.h"
+#include "hlo/thunk_sequence.h"
+#include "hlo/weights.h"
+
+namespace xlatrace::hlo {
+namespace {
+
+void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Walks all that a module offers, as the other rooms do.
+void Use(const Result<model::HloModule>& module) {
+  if (!module) {
+    Require(!module.error().message.empty());
+    return;
+  }
+  Require(module->entry < module->computations.size());
+  size_t looked_at = 0;
+  for (const model::Instruction& instruction : module->instructions) {
+    const model::Computation& computation = module->computations[instruction.computation];
+    for (const uint32_t operand : module->Operands(instruction)) {
+      Require(operand >= computation.first_instruction &&
+              operand < computation.first_instruction + computation.instruction_count);
+    }
+    for (const uint32_t callee : module->CalledComputations(instruction)) {
+      Require(callee < module->computations.size());
+    }
+    Leaves(instruction.shape);
+    TupleElement(instruction.shape, 1);
+    Require(ByteSize(instruction.shape) >= 0);
+    if (++looked_at > 100) continue;
+    Require(!CategoryOf(*module, instruction).empty());
+    KindOf(*module, instruction);
+    const double weight = Weight(*module, instruction);
+    Require(weight >= 0 && std::isfinite(weight));
+  }
+  for (const model::StackFrame& frame : module->stack_frames) {
+    int steps = 0;
+    for (uint32_t at = frame.parent; at != 0; at = module->stack_frames[at - 1].parent) {
+      if (++steps > 1000) break;
+    }
+  }
+}
+
+}  // namespace
+
+void RunFuzzInput(std::string_view input, std::string_view bytes) {
+  if (input == "text") {
+    LooksLikeHloText(bytes);
+    Use(ReadText(std::make_shared<const std::string>(bytes)));
+  } else if (input == "proto") {
+    Use(ReadProto(std::make_shared<const std::string>(bytes)));
+  } else if (input == "thunks") {
+    // The first NUL ends the sequence and begins the metadata.
+    const size_t split = bytes.find('\0');
+    const std::string_view metadata =
+        split == std::string_view::npos ? std::string_view() : bytes.substr(split + 1);
+    const auto thunks = ReadThunks(bytes.substr(0, split), metadata);
+    Require(thunks || !thunks.error().message.empty());
+  } else {
+    const auto name = ParseDumpName(bytes);
+    Require(!name || name->program_id >= 0);
+  }
+}
+
+}  // namespace xlatrace::hlo

@@ -1,0 +1,16 @@
+// What each fuzz target does with its bytes; the replay test runs the same functions over the
+// corpus.
+
+#ifndef XLATRACE_TESTS_HLO_FUZZ_INPUTS_H_
+#define XLATRACE_TESTS_HLO_FUZZ_INPUTS_H_
+
+#include <string_view>
+
+namespace xlatrace::hlo {
+
+// `input`: "text", "proto", "thunks" or "dump_name". Aborts when a reader breaks its promise.
+void RunFuzzInput(std::string_view input, std::string_view bytes);
+
+}  // namespace xlatrace::hlo
+
+#endif  // XLATRACE_TESTS_HLO_FUZZ_INPUTS_H_

@@ -1,0 +1,28 @@
+// The fuzz targets' corpora as ordinary tests.
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "tests/hlo/fuzz/inputs.h"
+
+namespace xlatrace::hlo {
+namespace {
+
+TEST(FuzzReplay, EveryCorpusFileKeepsThePromises) {
+  int files = 0;
+  for (const std::string input : {"text", "proto", "thunks", "dump_name"}) {
+    const std::filesystem::path folder = std::filesystem::path(XLATRACE_HLO_CORPUS) / input;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      auto bytes = ReadFile(entry.path().string());
+      ASSERT_TRUE(bytes) << entry.path();
+      RunFuzzInput(input, *bytes);
+      ++files;
+    }
+  }
+  EXPECT_GE(files, 8);
+}
+
+}  // namespace
+}  // namespace xlatrace::hlo

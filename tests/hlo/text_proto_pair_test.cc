@@ -1,0 +1,95 @@
+// Text and proto that XLA wrote of one module must read to the same model. Two independent printers
+// and two independent readers: the strongest check there is of both.
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "hlo/dump_dir.h"
+#include "tests/hlo/test_data.h"
+
+namespace xlatrace::hlo {
+namespace {
+
+void ExpectSame(const model::HloModule& text, const model::HloModule& proto) {
+  ASSERT_EQ(text.instructions.size(), proto.instructions.size());
+  ASSERT_EQ(text.computations.size(), proto.computations.size());
+  EXPECT_EQ(text.is_scheduled, proto.is_scheduled);
+  EXPECT_EQ(text.computations[text.entry].name, proto.computations[proto.entry].name);
+  std::map<std::string_view, const model::Computation*> computations;
+  for (const model::Computation& computation : proto.computations) {
+    computations[computation.name] = &computation;
+  }
+  for (const model::Computation& computation : text.computations) {
+    ASSERT_TRUE(computations.count(computation.name)) << computation.name;
+    const model::Computation& other = *computations[computation.name];
+    ASSERT_EQ(computation.instruction_count, other.instruction_count);
+    EXPECT_EQ(computation.is_fusion, other.is_fusion) << computation.name;
+    for (uint32_t i = 0; i < computation.instruction_count; ++i) {
+      const model::Instruction& a = text.InstructionsOf(computation)[i];
+      const model::Instruction& b = proto.InstructionsOf(other)[i];
+      // Both list the order of the schedule, or operands first.
+      ASSERT_EQ(a.name, b.name) << computation.name;
+      EXPECT_EQ(a.opcode, b.opcode) << a.name;
+      EXPECT_EQ(a.shape, b.shape) << a.name;
+      EXPECT_EQ(a.is_root, b.is_root) << a.name;
+      EXPECT_EQ(a.fusion_kind, b.fusion_kind) << a.name;
+      EXPECT_EQ(a.custom_call_target, b.custom_call_target) << a.name;
+      EXPECT_EQ(a.parameter_number, b.parameter_number) << a.name;
+      EXPECT_EQ(a.tuple_index, b.tuple_index) << a.name;
+      EXPECT_EQ(a.metadata.op_name, b.metadata.op_name) << a.name;
+      EXPECT_EQ(a.metadata.op_type, b.metadata.op_type) << a.name;
+      EXPECT_EQ(a.metadata.source_file, b.metadata.source_file) << a.name;
+      EXPECT_EQ(a.metadata.source_line, b.metadata.source_line) << a.name;
+      EXPECT_EQ(a.metadata.stack_frame, b.metadata.stack_frame) << a.name;
+      EXPECT_EQ(a.metadata.deduplicated_name, b.metadata.deduplicated_name) << a.name;
+      EXPECT_EQ(a.metadata.scheduling_name, b.metadata.scheduling_name) << a.name;
+      EXPECT_EQ(OperandNames(text, a.name).size(), OperandNames(proto, b.name).size()) << a.name;
+      const auto calls_a = text.CalledComputations(a);
+      const auto calls_b = proto.CalledComputations(b);
+      ASSERT_EQ(calls_a.size(), calls_b.size()) << a.name;
+      for (size_t c = 0; c < calls_a.size(); ++c) {
+        EXPECT_EQ(text.computations[calls_a[c]].name, proto.computations[calls_b[c]].name);
+      }
+      const auto dims_a = text.LhsContractingDims(a);
+      const auto dims_b = proto.LhsContractingDims(b);
+      EXPECT_TRUE(std::equal(dims_a.begin(), dims_a.end(), dims_b.begin(), dims_b.end()));
+    }
+  }
+  ASSERT_EQ(text.stack_frames.size(), proto.stack_frames.size());
+  for (size_t i = 0; i < text.stack_frames.size(); ++i) {
+    EXPECT_EQ(text.stack_frames[i].file, proto.stack_frames[i].file);
+    EXPECT_EQ(text.stack_frames[i].function, proto.stack_frames[i].function);
+    EXPECT_EQ(text.stack_frames[i].line, proto.stack_frames[i].line);
+    EXPECT_EQ(text.stack_frames[i].column, proto.stack_frames[i].column);
+    EXPECT_EQ(text.stack_frames[i].parent, proto.stack_frames[i].parent) << i;
+  }
+  EXPECT_EQ(text.content_hash, proto.content_hash);
+}
+
+TEST(TextProtoPair, BothReadToTheSameModel) {
+  XLATRACE_SHARED_OR_SKIP(root, "own");
+  int pairs = 0;
+  for (const char* folder : {"jax-cpu/dump", "jax-sm90/cmdbuf"}) {
+    auto dir = ListDumpDir((root / folder).string());
+    ASSERT_TRUE(dir) << dir.error().message;
+    for (const DumpModule& module : dir->modules) {
+      const std::pair<std::string, std::string> files[] = {
+          {module.after_text, module.after_proto}, {module.before_text, module.before_proto}};
+      for (const auto& [text_file, proto_file] : files) {
+        if (text_file.empty() || proto_file.empty()) continue;
+        SCOPED_TRACE(text_file);
+        auto text = ReadHloFile(text_file);
+        auto proto = ReadHloFile(proto_file);
+        ASSERT_TRUE(text) << text.error().message;
+        ASSERT_TRUE(proto) << proto.error().message;
+        ExpectSame(*text, *proto);
+        ++pairs;
+      }
+    }
+  }
+  EXPECT_EQ(pairs, 10);
+}
+
+}  // namespace
+}  // namespace xlatrace::hlo

@@ -70,7 +70,12 @@ std::optional<int64_t> FindStart(const Space& space) {
   std::optional<int64_t> earliest;
   for (const Plane& plane : space.planes) {
     for (const std::string_view line : plane.lines) {
-      const int64_t timestamp = ReadLineHeader(line).timestamp_ns;
+      int64_t timestamp = 0;
+      try {
+        timestamp = ReadLineHeader(line).timestamp_ns;
+      } catch (const protozero::exception&) {
+        continue;  // Counted where the line is read.
+      }
       if (timestamp < kAbsoluteNs) continue;
       earliest = std::min(earliest.value_or(timestamp), timestamp);
     }
@@ -152,6 +157,20 @@ void FinishRunInfo(Import& import) {
     if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
   }
   if (!names.empty()) import.sink.SetRunInfo("gpu", names);
+}
+
+// What is wrong, in words; protozero says "end of buffer exception".
+std::string_view Reason(const protozero::exception& error) {
+  if (dynamic_cast<const protozero::end_of_buffer_exception*>(&error) != nullptr) {
+    return "cut off, or damaged, in the message that begins";
+  }
+  if (dynamic_cast<const protozero::unknown_pbf_wire_type_exception*>(&error) != nullptr) {
+    return "an unknown wire type in the message that begins";
+  }
+  if (dynamic_cast<const protozero::varint_too_long_exception*>(&error) != nullptr) {
+    return "a number of more than ten bytes in the message that begins";
+  }
+  return "an impossible field in the message that begins";
 }
 
 std::string MangledHint(std::string_view bytes) {
@@ -268,8 +287,8 @@ Status ImportXplane(std::string_view bytes, const std::string& path, model::Even
     if (hint.empty()) {
       hint = "the file is cut off or damaged; copy it again from its source";
     }
-    return MakeError(fmt::format("reading '{}' as an XSpace profile: {} after byte {} of {}", path,
-                                 error.what(), cursor - bytes.data(), bytes.size()),
+    return MakeError(fmt::format("reading '{}' as an XSpace profile: {} at byte {} of {}", path,
+                                 Reason(error), cursor - bytes.data(), bytes.size()),
                      hint);
   }
   if (space.planes.empty()) {

@@ -163,7 +163,6 @@ class TpuPlaneImport {
     if (facts_.empty()) facts_.resize(plane_.events.size());
     Facts& facts = facts_[index];
     if (facts.known) return facts;
-    facts.known = true;
     const EventMetadata& metadata = plane_.events[index];
     facts.hint.evidence = model::Evidence::kAnnotation;
     facts.hint.instruction = std::string(InstructionOf(metadata));
@@ -201,6 +200,7 @@ class TpuPlaneImport {
     config.symbol = facts.hint.instruction.empty() ? "(unnamed)" : facts.hint.instruction;
     config.name = config.symbol;
     facts.config = import_.sink.AddLaunchConfig(config);
+    facts.known = true;  // Last: reading damaged stats throws.
     return facts;
   }
 

@@ -90,8 +90,9 @@ int main(int argc, char** argv) {
     const model::Hint hint = sink.HintOf(a);
     const model::Device& device = sink.DeviceOf(a);
     ++kinds[std::string(model::Text(config.kind))];
+    const auto& pid = sink.processes[static_cast<size_t>(device.process_id - 1)].pid;
     const std::string device_key = std::string(model::Text(device.kind)) + ":" +
-                                   std::to_string(device.process_id) + ":" +
+                                   (pid ? std::to_string(*pid) : "-") + ":" +
                                    std::to_string(device.ordinal);
     intervals[device_key].emplace_back(a.start_ns, a.end_ns);
     totals[device_key] += MemorySink::SelfNs(a);

@@ -14,6 +14,7 @@ import glob
 import json
 import lzma
 import os
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -220,6 +221,7 @@ def count_xplane(data):
     out = Figures()
     planes = [Plane(v) for f, v in fields(data) if f == 1]
     cpu_devices = set()
+    pid = next((str(p.stats['process_id']) for p in planes if 'process_id' in p.stats), '-')
     for plane in planes:
         if plane.name == 'Task Environment':
             out.start = plane.stats.get('profile_start_time')
@@ -233,7 +235,7 @@ def count_xplane(data):
                 out.modules.append([head, program, len(stats['Hlo Proto'])])
         if plane.name.startswith('/device:GPU:'):
             out.devices += 1
-            device = 'gpu:1:' + plane.name[12:]
+            device = 'gpu:%s:%s' % (pid, plane.name[12:])
             for raw in plane.lines:
                 line, events = plane.read_line(raw)
                 if line in DERIVED:
@@ -247,7 +249,7 @@ def count_xplane(data):
                     out.correlations.append(stats.get('correlation_id'))
         elif plane.name.startswith('/device:TPU:'):
             out.devices += 1
-            device = 'tpu:1:' + plane.name[12:]
+            device = 'tpu:%s:%s' % (pid, plane.name[12:])
             lines = dict(plane.read_line(raw) for raw in plane.lines)
             runs = lines['XLA Modules']
             ops = lines['XLA Ops']
@@ -275,12 +277,50 @@ def count_xplane(data):
                 own = self_times([(e[0], e[1]) for e in ops])
                 for (start, end, name, stats, *_), own_ns in zip(ops, own):
                     ordinal = max(stats['device_ordinal'], 0)
-                    device = 'cpu:1:%d' % ordinal
+                    device = 'cpu:%s:%d' % (pid, ordinal)
                     cpu_devices.add(ordinal)
                     if stats['run_id'] != -1:
                         out.runs[device].add((stats['program_id'], stats['run_id']))
                     out.add('op', device, start, end, own_ns, op_key(stats), name)
     out.devices += len(cpu_devices)
+    return out
+
+
+def count_nsys(path):
+    """Joins that SQLite makes itself, nothing remembered between rows."""
+    out = Figures()
+    db = sqlite3.connect('file:%s?mode=ro&immutable=1' % path, uri=True)
+    out.start, = db.execute('SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME').fetchone()
+    copy_names = {0: 'Memcpy', 1: 'MemcpyH2D', 2: 'MemcpyD2H', 8: 'MemcpyD2D', 10: 'MemcpyP2P'}
+    queries = {
+        'kernel': '''SELECT start, end, deviceId, globalPid, correlationId, 0, s.value
+                     FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN StringIds s
+                     ON s.id = coalesce(k.mangledName, k.demangledName)''',
+        'memcpy': '''SELECT start, end, deviceId, globalPid, correlationId, bytes, copyKind
+                     FROM CUPTI_ACTIVITY_KIND_MEMCPY''',
+        'memset': '''SELECT start, end, deviceId, globalPid, correlationId, bytes, 'Memset'
+                     FROM CUPTI_ACTIVITY_KIND_MEMSET''',
+    }
+    devices = set()
+    for kind, query in queries.items():
+        for start, end, ordinal, gpid, correlation, size, name in db.execute(query):
+            pid = gpid // 2**24 % 2**24
+            devices.add((pid, ordinal))
+            out.bytes += size
+            out.correlations.append((gpid, correlation))
+            out.add(kind, 'gpu:%d:%d' % (pid, ordinal), start, end, end - start, '||',
+                    copy_names[name] if kind == 'memcpy' else name)
+    waits = set()
+    for gtid, correlation, took, name in db.execute(
+            '''SELECT globalTid, correlationId, end - start, value FROM CUPTI_ACTIVITY_KIND_RUNTIME
+               JOIN StringIds ON id = nameId'''):
+        out.calls.add((gtid - gtid % 2**24, correlation))
+        if 'Synchronize' in name and took >= 1000:
+            waits.add((gtid - gtid % 2**24, correlation))
+    out.api_calls = len(out.calls & set(out.correlations) | waits)
+    out.devices = len(devices)
+    out.ranges, = db.execute(
+        'SELECT count(*) FROM NVTX_EVENTS WHERE eventType = 59 AND end IS NOT NULL').fetchone()
     return out
 
 
@@ -350,6 +390,16 @@ class CountsTest(unittest.TestCase):
                         self.check_xplane(path)
                         seen += 1
         self.assertEqual(seen, 6)
+
+    def test_nsys_exports(self):
+        paths = sorted(glob.glob(DATA + '/nsys/*.sqlite'))
+        self.assertEqual(len(paths), 3)
+        for path in paths:
+            with self.subTest(path=os.path.basename(path)):
+                want = count_nsys(path)
+                got = self.check(path, want)
+                self.assertEqual(got['ranges'], want.ranges)
+                self.assertEqual(got['api_calls'], want.api_calls)
 
     def test_garbage_registers_are_dropped_and_counted(self):
         _, got = run_tool(DATA + '/xplane/jax_conv_minimal.xplane.pb')

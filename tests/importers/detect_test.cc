@@ -1,0 +1,124 @@
+// What a file is, by its content; and sentences for what it is not.
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "importers/importer.h"
+#include "store/sqlite.h"
+#include "tests/importers/memory_sink.h"
+#include "tests/importers/xspace_builder.h"
+
+namespace xlatrace::importers {
+namespace {
+
+using testing::HasSubstr;
+
+class DetectTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              (std::string("xlatrace_detect_") + info->name() + "_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string Write(const std::string& name, std::string_view bytes) {
+    const std::string path = folder_ / name;
+    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<long>(bytes.size()));
+    return path;
+  }
+  std::string Database(const std::string& name, const std::string& sql) {
+    const std::string path = folder_ / name;
+    auto db = store::Database::Create(path);
+    EXPECT_TRUE(db);
+    EXPECT_TRUE(db->Execute(sql));
+    return path;
+  }
+  // The refusal of a file, "message | hint".
+  std::string Refusal(const std::string& path) {
+    const Result<SourceKind> kind = Detect(path);
+    MemorySink sink;
+    const Status status = Import(path, sink);
+    EXPECT_FALSE(status);
+    EXPECT_TRUE(sink.processes.empty());
+    if (kind) return "detected as " + std::string(Text(*kind));
+    EXPECT_EQ(kind.error().message, status.error().message);
+    return kind.error().message + " | " + kind.error().hint;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(DetectTest, AnXSpaceIsKnownByItsBytesWhateverItsName) {
+  const std::string path = Write("profile.sqlite", MixedSpace());
+  ASSERT_EQ(Detect(path), SourceKind::kXplane);
+  MemorySink sink;
+  ASSERT_TRUE(Import(path, sink));
+  EXPECT_EQ(sink.info.at("source"), "xplane");
+}
+
+TEST_F(DetectTest, ACompressedXSpaceIsInflated) {
+  const std::string plain = Write("p.xplane.pb", MixedSpace());
+  ASSERT_EQ(std::system(("gzip -k '" + plain + "'").c_str()), 0);
+  const std::string path = plain + ".gz";
+  ASSERT_EQ(Detect(path), SourceKind::kXplane);
+  MemorySink direct;
+  MemorySink inflated;
+  ASSERT_TRUE(Import(plain, direct));
+  ASSERT_TRUE(Import(path, inflated));
+  EXPECT_EQ(direct.activities.size(), inflated.activities.size());
+}
+
+TEST_F(DetectTest, AnNsysExportIsKnownByItsTables) {
+  const std::string path = Database("x.db",
+                                    "CREATE TABLE StringIds (id INTEGER, value TEXT);"
+                                    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end)");
+  EXPECT_EQ(Detect(path), SourceKind::kNsysSqlite);
+}
+
+TEST_F(DetectTest, ARunDbIsARunAlready) {
+  const std::string path = Database("run.db",
+                                    "CREATE VIEW run_info AS SELECT 1 AS key;"
+                                    "CREATE VIEW StringIds AS SELECT 1 AS id");
+  EXPECT_THAT(Refusal(path), HasSubstr("is a run.db already | xlatrace report"));
+}
+
+TEST_F(DetectTest, AnotherDatabaseIsRefused) {
+  EXPECT_THAT(Refusal(Database("x.db", "CREATE TABLE t (a)")),
+              HasSubstr("no export of Nsight Systems"));
+}
+
+TEST_F(DetectTest, EverythingElseIsNamed) {
+  EXPECT_THAT(Refusal(Write("empty.pb", "")), HasSubstr("is empty"));
+  EXPECT_THAT(Refusal(folder_.string()), HasSubstr("is a directory"));
+  EXPECT_THAT(Refusal(Write("a.pb", "<!DOCTYPE html><html>")), HasSubstr("is a web page"));
+  EXPECT_THAT(Refusal(Write("t.json", "\n {\"traceEvents\": []}")), HasSubstr("not yet"));
+  EXPECT_THAT(Refusal(Write("t.zip", "PK\x03\x04...")), HasSubstr("not yet"));
+  EXPECT_THAT(Refusal(Write("r.nsys-rep", "\x01\x02 whatever")),
+              HasSubstr("nsys export --type sqlite"));
+  EXPECT_THAT(Refusal(Write("m.txt", "HloModule jit_f")), HasSubstr("xlatrace explain"));
+  EXPECT_THAT(Refusal(Write("noise", "\x7f\x01\x02 noise")), HasSubstr("no kind of recording"));
+  EXPECT_THAT(Refusal((folder_ / "absent").string()), HasSubstr("absent"));
+}
+
+TEST_F(DetectTest, AMangledProfileSaysSo) {
+  std::string mangled;
+  for (const char c : MixedSpace()) {  // What decoding as UTF-8 with replacement does.
+    if ((c & 0x80) != 0) {
+      mangled += "\xEF\xBF\xBD";
+    } else {
+      mangled += c;
+    }
+  }
+  MemorySink sink;
+  const Status status = Import(Write("m.xplane.pb", mangled), sink);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().hint, HasSubstr("EF BF BD"));
+}
+
+}  // namespace
+}  // namespace xlatrace::importers

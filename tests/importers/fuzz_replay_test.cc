@@ -1,0 +1,33 @@
+// Replays the fuzzer's corpus as an ordinary test.
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/importers/xspace_builder.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace xlatrace::importers {
+namespace {
+
+void Replay(const std::string& bytes) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+
+TEST(XplaneFuzzCorpus, Replays) {
+  Replay(MixedSpace());
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_FUZZ_CORPUS)) {
+    std::ostringstream bytes;
+    bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+    Replay(bytes.str());
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+}  // namespace
+}  // namespace xlatrace::importers

@@ -17,6 +17,7 @@ using model::ModuleRole;
 using model::Phase;
 
 bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
+bool IsGradient(Phase phase) { return phase == Phase::kBackward; }
 bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
 
 bool IsCollective(std::string_view opcode) {
@@ -27,6 +28,12 @@ bool IsCollective(std::string_view opcode) {
     if (opcode.ends_with(suffix)) opcode.remove_suffix(suffix.size());
   }
   return std::find(kOpcodes.begin(), kOpcodes.end(), opcode) != kOpcodes.end();
+}
+
+bool IsScalar(std::string_view shape) {
+  const size_t bracket = shape.find('[');
+  return bracket != shape.npos && shape.front() != '(' && bracket + 1 < shape.size() &&
+         shape[bracket + 1] == ']';
 }
 
 // Takes the label of what it contains: its own name is the same for all phases in old releases.
@@ -60,6 +67,15 @@ bool MayBelongToHead(std::string_view leaf) {
   return std::find(kLeaves.begin(), kLeaves.end(), leaf) != kLeaves.end();
 }
 
+// TensorFlow ops that losses and regularisers are written with, by node name.
+bool MakesScalars(std::string_view leaf) {
+  static constexpr std::array<std::string_view, 7> kStems = {
+      "Square", "SquaredDifference", "Sum", "Mean", "L2Loss", "Pow", "pow"};
+  return std::any_of(kStems.begin(), kStems.end(), [&](std::string_view stem) {
+    return leaf == stem || (leaf.starts_with(stem) && leaf[stem.size()] == '_');
+  });
+}
+
 // Decides in stages; each stage only touches what the stages before left open.
 class Decider {
  public:
@@ -71,15 +87,22 @@ class Decider {
         style_(style),
         role_(role),
         size_(static_cast<uint32_t>(graph.size())),
-        phases_(graph.size()) {}
+        phases_(graph.size()),
+        weak_(graph.size(), false) {}
 
   std::vector<NodePhase> Run() {
     TakeNames();
     FindRelations();
-    if (!has_backward_ && !style_.has_backward) {
+    // `add_any` alone does not make an old JAX module one in which phases can be told apart.
+    const bool jax = style_.framework == Framework::kJax;
+    if (!style_.has_backward && (jax || !has_backward_)) {
       DecideModuleWithoutGradient();
-    } else if (style_.framework == Framework::kJax) {
-      DecideUnmarkedJax();
+    } else if (jax) {
+      if (style_.MarksEverything()) {
+        DecideUnmarkedJax();
+      } else {
+        DecideUnmarkedOldJax();
+      }
       DecideLoss();
       DecideOldRemat();
     } else {
@@ -87,6 +110,7 @@ class Decider {
       DecideUnscopedTensorFlow();
     }
     DecideContainers();
+    DecideTupleElements();
     DecideCollectives();
     Propagate();
     LabelAppliedComputations();
@@ -103,14 +127,17 @@ class Decider {
 
   // A node whose own name should decide, but does not by itself.
   bool IsUnmarked(uint32_t node) const {
-    if (!IsOpen(node) || Name(node).kind == OpName::Kind::kEmpty) return false;
+    if (!IsOpen(node) || Name(node).kind == OpName::Kind::kEmpty || NamesAnInput(node)) {
+      return false;
+    }
     const Instruction& self = At(node);
     if (IsContainer(self.opcode) || IsCollective(self.opcode)) return false;
     if (self.opcode == "parameter" || self.opcode == "tuple" ||
         self.opcode == "get-tuple-element") {
       return false;
     }
-    return self.computation == kNoIndex || !graph_.IsApplied(self.computation);
+    if (self.computation != kNoIndex && graph_.IsApplied(self.computation)) return false;
+    return from_inputs_[node];  // Constants are what their users are.
   }
 
   void TakeNames() {
@@ -124,6 +151,7 @@ class Decider {
       } else if (facts_[node].verdict.certainty != Certainty::kNone && self.opcode != "parameter" &&
                  !RootHasName(self)) {
         Decide(node, facts_[node].verdict.phase);
+        weak_[node] = facts_[node].verdict.certainty == Certainty::kWeak;
       }
     }
   }
@@ -134,7 +162,13 @@ class Decider {
     const auto called = module_.CalledComputations(self);
     if (called.size() != 1 || called[0] >= module_.computations.size()) return false;
     const uint32_t root = module_.computations[called[0]].root;
-    return root != kNoIndex && Name(root).kind != OpName::Kind::kEmpty;
+    if (root == kNoIndex) return false;
+    return Name(root).kind != OpName::Kind::kEmpty || module_.instructions[root].opcode == "tuple";
+  }
+
+  // XLA names what it does to an argument (copy, transpose) like the argument.
+  bool NamesAnInput(uint32_t node) const {
+    return Name(node).kind == OpName::Kind::kArgument || Name(node).leaf == "XLA_Args";
   }
 
   // Nodes with what the predicate says, and that depend on an input of the program: constants that
@@ -144,6 +178,13 @@ class Decider {
     std::vector<bool> seeds(size_, false);
     for (uint32_t node = 0; node < size_; ++node) {
       if (only_from_inputs && !from_inputs_[node]) continue;
+      // What carries many things has the name of one of them; data flows through it by element.
+      const Instruction& self = At(node);
+      const bool carrier = self.shape.starts_with("(") && IsContainer(self.opcode);
+      if (carrier || IsCollective(self.opcode) || self.opcode == "tuple" ||
+          self.opcode == "get-tuple-element") {
+        continue;
+      }
       seeds[node] = !IsOpen(node) && predicate(PhaseOf(node));
     }
     return seeds;
@@ -157,14 +198,22 @@ class Decider {
                      self.opcode == "infeed" || self.opcode == "recv" || self.opcode == "rng";
     }
     from_inputs_ = graph_.Dependents(inputs);
-    const std::vector<bool> forward = Seeds(IsForward, true);
-    const std::vector<bool> backward = Seeds(IsBackward, true);
-    has_forward_ = std::find(forward.begin(), forward.end(), true) != forward.end();
-    has_backward_ = std::find(backward.begin(), backward.end(), true) != backward.end();
-    after_forward_ = graph_.Dependents(forward);
-    after_backward_ = graph_.Dependents(backward);
+    after_forward_ = graph_.Dependents(Seeds(IsForward, true));
     before_forward_ = graph_.Dependencies(Seeds(IsForward, false));
+    // In an old `remat/`, what the forward pass uses is the op that the recomputation repeats; XLA
+    // has merged the two. It carries no gradient.
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsOpen(node) && Name(node).remat && PhaseOf(node) == Phase::kBackward &&
+          before_forward_[node]) {
+        Decide(node, Phase::kRecompute);
+      }
+    }
+    const std::vector<bool> gradients = Seeds(IsGradient, true);
+    has_backward_ = std::find(gradients.begin(), gradients.end(), true) != gradients.end();
+    after_backward_ = graph_.Dependents(gradients);
     before_backward_ = graph_.Dependencies(Seeds(IsBackward, false));
+    before_layers_ =
+        graph_.Dependencies(Seeds([](Phase phase) { return phase == Phase::kForward; }, false));
   }
 
   // ---- No gradient in the module -------------------------------------------------------------
@@ -184,6 +233,8 @@ class Decider {
   }
 
   void DecideModuleWithoutGradient() {
+    // TensorFlow's auto-clustering cuts a step into modules; each may be all forward.
+    const bool cluster = module_.name.starts_with("cluster_");
     Phase rest = Phase::kForward;
     bool update = false;
     for (uint32_t node = 0; node < size_; ++node) {
@@ -191,7 +242,7 @@ class Decider {
     }
     if (role_ == ModuleRole::kHelper && update) {
       rest = Phase::kOptimizer;
-    } else if (role_ != ModuleRole::kMain) {
+    } else if (role_ != ModuleRole::kMain && !(cluster && role_ == ModuleRole::kHelper)) {
       rest = Phase::kOther;
     } else if (MayHideGradients()) {
       rest = Phase::kUnknown;
@@ -205,49 +256,71 @@ class Decider {
 
   // ---- JAX -----------------------------------------------------------------------------------
 
+  // What marked work uses stays open: it is hoisted out of a loop and gets its user's phase.
   void DecideUnmarkedJax() {
-    const bool new_era = style_.MarksEverything();
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsUnmarked(node) || before_forward_[node] || before_backward_[node]) continue;
+      const bool metrics = after_forward_[node] && !after_backward_[node];
+      Decide(node, metrics ? Phase::kOther : Phase::kOptimizer);
+    }
+  }
+
+  // Scalars that depend on forward work alone and lead nowhere: the loss, and metrics.
+  std::vector<bool> BeforeLossValue() const {
+    std::vector<bool> values(size_, false);
+    for (uint32_t node = 0; node < size_; ++node) {
+      values[node] = IsUnmarked(node) && after_forward_[node] && !after_backward_[node] &&
+                     !before_forward_[node] && !before_backward_[node] && IsScalar(At(node).shape);
+    }
+    std::vector<bool> before = graph_.Dependencies(values);
+    for (uint32_t node = 0; node < size_; ++node) before[node] = before[node] || values[node];
+    return before;
+  }
+
+  void DecideUnmarkedOldJax() {
     std::set<std::pair<std::string_view, int32_t>> forward_lines;
-    for (uint32_t node = 0; !new_era && node < size_; ++node) {
+    for (uint32_t node = 0; node < size_; ++node) {
       const model::OpMetadata& metadata = At(node).metadata;
       if (!metadata.source_file.empty() && !IsOpen(node) && IsForward(PhaseOf(node))) {
         forward_lines.emplace(metadata.source_file, metadata.source_line);
       }
     }
+    // First what leads to marked work or to the loss; that may add to the backward work that the
+    // rest is judged by.
+    const std::vector<bool> before_loss = BeforeLossValue();
     std::vector<std::pair<uint32_t, Phase>> decided;
     for (uint32_t node = 0; node < size_; ++node) {
       if (!IsUnmarked(node)) continue;
-      decided.emplace_back(
-          node, new_era ? UnmarkedInNewEra(node) : UnmarkedInOldEra(node, forward_lines));
+      const Phase phase = LeadingInOldJax(node, before_loss);
+      if (phase != Phase::kUnknown) decided.emplace_back(node, phase);
     }
-    for (const auto& [node, phase] : decided) Decide(node, phase);
-  }
-
-  Phase UnmarkedInNewEra(uint32_t node) const {
-    if (before_forward_[node]) return Phase::kForward;
-    if (before_backward_[node]) return Phase::kBackward;
-    if (after_forward_[node] && !after_backward_[node]) return Phase::kOther;
-    return Phase::kOptimizer;
-  }
-
-  Phase UnmarkedInOldEra(
-      uint32_t node, const std::set<std::pair<std::string_view, int32_t>>& forward_lines) const {
-    if (before_forward_[node]) return after_backward_[node] ? Phase::kBackward : Phase::kForward;
-    if (before_backward_[node]) {
-      if (after_backward_[node]) return Phase::kBackward;
-      return facts_[node].source.loss || after_forward_[node] ? Phase::kLoss : Phase::kForward;
+    for (const auto& [node, phase] : decided) {
+      Decide(node, phase);
+      weak_[node] = phase == Phase::kForward;
     }
-    if (facts_[node].source.loss) {
-      return after_backward_[node] ? Phase::kBackward : Phase::kLoss;
-    }
-    if (after_backward_[node]) {
+    after_backward_ = graph_.Dependents(Seeds(IsGradient, true));
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsUnmarked(node)) continue;
       const model::OpMetadata& metadata = At(node).metadata;
       const bool forward_line =
           forward_lines.contains({metadata.source_file, metadata.source_line});
-      return forward_line ? Phase::kBackward : Phase::kOptimizer;
+      const bool gradient = after_forward_[node] || after_backward_[node];
+      Decide(node, gradient && forward_line ? Phase::kBackward : Phase::kOptimizer);
     }
-    if (after_forward_[node]) return style_.has_loss_scope ? Phase::kOther : Phase::kLoss;
-    return Phase::kOptimizer;
+  }
+
+  Phase LeadingInOldJax(uint32_t node, const std::vector<bool>& before_loss) const {
+    const bool after_backward = after_backward_[node];
+    if (before_forward_[node]) return after_backward ? Phase::kBackward : Phase::kForward;
+    if (facts_[node].source.loss) {
+      return after_backward || !before_loss[node] ? Phase::kBackward : Phase::kLoss;
+    }
+    if (before_backward_[node]) {
+      if (after_backward || (after_forward_[node] && !before_loss[node])) return Phase::kBackward;
+      return Phase::kForward;
+    }
+    if (before_loss[node]) return style_.has_loss_scope ? Phase::kOther : Phase::kForward;
+    return Phase::kUnknown;
   }
 
   // Unscoped differentiated ops behind the model.
@@ -263,7 +336,7 @@ class Decider {
     std::vector<bool> loss(size_, false);
     for (uint32_t node = 0; node < size_; ++node) {
       if (IsOpen(node) || PhaseOf(node) != Phase::kForward || core[node]) continue;
-      if (facts_[node].verdict.certainty != Certainty::kWeak) continue;
+      if (!weak_[node] || Name(node).loop || At(node).opcode == "while") continue;
       tail[node] = after_core[node] && !before_core[node];
       loss[node] =
           tail[node] && (facts_[node].source.loss_function || !MayBelongToHead(Name(node).leaf));
@@ -295,13 +368,21 @@ class Decider {
   // ---- TensorFlow ----------------------------------------------------------------------------
 
   void DecideScopedTensorFlow() {
+    std::vector<bool> outputs(size_, false);
+    if (module_.entry < module_.computations.size() &&
+        module_.computations[module_.entry].root != kNoIndex) {
+      outputs[module_.computations[module_.entry].root] = true;
+    }
+    const std::vector<bool> before_output = graph_.Dependencies(outputs);
     std::vector<uint32_t> recomputed;
     std::vector<uint32_t> updates;
     for (uint32_t node = 0; node < size_; ++node) {
       const bool scoped_forward = facts_[node].verdict.certainty == Certainty::kWeak &&
                                   facts_[node].verdict.phase == Phase::kForward;
       if (!scoped_forward || !after_backward_[node]) continue;
-      (before_backward_[node] ? recomputed : updates).push_back(node);
+      // What nothing uses is recomputed, too: an update would be an output.
+      const bool update = !before_backward_[node] && before_output[node];
+      (update ? updates : recomputed).push_back(node);
     }
     for (const uint32_t node : recomputed) Decide(node, Phase::kRecompute);
     for (const uint32_t node : updates) Decide(node, Phase::kOptimizer);
@@ -320,12 +401,17 @@ class Decider {
     if (after_backward_[node]) {
       return before_backward_[node] ? Phase::kBackward : Phase::kOptimizer;
     }
-    if (before_forward_[node]) return Phase::kForward;
+    if (before_layers_[node]) return Phase::kForward;
     const bool floating = self.shape.starts_with("f") || self.shape.starts_with("bf");
-    if (before_backward_[node]) {
-      return after_forward_[node] && !IsMatrixWork(self.opcode) ? Phase::kLoss : Phase::kForward;
+    const bool lossy =
+        !IsMatrixWork(self.opcode) &&
+        (after_forward_[node] || before_forward_[node] || MakesScalars(Name(node).leaf));
+    if (before_forward_[node] || before_backward_[node]) {
+      return lossy ? Phase::kLoss : Phase::kForward;
     }
-    if (after_forward_[node]) return Phase::kOther;  // Metrics.
+    if (after_forward_[node]) {  // Metrics, or the loss where it has no scope.
+      return style_.has_loss_scope || !floating ? Phase::kOther : Phase::kLoss;
+    }
     // `iterations += 1`, and a regulariser's sum of squares; what is left are metrics' counters.
     if (self.shape.starts_with("s64[]")) return Phase::kOptimizer;
     return floating && from_inputs_[node] ? Phase::kLoss : Phase::kOther;
@@ -344,10 +430,11 @@ class Decider {
       for (const uint32_t called : module_.CalledComputations(self)) {
         if (called >= module_.computations.size()) continue;
         const model::Computation& body = module_.computations[called];
-        const bool fusion = self.opcode == "fusion";
+        // A fusion with one result is its root; with several, and in all else, the majority.
+        const bool root_only = self.opcode == "fusion" && !self.shape.starts_with("(");
         for (uint32_t i = 0; i < body.instruction_count; ++i) {
           const uint32_t inner = body.first_instruction + i;
-          if (IsOpen(inner) || (fusion && inner != body.root)) continue;
+          if (IsOpen(inner) || (root_only && inner != body.root)) continue;
           const auto phase = static_cast<size_t>(PhaseOf(inner));
           if (votes[phase]++ == 0) example[phase] = inner;
         }
@@ -355,6 +442,16 @@ class Decider {
       const auto most = std::max_element(votes.begin(), votes.end());
       if (*most == 0) continue;
       phases_[node] = phases_[example[static_cast<size_t>(most - votes.begin())]];
+    }
+  }
+
+  void DecideTupleElements() {
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsOpen(node) || At(node).opcode != "get-tuple-element") continue;
+      const auto sources = graph_.Operands(node);
+      if (sources.size() == 1 && !IsOpen(sources[0]) && At(sources[0]).opcode != "parameter") {
+        phases_[node] = phases_[sources[0]];
+      }
     }
   }
 
@@ -402,6 +499,12 @@ class Decider {
     for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph_.Operands(queue[i]));
     start();
     for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph_.Users(queue[i]));
+    // What is left has neither to do with any named op: inputs that are handed through. In a module
+    // without names nothing is known at all.
+    if (queue.empty()) return;
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (IsOpen(node)) phases_[node].phase = Phase::kOther;
+    }
   }
 
   // `add` of a reduce: what calls it.
@@ -423,14 +526,15 @@ class Decider {
   const ModuleRole role_;
   const uint32_t size_;
   std::vector<NodePhase> phases_;
+  std::vector<bool> weak_;  // Decided, but a later stage may know better.
 
   std::vector<bool> from_inputs_;
-  bool has_forward_ = false;
   bool has_backward_ = false;
   std::vector<bool> after_forward_;  // Depends on forward or loss work.
   std::vector<bool> after_backward_;
   std::vector<bool> before_forward_;  // Forward or loss work depends on it.
   std::vector<bool> before_backward_;
+  std::vector<bool> before_layers_;  // Forward work proper, loss excluded.
 };
 
 }  // namespace

@@ -1,0 +1,30 @@
+// The table of `summary --by`: all rows and raw values, for JSON, CSV and Markdown.
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_REPORT_BREAKDOWN_H_
+#define XLATRACE_REPORT_BREAKDOWN_H_
+
+#include <string>
+#include <vector>
+
+#include "report/run_view.h"
+#include "report/summary.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+struct Breakdown {
+  std::string name;                  // "op"
+  std::vector<std::string> columns;  // The last ones are always ns, ns_per_step, pct.
+  // By time; rows sum to device time. The row without a name is what could not be named.
+  std::vector<std::vector<store::Cell>> rows;
+};
+
+Breakdown MakeBreakdown(const RunView& view, By by);
+
+std::string_view Text(By by);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_BREAKDOWN_H_

@@ -1,0 +1,321 @@
+#include "report/device_times.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/labels.h"
+
+namespace xlatrace::report {
+namespace {
+
+using store::RunDb;
+using store::Statement;
+using store::Table;
+
+constexpr int64_t kWholePpm = 1'000'000;
+
+struct InstructionKey {
+  int64_t module_id = 0;
+  std::string instruction;
+
+  bool operator==(const InstructionKey&) const = default;
+};
+
+struct InstructionKeyHash {
+  size_t operator()(const InstructionKey& key) const {
+    return std::hash<std::string>()(key.instruction) ^
+           (static_cast<size_t>(key.module_id) * 0x9e3779b97f4a7c15u);
+  }
+};
+
+using CallCounts = std::unordered_map<InstructionKey, int64_t, InstructionKeyHash>;
+
+template <typename Figure>
+void SortByTime(std::vector<Figure>& figures) {
+  std::stable_sort(figures.begin(), figures.end(),
+                   [](const Figure& a, const Figure& b) { return a.ns > b.ns; });
+}
+
+// ---- One pass over the activities -------------------------------------------------------------
+
+class ActivityPass {
+ public:
+  ActivityPass(RunView& view, DeviceTimes& times) : view_(view), times_(times) {}
+
+  Status Run(RunDb& db) {
+    XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, step FROM step WHERE steady"));
+    for (size_t i = 0; i < steps.rows.size(); ++i) {
+      steady_[{steps.Int(i, "device_id"), steps.Int(i, "step")}] = true;
+    }
+    // Summed here and not by GROUP BY, which would sort every activity on disk.
+    XLATRACE_TRY(
+        db.ForEach("SELECT device_id, step, module_id, instruction, name, confidence, evidence,"
+                   " unattributed_reason, self_ns FROM activity",
+                   [this](const Statement& row) {
+                     Add(row);
+                     return true;
+                   }));
+    Finish(coverage_[0], view_.run_coverage);
+    Finish(coverage_[1], view_.coverage);
+    for (auto& [name, figure] : kernels_) {
+      figure.name = name;
+      view_.kernels.push_back(std::move(figure));
+    }
+    SortByTime(view_.kernels);
+    return {};
+  }
+
+  const CallCounts& calls() const { return calls_; }
+
+ private:
+  struct Sum {
+    int64_t ns = 0;
+    int64_t activities = 0;
+  };
+  using SumOf = std::map<std::string, Sum, std::less<>>;
+  struct CoverageSums {
+    Coverage coverage;
+    SumOf exact, inferred;  // By evidence.
+    SumOf reasons;
+  };
+
+  bool InBasis(const Statement& row) {
+    if (!view_.basis.steady) return true;
+    if (row.IsNull(1)) return false;
+    // Activities of one device and step lie together, mostly.
+    const std::pair<int64_t, int64_t> key{row.Int64(0), row.Int64(1)};
+    if (key != last_key_) {
+      last_key_ = key;
+      last_is_steady_ = steady_.contains(key);
+    }
+    return last_is_steady_;
+  }
+
+  void Add(const Statement& row) {
+    const int64_t ns = row.Int64(8);
+    const bool in_basis = InBasis(row);
+    AddTo(coverage_[0], row, ns);
+    if (in_basis) AddTo(coverage_[1], row, ns);
+    if (!row.IsNull(2)) {
+      DeviceTimes::Module& module = times_.modules[row.Int64(2)];
+      module.run_ns += ns;
+      if (in_basis) module.basis_ns += ns;
+    }
+    if (!in_basis) return;
+    scratch_.assign(row.Text(4));
+    NamedFigure& kernel = kernels_[scratch_];
+    kernel.ns += ns;
+    ++kernel.calls;
+    if (!row.IsNull(3)) {
+      key_.module_id = row.Int64(2);
+      key_.instruction.assign(row.Text(3));
+      ++calls_[key_];
+    }
+  }
+
+  static void AddTo(CoverageSums& sums, const Statement& row, int64_t ns) {
+    Coverage& coverage = sums.coverage;
+    coverage.device_ns += ns;
+    ++coverage.activities;
+    if (row.IsNull(3)) {
+      coverage.none_ns += ns;
+      ++coverage.none_activities;
+      Count(sums.reasons, row.Text(7), ns);
+      return;
+    }
+    const bool exact = row.Text(5) == "exact";
+    (exact ? coverage.exact_ns : coverage.inferred_ns) += ns;
+    Count(exact ? sums.exact : sums.inferred, row.Text(6), ns);
+  }
+
+  static void Count(SumOf& sums, std::string_view word, int64_t ns) {
+    auto found = sums.find(word);
+    if (found == sums.end()) found = sums.emplace(word, Sum()).first;
+    found->second.ns += ns;
+    ++found->second.activities;
+  }
+
+  static void Finish(CoverageSums& sums, Coverage& coverage) {
+    coverage = sums.coverage;
+    for (const auto& [evidence, sum] : sums.exact) {
+      coverage.evidence.push_back({"exact", evidence, sum.ns, sum.activities});
+    }
+    for (const auto& [evidence, sum] : sums.inferred) {
+      coverage.evidence.push_back({"inferred", evidence, sum.ns, sum.activities});
+    }
+    for (const auto& [reason, sum] : sums.reasons) {
+      coverage.reasons.push_back({reason, sum.ns, sum.activities});
+    }
+    SortByTime(coverage.evidence);
+    SortByTime(coverage.reasons);
+  }
+
+  RunView& view_;
+  DeviceTimes& times_;
+  std::map<std::pair<int64_t, int64_t>, bool> steady_;
+  std::pair<int64_t, int64_t> last_key_{INT64_MIN, INT64_MIN};
+  bool last_is_steady_ = false;
+  CoverageSums coverage_[2];  // Whole run, basis.
+  std::unordered_map<std::string, NamedFigure> kernels_;
+  CallCounts calls_;
+  std::string scratch_;
+  InstructionKey key_;
+};
+
+// ---- Instructions and what their shares belong to ----------------------------------------------
+
+Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
+  XLATRACE_ASSIGN(
+      const Table rows,
+      db.Select("SELECT handle, module_id, module, program_id, instruction, category, op_kind,"
+                " phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
+                " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed FROM op_time"
+                " WHERE instruction IS NOT NULL"));
+  const std::string_view time = view.basis.steady ? "steady_ns" : "self_ns";
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    OpFigure op;
+    op.ns = rows.Int(i, time);
+    if (op.ns == 0) continue;
+    op.handle = rows.Text(i, "handle");
+    op.module_id = rows.Int(i, "module_id");
+    op.module = rows.Text(i, "module");
+    if (!rows.IsNull(i, "program_id")) op.program_id = rows.Int(i, "program_id");
+    op.instruction = rows.Text(i, "instruction");
+    op.category = rows.Text(i, "category");
+    op.op_kind = rows.Text(i, "op_kind");
+    op.phase = PhaseOrUnknown(rows.Text(i, "phase"));
+    op.layer = rows.Text(i, "layer");
+    op.layer_group = rows.Text(i, "layer_group");
+    op.op_name = rows.Text(i, "op_name");
+    op.source_file = rows.Text(i, "source_file");
+    if (!rows.IsNull(i, "source_line")) op.source_line = rows.Int(i, "source_line");
+    op.run_self_ns = rows.Int(i, "self_ns");
+    if (!rows.IsNull(i, "wasted_ns")) op.wasted_ns = rows.Int(i, "wasted_ns");
+    op.bound_by = rows.Text(i, "bound_by");
+    op.confidence = rows.Text(i, "confidence");
+    op.estimated = rows.Int(i, "estimated") != 0;
+    op.mixed = rows.Int(i, "mixed") != 0;
+    const auto found = calls.find({op.module_id, op.instruction});
+    op.calls = found == calls.end() ? 0 : found->second;
+    view.ops.push_back(std::move(op));
+  }
+  SortByTime(view.ops);
+  return {};
+}
+
+struct Share {
+  int64_t ppm = 0;
+  model::Phase phase = model::Phase::kUnknown;
+  std::string layer_group;
+  std::string source_file;
+  std::optional<int64_t> source_line;
+};
+
+// `ns` split by shares so that the parts sum to it: largest remainder, first share wins a tie.
+std::vector<int64_t> Apportion(int64_t ns, const std::vector<Share>& shares) {
+  std::vector<int64_t> parts(shares.size());
+  std::vector<std::pair<int64_t, size_t>> remainders;
+  int64_t left = ns;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const __int128 exact = static_cast<__int128>(ns) * shares[i].ppm;
+    parts[i] = static_cast<int64_t>(exact / kWholePpm);
+    left -= parts[i];
+    remainders.emplace_back(-static_cast<int64_t>(exact % kWholePpm), i);
+  }
+  std::stable_sort(remainders.begin(), remainders.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; left > 0 && !remainders.empty(); i = (i + 1) % remainders.size(), --left) {
+    ++parts[remainders[i].second];
+  }
+  return parts;
+}
+
+Status LoadScopes(RunDb& db, RunView& view) {
+  std::unordered_map<InstructionKey, size_t, InstructionKeyHash> op_of;
+  for (size_t i = 0; i < view.ops.size(); ++i) {
+    op_of.emplace(InstructionKey{view.ops[i].module_id, view.ops[i].instruction}, i);
+  }
+  std::vector<std::vector<Share>> shares(view.ops.size());
+  XLATRACE_TRY(db.ForEach(
+      "SELECT module_id, instruction, phase, layer_group, source_file, source_line, share_ppm"
+      " FROM instruction_share",
+      [&](const Statement& row) {
+        const auto found = op_of.find({row.Int64(0), std::string(row.Text(1))});
+        if (found == op_of.end()) return true;
+        shares[found->second].push_back({row.Int64(6), PhaseOrUnknown(row.Text(2)),
+                                         std::string(row.Text(3)), std::string(row.Text(4)),
+                                         row.OptionalInt64(5)});
+        return true;
+      }));
+
+  std::map<std::string, ScopeFigure> layers;
+  std::map<std::pair<std::string, std::optional<int64_t>>, ScopeFigure> sources;
+  std::map<std::string, NamedFigure> kinds;
+  for (size_t i = 0; i < view.ops.size(); ++i) {
+    const OpFigure& op = view.ops[i];
+    NamedFigure& kind = kinds[op.op_kind];
+    kind.ns += op.ns;
+    kind.calls += op.calls;
+    const std::vector<int64_t> parts = Apportion(op.ns, shares[i]);
+    for (size_t k = 0; k < parts.size(); ++k) {
+      const Share& share = shares[i][k];
+      for (ScopeFigure* figure :
+           {&layers[share.layer_group], &sources[{share.source_file, share.source_line}]}) {
+        figure->ns += parts[k];
+        figure->phases[static_cast<size_t>(share.phase)] += parts[k];
+        if (share.ppm < kWholePpm) figure->estimated_ns += parts[k];
+      }
+    }
+  }
+  for (auto& [name, figure] : layers) {
+    figure.name = name;
+    view.layers.push_back(std::move(figure));
+  }
+  for (auto& [key, figure] : sources) {
+    figure.name = key.first;
+    figure.line = key.second;
+    view.sources.push_back(std::move(figure));
+  }
+  for (auto& [name, figure] : kinds) {
+    figure.name = name;
+    view.kinds.push_back(std::move(figure));
+  }
+  SortByTime(view.layers);
+  SortByTime(view.sources);
+  SortByTime(view.kinds);
+  return {};
+}
+
+Status LoadPhases(RunDb& db, RunView& view) {
+  const std::string_view sql =
+      view.basis.steady
+          ? "SELECT p.phase, sum(p.self_ns) AS ns, sum(p.estimated_ns) AS estimated"
+            " FROM phase_time p JOIN step s ON s.device_id = p.device_id AND s.step = p.step"
+            " WHERE s.steady GROUP BY p.phase"
+          : "SELECT phase, sum(self_ns) AS ns, sum(estimated_ns) AS estimated FROM phase_time"
+            " GROUP BY phase";
+  XLATRACE_ASSIGN(const Table rows, db.Select(sql));
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    view.phases[static_cast<size_t>(PhaseOrUnknown(rows.Text(i, "phase")))] += rows.Int(i, "ns");
+    view.phases_estimated_ns += rows.Int(i, "estimated");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceTimes> LoadDeviceTimes(RunDb& db, RunView& view) {
+  DeviceTimes times;
+  ActivityPass pass(view, times);
+  XLATRACE_TRY(pass.Run(db));
+  XLATRACE_TRY(LoadOps(db, pass.calls(), view));
+  XLATRACE_TRY(LoadScopes(db, view));
+  XLATRACE_TRY(LoadPhases(db, view));
+  return times;
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,202 @@
+#include "report/labels.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/terminal.h"
+
+namespace xlatrace::report {
+namespace {
+
+using model::Phase;
+using model::StepPart;
+
+std::string_view BaseName(std::string_view path) {
+  const size_t slash = path.find_last_of('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+template <typename Words>
+std::string_view Look(const Words& words, std::string_view key, std::string_view if_none) {
+  for (const auto& [word, text] : words) {
+    if (word == key) return text;
+  }
+  return if_none;
+}
+
+}  // namespace
+
+std::string TitleOf(std::string_view command, std::string_view path) {
+  std::string_view first;
+  for (size_t at = 0; at < command.size();) {
+    const size_t end = std::min(command.find(' ', at), command.size());
+    const std::string_view word = command.substr(at, end - at);
+    if (word.ends_with(".py")) return std::string(BaseName(word));
+    if (first.empty()) first = word;
+    at = end + 1;
+  }
+  return std::string(BaseName(first.empty() ? path : first));
+}
+
+Phase PhaseOrUnknown(std::string_view text) {
+  return model::PhaseFromText(text).value_or(Phase::kUnknown);
+}
+
+model::Severity SeverityFromText(std::string_view text) {
+  using model::Severity;
+  for (const Severity s : {Severity::kInfo, Severity::kDataLoss, Severity::kError}) {
+    if (Text(s) == text) return s;
+  }
+  return Severity::kNotice;
+}
+
+std::optional<StepPart> StepPartFromText(std::string_view text) {
+  for (const StepPart part : kPartOrder) {
+    if (Text(part) == text) return part;
+  }
+  return std::nullopt;
+}
+
+std::string_view PartWords(StepPart part) {
+  switch (part) {
+    case StepPart::kExposedCollective:
+      return "exposed collectives";
+    case StepPart::kExposedCopy:
+      return "exposed copies";
+    default:
+      return Text(part);
+  }
+}
+
+std::string_view PhaseLetter(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return "F";
+    case Phase::kLoss:
+      return "L";
+    case Phase::kBackward:
+      return "B";
+    case Phase::kRecompute:
+      return "R";
+    case Phase::kOptimizer:
+      return "O";
+    case Phase::kOther:
+      return "-";
+    case Phase::kUnknown:
+      break;
+  }
+  return "?";
+}
+
+std::string_view PartLetter(StepPart part) {
+  switch (part) {
+    case StepPart::kForward:
+      return "F";
+    case StepPart::kLoss:
+      return "L";
+    case StepPart::kBackward:
+      return "B";
+    case StepPart::kRecompute:
+      return "R";
+    case StepPart::kOptimizer:
+      return "O";
+    case StepPart::kOther:
+      return "-";
+    case StepPart::kExposedCollective:
+      return "C";
+    case StepPart::kExposedCopy:
+      return "M";
+    case StepPart::kIdle:
+      return "\u00b7";
+    case StepPart::kUnknown:
+      break;
+  }
+  return "?";
+}
+
+std::string_view PartColor(StepPart part) {
+  switch (part) {
+    case StepPart::kExposedCollective:
+      return "collective";
+    case StepPart::kExposedCopy:
+      return "copy";
+    default:
+      return Text(part);
+  }
+}
+
+std::string KindWords(std::string_view op_kind, bool narrow) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNarrow = {
+      {{"elementwise_fusion", "elementwise"},
+       {"scatter_gather", "scatter"},
+       {"custom_call", "custom call"},
+       {"convolution", "convolution"}}};
+  std::string text(narrow ? Look(kNarrow, op_kind, op_kind) : op_kind);
+  if (op_kind == "scatter_gather" && !narrow) return "scatter, gather";
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string_view ReasonWords(std::string_view reason) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords = {
+      {{"unknown", "no reason found; please report this run"},
+       {"no_module", "an XLA op, but the run holds no module it could belong to"},
+       {"no_annotation", "the module is known, the source does not say which instruction"},
+       {"instruction_missing", "the source names an instruction that its module does not hold"},
+       {"ambiguous_symbol", "several instructions own the kernel, nothing tells them apart"},
+       {"ambiguous_module", "several modules hold it, nothing tells them apart"},
+       {"not_xla", "launched by the framework or a library, outside XLA"},
+       {"transfer", "copy or memset issued by the runtime, outside any module"},
+       {"autotuning", "candidate kernels tried while compiling"},
+       {"graph_without_body", "a CUDA graph whose kernels are not known"}}};
+  return Look(kWords, reason, reason);
+}
+
+std::string_view EvidenceWords(std::string_view evidence) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords = {
+      {{"annotation", "the profiler's annotation on the record"},
+       {"range", "NVTX range around the launch"},
+       {"graph_node", "CUDA graph node made under a range"},
+       {"thunk_order", "order of the module's thunk list"},
+       {"cubin", "identity of the loaded code"},
+       {"symbol", "kernel name in the module that ran"},
+       {"symbol_across", "kernel name, module deduced"}}};
+  return Look(kWords, evidence, evidence);
+}
+
+std::string SourceLine(std::string_view file, const std::optional<int64_t>& line) {
+  if (file.empty()) return {};
+  return line ? fmt::format("{}:{}", BaseName(file), *line) : std::string(BaseName(file));
+}
+
+std::string_view OpNameTail(std::string_view op_name) {
+  int depth = 0;
+  for (size_t i = op_name.size(); i-- > 0;) {
+    if (op_name[i] == ')') ++depth;
+    if (op_name[i] == '(') --depth;
+    if (op_name[i] == '/' && depth <= 0) return op_name.substr(i + 1);
+  }
+  return op_name;
+}
+
+std::string ScopeWords(std::string_view layer_group, std::string_view op_name) {
+  const std::string_view tail = OpNameTail(op_name);
+  if (layer_group.empty()) return std::string(tail);
+  if (tail.empty() || layer_group.ends_with(tail)) return std::string(layer_group);
+  return fmt::format("{} {}", layer_group, tail);
+}
+
+std::string ShortPath(std::string_view path, int width) {
+  if (DisplayWidth(path) <= width) return std::string(path);
+  for (size_t slash = path.find('/'); slash != std::string_view::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string_view rest = path.substr(slash);
+    if (DisplayWidth(rest) + 2 <= width) return fmt::format("..{}", rest);
+  }
+  return FitLeft(path, width);
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,67 @@
+// Words, letters and short forms: how a value of run.db is shown to a person.
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_REPORT_LABELS_H_
+#define XLATRACE_REPORT_LABELS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/words.h"
+
+namespace xlatrace::report {
+
+// The script a command runs ("train.py"), else its program, else the name of run.db.
+std::string TitleOf(std::string_view command, std::string_view path);
+
+model::Phase PhaseOrUnknown(std::string_view text);
+model::Severity SeverityFromText(std::string_view text);  // Unknown words: notice.
+std::optional<model::StepPart> StepPartFromText(std::string_view text);
+
+// Order in which phases and parts are shown: as a step runs, then what is not computation.
+inline constexpr model::Phase kPhaseOrder[] = {model::Phase::kForward,   model::Phase::kLoss,
+                                               model::Phase::kRecompute, model::Phase::kBackward,
+                                               model::Phase::kOptimizer, model::Phase::kOther,
+                                               model::Phase::kUnknown};
+inline constexpr model::StepPart kPartOrder[] = {
+    model::StepPart::kForward,     model::StepPart::kLoss,
+    model::StepPart::kRecompute,   model::StepPart::kBackward,
+    model::StepPart::kOptimizer,   model::StepPart::kOther,
+    model::StepPart::kUnknown,     model::StepPart::kExposedCollective,
+    model::StepPart::kExposedCopy, model::StepPart::kIdle};
+
+// "exposed collectives"; for phases the word itself.
+std::string_view PartWords(model::StepPart part);
+// F L R B O C M; "-" other, "?" unknown, "\u00b7" idle.
+std::string_view PartLetter(model::StepPart part);
+std::string_view PhaseLetter(model::Phase phase);
+// Name of its colour: forward, ..., collective, copy, idle, other, unknown.
+std::string_view PartColor(model::StepPart part);
+
+// "elementwise fusion"; `narrow`: at most 11 columns ("elementwise").
+std::string KindWords(std::string_view op_kind, bool narrow = false);
+
+// One sentence for a reason of `unattributed_reason`.
+std::string_view ReasonWords(std::string_view reason);
+// "NVTX range at the launch" for an evidence word.
+std::string_view EvidenceWords(std::string_view evidence);
+
+// "layers.py:88" from a path and a line; empty when there is no file.
+std::string SourceLine(std::string_view file, const std::optional<int64_t>& line);
+
+// Last component of an op_name, outside parentheses: "dot_general".
+std::string_view OpNameTail(std::string_view op_name);
+
+// What an op is called in a narrow column: layer group and the op_name's tail ("layer_*/mlp
+// dot_general"); empty when neither is known.
+std::string ScopeWords(std::string_view layer_group, std::string_view op_name);
+
+// A path in at most `width` columns, whole components from its end: "../mlp/wi_0".
+std::string ShortPath(std::string_view path, int width);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_LABELS_H_

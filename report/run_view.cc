@@ -1,0 +1,229 @@
+#include "report/run_view.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "report/device_times.h"
+#include "report/labels.h"
+
+namespace xlatrace::report {
+namespace {
+
+using store::RunDb;
+using store::Table;
+
+std::optional<int64_t> OptionalInt(const Table& table, size_t row, std::string_view column) {
+  if (table.IsNull(row, column)) return std::nullopt;
+  return table.Int(row, column);
+}
+
+Status LoadRunFacts(RunDb& db, RunView& view) {
+  XLATRACE_ASSIGN(const Table info, db.Select("SELECT key, value FROM run_info ORDER BY key"));
+  std::string jax;
+  std::string tensorflow;
+  for (size_t i = 0; i < info.rows.size(); ++i) {
+    std::string key = info.Text(i, "key");
+    std::string value = info.Text(i, "value");
+    if (value.empty()) continue;
+    if (key == "source") view.source = value;
+    if (key == "granularity") view.granularity = value;
+    if (key == "command") view.command = value;
+    if (key == "jax_version" || (key == "jaxlib_version" && jax.empty())) jax = value;
+    if (key == "tensorflow_version") tensorflow = value;
+    view.info.emplace_back(std::move(key), std::move(value));
+  }
+  if (!jax.empty()) view.framework = "jax " + jax;
+  if (!tensorflow.empty()) {
+    view.framework += (jax.empty() ? "" : ", ") + ("tensorflow " + tensorflow);
+  }
+
+  XLATRACE_ASSIGN(const Table processes,
+                  db.Select("SELECT command FROM process ORDER BY process_id"));
+  view.processes = static_cast<int64_t>(processes.rows.size());
+  for (size_t i = 0; i < processes.rows.size() && view.command.empty(); ++i) {
+    view.command = processes.Text(i, "command");
+  }
+  view.path = db.path();
+  view.title = TitleOf(view.command, view.path);
+
+  XLATRACE_ASSIGN(const Table devices,
+                  db.Select("SELECT name, kind, count(*) AS count FROM device "
+                            "GROUP BY name, kind ORDER BY count(*) DESC, name"));
+  for (size_t i = 0; i < devices.rows.size(); ++i) {
+    view.devices.push_back(
+        {devices.Text(i, "name"), devices.Text(i, "kind"), devices.Int(i, "count")});
+    view.device_count += devices.Int(i, "count");
+  }
+  return {};
+}
+
+Status LoadStats(RunDb& db, RunView& view) {
+  XLATRACE_ASSIGN(const Table stats,
+                  db.Select("SELECT name, severity, source, value, advice FROM run_stat"));
+  for (size_t i = 0; i < stats.rows.size(); ++i) {
+    StatFigure stat{stats.Text(i, "name"), SeverityFromText(stats.Text(i, "severity")),
+                    stats.Text(i, "source"), stats.Int(i, "value"), stats.Text(i, "advice")};
+    if (stat.severity == model::Severity::kDataLoss) view.lost += stat.value;
+    if (stat.severity == model::Severity::kError) ++view.errors;
+    view.stats.push_back(std::move(stat));
+  }
+  std::sort(view.stats.begin(), view.stats.end(), [](const StatFigure& a, const StatFigure& b) {
+    if (a.severity != b.severity) return a.severity > b.severity;
+    return std::tie(a.name, a.source) < std::tie(b.name, b.source);
+  });
+  return {};
+}
+
+Status LoadSteps(RunDb& db, RunView& view) {
+  XLATRACE_ASSIGN(
+      const Table steps,
+      db.Select("SELECT step, count(*) AS devices, sum(end_ns - start_ns) AS wall_ns,"
+                " sum(busy_ns) AS busy_ns, min(steady) AS steady, min(how = 'marked') AS marked"
+                " FROM step GROUP BY step, steady ORDER BY step"));
+  StepsFigure& figure = view.steps;
+  std::map<int64_t, int64_t> devices_of;
+  for (size_t i = 0; i < steps.rows.size(); ++i) {
+    const int64_t devices = steps.Int(i, "devices");
+    const int64_t mean = steps.Int(i, "wall_ns") / devices;
+    const bool steady = steps.Int(i, "steady") != 0;
+    figure.marked = steps.Int(i, "marked") != 0;
+    figure.all.push_back({steps.Int(i, "step"), mean, steady});
+    if (!steady) continue;
+    figure.min_ns = figure.steady_count == 0 ? mean : std::min(figure.min_ns, mean);
+    figure.max_ns = std::max(figure.max_ns, mean);
+    ++figure.steady_count;
+    figure.wall_ns += steps.Int(i, "wall_ns");
+    figure.busy_ns += steps.Int(i, "busy_ns");
+    view.basis.step_devices += devices;
+  }
+  view.basis.steady = view.basis.step_devices > 0;
+  if (view.basis.steady) figure.mean_ns = figure.wall_ns / view.basis.step_devices;
+
+  XLATRACE_ASSIGN(const Table parts,
+                  db.Select("SELECT p.part, sum(p.wall_ns) AS wall_ns FROM step_part p"
+                            " JOIN step s ON s.device_id = p.device_id AND s.step = p.step"
+                            " WHERE s.steady GROUP BY p.part"));
+  for (size_t i = 0; i < parts.rows.size(); ++i) {
+    if (const auto part = StepPartFromText(parts.Text(i, "part"))) {
+      view.step_parts[static_cast<size_t>(*part)] += parts.Int(i, "wall_ns");
+    }
+  }
+  view.has_step_parts = !parts.rows.empty();
+  return {};
+}
+
+Status LoadGaps(RunDb& db, RunView& view) {
+  // A gap belongs to the step it starts in, whole.
+  const std::string_view sql =
+      view.basis.steady
+          ? "SELECT g.cause, count(*) AS count, sum(g.end_ns - g.start_ns) AS ns,"
+            " max(g.end_ns - g.start_ns) AS longest FROM step s JOIN gap g"
+            " ON g.device_id = s.device_id AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns"
+            " WHERE s.steady GROUP BY g.cause ORDER BY ns DESC"
+          : "SELECT cause, count(*) AS count, sum(end_ns - start_ns) AS ns,"
+            " max(end_ns - start_ns) AS longest FROM gap GROUP BY cause ORDER BY ns DESC";
+  XLATRACE_ASSIGN(const Table gaps, db.Select(sql));
+  for (size_t i = 0; i < gaps.rows.size(); ++i) {
+    view.gaps.push_back(
+        {gaps.Text(i, "cause"), gaps.Int(i, "ns"), gaps.Int(i, "count"), gaps.Int(i, "longest")});
+    view.gap_count += gaps.Int(i, "count");
+  }
+  return {};
+}
+
+Status LoadModules(RunDb& db, const DeviceTimes& times, RunView& view) {
+  XLATRACE_ASSIGN(
+      const Table modules,
+      db.Select("SELECT m.module_id, m.handle, m.name, m.program_id, m.role, m.role_reason,"
+                " m.instruction_count, m.source, coalesce(e.count, 0) AS executions FROM module m"
+                " LEFT JOIN (SELECT module_id, count(*) AS count FROM execution"
+                " GROUP BY module_id) e ON e.module_id = m.module_id"));
+  for (size_t i = 0; i < modules.rows.size(); ++i) {
+    ModuleFigure module;
+    module.module_id = modules.Int(i, "module_id");
+    module.handle = modules.Text(i, "handle");
+    module.name = modules.Text(i, "name");
+    module.role = modules.Text(i, "role");
+    module.role_reason = modules.Text(i, "role_reason");
+    module.source = modules.Text(i, "source");
+    module.program_id = OptionalInt(modules, i, "program_id");
+    module.instruction_count = OptionalInt(modules, i, "instruction_count");
+    module.executions = modules.Int(i, "executions");
+    if (const auto found = times.modules.find(module.module_id); found != times.modules.end()) {
+      module.ns = found->second.basis_ns;
+      module.run_ns = found->second.run_ns;
+    }
+    view.modules.push_back(std::move(module));
+  }
+  std::stable_sort(view.modules.begin(), view.modules.end(),
+                   [](const ModuleFigure& a, const ModuleFigure& b) {
+                     if ((a.role == "main") != (b.role == "main")) return a.role == "main";
+                     return a.run_ns > b.run_ns;
+                   });
+  return {};
+}
+
+Status LoadFindings(RunDb& db, RunView& view) {
+  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT * FROM finding ORDER BY rank"));
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    FindingFigure finding;
+    finding.handle = rows.Text(i, "handle");
+    finding.id = rows.Text(i, "id");
+    finding.title = rows.Text(i, "title");
+    finding.basis = rows.Text(i, "basis");
+    finding.confidence = rows.Text(i, "confidence");
+    finding.where_op = rows.Text(i, "where_op");
+    finding.where_layer = rows.Text(i, "where_layer");
+    finding.where_source = rows.Text(i, "where_source");
+    finding.action = rows.Text(i, "action");
+    finding.how_to_check = rows.Text(i, "how_to_check");
+    finding.saves_low_ns = OptionalInt(rows, i, "saves_low_ns_per_step");
+    finding.saves_high_ns = OptionalInt(rows, i, "saves_high_ns_per_step");
+    const nlohmann::json evidence =
+        nlohmann::json::parse(rows.Text(i, "evidence"), nullptr, /*allow_exceptions=*/false);
+    if (evidence.is_array()) {
+      for (const nlohmann::json& entry : evidence) {
+        if (!entry.is_object()) continue;
+        const auto text = entry.find("text");
+        if (text != entry.end() && text->is_string()) finding.evidence.push_back(*text);
+      }
+    }
+    view.findings.push_back(std::move(finding));
+  }
+  return {};
+}
+
+}  // namespace
+
+const ModuleFigure* RunView::MainModule() const {
+  return !modules.empty() && modules[0].role == "main" ? &modules[0] : nullptr;
+}
+
+std::string RunView::DeviceText() const {
+  std::string text;
+  for (const DeviceFigure& device : devices) {
+    if (!text.empty()) text += ", ";
+    if (device.count > 1) text += fmt::format("{} x ", device.count);
+    text += device.name.empty() ? device.kind : device.name;
+  }
+  return text;
+}
+
+Result<RunView> LoadRunView(RunDb& db) {
+  RunView view;
+  XLATRACE_TRY(LoadRunFacts(db, view));
+  XLATRACE_TRY(LoadStats(db, view));
+  XLATRACE_TRY(LoadSteps(db, view));
+  XLATRACE_ASSIGN(const DeviceTimes times, LoadDeviceTimes(db, view));
+  XLATRACE_TRY(LoadModules(db, times, view));
+  XLATRACE_TRY(LoadGaps(db, view));
+  XLATRACE_TRY(LoadFindings(db, view));
+  return view;
+}
+
+}  // namespace xlatrace::report

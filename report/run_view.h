@@ -1,0 +1,201 @@
+// Everything that `summary` and the HTML page show of a run, in one struct.
+//
+// Gets: an open run.db. Gives: figures as integers (nanoseconds, counts), read from the public
+// views only (docs/schema.md), so that text, JSON, CSV, Markdown and HTML show the same numbers and
+// anybody can get them again with SQL.
+//
+// Basis of every figure: the steady steps where the run has any, then sums over all steady steps
+// of all devices, shown per step of one device (`PerStep`, mean over devices); else the whole run
+// over all devices, shown as totals. `Basis::steady` says which.
+//
+// Two kinds of time, never mixed (RUNDB): device time is a sum over activities (streams and threads
+// add up), wall time is what a clock shows (steps, parts of the step bar, busy, idle).
+//
+// Thread-safety: plain data.
+
+#ifndef XLATRACE_REPORT_RUN_VIEW_H_
+#define XLATRACE_REPORT_RUN_VIEW_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "model/words.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+inline constexpr size_t kPhaseCount = 7;
+inline constexpr size_t kStepPartCount = 10;
+using PhaseTimes = std::array<int64_t, kPhaseCount>;  // Index: model::Phase.
+
+struct Basis {
+  bool steady = false;
+  int64_t step_devices = 0;  // Steady steps counted once per device: the divisor.
+
+  double PerStep(int64_t sum) const {
+    return static_cast<double>(sum) / static_cast<double>(steady ? step_devices : 1);
+  }
+};
+
+struct StepFigure {
+  int64_t step = 0;
+  int64_t wall_ns = 0;  // Mean over the devices that have this step.
+  bool steady = false;
+};
+
+struct StepsFigure {
+  std::vector<StepFigure> all;  // By number.
+  int64_t steady_count = 0;
+  bool marked = false;  // The framework's own numbers.
+  // Of steady steps, each being the mean over its devices.
+  int64_t mean_ns = 0, min_ns = 0, max_ns = 0;
+  int64_t wall_ns = 0;  // Sum over steady step-devices.
+  int64_t busy_ns = 0;  // Union of activities, the same steps.
+};
+
+struct DeviceFigure {
+  std::string name;
+  std::string kind;  // gpu, tpu, cpu
+  int64_t count = 0;
+};
+
+// How device time is labelled.
+struct EvidenceFigure {
+  std::string confidence;  // exact, inferred
+  std::string evidence;
+  int64_t ns = 0;
+  int64_t activities = 0;
+};
+
+struct ReasonFigure {
+  std::string reason;
+  int64_t ns = 0;
+  int64_t activities = 0;
+};
+
+struct Coverage {
+  int64_t device_ns = 0;  // exact + inferred + none.
+  int64_t exact_ns = 0, inferred_ns = 0, none_ns = 0;
+  int64_t activities = 0;
+  int64_t none_activities = 0;
+  std::vector<EvidenceFigure> evidence;  // By time.
+  std::vector<ReasonFigure> reasons;     // By time; sum to none_ns.
+};
+
+struct OpFigure {
+  std::string handle;  // "o17"
+  int64_t module_id = 0;
+  std::string module;
+  std::optional<int64_t> program_id;
+  std::string instruction;
+  std::string op_kind, category;
+  model::Phase phase = model::Phase::kUnknown;
+  std::string layer, layer_group, op_name;  // Empty: unknown.
+  std::string source_file;
+  std::optional<int64_t> source_line;
+  int64_t ns = 0;     // Device time of the basis.
+  int64_t calls = 0;  // Activities of the basis; 0: not known (only estimated).
+  int64_t run_self_ns = 0;
+  std::string confidence;
+  std::string bound_by;
+  std::optional<int64_t> wasted_ns;  // Of the whole run.
+  bool estimated = false;
+  bool mixed = false;
+};
+
+// One row of a breakdown: phases within it sum to `ns`.
+struct ScopeFigure {
+  std::string name;  // Layer group, or source file.
+  std::optional<int64_t> line;
+  int64_t ns = 0;
+  int64_t estimated_ns = 0;
+  PhaseTimes phases{};
+};
+
+struct NamedFigure {  // Kernels, op kinds.
+  std::string name;
+  int64_t ns = 0;
+  int64_t calls = 0;
+};
+
+struct ModuleFigure {
+  std::string handle, name, role, role_reason, source;
+  int64_t module_id = 0;
+  std::optional<int64_t> program_id, instruction_count;
+  int64_t executions = 0;  // Whole run.
+  int64_t ns = 0;          // Of the basis.
+  int64_t run_ns = 0;      // Whole run.
+};
+
+struct GapFigure {
+  std::string cause;
+  int64_t ns = 0;
+  int64_t count = 0;
+  int64_t longest_ns = 0;
+};
+
+struct StatFigure {
+  std::string name;
+  model::Severity severity = model::Severity::kInfo;
+  std::string source;
+  int64_t value = 0;
+  std::string advice;
+};
+
+struct FindingFigure {
+  std::string handle, id, title, basis, confidence, where_op, where_layer, where_source, action,
+      how_to_check;
+  std::optional<int64_t> saves_low_ns, saves_high_ns;  // Per step.
+  std::vector<std::string> evidence;                   // Texts.
+};
+
+struct RunView {
+  std::string path;                                       // Of run.db.
+  std::string title;                                      // The script, or what stands for it.
+  std::string command;                                    // Empty: unknown.
+  std::string framework;                                  // "jax 0.8.0"; empty: unknown.
+  std::string granularity;                                // kernel, op, range
+  std::string source;                                     // xplane, nsys_sqlite...
+  std::vector<std::pair<std::string, std::string>> info;  // run_info, by key.
+  int64_t processes = 0;
+  std::vector<DeviceFigure> devices;
+  int64_t device_count = 0;
+
+  Basis basis;
+  StepsFigure steps;
+  std::array<int64_t, kStepPartCount> step_parts{};  // Wall; sum to steps.wall_ns.
+  bool has_step_parts = false;
+  Coverage coverage;      // Of the basis.
+  Coverage run_coverage;  // Of the whole run.
+  PhaseTimes phases{};    // Device time; sum to coverage.device_ns.
+  int64_t phases_estimated_ns = 0;
+  std::vector<OpFigure> ops;          // By time; with no_instruction_ns sum to device time.
+  std::vector<ScopeFigure> layers;    // By time; "" = no layer known. Only attributed time.
+  std::vector<ScopeFigure> sources;   // The same by source line; "" = none known.
+  std::vector<NamedFigure> kinds;     // The same by op_kind.
+  std::vector<NamedFigure> kernels;   // All device time by recorded name.
+  std::vector<ModuleFigure> modules;  // By time of the whole run.
+  std::vector<GapFigure> gaps;        // Of the basis.
+  int64_t gap_count = 0;
+  std::vector<StatFigure> stats;  // Worst first.
+  int64_t lost = 0;               // Sum of all data_loss stats.
+  int64_t errors = 0;             // Number of error stats.
+  std::vector<FindingFigure> findings;
+
+  const ModuleFigure* MainModule() const;  // Null: none.
+  // "4 x NVIDIA H100 80GB HBM3"; empty: none.
+  std::string DeviceText() const;
+  double PerStep(int64_t sum) const { return basis.PerStep(sum); }
+};
+
+// Reads everything; errors are those of the database.
+Result<RunView> LoadRunView(store::RunDb& db);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_RUN_VIEW_H_

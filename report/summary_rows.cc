@@ -1,0 +1,211 @@
+#include "report/summary_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "report/labels.h"
+
+namespace xlatrace::report {
+namespace {
+
+// From this many columns on, the source line and longer names have room.
+constexpr int kWide = 120;
+constexpr int kMedium = 96;
+
+class Maker {
+ public:
+  Maker(const RunView& view, size_t rows, int width) : view_(view), rows_(rows), width_(width) {}
+
+  TextTable Make(By by) {
+    switch (by) {
+      case By::kPhase:
+        return Phases();
+      case By::kLayer:
+        return Scopes(view_.layers, "layer", false);
+      case By::kSource:
+        return Scopes(view_.sources, "source line", true);
+      case By::kKernel:
+        return Kernels();
+      case By::kOp:
+        break;
+    }
+    return Ops();
+  }
+
+ private:
+  std::string_view Unit() const { return view_.basis.steady ? "ms/step" : "ms"; }
+  std::string Ms(int64_t ns) const { return Milliseconds(view_.PerStep(ns)); }
+  std::string Pct(int64_t ns) const {
+    return Percent(static_cast<double>(ns), static_cast<double>(view_.coverage.device_ns));
+  }
+  std::string Calls(int64_t calls) const {
+    return calls == 0 ? "-" : Significant(view_.PerStep(calls));
+  }
+  static std::string Average(int64_t ns, int64_t calls) {
+    return calls == 0 ? "-" : Microseconds(static_cast<double>(ns) / static_cast<double>(calls));
+  }
+
+  TextTable Ops() {
+    const bool medium = width_ >= kMedium;
+    const bool wide = width_ >= kWide;
+    std::vector<TextColumn> columns{{.heading = "op"},
+                                    {.heading = "instruction",
+                                     .at_most = width_ >= 150 ? 44
+                                                : wide        ? 32
+                                                : medium      ? 24
+                                                              : 20},
+                                    {.heading = std::string(Unit()), .right = true},
+                                    {.heading = "%", .right = true}};
+    if (medium) columns.push_back({.heading = "cum%", .right = true});
+    columns.push_back({.heading = "calls", .right = true});
+    if (medium) columns.push_back({.heading = "avg us", .right = true});
+    if (medium) columns.push_back({.heading = "kind", .at_most = 12});
+    columns.push_back({.heading = "P"});
+    if (wide) columns.push_back({.heading = "source", .at_most = 24});
+    columns.push_back({.heading = "scope", .path = true, .flexible = true});
+    TextTable table(std::move(columns));
+
+    const auto add = [&](std::string handle, std::string name, int64_t ns, const std::string& cum,
+                         int64_t calls, const std::string& average, std::string kind,
+                         std::string_view phase, std::string source, std::string scope) {
+      std::vector<std::string> cells{std::move(handle), std::move(name), Ms(ns), Pct(ns)};
+      if (medium) cells.push_back(cum);
+      cells.push_back(Calls(calls));
+      if (medium) cells.push_back(average);
+      if (medium) cells.push_back(std::move(kind));
+      cells.emplace_back(phase);
+      if (wide) cells.push_back(std::move(source));
+      cells.push_back(std::move(scope));
+      table.Add(std::move(cells));
+    };
+    int64_t sum = 0;
+    int64_t others_calls = 0;
+    for (size_t i = 0; i < view_.ops.size(); ++i) {
+      const OpFigure& op = view_.ops[i];
+      if (i >= rows_) {
+        others_calls += op.calls;
+        continue;
+      }
+      sum += op.ns;
+      // An instruction that was deduced, not known, wears a tilde.
+      add(op.handle, (op.confidence == "exact" ? "" : "~") + op.instruction, op.ns, Pct(sum),
+          op.calls, Average(op.ns, op.calls), KindWords(op.op_kind, true), PhaseLetter(op.phase),
+          SourceLine(op.source_file, op.source_line), ScopeWords(op.layer_group, op.op_name));
+    }
+    const Coverage& coverage = view_.coverage;
+    if (view_.ops.size() > rows_) {
+      const int64_t ns = coverage.device_ns - coverage.none_ns - sum;
+      add("", fmt::format("[{} others]", Thousands(static_cast<int64_t>(view_.ops.size() - rows_))),
+          ns, Pct(sum + ns), others_calls, "", "", "", "", "");
+    }
+    if (coverage.none_activities > 0) {
+      add("", "[no instruction]", coverage.none_ns, "", coverage.none_activities, "", "", "", "",
+          coverage.reasons.empty() ? "" : std::string(coverage.reasons[0].reason));
+    }
+    add("", "all device time", coverage.device_ns, "", coverage.activities, "", "", "", "", "");
+    return table;
+  }
+
+  TextTable Phases() {
+    TextTable table({{.heading = "phase"},
+                     {.heading = std::string(Unit()), .right = true},
+                     {.heading = "% of device time", .right = true}});
+    for (const model::Phase phase : kPhaseOrder) {
+      const int64_t ns = view_.phases[static_cast<size_t>(phase)];
+      if (ns > 0) table.Add({std::string(Text(phase)), Ms(ns), Pct(ns)});
+    }
+    table.Add({"all device time", Ms(view_.coverage.device_ns), "100"});
+    return table;
+  }
+
+  TextTable Scopes(const std::vector<ScopeFigure>& scopes, const std::string& heading,
+                   bool source) {
+    std::array<int64_t, kPhaseCount> totals{};
+    for (const ScopeFigure& scope : scopes) {
+      for (size_t p = 0; p < kPhaseCount; ++p) totals[p] += scope.phases[p];
+    }
+    std::vector<TextColumn> columns{{.heading = heading, .path = true, .flexible = true},
+                                    {.heading = std::string(Unit()), .right = true},
+                                    {.heading = "%", .right = true}};
+    std::vector<model::Phase> phases;
+    for (const model::Phase phase : kPhaseOrder) {
+      if (totals[static_cast<size_t>(phase)] == 0) continue;
+      phases.push_back(phase);
+      columns.push_back({.heading = std::string(Text(phase)), .right = true});
+    }
+    TextTable table(std::move(columns));
+    const auto add = [&](std::string name, int64_t ns, const PhaseTimes& times) {
+      std::vector<std::string> cells{std::move(name), Ms(ns), Pct(ns)};
+      for (const model::Phase phase : phases) {
+        const int64_t part = times[static_cast<size_t>(phase)];
+        cells.push_back(part == 0 ? "" : Ms(part));
+      }
+      table.Add(std::move(cells));
+    };
+    ScopeFigure others;
+    for (size_t i = 0; i < scopes.size(); ++i) {
+      const ScopeFigure& scope = scopes[i];
+      if (i < rows_) {
+        std::string name = source ? SourceLine(scope.name, scope.line) : scope.name;
+        if (name.empty()) name = source ? "[no source line]" : "[no layer]";
+        add(std::move(name), scope.ns, scope.phases);
+        continue;
+      }
+      others.ns += scope.ns;
+      for (size_t p = 0; p < kPhaseCount; ++p) others.phases[p] += scope.phases[p];
+    }
+    if (scopes.size() > rows_) {
+      add(fmt::format("[{} others]", Thousands(static_cast<int64_t>(scopes.size() - rows_))),
+          others.ns, others.phases);
+    }
+    if (view_.coverage.none_ns > 0) add("[no instruction]", view_.coverage.none_ns, {});
+    add("all device time", view_.coverage.device_ns, totals);
+    return table;
+  }
+
+  TextTable Kernels() {
+    TextTable table({{.heading = "kernel", .flexible = true},
+                     {.heading = std::string(Unit()), .right = true},
+                     {.heading = "%", .right = true},
+                     {.heading = "calls", .right = true},
+                     {.heading = "avg us", .right = true}});
+    NamedFigure others;
+    for (size_t i = 0; i < view_.kernels.size(); ++i) {
+      const NamedFigure& kernel = view_.kernels[i];
+      if (i < rows_) {
+        table.Add({kernel.name.empty() ? "[no name]" : kernel.name, Ms(kernel.ns), Pct(kernel.ns),
+                   Calls(kernel.calls), Average(kernel.ns, kernel.calls)});
+        continue;
+      }
+      others.ns += kernel.ns;
+      others.calls += kernel.calls;
+    }
+    if (view_.kernels.size() > rows_) {
+      table.Add({fmt::format("[{} others]",
+                             Thousands(static_cast<int64_t>(view_.kernels.size() - rows_))),
+                 Ms(others.ns), Pct(others.ns), Calls(others.calls), ""});
+    }
+    table.Add({"all device time", Ms(view_.coverage.device_ns), "100",
+               Calls(view_.coverage.activities), ""});
+    return table;
+  }
+
+  const RunView& view_;
+  size_t rows_;
+  int width_;
+};
+
+}  // namespace
+
+TextTable MakeSummaryTable(const RunView& view, By by, size_t rows, int width) {
+  return Maker(view, rows, width).Make(by);
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,111 @@
+#include "report/text_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/terminal.h"
+#include "report/labels.h"
+
+namespace xlatrace::report {
+namespace {
+
+constexpr int kLeastFlexible = 12;
+// Longer names are cut before they are measured: a name of a megabyte costs as much as a line.
+constexpr size_t kLongestCell = 4096;
+
+}  // namespace
+
+std::string Safe(std::string_view text, bool ascii) {
+  std::string out;
+  if (text.size() > kLongestCell) {
+    out = Printable(text.substr(0, kLongestCell / 2)) + ".." +
+          Printable(text.substr(text.size() - kLongestCell / 2));
+  } else {
+    out = Printable(text);
+  }
+  if (!ascii) return out;
+  std::string plain;
+  for (const char c : out) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) plain += c;
+    if (byte >= 0xC0) plain += '?';  // One per code point: its first byte.
+  }
+  return plain;
+}
+
+std::vector<std::string> TextTable::Lines(int width, bool ascii) const {
+  std::vector<std::vector<std::string>> cells;
+  cells.emplace_back();
+  for (const TextColumn& column : columns_) cells[0].push_back(column.heading);
+  for (const auto& row : rows_) {
+    auto& safe = cells.emplace_back();
+    for (const std::string& cell : row) safe.push_back(Safe(cell, ascii));
+    safe.resize(columns_.size());
+  }
+  std::vector<int> widths(columns_.size(), 0);
+  int used = -1;
+  size_t shown = 0;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    for (const auto& row : cells) widths[c] = std::max(widths[c], DisplayWidth(row[c]));
+    widths[c] = std::min(widths[c], columns_[c].at_most);
+    const int needed = 1 + (columns_[c].flexible ? std::min(widths[c], kLeastFlexible) : widths[c]);
+    if (used + needed > width) break;
+    used += needed;
+    shown = c + 1;
+  }
+  for (size_t c = 0; c < shown; ++c) {
+    if (!columns_[c].flexible) continue;
+    const int least = std::min(widths[c], kLeastFlexible);
+    widths[c] = std::min(widths[c], least + width - used);
+  }
+  std::vector<std::string> lines;
+  for (const auto& row : cells) {
+    std::string line;
+    for (size_t c = 0; c < shown; ++c) {
+      if (c > 0) line += ' ';
+      const TextColumn& column = columns_[c];
+      const std::string text = column.path ? ShortPath(row[c], widths[c]) : row[c];
+      line += column.right ? FitRight(text, widths[c]) : FitLeft(text, widths[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> Wrap(std::string_view text, int width) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    std::string word(text.substr(at, end - at));
+    at = end + 1;
+    if (word.empty()) continue;
+    if (DisplayWidth(word) > width) word = FitLeft(word, width);
+    if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
+      lines.push_back(std::move(line));
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string Bar(double part, double whole, int width, bool ascii) {
+  if (whole <= 0 || part <= 0 || width <= 0) return {};
+  const double columns = std::min(part / whole, 1.0) * width;
+  std::string bar;
+  if (ascii) {
+    const auto full = static_cast<size_t>(std::lround(columns));
+    return full == 0 ? "|" : std::string(full, '#');
+  }
+  static constexpr std::array<const char*, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = std::max<int64_t>(1, std::llround(columns * 8));
+  for (int64_t i = 0; i < eighths / 8; ++i) bar += "█";
+  return bar + kEighths[static_cast<size_t>(eighths % 8)];
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,322 @@
+#include "report/verdict.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "report/labels.h"
+
+namespace xlatrace::report {
+namespace {
+
+using model::StepPart;
+
+constexpr double kAttributedEnough = 95;  // Percent; below it the sentence says so first.
+constexpr double kOneOp = 25;             // From here on one instruction is the answer.
+constexpr double kOnePart = 40;           // The same for a part of the step.
+constexpr int64_t kEnoughSteps = 10;      // For percentiles.
+
+double PercentOf(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// "61 %" as a person would say it; small shares keep a decimal.
+std::string About(int64_t part, int64_t whole) {
+  const double percent = PercentOf(part, whole);
+  if (percent >= 99.5 && part < whole) return "over 99%";
+  if (percent >= 10) return fmt::format("{:.0f}%", percent);
+  return Percent(static_cast<double>(part), static_cast<double>(whole)) + "%";
+}
+
+std::string Capitalised(std::string_view word) {
+  std::string text(word);
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 32);
+  return text;
+}
+
+class Builder {
+ public:
+  Builder& Text(std::string_view text) { return Add(text, false); }
+  Builder& Code(std::string_view text) { return Add(text, true); }
+  Builder& Append(const Sentence& other) {
+    for (const Piece& piece : other) Add(piece.text, piece.code);
+    return *this;
+  }
+  Sentence Take() { return std::move(sentence_); }
+
+ private:
+  Builder& Add(std::string_view text, bool code) {
+    if (!sentence_.empty() && sentence_.back().code == code && !code) {
+      sentence_.back().text += text;
+    } else if (!text.empty()) {
+      sentence_.push_back({std::string(text), code});
+    }
+    return *this;
+  }
+  Sentence sentence_;
+};
+
+// "(gemm in decoder/layer_*/mlp, linears.py:110)"; empty when nothing is known of the op.
+Sentence Where(const OpFigure& op) {
+  Builder where;
+  where.Text(fmt::format(" ({}", KindWords(op.op_kind)));
+  if (!op.layer_group.empty()) where.Text(" in ").Code(op.layer_group);
+  const std::string source = SourceLine(op.source_file, op.source_line);
+  if (!source.empty()) where.Text(", ").Code(source);
+  where.Text(")");
+  return where.Take();
+}
+
+StepPart LargestPart(const RunView& view) {
+  StepPart largest = StepPart::kForward;
+  for (const StepPart part : kPartOrder) {
+    if (view.step_parts[static_cast<size_t>(part)] >
+        view.step_parts[static_cast<size_t>(largest)]) {
+      largest = part;
+    }
+  }
+  return largest;
+}
+
+// Device time per step next to what it is called, so that nobody reads it as wall time.
+std::string OfDeviceTime(const RunView& view) {
+  return fmt::format("{} of device time", Duration(view.PerStep(view.coverage.device_ns)));
+}
+
+std::string_view PerStepWords(const RunView& view) {
+  return view.basis.steady ? " per step" : " in the whole run";
+}
+
+class Maker {
+ public:
+  explicit Maker(const RunView& view) : view_(view) {}
+
+  Verdict Make() {
+    if (!Refuse()) Answer();
+    NotKnown();
+    return std::move(verdict_);
+  }
+
+ private:
+  const OpFigure* TopOp() const { return view_.ops.empty() ? nullptr : &view_.ops[0]; }
+
+  bool Refuse() {
+    if (view_.run_coverage.activities == 0) {
+      verdict_.sentence = {{"No verdict: the run holds no device activity.", false}};
+      verdict_.lede = {{view_.lost > 0 || view_.errors > 0
+                            ? "What went wrong is listed under run stats."
+                            : "Record again while the program computes; xlatrace doctor says what "
+                              "stands in the way.",
+                        false}};
+      return true;
+    }
+    if (!view_.basis.steady) {
+      const auto steps = static_cast<int64_t>(view_.steps.all.size());
+      verdict_.sentence = {
+          {steps == 0 ? "No verdict: no step was found, so nothing can be said per step."
+           : steps == 1
+               ? "No verdict: one step was recorded, and it is not steady."
+               : fmt::format("No verdict: none of {} recorded steps is steady.", Thousands(steps)),
+           false}};
+      Builder lede;
+      lede.Text("Run at least 20 steps. All figures are totals of the whole run. ");
+      verdict_.lede = lede.Append(LargestOp()).Take();
+      return true;
+    }
+    if (view_.lost > 0) {
+      verdict_.sentence = {
+          {fmt::format("No verdict: {} {} lost, so idle time cannot be told from missing data.",
+                       Thousands(view_.lost), view_.lost == 1 ? "record was" : "records were"),
+           false}};
+      verdict_.lede = Builder().Text("Of what is left: ").Append(LargestOp()).Take();
+      return true;
+    }
+    return false;
+  }
+
+  // "The largest op, `x` (gemm in mlp, a.py:3), is 3.1% of device time."
+  Sentence LargestOp() {
+    const OpFigure* op = TopOp();
+    if (op == nullptr) return {{"No instruction could be named.", false}};
+    verdict_.op_handle = op->handle;
+    return Builder()
+        .Text("The largest op, ")
+        .Code(op->instruction)
+        .Append(Where(*op))
+        .Text(fmt::format(", is {} of device time.", About(op->ns, view_.coverage.device_ns)))
+        .Take();
+  }
+
+  void Answer() {
+    verdict_.given = true;
+    Builder sentence;
+    const Coverage& coverage = view_.coverage;
+    const int64_t attributed = coverage.device_ns - coverage.none_ns;
+    const bool partly = PercentOf(attributed, coverage.device_ns) < kAttributedEnough;
+    if (partly) {
+      sentence.Text(fmt::format("Of the {} of device time that could be attributed: ",
+                                About(attributed, coverage.device_ns)));
+    }
+    const StepPart part = LargestPart(view_);
+    const int64_t part_ns = view_.step_parts[static_cast<size_t>(part)];
+    const OpFigure* op = TopOp();
+    const int64_t whole = partly ? attributed : coverage.device_ns;
+    if (op != nullptr && PercentOf(op->ns, whole) >= kOneOp &&
+        !(part == StepPart::kIdle && PercentOf(part_ns, view_.steps.wall_ns) >= kOnePart)) {
+      SayOp(*op, whole, partly, sentence);
+    } else if (PercentOf(part_ns, view_.steps.wall_ns) >= kOnePart) {
+      SayPart(part, part_ns, partly, sentence);
+    } else if (op != nullptr) {
+      sentence.Text(partly ? "no single bottleneck. " : "No single bottleneck. ")
+          .Append(LargestOp());
+    } else {
+      sentence.Text(partly ? "no instruction could be named." : "No instruction could be named.");
+    }
+    verdict_.sentence = sentence.Take();
+    verdict_.lede = Lede();
+  }
+
+  void SayOp(const OpFigure& op, int64_t whole, bool partly, Builder& sentence) {
+    const double percent = PercentOf(op.ns, whole);
+    const std::string share = percent >= 48 && percent <= 52 ? "half" : About(op.ns, whole);
+    sentence.Text(fmt::format("{} instruction is {} of {}: ", partly ? "one" : "One", share,
+                              partly ? "it" : "device time"));
+    sentence.Code(op.instruction).Append(Where(op));
+    sentence.Text(fmt::format(" takes {} of {}{}.", Milliseconds(view_.PerStep(op.ns)),
+                              OfDeviceTime(view_), PerStepWords(view_)));
+    verdict_.op_handle = op.handle;
+  }
+
+  void SayPart(StepPart part, int64_t part_ns, bool partly, Builder& sentence) {
+    const std::string share = About(part_ns, view_.steps.wall_ns);
+    const std::string of_step = fmt::format("{} of {}", Milliseconds(view_.PerStep(part_ns)),
+                                            Duration(view_.PerStep(view_.steps.wall_ns)));
+    switch (part) {
+      case StepPart::kIdle:
+        sentence.Text(fmt::format("{} device is idle for {} of the step: {}.",
+                                  partly ? "the" : "The", share, of_step));
+        return;
+      case StepPart::kExposedCollective:
+      case StepPart::kExposedCopy:
+        sentence.Text(fmt::format("{} of the step is {} that nothing hides: {}.", share,
+                                  part == StepPart::kExposedCopy ? "copying" : "communication",
+                                  of_step));
+        break;
+      case StepPart::kUnknown:
+      case StepPart::kOther:
+        sentence.Text(fmt::format("{} of the step ({}) has no known phase. ", share, of_step));
+        break;
+      default:
+        sentence.Text(
+            fmt::format("{} is {} of the step ({}). ", Capitalised(Text(part)), share, of_step));
+    }
+    const OpFigure* op = TopOpOf(part);
+    if (op == nullptr) return;
+    sentence.Text(part == StepPart::kExposedCollective || part == StepPart::kExposedCopy
+                      ? " The largest op is "
+                      : "Its largest op, ");
+    sentence.Code(op->instruction).Append(Where(*op));
+    sentence.Text(fmt::format(
+        "{} {} of device time.",
+        part == StepPart::kExposedCollective || part == StepPart::kExposedCopy ? ":" : ", is",
+        About(op->ns, view_.coverage.device_ns)));
+    verdict_.op_handle = op->handle;
+  }
+
+  // Ops are by time, so the first that fits is the largest.
+  const OpFigure* TopOpOf(StepPart part) const {
+    for (const OpFigure& op : view_.ops) {
+      if (part == StepPart::kExposedCollective ? op.op_kind == "collective"
+          : part == StepPart::kExposedCopy     ? op.op_kind == "copy"
+                                               : Text(op.phase) == Text(part)) {
+        return &op;
+      }
+    }
+    return nullptr;
+  }
+
+  // The first finding, else what kind of work and which layer it is; always facts of this run.
+  Sentence Lede() {
+    Builder lede;
+    if (!view_.findings.empty()) {
+      const FindingFigure& finding = view_.findings[0];
+      lede.Text(fmt::format("First: {}", finding.title));
+      if (finding.saves_high_ns) {
+        lede.Text(fmt::format(", which saves at most {} per step",
+                              Duration(static_cast<double>(*finding.saves_high_ns))));
+      }
+      return lede.Text(".").Take();
+    }
+    const int64_t whole = view_.coverage.device_ns;
+    if (!view_.kinds.empty()) {
+      const NamedFigure& kind = view_.kinds[0];
+      lede.Text(fmt::format("{} is {} of device time", Capitalised(KindWords(kind.name)),
+                            About(kind.ns, whole)));
+      if (!view_.layers.empty() && !view_.layers[0].name.empty()) {
+        lede.Text(", layer ")
+            .Code(view_.layers[0].name)
+            .Text(fmt::format(" {}", About(view_.layers[0].ns, whole)));
+      }
+      lede.Text(". ");
+    }
+    const int64_t idle = view_.step_parts[static_cast<size_t>(StepPart::kIdle)];
+    if (view_.has_step_parts && idle >= 0) {
+      lede.Text(
+          fmt::format("The device is idle for {} of the step.", About(idle, view_.steps.wall_ns)));
+    }
+    return lede.Take();
+  }
+
+  void NotKnown() {
+    const auto add = [this](std::string text) {
+      verdict_.not_known.push_back({{std::move(text), false}});
+    };
+    const Coverage& coverage = view_.coverage;
+    const std::string_view per_step = PerStepWords(view_);
+    if (coverage.none_ns > 0) {
+      add(fmt::format(
+          "{}{} ({}) has no instruction: {}", Duration(view_.PerStep(coverage.none_ns)), per_step,
+          Percent(static_cast<double>(coverage.none_ns), static_cast<double>(coverage.device_ns)) +
+              "%",
+          coverage.reasons.empty() ? "" : ReasonWords(coverage.reasons[0].reason)));
+    }
+    const int64_t unknown = view_.phases[static_cast<size_t>(model::Phase::kUnknown)];
+    if (unknown > coverage.none_ns) {
+      add(fmt::format("{}{} has an instruction, but its phase is not known",
+                      Duration(view_.PerStep(unknown - coverage.none_ns)), per_step));
+    }
+    if (view_.phases_estimated_ns > 0) {
+      add(fmt::format("{}{} is split between phases by estimate (fusions that mix them)",
+                      Duration(view_.PerStep(view_.phases_estimated_ns)), per_step));
+    }
+    if (view_.basis.steady && view_.steps.steady_count < kEnoughSteps) {
+      add(fmt::format("Only {} steady {}: the range is min to max, not percentiles",
+                      view_.steps.steady_count, view_.steps.steady_count == 1 ? "step" : "steps"));
+    }
+  }
+
+  const RunView& view_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Verdict MakeVerdict(const RunView& view) { return Maker(view).Make(); }
+
+std::string PlainText(const Sentence& sentence) {
+  std::string text;
+  for (const Piece& piece : sentence) text += piece.text;
+  return text;
+}
+
+std::string AttributedPercent(const Coverage& coverage) {
+  const int64_t attributed = coverage.device_ns - coverage.none_ns;
+  // Never rounded up to 100: what is missing, however little, shows.
+  if (coverage.none_ns > 0 && PercentOf(attributed, coverage.device_ns) >= 99.95) return "99.9";
+  return Percent(static_cast<double>(attributed), static_cast<double>(coverage.device_ns));
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,43 @@
+// The one sentence at the top: what, where, how much of what; and the one below it.
+//
+// It says only what the run's data carries: no steady step or lost records and there is no verdict,
+// less than 95 % attributed and the sentence says so first. It names no action of its own: actions
+// are findings.
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_REPORT_VERDICT_H_
+#define XLATRACE_REPORT_VERDICT_H_
+
+#include <string>
+#include <vector>
+
+#include "report/run_view.h"
+
+namespace xlatrace::report {
+
+// Text in which names that a machine made are marked.
+struct Piece {
+  std::string text;
+  bool code = false;
+};
+using Sentence = std::vector<Piece>;
+
+struct Verdict {
+  bool given = false;  // False: the sentence says why there is none.
+  Sentence sentence;
+  Sentence lede;
+  std::string op_handle;            // The op that the sentence names; empty: none.
+  std::vector<Sentence> not_known;  // What the data cannot say, with how much time that is.
+};
+
+Verdict MakeVerdict(const RunView& view);
+
+std::string PlainText(const Sentence& sentence);
+
+// Share of device time that has an instruction, in percent with one decimal ("98.7").
+std::string AttributedPercent(const Coverage& coverage);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_VERDICT_H_

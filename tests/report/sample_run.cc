@@ -1,0 +1,274 @@
+#include "sample_run.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "store/run_writer.h"
+
+namespace xlatrace::report {
+namespace {
+
+using model::Id;
+using model::Phase;
+
+constexpr int64_t kWholePpm = 1'000'000;
+
+bool IsSteady(const SampleRun& run, int64_t step) { return step > 0 && step + 1 < run.steps; }
+
+class Writer {
+ public:
+  Writer(const SampleRun& run, store::RunWriter& writer) : run_(run), writer_(writer) {}
+
+  Status Write() {
+    writer_.SetStart(1'790'000'000'000'000'000);
+    for (const auto& [key, value] : run_.info) writer_.SetRunInfo(key, value);
+    const Id process = writer_.AddProcess({.host = "node1", .pid = 42, .command = run_.command});
+    if (run_.module) {
+      module_ = writer_.AddModule(
+          {.process_id = process, .name = run_.module_name, .program_id = 16, .bytes = "HLO"});
+      attribution_.modules.push_back({.fingerprint = "f00d",
+                                      .role = model::ModuleRole::kMain,
+                                      .role_reason = "most device time",
+                                      .framework_function = "train_step",
+                                      .instruction_count = 100});
+    }
+    AddOps();
+    for (int64_t d = 0; d < run_.devices; ++d) {
+      const Id device = writer_.AddDevice({.process_id = process,
+                                           .kind = run_.device_kind,
+                                           .ordinal = d,
+                                           .name = run_.device_name});
+      lane_ = writer_.AddLane({.device_id = device, .stream_id = 13, .name = "Stream"});
+      int64_t now = 1'000;
+      for (int64_t step = 0; step < run_.steps; ++step) now = AddStep(process, device, step, now);
+    }
+    FinishOpTimes();
+    for (const model::RunStat& stat : run_.stats) writer_.AddRunStat(stat);
+    analysis_.findings = run_.findings;
+    writer_.WriteAttribution(attribution_);
+    writer_.WriteAnalysis(attribution_, analysis_);
+    return writer_.Finish();
+  }
+
+ private:
+  bool Attributed(const SampleOp& op) const { return run_.module && !op.instruction.empty(); }
+
+  void AddOps() {
+    for (const SampleOp& op : run_.ops) {
+      model::LaunchConfig config;
+      config.kind = op.instruction.empty()                        ? model::ActivityKind::kMemcpy
+                    : run_.device_kind == model::DeviceKind::kGpu ? model::ActivityKind::kKernel
+                                                                  : model::ActivityKind::kOp;
+      config.name = config.symbol = op.instruction.empty() ? "memcpy" : op.instruction;
+      configs_.push_back(writer_.AddLaunchConfig(config));
+      model::Label label;
+      if (Attributed(op)) {
+        model::InstructionRow row;
+        row.module_id = module_;
+        row.name = op.instruction;
+        row.op_kind = op.kind;
+        row.phase = op.phase;
+        row.layer = op.layer;
+        row.layer_group = Folded(op.layer);
+        row.op_name = op.op_name;
+        row.source_file = op.source_file;
+        if (op.source_line > 0) row.source_line = op.source_line;
+        row.mixed = op.other_ppm > 0;
+        attribution_.instructions.push_back(row);
+        const auto id = static_cast<Id>(attribution_.instructions.size());
+        for (const bool other : {false, true}) {
+          if (op.other_ppm == 0) break;
+          attribution_.shares.push_back(
+              {.instruction_id = id,
+               .share_ppm = other ? op.other_ppm : kWholePpm - op.other_ppm,
+               .op_name = op.op_name,
+               .source_file = op.source_file,
+               .source_line = row.source_line,
+               .phase = other ? op.other_phase : op.phase,
+               .layer = op.layer,
+               .layer_group = row.layer_group});
+        }
+        label = {.module_id = module_,
+                 .instruction_id = id,
+                 .evidence = op.confidence == model::Confidence::kExact ? model::Evidence::kRange
+                                                                        : model::Evidence::kSymbol,
+                 .confidence = op.confidence,
+                 .origin = model::Origin::kXla};
+      } else {
+        label.reason = op.instruction.empty() ? model::Reason::kTransfer : model::Reason::kNoModule;
+      }
+      attribution_.labels.push_back(label);
+    }
+  }
+
+  int64_t AddStep(Id process, Id device, int64_t step, int64_t start) {
+    std::map<Phase, int64_t> phases;
+    std::map<Phase, int64_t> estimated;
+    int64_t now = start;
+    for (size_t i = 0; i < run_.ops.size(); ++i) {
+      const SampleOp& op = run_.ops[i];
+      for (int64_t call = 0; call < op.calls; ++call) {
+        writer_.AddActivity(
+            {.lane_id = lane_, .config_id = configs_[i], .start_ns = now, .end_ns = now + op.ns});
+        attribution_.label_of.push_back(static_cast<uint32_t>(i + 1));
+        attribution_.execution_of.push_back(0);
+        analysis_.step_of.push_back(static_cast<int32_t>(step));
+        now += op.ns;
+      }
+      const int64_t ns = op.ns * op.calls;
+      const int64_t other = ns * op.other_ppm / kWholePpm;
+      phases[Attributed(op) ? op.phase : Phase::kUnknown] += ns - other;
+      if (other > 0) {
+        phases[op.other_phase] += other;
+        estimated[op.phase] += ns - other;
+        estimated[op.other_phase] += other;
+      }
+    }
+    const int64_t busy = now - start;
+    if (run_.idle_ns > 0) {
+      analysis_.gaps.push_back({.device_id = device,
+                                .start_ns = now,
+                                .end_ns = now + run_.idle_ns,
+                                .cause = model::GapCause::kHost});
+    }
+    const int64_t end = now + run_.idle_ns;
+    analysis_.steps.push_back(
+        {step, process, device, start, end, busy, busy, IsSteady(run_, step)});
+    for (const auto& [phase, ns] : phases) {
+      analysis_.phase_times.push_back({device, step, phase, ns, estimated[phase]});
+      analysis_.step_parts.push_back({device, step, PartOf(phase), ns});
+    }
+    analysis_.step_parts.push_back({device, step, model::StepPart::kIdle, run_.idle_ns});
+    return end;
+  }
+
+  static model::StepPart PartOf(Phase phase) {
+    using model::StepPart;
+    switch (phase) {
+      case Phase::kForward:
+        return StepPart::kForward;
+      case Phase::kLoss:
+        return StepPart::kLoss;
+      case Phase::kBackward:
+        return StepPart::kBackward;
+      case Phase::kRecompute:
+        return StepPart::kRecompute;
+      case Phase::kOptimizer:
+        return StepPart::kOptimizer;
+      case Phase::kOther:
+        return StepPart::kOther;
+      case Phase::kUnknown:
+        break;
+    }
+    return StepPart::kUnknown;
+  }
+
+  void FinishOpTimes() {
+    int64_t steady_steps = 0;
+    for (int64_t step = 0; step < run_.steps; ++step) steady_steps += IsSteady(run_, step);
+    model::OpTimeRow none;
+    Id instruction = 0;
+    for (const SampleOp& op : run_.ops) {
+      const int64_t calls = op.calls * run_.devices;
+      if (!Attributed(op)) {
+        none.occurrences += calls * run_.steps;
+        none.self_ns += calls * run_.steps * op.ns;
+        none.steady_ns += calls * steady_steps * op.ns;
+        continue;
+      }
+      model::OpTimeRow row;
+      row.module_id = module_;
+      row.instruction_id = ++instruction;
+      row.occurrences = calls * run_.steps;
+      row.total_ns = row.self_ns = calls * run_.steps * op.ns;
+      row.steady_ns = calls * steady_steps * op.ns;
+      row.min_ns = row.max_ns = op.ns;
+      row.confidence = op.confidence;
+      row.estimated = op.other_ppm > 0;
+      analysis_.op_times.push_back(row);
+    }
+    none.total_ns = none.self_ns;
+    none.confidence = model::Confidence::kNone;
+    if (none.occurrences > 0) analysis_.op_times.push_back(none);
+    std::stable_sort(analysis_.op_times.begin(), analysis_.op_times.end(),
+                     [](const auto& a, const auto& b) { return a.self_ns > b.self_ns; });
+  }
+
+  const SampleRun& run_;
+  store::RunWriter& writer_;
+  Id module_ = 0;
+  Id lane_ = 0;
+  std::vector<Id> configs_;
+  model::AttributionTables attribution_;
+  model::AnalysisTables analysis_;
+};
+
+}  // namespace
+
+std::string Folded(const std::string& layer) {
+  const size_t at = layer.find("layer_");
+  if (at == std::string::npos) return layer;
+  const size_t digits = at + 6;
+  const size_t end = std::min(layer.find_first_not_of("0123456789", digits), layer.size());
+  return end == digits ? layer : layer.substr(0, digits) + "*" + layer.substr(end);
+}
+
+SampleRun TransformerRun() {
+  using model::OpKind;
+  SampleRun run;
+  run.devices = 2;
+  run.steps = 12;
+  run.idle_ns = 640'000;
+  const auto add = [&run](std::string name, OpKind kind, Phase phase, std::string layer,
+                          std::string tail, std::string file, int64_t line, int64_t ns,
+                          int64_t calls) {
+    const std::string wrapper = phase == Phase::kBackward
+                                    ? "jit(train_step)/transpose(jvp(Transformer))/"
+                                    : "jit(train_step)/jvp(Transformer)/";
+    run.ops.push_back({std::move(name), kind, phase, layer, wrapper + layer + "/" + tail,
+                       "/home/user/project/model/" + std::move(file), line, ns, calls});
+  };
+  add("loop_gather_fusion", OpKind::kScatterGather, Phase::kForward, "decoder/token_embedder",
+      "gather", "embeddings.py", 84, 310'000, 1);
+  for (int64_t layer = 0; layer < 8; ++layer) {
+    const std::string n = std::to_string(layer);
+    const std::string base = "decoder/layer_" + n;
+    add("custom-call." + std::to_string(37 + layer) + ".0", OpKind::kGemm, Phase::kForward,
+        base + "/mlp/wi_0", "dot_general", "linears.py", 110, 237'000, 1);
+    add("cublas-gemm." + std::to_string(2 + layer) + ".0", OpKind::kGemm, Phase::kForward,
+        base + "/mlp/wo", "dot_general", "linears.py", 131, 273'000, 1);
+    add("input_transpose_fusion." + n, OpKind::kTranspose, Phase::kForward,
+        base + "/self_attention/softmax", "transpose", "attentions.py", 287, 253'000, 1);
+    add("input_reduce_fusion." + n, OpKind::kReduction, Phase::kRecompute,
+        base + "/self_attention/softmax", "reduce_max", "attentions.py", 287, 133'000, 1);
+    add("custom-call." + std::to_string(75 + layer) + ".0", OpKind::kGemm, Phase::kBackward,
+        base + "/mlp/wi_0", "dot_general", "linears.py", 110, 464'000, 1);
+    add("custom-call." + std::to_string(95 + layer) + ".0", OpKind::kGemm, Phase::kBackward,
+        base + "/self_attention/query", "dot_general", "attentions.py", 230, 301'000, 1);
+    add("loop_dynamic_update_slice_fusion." + n, OpKind::kElementwiseFusion, Phase::kBackward, base,
+        "dynamic_update_slice", "axes_scan.py", 165, 141'000, 3);
+  }
+  add("loop_reduce_fusion.9", OpKind::kReduction, Phase::kLoss, "loss", "reduce_sum", "losses.py",
+      21, 269'000, 1);
+  run.ops.back().other_ppm = 250'000;
+  run.ops.back().other_phase = Phase::kForward;
+  add("input_scatter_fusion", OpKind::kScatterGather, Phase::kBackward, "decoder/token_embedder",
+      "scatter-add", "embeddings.py", 84, 5'080'000, 1);
+  add("loop_multiply_fusion.4", OpKind::kElementwiseFusion, Phase::kOptimizer, "optimizer/adamw",
+      "mul", "optim.py", 58, 390'000, 8);
+  run.ops.back().confidence = model::Confidence::kInferred;
+  run.ops.push_back({.instruction = "", .ns = 64'000, .calls = 3});
+  run.stats = {{"clock_samples", model::Severity::kNotice, "device", 0,
+                "no clock record: throttling cannot be told from slow code"},
+               {"device_event_not_kept", model::Severity::kInfo, "train.xplane.pb", 21'493, ""}};
+  return run;
+}
+
+Status WriteSampleRun(const SampleRun& run, const std::string& path) {
+  XLATRACE_ASSIGN(auto writer, store::RunWriter::Create(path));
+  return Writer(run, *writer).Write();
+}
+
+}  // namespace xlatrace::report

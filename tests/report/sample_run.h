@@ -1,0 +1,61 @@
+// Writes small run.db files whose every figure is known by construction: ops run one after the
+// other, the same in every step, then the device is idle. What the analysis would derive is summed
+// up here in the plainest way, apart from the code under test.
+
+#ifndef XLATRACE_TESTS_REPORT_SAMPLE_RUN_H_
+#define XLATRACE_TESTS_REPORT_SAMPLE_RUN_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "model/derived.h"
+#include "model/events.h"
+
+namespace xlatrace::report {
+
+struct SampleOp {
+  std::string instruction;  // Empty: an activity without an instruction (a runtime copy).
+  model::OpKind kind = model::OpKind::kElementwiseFusion;
+  model::Phase phase = model::Phase::kForward;
+  std::string layer;  // "decoder/layer_3/mlp"; digits after '_' fold in the group.
+  std::string op_name;
+  std::string source_file;
+  int64_t source_line = 0;  // 0: none.
+  int64_t ns = 0;           // Of one call.
+  int64_t calls = 1;        // Per step.
+  model::Confidence confidence = model::Confidence::kExact;
+  // Part of it, in millionths, that belongs to `other_phase` in the same layer; 0: all is `phase`.
+  int64_t other_ppm = 0;
+  model::Phase other_phase = model::Phase::kUnknown;
+};
+
+struct SampleRun {
+  std::vector<SampleOp> ops;
+  int64_t devices = 1;
+  int64_t steps = 5;    // The first and the last one are not steady.
+  int64_t idle_ns = 0;  // After each step, on each device.
+  bool module = true;   // False: no HLO module at all, nothing is attributed.
+  std::string module_name = "jit_train_step";
+  std::string command = "python3 train.py --layers 8";
+  std::string device_name = "NVIDIA H100 80GB HBM3";
+  model::DeviceKind device_kind = model::DeviceKind::kGpu;
+  std::vector<std::pair<std::string, std::string>> info = {{"source", "xplane"},
+                                                           {"jaxlib_version", "0.8.0"}};
+  std::vector<model::RunStat> stats;
+  std::vector<model::FindingRow> findings;
+};
+
+// Ten ops of a small transformer, 2 devices, 12 steps; a realistic page and summary.
+SampleRun TransformerRun();
+
+Status WriteSampleRun(const SampleRun& run, const std::string& path);
+
+// "decoder/layer_3/mlp" -> "decoder/layer_*/mlp".
+std::string Folded(const std::string& layer);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_TESTS_REPORT_SAMPLE_RUN_H_

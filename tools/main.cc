@@ -36,6 +36,8 @@ int Run(int argc, char** argv) {
   tools::Command selected;
   tools::AddRecordCommand(app, &selected);
   tools::AddImportCommand(app, &selected);
+  tools::AddSummaryCommand(app, &selected);
+  tools::AddReportCommand(app, &selected);
   tools::AddModulesCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
   tools::AddDoctorCommand(app, &selected);

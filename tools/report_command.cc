@@ -1,0 +1,70 @@
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/number_format.h"
+#include "report/html.h"
+#include "report/run_view.h"
+#include "store/run_db.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+
+namespace xlatrace::tools {
+namespace {
+
+constexpr size_t kMarkerBytes = 256;
+
+struct Options {
+  std::string path;
+  std::string output;  // Empty: the run's name with .html.
+  bool force = false;
+};
+
+// A page we made ourselves may be replaced without asking; nothing else may.
+Status CheckPage(const std::string& output, bool force) {
+  bool ours = false;
+  if (Exists(output) && !IsDirectory(output)) {
+    const auto head = ReadFileHead(output, kMarkerBytes);
+    ours = head && report::IsOurReport(*head);
+  }
+  return CheckOutputPath(output, force || ours);
+}
+
+Result<int> Run(const Options& options) {
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(options.path));
+  std::string output = options.output;
+  if (output.empty()) {
+    output = std::filesystem::path(options.path).replace_extension(".html").string();
+  }
+  XLATRACE_TRY(CheckPage(output, options.force));
+  XLATRACE_ASSIGN(const report::RunView view, report::LoadRunView(db));
+  XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(output));
+  int64_t bytes = 0;
+  XLATRACE_TRY(report::WriteHtml(view, [&](std::string_view text) {
+    bytes += static_cast<int64_t>(text.size());
+    return file.Append(text);
+  }));
+  XLATRACE_TRY(file.Commit());
+  Note(fmt::format("{} ({})", output, Bytes(static_cast<double>(bytes))));
+  return 0;
+}
+
+}  // namespace
+
+void AddReportCommand(CLI::App& app, Command* selected) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("report", "Where the time goes, as one offline HTML file");
+  command->add_option("RUN", options->path, "A run.db")->required();
+  command->add_option("-o,--output", options->output, "The page to write; default: RUN.html");
+  command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
+  command->footer("Example:\n  xlatrace report run.db -o run.html");
+  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+}
+
+}  // namespace xlatrace::tools

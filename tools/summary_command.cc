@@ -1,0 +1,60 @@
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/terminal.h"
+#include "report/run_view.h"
+#include "report/summary.h"
+#include "store/run_db.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+
+namespace xlatrace::tools {
+namespace {
+
+struct Options {
+  std::string path;
+  std::string by = "op";
+  std::string format = "text";
+  int width = 0;  // 0: the terminal's.
+  bool ascii = false;
+};
+
+Result<int> Run(const Options& options) {
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(options.path));
+  XLATRACE_ASSIGN(const report::RunView view, report::LoadRunView(db));
+  const Terminal terminal = DetectTerminal();
+  report::SummaryOptions summary;
+  summary.by = *report::ByFromText(options.by);
+  summary.width = options.width > 0 ? options.width : terminal.width;
+  summary.ascii = options.ascii || !terminal.utf8;
+  summary.color = terminal.color;
+  const std::string text = options.format == "json"  ? report::SummaryJson(view, summary)
+                           : options.format == "csv" ? report::SummaryCsv(view, summary)
+                           : options.format == "md"  ? report::SummaryMarkdown(view, summary)
+                                                     : report::SummaryText(view, summary);
+  XLATRACE_TRY(PrintResult(text));
+  return 0;
+}
+
+}  // namespace
+
+void AddSummaryCommand(CLI::App& app, Command* selected) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("summary", "Where the time goes, in the terminal");
+  command->add_option("RUN", options->path, "A run.db")->required();
+  command->add_option("--by", options->by, "phase, layer, op, kernel or source")
+      ->check(CLI::IsMember({"phase", "layer", "op", "kernel", "source"}))
+      ->capture_default_str();
+  command->add_option("--format", options->format, "text, json, csv or md")
+      ->check(CLI::IsMember({"text", "json", "csv", "md"}))
+      ->capture_default_str();
+  command->add_option("--width", options->width, "Columns of the text; default: the terminal's")
+      ->check(CLI::Range(60, 400));
+  command->add_flag("--ascii", options->ascii, "No block characters");
+  command->footer("Example:\n  xlatrace summary run.db --by layer");
+  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+}
+
+}  // namespace xlatrace::tools

@@ -5,6 +5,7 @@ It installs the xlatrace hook, then runs the `sitecustomize` that would have run
 next one on `sys.path` after this folder. An error in that one is reported by `site` as ever; an
 error in ours stays silent here (xlatrace_hook leaves a note where the recording is written).
 """
+
 import os
 import sys
 

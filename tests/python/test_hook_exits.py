@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """However a process ends: its profile is written, and it ends as it would have without the hook."""
+
 from __future__ import annotations
 
 import signal
@@ -27,7 +28,7 @@ class Exits(HookTestCase):
         self.assertRegex(status["jaxlib_version"], r"^\d+\.\d+\.\d+")
         self.assertRegex(status["python_version"], r"^3\.\d+\.\d+")
         self.assertEqual(status["argv"][1:], ["--api-key", "***", "--token=***", "--steps", "3"])
-        self.assertRegex(status["folder"].name, r"^%d-\d+$" % status["pid"])
+        self.assertRegex(status["folder"].name, rf"^{status['pid']}-\d+$")
         self.assertEqual(status["folder"].stat().st_mode & 0o777, 0o700)
         self.assertEqual(status["exit"], {"kind": "exit"})
         self.assertEqual(status["stop_reason"], "exit")

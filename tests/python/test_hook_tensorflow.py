@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same with TensorFlow, whose import takes seconds: few processes."""
+
 from __future__ import annotations
 
 import unittest

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ends the profile when the process ends of its own accord.
 
-    normal end, sys.exit, uncaught exception, Ctrl-C    atexit
-    os._exit                                            replaced by a function that ends it first
-    os.exec*                                            the same; goes on if the exec fails
+normal end, sys.exit, uncaught exception, Ctrl-C    atexit
+os._exit                                            replaced by a function that ends it first
+os.exec*                                            the same; goes on if the exec fails
 """
+
 from __future__ import annotations
 
 import atexit

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joins the pieces when a framework has been imported."""
+
 from __future__ import annotations
 
 import os
@@ -7,11 +8,13 @@ import time
 from types import ModuleType
 
 from . import exits
+from .jax_profiler import JaxProfiler
 from .limits import Limits
 from .recorder import FINISHED, Profiler, Recorder, describe
 from .settings import Settings
 from .signals import Signals
 from .status import Status
+from .tensorflow_profiler import TensorFlowProfiler
 from .watcher import start_watcher
 
 _hook: Hook | None = None
@@ -47,13 +50,10 @@ class Hook:
         status = self.recorder.status
         status.data["frameworks_imported"].append(name)
         try:
+            profiler: JaxProfiler | TensorFlowProfiler
             if name == "jax":
-                from .jax_profiler import JaxProfiler
-
                 profiler = JaxProfiler(module, self.recorder, self.limits)
             else:
-                from .tensorflow_profiler import TensorFlowProfiler
-
                 profiler = TensorFlowProfiler(module, self.recorder)
             if status.data["framework"] is None:
                 status.data.update(profiler.versions(), framework=name)
@@ -85,8 +85,8 @@ class Hook:
         self.recorder.finish(name, {"kind": "signal", "signal": name})
 
     def _forked(self) -> None:
-        try:
-            self.recorder.forked()
-            self.signals.forked()
-        except Exception:
-            pass
+        for forked in (self.recorder.forked, self.signals.forked):
+            try:
+                forked()
+            except Exception:
+                pass

@@ -4,6 +4,7 @@
 A process that imports no framework gets no folder, no thread, no handler: only one object more on
 `sys.meta_path`. Everything else is loaded by `_framework_imported`.
 """
+
 from __future__ import annotations
 
 import os
@@ -48,8 +49,8 @@ def _leave_note(directory: str, error: Exception) -> None:
     """The hook itself is broken: says so in a file, as there is no status.json."""
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)
-        path = os.path.join(directory, "hook-error.%d.txt" % os.getpid())
+        path = os.path.join(directory, f"hook-error.{os.getpid()}.txt")
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w") as note:
-            note.write("%s: %s\n" % (type(error).__name__, error))
+            note.write(f"{type(error).__name__}: {error}\n")
     except Exception:
         pass

@@ -10,15 +10,17 @@ compiled without it.
 long as all the rest. The session underneath gives the bytes of the XSpace, so they are taken there.
 Both are private to JAX: what is not found is done without, the longer way.
 """
+
 from __future__ import annotations
 
 import functools
 import glob
+import importlib
 import os
 import shutil
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from . import script_profiler
@@ -27,6 +29,7 @@ from .recorder import Recorder
 from .status import write_file
 from .tensorflow_import import no_tensorflow_import
 
+COMPILER = os.path.join("jax", "_src", "compiler.py")
 COMPILATION = "/jax/core/compile/backend_compile_duration"
 
 
@@ -34,17 +37,17 @@ class JaxProfiler:
     name = "jax"
 
     def __init__(self, jax: ModuleType, recorder: Recorder, limits: Limits) -> None:
-        import jax.profiler  # part of `import jax` already, or about to be
-
+        public = importlib.import_module("jax.profiler")
         self._jax = jax
+        self._public = public
         self._limits = limits
         self._private = sys.modules.get("jax._src.profiler")
-        self._start_trace = jax.profiler.start_trace
-        self._stop_trace = jax.profiler.stop_trace
+        self._start_trace = public.start_trace
+        self._stop_trace = public.stop_trace
         self._jaxlib_version = getattr(sys.modules.get("jaxlib"), "__version__", None)
         self._directory = ""
         self._session: Any = None
-        modules = (jax.profiler, self._private)
+        modules = (public, self._private)
         for name, wrap in (
             ("start_trace", script_profiler.giving_way_to_start),
             ("stop_trace", script_profiler.going_on_after_stop),
@@ -82,7 +85,7 @@ class JaxProfiler:
         if getattr(self._jax.config, "jax_enable_pgle", False):
             raise RuntimeError("jax_enable_pgle is on: JAX itself needs the profiler")
         self._directory = directory
-        options = _profile_options(self._jax.profiler)
+        options = _profile_options(self._public)
         with no_tensorflow_import(self._jaxlib_version):
             if options is not None:
                 self._start_trace(directory, profiler_options=options)
@@ -110,6 +113,15 @@ class JaxProfiler:
                 getattr(self._private, "clear_metadata", lambda: None)()
         write_file(path, xspace)
 
+    def compiling(self) -> bool:
+        for frame in sys._current_frames().values():
+            caller: FrameType | None = frame
+            while caller is not None:
+                if caller.f_code.co_filename.endswith(COMPILER):
+                    return True
+                caller = caller.f_back
+        return False
+
     def abandon(self) -> None:
         session, self._session = self._session, None
         state = self._state()
@@ -129,7 +141,7 @@ class JaxProfiler:
         """Its start_trace takes no options, and so has the Python tracer on; its session does."""
         state = self._state()
         library = getattr(self._private, "xla_client", None)
-        profiler = getattr(library, "profiler", None)
+        profiler: Any = getattr(library, "profiler", None)
         options = _profile_options(profiler)
         if state is None or options is None:
             self._start_trace(directory)
@@ -184,7 +196,7 @@ def take_xplane(directory: str, path: str) -> None:
     """Of the files that a profiler wrote, keeps the XSpace protobuf, as `path`."""
     found = glob.glob(os.path.join(glob.escape(directory), "plugins/profile/*/*.xplane.pb"))
     if len(found) != 1:
-        raise FileNotFoundError("%d .xplane.pb files under %s" % (len(found), directory))
+        raise FileNotFoundError(f"{len(found)} .xplane.pb files under {directory}")
     os.replace(found[0], path)
     os.chmod(path, 0o600)
     shutil.rmtree(directory, ignore_errors=True)

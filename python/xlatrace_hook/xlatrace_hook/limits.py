@@ -6,6 +6,7 @@ a second in a busy training loop), and nobody can ask it how many there are. So 
 process is watched, and when there has been too much of it, the size of the profile tells whose it
 was. Time and growth during compilation do not count.
 """
+
 from __future__ import annotations
 
 import math

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keeps secrets of the command line out of the recording."""
+
 from __future__ import annotations
 
 import re
@@ -29,7 +30,7 @@ def mask_secrets(arguments: list[str]) -> list[str]:
         elif value and _names_a_secret(name):
             masked.append(name + "=" + MASK)
         else:
-            masked.append(_URL_PASSWORD.sub(r"\1:%s@" % MASK, argument))
+            masked.append(_URL_PASSWORD.sub(rf"\1:{MASK}@", argument))
         value_of_secret = not equals and argument.startswith("-") and _names_a_secret(argument)
     return masked
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls back right after given modules have been imported, and changes nothing else about it."""
+
 from __future__ import annotations
 
 import sys

@@ -5,6 +5,7 @@ Those lines are of level INFO, in the log of the Abseil library, whose threshold
 interface. The C++ function is called where it is found (TensorFlow 2.17 and later, on Linux);
 elsewhere the lines stay. Redirecting stderr itself could lose what others write meanwhile.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -44,7 +45,7 @@ def _log_level_functions() -> tuple[Callable[[], int], Callable[[int], None]] | 
     except (OSError, AttributeError):
         return None
     for release in RELEASES:
-        scope = "_ZN4absl12lts_%s" % release
+        scope = f"_ZN4absl12lts_{release}"
         get_level = getattr(library, scope + "11MinLogLevelEv", None)
         set_level = getattr(library, scope + "14SetMinLogLevelENS0_18LogSeverityAtLeastE", None)
         if get_level is not None and set_level is not None:

@@ -9,6 +9,7 @@ A fork of a process that has begun to record is DISOWNED: the profile belongs to
 A RUNNING stretch is one session, one file. Calls may come from any thread and from a signal
 handler that interrupts another call; none of them raises anything but a KeyboardInterrupt.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -42,6 +43,9 @@ class Profiler(Protocol):
 
     def stop(self, path: str) -> None:
         """Stops the session and puts the XSpace protobuf at `path`, complete or not at all."""
+
+    def compiling(self) -> bool:
+        """Whether some thread is compiling a program: no limit ends a session then."""
 
     def abandon(self) -> None:
         """In a fork of the recording process: makes sure that its session is never touched."""
@@ -133,6 +137,8 @@ class Recorder:
                     self._start_or_wait()
         elif self.state == RUNNING:
             reached = self.limits.reached()
+            if reached and self._profiler is not None and self._profiler.compiling():
+                return  # it does not count, but how much it was is known only afterwards
             if reached == "duration":
                 self.finish("duration")
             elif reached == "memory":
@@ -187,7 +193,7 @@ class Recorder:
         }
         try:
             data.update(profiler.versions())
-            profiler.start(os.path.join(self.status.folder, "session-%d" % number))
+            profiler.start(os.path.join(self.status.folder, f"session-{number}"))
         except Exception as error:
             data["start_error"] = describe(error)
             self.state = FINISHED if number == 1 else PAUSED
@@ -208,7 +214,7 @@ class Recorder:
         profiler, data = self._profiler, self.status.data
         assert profiler is not None
         session = data["sessions"][-1]
-        name = "session-%d.xplane.pb" % len(data["sessions"])
+        name = f"session-{len(data['sessions'])}.xplane.pb"
         began = time.perf_counter_ns()
         self.state = PAUSED  # whatever happens from here on, there is no profile to stop any more
         data["stopped"], data["stop_reason"] = True, reason
@@ -260,4 +266,4 @@ class Recorder:
 
 
 def describe(error: BaseException) -> str:
-    return "%s: %s" % (type(error).__name__, error)
+    return f"{type(error).__name__}: {error}"

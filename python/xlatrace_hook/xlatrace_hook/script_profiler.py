@@ -4,6 +4,7 @@
 A framework can take one profile at a time. Its functions that start and stop one are replaced by
 these: same signature, results and exceptions, but ours has ended before and goes on afterwards.
 """
+
 from __future__ import annotations
 
 import functools

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `xlatrace record` asks of the hook, by environment variables.
 
-    XLATRACE_HOOK_DIR         absolute folder to write to; the hook does nothing when it is unset
-    XLATRACE_HOOK_DELAY_S     seconds to wait, from when the framework's runtime is up (default 0)
-    XLATRACE_HOOK_DURATION_S  seconds to record, compilation not counted (default 60, 0: no limit)
-    XLATRACE_HOOK_MEMORY_MB   memory that a profile may take until it is ended (default 512, 0: no
-                              limit); a profiler holds all its events in memory until it is stopped
+XLATRACE_HOOK_DIR         absolute folder to write to; the hook does nothing when it is unset
+XLATRACE_HOOK_DELAY_S     seconds to wait, from when the framework's runtime is up (default 0)
+XLATRACE_HOOK_DURATION_S  seconds to record, compilation not counted (default 60, 0: no limit)
+XLATRACE_HOOK_MEMORY_MB   memory that a profile may take until it is ended (default 256, 0: no
+                          limit): all events are kept in memory, some 2 million in 256 MB, and
+                          three times as much is needed for a moment when it is ended
 """
+
 from __future__ import annotations
 
 import math
@@ -22,7 +24,7 @@ DURATION = "XLATRACE_HOOK_DURATION_S"
 MEMORY = "XLATRACE_HOOK_MEMORY_MB"
 
 DEFAULT_DURATION_S = 60.0
-DEFAULT_MEMORY_MB = 512.0
+DEFAULT_MEMORY_MB = 256.0
 
 
 class Settings:

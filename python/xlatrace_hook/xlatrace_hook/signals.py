@@ -11,6 +11,7 @@ thread: the C part of Python's handler writes the signal's number to the "wakeup
 once. That is a datagram socket which names the sender, because the short-lived copy of this process
 that becomes a subprocess writes to it as well.
 """
+
 from __future__ import annotations
 
 import os
@@ -20,9 +21,7 @@ import struct
 import threading
 from collections.abc import Callable
 
-SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _CREDENTIALS = struct.Struct("3i")
 
 
@@ -88,11 +87,13 @@ class Signals:
         """In the child of a fork: as if we had never been there."""
         self._pid = os.getpid()
         self._installed = False
-        self._remove_wakeup()
-        for number in SIGNALS:
-            if signal.getsignal(number) is self._handler:
-                signal.signal(number, signal.SIG_DFL)
-        self.after_fork()
+        try:
+            self._remove_wakeup()
+            for number in SIGNALS:
+                if signal.getsignal(number) is self._handler:
+                    signal.signal(number, signal.SIG_DFL)
+        finally:
+            self.after_fork()
 
     def _handle(self, number: int, _frame: object) -> None:
         self._when_free(lambda: self._end(number))

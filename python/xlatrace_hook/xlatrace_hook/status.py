@@ -3,8 +3,31 @@
 
 The folder is `<pid>-<start time>`: the start time of /proc/<pid>/stat (clock ticks since boot), so
 that a pid used twice gives two folders. A process that replaces itself by exec keeps both numbers;
-its next folder ends in `.2`. status.json is always whole: it is replaced by a rename.
+its next folder ends in `.2`. status.json is always whole: it is replaced by a rename, when the
+framework has been imported, when a session starts or stops, and when the process ends.
+
+    schema_version          1
+    pid, ppid, argv         of the process; values of secret-looking flags are masked
+    start_unix_ns           when the framework had been imported
+    python_version, framework ("jax", "tensorflow"), framework_version, jaxlib_version
+                            of the framework that is profiled; the first one imported until then
+    frameworks_imported     all of them, in order
+    started, start_error    is there a session; why not. Neither: nothing was ever computed
+    stopped, stop_reason    exit, exception, SIGINT, SIGTERM, SIGHUP, os._exit, exec, duration,
+                            memory, script_profiler, jax_started. Not stopped in a file of a process
+                            that is gone: it was killed, and its last session is lost
+    stop_error              why a session's file is missing
+    sessions                in order; each: xplane (a file in this folder, or null), framework,
+                            start_unix_ns, stop_unix_ns, stop_reason, bytes
+    exit                    how the process ended: kind exit, exception or SIGINT (with exception),
+                            os._exit (with status), signal (with signal), exec; null while it runs,
+                            and for ever if it was killed
+    profile_start_unix_ns, profile_stop_unix_ns
+                            from the first session to the last
+    own_cost_ns             time spent in this hook, most of it in stopping sessions
+    notes                   sentences for the reader of the recording
 """
+
 from __future__ import annotations
 
 import json
@@ -88,9 +111,9 @@ def write_file(path: str, content: bytes) -> None:
 
 def _make_folder(root: str) -> str:
     os.makedirs(root, mode=0o700, exist_ok=True)
-    name = os.path.join(root, "%d-%d" % (os.getpid(), _process_start_time()))
+    name = os.path.join(root, f"{os.getpid()}-{_process_start_time()}")
     for attempt in range(1, 1000):
-        path = name if attempt == 1 else "%s.%d" % (name, attempt)
+        path = name if attempt == 1 else f"{name}.{attempt}"
         try:
             os.mkdir(path, 0o700)
             return path

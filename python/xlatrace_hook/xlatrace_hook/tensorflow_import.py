@@ -5,6 +5,7 @@ There a profile, when it starts and when it stops, sets a flag in a module of Te
 TensorFlow is installed, that would import it: seconds, and perhaps a GPU's memory. Where it is not,
 there would be an error on the script's stderr, twice.
 """
+
 from __future__ import annotations
 
 import contextlib

@@ -4,6 +4,7 @@
 It is started when TensorFlow's runtime is first used, not at the import: until then the script may
 still choose devices, and many programs import TensorFlow for its readers and writers only.
 """
+
 from __future__ import annotations
 
 import functools
@@ -36,8 +37,7 @@ class TensorFlowProfiler:
         self._start = profiler_v2.start
         self._stop = profiler_v2.stop
         self._directory = ""
-        tensorflow.profiler.experimental  # loads what may be loaded lazily
-        modules = [profiler_v2] + [
+        modules = [profiler_v2, tensorflow.profiler.experimental] + [
             module
             for name, module in list(sys.modules.items())
             if name.startswith("tensorflow.") and name.endswith(".profiler.experimental")
@@ -81,6 +81,9 @@ class TensorFlowProfiler:
         with quiet_log():
             self._stop()
         take_xplane(self._directory, path)
+
+    def compiling(self) -> bool:
+        return False  # TensorFlow does not say; its compilations are short
 
     def abandon(self) -> None:
         session = getattr(self._private, "_profiler", None)

@@ -3,6 +3,7 @@
 
 It is started by `_thread`, so that the script does not find it in `threading.enumerate()`.
 """
+
 from __future__ import annotations
 
 import _thread
@@ -34,4 +35,4 @@ def _watch(recorder: Recorder, signals: Signals) -> None:
                 signals.receive()
             recorder.tick()
     except Exception as error:  # without limits from here on
-        recorder.status.note("the watcher ended: %s: %s" % (type(error).__name__, error))
+        recorder.status.note(f"the watcher ended: {type(error).__name__}: {error}")

@@ -4,11 +4,13 @@
 #include <limits>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "importers/launch_table.h"
 #include "importers/nsys_ranges.h"
 #include "importers/nsys_tables.h"
 #include "importers/text_fields.h"
@@ -80,20 +82,6 @@ std::string_view CopyName(CopyKind kind) {
 std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
   return value && *value > 0 ? value : std::nullopt;
 }
-
-struct CallKey {
-  int64_t pid_part;
-  int64_t correlation;
-  bool operator==(const CallKey&) const = default;
-};
-
-struct CallKeyHash {
-  size_t operator()(const CallKey& key) const {
-    const uint64_t mixed = static_cast<uint64_t>(key.pid_part) * 0x9E3779B97F4A7C15u ^
-                           static_cast<uint64_t>(key.correlation) * 0xC2B2AE3D27D4EB4Fu;
-    return static_cast<size_t>(mixed ^ (mixed >> 29));
-  }
-};
 
 // What is known of a launch from the host's side.
 struct Launch {
@@ -292,12 +280,14 @@ class NsysImport {
                                                     {"start", "end", "eventType", "text", "textId",
                                                      "globalTid", "domainId"},
                                                     {"start", "eventType"}));
+    // Texts repeat; millions of ranges must not mean millions of strings.
     struct HostRange {
       int64_t tid, start, end;
-      std::string text;
+      const std::string* text;
       const std::string* domain;
     };
     std::vector<HostRange> found;
+    std::unordered_set<std::string> texts;
     static const std::string kDefaultDomain;
     while (scan.Next(counters_)) {
       const int64_t type = scan.IntOr(2, 0);
@@ -322,7 +312,7 @@ class NsysImport {
       if (type == kPushPopRange && (domain_name == "TSL" || domain_name.empty())) {
         ranges_.Add(tid, start, end, text);
       }
-      found.push_back({tid, start, end, std::string(text), &domain_name});
+      found.push_back({tid, start, end, &*texts.emplace(text).first, &domain_name});
     }
     ranges_.Finish();
     std::stable_sort(found.begin(), found.end(), [](const HostRange& a, const HostRange& b) {
@@ -338,7 +328,7 @@ class NsysImport {
       sink_.AddRange({.process_id = ProcessOf(range.tid),
                       .thread_id = range.tid & kTidMask,
                       .domain = *range.domain,
-                      .text = range.text,
+                      .text = *range.text,
                       .start_ns = range.start,
                       .end_ns = range.end,
                       .depth = static_cast<int32_t>(open_ends.size())});
@@ -369,9 +359,10 @@ class NsysImport {
       while (scan.Next(counters_)) {
         if (scan.IsNull(0)) continue;
         has_pids_ |= !scan.IsNull(1);
-        launches_.try_emplace({scan.IntOr(1, 0) & ~kTidMask, scan.IntOr(0, 0)});
+        launches_.Add(scan.IntOr(1, 0) & ~kTidMask, scan.IntOr(0, 0));
       }
     }
+    launches_.Finish();
     return {};
   }
 
@@ -387,8 +378,8 @@ class NsysImport {
       const int64_t tid = scan.IntOr(2, 0);
       const int64_t correlation = scan.IntOr(3, 0);
       const std::string_view name = strings_.Of(scan, 4);
-      const auto launch = launches_.find({has_pids_ ? tid & ~kTidMask : 0, correlation});
-      const bool referred = launch != launches_.end() && launch->second.call == 0;
+      Launch* launch = launches_.Find(has_pids_ ? tid & ~kTidMask : 0, correlation);
+      const bool referred = launch != nullptr && launch->call == 0;
       const bool is_wait =
           end - start >= 1000 && name.find("Synchronize") != std::string_view::npos;
       if (!referred && !is_wait) {
@@ -402,9 +393,9 @@ class NsysImport {
                                                .start_ns = start,
                                                .end_ns = end});
       if (!referred) continue;
-      launch->second.call = call;
+      launch->call = call;
       if (!ranges_.empty()) {
-        launch->second.ranges = ranges_.At(tid, start, model::Evidence::kRange);
+        launch->ranges = ranges_.At(tid, start, model::Evidence::kRange);
       }
     }
     return {};
@@ -431,13 +422,13 @@ class NsysImport {
                                                     {"start", "globalTid", "graphNodeId"}));
     while (scan.Next(counters_)) {
       const int64_t tid = scan.IntOr(2, 0);
-      const CallKey node{tid & ~kTidMask, scan.IntOr(3, 0)};
+      const std::pair node(tid & ~kTidMask, scan.IntOr(3, 0));
       const XlaRanges::Found found =
           ranges_.At(tid, scan.IntOr(0, 0) + shift_ns_, model::Evidence::kGraphNode);
       if (found.thunk_hint != 0) {
         node_hints_[node] = found.thunk_hint;
       } else if (!scan.IsNull(4)) {
-        const auto original = node_hints_.find({node.pid_part, scan.IntOr(4, 0)});
+        const auto original = node_hints_.find({node.first, scan.IntOr(4, 0)});
         if (original != node_hints_.end()) node_hints_[node] = original->second;
       }
     }
@@ -460,9 +451,9 @@ class NsysImport {
     activity.graph_node_id = scan.IntOr(kGraphNode, 0);
     activity.graph_id = scan.IntOr(kGraph, 0);
     if (scan.IsNull(kCorrelation)) return true;
-    const auto found = launches_.find({pid_part, activity.correlation_id});
-    if (found == launches_.end()) return true;
-    const Launch& launch = found->second;
+    const Launch* found = launches_.Find(pid_part, activity.correlation_id);
+    if (found == nullptr) return true;
+    const Launch& launch = *found;
     activity.api_call_id = launch.call;
     activity.hint_id =
         launch.ranges.thunk_hint != 0 ? launch.ranges.thunk_hint : launch.ranges.module_hint;
@@ -513,12 +504,7 @@ class NsysImport {
       if (!FillActivity(scan, activity)) continue;
       key.clear();
       for (int column = kFirstOwn; column < kFirstOwn + 15; ++column) {
-        if (scan.IsText(column)) {
-          key.append(scan.Text(column)).push_back('\0');
-        } else {
-          const int64_t value = scan.IntOr(column, -1);
-          key.append(reinterpret_cast<const char*>(&value), sizeof(value));
-        }
+        scan.AppendKey(column, key);
       }
       auto config = configs.find(key);
       if (config == configs.end()) config = configs.emplace(key, KernelConfig(scan)).first;
@@ -669,9 +655,9 @@ class NsysImport {
   std::map<LaneKey, model::Id> lanes_;
   LaneKey last_lane_key_{};
   model::Id last_lane_ = 0;
-  std::unordered_map<CallKey, Launch, CallKeyHash> launches_;
-  std::unordered_map<CallKey, model::Id, CallKeyHash> node_hints_;
-  std::map<std::pair<int64_t, model::Id>, int64_t> run_keys_;  // (module range, device).
+  LaunchTable<Launch> launches_;
+  std::map<std::pair<int64_t, int64_t>, model::Id> node_hints_;  // (pid part, node).
+  std::map<std::pair<int64_t, model::Id>, int64_t> run_keys_;    // (module range, device).
   std::unordered_map<std::string, int64_t> call_names_;
 };
 

@@ -38,6 +38,17 @@ bool TableScan::Next(Counters& counters) {
   return false;
 }
 
+void TableScan::AppendKey(int column, std::string& key) const {
+  const store::Statement::Type type = statement_.ColumnType(column);
+  if (type == store::Statement::Type::kText) {
+    key.append(statement_.Text(column)).push_back('\0');
+    return;
+  }
+  const int64_t value =
+      type == store::Statement::Type::kNull ? INT64_MIN : statement_.Int64(column);
+  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
 Status InternedStrings::Read(store::Database& db, Counters& counters) {
   XLATRACE_ASSIGN(TableScan scan,
                   TableScan::Open(db, "StringIds", {"id", "value"}, {"id", "value"}));

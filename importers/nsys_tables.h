@@ -36,6 +36,8 @@ class TableScan {
   bool IsText(int column) const {
     return statement_.ColumnType(column) == store::Statement::Type::kText;
   }
+  // Appends the value's bytes, so that equal rows have equal keys.
+  void AppendKey(int column, std::string& key) const;
   double Real(int column) const { return statement_.Real(column); }
   std::string_view Text(int column) const { return statement_.Text(column); }
 

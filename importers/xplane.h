@@ -10,10 +10,11 @@
 //
 // GPU ("/device:GPU:n", NVIDIA and AMD). Every "Stream #" line is a lane, its events are kernels,
 // copies, memsets or graphs. Lines that XProf derives ("XLA Modules", "XLA Ops", "Steps", ...) are
-// not activities. Registers of a kernel above 1024 are garbage (ROCm profilers of 2025): dropped
-// with the shared memory of the same record, and counted. The host's API calls are kept when an
-// activity carries their correlation id, or when they are synchronisations of 1 us and more, which
-// is what a gap may have to be explained with.
+// not activities, and no runs either: XProf joins neighbouring executions of a module there, so
+// run_key is told only where the record itself carries run_id. Registers of a kernel above 1024 are
+// garbage (ROCm profilers of 2025): dropped with the shared memory of the same record, and counted.
+// The host's API calls are kept when an activity carries their correlation id, or when they are
+// synchronisations of 1 us and more, which is what a gap may have to be explained with.
 //
 // CPU ("/host:CPU" of XLA:CPU's thunk runtime). An event with stat hlo_op is an op; its lane is the
 // thread. Ops nest in ops: self time is what no op inside takes. Wrappers without hlo_op and the
@@ -32,10 +33,14 @@
 // Host ranges: step annotations (also as step marks), jitted calls, host-device transfers, waits,
 // input pipeline and compilation, at most kMaxHostRanges; the rest is counted.
 //
+// XPlanes carry no product name of a GPU; the name is made of what they do carry ("AMD GPU (304
+// compute units)").
+//
 // Run stats: host_event_not_kept, host_range_over_limit, api_call_not_kept: NAME,
 // event_time_invalid, event_without_time, damaged_line, impossible_registers, async_op_not_counted,
-// derived_line, line_not_imported, op_without_module, profiler_error, profiler_warning,
-// dropped_by_profiler, no_device_activity.
+// derived_line, line_not_imported: NAME, plane_not_imported, device_event_not_kept,
+// op_without_hlo_op, event_without_name, damaged_module, clock_not_known, profiler_error,
+// profiler_warning, dropped_by_profiler, no_device_activity.
 
 #ifndef XLATRACE_IMPORTERS_XPLANE_H_
 #define XLATRACE_IMPORTERS_XPLANE_H_

@@ -86,6 +86,14 @@ CopyKind CopyKindOf(std::string_view name, std::string_view details, int64_t own
   return to_device ? CopyKind::kHostToDevice : CopyKind::kHostToHost;
 }
 
+// NVIDIA: "9.0". AMD's profiler writes the first digits of the target; of gfx94x and gfx95x one
+// chip each was ever sold.
+std::string Capability(std::string_view vendor, int64_t major, int64_t minor) {
+  if (vendor == "AMD" && major == 9 && minor == 4) return "gfx942";
+  if (vendor == "AMD" && major == 9 && minor == 5) return "gfx950";
+  return fmt::format("{}.{}", major, minor);
+}
+
 class GpuPlaneImport {
  public:
   GpuPlaneImport(Import& import, const Plane& plane)
@@ -111,7 +119,7 @@ class GpuPlaneImport {
     const std::string vendor(plane_.TextStat("device_vendor"));
     const auto major = plane_.IntStat("compute_cap_major");
     const auto minor = plane_.IntStat("compute_cap_minor");
-    if (major && minor) device.compute_capability = fmt::format("{}.{}", *major, *minor);
+    if (major && minor) device.compute_capability = Capability(vendor, *major, *minor);
     device.sm_count = plane_.IntStat("core_count");
     if (const auto khz = plane_.IntStat("clock_rate"); khz && *khz > 0 && *khz < 100'000'000) {
       device.clock_hz = *khz * 1000;

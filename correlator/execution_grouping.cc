@@ -5,6 +5,9 @@
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
+
+#include "correlator/execution_track.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -18,68 +21,27 @@ uint64_t Key(Id high, Id low) {
   return static_cast<uint64_t>(high) << 32 | static_cast<uint32_t>(low);
 }
 
-// An instruction of the entry computation on the main lane of a track.
-struct Landmark {
-  uint32_t occurrences = 0;
-  int64_t rank = -1;            // Place in the schedule among what runs once; -1: runs more often.
-  uint32_t last_execution = 0;  // That held it.
-};
-
-// A module on a device while its activities are walked in time order.
+// A track and the lane that holds the sequence of its module's ops. Activities on other lanes
+// (collectives, copies) join the execution that is open; on a CPU all lanes are alike.
 struct Track {
-  std::unordered_map<Id, Landmark> landmarks;
-  int64_t once_count = 0;  // Landmarks with a rank.
-  uint32_t main_lane = 0;  // The lane with most entry activities.
-  std::unordered_map<uint32_t, uint32_t> lane_counts;
-  uint32_t execution = 0;        // The open one.
-  Id previous = 0;               // Last instruction on the main lane,
-  uint32_t previous_config = 0;  // and how it was launched.
-  int64_t previous_rank = -1;    // Of the open execution.
+  Track(uint32_t entry_size, bool serial) : steps(entry_size, serial) {}
 
-  // Ranks the landmarks that run once per execution. A capture that starts or ends inside an
-  // execution has one more or one less of some.
-  void RankLandmarks() {
-    std::map<uint32_t, uint32_t> frequency;
-    for (const auto& [instruction, landmark] : landmarks) ++frequency[landmark.occurrences];
-    uint32_t usual = 0;
+  void CountLane(uint32_t lane) { ++lane_counts[lane]; }
+  void SettleLane() {
     uint32_t most = 0;
-    for (const auto& [occurrences, count] : frequency) {
-      if (count >= most) usual = occurrences;
+    for (const auto& [lane, count] : lane_counts) {
+      if (count > most) main_lane = lane;
       most = std::max(most, count);
     }
-    const uint32_t slack = usual > 1 ? 1 : 0;
-    std::vector<Id> once;
-    for (const auto& [instruction, landmark] : landmarks) {
-      if (landmark.occurrences + slack >= usual && landmark.occurrences <= usual + slack) {
-        once.push_back(instruction);
-      }
-    }
-    std::sort(once.begin(), once.end());
-    once_count = static_cast<int64_t>(once.size());
-    for (int64_t rank = 0; rank < once_count; ++rank) {
-      landmarks[once[static_cast<size_t>(rank)]].rank = rank;
-    }
+  }
+  bool IsMainLane(uint32_t lane) const {
+    return main_lane == 0 || lane == main_lane || !steps.serial();
   }
 
-  // True when this instruction, next on the main lane, cannot be of the open execution: it was
-  // there already, or the schedule jumps back by more than half (less is the freedom that the
-  // branches of a CUDA graph have).
-  bool Restarts(Id instruction, bool continues) const {
-    if (continues) return false;
-    const auto it = landmarks.find(instruction);
-    if (it == landmarks.end() || it->second.rank < 0) return false;
-    return it->second.last_execution == execution ||
-           2 * (previous_rank - it->second.rank) > once_count;
-  }
-
-  void Pass(Id instruction, uint32_t config) {
-    previous = instruction;
-    previous_config = config;
-    const auto it = landmarks.find(instruction);
-    if (it == landmarks.end() || it->second.rank < 0) return;
-    it->second.last_execution = execution;
-    previous_rank = it->second.rank;
-  }
+  ExecutionTrack steps;
+  std::map<uint32_t, uint32_t> lane_counts;
+  uint32_t main_lane = 0;
+  uint32_t execution = 0;  // The open one's row.
 };
 
 class Grouper {
@@ -109,27 +71,27 @@ class Grouper {
     return static_cast<uint32_t>(tables_.executions.size());
   }
 
-  // True for a further kernel of the instruction that came before on the lane: a sort's or a
-  // library's. A fusion has one kernel, an op of a CPU or TPU one record; those begin again.
-  bool Continues(const Track& track, size_t activity) const {
-    const Id instruction = LabelOf(activity).instruction_id;
-    if (instruction != track.previous) return false;
-    const uint32_t config = run_.activities.config[activity];
-    const bool one_record = run_.configs[config - 1].kind != model::ActivityKind::kKernel ||
-                            modules_.row(instruction).opcode == "fusion";
-    return !(one_record && config == track.previous_config);
-  }
-
   void ByRunKey();
   void ByTime();
-  void Count(const std::vector<uint32_t>& order);
+  void ReadLabels();
+  std::vector<uint32_t> TimeOrder() const;
+  Track& TrackOf(size_t activity);
   void Number();
   void MarkComplete();
 
   const RunTables& run_;
   const ModuleTable& modules_;
   AttributionTables& tables_;
-  std::unordered_map<uint64_t, Track> tracks_;  // (device, module)
+  // What is asked of an activity's label, by label_id; flat, because it is asked for each activity.
+  struct LabelFacts {
+    uint32_t module_id = 0;
+    TrackItem item;  // Without the launch configuration.
+  };
+  std::vector<LabelFacts> labels_;
+  std::vector<Track> tracks_;
+  std::unordered_map<uint64_t, uint32_t> track_ids_;  // (device, module) -> index.
+  std::vector<uint32_t> track_of_label_;              // By label, on the device of ...
+  std::vector<uint32_t> device_of_label_;             // ... its last activity.
 };
 
 void Grouper::ByRunKey() {
@@ -168,46 +130,45 @@ void Grouper::ByRunKey() {
   }
 }
 
-void Grouper::Count(const std::vector<uint32_t>& order) {
-  const auto& columns = run_.activities;
-  const auto entry_instruction = [&](uint32_t i) -> Id {
-    const model::Label& label = LabelOf(i);
-    if (label.instruction_id == 0) return 0;
-    return modules_.entry(label.module_id).IsEntry(label.instruction_id) ? label.instruction_id : 0;
-  };
-  for (const uint32_t i : order) {
-    if (entry_instruction(i) == 0) continue;
-    ++tracks_[Key(DeviceOf(i), LabelOf(i).module_id)].lane_counts[columns.lane[i]];
+void Grouper::ReadLabels() {
+  labels_.resize(tables_.labels.size() + 1);
+  for (size_t i = 0; i < tables_.labels.size(); ++i) {
+    const model::Label& label = tables_.labels[i];
+    LabelFacts& facts = labels_[i + 1];
+    facts.module_id = static_cast<uint32_t>(label.module_id);
+    if (label.instruction_id == 0) continue;
+    const ModuleEntry& entry = modules_.entry(label.module_id);
+    if (!entry.IsEntry(label.instruction_id)) continue;
+    facts.item.entry_index =
+        static_cast<uint32_t>(label.instruction_id - 1) - entry.entry_first_row;
+    facts.item.one_record = modules_.row(label.instruction_id).opcode == "fusion";
   }
-  for (auto& [key, track] : tracks_) {
-    uint32_t most = 0;
-    for (const auto& [lane, count] : track.lane_counts) {
-      if (count > most || (count == most && lane < track.main_lane)) {
-        most = count;
-        track.main_lane = lane;
-      }
-    }
-  }
-  for (const uint32_t i : order) {
-    const Id instruction = entry_instruction(i);
-    if (instruction == 0) continue;
-    Track& track = tracks_[Key(DeviceOf(i), LabelOf(i).module_id)];
-    if (columns.lane[i] != track.main_lane) continue;
-    if (!Continues(track, i)) ++track.landmarks[instruction].occurrences;
-    track.previous = instruction;
-    track.previous_config = columns.config[i];
-  }
-  for (auto& [key, track] : tracks_) {
-    track.RankLandmarks();
-    track.previous = 0;
-  }
+  track_of_label_.assign(labels_.size(), 0);
+  device_of_label_.assign(labels_.size(), 0);
 }
 
-void Grouper::ByTime() {
+Track& Grouper::TrackOf(size_t activity) {
+  const uint32_t label = tables_.label_of[activity];
+  const auto device = static_cast<uint32_t>(DeviceOf(activity));
+  if (device_of_label_[label] != device) {
+    const uint32_t module_id = labels_[label].module_id;
+    const auto [it, inserted] =
+        track_ids_.try_emplace(Key(device, module_id), static_cast<uint32_t>(tracks_.size()));
+    if (inserted) {
+      const bool serial = run_.DeviceOf(activity).kind != model::DeviceKind::kCpu;
+      tracks_.emplace_back(modules_.entry(module_id).entry_row_count, serial);
+    }
+    track_of_label_[label] = it->second;
+    device_of_label_[label] = device;
+  }
+  return tracks_[track_of_label_[label]];
+}
+
+std::vector<uint32_t> Grouper::TimeOrder() const {
   const auto& columns = run_.activities;
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < columns.size(); ++i) {
-    if (columns.run_key[i] == 0 && LabelOf(i).module_id != 0) order.push_back(i);
+    if (columns.run_key[i] == 0 && labels_[tables_.label_of[i]].module_id != 0) order.push_back(i);
   }
   const auto earlier = [&](uint32_t a, uint32_t b) {
     return columns.start_ns[a] != columns.start_ns[b] ? columns.start_ns[a] < columns.start_ns[b]
@@ -216,27 +177,50 @@ void Grouper::ByTime() {
   if (!std::is_sorted(order.begin(), order.end(), earlier)) {
     std::sort(order.begin(), order.end(), earlier);
   }
-  Count(order);
+  return order;
+}
 
-  std::vector<Id> module_on_lane(run_.lanes.size() + 1, 0);
+void Grouper::ByTime() {
+  const auto& columns = run_.activities;
+  ReadLabels();
+  const std::vector<uint32_t> order = TimeOrder();
+  const auto item_of = [&](uint32_t i) {
+    TrackItem item = labels_[tables_.label_of[i]].item;
+    item.config = columns.config[i];
+    item.one_record |= run_.configs[item.config - 1].kind != model::ActivityKind::kKernel;
+    return item;
+  };
   for (const uint32_t i : order) {
-    const model::Label& label = LabelOf(i);
-    const uint32_t lane = columns.lane[i];
-    Track& track = tracks_[Key(DeviceOf(i), label.module_id)];
-    const bool main_lane = track.main_lane == 0 || lane == track.main_lane;
-    bool starts = track.execution == 0;
+    if (labels_[tables_.label_of[i]].item.entry_index == TrackItem::kNotEntry) continue;
+    TrackOf(i).CountLane(columns.lane[i]);
+  }
+  for (Track& track : tracks_) track.SettleLane();
+  for (const uint32_t i : order) {
+    Track& track = TrackOf(i);
+    if (track.IsMainLane(columns.lane[i])) track.steps.Observe(item_of(i));
+  }
+  for (Track& track : tracks_) track.steps.Settle();
+
+  std::vector<uint32_t> module_on_lane(run_.lanes.size() + 1, 0);
+  for (const uint32_t i : order) {
+    const uint32_t module_id = labels_[tables_.label_of[i]].module_id;
+    Track& track = TrackOf(i);
+    const TrackItem item = item_of(i);
+    const bool main_lane = track.IsMainLane(columns.lane[i]);
+    bool starts = !track.steps.is_open();
     if (main_lane) {
-      starts |=
-          module_on_lane[lane] != label.module_id ||
-          (label.instruction_id != 0 && track.Restarts(label.instruction_id, Continues(track, i)));
-      module_on_lane[lane] = label.module_id;
+      // Another module in between: nothing overlaps it where ops run one after the other.
+      const bool interrupted = module_on_lane[columns.lane[i]] != module_id;
+      starts |= interrupted && (track.steps.serial() || !track.steps.has_landmarks());
+      starts |= track.steps.Restarts(item);
+      module_on_lane[columns.lane[i]] = module_id;
     }
     if (starts) {
-      track.execution = Open(label.module_id, DeviceOf(i));
-      track.previous_rank = -1;
+      track.steps.Open();
+      track.execution = Open(module_id, DeviceOf(i));
     }
     tables_.execution_of[i] = track.execution;
-    if (main_lane && label.instruction_id != 0) track.Pass(label.instruction_id, columns.config[i]);
+    if (main_lane) track.steps.Pass(item);
   }
 }
 

@@ -144,6 +144,7 @@ std::string_view WithoutUniqueTail(std::string_view symbol) {
 
 SymbolFamily FamilyOf(std::string_view symbol) {
   symbol = PlainSymbol(symbol);
+  if (symbol.starts_with("__amd_rocclr_")) return SymbolFamily::kTransfer;
   if (HoldsAny(symbol, kAutotune)) return SymbolFamily::kAutotune;
   // Before the library patterns: `loop_gemm_fusion` holds "_gemm_".
   if (LooksLikeXla(symbol) || HoldsAny(symbol, kXlaHelpers)) return SymbolFamily::kXla;

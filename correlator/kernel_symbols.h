@@ -29,6 +29,7 @@ enum class SymbolFamily {
   kLibrary,    // cuBLAS, cuDNN, NCCL, CUB and AMD's counterparts.
   kFramework,  // Eager kernels of PyTorch or TensorFlow.
   kAutotune,   // XLA's checks around autotuning candidates.
+  kTransfer,   // A copy or fill that the driver runs as a kernel (AMD).
 };
 
 SymbolFamily FamilyOf(std::string_view symbol);

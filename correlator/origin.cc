@@ -45,6 +45,8 @@ Unexplained WithoutModule(const model::LaunchConfig& config, bool process_uses_x
   switch (FamilyOf(config.symbol)) {
     case SymbolFamily::kAutotune:
       return {Reason::kAutotuning, Origin::kAutotune};
+    case SymbolFamily::kTransfer:
+      return {Reason::kTransfer, launcher};
     case SymbolFamily::kXla:
       // A process without XLA can have a kernel called "copy" or "reduce" too.
       if (process_uses_xla) return {Reason::kNoModule, Origin::kXla};

@@ -208,9 +208,11 @@ TEST_F(AttributeTest, WhatIsNotOfAnXlaModuleSaysWhatItIs) {
   const size_t lost = check(run_.Kernel("loop_multiply_fusion_9"));
   const size_t torch = check(run_.Kernel("void at::native::elementwise_kernel<int>"));
   const size_t user = check(run_.Kernel("my_kernel"));
+  const size_t blit = check(run_.Kernel("__amd_rocclr_copyBuffer.kd"));
   const auto tables = run_.Attribute();
   EXPECT_EQ(Says(run_, tables, copy), "transfer");
   EXPECT_EQ(Says(run_, tables, set), "transfer");
+  EXPECT_EQ(Says(run_, tables, blit), "transfer");
   EXPECT_EQ(Says(run_, tables, graph), "graph_without_body");
   EXPECT_EQ(Says(run_, tables, redzone), "autotuning");
   EXPECT_EQ(LabelOf(tables, redzone).origin, Origin::kAutotune);

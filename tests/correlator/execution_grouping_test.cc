@@ -113,6 +113,17 @@ TEST_F(ExecutionGroupingTest, OtherStreamsJoinTheExecutionThatIsOpen) {
   EXPECT_THAT(Sizes(run_.Attribute()), ElementsAre(5, 5, 5));
 }
 
+TEST_F(ExecutionGroupingTest, OpsOfACpuRunOnManyThreadsInAnyOrder) {
+  const auto device = run_.AddDevice(1, model::DeviceKind::kCpu);
+  const uint32_t threads[] = {run_.AddLane(device, 1), run_.AddLane(device, 2)};
+  kernel_ = run_.Config(model::ActivityKind::kOp, "op");
+  // Data flow allows c before a; the order and the threads differ from time to time.
+  for (const char* order : {"cab", "abc", "bca", "acb"}) {
+    for (int i = 0; i < 3; ++i) Launch({order + i, 1}, 0, threads[(i + order[0]) % 2]);
+  }
+  EXPECT_THAT(Sizes(run_.Attribute()), ElementsAre(3, 3, 3, 3));
+}
+
 TEST_F(ExecutionGroupingTest, DevicesHaveTheirOwn) {
   const auto lane2 = run_.AddLane(run_.AddDevice());
   Launch("a", 0, 1);

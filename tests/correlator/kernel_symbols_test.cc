@@ -51,6 +51,7 @@ TEST(KernelSymbols, BelongToFamilies) {
                              "void xla_fp_comparison<float>"}) {
     EXPECT_EQ(FamilyOf(symbol), SymbolFamily::kAutotune) << symbol;
   }
+  EXPECT_EQ(FamilyOf("__amd_rocclr_copyBuffer.kd"), SymbolFamily::kTransfer);
   for (const char* symbol : {"my_kernel", "triton_poi_fused_add_0", "", "copying"}) {
     EXPECT_EQ(FamilyOf(symbol), SymbolFamily::kOther) << symbol;
   }

@@ -76,8 +76,9 @@ Id RunBuilder::AddProcess() {
   return static_cast<Id>(run_.processes.size());
 }
 
-Id RunBuilder::AddDevice(Id process_id) {
+Id RunBuilder::AddDevice(Id process_id, model::DeviceKind kind) {
   model::Device device;
+  device.kind = kind;
   device.process_id = process_id;
   run_.devices.push_back(device);
   return static_cast<Id>(run_.devices.size());

@@ -47,7 +47,7 @@ class RunBuilder {
   RunBuilder();
 
   model::Id AddProcess();
-  model::Id AddDevice(model::Id process_id = 1);
+  model::Id AddDevice(model::Id process_id = 1, model::DeviceKind kind = model::DeviceKind::kGpu);
   uint32_t AddLane(model::Id device_id = 1, int64_t stream_id = 7);
   model::Id AddModule(std::string name, std::optional<int64_t> program_id,
                       std::function<LoadedModule()> make, model::Id process_id = 1);

@@ -1,0 +1,56 @@
+#include "correlator/execution_track.h"
+
+#include <algorithm>
+#include <map>
+
+namespace xlatrace::correlator {
+
+void ExecutionTrack::Observe(const TrackItem& item) {
+  if (item.entry_index == TrackItem::kNotEntry) return;
+  if (!Continues(item)) ++landmarks_[item.entry_index].occurrences;
+  previous_ = item.entry_index;
+  previous_config_ = item.config;
+}
+
+void ExecutionTrack::Settle() {
+  previous_ = TrackItem::kNotEntry;
+  // Most instructions run once per execution, so the usual number of occurrences is the number of
+  // executions. A capture that starts or ends inside one has one more or one less of some.
+  std::map<uint32_t, uint32_t> frequency;
+  for (const Landmark& landmark : landmarks_) {
+    if (landmark.occurrences > 0) ++frequency[landmark.occurrences];
+  }
+  uint32_t usual = 0;
+  uint32_t most = 0;
+  for (const auto& [occurrences, count] : frequency) {
+    if (count >= most) usual = occurrences;
+    most = std::max(most, count);
+  }
+  const uint32_t slack = usual > 1 ? 1 : 0;
+  for (Landmark& landmark : landmarks_) {
+    const bool once = landmark.occurrences > 0 && landmark.occurrences + slack >= usual &&
+                      landmark.occurrences <= usual + slack;
+    if (once) landmark.rank = once_count_++;
+  }
+}
+
+bool ExecutionTrack::Restarts(const TrackItem& item) const {
+  if (item.entry_index == TrackItem::kNotEntry || Continues(item)) return false;
+  const Landmark& landmark = landmarks_[item.entry_index];
+  if (landmark.rank < 0) return false;
+  if (landmark.last_execution == execution_) return true;
+  // By more than half: less is the freedom that the branches of a CUDA graph have.
+  return serial_ && 2 * (previous_rank_ - landmark.rank) > once_count_;
+}
+
+void ExecutionTrack::Pass(const TrackItem& item) {
+  if (item.entry_index == TrackItem::kNotEntry) return;
+  previous_ = item.entry_index;
+  previous_config_ = item.config;
+  Landmark& landmark = landmarks_[item.entry_index];
+  if (landmark.rank < 0) return;
+  landmark.last_execution = execution_;
+  previous_rank_ = landmark.rank;
+}
+
+}  // namespace xlatrace::correlator

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "base/number_format.h"
 #include "report/labels.h"
+#include "report/op_fold.h"
 
 namespace xlatrace::report {
 namespace {
@@ -46,7 +48,11 @@ class Maker {
     return Percent(static_cast<double>(ns), static_cast<double>(view_.coverage.device_ns));
   }
   std::string Calls(int64_t calls) const {
-    return calls == 0 ? "-" : Significant(view_.PerStep(calls));
+    if (calls == 0) return "-";
+    const double per_step = view_.PerStep(calls);
+    // Whole numbers are shown whole: 1, not 1.00.
+    if (std::floor(per_step) == per_step) return Thousands(static_cast<int64_t>(per_step));
+    return Significant(per_step);
   }
   static std::string Average(int64_t ns, int64_t calls) {
     return calls == 0 ? "-" : Microseconds(static_cast<double>(ns) / static_cast<double>(calls));
@@ -85,25 +91,32 @@ class Maker {
       cells.push_back(std::move(scope));
       table.Add(std::move(cells));
     };
+    const std::vector<FoldedOp> ops = FoldOps(view_);
     int64_t sum = 0;
+    int64_t shown = 0;
     int64_t others_calls = 0;
-    for (size_t i = 0; i < view_.ops.size(); ++i) {
-      const OpFigure& op = view_.ops[i];
+    for (size_t i = 0; i < ops.size(); ++i) {
+      const FoldedOp& fold = ops[i];
       if (i >= rows_) {
-        others_calls += op.calls;
+        others_calls += fold.calls;
         continue;
       }
-      sum += op.ns;
+      const OpFigure& op = *fold.op;
+      sum += fold.ns;
+      shown += fold.copies;
       // An instruction that was deduced, not known, wears a tilde.
-      add(op.handle, (op.confidence == "exact" ? "" : "~") + op.instruction, op.ns, Pct(sum),
-          op.calls, Average(op.ns, op.calls), KindWords(op.op_kind, true), PhaseLetter(op.phase),
+      std::string name = (fold.exact ? "" : "~") + op.instruction;
+      if (fold.copies > 1) name += fmt::format(" x{}", fold.copies);
+      add(op.handle, std::move(name), fold.ns, Pct(sum), fold.calls, Average(fold.ns, fold.calls),
+          KindWords(op.op_kind, true), PhaseLetter(op.phase),
           SourceLine(op.source_file, op.source_line), ScopeWords(op.layer_group, op.op_name));
     }
     const Coverage& coverage = view_.coverage;
-    if (view_.ops.size() > rows_) {
+    const int64_t left = static_cast<int64_t>(view_.ops.size()) - shown;
+    if (left > 0) {
       const int64_t ns = coverage.device_ns - coverage.none_ns - sum;
-      add("", fmt::format("[{} others]", Thousands(static_cast<int64_t>(view_.ops.size() - rows_))),
-          ns, Pct(sum + ns), others_calls, "", "", "", "", "");
+      add("", fmt::format("[{} others]", Thousands(left)), ns, Pct(sum + ns), others_calls, "", "",
+          "", "", "");
     }
     if (coverage.none_activities > 0) {
       add("", "[no instruction]", coverage.none_ns, "", coverage.none_activities, "", "", "", "",

@@ -1,6 +1,7 @@
 // Summary for a terminal: what the program prints when somebody wants the answer now.
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -129,7 +130,10 @@ class Summary {
     first.push_back(view_.framework);
     const Coverage& coverage = view_.coverage;
     if (view_.basis.steady) {
-      first.push_back(Significant(view_.PerStep(coverage.activities)) + " " + Launches() + "/step");
+      const double launches = view_.PerStep(coverage.activities);
+      first.push_back((launches >= 100 ? Thousands(static_cast<int64_t>(std::llround(launches)))
+                                       : Significant(launches)) +
+                      " " + Launches() + "/step");
     } else if (coverage.activities > 0) {
       first.push_back(Thousands(coverage.activities) + " " + Launches());
     }
@@ -140,11 +144,11 @@ class Summary {
       std::string text = "step " + Duration(static_cast<double>(steps.mean_ns));
       if (steps.steady_count > 1) {
         text += fmt::format(
-            " ({} to {}, {} steady steps of {})", Milliseconds(static_cast<double>(steps.min_ns)),
+            " ({} to {}, {} steps)", Milliseconds(static_cast<double>(steps.min_ns)),
             Milliseconds(static_cast<double>(steps.max_ns)), Thousands(steps.steady_count),
             Thousands(static_cast<int64_t>(steps.all.size())));
       } else {
-        text += " (1 steady step)";
+        text += " (1 step)";
       }
       second.push_back(std::move(text));
       second.push_back(
@@ -157,6 +161,10 @@ class Summary {
     if (coverage.device_ns > 0) second.push_back("attributed " + AttributedPercent(coverage) + "%");
     second.push_back("lost " + Thousands(view_.lost));
     if (view_.errors > 0) second.push_back(Thousands(view_.errors) + " errors");
+    const auto left_out = static_cast<int64_t>(view_.steps.all.size()) - view_.steps.steady_count;
+    if (view_.basis.steady && left_out > 0) {
+      second.push_back(fmt::format("{} not steady left out", Thousands(left_out)));
+    }
     return {Fields(first), Fields(second)};
   }
 

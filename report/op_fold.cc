@@ -1,0 +1,71 @@
+#include "report/op_fold.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+namespace xlatrace::report {
+namespace {
+
+// Every run of digits becomes one '#'.
+std::string WithoutNumbers(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) {
+      out += c;
+    } else if (out.empty() || out.back() != '#') {
+      out += '#';
+    }
+  }
+  return out;
+}
+
+std::string KeyOf(const OpFigure& op) {
+  // '\n' is in no name that HLO text can carry.
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", op.module_id,
+                     InstructionStem(op.instruction), op.op_kind, static_cast<int>(op.phase),
+                     op.layer_group, WithoutNumbers(op.op_name), op.source_file,
+                     op.source_line.value_or(0));
+}
+
+}  // namespace
+
+std::string_view InstructionStem(std::string_view instruction) {
+  while (true) {
+    const size_t last = instruction.find_last_not_of("0123456789");
+    if (last == std::string_view::npos || last + 1 == instruction.size() ||
+        instruction[last] != '.' || last == 0) {
+      return instruction;
+    }
+    instruction = instruction.substr(0, last);
+  }
+}
+
+std::vector<FoldedOp> FoldOps(const RunView& view) {
+  std::vector<FoldedOp> folded;
+  std::unordered_map<std::string, size_t> row_of;
+  for (const OpFigure& op : view.ops) {
+    size_t row = folded.size();
+    if (!op.op_name.empty()) row = row_of.emplace(KeyOf(op), row).first->second;
+    const bool exact = op.confidence == "exact";
+    if (row == folded.size()) {
+      folded.push_back({&op, 1, op.ns, op.calls, op.ns, op.ns, exact, op.bound_by});
+      continue;
+    }
+    FoldedOp& fold = folded[row];  // Ops come by time, so its first one is the largest.
+    ++fold.copies;
+    fold.ns += op.ns;
+    fold.calls = fold.calls == 0 || op.calls == 0 ? 0 : fold.calls + op.calls;
+    fold.least_ns = std::min(fold.least_ns, op.ns);
+    fold.most_ns = std::max(fold.most_ns, op.ns);
+    fold.exact = fold.exact && exact;
+    if (fold.bound_by != op.bound_by) fold.bound_by.clear();
+  }
+  std::stable_sort(folded.begin(), folded.end(),
+                   [](const FoldedOp& a, const FoldedOp& b) { return a.ns > b.ns; });
+  return folded;
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,39 @@
+// Unrolled copies of one instruction as one row: "custom-call.75.0 x8".
+//
+// XLA gives every layer of an unrolled model its own instructions. Copies are instructions of one
+// module that differ in nothing but numbers: name, op_name, layer; same kind, phase and source
+// line. An instruction without op_name is never folded.
+//
+// Thread-safety: re-entrant. The result points into the view.
+
+#ifndef XLATRACE_REPORT_OP_FOLD_H_
+#define XLATRACE_REPORT_OP_FOLD_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/run_view.h"
+
+namespace xlatrace::report {
+
+struct FoldedOp {
+  const OpFigure* op = nullptr;  // The one with the most time; its handle stands for all.
+  int64_t copies = 1;
+  int64_t ns = 0;
+  int64_t calls = 0;                  // 0: not known.
+  int64_t least_ns = 0, most_ns = 0;  // Of one copy.
+  bool exact = true;                  // All of them.
+  std::string bound_by;
+};
+
+// By time.
+std::vector<FoldedOp> FoldOps(const RunView& view);
+
+// "fusion.12" -> "fusion", "custom-call.75.0" -> "custom-call".
+std::string_view InstructionStem(std::string_view instruction);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_OP_FOLD_H_

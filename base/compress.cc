@@ -50,8 +50,10 @@ Result<std::string> ZstdDecompress(std::string_view bytes, uint64_t max_bytes) {
 
 bool LooksCompressed(std::string_view head) {
   using namespace std::string_view_literals;
-  for (const std::string_view magic :
-       {"\x1f\x8b"sv, "\xfd" "7zXZ\0"sv, "\x28\xb5\x2f\xfd"sv, "BZh"sv}) {
+  for (const std::string_view magic : {"\x1f\x8b"sv,
+                                       "\xfd"
+                                       "7zXZ\0"sv,
+                                       "\x28\xb5\x2f\xfd"sv, "BZh"sv}) {
     if (head.substr(0, magic.size()) == magic) return true;
   }
   return false;

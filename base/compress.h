@@ -17,8 +17,7 @@ namespace xlatrace {
 inline constexpr uint64_t kMaxInflatedBytes = uint64_t{8} << 30;
 
 std::string ZstdCompress(std::string_view bytes, int level = 3);
-Result<std::string> ZstdDecompress(std::string_view bytes,
-                                   uint64_t max_bytes = kMaxInflatedBytes);
+Result<std::string> ZstdDecompress(std::string_view bytes, uint64_t max_bytes = kMaxInflatedBytes);
 
 // True when `head` (at least 6 bytes) starts like gzip, xz, zstd or bzip2.
 bool LooksCompressed(std::string_view head);

@@ -18,9 +18,9 @@
 namespace xlatrace {
 
 enum class ErrorCode {
-  kFailed = 1,          // Bad input, I/O error, anything that went wrong at run time.
-  kUsage = 2,           // The command line asks for something that makes no sense.
-  kInterrupted = 130,   // Ctrl-C.
+  kFailed = 1,         // Bad input, I/O error, anything that went wrong at run time.
+  kUsage = 2,          // The command line asks for something that makes no sense.
+  kInterrupted = 130,  // Ctrl-C.
 };
 
 struct Error {
@@ -47,20 +47,19 @@ inline tl::unexpected<Error> Wrap(std::string_view context, Error error) {
 }  // namespace xlatrace
 
 // Returns the error of `expr` from the enclosing function, which returns a Result or Status.
-#define XLATRACE_TRY(expr)                                                   \
-  do {                                                                       \
-    if (auto xlatrace_status_ = (expr); !xlatrace_status_) {                 \
-      return tl::unexpected<::xlatrace::Error>(                              \
-          std::move(xlatrace_status_).error());                              \
-    }                                                                        \
+#define XLATRACE_TRY(expr)                                                           \
+  do {                                                                               \
+    if (auto xlatrace_status_ = (expr); !xlatrace_status_) {                         \
+      return tl::unexpected<::xlatrace::Error>(std::move(xlatrace_status_).error()); \
+    }                                                                                \
   } while (0)
 
 // `auto x = expr` for a Result: `XLATRACE_ASSIGN(auto x, ReadFile(path));`
-#define XLATRACE_ASSIGN(lhs, expr)                                           \
+#define XLATRACE_ASSIGN(lhs, expr) \
   XLATRACE_ASSIGN_IMPL_(XLATRACE_CONCAT_(xlatrace_result_, __LINE__), lhs, expr)
-#define XLATRACE_ASSIGN_IMPL_(tmp, lhs, expr)                                \
-  auto tmp = (expr);                                                         \
-  if (!tmp) return tl::unexpected<::xlatrace::Error>(std::move(tmp).error());\
+#define XLATRACE_ASSIGN_IMPL_(tmp, lhs, expr)                                 \
+  auto tmp = (expr);                                                          \
+  if (!tmp) return tl::unexpected<::xlatrace::Error>(std::move(tmp).error()); \
   lhs = std::move(*tmp)
 #define XLATRACE_CONCAT_(a, b) XLATRACE_CONCAT_INNER_(a, b)
 #define XLATRACE_CONCAT_INNER_(a, b) a##b

@@ -1,7 +1,6 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 namespace xlatrace {
 namespace {
@@ -87,8 +87,8 @@ Result<std::string> ReadFile(const std::string& path, uint64_t max_bytes) {
   XLATRACE_ASSIGN(const int fd, OpenRegular(path, &size));
   const Descriptor descriptor(fd);
   if (size > max_bytes) {
-    return MakeError(fmt::format("'{}' has {} bytes, more than the {} that are read", path, size,
-                                 max_bytes));
+    return MakeError(
+        fmt::format("'{}' has {} bytes, more than the {} that are read", path, size, max_bytes));
   }
   return ReadUpTo(path, fd, static_cast<size_t>(size));
 }

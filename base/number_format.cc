@@ -29,7 +29,7 @@ std::string Significant(double value) {
   if (size < 0.9995) return fmt::format("{:.3f}", value);
   if (size < 9.995) return fmt::format("{:.2f}", value);
   if (size < 99.95) return fmt::format("{:.1f}", value);
-  if (size < 1000) return fmt::format("{:.0f}", value);
+  if (size < 999.5) return fmt::format("{:.0f}", value);
   // Three significant digits would hide nothing a person needs, but thousands are read whole.
   const double unit = std::pow(10.0, std::floor(std::log10(size)) - 2);
   return WithCommas(fmt::format("{:.0f}", std::round(value / unit) * unit));

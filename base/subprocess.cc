@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +13,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 namespace xlatrace {
 namespace {
@@ -129,8 +129,7 @@ Result<std::string> CaptureOutput(const std::vector<std::string>& command, int t
   close(error_pipe[1]);
   std::string text;
   bool late = pid < 0;
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   while (!late) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
                           deadline - std::chrono::steady_clock::now())

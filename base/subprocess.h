@@ -18,9 +18,9 @@ inline constexpr int kExitCannotRun = 126;
 inline constexpr int kExitNotFound = 127;
 
 struct ChildExit {
-  int status = 0;         // Exit status; 128 + N when a signal N ended the child.
-  int signal = 0;         // N, or 0.
-  int exec_error = 0;     // errno when the command could not be started at all.
+  int status = 0;      // Exit status; 128 + N when a signal N ended the child.
+  int signal = 0;      // N, or 0.
+  int exec_error = 0;  // errno when the command could not be started at all.
 };
 
 // Runs `command` (looked up on PATH) with `environment` set on top of ours. While it runs, SIGINT

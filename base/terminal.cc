@@ -1,12 +1,13 @@
 #include "base/terminal.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+
+#include <sys/ioctl.h>
 
 namespace xlatrace {
 namespace {

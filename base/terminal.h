@@ -29,8 +29,8 @@ int DisplayWidth(std::string_view text);
 
 // Cut or padded to exactly `width` columns. A cut name keeps its last 8 characters, since the
 // number at the end tells instructions apart: "loop_dynamic_upda..fusion.7".
-std::string FitLeft(std::string_view text, int width);    // Left-aligned.
-std::string FitRight(std::string_view text, int width);   // Right-aligned.
+std::string FitLeft(std::string_view text, int width);   // Left-aligned.
+std::string FitRight(std::string_view text, int width);  // Right-aligned.
 
 }  // namespace xlatrace
 

@@ -25,11 +25,11 @@ struct InstructionRow {
   std::string name;
   std::string computation;
   std::string opcode;
-  std::string category;               // XProf's HLO category text.
+  std::string category;  // XProf's HLO category text.
   OpKind op_kind = OpKind::kOther;
   std::string shape;
-  std::string operands;               // "a, b, c".
-  std::string op_name;                // Largest share.
+  std::string operands;  // "a, b, c".
+  std::string op_name;   // Largest share.
   OpNameMethod op_name_method = OpNameMethod::kNone;
   std::string op_type;
   std::string source_file;
@@ -38,10 +38,10 @@ struct InstructionRow {
   std::optional<int64_t> flops;
   std::optional<int64_t> bytes;
   // Filled by analysis:
-  Phase phase = Phase::kUnknown;      // Largest share.
+  Phase phase = Phase::kUnknown;  // Largest share.
   std::string layer;
   std::string layer_group;
-  bool mixed = false;                 // Several op_names, phases or layers share it.
+  bool mixed = false;  // Several op_names, phases or layers share it.
 };
 
 // A part of an instruction. Shares of one instruction, in millionths, sum to exactly 1,000,000.
@@ -51,10 +51,10 @@ struct ShareRow {
   int64_t share_ppm = 0;
   std::string op_name;
   std::string op_type;
-  std::string opcode;                 // Of the inner instruction the share stands for.
+  std::string opcode;  // Of the inner instruction the share stands for.
   std::string source_file;
   std::optional<int64_t> source_line;
-  uint32_t stack_frame = 0;           // Into the module's frames, for phase rules. 0: none.
+  uint32_t stack_frame = 0;  // Into the module's frames, for phase rules. 0: none.
   Phase phase = Phase::kUnknown;
   std::string layer;
   std::string layer_group;
@@ -62,13 +62,13 @@ struct ShareRow {
 
 // Why an activity has the instruction it has; few distinct ones, activities refer to them.
 struct Label {
-  Id module_id = 0;                   // May be known without an instruction.
-  Id instruction_id = 0;              // 0: none, then `reason` says why.
+  Id module_id = 0;       // May be known without an instruction.
+  Id instruction_id = 0;  // 0: none, then `reason` says why.
   Evidence evidence = Evidence::kNone;
   Confidence confidence = Confidence::kNone;
-  Reason reason = Reason::kUnknown;   // Only meaningful when instruction_id == 0.
+  Reason reason = Reason::kUnknown;  // Only meaningful when instruction_id == 0.
   Origin origin = Origin::kOther;
-  std::string losers;                 // What other evidence said instead; empty when none did.
+  std::string losers;  // What other evidence said instead; empty when none did.
 };
 
 struct Execution {
@@ -77,14 +77,14 @@ struct Execution {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t activities = 0;
-  bool complete = false;              // Holds every instruction that full executions hold.
+  bool complete = false;  // Holds every instruction that full executions hold.
 };
 
-struct ModuleFacts {                  // One per module of the run, same order.
-  std::string fingerprint;            // Empty: HLO could not be read.
+struct ModuleFacts {        // One per module of the run, same order.
+  std::string fingerprint;  // Empty: HLO could not be read.
   ModuleRole role = ModuleRole::kHelper;
   std::string role_reason;
-  std::string framework_function;     // "train_step" of jit_train_step.
+  std::string framework_function;  // "train_step" of jit_train_step.
   int64_t instruction_count = 0;
   std::optional<int64_t> flops;
   std::optional<int64_t> bytes;
@@ -94,11 +94,11 @@ struct ModuleFacts {                  // One per module of the run, same order.
 struct AttributionTables {
   std::vector<ModuleFacts> modules;
   std::vector<InstructionRow> instructions;
-  std::vector<ShareRow> shares;               // Grouped by instruction, ascending.
-  std::vector<Label> labels;                  // label_id = index + 1.
-  std::vector<Execution> executions;          // execution_id = index + 1.
-  std::vector<uint32_t> label_of;             // Per activity; never 0.
-  std::vector<uint32_t> execution_of;         // Per activity; 0: none.
+  std::vector<ShareRow> shares;        // Grouped by instruction, ascending.
+  std::vector<Label> labels;           // label_id = index + 1.
+  std::vector<Execution> executions;   // execution_id = index + 1.
+  std::vector<uint32_t> label_of;      // Per activity; never 0.
+  std::vector<uint32_t> execution_of;  // Per activity; 0: none.
   std::vector<RunStat> stats;
 };
 
@@ -116,21 +116,21 @@ struct StepRow {
   StepHow how = StepHow::kExecution;
 };
 
-struct OpTimeRow {                     // handle "o17" = position in this vector + 1, by time.
-  Id module_id = 0;                    // 0: unattributed activities are not in op_time.
+struct OpTimeRow {   // handle "o17" = position in this vector + 1, by time.
+  Id module_id = 0;  // 0: unattributed activities are not in op_time.
   Id instruction_id = 0;
   int64_t occurrences = 0;
-  int64_t total_ns = 0;                // Durations.
+  int64_t total_ns = 0;  // Durations.
   int64_t self_ns = 0;
-  int64_t steady_ns = 0;               // Self time inside steady steps, all devices.
-  int64_t min_ns = 0;                  // Of durations.
+  int64_t steady_ns = 0;  // Self time inside steady steps, all devices.
+  int64_t min_ns = 0;     // Of durations.
   int64_t max_ns = 0;
-  std::optional<int64_t> flops;        // Sum over occurrences.
+  std::optional<int64_t> flops;  // Sum over occurrences.
   std::optional<int64_t> bytes;
   std::optional<int64_t> wasted_ns;
   std::string bound_by;
   std::optional<int64_t> theoretical_occupancy_milli_pct;  // Time-weighted.
-  Confidence confidence = Confidence::kExact;  // The weakest among its activities.
+  Confidence confidence = Confidence::kExact;              // The weakest among its activities.
   bool estimated = false;
 };
 
@@ -142,12 +142,12 @@ struct ScopeTimeRow {
   std::string source_file;
   std::optional<int64_t> source_line;
   int64_t self_ns = 0;
-  int64_t estimated_ns = 0;            // The part that came from splitting an instruction.
+  int64_t estimated_ns = 0;  // The part that came from splitting an instruction.
 };
 
 struct PhaseTimeRow {
   Id device_id = 0;
-  std::optional<int64_t> step;         // nullopt: outside steps.
+  std::optional<int64_t> step;  // nullopt: outside steps.
   Phase phase = Phase::kUnknown;
   int64_t self_ns = 0;
   int64_t estimated_ns = 0;
@@ -166,7 +166,7 @@ struct BusyTimeRow {
   int64_t end_ns = 0;
   int64_t busy_ns = 0;
   int64_t idle_ns = 0;
-  int64_t overlap_ns = 0;              // Device time minus busy time.
+  int64_t overlap_ns = 0;  // Device time minus busy time.
   int64_t compute_ns = 0;
   int64_t collective_ns = 0;
   int64_t exposed_collective_ns = 0;
@@ -196,15 +196,15 @@ struct CollectiveRow {
   std::optional<int64_t> arrival_skew_ns;
 };
 
-struct FindingRow {                    // rank and handle "f1" = position + 1.
-  std::string id;                      // Rule: "scatter_add".
+struct FindingRow {  // rank and handle "f1" = position + 1.
+  std::string id;    // Rule: "scatter_add".
   std::string title;
   std::optional<int64_t> saves_low_ns_per_step;
   std::optional<int64_t> saves_high_ns_per_step;
-  std::string basis;                   // measured, roofline, cost_model
-  std::string confidence;              // high, medium, low
+  std::string basis;       // measured, roofline, cost_model
+  std::string confidence;  // high, medium, low
   std::string where_op, where_layer, where_source;
-  std::string evidence_json;           // JSON array of {text, value, unit, handle}.
+  std::string evidence_json;  // JSON array of {text, value, unit, handle}.
   std::string action;
   std::string how_to_check;
 };

@@ -23,11 +23,11 @@ namespace xlatrace::model {
 using Id = int64_t;
 
 struct Process {
-  std::string host;                 // Empty: unknown. The same for all optionals below.
+  std::string host;  // Empty: unknown. The same for all optionals below.
   std::optional<int64_t> pid;
   std::optional<int64_t> rank;
   std::optional<int64_t> local_rank;
-  std::string command;              // Secrets masked already.
+  std::string command;  // Secrets masked already.
   std::optional<int64_t> clock_offset_ns;
   std::optional<int64_t> clock_error_ns;
 };
@@ -35,10 +35,10 @@ struct Process {
 struct Device {
   Id process_id = 0;
   DeviceKind kind = DeviceKind::kGpu;
-  int64_t ordinal = 0;              // The source's own number.
-  std::string name;                 // "NVIDIA H100 80GB HBM3".
+  int64_t ordinal = 0;  // The source's own number.
+  std::string name;     // "NVIDIA H100 80GB HBM3".
   std::string uuid;
-  std::string compute_capability;   // "9.0"; AMD: "gfx942".
+  std::string compute_capability;  // "9.0"; AMD: "gfx942".
   std::optional<int64_t> sm_count;
   std::optional<int64_t> clock_hz;
   std::optional<int64_t> memory_bandwidth_bytes_per_s;
@@ -54,9 +54,9 @@ struct Device {
 // The line an activity lies on: a stream of a GPU, a line of a TPU, a thread of a CPU run.
 struct Lane {
   Id device_id = 0;
-  int64_t stream_id = 0;                // The source's own number (CUDA stream id, line id).
+  int64_t stream_id = 0;  // The source's own number (CUDA stream id, line id).
   std::optional<int64_t> context_id;
-  std::string name;                     // "Stream #13(compute)", "tf_XLAEigen/…".
+  std::string name;  // "Stream #13(compute)", "tf_XLAEigen/…".
   std::optional<int64_t> priority;
 
   bool operator==(const Lane&) const = default;
@@ -65,8 +65,8 @@ struct Lane {
 // Everything about an activity that repeats from launch to launch. The sink deduplicates.
 struct LaunchConfig {
   ActivityKind kind = ActivityKind::kKernel;
-  std::string symbol;       // As recorded (mangled for C++ kernels). Op runs: the op's own name.
-  std::string name;         // Demangled short name; equal to symbol where there is no other.
+  std::string symbol;  // As recorded (mangled for C++ kernels). Op runs: the op's own name.
+  std::string name;    // Demangled short name; equal to symbol where there is no other.
   CopyKind copy_kind = CopyKind::kUnknown;  // memcpy only.
   std::optional<int64_t> grid[3];
   std::optional<int64_t> block[3];
@@ -82,15 +82,15 @@ struct LaunchConfig {
 
 // What a source says about the instruction behind an activity. The sink deduplicates.
 struct Hint {
-  Evidence evidence = Evidence::kNone;      // kAnnotation (on the record) or kRange.
-  std::string module_name;                  // Empty: not said. The same for all.
+  Evidence evidence = Evidence::kNone;  // kAnnotation (on the record) or kRange.
+  std::string module_name;              // Empty: not said. The same for all.
   std::optional<int64_t> program_id;
-  std::string instruction;                  // hlo_op, without '%'.
-  std::string op_name;                      // Where the source carries it (TPU: tf_op).
-  std::string category;                     // XProf's HLO category text.
+  std::string instruction;  // hlo_op, without '%'.
+  std::string op_name;      // Where the source carries it (TPU: tf_op).
+  std::string category;     // XProf's HLO category text.
   std::string source_file;
   std::optional<int64_t> source_line;
-  std::optional<int64_t> flops;             // Per execution of the op.
+  std::optional<int64_t> flops;  // Per execution of the op.
   std::optional<int64_t> bytes_accessed;
 
   bool operator==(const Hint&) const = default;
@@ -99,14 +99,14 @@ struct Hint {
 struct Activity {
   Id lane_id = 0;
   Id config_id = 0;
-  Id hint_id = 0;             // 0: the source says nothing.
-  Id api_call_id = 0;         // 0: none.
+  Id hint_id = 0;      // 0: the source says nothing.
+  Id api_call_id = 0;  // 0: none.
   int64_t start_ns = 0;
-  int64_t end_ns = 0;         // >= start_ns.
-  int64_t self_ns = -1;       // -1: the whole duration. Less where others nest on the same lane.
-  int64_t bytes = -1;         // -1: not applicable.
-  int64_t correlation_id = 0; // 0: none.
-  int64_t graph_id = 0;       // CUDA graph, 0: none.
+  int64_t end_ns = 0;          // >= start_ns.
+  int64_t self_ns = -1;        // -1: the whole duration. Less where others nest on the same lane.
+  int64_t bytes = -1;          // -1: not applicable.
+  int64_t correlation_id = 0;  // 0: none.
+  int64_t graph_id = 0;        // CUDA graph, 0: none.
   int64_t graph_node_id = 0;
   // One run of one module on one device, numbered by the importer where the source tells which
   // (run_id, XLA Modules line, XlaModule range); unique within the sink's run. 0: not told.
@@ -125,7 +125,7 @@ struct ApiCall {
 struct Range {
   Id process_id = 0;
   int64_t thread_id = 0;
-  std::string_view domain;    // Empty: default domain.
+  std::string_view domain;  // Empty: default domain.
   std::string_view text;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
@@ -143,19 +143,19 @@ struct StepMark {
 // One compiled module as the source gives it.
 struct ModuleBlob {
   Id process_id = 0;
-  std::string_view name;              // As the source calls it.
+  std::string_view name;  // As the source calls it.
   std::optional<int64_t> program_id;
   ModuleSource source = ModuleSource::kProto;
-  std::string_view file;              // Where it was read from; empty: embedded in the run.
+  std::string_view file;  // Where it was read from; empty: embedded in the run.
   enum class Format : uint8_t { kHloProto = 0, kHloText = 1 } format = Format::kHloProto;
-  std::string_view bytes;             // HloProto or HLO text, uncompressed.
-  std::string_view thunk_sequence;    // Text of the dump files where there are any.
+  std::string_view bytes;           // HloProto or HLO text, uncompressed.
+  std::string_view thunk_sequence;  // Text of the dump files where there are any.
   std::string_view thunk_metadata;
 };
 
 struct Compile {
   Id process_id = 0;
-  Id module_id = 0;   // 0: unknown.
+  Id module_id = 0;  // 0: unknown.
   std::string_view name;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
@@ -164,9 +164,9 @@ struct Compile {
 struct RunStat {
   std::string name;
   Severity severity = Severity::kInfo;
-  std::string source;     // File or room that counted it.
+  std::string source;  // File or room that counted it.
   int64_t value = 0;
-  std::string advice;     // What to do about it; empty for kInfo.
+  std::string advice;  // What to do about it; empty for kInfo.
 };
 
 }  // namespace xlatrace::model

@@ -39,28 +39,28 @@ struct OpMetadata {
   std::string_view op_name;
   std::string_view op_type;
   std::string_view source_file;
-  int32_t source_line = 0;  // 0: unknown.
+  int32_t source_line = 0;   // 0: unknown.
   uint32_t stack_frame = 0;  // 1-based into HloModule::stack_frames, 0: none.
   std::string_view deduplicated_name;
   std::string_view scheduling_name;
 };
 
 struct Instruction {
-  std::string_view name;     // Without '%'. Unique within the module (within printed text, within
-                             // its computation).
-  std::string_view opcode;   // As printed: "fusion", "all-reduce-start".
-  std::string_view shape;    // As printed, layout included: "f32[8,16]{1,0}".
-  int64_t id = 0;            // 64-bit unique id of the proto; 0 when read from text.
+  std::string_view name;    // Without '%'. Unique within the module (within printed text, within
+                            // its computation).
+  std::string_view opcode;  // As printed: "fusion", "all-reduce-start".
+  std::string_view shape;   // As printed, layout included: "f32[8,16]{1,0}".
+  int64_t id = 0;           // 64-bit unique id of the proto; 0 when read from text.
   uint32_t computation = kNoIndex;
-  Slice operands;            // Into HloModule::operand_pool: instruction indices.
-  Slice called_computations; // Into HloModule::called_pool: computation indices.
+  Slice operands;             // Into HloModule::operand_pool: instruction indices.
+  Slice called_computations;  // Into HloModule::called_pool: computation indices.
   OpMetadata metadata;
   std::string_view fusion_kind;         // "kLoop", ... ; empty when not a fusion.
   std::string_view custom_call_target;  // Empty when not a custom-call.
   std::string_view backend_config;      // Raw text.
   std::string_view attributes;          // Text source only: everything after the operands, raw.
   int64_t parameter_number = -1;
-  int64_t tuple_index = -1;             // get-tuple-element.
+  int64_t tuple_index = -1;  // get-tuple-element.
   bool is_root = false;
   // Dots only: dimensions of the left operand that are contracted. Into HloModule::dim_pool.
   Slice lhs_contracting_dims;
@@ -69,11 +69,11 @@ struct Instruction {
 struct Computation {
   std::string_view name;
   int64_t id = 0;
-  uint32_t first_instruction = 0;   // Index into HloModule::instructions.
+  uint32_t first_instruction = 0;  // Index into HloModule::instructions.
   uint32_t instruction_count = 0;
-  uint32_t root = kNoIndex;         // Index into HloModule::instructions.
+  uint32_t root = kNoIndex;  // Index into HloModule::instructions.
   bool is_entry = false;
-  bool is_fusion = false;           // Called by a fusion instruction: its ops are not launched.
+  bool is_fusion = false;  // Called by a fusion instruction: its ops are not launched.
 };
 
 struct StackFrame {
@@ -88,13 +88,13 @@ struct StackFrame {
 // One XLA:GPU thunk as the thunk_sequence dump prints it, joined with thunk_metadata where both
 // exist.
 struct Thunk {
-  int32_t id = -1;                 // -1: the format has no ids.
-  int32_t depth = 0;               // Nesting (while, conditional, command buffer, async).
-  std::string kind;                // "kKernel", "kCustomKernel", "kCopy", ...
-  std::string kernel;              // Symbol; empty when the thunk launches no XLA kernel.
-  std::string instruction;         // HLO instruction from the metadata; empty when not known.
-  int64_t grid[3] = {0, 0, 0};     // Blocks; 0 unknown.
-  int64_t block[3] = {0, 0, 0};    // Threads per block; 0 unknown.
+  int32_t id = -1;               // -1: the format has no ids.
+  int32_t depth = 0;             // Nesting (while, conditional, command buffer, async).
+  std::string kind;              // "kKernel", "kCustomKernel", "kCopy", ...
+  std::string kernel;            // Symbol; empty when the thunk launches no XLA kernel.
+  std::string instruction;       // HLO instruction from the metadata; empty when not known.
+  int64_t grid[3] = {0, 0, 0};   // Blocks; 0 unknown.
+  int64_t block[3] = {0, 0, 0};  // Threads per block; 0 unknown.
   int64_t shared_memory_bytes = -1;
 };
 
@@ -106,10 +106,10 @@ struct HloModule {
   HloModule& operator=(const HloModule&) = delete;
 
   std::string_view name;
-  int64_t program_id = -1;       // HloModuleProto.id, the NNNN of module_NNNN dumps; -1 unknown.
+  int64_t program_id = -1;  // HloModuleProto.id, the NNNN of module_NNNN dumps; -1 unknown.
   bool is_scheduled = false;
-  std::string_view platform;     // "cpu", "gpu", ... where the source tells; else empty.
-  uint32_t entry = kNoIndex;     // Computation index.
+  std::string_view platform;  // "cpu", "gpu", ... where the source tells; else empty.
+  uint32_t entry = kNoIndex;  // Computation index.
   std::vector<Computation> computations;
   std::vector<Instruction> instructions;
   std::vector<uint32_t> operand_pool;
@@ -117,9 +117,9 @@ struct HloModule {
   std::vector<int64_t> dim_pool;
   std::vector<StackFrame> stack_frames;  // Frame k is stack_frames[k - 1].
   std::vector<std::string> warnings;     // What a tolerant reader let pass.
-  uint64_t content_hash = 0;     // Our fingerprint: names, opcodes, shapes, operands, op_names of
-                                 // all instructions; not ids, not program_id. Same for text and
-                                 // proto of one module.
+  uint64_t content_hash = 0;       // Our fingerprint: names, opcodes, shapes, operands, op_names of
+                                   // all instructions; not ids, not program_id. Same for text and
+                                   // proto of one module.
   int64_t peak_memory_bytes = -1;  // From the buffer assignment; -1 unknown.
 
   // Backing store of the views: raw input kept alive, and strings made while reading.

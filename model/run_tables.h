@@ -24,11 +24,11 @@ struct ActivityColumns {
   std::vector<uint32_t> lane;
   std::vector<uint32_t> config;
   std::vector<uint32_t> hint;
-  std::vector<uint32_t> run_key;      // Dense number of the importer's run key, 0: not told.
+  std::vector<uint32_t> run_key;  // Dense number of the importer's run key, 0: not told.
   std::vector<int64_t> start_ns;
   std::vector<int64_t> duration_ns;
-  std::vector<int64_t> self_ns;       // Always set (the sink resolves -1).
-  std::vector<int64_t> bytes;         // -1: not applicable.
+  std::vector<int64_t> self_ns;  // Always set (the sink resolves -1).
+  std::vector<int64_t> bytes;    // -1: not applicable.
 
   size_t size() const { return lane.size(); }
   int64_t end_ns(size_t i) const { return start_ns[i] + duration_ns[i]; }

@@ -8,45 +8,78 @@ namespace xlatrace::model {
 namespace {
 
 constexpr std::array<std::string_view, 6> kActivityKindTexts = {
-    "kernel", "memcpy", "memset", "graph", "op", "range",};
+    "kernel", "memcpy", "memset", "graph", "op", "range",
+};
 constexpr std::array<std::string_view, 3> kDeviceKindTexts = {
-    "gpu", "tpu", "cpu",};
+    "gpu",
+    "tpu",
+    "cpu",
+};
 constexpr std::array<std::string_view, 3> kGranularityTexts = {
-    "kernel", "op", "range",};
+    "kernel",
+    "op",
+    "range",
+};
 constexpr std::array<std::string_view, 7> kPhaseTexts = {
-    "unknown", "forward", "loss", "backward", "recompute", "optimizer", "other",};
+    "unknown", "forward", "loss", "backward", "recompute", "optimizer", "other",
+};
 constexpr std::array<std::string_view, 16> kOpKindTexts = {
-    "other", "gemm", "convolution", "attention", "reduction", "elementwise_fusion", "transpose",
-    "copy", "memset", "scatter_gather", "sort", "random", "fft", "collective", "custom_call",
-    "control",};
+    "other",     "gemm",       "convolution", "attention",      "reduction", "elementwise_fusion",
+    "transpose", "copy",       "memset",      "scatter_gather", "sort",      "random",
+    "fft",       "collective", "custom_call", "control",
+};
 constexpr std::array<std::string_view, 3> kConfidenceTexts = {
-    "none", "inferred", "exact",};
+    "none",
+    "inferred",
+    "exact",
+};
 constexpr std::array<std::string_view, 8> kEvidenceTexts = {
-    "none", "annotation", "range", "graph_node", "thunk_order", "cubin", "symbol",
-    "symbol_across_modules",};
+    "none",        "annotation", "range",  "graph_node",
+    "thunk_order", "cubin",      "symbol", "symbol_across_modules",
+};
 constexpr std::array<std::string_view, 10> kReasonTexts = {
-    "unknown", "no_module", "no_annotation", "instruction_missing", "ambiguous_symbol",
-    "ambiguous_module", "not_xla", "transfer", "autotuning", "graph_without_body",};
+    "unknown",          "no_module", "no_annotation", "instruction_missing", "ambiguous_symbol",
+    "ambiguous_module", "not_xla",   "transfer",      "autotuning",          "graph_without_body",
+};
 constexpr std::array<std::string_view, 5> kOriginTexts = {
-    "other", "xla", "xla_library", "framework", "autotune",};
+    "other", "xla", "xla_library", "framework", "autotune",
+};
 constexpr std::array<std::string_view, 4> kModuleRoleTexts = {
-    "helper", "main", "init", "autotune",};
+    "helper",
+    "main",
+    "init",
+    "autotune",
+};
 constexpr std::array<std::string_view, 4> kModuleSourceTexts = {
-    "dump", "proto", "nvtx", "xplane",};
+    "dump",
+    "proto",
+    "nvtx",
+    "xplane",
+};
 constexpr std::array<std::string_view, 5> kOpNameMethodTexts = {
-    "none", "own", "body", "user", "operand",};
+    "none", "own", "body", "user", "operand",
+};
 constexpr std::array<std::string_view, 4> kSeverityTexts = {
-    "info", "notice", "data_loss", "error",};
+    "info",
+    "notice",
+    "data_loss",
+    "error",
+};
 constexpr std::array<std::string_view, 6> kCopyKindTexts = {
-    "unknown", "host_to_device", "device_to_host", "device_to_device", "peer_to_peer",
-    "host_to_host",};
+    "unknown",          "host_to_device", "device_to_host",
+    "device_to_device", "peer_to_peer",   "host_to_host",
+};
 constexpr std::array<std::string_view, 2> kStepHowTexts = {
-    "marked", "execution",};
+    "marked",
+    "execution",
+};
 constexpr std::array<std::string_view, 10> kStepPartTexts = {
-    "forward", "loss", "backward", "recompute", "optimizer", "other", "unknown",
-    "exposed_collective", "exposed_copy", "idle",};
+    "forward", "loss",    "backward",           "recompute",    "optimizer",
+    "other",   "unknown", "exposed_collective", "exposed_copy", "idle",
+};
 constexpr std::array<std::string_view, 7> kGapCauseTexts = {
-    "unknown", "launch_bound", "host", "synchronisation", "copy", "compile", "input",};
+    "unknown", "launch_bound", "host", "synchronisation", "copy", "compile", "input",
+};
 
 template <typename Enum, size_t N>
 std::optional<Enum> Find(const std::array<std::string_view, N>& texts, std::string_view text) {
@@ -164,9 +197,7 @@ char Letter(Phase v) {
   return kLetters[static_cast<size_t>(v)];
 }
 
-std::optional<Phase> PhaseFromText(std::string_view text) {
-  return Find<Phase>(kPhaseTexts, text);
-}
+std::optional<Phase> PhaseFromText(std::string_view text) { return Find<Phase>(kPhaseTexts, text); }
 
 std::optional<OpKind> OpKindFromText(std::string_view text) {
   return Find<OpKind>(kOpKindTexts, text);

@@ -25,13 +25,33 @@ enum class Granularity : uint8_t { kKernel, kOp, kRange };
 // What part of training an op does. Collectives and copies are not phases: they have the phase of
 // what they serve.
 enum class Phase : uint8_t {
-  kUnknown, kForward, kLoss, kBackward, kRecompute, kOptimizer, kOther,
+  kUnknown,
+  kForward,
+  kLoss,
+  kBackward,
+  kRecompute,
+  kOptimizer,
+  kOther,
 };
 
 // What kind of work an op is.
 enum class OpKind : uint8_t {
-  kOther, kGemm, kConvolution, kAttention, kReduction, kElementwiseFusion, kTranspose, kCopy,
-  kMemset, kScatterGather, kSort, kRandom, kFft, kCollective, kCustomCall, kControl,
+  kOther,
+  kGemm,
+  kConvolution,
+  kAttention,
+  kReduction,
+  kElementwiseFusion,
+  kTranspose,
+  kCopy,
+  kMemset,
+  kScatterGather,
+  kSort,
+  kRandom,
+  kFft,
+  kCollective,
+  kCustomCall,
+  kControl,
 };
 
 enum class Confidence : uint8_t { kNone, kInferred, kExact };
@@ -39,13 +59,13 @@ enum class Confidence : uint8_t { kNone, kInferred, kExact };
 // Why a launch belongs to an instruction; strongest first (design, section 7).
 enum class Evidence : uint8_t {
   kNone,
-  kAnnotation,     // Profiler annotation on the record itself (XProf stats hlo_op, program_id).
-  kRange,          // NVTX range around the launch on the launching thread.
-  kGraphNode,      // CUDA-graph node created or updated under a range.
-  kThunkOrder,     // Alignment of an execution's activities with the module's thunk list.
-  kCubin,          // Identity of the loaded cubin.
-  kSymbol,         // Kernel symbol in the module that is known to have run.
-  kSymbolAcross,   // Kernel symbol, module only deduced.
+  kAnnotation,    // Profiler annotation on the record itself (XProf stats hlo_op, program_id).
+  kRange,         // NVTX range around the launch on the launching thread.
+  kGraphNode,     // CUDA-graph node created or updated under a range.
+  kThunkOrder,    // Alignment of an execution's activities with the module's thunk list.
+  kCubin,         // Identity of the loaded cubin.
+  kSymbol,        // Kernel symbol in the module that is known to have run.
+  kSymbolAcross,  // Kernel symbol, module only deduced.
 };
 
 // Why an activity has no instruction. Closed list, documented in docs/schema.md.
@@ -75,18 +95,37 @@ enum class OpNameMethod : uint8_t { kNone, kOwn, kBody, kUser, kOperand };
 enum class Severity : uint8_t { kInfo, kNotice, kDataLoss, kError };
 
 enum class CopyKind : uint8_t {
-  kUnknown, kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeerToPeer, kHostToHost,
+  kUnknown,
+  kHostToDevice,
+  kDeviceToHost,
+  kDeviceToDevice,
+  kPeerToPeer,
+  kHostToHost,
 };
 
 enum class StepHow : uint8_t { kMarked, kExecution };
 
 enum class StepPart : uint8_t {
-  kForward, kLoss, kBackward, kRecompute, kOptimizer, kOther, kUnknown, kExposedCollective,
-  kExposedCopy, kIdle,
+  kForward,
+  kLoss,
+  kBackward,
+  kRecompute,
+  kOptimizer,
+  kOther,
+  kUnknown,
+  kExposedCollective,
+  kExposedCopy,
+  kIdle,
 };
 
 enum class GapCause : uint8_t {
-  kUnknown, kLaunchBound, kHost, kSynchronisation, kCopy, kCompile, kInput,
+  kUnknown,
+  kLaunchBound,
+  kHost,
+  kSynchronisation,
+  kCopy,
+  kCompile,
+  kInput,
 };
 
 // Text of a value ("exposed_collective"). Never empty.

@@ -31,11 +31,9 @@ void Bind(Statement& row, int column, IdOrNull id) {
     row.BindInt64(column, id.value);
   }
 }
-void Bind(Statement& row, int column, const std::string& text) {
-  row.BindTextOrNull(column, text);
-}
+void Bind(Statement& row, int column, const std::string& text) { row.BindTextOrNull(column, text); }
 template <typename T>
-  requires std::is_integral_v<T> || std::is_enum_v<T>
+requires std::is_integral_v<T> || std::is_enum_v<T>
 void Bind(Statement& row, int column, T value) {
   row.BindInt64(column, static_cast<int64_t>(value));
 }
@@ -124,9 +122,8 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
 
 Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
-  for (const char* table :
-       {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
-        "x_busy_time", "x_gap", "x_collective", "x_finding"}) {
+  for (const char* table : {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time",
+                            "x_step_part", "x_busy_time", "x_gap", "x_collective", "x_finding"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
@@ -148,10 +145,10 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_op_time", 16));
   Id id = 0;
   for (const model::OpTimeRow& o : analysis.op_times) {
-    XLATRACE_TRY(Insert(row, ++id, IdOrNull{o.module_id}, IdOrNull{o.instruction_id},
-                        o.occurrences, o.total_ns, o.self_ns, o.steady_ns, o.min_ns, o.max_ns,
-                        o.flops, o.bytes, o.wasted_ns, o.bound_by,
-                        o.theoretical_occupancy_milli_pct, o.confidence, o.estimated));
+    XLATRACE_TRY(Insert(row, ++id, IdOrNull{o.module_id}, IdOrNull{o.instruction_id}, o.occurrences,
+                        o.total_ns, o.self_ns, o.steady_ns, o.min_ns, o.max_ns, o.flops, o.bytes,
+                        o.wasted_ns, o.bound_by, o.theoretical_occupancy_milli_pct, o.confidence,
+                        o.estimated));
   }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_scope_time", 8));
   for (const model::ScopeTimeRow& s : analysis.scope_times) {
@@ -187,9 +184,9 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_finding", 13));
   id = 0;
   for (const model::FindingRow& f : analysis.findings) {
-    XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.saves_low_ns_per_step,
-                        f.saves_high_ns_per_step, f.basis, f.confidence, f.where_op, f.where_layer,
-                        f.where_source, f.evidence_json, f.action, f.how_to_check));
+    XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.saves_low_ns_per_step, f.saves_high_ns_per_step,
+                        f.basis, f.confidence, f.where_op, f.where_layer, f.where_source,
+                        f.evidence_json, f.action, f.how_to_check));
   }
   return {};
 }

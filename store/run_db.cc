@@ -35,10 +35,14 @@ Result<std::string> OurSchemaText() {
 
 Cell CellOf(const Statement& row, int column) {
   switch (row.ColumnType(column)) {
-    case Statement::Type::kNull: return std::monostate();
-    case Statement::Type::kInteger: return row.Int64(column);
-    case Statement::Type::kReal: return row.Real(column);
-    default: return std::string(row.Text(column));
+    case Statement::Type::kNull:
+      return std::monostate();
+    case Statement::Type::kInteger:
+      return row.Int64(column);
+    case Statement::Type::kReal:
+      return row.Real(column);
+    default:
+      return std::string(row.Text(column));
   }
 }
 

@@ -8,8 +8,8 @@
 #ifndef XLATRACE_STORE_RUN_DB_H_
 #define XLATRACE_STORE_RUN_DB_H_
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>

@@ -77,7 +77,9 @@ std::optional<int64_t> NonZero(int64_t value) {
 
 struct RunWriter::State {
   State(Database db, std::string final_path, std::string temporary_path)
-      : database(std::move(db)), path(std::move(final_path)), temporary(std::move(temporary_path)) {}
+      : database(std::move(db)),
+        path(std::move(final_path)),
+        temporary(std::move(temporary_path)) {}
 
   std::optional<Database> database;
   std::string path;
@@ -335,8 +337,7 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
   model::ActivityColumns& columns = s.tables.activities;
   uint32_t run_key = 0;
   if (activity.run_key != 0) {
-    run_key = s.run_keys
-                  .try_emplace(activity.run_key, static_cast<uint32_t>(s.run_keys.size() + 1))
+    run_key = s.run_keys.try_emplace(activity.run_key, static_cast<uint32_t>(s.run_keys.size() + 1))
                   .first->second;
   }
   const int64_t duration = activity.end_ns - activity.start_ns;

@@ -1,11 +1,10 @@
 #include "store/sqlite.h"
 
-#include <sqlite3.h>
-
 #include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include "base/file.h"
 
@@ -40,14 +39,14 @@ int AllowReadsOnly(void* /*unused*/, int action, const char* first, const char* 
       return SQLITE_OK;
     case SQLITE_FUNCTION:
       return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY
-                                                                                : SQLITE_OK;
+                                                                               : SQLITE_OK;
     case SQLITE_PRAGMA: {
       const std::string_view name = first;
       const bool harmless = name == "table_info" || name == "table_xinfo" ||
                             name == "user_version" || name == "application_id" ||
                             name == "table_list";
       return harmless && (second == nullptr || name.substr(0, 5) == "table") ? SQLITE_OK
-                                                                              : SQLITE_DENY;
+                                                                             : SQLITE_DENY;
     }
     default:
       return SQLITE_DENY;
@@ -62,9 +61,7 @@ std::string Sentence(sqlite3* handle, const std::string& path, std::string_view 
 
 struct Database::Deadline {
   Clock::time_point at = Clock::time_point::max();
-  static int Passed(void* self) {
-    return Clock::now() > static_cast<Deadline*>(self)->at ? 1 : 0;
-  }
+  static int Passed(void* self) { return Clock::now() > static_cast<Deadline*>(self)->at ? 1 : 0; }
 };
 
 // ---- Statement -------------------------------------------------------------------------------
@@ -126,9 +123,8 @@ Result<bool> Statement::Step() {
     return MakeError("the query took longer than its time limit",
                      "narrow it with WHERE or LIMIT, or give it more time");
   }
-  return MakeError(
-      Sentence(handle, path == nullptr ? "" : path, "database"),
-      code == SQLITE_FULL ? "free some space or name another place with -o FILE" : "");
+  return MakeError(Sentence(handle, path == nullptr ? "" : path, "database"),
+                   code == SQLITE_FULL ? "free some space or name another place with -o FILE" : "");
 }
 
 Status Statement::Run() {
@@ -148,11 +144,16 @@ std::string_view Statement::ColumnName(int column) const {
 
 Statement::Type Statement::ColumnType(int column) const {
   switch (sqlite3_column_type(statement_, column)) {
-    case SQLITE_INTEGER: return Type::kInteger;
-    case SQLITE_FLOAT: return Type::kReal;
-    case SQLITE_TEXT: return Type::kText;
-    case SQLITE_BLOB: return Type::kBlob;
-    default: return Type::kNull;
+    case SQLITE_INTEGER:
+      return Type::kInteger;
+    case SQLITE_FLOAT:
+      return Type::kReal;
+    case SQLITE_TEXT:
+      return Type::kText;
+    case SQLITE_BLOB:
+      return Type::kBlob;
+    default:
+      return Type::kNull;
   }
 }
 
@@ -192,8 +193,8 @@ Error Database::LastError(std::string_view doing) const {
 Result<Database> Database::Open(const std::string& path, const std::string& uri, int flags) {
   sqlite3* handle = nullptr;
   // One thread per Database (the header's promise), so no lock per column read.
-  const int code = sqlite3_open_v2(uri.c_str(), &handle,
-                                   flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database(handle, path);
   if (code != SQLITE_OK) return tl::unexpected<Error>(database.LastError("opening"));
   return database;
@@ -228,10 +229,9 @@ Result<Database> Database::OpenForeign(const std::string& path) {
   auto opened = Open(path, FileUri(path, "?mode=ro"), SQLITE_OPEN_READONLY);
   // A database in WAL mode in a folder that cannot be written opens only as immutable.
   const bool readable = opened && opened->QueryInt64("SELECT count(*) FROM sqlite_master");
-  XLATRACE_ASSIGN(Database database,
-                  readable ? std::move(opened)
-                           : Open(path, FileUri(path, "?mode=ro&immutable=1"),
-                                  SQLITE_OPEN_READONLY));
+  XLATRACE_ASSIGN(Database database, readable ? std::move(opened)
+                                              : Open(path, FileUri(path, "?mode=ro&immutable=1"),
+                                                     SQLITE_OPEN_READONLY));
   sqlite3* handle = database.handle_;
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);

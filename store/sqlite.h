@@ -37,9 +37,9 @@ class Statement {
   void BindInt64(int index, int64_t value);
   void BindReal(int index, double value);
   void BindOptional(int index, const std::optional<int64_t>& value);
-  void BindText(int index, std::string_view text);          // Copied.
-  void BindTextOrNull(int index, std::string_view text);    // Empty becomes NULL.
-  void BindBlob(int index, std::string_view bytes);         // Copied.
+  void BindText(int index, std::string_view text);        // Copied.
+  void BindTextOrNull(int index, std::string_view text);  // Empty becomes NULL.
+  void BindBlob(int index, std::string_view bytes);       // Copied.
 
   // Advances to the next row: true when there is one.
   Result<bool> Step();

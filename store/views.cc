@@ -80,7 +80,8 @@ CREATE VIEW instruction_share AS
 CREATE VIEW execution AS SELECT execution_id, module_id, device_id, start_ns, end_ns, activities,
   complete FROM x_execution;
 )sql",
-      fmt::arg("role", Word<ModuleRole>("f.role")), fmt::arg("source", Word<ModuleSource>("m.source")),
+      fmt::arg("role", Word<ModuleRole>("f.role")),
+      fmt::arg("source", Word<ModuleSource>("m.source")),
       fmt::arg("op_kind", Word<OpKind>("op_kind")),
       fmt::arg("method", Word<OpNameMethod>("nullif(op_name_method, 0)")),
       fmt::arg("phase", Word<Phase>("phase")), fmt::arg("share_phase", Word<Phase>("s.phase")),

@@ -1,4 +1,3 @@
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/utsname.h>
 
 #include "base/file.h"
 #include "base/subprocess.h"
@@ -82,7 +82,8 @@ Check CheckPython(const std::string& python) {
 
 Check CheckHook() {
   const auto hook = HookFolder();
-  if (!hook) return {"python hook", Check::State::kProblem, hook.error().message, hook.error().hint};
+  if (!hook)
+    return {"python hook", Check::State::kProblem, hook.error().message, hook.error().hint};
   for (const char* name : {"PYTHONNOUSERSITE", "PYTHONSAFEPATH"}) {
     if (std::getenv(name) != nullptr) {
       return {"python hook", Check::State::kNotice, fmt::format("{}; {} is set", *hook, name), ""};

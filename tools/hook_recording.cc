@@ -114,24 +114,28 @@ Error NothingRecorded(const HookRecording& recording) {
   if (!process.start_error.empty()) {
     return {fmt::format("nothing was recorded: the profiler of {} did not start: {}", who,
                         process.start_error),
-            "xlatrace doctor", {}};
+            "xlatrace doctor",
+            {}};
   }
   if (!process.stop_error.empty()) {
     return {fmt::format("nothing was recorded: the profiler of {} could not save: {}", who,
                         process.stop_error),
-            "check the free space and the rights of the folder", {}};
+            "check the free space and the rights of the folder",
+            {}};
   }
   if (!process.stopped) {
     return {fmt::format("nothing was recorded: process {} ended without a chance to save its "
                         "profile (killed by SIGKILL, abort or a crash)",
                         process.pid),
-            "let it end by itself, with Ctrl-C or SIGTERM, or record less: --duration 10", {}};
+            "let it end by itself, with Ctrl-C or SIGTERM, or record less: --duration 10",
+            {}};
   }
   for (const std::string& note : process.notes) {
     return {"nothing was recorded: " + note, "xlatrace doctor", {}};
   }
   return {"nothing was recorded: no computation was compiled while the profiler ran",
-          "check that the script calls a jitted function", {}};
+          "check that the script calls a jitted function",
+          {}};
 }
 
 bool RemoveHookRecording(const std::string& folder, const HookRecording& recording) {

@@ -17,15 +17,15 @@ namespace xlatrace::tools {
 struct HookProcess {
   std::string folder;
   int64_t pid = 0;
-  std::string command;             // argv, secrets masked by the hook.
-  std::string framework;           // "jax", "tensorflow" or empty.
+  std::string command;    // argv, secrets masked by the hook.
+  std::string framework;  // "jax", "tensorflow" or empty.
   std::string framework_version;
   std::string jaxlib_version;
   std::string python_version;
   std::string start_error;
   std::string stop_error;
-  std::string stop_reason;         // "exit", "duration", ...
-  bool stopped = false;            // The profile was ended and written.
+  std::string stop_reason;  // "exit", "duration", ...
+  bool stopped = false;     // The profile was ended and written.
   int64_t own_cost_ns = 0;
   std::vector<std::string> profiles;  // Paths of complete xplane files.
   std::vector<std::string> notes;

@@ -40,8 +40,9 @@ void AddImportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "import", "Make a run.db from traces of other tools (XProf, Nsight Systems)");
-  command->add_option("FILE", options->request.inputs,
-                      "xplane.pb[.gz], nsys .sqlite; told apart by content")
+  command
+      ->add_option("FILE", options->request.inputs,
+                   "xplane.pb[.gz], nsys .sqlite; told apart by content")
       ->required();
   command->add_option("--modules", options->request.module_paths,
                       "XLA dump folders or HLO files to take modules from");

@@ -1,8 +1,8 @@
 // The `xlatrace` program: reads the command line, runs one subcommand, prints its error.
 
-#include <csignal>
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
 
 #include <CLI/CLI.hpp>
@@ -23,16 +23,18 @@ void OnInterrupt(int signal) {
 
 int Run(int argc, char** argv) {
   using namespace xlatrace;
-  CLI::App app{"Profiler and trace correlation for XLA programs: which line of the model, which "
-               "layer, forward or backward, and why it is slow.",
-               "xlatrace"};
+  CLI::App app{
+      "Profiler and trace correlation for XLA programs: which line of the model, which "
+      "layer, forward or backward, and why it is slow.",
+      "xlatrace"};
   app.set_version_flag("--version", std::string("xlatrace ") + tools::kVersion);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  app.footer("The main job:\n"
-             "  xlatrace record -- python train.py    # leaves run.db\n"
-             "  xlatrace summary run.db               # the answer in the terminal\n"
-             "  xlatrace report run.db                # the answer as run.html");
+  app.footer(
+      "The main job:\n"
+      "  xlatrace record -- python train.py    # leaves run.db\n"
+      "  xlatrace summary run.db               # the answer in the terminal\n"
+      "  xlatrace report run.db                # the answer as run.html");
   tools::Command selected;
   tools::AddRecordCommand(app, &selected);
   tools::AddImportCommand(app, &selected);
@@ -68,7 +70,8 @@ int main(int argc, char** argv) {
     xlatrace::tools::PrintError({"out of memory", "run it on a machine with more memory", {}});
   } catch (const std::exception& error) {
     xlatrace::tools::PrintError({fmt::format("internal error: {}", error.what()),
-                                 "please report it with the command line", {}});
+                                 "please report it with the command line",
+                                 {}});
   }
   return 1;
 }

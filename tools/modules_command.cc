@@ -93,10 +93,10 @@ Result<std::vector<ModuleLine>> FromDumpFolder(const std::string& path) {
 std::string AsTable(const std::vector<ModuleLine>& lines, int width) {
   const bool of_run = lines.empty() || lines.front().device_ns.has_value();
   const int name_width = std::clamp(width - 62, 18, 48);
-  std::string out = fmt::format("{:<5}{}{:>10}{:>9}{:>11}{:>7}  {}\n", of_run ? "id" : "",
-                                FitLeft("module", name_width), "program", "instrs",
-                                of_run ? "device ms" : "", of_run ? "runs" : "",
-                                of_run ? "role" : "what");
+  std::string out =
+      fmt::format("{:<5}{}{:>10}{:>9}{:>11}{:>7}  {}\n", of_run ? "id" : "",
+                  FitLeft("module", name_width), "program", "instrs", of_run ? "device ms" : "",
+                  of_run ? "runs" : "", of_run ? "role" : "what");
   for (const ModuleLine& line : lines) {
     std::string tail = line.error.empty() ? line.role : "cannot be read: " + line.error;
     if (!line.why.empty()) tail += (tail.empty() ? "" : ": ") + line.why;
@@ -136,9 +136,8 @@ std::string AsJson(const std::vector<ModuleLine>& lines) {
 }
 
 Result<int> Run(const Options& options) {
-  XLATRACE_ASSIGN(const std::vector<ModuleLine> lines, IsDirectory(options.path)
-                                                           ? FromDumpFolder(options.path)
-                                                           : FromRun(options.path));
+  XLATRACE_ASSIGN(const std::vector<ModuleLine> lines,
+                  IsDirectory(options.path) ? FromDumpFolder(options.path) : FromRun(options.path));
   XLATRACE_TRY(PrintResult(options.format == "json" ? AsJson(lines)
                                                     : AsTable(lines, DetectTerminal().width)));
   return 0;

@@ -106,17 +106,17 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
 
 std::string BuildSentence(const BuildOutcome& outcome, const std::string& output) {
   const auto device_ns = static_cast<double>(outcome.device_ns);
-  return fmt::format("{} activities, {} process{}, {} modules; {} of device time exact{} -> {}",
-                     Thousands(static_cast<int64_t>(outcome.activities)), outcome.processes,
-                     outcome.processes == 1 ? "" : "es", outcome.modules,
-                     outcome.device_ns == 0
-                         ? "nothing"
-                         : Percent(static_cast<double>(outcome.exact_ns), device_ns) + " %",
-                     outcome.inferred_ns == 0
-                         ? ""
-                         : fmt::format(", {} % inferred",
-                                       Percent(static_cast<double>(outcome.inferred_ns), device_ns)),
-                     output);
+  return fmt::format(
+      "{} activities, {} process{}, {} modules; {} of device time exact{} -> {}",
+      Thousands(static_cast<int64_t>(outcome.activities)), outcome.processes,
+      outcome.processes == 1 ? "" : "es", outcome.modules,
+      outcome.device_ns == 0 ? "nothing"
+                             : Percent(static_cast<double>(outcome.exact_ns), device_ns) + " %",
+      outcome.inferred_ns == 0
+          ? ""
+          : fmt::format(", {} % inferred",
+                        Percent(static_cast<double>(outcome.inferred_ns), device_ns)),
+      output);
 }
 
 }  // namespace xlatrace::tools

@@ -21,9 +21,9 @@ Result<std::string> HookFolder() {
     folder = (program.parent_path().parent_path() / "share" / "xlatrace" / "hook").string();
   }
   if (!Exists(folder + "/sitecustomize.py")) {
-    return MakeError(fmt::format("the Python hook is missing: there is no '{}/sitecustomize.py'",
-                                 folder),
-                     "install xlatrace again, or set XLATRACE_HOOK_PATH to the hook's folder");
+    return MakeError(
+        fmt::format("the Python hook is missing: there is no '{}/sitecustomize.py'", folder),
+        "install xlatrace again, or set XLATRACE_HOOK_PATH to the hook's folder");
   }
   return folder;
 }

@@ -1,4 +1,3 @@
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/number_format.h"
@@ -51,10 +51,10 @@ Status RefuseLaunchers(const std::vector<std::string>& command) {
   for (const std::string_view launcher :
        {"docker", "podman", "kubectl", "ssh", "srun", "singularity", "apptainer"}) {
     if (name != launcher) continue;
-    return MakeError(fmt::format("'{}' starts the program where this recorder cannot follow", name),
-                     fmt::format("put xlatrace inside: {} ... xlatrace record -- python train.py",
-                                 name),
-                     ErrorCode::kUsage);
+    return MakeError(
+        fmt::format("'{}' starts the program where this recorder cannot follow", name),
+        fmt::format("put xlatrace inside: {} ... xlatrace record -- python train.py", name),
+        ErrorCode::kUsage);
   }
   return {};
 }
@@ -76,17 +76,16 @@ Result<Places> PreparePlaces(const Options& options) {
   Places places;
   places.output = std::filesystem::absolute(options.output, error).lexically_normal().string();
   // An earlier run.db is kept as run.old.db; anything else of that name is the user's.
-  if (Exists(places.output) && !IsDirectory(places.output) &&
-      !store::RunDb::Open(places.output)) {
+  if (Exists(places.output) && !IsDirectory(places.output) && !store::RunDb::Open(places.output)) {
     return MakeError(fmt::format("'{}' exists and is not a run.db", options.output),
                      "name another output: -o FILE", ErrorCode::kUsage);
   }
   XLATRACE_TRY(CheckOutputPath(places.output, true));
   places.recording = FreeRecordingFolder(places.output);
   if (mkdir(places.recording.c_str(), 0700) != 0) {
-    return MakeError(fmt::format("cannot make the folder '{}': {}", places.recording,
-                                 std::strerror(errno)),
-                     "name a place you may write to: -o FILE");
+    return MakeError(
+        fmt::format("cannot make the folder '{}': {}", places.recording, std::strerror(errno)),
+        "name a place you may write to: -o FILE");
   }
   return places;
 }
@@ -167,8 +166,7 @@ Status Fold(const Options& options, const Places& places) {
     Note(fmt::format("the recording stays in {}; remove it when you do not need it",
                      places.recording));
   } else if (!RemoveHookRecording(places.recording, recording)) {
-    Note(fmt::format("all of the recording is in {}; {} may go", options.output,
-                     places.recording));
+    Note(fmt::format("all of the recording is in {}; {} may go", options.output, places.recording));
   }
   Note(fmt::format("next: xlatrace summary {0}  |  xlatrace report {0}", options.output));
   return {};
@@ -194,10 +192,10 @@ Result<int> Run(const Options& options) {
   }
   if (child->exec_error != 0) {
     rmdir(places->recording.c_str());
-    return MakeError(fmt::format("cannot run '{}': {}", options.command[0],
-                                 std::strerror(child->exec_error)),
-                     fmt::format("check the command: command -v {}", options.command[0]),
-                     static_cast<ErrorCode>(child->status));
+    return MakeError(
+        fmt::format("cannot run '{}': {}", options.command[0], std::strerror(child->exec_error)),
+        fmt::format("check the command: command -v {}", options.command[0]),
+        static_cast<ErrorCode>(child->status));
   }
   if (child->signal != 0) {
     Note(fmt::format("the command was ended by signal {} ({})", child->signal,
@@ -216,10 +214,10 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "record", "Run a training command and record it; returns the command's exit status");
-  command->add_option("-o,--output", options->output, "The run.db to write")
-      ->capture_default_str();
-  command->add_option("--duration", options->duration_s,
-                      "Seconds to record, compilation not counted; 0 for no limit")
+  command->add_option("-o,--output", options->output, "The run.db to write")->capture_default_str();
+  command
+      ->add_option("--duration", options->duration_s,
+                   "Seconds to record, compilation not counted; 0 for no limit")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_option("--delay", options->delay_s, "Seconds to wait before recording")

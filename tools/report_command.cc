@@ -58,8 +58,7 @@ Result<int> Run(const Options& options) {
 
 void AddReportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("report", "Where the time goes, as one offline HTML file");
+  CLI::App* command = app.add_subcommand("report", "Where the time goes, as one offline HTML file");
   command->add_option("RUN", options->path, "A run.db")->required();
   command->add_option("-o,--output", options->output, "The page to write; default: RUN.html");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");

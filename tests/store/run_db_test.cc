@@ -64,7 +64,8 @@ class RunDbTest : public testing::Test {
     instruction.op_kind = model::OpKind::kGemm;
     instruction.phase = model::Phase::kBackward;
     attribution.instructions.push_back(instruction);
-    attribution.labels.push_back({.module_id = module, .instruction_id = 1,
+    attribution.labels.push_back({.module_id = module,
+                                  .instruction_id = 1,
                                   .evidence = model::Evidence::kAnnotation,
                                   .confidence = model::Confidence::kExact});
     attribution.labels.push_back({.reason = model::Reason::kTransfer});
@@ -185,8 +186,9 @@ TEST_F(RunDbTest, QueriesCannotWriteOrAttach) {
   EXPECT_FALSE(db->Select("ATTACH '" + path_ + "' AS other"));
   EXPECT_FALSE(db->Select("PRAGMA writable_schema = 1"));
   EXPECT_FALSE(db->Select("SELECT 1; SELECT 2"));
-  EXPECT_TRUE(db->Select("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
-                         "WHERE i < 5) SELECT sum(i) FROM n"));
+  EXPECT_TRUE(
+      db->Select("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+                 "WHERE i < 5) SELECT sum(i) FROM n"));
 }
 
 TEST_F(RunDbTest, AQueryThatNeverEndsIsStopped) {

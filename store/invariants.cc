@@ -1,0 +1,108 @@
+#include "store/invariants.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace xlatrace::store {
+namespace {
+
+struct Promise {
+  std::string_view sentence;
+  std::string_view violations;  // A query that gives one row per violation.
+};
+
+// Device time is the sum of self_ns over `activity`; each of these tables must sum to it.
+constexpr Promise kPromises[] = {
+    {"an activity ends before it starts",
+     "SELECT activity_id FROM activity WHERE end_ns < start_ns"},
+    {"self time is negative or longer than the duration",
+     "SELECT activity_id FROM activity WHERE self_ns < 0 OR self_ns > duration_ns"},
+    {"confidence is none if and only if there is no instruction",
+     "SELECT activity_id FROM activity WHERE (confidence = 'none') <> (instruction IS NULL)"},
+    {"there is a reason if and only if there is no instruction",
+     "SELECT activity_id FROM activity WHERE (unattributed_reason IS NOT NULL) <> "
+     "(instruction IS NULL)"},
+    {"an attributed activity has a module and evidence",
+     "SELECT activity_id FROM activity WHERE instruction IS NOT NULL AND "
+     "(module_id IS NULL OR evidence IS NULL)"},
+    {"an activity's instruction lies in its module",
+     "SELECT b.label_id FROM x_label b JOIN x_instruction i USING (instruction_id) "
+     "WHERE i.module_id <> b.module_id"},
+    {"every activity has a label",
+     "SELECT activity_id FROM x_activity WHERE activity_id NOT IN "
+     "(SELECT activity_id FROM x_attribution)"},
+    {"op_time sums to device time",
+     "SELECT a, b FROM (SELECT coalesce(sum(self_ns), 0) a FROM activity), "
+     "(SELECT coalesce(sum(self_ns), 0) b FROM op_time) WHERE a <> b"},
+    {"scope_time sums to device time",
+     "SELECT a, b FROM (SELECT coalesce(sum(self_ns), 0) a FROM activity), "
+     "(SELECT coalesce(sum(self_ns), 0) b FROM scope_time) WHERE a <> b"},
+    {"phase_time sums to device time on every device",
+     "SELECT device_id FROM (SELECT device_id, sum(self_ns) ns FROM activity GROUP BY device_id) "
+     "LEFT JOIN (SELECT device_id, sum(self_ns) phase_ns FROM phase_time GROUP BY device_id) "
+     "USING (device_id) WHERE ns <> coalesce(phase_ns, 0)"},
+    {"the shares of an instruction sum to 1",
+     "SELECT instruction_id FROM x_instruction_share GROUP BY instruction_id "
+     "HAVING sum(share_ppm) <> 1000000 OR min(share_ppm) < 0"},
+    {"the shares of a graph row sum to 1",
+     "SELECT activity_id FROM x_activity_share GROUP BY activity_id "
+     "HAVING sum(share_ppm) <> 1000000"},
+    {"the parts of a step sum to its duration",
+     "SELECT s.step FROM step s JOIN (SELECT device_id, step, sum(wall_ns) ns FROM step_part "
+     "GROUP BY device_id, step) p ON p.device_id = s.device_id AND p.step = s.step "
+     "WHERE ns <> s.end_ns - s.start_ns"},
+    {"busy and idle time make up the span of a device",
+     "SELECT device_id FROM busy_time WHERE busy_ns + idle_ns <> end_ns - start_ns"},
+    {"overlap is device time less busy time",
+     "SELECT b.device_id FROM busy_time b JOIN (SELECT device_id, sum(self_ns) ns FROM activity "
+     "GROUP BY device_id) a USING (device_id) WHERE a.ns - b.busy_ns <> b.overlap_ns"},
+    {"exposed time is part of the whole",
+     "SELECT device_id FROM busy_time WHERE exposed_collective_ns > collective_ns OR "
+     "exposed_copy_ns > copy_ns OR steady_busy_ns > busy_ns"},
+    {"an activity of an execution ran on its device",
+     "SELECT a.activity_id FROM activity a JOIN execution e USING (execution_id) "
+     "WHERE a.device_id <> e.device_id"},
+    {"a gap is at least 1 us long",
+     "SELECT g.start_ns FROM gap g WHERE g.end_ns - g.start_ns < 1000"},
+};
+
+// Text is NULL or says something.
+Status CheckEmptyText(RunDb& db, std::vector<std::string>* broken) {
+  XLATRACE_ASSIGN(const Table views,
+                  db.Select("SELECT name FROM sqlite_master WHERE type = 'view' AND "
+                            "name = lower(name)"));
+  for (size_t i = 0; i < views.rows.size(); ++i) {
+    const std::string view = views.Text(i, "name");
+    XLATRACE_ASSIGN(const Table head, db.Select("SELECT * FROM \"" + view + "\" LIMIT 0"));
+    std::string condition;
+    for (const std::string& column : head.columns) {
+      condition += fmt::format("{}\"{}\" = ''", condition.empty() ? "" : " OR ", column);
+    }
+    XLATRACE_ASSIGN(const Table rows, db.Select(fmt::format("SELECT count(*) AS n FROM \"{}\" "
+                                                            "WHERE {}",
+                                                            view, condition)));
+    if (rows.Int(0, "n") > 0) {
+      broken->push_back(
+          fmt::format("{} rows of {} hold '' where NULL belongs", rows.Int(0, "n"), view));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> CheckInvariants(RunDb& db) {
+  std::vector<std::string> broken;
+  for (const Promise& promise : kPromises) {
+    XLATRACE_ASSIGN(const Table rows,
+                    db.Select(fmt::format("SELECT count(*) AS n FROM ({})", promise.violations)));
+    if (rows.Int(0, "n") > 0) {
+      broken.push_back(fmt::format("broken {} times: {}", rows.Int(0, "n"), promise.sentence));
+    }
+  }
+  XLATRACE_TRY(CheckEmptyText(db, &broken));
+  return broken;
+}
+
+}  // namespace xlatrace::store

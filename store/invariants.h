@@ -1,0 +1,22 @@
+// The promises of run.db's views that hold for every run, as one check: NULL rules, sums to the
+// nanosecond, shares, ids. Tests run it on every golden case and every recording.
+//
+// Thread-safety: as RunDb.
+
+#ifndef XLATRACE_STORE_INVARIANTS_H_
+#define XLATRACE_STORE_INVARIANTS_H_
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "store/run_db.h"
+
+namespace xlatrace::store {
+
+// One sentence per broken promise; empty when all hold. An error when a view cannot be read.
+Result<std::vector<std::string>> CheckInvariants(RunDb& db);
+
+}  // namespace xlatrace::store
+
+#endif  // XLATRACE_STORE_INVARIANTS_H_

@@ -1,0 +1,83 @@
+#include "base/file.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+namespace xlatrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        fs::temp_directory_path() / ("xlatrace_file_" + std::to_string(getpid()) + "_" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string Path(const char* name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+};
+
+TEST_F(FileTest, WhatIsWrittenComesBack) {
+  std::string bytes(1'000'000, 'x');
+  bytes += std::string("\0end", 4);
+  {
+    auto file = AtomicFile::Create(Path("a"));
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->Append(bytes));
+    EXPECT_FALSE(Exists(Path("a"))) << "visible before Commit";
+    ASSERT_TRUE(file->Commit());
+  }
+  const auto read = ReadFile(Path("a"));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, bytes);
+  EXPECT_EQ(*ReadFileHead(Path("a"), 3), "xxx");
+}
+
+TEST_F(FileTest, WithoutCommitTheOldFileStaysAndNoOtherIsLeft) {
+  std::ofstream(Path("a")) << "old";
+  {
+    auto file = AtomicFile::Create(Path("a"));
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->Append("new"));
+  }
+  EXPECT_EQ(*ReadFile(Path("a")), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+}
+
+TEST_F(FileTest, AFifoIsRefusedNotWaitedFor) {
+  ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
+  const auto read = ReadFile(Path("fifo"));
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("not a regular file"), std::string::npos);
+}
+
+TEST_F(FileTest, ErrorsNameThePathAndTheReason) {
+  EXPECT_NE(ReadFile(Path("none")).error().message.find("none': No such file"), std::string::npos);
+  EXPECT_NE(ReadFile(folder_.string()).error().message.find("is a directory"), std::string::npos);
+  std::ofstream(Path("big")) << "12345";
+  EXPECT_NE(ReadFile(Path("big"), 4).error().message.find("5 bytes"), std::string::npos);
+}
+
+TEST_F(FileTest, OutputsAreCheckedBeforeTheWork) {
+  std::ofstream(Path("there")) << "x";
+  EXPECT_EQ(CheckOutputPath(Path("there"), false).error().code, ErrorCode::kUsage);
+  EXPECT_TRUE(CheckOutputPath(Path("there"), true));
+  EXPECT_TRUE(CheckOutputPath(Path("new"), false));
+  EXPECT_FALSE(CheckOutputPath(folder_.string(), true));
+  EXPECT_FALSE(CheckOutputPath(Path("no/such/folder.db"), false));
+  EXPECT_FALSE(CheckOutputPath("", false));
+}
+
+}  // namespace
+}  // namespace xlatrace

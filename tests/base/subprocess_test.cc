@@ -1,0 +1,56 @@
+#include "base/subprocess.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace xlatrace {
+namespace {
+
+TEST(SubprocessTest, ExitStatusAndSignalsAreReported) {
+  EXPECT_EQ(RunChild({"true"}, {})->status, 0);
+  EXPECT_EQ(RunChild({"sh", "-c", "exit 7"}, {})->status, 7);
+  const auto killed = RunChild({"sh", "-c", "kill -9 $$"}, {});
+  EXPECT_EQ(killed->signal, SIGKILL);
+  EXPECT_EQ(killed->status, 128 + SIGKILL);
+}
+
+TEST(SubprocessTest, WhatCannotBeRunIsToldFromWhatFails) {
+  const auto missing = RunChild({"/no/such/program"}, {});
+  EXPECT_EQ(missing->status, kExitNotFound);
+  EXPECT_EQ(missing->exec_error, ENOENT);
+  const auto folder = RunChild({"/"}, {});
+  EXPECT_EQ(folder->status, kExitCannotRun);
+  EXPECT_EQ(RunChild({"sh", "-c", "exit 127"}, {})->exec_error, 0);
+}
+
+TEST(SubprocessTest, TheEnvironmentReachesTheChild) {
+  EXPECT_EQ(RunChild({"sh", "-c", "test \"$XLATRACE_X\" = 'a b'"}, {{"XLATRACE_X", "a b"}})->status,
+            0);
+}
+
+TEST(SubprocessTest, TerminateIsPassedOnToTheChild) {
+  // The child tells us that it runs by terminating its parent, this process.
+  const auto child =
+      RunChild({"sh", "-c", "trap 'exit 9' TERM; kill -TERM $PPID; while :; do :; done"}, {});
+  EXPECT_EQ(child->status, 9);
+}
+
+TEST(SubprocessTest, SigpipeIsDefaultInTheChild) {
+  signal(SIGPIPE, SIG_IGN);
+  const auto child = RunChild({"sh", "-c", "kill -PIPE $$; exit 3"}, {});
+  signal(SIGPIPE, SIG_DFL);
+  EXPECT_EQ(child->signal, SIGPIPE);
+}
+
+TEST(SubprocessTest, OutputIsCapturedWithinLimits) {
+  EXPECT_EQ(*CaptureOutput({"echo", "hello"}, 5000), "hello\n");
+  EXPECT_FALSE(CaptureOutput({"sh", "-c", "exit 1"}, 5000));
+  EXPECT_FALSE(CaptureOutput({"yes"}, 5000, 1000));
+  EXPECT_FALSE(CaptureOutput({"sh", "-c", "while :; do :; done"}, 50));
+  EXPECT_FALSE(CaptureOutput({"/no/such/program"}, 5000));
+}
+
+}  // namespace
+}  // namespace xlatrace

@@ -1,0 +1,116 @@
+// The whole path on real recordings: import, attribute, analyse, store; then every promise of the
+// views is checked.
+
+#include "tools/pipeline.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "store/invariants.h"
+#include "store/run_db.h"
+
+namespace xlatrace::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path SharedData() {
+  const char* given = std::getenv("XLATRACE_SHARED_DATA");
+  return given != nullptr && *given != '\0' ? fs::path(given)
+                                            : fs::path(XLATRACE_SOURCE_DIR) / "../shared/data";
+}
+
+std::vector<std::string> Recordings() {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const char* folder : {"xplane", "nsys", "own/jax-cpu"}) {
+    for (fs::directory_iterator it(SharedData() / folder, error), end; !error && it != end;
+         it.increment(error)) {
+      const std::string name = it->path().filename().string();
+      const bool trace =
+          name.find(".xplane.pb") != std::string::npos || it->path().extension() == ".sqlite";
+      if (trace && name.rfind("CORRUPT", 0) != 0) paths.push_back(it->path().string());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+class PipelineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        fs::temp_directory_path() / ("xlatrace_pipeline_" + std::to_string(getpid()) + "_" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string Output() const { return (folder_ / "run.db").string(); }
+
+  fs::path folder_;
+};
+
+TEST_F(PipelineTest, EveryPromiseOfTheViewsHoldsOnEveryRecording) {
+  const std::vector<std::string> recordings = Recordings();
+  if (recordings.empty()) GTEST_SKIP() << "no recordings: XLATRACE_SHARED_DATA is not set";
+  for (const std::string& recording : recordings) {
+    SCOPED_TRACE(recording);
+    const auto outcome = BuildRun({.inputs = {recording}, .output = Output()});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_GT(outcome->activities, 0u);
+    auto db = store::RunDb::Open(Output());
+    ASSERT_TRUE(db) << db.error().message;
+    const auto broken = store::CheckInvariants(*db);
+    ASSERT_TRUE(broken) << broken.error().message;
+    for (const std::string& sentence : *broken) ADD_FAILURE() << sentence;
+  }
+}
+
+TEST_F(PipelineTest, SeveralFilesBecomeOneRunWithAProcessEach) {
+  const fs::path gemm = SharedData() / "xplane/jax08_gemm.xplane.pb";
+  const fs::path elementwise = SharedData() / "xplane/jax08_elementwise.xplane.pb";
+  if (!fs::exists(gemm)) GTEST_SKIP() << "no recordings: XLATRACE_SHARED_DATA is not set";
+  const auto outcome =
+      BuildRun({.inputs = {gemm.string(), elementwise.string()}, .output = Output()});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->processes, 2u);
+  EXPECT_EQ(outcome->activities, 54u + 75u);  // Events on the Stream lines.
+  auto db = store::RunDb::Open(Output());
+  ASSERT_TRUE(db);
+  const auto broken = store::CheckInvariants(*db);
+  ASSERT_TRUE(broken);
+  EXPECT_TRUE(broken->empty());
+}
+
+TEST_F(PipelineTest, ABadFileAmongGoodOnesIsNamedAndTheRestUsed) {
+  const fs::path gemm = SharedData() / "xplane/jax08_gemm.xplane.pb";
+  if (!fs::exists(gemm)) GTEST_SKIP() << "no recordings: XLATRACE_SHARED_DATA is not set";
+  const auto outcome = BuildRun(
+      {.inputs = {(folder_ / "none.xplane.pb").string(), gemm.string()}, .output = Output()});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->inputs_read, 1u);
+  ASSERT_EQ(outcome->skipped.size(), 1u);
+  EXPECT_NE(outcome->skipped[0].message.find("none.xplane.pb"), std::string::npos);
+  auto db = store::RunDb::Open(Output());
+  ASSERT_TRUE(db);
+  const auto stats = db->Select("SELECT * FROM run_stat WHERE name = 'input_skipped'");
+  ASSERT_TRUE(stats);
+  EXPECT_EQ(stats->rows.size(), 1u);
+}
+
+TEST_F(PipelineTest, NothingIsLeftBehindWhenNoInputCanBeRead) {
+  const auto outcome =
+      BuildRun({.inputs = {(folder_ / "none.xplane.pb").string()}, .output = Output()});
+  ASSERT_FALSE(outcome);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+}  // namespace
+}  // namespace xlatrace::tools

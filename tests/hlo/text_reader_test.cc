@@ -277,7 +277,7 @@ TEST(TextReader, ErrorsNameLineColumnAndToken) {
   EXPECT_EQ(ErrorOf("HloModule m\n/* x"), "2:1: unterminated comment");
   EXPECT_EQ(ErrorOf("HloModule m\nENTRY e {\n  ROOT a = f32[] parameter(0)\n"),
             "4:1: the text ends inside of computation 'e'");
-  EXPECT_EQ(ErrorOf(Entry("  ROOT a = f32[] parameter(0), new=((1)")), "4:34: unbalanced '('");
+  EXPECT_EQ(ErrorOf(Entry("  ROOT a = f32[] parameter(0), new=((1)")), "4:36: unbalanced '('");
   EXPECT_EQ(ErrorOf(std::string("HloModule m\0", 12)), "not HLO text: NUL at byte 11");
 }
 

@@ -304,5 +304,11 @@ TEST(TextReader, LooksLikeHloTextKnowsItsForms) {
   EXPECT_FALSE(LooksLikeHloText(std::string_view("\x0a\x05main\x12", 7)));
 }
 
+TEST(TextReader, ReadAnyNamesThePlaceInTextThatIsNoHlo) {
+  auto module = ReadAny(Shared("{\"traceEvents\": []}\n"));
+  ASSERT_FALSE(module);
+  EXPECT_THAT(module.error().message, HasSubstr("1:1: expected an HLO module"));
+}
+
 }  // namespace
 }  // namespace xlatrace::hlo

@@ -26,7 +26,7 @@ add_library(xlatrace_options INTERFACE)
 target_include_directories(xlatrace_options INTERFACE "${PROJECT_SOURCE_DIR}")
 # -Wrestrict: false positives on std::string in GCC 12 (GCC bug 105651).
 target_compile_options(xlatrace_options INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual -Wno-restrict
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<BOOL:${XLATRACE_WERROR}>:-Werror>)
 if(XLATRACE_SANITIZE)
   target_compile_options(xlatrace_options INTERFACE

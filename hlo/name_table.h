@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/hlo_module.h"
@@ -15,14 +16,20 @@ namespace xlatrace::hlo {
 
 class NameTable {
  public:
-  NameTable() : slots_(1024) {}
+  // `expected`: about how many names there will be.
+  explicit NameTable(size_t expected) {
+    size_t size = 64;
+    while (size < 2 * expected) size *= 2;
+    slots_.resize(size);
+  }
 
   // False when the scope already has the name. The characters of `name` must outlive the table.
   bool Insert(uint32_t scope, std::string_view name, uint32_t value) {
     if (2 * (count_ + 1) > slots_.size()) Grow();
-    Slot& slot = slots_[FindSlot(slots_, scope, name, HashOf(scope, name))];
+    const uint64_t hash = HashOf(scope, name);
+    Slot& slot = slots_[FindSlot(slots_, scope, name, hash)];
     if (slot.name.data() != nullptr) return false;
-    slot = {name, scope, value};
+    slot = {name, scope, value, static_cast<uint32_t>(hash)};
     ++count_;
     return true;
   }
@@ -38,6 +45,7 @@ class NameTable {
     std::string_view name;  // data() == nullptr: empty slot.
     uint32_t scope = 0;
     uint32_t value = 0;
+    uint32_t hash = 0;
   };
 
   static uint64_t HashOf(uint32_t scope, std::string_view name) {
@@ -61,7 +69,8 @@ class NameTable {
                          uint64_t hash) {
     size_t at = hash & (slots.size() - 1);
     while (slots[at].name.data() != nullptr &&
-           (slots[at].scope != scope || slots[at].name != name)) {
+           (slots[at].hash != static_cast<uint32_t>(hash) || slots[at].scope != scope ||
+            slots[at].name != name)) {
       at = (at + 1) & (slots.size() - 1);
     }
     return at;

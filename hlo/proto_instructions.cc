@@ -16,7 +16,7 @@ using model::kNoIndex;
 
 bool IdTable::Build(const std::vector<int64_t>& ids, uint32_t base) {
   dense_.clear();
-  sorted_.clear();
+  slots_.clear();
   if (ids.empty()) return true;
   const auto [low, high] = std::minmax_element(ids.begin(), ids.end());
   min_ = *low;
@@ -31,14 +31,22 @@ bool IdTable::Build(const std::vector<int64_t>& ids, uint32_t base) {
     }
     return true;
   }
-  sorted_.reserve(ids.size());
+  size_t size = 16;
+  while (size < 2 * ids.size()) size *= 2;
+  slots_.resize(size);
   for (size_t i = 0; i < ids.size(); ++i) {
-    sorted_.emplace_back(ids[i], base + static_cast<uint32_t>(i));
+    Slot& slot = slots_[SlotOf(ids[i])];
+    if (slot.index != kNoIndex) return false;
+    slot = {ids[i], base + static_cast<uint32_t>(i)};
   }
-  std::sort(sorted_.begin(), sorted_.end());
-  return std::adjacent_find(sorted_.begin(), sorted_.end(), [](const auto& a, const auto& b) {
-           return a.first == b.first;
-         }) == sorted_.end();
+  return true;
+}
+
+size_t IdTable::SlotOf(int64_t id) const {
+  const uint64_t hash = static_cast<uint64_t>(id) * 0x9e3779b97f4a7c15ULL;
+  size_t at = (hash >> 32) & (slots_.size() - 1);
+  while (slots_[at].index != kNoIndex && slots_[at].id != id) at = (at + 1) & (slots_.size() - 1);
+  return at;
 }
 
 uint32_t IdTable::Find(int64_t id) const {
@@ -46,8 +54,7 @@ uint32_t IdTable::Find(int64_t id) const {
     const uint64_t at = static_cast<uint64_t>(id) - static_cast<uint64_t>(min_);
     return at < dense_.size() ? dense_[at] : kNoIndex;
   }
-  const auto it = std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(id, uint32_t{0}));
-  return it != sorted_.end() && it->first == id ? it->second : kNoIndex;
+  return slots_.empty() ? kNoIndex : slots_[SlotOf(id)].index;
 }
 
 Status ProtoInstructions::AddComputation(std::string_view message) {

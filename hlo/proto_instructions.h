@@ -16,8 +16,8 @@
 
 namespace xlatrace::hlo {
 
-// 64-bit ids -> indices. Ids of one computation are nearly dense in every era, so this is an array
-// where that holds and a sorted list where a file breaks the habit; never memory beyond O(ids).
+// 64-bit ids -> indices. Ids of one computation are nearly dense in most eras, so this is an array
+// where that holds and a hash table elsewhere; never memory beyond O(ids).
 class IdTable {
  public:
   // `ids[i]` gets index `base` + i. False when an id occurs twice.
@@ -27,7 +27,12 @@ class IdTable {
  private:
   int64_t min_ = 0;
   std::vector<uint32_t> dense_;
-  std::vector<std::pair<int64_t, uint32_t>> sorted_;
+  struct Slot {
+    int64_t id = 0;
+    uint32_t index = UINT32_MAX;  // model::kNoIndex: empty.
+  };
+  size_t SlotOf(int64_t id) const;
+  std::vector<Slot> slots_;  // Open addressing, a power of two, at most half full.
 };
 
 class ProtoInstructions {

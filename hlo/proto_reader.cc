@@ -261,7 +261,9 @@ Status ReadModule(const Parts& parts, WirePosition& position, HloModule& module)
   ReadStackFrames(stack_frames, position, module);
   instructions.SetPayloads(std::move(payloads));
 
+  constexpr size_t kTypicalInstruction = 160;  // Bytes; only sizes the vector.
   module.computations.reserve(computations.size());
+  module.instructions.reserve(parts.module.size() / kTypicalInstruction);
   for (const std::string_view computation : computations) {
     XLATRACE_TRY(instructions.AddComputation(computation));
   }

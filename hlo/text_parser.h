@@ -25,12 +25,21 @@ namespace xlatrace::hlo {
 
 class TextParser {
  public:
-  TextParser(std::string_view text, model::HloModule& module) : scan_(text), module_(module) {}
+  TextParser(std::string_view text, model::HloModule& module)
+      : scan_(text),
+        module_(module),
+        instruction_names_(text.size() / kTypicalLine),
+        computation_names_(text.size() / (16 * kTypicalLine)) {
+    module_.instructions.reserve(text.size() / kTypicalLine);
+  }
 
   // Fills everything but what FinishModule computes.
   Status Parse();
 
  private:
+  // Bytes per instruction of a usual dump; only sizes tables.
+  static constexpr size_t kTypicalLine = 180;
+
   // A computation that is being read.
   struct Scope {
     uint32_t number = 0;  // Unique per computation: names are local to it.

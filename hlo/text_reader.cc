@@ -30,11 +30,21 @@ Result<model::HloModule> ReadText(std::shared_ptr<const std::string> text) {
   return module;
 }
 
-bool LooksLikeHloText(std::string_view text) {
-  for (const char c : text.substr(0, 4096)) {
+namespace {
+
+// Protos begin with field keys and lengths, which are control characters.
+bool IsText(std::string_view bytes) {
+  for (const char c : bytes.substr(0, 4096)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') return false;
   }
+  return true;
+}
+
+}  // namespace
+
+bool LooksLikeHloText(std::string_view text) {
+  if (!IsText(text)) return false;
   TextScanner scan(text);
   if (scan.TryWord("HloModule") || scan.TryWord("ENTRY")) return true;
   std::string_view skipped;
@@ -62,7 +72,8 @@ bool LooksLikeHloText(std::string_view text) {
 }
 
 Result<model::HloModule> ReadAny(std::shared_ptr<const std::string> bytes) {
-  if (bytes != nullptr && LooksLikeHloText(*bytes)) return ReadText(std::move(bytes));
+  // Text that is no HLO goes to the text reader too: its error is the one that helps.
+  if (bytes != nullptr && IsText(*bytes)) return ReadText(std::move(bytes));
   return ReadProto(std::move(bytes));
 }
 

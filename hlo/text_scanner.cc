@@ -57,12 +57,6 @@ void TextScanner::SkipBlank() {
   }
 }
 
-bool TextScanner::TryChar(char c) {
-  if (Peek() != c || c == '\0') return false;
-  ++at_;
-  return true;
-}
-
 bool TextScanner::TryText(std::string_view text) {
   Peek();
   if (static_cast<size_t>(end_ - at_) < text.size()) return false;

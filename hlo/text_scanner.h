@@ -23,6 +23,7 @@ class TextScanner {
 
   // Skips blanks and comments, then tells the next character; '\0' at the end and after a failure.
   char Peek() {
+    if (at_<end_&& * at_> ' ' && *at_ != '/') return *at_;  // Nearly always.
     SkipBlank();
     return at_ < end_ ? *at_ : '\0';
   }
@@ -33,7 +34,11 @@ class TextScanner {
   bool AtEnd() { return Peek() == '\0' && at_ == end_; }
 
   // Consume what comes next after blanks, if it is that.
-  bool TryChar(char c);
+  bool TryChar(char c) {
+    if (Peek() != c || c == '\0') return false;
+    ++at_;
+    return true;
+  }
   bool TryWord(std::string_view word);  // A whole identifier; false leaves all as it was.
   bool TryText(std::string_view text);  // Exactly these characters, "->" say.
 

@@ -2,9 +2,12 @@
 // and two independent readers: the strongest check there is of both.
 
 #include <map>
+#include <regex>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "base/compress.h"
 #include "hlo/dump_dir.h"
 #include "tests/hlo/test_data.h"
 
@@ -89,6 +92,28 @@ TEST(TextProtoPair, BothReadToTheSameModel) {
     }
   }
   EXPECT_EQ(pairs, 10);
+}
+
+// XLA prints the same buffer assignment as text: "allocation 3: size 128, thread-local:".
+TEST(TextProtoPair, PeakMemoryIsTheSumOfThePrintedAllocations) {
+  XLATRACE_SHARED_OR_SKIP(root, "own");
+  for (const char* stem :
+       {"jax-cpu/dump/module_0052.jit_train_step.cpu_after_optimizations",
+        "jax-sm90/cmdbuf/module_0001.jit_train_step.sm_9.0a_gpu_after_optimizations"}) {
+    const std::string path = (root / stem).string();
+    std::istringstream lines(*ReadFileInflated(path + "-buffer-assignment.txt.xz"));
+    const std::regex allocation("allocation [0-9]+: size ([0-9]+),(.*)");
+    int64_t sum = 0;
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (!std::regex_match(line, match, allocation)) continue;
+      if (match[2].str().find("thread-local") == std::string::npos) sum += std::stoll(match[1]);
+    }
+    auto module = ReadHloFile(path + ".hlo.pb.xz");
+    ASSERT_TRUE(module) << module.error().message;
+    EXPECT_GT(sum, 0);
+    EXPECT_EQ(module->peak_memory_bytes, sum) << stem;
+  }
 }
 
 }  // namespace

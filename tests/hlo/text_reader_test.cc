@@ -277,7 +277,7 @@ TEST(TextReader, ErrorsNameLineColumnAndToken) {
   EXPECT_EQ(ErrorOf("HloModule m\n/* x"), "2:1: unterminated comment");
   EXPECT_EQ(ErrorOf("HloModule m\nENTRY e {\n  ROOT a = f32[] parameter(0)\n"),
             "4:1: the text ends inside of computation 'e'");
-  EXPECT_EQ(ErrorOf(Entry("  ROOT a = f32[] parameter(0), new=((1)")), "4:34: unbalanced '('");
+  EXPECT_EQ(ErrorOf(Entry("  ROOT a = f32[] parameter(0), new=((1)")), "4:36: unbalanced '('");
   EXPECT_EQ(ErrorOf(std::string("HloModule m\0", 12)), "not HLO text: NUL at byte 11");
 }
 
@@ -302,6 +302,12 @@ TEST(TextReader, LooksLikeHloTextKnowsItsForms) {
   EXPECT_FALSE(LooksLikeHloText("{\"traceEvents\": []}"));
   EXPECT_FALSE(LooksLikeHloText(""));
   EXPECT_FALSE(LooksLikeHloText(std::string_view("\x0a\x05main\x12", 7)));
+}
+
+TEST(TextReader, ReadAnyNamesThePlaceInTextThatIsNoHlo) {
+  auto module = ReadAny(Shared("{\"traceEvents\": []}\n"));
+  ASSERT_FALSE(module);
+  EXPECT_THAT(module.error().message, HasSubstr("1:1: expected an HLO module"));
 }
 
 }  // namespace

@@ -29,6 +29,12 @@ bool IsCollective(std::string_view opcode) {
   return std::find(kOpcodes.begin(), kOpcodes.end(), opcode) != kOpcodes.end();
 }
 
+bool IsScalar(std::string_view shape) {
+  const size_t bracket = shape.find('[');
+  return bracket != shape.npos && shape.front() != '(' && bracket + 1 < shape.size() &&
+         shape[bracket + 1] == ']';
+}
+
 // Takes the label of what it contains: its own name is the same for all phases in old releases.
 bool IsContainer(std::string_view opcode) {
   return opcode == "while" || opcode == "conditional" || opcode == "call" || opcode == "fusion" ||
@@ -71,15 +77,22 @@ class Decider {
         style_(style),
         role_(role),
         size_(static_cast<uint32_t>(graph.size())),
-        phases_(graph.size()) {}
+        phases_(graph.size()),
+        weak_(graph.size(), false) {}
 
   std::vector<NodePhase> Run() {
     TakeNames();
     FindRelations();
-    if (!has_backward_ && !style_.has_backward) {
+    // `add_any` alone does not make an old JAX module one in which phases can be told apart.
+    const bool jax = style_.framework == Framework::kJax;
+    if (!style_.has_backward && (jax || !has_backward_)) {
       DecideModuleWithoutGradient();
-    } else if (style_.framework == Framework::kJax) {
-      DecideUnmarkedJax();
+    } else if (jax) {
+      if (style_.MarksEverything()) {
+        DecideUnmarkedJax();
+      } else {
+        DecideUnmarkedOldJax();
+      }
       DecideLoss();
       DecideOldRemat();
     } else {
@@ -110,7 +123,8 @@ class Decider {
         self.opcode == "get-tuple-element") {
       return false;
     }
-    return self.computation == kNoIndex || !graph_.IsApplied(self.computation);
+    if (self.computation != kNoIndex && graph_.IsApplied(self.computation)) return false;
+    return from_inputs_[node];  // Constants are what their users are.
   }
 
   void TakeNames() {
@@ -124,6 +138,7 @@ class Decider {
       } else if (facts_[node].verdict.certainty != Certainty::kNone && self.opcode != "parameter" &&
                  !RootHasName(self)) {
         Decide(node, facts_[node].verdict.phase);
+        weak_[node] = facts_[node].verdict.certainty == Certainty::kWeak;
       }
     }
   }
@@ -159,12 +174,13 @@ class Decider {
     from_inputs_ = graph_.Dependents(inputs);
     const std::vector<bool> forward = Seeds(IsForward, true);
     const std::vector<bool> backward = Seeds(IsBackward, true);
-    has_forward_ = std::find(forward.begin(), forward.end(), true) != forward.end();
     has_backward_ = std::find(backward.begin(), backward.end(), true) != backward.end();
     after_forward_ = graph_.Dependents(forward);
     after_backward_ = graph_.Dependents(backward);
     before_forward_ = graph_.Dependencies(Seeds(IsForward, false));
     before_backward_ = graph_.Dependencies(Seeds(IsBackward, false));
+    before_layers_ =
+        graph_.Dependencies(Seeds([](Phase phase) { return phase == Phase::kForward; }, false));
   }
 
   // ---- No gradient in the module -------------------------------------------------------------
@@ -184,6 +200,8 @@ class Decider {
   }
 
   void DecideModuleWithoutGradient() {
+    // TensorFlow's auto-clustering cuts a step into modules; each may be all forward.
+    const bool cluster = module_.name.starts_with("cluster_");
     Phase rest = Phase::kForward;
     bool update = false;
     for (uint32_t node = 0; node < size_; ++node) {
@@ -191,7 +209,7 @@ class Decider {
     }
     if (role_ == ModuleRole::kHelper && update) {
       rest = Phase::kOptimizer;
-    } else if (role_ != ModuleRole::kMain) {
+    } else if (role_ != ModuleRole::kMain && !(cluster && role_ == ModuleRole::kHelper)) {
       rest = Phase::kOther;
     } else if (MayHideGradients()) {
       rest = Phase::kUnknown;
@@ -205,49 +223,71 @@ class Decider {
 
   // ---- JAX -----------------------------------------------------------------------------------
 
+  // What marked work uses stays open: it is hoisted out of a loop and gets its user's phase.
   void DecideUnmarkedJax() {
-    const bool new_era = style_.MarksEverything();
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsUnmarked(node) || before_forward_[node] || before_backward_[node]) continue;
+      const bool metrics = after_forward_[node] && !after_backward_[node];
+      Decide(node, metrics ? Phase::kOther : Phase::kOptimizer);
+    }
+  }
+
+  // Scalars that depend on forward work alone and lead nowhere: the loss, and metrics.
+  std::vector<bool> BeforeLossValue() const {
+    std::vector<bool> values(size_, false);
+    for (uint32_t node = 0; node < size_; ++node) {
+      values[node] = IsUnmarked(node) && after_forward_[node] && !after_backward_[node] &&
+                     !before_forward_[node] && !before_backward_[node] && IsScalar(At(node).shape);
+    }
+    std::vector<bool> before = graph_.Dependencies(values);
+    for (uint32_t node = 0; node < size_; ++node) before[node] = before[node] || values[node];
+    return before;
+  }
+
+  void DecideUnmarkedOldJax() {
     std::set<std::pair<std::string_view, int32_t>> forward_lines;
-    for (uint32_t node = 0; !new_era && node < size_; ++node) {
+    for (uint32_t node = 0; node < size_; ++node) {
       const model::OpMetadata& metadata = At(node).metadata;
       if (!metadata.source_file.empty() && !IsOpen(node) && IsForward(PhaseOf(node))) {
         forward_lines.emplace(metadata.source_file, metadata.source_line);
       }
     }
+    // First what leads to marked work or to the loss; that may add to the backward work that the
+    // rest is judged by.
+    const std::vector<bool> before_loss = BeforeLossValue();
     std::vector<std::pair<uint32_t, Phase>> decided;
     for (uint32_t node = 0; node < size_; ++node) {
       if (!IsUnmarked(node)) continue;
-      decided.emplace_back(
-          node, new_era ? UnmarkedInNewEra(node) : UnmarkedInOldEra(node, forward_lines));
+      const Phase phase = LeadingInOldJax(node, before_loss);
+      if (phase != Phase::kUnknown) decided.emplace_back(node, phase);
     }
-    for (const auto& [node, phase] : decided) Decide(node, phase);
-  }
-
-  Phase UnmarkedInNewEra(uint32_t node) const {
-    if (before_forward_[node]) return Phase::kForward;
-    if (before_backward_[node]) return Phase::kBackward;
-    if (after_forward_[node] && !after_backward_[node]) return Phase::kOther;
-    return Phase::kOptimizer;
-  }
-
-  Phase UnmarkedInOldEra(
-      uint32_t node, const std::set<std::pair<std::string_view, int32_t>>& forward_lines) const {
-    if (before_forward_[node]) return after_backward_[node] ? Phase::kBackward : Phase::kForward;
-    if (before_backward_[node]) {
-      if (after_backward_[node]) return Phase::kBackward;
-      return facts_[node].source.loss || after_forward_[node] ? Phase::kLoss : Phase::kForward;
+    for (const auto& [node, phase] : decided) {
+      Decide(node, phase);
+      weak_[node] = phase == Phase::kForward;
     }
-    if (facts_[node].source.loss) {
-      return after_backward_[node] ? Phase::kBackward : Phase::kLoss;
-    }
-    if (after_backward_[node]) {
+    after_backward_ = graph_.Dependents(Seeds(IsBackward, true));
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsUnmarked(node)) continue;
       const model::OpMetadata& metadata = At(node).metadata;
       const bool forward_line =
           forward_lines.contains({metadata.source_file, metadata.source_line});
-      return forward_line ? Phase::kBackward : Phase::kOptimizer;
+      const bool gradient = after_forward_[node] || after_backward_[node];
+      Decide(node, gradient && forward_line ? Phase::kBackward : Phase::kOptimizer);
     }
-    if (after_forward_[node]) return style_.has_loss_scope ? Phase::kOther : Phase::kLoss;
-    return Phase::kOptimizer;
+  }
+
+  Phase LeadingInOldJax(uint32_t node, const std::vector<bool>& before_loss) const {
+    const bool after_backward = after_backward_[node];
+    if (before_forward_[node]) return after_backward ? Phase::kBackward : Phase::kForward;
+    if (facts_[node].source.loss) {
+      return after_backward || !before_loss[node] ? Phase::kBackward : Phase::kLoss;
+    }
+    if (before_backward_[node]) {
+      if (after_backward || (after_forward_[node] && !before_loss[node])) return Phase::kBackward;
+      return Phase::kForward;
+    }
+    if (before_loss[node]) return style_.has_loss_scope ? Phase::kOther : Phase::kForward;
+    return Phase::kUnknown;
   }
 
   // Unscoped differentiated ops behind the model.
@@ -263,7 +303,7 @@ class Decider {
     std::vector<bool> loss(size_, false);
     for (uint32_t node = 0; node < size_; ++node) {
       if (IsOpen(node) || PhaseOf(node) != Phase::kForward || core[node]) continue;
-      if (facts_[node].verdict.certainty != Certainty::kWeak) continue;
+      if (!weak_[node] || Name(node).loop || At(node).opcode == "while") continue;
       tail[node] = after_core[node] && !before_core[node];
       loss[node] =
           tail[node] && (facts_[node].source.loss_function || !MayBelongToHead(Name(node).leaf));
@@ -295,13 +335,21 @@ class Decider {
   // ---- TensorFlow ----------------------------------------------------------------------------
 
   void DecideScopedTensorFlow() {
+    std::vector<bool> outputs(size_, false);
+    if (module_.entry < module_.computations.size() &&
+        module_.computations[module_.entry].root != kNoIndex) {
+      outputs[module_.computations[module_.entry].root] = true;
+    }
+    const std::vector<bool> before_output = graph_.Dependencies(outputs);
     std::vector<uint32_t> recomputed;
     std::vector<uint32_t> updates;
     for (uint32_t node = 0; node < size_; ++node) {
       const bool scoped_forward = facts_[node].verdict.certainty == Certainty::kWeak &&
                                   facts_[node].verdict.phase == Phase::kForward;
       if (!scoped_forward || !after_backward_[node]) continue;
-      (before_backward_[node] ? recomputed : updates).push_back(node);
+      // What nothing uses is recomputed, too: an update would be an output.
+      const bool update = !before_backward_[node] && before_output[node];
+      (update ? updates : recomputed).push_back(node);
     }
     for (const uint32_t node : recomputed) Decide(node, Phase::kRecompute);
     for (const uint32_t node : updates) Decide(node, Phase::kOptimizer);
@@ -320,12 +368,16 @@ class Decider {
     if (after_backward_[node]) {
       return before_backward_[node] ? Phase::kBackward : Phase::kOptimizer;
     }
-    if (before_forward_[node]) return Phase::kForward;
+    if (before_layers_[node]) return Phase::kForward;
     const bool floating = self.shape.starts_with("f") || self.shape.starts_with("bf");
-    if (before_backward_[node]) {
-      return after_forward_[node] && !IsMatrixWork(self.opcode) ? Phase::kLoss : Phase::kForward;
+    if (before_forward_[node] || before_backward_[node]) {
+      const bool head =
+          IsMatrixWork(self.opcode) || !(after_forward_[node] || before_forward_[node]);
+      return head ? Phase::kForward : Phase::kLoss;
     }
-    if (after_forward_[node]) return Phase::kOther;  // Metrics.
+    if (after_forward_[node]) {  // Metrics, or the loss where it has no scope.
+      return style_.has_loss_scope || !floating ? Phase::kOther : Phase::kLoss;
+    }
     // `iterations += 1`, and a regulariser's sum of squares; what is left are metrics' counters.
     if (self.shape.starts_with("s64[]")) return Phase::kOptimizer;
     return floating && from_inputs_[node] ? Phase::kLoss : Phase::kOther;
@@ -423,14 +475,15 @@ class Decider {
   const ModuleRole role_;
   const uint32_t size_;
   std::vector<NodePhase> phases_;
+  std::vector<bool> weak_;  // Decided, but a later stage may know better.
 
   std::vector<bool> from_inputs_;
-  bool has_forward_ = false;
   bool has_backward_ = false;
   std::vector<bool> after_forward_;  // Depends on forward or loss work.
   std::vector<bool> after_backward_;
   std::vector<bool> before_forward_;  // Forward or loss work depends on it.
   std::vector<bool> before_backward_;
+  std::vector<bool> before_layers_;  // Forward work proper, loss excluded.
 };
 
 }  // namespace

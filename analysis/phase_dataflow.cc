@@ -17,6 +17,7 @@ using model::ModuleRole;
 using model::Phase;
 
 bool IsForward(Phase phase) { return phase == Phase::kForward || phase == Phase::kLoss; }
+bool IsGradient(Phase phase) { return phase == Phase::kBackward; }
 bool IsBackward(Phase phase) { return phase == Phase::kBackward || phase == Phase::kRecompute; }
 
 bool IsCollective(std::string_view opcode) {
@@ -64,6 +65,15 @@ bool MayBelongToHead(std::string_view leaf) {
                                                                "while",
                                                                "cond"};
   return std::find(kLeaves.begin(), kLeaves.end(), leaf) != kLeaves.end();
+}
+
+// TensorFlow ops that losses and regularisers are written with, by node name.
+bool MakesScalars(std::string_view leaf) {
+  static constexpr std::array<std::string_view, 7> kStems = {
+      "Square", "SquaredDifference", "Sum", "Mean", "L2Loss", "Pow", "pow"};
+  return std::any_of(kStems.begin(), kStems.end(), [&](std::string_view stem) {
+    return leaf == stem || (leaf.starts_with(stem) && leaf[stem.size()] == '_');
+  });
 }
 
 // Decides in stages; each stage only touches what the stages before left open.
@@ -172,12 +182,19 @@ class Decider {
                      self.opcode == "infeed" || self.opcode == "recv" || self.opcode == "rng";
     }
     from_inputs_ = graph_.Dependents(inputs);
-    const std::vector<bool> forward = Seeds(IsForward, true);
-    const std::vector<bool> backward = Seeds(IsBackward, true);
-    has_backward_ = std::find(backward.begin(), backward.end(), true) != backward.end();
-    after_forward_ = graph_.Dependents(forward);
-    after_backward_ = graph_.Dependents(backward);
+    after_forward_ = graph_.Dependents(Seeds(IsForward, true));
     before_forward_ = graph_.Dependencies(Seeds(IsForward, false));
+    // In an old `remat/`, what the forward pass uses is the op that the recomputation repeats; XLA
+    // has merged the two. It carries no gradient.
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsOpen(node) && Name(node).remat && PhaseOf(node) == Phase::kBackward &&
+          before_forward_[node]) {
+        Decide(node, Phase::kRecompute);
+      }
+    }
+    const std::vector<bool> gradients = Seeds(IsGradient, true);
+    has_backward_ = std::find(gradients.begin(), gradients.end(), true) != gradients.end();
+    after_backward_ = graph_.Dependents(gradients);
     before_backward_ = graph_.Dependencies(Seeds(IsBackward, false));
     before_layers_ =
         graph_.Dependencies(Seeds([](Phase phase) { return phase == Phase::kForward; }, false));
@@ -265,7 +282,7 @@ class Decider {
       Decide(node, phase);
       weak_[node] = phase == Phase::kForward;
     }
-    after_backward_ = graph_.Dependents(Seeds(IsBackward, true));
+    after_backward_ = graph_.Dependents(Seeds(IsGradient, true));
     for (uint32_t node = 0; node < size_; ++node) {
       if (!IsUnmarked(node)) continue;
       const model::OpMetadata& metadata = At(node).metadata;
@@ -370,10 +387,11 @@ class Decider {
     }
     if (before_layers_[node]) return Phase::kForward;
     const bool floating = self.shape.starts_with("f") || self.shape.starts_with("bf");
+    const bool lossy =
+        !IsMatrixWork(self.opcode) &&
+        (after_forward_[node] || before_forward_[node] || MakesScalars(Name(node).leaf));
     if (before_forward_[node] || before_backward_[node]) {
-      const bool head =
-          IsMatrixWork(self.opcode) || !(after_forward_[node] || before_forward_[node]);
-      return head ? Phase::kForward : Phase::kLoss;
+      return lossy ? Phase::kLoss : Phase::kForward;
     }
     if (after_forward_[node]) {  // Metrics, or the loss where it has no scope.
       return style_.has_loss_scope || !floating ? Phase::kOther : Phase::kLoss;

@@ -21,6 +21,16 @@ bool IsAsync(std::string_view opcode) {
   return opcode == "async-start" || opcode == "async-update" || opcode == "async-done";
 }
 
+bool PassesTupleOn(std::string_view opcode) {
+  return opcode == "opt-barrier" || opcode == "async-done" || opcode == "async-update" ||
+         opcode == "all-reduce-done" || opcode == "all-gather-done";
+}
+
+bool IsElementwiseCollective(std::string_view opcode) {
+  return opcode == "all-reduce" || opcode == "all-gather" || opcode == "reduce-scatter" ||
+         opcode == "all-reduce-start" || opcode == "all-gather-start";
+}
+
 }  // namespace
 
 bool EntersComputation(std::string_view opcode) {
@@ -131,10 +141,16 @@ void ModuleGraph::AddFields(uint32_t node, int64_t index, int depth,
   } else if (self.opcode == "get-tuple-element" && !operands.empty()) {
     AddFields(operands[0], self.tuple_index, depth + 1, wholes);
     if (wholes.size() == 1 && wholes[0] == operands[0]) wholes.clear();
-  } else if (self.opcode == "opt-barrier" && !operands.empty()) {
+  } else if (PassesTupleOn(self.opcode) && !operands.empty()) {
     wholes.push_back(operands[0]);
+  } else if (IsElementwiseCollective(self.opcode) && operands.size() > 1) {
+    // Combined collectives do to each operand what one collective would.
+    if (static_cast<size_t>(index) < operands.size()) {
+      into.push_back(operands[static_cast<size_t>(index)]);
+      return;
+    }
   } else if (self.opcode == "fusion" || self.opcode == "call" || self.opcode == "while" ||
-             self.opcode == "conditional") {
+             self.opcode == "conditional" || self.opcode == "async-start") {
     for (const uint32_t computation : module_.CalledComputations(self)) {
       const uint32_t root = RootOf(computation);
       const bool condition = self.opcode == "while" && IsLoopCondition(computation);

@@ -2,10 +2,10 @@
 //
 // A node is an instruction index of the module. The graph looks into called computations: a fusion
 // depends on its body's root, a body's parameter on what the caller passes, and an element of a
-// tuple on the one instruction that made it, also through loops. Edges from one iteration of a loop
-// to the next are left out, so "depends on" means "within one pass through the program"; otherwise
-// a training loop inside a while would make everything depend on everything.
-// Instructions of applied computations (the `add` of a reduce) have no edges.
+// tuple on the one instruction that made it, also through loops and combined collectives. Edges
+// from one iteration of a loop to the next are left out, so "depends on" means "within one pass
+// through the program"; otherwise a training loop inside a while would make everything depend on
+// everything. Instructions of applied computations (the `add` of a reduce) have no edges.
 //
 // Thread-safety: immutable after construction. Linear in instructions and operands.
 

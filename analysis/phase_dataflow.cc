@@ -126,7 +126,9 @@ class Decider {
 
   // A node whose own name should decide, but does not by itself.
   bool IsUnmarked(uint32_t node) const {
-    if (!IsOpen(node) || Name(node).kind == OpName::Kind::kEmpty) return false;
+    if (!IsOpen(node) || Name(node).kind == OpName::Kind::kEmpty || NamesAnInput(node)) {
+      return false;
+    }
     const Instruction& self = At(node);
     if (IsContainer(self.opcode) || IsCollective(self.opcode)) return false;
     if (self.opcode == "parameter" || self.opcode == "tuple" ||
@@ -162,6 +164,11 @@ class Decider {
     return root != kNoIndex && Name(root).kind != OpName::Kind::kEmpty;
   }
 
+  // XLA names what it does to an argument (copy, transpose) like the argument.
+  bool NamesAnInput(uint32_t node) const {
+    return Name(node).kind == OpName::Kind::kArgument || Name(node).leaf == "XLA_Args";
+  }
+
   // Nodes with what the predicate says, and that depend on an input of the program: constants that
   // XLA shares between phases carry one phase's name into all others.
   template <typename Predicate>
@@ -169,6 +176,8 @@ class Decider {
     std::vector<bool> seeds(size_, false);
     for (uint32_t node = 0; node < size_; ++node) {
       if (only_from_inputs && !from_inputs_[node]) continue;
+      // A combined collective has the name of one of the things it carries.
+      if (IsCollective(At(node).opcode)) continue;
       seeds[node] = !IsOpen(node) && predicate(PhaseOf(node));
     }
     return seeds;
@@ -472,6 +481,12 @@ class Decider {
     for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph_.Operands(queue[i]));
     start();
     for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph_.Users(queue[i]));
+    // What is left has neither to do with any named op: inputs that are handed through. In a module
+    // without names nothing is known at all.
+    if (queue.empty()) return;
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (IsOpen(node)) phases_[node].phase = Phase::kOther;
+    }
   }
 
   // `add` of a reduce: what calls it.

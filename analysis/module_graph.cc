@@ -21,6 +21,12 @@ bool IsAsync(std::string_view opcode) {
   return opcode == "async-start" || opcode == "async-update" || opcode == "async-done";
 }
 
+// XLA packs unrelated small arrays into one to communicate or launch once; the framework's own
+// concatenations have names.
+bool IsPacking(const Instruction& instruction) {
+  return instruction.opcode == "concatenate" && instruction.metadata.op_name.empty();
+}
+
 bool PassesTupleOn(std::string_view opcode) {
   return opcode == "opt-barrier" || opcode == "async-done" || opcode == "async-update" ||
          opcode == "all-reduce-done" || opcode == "all-gather-done";
@@ -198,7 +204,7 @@ std::vector<bool> ModuleGraph::Reach(const std::vector<bool>& seeds, const Rows&
     for (const uint32_t next : Row(rows, node)) {
       if (reached[next]) continue;
       reached[next] = true;
-      if (!seeds[next]) open.push_back(next);
+      if (!seeds[next] && !IsPacking(module_.instructions[next])) open.push_back(next);
     }
   }
   return reached;

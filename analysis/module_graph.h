@@ -39,7 +39,7 @@ class ModuleGraph {
   bool IsApplied(uint32_t computation) const { return applied_[computation]; }
 
   // Everything that depends on a seed / that a seed depends on. Seeds themselves are included only
-  // when another seed leads to them.
+  // when another seed leads to them. Does not go through arrays that XLA packed together.
   std::vector<bool> Dependents(const std::vector<bool>& seeds) const;
   std::vector<bool> Dependencies(const std::vector<bool>& seeds) const;
 

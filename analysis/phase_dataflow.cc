@@ -110,6 +110,7 @@ class Decider {
       DecideUnscopedTensorFlow();
     }
     DecideContainers();
+    DecideTupleElements();
     DecideCollectives();
     Propagate();
     LabelAppliedComputations();
@@ -161,7 +162,8 @@ class Decider {
     const auto called = module_.CalledComputations(self);
     if (called.size() != 1 || called[0] >= module_.computations.size()) return false;
     const uint32_t root = module_.computations[called[0]].root;
-    return root != kNoIndex && Name(root).kind != OpName::Kind::kEmpty;
+    if (root == kNoIndex) return false;
+    return Name(root).kind != OpName::Kind::kEmpty || module_.instructions[root].opcode == "tuple";
   }
 
   // XLA names what it does to an argument (copy, transpose) like the argument.
@@ -176,8 +178,13 @@ class Decider {
     std::vector<bool> seeds(size_, false);
     for (uint32_t node = 0; node < size_; ++node) {
       if (only_from_inputs && !from_inputs_[node]) continue;
-      // A combined collective has the name of one of the things it carries.
-      if (IsCollective(At(node).opcode)) continue;
+      // What carries many things has the name of one of them; data flows through it by element.
+      const Instruction& self = At(node);
+      const bool carrier = self.shape.starts_with("(") && IsContainer(self.opcode);
+      if (carrier || IsCollective(self.opcode) || self.opcode == "tuple" ||
+          self.opcode == "get-tuple-element") {
+        continue;
+      }
       seeds[node] = !IsOpen(node) && predicate(PhaseOf(node));
     }
     return seeds;
@@ -423,10 +430,11 @@ class Decider {
       for (const uint32_t called : module_.CalledComputations(self)) {
         if (called >= module_.computations.size()) continue;
         const model::Computation& body = module_.computations[called];
-        const bool fusion = self.opcode == "fusion";
+        // A fusion with one result is its root; with several, and in all else, the majority.
+        const bool root_only = self.opcode == "fusion" && !self.shape.starts_with("(");
         for (uint32_t i = 0; i < body.instruction_count; ++i) {
           const uint32_t inner = body.first_instruction + i;
-          if (IsOpen(inner) || (fusion && inner != body.root)) continue;
+          if (IsOpen(inner) || (root_only && inner != body.root)) continue;
           const auto phase = static_cast<size_t>(PhaseOf(inner));
           if (votes[phase]++ == 0) example[phase] = inner;
         }
@@ -434,6 +442,16 @@ class Decider {
       const auto most = std::max_element(votes.begin(), votes.end());
       if (*most == 0) continue;
       phases_[node] = phases_[example[static_cast<size_t>(most - votes.begin())]];
+    }
+  }
+
+  void DecideTupleElements() {
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (!IsOpen(node) || At(node).opcode != "get-tuple-element") continue;
+      const auto sources = graph_.Operands(node);
+      if (sources.size() == 1 && !IsOpen(sources[0]) && At(sources[0]).opcode != "parameter") {
+        phases_[node] = phases_[sources[0]];
+      }
     }
   }
 

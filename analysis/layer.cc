@@ -31,6 +31,23 @@ std::string_view WithoutNumber(std::string_view component) {
   return component.substr(0, end - 1);
 }
 
+// Flax opens a scope `module.method` for every method but __call__: `attn/attn.kv_proj/key` is the
+// component attn/key.
+std::vector<std::string> WithoutMethods(const std::vector<std::string>& scopes) {
+  std::vector<std::string> modules;
+  for (const std::string& scope : scopes) {
+    const size_t dot = scope.find('.');
+    const bool method =
+        dot != scope.npos && dot > 0 && dot + 1 < scope.size() &&
+        scope.find('.', dot + 1) == scope.npos &&
+        (std::isalpha(static_cast<unsigned char>(scope[dot + 1])) != 0 || scope[dot + 1] == '_');
+    const std::string module = method ? scope.substr(0, dot) : scope;
+    if (!modules.empty() && modules.back() == module) continue;
+    modules.push_back(module);
+  }
+  return modules;
+}
+
 // Name scopes that TensorFlow and Keras ops open for their parts.
 bool IsOpScope(std::string_view component) {
   static constexpr std::array<std::string_view, 36> kScopes = {
@@ -115,7 +132,10 @@ LayerFinder::LayerFinder(const ModuleStyle& style, const std::vector<OpName>& na
 
 std::string LayerFinder::LayerOf(const OpName& name, std::string_view op_type, Phase phase) const {
   if (name.scopes.empty() || name.combined) return {};
-  if (style_.framework == Framework::kJax) return Join(name.scopes, name.scopes.size());
+  if (style_.framework == Framework::kJax) {
+    const std::vector<std::string> modules = WithoutMethods(name.scopes);
+    return Join(modules, modules.size());
+  }
   size_t count = name.scopes.size();
   if (name.gradient || name.grad_component) {
     while (count > 0 && !forward_scopes_.contains(Join(name.scopes, count))) --count;

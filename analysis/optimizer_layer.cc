@@ -1,8 +1,10 @@
 #include "analysis/optimizer_layer.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -24,6 +26,32 @@ bool IsScalar(std::string_view shape) {
   const size_t bracket = shape.find('[');
   return bracket != shape.npos && shape.front() != '(' && bracket + 1 < shape.size() &&
          shape[bracket + 1] == ']';
+}
+
+// Passes a parameter on as it is: between the program's input and the layer lie casts, the gather
+// of a sharded parameter and the slice that a loop over layers takes.
+bool IsMovement(std::string_view opcode) {
+  static constexpr std::array<std::string_view, 20> kOpcodes = {"parameter",
+                                                                "get-tuple-element",
+                                                                "tuple",
+                                                                "bitcast",
+                                                                "copy",
+                                                                "copy-start",
+                                                                "copy-done",
+                                                                "convert",
+                                                                "reshape",
+                                                                "transpose",
+                                                                "dynamic-slice",
+                                                                "slice",
+                                                                "fusion",
+                                                                "all-gather",
+                                                                "all-gather-start",
+                                                                "all-gather-done",
+                                                                "opt-barrier",
+                                                                "broadcast",
+                                                                "bitcast-convert",
+                                                                "while"};
+  return std::find(kOpcodes.begin(), kOpcodes.end(), opcode) != kOpcodes.end();
 }
 
 // Two answers per node: what parameters say, and what gradients say.
@@ -63,19 +91,18 @@ class Finder {
     return At(node).opcode == "parameter" && At(node).computation == graph_.module().entry;
   }
 
-  // The layer in whose scope the forward pass first uses an input of the program. Copies and
-  // conversions have the phase and layer of what they serve already.
+  // The layer in whose scope the forward pass first computes with an input of the program.
   void FindParameterLayers() {
     for (uint32_t node = 0; node < graph_.size(); ++node) {
       if (!IsEntryParameter(node) || IsScalar(At(node).shape)) continue;
       std::map<uint32_t, int> votes;
       std::vector<uint32_t> open = {node};
-      for (size_t i = 0; i < open.size() && open.size() < 256; ++i) {
+      std::set<uint32_t> seen = {node};
+      for (size_t i = 0; i < open.size() && open.size() < 1000; ++i) {
         for (const uint32_t user : graph_.Users(open[i])) {
           const Phase phase = phases_[user].phase;
-          if (At(user).opcode == "parameter" || At(user).opcode == "get-tuple-element" ||
-              At(user).opcode == "tuple") {
-            if (std::find(open.begin(), open.end(), user) == open.end()) open.push_back(user);
+          if (IsMovement(At(user).opcode)) {
+            if (seen.insert(user).second) open.push_back(user);
           } else if (phase == Phase::kForward && layers_[user] != 0) {
             ++votes[layers_[user]];
           }

@@ -1,0 +1,194 @@
+#include "analysis/steps.h"
+
+#include <optional>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/analysis/run_builder.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::ModuleRole;
+using model::Phase;
+using testing::ElementsAre;
+
+std::vector<int64_t> Starts(const Steps& steps, model::Id device = 1) {
+  std::vector<int64_t> starts;
+  for (const model::StepRow& row : steps.OfDevice(device)) starts.push_back(row.start_ns);
+  return starts;
+}
+
+std::vector<bool> Steady(const Steps& steps, model::Id device = 1) {
+  std::vector<bool> steady;
+  for (const model::StepRow& row : steps.OfDevice(device)) steady.push_back(row.steady);
+  return steady;
+}
+
+TEST(Steps, CountedFromTheExecutionsOfTheMainModule) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  const auto main = b.AddModule();
+  const auto helper = b.AddModule(ModuleRole::kHelper);
+  b.AddActivity(lane, 0, 5, {});  // Before the first step.
+  for (int64_t start : {100, 200, 300}) {
+    const auto execution = b.AddExecution(main, 1, start, start + 60);
+    b.AddActivity(lane, start, start + 60, {.execution = execution});
+    const auto other = b.AddExecution(helper, 1, start + 70, start + 80);
+    b.AddActivity(lane, start + 70, start + 80, {.execution = other});
+  }
+  b.AddActivity(lane, 190, 195, {});  // Without an execution: by its start.
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  ASSERT_EQ(steps.rows.size(), 3u);
+  EXPECT_EQ(steps.rows[0].how, model::StepHow::kExecution);
+  EXPECT_THAT(Starts(steps), ElementsAre(100, 200, 300));
+  EXPECT_EQ(steps.rows[0].end_ns, 200);
+  EXPECT_EQ(steps.rows[2].end_ns, 360);  // The last one ends with its own work.
+  EXPECT_THAT(steps.step_of,
+              ElementsAre(std::nullopt, std::optional<int32_t>(0), std::optional<int32_t>(0),
+                          std::optional<int32_t>(1), std::optional<int32_t>(1),
+                          std::optional<int32_t>(2), std::nullopt, std::optional<int32_t>(0)));
+}
+
+TEST(Steps, AnActivityBelongsToItsExecutionsStepEvenWhenItRunsLate) {
+  RunBuilder b;
+  const auto device = b.AddDevice();
+  const auto lane = b.AddLane(device);
+  const auto other = b.AddLane(device);
+  const auto main = b.AddModule();
+  const auto first = b.AddExecution(main, 1, 0, 120);
+  const auto second = b.AddExecution(main, 1, 100, 200);
+  b.AddActivity(lane, 0, 90, {.execution = first});
+  b.AddActivity(other, 110, 120, {.execution = first});
+  b.AddActivity(lane, 100, 200, {.execution = second});
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  EXPECT_EQ(steps.step_of[1], 0);
+  EXPECT_EQ(steps.step_of[2], 1);
+}
+
+TEST(Steps, SameNumbersOnAllDevices) {
+  RunBuilder b;
+  const auto main = b.AddModule();
+  for (model::Id device : {b.AddDevice(), b.AddDevice()}) {
+    b.AddLane(device);
+    for (int64_t k = 0; k < 3; ++k) {
+      b.AddExecution(main, device, 100 * k + device, 100 * k + 50);
+    }
+  }
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  for (model::Id device : {1, 2}) {
+    const auto rows = steps.OfDevice(device);
+    ASSERT_EQ(rows.size(), 3u);
+    for (size_t k = 0; k < 3; ++k) EXPECT_EQ(rows[k].step, static_cast<int64_t>(k));
+  }
+  EXPECT_TRUE(steps.stats.empty());
+}
+
+TEST(Steps, SteadyIsNeitherFirstNorLastNorWarmingUpNorCompiling) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  const auto main = b.AddModule();
+  // Lasting 1000 (first), 400 (warming up), 100, 100, 130, 100 with a compilation, then the last.
+  for (int64_t start : {0, 1000, 1400, 1500, 1600, 1730, 1830}) {
+    b.AddExecution(main, 1, start, start + 90);
+  }
+  const Steps steps = FindSteps(b.run, b.attribution, {{{1750, 1760}}});
+  EXPECT_THAT(Steady(steps), ElementsAre(false, false, true, true, true, false, false));
+}
+
+TEST(Steps, AnUnsteadyStepOnOneDeviceIsUnsteadyOnAll) {
+  RunBuilder b;
+  const auto main = b.AddModule();
+  for (model::Id device : {b.AddDevice(), b.AddDevice()}) {
+    b.AddLane(device);
+    for (int64_t k = 0; k < 5; ++k) {
+      b.AddExecution(main, device, 100 * k, 100 * k + 90, !(device == 2 && k == 2));
+    }
+  }
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  EXPECT_THAT(Steady(steps, 1), ElementsAre(false, true, false, true, false));
+  EXPECT_THAT(Steady(steps, 2), ElementsAre(false, true, false, true, false));
+}
+
+TEST(Steps, TwoStepsAreTooFewForASteadyOne) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  const auto main = b.AddModule();
+  b.AddExecution(main, 1, 0, 90);
+  b.AddExecution(main, 1, 100, 190);
+  EXPECT_THAT(Steady(FindSteps(b.run, b.attribution, {})), ElementsAre(false, false));
+}
+
+TEST(Steps, GradientAccumulationEndsWithTheUpdate) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  const auto gradients = b.AddModule();
+  const auto update = b.AddModule(ModuleRole::kHelper);
+  b.AddInstruction(gradients, Phase::kBackward);
+  b.AddInstruction(update, Phase::kOptimizer);
+  for (int64_t start : {0, 100, 200}) {
+    b.AddExecution(gradients, 1, start, start + 20);
+    b.AddExecution(gradients, 1, start + 30, start + 50);
+    b.AddExecution(update, 1, start + 60, start + 70);
+  }
+  EXPECT_THAT(Starts(FindSteps(b.run, b.attribution, {})), ElementsAre(0, 100, 200));
+}
+
+TEST(Steps, MarksGiveTheNumbersInOrderWhenThereAreAsManyAsExecutions) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  const auto main = b.AddModule();
+  // The host runs ahead: all marks lie before the second execution.
+  for (int64_t k = 0; k < 3; ++k) {
+    b.run.step_marks.push_back({1, 10 + k, 5 * k, 5 * k + 4});
+    b.AddExecution(main, 1, 3 + 100 * k, 90 + 100 * k);
+  }
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  ASSERT_EQ(steps.rows.size(), 3u);
+  EXPECT_EQ(steps.rows[0].how, model::StepHow::kMarked);
+  EXPECT_EQ(steps.rows[0].step, 10);
+  EXPECT_EQ(steps.rows[2].step, 12);
+  EXPECT_THAT(Starts(steps), ElementsAre(3, 103, 203));
+}
+
+TEST(Steps, SeveralExecutionsInOneMarkAreOneStep) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  const auto main = b.AddModule();
+  b.run.step_marks = {{1, 0, 0, 100}, {1, 1, 100, 200}};
+  for (int64_t start : {5, 50, 105, 150}) b.AddExecution(main, 1, start, start + 20);
+  EXPECT_THAT(Starts(FindSteps(b.run, b.attribution, {})), ElementsAre(5, 105));
+}
+
+TEST(Steps, MarksWithoutExecutionsAreTheSteps) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  b.run.step_marks = {{1, 7, 0, 100}, {1, 8, 100, 200}};
+  b.AddActivity(lane, 120, 130, {});
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  EXPECT_THAT(Starts(steps), ElementsAre(0, 100));
+  EXPECT_EQ(steps.step_of[0], 8);
+}
+
+TEST(Steps, NumbersThatAreIdsAreReplaced) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  b.run.step_marks = {{1, 8'000'000'000, 0, 100}, {1, 9'000'000'000, 100, 200}};
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  EXPECT_EQ(steps.rows[1].step, 1);
+}
+
+TEST(Steps, WithoutAMainModuleThereAreNone) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  b.AddExecution(b.AddModule(ModuleRole::kHelper), 1, 0, 10);
+  b.AddActivity(lane, 0, 10, {.execution = 1});
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  EXPECT_TRUE(steps.rows.empty());
+  EXPECT_EQ(steps.step_of[0], std::nullopt);
+}
+
+}  // namespace
+}  // namespace xlatrace::analysis

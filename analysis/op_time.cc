@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace xlatrace::analysis {
 namespace {
@@ -14,6 +17,7 @@ struct Sums {
   OpTimeRow row;
   __int128 occupancy_ns = 0;  // Occupancy times duration.
   int64_t occupancy_time_ns = 0;
+  bool grouped = false;  // An occurrence is several launches; extremes are those of occurrences.
 };
 
 // Launches of one kernel (configuration) by one instruction on one device.
@@ -66,6 +70,41 @@ std::vector<int64_t> CountOccurrences(
   return occurrences;
 }
 
+// Where one occurrence is several launches (a convolution and its layout change, say), the shortest
+// and longest occurrence are sums of launches that follow each other on a device. Slots whose
+// launches do not divide evenly keep one occurrence per launch.
+void GroupOccurrences(const model::RunTables& run, const model::AttributionTables& attribution,
+                      const std::vector<int64_t>& occurrences, std::vector<Sums>& sums) {
+  std::map<std::pair<size_t, model::Id>, std::vector<std::pair<int64_t, int64_t>>> launches;
+  for (size_t i = 0; i < run.activities.size(); ++i) {
+    const auto slot = static_cast<size_t>(
+        std::max<model::Id>(attribution.labels[attribution.label_of[i] - 1].instruction_id, 0));
+    if (slot == 0 || sums[slot].row.occurrences % occurrences[slot] != 0 ||
+        sums[slot].row.occurrences == occurrences[slot]) {
+      continue;
+    }
+    launches[{slot, run.LaneOf(i).device_id}].emplace_back(run.activities.start_ns[i],
+                                                           run.activities.duration_ns[i]);
+  }
+  for (auto& [key, starts] : launches) {
+    OpTimeRow& row = sums[key.first].row;
+    const auto group = static_cast<size_t>(row.occurrences / occurrences[key.first]);
+    std::sort(starts.begin(), starts.end());
+    for (size_t i = 0; i + group <= starts.size(); i += group) {
+      int64_t total = 0;
+      for (size_t k = 0; k < group; ++k) total += starts[i + k].second;
+      // The first group replaces the extremes of single launches.
+      const bool first = !sums[key.first].grouped;
+      row.min_ns = first ? total : std::min(row.min_ns, total);
+      row.max_ns = first ? total : std::max(row.max_ns, total);
+      sums[key.first].grouped = true;
+    }
+  }
+  for (size_t slot = 1; slot < sums.size(); ++slot) {
+    if (sums[slot].grouped) sums[slot].row.occurrences = occurrences[slot];
+  }
+}
+
 }  // namespace
 
 std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
@@ -84,7 +123,7 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
       ++launches[{slot, device, run.activities.config[i]}];
     }
   }
-  const std::vector<int64_t> occurrences = CountOccurrences(launches, slots);
+  GroupOccurrences(run, attribution, CountOccurrences(launches, slots), sums);
 
   std::vector<bool> shared(slots, false);
   for (const model::ShareRow& share : attribution.shares) {
@@ -100,7 +139,6 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
     if (slot > 0) {
       const model::InstructionRow& instruction = attribution.instructions[slot - 1];
       row.module_id = instruction.module_id;
-      row.occurrences = occurrences[slot];
       if (instruction.flops) row.flops = *instruction.flops * row.occurrences;
       if (instruction.bytes) row.bytes = *instruction.bytes * row.occurrences;
     }

@@ -50,14 +50,7 @@ class ScopeNumbers {
 }  // namespace
 
 Phase PhaseOfUnattributed(model::Reason reason) {
-  switch (reason) {
-    case model::Reason::kTransfer:
-    case model::Reason::kAutotuning:
-    case model::Reason::kNotXla:
-      return Phase::kOther;
-    default:
-      return Phase::kUnknown;
-  }
+  return reason == model::Reason::kAutotuning ? Phase::kOther : Phase::kUnknown;
 }
 
 TimeSplit::TimeSplit(const model::AttributionTables& attribution) {

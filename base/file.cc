@@ -110,11 +110,27 @@ bool IsDirectory(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool IsRegularFile(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  struct stat first {};
+  struct stat second {};
+  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 Status CheckOutputPath(const std::string& path, bool force) {
   if (path.empty()) return MakeError("the output path is empty", "-o FILE", ErrorCode::kUsage);
   if (IsDirectory(path)) {
     return MakeError(fmt::format("output '{}' is a directory", path),
                      fmt::format("give a file: -o {}/run.db", path), ErrorCode::kUsage);
+  }
+  if (Exists(path) && !IsRegularFile(path)) {
+    return MakeError(fmt::format("output '{}' is not a regular file", path), "-o FILE",
+                     ErrorCode::kUsage);
   }
   if (Exists(path) && !force) {
     return MakeError(fmt::format("output '{}' exists already", path),

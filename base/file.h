@@ -29,8 +29,11 @@ Result<std::string> ReadFileHead(const std::string& path, size_t count);
 // Is there something at `path`? (A dangling link counts as nothing.)
 bool Exists(const std::string& path);
 bool IsDirectory(const std::string& path);
+bool IsRegularFile(const std::string& path);
+// Two names of one existing file (links included)?
+bool IsSameFile(const std::string& a, const std::string& b);
 
-// Refuses an existing `path` unless `force`, a directory, and a place that cannot be written:
+// Refuses an existing `path` unless `force`, a directory, a device or pipe, and a place that cannot be written:
 // called before long work so that it is not lost at the end.
 Status CheckOutputPath(const std::string& path, bool force);
 

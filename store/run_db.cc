@@ -115,6 +115,11 @@ Result<RunDb> RunDb::Open(const std::string& path) {
 Result<Table> RunDb::Select(std::string_view sql, std::initializer_list<Cell> parameters,
                             size_t max_rows) {
   XLATRACE_ASSIGN(Statement row, database_.Prepare(sql));
+  if (row.ParameterCount() != static_cast<int>(parameters.size())) {
+    return MakeError(
+        fmt::format("SQL: {} parameters, {} values", row.ParameterCount(), parameters.size()),
+        "write the value into the statement");
+  }
   int index = 0;
   for (const Cell& parameter : parameters) {
     if (const auto* value = std::get_if<int64_t>(&parameter)) row.BindInt64(index, *value);

@@ -136,6 +136,8 @@ Status Statement::Run() {
 
 void Statement::Reset() { sqlite3_reset(statement_); }
 
+int Statement::ParameterCount() const { return sqlite3_bind_parameter_count(statement_); }
+
 int Statement::ColumnCount() const { return sqlite3_column_count(statement_); }
 
 std::string_view Statement::ColumnName(int column) const {

@@ -47,6 +47,7 @@ class Statement {
   Status Run();
   void Reset();
 
+  int ParameterCount() const;
   int ColumnCount() const;
   std::string_view ColumnName(int column) const;
   enum class Type { kNull, kInteger, kReal, kText, kBlob };

@@ -99,10 +99,12 @@ std::string ActivityColumnsSql() {
   i.op_type, i.source_file, i.source_line, i.category,
   CASE WHEN i.instruction_id IS NOT NULL THEN {op_kind}
        WHEN c.kind = 1 THEN 'copy' WHEN c.kind = 2 THEN 'memset' ELSE 'other' END AS op_kind,
-  coalesce({phase}, 'unknown') AS phase, i.layer, i.layer_group, coalesce(i.mixed, 0) AS mixed,
+  coalesce({phase}, CASE b.reason WHEN {autotuning} THEN 'other' ELSE 'unknown' END) AS phase,
+  i.layer, i.layer_group, coalesce(i.mixed, 0) AS mixed,
   {evidence} AS evidence, coalesce({confidence}, 'none') AS confidence,
   CASE WHEN b.instruction_id IS NULL THEN coalesce({reason}, 'unknown') END AS unattributed_reason)sql",
       fmt::arg("kind", Word<ActivityKind>("c.kind")),
+      fmt::arg("autotuning", static_cast<int>(Reason::kAutotuning)),
       fmt::arg("copy_kind", Word<CopyKind>("CASE WHEN c.kind = 1 THEN c.copy_kind END")),
       fmt::arg("origin", Word<Origin>("coalesce(b.origin, 0)")),
       fmt::arg("op_kind", Word<OpKind>("i.op_kind")), fmt::arg("phase", Word<Phase>("i.phase")),

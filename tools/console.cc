@@ -19,7 +19,8 @@ void PrintLine(std::string_view kind, std::string_view text) {
 
 Status PrintResult(std::string_view text) {
   const size_t put = std::fwrite(text.data(), 1, text.size(), stdout);
-  if ((put != text.size() || std::fflush(stdout) != 0) && errno != EPIPE) {
+  const bool failed = put != text.size() || std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (failed && errno != EPIPE) {
     return MakeError(fmt::format("writing the result: {}", std::strerror(errno)));
   }
   return {};

@@ -57,6 +57,7 @@ Result<HookProcess> ReadProcess(const fs::path& folder) {
   process.start_error = TextOf(status, "start_error");
   process.stop_error = TextOf(status, "stop_error");
   process.stop_reason = TextOf(status, "stop_reason");
+  process.started = BoolOf(status, "started");
   process.stopped = BoolOf(status, "stopped");
   process.own_cost_ns = IntOf(status, "own_cost_ns");
   if (const auto argv = status.find("argv"); argv != status.end() && argv->is_array()) {
@@ -123,15 +124,22 @@ Error NothingRecorded(const HookRecording& recording) {
             "check the free space and the rights of the folder",
             {}};
   }
+  for (const std::string& note : process.notes) {
+    return {"nothing was recorded: " + note, "xlatrace doctor", {}};
+  }
+  if (!process.started) {
+    return {fmt::format("nothing was recorded: process {} imported {} but ended before it computed "
+                        "anything",
+                        process.pid, who),
+            "check that the script reaches its first jitted call",
+            {}};
+  }
   if (!process.stopped) {
     return {fmt::format("nothing was recorded: process {} ended without a chance to save its "
                         "profile (killed by SIGKILL, abort or a crash)",
                         process.pid),
             "let it end by itself, with Ctrl-C or SIGTERM, or record less: --duration 10",
             {}};
-  }
-  for (const std::string& note : process.notes) {
-    return {"nothing was recorded: " + note, "xlatrace doctor", {}};
   }
   return {"nothing was recorded: no computation was compiled while the profiler ran",
           "check that the script calls a jitted function",

@@ -26,6 +26,12 @@ Result<int> Run(const Options& options) {
   for (const std::string& input : request.inputs) {
     if (request.inputs.size() == 1) XLATRACE_TRY(importers::Detect(input));
   }
+  for (const std::string& input : request.inputs) {
+    if (IsSameFile(input, request.output)) {
+      return MakeError(fmt::format("'{}' is both input and output", input),
+                       "name another output: -o run.db", ErrorCode::kUsage);
+    }
+  }
   XLATRACE_TRY(CheckOutputPath(request.output, options.force));
   XLATRACE_ASSIGN(const BuildOutcome outcome, BuildRun(request));
   for (const Error& error : outcome.skipped) Warn("skipped: " + error.message);

@@ -28,7 +28,6 @@ int Run(int argc, char** argv) {
       "layer, forward or backward, and why it is slow.",
       "xlatrace"};
   app.set_version_flag("--version", std::string("xlatrace ") + tools::kVersion);
-  app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   app.footer(
       "The main job:\n"
@@ -46,10 +45,19 @@ int Run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      app.exit(error);
+      const Status printed = tools::PrintResult("");
+      if (!printed) tools::PrintError(printed.error());
+      return printed ? 0 : 1;
+    }
     std::string command = "xlatrace";
     for (const CLI::App* sub : app.get_subcommands()) command += " " + sub->get_name();
     tools::PrintError(Error{error.what(), command + " --help", ErrorCode::kUsage});
+    return static_cast<int>(ErrorCode::kUsage);
+  }
+  if (!selected) {
+    tools::PrintError({"what to do? No command was given", "xlatrace --help", ErrorCode::kUsage});
     return static_cast<int>(ErrorCode::kUsage);
   }
   const Result<int> status = selected();

@@ -90,7 +90,9 @@ Result<std::vector<ModuleLine>> FromDumpFolder(const std::string& path) {
   return lines;
 }
 
-std::string AsTable(const std::vector<ModuleLine>& lines, int width) {
+// The last column is cut only where a terminal would wrap it.
+std::string AsTable(const std::vector<ModuleLine>& lines, const Terminal& terminal) {
+  const int width = terminal.width;
   const bool of_run = lines.empty() || lines.front().device_ns.has_value();
   const int name_width = std::clamp(width - 62, 18, 48);
   std::string out =
@@ -107,7 +109,8 @@ std::string AsTable(const std::vector<ModuleLine>& lines, int width) {
         line.executions ? Thousands(*line.executions) : "");
     const int left = width - DisplayWidth(row);
     tail = Printable(tail);
-    row += DisplayWidth(tail) <= left ? tail : FitLeft(tail, std::max(left, 12));
+    row += DisplayWidth(tail) <= left || !terminal.is_terminal ? tail
+                                                               : FitLeft(tail, std::max(left, 12));
     row.erase(row.find_last_not_of(' ') + 1);
     out += row + "\n";
   }
@@ -138,8 +141,8 @@ std::string AsJson(const std::vector<ModuleLine>& lines) {
 Result<int> Run(const Options& options) {
   XLATRACE_ASSIGN(const std::vector<ModuleLine> lines,
                   IsDirectory(options.path) ? FromDumpFolder(options.path) : FromRun(options.path));
-  XLATRACE_TRY(PrintResult(options.format == "json" ? AsJson(lines)
-                                                    : AsTable(lines, DetectTerminal().width)));
+  XLATRACE_TRY(
+      PrintResult(options.format == "json" ? AsJson(lines) : AsTable(lines, DetectTerminal())));
   return 0;
 }
 

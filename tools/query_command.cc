@@ -113,6 +113,12 @@ Result<int> Run(const Options& options) {
   auto table = db.Select(options.sql);
   if (!table) {
     Error error = std::move(table).error();
+    if (error.message.find("time limit") != std::string::npos) {
+      error.hint = fmt::format(
+          "it was {} s; narrow it with WHERE or LIMIT, or give more: "
+          "--time-limit {}",
+          options.time_limit_s, options.time_limit_s * 10);
+    }
     if (error.hint.empty()) {
       error.hint = fmt::format(
           "the views and columns: xlatrace query {} \"SELECT name FROM sqlite_master WHERE "
@@ -139,6 +145,7 @@ void AddQueryCommand(CLI::App& app, Command* selected) {
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();
   command->add_option("--time-limit", options->time_limit_s, "Seconds; 0 for none")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000}))
       ->capture_default_str();
   command->footer(
       "Example:\n  xlatrace query run.db \"SELECT phase, sum(self_ns) FROM op_time GROUP BY "

@@ -20,6 +20,7 @@
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/hook_recording.h"
+#include "tools/masking.h"
 #include "tools/pipeline.h"
 #include "tools/places.h"
 
@@ -113,14 +114,14 @@ std::vector<std::pair<std::string, std::string>> Environment(const Options& opti
           {"XLATRACE_HOOK_DELAY_S", fmt::format("{}", options.delay_s)}};
 }
 
-std::vector<std::pair<std::string, std::string>> RunInfo(const HookRecording& recording) {
-  std::vector<std::pair<std::string, std::string>> info = {{"source", "record"},
-                                                           {"mode", "profiler"}};
+std::vector<std::pair<std::string, std::string>> RunInfo(const Options& options,
+                                                         const HookRecording& recording) {
+  std::vector<std::pair<std::string, std::string>> info = {
+      {"source", "record"}, {"mode", "profiler"}, {"command", MaskedCommand(options.command)}};
   int64_t cost_ns = 0;
   for (const HookProcess& process : recording.processes) {
     cost_ns += process.own_cost_ns;
-    if (process.profiles.empty() || info.size() > 2) continue;
-    info.emplace_back("command", process.command);
+    if (process.profiles.empty() || info.size() > 3) continue;
     info.emplace_back("framework", process.framework);
     info.emplace_back(process.framework + "_version", process.framework_version);
     if (!process.jaxlib_version.empty()) {
@@ -133,10 +134,18 @@ std::vector<std::pair<std::string, std::string>> RunInfo(const HookRecording& re
   return info;
 }
 
+// "jax 0.10.2"
+std::string Frameworks(const HookRecording& recording) {
+  for (const HookProcess& process : recording.processes) {
+    if (!process.profiles.empty()) return process.framework + " " + process.framework_version;
+  }
+  return "the framework";
+}
+
 // Recording -> run.db. The recording goes only when all of it is in run.db.
 Status Fold(const Options& options, const Places& places) {
   XLATRACE_ASSIGN(const HookRecording recording, ReadHookRecording(places.recording));
-  BuildRequest request{.output = places.output, .run_info = RunInfo(recording)};
+  BuildRequest request{.output = places.output, .run_info = RunInfo(options, recording)};
   for (const HookProcess& process : recording.processes) {
     request.inputs.insert(request.inputs.end(), process.profiles.begin(), process.profiles.end());
   }
@@ -156,10 +165,18 @@ Status Fold(const Options& options, const Places& places) {
   for (const HookProcess& process : recording.processes) {
     for (const std::string& note : process.notes) Note(note);
     if (process.stop_reason == "duration") {
-      Note(fmt::format("recorded {} of process {}; for more: --duration SECONDS",
-                       Duration(options.duration_s * 1e9), process.pid));
+      Note(fmt::format("recording of process {} ended after {}; for more: --duration SECONDS",
+                       process.pid, Duration(options.duration_s * 1e9)));
     }
   }
+  if (outcome->activities == 0) {
+    std::remove(places.output.c_str());
+    const Error reason = NothingRecorded(recording);
+    RemoveHookRecording(places.recording, recording);
+    return tl::unexpected<Error>(reason);
+  }
+  Note(fmt::format("recorded with the profiler of {} (no NVIDIA collector on this machine)",
+                   Frameworks(recording)));
   Note(BuildSentence(*outcome, options.output));
   const bool complete = outcome->skipped.empty() && recording.damaged.empty();
   if (!complete) {
@@ -182,9 +199,6 @@ Result<int> Run(const Options& options) {
                ? tl::unexpected<Error>(std::move(places).error())
                : CannotRecord(std::move(places).error());
   }
-  Note(fmt::format(
-      "no collector for this machine: recording with the framework's own profiler, at most {}",
-      options.duration_s > 0 ? Duration(options.duration_s * 1e9) : "without limit"));
   auto child = RunChild(options.command, Environment(options, *places, *hook));
   if (!child) {
     rmdir(places->recording.c_str());
@@ -208,6 +222,17 @@ Result<int> Run(const Options& options) {
   return child->status;
 }
 
+CLI::Validator Seconds() {
+  return CLI::Validator(
+      [](std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool good = end != text.c_str() && *end == '\0' && value >= 0 && value <= 1e8;
+        return good ? std::string() : fmt::format("'{}' is not a number of seconds", text);
+      },
+      "SECONDS");
+}
+
 }  // namespace
 
 void AddRecordCommand(CLI::App& app, Command* selected) {
@@ -218,10 +243,10 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("--duration", options->duration_s,
                    "Seconds to record, compilation not counted; 0 for no limit")
-      ->check(CLI::NonNegativeNumber)
+      ->check(Seconds())
       ->capture_default_str();
   command->add_option("--delay", options->delay_s, "Seconds to wait before recording")
-      ->check(CLI::NonNegativeNumber)
+      ->check(Seconds())
       ->capture_default_str();
   command->add_option("CMD", options->command, "The command and its arguments, after --")
       ->required();

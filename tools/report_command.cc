@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,11 +18,13 @@
 namespace xlatrace::tools {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr size_t kMarkerBytes = 256;
 
 struct Options {
   std::string path;
-  std::string output;  // Empty: the run's name with .html.
+  std::optional<std::string> given_output;  // Default: the run's name with .html.
   bool force = false;
 };
 
@@ -37,9 +40,12 @@ Status CheckPage(const std::string& output, bool force) {
 
 Result<int> Run(const Options& options) {
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(options.path));
-  std::string output = options.output;
-  if (output.empty()) {
-    output = std::filesystem::path(options.path).replace_extension(".html").string();
+  const std::string output = options.given_output
+                                 ? *options.given_output
+                                 : fs::path(options.path).replace_extension(".html").string();
+  if (IsSameFile(options.path, output)) {
+    return MakeError(fmt::format("'{}' is both input and output", output),
+                     "name another page: -o run.html", ErrorCode::kUsage);
   }
   XLATRACE_TRY(CheckPage(output, options.force));
   XLATRACE_ASSIGN(const report::RunView view, report::LoadRunView(db));
@@ -60,7 +66,7 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("report", "Where the time goes, as one offline HTML file");
   command->add_option("RUN", options->path, "A run.db")->required();
-  command->add_option("-o,--output", options->output, "The page to write; default: RUN.html");
+  command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
   command->footer("Example:\n  xlatrace report run.db -o run.html");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });

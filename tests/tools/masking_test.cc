@@ -1,0 +1,25 @@
+#include "tools/masking.h"
+
+#include <gtest/gtest.h>
+
+namespace xlatrace::tools {
+namespace {
+
+TEST(MaskingTest, ValuesOfSecretsAreMasked) {
+  EXPECT_EQ(MaskedCommand({"python", "train.py", "--token", "abc", "--steps", "3"}),
+            "python train.py --token *** --steps 3");
+  EXPECT_EQ(MaskedCommand({"a", "--api-key=abc", "HF_TOKEN=abc", "--db.password=x"}),
+            "a --api-key=*** HF_TOKEN=*** --db.password=***");
+}
+
+TEST(MaskingTest, OtherWordsStayAndAFlagIsNoValue) {
+  EXPECT_EQ(MaskedCommand({"a", "--keyboard", "us", "--use-auth", "--steps", "3"}),
+            "a --keyboard us --use-auth --steps 3");
+}
+
+TEST(MaskingTest, WordsThatAShellWouldSplitAreQuoted) {
+  EXPECT_EQ(MaskedCommand({"sh", "-c", "echo it's", ""}), "sh -c 'echo it'\\''s' ''");
+}
+
+}  // namespace
+}  // namespace xlatrace::tools

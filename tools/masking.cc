@@ -1,0 +1,62 @@
+#include "tools/masking.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+namespace xlatrace::tools {
+namespace {
+
+constexpr std::string_view kMask = "***";
+
+// Parts of names that announce a secret; "key" only as a word of its own (api-key, not keyboard).
+bool NamesASecret(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) {
+    return c == '-' || c == '.' ? '_' : static_cast<char>(std::tolower(c));
+  });
+  for (const std::string_view part : {"token", "passw", "secret", "credential", "apikey", "auth"}) {
+    if (lower.find(part) != std::string::npos) return true;
+  }
+  return ("_" + lower + "_").find("_key_") != std::string::npos;
+}
+
+std::string Quoted(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_-./=:,@%+*").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+}  // namespace
+
+std::string MaskedCommand(const std::vector<std::string>& words) {
+  std::string line;
+  bool mask_next = false;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    const size_t equals = word.find('=');
+    const bool flag = word.rfind('-', 0) == 0;
+    if (mask_next && !flag) {
+      line += kMask;
+    } else if (equals != std::string::npos && NamesASecret(word.substr(0, equals))) {
+      line += word.substr(0, equals + 1).append(kMask);
+    } else {
+      line += Quoted(word);
+    }
+    mask_next = flag && equals == std::string::npos && NamesASecret(word);
+  }
+  return line;
+}
+
+}  // namespace xlatrace::tools

@@ -1,0 +1,17 @@
+// Command lines as they may be stored: secrets are masked.
+
+#ifndef XLATRACE_TOOLS_MASKING_H_
+#define XLATRACE_TOOLS_MASKING_H_
+
+#include <string>
+#include <vector>
+
+namespace xlatrace::tools {
+
+// The words in one line, each quoted where a shell would need it. Values of flags and variables
+// whose name speaks of a secret (token, password, secret, key, credential...) become ***.
+std::string MaskedCommand(const std::vector<std::string>& words);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_MASKING_H_

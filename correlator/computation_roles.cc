@@ -14,15 +14,15 @@ bool OneOf(std::string_view text, const std::array<std::string_view, N>& list) {
 }  // namespace
 
 bool IsControlFlow(std::string_view opcode) {
-  static constexpr std::array<std::string_view, 6> kOpcodes = {
-      "while", "conditional", "call", "async-start", "async-update", "async-done"};
+  static constexpr auto kOpcodes = std::to_array<std::string_view>(
+      {"while", "conditional", "call", "async-start", "async-update", "async-done"});
   return OneOf(opcode, kOpcodes);
 }
 
 bool TakesNoTime(std::string_view opcode) {
-  static constexpr std::array<std::string_view, 9> kOpcodes = {
-      "parameter", "constant",       "tuple",  "get-tuple-element", "bitcast",
-      "after-all", "add-dependency", "domain", "opt-barrier"};
+  static constexpr auto kOpcodes = std::to_array<std::string_view>(
+      {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all",
+       "add-dependency", "domain", "opt-barrier"});
   return OneOf(opcode, kOpcodes);
 }
 

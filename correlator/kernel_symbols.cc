@@ -13,19 +13,25 @@ bool IsSymbolChar(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }
 
-constexpr std::array<std::string_view, 8> kAutotune = {
-    "redzone_checker",   "RedzoneAllocatorKernel", "DelayKernel",        "RepeatBufferKernel",
-    "xla_fp_comparison", "xla_int_comparison",     "xla_fp8_comparison", "BufferComparator",
-};
+constexpr auto kAutotune = std::to_array<std::string_view>({
+    "redzone_checker",
+    "RedzoneAllocatorKernel",
+    "DelayKernel",
+    "RepeatBufferKernel",
+    "xla_fp_comparison",
+    "xla_int_comparison",
+    "xla_fp8_comparison",
+    "BufferComparator",
+});
 
 // NCCL and RCCL, cuBLAS and cuBLASLt, cuDNN, CUB, cuFFT, hipBLASLt (Tensile), rocBLAS, MIOpen, CK.
-constexpr std::array<std::string_view, 31> kLibrary = {
+constexpr auto kLibrary = std::to_array<std::string_view>({
     "ncclKernel",
     "ncclDevKernel",
     "ncclSymDevKernel",
     "ncclSymkDevKernel",
     "rcclKernel",
-    "_gemm_",
+    "_xmma_",
     "xmma_gemm",
     "cutlass",
     "nvjet_",
@@ -33,15 +39,16 @@ constexpr std::array<std::string_view, 31> kLibrary = {
     "splitKreduce",
     "gemmk1_kernel",
     "cublas",
+    "sgemm_largek",
     "cudnn",
-    "_xmma_",
     "nchwToNhwc",
     "nhwcToNchw",
     "implicit_convolve",
     "winograd",
+    "fmhaSm",
+    "fmha_",
     "cub::",
     "N3cub",
-    "3cub",
     "cufft",
     "vector_fft",
     "Cijk_",
@@ -50,23 +57,47 @@ constexpr std::array<std::string_view, 31> kLibrary = {
     "hipblaslt",
     "rocprim",
     "naive_conv_",
-    "fmha_",
-};
+    "tensorrt",
+});
 
-constexpr std::array<std::string_view, 9> kFramework = {
-    "at::native",   "N2at6native",     "at6native",        "c10::", "tensorflow::", "N10tensorflow",
-    "10tensorflow", "Eigen::internal", "N5Eigen8internal",
-};
+// cuBLAS and cuDNN name their older kernels after the architecture (`ampere_sgemm_128x64_nn`).
+constexpr auto kArchitectures = std::to_array<std::string_view>({
+    "maxwell_",
+    "pascal_",
+    "volta_",
+    "turing_",
+    "ampere_",
+    "hopper_",
+    "blackwell_",
+});
+
+constexpr auto kFramework = std::to_array<std::string_view>({
+    "at::native",
+    "N2at6native",
+    "at6native",
+    "c10::",
+    "tensorflow::",
+    "N10tensorflow",
+    "10tensorflow",
+    "Eigen::internal",
+    "N5Eigen8internal",
+});
 
 // Run-time helpers of XLA itself (command_buffer_kernels.cc, all_reduce_kernel, buffer debugging).
-constexpr std::array<std::string_view, 9> kXlaHelpers = {
-    "set_while_condition",  "set_case_condition",  "set_if_condition",
-    "MakeBatchPointers",    "AllReduceKernelImpl", "MultiGpuBarrierKernel",
-    "RaggedAllToAllKernel", "AppendChecksum",      "stream_executor::",
-};
+constexpr auto kXlaHelpers = std::to_array<std::string_view>({
+    "set_while_condition",
+    "set_case_condition",
+    "set_if_condition",
+    "MakeBatchPointers",
+    "AllReduceKernelImpl",
+    "MultiGpuBarrierKernel",
+    "RaggedAllToAllKernel",
+    "AppendChecksum",
+    "stream_executor::",
+});
 
 // Instruction names of the emitters before 2024 that are kernels of their own.
-constexpr std::array<std::string_view, 24> kXlaStems = {
+constexpr auto kXlaStems = std::to_array<std::string_view>({
     "fusion",
     "sort",
     "copy",
@@ -91,7 +122,7 @@ constexpr std::array<std::string_view, 24> kXlaStems = {
     "reverse",
     "triton_softmax",
     "copy_fusion",
-};
+});
 
 bool HoldsAny(std::string_view symbol, std::span<const std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
@@ -146,10 +177,13 @@ SymbolFamily FamilyOf(std::string_view symbol) {
   symbol = PlainSymbol(symbol);
   if (symbol.starts_with("__amd_rocclr_")) return SymbolFamily::kTransfer;
   if (HoldsAny(symbol, kAutotune)) return SymbolFamily::kAutotune;
-  // Before the library patterns: `loop_gemm_fusion` holds "_gemm_".
+  // First: an XLA fusion can hold a library's word (`loop_gemv_fusion`).
   if (LooksLikeXla(symbol) || HoldsAny(symbol, kXlaHelpers)) return SymbolFamily::kXla;
   if (HoldsAny(symbol, kFramework)) return SymbolFamily::kFramework;
-  if (HoldsAny(symbol, kLibrary)) return SymbolFamily::kLibrary;
+  const bool architecture =
+      std::any_of(kArchitectures.begin(), kArchitectures.end(),
+                  [&](std::string_view prefix) { return symbol.starts_with(prefix); });
+  if (architecture || HoldsAny(symbol, kLibrary)) return SymbolFamily::kLibrary;
   return SymbolFamily::kOther;
 }
 

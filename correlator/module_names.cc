@@ -49,8 +49,8 @@ std::string_view FrameworkFunction(std::string_view module_name) {
     while (end < name.size() && IsDigit(name[end])) ++end;
     return name.substr(0, end);
   }
-  static constexpr std::array<std::string_view, 4> kTransforms = {"jit", "pjit", "pmap",
-                                                                  "xla_computation"};
+  static constexpr auto kTransforms =
+      std::to_array<std::string_view>({"jit", "pjit", "pmap", "xla_computation"});
   for (const std::string_view transform : kTransforms) {
     if (!name.starts_with(transform) || name.size() <= transform.size() + 1) continue;
     const std::string_view rest = name.substr(transform.size());

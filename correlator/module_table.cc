@@ -1,11 +1,13 @@
 #include "correlator/module_table.h"
 
+#include <unordered_map>
 #include <utility>
 
 #include "base/hash.h"
 #include "correlator/computation_roles.h"
 #include "correlator/module_names.h"
 #include "correlator/op_name_resolution.h"
+#include "correlator/op_names.h"
 #include "correlator/shares.h"
 #include "hlo/op_category.h"
 
@@ -39,6 +41,18 @@ void SetSource(const HloModule& module, uint32_t from, Row* row) {
   if (metadata.source_line > 0) row->source_line = metadata.source_line;
 }
 
+void AddShare(const HloModule& module, const Share& share, uint32_t row_index,
+              model::AttributionTables* out) {
+  model::ShareRow row;
+  row.instruction_id = static_cast<Id>(row_index) + 1;
+  row.share_ppm = share.share_ppm;
+  row.op_name = share.op_name;
+  row.opcode = module.instructions[share.from].opcode;
+  row.stack_frame = module.instructions[share.from].metadata.stack_frame;
+  SetSource(module, share.from, &row);
+  out->shares.push_back(std::move(row));
+}
+
 }  // namespace
 
 ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
@@ -63,7 +77,7 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
       if (first_error.empty()) first_error = module.error().message;
       continue;
     }
-    Read(module_id, *module, out);
+    Read(module_id, std::move(*module), out);
   }
   if (unreadable > 0) {
     out->stats.push_back(
@@ -85,8 +99,8 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
   }
 }
 
-void ModuleTable::Read(Id module_id, const LoadedModule& module, model::AttributionTables* out) {
-  const HloModule& hlo = module.hlo;
+void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTables* out) {
+  HloModule& hlo = module.hlo;
   ModuleEntry& entry = entries_[static_cast<size_t>(module_id - 1)];
   model::ModuleFacts& facts = out->modules[static_cast<size_t>(module_id - 1)];
   entry.readable = true;
@@ -106,31 +120,24 @@ void ModuleTable::Read(Id module_id, const LoadedModule& module, model::Attribut
   entry.symbols = SymbolIndex(hlo, computations, module.thunks);
   entry.has_thunks = !module.thunks.empty();
 
-  ShareSplitter splitter(hlo);
+  ShareSplitter splitter(&hlo);
   std::vector<ResolvedName> body_names(hlo.instructions.size());
+  std::unordered_map<uint32_t, std::vector<Share>> shares;
   for (uint32_t i = 0; i < hlo.instructions.size(); ++i) {
-    const Instruction& instruction = hlo.instructions[i];
-    const std::vector<BodyShare> shares = splitter.Split(i);
-    if (shares.empty()) continue;
-    const bool own = shares.front().op_name == FirstOpName(instruction.metadata.op_name);
-    body_names[i] = {shares.front().op_name, own ? OpNameMethod::kOwn : OpNameMethod::kBody,
-                     shares.front().from};
-    if (shares.size() == 1) continue;
-    for (const BodyShare& share : shares) {
-      model::ShareRow row;
-      row.instruction_id = static_cast<Id>(entry.first_row) + i + 1;
-      row.share_ppm = share.share_ppm;
-      row.op_name = share.op_name;
-      row.opcode = hlo.instructions[share.from].opcode;
-      row.stack_frame = hlo.instructions[share.from].metadata.stack_frame;
-      SetSource(hlo, share.from, &row);
-      out->shares.push_back(std::move(row));
-    }
+    std::vector<Share> split = splitter.Split(i);
+    if (split.empty()) continue;
+    const bool own = split.front().op_name == FirstOpName(hlo.instructions[i].metadata.op_name) ||
+                     split.front().from == i;
+    body_names[i] = {split.front().op_name, own ? OpNameMethod::kOwn : OpNameMethod::kBody,
+                     split.front().from};
+    if (split.size() > 1) shares.emplace(i, std::move(split));
   }
+  OpNames names = ResolveOpNames(hlo, computations, body_names);
+  shares.merge(names.operand_shares);
 
-  const std::vector<ResolvedName> names = ResolveOpNames(hlo, computations, body_names);
   for (uint32_t i = 0; i < hlo.instructions.size(); ++i) {
     const Instruction& instruction = hlo.instructions[i];
+    const ResolvedName& name = names.names[i];
     InstructionRow row;
     row.module_id = module_id;
     row.name = instruction.name;
@@ -144,17 +151,17 @@ void ModuleTable::Read(Id module_id, const LoadedModule& module, model::Attribut
     row.op_kind = hlo::KindOf(hlo, instruction);
     row.shape = instruction.shape;
     row.operands = OperandNames(hlo, instruction);
-    row.op_name = names[i].op_name;
-    row.op_name_method = names[i].method;
+    row.op_name = name.op_name;
+    row.op_name_method = name.method;
     row.fusion_kind = instruction.fusion_kind;
     // Without any op_name the source place may still be known.
-    SetSource(hlo, names[i].from == kNoIndex ? i : names[i].from, &row);
+    SetSource(hlo, name.from == kNoIndex ? i : name.from, &row);
+    if (const auto split = shares.find(i); split != shares.end()) {
+      row.mixed = true;
+      for (const Share& share : split->second) AddShare(hlo, share, entry.first_row + i, out);
+    }
     out->instructions.push_back(std::move(row));
     launched_.push_back(launched);
-  }
-  for (auto at = out->shares.rbegin(); at != out->shares.rend(); ++at) {
-    if (at->instruction_id <= static_cast<Id>(entry.first_row)) break;
-    out->instructions[static_cast<size_t>(at->instruction_id - 1)].mixed = true;
   }
 }
 

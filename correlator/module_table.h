@@ -62,7 +62,7 @@ class ModuleTable {
   }
 
  private:
-  void Read(model::Id module_id, const LoadedModule& module, model::AttributionTables* out);
+  void Read(model::Id module_id, LoadedModule module, model::AttributionTables* out);
 
   std::vector<ModuleEntry> entries_;
   std::vector<std::unordered_map<std::string_view, uint32_t>> names_;  // Name -> row.

@@ -1,7 +1,10 @@
 #include "correlator/op_name_resolution.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
+
+#include "correlator/op_names.h"
+#include "hlo/shape.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -11,9 +14,11 @@ using model::Instruction;
 using model::kNoIndex;
 using model::OpNameMethod;
 
-// How many instructions one search may look at: named neighbours are a few steps away in real
-// modules, and a run with 100,000 unnamed instructions must not become quadratic.
-constexpr size_t kSearchLimit = 64;
+// How many nameless instructions one search may pass: named neighbours are a few steps away in real
+// modules, and a run with 100,000 nameless instructions must not become quadratic. A combined
+// collective has hundreds of operands, each behind a step or two.
+constexpr size_t kUserLimit = 64;
+constexpr size_t kOperandLimit = 1024;
 constexpr int kCallerLimit = 64;
 
 // Users of every instruction, in instruction order, as one array and offsets into it.
@@ -48,31 +53,42 @@ class UserLists {
 
 // These finish what their operands began: the gradient all-reduce belongs to the backward op that
 // made the gradient, not to the optimizer that reads it.
-bool ServesItsOperands(std::string_view opcode) {
-  return opcode.ends_with("-done") || opcode == "async-update" ||
-         opcode.starts_with("all-reduce") || opcode.starts_with("reduce-scatter");
+bool IsReductionOverDevices(std::string_view opcode) {
+  return opcode.starts_with("all-reduce") || opcode.starts_with("reduce-scatter");
 }
+
+bool IsSecondHalf(std::string_view opcode) {
+  return opcode.ends_with("-done") || opcode == "async-update";
+}
+
+// A caller whose callee runs once, in its place: operands are parameters, users see the root.
+bool IsWrapper(std::string_view opcode) { return opcode == "async-start" || opcode == "call"; }
 
 class Resolver {
  public:
   Resolver(const HloModule& module, std::span<const ComputationUse> uses,
            std::span<const ResolvedName> body_names)
-      : module_(module), uses_(uses), body_names_(body_names), users_(module) {
+      : module_(module),
+        uses_(uses),
+        body_names_(body_names),
+        users_(module),
+        visited_(module.instructions.size(), 0) {
     // Names that may be passed on to neighbours.
     direct_.resize(module.instructions.size());
     for (uint32_t i = 0; i < direct_.size(); ++i) direct_[i] = Direct(i);
   }
 
-  std::vector<ResolvedName> Run() {
-    std::vector<ResolvedName> names = direct_;
+  OpNames Run() {
+    result_.names = direct_;
+    std::vector<ResolvedName>& names = result_.names;
     for (uint32_t i = 0; i < names.size(); ++i) {
       if (names[i].op_name.empty() && RoleOf(i) != ComputationRole::kApplied) names[i] = Search(i);
     }
     // Bodies take what is missing from their callers, so callers must be settled first.
     for (uint32_t i = 0; i < names.size(); ++i) {
-      if (names[i].op_name.empty()) names[i] = FromCaller(names, i);
+      if (names[i].op_name.empty()) names[i] = FromCaller(i);
     }
-    return names;
+    return std::move(result_);
   }
 
  private:
@@ -106,57 +122,142 @@ class Resolver {
     return {};
   }
 
+  // The instruction that calls this one's computation as a wrapper, or kNoIndex.
+  uint32_t WrapperOf(uint32_t index) const {
+    const uint32_t computation = module_.instructions[index].computation;
+    if (computation >= uses_.size() || uses_[computation].caller == kNoIndex) return kNoIndex;
+    const uint32_t caller = uses_[computation].caller;
+    return IsWrapper(module_.instructions[caller].opcode) ? caller : kNoIndex;
+  }
+
+  // True for reductions over devices, also behind an async wrapper.
+  bool ServesItsOperands(uint32_t index) const {
+    for (int step = 0; step < kCallerLimit; ++step) {
+      const Instruction& instruction = module_.instructions[index];
+      if (IsReductionOverDevices(instruction.opcode)) return true;
+      if (instruction.opcode == "async-start") {
+        const auto callees = module_.CalledComputations(instruction);
+        if (callees.empty() || callees.front() >= module_.computations.size()) return false;
+        index = module_.computations[callees.front()].root;
+      } else if (IsSecondHalf(instruction.opcode) && instruction.operands.size > 0) {
+        index = module_.Operands(instruction).front();
+      } else {
+        return false;
+      }
+      if (index >= module_.instructions.size()) return false;
+    }
+    return false;
+  }
+
   ResolvedName Search(uint32_t index) {
     const std::string_view opcode = module_.instructions[index].opcode;
     if (opcode == "parameter" || opcode == "constant") return {};
-    uint32_t argument = kNoIndex;
-    const bool operands_first = ServesItsOperands(opcode);
-    for (const bool operands : {operands_first, !operands_first}) {
-      ResolvedName found = Walk(index, operands, &argument);
+    argument_ = kNoIndex;
+    const auto operands = module_.Operands(module_.instructions[index]);
+    if (IsSecondHalf(opcode) && !operands.empty() && operands.front() < direct_.size() &&
+        !direct_[operands.front()].op_name.empty()) {
+      const ResolvedName& first_half = direct_[operands.front()];
+      return {first_half.op_name, OpNameMethod::kOperand, first_half.from};
+    }
+    const bool operands_first = ServesItsOperands(index);
+    for (const bool ask_operands : {operands_first, !operands_first}) {
+      const ResolvedName found = ask_operands ? SearchOperands(index) : SearchUsers(index);
       if (!found.op_name.empty()) return found;
     }
     // Between an argument and a result there is nothing but the argument's own path, which still
     // tells the layer ("params['dense']['kernel']").
-    if (argument != kNoIndex) return Own(argument, OpNameMethod::kOperand);
+    if (argument_ != kNoIndex) return Own(argument_, OpNameMethod::kOperand);
     return {};
   }
 
-  // Breadth first over users or operands, through what has no name.
-  ResolvedName Walk(uint32_t start, bool operands, uint32_t* argument) {
+  void StartSearch(uint32_t start, size_t limit) {
     queue_.assign(1, start);
+    limit_ = limit;
+    ++search_;
+    visited_[start] = search_;
+  }
+
+  void Enqueue(uint32_t index) {
+    if (queue_.size() >= limit_ || visited_[index] == search_) return;
+    visited_[index] = search_;
+    queue_.push_back(index);
+  }
+
+  // Breadth first: the nearest user that has a name.
+  ResolvedName SearchUsers(uint32_t start) {
+    StartSearch(start, kUserLimit);
     for (size_t at = 0; at < queue_.size(); ++at) {
-      const auto neighbours =
-          operands ? module_.Operands(module_.instructions[queue_[at]]) : users_.Of(queue_[at]);
-      for (const uint32_t next : neighbours) {
-        if (next >= direct_.size()) continue;
-        const std::string_view opcode = module_.instructions[next].opcode;
-        if (opcode == "parameter") {
-          if (*argument == kNoIndex && !direct_[next].op_name.empty()) *argument = next;
-          continue;
+      const uint32_t index = queue_[at];
+      const auto users = users_.Of(index);
+      for (const uint32_t user : users.first(std::min(users.size(), kUserLimit))) {
+        if (!direct_[user].op_name.empty()) {
+          return {direct_[user].op_name, OpNameMethod::kUser, direct_[user].from};
         }
-        if (opcode == "constant") continue;
-        if (!direct_[next].op_name.empty()) {
-          return {direct_[next].op_name, operands ? OpNameMethod::kOperand : OpNameMethod::kUser,
-                  direct_[next].from};
-        }
-        if (queue_.size() >= kSearchLimit) break;
-        if (std::find(queue_.begin(), queue_.end(), next) == queue_.end()) queue_.push_back(next);
+        if (!ServesItsOperands(user)) Enqueue(user);
+      }
+      if (module_.instructions[index].is_root && WrapperOf(index) != kNoIndex) {
+        Enqueue(WrapperOf(index));
       }
     }
     return {};
   }
 
-  ResolvedName FromCaller(std::span<const ResolvedName> names, uint32_t index) const {
+  // Breadth first: all nearest operands that have names, by bytes.
+  ResolvedName SearchOperands(uint32_t start) {
+    StartSearch(start, kOperandLimit);
+    std::vector<Piece> pieces;
+    for (size_t at = 0; at < queue_.size(); ++at) {
+      const uint32_t index = queue_[at];
+      for (uint32_t operand : module_.Operands(module_.instructions[index])) {
+        if (operand >= direct_.size()) continue;
+        if (module_.instructions[operand].opcode == "parameter") operand = Outside(operand);
+        const std::string_view opcode = module_.instructions[operand].opcode;
+        if (opcode == "constant") continue;
+        if (opcode == "parameter") {
+          if (argument_ == kNoIndex && !direct_[operand].op_name.empty()) argument_ = operand;
+        } else if (!direct_[operand].op_name.empty()) {
+          // Of a tuple that an instruction picks one element of, the element.
+          const int64_t bytes = std::min(hlo::ByteSize(module_.instructions[operand].shape),
+                                         hlo::ByteSize(module_.instructions[index].shape));
+          pieces.push_back(
+              {direct_[operand].from, direct_[operand].op_name, static_cast<double>(bytes)});
+        } else {
+          Enqueue(operand);
+        }
+      }
+    }
+    if (pieces.empty()) return {};
+    std::vector<Share> shares = GroupPieces(module_, std::move(pieces));
+    const ResolvedName largest = {shares.front().op_name, OpNameMethod::kOperand,
+                                  shares.front().from};
+    if (shares.size() > 1) result_.operand_shares[start] = std::move(shares);
+    return largest;
+  }
+
+  // What a wrapped computation's parameter is outside.
+  uint32_t Outside(uint32_t parameter) const {
+    for (int step = 0; step < kCallerLimit; ++step) {
+      const uint32_t caller = WrapperOf(parameter);
+      if (caller == kNoIndex) break;
+      const auto operands = module_.Operands(module_.instructions[caller]);
+      const auto number = static_cast<size_t>(module_.instructions[parameter].parameter_number);
+      if (number >= operands.size()) break;
+      parameter = operands[number];
+      if (module_.instructions[parameter].opcode != "parameter") break;
+    }
+    return parameter;
+  }
+
+  ResolvedName FromCaller(uint32_t index) const {
+    const std::vector<ResolvedName>& names = result_.names;
     const bool applied = RoleOf(index) == ComputationRole::kApplied;
     const std::string_view opcode = module_.instructions[index].opcode;
     if (!applied && (opcode == "parameter" || opcode == "constant")) return {};
     uint32_t at = index;
     for (int step = 0; step < kCallerLimit; ++step) {
       const uint32_t computation = module_.instructions[at].computation;
-      if (computation >= uses_.size()) break;
-      const ComputationUse& use = uses_[computation];
-      if (use.role == ComputationRole::kLaunched || use.caller == kNoIndex) break;
-      at = use.caller;
+      if (computation >= uses_.size() || uses_[computation].caller == kNoIndex) break;
+      at = uses_[computation].caller;
       if (!names[at].op_name.empty() && RoleOf(at) != ComputationRole::kApplied) {
         return {names[at].op_name, OpNameMethod::kUser, names[at].from};
       }
@@ -173,36 +274,19 @@ class Resolver {
   std::span<const ResolvedName> body_names_;
   UserLists users_;
   std::vector<ResolvedName> direct_;
-  std::vector<uint32_t> queue_;  // Reused between searches.
+  OpNames result_;
+  // Of the search that runs; reused by the next.
+  std::vector<uint32_t> queue_;
+  std::vector<uint32_t> visited_;  // By instruction: the search that queued it last.
+  uint32_t search_ = 0;
+  size_t limit_ = 0;
+  uint32_t argument_ = kNoIndex;  // First named argument of the entry that the search met.
 };
 
 }  // namespace
 
-std::string_view FirstOpName(std::string_view op_name) {
-  int depth = 0;
-  for (size_t i = 0; i < op_name.size(); ++i) {
-    switch (op_name[i]) {
-      case '[':
-      case '(':
-        ++depth;
-        break;
-      case ']':
-      case ')':
-        --depth;
-        break;
-      case ';':
-        if (depth <= 0 && i > 0) return op_name.substr(0, i);
-        break;
-      default:
-        break;
-    }
-  }
-  return op_name;
-}
-
-std::vector<ResolvedName> ResolveOpNames(const HloModule& module,
-                                         std::span<const ComputationUse> uses,
-                                         std::span<const ResolvedName> body_names) {
+OpNames ResolveOpNames(const HloModule& module, std::span<const ComputationUse> uses,
+                       std::span<const ResolvedName> body_names) {
   return Resolver(module, uses, body_names).Run();
 }
 

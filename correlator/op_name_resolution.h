@@ -2,9 +2,11 @@
 // (copies, transposes, fusions of a later pass), and remembers how.
 //
 // Order: own metadata; the fused or called computation (by weight); then what the instruction
-// serves: its users, then its operands (the other way round for -done halves and for reductions
-// over devices, which finish what their operands began). The walk passes through instructions that
-// only rearrange (tuple, get-tuple-element, bitcast, copy, ...) and is bounded.
+// serves: its users, then its operands. Reductions over devices and -done halves finish what their
+// operands began (a gradient's all-reduce is of the backward op that made the gradient), so they
+// ask operands first, and nothing asks beyond them for a user. The walk passes through instructions
+// without a name (tuple, get-tuple-element, bitcast, copy, ...), into and out of wrapped
+// computations, and is bounded. Last comes the caller: loop, wrapper or fusion.
 //
 // Computations that a reduction or sort applies keep names relative to a caller that is gone
 // (`reduce_sum`, `layer/add`); their instructions get the name of the instruction that applies
@@ -16,9 +18,11 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "correlator/computation_roles.h"
+#include "correlator/shares.h"
 #include "model/hlo_module.h"
 #include "model/words.h"
 
@@ -30,15 +34,17 @@ struct ResolvedName {
   uint32_t from = model::kNoIndex;  // Instruction whose metadata it is.
 };
 
-// XLA joins the names of merged instructions with ';': the first one. A ';' inside brackets (the
-// parameters that old JAX prints) does not separate.
-std::string_view FirstOpName(std::string_view op_name);
+struct OpNames {
+  std::vector<ResolvedName> names;  // By instruction.
+  // Shares of instructions that finish what several operands began: an all-reduce that XLA combined
+  // and named nothing, the concatenation in front of it. By bytes; two shares at least.
+  std::unordered_map<uint32_t, std::vector<Share>> operand_shares;
+};
 
-// Index = instruction. `body_names` gives, for instructions with a fused body, the body's largest
-// share (from == kNoIndex where it has none); indexed by instruction.
-std::vector<ResolvedName> ResolveOpNames(const model::HloModule& module,
-                                         std::span<const ComputationUse> uses,
-                                         std::span<const ResolvedName> body_names);
+// `body_names` gives, for instructions whose own body or combination was split, the largest share
+// (empty op_name where it was not); by instruction.
+OpNames ResolveOpNames(const model::HloModule& module, std::span<const ComputationUse> uses,
+                       std::span<const ResolvedName> body_names);
 
 }  // namespace xlatrace::correlator
 

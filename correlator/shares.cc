@@ -4,9 +4,11 @@
 #include <cmath>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "correlator/computation_roles.h"
-#include "correlator/op_name_resolution.h"
+#include "correlator/op_names.h"
+#include "hlo/shape.h"
 #include "hlo/weights.h"
 
 namespace xlatrace::correlator {
@@ -15,12 +17,6 @@ namespace {
 // Bodies nest two or three deep in real modules; a hand-made one may call itself.
 constexpr int kDeepestBody = 16;
 constexpr int kMostComputations = 10'000;
-
-struct Piece {
-  uint32_t from;
-  std::string_view op_name;
-  double weight;
-};
 
 auto GroupKey(const model::HloModule& module, const Piece& piece) {
   const model::OpMetadata& m = module.instructions[piece.from].metadata;
@@ -62,6 +58,53 @@ std::vector<int64_t> LargestRemainder(std::span<const double> weights) {
   return parts;
 }
 
+std::vector<Share> GroupPieces(const model::HloModule& module, std::vector<Piece> pieces) {
+  double total = 0;
+  for (Piece& piece : pieces) {
+    if (!std::isfinite(piece.weight) || piece.weight < 0) piece.weight = 0;
+    total += piece.weight;
+  }
+  if (total == 0) {
+    for (Piece& piece : pieces) piece.weight = 1;
+  } else {
+    std::erase_if(pieces, [](const Piece& piece) { return piece.weight == 0; });
+  }
+
+  // Equal keys side by side; within a key in the given order, so that the result is deterministic.
+  std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
+    return GroupKey(module, a) < GroupKey(module, b);
+  });
+  std::vector<Piece> groups;
+  double heaviest = 0;
+  for (const Piece& piece : pieces) {
+    if (groups.empty() || GroupKey(module, groups.back()) != GroupKey(module, piece)) {
+      groups.push_back(piece);
+      heaviest = piece.weight;
+      continue;
+    }
+    groups.back().weight += piece.weight;
+    if (piece.weight > heaviest) {
+      heaviest = piece.weight;
+      groups.back().from = piece.from;
+    }
+  }
+  std::sort(groups.begin(), groups.end(), [](const Piece& a, const Piece& b) {
+    return std::tie(b.weight, a.from, a.op_name) < std::tie(a.weight, b.from, b.op_name);
+  });
+
+  std::vector<double> weights(groups.size());
+  std::transform(groups.begin(), groups.end(), weights.begin(),
+                 [](const Piece& group) { return group.weight; });
+  const std::vector<int64_t> parts = LargestRemainder(weights);
+  std::vector<Share> shares;
+  shares.reserve(groups.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (parts[i] == 0) continue;  // Below a millionth.
+    shares.push_back({parts[i], groups[i].op_name, groups[i].from});
+  }
+  return shares;
+}
+
 void ShareSplitter::Collect(uint32_t computation, int depth) {
   if (computation >= module_.computations.size() || depth > kDeepestBody) return;
   if (computations_left_-- <= 0) return;
@@ -79,9 +122,16 @@ void ShareSplitter::Collect(uint32_t computation, int depth) {
   }
 }
 
-std::vector<BodyShare> ShareSplitter::Split(uint32_t instruction) {
+std::vector<Share> ShareSplitter::Split(uint32_t instruction) {
   const model::Instruction& whole = module_.instructions[instruction];
-  if (whole.opcode != "fusion" && whole.opcode != "async-start") return {};
+  if (whole.opcode == "fusion" || whole.opcode == "async-start") return SplitBody(instruction);
+  if (TakesNoTime(whole.opcode)) return {};
+  std::vector<std::string> names = CombinedOpNames(whole.metadata.op_name);
+  return names.empty() ? std::vector<Share>() : SplitCombined(instruction, std::move(names));
+}
+
+std::vector<Share> ShareSplitter::SplitBody(uint32_t instruction) {
+  const model::Instruction& whole = module_.instructions[instruction];
   body_.clear();
   computations_left_ = kMostComputations;
   for (const uint32_t callee : module_.CalledComputations(whole)) Collect(callee, 0);
@@ -89,59 +139,31 @@ std::vector<BodyShare> ShareSplitter::Split(uint32_t instruction) {
   const std::string_view own_name = FirstOpName(whole.metadata.op_name);
   std::vector<Piece> pieces;
   pieces.reserve(body_.size());
-  double total = 0;
   for (const uint32_t index : body_) {
     const model::Instruction& inner = module_.instructions[index];
-    Piece piece = {index, FirstOpName(inner.metadata.op_name), hlo::Weight(module_, inner)};
-    if (!std::isfinite(piece.weight) || piece.weight < 0) piece.weight = 0;
-    if (piece.op_name.empty()) {
-      if (own_name.empty()) continue;
-      piece.op_name = own_name;
-      piece.from = instruction;
+    const double weight = hlo::Weight(module_, inner);
+    const std::string_view op_name = FirstOpName(inner.metadata.op_name);
+    if (!op_name.empty()) {
+      pieces.push_back({index, op_name, weight});
+    } else if (!own_name.empty()) {
+      pieces.push_back({instruction, own_name, weight});
     }
-    total += piece.weight;
-    pieces.push_back(piece);
   }
-  if (total == 0) {
-    for (Piece& piece : pieces) piece.weight = 1;
-  } else {
-    std::erase_if(pieces, [](const Piece& piece) { return piece.weight == 0; });
-  }
-  if (pieces.empty()) return {};
+  return GroupPieces(module_, std::move(pieces));
+}
 
-  // Equal keys side by side; within a key in body order, so that the result is deterministic.
-  std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
-    return GroupKey(module_, a) < GroupKey(module_, b);
-  });
-  std::vector<Piece> groups;
-  double heaviest = 0;
-  for (const Piece& piece : pieces) {
-    if (groups.empty() || GroupKey(module_, groups.back()) != GroupKey(module_, piece)) {
-      groups.push_back(piece);
-      heaviest = piece.weight;
-      continue;
+std::vector<Share> ShareSplitter::SplitCombined(uint32_t instruction,
+                                                std::vector<std::string> names) {
+  const auto operands = module_.Operands(module_.instructions[instruction]);
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < names.size(); ++i) {
+    double bytes = 1;
+    if (operands.size() == names.size()) {
+      bytes = static_cast<double>(hlo::ByteSize(module_.instructions[operands[i]].shape));
     }
-    groups.back().weight += piece.weight;
-    if (piece.weight > heaviest) {
-      heaviest = piece.weight;
-      groups.back().from = piece.from;
-    }
+    pieces.push_back({instruction, module_.Own(std::move(names[i])), bytes});
   }
-  std::sort(groups.begin(), groups.end(), [](const Piece& a, const Piece& b) {
-    return a.weight != b.weight ? a.weight > b.weight : a.from < b.from;
-  });
-
-  std::vector<double> weights(groups.size());
-  std::transform(groups.begin(), groups.end(), weights.begin(),
-                 [](const Piece& group) { return group.weight; });
-  const std::vector<int64_t> parts = LargestRemainder(weights);
-  std::vector<BodyShare> shares;
-  shares.reserve(groups.size());
-  for (size_t i = 0; i < groups.size(); ++i) {
-    if (parts[i] == 0) continue;  // Below a millionth.
-    shares.push_back({parts[i], groups[i].op_name, groups[i].from});
-  }
-  return shares;
+  return GroupPieces(module_, std::move(pieces));
 }
 
 }  // namespace xlatrace::correlator

@@ -1,15 +1,17 @@
-// Splits the time of one instruction over the op_names inside it.
+// Splits the time of one instruction over the op_names it serves.
 //
 // A fusion's kernel does the work of many framework ops. Its time is divided by the weights that
 // the cost model gives to the instructions of its body (hlo/weights.h); nested fusions and wrapped
-// calls are opened, functions that a reduction applies belong to the reduction. This is an
-// estimate, and shown as one.
+// calls are opened, functions that a reduction applies belong to the reduction. A collective that
+// XLA combined from many is divided by the bytes of its operands. These are estimates, and shown as
+// such.
 
 #ifndef XLATRACE_CORRELATOR_SHARES_H_
 #define XLATRACE_CORRELATOR_SHARES_H_
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,10 +21,10 @@ namespace xlatrace::correlator {
 
 inline constexpr int64_t kWhole = 1'000'000;  // Millionths.
 
-struct BodyShare {
+struct Share {
   int64_t share_ppm = 0;
   std::string_view op_name;         // Points into the module.
-  uint32_t from = model::kNoIndex;  // Heaviest instruction of the share: its opcode, source, ...
+  uint32_t from = model::kNoIndex;  // Instruction the share stands for: its opcode, source, ...
 };
 
 // Divides `kWhole` in proportion to `weights` so that the parts sum to exactly kWhole (largest
@@ -30,20 +32,33 @@ struct BodyShare {
 // count as 0; when all do, the parts are equal. Empty for no weights.
 std::vector<int64_t> LargestRemainder(std::span<const double> weights);
 
+// A part of an instruction's work before it is grouped.
+struct Piece {
+  uint32_t from;
+  std::string_view op_name;
+  double weight;
+};
+
+// Groups pieces by op_name, op_type and place in the source, and divides kWhole over the groups;
+// largest first. Pieces without weight are left out unless none has any.
+std::vector<Share> GroupPieces(const model::HloModule& module, std::vector<Piece> pieces);
+
 class ShareSplitter {
  public:
-  explicit ShareSplitter(const model::HloModule& module) : module_(module) {}
+  // Adds names to the module's arena, nothing else. `module` must outlive the splitter.
+  explicit ShareSplitter(model::HloModule* module) : module_(*module) {}
 
-  // Shares of a fusion or async wrapper, largest first, summing to kWhole; grouped by op_name,
-  // op_type and place in the source. Work without an op_name goes to the instruction's own
-  // op_name, or, when it has none either, is spread over the others. Empty when nothing inside has
-  // an op_name, and for instructions that have no body.
-  std::vector<BodyShare> Split(uint32_t instruction);
+  // Shares of a fusion, an async wrapper or a combined collective; empty for all others, and when
+  // nothing inside has an op_name. Work without an op_name goes to the instruction's own op_name,
+  // or, when it has none either, is spread over the others.
+  std::vector<Share> Split(uint32_t instruction);
 
  private:
+  std::vector<Share> SplitBody(uint32_t instruction);
+  std::vector<Share> SplitCombined(uint32_t instruction, std::vector<std::string> names);
   void Collect(uint32_t computation, int depth);
 
-  const model::HloModule& module_;
+  model::HloModule& module_;
   std::vector<uint32_t> body_;  // Reused between calls.
   int computations_left_ = 0;   // Bounds the walk of a module that calls itself in many ways.
 };

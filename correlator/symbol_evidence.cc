@@ -24,8 +24,6 @@ std::optional<Proposal> SymbolEvidence::Judge(const ActivityCase& activity) cons
   if (activity.config->kind != model::ActivityKind::kKernel || activity.config->symbol.empty()) {
     return std::nullopt;
   }
-  const SymbolFamily family = FamilyOf(activity.config->symbol);
-  if (family != SymbolFamily::kXla && family != SymbolFamily::kOther) return std::nullopt;
   const model::Hint* hint = activity.hint;
   if (hint != nullptr && (hint->program_id || !hint->module_name.empty())) {
     const ModuleMatch match = join_.Find(activity.process_id, *hint);
@@ -34,6 +32,9 @@ std::optional<Proposal> SymbolEvidence::Judge(const ActivityCase& activity) cons
     return InModule(activity, match.modules.front(), match.certain);
   }
   if (activity.run_module_id != 0) return InModule(activity, activity.run_module_id, true);
+  // A library's or framework's kernel is no module's, even where one has an instruction so named.
+  const SymbolFamily family = FamilyOf(activity.config->symbol);
+  if (family != SymbolFamily::kXla && family != SymbolFamily::kOther) return std::nullopt;
   return AcrossModules(activity);
 }
 

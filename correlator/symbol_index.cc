@@ -15,8 +15,8 @@ using model::kNoIndex;
 
 // Opcodes that never own a kernel, so that their names must not claim a symbol.
 bool OwnsKernels(std::string_view opcode) {
-  static constexpr std::array<std::string_view, 4> kNever = {"partition-id", "replica-id",
-                                                             "copy-done", "infeed"};
+  static constexpr auto kNever =
+      std::to_array<std::string_view>({"partition-id", "replica-id", "copy-done", "infeed"});
   return !TakesNoTime(opcode) && !IsControlFlow(opcode) && !opcode.ends_with("-done") &&
          std::find(kNever.begin(), kNever.end(), opcode) == kNever.end();
 }

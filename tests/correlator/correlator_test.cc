@@ -225,7 +225,7 @@ TEST_F(AttributeTest, WhatIsNotOfAnXlaModuleSaysWhatItIs) {
 }
 
 TEST_F(AttributeTest, RunWithoutXlaIsTheFrameworks) {
-  const size_t gemm = run_.Activity(run_.Kernel("ampere_sgemm_128x64_gemm_nn"));
+  const size_t gemm = run_.Activity(run_.Kernel("ampere_sgemm_128x64_nn"));
   const size_t triton = run_.Activity(run_.Kernel("triton_poi_fused_add_0"));
   const size_t copy = run_.Activity(run_.Kernel("copy"));
   const auto tables = run_.Attribute();

@@ -29,14 +29,14 @@ TEST(KernelSymbols, BelongToFamilies) {
   for (const char* symbol :
        {"fusion", "fusion_12", "loop_add_fusion_3", "input_reduce_fusion", "wrapped_convert",
         "gemm_fusion_dot_2", "triton_gemm_dot_5", "triton_softmax", "sort_3__1", "copy_fusion_1",
-        "rng_get_and_update_state_2", "loop_dot_gemm_fusion", "set_while_condition",
+        "rng_get_and_update_state_2", "loop_gemv_fusion", "set_while_condition",
         "loop_add_fusion.kd", "redzone_fusion"}) {
     EXPECT_EQ(FamilyOf(symbol), SymbolFamily::kXla) << symbol;
   }
   for (const char* symbol :
        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
         "ncclKernel_AllGather_RING_LL_Sum_int8_t", "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NTT",
-        "ampere_sgemm_128x64_nn_gemm_kernel", "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n",
+        "ampere_sgemm_128x64_nn", "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n",
         "void splitKreduce_kernel<32, 16, int, float>", "cutlass::Kernel2<cutlass_80_tensorop>",
         "Cijk_Ailk_Bljk_SB_MT128x128x8_SE", "cudnn_generated_fort_native_sdpa_sm80_flash_fprop",
         "void cub::DeviceRadixSortOnesweepKernel<>"}) {
@@ -52,7 +52,8 @@ TEST(KernelSymbols, BelongToFamilies) {
     EXPECT_EQ(FamilyOf(symbol), SymbolFamily::kAutotune) << symbol;
   }
   EXPECT_EQ(FamilyOf("__amd_rocclr_copyBuffer.kd"), SymbolFamily::kTransfer);
-  for (const char* symbol : {"my_kernel", "triton_poi_fused_add_0", "", "copying"}) {
+  for (const char* symbol :
+       {"my_kernel", "my_gemm_kernel", "triton_poi_fused_add_0", "", "copying"}) {
     EXPECT_EQ(FamilyOf(symbol), SymbolFamily::kOther) << symbol;
   }
 }

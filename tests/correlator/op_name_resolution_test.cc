@@ -1,17 +1,21 @@
 #include "correlator/op_name_resolution.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "correlator/computation_roles.h"
+#include "correlator/op_names.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {
 namespace {
 
 using model::OpNameMethod;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 ResolvedName Resolve(const model::HloModule& module, std::string_view instruction) {
-  return ResolveOpNames(module, ClassifyComputations(module), {})[At(module, instruction)];
+  return ResolveOpNames(module, ClassifyComputations(module), {}).names[At(module, instruction)];
 }
 
 TEST(FirstOpName, TakesTheFirstOfJoinedNames) {
@@ -21,6 +25,19 @@ TEST(FirstOpName, TakesTheFirstOfJoinedNames) {
   EXPECT_EQ(FirstOpName(";x"), ";x");
   EXPECT_EQ(FirstOpName(")a;b"), ")a");
   EXPECT_EQ(FirstOpName(""), "");
+}
+
+TEST(CombinedOpNames, GiveEachOperandItsName) {
+  EXPECT_THAT(
+      CombinedOpNames("jit(f)/(transpose(jvp(l0))/reduce_sum:jvp()/dot[a=(1:2)]:x)"),
+      ElementsAre("jit(f)/transpose(jvp(l0))/reduce_sum", "jit(f)/jvp()/dot[a=(1:2)]", "jit(f)/x"));
+  EXPECT_THAT(CombinedOpNames("jit(f)/transpose(jvp(l0))/psum"), IsEmpty());
+  EXPECT_THAT(CombinedOpNames("jit(f)/jvp(a:b)"), IsEmpty());
+  EXPECT_THAT(CombinedOpNames("jit(f)/(a)"), IsEmpty());
+  EXPECT_THAT(CombinedOpNames("jit(f)/(a::b)"), IsEmpty());
+  EXPECT_THAT(CombinedOpNames(")"), IsEmpty());
+  EXPECT_THAT(CombinedOpNames("(a:b)"), IsEmpty());
+  EXPECT_THAT(CombinedOpNames(""), IsEmpty());
 }
 
 TEST(OpNameResolution, PrefersOwnMetadata) {
@@ -71,6 +88,65 @@ TEST(OpNameResolution, GivesGradientReductionsToWhatMadeTheGradient) {
   EXPECT_EQ(Resolve(module, "start").op_name, "jit(f)/transpose(jvp(l))/dot_general");
   EXPECT_EQ(Resolve(module, "done").op_name, "jit(f)/transpose(jvp(l))/dot_general");
   EXPECT_EQ(Resolve(module, "gather").op_name, "jit(f)/jvp(l)/dot_general");
+}
+
+// jaxlib 0.10: gradients are packed into one buffer, reduced and sliced again, all without names.
+TEST(OpNameResolution, DividesCombinedReductionsByTheBytesOfTheirSources) {
+  const auto module =
+      MakeModule("m", {{"main",
+                        {{"p", "parameter"},
+                         {"g1", "dot", "jit(f)/transpose(jvp(a))/dot", {"p"}, {}, "", 0, "f32[30]"},
+                         {"g2", "dot", "jit(f)/transpose(jvp(b))/dot", {"p"}, {}, "", 0, "f32[10]"},
+                         {"r1", "reshape", "", {"g1"}, {}, "", 0, "f32[30]"},
+                         {"pack", "concatenate", "", {"r1", "g2"}, {}, "", 0, "f32[40]"},
+                         {"start", "all-reduce-start", "", {"pack"}, {}, "", 0, "f32[40]"},
+                         {"done", "all-reduce-done", "", {"start"}, {}, "", 0, "f32[40]"},
+                         {"slice", "slice", "", {"done"}, {}, "", 0, "f32[30]"},
+                         {"update", "subtract", "jit(f)/sub", {"slice"}, {}, "", 0, "f32[30]"}}}});
+  const OpNames result = ResolveOpNames(module, ClassifyComputations(module), {});
+  for (const char* name : {"pack", "start", "done"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(result.names[At(module, name)].op_name, "jit(f)/transpose(jvp(a))/dot");
+    EXPECT_EQ(result.names[At(module, name)].method, OpNameMethod::kOperand);
+    const auto shares = result.operand_shares.find(At(module, name));
+    ASSERT_NE(shares, result.operand_shares.end());
+    ASSERT_EQ(shares->second.size(), 2u);
+    EXPECT_EQ(shares->second[0].share_ppm, 750'000);
+    EXPECT_EQ(shares->second[1].op_name, "jit(f)/transpose(jvp(b))/dot");
+    EXPECT_EQ(shares->second[1].share_ppm, 250'000);
+  }
+  EXPECT_EQ(result.names[At(module, "slice")].op_name, "jit(f)/sub");
+}
+
+TEST(OpNameResolution, SeesThroughAsyncWrappers) {
+  const auto module =
+      MakeModule("m", {{"wrapped", {{"x", "parameter"}, {"rs", "reduce-scatter", "", {"x"}}}},
+                       {"gathering", {{"y", "parameter"}, {"ag", "all-gather", "", {"y"}}}},
+                       {"main",
+                        {{"p", "parameter"},
+                         {"grad", "dot", "jit(f)/transpose(jvp(a))/dot", {"p"}},
+                         {"rs-start", "async-start", "", {"grad"}, {"wrapped"}},
+                         {"rs-done", "async-done", "", {"rs-start"}},
+                         {"update", "subtract", "jit(f)/sub", {"rs-done"}},
+                         {"ag-start", "async-start", "", {"update"}, {"gathering"}},
+                         {"ag-done", "async-done", "", {"ag-start"}},
+                         {"use", "dot", "jit(f)/jvp(b)/dot", {"ag-done"}}}}});
+  for (const char* name : {"rs", "rs-start", "rs-done"}) {
+    EXPECT_EQ(Resolve(module, name).op_name, "jit(f)/transpose(jvp(a))/dot") << name;
+  }
+  for (const char* name : {"ag", "ag-start"}) {
+    EXPECT_EQ(Resolve(module, name).op_name, "jit(f)/jvp(b)/dot") << name;
+  }
+}
+
+TEST(OpNameResolution, GivesNamelessLoopBodiesTheLoopsName) {
+  const auto module = MakeModule(
+      "m",
+      {{"cond", {{"c", "parameter"}, {"lt", "compare", "", {"c", "c"}}}},
+       {"body", {{"b", "parameter"}}},
+       {"main", {{"q", "parameter"}, {"w", "while", "jit(f)/while", {"q"}, {"cond", "body"}}}}});
+  EXPECT_EQ(Resolve(module, "lt").op_name, "jit(f)/while");
+  EXPECT_EQ(Resolve(module, "lt").method, OpNameMethod::kUser);
 }
 
 TEST(OpNameResolution, TakesLoopsFromTheirBodies) {

@@ -49,12 +49,12 @@ model::HloModule FusionOf(std::vector<Op> body, std::string own_name = {}) {
 }
 
 TEST(ShareSplitter, WeighsWhatIsInside) {
-  const model::HloModule module = FusionOf({{"p", "parameter"},
-                                            {"a", "add", "jit(f)/a", {"p", "p"}},
-                                            {"b", "multiply", "jit(f)/b", {"a", "a"}},
-                                            {"c", "add", "jit(f)/a", {"b", "b"}}},
-                                           "jit(f)/b");
-  const auto shares = ShareSplitter(module).Split(At(module, "fusion"));
+  model::HloModule module = FusionOf({{"p", "parameter"},
+                                      {"a", "add", "jit(f)/a", {"p", "p"}},
+                                      {"b", "multiply", "jit(f)/b", {"a", "a"}},
+                                      {"c", "add", "jit(f)/a", {"b", "b"}}},
+                                     "jit(f)/b");
+  const auto shares = ShareSplitter(&module).Split(At(module, "fusion"));
   const double add = hlo::Weight(module, module.instructions[At(module, "a")]) +
                      hlo::Weight(module, module.instructions[At(module, "c")]);
   const double multiply = hlo::Weight(module, module.instructions[At(module, "b")]);
@@ -67,12 +67,11 @@ TEST(ShareSplitter, WeighsWhatIsInside) {
 }
 
 TEST(ShareSplitter, KeepsPlacesInTheSourceApart) {
-  const model::HloModule module =
-      FusionOf({{"p", "parameter"},
-                {"a", "add", "jit(f)/add", {"p", "p"}, {}, "model.py", 10},
-                {"b", "add", "jit(f)/add", {"p", "a"}, {}, "model.py", 20},
-                {"c", "add", "jit(f)/add", {"b", "a"}, {}, "model.py", 10}});
-  const auto shares = ShareSplitter(module).Split(At(module, "fusion"));
+  model::HloModule module = FusionOf({{"p", "parameter"},
+                                      {"a", "add", "jit(f)/add", {"p", "p"}, {}, "model.py", 10},
+                                      {"b", "add", "jit(f)/add", {"p", "a"}, {}, "model.py", 20},
+                                      {"c", "add", "jit(f)/add", {"b", "a"}, {}, "model.py", 10}});
+  const auto shares = ShareSplitter(&module).Split(At(module, "fusion"));
   ASSERT_EQ(shares.size(), 2u);
   EXPECT_EQ(shares[0].share_ppm, 666'667);
   EXPECT_EQ(module.instructions[shares[0].from].metadata.source_line, 10);
@@ -81,8 +80,8 @@ TEST(ShareSplitter, KeepsPlacesInTheSourceApart) {
 TEST(ShareSplitter, GivesUnnamedWorkToTheFusionsOwnName) {
   const std::vector<Op> body = {
       {"p", "parameter"}, {"a", "add", "jit(f)/a", {"p", "p"}}, {"x", "add", "", {"a", "p"}}};
-  const model::HloModule named = FusionOf(body, "jit(f)/own");
-  const auto shares = ShareSplitter(named).Split(At(named, "fusion"));
+  model::HloModule named = FusionOf(body, "jit(f)/own");
+  const auto shares = ShareSplitter(&named).Split(At(named, "fusion"));
   ASSERT_EQ(shares.size(), 2u);
   EXPECT_EQ(shares[0].share_ppm, 500'000);
   EXPECT_EQ(shares[1].share_ppm, 500'000);
@@ -91,14 +90,14 @@ TEST(ShareSplitter, GivesUnnamedWorkToTheFusionsOwnName) {
       ::testing::UnorderedElementsAre("jit(f)/a", "jit(f)/own"));
 
   // Without an own name, the named work carries it.
-  const model::HloModule unnamed = FusionOf(body);
-  const auto rest = ShareSplitter(unnamed).Split(At(unnamed, "fusion"));
+  model::HloModule unnamed = FusionOf(body);
+  const auto rest = ShareSplitter(&unnamed).Split(At(unnamed, "fusion"));
   ASSERT_EQ(rest.size(), 1u);
   EXPECT_EQ(rest[0].op_name, "jit(f)/a");
 }
 
 TEST(ShareSplitter, NeverLetsAReducersNameWin) {
-  const model::HloModule module = MakeModule(
+  model::HloModule module = MakeModule(
       "jit_f",
       {{"region",
         {{"x", "parameter"}, {"y", "parameter"}, {"sum", "add", "reduce_sum", {"x", "y"}}}},
@@ -107,34 +106,47 @@ TEST(ShareSplitter, NeverLetsAReducersNameWin) {
          {"zero", "constant"},
          {"r", "reduce", "jit(f)/layer/reduce_sum", {"p", "zero"}, {"region"}}}},
        {"main", {{"fusion", "fusion", "", {}, {"fused"}}}}});
-  const auto shares = ShareSplitter(module).Split(At(module, "fusion"));
+  const auto shares = ShareSplitter(&module).Split(At(module, "fusion"));
   ASSERT_EQ(shares.size(), 1u);
   EXPECT_EQ(shares[0].op_name, "jit(f)/layer/reduce_sum");
   EXPECT_EQ(shares[0].share_ppm, kWhole);
 }
 
 TEST(ShareSplitter, OpensNestedFusionsAndAsyncWrappers) {
-  const model::HloModule module = MakeModule(
+  model::HloModule module = MakeModule(
       "jit_f",
       {{"inner", {{"p", "parameter"}, {"a", "add", "jit(f)/inner", {"p", "p"}}}},
        {"outer", {{"q", "parameter"}, {"f", "fusion", "", {"q"}, {"inner"}}}},
        {"wrapped", {{"r", "parameter"}, {"ar", "all-reduce", "jit(f)/psum", {"r"}}}},
        {"main",
         {{"fusion", "fusion", "", {}, {"outer"}}, {"start", "async-start", "", {}, {"wrapped"}}}}});
-  ShareSplitter splitter(module);
+  ShareSplitter splitter(&module);
   EXPECT_EQ(splitter.Split(At(module, "fusion")).at(0).op_name, "jit(f)/inner");
   EXPECT_EQ(splitter.Split(At(module, "start")).at(0).op_name, "jit(f)/psum");
 }
 
+TEST(ShareSplitter, DividesCombinedCollectivesByBytes) {
+  model::HloModule module =
+      MakeModule("jit_f", {{"main",
+                            {{"a", "add", "", {}, {}, "", 0, "f32[3,10]"},
+                             {"b", "add", "", {}, {}, "", 0, "f32[10]"},
+                             {"ar", "all-reduce", "jit(f)/(jvp(x)/dot:jvp(y)/dot)", {"b", "a"}}}}});
+  const auto shares = ShareSplitter(&module).Split(At(module, "ar"));
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_EQ(shares[0].op_name, "jit(f)/jvp(y)/dot");
+  EXPECT_EQ(shares[0].share_ppm, 750'000);
+  EXPECT_EQ(shares[1].op_name, "jit(f)/jvp(x)/dot");
+}
+
 TEST(ShareSplitter, LeavesLoopsAndNamelessBodiesWhole) {
-  const model::HloModule module = MakeModule(
+  model::HloModule module = MakeModule(
       "jit_f", {{"body", {{"p", "parameter"}, {"a", "add", "jit(f)/while/body/add", {"p", "p"}}}},
                 {"nameless", {{"q", "parameter"}, {"b", "add", "", {"q", "q"}}}},
                 {"main",
                  {{"w", "while", "jit(f)/while", {}, {"body"}},
                   {"fusion", "fusion", "", {}, {"nameless"}},
                   {"c", "copy", "jit(f)/copy"}}}});
-  ShareSplitter splitter(module);
+  ShareSplitter splitter(&module);
   EXPECT_THAT(splitter.Split(At(module, "w")), IsEmpty());
   EXPECT_THAT(splitter.Split(At(module, "fusion")), IsEmpty());
   EXPECT_THAT(splitter.Split(At(module, "c")), IsEmpty());
@@ -149,7 +161,7 @@ TEST(ShareSplitter, EndsOnBodiesThatCallEachOther) {
   const auto self = static_cast<uint32_t>(module.called_pool.size()) - 1;
   module.instructions[0].called_computations = {self, 1};
   module.instructions[1].called_computations = {self, 1};
-  EXPECT_EQ(ShareSplitter(module).Split(At(module, "fusion")).size(), 1u);
+  EXPECT_EQ(ShareSplitter(&module).Split(At(module, "fusion")).size(), 1u);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ model::HloModule MakeModule(std::string name, const std::vector<Body>& bodies, i
     computation.first_instruction = static_cast<uint32_t>(module.instructions.size());
     computation.instruction_count = static_cast<uint32_t>(body.ops.size());
     std::map<std::string, uint32_t> local;
+    int64_t parameters = 0;
     for (const Op& op : body.ops) {
       local[op.name] = static_cast<uint32_t>(module.instructions.size());
       model::Instruction instruction;
@@ -31,6 +32,7 @@ model::HloModule MakeModule(std::string name, const std::vector<Body>& bodies, i
       instruction.opcode = module.Own(op.opcode);
       instruction.shape = module.Own(op.shape);
       instruction.computation = at;
+      if (op.opcode == "parameter") instruction.parameter_number = parameters++;
       instruction.metadata.op_name = module.Own(op.op_name);
       instruction.metadata.source_file = module.Own(op.source_file);
       instruction.metadata.source_line = op.source_line;

@@ -8,6 +8,7 @@
 
 #include "analysis/busy.h"
 #include "analysis/collectives.h"
+#include "analysis/findings.h"
 #include "analysis/gaps.h"
 #include "analysis/intervals.h"
 #include "analysis/op_time.h"
@@ -137,6 +138,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   tables.phase_times = std::move(times.phases);
   tables.steps = std::move(steps.rows);
   tables.step_of = std::move(steps.step_of);
+  tables.findings = FindFindings(attribution, tables);
   return tables;
 }
 

@@ -15,6 +15,7 @@
 #include "analysis/optimizer_layer.h"
 #include "analysis/phase.h"
 #include "analysis/phase_dataflow.h"
+#include "analysis/recompute_layer.h"
 #include "hlo/weights.h"
 
 namespace xlatrace::analysis {
@@ -195,8 +196,11 @@ ModuleLabels LabelModule(const HloModule& module, model::ModuleRole role) {
   const std::vector<NodePhase> phases = DecidePhases(graph, facts, style, role);
 
   Layers layers;
-  const std::vector<uint32_t> layer_of =
-      FillOptimizerLayers(graph, phases, NameLayers(module, names, style, phases, layers));
+  std::vector<uint32_t> by_name = NameLayers(module, names, style, phases, layers);
+  if (style.framework == Framework::kTensorFlow) {
+    by_name = MapRecomputedLayers(graph, phases, std::move(by_name));
+  }
+  const std::vector<uint32_t> layer_of = FillOptimizerLayers(graph, phases, std::move(by_name));
 
   ModuleLabels result;
   result.instructions.resize(module.instructions.size());

@@ -1,18 +1,16 @@
 #include "analysis/optimizer_layer.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <map>
-#include <set>
-#include <string_view>
 #include <utility>
+
+#include "analysis/parameter_users.h"
 
 namespace xlatrace::analysis {
 namespace {
 
 using model::Instruction;
-using model::kNoIndex;
 using model::Phase;
 
 constexpr uint32_t kSeveral = UINT32_MAX;
@@ -20,38 +18,6 @@ constexpr uint32_t kSeveral = UINT32_MAX;
 uint32_t Merge(uint32_t a, uint32_t b) {
   if (a == 0 || a == b) return b;
   return b == 0 ? a : kSeveral;
-}
-
-bool IsScalar(std::string_view shape) {
-  const size_t bracket = shape.find('[');
-  return bracket != shape.npos && shape.front() != '(' && bracket + 1 < shape.size() &&
-         shape[bracket + 1] == ']';
-}
-
-// Passes a parameter on as it is: between the program's input and the layer lie casts, the gather
-// of a sharded parameter and the slice that a loop over layers takes.
-bool IsMovement(std::string_view opcode) {
-  static constexpr std::array<std::string_view, 20> kOpcodes = {"parameter",
-                                                                "get-tuple-element",
-                                                                "tuple",
-                                                                "bitcast",
-                                                                "copy",
-                                                                "copy-start",
-                                                                "copy-done",
-                                                                "convert",
-                                                                "reshape",
-                                                                "transpose",
-                                                                "dynamic-slice",
-                                                                "slice",
-                                                                "fusion",
-                                                                "all-gather",
-                                                                "all-gather-start",
-                                                                "all-gather-done",
-                                                                "opt-barrier",
-                                                                "broadcast",
-                                                                "bitcast-convert",
-                                                                "while"};
-  return std::find(kOpcodes.begin(), kOpcodes.end(), opcode) != kOpcodes.end();
 }
 
 // Two answers per node: what parameters say, and what gradients say.
@@ -77,7 +43,7 @@ class Finder {
       if (!IsOptimizer(node) || state_[node] != State::kDone) continue;
       const Evidence& found = evidence_[node];
       const uint32_t layer = found.parameter != 0 ? found.parameter : found.gradient;
-      if (layer != 0 && layer != kSeveral && !IsScalar(At(node).shape)) layers_[node] = layer;
+      if (layer != 0 && layer != kSeveral && !IsScalarShape(At(node).shape)) layers_[node] = layer;
     }
     return std::move(layers_);
   }
@@ -87,26 +53,13 @@ class Finder {
 
   const Instruction& At(uint32_t node) const { return graph_.module().instructions[node]; }
   bool IsOptimizer(uint32_t node) const { return phases_[node].phase == Phase::kOptimizer; }
-  bool IsEntryParameter(uint32_t node) const {
-    return At(node).opcode == "parameter" && At(node).computation == graph_.module().entry;
-  }
-
   // The layer in whose scope the forward pass first computes with an input of the program.
   void FindParameterLayers() {
     for (uint32_t node = 0; node < graph_.size(); ++node) {
-      if (!IsEntryParameter(node) || IsScalar(At(node).shape)) continue;
+      if (!IsEntryParameter(graph_, node) || IsScalarShape(At(node).shape)) continue;
       std::map<uint32_t, int> votes;
-      std::vector<uint32_t> open = {node};
-      std::set<uint32_t> seen = {node};
-      for (size_t i = 0; i < open.size() && open.size() < 1000; ++i) {
-        for (const uint32_t user : graph_.Users(open[i])) {
-          const Phase phase = phases_[user].phase;
-          if (IsMovement(At(user).opcode)) {
-            if (seen.insert(user).second) open.push_back(user);
-          } else if (phase == Phase::kForward && layers_[user] != 0) {
-            ++votes[layers_[user]];
-          }
-        }
+      for (const uint32_t user : ComputingUsers(graph_, node)) {
+        if (phases_[user].phase == Phase::kForward && layers_[user] != 0) ++votes[layers_[user]];
       }
       const auto most =
           std::max_element(votes.begin(), votes.end(),
@@ -126,14 +79,14 @@ class Finder {
       if (next == operands.size()) {
         state_[node] = State::kDone;
         const Evidence found = evidence_[node];
-        const bool scalar = IsScalar(At(node).shape);
+        const bool scalar = IsScalarShape(At(node).shape);
         path.pop_back();
         if (!path.empty() && !scalar) Add(path.back().first, found);
         continue;
       }
       const uint32_t operand = operands[next++];
-      if (IsScalar(At(operand).shape)) continue;
-      if (IsEntryParameter(operand)) {
+      if (IsScalarShape(At(operand).shape)) continue;
+      if (IsEntryParameter(graph_, operand)) {
         Add(node, {layers_[operand], 0});
       } else if (phases_[operand].phase == Phase::kBackward) {
         Add(node, {0, layers_[operand]});

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/parameter_users.h"
+
 namespace xlatrace::analysis {
 namespace {
 
@@ -28,12 +30,6 @@ bool IsCollective(std::string_view opcode) {
     if (opcode.ends_with(suffix)) opcode.remove_suffix(suffix.size());
   }
   return std::find(kOpcodes.begin(), kOpcodes.end(), opcode) != kOpcodes.end();
-}
-
-bool IsScalar(std::string_view shape) {
-  const size_t bracket = shape.find('[');
-  return bracket != shape.npos && shape.front() != '(' && bracket + 1 < shape.size() &&
-         shape[bracket + 1] == ']';
 }
 
 // Takes the label of what it contains: its own name is the same for all phases in old releases.
@@ -270,7 +266,8 @@ class Decider {
     std::vector<bool> values(size_, false);
     for (uint32_t node = 0; node < size_; ++node) {
       values[node] = IsUnmarked(node) && after_forward_[node] && !after_backward_[node] &&
-                     !before_forward_[node] && !before_backward_[node] && IsScalar(At(node).shape);
+                     !before_forward_[node] && !before_backward_[node] &&
+                     IsScalarShape(At(node).shape);
     }
     std::vector<bool> before = graph_.Dependencies(values);
     for (uint32_t node = 0; node < size_; ++node) before[node] = before[node] || values[node];

@@ -1,0 +1,214 @@
+// The whole analysis on runs made at random: whatever the run, the promises hold.
+
+#include "analysis/analysis.h"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/check.h"
+#include "tests/analysis/run_builder.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::ActivityKind;
+using model::ModuleRole;
+using model::OpKind;
+using model::Phase;
+using testing::IsEmpty;
+
+const ModuleLoader kNoModules = [](model::Id) -> Result<const model::HloModule*> {
+  return MakeError("no HLO");
+};
+
+void NameInstructions(RunBuilder& b) {
+  static const std::vector<std::string> kNames = {
+      "jit(train_step)/jvp(layer_0)/dot_general",
+      "jit(train_step)/jvp(layer_1)/dot_general",
+      "jit(train_step)/transpose(jvp(layer_1))/dot_general",
+      "jit(train_step)/jvp(loss)/div",
+      "jit(train_step)/transpose(jvp(layer_0))/checkpoint/rematted_computation/tanh",
+      "jit(train_step)/mul",
+      ""};
+  for (size_t i = 0; i < b.attribution.instructions.size(); ++i) {
+    b.attribution.instructions[i].op_name = kNames[i % kNames.size()];
+  }
+  for (size_t i = 0; i < b.attribution.shares.size(); ++i) {
+    b.attribution.shares[i].op_name = kNames[i % kNames.size()];
+  }
+}
+
+RunBuilder RandomRun(uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
+  RunBuilder b;
+  const auto main = b.AddModule();
+  const auto helper = b.AddModule(ModuleRole::kHelper);
+  std::vector<model::Id> instructions;
+  for (int i = 0; i < 12; ++i) {
+    const auto kind = static_cast<OpKind>(below(16));
+    const auto id = b.AddInstruction(i < 10 ? main : helper, Phase::kUnknown, kind);
+    instructions.push_back(id);
+    int64_t left = 1'000'000;
+    for (int64_t shares = below(4); shares > 0; --shares) {
+      const int64_t ppm = shares == 1 ? left : below(left + 1);
+      b.AddShare(id, Phase::kUnknown, ppm);
+      left -= ppm;
+    }
+  }
+  NameInstructions(b);
+  for (int64_t d = 0; d < 1 + below(3); ++d) {
+    const auto device = b.AddDevice();
+    std::vector<model::Id> lanes;
+    for (int64_t l = 0; l < 1 + below(3); ++l) lanes.push_back(b.AddLane(device));
+    int64_t now = -below(1000);
+    for (int64_t step = 0; step < below(6); ++step) {
+      const int64_t start = now;
+      std::vector<std::pair<int64_t, int64_t>> times;
+      for (int64_t k = 0; k < below(12); ++k) {
+        times.emplace_back(now, now + below(3000));
+        now += below(3000);
+      }
+      const auto execution = b.AddExecution(main, device, start, now, below(10) > 0);
+      for (const auto& [from, to] : times) {
+        RunBuilder::Where where;
+        where.execution = below(8) > 0 ? execution : 0;
+        if (below(5) > 0) {
+          where.instruction = instructions[static_cast<size_t>(below(12))];
+        } else {
+          where.kind = ActivityKind::kMemcpy;
+          where.reason = static_cast<model::Reason>(below(10));
+        }
+        where.symbol = "k";
+        where.symbol += std::to_string(below(3));
+        b.AddActivity(lanes[static_cast<size_t>(below(static_cast<int64_t>(lanes.size())))], from,
+                      to, where);
+      }
+      now += below(5000);
+    }
+  }
+  return b;
+}
+
+TEST(Analyze, PromisesHoldForRandomRuns) {
+  for (uint32_t seed = 0; seed < 500; ++seed) {
+    RunBuilder b = RandomRun(seed);
+    const model::AnalysisTables tables = Analyze(b.run, b.attribution, kNoModules);
+    ASSERT_THAT(CheckAnalysis(b.run, b.attribution, tables), IsEmpty()) << "seed " << seed;
+  }
+}
+
+TEST(Analyze, TheOrderOfRecordingChangesNoFigure) {
+  RunBuilder b = RandomRun(3);
+  RunBuilder reversed = b;
+  model::ActivityColumns& columns = reversed.run.activities;
+  const auto reverse = [](auto& column) { std::reverse(column.begin(), column.end()); };
+  reverse(columns.lane);
+  reverse(columns.config);
+  reverse(columns.start_ns);
+  reverse(columns.duration_ns);
+  reverse(columns.self_ns);
+  reverse(reversed.attribution.label_of);
+  reverse(reversed.attribution.execution_of);
+  const auto one = Analyze(b.run, b.attribution, kNoModules);
+  const auto two = Analyze(reversed.run, reversed.attribution, kNoModules);
+  ASSERT_EQ(one.phase_times.size(), two.phase_times.size());
+  for (size_t i = 0; i < one.phase_times.size(); ++i) {
+    EXPECT_EQ(one.phase_times[i].self_ns, two.phase_times[i].self_ns);
+  }
+  ASSERT_EQ(one.op_times.size(), two.op_times.size());
+  for (size_t i = 0; i < one.op_times.size(); ++i) {
+    EXPECT_EQ(one.op_times[i].instruction_id, two.op_times[i].instruction_id);
+    EXPECT_EQ(one.op_times[i].self_ns, two.op_times[i].self_ns);
+  }
+}
+
+TEST(Analyze, AnEmptyRunGivesEmptyTables) {
+  RunBuilder b;
+  b.AddDevice();
+  const auto tables = Analyze(b.run, b.attribution, kNoModules);
+  EXPECT_THAT(CheckAnalysis(b.run, b.attribution, tables), IsEmpty());
+  EXPECT_TRUE(tables.busy_times.empty());
+  EXPECT_TRUE(tables.op_times.empty());
+}
+
+TEST(Analyze, OpTimeCountsRunsNotKernelsAndHoldsUnattributedTime) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  const auto gemm = b.AddInstruction(b.AddModule(), Phase::kForward, OpKind::kGemm);
+  b.attribution.instructions[0].flops = 100;
+  for (int64_t k = 0; k < 3; ++k) {  // A library call of two kernels, three times.
+    b.AddActivity(lane, 100 * k, 100 * k + 10, {.instruction = gemm, .symbol = "split"});
+    b.AddActivity(lane, 100 * k + 10, 100 * k + 15, {.instruction = gemm, .symbol = "reduce"});
+  }
+  b.AddActivity(lane, 1000, 1007, {.reason = model::Reason::kNotXla});
+  const auto tables = Analyze(b.run, b.attribution, kNoModules);
+  ASSERT_EQ(tables.op_times.size(), 2u);
+  EXPECT_EQ(tables.op_times[0].instruction_id, gemm);
+  EXPECT_EQ(tables.op_times[0].occurrences, 3);
+  EXPECT_EQ(tables.op_times[0].self_ns, 45);
+  EXPECT_EQ(tables.op_times[0].flops, 300);
+  EXPECT_EQ(tables.op_times[0].min_ns, 5);
+  EXPECT_EQ(tables.op_times[0].max_ns, 10);
+  EXPECT_EQ(tables.op_times[1].instruction_id, 0);
+  EXPECT_EQ(tables.op_times[1].module_id, 0);
+  EXPECT_EQ(tables.op_times[1].self_ns, 7);
+  EXPECT_EQ(tables.op_times[1].confidence, model::Confidence::kNone);
+}
+
+TEST(Analyze, KnownNotToBeTheModelsWorkIsOtherAndTheRestUnknown) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  b.AddActivity(lane, 0, 3, {.reason = model::Reason::kTransfer});
+  b.AddActivity(lane, 10, 15, {.reason = model::Reason::kNoModule});
+  const auto tables = Analyze(b.run, b.attribution, kNoModules);
+  ASSERT_EQ(tables.phase_times.size(), 2u);
+  EXPECT_EQ(tables.phase_times[0].phase, Phase::kUnknown);
+  EXPECT_EQ(tables.phase_times[0].self_ns, 5);
+  EXPECT_EQ(tables.phase_times[1].phase, Phase::kOther);
+  EXPECT_EQ(tables.phase_times[1].self_ns, 3);
+}
+
+TEST(Analyze, ModulesThatCannotBeLoadedAreCountedAndJudgedByName) {
+  RunBuilder b;
+  const auto module = b.AddModule();
+  for (int i = 0; i < 7; ++i) b.AddInstruction(module, Phase::kUnknown);
+  NameInstructions(b);
+  const auto tables = Analyze(b.run, b.attribution, kNoModules);
+  const auto& rows = b.attribution.instructions;
+  EXPECT_EQ(rows[0].phase, Phase::kForward);
+  EXPECT_EQ(rows[0].layer, "layer_0");
+  EXPECT_EQ(rows[0].layer_group, "layer_*");
+  EXPECT_EQ(rows[2].phase, Phase::kBackward);
+  EXPECT_EQ(rows[3].phase, Phase::kLoss);
+  EXPECT_EQ(rows[4].phase, Phase::kRecompute);
+  EXPECT_EQ(rows[5].phase, Phase::kOptimizer);
+  EXPECT_EQ(rows[6].phase, Phase::kUnknown);
+  ASSERT_EQ(tables.stats.size(), 1u);
+  EXPECT_EQ(tables.stats[0].name, "modules_labelled_by_name_only");
+}
+
+TEST(Check, FindsWhatIsBroken) {
+  RunBuilder b = RandomRun(3);
+  const auto sound = Analyze(b.run, b.attribution, kNoModules);
+  const auto broken = [&](auto change) {
+    auto tables = sound;
+    change(tables);
+    return CheckAnalysis(b.run, b.attribution, tables).size();
+  };
+  ASSERT_FALSE(sound.steps.empty());
+  EXPECT_GT(broken([](auto& t) { t.op_times[0].self_ns += 1; }), 0u);
+  EXPECT_GT(broken([](auto& t) { t.scope_times[0].self_ns -= 1; }), 0u);
+  EXPECT_GT(broken([](auto& t) { t.phase_times[0].self_ns += 1; }), 0u);
+  EXPECT_GT(broken([](auto& t) { t.step_parts[0].wall_ns += 1; }), 0u);
+  EXPECT_GT(broken([](auto& t) { t.busy_times[0].idle_ns += 1; }), 0u);
+  EXPECT_GT(broken([](auto& t) { t.steps[0].device_ns += 1; }), 0u);
+}
+
+}  // namespace
+}  // namespace xlatrace::analysis

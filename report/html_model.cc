@@ -17,10 +17,12 @@ namespace {
 
 using model::Phase;
 
-constexpr int64_t kIcicleHeight = 640;  // Pixels; page.css has the same.
+constexpr int64_t kMostIcicle = 640;  // Pixels of height.
+constexpr int64_t kLeastIcicle = 240;
 constexpr int64_t kIcicleDepth = 5;
 constexpr double kLeastBox = 3;  // Pixels.
 constexpr double kLeastLabel = 13;
+constexpr double kTwoLines = 30;
 constexpr size_t kMostRows = 60;
 
 class Section {
@@ -90,7 +92,8 @@ class Section {
     }
     ++rows_;
     html_.Raw(fmt::format("<tr{}><td class=\"cut\" style=\"padding-left:{}px\" title=\"",
-                          node.others > 0 ? " class=\"oth\"" : "", 8 + 13 * depth));
+                          node.others > 0 || node.name == "itself" ? " class=\"oth\"" : "",
+                          8 + 13 * depth));
     html_.Text(node.path.empty() ? node.name : node.path).Raw("\">");
     if (!node.children.empty()) html_.Raw("<b>");
     html_.Text(node.name);
@@ -104,34 +107,45 @@ class Section {
     for (const ModelNode& child : node.children) Row(child, depth + 1);
   }
 
+  static int64_t Depth(const ModelNode& node) {
+    int64_t deepest = 0;
+    for (const ModelNode& child : node.children) deepest = std::max(deepest, 1 + Depth(child));
+    return deepest;
+  }
+
   // Depth to the right, height = time, phases as tinted parts.
   void Icicle(const ModelNode& tree) {
+    // As high as the table beside it.
+    depth_ = std::min(kIcicleDepth, Depth(tree));
+    icicle_height_ = std::clamp(static_cast<int64_t>(rows_ + 2) * 24, kLeastIcicle, kMostIcicle);
     html_.Raw(
         fmt::format("<div class=\"icicle\" role=\"img\" aria-label=\"The table as areas: "
-                    "height is device time\" style=\"--d:{:.3f}%\">",
-                    100.0 / static_cast<double>(kIcicleDepth)));
+                    "height is device time\" style=\"height:{}px;--d:{:.3f}%\">",
+                    icicle_height_, 100.0 / static_cast<double>(depth_)));
     Boxes(tree, 0, 0, tree.ns);
     html_.Raw("</div>");
   }
 
   void Boxes(const ModelNode& node, int64_t depth, int64_t top, int64_t whole) {
-    if (depth == kIcicleDepth || whole == 0) return;
+    if (depth == depth_ || whole == 0) return;
     for (const ModelNode& child : node.children) {
-      const double height = static_cast<double>(kIcicleHeight) * static_cast<double>(child.ns) /
+      const double height = static_cast<double>(icicle_height_) * static_cast<double>(child.ns) /
                             static_cast<double>(whole);
       if (height < kLeastBox) break;  // Children are by time.
       html_.Raw(fmt::format(
           "<div{} style=\"left:{:.3f}%;top:{};height:{};background:{};--solid:{}\" title=\"",
           child.children.empty() ? "" : " class=\"b\"",
-          100.0 * static_cast<double>(depth) / static_cast<double>(kIcicleDepth),
-          BarWidth(top, whole), BarWidth(child.ns, whole), Stripes(child, true),
-          Stripes(child, false)));
+          100.0 * static_cast<double>(depth) / static_cast<double>(depth_), BarWidth(top, whole),
+          BarWidth(child.ns, whole), Stripes(child, true), Stripes(child, false)));
       html_.Text(child.path.empty() ? child.name : child.path)
           .Raw(" ")
           .Text(figures_.Long(child.ns))
           .Raw("\">");
       if (height >= kLeastLabel) {
-        html_.Text(child.name).Raw(" <span>").Raw(figures_.Ms(child.ns)).Raw("</span>");
+        html_.Text(child.name)
+            .Raw(height >= kTwoLines ? "<br><span>" : " <span>")
+            .Raw(figures_.Ms(child.ns))
+            .Raw("</span>");
       }
       html_.Raw("</div>");
       Boxes(child, depth + 1, top, whole);
@@ -213,6 +227,8 @@ class Section {
   std::vector<Phase> phases_;  // Those that the run has.
   int64_t largest_ = 0;
   size_t rows_ = 0;
+  int64_t icicle_height_ = kMostIcicle;
+  int64_t depth_ = kIcicleDepth;
   int64_t skipped_ = 0;
 };
 

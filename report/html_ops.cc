@@ -19,6 +19,15 @@ constexpr size_t kMostOps = 50;
 constexpr size_t kMostSources = 25;
 constexpr size_t kMostKernels = 15;
 
+constexpr int kScopeColumns = 26;
+
+// Layer from its end, then what the op is: "\u2026/mlp/wi_0 dot_general".
+std::string ShortScope(std::string_view layer_group, std::string_view op_name) {
+  std::string layer = ShortPath(layer_group, kScopeColumns);
+  if (layer.starts_with("../")) layer.replace(0, 2, "\u2026");
+  return ScopeWords(layer, op_name);
+}
+
 std::string Count(size_t count) { return Thousands(static_cast<int64_t>(count)); }
 
 class Section {
@@ -31,13 +40,13 @@ class Section {
     for (const FoldedOp& fold : ops) bound = bound || !fold.bound_by.empty();
     html_.Raw("<section id=\"ops\"><div class=\"bar-h\"><h2>Instructions</h2><span class=\"cap\">");
     html_.Raw(
-        fmt::format("{} instructions in {} rows; \u00d7n = n unrolled copies of one "
-                    "instruction</span><span class=\"cap\">",
+        fmt::format("{} instructions in {} rows; \u00d7n = n instructions alike but for "
+                    "numbers, as unrolled layers have</span><span class=\"cap\">",
                     Count(view_.ops.size()), Count(ops.size())));
     html_.Text(figures_.DeviceTimeCaption()).Raw("</span></div>");
     html_.Raw(fmt::format(
-        "<table class=\"fix\"><colgroup><col style=\"width:52px\"><col style=\"width:25%\">"
-        "<col style=\"width:112px\"><col style=\"width:36px\"><col><col style=\"width:15%\">"
+        "<table class=\"fix\"><colgroup><col style=\"width:52px\"><col style=\"width:23%\">"
+        "<col style=\"width:100px\"><col style=\"width:36px\"><col><col style=\"width:12%\">"
         "<col style=\"width:116px\"><col style=\"width:56px\"><col class=\"hide-n\" "
         "style=\"width:56px\"><col style=\"width:72px\"><col style=\"width:72px\">{0}"
         "<col style=\"width:74px\"></colgroup><thead><tr><th></th><th>instruction</th><th>kind</th>"
@@ -150,10 +159,10 @@ class Section {
     }
     html_.Raw("\"><span class=\"ends\">").Name(op.instruction);
     if (fold.copies > 1) html_.Raw(fmt::format("<span class=\"tag\">\u00d7{}</span>", fold.copies));
-    html_.Raw("</span></td><td class=\"cut\">").Text(KindWords(op.op_kind));
+    html_.Raw("</span></td><td class=\"cut\">").Text(KindWords(op.op_kind, true));
     html_.Raw(fmt::format("</td><td>{}</td><td class=\"cut\" title=\"", PhaseChip(op.phase)));
     html_.Text(op.op_name).Raw("\">");
-    html_.Text(ScopeWords(op.layer_group, op.op_name));
+    html_.Text(ShortScope(op.layer_group, op.op_name));
     if (op.mixed) html_.Raw(" <span class=\"dim\">and others</span>");
     html_.Raw("</td><td class=\"cut\" title=\"").Text(op.source_file).Raw("\">");
     html_.Text(SourceLine(op.source_file, op.source_line));

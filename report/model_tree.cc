@@ -16,7 +16,8 @@ namespace {
 struct Raw {
   PhaseTimes phases{};  // With everything below.
   int64_t ns = 0;
-  int64_t own_ns = 0;
+  int64_t own_ns = 0;  // Of the component itself, in none of its parts.
+  PhaseTimes own_phases{};
   std::map<std::string, std::unique_ptr<Raw>, std::less<>> children;
 
   void Add(const ScopeFigure& scope) {
@@ -30,7 +31,6 @@ void Insert(Raw& root, const ScopeFigure& scope, size_t depth) {
   std::string_view rest = scope.name;
   for (size_t level = 0; level < depth && !rest.empty(); ++level) {
     const size_t slash = std::min(rest.find('/'), rest.size());
-    // The deepest level shown keeps what lies below it in its name.
     const std::string_view component = rest.substr(0, slash);
     std::unique_ptr<Raw>& child = node->children[std::string(component)];
     if (child == nullptr) child = std::make_unique<Raw>();
@@ -39,6 +39,7 @@ void Insert(Raw& root, const ScopeFigure& scope, size_t depth) {
     rest = slash == rest.size() ? std::string_view() : rest.substr(slash + 1);
   }
   node->own_ns += scope.ns;
+  for (size_t p = 0; p < kPhaseCount; ++p) node->own_phases[p] += scope.phases[p];
 }
 
 class Builder {
@@ -57,6 +58,9 @@ class Builder {
     for (const auto& [child_name, child] : raw.children) {
       node.children.push_back(
           Build(child_name, path.empty() ? child_name : path + "/" + child_name, *child));
+    }
+    if (raw.own_ns > 0 && !raw.children.empty()) {
+      node.children.push_back({"itself", path, raw.own_ns, raw.own_phases, 0, {}});
     }
     std::stable_sort(node.children.begin(), node.children.end(),
                      [](const ModelNode& a, const ModelNode& b) { return a.ns > b.ns; });

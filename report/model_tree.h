@@ -19,7 +19,7 @@ struct ModelNode {
   int64_t ns = 0;    // With everything below it.
   PhaseTimes phases{};
   int64_t others = 0;               // Not 0: this node stands for so many small ones.
-  std::vector<ModelNode> children;  // By time. Their sum is ns, less what is in the node itself.
+  std::vector<ModelNode> children;  // By time; sum to ns, "itself" being one of them.
 };
 
 struct ModelTreeLimits {

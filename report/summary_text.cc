@@ -60,7 +60,9 @@ class Summary {
                         footer.size() + blanks + 4;
     size_t rows = used + kLeastRows < kMostLines ? kMostLines - used : kLeastRows;
     if (options_.rows > 0) rows = std::min(rows, options_.rows);
-    Lines table = MakeSummaryTable(view_, options_.by, rows, width_).Lines(width_, options_.ascii);
+    // Where nothing has an instruction, the names as recorded say more than one line "none".
+    const By by = options_.by == By::kOp && view_.ops.empty() ? By::kKernel : options_.by;
+    Lines table = MakeSummaryTable(view_, by, rows, width_).Lines(width_, options_.ascii);
 
     Lines lines = std::move(head);
     for (Lines* block : {&parts, &findings, &not_known, &table, &footer}) {
@@ -184,7 +186,7 @@ class Summary {
     Lines lines;
     lines.push_back(FitLeft(steps ? "part of step" : "phase", 20) + FitRight(heading, 8) +
                     FitRight("%", 6));
-    if (!steps) lines[0] += view_.basis.steady ? "  of device time" : "  of device time, whole run";
+    if (!steps) lines[0] += view_.basis.steady ? "  device time" : "  device time, whole run";
     const int64_t whole = steps ? view_.steps.wall_ns : view_.coverage.device_ns;
     const auto line = [&](StepPart part, std::string_view name, int64_t ns,
                           const std::string& note) {

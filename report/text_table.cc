@@ -26,10 +26,14 @@ std::string Safe(std::string_view text, bool ascii) {
   }
   if (!ascii) return out;
   std::string plain;
-  for (const char c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) plain += c;
-    if (byte >= 0xC0) plain += '?';  // One per code point: its first byte.
+  constexpr std::string_view kTimes = "\u00d7";
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(out[i]);
+    if (byte < 0x80) {
+      plain += out[i];
+    } else if (byte >= 0xC0) {  // One per code point: its first byte.
+      plain += std::string_view(out).substr(i).starts_with(kTimes) ? 'x' : '?';
+    }
   }
   return plain;
 }

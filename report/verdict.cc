@@ -8,6 +8,7 @@
 
 #include "base/number_format.h"
 #include "report/labels.h"
+#include "report/op_fold.h"
 
 namespace xlatrace::report {
 namespace {
@@ -17,7 +18,8 @@ using model::StepPart;
 constexpr double kAttributedEnough = 95;  // Percent; below it the sentence says so first.
 constexpr double kOneOp = 25;             // From here on one instruction is the answer.
 constexpr double kOnePart = 40;           // The same for a part of the step.
-constexpr int64_t kEnoughSteps = 10;      // For percentiles.
+constexpr size_t kMostReasons = 3;
+constexpr int64_t kEnoughSteps = 10;  // For percentiles.
 
 double PercentOf(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -92,7 +94,7 @@ std::string_view PerStepWords(const RunView& view) {
 
 class Maker {
  public:
-  explicit Maker(const RunView& view) : view_(view) {}
+  explicit Maker(const RunView& view) : view_(view), ops_(FoldOps(view)) {}
 
   Verdict Make() {
     if (!Refuse()) Answer();
@@ -101,7 +103,16 @@ class Maker {
   }
 
  private:
-  const OpFigure* TopOp() const { return view_.ops.empty() ? nullptr : &view_.ops[0]; }
+  const FoldedOp* TopOp() const { return ops_.empty() ? nullptr : &ops_[0]; }
+
+  // "`custom-call.75.0` ×8 (gemm in decoder/layer_*/mlp, linears.py:110)".
+  Sentence NameOf(const FoldedOp& fold) {
+    verdict_.op_handle = fold.op->handle;
+    Builder name;
+    name.Code(fold.op->instruction);
+    if (fold.copies > 1) name.Text(fmt::format(" \u00d7{}", fold.copies));
+    return name.Append(Where(*fold.op)).Take();
+  }
 
   bool Refuse() {
     if (view_.run_coverage.activities == 0) {
@@ -111,6 +122,18 @@ class Maker {
                             : "Record again while the program computes; xlatrace doctor says what "
                               "stands in the way.",
                         false}};
+      return true;
+    }
+    if (view_.modules.empty()) {
+      verdict_.sentence = {
+          {"No verdict: the run holds no HLO module, so no kernel can be led back to the model.",
+           false}};
+      verdict_.lede = Builder()
+                          .Append(LargestKernel())
+                          .Text(" Import again with ")
+                          .Code("--modules DIR")
+                          .Text(", where DIR is what XLA dumped in the same run.")
+                          .Take();
       return true;
     }
     if (!view_.basis.steady) {
@@ -131,7 +154,7 @@ class Maker {
           {fmt::format("No verdict: {} {} lost, so idle time cannot be told from missing data.",
                        Thousands(view_.lost), view_.lost == 1 ? "record was" : "records were"),
            false}};
-      verdict_.lede = Builder().Text("Of what is left: ").Append(LargestOp()).Take();
+      verdict_.lede = LargestOp();
       return true;
     }
     return false;
@@ -139,14 +162,24 @@ class Maker {
 
   // "The largest op, `x` (gemm in mlp, a.py:3), is 3.1% of device time."
   Sentence LargestOp() {
-    const OpFigure* op = TopOp();
-    if (op == nullptr) return {{"No instruction could be named.", false}};
-    verdict_.op_handle = op->handle;
+    const FoldedOp* op = TopOp();
+    if (op == nullptr) return LargestKernel();
     return Builder()
         .Text("The largest op, ")
-        .Code(op->instruction)
-        .Append(Where(*op))
+        .Append(NameOf(*op))
         .Text(fmt::format(", is {} of device time.", About(op->ns, view_.coverage.device_ns)))
+        .Take();
+  }
+
+  Sentence LargestKernel() const {
+    if (view_.kernels.empty() || view_.kernels[0].name.empty()) {
+      return {{"No instruction could be named.", false}};
+    }
+    const NamedFigure& kernel = view_.kernels[0];
+    return Builder()
+        .Text("The largest kernel, ")
+        .Code(kernel.name)
+        .Text(fmt::format(", is {} of device time.", About(kernel.ns, view_.coverage.device_ns)))
         .Take();
   }
 
@@ -162,7 +195,7 @@ class Maker {
     }
     const StepPart part = LargestPart(view_);
     const int64_t part_ns = view_.step_parts[static_cast<size_t>(part)];
-    const OpFigure* op = TopOp();
+    const FoldedOp* op = TopOp();
     const int64_t whole = partly ? attributed : coverage.device_ns;
     if (op != nullptr && PercentOf(op->ns, whole) >= kOneOp &&
         !(part == StepPart::kIdle && PercentOf(part_ns, view_.steps.wall_ns) >= kOnePart)) {
@@ -179,15 +212,19 @@ class Maker {
     verdict_.lede = Lede();
   }
 
-  void SayOp(const OpFigure& op, int64_t whole, bool partly, Builder& sentence) {
+  void SayOp(const FoldedOp& op, int64_t whole, bool partly, Builder& sentence) {
     const double percent = PercentOf(op.ns, whole);
     const std::string share = percent >= 48 && percent <= 52 ? "half" : About(op.ns, whole);
-    sentence.Text(fmt::format("{} instruction is {} of {}: ", partly ? "one" : "One", share,
-                              partly ? "it" : "device time"));
-    sentence.Code(op.instruction).Append(Where(op));
-    sentence.Text(fmt::format(" takes {} of {}{}.", Milliseconds(view_.PerStep(op.ns)),
-                              OfDeviceTime(view_), PerStepWords(view_)));
-    verdict_.op_handle = op.handle;
+    const std::string_view of = partly ? "it" : "device time";
+    if (op.copies > 1) {
+      sentence.Text(fmt::format("{} alike instructions are {} of {}: ", op.copies, share, of));
+    } else {
+      sentence.Text(fmt::format("{} instruction is {} of {}: ", partly ? "one" : "One", share, of));
+    }
+    sentence.Append(NameOf(op))
+        .Text(fmt::format(" {} {} of {}{}.", op.copies > 1 ? "take" : "takes",
+                          Milliseconds(view_.PerStep(op.ns)), OfDeviceTime(view_),
+                          PerStepWords(view_)));
   }
 
   void SayPart(StepPart part, int64_t part_ns, bool partly, Builder& sentence) {
@@ -198,6 +235,7 @@ class Maker {
       case StepPart::kIdle:
         sentence.Text(fmt::format("{} device is idle for {} of the step: {}.",
                                   partly ? "the" : "The", share, of_step));
+        idle_is_the_answer_ = true;
         return;
       case StepPart::kExposedCollective:
       case StepPart::kExposedCopy:
@@ -213,26 +251,22 @@ class Maker {
         sentence.Text(
             fmt::format("{} is {} of the step ({}). ", Capitalised(Text(part)), share, of_step));
     }
-    const OpFigure* op = TopOpOf(part);
+    const FoldedOp* op = TopOpOf(part);
     if (op == nullptr) return;
-    sentence.Text(part == StepPart::kExposedCollective || part == StepPart::kExposedCopy
-                      ? " The largest op is "
-                      : "Its largest op, ");
-    sentence.Code(op->instruction).Append(Where(*op));
-    sentence.Text(fmt::format(
-        "{} {} of device time.",
-        part == StepPart::kExposedCollective || part == StepPart::kExposedCopy ? ":" : ", is",
-        About(op->ns, view_.coverage.device_ns)));
-    verdict_.op_handle = op->handle;
+    const bool phase = part != StepPart::kExposedCollective && part != StepPart::kExposedCopy;
+    sentence.Text(phase ? "Its largest op, " : " The largest such op, ")
+        .Append(NameOf(*op))
+        .Text(fmt::format(", is {} of device time.", About(op->ns, view_.coverage.device_ns)));
   }
 
   // Ops are by time, so the first that fits is the largest.
-  const OpFigure* TopOpOf(StepPart part) const {
-    for (const OpFigure& op : view_.ops) {
+  const FoldedOp* TopOpOf(StepPart part) const {
+    for (const FoldedOp& fold : ops_) {
+      const OpFigure& op = *fold.op;
       if (part == StepPart::kExposedCollective ? op.op_kind == "collective"
           : part == StepPart::kExposedCopy     ? op.op_kind == "copy"
                                                : Text(op.phase) == Text(part)) {
-        return &op;
+        return &fold;
       }
     }
     return nullptr;
@@ -256,18 +290,31 @@ class Maker {
       lede.Text(fmt::format("{} is {} of device time", Capitalised(KindWords(kind.name)),
                             About(kind.ns, whole)));
       if (!view_.layers.empty() && !view_.layers[0].name.empty()) {
-        lede.Text(", layer ")
+        lede.Text(", ")
             .Code(view_.layers[0].name)
             .Text(fmt::format(" {}", About(view_.layers[0].ns, whole)));
       }
       lede.Text(". ");
     }
-    const int64_t idle = view_.step_parts[static_cast<size_t>(StepPart::kIdle)];
-    if (view_.has_step_parts && idle >= 0) {
+    if (idle_is_the_answer_) {
+      AppendGaps(lede);
+    } else if (view_.has_step_parts) {
+      const int64_t idle = view_.step_parts[static_cast<size_t>(StepPart::kIdle)];
       lede.Text(
           fmt::format("The device is idle for {} of the step.", About(idle, view_.steps.wall_ns)));
     }
     return lede.Take();
+  }
+
+  // "Idle time by cause: host 1.44 ms, copy 20 us."
+  void AppendGaps(Builder& lede) const {
+    bool first = true;
+    for (const GapFigure& gap : view_.gaps) {
+      lede.Text(fmt::format("{}{} {}", first ? "Idle time by cause: " : ", ", KindWords(gap.cause),
+                            Duration(view_.PerStep(gap.ns))));
+      first = false;
+    }
+    if (!first) lede.Text(".");
   }
 
   void NotKnown() {
@@ -276,12 +323,13 @@ class Maker {
     };
     const Coverage& coverage = view_.coverage;
     const std::string_view per_step = PerStepWords(view_);
-    if (coverage.none_ns > 0) {
+    for (size_t i = 0; i < std::min(kMostReasons, coverage.reasons.size()); ++i) {
+      const ReasonFigure& reason = coverage.reasons[i];
+      if (reason.ns == 0) continue;
       add(fmt::format(
-          "{}{} ({}) has no instruction: {}", Duration(view_.PerStep(coverage.none_ns)), per_step,
-          Percent(static_cast<double>(coverage.none_ns), static_cast<double>(coverage.device_ns)) +
-              "%",
-          coverage.reasons.empty() ? "" : ReasonWords(coverage.reasons[0].reason)));
+          "{}{} ({}%) has no instruction: {}", Duration(view_.PerStep(reason.ns)), per_step,
+          Percent(static_cast<double>(reason.ns), static_cast<double>(coverage.device_ns)),
+          ReasonWords(reason.reason)));
     }
     const int64_t unknown = view_.phases[static_cast<size_t>(model::Phase::kUnknown)];
     if (unknown > coverage.none_ns) {
@@ -299,6 +347,8 @@ class Maker {
   }
 
   const RunView& view_;
+  std::vector<FoldedOp> ops_;
+  bool idle_is_the_answer_ = false;
   Verdict verdict_;
 };
 

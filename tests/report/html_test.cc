@@ -1,0 +1,276 @@
+// The page: complete, offline, and made of nothing but our own markup.
+
+#include "report/html.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/html_writer.h"
+#include "report/model_tree.h"
+#include "report/op_fold.h"
+#include "sample_run.h"
+#include "temporary_folder.h"
+
+namespace xlatrace::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string Page(const SampleRun& run) {
+  std::string page;
+  const Status written = WriteHtml(ViewOf(run), [&page](std::string_view piece) -> Status {
+    page += piece;
+    return {};
+  });
+  EXPECT_TRUE(written);
+  return page;
+}
+
+// Names of all tags, and a failure for markup that is not well-formed: tags that do not match,
+// attributes without quotes, a stray '<'. A few dozen lines, so that the page is judged from
+// outside.
+std::set<std::string> TagsOf(const std::string& page) {
+  static const std::set<std::string> kVoid = {"meta", "br", "col", "input"};
+  std::set<std::string> tags;
+  std::vector<std::string> open;
+  for (size_t at = page.find("<html"); at < page.size();) {
+    at = page.find('<', at);
+    if (at == std::string::npos) break;
+    size_t end = at + 1;
+    char quote = 0;
+    while (end < page.size() && (quote != 0 || page[end] != '>')) {
+      if (page[end] == '"') quote = quote == 0 ? '"' : 0;
+      if (quote == 0 && end > at + 1 && page[end] == '<') {
+        ADD_FAILURE() << "'<' inside a tag: " << page.substr(at, 80);
+        return tags;
+      }
+      ++end;
+    }
+    const bool closing = page[at + 1] == '/';
+    const size_t name_at = at + (closing ? 2 : 1);
+    const std::string name = page.substr(name_at, page.find_first_of(" >\n", name_at) - name_at);
+    tags.insert(name);
+    if (closing) {
+      if (open.empty() || open.back() != name) {
+        ADD_FAILURE() << "</" << name << "> closes " << (open.empty() ? "" : open.back());
+        return tags;
+      }
+      open.pop_back();
+    } else if (!kVoid.contains(name)) {
+      open.push_back(name);
+    }
+    at = end + 1;
+    if (!closing && name == "style") at = page.find("</style>", at);
+  }
+  EXPECT_TRUE(open.empty());
+  return tags;
+}
+
+const std::set<std::string>& OurTags() {
+  static const std::set<std::string> tags = {
+      "a",      "aside", "b",       "body",   "br",         "code",  "col",   "colgroup", "dd",
+      "div",    "dl",    "dt",      "figure", "figcaption", "h1",    "h2",    "h3",       "head",
+      "header", "html",  "i",       "input",  "label",      "li",    "main",  "meta",     "nav",
+      "ol",     "p",     "section", "small",  "span",       "style", "table", "tbody",    "td",
+      "tfoot",  "th",    "thead",   "title",  "tr",         "ul"};
+  return tags;
+}
+
+TEST(HtmlTest, BeginsWithTheMarkerThatAllowsReplacingIt) {
+  const std::string page = Page(TransformerRun());
+  EXPECT_TRUE(page.starts_with("<!doctype html>\n<!-- xlatrace report 1 -->\n"));
+  EXPECT_TRUE(IsOurReport(page.substr(0, 100)));
+  EXPECT_FALSE(IsOurReport("<!doctype html>\n<html>"));
+  EXPECT_FALSE(IsOurReport(""));
+  EXPECT_FALSE(IsOurReport("text <!doctype html>\n<!-- xlatrace report 1 -->"));
+}
+
+TEST(HtmlTest, RefersToNothingOutsideAndRunsNoScript) {
+  const std::string page = Page(TransformerRun());
+  EXPECT_THAT(page, HasSubstr("content=\"default-src 'none'; style-src 'unsafe-inline'"));
+  for (const char* word : {"http:", "https:", "<script", "<link", "<img", "<iframe", "src=", "url(",
+                           "@import", "javascript:", "onclick"}) {
+    EXPECT_THAT(page, Not(HasSubstr(word)));
+  }
+}
+
+TEST(HtmlTest, IsWellFormedAndEveryLinkHasItsTarget) {
+  const std::string page = Page(TransformerRun());
+  for (const std::string& tag : TagsOf(page)) EXPECT_TRUE(OurTags().contains(tag)) << tag;
+  for (size_t at = page.find("href=\"#"); at != std::string::npos;
+       at = page.find("href=\"#", at + 1)) {
+    const std::string target = page.substr(at + 7, page.find('"', at + 7) - at - 7);
+    EXPECT_THAT(page, HasSubstr("id=\"" + target + "\""));
+  }
+}
+
+TEST(HtmlTest, ShowsTheFiguresOfTheRun) {
+  const std::string page = Page(TransformerRun());
+  EXPECT_THAT(page, HasSubstr("Backward is 55% of the step (14.6 of 26.3 ms)."));
+  EXPECT_THAT(page, HasSubstr("attributed 99.3%"));
+  EXPECT_THAT(page, HasSubstr("<b>B&nbsp; 14.6</b>"));
+  EXPECT_THAT(page, HasSubstr("embeddings.py:84"));
+  EXPECT_THAT(page, HasSubstr("\u00d78</span>"));
+  EXPECT_THAT(page, HasSubstr("copy or memset issued by the runtime"));
+  EXPECT_THAT(page, HasSubstr("clock_samples"));
+}
+
+TEST(HtmlTest, NamesNeverBecomeMarkup) {
+  const std::vector<std::string> names = {"</script><script>alert(1)</script>",
+                                          "\"><img src=x onerror=alert(1)>",
+                                          "' onload='x",
+                                          "<!--",
+                                          "]]>",
+                                          "&lt;b&gt;",
+                                          "</title><b>",
+                                          "</style>",
+                                          "a\nb",
+                                          std::string("nul\0byte", 8),
+                                          "\u202Egnp.exe",
+                                          "broken\xff\xfe",
+                                          std::string(1'000'000, 'y') + "tail.9"};
+  SampleRun run;
+  for (const std::string& name : names) {
+    run.ops.push_back({.instruction = name,
+                       .layer = name + "/" + name,
+                       .op_name = name + "/" + name,
+                       .source_file = "/d/" + name,
+                       .source_line = 3,
+                       .ns = 1'000'000});
+    run.stats.push_back({name, model::Severity::kDataLoss, name, 1, name});
+    model::FindingRow finding;
+    finding.id = "rule";
+    finding.title = finding.action = finding.where_source = finding.confidence = name;
+    finding.evidence_json = R"([{"text":"</p><script>"},{"text":7},3])";
+    run.findings.push_back(finding);
+  }
+  run.command = names[0] + " " + names[1];
+  run.device_name = names[2];
+  run.module_name = names[6];
+  run.info.emplace_back(names[1], names[0]);
+  const std::string page = Page(run);
+  for (const std::string& tag : TagsOf(page)) EXPECT_TRUE(OurTags().contains(tag)) << tag;
+  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;script&gt;alert(1)"));
+  EXPECT_THAT(page, HasSubstr("[U+202E]gnp.exe"));
+  EXPECT_THAT(page, HasSubstr("nul[U+0000]byte"));
+  EXPECT_EQ(page.find('\0'), std::string::npos);
+  EXPECT_THAT(page, HasSubstr("[1,000,006 bytes in all]"));
+  EXPECT_LT(page.size(), 500'000u);
+}
+
+TEST(HtmlTest, ShowsPagesForRunsWithoutSteadyStepsModulesOrAnything) {
+  SampleRun one = TransformerRun();
+  one.steps = 1;
+  EXPECT_THAT(Page(one), HasSubstr("totals of the whole run"));
+  SampleRun none = TransformerRun();
+  none.module = false;
+  EXPECT_THAT(Page(none), HasSubstr("holds no HLO module"));
+  SampleRun empty;
+  empty.steps = 0;
+  empty.module = false;
+  const std::string page = Page(empty);
+  EXPECT_THAT(page, HasSubstr("No verdict: the run holds no device activity."));
+  for (const SampleRun& run : {one, none, empty}) TagsOf(Page(run));
+}
+
+TEST(HtmlTest, AFakeDeviceIsSaidInABanner) {
+  SampleRun run = TransformerRun();
+  EXPECT_THAT(Page(run), Not(HasSubstr("fake GPU")));
+  run.device_name = "xlatrace fake GPU";
+  EXPECT_THAT(Page(run), HasSubstr("Recorded on the fake GPU"));
+}
+
+TEST(HtmlTest, StopsAtTheFirstWriteThatFails) {
+  int calls = 0;
+  const Status written = WriteHtml(ViewOf(TransformerRun()), [&calls](std::string_view) -> Status {
+    ++calls;
+    return MakeError("disk full");
+  });
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().message, "disk full");
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(EscapeHtmlTest, CutsLongTextBetweenCharacters) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "\u00e9";
+  const std::string escaped = EscapeHtml(text);
+  EXPECT_THAT(escaped, HasSubstr("[2,000 bytes in all]"));
+  EXPECT_THAT(escaped, Not(HasSubstr("\uFFFD")));
+  EXPECT_EQ(EscapeHtml("\xc3"), "\uFFFD");
+  EXPECT_EQ(EscapeHtml(""), "");
+}
+
+TEST(OpFoldTest, CopiesOfOneInstructionAreOneRowAndNothingIsLost) {
+  const RunView view = ViewOf(TransformerRun());
+  const std::vector<FoldedOp> folded = FoldOps(view);
+  int64_t ns = 0;
+  int64_t copies = 0;
+  for (const FoldedOp& fold : folded) {
+    ns += fold.ns;
+    copies += fold.copies;
+  }
+  EXPECT_EQ(copies, static_cast<int64_t>(view.ops.size()));
+  EXPECT_EQ(ns, view.coverage.device_ns - view.coverage.none_ns);
+  ASSERT_EQ(folded.size(), 11u);
+  EXPECT_EQ(folded[1].copies, 8);
+  EXPECT_EQ(folded[1].op->instruction, "custom-call.75.0");
+  EXPECT_EQ(InstructionStem("custom-call.75.0"), "custom-call");
+  EXPECT_EQ(InstructionStem("fusion"), "fusion");
+  EXPECT_EQ(InstructionStem("12"), "12");
+  EXPECT_EQ(InstructionStem(".5"), ".5");
+}
+
+TEST(OpFoldTest, WithoutAnOpNameNothingIsFolded) {
+  SampleRun run;
+  run.ops = {{.instruction = "fusion.1", .ns = 10}, {.instruction = "fusion.2", .ns = 20}};
+  EXPECT_EQ(FoldOps(ViewOf(run)).size(), 2u);
+}
+
+int64_t SumOfChildren(const ModelNode& node) {
+  int64_t sum = 0;
+  for (const ModelNode& child : node.children) {
+    sum += child.ns;
+    if (!child.children.empty()) {
+      EXPECT_EQ(SumOfChildren(child), child.ns) << child.path;
+    }
+  }
+  return sum;
+}
+
+TEST(ModelTreeTest, EveryLevelSumsToItsParent) {
+  const RunView view = ViewOf(TransformerRun());
+  const ModelNode tree = BuildModelTree(view, ModelTreeLimits());
+  EXPECT_EQ(tree.ns, view.coverage.device_ns);
+  EXPECT_EQ(SumOfChildren(tree), tree.ns);
+  EXPECT_EQ(tree.children[0].name, "decoder");
+  const ModelNode pruned = BuildModelTree(view, {.depth = 2, .children = 2, .least_share = 0.3});
+  EXPECT_EQ(SumOfChildren(pruned), tree.ns);
+}
+
+TEST(ModelTreeTest, TimeOfAComponentItselfIsARow) {
+  SampleRun run;
+  run.ops = {{.instruction = "a", .layer = "net", .ns = 10},
+             {.instruction = "b", .layer = "net/mlp", .ns = 20},
+             {.instruction = "c", .layer = "net/mlp/deep/deeper", .ns = 40}};
+  const ModelNode tree = BuildModelTree(ViewOf(run), ModelTreeLimits());
+  ASSERT_EQ(tree.children.size(), 1u);
+  const ModelNode& net = tree.children[0];
+  EXPECT_EQ(net.ns, 3 * 70);
+  ASSERT_EQ(net.children.size(), 2u);
+  EXPECT_EQ(net.children[0].name, "mlp");
+  EXPECT_EQ(net.children[1].name, "itself");
+  EXPECT_EQ(net.children[1].ns, 3 * 10);
+  // A component that leads to a single other one shares its row.
+  EXPECT_EQ(net.children[0].children[0].name, "deep/deeper");
+}
+
+}  // namespace
+}  // namespace xlatrace::report

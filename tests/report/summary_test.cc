@@ -1,0 +1,260 @@
+// The summary in its four forms.
+
+#include "report/summary.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/terminal.h"
+#include "sample_run.h"
+#include "temporary_folder.h"
+
+namespace xlatrace::report {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// Names that try everything: escape sequences, markup, bidirectional overrides, NUL, bytes that are
+// no UTF-8, wide characters, a megabyte.
+const std::vector<std::string>& HostileNames() {
+  static const std::vector<std::string> names = {
+      "\x1b]0;owned\x07\x1b[31mred",
+      "</script><script>alert(1)</script>",
+      "=HYPERLINK(\"http://x\")",
+      "a\nb\tc|d`e",
+      "\u202Egnp.exe",
+      std::string("nul\0byte", 8),
+      "broken\xff\xfe\x80utf8",
+      "\u4e2d\u6587\u540d\u5b57\u5f88\u957f\u5f88\u957f\u5f88\u957f\u5f88\u957f\u7684\u540d\u5b57",
+      std::string(1'000'000, 'x') + ".9",
+      "+1",
+      "-1",
+      "@SUM(A1)",
+      "'quoted'",
+      "\"double\""};
+  return names;
+}
+
+SampleRun HostileRun() {
+  SampleRun run;
+  int64_t ns = 1'000'000;
+  for (const std::string& name : HostileNames()) {
+    run.ops.push_back({.instruction = name,
+                       .layer = "net/" + name,
+                       .op_name = "jit(f)/" + name,
+                       .source_file = "/dir/" + name,
+                       .source_line = 3,
+                       .ns = ns});
+    ns += 10'000;
+  }
+  run.command = "python3 " + HostileNames()[0] + " " + HostileNames()[8];
+  run.device_name = HostileNames()[4] + HostileNames()[7];
+  run.module_name = HostileNames()[1];
+  run.stats = {
+      {HostileNames()[0], model::Severity::kNotice, HostileNames()[1], 1, HostileNames()[4]}};
+  return run;
+}
+
+constexpr By kAllBy[] = {By::kOp, By::kPhase, By::kLayer, By::kKernel, By::kSource};
+
+TEST(SummaryTextTest, NeverWiderThanAskedNorLongerThan45Lines) {
+  SampleRun findings = TransformerRun();
+  for (int i = 0; i < 9; ++i) {
+    model::FindingRow finding;
+    finding.id = "rule";
+    finding.title =
+        "a title that is long enough to be cut somewhere, whatever the width " + std::to_string(i);
+    finding.saves_high_ns_per_step = 1'000'000 * (9 - i);
+    finding.confidence = "medium";
+    finding.where_source = "/some/where/attention.py:287";
+    findings.findings.push_back(finding);
+    findings.stats.push_back(
+        {"lost_" + std::to_string(i), model::Severity::kDataLoss, "x", 7,
+         "an advice that is rather long and will not fit into one line at all"});
+  }
+  SampleRun empty;
+  empty.steps = 0;
+  SampleRun no_module = TransformerRun();
+  no_module.module = false;
+  SampleRun one_step = TransformerRun();
+  one_step.steps = 1;
+  for (const SampleRun& run :
+       {TransformerRun(), HostileRun(), findings, empty, no_module, one_step}) {
+    const RunView view = ViewOf(run);
+    for (const int width : {60, 80, 100, 120, 160, 300}) {
+      for (const By by : kAllBy) {
+        for (const bool ascii : {false, true}) {
+          const std::string text = SummaryText(view, {.by = by, .width = width, .ascii = ascii});
+          const std::vector<std::string> lines = Lines(text);
+          EXPECT_LE(lines.size(), 45u);
+          for (const std::string& line : lines) {
+            EXPECT_LE(DisplayWidth(line), width) << line;
+            EXPECT_EQ(line, Printable(line)) << "unsafe for a terminal";
+            if (ascii) {
+              EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) {
+                return c >= 0x20 && c < 0x7F;
+              })) << line;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SummaryTextTest, SaysWhatTheStepIsMadeOf) {
+  const std::string text = SummaryText(ViewOf(TransformerRun()), {});
+  EXPECT_THAT(text, HasSubstr("train.py  2 x NVIDIA H100 80GB HBM3  jit_train_step"));
+  EXPECT_THAT(text, HasSubstr("step 26.3 ms (26.3 to 26.3, 10 steps)  busy 97.6%"));
+  // 26,273 us per step, of which 14,584 are backward: 8 x (464 + 301 + 3 x 141) + 5,080.
+  EXPECT_THAT(text, HasSubstr("backward                14.6  55.5"));
+  EXPECT_THAT(text, HasSubstr("custom-call.75.0 x8         3.71"));
+  EXPECT_THAT(text, HasSubstr("[no instruction]"));
+  EXPECT_THAT(text, HasSubstr("all device time             25.6"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(SummaryTextTest, ColourIsOnlyThereWhenWanted) {
+  const RunView view = ViewOf(TransformerRun());
+  const std::string plain = SummaryText(view, {});
+  std::string colored = SummaryText(view, {.color = true});
+  EXPECT_THAT(colored, HasSubstr("\x1b[1m"));
+  std::string stripped;
+  for (size_t i = 0; i < colored.size(); ++i) {
+    if (colored[i] == '\x1b')
+      i = colored.find('m', i);
+    else
+      stripped += colored[i];
+  }
+  EXPECT_EQ(stripped, plain);
+}
+
+TEST(SummaryTextTest, OthersCloseTheTable) {
+  const std::string text = SummaryText(ViewOf(TransformerRun()), {.rows = 2});
+  // 59 attributed instructions; the two rows hold one and eight of them.
+  EXPECT_THAT(text, HasSubstr("[51 others]"));
+}
+
+TEST(SummaryJsonTest, NumbersAreThoseOfTheViewAndSumUp) {
+  const RunView view = ViewOf(TransformerRun());
+  const json parsed = json::parse(SummaryJson(view, {}));
+  EXPECT_EQ(parsed["schema_version"], 1);
+  EXPECT_EQ(parsed["basis"], "steady_steps");
+  EXPECT_EQ(parsed["steps"]["step_devices"], 20);
+  int64_t parts = 0;
+  for (const json& part : parsed["steps"]["parts"]) parts += part["wall_ns"].get<int64_t>();
+  EXPECT_EQ(parts, parsed["steps"]["wall_ns"]);
+  EXPECT_EQ(parts, view.steps.wall_ns);
+  int64_t rows = 0;
+  for (const json& row : parsed["table"]["rows"]) rows += row["ns"].get<int64_t>();
+  EXPECT_EQ(rows, parsed["attribution"]["device_ns"]);
+  EXPECT_EQ(parsed["table"]["rows"][0]["instruction"], "input_scatter_fusion");
+  EXPECT_EQ(parsed["table"]["rows"][0]["ns_per_step"], 5'080'000);
+  int64_t phases = 0;
+  for (const json& phase : parsed["phases"]) phases += phase["ns"].get<int64_t>();
+  EXPECT_EQ(phases, parsed["attribution"]["device_ns"]);
+}
+
+TEST(SummaryJsonTest, EveryBreakdownSumsToDeviceTimeWithOthers) {
+  const RunView view = ViewOf(TransformerRun());
+  for (const By by : kAllBy) {
+    const json parsed = json::parse(SummaryJson(view, {.by = by, .rows = 3}));
+    int64_t sum = parsed["table"]["others"]["ns"].get<int64_t>();
+    EXPECT_LE(parsed["table"]["rows"].size(), 3u);
+    for (const json& row : parsed["table"]["rows"]) sum += row["ns"].get<int64_t>();
+    EXPECT_EQ(sum, view.coverage.device_ns) << parsed["table"]["by"];
+  }
+}
+
+TEST(SummaryJsonTest, HostileNamesStayValidJson) {
+  const json parsed = json::parse(SummaryJson(ViewOf(HostileRun()), {}), nullptr, false);
+  ASSERT_FALSE(parsed.is_discarded());
+  EXPECT_EQ(parsed["table"]["rows"].size(), HostileNames().size());
+}
+
+TEST(SummaryCsvTest, AllRowsHaveAllColumns) {
+  const RunView view = ViewOf(TransformerRun());
+  const std::vector<std::string> lines = Lines(SummaryCsv(view, {.by = By::kPhase}));
+  ASSERT_GE(lines.size(), 3u);
+  EXPECT_EQ(lines[0], "phase,ns,ns_per_step,pct\r");
+  // 20 step-devices of 14,584 us.
+  EXPECT_EQ(lines[1].substr(0, lines[1].rfind(',')), "backward,291680000,14584000");
+}
+
+TEST(SummaryCsvTest, NothingIsAFormula) {
+  // A reader of RFC 4180 of a dozen lines, so that quoting is judged from outside.
+  const std::string csv = SummaryCsv(ViewOf(HostileRun()), {});
+  std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
+  bool quoted = false;
+  for (size_t i = 0; i < csv.size(); ++i) {
+    const char c = csv[i];
+    if (c == '"') {
+      if (quoted && i + 1 < csv.size() && csv[i + 1] == '"') {
+        rows.back().back() += csv[++i];
+      } else {
+        quoted = !quoted;
+      }
+    } else if (!quoted && c == ',') {
+      rows.back().emplace_back();
+    } else if (!quoted && c == '\n') {
+      rows.emplace_back(1);
+    } else if (quoted || c != '\r') {
+      rows.back().back() += c;
+    }
+  }
+  rows.pop_back();  // After the last line.
+  EXPECT_EQ(rows.size(), HostileNames().size() + 1);
+  bool saw_formula = false;
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.size(), rows[0].size());
+    for (const std::string& cell : row) {
+      if (cell.empty()) continue;
+      EXPECT_EQ(std::string("=+-@").find(cell[0]), std::string::npos) << cell;
+      saw_formula = saw_formula || cell == "'=HYPERLINK(\"http://x\")";
+    }
+  }
+  EXPECT_TRUE(saw_formula);
+}
+
+TEST(SummaryMarkdownTest, TablesKeepTheirShapeWhateverTheNames) {
+  const std::string text = SummaryMarkdown(ViewOf(HostileRun()), {});
+  size_t columns = 0;
+  for (const std::string& line : Lines(text)) {
+    if (line.empty() || line[0] != '|') {
+      columns = 0;
+      continue;
+    }
+    size_t bars = 0;
+    for (size_t i = 0; i < line.size(); ++i)
+      bars += line[i] == '|' && (i == 0 || line[i - 1] != '\\');
+    if (columns == 0) columns = bars;
+    EXPECT_EQ(bars, columns) << line;
+  }
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_LT(text.size(), 20'000u);
+}
+
+TEST(ByTest, WordsAreReadBack) {
+  EXPECT_EQ(ByFromText("layer"), By::kLayer);
+  EXPECT_EQ(ByFromText("source"), By::kSource);
+  EXPECT_EQ(ByFromText("module"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace xlatrace::report

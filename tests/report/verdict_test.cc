@@ -1,0 +1,153 @@
+// What the one sentence says, and when it refuses to say anything.
+
+#include "report/verdict.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sample_run.h"
+#include "temporary_folder.h"
+
+namespace xlatrace::report {
+namespace {
+
+using model::Phase;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+SampleOp Op(std::string name, Phase phase, int64_t ns) {
+  return {.instruction = name,
+          .kind = model::OpKind::kGemm,
+          .phase = phase,
+          .layer = "net/layer_1/mlp",
+          .op_name = "jit(f)/net/" + name,
+          .source_file = "/a/net.py",
+          .source_line = 7,
+          .ns = ns};
+}
+
+// Forward 30 %, backward 70 % in four different ops of at most 20 %.
+SampleRun BackwardRun() {
+  SampleRun run;
+  run.ops = {Op("dot.1", Phase::kForward, 150),  Op("conv.2", Phase::kForward, 150),
+             Op("mul.3", Phase::kBackward, 200), Op("add.4", Phase::kBackward, 190),
+             Op("sub.5", Phase::kBackward, 160), Op("div.6", Phase::kBackward, 150)};
+  for (SampleOp& op : run.ops) op.ns *= 1'000'000;
+  return run;
+}
+
+std::string Sentence(const SampleRun& run) { return PlainText(MakeVerdict(ViewOf(run)).sentence); }
+
+TEST(VerdictTest, TheLargestPhaseIsNamedWithItsLargestOp) {
+  const Verdict verdict = MakeVerdict(ViewOf(BackwardRun()));
+  EXPECT_TRUE(verdict.given);
+  EXPECT_EQ(PlainText(verdict.sentence),
+            "Backward is 70% of the step (700 of 1.00 s). Its largest op, mul.3 (gemm in "
+            "net/layer_*/mlp, net.py:7), is 20% of device time.");
+  EXPECT_EQ(verdict.op_handle, "o1");
+}
+
+TEST(VerdictTest, OneInstructionThatDominatesIsTheAnswer) {
+  SampleRun run = BackwardRun();
+  run.ops[2].ns = 800'000'000;  // Half of 1,600 ms.
+  EXPECT_THAT(Sentence(run), StartsWith("One instruction is half of device time: mul.3 (gemm in"));
+  EXPECT_THAT(Sentence(run), HasSubstr("takes 800 of 1.60 s of device time per step."));
+}
+
+TEST(VerdictTest, IdleTimeComesBeforeAnOpThatFillsTheRest) {
+  SampleRun run;
+  run.ops = {Op("dot.1", Phase::kForward, 20'000'000)};
+  run.idle_ns = 80'000'000;
+  const Verdict verdict = MakeVerdict(ViewOf(run));
+  EXPECT_EQ(PlainText(verdict.sentence), "The device is idle for 80% of the step: 80.0 of 100 ms.");
+  EXPECT_THAT(PlainText(verdict.lede), HasSubstr("host 80.0 ms"));
+}
+
+TEST(VerdictTest, NothingDominatesIsSaid) {
+  SampleRun run;
+  const Phase phases[] = {Phase::kForward, Phase::kBackward, Phase::kOptimizer};
+  for (int i = 0; i < 12; ++i) {
+    run.ops.push_back(Op("op" + std::string(1, static_cast<char>('a' + i)), phases[i % 3], 1000));
+  }
+  EXPECT_THAT(Sentence(run), StartsWith("No single bottleneck. The largest op, opa "));
+  EXPECT_THAT(Sentence(run), HasSubstr("is 8.3% of device time."));
+}
+
+TEST(VerdictTest, PoorAttributionIsTheFirstClause) {
+  SampleRun run = BackwardRun();
+  run.ops.push_back({.instruction = "", .ns = 250'000'000});  // A fifth of 1,250 ms.
+  EXPECT_THAT(Sentence(run),
+              StartsWith("Of the 80% of device time that could be attributed: Backward is "));
+  run.ops.back().ns = 10'000'000;
+  EXPECT_THAT(Sentence(run), StartsWith("Backward is "));
+}
+
+TEST(VerdictTest, WithoutSteadyStepsThereIsNone) {
+  SampleRun run = BackwardRun();
+  run.steps = 1;
+  const Verdict verdict = MakeVerdict(ViewOf(run));
+  EXPECT_FALSE(verdict.given);
+  EXPECT_EQ(PlainText(verdict.sentence),
+            "No verdict: one step was recorded, and it is not steady.");
+  EXPECT_THAT(PlainText(verdict.lede), StartsWith("Run at least 20 steps."));
+  run.steps = 2;
+  EXPECT_EQ(Sentence(run), "No verdict: none of 2 recorded steps is steady.");
+}
+
+TEST(VerdictTest, LostRecordsForbidAVerdict) {
+  SampleRun run = BackwardRun();
+  run.stats = {{"dropped", model::Severity::kDataLoss, "collector", 1200, "record fewer steps"}};
+  const Verdict verdict = MakeVerdict(ViewOf(run));
+  EXPECT_FALSE(verdict.given);
+  EXPECT_EQ(PlainText(verdict.sentence),
+            "No verdict: 1,200 records were lost, so idle time cannot be told from missing data.");
+  EXPECT_THAT(PlainText(verdict.lede), HasSubstr("mul.3"));
+}
+
+TEST(VerdictTest, NoModulesAndNoActivityAreSaid) {
+  SampleRun run = BackwardRun();
+  run.module = false;
+  EXPECT_THAT(Sentence(run), StartsWith("No verdict: the run holds no HLO module"));
+  run.ops.clear();
+  run.steps = 0;
+  EXPECT_EQ(Sentence(run), "No verdict: the run holds no device activity.");
+}
+
+TEST(VerdictTest, WhatIsNotKnownCarriesItsTime) {
+  SampleRun run = BackwardRun();
+  run.ops.push_back({.instruction = "", .ns = 1'000'000});
+  run.ops[2].other_ppm = 500'000;
+  run.ops[2].other_phase = Phase::kLoss;
+  const Verdict verdict = MakeVerdict(ViewOf(run));
+  ASSERT_EQ(verdict.not_known.size(), 3u);
+  EXPECT_THAT(PlainText(verdict.not_known[0]), StartsWith("1.00 ms per step (0.1%) has no"));
+  EXPECT_THAT(PlainText(verdict.not_known[1]), StartsWith("200 ms per step is split"));
+  EXPECT_THAT(PlainText(verdict.not_known[2]), StartsWith("Only 3 steady steps"));
+}
+
+TEST(VerdictTest, TheFirstFindingIsTheLede) {
+  SampleRun run = BackwardRun();
+  model::FindingRow finding;
+  finding.id = "scatter_add";
+  finding.title = "replace the embedding lookup";
+  finding.saves_high_ns_per_step = 62'100'000;
+  run.findings.push_back(finding);
+  EXPECT_EQ(PlainText(MakeVerdict(ViewOf(run)).lede),
+            "First: replace the embedding lookup, which saves at most 62.1 ms per step.");
+}
+
+TEST(VerdictTest, AttributionIsNeverRoundedUpToAll) {
+  Coverage coverage;
+  coverage.device_ns = 1'000'000'000;
+  EXPECT_EQ(AttributedPercent(coverage), "100");
+  coverage.none_ns = 1;
+  EXPECT_EQ(AttributedPercent(coverage), "99.9");
+  coverage.none_ns = 200'000'000;
+  EXPECT_EQ(AttributedPercent(coverage), "80.0");
+}
+
+}  // namespace
+}  // namespace xlatrace::report

@@ -45,8 +45,8 @@ COLUMNS = {
     "run_stat": "name severity source value advice",
 }
 COLUMNS["launch"] = (
-    "launch_id "
-    + COLUMNS["activity"]
+    "launch_id "  # this is the activity_id
+    + COLUMNS["activity"].removeprefix("activity_id ")
     + " kernel_name kernel_symbol grid_x grid_y grid_z block_x block_y block_z cluster_x cluster_y "
     "cluster_z registers_per_thread shared_memory_static_bytes shared_memory_dynamic_bytes "
     "theoretical_occupancy_pct occupancy_limiter waves"
@@ -479,7 +479,6 @@ class ContractViews:
             [row[0] for row in self.rows("SELECT launch_id FROM launch ORDER BY 1")],
             [row[0] for row in self.rows(f"SELECT activity_id FROM activity WHERE {wanted} ORDER BY 1")],
         )
-        self.assert_no_rows("SELECT * FROM launch WHERE launch_id IS NOT activity_id")
 
     def intervals(self, device, where="1"):
         return [
@@ -673,6 +672,10 @@ class NsightViews:
         self.compare("SELECT start, end, text, globalTid FROM NVTX_EVENTS WHERE eventType = 59")
 
     def test_gpus(self):
+        if not self.original.execute(
+            "SELECT 1 FROM sqlite_master WHERE name = 'TARGET_INFO_GPU'"
+        ).fetchone():
+            self.skipTest("not in this export")
         self.compare("SELECT id, name FROM TARGET_INFO_GPU")
 
     def test_all_columns_are_there(self):

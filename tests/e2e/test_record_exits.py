@@ -253,7 +253,10 @@ class RecordExits(support.TestCase):
 
 
 def add(name):
-    setattr(RecordExits, "test_" + name, lambda self: self.check(name))
+    def test(self):
+        self.check(name)
+
+    setattr(RecordExits, "test_" + name, test)
 
 
 for exit_name in EXITS:

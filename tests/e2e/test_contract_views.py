@@ -1,0 +1,743 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RUNDB.md, sentence by sentence, on every real recording."""
+
+import json
+import unittest
+
+import support
+
+COLUMNS = {
+    "run_info": "key value",
+    "process": "process_id host pid rank local_rank command clock_offset_ns clock_error_ns",
+    "device": "device_id process_id host ordinal uuid name kind compute_capability sm_count clock_hz "
+    "memory_bandwidth_bytes_per_s",
+    "stream": "device_id stream_id name priority",
+    "activity": "activity_id kind process_id device_id stream_id context_id correlation_id "
+    "api_call_id graph_id graph_node_id start_ns end_ns duration_ns self_ns bytes copy_kind name "
+    "origin module_id module program_id execution_id step instruction op_name op_type source_file "
+    "source_line category op_kind phase layer layer_group mixed evidence confidence "
+    "unattributed_reason",
+    "activity_share": "activity_id module_id instruction share",
+    "api_call": "api_call_id process_id thread_id name correlation_id start_ns end_ns",
+    "range": "range_id process_id thread_id domain text start_ns end_ns depth",
+    "module": "module_id process_id program_id name fingerprint role role_reason "
+    "framework_function instruction_count flops bytes peak_memory_bytes source file",
+    "instruction": "module_id instruction computation opcode category op_kind shape operands "
+    "op_name op_name_method op_type source_file source_line phase layer layer_group mixed flops "
+    "bytes fusion_kind",
+    "instruction_share": "module_id instruction op_name phase layer source_file source_line share",
+    "execution": "execution_id module_id device_id start_ns end_ns activities complete",
+    "step": "step process_id device_id start_ns end_ns device_ns busy_ns steady how",
+    "op_time": "module_id module program_id instruction category op_kind phase layer layer_group "
+    "op_name source_file source_line occurrences total_ns self_ns steady_ns average_ns min_ns "
+    "max_ns self_pct flops bytes wasted_ns bound_by theoretical_occupancy_pct confidence estimated",
+    "scope_time": "op_name layer layer_group phase source_file source_line self_ns estimated_ns",
+    "phase_time": "device_id step phase self_ns estimated_ns",
+    "step_part": "device_id step part wall_ns",
+    "busy_time": "device_id start_ns end_ns busy_ns idle_ns overlap_ns compute_ns collective_ns "
+    "exposed_collective_ns copy_ns exposed_copy_ns steady_busy_ns",
+    "gap": "device_id start_ns end_ns cause previous_activity_id next_activity_id host_range_id",
+    "collective": "activity_id op bytes group_size algorithm_bandwidth bus_bandwidth exposed_ns "
+    "arrival_skew_ns",
+    "compile": "process_id module_id name start_ns end_ns",
+    "finding": "rank id handle title saves_low_ns_per_step saves_high_ns_per_step basis confidence "
+    "where_op where_layer where_source evidence action how_to_check",
+    "run_stat": "name severity source value advice",
+}
+COLUMNS["launch"] = (
+    "launch_id "  # this is the activity_id
+    + COLUMNS["activity"].removeprefix("activity_id ")
+    + " kernel_name kernel_symbol grid_x grid_y grid_z block_x block_y block_z cluster_x cluster_y "
+    "cluster_z registers_per_thread shared_memory_static_bytes shared_memory_dynamic_bytes "
+    "theoretical_occupancy_pct occupancy_limiter waves"
+)
+COLUMNS = {view: text.split() for view, text in COLUMNS.items()}
+NSIGHT = (
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    "NVTX_EVENTS",
+    "StringIds",
+    "TARGET_INFO_GPU",
+)
+
+PHASES = {"forward", "loss", "backward", "recompute", "optimizer", "other", "unknown"}
+OP_KINDS = set(
+    "gemm convolution attention reduction elementwise_fusion transpose copy memset scatter_gather "
+    "sort random fft collective custom_call control other".split()
+)
+CLOSED = {
+    ("activity", "kind"): {"kernel", "memcpy", "memset", "graph", "op", "range"},
+    ("activity", "origin"): {"xla", "xla_library", "framework", "autotune", "other"},
+    ("activity", "phase"): PHASES,
+    ("activity", "op_kind"): OP_KINDS,
+    ("activity", "confidence"): {"exact", "inferred", "none"},
+    ("activity", "mixed"): {0, 1},
+    ("instruction", "phase"): PHASES,
+    ("instruction", "op_kind"): OP_KINDS,
+    ("instruction", "op_name_method"): {"own", "body", "user", "operand"},
+    ("instruction_share", "phase"): PHASES,
+    ("op_time", "phase"): PHASES,
+    ("op_time", "op_kind"): OP_KINDS,
+    ("op_time", "confidence"): {"exact", "inferred", "none"},
+    ("op_time", "estimated"): {0, 1},
+    ("scope_time", "phase"): PHASES,
+    ("phase_time", "phase"): PHASES,
+    ("step_part", "part"): PHASES | {"exposed_collective", "exposed_copy", "idle"},
+    ("device", "kind"): {"gpu", "tpu", "cpu"},
+    ("module", "role"): {"main", "init", "helper", "autotune"},
+    ("module", "source"): {"dump", "proto", "nvtx", "xplane"},
+    ("gap", "cause"): {
+        "launch_bound", "host", "synchronisation", "copy", "compile", "input", "unknown",
+    },
+    ("step", "how"): {"marked", "execution"},
+    ("step", "steady"): {0, 1},
+    ("execution", "complete"): {0, 1},
+    ("run_stat", "severity"): {"info", "notice", "data_loss", "error"},
+    ("finding", "basis"): {"measured", "roofline", "cost_model"},
+    ("finding", "confidence"): {"high", "medium", "low"},
+}  # fmt: skip
+UNIQUE = {
+    "process": "process_id",
+    "device": "device_id",
+    "stream": "device_id, stream_id",
+    "activity": "activity_id",
+    "launch": "launch_id",
+    "api_call": "api_call_id",
+    "range": "range_id",
+    "module": "module_id",
+    "instruction": "module_id, instruction",
+    "execution": "execution_id",
+    "step": "step, device_id",
+    "busy_time": "device_id",
+    "run_info": "key",
+    "phase_time": "device_id, step, phase",
+    "step_part": "device_id, step, part",
+    "activity_share": "activity_id, module_id, instruction",
+}
+# (view, column) -> (view, column) it is a key of
+KEYS = {
+    ("activity", "process_id"): ("process", "process_id"),
+    ("activity", "device_id"): ("device", "device_id"),
+    ("activity", "module_id"): ("module", "module_id"),
+    ("activity", "execution_id"): ("execution", "execution_id"),
+    ("activity", "api_call_id"): ("api_call", "api_call_id"),
+    ("device", "process_id"): ("process", "process_id"),
+    ("stream", "device_id"): ("device", "device_id"),
+    ("execution", "module_id"): ("module", "module_id"),
+    ("execution", "device_id"): ("device", "device_id"),
+    ("instruction", "module_id"): ("module", "module_id"),
+    ("op_time", "module_id"): ("module", "module_id"),
+    ("step", "device_id"): ("device", "device_id"),
+    ("step", "process_id"): ("process", "process_id"),
+    ("busy_time", "device_id"): ("device", "device_id"),
+    ("gap", "device_id"): ("device", "device_id"),
+    ("gap", "previous_activity_id"): ("activity", "activity_id"),
+    ("gap", "next_activity_id"): ("activity", "activity_id"),
+    ("gap", "host_range_id"): ("range", "range_id"),
+    ("collective", "activity_id"): ("activity", "activity_id"),
+    ("activity_share", "activity_id"): ("activity", "activity_id"),
+    ("range", "process_id"): ("process", "process_id"),
+    ("compile", "process_id"): ("process", "process_id"),
+    ("module", "process_id"): ("process", "process_id"),
+}
+
+
+class ContractViews:
+    """Mixed into one class per recording; `recording` is its path below the data."""
+
+    recording = ""
+
+    @classmethod
+    def setUpClass(cls):
+        support.require_program()
+        cls.runs = support.ImportedRuns()
+        cls.addClassCleanup(cls.runs.close)
+        _, cls.path = cls.runs.get(cls.recording)
+        cls.database = support.open_database(cls.path)
+        cls.addClassCleanup(cls.database.close)
+
+    def rows(self, sql, *arguments):
+        return self.database.execute(sql, arguments).fetchall()
+
+    def value(self, sql, *arguments):
+        return self.rows(sql, *arguments)[0][0]
+
+    def assert_no_rows(self, sql, message=""):
+        rows = self.rows(sql)
+        shown = [dict(row) for row in rows[:3]]
+        self.assertEqual(len(rows), 0, f"{message}: {len(rows)} rows, as {shown}\n{sql}")
+
+    def columns(self, view):
+        return [row["name"] for row in self.rows(f'PRAGMA table_info("{view}")')]
+
+    # --- shape ---
+
+    def test_every_view_and_column_exists(self):
+        views = {row[0] for row in self.rows("SELECT name FROM sqlite_master WHERE type='view'")}
+        self.assertEqual(sorted(set(COLUMNS) | set(NSIGHT)), sorted(views & (set(COLUMNS) | set(NSIGHT))))
+        for view, columns in COLUMNS.items():
+            with self.subTest(view=view):
+                self.assertEqual([c for c in columns if c not in self.columns(view)], [])
+
+    def test_every_view_can_be_read_with_sqlite_and_with_query(self):
+        for view in list(COLUMNS) + list(NSIGHT):
+            with self.subTest(view=view):
+                own = self.value(f'SELECT count(*) FROM "{view}"')
+                rows = support.query(self.path, f'SELECT count(*) AS n FROM "{view}"')
+                self.assertEqual(rows, [{"n": own}])
+
+    def test_query_gives_the_same_rows(self):
+        for view in ("activity", "op_time", "step_part", "busy_time", "module", "run_info"):
+            with self.subTest(view=view):
+                sql = f'SELECT * FROM "{view}" ORDER BY 1, 2, 3 LIMIT 50'
+                if view == "run_info":
+                    sql = "SELECT * FROM run_info ORDER BY 1, 2"
+                self.assertEqual(support.query(self.path, sql), [dict(row) for row in self.rows(sql)])
+
+    def test_user_version_is_set(self):
+        self.assertGreater(self.value("PRAGMA user_version"), 0)
+
+    def test_run_info(self):
+        info = {row["key"]: row["value"] for row in self.rows("SELECT * FROM run_info")}
+        for key in ("source", "granularity", "tool_version", "start_unix_ns"):
+            self.assertIn(key, info)
+        self.assertIn(info["granularity"], ("kernel", "op", "range"))
+        self.assertTrue(str(info["start_unix_ns"]).isdigit(), info["start_unix_ns"])
+
+    # --- NULL, types, lists, ids ---
+
+    def test_no_empty_text_and_no_minus_one(self):
+        for view in COLUMNS:
+            for column in self.columns(view):
+                with self.subTest(view=view, column=column):
+                    count = self.value(f"SELECT count(*) FROM \"{view}\" WHERE \"{column}\" = ''")
+                    self.assertEqual(count, 0, f"{view}.{column} is ''")
+                    if column.endswith("_id") or column in ("source_line", "program_id", "step", "pid", "bytes", "flops"):
+                        if column not in ("correlation_id", "program_id"):
+                            count = self.value(f'SELECT count(*) FROM "{view}" WHERE "{column}" = -1')
+                            self.assertEqual(count, 0, f"{view}.{column} is -1")
+
+    def test_source_line_is_not_zero(self):
+        for view in ("activity", "instruction", "instruction_share", "op_time", "scope_time"):
+            self.assert_no_rows(f"SELECT * FROM {view} WHERE source_line <= 0", view)
+
+    def test_source_line_has_a_file(self):
+        for view in ("activity", "instruction", "instruction_share", "op_time", "scope_time"):
+            self.assert_no_rows(
+                f"SELECT * FROM {view} WHERE source_line IS NOT NULL AND source_file IS NULL", view
+            )
+
+    def test_times_are_integers(self):
+        for view in COLUMNS:
+            for column in self.columns(view):
+                if column.endswith("_ns") and column not in ("average_ns",):
+                    with self.subTest(view=view, column=column):
+                        self.assert_no_rows(
+                            f'SELECT "{column}" FROM "{view}" WHERE typeof("{column}") NOT IN (\'integer\', \'null\')'
+                        )
+
+    def test_average_is_an_integer(self):
+        self.assert_no_rows("SELECT average_ns FROM op_time WHERE typeof(average_ns) != 'integer'")
+
+    def test_required_values(self):
+        for column in (
+            "activity_id kind process_id device_id start_ns end_ns duration_ns self_ns origin "
+            "confidence phase op_kind name"
+        ).split():
+            with self.subTest(column=column):
+                self.assert_no_rows(f"SELECT * FROM activity WHERE {column} IS NULL")
+
+    def test_closed_lists(self):
+        for (view, column), allowed in CLOSED.items():
+            with self.subTest(view=view, column=column):
+                seen = {row[0] for row in self.rows(f'SELECT DISTINCT "{column}" FROM "{view}"')}
+                self.assertLessEqual(seen - {None}, allowed)
+
+    def test_ids_are_unique(self):
+        for view, columns in UNIQUE.items():
+            with self.subTest(view=view):
+                self.assert_no_rows(
+                    f'SELECT {columns}, count(*) AS n FROM "{view}" GROUP BY {columns} HAVING n > 1'
+                )
+
+    def test_keys_lead_somewhere(self):
+        for (view, column), (target, key) in KEYS.items():
+            with self.subTest(view=view, column=column):
+                self.assert_no_rows(
+                    f'SELECT "{column}" FROM "{view}" WHERE "{column}" IS NOT NULL AND "{column}" '
+                    f'NOT IN (SELECT "{key}" FROM "{target}")'
+                )
+
+    def test_names_beside_ids_agree(self):
+        self.assert_no_rows(
+            "SELECT * FROM activity a JOIN module m USING (module_id) "
+            "WHERE a.module IS NOT m.name OR a.program_id IS NOT m.program_id"
+        )
+        self.assert_no_rows(
+            "SELECT * FROM activity a JOIN device d USING (device_id) WHERE a.process_id != d.process_id"
+        )
+        self.assert_no_rows(
+            "SELECT * FROM activity a JOIN execution e USING (execution_id) "
+            "WHERE a.module_id IS NOT e.module_id OR a.device_id != e.device_id"
+        )
+        self.assert_no_rows(
+            "SELECT * FROM activity a JOIN module m USING (module_id) WHERE a.process_id != m.process_id"
+        )
+        self.assert_no_rows(
+            "SELECT * FROM activity a LEFT JOIN stream s ON s.device_id = a.device_id AND "
+            "s.stream_id = a.stream_id WHERE a.stream_id IS NOT NULL AND s.stream_id IS NULL"
+        )
+
+    # --- attribution ---
+
+    def test_none_means_no_instruction_means_a_reason(self):
+        self.assert_no_rows(
+            "SELECT * FROM activity WHERE NOT ((confidence = 'none') = (instruction IS NULL) "
+            "AND (instruction IS NULL) = (unattributed_reason IS NOT NULL))"
+        )
+        self.assert_no_rows(
+            "SELECT * FROM op_time WHERE (confidence = 'none') != (instruction IS NULL)"
+        )
+
+    def test_labels_have_evidence_and_module(self):
+        self.assert_no_rows(
+            "SELECT * FROM activity WHERE instruction IS NOT NULL AND (evidence IS NULL OR module_id IS NULL)"
+        )
+
+    def test_exact_knows_the_triple(self):
+        self.assert_no_rows(
+            "SELECT * FROM activity WHERE confidence = 'exact' AND "
+            "(module_id IS NULL OR execution_id IS NULL OR instruction IS NULL)"
+        )
+
+    def test_instruction_exists_in_its_module(self):
+        for view in ("activity", "op_time", "instruction_share", "activity_share"):
+            with self.subTest(view=view):
+                self.assert_no_rows(
+                    f"SELECT v.module_id, v.instruction FROM {view} v LEFT JOIN instruction i ON "
+                    "i.module_id = v.module_id AND i.instruction = v.instruction "
+                    "WHERE v.instruction IS NOT NULL AND i.instruction IS NULL"
+                )
+
+    def test_activity_repeats_its_instruction(self):
+        for column in ("op_name", "source_file", "source_line", "phase", "layer", "layer_group",
+                       "mixed", "category", "op_kind", "op_type"):  # fmt: skip
+            with self.subTest(column=column):
+                self.assert_no_rows(
+                    f"SELECT a.activity_id, a.instruction, a.{column} AS activity, i.{column} AS instruction_ "
+                    "FROM activity a JOIN instruction i USING (module_id, instruction) "
+                    f"WHERE a.kind != 'graph' AND a.{column} IS NOT i.{column}"
+                )
+
+    def test_shares(self):
+        shares = {}
+        for row in self.rows("SELECT module_id, instruction, share FROM instruction_share"):
+            self.assertGreater(row["share"], 0)
+            self.assertLessEqual(row["share"], 1)
+            shares.setdefault((row[0], row[1]), []).append(row["share"])
+        for key, values in shares.items():
+            self.assertAlmostEqual(sum(values), 1, delta=1e-9, msg=str(tuple(key)))
+        labelled = {
+            (row[0], row[1])
+            for row in self.rows(
+                "SELECT DISTINCT module_id, instruction FROM activity WHERE instruction IS NOT NULL"
+            )
+        }
+        self.assertEqual(sorted(labelled - set(shares)), [], "no share for what has time")
+
+    def test_mixed_means_several_shares(self):
+        for column in ("phase", "layer", "op_name"):
+            self.assert_no_rows(
+                f"SELECT i.module_id, i.instruction, count(DISTINCT ifnull(s.{column}, '')) AS n "
+                "FROM instruction i JOIN instruction_share s USING (module_id, instruction) "
+                "WHERE i.mixed = 0 GROUP BY 1, 2 HAVING n > 1",
+                column,
+            )
+        self.assert_no_rows(
+            "SELECT i.module_id, i.instruction, count(*) AS n FROM instruction i "
+            "JOIN instruction_share s USING (module_id, instruction) WHERE i.mixed = 1 "
+            "GROUP BY 1, 2 HAVING count(DISTINCT ifnull(s.phase, '')) = 1 "
+            "AND count(DISTINCT ifnull(s.layer, '')) = 1 AND count(DISTINCT ifnull(s.op_name, '')) = 1",
+            "mixed without others",
+        )
+
+    def test_single_phase_is_the_largest_share(self):
+        best = {}
+        for row in self.rows(
+            "SELECT module_id, instruction, phase, sum(share) AS share FROM instruction_share GROUP BY 1, 2, 3"
+        ):
+            best.setdefault((row[0], row[1]), {})[row["phase"]] = row["share"]
+        wrong = []
+        for row in self.rows("SELECT module_id, instruction, phase FROM instruction"):
+            shares = best.get((row[0], row[1]))
+            if shares and shares.get(row["phase"], 0) < max(shares.values()) - 1e-6:
+                wrong.append((tuple(row), shares))
+        self.assertEqual(wrong[:3], [], f"{len(wrong)} instructions")
+
+    # --- time ---
+
+    def test_duration(self):
+        self.assert_no_rows("SELECT * FROM activity WHERE end_ns - start_ns != duration_ns")
+        self.assert_no_rows("SELECT * FROM activity WHERE self_ns < 0 OR self_ns > duration_ns")
+
+    def test_kernels_do_not_nest(self):
+        self.assert_no_rows(
+            "SELECT * FROM activity WHERE kind IN ('kernel', 'memcpy', 'memset') AND self_ns != duration_ns"
+        )
+
+    def test_sums_are_device_time(self):
+        total = self.value("SELECT sum(self_ns) FROM activity")
+        self.assertEqual(self.value("SELECT sum(self_ns) FROM op_time"), total, "op_time")
+        self.assertEqual(self.value("SELECT sum(self_ns) FROM scope_time"), total, "scope_time")
+        self.assertEqual(self.value("SELECT sum(self_ns) FROM phase_time"), total, "phase_time")
+
+    def test_sums_per_device(self):
+        for row in self.rows("SELECT device_id, sum(self_ns) AS ns FROM activity GROUP BY 1"):
+            self.assertEqual(
+                self.value("SELECT sum(self_ns) FROM phase_time WHERE device_id = ?", row[0]), row["ns"]
+            )
+
+    def test_sums_per_device_and_step(self):
+        own = self.rows("SELECT device_id, step, sum(self_ns) FROM activity GROUP BY 1, 2")
+        view = self.rows("SELECT device_id, step, sum(self_ns) FROM phase_time GROUP BY 1, 2")
+        self.assertEqual(sorted(map(repr, map(tuple, own))), sorted(map(repr, map(tuple, view))))
+
+    def test_phase_sums_agree_between_views(self):
+        scope = dict(map(tuple, self.rows("SELECT phase, sum(self_ns) FROM scope_time GROUP BY 1")))
+        phase = dict(map(tuple, self.rows("SELECT phase, sum(self_ns) FROM phase_time GROUP BY 1")))
+        # Each is rounded by largest remainder on its own rows: equal up to a nanosecond per row.
+        rows = self.value("SELECT count(*) FROM activity")
+        for name in set(scope) | set(phase):
+            self.assertAlmostEqual(scope.get(name, 0), phase.get(name, 0), delta=rows, msg=name)
+
+    def test_phase_time_is_self_times_share(self):
+        own = dict(
+            map(
+                tuple,
+                self.rows(
+                    "WITH p AS (SELECT module_id, instruction, phase, sum(share) AS share "
+                    "FROM instruction_share GROUP BY 1, 2, 3) "
+                    "SELECT ifnull(p.phase, a.phase) AS phase, sum(a.self_ns * ifnull(p.share, 1)) "
+                    "FROM activity a LEFT JOIN p USING (module_id, instruction) GROUP BY 1"
+                ),
+            )
+        )
+        view = dict(map(tuple, self.rows("SELECT phase, sum(self_ns) FROM phase_time GROUP BY 1")))
+        rows = self.value("SELECT count(*) FROM activity")
+        for name in set(own) | set(view):
+            self.assertAlmostEqual(own.get(name, 0), view.get(name, 0), delta=rows + 1, msg=name)
+
+    def test_estimated_is_a_part(self):
+        for view in ("scope_time", "phase_time"):
+            self.assert_no_rows(f"SELECT * FROM {view} WHERE estimated_ns < 0 OR estimated_ns > self_ns", view)
+
+    def test_op_time_by_instruction(self):
+        own = {
+            (row[0], row[1]): tuple(row)[2:]
+            for row in self.rows(
+                "SELECT module_id, instruction, count(*), sum(duration_ns), sum(self_ns), "
+                "min(duration_ns), max(duration_ns) FROM activity WHERE instruction IS NOT NULL "
+                "AND kind != 'graph' GROUP BY 1, 2"
+            )
+        }
+        view = {
+            (row[0], row[1]): tuple(row)[2:]
+            for row in self.rows(
+                "SELECT module_id, instruction, occurrences, total_ns, self_ns, min_ns, max_ns "
+                "FROM op_time WHERE instruction IS NOT NULL"
+            )
+        }
+        self.assertEqual(own, view)
+
+    def test_op_time_one_row_per_instruction(self):
+        self.assert_no_rows(
+            "SELECT module_id, instruction, count(*) AS n FROM op_time WHERE instruction IS NOT NULL "
+            "GROUP BY 1, 2 HAVING n > 1"
+        )
+
+    def test_op_time_figures(self):
+        self.assert_no_rows(
+            "SELECT instruction, average_ns, min_ns, max_ns FROM op_time "
+            "WHERE average_ns < min_ns OR average_ns > max_ns"
+        )
+        self.assert_no_rows("SELECT * FROM op_time WHERE steady_ns > self_ns OR steady_ns < 0")
+        total = self.value("SELECT sum(self_pct) FROM op_time")
+        self.assertAlmostEqual(total, 100, delta=0.1)
+
+    def test_unlabelled_time_is_in_op_time(self):
+        self.assertEqual(
+            self.value("SELECT ifnull(sum(self_ns), 0) FROM activity WHERE instruction IS NULL"),
+            self.value("SELECT ifnull(sum(self_ns), 0) FROM op_time WHERE instruction IS NULL"),
+        )
+
+    def test_launch_is_the_kernels_or_the_finest_rows(self):
+        kinds = {row[0] for row in self.rows("SELECT DISTINCT kind FROM activity")}
+        wanted = "kind = 'kernel'" if "kernel" in kinds else "kind IN ('op', 'range')"
+        self.assertEqual(
+            [row[0] for row in self.rows("SELECT launch_id FROM launch ORDER BY 1")],
+            [row[0] for row in self.rows(f"SELECT activity_id FROM activity WHERE {wanted} ORDER BY 1")],
+        )
+
+    def intervals(self, device, where="1"):
+        return [
+            (row[0], row[1])
+            for row in self.rows(
+                f"SELECT start_ns, end_ns FROM activity WHERE device_id = ? AND {where} ORDER BY 1, 2",
+                device,
+            )
+        ]
+
+    def test_busy_time(self):
+        devices = [row[0] for row in self.rows("SELECT DISTINCT device_id FROM activity")]
+        rows = {row["device_id"]: row for row in self.rows("SELECT * FROM busy_time")}
+        self.assertEqual(sorted(devices), sorted(rows))
+        for device in devices:
+            with self.subTest(device=device):
+                row = rows[device]
+                spans = self.intervals(device)
+                self.assertEqual(row["busy_ns"], union(spans), "busy_ns is the union of intervals")
+                self.assertEqual(row["start_ns"], min(start for start, _ in spans))
+                self.assertEqual(row["end_ns"], max(end for _, end in spans))
+                self.assertEqual(row["idle_ns"], row["end_ns"] - row["start_ns"] - row["busy_ns"])
+                device_ns = self.value("SELECT sum(self_ns) FROM activity WHERE device_id = ?", device)
+                self.assertEqual(row["overlap_ns"], device_ns - row["busy_ns"], "overlap_ns")
+                for part in ("compute_ns", "collective_ns", "copy_ns", "steady_busy_ns"):
+                    self.assertTrue(row[part] is None or 0 <= row[part] <= row["busy_ns"], part)
+                self.assertLessEqual(row["exposed_collective_ns"], row["collective_ns"])
+                self.assertLessEqual(row["exposed_copy_ns"], row["copy_ns"])
+                self.assertEqual(
+                    row["compute_ns"] + row["exposed_collective_ns"] + row["exposed_copy_ns"], row["busy_ns"]
+                )
+
+    def test_gaps(self):
+        for device in {row[0] for row in self.rows("SELECT device_id FROM busy_time")}:
+            own = [gap for gap in holes(self.intervals(device)) if gap[1] - gap[0] >= 1000]
+            view = [
+                tuple(row)
+                for row in self.rows(
+                    "SELECT start_ns, end_ns FROM gap WHERE device_id = ? ORDER BY 1", device
+                )
+            ]
+            self.assertEqual(own, view)
+        self.assert_no_rows(
+            "SELECT * FROM gap g JOIN activity a ON a.activity_id = g.previous_activity_id "
+            "WHERE a.end_ns != g.start_ns OR a.device_id != g.device_id"
+        )
+        self.assert_no_rows(
+            "SELECT * FROM gap g JOIN activity a ON a.activity_id = g.next_activity_id "
+            "WHERE a.start_ns != g.end_ns OR a.device_id != g.device_id"
+        )
+
+    # --- executions and steps ---
+
+    def test_executions(self):
+        self.assert_no_rows(
+            "SELECT e.execution_id, e.start_ns, e.end_ns, min(a.start_ns) AS first, max(a.end_ns) AS last "
+            "FROM execution e JOIN activity a USING (execution_id) GROUP BY 1 "
+            "HAVING first < e.start_ns OR last > e.end_ns"
+        )
+        self.assert_no_rows(
+            "SELECT e.execution_id, e.activities, count(a.activity_id) AS n FROM execution e "
+            "LEFT JOIN activity a USING (execution_id) GROUP BY 1 HAVING n != e.activities"
+        )
+
+    def test_step_parts_sum_to_the_step(self):
+        self.assert_no_rows(
+            "SELECT s.device_id, s.step, s.end_ns - s.start_ns AS duration, sum(p.wall_ns) AS parts "
+            "FROM step s LEFT JOIN step_part p USING (device_id, step) GROUP BY 1, 2 "
+            "HAVING parts IS NOT duration"
+        )
+        self.assert_no_rows("SELECT * FROM step_part WHERE wall_ns < 0")
+        self.assert_no_rows(
+            "SELECT * FROM step_part p LEFT JOIN step s USING (device_id, step) WHERE s.step IS NULL"
+        )
+
+    def test_steps_follow_each_other(self):
+        for device in {row[0] for row in self.rows("SELECT device_id FROM step")}:
+            steps = self.rows("SELECT * FROM step WHERE device_id = ? ORDER BY step", device)
+            for before, after in zip(steps, steps[1:]):
+                self.assertLess(before["start_ns"], after["start_ns"])
+                self.assertLessEqual(before["end_ns"], after["start_ns"])
+
+    def test_step_figures(self):
+        for row in self.rows("SELECT * FROM step"):
+            duration = row["end_ns"] - row["start_ns"]
+            self.assertGreater(duration, 0)
+            self.assertLessEqual(row["busy_ns"], duration)
+            inside = [
+                (max(start, row["start_ns"]), min(end, row["end_ns"]))
+                for start, end in self.intervals(row["device_id"])
+                if end > row["start_ns"] and start < row["end_ns"]
+            ]
+            self.assertEqual(row["busy_ns"], union(inside), f"step {row['step']}")
+            self.assertEqual(
+                row["device_ns"],
+                self.value(
+                    "SELECT sum(self_ns) FROM activity WHERE device_id = ? AND step = ?",
+                    row["device_id"],
+                    row["step"],
+                ),
+            )
+            idle = self.value(
+                "SELECT ifnull(sum(wall_ns), 0) FROM step_part WHERE device_id = ? AND step = ? "
+                "AND part = 'idle'",
+                row["device_id"],
+                row["step"],
+            )
+            self.assertEqual(idle, duration - row["busy_ns"], "idle")
+
+    def test_activity_is_in_the_step_of_its_execution(self):
+        self.assert_no_rows(
+            "SELECT execution_id, count(DISTINCT ifnull(step, -1)) AS n FROM activity "
+            "WHERE execution_id IS NOT NULL GROUP BY 1 HAVING n > 1"
+        )
+        self.assert_no_rows(
+            "SELECT a.* FROM activity a LEFT JOIN step s ON s.device_id = a.device_id AND s.step = a.step "
+            "WHERE a.step IS NOT NULL AND s.step IS NULL"
+        )
+
+    def test_module_flops_and_handles(self):
+        self.assert_no_rows("SELECT * FROM module WHERE flops < 0 OR bytes < 0 OR instruction_count < 0")
+        self.assert_no_rows(
+            "SELECT m.module_id, m.instruction_count, count(*) AS n FROM module m JOIN instruction i "
+            "USING (module_id) GROUP BY 1 HAVING n != m.instruction_count"
+        )
+
+    def test_findings(self):
+        for row in self.rows("SELECT * FROM finding"):
+            evidence = json.loads(row["evidence"])
+            self.assertIsInstance(evidence, list)
+            self.assertLessEqual(row["saves_low_ns_per_step"] or 0, row["saves_high_ns_per_step"] or 0)
+
+    def test_attributed_share_is_as_said(self):
+        self.assert_no_rows(
+            "SELECT unattributed_reason, count(*) AS n FROM activity WHERE unattributed_reason = 'unknown' "
+            "GROUP BY 1 HAVING n > 0.005 * (SELECT count(*) FROM activity)",
+            "unknown is rare",
+        )
+
+
+class NsightViews:
+    """People's nsys SQL gives the same rows on our import as on the original."""
+
+    def setUp(self):
+        self.source, _ = self.runs.get(self.recording)
+        self.original = support.open_database(self.source)
+        self.addCleanup(self.original.close)
+
+    def compare(self, sql):
+        original = self.original.execute(sql).fetchall()
+        ours = self.database.execute(sql).fetchall()
+        self.assertEqual(
+            sorted(map(repr, map(tuple, original)))[:3], sorted(map(repr, map(tuple, ours)))[:3], sql
+        )
+        self.assertEqual(len(original), len(ours), sql)
+        self.assertEqual(
+            sorted(map(repr, map(tuple, original))), sorted(map(repr, map(tuple, ours))), sql
+        )
+
+    def test_kernels(self):
+        self.compare("SELECT start, end, deviceId, streamId, correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL")
+
+    def test_kernel_shapes(self):
+        self.compare(
+            "SELECT start, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, "
+            "staticSharedMemory, dynamicSharedMemory FROM CUPTI_ACTIVITY_KIND_KERNEL"
+        )
+
+    def test_top_kernels_by_name(self):
+        self.compare(
+            "SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+            "JOIN StringIds s ON s.id = k.demangledName GROUP BY 1"
+        )
+        self.compare(
+            "SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+            "JOIN StringIds s ON s.id = k.shortName GROUP BY 1"
+        )
+
+    def test_copies(self):
+        self.compare(
+            "SELECT start, end, deviceId, streamId, bytes, copyKind FROM CUPTI_ACTIVITY_KIND_MEMCPY"
+        )
+
+    def test_memsets(self):
+        if self.original.execute(
+            "SELECT 1 FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_MEMSET'"
+        ).fetchone():
+            self.compare("SELECT start, end, deviceId, streamId, bytes FROM CUPTI_ACTIVITY_KIND_MEMSET")
+
+    def test_ranges(self):
+        self.compare("SELECT start, end, text, globalTid FROM NVTX_EVENTS WHERE eventType = 59")
+
+    def test_gpus(self):
+        if not self.original.execute(
+            "SELECT 1 FROM sqlite_master WHERE name = 'TARGET_INFO_GPU'"
+        ).fetchone():
+            self.skipTest("not in this export")
+        self.compare("SELECT id, name FROM TARGET_INFO_GPU")
+
+    def test_all_columns_are_there(self):
+        for table in NSIGHT:
+            wanted = [row[1] for row in self.original.execute(f"PRAGMA table_info({table})")]
+            ours = [row[1] for row in self.database.execute(f"PRAGMA table_info({table})")]
+            with self.subTest(table=table):
+                self.assertEqual([name for name in wanted if name not in ours], [])
+
+
+def union(intervals):
+    total, edge = 0, None
+    for start, end in sorted(intervals):
+        if edge is None or start > edge:
+            total += end - start
+            edge = end
+        elif end > edge:
+            total += end - edge
+            edge = end
+    return total
+
+
+def holes(intervals):
+    found, edge = [], None
+    for start, end in sorted(intervals):
+        if edge is not None and start > edge:
+            found.append((edge, start))
+        edge = end if edge is None else max(edge, end)
+    return found
+
+
+class Elementwise(ContractViews, unittest.TestCase):
+    recording = support.XPLANES[0]
+
+
+class Gemm(ContractViews, unittest.TestCase):
+    recording = support.XPLANES[1]
+
+
+class Convolution(ContractViews, unittest.TestCase):
+    recording = support.XPLANES[2]
+
+
+class Tpu(ContractViews, unittest.TestCase):
+    recording = support.XPLANES[3]
+
+
+class Cpu(ContractViews, unittest.TestCase):
+    recording = support.XPLANES[4]
+
+
+class NsysH100(NsightViews, ContractViews, unittest.TestCase):
+    recording = support.NSYS[0]
+
+
+class NsysAfter(NsightViews, ContractViews, unittest.TestCase):
+    recording = support.NSYS[1]
+
+
+class NsysBefore(NsightViews, ContractViews, unittest.TestCase):
+    recording = support.NSYS[2]
+
+
+if __name__ == "__main__":
+    unittest.main()

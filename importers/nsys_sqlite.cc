@@ -236,7 +236,10 @@ class NsysImport {
     if (id == 0) {
       model::Process process;
       process.host = host_;
-      if (pid_part != 0) process.pid = PidOf(pid_part);
+      if (pid_part != 0) {
+        process.pid = PidOf(pid_part);
+        process.source_id = pid_part;
+      }
       const auto name = process_names_.find(pid_part);
       if (name != process_names_.end()) process.command = name->second;
       id = sink_.AddProcess(process);
@@ -521,6 +524,7 @@ class NsysImport {
     const std::string demangled(strings_.Of(scan, kFirstOwn));
     const std::string short_name(strings_.Of(scan, kFirstOwn + 1));
     config.symbol = std::string(strings_.Of(scan, kFirstOwn + 2));
+    config.demangled = demangled;
     if (config.symbol.empty()) config.symbol = demangled.empty() ? short_name : demangled;
     if (config.symbol.empty()) config.symbol = "(unnamed)";
     config.name = short_name.empty() ? ShortKernelName(config.symbol) : short_name;

@@ -28,6 +28,7 @@ struct Process {
   std::optional<int64_t> rank;
   std::optional<int64_t> local_rank;
   std::string command;  // Secrets masked already.
+  std::optional<int64_t> source_id;  // The source's own global id (nsys: globalPid).
   std::optional<int64_t> clock_offset_ns;
   std::optional<int64_t> clock_error_ns;
 };
@@ -65,6 +66,7 @@ struct Lane {
 // Everything about an activity that repeats from launch to launch. The sink deduplicates.
 struct LaunchConfig {
   ActivityKind kind = ActivityKind::kKernel;
+  std::string demangled;  // In full, where the source gives it.
   std::string symbol;  // As recorded (mangled for C++ kernels). Op runs: the op's own name.
   std::string name;    // Demangled short name; equal to symbol where there is no other.
   CopyKind copy_kind = CopyKind::kUnknown;  // memcpy only.
@@ -82,7 +84,7 @@ struct LaunchConfig {
 
 // What a source says about the instruction behind an activity. The sink deduplicates.
 struct Hint {
-  Evidence evidence = Evidence::kNone;  // kAnnotation (on the record) or kRange.
+  Evidence evidence = Evidence::kNone;  // kAnnotation (on the record), kRange or kGraphNode.
   std::string module_name;              // Empty: not said. The same for all.
   std::optional<int64_t> program_id;
   std::string instruction;  // hlo_op, without '%'.

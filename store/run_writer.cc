@@ -47,7 +47,7 @@ class Key {
 
 std::string KeyOf(const model::LaunchConfig& c) {
   Key key;
-  key.Add(static_cast<int64_t>(c.kind)).Add(c.symbol).Add(c.name);
+  key.Add(static_cast<int64_t>(c.kind)).Add(c.symbol).Add(c.name).Add(c.demangled);
   key.Add(static_cast<int64_t>(c.copy_kind));
   for (int i = 0; i < 3; ++i) key.Add(c.grid[i]).Add(c.block[i]).Add(c.cluster[i]);
   key.Add(c.registers_per_thread).Add(c.shared_memory_static_bytes);
@@ -116,10 +116,10 @@ struct RunWriter::State {
 Status RunWriter::State::PrepareAll() {
   const std::pair<Statement*, const char*> statements[] = {
       {&insert_string, "INSERT INTO x_string VALUES(?,?)"},
-      {&insert_process, "INSERT INTO x_process VALUES(?,?,?,?,?,?,?,?)"},
+      {&insert_process, "INSERT INTO x_process VALUES(?,?,?,?,?,?,?,?,?)"},
       {&insert_device, "INSERT INTO x_device VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_lane, "INSERT INTO x_lane VALUES(?,?,?,?,?,?)"},
-      {&insert_config, "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_config, "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_hint, "INSERT INTO x_hint VALUES(?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_module, "INSERT INTO x_module VALUES(?,?,?,?,?,?,?,?,?,?)"},
       {&insert_api_call, "INSERT INTO x_api_call VALUES(?,?,?,?,?,?,?)"},
@@ -200,6 +200,7 @@ Id RunWriter::AddProcess(const model::Process& process) {
   row.BindTextOrNull(5, process.command);
   row.BindOptional(6, process.clock_offset_ns);
   row.BindOptional(7, process.clock_error_ns);
+  row.BindOptional(8, process.source_id);
   s.Run(row);
   return id;
 }
@@ -251,6 +252,7 @@ Id RunWriter::AddLaunchConfig(const model::LaunchConfig& config) {
   s.tables.configs.push_back(config);
   const std::optional<int64_t> symbol = s.InternOrNull(config.symbol);
   const std::optional<int64_t> name = s.InternOrNull(config.name);
+  const std::optional<int64_t> demangled = s.InternOrNull(config.demangled);
   Statement& row = s.insert_config;
   row.BindInt64(0, it->second);
   row.BindInt64(1, static_cast<int64_t>(config.kind));
@@ -266,6 +268,7 @@ Id RunWriter::AddLaunchConfig(const model::LaunchConfig& config) {
   row.BindOptional(15, config.shared_memory_static_bytes);
   row.BindOptional(16, config.shared_memory_dynamic_bytes);
   row.BindOptional(17, config.theoretical_occupancy_milli_pct);
+  row.BindOptional(18, demangled);
   s.Run(row);
   return it->second;
 }

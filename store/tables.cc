@@ -10,7 +10,7 @@ std::string TablesSql() {
 CREATE TABLE x_run_info(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE x_string(string_id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE x_process(process_id INTEGER PRIMARY KEY, host TEXT, pid INT, rank INT,
-  local_rank INT, command TEXT, clock_offset_ns INT, clock_error_ns INT);
+  local_rank INT, command TEXT, clock_offset_ns INT, clock_error_ns INT, source_id INT);
 CREATE TABLE x_device(device_id INTEGER PRIMARY KEY, process_id INT NOT NULL, kind INT NOT NULL,
   ordinal INT, name TEXT, uuid TEXT, compute_capability TEXT, sm_count INT, clock_hz INT,
   memory_bandwidth_bytes_per_s INT, memory_bytes INT, max_threads_per_sm INT,
@@ -22,7 +22,7 @@ CREATE TABLE x_config(config_id INTEGER PRIMARY KEY, kind INT NOT NULL, symbol_i
   name_id INT, copy_kind INT, grid_x INT, grid_y INT, grid_z INT, block_x INT, block_y INT,
   block_z INT, cluster_x INT, cluster_y INT, cluster_z INT, registers_per_thread INT,
   shared_memory_static_bytes INT, shared_memory_dynamic_bytes INT,
-  theoretical_occupancy_milli_pct INT);
+  theoretical_occupancy_milli_pct INT, demangled_id INT);
 CREATE TABLE x_hint(hint_id INTEGER PRIMARY KEY, evidence INT NOT NULL, module_name TEXT,
   program_id INT, instruction TEXT, op_name TEXT, category TEXT, source_file TEXT,
   source_line INT, flops INT, bytes_accessed INT);

@@ -180,7 +180,8 @@ CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, saves_low_
       fmt::arg("cause", Word<GapCause>("cause")));
 }
 
-// Names and columns of Nsight Systems' SQLite export (schema 3.24), so that people's SQL runs here.
+// Names and columns of Nsight Systems' SQLite export (schema 3.24), so that people's SQL runs here;
+// what no source of ours gives is NULL.
 // copyKind and memKind are CUPTI's numbers.
 std::string NsightViews() {
   return R"sql(
@@ -188,41 +189,63 @@ CREATE VIEW StringIds AS SELECT string_id AS id, text AS value FROM x_string;
 CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT a.start_ns AS start,
   a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
   CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
-  p.pid << 24 AS globalPid, c.symbol_id AS demangledName, c.name_id AS shortName,
+  coalesce(p.source_id, p.pid << 24) AS globalPid,
+  coalesce(c.demangled_id, c.symbol_id) AS demangledName, c.name_id AS shortName,
   c.symbol_id AS mangledName, CAST(NULL AS INT) AS launchType, CAST(NULL AS INT) AS cacheConfig,
   c.registers_per_thread AS registersPerThread, c.grid_x AS gridX, c.grid_y AS gridY,
   c.grid_z AS gridZ, c.block_x AS blockX, c.block_y AS blockY, c.block_z AS blockZ,
   c.shared_memory_static_bytes AS staticSharedMemory,
   c.shared_memory_dynamic_bytes AS dynamicSharedMemory, e.graph_node_id AS graphNodeId,
-  e.graph_id AS graphId, c.cluster_x AS clusterX, c.cluster_y AS clusterY, c.cluster_z AS clusterZ
+  e.graph_id AS graphId, c.cluster_x AS clusterX, c.cluster_y AS clusterY, c.cluster_z AS clusterZ,
+  CAST(NULL AS INT) AS localMemoryPerThread, CAST(NULL AS INT) AS localMemoryTotal,
+  CAST(NULL AS INT) AS gridId, CAST(NULL AS INT) AS sharedMemoryExecuted,
+  CAST(NULL AS INT) AS sharedMemoryLimitConfig, CAST(NULL AS INT) AS qmdBulkReleaseDone,
+  CAST(NULL AS INT) AS qmdPreexitDone, CAST(NULL AS INT) AS qmdLastCtaDone,
+  CAST(NULL AS INT) AS clusterSchedulingPolicy, CAST(NULL AS INT) AS maxPotentialClusterSize,
+  CAST(NULL AS INT) AS maxActiveClusters, CAST(NULL AS INT) AS sharedMemoryRequestedPercentage,
+  CAST(NULL AS INT) AS tensorSizeMinusOneElements
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
   JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)
   LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = 0;
 CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS SELECT a.start_ns AS start,
   a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
   CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
-  p.pid << 24 AS globalPid, e.bytes,
+  coalesce(p.source_id, p.pid << 24) AS globalPid, e.bytes,
   CASE c.copy_kind WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 8 WHEN 4 THEN 10 WHEN 5 THEN 9 ELSE 0 END
-    AS copyKind, e.graph_node_id AS graphNodeId
+    AS copyKind, e.graph_node_id AS graphNodeId,
+  CAST(NULL AS INT) AS deprecatedSrcId, CAST(NULL AS INT) AS srcKind,
+  CAST(NULL AS INT) AS dstKind, CAST(NULL AS INT) AS srcDeviceId,
+  CAST(NULL AS INT) AS srcContextId, CAST(NULL AS INT) AS dstDeviceId,
+  CAST(NULL AS INT) AS dstContextId, CAST(NULL AS INT) AS migrationCause,
+  CAST(NULL AS INT) AS virtualAddress, CAST(NULL AS INT) AS copyCount
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
   JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)
   LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = 1;
 CREATE VIEW CUPTI_ACTIVITY_KIND_MEMSET AS SELECT a.start_ns AS start,
   a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
   CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
-  p.pid << 24 AS globalPid, CAST(NULL AS INT) AS value, e.bytes, e.graph_node_id AS graphNodeId
+  coalesce(p.source_id, p.pid << 24) AS globalPid, CAST(NULL AS INT) AS value, e.bytes,
+  e.graph_node_id AS graphNodeId,
+  CAST(NULL AS INT) AS memKind
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
   JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)
   LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = 2;
 CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT c.start_ns AS start,
   c.start_ns + c.duration_ns AS "end", CAST(NULL AS INT) AS eventClass,
-  (p.pid << 24) | coalesce(c.thread_id, 0) AS globalTid, c.correlation_id AS correlationId,
+  coalesce(p.source_id, p.pid << 24) | coalesce(c.thread_id, 0) AS globalTid,
+  c.correlation_id AS correlationId,
   c.name_id AS nameId, CAST(NULL AS INT) AS returnValue, CAST(NULL AS INT) AS callchainId
   FROM x_api_call c JOIN x_process p USING (process_id);
 CREATE VIEW NVTX_EVENTS AS SELECT r.start_ns AS start, r.start_ns + r.duration_ns AS "end",
   59 AS eventType, CAST(NULL AS INT) AS rangeId, CAST(NULL AS INT) AS category,
-  CAST(NULL AS INT) AS color, t.text AS text, (p.pid << 24) | coalesce(r.thread_id, 0) AS globalTid,
-  CAST(NULL AS INT) AS endGlobalTid, r.text_id AS textId, r.domain_id AS domainId
+  CAST(NULL AS INT) AS color, t.text AS text,
+  coalesce(p.source_id, p.pid << 24) | coalesce(r.thread_id, 0) AS globalTid,
+  CAST(NULL AS INT) AS endGlobalTid, r.text_id AS textId, r.domain_id AS domainId,
+  CAST(NULL AS INT) AS uint64Value, CAST(NULL AS INT) AS int64Value,
+  CAST(NULL AS REAL) AS doubleValue, CAST(NULL AS INT) AS uint32Value,
+  CAST(NULL AS INT) AS int32Value, CAST(NULL AS REAL) AS floatValue,
+  CAST(NULL AS INT) AS jsonTextId, CAST(NULL AS TEXT) AS jsonText,
+  CAST(NULL AS BLOB) AS binaryData
   FROM x_range r JOIN x_process p USING (process_id) JOIN x_string t ON t.string_id = r.text_id;
 CREATE VIEW TARGET_INFO_GPU AS SELECT ordinal AS id, name, sm_count AS smCount,
   clock_hz AS clockRate, memory_bandwidth_bytes_per_s AS memoryBandwidth,

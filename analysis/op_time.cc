@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -13,28 +12,19 @@ namespace {
 
 using model::OpTimeRow;
 
+// Launches of one kernel (configuration) by one instruction on one device.
+struct Launches {
+  uint32_t device = 0;
+  uint32_t config = 0;
+  int64_t count = 0;
+};
+
 struct Sums {
   OpTimeRow row;
   __int128 occupancy_ns = 0;  // Occupancy times duration.
   int64_t occupancy_time_ns = 0;
   bool grouped = false;  // An occurrence is several launches; extremes are those of occurrences.
-};
-
-// Launches of one kernel (configuration) by one instruction on one device.
-struct LaunchKey {
-  size_t slot = 0;
-  uint32_t device = 0;
-  uint32_t config = 0;
-
-  bool operator==(const LaunchKey&) const = default;
-};
-
-struct LaunchKeyHash {
-  size_t operator()(const LaunchKey& key) const {
-    uint64_t h = key.slot * 0x9e3779b97f4a7c15u;
-    h = (h ^ key.device ^ (uint64_t{key.config} << 24)) * 0xff51afd7ed558ccdu;
-    return static_cast<size_t>(h ^ (h >> 29));
-  }
+  std::vector<Launches> launches;  // Few: kernels of one instruction times devices.
 };
 
 void AddActivity(Sums& sums, const model::RunTables& run, const model::Label& label, size_t i) {
@@ -57,16 +47,25 @@ void AddActivity(Sums& sums, const model::RunTables& run, const model::Label& la
   }
 }
 
-// Occurrences of every slot: summed over devices, the largest count of one kernel.
-std::vector<int64_t> CountOccurrences(
-    const std::unordered_map<LaunchKey, int64_t, LaunchKeyHash>& launches, size_t slots) {
-  std::unordered_map<LaunchKey, int64_t, LaunchKeyHash> most;  // Key without the configuration.
-  for (const auto& [key, count] : launches) {
-    int64_t& largest = most[{key.slot, key.device, 0}];
-    largest = std::max(largest, count);
+void CountLaunch(Sums& sums, uint32_t device, uint32_t config) {
+  for (Launches& launches : sums.launches) {
+    if (launches.device == device && launches.config == config) {
+      ++launches.count;
+      return;
+    }
   }
-  std::vector<int64_t> occurrences(slots, 0);
-  for (const auto& [key, count] : most) occurrences[key.slot] += count;
+  sums.launches.push_back({device, config, 1});
+}
+
+// Summed over devices, the largest count of one kernel.
+int64_t CountOccurrences(const Sums& sums) {
+  std::map<uint32_t, int64_t> most;
+  for (const Launches& launches : sums.launches) {
+    int64_t& largest = most[launches.device];
+    largest = std::max(largest, launches.count);
+  }
+  int64_t occurrences = 0;
+  for (const auto& [device, count] : most) occurrences += count;
   return occurrences;
 }
 
@@ -112,18 +111,20 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
                                     const std::vector<bool>& steady) {
   const size_t slots = attribution.instructions.size() + 1;  // Slot 0: no instruction.
   std::vector<Sums> sums(slots);
-  std::unordered_map<LaunchKey, int64_t, LaunchKeyHash> launches;
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
     const auto slot = static_cast<size_t>(std::max<model::Id>(label.instruction_id, 0));
     AddActivity(sums[slot], run, label, i);
     if (steady[i]) sums[slot].row.steady_ns += run.activities.self_ns[i];
     if (slot > 0) {
-      const auto device = static_cast<uint32_t>(run.LaneOf(i).device_id);
-      ++launches[{slot, device, run.activities.config[i]}];
+      CountLaunch(sums[slot], static_cast<uint32_t>(run.LaneOf(i).device_id),
+                  run.activities.config[i]);
     }
   }
-  GroupOccurrences(run, attribution, CountOccurrences(launches, slots), sums);
+  std::vector<int64_t> occurrences;
+  occurrences.reserve(slots);
+  for (const Sums& of_slot : sums) occurrences.push_back(CountOccurrences(of_slot));
+  GroupOccurrences(run, attribution, occurrences, sums);
 
   std::vector<bool> shared(slots, false);
   for (const model::ShareRow& share : attribution.shares) {

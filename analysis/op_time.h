@@ -15,7 +15,8 @@ namespace xlatrace::analysis {
 // to device time; it is absent when there is none.
 //
 // `occurrences`: how often the instruction ran. One that launches several kernels per run (a
-// library call) counts once: per device, the launches of its most frequent kernel.
+// library call) counts once: per device, the launches of its most frequent kernel; min_ns and max_ns
+// are then of whole runs. Where the launches do not divide evenly each counts as one.
 // flops and bytes: XLA's figure of one run times occurrences.
 // `steady`: per activity, whether it lies in a steady step.
 std::vector<model::OpTimeRow> BuildOpTimes(const model::RunTables& run,

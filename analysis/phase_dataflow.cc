@@ -496,9 +496,9 @@ class Decider {
     for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph_.Operands(queue[i]));
     start();
     for (size_t i = 0; i < queue.size(); ++i) pass_on(queue[i], graph_.Users(queue[i]));
-    // What is left has neither to do with any named op: inputs that are handed through. In a module
-    // without names nothing is known at all.
-    if (queue.empty()) return;
+    // What is left has neither to do with any named op: inputs that are handed through. In a main
+    // module without names nothing is known at all.
+    if (queue.empty() && role_ == ModuleRole::kMain) return;
     for (uint32_t node = 0; node < size_; ++node) {
       if (IsOpen(node)) phases_[node].phase = Phase::kOther;
     }

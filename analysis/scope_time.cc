@@ -25,10 +25,18 @@ SplitTimes BuildSplitTimes(const model::RunTables& run, const model::Attribution
   std::vector<bool> scope_seen(times.scopes.size(), false);
   std::map<std::pair<model::Id, std::optional<int32_t>>, PhaseSums> phases;
 
+  // Neighbours mostly share device and step.
+  std::pair<model::Id, std::optional<int32_t>> last_key;
+  PhaseSums* last_sums = nullptr;
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
     const bool estimated = split.Of(label).size() > 1;
-    PhaseSums& sums = phases[{run.LaneOf(i).device_id, step_of[i]}];
+    const std::pair key(run.LaneOf(i).device_id, step_of[i]);
+    if (last_sums == nullptr || key != last_key) {
+      last_sums = &phases[key];
+      last_key = key;
+    }
+    PhaseSums& sums = *last_sums;
     split.Split(label, run.activities.self_ns[i], [&](const Piece& piece, int64_t ns) {
       model::ScopeTimeRow& scope = times.scopes[piece.scope];
       const auto phase = static_cast<size_t>(piece.phase);

@@ -6,8 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/apportion.h"
-
 namespace xlatrace::analysis {
 namespace {
 
@@ -75,6 +73,7 @@ TimeSplit::TimeSplit(const model::AttributionTables& attribution) {
     }
   }
   first_piece_.push_back(static_cast<uint32_t>(pieces_.size()));
+  for (const Piece& piece : pieces_) weights_.push_back(piece.share_ppm);
 
   for (size_t phase = 0; phase < kPhaseCount; ++phase) {
     InstructionRow nothing_known;
@@ -93,19 +92,6 @@ std::span<const Piece> TimeSplit::Of(const model::Label& label) const {
   const auto instruction = static_cast<size_t>(label.instruction_id) - 1;
   const uint32_t begin = first_piece_[instruction];
   return std::span(pieces_).subspan(begin, first_piece_[instruction + 1] - begin);
-}
-
-std::vector<std::pair<const Piece*, int64_t>> TimeSplit::SplitSlow(std::span<const Piece> pieces,
-                                                                   int64_t self_ns) const {
-  std::vector<int64_t> weights;
-  weights.reserve(pieces.size());
-  for (const Piece& piece : pieces) weights.push_back(piece.share_ppm);
-  std::vector<int64_t> parts(pieces.size());
-  Apportion(self_ns, weights, parts);
-  std::vector<std::pair<const Piece*, int64_t>> result;
-  result.reserve(pieces.size());
-  for (size_t i = 0; i < pieces.size(); ++i) result.emplace_back(&pieces[i], parts[i]);
-  return result;
 }
 
 }  // namespace xlatrace::analysis

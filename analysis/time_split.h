@@ -10,11 +10,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "analysis/apportion.h"
 #include "model/derived.h"
 
 namespace xlatrace::analysis {
@@ -28,8 +27,8 @@ struct Piece {
   int64_t share_ppm = 0;
 };
 
-// The phase of an activity that has no instruction: `other` where the reason says that it is no
-// part of the model's step (transfers by the runtime, autotuning, work outside XLA).
+// The phase of an activity that has no instruction: `other` for autotuning, which is known to be no
+// part of the model's step, else unknown.
 model::Phase PhaseOfUnattributed(model::Reason reason);
 
 class TimeSplit {
@@ -48,17 +47,25 @@ class TimeSplit {
       add(pieces[0], self_ns);
       return;
     }
-    for (const auto& [piece, ns] : SplitSlow(pieces, self_ns)) add(*piece, ns);
+    std::array<int64_t, kFew> few;
+    std::vector<int64_t> many;
+    if (pieces.size() > kFew) many.resize(pieces.size());
+    const std::span<int64_t> parts =
+        pieces.size() > kFew ? std::span<int64_t>(many) : std::span(few).first(pieces.size());
+    const std::ptrdiff_t first = pieces.data() - pieces_.data();
+    Apportion(self_ns, std::span(weights_).subspan(static_cast<size_t>(first), pieces.size()),
+              parts);
+    for (size_t i = 0; i < pieces.size(); ++i) add(pieces[i], parts[i]);
   }
 
   // One row per distinct (op_name, layer, phase, source line), times still 0.
   const std::vector<model::ScopeTimeRow>& scopes() const { return scopes_; }
 
  private:
-  std::vector<std::pair<const Piece*, int64_t>> SplitSlow(std::span<const Piece> pieces,
-                                                          int64_t self_ns) const;
+  static constexpr size_t kFew = 32;
 
   std::vector<Piece> pieces_;
+  std::vector<int64_t> weights_;                 // share_ppm of the pieces.
   std::vector<uint32_t> first_piece_;            // Per instruction, and one past the last.
   std::array<Piece, kPhaseCount> unattributed_;  // Per phase.
   std::vector<model::ScopeTimeRow> scopes_;

@@ -153,18 +153,18 @@ TEST(Analyze, OpTimeCountsRunsNotKernelsAndHoldsUnattributedTime) {
   EXPECT_EQ(tables.op_times[0].occurrences, 3);
   EXPECT_EQ(tables.op_times[0].self_ns, 45);
   EXPECT_EQ(tables.op_times[0].flops, 300);
-  EXPECT_EQ(tables.op_times[0].min_ns, 5);
-  EXPECT_EQ(tables.op_times[0].max_ns, 10);
+  EXPECT_EQ(tables.op_times[0].min_ns, 15);
+  EXPECT_EQ(tables.op_times[0].max_ns, 15);
   EXPECT_EQ(tables.op_times[1].instruction_id, 0);
   EXPECT_EQ(tables.op_times[1].module_id, 0);
   EXPECT_EQ(tables.op_times[1].self_ns, 7);
   EXPECT_EQ(tables.op_times[1].confidence, model::Confidence::kNone);
 }
 
-TEST(Analyze, KnownNotToBeTheModelsWorkIsOtherAndTheRestUnknown) {
+TEST(Analyze, OfTimeWithoutAnInstructionOnlyAutotuningIsKnownToBeOther) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());
-  b.AddActivity(lane, 0, 3, {.reason = model::Reason::kTransfer});
+  b.AddActivity(lane, 0, 3, {.reason = model::Reason::kAutotuning});
   b.AddActivity(lane, 10, 15, {.reason = model::Reason::kNoModule});
   const auto tables = Analyze(b.run, b.attribution, kNoModules);
   ASSERT_EQ(tables.phase_times.size(), 2u);

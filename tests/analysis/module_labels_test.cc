@@ -202,15 +202,16 @@ ENTRY main {
   EXPECT_EQ(module.PhaseOf("n"), Phase::kUnknown);
 }
 
-TEST(ModuleLabels, WithoutAnyNameNothingIsClaimed) {
-  const Labelled module(R"(HloModule m
+TEST(ModuleLabels, WithoutAnyNameNothingIsClaimedOfAMainModule) {
+  constexpr char kNameless[] = R"(HloModule m
 
 ENTRY main {
   x = f32[8]{0} parameter(0)
   ROOT n = f32[8]{0} multiply(x, x)
 }
-)");
-  EXPECT_EQ(module.PhaseOf("n"), Phase::kUnknown);
+)";
+  EXPECT_EQ(Labelled(kNameless).PhaseOf("n"), Phase::kUnknown);
+  EXPECT_EQ(Labelled(kNameless, ModuleRole::kHelper).PhaseOf("n"), Phase::kOther);
 }
 
 TEST(ModuleLabels, TensorFlowRecomputationHasNoMarkButItsPlace) {

@@ -113,7 +113,9 @@ class Maker {
       ScopeFigure figure = scope;
       if (figure.name.empty() && !figure.line) {
         figure.ns += none_ns;
-        figure.phases[static_cast<size_t>(model::Phase::kUnknown)] += none_ns;
+        if (none_ns > 0) {
+          for (size_t p = 0; p < kPhaseCount; ++p) figure.phases[p] += view_.none_phases[p];
+        }
         none_ns = 0;
       }
       std::vector<Cell> cells{TextOrNull(figure.name)};

@@ -303,6 +303,11 @@ Status LoadPhases(RunDb& db, RunView& view) {
     view.phases[static_cast<size_t>(PhaseOrUnknown(rows.Text(i, "phase")))] += rows.Int(i, "ns");
     view.phases_estimated_ns += rows.Int(i, "estimated");
   }
+  // What no layer holds is the time without an instruction.
+  view.none_phases = view.phases;
+  for (const ScopeFigure& layer : view.layers) {
+    for (size_t p = 0; p < kPhaseCount; ++p) view.none_phases[p] -= layer.phases[p];
+  }
   return {};
 }
 

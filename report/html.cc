@@ -86,9 +86,11 @@ void WriteHeader(HtmlWriter& html, const RunView& view) {
   if (!view.framework.empty() || !view.source.empty()) {
     Separator(html);
     html.Raw("<span class=\"dim trunc\">");
-    html.Text(view.framework.empty() ? view.source
-              : view.source.empty()  ? view.framework
-                                     : view.framework + ", " + view.source);
+    std::string facts = view.framework;
+    for (const std::string* fact : {&view.source, &view.date}) {
+      if (!fact->empty()) facts += (facts.empty() ? "" : ", ") + *fact;
+    }
+    html.Text(facts);
     html.Raw("</span>");
   }
   html.Raw("<span class=\"sp\"></span>");

@@ -39,12 +39,19 @@ class Section {
         "<section id=\"model\"><div class=\"bar-h\"><h2>Time by model component</h2>"
         "<span class=\"cap\">");
     html_.Text(figures_.DeviceTimeCaption()).Raw("</span></div>");
-    const ModelNode tree = BuildModelTree(view_, ModelTreeLimits());
-    html_.Raw("<div class=\"split model\"><div>");
-    Tree(tree);
-    html_.Raw("</div><div>");
-    Icicle(tree);
-    html_.Raw("</div></div>\n<div class=\"split two\" style=\"margin-top:24px\"><div>");
+    const bool layers = std::any_of(view_.layers.begin(), view_.layers.end(),
+                                    [](const ScopeFigure& layer) { return !layer.name.empty(); });
+    if (layers) {
+      const ModelNode tree = BuildModelTree(view_, ModelTreeLimits());
+      html_.Raw("<div class=\"split model\"><div>");
+      Tree(tree);
+      html_.Raw("</div><div>");
+      Icicle(tree);
+      html_.Raw("</div></div>\n");
+    } else {
+      html_.Raw("<p class=\"note\">No op_name of this run names a layer.</p>");
+    }
+    html_.Raw("<div class=\"split two\" style=\"margin-top:24px\"><div>");
     Phases();
     html_.Raw("</div><div>");
     Kinds();

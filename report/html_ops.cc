@@ -1,6 +1,7 @@
 // Instructions, source lines and kernels, each as a table by time that closes with its total.
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,13 @@ class Section {
 
   void Ops() {
     const std::vector<FoldedOp> ops = FoldOps(view_);
+    if (ops.empty()) {
+      html_.Raw(
+          "<section id=\"ops\"><div class=\"bar-h\"><h2>Instructions</h2></div><p "
+          "class=\"note\">No activity has an instruction; the reasons are under Run, the "
+          "names as recorded below.</p></section>\n");
+      return;
+    }
     bool bound = false;
     for (const FoldedOp& fold : ops) bound = bound || !fold.bound_by.empty();
     html_.Raw("<section id=\"ops\"><div class=\"bar-h\"><h2>Instructions</h2><span class=\"cap\">");
@@ -165,7 +173,7 @@ class Section {
     html_.Text(ShortScope(op.layer_group, op.op_name));
     if (op.mixed) html_.Raw(" <span class=\"dim\">and others</span>");
     html_.Raw("</td><td class=\"cut\" title=\"").Text(op.source_file).Raw("\">");
-    html_.Text(SourceLine(op.source_file, op.source_line));
+    Source(op.source_file, op.source_line);
     html_.Raw(
         fmt::format("</td><td class=\"num\"><span class=\"cellbar p-{}\" style=\"--w:{}\" "
                     "title=\"{} ns\">{}</span></td><td class=\"num\">{}</td>"
@@ -176,6 +184,13 @@ class Section {
                     AverageUs(fold.ns, fold.calls)));
     if (bound) html_.Raw("<td>").Text(fold.bound_by).Raw("</td>");
     html_.Raw(fold.exact ? "<td>exact</td></tr>\n" : "<td class=\"dim\">inferred</td></tr>\n");
+  }
+
+  // Both ends of "some_long_file_name.py:123" stay: the line is what one looks for.
+  void Source(std::string_view file, const std::optional<int64_t>& line) {
+    html_.Raw("<span class=\"ends\"><span>").Text(SourceLine(file, std::nullopt)).Raw("</span>");
+    if (line && !file.empty()) html_.Raw(fmt::format("<span class=\"tail\">:{}</span>", *line));
+    html_.Raw("</span>");
   }
 
   void Kernels() {

@@ -107,10 +107,24 @@ class Section {
       html_.Raw("<p class=\"cap\">None: nothing was skipped, lost or noticed.</p>");
       return;
     }
+    // Worst first, so what only informs is the tail.
+    size_t shown = 0;
+    while (shown < view_.stats.size() && view_.stats[shown].severity > model::Severity::kInfo) {
+      ++shown;
+    }
+    if (shown > 0) StatRows(0, shown);
+    if (shown == view_.stats.size()) return;
+    html_.Raw(fmt::format("<details{}><summary>{} for information</summary>",
+                          shown == 0 ? " open" : "", view_.stats.size() - shown));
+    StatRows(shown, view_.stats.size());
+    html_.Raw("</details>");
+  }
+
+  void StatRows(size_t begin, size_t end) {
     html_.Raw(
         "<table><thead><tr><th>severity</th><th>name</th><th class=\"num\">value</th>"
         "<th>source</th><th>advice</th></tr></thead><tbody>");
-    for (size_t i = 0; i < std::min(kMostStats, view_.stats.size()); ++i) {
+    for (size_t i = begin; i < std::min(end, begin + kMostStats); ++i) {
       const StatFigure& stat = view_.stats[i];
       const std::string_view severity = Text(stat.severity);
       html_.Raw(fmt::format("<tr><td><span class=\"sev {}\">{}</span></td><td class=\"wrap\">",
@@ -121,11 +135,9 @@ class Section {
       html_.Text(stat.source).Raw("</td><td class=\"wrap\">").Text(stat.advice);
       html_.Raw("</td></tr>");
     }
-    if (view_.stats.size() > kMostStats) {
-      html_.Raw(
-          fmt::format("<tr class=\"oth\"><td colspan=\"5\">{} others, of severity {} or less"
-                      "</td></tr>",
-                      view_.stats.size() - kMostStats, Text(view_.stats[kMostStats].severity)));
+    if (end - begin > kMostStats) {
+      html_.Raw(fmt::format("<tr class=\"oth\"><td colspan=\"5\">{} others</td></tr>",
+                            end - begin - kMostStats));
     }
     html_.Raw("</tbody></table>");
   }
@@ -191,7 +203,11 @@ class Section {
     Pair("processes", Thousands(view_.processes));
     Pair("file", view_.path, true);
     for (const auto& [key, value] : view_.info) {
-      if (key != "command") Pair(key, value);
+      if (key.ends_with("_unix_ns")) {
+        Pair(key == "start_unix_ns" ? "recorded" : "ended", DateOf(value));
+      } else if (key != "command") {
+        Pair(key, value);
+      }
     }
     Pair("report by", "xlatrace " XLATRACE_VERSION);
     html_.Raw("</dl>");

@@ -192,7 +192,10 @@ class Section {
     html_.Raw("<div class=\"axis\">");
     for (double at = 0; at <= ms * 0.985; at += tick) {
       html_.Raw(fmt::format("<span style=\"left:{:.3f}%\">{}{}</span>", 100 * at / ms,
-                            at == 0 ? "0" : TickText(at), at == 0 ? " ms" : ""));
+                            at == 0      ? "0"
+                            : at >= 1000 ? Thousands(std::llround(at))
+                                         : TickText(at),
+                            at == 0 ? " ms" : ""));
     }
     html_.Raw("</div>");
   }
@@ -259,9 +262,10 @@ class Section {
       html_.Raw("</h3><p>").Text(KindWords(op.op_kind));
       const std::string calls = figures_.Calls(fold.calls);
       if (!calls.empty()) {
-        html_.Raw(fmt::format(", {} {}{}, {} \u00b5s each", calls, calls == "1" ? "call" : "calls",
-                              view_.basis.steady ? " per step" : "",
-                              AverageUs(fold.ns, fold.calls)));
+        html_.Raw(fmt::format(
+            ", {} {}{}, {} each", calls, calls == "1" ? "call" : "calls",
+            view_.basis.steady ? " per step" : "",
+            HtmlDuration(static_cast<double>(fold.ns) / static_cast<double>(fold.calls))));
       }
       if (!op.bound_by.empty()) html_.Raw(", ").Text(op.bound_by).Raw(" bound");
       html_.Raw("</p><div class=\"meta\">");

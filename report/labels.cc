@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <ctime>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,6 +41,17 @@ std::string TitleOf(std::string_view command, std::string_view path) {
     at = end + 1;
   }
   return std::string(BaseName(first.empty() ? path : first));
+}
+
+std::string DateOf(std::string_view unix_ns) {
+  int64_t ns = 0;
+  const auto parsed = std::from_chars(unix_ns.data(), unix_ns.data() + unix_ns.size(), ns);
+  if (parsed.ec != std::errc() || parsed.ptr != unix_ns.data() + unix_ns.size()) return {};
+  const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
+  std::tm utc{};
+  if (seconds <= 0 || gmtime_r(&seconds, &utc) == nullptr) return {};
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02} UTC", utc.tm_year + 1900, utc.tm_mon + 1,
+                     utc.tm_mday, utc.tm_hour, utc.tm_min);
 }
 
 Phase PhaseOrUnknown(std::string_view text) {

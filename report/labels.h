@@ -17,6 +17,9 @@ namespace xlatrace::report {
 // The script a command runs ("train.py"), else its program, else the name of run.db.
 std::string TitleOf(std::string_view command, std::string_view path);
 
+// "2026-05-24 12:30 UTC" from nanoseconds since 1970 as text; empty when that is no number.
+std::string DateOf(std::string_view unix_ns);
+
 model::Phase PhaseOrUnknown(std::string_view text);
 model::Severity SeverityFromText(std::string_view text);  // Unknown words: notice.
 std::optional<model::StepPart> StepPartFromText(std::string_view text);

@@ -113,9 +113,9 @@ ModelNode BuildModelTree(const RunView& view, const ModelTreeLimits& limits) {
   }
   if (view.coverage.none_ns > 0) {
     ModelNode none{"no instruction", "", view.coverage.none_ns, {}, 0, {}};
-    none.phases[static_cast<size_t>(model::Phase::kUnknown)] = none.ns;
+    none.phases = view.none_phases;
     tree.ns += none.ns;
-    tree.phases[static_cast<size_t>(model::Phase::kUnknown)] += none.ns;
+    for (size_t p = 0; p < kPhaseCount; ++p) tree.phases[p] += none.phases[p];
     tree.children.push_back(std::move(none));
   }
   return tree;

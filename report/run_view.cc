@@ -35,6 +35,7 @@ Status LoadRunFacts(RunDb& db, RunView& view) {
     if (key == "command") view.command = value;
     if (key == "jax_version" || (key == "jaxlib_version" && jax.empty())) jax = value;
     if (key == "tensorflow_version") tensorflow = value;
+    if (key == "start_unix_ns") view.date = DateOf(value);
     view.info.emplace_back(std::move(key), std::move(value));
   }
   if (!jax.empty()) view.framework = "jax " + jax;

@@ -161,6 +161,7 @@ struct RunView {
   std::string framework;                                  // "jax 0.8.0"; empty: unknown.
   std::string granularity;                                // kernel, op, range
   std::string source;                                     // xplane, nsys_sqlite...
+  std::string date;                                       // "2026-05-24 12:30 UTC"; empty: unknown.
   std::vector<std::pair<std::string, std::string>> info;  // run_info, by key.
   int64_t processes = 0;
   std::vector<DeviceFigure> devices;
@@ -174,6 +175,7 @@ struct RunView {
   Coverage run_coverage;  // Of the whole run.
   PhaseTimes phases{};    // Device time; sum to coverage.device_ns.
   int64_t phases_estimated_ns = 0;
+  PhaseTimes none_phases{};           // The part of `phases` that has no instruction.
   std::vector<OpFigure> ops;          // By time; with no_instruction_ns sum to device time.
   std::vector<ScopeFigure> layers;    // By time; "" = no layer known. Only attributed time.
   std::vector<ScopeFigure> sources;   // The same by source line; "" = none known.

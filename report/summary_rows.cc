@@ -140,16 +140,12 @@ class Maker {
 
   TextTable Scopes(const std::vector<ScopeFigure>& scopes, const std::string& heading,
                    bool source) {
-    std::array<int64_t, kPhaseCount> totals{};
-    for (const ScopeFigure& scope : scopes) {
-      for (size_t p = 0; p < kPhaseCount; ++p) totals[p] += scope.phases[p];
-    }
     std::vector<TextColumn> columns{{.heading = heading, .path = true, .flexible = true},
                                     {.heading = std::string(Unit()), .right = true},
                                     {.heading = "%", .right = true}};
     std::vector<model::Phase> phases;
     for (const model::Phase phase : kPhaseOrder) {
-      if (totals[static_cast<size_t>(phase)] == 0) continue;
+      if (view_.phases[static_cast<size_t>(phase)] == 0) continue;
       phases.push_back(phase);
       columns.push_back({.heading = std::string(Text(phase)), .right = true});
     }
@@ -178,8 +174,10 @@ class Maker {
       add(fmt::format("[{} others]", Thousands(static_cast<int64_t>(scopes.size() - rows_))),
           others.ns, others.phases);
     }
-    if (view_.coverage.none_ns > 0) add("[no instruction]", view_.coverage.none_ns, {});
-    add("all device time", view_.coverage.device_ns, totals);
+    if (view_.coverage.none_ns > 0) {
+      add("[no instruction]", view_.coverage.none_ns, view_.none_phases);
+    }
+    add("all device time", view_.coverage.device_ns, view_.phases);
     return table;
   }
 

@@ -331,10 +331,11 @@ class Maker {
           Percent(static_cast<double>(reason.ns), static_cast<double>(coverage.device_ns)),
           ReasonWords(reason.reason)));
     }
-    const int64_t unknown = view_.phases[static_cast<size_t>(model::Phase::kUnknown)];
-    if (unknown > coverage.none_ns) {
+    constexpr auto kUnknown = static_cast<size_t>(model::Phase::kUnknown);
+    const int64_t unknown = view_.phases[kUnknown] - view_.none_phases[kUnknown];
+    if (unknown > 0) {
       add(fmt::format("{}{} has an instruction, but its phase is not known",
-                      Duration(view_.PerStep(unknown - coverage.none_ns)), per_step));
+                      Duration(view_.PerStep(unknown)), per_step));
     }
     if (view_.phases_estimated_ns > 0) {
       add(fmt::format("{}{} is split between phases by estimate (fusions that mix them)",

@@ -75,11 +75,11 @@ std::set<std::string> TagsOf(const std::string& page) {
 
 const std::set<std::string>& OurTags() {
   static const std::set<std::string> tags = {
-      "a",      "aside", "b",       "body",   "br",         "code",  "col",   "colgroup", "dd",
-      "div",    "dl",    "dt",      "figure", "figcaption", "h1",    "h2",    "h3",       "head",
-      "header", "html",  "i",       "input",  "label",      "li",    "main",  "meta",     "nav",
-      "ol",     "p",     "section", "small",  "span",       "style", "table", "tbody",    "td",
-      "tfoot",  "th",    "thead",   "title",  "tr",         "ul"};
+      "details",  "summary", "a",      "aside", "b",       "body",   "br",         "code",  "col",
+      "colgroup", "dd",      "div",    "dl",    "dt",      "figure", "figcaption", "h1",    "h2",
+      "h3",       "head",    "header", "html",  "i",       "input",  "label",      "li",    "main",
+      "meta",     "nav",     "ol",     "p",     "section", "small",  "span",       "style", "table",
+      "tbody",    "td",      "tfoot",  "th",    "thead",   "title",  "tr",         "ul"};
   return tags;
 }
 

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
+#include <initializer_list>
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -42,6 +42,24 @@ class SignalGuard {
  private:
   int signal_;
   struct sigaction before_ {};
+};
+
+// Holds signals back until Undo; undoing twice is harmless.
+class SignalBlock {
+ public:
+  explicit SignalBlock(std::initializer_list<int> signals) {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (const int signal : signals) sigaddset(&blocked, signal);
+    sigprocmask(SIG_BLOCK, &blocked, &before_);
+  }
+  SignalBlock(const SignalBlock&) = delete;
+  SignalBlock& operator=(const SignalBlock&) = delete;
+  ~SignalBlock() { Undo(); }
+  void Undo() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
 };
 
 std::vector<char*> Arguments(const std::vector<std::string>& command) {
@@ -77,6 +95,9 @@ Result<ChildExit> RunChild(const std::vector<std::string>& command,
   int error_pipe[2];
   if (pipe2(error_pipe, O_CLOEXEC) != 0) return MakeError("no file descriptors are left");
   const std::vector<char*> arguments = Arguments(command);
+  // A signal that comes before its handler is in place waits, so that none is lost and none ends
+  // us without the child.
+  const SignalBlock block({SIGINT, SIGQUIT, SIGTERM, SIGHUP});
   const pid_t pid = fork();
   if (pid < 0) {
     close(error_pipe[0]);
@@ -84,6 +105,7 @@ Result<ChildExit> RunChild(const std::vector<std::string>& command,
     return MakeError(fmt::format("cannot start a process: {}", std::strerror(errno)));
   }
   if (pid == 0) {
+    block.Undo();
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     Exec(arguments, error_pipe[1]);
   }
@@ -92,6 +114,7 @@ Result<ChildExit> RunChild(const std::vector<std::string>& command,
   const SignalGuard quit(SIGQUIT, [](int) {});
   const SignalGuard terminate(SIGTERM, ForwardSignal);
   const SignalGuard hangup(SIGHUP, ForwardSignal);
+  block.Undo();
   close(error_pipe[1]);
   ChildExit exit;
   ssize_t got = 0;

@@ -32,8 +32,11 @@ TEST(SubprocessTest, TheEnvironmentReachesTheChild) {
 
 TEST(SubprocessTest, TerminateIsPassedOnToTheChild) {
   // The child tells us that it runs by terminating its parent, this process.
-  const auto child =
-      RunChild({"sh", "-c", "trap 'exit 9' TERM; kill -TERM $PPID; while :; do :; done"}, {});
+  // It waits a bounded time, should the signal not come.
+  const auto child = RunChild({"sh", "-c",
+                               "trap 'exit 9' TERM; kill -TERM $PPID; i=0;"
+                               "while [ $i -lt 2000000 ]; do i=$((i + 1)); done"},
+                              {});
   EXPECT_EQ(child->status, 9);
 }
 
@@ -48,7 +51,8 @@ TEST(SubprocessTest, OutputIsCapturedWithinLimits) {
   EXPECT_EQ(*CaptureOutput({"echo", "hello"}, 5000), "hello\n");
   EXPECT_FALSE(CaptureOutput({"sh", "-c", "exit 1"}, 5000));
   EXPECT_FALSE(CaptureOutput({"yes"}, 5000, 1000));
-  EXPECT_FALSE(CaptureOutput({"sh", "-c", "while :; do :; done"}, 50));
+  EXPECT_FALSE(
+      CaptureOutput({"sh", "-c", "i=0; while [ $i -lt 9000000 ]; do i=$((i + 1)); done"}, 50));
   EXPECT_FALSE(CaptureOutput({"/no/such/program"}, 5000));
 }
 

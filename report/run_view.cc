@@ -1,9 +1,11 @@
 #include "report/run_view.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -118,22 +120,41 @@ Status LoadSteps(RunDb& db, RunView& view) {
   return {};
 }
 
+// Gaps of the basis by cause. A gap belongs to the step it starts in, whole.
 Status LoadGaps(RunDb& db, RunView& view) {
-  // A gap belongs to the step it starts in, whole.
-  const std::string_view sql =
-      view.basis.steady
-          ? "SELECT g.cause, count(*) AS count, sum(g.end_ns - g.start_ns) AS ns,"
-            " max(g.end_ns - g.start_ns) AS longest FROM step s JOIN gap g"
-            " ON g.device_id = s.device_id AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns"
-            " WHERE s.steady GROUP BY g.cause ORDER BY ns DESC"
-          : "SELECT cause, count(*) AS count, sum(end_ns - start_ns) AS ns,"
-            " max(end_ns - start_ns) AS longest FROM gap GROUP BY cause ORDER BY ns DESC";
-  XLATRACE_ASSIGN(const Table gaps, db.Select(sql));
-  for (size_t i = 0; i < gaps.rows.size(); ++i) {
-    view.gaps.push_back(
-        {gaps.Text(i, "cause"), gaps.Int(i, "ns"), gaps.Int(i, "count"), gaps.Int(i, "longest")});
-    view.gap_count += gaps.Int(i, "count");
+  using Span = std::pair<int64_t, int64_t>;
+  std::map<int64_t, std::vector<Span>> steady;  // By device; sorted, not overlapping.
+  XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, start_ns, end_ns FROM step"
+                                               " WHERE steady ORDER BY device_id, start_ns"));
+  for (size_t i = 0; i < steps.rows.size(); ++i) {
+    steady[steps.Int(i, "device_id")].emplace_back(steps.Int(i, "start_ns"),
+                                                   steps.Int(i, "end_ns"));
   }
+  const auto in_basis = [&](int64_t device, int64_t start) {
+    if (!view.basis.steady) return true;
+    const std::vector<Span>& spans = steady[device];
+    const auto after = std::upper_bound(spans.begin(), spans.end(), Span(start, INT64_MAX));
+    return after != spans.begin() && start < std::prev(after)->second;
+  };
+  std::map<std::string, GapFigure> causes;
+  XLATRACE_TRY(db.ForEach("SELECT device_id, start_ns, end_ns, cause FROM gap",
+                          [&](const store::Statement& row) {
+                            const int64_t start = row.Int64(1);
+                            if (!in_basis(row.Int64(0), start)) return true;
+                            const int64_t length = row.Int64(2) - start;
+                            GapFigure& gap = causes[std::string(row.Text(3))];
+                            gap.ns += length;
+                            ++gap.count;
+                            gap.longest_ns = std::max(gap.longest_ns, length);
+                            ++view.gap_count;
+                            return true;
+                          }));
+  for (auto& [cause, gap] : causes) {
+    gap.cause = cause;
+    view.gaps.push_back(std::move(gap));
+  }
+  std::stable_sort(view.gaps.begin(), view.gaps.end(),
+                   [](const GapFigure& a, const GapFigure& b) { return a.ns > b.ns; });
   return {};
 }
 

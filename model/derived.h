@@ -117,7 +117,7 @@ struct StepRow {
 };
 
 struct OpTimeRow {   // handle "o17" = position in this vector + 1, by time.
-  Id module_id = 0;  // 0: unattributed activities are not in op_time.
+  Id module_id = 0;  // Both 0 in one row: the activities without an instruction.
   Id instruction_id = 0;
   int64_t occurrences = 0;
   int64_t total_ns = 0;  // Durations.

@@ -58,12 +58,9 @@ Sketch SketchOf(std::string_view message) {
 }
 
 // A module or computation name, as opposed to a nested message, which begins with the key of one of
-// its first fields: a control character.
+// its first fields: a control character. What follows in a name is the user's.
 bool IsName(std::string_view text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
-  }
-  return !text.empty();
+  return !text.empty() && static_cast<unsigned char>(text[0]) >= 0x20 && text[0] != 0x7f;
 }
 
 bool IsModule(const Sketch& sketch) {

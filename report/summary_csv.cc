@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "base/number_format.h"
 #include "base/terminal.h"
 #include "report/breakdown.h"
@@ -19,24 +20,6 @@ namespace {
 
 constexpr size_t kMarkdownRows = 20;
 constexpr size_t kMarkdownCell = 80;  // Columns.
-
-// RFC 4180; and nothing that a spreadsheet would run: it takes a cell that begins with = + - @, a
-// tab or a carriage return for a formula.
-std::string CsvText(std::string_view text) {
-  std::string out;
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos) {
-    out += '\'';
-  }
-  for (const char c : text) {
-    if (c == '\0') continue;  // Ends the cell in most readers.
-    if (c == '"') out += '"';
-    out += c;
-  }
-  if (out.find_first_of(",\"\r\n'") == std::string::npos) return out;
-  out.insert(0, 1, '"');
-  out += '"';
-  return out;
-}
 
 std::string CsvCell(const store::Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return CsvText(*text);

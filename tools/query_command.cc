@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.h"
 #include "base/terminal.h"
 #include "store/run_db.h"
 #include "tools/commands.h"
@@ -60,23 +61,15 @@ std::string AsTable(const store::Table& table) {
   return out;
 }
 
-// RFC 4180, and a quote in front of what a spreadsheet would take for a formula.
 std::string CsvCell(const store::Cell& cell) {
-  std::string text = CellText(cell);
-  if (!std::holds_alternative<std::string>(cell)) return text;
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos) {
-    text.insert(0, 1, '\'');
-  }
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + "\"";
+  const auto* text = std::get_if<std::string>(&cell);
+  return text != nullptr ? CsvText(*text) : CellText(cell);
 }
 
 std::string AsCsv(const store::Table& table) {
   std::string out;
   for (size_t i = 0; i < table.columns.size(); ++i) {
-    out += (i == 0 ? "" : ",") + CsvCell(table.columns[i]);
+    out += (i == 0 ? "" : ",") + CsvText(table.columns[i]);
   }
   out += "\r\n";
   for (const auto& row : table.rows) {

@@ -449,7 +449,17 @@ class ContractViews:
                 "FROM op_time WHERE instruction IS NOT NULL"
             )
         }
-        self.assertEqual(own, view)
+        self.assertEqual(set(own), set(view))
+        for key, (count, total, self_ns, shortest, longest) in own.items():
+            # Where one occurrence is several kernels, occurrences and extremes are those of groups.
+            occurrences = view[key][0]
+            self.assertEqual(view[key][1:3], (total, self_ns), key)
+            if occurrences == count:
+                self.assertEqual(view[key][3:], (shortest, longest), key)
+            else:
+                self.assertEqual(count % occurrences, 0, key)
+                self.assertLessEqual(shortest, view[key][3], key)
+                self.assertGreaterEqual(view[key][4], longest, key)
 
     def test_op_time_one_row_per_instruction(self):
         self.assert_no_rows(

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import stat
@@ -756,7 +757,9 @@ class HostileNames(support.TestCase):
 
     def test_summary_markdown_has_no_html(self):
         result = self.run_program("summary", self.run_db, "--format", "md")
-        self.assertNotRegex(result.stdout, r"(?<!\\)<(script|img|b>)")
+        # A code span shows what is in it; elsewhere a bracket is escaped.
+        text = re.sub(r"`[^`\n]*`", "", result.stdout)
+        self.assertNotRegex(text, r"(?<!\\)<(script|img|b>)")
 
     def test_modules_and_query_tables(self):
         result = self.run_program("modules", self.run_db)

@@ -1,0 +1,27 @@
+#include "base/csv.h"
+
+#include <gtest/gtest.h>
+
+namespace xlatrace {
+namespace {
+
+TEST(CsvTest, PlainTextStaysAndCommasAreQuoted) {
+  EXPECT_EQ(CsvText("fusion.9"), "fusion.9");
+  EXPECT_EQ(CsvText("a,b"), "\"a,b\"");
+  EXPECT_EQ(CsvText("say \"x\""), "\"say \"\"x\"\"\"");
+  EXPECT_EQ(CsvText(""), "");
+}
+
+TEST(CsvTest, NothingIsAFormula) {
+  EXPECT_EQ(CsvText("=cmd()"), "\"'=cmd()\"");
+  EXPECT_EQ(CsvText("-2+3"), "\"'-2+3\"");
+  EXPECT_EQ(CsvText("\t=x"), "\"' =x\"");
+}
+
+TEST(CsvTest, NothingSteersATerminal) {
+  EXPECT_EQ(CsvText("a\x1b[31m"), "a\xEF\xBF\xBD[31m");
+  EXPECT_EQ(CsvText("a\nb"), "a b");
+}
+
+}  // namespace
+}  // namespace xlatrace

@@ -161,6 +161,8 @@ Status Fold(const Options& options, const Places& places) {
     error.hint = fmt::format("the recording is kept in {}", places.recording);
     return tl::unexpected<Error>(std::move(error));
   }
+  // As the recording was: a run tells command lines and paths.
+  chmod(places.output.c_str(), 0600);
   for (const Error& skipped : outcome->skipped) Warn("skipped: " + skipped.message);
   for (const HookProcess& process : recording.processes) {
     for (const std::string& note : process.notes) Note(note);

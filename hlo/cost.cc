@@ -127,7 +127,9 @@ CostBuilder::CostBuilder(CostModel& model)
                                                                             CostKind::kGpu)),
       operand_use_(module_.operand_pool.size(), 1),
       use_(module_.instructions.size(), 1),
-      read_bytes_(module_.instructions.size(), -1) {}
+      read_bytes_(module_.instructions.size(), -1),
+      parameters_(module_.computations.size()),
+      bodies_(module_.computations.size()) {}
 
 void CostBuilder::Run() {
   model_.instructions_.resize(module_.instructions.size());
@@ -142,7 +144,9 @@ void CostBuilder::Run() {
       model_.instructions_[at] = Handle({instruction, instruction.opcode, instruction.shape});
       Add(sum, model_.instructions_[at]);
     }
-    if (!computation.is_fusion || gpu()) continue;
+    if (!computation.is_fusion) continue;
+    NoteParameters(index);
+    if (gpu()) continue;
     const Users users(module_, computation);
     for (uint32_t i = 0; i < computation.instruction_count; ++i) {
       const uint32_t at = computation.first_instruction + i;
@@ -152,6 +156,23 @@ void CostBuilder::Run() {
       }
     }
   }
+}
+
+void CostBuilder::NoteParameters(uint32_t computation) {
+  const Computation& body = module_.computations[computation];
+  std::vector<uint32_t>& parameters = parameters_[computation];
+  for (uint32_t i = 0; i < body.instruction_count; ++i) {
+    const uint32_t at = body.first_instruction + i;
+    const auto number = static_cast<uint64_t>(module_.instructions[at].parameter_number);
+    if (number >= body.instruction_count) continue;  // None, or damage.
+    if (parameters.size() <= number) parameters.resize(number + 1, model::kNoIndex);
+    parameters[number] = at;
+  }
+}
+
+uint32_t CostBuilder::ParameterOf(uint32_t computation, size_t number) const {
+  const std::vector<uint32_t>& parameters = parameters_[computation];
+  return number < parameters.size() ? parameters[number] : model::kNoIndex;
 }
 
 // Depth first with a stack of our own: damaged files chain calls as deep as they are long. Readers

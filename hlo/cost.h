@@ -8,7 +8,8 @@
 //    library calls, and how often a fusion computes or reads each element.
 //
 // Gets a module, gives a number or "unknown" for every instruction, those inside fusions included.
-// Costs of loop bodies are for one iteration; see hlo/trip_count.h.
+// Costs of loop bodies are for one iteration; see TripCount in
+// hlo/backend_config.h.
 //
 // Where this departs from upstream: numbers are exact, not single precision; unknown is no number
 // rather than -1, and left out of sums rather than subtracted; legacy __cublas$gemm calls are

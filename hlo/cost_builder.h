@@ -43,7 +43,19 @@ class CostBuilder {
     std::vector<uint32_t> users_;
   };
 
+  // What all fusions that call one computation have in common.
+  struct FusionBody {
+    bool done = false;
+    bool known = true;                   // kGpu: its utilisation could be worked out.
+    uint32_t special = model::kNoIndex;  // The first gather or scatter in it.
+    double flops = 0;                    // kGpu: weighted with the utilisation.
+    double constants = 0;                // Bytes.
+    std::vector<double> reads;           // Bytes of each parameter, by number.
+    std::vector<double> uses;
+  };
+
   // cost.cc
+  void NoteParameters(uint32_t computation);
   std::vector<uint32_t> CalleesFirst() const;
   static void Add(Figures& sum, const Figures& part);
 
@@ -70,16 +82,17 @@ class CostBuilder {
 
   // cost_fusion.cc
   Figures Fusion(const Op& op, Figures figures);
-  void FusionOutputs(const Op& op, const model::Computation& body, Figures& figures);
-  void FusionConstants(const model::Computation& body, Figures& figures) const;
-  void FusionInputs(const Op& op, const model::Computation& body, Figures& figures);
+  const FusionBody& BodyFigures(uint32_t computation);
+  double ConstantBytes(const model::Computation& computation) const;
+  void ForgetUpdatedOperands(const model::Computation& computation);
   double TupleReads(std::string_view shape, uint32_t node, const Users& users);
   double ReadBytes(uint32_t node, const Users& users);
   double PlainReadBytes(uint32_t node, const Users& users);
   double NestedReadBytes(uint32_t node, uint32_t nested, const Users& users);
 
   // cost_utilization.cc: how much of each instruction a GPU fusion computes.
-  bool Utilize(const model::Computation& body, Figures& figures);
+  // False when it would take too long.
+  bool Utilize(const model::Computation& body, double* flops);
   bool IsElementwise(const model::Instruction& instruction) const;
 
   // cost_gpu.cc: where GpuHloCostAnalysis differs.
@@ -98,6 +111,8 @@ class CostBuilder {
   bool gpu() const { return model_.options_.kind == CostKind::kGpu; }
   const model::Instruction* Operand(const Op& op, size_t number) const;
   std::string_view OperandShape(const Op& op, size_t number) const;
+  // The parameter of that number; model::kNoIndex when there is none.
+  uint32_t ParameterOf(uint32_t computation, size_t number) const;
   double& OperandBytes(const Op& op, size_t number);
   double& OperandUse(const Op& op, size_t number);
   const Figures& FiguresOf(const model::Instruction& instruction) const;
@@ -108,7 +123,9 @@ class CostBuilder {
   std::vector<double> operand_use_;  // Parallel to operand_pool.
   std::vector<double> use_;          // Of instructions inside fusions; parallel to instructions.
   std::vector<double> read_bytes_;   // Of parameters of fusions (kHlo); below 0: not computed.
-  double discard_ = 0;               // What is said of operands that do not exist.
+  std::vector<std::vector<uint32_t>> parameters_;  // By computation, then number.
+  std::vector<FusionBody> bodies_;                 // By computation; only of fusions.
+  double discard_ = 0;                             // What is said of operands that do not exist.
 };
 
 // Bytes a fusion writes of the part of its result at `index`; `shape` is that part's.

@@ -46,10 +46,9 @@ double OutputBytesAt(const HloModule& module, const Computation& body, std::stri
   if (IsTuple(shape)) {
     double sum = 0;
     index.push_back(0);
-    for (;; ++index.back()) {
-      const std::string_view part = TupleElement(shape, index.back());
-      if (part.empty()) break;
+    for (const std::string_view part : TupleElements(shape)) {
       sum += OutputBytesAt(module, body, part, index);
+      ++index.back();
     }
     index.pop_back();
     return sum;
@@ -73,76 +72,87 @@ double FusionOutputBytes(const HloModule& module, const Instruction& fusion, std
 }
 
 CostBuilder::Figures CostBuilder::Fusion(const Op& op, Figures figures) {
-  const Computation* const body = BodyOf(module_, op.instruction);
-  if (body == nullptr) {
+  const auto callees = module_.CalledComputations(op.instruction);
+  if (callees.empty()) {
     SetUnknown(figures);
     return figures;
   }
-  if (op.instruction.fusion_kind == "kCustom") {
+  const FusionBody& body = BodyFigures(callees[0]);
+  if (op.instruction.fusion_kind == "kCustom" && body.special != model::kNoIndex) {
     // The kernel is one that was written for the gather or scatter inside.
-    for (const Instruction& inner : module_.InstructionsOf(*body)) {
-      if (inner.opcode != "gather" && inner.opcode != "scatter") continue;
-      for (size_t i = 0; i < inner.operands.size; ++i) {
-        OperandBytes(op, i) = model_.operand_bytes_[inner.operands.begin + i];
-      }
-      return FiguresOf(inner);
+    const Instruction& inner = module_.instructions[body.special];
+    for (size_t i = 0; i < std::min(inner.operands.size, op.instruction.operands.size); ++i) {
+      OperandBytes(op, i) = model_.operand_bytes_[inner.operands.begin + i];
     }
+    return FiguresOf(inner);
   }
-  const Figures& sum = model_.computations_[module_.CalledComputations(op.instruction)[0]];
+  if (!body.known) {
+    SetUnknown(figures);
+    return figures;
+  }
+  const Figures& sum = model_.computations_[callees[0]];
   figures = Figures();
-  figures.flops = sum.flops;
+  figures.flops = gpu() ? body.flops : sum.flops;
   figures.transcendentals = sum.transcendentals;
   figures.unknown = sum.unknown;
-  FusionOutputs(op, *body, figures);
-  if (gpu() && !Utilize(*body, figures)) {
-    SetUnknown(figures);
-    return figures;
+  figures.output_bytes = FusionOutputBytes(module_, op.instruction, op.shape, {});
+  figures.bytes = figures.output_bytes + body.constants;
+  for (size_t i = 0; i < op.instruction.operands.size && i < body.reads.size(); ++i) {
+    OperandBytes(op, i) = body.reads[i];
+    OperandUse(op, i) = body.uses[i];
+    figures.bytes += body.reads[i];
   }
-  FusionConstants(*body, figures);
-  FusionInputs(op, *body, figures);
   return figures;
 }
 
-void CostBuilder::FusionOutputs(const Op& op, const Computation& body, Figures& figures) {
-  std::vector<int64_t> index;
-  figures.output_bytes = OutputBytesAt(module_, body, op.shape, index);
-  figures.bytes += figures.output_bytes;
-  // What is updated in place need not be read by the instruction that updates.
-  const Instruction& root = module_.instructions[body.root];
-  const auto unused = [&](const Instruction& writer) {
+const CostBuilder::FusionBody& CostBuilder::BodyFigures(uint32_t computation) {
+  FusionBody& body = bodies_[computation];
+  if (body.done) return body;
+  body.done = true;
+  const Computation& inside = module_.computations[computation];
+  for (uint32_t i = 0; i < inside.instruction_count; ++i) {
+    const uint32_t at = inside.first_instruction + i;
+    const std::string_view opcode = module_.instructions[at].opcode;
+    if (opcode != "gather" && opcode != "scatter") continue;
+    body.special = at;
+    break;
+  }
+  if (parameters_[computation].empty()) NoteParameters(computation);
+  ForgetUpdatedOperands(inside);
+  if (gpu()) body.known = Utilize(inside, &body.flops);
+  body.constants = ConstantBytes(inside);
+  const Users users(module_, inside);
+  for (const uint32_t at : parameters_[computation]) {
+    const bool missing = at == model::kNoIndex;
+    body.reads.push_back(missing ? 0 : TupleReads(module_.instructions[at].shape, at, users));
+    body.uses.push_back(missing ? 0 : use_[at]);
+  }
+  return body;
+}
+
+// What a root updates in place need not be read for it.
+void CostBuilder::ForgetUpdatedOperands(const Computation& computation) {
+  const Instruction& root = module_.instructions[computation.root];
+  const auto forget = [&](const Instruction& writer) {
     if (writer.opcode == "dynamic-update-slice" && writer.operands.size > 0) {
       operand_use_[writer.operands.begin] = 0;
     }
   };
-  unused(root);
+  forget(root);
   if (root.opcode != "tuple") return;
-  for (const uint32_t part : module_.Operands(root)) unused(module_.instructions[part]);
+  for (const uint32_t part : module_.Operands(root)) forget(module_.instructions[part]);
 }
 
-void CostBuilder::FusionConstants(const Computation& body, Figures& figures) const {
-  for (uint32_t i = 0; i < body.instruction_count; ++i) {
-    const uint32_t at = body.first_instruction + i;
+double CostBuilder::ConstantBytes(const Computation& computation) const {
+  double sum = 0;
+  for (uint32_t i = 0; i < computation.instruction_count; ++i) {
+    const uint32_t at = computation.first_instruction + i;
     const Instruction& inner = module_.instructions[at];
     if (inner.opcode != "constant") continue;
     if (Elements(inner.shape) <= (gpu() ? kGpuImmediateElements : kImmediateElements)) continue;
-    const double use = count_multiple_ ? use_[at] : std::min(use_[at], 1.0);
-    figures.bytes += LeafBytes(inner.shape) * use;
+    sum += LeafBytes(inner.shape) * (count_multiple_ ? use_[at] : std::min(use_[at], 1.0));
   }
-}
-
-void CostBuilder::FusionInputs(const Op& op, const Computation& body, Figures& figures) {
-  const Users users(module_, body);
-  for (uint32_t i = 0; i < body.instruction_count; ++i) {
-    const uint32_t at = body.first_instruction + i;
-    const Instruction& parameter = module_.instructions[at];
-    if (parameter.opcode != "parameter" || parameter.parameter_number < 0) continue;
-    const double bytes =
-        IsTuple(parameter.shape) ? TupleReads(parameter.shape, at, users) : ReadBytes(at, users);
-    figures.bytes += bytes;
-    const auto number = static_cast<size_t>(parameter.parameter_number);
-    OperandBytes(op, number) = bytes;
-    OperandUse(op, number) = use_[at];
-  }
+  return sum;
 }
 
 // A tuple is read leaf by leaf through get-tuple-element. A leaf that nobody takes out counts as
@@ -155,12 +165,12 @@ double CostBuilder::TupleReads(std::string_view shape, uint32_t node, const User
     if (get.opcode == "get-tuple-element") parts.try_emplace(get.tuple_index, user);
   }
   double sum = 0;
-  for (int64_t index = 0;; ++index) {
-    const std::string_view part = TupleElement(shape, index);
-    if (part.empty()) return sum;
-    const auto it = parts.find(index);
+  int64_t index = 0;
+  for (const std::string_view part : TupleElements(shape)) {
+    const auto it = parts.find(index++);
     sum += TupleReads(part, it == parts.end() ? node : it->second, users);
   }
+  return sum;
 }
 
 double CostBuilder::ReadBytes(uint32_t node, const Users& users) {
@@ -186,17 +196,11 @@ double CostBuilder::PlainReadBytes(uint32_t node, const Users& users) {
     const Instruction& user = module_.instructions[at];
     const bool first = !module_.Operands(user).empty() && module_.Operands(user)[0] == node;
     if (user.opcode == "fusion") {
-      const Computation* const body = BodyOf(module_, user);
-      if (body == nullptr) continue;
+      const auto callees = module_.CalledComputations(user);
       const auto operands = module_.Operands(user);
-      for (uint32_t i = 0; i < body->instruction_count; ++i) {
-        const uint32_t inner = body->first_instruction + i;
-        const Instruction& parameter = module_.instructions[inner];
-        const auto number = static_cast<uint64_t>(parameter.parameter_number);
-        if (parameter.opcode == "parameter" && number < operands.size() &&
-            operands[number] == node) {
-          sum += NestedReadBytes(at, inner, users);
-        }
+      for (size_t i = 0; i < operands.size() && !callees.empty(); ++i) {
+        const uint32_t inner = operands[i] == node ? ParameterOf(callees[0], i) : model::kNoIndex;
+        if (inner != model::kNoIndex) sum += NestedReadBytes(at, inner, users);
       }
     } else if (user.opcode == "slice" || (user.opcode == "dynamic-slice" && first)) {
       sum += ShapeBytes(user.shape);

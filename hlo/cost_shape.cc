@@ -1,7 +1,5 @@
 #include "hlo/cost_shape.h"
 
-#include <vector>
-
 namespace xlatrace::hlo {
 namespace {
 
@@ -41,18 +39,28 @@ double LeafBytes(std::string_view shape) {
   return sum;
 }
 
-double ShapeBytes(std::string_view shape) {
-  if (!IsTuple(shape)) return LeafBytes(shape);
-  int64_t elements = 0;
+std::vector<std::string_view> TupleElements(std::string_view shape) {
+  std::vector<std::string_view> elements;
+  if (!IsTuple(shape)) return elements;
   int depth = 0;
-  bool any = false;
-  for (const char c : shape) {
+  size_t start = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const char c = shape[i];
     if (c == '(' || c == '[' || c == '{') ++depth;
     if (c == ')' || c == ']' || c == '}') --depth;
-    if (depth == 1 && c == ',') ++elements;
-    any = any || (depth >= 1 && c != '(' && c != ' ') || depth > 1;
+    if (depth > 1 || (depth == 1 && c != ',')) continue;
+    const std::string_view element = shape.substr(start, i - start);
+    if (!element.empty()) elements.push_back(element);
+    if (depth == 0) break;
+    start = i + 1;
+    while (start < shape.size() && shape[start] == ' ') ++start;
   }
-  return any ? kPointerBytes * static_cast<double>(elements + 1) : 0;
+  return elements;
+}
+
+double ShapeBytes(std::string_view shape) {
+  if (!IsTuple(shape)) return LeafBytes(shape);
+  return kPointerBytes * static_cast<double>(TupleElements(shape).size());
 }
 
 double Elements(std::string_view shape) { return static_cast<double>(ElementCount(shape)); }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "hlo/shape.h"
 
@@ -25,6 +26,9 @@ double Elements(std::string_view shape);
 // The array itself, or the first element of a tuple: library calls and variadic operations return
 // what counts there.
 std::string_view MainResult(std::string_view shape);
+
+// The elements of a tuple, in one pass; none for an array.
+std::vector<std::string_view> TupleElements(std::string_view shape);
 
 // Does a transpose by `permutation` leave every byte where it is, given both layouts? False when
 // sizes do not fit together. A layout that is not printed is row-major.

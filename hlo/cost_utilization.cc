@@ -87,13 +87,13 @@ bool CostBuilder::IsElementwise(const Instruction& instruction) const {
   return IsElementwiseOpcode(instruction.opcode);
 }
 
-bool CostBuilder::Utilize(const Computation& body, Figures& figures) {
+bool CostBuilder::Utilize(const Computation& body, double* flops) {
   const uint32_t first = body.first_instruction;
   std::vector<Roots> roots(body.instruction_count);
   std::vector<double> root_use(body.instruction_count, 0);
   root_use[body.root - first] = 1;
   roots[body.root - first] = {body.root - first};
-  figures.flops = 0;
+  *flops = 0;
   size_t entries = 0;
   for (const uint32_t at : UsersFirst(module_, body)) {
     const Instruction& instruction = module_.instructions[first + at];
@@ -102,7 +102,7 @@ bool CostBuilder::Utilize(const Computation& body, Figures& figures) {
     use = std::min(use, 1e300);
     use_[first + at] = use;
     const Figures& own = model_.instructions_[first + at];
-    if (own.flops_known) figures.flops = std::min(figures.flops + use * own.flops, 1e300);
+    if (own.flops_known) *flops = std::min(*flops + use * own.flops, 1e300);
     const bool passes_on = instruction.opcode == "tuple" ||
                            instruction.opcode == "get-tuple-element" || IsElementwise(instruction);
     for (uint32_t i = 0; i < instruction.operands.size; ++i) {

@@ -115,6 +115,7 @@ Status ProtoInstructions::AddInstruction(std::string_view message) {
   instruction.called_computations.begin = static_cast<uint32_t>(called_ids_.size());
   int64_t parameter_number = 0;
   int64_t tuple_index = 0;
+  ProtoDetails details(module_, position_);
   Fields fields(message, position_);
   while (fields.Next()) {
     switch (fields.Key()) {
@@ -164,7 +165,7 @@ Status ProtoInstructions::AddInstruction(std::string_view message) {
         instruction.backend_config = ReadPayload(fields.Bytes());
         break;
       default:
-        fields.Skip();
+        if (!details.Read(fields)) fields.Skip();
     }
   }
   instruction.operands.size =
@@ -177,6 +178,7 @@ Status ProtoInstructions::AddInstruction(std::string_view message) {
   // Zero is proto3's default and not written.
   if (instruction.opcode == "parameter") instruction.parameter_number = parameter_number;
   if (instruction.opcode == "get-tuple-element") instruction.tuple_index = tuple_index;
+  details.Finish(instruction);
   instruction_ids_.push_back(instruction.id);
   return {};
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "hlo/proto_details.h"
 #include "hlo/wire.h"
 #include "model/hlo_module.h"
 

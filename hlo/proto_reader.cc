@@ -1,5 +1,6 @@
 #include "hlo/proto_reader.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -241,6 +242,12 @@ Status ReadModule(const Parts& parts, WirePosition& position, HloModule& module)
       case BytesKey(7):
         schedules.push_back(fields.Bytes());
         break;
+      case BytesKey(15): {
+        const SmallInts devices = ReadSmallInts(fields.Bytes(), position);
+        module.replica_count = std::max<int64_t>(devices.value[1], 1);
+        module.num_partitions = std::max<int64_t>(devices.value[2], 1);
+        break;
+      }
       case BytesKey(17):
         stack_frames = fields.Bytes();
         break;

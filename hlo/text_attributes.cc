@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "hlo/finish_module.h"
+#include "hlo/op_details.h"
 #include "hlo/shape.h"
 #include "hlo/text_parser.h"
 #include "hlo/text_shape.h"
@@ -141,6 +142,7 @@ bool TextParser::ParseAttribute(Scope& scope, Instruction& instruction, std::str
           where, fmt::format("parameter_replication has {} values for {} arrays", given, leaves));
     }
   }
+  ReadDetail(module_, instruction, name, value);
   return true;
 }
 

@@ -1,6 +1,7 @@
 #include "hlo/text_parser.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 #include <fmt/format.h>
@@ -18,6 +19,13 @@ template <typename T>
 T At(const std::vector<T>& table, int64_t number) {
   if (number < 1 || static_cast<uint64_t>(number) > table.size()) return T{};
   return table[static_cast<size_t>(number - 1)];
+}
+
+// "8"; 1 when it is none.
+int64_t PositiveNumber(std::string_view text) {
+  int64_t number = 1;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number < 1 ? 1 : number;
 }
 
 }  // namespace
@@ -80,6 +88,8 @@ bool TextParser::ParseHeader() {
     std::string_view value;
     if (!scan_.Expect('=', "after an attribute name") || !scan_.Value(&value)) return false;
     if (attribute == "is_scheduled") module_.is_scheduled = value == "true";
+    if (attribute == "replica_count") module_.replica_count = PositiveNumber(value);
+    if (attribute == "num_partitions") module_.num_partitions = PositiveNumber(value);
     if (attribute == "input_output_alias" && !ParseAliasConfig(value)) return false;
   }
   return !scan_.failed();

@@ -64,6 +64,26 @@ struct Instruction {
   bool is_root = false;
   // Dots only: dimensions of the left operand that are contracted. Into HloModule::dim_pool.
   Slice lhs_contracting_dims;
+  uint32_t details = kNoIndex;  // Into HloModule::details; kNoIndex when it has none of them.
+};
+
+// Numbers of an instruction that only its cost depends on; text and proto give the same. Slices
+// point into HloModule::dim_pool.
+struct OpDetails {
+  Slice dimensions;  // "dimensions" of concatenate and transpose.
+  // Seven numbers for each dimension of the window: size, stride, padding low and high, window
+  // dilation, base dilation, reversal (xla.WindowDimension).
+  Slice window;
+  // Convolutions: input batch, input feature, kernel input feature, kernel output feature, output
+  // batch, output feature; then as many input, kernel and output spatial dimensions each.
+  Slice convolution_dims;
+  Slice fft_length;
+  int64_t feature_group_count = 1;
+  int64_t batch_group_count = 1;
+  int64_t largest_group = 0;    // Devices in the largest replica group; 0: no groups given.
+  uint32_t rhs_group_dims = 0;  // How many group dimensions a ragged-dot names.
+  bool has_channel = false;
+  bool use_global_device_ids = false;
 };
 
 struct Computation {
@@ -109,12 +129,15 @@ struct HloModule {
   int64_t program_id = -1;  // HloModuleProto.id, the NNNN of module_NNNN dumps; -1 unknown.
   bool is_scheduled = false;
   std::string_view platform;  // "cpu", "gpu", ... where the source tells; else empty.
+  int64_t replica_count = 1;  // In a proto only where it holds a device assignment.
+  int64_t num_partitions = 1;
   uint32_t entry = kNoIndex;  // Computation index.
   std::vector<Computation> computations;
   std::vector<Instruction> instructions;
   std::vector<uint32_t> operand_pool;
   std::vector<uint32_t> called_pool;
   std::vector<int64_t> dim_pool;
+  std::vector<OpDetails> details;
   std::vector<StackFrame> stack_frames;  // Frame k is stack_frames[k - 1].
   std::vector<std::string> warnings;     // What a tolerant reader let pass.
   uint64_t content_hash = 0;       // Our fingerprint: names, opcodes, shapes, operands, op_names of
@@ -138,6 +161,14 @@ struct HloModule {
   }
   std::span<const int64_t> LhsContractingDims(const Instruction& i) const {
     return std::span(dim_pool).subspan(i.lhs_contracting_dims.begin, i.lhs_contracting_dims.size);
+  }
+  std::span<const int64_t> Dims(Slice slice) const {
+    return std::span(dim_pool).subspan(slice.begin, slice.size);
+  }
+  // Of an instruction without details: all defaults.
+  const OpDetails& DetailsOf(const Instruction& i) const {
+    static const OpDetails none;
+    return i.details < details.size() ? details[i.details] : none;
   }
   std::span<const Instruction> InstructionsOf(const Computation& c) const {
     return std::span(instructions).subspan(c.first_instruction, c.instruction_count);

@@ -26,6 +26,11 @@ class Message {
     Writer().add_packed_int64(field, values.begin(), values.end());
     return *this;
   }
+  // All fields of another one.
+  Message& Append(const Message& other) {
+    bytes_ += other.bytes_;
+    return *this;
+  }
   const std::string& bytes() const { return bytes_; }
 
  private:

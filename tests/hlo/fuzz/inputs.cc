@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "hlo/backend_config.h"
+#include "hlo/cost.h"
 #include "hlo/dump_name.h"
 #include "hlo/op_category.h"
 #include "hlo/proto_reader.h"
@@ -27,6 +29,9 @@ void Use(const Result<model::HloModule>& module) {
     return;
   }
   Require(module->entry < module->computations.size());
+  const CostModel hlo_cost(*module);
+  const CostModel gpu_cost(*module, {.kind = CostKind::kGpu});
+  Require(hlo_cost.Total().flops.value_or(0) >= 0);
   size_t looked_at = 0;
   for (const model::Instruction& instruction : module->instructions) {
     const model::Computation& computation = module->computations[instruction.computation];
@@ -40,6 +45,16 @@ void Use(const Result<model::HloModule>& module) {
     Leaves(instruction.shape);
     TupleElement(instruction.shape, 1);
     Require(ByteSize(instruction.shape) >= 0);
+    for (const CostModel* model : {&hlo_cost, &gpu_cost}) {
+      const Cost cost = model->Of(instruction);
+      Require(cost.flops.value_or(0) >= 0 && cost.bytes_accessed.value_or(0) >= 0 &&
+              cost.output_bytes.value_or(0) >= 0 && cost.transcendentals.value_or(0) >= 0);
+      Require(cost.unknown > 0 || (cost.flops && cost.bytes_accessed));
+      const int64_t first[] = {0};
+      model->OutputBytes(instruction, first);
+      model->DeviceFlopsAdjustment(instruction);
+    }
+    Require(TripCount(*module, instruction).value_or(0) >= 0);
     if (++looked_at > 100) continue;
     Require(!CategoryOf(*module, instruction).empty());
     KindOf(*module, instruction);

@@ -10,10 +10,10 @@
 //   module_table         reads modules, one InstructionRow per instruction
 //     op_name_resolution   finds an op_name for instructions that XLA made itself
 //     shares               splits a fusion over the op_names inside it
-//   *_evidence           propose an instruction for an activity; the strongest wins, losers are
-//   kept origin               xla, library, framework, autotune, other; and the reason without
-//   evidence execution_grouping   activities -> runs of a module on a device module_roles which
-//   module is the training step
+//   *_evidence           propose an instruction for an activity; the strongest wins, losers are kept
+//   origin               xla, library, framework, autotune, other; the reason without evidence
+//   execution_grouping   activities -> runs of a module on a device
+//   module_roles         which module is the training step
 //
 // Pure: no I/O, no global state, the same input gives the same output. Thread-safety: calls with
 // different arguments may run side by side.

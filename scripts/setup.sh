@@ -65,6 +65,16 @@ python_env() {
   printf '%s' "$*" >"$venvs/$name/requirements"
 }
 
+# Headers for the collector; without them it is not built and its tests are not there.
+cuda_headers() {
+  if scripts/cuda_headers 2>"$root/.cuda.log"; then
+    rm -f "$root/.cuda.log"
+    say "cuda headers: there"
+  else
+    say "cuda headers: not to be had (.cuda.log); the collector is not built, its tests do not run"
+  fi
+}
+
 # build PRESET [TARGET...]
 build() {
   local preset=$1

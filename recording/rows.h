@@ -1,0 +1,222 @@
+// What one row of a recording says. The collector fills them, the importer reads them.
+//
+// Times: nanoseconds of CLOCK_REALTIME (what cuptiGetTimestamp gives on Linux), 0 = not known.
+// Ids of strings: permanent within the file, from 1; 0 = none. A string id is also the NVTX handle
+// that the traced program holds, so the handles inside payload bytes are string ids.
+// string_views are borrowed: from the caller when writing, from the block when reading (until the
+// next block is read).
+
+#ifndef XLATRACE_RECORDING_ROWS_H_
+#define XLATRACE_RECORDING_ROWS_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace xlatrace::recording {
+
+enum class RowKind : uint8_t {
+  kKernel = 0,
+  kMemcpy = 1,
+  kMemcpyPeer = 2,
+  kMemset = 3,
+  kGraph = 4,  // A whole graph launch as one row (CUPTI GRAPH_TRACE).
+};
+
+// What repeats from launch to launch. Numbers are CUPTI's (CUpti_ActivityKernel*, *Memcpy*,
+// *Memset*); what a kind does not have is 0.
+struct ConfigRow {
+  RowKind kind = RowKind::kKernel;
+  std::string_view name;  // Kernel: symbol as CUPTI gives it (mangled for C++).
+  uint32_t grid[3] = {};
+  uint32_t block[3] = {};
+  uint32_t cluster[3] = {};
+  uint32_t registers_per_thread = 0;
+  uint32_t shared_memory_static_bytes = 0;
+  uint32_t shared_memory_dynamic_bytes = 0;
+  uint32_t shared_memory_executed_bytes = 0;  // Carve-out that the driver chose.
+  uint32_t shared_memory_limit_config = 0;    // CUpti_FuncShmemLimitConfig: 1 = opt-in.
+  uint32_t local_memory_per_thread_bytes = 0;
+  uint64_t local_memory_total_bytes = 0;
+  uint32_t launch_type = 0;  // CUpti_ActivityLaunchType: regular, cooperative...
+  uint32_t max_active_clusters = 0;
+  // Copies: CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind of both sides, flags (1 = async).
+  uint32_t copy_kind = 0;
+  uint32_t source_kind = 0;  // Memset: kind of the memory that is set.
+  uint32_t destination_kind = 0;
+  uint32_t flags = 0;
+  // Peer copies: the devices at both ends (CUPTI ids).
+  uint32_t source_device = 0;
+  uint32_t destination_device = 0;
+
+  bool operator==(const ConfigRow&) const = default;
+};
+
+struct LaneRow {
+  uint32_t device = 0;  // CUPTI's device id.
+  uint32_t context = 0;
+  uint32_t stream = 0;
+
+  bool operator==(const LaneRow&) const = default;
+};
+
+struct ActivityRow {
+  RowKind kind = RowKind::kKernel;
+  uint32_t lane = 0;    // Index of a LaneRow of the segment, from 0.
+  uint32_t config = 0;  // Index of a ConfigRow of the segment, from 0.
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  uint32_t correlation = 0;
+  uint32_t graph = 0;       // CUPTI's graph id (of the exec), 0 outside graphs.
+  uint64_t graph_node = 0;  // CUPTI's id of the exec's node, 0 outside graphs.
+  uint64_t bytes = 0;       // Copies and memsets.
+};
+
+enum class ApiDomain : uint8_t { kDriver = 0, kRuntime = 1 };
+
+// A host call that starts device work, made by `thread` under the ranges that were open there.
+struct ApiCallRow {
+  uint32_t thread = 0;  // Linux thread id.
+  ApiDomain domain = ApiDomain::kDriver;
+  uint32_t function = 0;  // CUPTI callback id (cbid).
+  uint32_t correlation = 0;
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+  int32_t result = 0;       // CUresult or cudaError_t.
+  uint32_t thunk = 0;       // String id of the innermost `Thunk:` range, 0 outside.
+  uint64_t module_run = 0;  // Number of the `XlaModule:` range around it, 0 outside.
+};
+
+// One NVTX range. Thunk ranges are not kept as rows: the API calls inside name them.
+struct RangeRow {
+  uint32_t thread = 0;
+  uint32_t domain = 0;  // String id of the domain's name, 0 = default domain.
+  uint32_t text = 0;    // String id.
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;  // 0: still open when the recording ended.
+  uint32_t depth = 0;
+  uint64_t module_run = 0;  // `XlaModule:` ranges: their number, unique in the process; else 0.
+};
+
+enum class NodeEvent : uint8_t { kCreated = 0, kCloned = 1, kUpdated = 2 };
+
+// A CUDA graph node as it is made, cloned by instantiation, or given new parameters.
+struct GraphNodeRow {
+  NodeEvent event = NodeEvent::kCreated;
+  uint64_t time_ns = 0;
+  uint64_t node = 0;           // CUPTI's node id.
+  uint64_t original_node = 0;  // kCloned: where it came from.
+  uint32_t graph = 0;
+  uint32_t original_graph = 0;
+  uint32_t type = 0;    // CUgraphNodeType.
+  uint32_t thunk = 0;   // String id of the innermost `Thunk:` range at that moment.
+  uint32_t module = 0;  // String id of the `XlaModule:` range around it.
+};
+
+// What a string is: the role decides what the importer does with it.
+enum class StringRole : uint8_t { kText = 0, kRegistered = 1 };
+
+struct StringRow {
+  uint32_t id = 0;
+  StringRole role = StringRole::kText;
+  uint32_t domain = 0;  // Registered strings: id of the domain's name.
+  uint32_t thread = 0;  // Registered strings: who registered it; order of rows = order of calls.
+  std::string_view text;
+  uint64_t full_bytes = 0;  // Length before it was cut; text.size() when it was not.
+};
+
+// nvtxPayloadSchemaEntry_t, one row per entry; entry 0xFFFFFFFF is the schema itself.
+struct SchemaRow {
+  uint64_t schema = 0;
+  uint32_t entry = 0;
+  std::string_view name;
+  uint64_t type = 0;  // NVTX_PAYLOAD_ENTRY_TYPE_*; of the schema: NVTX_PAYLOAD_SCHEMA_TYPE_*.
+  uint64_t flags = 0;
+  uint64_t offset = 0;
+  uint64_t extent = 0;  // Of the schema: payload static size.
+};
+
+struct PayloadRow {
+  uint32_t string = 0;  // The registered string it was pushed with.
+  uint64_t schema = 0;
+  std::string_view bytes;
+};
+
+struct DeviceRow {
+  uint32_t device = 0;  // CUPTI's id = CUDA ordinal.
+  std::string_view name;
+  std::string_view uuid;  // "GPU-xxxxxxxx-xxxx-...".
+  uint32_t compute_major = 0;
+  uint32_t compute_minor = 0;
+  uint32_t sm_count = 0;
+  uint64_t core_clock_khz = 0;
+  uint64_t memory_bandwidth_kb_per_s = 0;
+  uint64_t memory_bytes = 0;
+  uint64_t l2_bytes = 0;
+  uint32_t warp_size = 0;
+  uint32_t max_warps_per_sm = 0;
+  uint32_t max_blocks_per_sm = 0;
+  uint32_t max_threads_per_block = 0;
+  uint64_t registers_per_sm = 0;
+  uint64_t registers_per_block = 0;
+  uint64_t shared_memory_per_sm_bytes = 0;
+  uint64_t shared_memory_per_block_bytes = 0;
+  uint64_t shared_memory_per_block_optin_bytes = 0;
+  uint64_t shared_memory_reserved_per_block_bytes = 0;
+};
+
+struct ContextRow {
+  uint32_t context = 0;
+  uint32_t device = 0;
+  uint32_t null_stream = 0;
+};
+
+struct StreamRow {
+  uint32_t context = 0;
+  uint32_t stream = 0;
+  int32_t priority = 0;
+  uint32_t flags = 0;
+};
+
+struct ThreadRow {
+  uint32_t thread = 0;
+  std::string_view name;
+};
+
+// A module that the driver loaded.
+struct CubinRow {
+  uint32_t module = 0;  // CUPTI's module id.
+  uint32_t context = 0;
+  uint64_t time_ns = 0;
+  uint64_t bytes = 0;
+  uint64_t hash = 0;  // XXH3-64 of the cubin.
+};
+
+// The clocks of one moment, to align processes and to see jumps of the wall clock.
+struct ClockRow {
+  uint64_t cupti_ns = 0;
+  uint64_t realtime_ns = 0;
+  uint64_t monotonic_ns = 0;
+  uint64_t boottime_ns = 0;
+};
+
+// CUPTI's own cost: CUpti_ActivityOverhead.
+struct OverheadRow {
+  uint32_t kind = 0;  // CUpti_ActivityOverheadKind.
+  uint32_t thread = 0;
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+};
+
+struct StatRow {
+  std::string_view name;
+  uint64_t value = 0;
+};
+
+struct FactRow {
+  std::string_view key;
+  std::string_view value;
+};
+
+}  // namespace xlatrace::recording
+
+#endif  // XLATRACE_RECORDING_ROWS_H_

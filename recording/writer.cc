@@ -1,0 +1,273 @@
+#include "recording/writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace xlatrace::recording {
+namespace {
+
+// A kind of row is appended when it has this much; a kill loses no more than the flush period.
+constexpr size_t kBlockTarget = 256 << 10;
+// Definitions come before what refers to them.
+constexpr BlockType kOrder[] = {
+    BlockType::kFacts,     BlockType::kStrings,  BlockType::kSchemas,    BlockType::kPayloads,
+    BlockType::kDevices,   BlockType::kContexts, BlockType::kStreams,    BlockType::kThreads,
+    BlockType::kCubins,    BlockType::kClocks,   BlockType::kGraphNodes, BlockType::kRanges,
+    BlockType::kApiCalls,  BlockType::kConfigs,  BlockType::kLanes,      BlockType::kActivities,
+    BlockType::kOverheads, BlockType::kStats};
+
+// Valid in their segment only.
+constexpr BlockType kBound[] = {BlockType::kConfigs, BlockType::kLanes, BlockType::kActivities};
+// More than a config without its name, a lane and an activity can take.
+constexpr size_t kMaxConfigBytes = 512;
+
+uint64_t Hash(const ConfigRow& config) {
+  // Numbers only, copied field by field: padding has no value.
+  const uint64_t numbers[] = {
+      static_cast<uint64_t>(config.kind),
+      (uint64_t{config.grid[0]} << 32) | config.grid[1],
+      (uint64_t{config.grid[2]} << 32) | config.block[0],
+      (uint64_t{config.block[1]} << 32) | config.block[2],
+      (uint64_t{config.cluster[0]} << 32) | config.cluster[1],
+      (uint64_t{config.cluster[2]} << 32) | config.registers_per_thread,
+      (uint64_t{config.shared_memory_static_bytes} << 32) | config.shared_memory_dynamic_bytes,
+      (uint64_t{config.shared_memory_executed_bytes} << 32) | config.shared_memory_limit_config,
+      (uint64_t{config.local_memory_per_thread_bytes} << 32) | config.launch_type,
+      config.local_memory_total_bytes,
+      (uint64_t{config.copy_kind} << 32) | config.source_kind,
+      (uint64_t{config.destination_kind} << 32) | config.flags,
+      (uint64_t{config.source_device} << 32) | config.destination_device,
+      config.max_active_clusters};
+  const uint64_t seed = XXH3_64bits(config.name.data(), config.name.size());
+  return XXH3_64bits_withSeed(numbers, sizeof(numbers), seed);
+}
+
+}  // namespace
+
+Writer::Writer(int fd, std::string identity, uint64_t max_file_bytes)
+    : fd_(fd), identity_(std::move(identity)), max_file_bytes_(max_file_bytes) {
+  StartSegment();
+}
+
+Writer::~Writer() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void Writer::Abandon() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+  stop_errno_ = EBADF;
+}
+
+template <typename Row>
+void Writer::AddPlain(BlockType type, const Row& row, size_t size_hint) {
+  Block& block = At(type);
+  if (block.bytes.size() + size_hint > kMaxPayloadBytes - 4096) Flush();
+  Put(block.bytes, row);
+  AfterAdd(block);
+}
+
+template <typename Row>
+void Writer::AddChained(BlockType type, const Row& row) {
+  Block& block = At(type);
+  Put(block.bytes, row, block.before);
+  AfterAdd(block);
+}
+
+void Writer::AfterAdd(Block& block) {
+  ++block.rows;
+  if (block.bytes.size() >= kBlockTarget) Flush();
+}
+
+void Writer::AddActivity(const ActivityRow& row, const ConfigRow& config, const LaneRow& lane) {
+  // Activities must fit into the segment of the dictionaries they refer to.
+  if (BoundBytes() + config.name.size() + kMaxConfigBytes > SegmentRoom()) {
+    Flush();
+    if (SegmentRoom() < 2 * kBlockTarget + config.name.size()) StartSegment();
+  }
+  ActivityRow stored = row;
+  stored.config = ConfigId(config);
+  stored.lane = LaneId(lane);
+  AddChained(BlockType::kActivities, stored);
+}
+
+void Writer::Add(const ApiCallRow& row) { AddChained(BlockType::kApiCalls, row); }
+void Writer::Add(const RangeRow& row) { AddChained(BlockType::kRanges, row); }
+void Writer::Add(const GraphNodeRow& row) { AddChained(BlockType::kGraphNodes, row); }
+
+void Writer::Add(const StringRow& row) {
+  StringRow cut = row;
+  cut.full_bytes = std::max<uint64_t>(row.full_bytes, row.text.size());
+  cut.text = row.text.substr(0, kMaxTextBytes);
+  AddPlain(BlockType::kStrings, cut, cut.text.size());
+}
+
+void Writer::Add(const PayloadRow& row) {
+  PayloadRow cut = row;
+  cut.bytes = row.bytes.substr(0, kMaxTextBytes);
+  AddPlain(BlockType::kPayloads, cut, cut.bytes.size());
+}
+
+void Writer::Add(const SchemaRow& row) { AddPlain(BlockType::kSchemas, row, row.name.size()); }
+void Writer::Add(const DeviceRow& row) { AddPlain(BlockType::kDevices, row, row.name.size()); }
+void Writer::Add(const ContextRow& row) { AddPlain(BlockType::kContexts, row, 0); }
+void Writer::Add(const StreamRow& row) { AddPlain(BlockType::kStreams, row, 0); }
+void Writer::Add(const ThreadRow& row) { AddPlain(BlockType::kThreads, row, row.name.size()); }
+void Writer::Add(const CubinRow& row) { AddPlain(BlockType::kCubins, row, 0); }
+void Writer::Add(const ClockRow& row) { AddPlain(BlockType::kClocks, row, 0); }
+void Writer::Add(const OverheadRow& row) { AddPlain(BlockType::kOverheads, row, 0); }
+void Writer::Add(const StatRow& row) { AddPlain(BlockType::kStats, row, row.name.size()); }
+void Writer::Add(const FactRow& row) {
+  FactRow cut = row;
+  cut.value = row.value.substr(0, kMaxTextBytes);
+  AddPlain(BlockType::kFacts, cut, cut.value.size());
+}
+
+void Writer::Flush() {
+  if (PendingBytes() > SegmentRoom()) {
+    // What refers to this segment's dictionaries still fits (AddActivity saw to it); the rest goes
+    // to a new one.
+    for (const BlockType type : kBound) WriteBlock(type, At(type));
+    StartSegment();
+  }
+  for (const BlockType type : kOrder) WriteBlock(type, At(type));
+}
+
+void Writer::Finish() {
+  Flush();
+  Block footer;
+  footer.bytes.Number(sequence_);
+  footer.rows = 1;
+  WriteBlock(BlockType::kFooter, footer);
+}
+
+uint64_t Writer::PendingBytes() const {
+  uint64_t bytes = 0;
+  for (const Block& block : blocks_) {
+    if (block.rows != 0) bytes += block.bytes.size() + sizeof(BlockHeader);
+  }
+  return bytes;
+}
+
+uint64_t Writer::BoundBytes() const {
+  uint64_t bytes = 0;
+  for (const BlockType type : kBound) {
+    bytes += blocks_[static_cast<size_t>(type)].bytes.size() + sizeof(BlockHeader);
+  }
+  return bytes;
+}
+
+uint64_t Writer::SegmentRoom() const {
+  const uint64_t end = (segment_ + 1) * kSegmentBytes;
+  return end - std::min(end, offset_);
+}
+
+void Writer::StartSegment() {
+  if (offset_ != 0) {
+    ++segment_;
+    offset_ = segment_ * kSegmentBytes;
+  }
+  configs_.clear();
+  config_slots_.assign(1024, 0);
+  lanes_.clear();
+  last_config_ = 0;
+  Block block;
+  block.bytes.Number(kFormatVersion);
+  block.bytes.Number(segment_);
+  block.bytes.Text(identity_);
+  block.rows = 1;
+  WriteBlock(BlockType::kSegment, block);
+}
+
+void Writer::WriteBlock(BlockType type, Block& block) {
+  if (block.rows == 0) return;
+  BlockHeader header;
+  header.payload_bytes = static_cast<uint32_t>(block.bytes.size());
+  header.type = type;
+  header.rows = block.rows;
+  header.sequence = sequence_;
+  header.checksum = BlockChecksum(header, block.bytes.data());
+  const uint64_t total = sizeof(header) + block.bytes.size();
+  if (stop_errno_ == 0 && offset_ + total > max_file_bytes_) stop_errno_ = EFBIG;
+  // Header last: a reader that comes between the two writes sees a place that is still empty.
+  if (stop_errno_ == 0 &&
+      WriteAll(block.bytes.data(), block.bytes.size(), offset_ + sizeof(header)) &&
+      WriteAll(reinterpret_cast<const uint8_t*>(&header), sizeof(header), offset_)) {
+    offset_ += total;
+    ++sequence_;
+  } else {
+    lost_rows_ += block.rows;
+  }
+  block.bytes.Clear();
+  block.before = {};
+  block.rows = 0;
+}
+
+bool Writer::WriteAll(const uint8_t* data, size_t size, uint64_t offset) {
+  while (size > 0) {
+    const ssize_t written = pwrite(fd_, data, size, static_cast<off_t>(offset));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      stop_errno_ = errno;
+      return false;
+    }
+    if (written == 0) {
+      stop_errno_ = ENOSPC;
+      return false;
+    }
+    data += written;
+    size -= static_cast<size_t>(written);
+    offset += static_cast<uint64_t>(written);
+  }
+  return true;
+}
+
+uint32_t Writer::ConfigId(const ConfigRow& config) {
+  // Launches come in trains of the same kernel.
+  if (last_config_ < configs_.size() && configs_[last_config_].row == config) return last_config_;
+  const uint64_t hash = Hash(config);
+  size_t mask = config_slots_.size() - 1;
+  size_t slot = hash & mask;
+  for (; config_slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const uint32_t id = config_slots_[slot] - 1;
+    if (configs_[id].hash == hash && configs_[id].row == config) return last_config_ = id;
+  }
+  const auto id = static_cast<uint32_t>(configs_.size());
+  configs_.push_back({config, std::string(config.name), hash});
+  configs_.back().row.name = configs_.back().name;  // The element does not move again.
+  config_slots_[slot] = id + 1;
+  if (configs_.size() * 2 > config_slots_.size()) {
+    config_slots_.assign(config_slots_.size() * 2, 0);
+    mask = config_slots_.size() - 1;
+    for (uint32_t i = 0; i < configs_.size(); ++i) {
+      size_t free_slot = configs_[i].hash & mask;
+      while (config_slots_[free_slot] != 0) free_slot = (free_slot + 1) & mask;
+      config_slots_[free_slot] = i + 1;
+    }
+  }
+  Block& block = At(BlockType::kConfigs);
+  Put(block.bytes, config);
+  ++block.rows;
+  return last_config_ = id;
+}
+
+uint32_t Writer::LaneId(const LaneRow& lane) {
+  const auto found = std::find(lanes_.begin(), lanes_.end(), lane);
+  const auto id = static_cast<uint32_t>(found - lanes_.begin());
+  if (found != lanes_.end()) return id;
+  lanes_.push_back(lane);
+  Block& block = At(BlockType::kLanes);
+  Put(block.bytes, lane);
+  ++block.rows;
+  return id;
+}
+
+}  // namespace xlatrace::recording

@@ -1,0 +1,112 @@
+// Writes one recording file. Rows are collected per kind and appended as checksummed blocks; what
+// has been flushed survives any end of the process.
+//
+// Memory: at most about 2 MB whatever the number of rows, and the dictionaries of one segment.
+// Errors: the first failure (disk full, limit reached) stops the writing for good; failed() and
+// stop_errno() say so, further rows are counted by lost_rows(). Nothing throws but bad_alloc.
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_RECORDING_WRITER_H_
+#define XLATRACE_RECORDING_WRITER_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recording/format.h"
+#include "recording/row_codec.h"
+#include "recording/rows.h"
+
+namespace xlatrace::recording {
+
+class Writer {
+ public:
+  // Takes over `fd`, a regular file that is empty and open for writing. `identity` (token, host,
+  // pid, start: the file's name) is repeated in every segment.
+  Writer(int fd, std::string identity, uint64_t max_file_bytes);
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  // Closes the file; writes nothing.
+  ~Writer();
+
+  // The row's `config` and `lane` are ignored: they are found or made from the rows given.
+  void AddActivity(const ActivityRow& row, const ConfigRow& config, const LaneRow& lane);
+
+  void Add(const ApiCallRow& row);
+  void Add(const RangeRow& row);
+  void Add(const GraphNodeRow& row);
+  void Add(const StringRow& row);
+  void Add(const SchemaRow& row);
+  void Add(const PayloadRow& row);
+  void Add(const DeviceRow& row);
+  void Add(const ContextRow& row);
+  void Add(const StreamRow& row);
+  void Add(const ThreadRow& row);
+  void Add(const CubinRow& row);
+  void Add(const ClockRow& row);
+  void Add(const OverheadRow& row);
+  void Add(const StatRow& row);
+  void Add(const FactRow& row);
+
+  // Appends everything that was added. Costs a write() per kind of row.
+  void Flush();
+  // Flush, then the footer: the file is complete.
+  void Finish();
+  // A forked child lets go of the file without touching it.
+  void Abandon();
+
+  bool failed() const { return stop_errno_ != 0; }
+  int stop_errno() const { return stop_errno_; }  // EFBIG: the limit given was reached.
+  uint64_t lost_rows() const { return lost_rows_; }
+  uint64_t bytes_written() const { return offset_; }
+
+ private:
+  struct Block {
+    Encoder bytes;
+    BlockContext before;
+    uint32_t rows = 0;
+  };
+
+  template <typename Row>
+  void AddPlain(BlockType type, const Row& row, size_t size_hint);
+  template <typename Row>
+  void AddChained(BlockType type, const Row& row);
+  void AfterAdd(Block& block);
+  void WriteBlock(BlockType type, Block& block);
+  bool WriteAll(const uint8_t* data, size_t size, uint64_t offset);
+  void StartSegment();
+  uint64_t SegmentRoom() const;
+  uint32_t ConfigId(const ConfigRow& config);
+  uint32_t LaneId(const LaneRow& lane);
+  uint64_t PendingBytes() const;
+  uint64_t BoundBytes() const;
+
+  Block& At(BlockType type) { return blocks_[static_cast<size_t>(type)]; }
+
+  int fd_;
+  std::string identity_;
+  uint64_t max_file_bytes_;
+  uint64_t offset_ = 0;
+  uint64_t segment_ = 0;
+  uint64_t sequence_ = 0;
+  uint64_t lost_rows_ = 0;
+  int stop_errno_ = 0;
+  Block blocks_[kLastBlockType + 1];
+
+  // Dictionaries of the segment. Names are compared by content, through their hash first.
+  struct StoredConfig {
+    ConfigRow row;
+    std::string name;
+    uint64_t hash = 0;
+  };
+  std::deque<StoredConfig> configs_;
+  std::vector<uint32_t> config_slots_;  // Open addressing: index + 1 into configs_, 0 = free.
+  std::vector<LaneRow> lanes_;
+  uint32_t last_config_ = 0;
+};
+
+}  // namespace xlatrace::recording
+
+#endif  // XLATRACE_RECORDING_WRITER_H_

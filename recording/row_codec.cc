@@ -112,6 +112,7 @@ void List(Visit& f, StringRow& r) {
   f(r.domain);
   f(r.thread);
   f(r.text);
+  f(r.same_as);
   f(r.full_bytes);
 }
 

@@ -120,7 +120,10 @@ struct StringRow {
   StringRole role = StringRole::kText;
   uint32_t domain = 0;  // Registered strings: id of the domain's name.
   uint32_t thread = 0;  // Registered strings: who registered it; order of rows = order of calls.
+  // Every registration has an id of its own; a text that was written before is not repeated: then
+  // `text` is empty and `same_as` the id that has it.
   std::string_view text;
+  uint32_t same_as = 0;
   uint64_t full_bytes = 0;  // Length before it was cut; text.size() when it was not.
 };
 

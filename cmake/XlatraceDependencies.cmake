@@ -2,6 +2,7 @@
 # Imported targets are SYSTEM: their headers raise no warnings.
 
 find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(nlohmann_json REQUIRED)

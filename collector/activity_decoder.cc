@@ -1,0 +1,277 @@
+#include "collector/activity_decoder.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace xlatrace::collector {
+namespace {
+
+using recording::ActivityRow;
+using recording::ConfigRow;
+using recording::LaneRow;
+using recording::RowKind;
+
+// CUpti_ActivityKind; the numbers never changed (cupti_activity.h of 11.2 to 13.5).
+enum : uint32_t {
+  kMemcpyKind = 1,
+  kMemsetKind = 2,
+  kKernelKind = 3,
+  kDeviceKind = 8,
+  kContextKind = 9,
+  kConcurrentKernelKind = 10,
+  kOverheadKind = 17,
+  kPeerCopyKind = 22,
+  kStreamKind = 37,
+  kGraphTraceKind = 51,
+};
+
+uint32_t Unsigned(int32_t value) { return value < 0 ? 0 : static_cast<uint32_t>(value); }
+
+}  // namespace
+
+void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, recording::Writer& writer) {
+  const uint8_t* end = buffer.data + buffer.valid_bytes;
+  const uint8_t* before = nullptr;
+  CUpti_Activity* record = nullptr;
+  // The size of a record is known when the next one, or the end, is.
+  for (;;) {
+    const CUptiResult result =
+        api_->cuptiActivityGetNextRecord(buffer.data, buffer.valid_bytes, &record);
+    const bool more = result == CUPTI_SUCCESS;
+    const uint8_t* at = more ? reinterpret_cast<const uint8_t*>(record) : end;
+    if (before != nullptr) {
+      if (at <= before || at > end) {
+        ++counts_.too_short;
+        return;
+      }
+      One(RecordView(before, static_cast<size_t>(at - before)), writer);
+    }
+    if (!more) {
+      // Anything but "no more records" is a record of a kind that this CUPTI does not know.
+      if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) ++counts_.unknown;
+      return;
+    }
+    if (before == nullptr && at != buffer.data) ++counts_.unknown;
+    before = at;
+  }
+}
+
+void ActivityDecoder::One(const RecordView& record, recording::Writer& writer) {
+  const uint32_t kind = record.kind();
+  if (kind < kKinds) sizes_[kind] = static_cast<uint32_t>(record.bytes());
+  size_t needed = 0;
+  switch (kind) {
+    case kKernelKind:
+    case kConcurrentKernelKind:
+      needed = kernel::kMinBytes;
+      if (record.bytes() >= needed) Kernel(record, writer);
+      break;
+    case kMemcpyKind:
+      needed = memcpy_record::kMinBytes;
+      if (record.bytes() >= needed) Memcpy(record, writer);
+      break;
+    case kPeerCopyKind:
+      needed = peer::kMinBytes;
+      if (record.bytes() >= needed) PeerCopy(record, writer);
+      break;
+    case kMemsetKind:
+      needed = memset_record::kMinBytes;
+      if (record.bytes() >= needed) Memset(record, writer);
+      break;
+    case kGraphTraceKind:
+      needed = graph_trace::kMinBytes;
+      if (record.bytes() >= needed) GraphTrace(record, writer);
+      break;
+    case kDeviceKind:
+      needed = device::kMinBytes;
+      if (record.bytes() >= needed) Device(record, writer);
+      break;
+    case kContextKind:
+      needed = context::kMinBytes;
+      if (record.bytes() >= needed) {
+        writer.Add(recording::ContextRow{record[context::kContext], record[context::kDevice],
+                                         record[context::kNullStream]});
+      }
+      break;
+    case kStreamKind:
+      needed = stream::kMinBytes;
+      if (record.bytes() >= needed) {
+        writer.Add(recording::StreamRow{record[stream::kContext], record[stream::kStream],
+                                        static_cast<int32_t>(record[stream::kPriority]),
+                                        record[stream::kFlag]});
+      }
+      break;
+    case kOverheadKind:
+      needed = overhead::kMinBytes;
+      if (record.bytes() >= needed) {
+        writer.Add(recording::OverheadRow{record[overhead::kKind], record[overhead::kThread],
+                                          record[overhead::kStart], record[overhead::kEnd]});
+        // "Client is responsible for freeing this memory" (cupti_activity.h, Overhead3).
+        std::free(record[overhead::kData]);
+      }
+      break;
+    default:
+      ++counts_.unknown;
+      return;
+  }
+  if (record.bytes() < needed) ++counts_.too_short;
+}
+
+void ActivityDecoder::CheckTimes(const ActivityRow& row) {
+  if (row.start_ns == 0 || row.end_ns == 0 || row.end_ns < row.start_ns) ++counts_.invalid_time;
+}
+
+void ActivityDecoder::Kernel(const RecordView& record, recording::Writer& writer) {
+  ActivityRow row;
+  row.kind = RowKind::kKernel;
+  row.start_ns = record[kernel::kStart];
+  row.end_ns = record[kernel::kEnd];
+  row.correlation = record[kernel::kCorrelation];
+  row.graph = record[kernel::kGraph];
+  row.graph_node = record[kernel::kGraphNode];
+  ConfigRow config;
+  config.kind = RowKind::kKernel;
+  // The string belongs to CUPTI and lives as long as the process.
+  if (const char* name = record[kernel::kName]; name != nullptr) config.name = name;
+  config.grid[0] = Unsigned(record[kernel::kGridX]);
+  config.grid[1] = Unsigned(record[kernel::kGridY]);
+  config.grid[2] = Unsigned(record[kernel::kGridZ]);
+  config.block[0] = Unsigned(record[kernel::kBlockX]);
+  config.block[1] = Unsigned(record[kernel::kBlockY]);
+  config.block[2] = Unsigned(record[kernel::kBlockZ]);
+  config.cluster[0] = record[kernel::kClusterX];
+  config.cluster[1] = record[kernel::kClusterY];
+  config.cluster[2] = record[kernel::kClusterZ];
+  config.registers_per_thread = record[kernel::kRegisters];
+  config.shared_memory_static_bytes = Unsigned(record[kernel::kStaticShared]);
+  config.shared_memory_dynamic_bytes = Unsigned(record[kernel::kDynamicShared]);
+  config.shared_memory_executed_bytes = record[kernel::kSharedExecuted];
+  config.shared_memory_limit_config = record[kernel::kSharedLimit];
+  config.local_memory_per_thread_bytes = record[kernel::kLocalPerThread];
+  config.local_memory_total_bytes = record[kernel::kLocalTotal64];
+  if (config.local_memory_total_bytes == 0) {
+    config.local_memory_total_bytes = record[kernel::kLocalTotal];
+  }
+  config.launch_type = record[kernel::kLaunchType];
+  config.max_active_clusters = record[kernel::kMaxActiveClusters];
+  const LaneRow lane{record[kernel::kDevice], record[kernel::kContext], record[kernel::kStream]};
+  CheckTimes(row);
+  ++counts_.kernels;
+  writer.AddActivity(row, config, lane);
+}
+
+void ActivityDecoder::Memcpy(const RecordView& record, recording::Writer& writer) {
+  using namespace memcpy_record;  // NOLINT: the field names of this one kind.
+  ActivityRow row;
+  row.kind = RowKind::kMemcpy;
+  row.start_ns = record[kStart];
+  row.end_ns = record[kEnd];
+  row.correlation = record[kCorrelation];
+  row.graph = record[kGraph];
+  row.graph_node = record[kGraphNode];
+  row.bytes = record[kBytes];
+  ConfigRow config;
+  config.kind = RowKind::kMemcpy;
+  config.copy_kind = record[kCopyKind];
+  config.source_kind = record[kSourceKind];
+  config.destination_kind = record[kDestinationKind];
+  config.flags = record[kFlags];
+  CheckTimes(row);
+  ++counts_.copies;
+  writer.AddActivity(row, config, LaneRow{record[kDevice], record[kContext], record[kStream]});
+}
+
+void ActivityDecoder::PeerCopy(const RecordView& record, recording::Writer& writer) {
+  ActivityRow row;
+  row.kind = RowKind::kMemcpyPeer;
+  row.start_ns = record[memcpy_record::kStart];
+  row.end_ns = record[memcpy_record::kEnd];
+  row.correlation = record[peer::kCorrelation];
+  row.graph = record[peer::kGraph];
+  row.graph_node = record[peer::kGraphNode];
+  row.bytes = record[memcpy_record::kBytes];
+  ConfigRow config;
+  config.kind = RowKind::kMemcpyPeer;
+  config.copy_kind = record[memcpy_record::kCopyKind];
+  config.source_kind = record[memcpy_record::kSourceKind];
+  config.destination_kind = record[memcpy_record::kDestinationKind];
+  config.flags = record[memcpy_record::kFlags];
+  config.source_device = record[peer::kSourceDevice];
+  config.destination_device = record[peer::kDestinationDevice];
+  CheckTimes(row);
+  ++counts_.copies;
+  writer.AddActivity(row, config,
+                     LaneRow{record[memcpy_record::kDevice], record[memcpy_record::kContext],
+                             record[memcpy_record::kStream]});
+}
+
+void ActivityDecoder::Memset(const RecordView& record, recording::Writer& writer) {
+  using namespace memset_record;  // NOLINT
+  ActivityRow row;
+  row.kind = RowKind::kMemset;
+  row.start_ns = record[kStart];
+  row.end_ns = record[kEnd];
+  row.correlation = record[kCorrelation];
+  row.graph = record[kGraph];
+  row.graph_node = record[kGraphNode];
+  row.bytes = record[kBytes];
+  ConfigRow config;
+  config.kind = RowKind::kMemset;
+  config.source_kind = record[kMemoryKind];
+  CheckTimes(row);
+  ++counts_.memsets;
+  writer.AddActivity(row, config, LaneRow{record[kDevice], record[kContext], record[kStream]});
+}
+
+void ActivityDecoder::GraphTrace(const RecordView& record, recording::Writer& writer) {
+  using namespace graph_trace;  // NOLINT
+  ActivityRow row;
+  row.kind = RowKind::kGraph;
+  row.start_ns = record[kStart];
+  row.end_ns = record[kEnd];
+  row.correlation = record[kCorrelation];
+  row.graph = record[kGraph];
+  ConfigRow config;
+  config.kind = RowKind::kGraph;
+  CheckTimes(row);
+  ++counts_.graph_rows;
+  writer.AddActivity(row, config, LaneRow{record[kDevice], record[kContext], record[kStream]});
+}
+
+void ActivityDecoder::Device(const RecordView& record, recording::Writer& writer) {
+  recording::DeviceRow row;
+  row.device = record[device::kId];
+  const char* name = record[device::kName];
+  const std::string copy = name == nullptr ? std::string() : std::string(name);
+  row.name = copy;
+  uint8_t uuid[16];
+  std::memcpy(uuid, record.data() + device::kUuid, sizeof(uuid));
+  char text[48] = "GPU-";
+  size_t at = 4;
+  for (size_t i = 0; i < sizeof(uuid); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text[at++] = '-';
+    at += static_cast<size_t>(std::snprintf(text + at, sizeof(text) - at, "%02x", uuid[i]));
+  }
+  row.uuid = std::string_view(text, at);
+  row.compute_major = record[device::kComputeMajor];
+  row.compute_minor = record[device::kComputeMinor];
+  row.sm_count = record[device::kSmCount];
+  row.core_clock_khz = record[device::kClockKhz];
+  row.memory_bandwidth_kb_per_s = record[device::kBandwidthKb];
+  row.memory_bytes = record[device::kMemoryBytes];
+  row.l2_bytes = record[device::kL2Bytes];
+  row.warp_size = record[device::kWarpSize];
+  row.max_warps_per_sm = record[device::kWarpsPerSm];
+  row.max_blocks_per_sm = record[device::kBlocksPerSm];
+  row.max_threads_per_block = record[device::kThreadsPerBlock];
+  row.registers_per_sm = record[device::kRegistersPerSm];
+  row.registers_per_block = record[device::kRegistersPerBlock];
+  row.shared_memory_per_sm_bytes = record[device::kSharedPerSm];
+  row.shared_memory_per_block_bytes = record[device::kSharedPerBlock];
+  // Whether the name is ours to free is not said in the headers; a few bytes per device stay.
+  writer.Add(row);
+}
+
+}  // namespace xlatrace::collector

@@ -1,0 +1,58 @@
+// CUPTI's records -> rows of the recording. One decoder for CUDA 11 to 13: the size of a record is
+// the distance to the next one, as CUPTI's own iterator gives it, and a field that lies behind the
+// end of a record reads as zero (collector/record_layout.h).
+//
+// Thread-safety: the writer thread only.
+
+#ifndef XLATRACE_COLLECTOR_ACTIVITY_DECODER_H_
+#define XLATRACE_COLLECTOR_ACTIVITY_DECODER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "collector/activity_buffers.h"
+#include "collector/cupti_api.h"
+#include "collector/record_layout.h"
+#include "recording/writer.h"
+
+namespace xlatrace::collector {
+
+struct DecodeCounts {
+  uint64_t kernels = 0;
+  uint64_t copies = 0;
+  uint64_t memsets = 0;
+  uint64_t graph_rows = 0;
+  uint64_t invalid_time = 0;  // Kept: start or end is 0, or the end is before the start.
+  uint64_t unknown = 0;       // Kinds that were not asked for.
+  uint64_t too_short = 0;     // Smaller than any known version: skipped.
+};
+
+class ActivityDecoder {
+ public:
+  explicit ActivityDecoder(const CuptiApi* api) : api_(api) {}
+
+  void Decode(const ActivityBuffers::Buffer& buffer, recording::Writer& writer);
+
+  const DecodeCounts& counts() const { return counts_; }
+  // Bytes of a record by kind, as seen; 0 = not seen.
+  static constexpr size_t kKinds = 64;
+  uint32_t record_bytes(size_t kind) const { return sizes_[kind]; }
+
+ private:
+  void One(const RecordView& record, recording::Writer& writer);
+  void Kernel(const RecordView& record, recording::Writer& writer);
+  void Memcpy(const RecordView& record, recording::Writer& writer);
+  void PeerCopy(const RecordView& record, recording::Writer& writer);
+  void Memset(const RecordView& record, recording::Writer& writer);
+  void GraphTrace(const RecordView& record, recording::Writer& writer);
+  void Device(const RecordView& record, recording::Writer& writer);
+  void CheckTimes(const recording::ActivityRow& row);
+
+  const CuptiApi* api_;
+  DecodeCounts counts_;
+  uint32_t sizes_[kKinds] = {};
+};
+
+}  // namespace xlatrace::collector
+
+#endif  // XLATRACE_COLLECTOR_ACTIVITY_DECODER_H_

@@ -1,0 +1,416 @@
+#include "collector/collector.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "collector/activity_decoder.h"
+#include "collector/callbacks.h"
+#include "collector/device_limits.h"
+#include "collector/preload_abi.h"
+#include "collector/process_facts.h"
+#include "collector/recording_place.h"
+#include "collector/thread_log.h"
+#include "collector/version.h"
+
+namespace xlatrace::collector {
+namespace {
+
+constexpr uint64_t kDefaultMaxBytes = uint64_t{4} << 30;
+constexpr size_t kWakeAtBytes = 4 << 20;  // Definitions that wait wake the writer early.
+// How long the end of a process may take for us, at worst.
+constexpr uint64_t kFlushLimitMs = 3000;
+constexpr uint64_t kWriteLimitMs = 5000;
+
+uint64_t EnvNumber(const char* name, uint64_t otherwise, uint64_t least, uint64_t most) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  char* end = nullptr;
+  const unsigned long long value = std::strtoull(text, &end, 10);
+  if (end == text || *end != '\0') return otherwise;
+  return std::clamp<uint64_t>(value, least, most);
+}
+
+Collector* instance = nullptr;
+pthread_once_t instance_once = PTHREAD_ONCE_INIT;
+
+void CUPTIAPI OnBufferRequested(uint8_t** data, size_t* bytes, size_t* max_records) {
+  const ActivityBuffers::Buffer buffer = Collector::Get().buffers.Request();
+  *data = buffer.data;
+  *bytes = buffer.bytes;
+  *max_records = 0;
+}
+
+void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* data, size_t bytes, size_t valid) {
+  Collector& collector = Collector::Get();
+  collector.buffers.Completed(data, bytes, valid);
+  if (Collector::Alive()) collector.WakeWriter();
+}
+
+// Signals of the traced program are for its own threads.
+bool StartThread(void* (*body)(void*), void* argument, const char* name) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 512 << 10);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, body, argument) == 0;
+  if (started) pthread_setname_np(thread, name);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+}  // namespace
+
+std::atomic<int> Collector::phase_{static_cast<int>(Phase::kIdle)};
+
+Collector& Collector::Get() {
+  pthread_once(&instance_once, [] {
+    instance = new Collector;
+    instance->owner_pid_ = getpid();
+    // A forked child has none of our threads and may not touch CUPTI: it is dead to us.
+    pthread_atfork(nullptr, nullptr, &Collector::InForkedChild);
+  });
+  return *instance;
+}
+
+bool Collector::Alive() {
+  return phase_.load(std::memory_order_acquire) < static_cast<int>(Phase::kFinished);
+}
+
+void Collector::InForkedChild() {
+  const auto before = static_cast<Phase>(phase_.load(std::memory_order_relaxed));
+  // Before CUDA starts a child may start it by itself, with a collector of its own state: ours is
+  // empty yet, but for what NVTX registered, which the child's programs hold handles of.
+  if (before == Phase::kIdle) {
+    instance->owner_pid_ = getpid();
+    return;
+  }
+  phase_.store(static_cast<int>(Phase::kDead), std::memory_order_release);
+  if (instance->writer_ != nullptr) instance->writer_->Abandon();
+}
+
+void Collector::Fact(std::string_view key, std::string_view value) {
+  std::string text(key);
+  text.push_back('\0');
+  text.append(value);
+  definitions.Add(Owned<recording::FactRow>{{}, std::move(text)}, key.size() + value.size());
+}
+
+void Collector::DeviceSeen(uint32_t device) {
+  if (device < 32) devices_seen_.fetch_or(1u << device, std::memory_order_relaxed);
+}
+
+void Collector::Start() {
+  int idle = static_cast<int>(Phase::kIdle);
+  if (!phase_.compare_exchange_strong(idle, static_cast<int>(Phase::kStarted))) return;
+  owner_pid_ = getpid();
+  flush_period_ms_ = EnvNumber("XLATRACE_FLUSH_MS", 1000, 10, 60000);
+  Fact("tool_version", kVersion);
+  Fact("mode", "exact");
+  Fact("flush_period_ms", std::to_string(flush_period_ms_));
+  ReadProcessFacts([this](std::string_view key, std::string_view value) { Fact(key, value); });
+  static const xlatrace_collector_functions functions = {
+      sizeof(functions), [](int terminal) { Get().BeforeEnd(terminal != 0); }};
+  using Connect = void (*)(const xlatrace_collector_functions*);
+  if (auto connect = reinterpret_cast<Connect>(dlsym(RTLD_DEFAULT, "xlatrace_preload_connect"))) {
+    connect(&functions);
+  }
+  if (!Subscribe()) {
+    // Opened all the same: an empty recording that says why.
+    OnFirstContext();
+    return;
+  }
+  EnableKinds();
+}
+
+bool Collector::Subscribe() {
+  std::string error;
+  if (!LoadCupti(&api, &error)) {
+    Fact("error", error);
+    return false;
+  }
+  Fact("cupti_version", std::to_string(api.version));
+  Fact("cupti_path", api.path);
+  // Without a subscription of our own two tools would overwrite each other's buffers, silently.
+  const CUptiResult result =
+      api.cuptiSubscribe(&subscriber_, reinterpret_cast<CUpti_CallbackFunc>(&OnCallback), this);
+  if (result == CUPTI_SUCCESS) return true;
+  error = "cuptiSubscribe: " + api.Describe(result);
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    error += ": another profiler holds CUPTI";
+    // The newer function names it (13.0; from 13.2 on the two may not be mixed).
+    if (api.cuptiSubscribe_v2 != nullptr && api.version >= 130000 && api.version < 130200) {
+      char holder[128] = "";
+      CUpti_SubscriberParams parameters = {};
+      parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+      parameters.subscriberName = "xlatrace";
+      parameters.oldSubscriberName = holder;
+      parameters.oldSubscriberSize = sizeof(holder);
+      CUpti_SubscriberHandle unused = nullptr;
+      api.cuptiSubscribe_v2(&unused, reinterpret_cast<CUpti_CallbackFunc>(&OnCallback), this,
+                            &parameters);
+      if (holder[0] != '\0') error.append(": ").append(holder);
+    }
+  }
+  Fact("error", error);
+  return false;
+}
+
+void Collector::EnableKinds() {
+  // CUPTI takes NULL for a buffer from 12.9 on (API 27); it crashed before.
+  buffers.Configure(api.version >= 27);
+  if (api.cuptiActivitySetAttribute != nullptr) {
+    // Our buffers come zeroed; else CUPTI clears them on the program's own threads.
+    uint8_t zeroed = 1;
+    size_t size = sizeof(zeroed);
+    api.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
+  }
+  CUptiResult result = api.cuptiActivityRegisterCallbacks(&OnBufferRequested, &OnBufferCompleted);
+  if (result != CUPTI_SUCCESS) {
+    Fact("error", "cuptiActivityRegisterCallbacks: " + api.Describe(result));
+  }
+  EnableCallbacks(*this, subscriber_);
+  for (const CUpti_ActivityKind kind :
+       {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+        CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_DEVICE,
+        CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_OVERHEAD}) {
+    result = api.cuptiActivityEnable(kind);
+    if (result == CUPTI_SUCCESS) continue;
+    Fact("error", "cuptiActivityEnable(" + std::to_string(kind) + "): " + api.Describe(result));
+  }
+}
+
+void Collector::OnFirstContext() {
+  if (opened_.exchange(true)) return;
+  if (!OpenRecording()) {
+    phase_.store(static_cast<int>(Phase::kDead), std::memory_order_release);
+    return;
+  }
+  phase_.store(static_cast<int>(Phase::kRunning), std::memory_order_release);
+  if (!StartThread(&WriterMain, this, "xlatrace-write") ||
+      !StartThread(&FlusherMain, this, "xlatrace-flush")) {
+    phase_.store(static_cast<int>(Phase::kDead), std::memory_order_release);
+    return;
+  }
+  // As late as can be: handlers run newest first, so that CUDA's own come after ours.
+  std::atexit(&Collector::AtExit);
+}
+
+bool Collector::OpenRecording() {
+  const uint64_t now = NowNs();
+  RecordingPlace place = OpenRecordingPlace(now / 1000000000);
+  if (place.fd < 0) {
+    std::fprintf(stderr, "xlatrace: nothing is recorded: %s\n", place.note.c_str());
+    return false;
+  }
+  Fact("start_unix_ns", std::to_string(now));
+  if (!place.note.empty()) Fact("place_note", place.note);
+  place_ = place.folder;
+  reason_ = place.note;
+  claimed_ = place.claimed;
+  const uint64_t limit =
+      EnvNumber("XLATRACE_MAX_BYTES", kDefaultMaxBytes, 1 << 20, uint64_t{1} << 50);
+  writer_ = std::make_unique<recording::Writer>(place.fd, place.identity, limit);
+  return true;
+}
+
+void* Collector::WriterMain(void* self) {
+  static_cast<Collector*>(self)->WriterLoop();
+  return nullptr;
+}
+
+void* Collector::FlusherMain(void* self) {
+  static_cast<Collector*>(self)->FlusherLoop();
+  return nullptr;
+}
+
+// ---- The writer thread: everything that goes to the file goes through it. ----
+
+void Collector::WriterLoop() {
+  ActivityDecoder decoder(&api);
+  uint64_t seen = 0;
+  uint64_t last_write_ns = 0;
+  const auto stat = [this](std::string_view name, uint64_t value) {
+    writer_->Add(recording::StatRow{name, value});
+  };
+  for (;;) {
+    writer_signal_.WaitBeyond(seen, flush_period_ms_);
+    seen = writer_signal_.count();
+    const uint64_t wanted = write_wanted_.load(std::memory_order_acquire);
+    const bool finish = finish_.load(std::memory_order_acquire);
+    ActivityBuffers::Buffer buffer;
+    while (buffers.Take(&buffer)) {
+      decoder.Decode(buffer, *writer_);
+      buffers.Recycle(buffer);
+    }
+    const uint64_t now = NowNs(CLOCK_MONOTONIC);
+    const bool asked = wanted != write_done_.load(std::memory_order_relaxed) || finish;
+    const bool due = now - last_write_ns >= flush_period_ms_ * 1000000;
+    if (!asked && !due && definitions.waiting_bytes() < kWakeAtBytes) continue;
+    last_write_ns = now;
+    definitions.Take(&taken_);
+    for (const Definition& definition : taken_) Write(definition, *writer_);
+    taken_.clear();
+    for (ThreadLog* log = ThreadLog::First(); log != nullptr; log = log->Next()) {
+      counts_.api_calls += log->Drain(*writer_);
+    }
+    const uint32_t devices = devices_seen_.load(std::memory_order_relaxed) & ~devices_written_;
+    for (uint32_t i = 0; i < 32; ++i) {
+      if ((devices >> i & 1) != 0) WriteDeviceLimits(i, *writer_);
+    }
+    devices_written_ |= devices;
+    recording::ClockRow clock;
+    clock.realtime_ns = NowNs();
+    if (api.cuptiGetTimestamp != nullptr) api.cuptiGetTimestamp(&clock.cupti_ns);
+    clock.monotonic_ns = NowNs(CLOCK_MONOTONIC);
+    clock.boottime_ns = NowNs(CLOCK_BOOTTIME);
+    writer_->Add(clock);
+
+    const DecodeCounts& counts = decoder.counts();
+    stat("kernels", counts.kernels);
+    stat("copies", counts.copies);
+    stat("memsets", counts.memsets);
+    stat("graph_rows", counts.graph_rows);
+    stat("api_calls", counts_.api_calls);
+    stat("captured_calls", captured_calls.load(std::memory_order_relaxed));
+    stat("buffers_completed", buffers.completed());
+    stat("buffers_refused", buffers.refused());
+    stat("buffer_bytes_mapped", buffers.mapped_bytes());
+    stat("records_dropped", dropped_.load(std::memory_order_relaxed));
+    stat("records_invalid_time", counts.invalid_time);
+    stat("records_unknown", counts.unknown);
+    stat("records_short", counts.too_short);
+    stat("pops_unbalanced", pops_unbalanced.load(std::memory_order_relaxed));
+    stat("ranges_too_deep", ranges_too_deep.load(std::memory_order_relaxed));
+    stat("strings_registered", strings.registered());
+    stat("strings_cut", strings.cut());
+    stat("strings_not_kept", definitions.dropped_texts());
+    stat("cost_writer_ns", NowNs(CLOCK_THREAD_CPUTIME_ID));
+    stat("cost_flusher_ns", flusher_cost_ns_.load(std::memory_order_relaxed));
+    stat("flush_timeouts", flush_timeouts_.load(std::memory_order_relaxed));
+    stat("rows_lost", writer_->lost_rows() + ThreadLog::rows_lost());
+    if (writer_->failed()) stat("write_errno", static_cast<uint64_t>(writer_->stop_errno()));
+    if (finish) {
+      for (size_t kind = 0; kind < ActivityDecoder::kKinds; ++kind) {
+        if (decoder.record_bytes(kind) == 0) continue;
+        const std::string key = "record_size." + std::to_string(kind);
+        const std::string value = std::to_string(decoder.record_bytes(kind));
+        writer_->Add(recording::FactRow{key, value});
+      }
+      writer_->Finish();
+      activities_ = counts.kernels + counts.copies + counts.memsets + counts.graph_rows;
+    } else {
+      writer_->Flush();
+    }
+    write_done_.store(wanted, std::memory_order_release);
+    written_signal_.Notify();
+    if (finish) return;
+  }
+}
+
+// ---- The flusher thread: the only one that waits for CUPTI. ----
+
+void Collector::FlusherLoop() {
+  uint64_t seen = 0;
+  for (;;) {
+    flusher_signal_.WaitBeyond(seen, flush_period_ms_);
+    seen = flusher_signal_.count();
+    const uint64_t wanted = flush_wanted_.load(std::memory_order_acquire);
+    const bool final = final_flush_.load(std::memory_order_acquire);
+    if (subscriber_ != nullptr) {
+      // Forced only at the very end: it gives up records of kernels that still run.
+      api.cuptiActivityFlushAll(final ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+      size_t dropped = 0;
+      if (api.cuptiActivityGetNumDroppedRecords != nullptr &&
+          api.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
+        dropped_.fetch_add(dropped, std::memory_order_relaxed);
+      }
+    }
+    flusher_cost_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
+    flush_done_.store(wanted, std::memory_order_release);
+    flushed_signal_.Notify();
+    // What came back goes to the file now, not a period later.
+    write_wanted_.fetch_add(1, std::memory_order_acq_rel);
+    writer_signal_.Notify();
+    if (final) return;
+  }
+}
+
+// ---- The end ----
+
+void Collector::AtExit() { Get().BeforeEnd(true); }
+
+void Collector::BeforeEnd(bool terminal) {
+  if (getpid() != owner_pid_) return;  // A child that shares our memory (vfork) or our image.
+  if (phase() != Phase::kRunning) return;
+  static std::atomic<bool> ending{false};
+  if (ending.exchange(true)) return;  // Two threads leave at once: the first one does it.
+
+  const auto wait = [](Signal& signal, std::atomic<uint64_t>& done, uint64_t wanted,
+                       uint64_t limit_ms) {
+    const uint64_t until = NowNs(CLOCK_MONOTONIC) + limit_ms * 1000000;
+    for (;;) {
+      const uint64_t seen = signal.count();
+      if (done.load(std::memory_order_acquire) >= wanted) return true;
+      const uint64_t now = NowNs(CLOCK_MONOTONIC);
+      if (now >= until) return false;
+      signal.WaitBeyond(seen, std::min<uint64_t>((until - now) / 1000000 + 1, 100));
+    }
+  };
+  if (terminal) final_flush_.store(true, std::memory_order_release);
+  const uint64_t flush = flush_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  flusher_signal_.Notify();
+  // FlushAll has no limit of its own and has been seen to hang (HPCToolkit #195).
+  if (!wait(flushed_signal_, flush_done_, flush, kFlushLimitMs)) {
+    flush_timeouts_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (terminal) finish_.store(true, std::memory_order_release);
+  const uint64_t write = write_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  writer_signal_.Notify();
+  const bool written = wait(written_signal_, write_done_, write, kWriteLimitMs);
+  if (!terminal) {
+    ending.store(false);
+    return;
+  }
+  phase_.store(static_cast<int>(Phase::kFinished), std::memory_order_release);
+  if (written) PrintLine();
+}
+
+void Collector::PrintLine() {
+  const char* quiet = std::getenv("XLATRACE_QUIET");
+  if (!claimed_ || (quiet != nullptr && *quiet != '\0' && *quiet != '0')) return;
+  const int processes = ProcessesIn(place_, JobToken());
+  std::string count = std::to_string(activities_);
+  for (size_t at = count.size(); at > 3; at -= 3) count.insert(at - 3, ",");
+  // run.rec beside run.db: the folder's name says the run's.
+  std::string run = place_;
+  if (run.size() > 4 && run.compare(run.size() - 4, 4, ".rec") == 0) {
+    run = run.substr(0, run.size() - 4) + ".db";
+  }
+  const auto shown = [](const std::string& path) {
+    char here[4096];
+    if (getcwd(here, sizeof(here)) == nullptr) return path;
+    const std::string prefix = std::string(here) + "/";
+    return path.compare(0, prefix.size(), prefix) == 0 ? path.substr(prefix.size()) : path;
+  };
+  if (!reason_.empty()) std::fprintf(stderr, "xlatrace: %s\n", reason_.c_str());
+  std::fprintf(stderr,
+               "xlatrace: %s device activities, %d process%s -> %s; next: xlatrace report %s\n",
+               count.c_str(), processes, processes == 1 ? "" : "es", shown(place_).c_str(),
+               shown(run).c_str());
+}
+
+}  // namespace xlatrace::collector

@@ -1,0 +1,122 @@
+// The collector inside a traced process: what it is made of, and its life.
+//
+//   cuInit -> InitializeInjection -> Start: CUPTI is subscribed, kinds are enabled.
+//   First context -> the writer and the flusher thread start, the file is opened.
+//   Every flush period (1 s): CUPTI's complete buffers, API calls and ranges go to the file.
+//   exit, _exit, exec...: BeforeEnd, bounded in time. A forked child touches nothing.
+//
+// Gets: CUPTI's records and callbacks, NVTX. Gives: one recording file (recording/format.md).
+//
+// There is one Collector, made on first use and never destroyed: nothing may run at exit that
+// waits. Thread-safety: as said at each function.
+
+#ifndef XLATRACE_COLLECTOR_COLLECTOR_H_
+#define XLATRACE_COLLECTOR_COLLECTOR_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/activity_buffers.h"
+#include "collector/cupti_api.h"
+#include "collector/definitions.h"
+#include "collector/lock.h"
+#include "collector/string_table.h"
+#include "recording/writer.h"
+
+namespace xlatrace::collector {
+
+enum class Phase : int {
+  kIdle = 0,      // Nothing of CUDA yet; NVTX ranges are remembered, not recorded.
+  kStarted = 1,   // CUPTI is on, no context yet.
+  kRunning = 2,   // The file is open, the threads run.
+  kFinished = 3,  // The process is ending; nothing more is taken.
+  kDead = 4,      // A forked child, or a start that failed.
+};
+
+class Collector {
+ public:
+  // Any thread; never fails, never throws.
+  static Collector& Get();
+  // False in a forked child and after the end: callers do nothing then.
+  static bool Alive();
+  static Phase phase() { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
+  // Rows of API calls and ranges are taken.
+  static bool Recording() { return phase() == Phase::kRunning; }
+
+  // From InitializeInjection: subscribe and enable. Says why not in the recording's facts.
+  void Start();
+  // From the callback of a new context: opens the recording, starts the threads. Once.
+  void OnFirstContext();
+  // The process ends (terminal) or may end (exec).
+  void BeforeEnd(bool terminal);
+  // Key and value for the recording; also before it is open.
+  void Fact(std::string_view key, std::string_view value);
+  void DeviceSeen(uint32_t device);
+
+  CuptiApi api;
+  Definitions definitions;
+  StringTable strings{&definitions};
+  ActivityBuffers buffers;
+  std::atomic<uint64_t> next_run{1};
+
+  // Counters of the callbacks; the writer puts them into the recording.
+  std::atomic<uint64_t> pops_unbalanced{0};
+  std::atomic<uint64_t> ranges_too_deep{0};
+  std::atomic<uint64_t> captured_calls{0};
+
+  void WakeWriter() { writer_signal_.Notify(); }
+
+ private:
+  Collector() = default;
+  static void AtExit();
+  static void InForkedChild();
+  static void* WriterMain(void* self);
+  static void* FlusherMain(void* self);
+
+  bool Subscribe();
+  void EnableKinds();
+  bool OpenRecording();
+  void WriterLoop();
+  void FlusherLoop();
+  void PrintLine();
+
+  static std::atomic<int> phase_;
+
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  int owner_pid_ = 0;
+  std::atomic<bool> opened_{false};
+  std::string place_;     // Folder in use.
+  std::string reason_;    // Why it is not the place asked for.
+  bool claimed_ = false;  // This process made the recording: it prints the line.
+  std::unique_ptr<recording::Writer> writer_;
+
+  Signal writer_signal_;   // Work for the writer thread.
+  Signal written_signal_;  // The writer has written everything that was there when asked.
+  Signal flusher_signal_;  // Work for the flusher thread.
+  Signal flushed_signal_;  // The flusher has come back from CUPTI.
+  std::atomic<uint64_t> flush_wanted_{0};
+  std::atomic<uint64_t> flush_done_{0};
+  std::atomic<uint64_t> write_wanted_{0};
+  std::atomic<uint64_t> write_done_{0};
+  std::atomic<bool> final_flush_{false};
+  std::atomic<bool> finish_{false};
+  std::atomic<uint32_t> devices_seen_{0};  // Bit per device.
+  uint32_t devices_written_ = 0;
+  std::vector<Definition> taken_;
+  uint64_t flush_period_ms_ = 1000;
+
+  struct Counts {
+    uint64_t api_calls = 0;
+  } counts_;                 // The writer thread's.
+  uint64_t activities_ = 0;  // Set by the writer thread before it ends.
+  std::atomic<uint64_t> flush_timeouts_{0};
+  std::atomic<uint64_t> flusher_cost_ns_{0};
+  std::atomic<uint64_t> dropped_{0};
+};
+
+}  // namespace xlatrace::collector
+
+#endif  // XLATRACE_COLLECTOR_COLLECTOR_H_

@@ -1,0 +1,61 @@
+// The CUPTI functions that the collector uses, found at run time: the collector links no CUDA
+// library. What an older or newer libcupti lacks is nullptr; required() says whether enough is
+// there.
+//
+// No function may be called before libcuda.so.1 is in the process: CUPTI 13.2 recurses without end
+// otherwise (cuptiGetVersion, observed with 13.2.86). InitializeInjection runs inside cuInit, so
+// there it always is.
+
+#ifndef XLATRACE_COLLECTOR_CUPTI_API_H_
+#define XLATRACE_COLLECTOR_CUPTI_API_H_
+
+#include <cuda.h>
+#include <cupti.h>
+
+#include <cstdint>
+#include <string>
+
+namespace xlatrace::collector {
+
+// X-macro: every function once.
+#define XLATRACE_CUPTI_REQUIRED(X)  \
+  X(cuptiGetVersion)                \
+  X(cuptiSubscribe)                 \
+  X(cuptiEnableCallback)            \
+  X(cuptiActivityRegisterCallbacks) \
+  X(cuptiActivityEnable)            \
+  X(cuptiActivityFlushAll)          \
+  X(cuptiActivityGetNextRecord)
+
+#define XLATRACE_CUPTI_OPTIONAL(X)     \
+  X(cuptiSubscribe_v2)                 \
+  X(cuptiActivitySetAttribute)         \
+  X(cuptiActivityGetNumDroppedRecords) \
+  X(cuptiGetTimestamp)                 \
+  X(cuptiGetResultString)              \
+  X(cuptiGetCallbackName)              \
+  X(cuptiGetContextId)                 \
+  X(cuptiGetDeviceId)                  \
+  X(cuptiGetGraphId)                   \
+  X(cuptiGetGraphNodeId)
+
+struct CuptiApi {
+#define XLATRACE_FIELD(name) decltype(&::name) name = nullptr;
+  XLATRACE_CUPTI_REQUIRED(XLATRACE_FIELD)
+  XLATRACE_CUPTI_OPTIONAL(XLATRACE_FIELD)
+#undef XLATRACE_FIELD
+
+  std::string path;      // Of the library in use.
+  uint32_t version = 0;  // cuptiGetVersion: 18..28 for CUDA 11.8 to 12.9, then MMmmuu.
+
+  // "39 (CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)"
+  std::string Describe(CUptiResult result) const;
+};
+
+// Finds libcupti: XLATRACE_CUPTI, else the one that the process has, else the one beside the CUDA
+// libraries that it has, else by name. False with a sentence in `error`.
+bool LoadCupti(CuptiApi* api, std::string* error);
+
+}  // namespace xlatrace::collector
+
+#endif  // XLATRACE_COLLECTOR_CUPTI_API_H_

@@ -1,0 +1,411 @@
+// NVTX: the traced program's ranges, registered strings and payload schemas.
+//
+// NVTX v3 is header-only: every shared object that uses it loads us by itself and calls the
+// entry points again, from any thread. All state is the Collector's.
+// Sources: nvtx3/nvtxDetail/nvtxTypes.h (export tables), nvToolsExtPayload.h (payload extension).
+
+#include <cstring>
+#include <cwchar>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+
+#include "collector/collector.h"
+#include "collector/lock.h"
+#include "collector/thread_log.h"
+
+namespace xlatrace::collector {
+namespace {
+
+struct Domain {
+  std::string name;
+  uint32_t name_id;
+};
+
+// Interned by name: two shared objects that create "TSL" mean the same domain.
+Domain* DomainOf(std::string_view name) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static auto* domains = new std::unordered_map<std::string, Domain*>;
+  const uint32_t id = Collector::Get().strings.Intern(name);
+  const Lock lock(&mutex);
+  Domain*& domain = (*domains)[std::string(name)];
+  if (domain == nullptr) domain = new Domain{std::string(name), id};
+  return domain;
+}
+
+std::string Narrow(const wchar_t* text) {
+  std::string narrow;
+  if (text == nullptr) return narrow;
+  for (; *text != L'\0'; ++text) {
+    const auto c = static_cast<uint32_t>(*text);
+    if (c < 0x80) {
+      narrow.push_back(static_cast<char>(c));
+    } else if (c < 0x800) {
+      narrow.push_back(static_cast<char>(0xC0 | (c >> 6)));
+      narrow.push_back(static_cast<char>(0x80 | (c & 0x3F)));
+    } else if (c < 0x10000) {
+      narrow.push_back(static_cast<char>(0xE0 | (c >> 12)));
+      narrow.push_back(static_cast<char>(0x80 | ((c >> 6) & 0x3F)));
+      narrow.push_back(static_cast<char>(0x80 | (c & 0x3F)));
+    } else if (c < 0x110000) {
+      narrow.push_back(static_cast<char>(0xF0 | (c >> 18)));
+      narrow.push_back(static_cast<char>(0x80 | ((c >> 12) & 0x3F)));
+      narrow.push_back(static_cast<char>(0x80 | ((c >> 6) & 0x3F)));
+      narrow.push_back(static_cast<char>(0x80 | (c & 0x3F)));
+    }
+  }
+  return narrow;
+}
+
+// The attributes have grown before and may again: what lies behind `size` is not there.
+bool Has(const nvtxEventAttributes_t* attributes, size_t end_of_field) {
+  return attributes != nullptr && attributes->size >= end_of_field;
+}
+#define XLATRACE_HAS(attributes, field) \
+  Has(attributes, offsetof(nvtxEventAttributes_t, field) + sizeof(nvtxEventAttributes_t::field))
+
+uint32_t TextOf(const nvtxEventAttributes_t* attributes) {
+  if (!XLATRACE_HAS(attributes, message)) return 0;
+  StringTable& strings = Collector::Get().strings;
+  switch (attributes->messageType) {
+    case NVTX_MESSAGE_TYPE_REGISTERED: {
+      const auto id = reinterpret_cast<uintptr_t>(attributes->message.registered);
+      return strings.Knows(id) ? static_cast<uint32_t>(id) : 0;
+    }
+    case NVTX_MESSAGE_TYPE_ASCII:
+      return attributes->message.ascii == nullptr ? 0 : strings.Intern(attributes->message.ascii);
+    case NVTX_MESSAGE_TYPE_UNICODE:
+      return strings.Intern(Narrow(attributes->message.unicode));
+    default:
+      return 0;
+  }
+}
+
+void RecordPayload(uint32_t text, const nvtxPayloadData_t& data) {
+  constexpr size_t kMaxPayload = 4096;  // XLA's are 24 to 96 bytes.
+  if (data.payload == nullptr || data.size == 0 || data.size > kMaxPayload) return;
+  Collector& collector = Collector::Get();
+  if (!collector.strings.MarkPayload(text)) return;
+  recording::PayloadRow row;
+  row.string = text;
+  row.schema = data.schemaId;
+  std::string bytes(static_cast<const char*>(data.payload), data.size);
+  collector.definitions.Add(Owned<recording::PayloadRow>{row, std::move(bytes)}, data.size);
+}
+
+void RecordPayloadOf(uint32_t text, const nvtxEventAttributes_t* attributes) {
+  if (!XLATRACE_HAS(attributes, payload) || attributes->payloadType != NVTX_PAYLOAD_TYPE_EXT ||
+      attributes->payload.ullValue == 0) {
+    return;
+  }
+  // reserved0 is the number of payloads (nvToolsExtPayload.h, NVTX_PAYLOAD_EVTATTR_SET_DATA).
+  RecordPayload(text, *reinterpret_cast<const nvtxPayloadData_t*>(attributes->payload.ullValue));
+}
+
+// ---- Ranges on the thread's stack ----
+
+int Push(const void* domain, uint32_t text) {
+  ThreadLog* log = ThreadLog::Current();
+  if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
+  Collector& collector = Collector::Get();
+  OpenRange range{};
+  range.domain = domain;
+  range.domain_id = domain == nullptr ? 0 : static_cast<const Domain*>(domain)->name_id;
+  range.text = text;
+  range.kind = collector.strings.KindOf(text);
+  uint64_t run = 0;
+  if (range.kind == RangeKind::kModule) {
+    run = collector.next_run.fetch_add(1, std::memory_order_relaxed);
+  }
+  // Thunks are told by the API calls inside: no clock, no row.
+  if (range.kind != RangeKind::kThunk) range.start_ns = NowNs();
+  const uint32_t depth = log->depth();
+  log->Push(range, run);
+  if (depth >= ThreadLog::kMaxDepth) {
+    collector.ranges_too_deep.fetch_add(1, std::memory_order_relaxed);
+  }
+  return static_cast<int>(depth);
+}
+
+int Pop(const void* domain) {
+  ThreadLog* log = ThreadLog::Current();
+  if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
+  OpenRange range;
+  uint32_t depth = 0;
+  uint64_t run = 0;
+  if (!log->Pop(domain, &range, &depth, &run)) {
+    Collector::Get().pops_unbalanced.fetch_add(1, std::memory_order_relaxed);
+    return NVTX_NO_PUSH_POP_TRACKING;
+  }
+  if (range.start_ns != 0 && range.text != 0 && Collector::Recording()) {
+    recording::RangeRow row;
+    row.thread = log->thread();
+    row.domain = range.domain_id;
+    row.text = range.text;
+    row.start_ns = range.start_ns;
+    row.end_ns = NowNs();
+    row.depth = depth;
+    row.module_run = run;
+    log->Append(row);
+  }
+  return static_cast<int>(depth);
+}
+
+int DomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
+  if (!Collector::Alive()) return 0;
+  const uint32_t text = TextOf(attributes);
+  if (text != 0) RecordPayloadOf(text, attributes);
+  return Push(domain, text);
+}
+int DomainRangePop(nvtxDomainHandle_t domain) { return Collector::Alive() ? Pop(domain) : 0; }
+int RangePushEx(const nvtxEventAttributes_t* attributes) {
+  return DomainRangePushEx(nullptr, attributes);
+}
+int RangePushA(const char* message) {
+  if (!Collector::Alive()) return 0;
+  return Push(nullptr, message == nullptr ? 0 : Collector::Get().strings.Intern(message));
+}
+int RangePushW(const wchar_t* message) {
+  return Collector::Alive() ? Push(nullptr, Collector::Get().strings.Intern(Narrow(message))) : 0;
+}
+int RangePop() { return DomainRangePop(nullptr); }
+
+// ---- Ranges of the process (start and end on any thread) and marks ----
+
+struct StartedRange {
+  uint32_t domain_id;
+  uint32_t text;
+  uint32_t thread;
+  uint64_t start_ns;
+};
+
+struct StartedRanges {
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  std::unordered_map<nvtxRangeId_t, StartedRange> open;
+  nvtxRangeId_t next = 1;
+};
+
+StartedRanges& Started() {
+  static auto* started = new StartedRanges;
+  return *started;
+}
+
+nvtxRangeId_t DomainRangeStartEx(nvtxDomainHandle_t domain,
+                                 const nvtxEventAttributes_t* attributes) {
+  constexpr size_t kMaxOpen = 1 << 16;
+  if (!Collector::Alive()) return 0;
+  ThreadLog* log = ThreadLog::Current();
+  const uint32_t text = TextOf(attributes);
+  if (log == nullptr) return 0;
+  StartedRange range{};
+  range.domain_id = domain == nullptr ? 0 : reinterpret_cast<const Domain*>(domain)->name_id;
+  range.text = text;
+  range.thread = log->thread();
+  range.start_ns = NowNs();
+  StartedRanges& started = Started();
+  const Lock lock(&started.mutex);
+  const nvtxRangeId_t id = started.next++;
+  if (started.open.size() < kMaxOpen) started.open.emplace(id, range);
+  return id;
+}
+
+void DomainRangeEnd(nvtxDomainHandle_t, nvtxRangeId_t id) {
+  if (!Collector::Alive()) return;
+  StartedRange range{};
+  {
+    StartedRanges& started = Started();
+    const Lock lock(&started.mutex);
+    const auto found = started.open.find(id);
+    if (found == started.open.end()) return;
+    range = found->second;
+    started.open.erase(found);
+  }
+  ThreadLog* log = ThreadLog::Current();
+  if (log == nullptr || range.text == 0 || !Collector::Recording()) return;
+  recording::RangeRow row;
+  row.thread = range.thread;
+  row.domain = range.domain_id;
+  row.text = range.text;
+  row.start_ns = range.start_ns;
+  row.end_ns = NowNs();
+  log->Append(row);
+}
+nvtxRangeId_t RangeStartEx(const nvtxEventAttributes_t* attributes) {
+  return DomainRangeStartEx(nullptr, attributes);
+}
+nvtxRangeId_t RangeStartA(const char* message) {
+  nvtxEventAttributes_t attributes{};
+  attributes.size = sizeof(attributes);
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = message;
+  return DomainRangeStartEx(nullptr, &attributes);
+}
+void RangeEnd(nvtxRangeId_t id) { DomainRangeEnd(nullptr, id); }
+
+void DomainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
+  if (!Collector::Recording()) return;
+  ThreadLog* log = ThreadLog::Current();
+  const uint32_t text = TextOf(attributes);
+  if (log == nullptr || text == 0) return;
+  recording::RangeRow row;
+  row.thread = log->thread();
+  row.domain = domain == nullptr ? 0 : reinterpret_cast<const Domain*>(domain)->name_id;
+  row.text = text;
+  row.start_ns = row.end_ns = NowNs();
+  row.depth = log->depth();
+  log->Append(row);
+}
+void MarkEx(const nvtxEventAttributes_t* attributes) { DomainMarkEx(nullptr, attributes); }
+
+// ---- Names ----
+
+nvtxDomainHandle_t DomainCreateA(const char* name) {
+  return reinterpret_cast<nvtxDomainHandle_t>(DomainOf(name == nullptr ? "" : name));
+}
+nvtxDomainHandle_t DomainCreateW(const wchar_t* name) {
+  return reinterpret_cast<nvtxDomainHandle_t>(DomainOf(Narrow(name)));
+}
+void DomainDestroy(nvtxDomainHandle_t) {}  // The name stays: rows refer to it.
+
+nvtxStringHandle_t RegisterString(nvtxDomainHandle_t domain, std::string_view text) {
+  if (!Collector::Alive()) return nullptr;
+  const ThreadLog* log = ThreadLog::Current();
+  const uint32_t domain_id =
+      domain == nullptr ? 0 : reinterpret_cast<const Domain*>(domain)->name_id;
+  const uint32_t id =
+      Collector::Get().strings.Register(text, domain_id, log == nullptr ? 0 : log->thread());
+  return reinterpret_cast<nvtxStringHandle_t>(static_cast<uintptr_t>(id));
+}
+nvtxStringHandle_t DomainRegisterStringA(nvtxDomainHandle_t domain, const char* text) {
+  return RegisterString(domain, text == nullptr ? "" : text);
+}
+nvtxStringHandle_t DomainRegisterStringW(nvtxDomainHandle_t domain, const wchar_t* text) {
+  return RegisterString(domain, Narrow(text));
+}
+
+void NameOsThreadA(uint32_t thread, const char* name) {
+  if (!Collector::Alive() || name == nullptr) return;
+  recording::ThreadRow row;
+  row.thread = thread;
+  std::string text(name);
+  const size_t bytes = text.size();
+  Collector::Get().definitions.Add(Owned<recording::ThreadRow>{row, std::move(text)}, bytes);
+}
+void NameOsThreadW(uint32_t thread, const wchar_t* name) {
+  NameOsThreadA(thread, Narrow(name).c_str());
+}
+
+// ---- Payload extension ----
+
+uint64_t PayloadSchemaRegister(nvtxDomainHandle_t, const nvtxPayloadSchemaAttr_t* schema) {
+  static std::atomic<uint64_t> next{NVTX_PAYLOAD_SCHEMA_ID_DYNAMIC_START};
+  if (!Collector::Alive() || schema == nullptr) return 0;
+  Collector& collector = Collector::Get();
+  const auto has = [&](uint64_t field) { return (schema->fieldMask & field) != 0; };
+  uint64_t id = has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID) ? schema->schemaId : 0;
+  if (id == 0) id = next.fetch_add(1, std::memory_order_relaxed);
+  const auto add = [&](uint32_t entry, const char* name, uint64_t type, uint64_t flags,
+                       uint64_t offset, uint64_t extent) {
+    recording::SchemaRow row;
+    row.schema = id;
+    row.entry = entry;
+    row.type = type;
+    row.flags = flags;
+    row.offset = offset;
+    row.extent = extent;
+    std::string text(name == nullptr ? "" : name);
+    const size_t bytes = text.size();
+    collector.definitions.Add(Owned<recording::SchemaRow>{row, std::move(text)}, bytes);
+  };
+  add(UINT32_MAX, has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME) ? schema->name : nullptr,
+      has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE) ? schema->type : 0,
+      has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_FLAGS) ? schema->flags : 0, 0,
+      has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE) ? schema->payloadStaticSize : 0);
+  constexpr size_t kMaxEntries = 1024;
+  if (has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES) && schema->entries != nullptr &&
+      has(NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES)) {
+    for (size_t i = 0; i < schema->numEntries && i < kMaxEntries; ++i) {
+      const nvtxPayloadSchemaEntry_t& entry = schema->entries[i];
+      add(static_cast<uint32_t>(i), entry.name, entry.type, entry.flags, entry.offset,
+          entry.arrayOrUnionDetail);
+    }
+  }
+  return id;
+}
+
+int RangePushPayload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, size_t) {
+  return Collector::Alive() ? Push(domain, 0) : 0;
+}
+int RangePopPayload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, size_t) {
+  return DomainRangePop(domain);
+}
+uint8_t DomainIsEnabled(nvtxDomainHandle_t) { return Collector::Alive() ? 1 : 0; }
+
+template <typename Function>
+void Fill(NvtxFunctionTable table, unsigned int size, unsigned int index, Function function) {
+  if (index < size && table[index] != nullptr) {
+    *table[index] = reinterpret_cast<NvtxFunctionPointer>(function);
+  }
+}
+
+}  // namespace
+
+int InitializeNvtx(NvtxGetExportTableFunc_t get_export_table) {
+  if (get_export_table == nullptr) return 0;
+  const auto* callbacks =
+      static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
+  if (callbacks == nullptr || callbacks->GetModuleFunctionTable == nullptr) return 0;
+  NvtxFunctionTable table = nullptr;
+  unsigned int size = 0;
+  if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size) != 0) {
+    Fill(table, size, NVTX_CBID_CORE_RangePushEx, &RangePushEx);
+    Fill(table, size, NVTX_CBID_CORE_RangePushA, &RangePushA);
+    Fill(table, size, NVTX_CBID_CORE_RangePushW, &RangePushW);
+    Fill(table, size, NVTX_CBID_CORE_RangePop, &RangePop);
+    Fill(table, size, NVTX_CBID_CORE_RangeStartEx, &RangeStartEx);
+    Fill(table, size, NVTX_CBID_CORE_RangeStartA, &RangeStartA);
+    Fill(table, size, NVTX_CBID_CORE_RangeEnd, &RangeEnd);
+    Fill(table, size, NVTX_CBID_CORE_MarkEx, &MarkEx);
+    Fill(table, size, NVTX_CBID_CORE_NameOsThreadA, &NameOsThreadA);
+    Fill(table, size, NVTX_CBID_CORE_NameOsThreadW, &NameOsThreadW);
+  }
+  table = nullptr;
+  size = 0;
+  if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) != 0) {
+    Fill(table, size, NVTX_CBID_CORE2_DomainCreateA, &DomainCreateA);
+    Fill(table, size, NVTX_CBID_CORE2_DomainCreateW, &DomainCreateW);
+    Fill(table, size, NVTX_CBID_CORE2_DomainDestroy, &DomainDestroy);
+    Fill(table, size, NVTX_CBID_CORE2_DomainRegisterStringA, &DomainRegisterStringA);
+    Fill(table, size, NVTX_CBID_CORE2_DomainRegisterStringW, &DomainRegisterStringW);
+    Fill(table, size, NVTX_CBID_CORE2_DomainRangePushEx, &DomainRangePushEx);
+    Fill(table, size, NVTX_CBID_CORE2_DomainRangePop, &DomainRangePop);
+    Fill(table, size, NVTX_CBID_CORE2_DomainRangeStartEx, &DomainRangeStartEx);
+    Fill(table, size, NVTX_CBID_CORE2_DomainRangeEnd, &DomainRangeEnd);
+    Fill(table, size, NVTX_CBID_CORE2_DomainMarkEx, &DomainMarkEx);
+  }
+  return 1;
+}
+
+int InitializeNvtxExtension(nvtxExtModuleInfo_t* module) {
+  if (module == nullptr || module->segments == nullptr || module->segmentsCount == 0 ||
+      module->moduleId != NVTX_EXT_PAYLOAD_MODULEID) {
+    return 0;
+  }
+  nvtxExtModuleSegment_t& segment = module->segments[0];
+  const auto fill = [&](size_t slot, auto function) {
+    if (slot < segment.slotCount) {
+      segment.functionSlots[slot] = reinterpret_cast<intptr_t>(function);
+    }
+  };
+  fill(NVTX3EXT_CBID_nvtxPayloadSchemaRegister, &PayloadSchemaRegister);
+  fill(NVTX3EXT_CBID_nvtxRangePushPayload, &RangePushPayload);
+  fill(NVTX3EXT_CBID_nvtxRangePopPayload, &RangePopPayload);
+  // NVTX 3.2.0 and 3.2.1 call it without looking whether a tool has it.
+  fill(NVTX3EXT_CBID_nvtxDomainIsEnabled, &DomainIsEnabled);
+  return 1;
+}
+
+}  // namespace xlatrace::collector

@@ -1,0 +1,286 @@
+/* libxlatrace.so: what users preload. It makes the CUDA driver and NVTX load the collector, by
+ * setting their injection variables, and lends the collector a last moment where a process ends
+ * without running exit handlers. It starts nothing, opens nothing, prints nothing: a preloaded `ls`
+ * leaves no trace.
+ *
+ * C and libc only: every program that the user's shell starts pays for it. */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "collector/preload_abi.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+extern char** environ;
+
+static const struct xlatrace_collector_functions* collector;
+static pid_t collector_pid; /* vfork children run in our memory: they are told apart by this. */
+static pid_t constructor_pid;
+
+EXPORT void xlatrace_preload_connect(const struct xlatrace_collector_functions* functions) {
+  collector_pid = getpid();
+  __atomic_store_n(&collector, functions, __ATOMIC_RELEASE);
+}
+
+static void before_end(int terminal) {
+  const struct xlatrace_collector_functions* functions =
+      __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
+  if (functions == NULL || getpid() != collector_pid) return;
+  const int saved = errno;
+  functions->before_end(terminal);
+  errno = saved;
+}
+
+/* ---- Ways out that run no exit handler. ---- */
+
+/* libc's own functions. Looked up by the constructor: after a fork of a process with threads the
+ * loader's lock may be held for ever. */
+static void (*next_exit[3])(int); /* _exit, _Exit, quick_exit */
+static int (*next_kill)(pid_t, int);
+static int (*next_execve)(const char*, char* const[], char* const[]);
+static int (*next_execvpe)(const char*, char* const[], char* const[]);
+
+static void find_next(void) {
+  next_exit[0] = (void (*)(int))(uintptr_t)dlsym(RTLD_NEXT, "_exit");
+  next_exit[1] = (void (*)(int))(uintptr_t)dlsym(RTLD_NEXT, "_Exit");
+  next_exit[2] = (void (*)(int))(uintptr_t)dlsym(RTLD_NEXT, "quick_exit");
+  next_kill = (int (*)(pid_t, int))(uintptr_t)dlsym(RTLD_NEXT, "kill");
+  next_execve =
+      (int (*)(const char*, char* const[], char* const[]))(uintptr_t)dlsym(RTLD_NEXT, "execve");
+  next_execvpe =
+      (int (*)(const char*, char* const[], char* const[]))(uintptr_t)dlsym(RTLD_NEXT, "execvpe");
+}
+
+__attribute__((noreturn)) static void leave(int which, int status) {
+  before_end(1);
+  if (next_exit[which] == NULL) find_next(); /* Called by a constructor older than ours. */
+  next_exit[which](status);
+  for (;;) pause(); /* Not reached. */
+}
+
+EXPORT __attribute__((noreturn)) void _exit(int status) { leave(0, status); }
+EXPORT __attribute__((noreturn)) void _Exit(int status) { leave(1, status); }
+EXPORT __attribute__((noreturn)) void quick_exit(int status) { leave(2, status); }
+
+/* CPython ends itself on Ctrl-C by the default action of the signal. */
+EXPORT int kill(pid_t pid, int signal_number) {
+  if (pid == getpid() && (signal_number == SIGINT || signal_number == SIGTERM ||
+                          signal_number == SIGHUP || signal_number == SIGQUIT)) {
+    struct sigaction action;
+    if (sigaction(signal_number, NULL, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
+        action.sa_handler == SIG_DFL) {
+      before_end(1);
+    }
+  }
+  if (next_kill == NULL) find_next();
+  return next_kill(pid, signal_number);
+}
+
+/* exec may fail and come back: what is complete is written, recording goes on. */
+EXPORT int execve(const char* path, char* const argv[], char* const envp[]) {
+  before_end(0);
+  if (next_execve == NULL) find_next();
+  return next_execve(path, argv, envp);
+}
+
+EXPORT int execv(const char* path, char* const argv[]) { return execve(path, argv, environ); }
+
+EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) {
+  before_end(0);
+  if (next_execvpe == NULL) find_next();
+  return next_execvpe(file, argv, envp);
+}
+
+EXPORT int execvp(const char* file, char* const argv[]) { return execvpe(file, argv, environ); }
+
+/* ---- What the environment of this process and its children must say. ---- */
+
+static int is_unset(const char* name) {
+  const char* value = getenv(name);
+  /* Empty and `none` (PyTorch's way to say "off") are no tool. */
+  return value == NULL || *value == '\0' || strcmp(value, "none") == 0;
+}
+
+/* Beside this library, wherever it was loaded from. */
+static int collector_path(char* path, size_t size) {
+  const char* given = getenv(XLATRACE_ENV_COLLECTOR);
+  if (given != NULL && *given != '\0') return snprintf(path, size, "%s", given) < (int)size;
+  Dl_info info;
+  if (dladdr((void*)(uintptr_t)xlatrace_preload_connect, &info) == 0 || info.dli_fname == NULL) {
+    return 0;
+  }
+  char resolved[PATH_MAX];
+  if (realpath(info.dli_fname, resolved) == NULL) return 0;
+  char* slash = strrchr(resolved, '/');
+  if (slash == NULL) return 0;
+  slash[1] = '\0';
+  return snprintf(path, size, "%slibxlatrace_collector.so", resolved) < (int)size;
+}
+
+static const char* first_set(const char* const* names) {
+  for (; *names != NULL; ++names) {
+    const char* value = getenv(*names);
+    if (value != NULL && *value != '\0') return value;
+  }
+  return NULL;
+}
+
+/* Letters that are good in a file name. */
+static void append_clean(char* to, size_t size, const char* text) {
+  size_t at = strlen(to);
+  for (; *text != '\0' && at + 1 < size; ++text) {
+    const char c = *text;
+    const int good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '-' || c == '_';
+    to[at++] = good ? c : '-';
+  }
+  to[at] = '\0';
+}
+
+/* Processes of one job find the same token without talking to each other. */
+static void make_token(char* token, size_t size) {
+  static const char* const kStep[] = {"SLURM_STEP_ID", "SLURM_STEPID", NULL};
+  static const char* const kLauncher[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
+                                          "TORCHELASTIC_RUN_ID", NULL};
+  token[0] = '\0';
+  const char* slurm = getenv("SLURM_JOB_ID");
+  const char* step = first_set(kStep);
+  if (slurm != NULL && *slurm != '\0' && step != NULL) {
+    append_clean(token, size, "slurm-");
+    append_clean(token, size, slurm);
+    append_clean(token, size, "-");
+    append_clean(token, size, step);
+    const char* restart = getenv("SLURM_RESTART_COUNT");
+    if (restart != NULL && *restart != '\0') {
+      append_clean(token, size, "-");
+      append_clean(token, size, restart);
+    }
+    return;
+  }
+  const char* launcher = first_set(kLauncher);
+  if (launcher != NULL && strcmp(launcher, "none") != 0) {
+    append_clean(token, size, "job-");
+    append_clean(token, size, launcher);
+    if (strlen(token) > 60) token[60] = '\0';
+    return;
+  }
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  snprintf(token, size, "%llx-%x",
+           (unsigned long long)now.tv_sec * 1000 + (unsigned long long)now.tv_nsec / 1000000,
+           (unsigned)getpid());
+}
+
+static void set_place(void) {
+  if (!is_unset(XLATRACE_ENV_PLACE)) return;
+  char folder[PATH_MAX];
+  char place[PATH_MAX + 16];
+  if (getcwd(folder, sizeof folder) == NULL) return; /* The collector falls back. */
+  snprintf(place, sizeof place, "%s%srun.rec", folder, strcmp(folder, "/") == 0 ? "" : "/");
+  setenv(XLATRACE_ENV_PLACE, place, 1);
+}
+
+__attribute__((constructor)) static void start(void) {
+  constructor_pid = getpid();
+  find_next();
+  const char* off = getenv("XLATRACE_DISABLE");
+  if (off != NULL && strcmp(off, "1") == 0) return;
+  char path[PATH_MAX];
+  if (!collector_path(path, sizeof path) || access(path, R_OK) != 0) return;
+  /* Another tool's injection is left alone; the collector is then not loaded by that door. */
+  if (is_unset("CUDA_INJECTION64_PATH")) setenv("CUDA_INJECTION64_PATH", path, 1);
+  if (is_unset("NVTX_INJECTION64_PATH")) setenv("NVTX_INJECTION64_PATH", path, 1);
+  if (is_unset(XLATRACE_ENV_JOB)) {
+    char token[96];
+    make_token(token, sizeof token);
+    setenv(XLATRACE_ENV_JOB, token, 1);
+  }
+  set_place();
+}
+
+/* ---- A training process that never came to CUDA leaves a note, so that an empty recording can be
+ * explained. Only processes that have XLA in memory do. ---- */
+
+struct loaded {
+  int xla;
+  int driver;
+};
+
+static int look(struct dl_phdr_info* info, size_t size, void* data) {
+  (void)size;
+  struct loaded* found = data;
+  const char* name = info->dlpi_name;
+  if (name == NULL || *name == '\0') return 0;
+  const char* slash = strrchr(name, '/');
+  const char* base = slash == NULL ? name : slash + 1;
+  if (strncmp(base, "libjax_common", 13) == 0 || strncmp(base, "xla_extension", 13) == 0 ||
+      strncmp(base, "xla_cuda_plugin", 15) == 0 || strncmp(base, "libtensorflow", 13) == 0) {
+    found->xla = 1;
+  }
+  if (strncmp(base, "libcuda.so", 10) == 0) found->driver = 1;
+  return 0;
+}
+
+static void write_note(const char* reason) {
+  const char* place = getenv(XLATRACE_ENV_PLACE);
+  const char* token = getenv(XLATRACE_ENV_JOB);
+  if (place == NULL || token == NULL || *place != '/') return;
+  char host[65] = "";
+  char raw_host[65] = "";
+  gethostname(raw_host, sizeof raw_host - 1);
+  append_clean(host, sizeof host, raw_host);
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  char path[PATH_MAX + 256];
+  /* A folder that another job has claimed (another token in `job`) is not written into. */
+  if (mkdir(place, 0700) != 0) {
+    if (errno != EEXIST) return;
+    char job[128] = "";
+    snprintf(path, sizeof path, "%s/job", place);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0) {
+      const ssize_t got = read(fd, job, sizeof job - 1);
+      close(fd);
+      if (got <= 0) return;
+      job[strcspn(job, "\n")] = '\0';
+      if (strcmp(job, token) != 0) return;
+    }
+  }
+  snprintf(path, sizeof path, "%s/%s.%s.%d.%llx.note", place, token, host, (int)getpid(),
+           (unsigned long long)now.tv_sec);
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  char text[512];
+  const int size =
+      snprintf(text, sizeof text, "reason: %s\npid: %d\nhost: %s\n", reason, (int)getpid(), host);
+  const ssize_t written = write(fd, text, (size_t)size);
+  (void)written;
+  close(fd);
+}
+
+__attribute__((destructor)) static void finish(void) {
+  if (getpid() != constructor_pid) return; /* A forked child: its parent speaks for it. */
+  if (__atomic_load_n(&collector, __ATOMIC_ACQUIRE) != NULL) return;
+  if (getenv("CUDA_INJECTION64_PATH") == NULL) return;
+  struct loaded found = {0, 0};
+  dl_iterate_phdr(look, &found);
+  if (!found.xla) return;
+  write_note(found.driver ? "the CUDA driver is loaded, but was not started by this process"
+                          : "this process found no NVIDIA driver (libcuda.so.1)");
+}

@@ -1,0 +1,31 @@
+/* What the preload library and the collector tell each other, in one process. C on both sides.
+ *
+ * libxlatrace.so exports xlatrace_preload_connect; the collector finds it with dlsym(RTLD_DEFAULT)
+ * and hands over its functions. Either side works without the other. */
+#ifndef XLATRACE_COLLECTOR_PRELOAD_ABI_H_
+#define XLATRACE_COLLECTOR_PRELOAD_ABI_H_
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct xlatrace_collector_functions {
+  int size; /* sizeof(struct xlatrace_collector_functions) of the collector. */
+  /* The process will end now, or maybe (exec can fail): everything that is complete goes to the
+   * file. Bounded in time; does nothing in a forked child. `terminal` is not 0 when nothing comes
+   * after. */
+  void (*before_end)(int terminal);
+};
+
+void xlatrace_preload_connect(const struct xlatrace_collector_functions* functions);
+
+/* Environment variables of the recording; the preload sets what is not set. */
+#define XLATRACE_ENV_JOB "XLATRACE_JOB"             /* Token of the job. */
+#define XLATRACE_ENV_PLACE "XLATRACE_REC"           /* Absolute path of run.rec. */
+#define XLATRACE_ENV_COLLECTOR "XLATRACE_COLLECTOR" /* Path of the collector; else beside us. */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* XLATRACE_COLLECTOR_PRELOAD_ABI_H_ */

@@ -1,0 +1,120 @@
+#include "collector/process_facts.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+
+#include "collector/recording_place.h"
+
+namespace xlatrace::collector {
+namespace {
+
+std::vector<std::string> Arguments() {
+  constexpr size_t kMaxBytes = 64 << 10;
+  std::vector<std::string> arguments;
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return arguments;
+  std::string bytes;
+  char buffer[4096];
+  ssize_t got = 0;
+  while (bytes.size() < kMaxBytes && (got = read(fd, buffer, sizeof(buffer))) > 0) {
+    bytes.append(buffer, static_cast<size_t>(got));
+  }
+  close(fd);
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t end = std::min(bytes.find('\0', at), bytes.size());
+    arguments.push_back(bytes.substr(at, end - at));
+    at = end + 1;
+  }
+  return arguments;
+}
+
+// The last word of an option's name decides: `--api-key`, but not `--tokenizer`.
+bool LooksSecret(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const size_t cut = name.find_last_of("-_.");
+  const std::string last = cut == std::string::npos ? name : name.substr(cut + 1);
+  for (const char* word :
+       {"key", "apikey", "token", "secret", "password", "passwd", "credential", "credentials"}) {
+    if (last == word) return true;
+  }
+  return false;
+}
+
+std::string Quoted(const std::string& argument) {
+  const bool plain =
+      !argument.empty() && std::all_of(argument.begin(), argument.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view("-_=./,:+@%^").find(static_cast<char>(c)) != std::string_view::npos;
+      });
+  if (plain) return argument;
+  std::string quoted = "'";
+  for (const char c : argument) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return quoted + "'";
+}
+
+// The first of these variables that is set.
+std::string FirstSet(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  }
+  return {};
+}
+
+bool IsNumber(const std::string& text) {
+  return !text.empty() && text.size() < 10 &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+}  // namespace
+
+std::string MaskedCommandLine(const std::vector<std::string>& arguments) {
+  std::string line;
+  bool mask_next = false;
+  for (const std::string& argument : arguments) {
+    std::string shown = argument;
+    const size_t equals = argument.find('=');
+    if (mask_next) {
+      shown = "***";
+      mask_next = false;
+    } else if (equals != std::string::npos && LooksSecret(argument.substr(0, equals))) {
+      shown = argument.substr(0, equals + 1) + "***";
+    } else if (argument.size() > 1 && argument[0] == '-' && equals == std::string::npos &&
+               LooksSecret(argument)) {
+      mask_next = true;
+    }
+    if (!line.empty()) line.push_back(' ');
+    line += shown.find("***") != std::string::npos ? shown : Quoted(shown);
+  }
+  return line;
+}
+
+void ReadProcessFacts(const FactSink& sink) {
+  sink("pid", std::to_string(getpid()));
+  sink("ppid", std::to_string(getppid()));
+  sink("host", HostName());
+  sink("token", JobToken());
+  sink("command", MaskedCommandLine(Arguments()));
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  if (size > 0) sink("executable", std::string_view(path, static_cast<size_t>(size)));
+  const std::string rank =
+      FirstSet({"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK"});
+  const std::string local_rank =
+      FirstSet({"SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "LOCAL_RANK"});
+  if (IsNumber(rank)) sink("rank", rank);
+  if (IsNumber(local_rank)) sink("local_rank", local_rank);
+}
+
+}  // namespace xlatrace::collector

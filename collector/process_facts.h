@@ -1,0 +1,24 @@
+// What a recording says about its process: who it is and how it was started. No environment; values
+// of options that look like secrets are masked.
+
+#ifndef XLATRACE_COLLECTOR_PROCESS_FACTS_H_
+#define XLATRACE_COLLECTOR_PROCESS_FACTS_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xlatrace::collector {
+
+using FactSink = std::function<void(std::string_view key, std::string_view value)>;
+
+// pid, host, command, executable, rank... Reads /proc and a few variables of launchers.
+void ReadProcessFacts(const FactSink& sink);
+
+// "--api-key=abc --x 1" -> "--api-key=*** --x 1"; arguments quoted as a shell needs it.
+std::string MaskedCommandLine(const std::vector<std::string>& arguments);
+
+}  // namespace xlatrace::collector
+
+#endif  // XLATRACE_COLLECTOR_PROCESS_FACTS_H_

@@ -1,0 +1,208 @@
+#include "collector/recording_place.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "collector/preload_abi.h"
+
+namespace xlatrace::collector {
+namespace {
+
+std::string Get(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string Clean(const std::string& text) {
+  std::string clean;
+  for (const char c : text) {
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_';
+    clean.push_back(good ? c : '-');
+  }
+  return clean;
+}
+
+bool EndsWith(const std::string& text, const char* end) {
+  const size_t size = std::strlen(end);
+  return text.size() >= size && text.compare(text.size() - size, size, end) == 0;
+}
+
+// The token that the folder belongs to; empty when nobody has claimed it.
+std::string Claimant(const std::string& folder) {
+  const int fd = open((folder + "/job").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return {};
+  char text[256];
+  const ssize_t got = read(fd, text, sizeof(text));
+  close(fd);
+  std::string token(text, got > 0 ? static_cast<size_t>(got) : 0);
+  return token.substr(0, token.find('\n'));
+}
+
+// Claims atomically: the file appears with its content or not at all. The claimant's token.
+std::string Claim(const std::string& folder, const std::string& token) {
+  if (std::string claimant = Claimant(folder); !claimant.empty()) return claimant;
+  const std::string temporary = folder + "/.job." + HostName() + "." + std::to_string(getpid());
+  const int fd =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return {};
+  const std::string line = token + "\n";
+  const bool written = write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  close(fd);
+  if (written && link(temporary.c_str(), (folder + "/job").c_str()) != 0 && errno == EPERM) {
+    // A file system without hard links.
+    rename(temporary.c_str(), (folder + "/job").c_str());
+  }
+  unlink(temporary.c_str());
+  return Claimant(folder);
+}
+
+// Somebody holds the lock of a recording file in the folder.
+bool IsLive(const std::string& folder) {
+  DIR* entries = opendir(folder.c_str());
+  if (entries == nullptr) return false;
+  bool live = false;
+  while (const dirent* entry = readdir(entries)) {
+    if (!EndsWith(entry->d_name, ".rec")) continue;
+    const int fd =
+        openat(dirfd(entries), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) continue;
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) live = true;
+    close(fd);
+  }
+  closedir(entries);
+  return live;
+}
+
+// run.rec -> run.old.rec, run.old.2.rec... Under a lock on the folder itself, so that two processes
+// of a new job do not move each other's.
+void MoveAside(const std::string& folder, const std::string& token) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;
+  struct stat locked {};
+  struct stat named {};
+  if (flock(fd, LOCK_EX) == 0 && fstat(fd, &locked) == 0 && lstat(folder.c_str(), &named) == 0 &&
+      locked.st_ino == named.st_ino && locked.st_dev == named.st_dev && Claimant(folder) != token &&
+      !IsLive(folder)) {
+    const std::string base =
+        EndsWith(folder, ".rec") ? folder.substr(0, folder.size() - 4) : folder;
+    for (int n = 1; n < 1000; ++n) {
+      const std::string old =
+          base + ".old" + (n == 1 ? std::string() : "." + std::to_string(n)) + ".rec";
+      struct stat there {};
+      if (lstat(old.c_str(), &there) == 0) continue;
+      rename(folder.c_str(), old.c_str());
+      break;
+    }
+  }
+  close(fd);
+}
+
+// The job's folder at `wanted`, or beside it. Empty: cannot be written, with errno.
+std::string JobFolder(const std::string& wanted, const std::string& token, bool* claimed) {
+  const std::string base = EndsWith(wanted, ".rec") ? wanted.substr(0, wanted.size() - 4) : wanted;
+  for (int n = 1; n < 1000; ++n) {
+    const std::string folder = n == 1 ? wanted : base + "." + std::to_string(n) + ".rec";
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      const bool made = mkdir(folder.c_str(), 0700) == 0;
+      if (!made && errno != EEXIST) return {};
+      struct stat status {};
+      if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) break;
+      const std::string claimant = Claim(folder, token);
+      if (claimant == token) {
+        *claimed = made;
+        return folder;
+      }
+      if (claimant.empty()) return {};  // Not ours to write into.
+      if (IsLive(folder)) break;        // Another job is at work here: run.2.rec.
+      MoveAside(folder, token);
+    }
+  }
+  errno = EEXIST;
+  return {};
+}
+
+int OpenFile(const std::string& folder, const std::string& identity) {
+  const std::string path = folder + "/" + identity + ".rec";
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  // Held as long as the file is written; a reader sees by it that there may be more.
+  if (fd >= 0) flock(fd, LOCK_EX | LOCK_NB);
+  return fd;
+}
+
+}  // namespace
+
+std::string JobToken() {
+  const std::string given = Clean(Get(XLATRACE_ENV_JOB)).substr(0, 100);
+  if (!given.empty()) return given;
+  static char made[64] = "";
+  if (made[0] == '\0') {
+    std::snprintf(made, sizeof(made), "%llx-%x",
+                  static_cast<unsigned long long>(std::time(nullptr)) * 1000,
+                  static_cast<unsigned>(getpid()));
+  }
+  return made;
+}
+
+std::string HostName() {
+  char host[65] = "";
+  if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0') return "host";
+  return Clean(host);
+}
+
+RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s) {
+  RecordingPlace place;
+  const std::string token = JobToken();
+  char start[32];
+  std::snprintf(start, sizeof(start), "%llx", start_unix_s);
+  place.identity = token + "." + HostName() + "." + std::to_string(getpid()) + "." + start;
+
+  std::string wanted = Get(XLATRACE_ENV_PLACE);
+  if (wanted.empty() || wanted[0] != '/') {
+    char folder[PATH_MAX];
+    if (getcwd(folder, sizeof(folder)) != nullptr) wanted = std::string(folder) + "/run.rec";
+  }
+  const std::string fallback = Get("XLATRACE_DIR");
+  std::string temporary = Get("TMPDIR");
+  if (temporary.empty() || temporary[0] != '/') temporary = "/tmp";
+  temporary += "/xlatrace-" + std::to_string(getuid());
+  const std::string candidates[] = {wanted, fallback.empty() ? "" : fallback + "/run.rec",
+                                    temporary + "/run.rec"};
+  for (const std::string& candidate : candidates) {
+    if (candidate.empty() || candidate[0] != '/') continue;
+    if (&candidate == &candidates[2]) mkdir(temporary.c_str(), 0700);
+    errno = 0;
+    place.folder = JobFolder(candidate, token, &place.claimed);
+    if (!place.folder.empty()) place.fd = OpenFile(place.folder, place.identity);
+    if (place.fd >= 0) break;
+    const char* reason = std::strerror(errno == 0 ? EACCES : errno);
+    if (!place.note.empty()) place.note += "; ";
+    place.note += "cannot write to " + candidate + ": " + reason;
+  }
+  return place;
+}
+
+int ProcessesIn(const std::string& folder, const std::string& token) {
+  DIR* entries = opendir(folder.c_str());
+  if (entries == nullptr) return 0;
+  int count = 0;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string name = entry->d_name;
+    if (EndsWith(name, ".rec") && name.compare(0, token.size() + 1, token + ".") == 0) ++count;
+  }
+  closedir(entries);
+  return count;
+}
+
+}  // namespace xlatrace::collector

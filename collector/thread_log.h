@@ -1,0 +1,125 @@
+// What every thread of the traced program remembers: the NVTX ranges that are open, and rows on
+// their way to the writer thread. The path of a launch takes no lock.
+//
+// Thread-safety: a ThreadLog belongs to its thread; Drain is for the writer thread.
+
+#ifndef XLATRACE_COLLECTOR_THREAD_LOG_H_
+#define XLATRACE_COLLECTOR_THREAD_LOG_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "collector/string_table.h"
+#include "recording/rows.h"
+#include "recording/writer.h"
+
+namespace xlatrace::collector {
+
+struct LogRow {
+  enum class Kind : uint8_t { kApi, kRange } kind;
+  union {
+    recording::ApiCallRow api;
+    recording::RangeRow range;
+  };
+  LogRow() : kind(Kind::kApi), api() {}
+};
+
+// One open range.
+struct OpenRange {
+  const void* domain;  // NVTX handle; nullptr = default domain.
+  uint32_t domain_id;  // String id of its name.
+  uint32_t text;
+  RangeKind kind;
+  uint64_t start_ns;  // 0 for thunks, which are not kept as rows.
+  // What was current before this range.
+  uint32_t outer_thunk;
+  uint32_t outer_module;
+  uint64_t outer_run;
+};
+
+class ThreadLog {
+ public:
+  static constexpr uint32_t kMaxDepth = 128;
+
+  uint32_t thread() const { return thread_; }
+
+  // ---- Ranges ----
+  // Pushes; `run` is the number of the module run for kModule ranges.
+  void Push(const OpenRange& range, uint64_t run);
+  // Pops the innermost range of `domain` into `popped`, with its depth and module run. False: none.
+  bool Pop(const void* domain, OpenRange* popped, uint32_t* depth, uint64_t* run);
+  uint32_t depth() const { return depth_ + too_deep_; }
+
+  // Current context: string ids of the innermost thunk and module, number of the module's run.
+  uint32_t thunk() const { return thunk_; }
+  uint32_t module() const { return module_; }
+  uint64_t run() const { return run_; }
+
+  // ---- API calls ----
+  enum class CallEnd {
+    kRecord,
+    kUnknown,   // Its beginning was not seen.
+    kNested,    // The driver call of a runtime call, with the same correlation id.
+    kCaptured,  // It made a graph node and started nothing.
+  };
+  void EnterCall(uint32_t correlation, uint64_t now_ns);
+  CallEnd LeaveCall(uint32_t correlation, uint64_t* start_ns);
+  void NodeCreated() { captured_ = captured_ || calls_ > 0; }
+
+  // ---- Rows ----
+  void Append(const recording::ApiCallRow& row);
+  void Append(const recording::RangeRow& row);
+  // Writes all rows that are there; number of rows.
+  uint64_t Drain(recording::Writer& writer);
+
+  // The log of the calling thread, made when there is none. nullptr when memory is out.
+  static ThreadLog* Current();
+  // All logs that ever were, newest first; they are used again by later threads, never freed.
+  static ThreadLog* First();
+  ThreadLog* Next() const { return next_; }
+  static uint64_t rows_lost();
+
+ private:
+  static constexpr uint32_t kRowsPerChunk = 256;
+  struct Chunk {
+    std::atomic<uint32_t> filled{0};
+    std::atomic<Chunk*> next{nullptr};
+    LogRow rows[kRowsPerChunk];
+  };
+
+  LogRow* NextRow();
+  void Filled();
+  void Recompute();
+  static ThreadLog* Acquire();
+  static void Release(void* log);
+  static void MakeKey();
+
+  uint32_t thread_ = 0;
+  uint32_t depth_ = 0;
+  uint32_t too_deep_ = 0;
+  uint32_t thunk_ = 0;
+  uint32_t module_ = 0;
+  uint64_t run_ = 0;
+  OpenRange open_[kMaxDepth];
+  uint64_t runs_[kMaxDepth];
+
+  static constexpr uint32_t kMaxCalls = 8;
+  struct OpenCall {
+    uint32_t correlation;
+    bool nested;
+    uint64_t start_ns;
+  };
+  OpenCall call_[kMaxCalls];
+  uint32_t calls_ = 0;
+  bool captured_ = false;  // Inside the outermost open call.
+
+  Chunk* writing_ = nullptr;  // Owned by the thread.
+  Chunk* reading_ = nullptr;  // Owned by the writer thread.
+  uint32_t read_ = 0;
+  std::atomic<bool> in_use_{false};
+  ThreadLog* next_ = nullptr;
+};
+
+}  // namespace xlatrace::collector
+
+#endif  // XLATRACE_COLLECTOR_THREAD_LOG_H_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include <sys/mman.h>
 
@@ -11,17 +12,19 @@ namespace xlatrace::collector {
 namespace {
 
 constexpr size_t kLargest = size_t{4} << 20;
-constexpr size_t kSmallest = size_t{32} << 10;
+constexpr size_t kClasses = 8;  // 4 MB, halved seven times: 32 KB.
 constexpr size_t kLimit = size_t{144} << 20;
 
 size_t ClassBytes(size_t index) { return kLargest >> index; }
 
-// The more is mapped, the smaller the next buffer: 4 MB as long as it is a 16th of what is left.
+// The more is mapped, the smaller the next buffer. A few threads get 4 MB each; a thousand threads
+// with a buffer each fit as well.
 size_t WantedClass(size_t mapped) {
-  const size_t left = kLimit - std::min(kLimit, mapped);
+  constexpr size_t kUpTo[] = {size_t{32} << 20, size_t{48} << 20, size_t{64} << 20,
+                              size_t{80} << 20, size_t{96} << 20, size_t{104} << 20};
   size_t index = 0;
-  while (ClassBytes(index) > kSmallest && ClassBytes(index) * 16 > left) ++index;
-  return index;
+  while (index < std::size(kUpTo) && mapped >= kUpTo[index]) ++index;
+  return index == std::size(kUpTo) ? kClasses - 1 : index;
 }
 
 }  // namespace

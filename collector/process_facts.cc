@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/masking.h"
 #include "collector/recording_place.h"
 
 namespace xlatrace::collector {
@@ -32,37 +33,6 @@ std::vector<std::string> Arguments() {
   return arguments;
 }
 
-// The last word of an option's name decides: `--api-key`, but not `--tokenizer`.
-bool LooksSecret(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const size_t cut = name.find_last_of("-_.");
-  const std::string last = cut == std::string::npos ? name : name.substr(cut + 1);
-  for (const char* word :
-       {"key", "apikey", "token", "secret", "password", "passwd", "credential", "credentials"}) {
-    if (last == word) return true;
-  }
-  return false;
-}
-
-std::string Quoted(const std::string& argument) {
-  const bool plain =
-      !argument.empty() && std::all_of(argument.begin(), argument.end(), [](unsigned char c) {
-        return std::isalnum(c) != 0 ||
-               std::string_view("-_=./,:+@%^").find(static_cast<char>(c)) != std::string_view::npos;
-      });
-  if (plain) return argument;
-  std::string quoted = "'";
-  for (const char c : argument) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  return quoted + "'";
-}
-
 // The first of these variables that is set.
 std::string FirstSet(std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -79,33 +49,12 @@ bool IsNumber(const std::string& text) {
 
 }  // namespace
 
-std::string MaskedCommandLine(const std::vector<std::string>& arguments) {
-  std::string line;
-  bool mask_next = false;
-  for (const std::string& argument : arguments) {
-    std::string shown = argument;
-    const size_t equals = argument.find('=');
-    if (mask_next) {
-      shown = "***";
-      mask_next = false;
-    } else if (equals != std::string::npos && LooksSecret(argument.substr(0, equals))) {
-      shown = argument.substr(0, equals + 1) + "***";
-    } else if (argument.size() > 1 && argument[0] == '-' && equals == std::string::npos &&
-               LooksSecret(argument)) {
-      mask_next = true;
-    }
-    if (!line.empty()) line.push_back(' ');
-    line += shown.find("***") != std::string::npos ? shown : Quoted(shown);
-  }
-  return line;
-}
-
 void ReadProcessFacts(const FactSink& sink) {
   sink("pid", std::to_string(getpid()));
   sink("ppid", std::to_string(getppid()));
   sink("host", HostName());
   sink("token", JobToken());
-  sink("command", MaskedCommandLine(Arguments()));
+  sink("command", MaskedCommand(Arguments()));
   char path[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
   if (size > 0) sink("executable", std::string_view(path, static_cast<size_t>(size)));

@@ -5,9 +5,7 @@
 #define XLATRACE_COLLECTOR_PROCESS_FACTS_H_
 
 #include <functional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace xlatrace::collector {
 
@@ -15,9 +13,6 @@ using FactSink = std::function<void(std::string_view key, std::string_view value
 
 // pid, host, command, executable, rank... Reads /proc and a few variables of launchers.
 void ReadProcessFacts(const FactSink& sink);
-
-// "--api-key=abc --x 1" -> "--api-key=*** --x 1"; arguments quoted as a shell needs it.
-std::string MaskedCommandLine(const std::vector<std::string>& arguments);
 
 }  // namespace xlatrace::collector
 

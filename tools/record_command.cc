@@ -20,7 +20,7 @@
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/hook_recording.h"
-#include "tools/masking.h"
+#include "base/masking.h"
 #include "tools/pipeline.h"
 #include "tools/places.h"
 

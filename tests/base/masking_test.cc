@@ -1,8 +1,8 @@
-#include "tools/masking.h"
+#include "base/masking.h"
 
 #include <gtest/gtest.h>
 
-namespace xlatrace::tools {
+namespace xlatrace {
 namespace {
 
 TEST(MaskingTest, ValuesOfSecretsAreMasked) {
@@ -22,4 +22,4 @@ TEST(MaskingTest, WordsThatAShellWouldSplitAreQuoted) {
 }
 
 }  // namespace
-}  // namespace xlatrace::tools
+}  // namespace xlatrace

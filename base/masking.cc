@@ -1,10 +1,10 @@
-#include "tools/masking.h"
+#include "base/masking.h"
 
 #include <algorithm>
 #include <cctype>
 #include <string_view>
 
-namespace xlatrace::tools {
+namespace xlatrace {
 namespace {
 
 constexpr std::string_view kMask = "***";
@@ -59,4 +59,4 @@ std::string MaskedCommand(const std::vector<std::string>& words) {
   return line;
 }
 
-}  // namespace xlatrace::tools
+}  // namespace xlatrace

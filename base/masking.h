@@ -1,17 +1,17 @@
 // Command lines as they may be stored: secrets are masked.
 
-#ifndef XLATRACE_TOOLS_MASKING_H_
-#define XLATRACE_TOOLS_MASKING_H_
+#ifndef XLATRACE_BASE_MASKING_H_
+#define XLATRACE_BASE_MASKING_H_
 
 #include <string>
 #include <vector>
 
-namespace xlatrace::tools {
+namespace xlatrace {
 
 // The words in one line, each quoted where a shell would need it. Values of flags and variables
 // whose name speaks of a secret (token, password, secret, key, credential...) become ***.
 std::string MaskedCommand(const std::vector<std::string>& words);
 
-}  // namespace xlatrace::tools
+}  // namespace xlatrace
 
-#endif  // XLATRACE_TOOLS_MASKING_H_
+#endif  // XLATRACE_BASE_MASKING_H_

@@ -1,0 +1,157 @@
+// Where a process records: one folder per job, whoever comes first, however many at once.
+
+#include "collector/recording_place.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace xlatrace::collector {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PlaceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char path[] = "/tmp/xlatrace_place_XXXXXX";
+    ASSERT_NE(mkdtemp(path), nullptr);
+    folder_ = path;
+    setenv("XLATRACE_REC", (folder_ + "/run.rec").c_str(), 1);
+    setenv("XLATRACE_JOB", "job-1", 1);
+    unsetenv("XLATRACE_DIR");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static std::string JobOf(const std::string& folder) {
+    std::ifstream file(folder + "/job");
+    std::string token;
+    std::getline(file, token);
+    return token;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(PlaceTest, TheFirstProcessMakesTheFolderForItsJob) {
+  const RecordingPlace place = OpenRecordingPlace(0x1234);
+  ASSERT_GE(place.fd, 0);
+  EXPECT_EQ(place.folder, folder_ + "/run.rec");
+  EXPECT_TRUE(place.claimed);
+  EXPECT_EQ(place.note, "");
+  EXPECT_EQ(JobOf(place.folder), "job-1");
+  EXPECT_EQ(fs::status(place.folder).permissions(), fs::perms::owner_all);
+  EXPECT_TRUE(fs::exists(place.folder + "/" + place.identity + ".rec"));
+  EXPECT_NE(place.identity.find("." + std::to_string(getpid()) + ".1234"), std::string::npos);
+  EXPECT_EQ(ProcessesIn(place.folder, "job-1"), 1);
+  EXPECT_EQ(ProcessesIn(place.folder, "job"), 0);
+  close(place.fd);
+}
+
+TEST_F(PlaceTest, AnotherLiveJobIsLeftAlone) {
+  const RecordingPlace first = OpenRecordingPlace(1);
+  setenv("XLATRACE_JOB", "job-2", 1);
+  const RecordingPlace second = OpenRecordingPlace(2);
+  EXPECT_EQ(second.folder, folder_ + "/run.2.rec");
+  EXPECT_EQ(JobOf(first.folder), "job-1");
+  EXPECT_EQ(JobOf(second.folder), "job-2");
+  close(first.fd);
+  close(second.fd);
+}
+
+TEST_F(PlaceTest, AFinishedRecordingIsMovedAsideWhole) {
+  const RecordingPlace first = OpenRecordingPlace(1);
+  close(first.fd);
+  setenv("XLATRACE_JOB", "job-2", 1);
+  const RecordingPlace second = OpenRecordingPlace(2);
+  EXPECT_EQ(second.folder, folder_ + "/run.rec");
+  EXPECT_EQ(JobOf(folder_ + "/run.rec"), "job-2");
+  EXPECT_EQ(JobOf(folder_ + "/run.old.rec"), "job-1");
+  EXPECT_TRUE(fs::exists(folder_ + "/run.old.rec/" + first.identity + ".rec"));
+  close(second.fd);
+  setenv("XLATRACE_JOB", "job-3", 1);
+  const RecordingPlace third = OpenRecordingPlace(3);
+  EXPECT_EQ(JobOf(folder_ + "/run.old.rec"), "job-1");
+  EXPECT_EQ(JobOf(folder_ + "/run.old.2.rec"), "job-2");
+  close(third.fd);
+}
+
+TEST_F(PlaceTest, AFolderOfSomebodyElseIsNotTouched) {
+  fs::create_directory(folder_ + "/elsewhere");
+  fs::create_directory_symlink(folder_ + "/elsewhere", folder_ + "/run.rec");
+  const RecordingPlace place = OpenRecordingPlace(1);
+  EXPECT_EQ(place.folder, folder_ + "/run.2.rec");
+  EXPECT_TRUE(fs::is_empty(folder_ + "/elsewhere"));
+  close(place.fd);
+}
+
+TEST_F(PlaceTest, WhereItCannotBeWrittenTheFallbackIsTakenAndNamed) {
+  // A file where the folder's parent should be: fails for root as well.
+  std::ofstream(folder_ + "/file").put('x');
+  setenv("XLATRACE_REC", (folder_ + "/file/run.rec").c_str(), 1);
+  setenv("XLATRACE_DIR", folder_.c_str(), 1);
+  const RecordingPlace place = OpenRecordingPlace(1);
+  EXPECT_EQ(place.folder, folder_ + "/run.rec");
+  EXPECT_NE(place.note.find("cannot write to " + folder_ + "/file/run.rec"), std::string::npos);
+  close(place.fd);
+}
+
+TEST_F(PlaceTest, ProcessesOfAJobThatStartTogetherMeetInOneFolder) {
+  // An older finished recording is in the way, so that they also race for moving it.
+  {
+    setenv("XLATRACE_JOB", "job-0", 1);
+    const RecordingPlace old = OpenRecordingPlace(1);
+    close(old.fd);
+    setenv("XLATRACE_JOB", "job-1", 1);
+  }
+  constexpr int kProcesses = 24;
+  int start[2];
+  ASSERT_EQ(pipe(start), 0);
+  int hold[2];
+  ASSERT_EQ(pipe(hold), 0);
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      close(start[1]);
+      close(hold[1]);
+      char byte = 0;
+      if (read(start[0], &byte, 1) < 0) _exit(3);  // Ends when the parent closes it.
+      const RecordingPlace place = OpenRecordingPlace(static_cast<unsigned long long>(i));
+      const bool good = place.fd >= 0 && place.folder == folder_ + "/run.rec";
+      if (read(hold[0], &byte, 1) < 0) _exit(3);  // Stays live until all are done.
+      _exit(good ? 0 : 1);
+    }
+  }
+  close(start[0]);
+  close(start[1]);
+  // All files are there, or a child has ended early; then the rest may go.
+  for (int tries = 0; tries < 2000 && ProcessesIn(folder_ + "/run.rec", "job-1") < kProcesses;
+       ++tries) {
+    usleep(5000);
+  }
+  close(hold[0]);
+  close(hold[1]);
+  for (int i = 0; i < kProcesses; ++i) {
+    int status = 0;
+    wait(&status);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(ProcessesIn(folder_ + "/run.rec", "job-1"), kProcesses);
+  EXPECT_EQ(JobOf(folder_ + "/run.old.rec"), "job-0");
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    names.insert(entry.path().filename().string());
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"run.rec", "run.old.rec"}));
+}
+
+}  // namespace
+}  // namespace xlatrace::collector

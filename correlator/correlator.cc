@@ -9,6 +9,7 @@
 #include "correlator/annotation_evidence.h"
 #include "correlator/evidence.h"
 #include "correlator/execution_grouping.h"
+#include "correlator/graph_node_evidence.h"
 #include "correlator/hint_resolution.h"
 #include "correlator/label_table.h"
 #include "correlator/module_join.h"
@@ -71,6 +72,7 @@ class Labeller {
     // Strongest first (model::Evidence).
     sources_.push_back(std::make_unique<AnnotationEvidence>(join_, modules));
     sources_.push_back(std::make_unique<RangeEvidence>(join_, modules));
+    sources_.push_back(std::make_unique<GraphNodeEvidence>(join_, modules));
     sources_.push_back(std::make_unique<SymbolEvidence>(join_, modules));
   }
 

@@ -7,7 +7,9 @@
 #include "base/compress.h"
 #include "base/file.h"
 #include "importers/nsys_sqlite.h"
+#include "importers/recording_import.h"
 #include "importers/xplane.h"
+#include "recording/folder.h"
 #include "store/sqlite.h"
 
 namespace xlatrace::importers {
@@ -110,11 +112,16 @@ std::string_view Text(SourceKind kind) {
       return "xplane";
     case SourceKind::kNsysSqlite:
       return "nsys_sqlite";
+    case SourceKind::kRecording:
+      return "recording";
   }
   return "xplane";
 }
 
 Result<SourceKind> Detect(const std::string& path) {
+  if (recording::LooksLikeRecordingFolder(path) || recording::LooksLikeRecording(path)) {
+    return SourceKind::kRecording;
+  }
   XLATRACE_ASSIGN(std::string head, ReadHead(path));
   if (LooksCompressed(head)) {
     XLATRACE_ASSIGN(head, ReadFileInflated(path));
@@ -125,6 +132,12 @@ Result<SourceKind> Detect(const std::string& path) {
 }
 
 Status Import(const std::string& path, model::EventSink& sink) {
+  if (recording::LooksLikeRecordingFolder(path)) return ImportRecordingFolder(path, sink);
+  if (recording::LooksLikeRecording(path)) {
+    XLATRACE_ASSIGN(const recording::FolderEntry entry, recording::DescribeRecording(path));
+    XLATRACE_TRY(ImportRecording(path, entry.live, sink));
+    return {};
+  }
   XLATRACE_ASSIGN(const std::string head, ReadHead(path));
   if (head.starts_with(kSqliteMagic)) {
     XLATRACE_TRY(DetectSqlite(path));

@@ -8,6 +8,7 @@
 // Sources, each in its own header with the rules it follows:
 //   xplane.h        XSpace protobuf of JAX and TensorFlow profilers (GPU, TPU, CPU)
 //   nsys_sqlite.h   Nsight Systems `nsys export --type sqlite`
+//   recording_import.h  what xlatrace's own collector wrote: a `run.rec` folder or a file of it
 //
 // Errors: sentences that name the file, with a hint at what to do. A file that fails may already
 // have poured rows only when the failure is an I/O error of the file itself; damage found while
@@ -27,9 +28,9 @@
 
 namespace xlatrace::importers {
 
-enum class SourceKind : uint8_t { kXplane, kNsysSqlite };
+enum class SourceKind : uint8_t { kXplane, kNsysSqlite, kRecording };
 
-// "xplane", "nsys_sqlite": the value of run_info.source.
+// "xplane", "nsys_sqlite", "recording": the value of run_info.source.
 std::string_view Text(SourceKind kind);
 
 // What the file at `path` is. Never decided by its name; the name only words the hints. Everything

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "importers/copies.h"
 #include "importers/launch_table.h"
 #include "importers/nsys_ranges.h"
 #include "importers/nsys_tables.h"
@@ -19,7 +20,6 @@ namespace xlatrace::importers {
 namespace {
 
 using model::ActivityKind;
-using model::CopyKind;
 using model::Severity;
 
 constexpr int64_t kTidMask = 0xffffff;
@@ -33,51 +33,6 @@ constexpr int64_t kTextStartEndRange = 71;
 constexpr int64_t kDomainCreate = 75;
 
 int64_t PidOf(int64_t global_id) { return (global_id >> 24) & 0xffffff; }
-
-// ENUM_CUDA_MEMCPY_OPER.
-CopyKind CopyKindOf(int64_t kind) {
-  switch (kind) {
-    case 1:
-    case 3:
-    case 11:
-      return CopyKind::kHostToDevice;
-    case 2:
-    case 4:
-    case 12:
-      return CopyKind::kDeviceToHost;
-    case 5:
-    case 6:
-    case 7:
-    case 8:
-    case 13:
-      return CopyKind::kDeviceToDevice;
-    case 9:
-      return CopyKind::kHostToHost;
-    case 10:
-      return CopyKind::kPeerToPeer;
-    default:
-      return CopyKind::kUnknown;
-  }
-}
-
-// The spelling of XProf, so that runs of both sources compare.
-std::string_view CopyName(CopyKind kind) {
-  switch (kind) {
-    case CopyKind::kHostToDevice:
-      return "MemcpyH2D";
-    case CopyKind::kDeviceToHost:
-      return "MemcpyD2H";
-    case CopyKind::kDeviceToDevice:
-      return "MemcpyD2D";
-    case CopyKind::kPeerToPeer:
-      return "MemcpyP2P";
-    case CopyKind::kHostToHost:
-      return "MemcpyH2H";
-    case CopyKind::kUnknown:
-      break;
-  }
-  return "Memcpy";
-}
 
 std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
   return value && *value > 0 ? value : std::nullopt;

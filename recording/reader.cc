@@ -19,13 +19,14 @@ namespace {
 
 class File {
  public:
-  explicit File(int fd) : fd_(fd) {}
+  File(int fd, uint64_t size) : fd_(fd), size_(size) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   ~File() { close(fd_); }
 
   // Bytes read at `offset`, fewer only at the end of the file.
   size_t Read(uint8_t* to, size_t size, uint64_t offset) const {
+    size = static_cast<size_t>(std::min<uint64_t>(size, size_ - std::min(offset, size_)));
     size_t done = 0;
     while (done < size) {
       const ssize_t got = pread(fd_, to + done, size - done, static_cast<off_t>(offset + done));
@@ -38,6 +39,7 @@ class File {
 
  private:
   int fd_;
+  uint64_t size_;  // Nothing behind is looked at.
 };
 
 // The dictionaries of the current segment; names are copied, blocks come and go.
@@ -49,8 +51,8 @@ struct Dictionary {
 
 class FileReader {
  public:
-  FileReader(const std::string& path, int fd, RowSink& sink)
-      : path_(path), file_(fd), sink_(sink) {}
+  FileReader(const std::string& path, int fd, RowSink& sink, uint64_t max_bytes)
+      : path_(path), file_(fd, max_bytes), sink_(sink) {}
 
   Result<ReadOutcome> Run() {
     uint64_t offset = 0;
@@ -173,7 +175,16 @@ class FileReader {
     return good && known;
   }
 
+  // Dictionaries are needed for activities only.
+  bool Wants(BlockType type) const {
+    const bool dictionary = type == BlockType::kConfigs || type == BlockType::kLanes;
+    return sink_.Wants(dictionary ? BlockType::kActivities : type);
+  }
+
   Result<bool> ReadRows(const BlockHeader& h) {
+    if (h.type != BlockType::kSegment && h.type != BlockType::kFooter && !Wants(h.type)) {
+      return true;
+    }
     switch (h.type) {
       case BlockType::kSegment:
         return ReadSegment();
@@ -236,7 +247,7 @@ class FileReader {
 
 }  // namespace
 
-Result<ReadOutcome> ReadRecording(const std::string& path, RowSink& sink) {
+Result<ReadOutcome> ReadRecording(const std::string& path, RowSink& sink, uint64_t max_bytes) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return MakeError(fmt::format("cannot open '{}': {}", path, std::strerror(errno)));
   struct stat status {};
@@ -244,7 +255,7 @@ Result<ReadOutcome> ReadRecording(const std::string& path, RowSink& sink) {
     close(fd);
     return MakeError(fmt::format("'{}' is not a regular file", path));
   }
-  return FileReader(path, fd, sink).Run();
+  return FileReader(path, fd, sink, max_bytes).Run();
 }
 
 }  // namespace xlatrace::recording

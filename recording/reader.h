@@ -21,6 +21,9 @@ namespace xlatrace::recording {
 class RowSink {
  public:
   virtual ~RowSink() = default;
+  // Rows of a type that is not wanted are not decoded (their checksum is still looked at): one file
+  // can be read several times for the price of what each reading is after.
+  virtual bool Wants(BlockType) const { return true; }
   virtual void OnSegment(uint64_t /*number*/, std::string_view /*identity*/) {}
   // `config` and `lane` are resolved already: those of the row's segment.
   virtual void OnActivity(const ActivityRow&, const ConfigRow&, const LaneRow&) {}
@@ -51,9 +54,11 @@ struct ReadOutcome {
   uint64_t first_damage_offset = 0;
 };
 
-// Reads all rows of `path` into `sink`. Fails when the file cannot be opened, is no recording, or
-// is of a newer format ("... written by a newer xlatrace").
-Result<ReadOutcome> ReadRecording(const std::string& path, RowSink& sink);
+// Reads the rows of the first `max_bytes` of `path` into `sink`: a file that grows reads the same
+// twice when the second reading is given the first one's `bytes_read`. Fails when the file cannot
+// be opened, is no recording, or is of a newer format ("... written by a newer xlatrace").
+Result<ReadOutcome> ReadRecording(const std::string& path, RowSink& sink,
+                                  uint64_t max_bytes = UINT64_MAX);
 
 }  // namespace xlatrace::recording
 

@@ -1,0 +1,32 @@
+// A CUDA-graph node was made or updated under a range that names the instruction: XLA pushes a
+// thunk's range while it records the thunk's nodes, and only the command buffer's around the
+// launch. Exact: the range is innermost on the recording thread, and a node belongs to one
+// executable.
+
+#ifndef XLATRACE_CORRELATOR_GRAPH_NODE_EVIDENCE_H_
+#define XLATRACE_CORRELATOR_GRAPH_NODE_EVIDENCE_H_
+
+#include <optional>
+
+#include "correlator/evidence.h"
+#include "correlator/module_join.h"
+#include "correlator/module_table.h"
+
+namespace xlatrace::correlator {
+
+class GraphNodeEvidence : public EvidenceSource {
+ public:
+  // Both must outlive the source.
+  GraphNodeEvidence(const ModuleJoin& join, const ModuleTable& modules)
+      : join_(join), modules_(modules) {}
+
+  std::optional<Proposal> Judge(const ActivityCase& activity) const override;
+
+ private:
+  const ModuleJoin& join_;
+  const ModuleTable& modules_;
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_GRAPH_NODE_EVIDENCE_H_

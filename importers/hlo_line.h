@@ -1,0 +1,35 @@
+// Looks into one line of HLO text: what it defines, reads, waits for and calls.
+//
+// Only as much as it takes to put lines together again; hlo/text_reader.h is the reader.
+// Ownership: views into the line. Thread-safety: re-entrant.
+
+#ifndef XLATRACE_IMPORTERS_HLO_LINE_H_
+#define XLATRACE_IMPORTERS_HLO_LINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xlatrace::importers {
+
+struct HloLine {
+  std::string_view name;
+  std::string_view opcode;
+  std::vector<std::string_view> needs;    // Operands and control predecessors.
+  std::vector<std::string_view> callees;  // calls=, to_apply=, body=...
+  std::string op_name;                    // Of the metadata, unescaped.
+  int64_t stack_frame_id = 0;             // Of the metadata; 0: none.
+};
+
+// `[ROOT ][%]name = shape opcode(operands), attributes`; false when it is not that.
+bool ParseHloLine(std::string_view line, HloLine* out);
+
+// `text` with every stack_frame_id outside of strings replaced by what `number` gives for it.
+void AppendWithFrames(std::string_view text, const std::function<uint32_t(int64_t)>& number,
+                      std::string* out);
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_HLO_LINE_H_

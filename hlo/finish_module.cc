@@ -140,6 +140,10 @@ uint64_t ContentHash(const HloModule& module) {
   return Combine(sum, module.instructions.size());
 }
 
+std::string_view BaseName(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0.
+}
+
 }  // namespace
 
 Status FinishModule(HloModule& module) {
@@ -181,6 +185,12 @@ void ResolveSource(const HloModule& module, model::OpMetadata& metadata) {
   }
   const model::StackFrame& frame = module.stack_frames[metadata.stack_frame - 1];
   if (frame.file.empty()) return;
+  const bool has_own = !metadata.source_file.empty() && metadata.source_line > 0;
+  if (has_own && (metadata.source_line != frame.line ||
+                  BaseName(metadata.source_file) != BaseName(frame.file))) {
+    metadata.stack_frame = 0;
+    return;
+  }
   metadata.source_file = frame.file;
   metadata.source_line = frame.line;
 }

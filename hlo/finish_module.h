@@ -20,7 +20,9 @@ Status FinishModule(model::HloModule& module);
 // not: walking parents always ends.
 void BreakFrameCycles(model::HloModule& module);
 
-// Fills source_file and source_line from the leaf frame where it names a file.
+// Fills source_file and source_line from the leaf frame where it names a file. An instruction that
+// has both and whose frame says another line keeps its own and loses the frame: some XLA of 2025
+// renumbers frames when it inlines computations, but not the instructions that refer to them.
 void ResolveSource(const model::HloModule& module, model::OpMetadata& metadata);
 
 }  // namespace xlatrace::hlo

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "hlo/finish_module.h"
+#include "hlo/op_details.h"
+#include "hlo/proto_literal.h"
 #include "hlo/proto_shape.h"
 
 namespace xlatrace::hlo {
@@ -13,6 +15,15 @@ namespace xlatrace::hlo {
 using model::Computation;
 using model::Instruction;
 using model::kNoIndex;
+
+namespace {
+
+// 0 for what cannot be the number of a line.
+int32_t PositiveInt32(int64_t value) {
+  return value > 0 && value <= INT32_MAX ? static_cast<int32_t>(value) : 0;
+}
+
+}  // namespace
 
 bool IdTable::Build(const std::vector<int64_t>& ids, uint32_t base) {
   dense_.clear();
@@ -80,6 +91,10 @@ Status ProtoInstructions::AddComputation(std::string_view message) {
       case VarintKey(7):
         computation.is_fusion = fields.Bool();
         break;
+      case BytesKey(8):
+        computation.execution_thread = fields.Bytes();
+        if (computation.execution_thread == "main") computation.execution_thread = {};
+        break;
       default:
         fields.Skip();
     }
@@ -115,6 +130,7 @@ Status ProtoInstructions::AddInstruction(std::string_view message) {
   instruction.called_computations.begin = static_cast<uint32_t>(called_ids_.size());
   int64_t parameter_number = 0;
   int64_t tuple_index = 0;
+  std::string_view literal;
   ProtoDetails details(module_, position_);
   Fields fields(message, position_);
   while (fields.Next()) {
@@ -131,6 +147,9 @@ Status ProtoInstructions::AddInstruction(std::string_view message) {
       }
       case BytesKey(7):
         ReadMetadata(fields.Bytes(), instruction.metadata);
+        break;
+      case BytesKey(8):
+        literal = fields.Bytes();
         break;
       case VarintKey(9):
         parameter_number = fields.Int();
@@ -179,6 +198,9 @@ Status ProtoInstructions::AddInstruction(std::string_view message) {
   if (instruction.opcode == "parameter") instruction.parameter_number = parameter_number;
   if (instruction.opcode == "get-tuple-element") instruction.tuple_index = tuple_index;
   details.Finish(instruction);
+  if (instruction.opcode == "constant") {
+    MutableDetails(module_, instruction).literal = KeepLiteral(literal);
+  }
   instruction_ids_.push_back(instruction.id);
   return {};
 }
@@ -192,6 +214,15 @@ Result<std::string_view> ProtoInstructions::ShapeText(std::string_view message) 
     }
     it->second = module_.Own(std::move(text));
   }
+  return it->second;
+}
+
+std::string_view ProtoInstructions::KeepLiteral(std::string_view message) {
+  // The same few numbers over and over; an array is as rare as it is long.
+  constexpr size_t kSmall = 64;
+  if (message.size() > kSmall) return module_.Own(LiteralText(message, position_));
+  const auto [it, is_new] = literals_.try_emplace(message);
+  if (is_new) it->second = module_.Own(LiteralText(message, position_));
   return it->second;
 }
 
@@ -209,7 +240,7 @@ void ProtoInstructions::ReadMetadata(std::string_view message, model::OpMetadata
         metadata.source_file = fields.Bytes();
         break;
       case VarintKey(4):
-        metadata.source_line = static_cast<int32_t>(fields.Int());
+        metadata.source_line = PositiveInt32(fields.Int());
         break;
       case BytesKey(12):
         metadata.deduplicated_name = fields.Bytes();

@@ -55,6 +55,7 @@ class ProtoInstructions {
  private:
   Status AddInstruction(std::string_view message);
   Result<std::string_view> ShapeText(std::string_view message);
+  std::string_view KeepLiteral(std::string_view message);
   void ReadMetadata(std::string_view message, model::OpMetadata& metadata);
   void ReadDotDimensions(std::string_view message, model::Instruction& instruction);
   std::string_view ReadPayload(std::string_view message);
@@ -65,10 +66,11 @@ class ProtoInstructions {
   WirePosition& position_;
   std::vector<std::string_view> payloads_;
   std::unordered_map<int64_t, std::string_view> schedule_;
-  std::unordered_map<std::string_view, std::string_view> shapes_;  // Raw bytes -> text.
-  std::vector<int64_t> operand_ids_;                               // Parallel to operand_pool.
-  std::vector<int64_t> called_ids_;                                // Parallel to called_pool.
-  std::vector<int64_t> instruction_ids_;                           // Of the current computation.
+  std::unordered_map<std::string_view, std::string_view> shapes_;    // Raw bytes -> text.
+  std::unordered_map<std::string_view, std::string_view> literals_;  // The same.
+  std::vector<int64_t> operand_ids_;                                 // Parallel to operand_pool.
+  std::vector<int64_t> called_ids_;                                  // Parallel to called_pool.
+  std::vector<int64_t> instruction_ids_;                             // Of the current computation.
   std::vector<int64_t> all_computation_ids_;
   IdTable instruction_table_;
   IdTable computation_ids_;

@@ -86,6 +86,7 @@ bool IsResultAccuracy(std::string_view value) {
 bool TextParser::ParseAttributes(Scope& scope, Instruction& instruction) {
   const size_t mark = calls_.size();
   const char* start = nullptr;
+  const char* end = nullptr;
   while (scan_.TryChar(',')) {
     scan_.Peek();
     if (start == nullptr) start = scan_.position();
@@ -96,8 +97,10 @@ bool TextParser::ParseAttributes(Scope& scope, Instruction& instruction) {
     }
     if (!scan_.Expect('=', "after an attribute name")) return false;
     if (!ParseAttribute(scope, instruction, name)) return false;
+    end = scan_.position();  // Behind it may come blanks and comments.
   }
-  instruction.attributes = scan_.Since(start);
+  if (scan_.failed()) return false;
+  instruction.attributes = KeepAttributes({start, static_cast<size_t>(end - start)}, mark);
   const auto first = calls_.begin() + static_cast<ptrdiff_t>(mark);
   std::stable_sort(first, calls_.end(),
                    [](const Call& a, const Call& b) { return a.rank < b.rank; });
@@ -106,6 +109,23 @@ bool TextParser::ParseAttributes(Scope& scope, Instruction& instruction) {
   for (auto it = first; it != calls_.end(); ++it) module_.called_pool.push_back(it->computation);
   calls_.resize(mark);
   return !scan_.failed();
+}
+
+// Computations that are written inline become instructions of their own: their text would only
+// repeat them. `first_call`: the first call of this instruction, in the order of the text.
+std::string_view TextParser::KeepAttributes(std::string_view raw, size_t first_call) {
+  std::string kept;
+  const char* from = raw.data();
+  for (size_t i = first_call; i < calls_.size(); ++i) {
+    const std::string_view text = calls_[i].inline_text;
+    if (text.empty()) continue;
+    kept.append(from, text.data())
+        .append("%")
+        .append(module_.computations[calls_[i].computation].name);
+    from = text.data() + text.size();
+  }
+  if (from == raw.data()) return raw;
+  return module_.Own(kept.append(from, raw.data() + raw.size()));
 }
 
 bool TextParser::ParseAttribute(Scope& scope, Instruction& instruction, std::string_view name) {
@@ -163,9 +183,12 @@ bool TextParser::ParseCalls(const Instruction& instruction, std::string_view att
 bool TextParser::ParseCall(const Instruction& instruction, std::string_view attribute,
                            uint32_t rank) {
   uint32_t computation = kNoIndex;
+  std::string_view inline_text;
   if (scan_.Peek() == '{') {
+    const char* const where = scan_.position();
     const std::string_view name = module_.Own(fmt::format("{}.{}", instruction.name, attribute));
     if (!ParseNestedComputation(name, &computation)) return false;
+    inline_text = scan_.Since(where);
   } else {
     const char* const where = scan_.position();
     const std::string_view name = scan_.Name("a computation");
@@ -175,7 +198,7 @@ bool TextParser::ParseCall(const Instruction& instruction, std::string_view attr
       return scan_.Fail(where, fmt::format("undefined computation '{}'", name));
     }
   }
-  calls_.push_back({rank, computation});
+  calls_.push_back({rank, computation, inline_text});
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "hlo/op_details.h"
 #include "hlo/shape.h"
 #include "hlo/text_parser.h"
 #include "hlo/text_shape.h"
@@ -8,6 +9,19 @@ namespace xlatrace::hlo {
 
 using model::Instruction;
 using model::kNoIndex;
+
+namespace {
+
+// "( 42 )" -> "42".
+std::string_view Inside(std::string_view parentheses) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::string_view inside = parentheses.substr(1, parentheses.size() - 2);
+  const size_t begin = inside.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return inside.substr(begin, inside.find_last_not_of(kBlanks) - begin + 1);
+}
+
+}  // namespace
 
 // ROOT? NAME = SHAPE? OPCODE ( OPERANDS ) (, ATTRIBUTE)*
 bool TextParser::ParseInstruction(Scope& scope) {
@@ -73,9 +87,11 @@ bool TextParser::ParseOperands(Scope& scope, Instruction& instruction) {
     return scan_.FailHere(fmt::format("expected '(' after opcode '{}', found {}",
                                       instruction.opcode, scan_.TokenAt(scan_.position())));
   }
-  if (instruction.opcode == "constant") {  // A literal of any form; its value is of no use here.
+  if (instruction.opcode == "constant") {  // A literal of any form, kept as it is.
     std::string_view literal;
-    return scan_.Balanced(&literal);
+    if (!scan_.Balanced(&literal)) return false;
+    MutableDetails(module_, instruction).literal = Inside(literal);
+    return true;
   }
   const char* const open = scan_.position();
   scan_.TryChar('(');
@@ -165,7 +181,12 @@ bool TextParser::ParseOperandName(Scope& scope) {
   while (scan_.TryChar('#')) {
     int64_t element = 0;
     if (!scan_.Int(&element, "a tuple index after '#'")) return false;
+    // Named as printed, less the blanks and zeros that nobody prints.
     std::string_view printed = scan_.Since(name.data());
+    if (const std::string usual = fmt::format("{}#{}", scope.instructions[index].name, element);
+        printed != usual) {
+      printed = module_.Own(usual);
+    }
     if (!AddTupleElement(scope, index, printed, element, where, &index)) return false;
   }
   operands_.push_back(index);

@@ -79,7 +79,11 @@ bool TextParser::ParseHeader() {
     if (!name.empty() && name.back() == ':') name.remove_suffix(1);
     module_.name = name;
   }
+  const char* first_attribute = nullptr;
+  const char* end = nullptr;
   while (scan_.TryChar(',')) {
+    scan_.Peek();
+    if (first_attribute == nullptr) first_attribute = scan_.position();
     const std::string_view attribute = scan_.Identifier();
     if (attribute.empty()) {
       return scan_.FailHere(fmt::format("expected an attribute of the module, found {}",
@@ -91,8 +95,13 @@ bool TextParser::ParseHeader() {
     if (attribute == "replica_count") module_.replica_count = PositiveNumber(value);
     if (attribute == "num_partitions") module_.num_partitions = PositiveNumber(value);
     if (attribute == "input_output_alias" && !ParseAliasConfig(value)) return false;
+    end = scan_.position();
   }
-  return !scan_.failed();
+  if (scan_.failed()) return false;
+  if (first_attribute != nullptr) {
+    module_.attributes = {first_attribute, static_cast<size_t>(end - first_attribute)};
+  }
+  return true;
 }
 
 // { {out}: (param, {idx}, may-alias), ... }: only its form is checked.
@@ -230,9 +239,14 @@ bool TextParser::ParseComputation() {
   if (!ParseBody(name, where, false, &computation)) return false;
   if (is_entry) module_.entry = computation;
   while (scan_.TryChar(',')) {
+    const std::string_view attribute = scan_.Identifier();
+    if (attribute.empty()) return scan_.FailHere("expected an attribute");
+    if (!scan_.Expect('=', "after an attribute name")) return false;
     std::string_view value;
-    if (scan_.Identifier().empty()) return scan_.FailHere("expected an attribute");
-    if (!scan_.Expect('=', "after an attribute name") || !scan_.Value(&value)) return false;
+    if (!ParseText(&value)) return false;
+    if (attribute == "execution_thread") {
+      module_.computations[computation].execution_thread = value;
+    }
   }
   return !scan_.failed();
 }

@@ -52,6 +52,7 @@ class TextParser {
   struct Call {
     uint32_t rank;
     uint32_t computation;
+    std::string_view inline_text;  // The body, where it is written in place of a name.
   };
 
   // text_parser.cc
@@ -95,6 +96,7 @@ class TextParser {
   bool StartsInlineComputation();
   bool ParseMetadata(model::OpMetadata& metadata);
   bool ParseControlPredecessors(Scope& scope);
+  std::string_view KeepAttributes(std::string_view raw, size_t first_call);
   bool ParseContractingDims(model::Instruction& instruction);
   bool ParseText(std::string_view* value);  // A string, unescaped, or the raw value.
 

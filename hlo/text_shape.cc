@@ -34,15 +34,56 @@ bool ScanDimensions(TextScanner& scanner) {
   return scanner.Expect(']', "after dimensions");
 }
 
-bool ScanArrayRest(TextScanner& scanner) {
+bool ScanShapeAt(TextScanner& scanner, int depth);
+
+// The inside of an item's parentheses: numbers, '*', level types; items of new XLA look alike.
+bool ScanItemGroup(TextScanner& scanner, int depth, bool holds_shape) {
+  if (!scanner.Expect('(', "in a layout")) return false;
+  if (holds_shape) {
+    return ScanShapeAt(scanner, depth + 1) && scanner.Expect(')', "after a physical shape");
+  }
+  while (true) {
+    const char c = scanner.Peek();
+    const bool part = IsIdentifierChar(c) ||
+                      (c != '\0' && std::string_view(",*:+~?<=").find(c) != std::string_view::npos);
+    if (!part) return scanner.Expect(')', "in a layout");
+    scanner.set_position(scanner.position() + 1);
+  }
+}
+
+// {1,0:T(8,128)(2,1)S(1)}: minor-to-major list, then items.
+bool ScanLayout(TextScanner& scanner, int depth) {
+  if (!scanner.Expect('{', "before a layout")) return false;
+  if (scanner.TryChar('}')) return true;
+  if (scanner.Peek() != ':') {
+    do {
+      int64_t dimension = 0;
+      if (!scanner.Int(&dimension, "a dimension of a layout")) return false;
+    } while (scanner.TryChar(','));
+  }
+  if (scanner.TryChar(':')) {
+    while (scanner.Peek() != '}') {
+      const std::string_view item = scanner.Identifier();
+      if (item.empty() && !scanner.TryChar('#') && !scanner.TryChar('*')) {
+        return scanner.FailHere(fmt::format("expected an item of a layout, found {}",
+                                            scanner.TokenAt(scanner.position())));
+      }
+      do {
+        if (!ScanItemGroup(scanner, depth, item == "P")) return false;
+      } while (scanner.Peek() == '(');
+    }
+  }
+  return scanner.Expect('}', "after a layout");
+}
+
+bool ScanArrayRest(TextScanner& scanner, int depth) {
   if (!ScanDimensions(scanner)) return false;
   if (scanner.TryWord("dense") || scanner.TryWord("sparse")) {
     if (scanner.Peek() != '{') return scanner.FailHere("expected a layout");
   } else if (!StartsLayout(scanner)) {
     return !scanner.failed();
   }
-  std::string_view layout;
-  return scanner.Balanced(&layout);
+  return ScanLayout(scanner, depth);
 }
 
 bool ScanShapeAt(TextScanner& scanner, int depth) {
@@ -65,7 +106,7 @@ bool ScanShapeAt(TextScanner& scanner, int depth) {
     if (scanner.failed()) return false;
     return scanner.Fail(start, fmt::format("expected a shape, found {}", scanner.TokenAt(start)));
   }
-  return ScanArrayRest(scanner);
+  return ScanArrayRest(scanner, depth);
 }
 
 }  // namespace
@@ -164,10 +205,11 @@ std::string CanonicalShape(std::string_view raw) {
         i = close;
         continue;
       }
-      if (rest.substr(0, 2) == "{}") {
-        ++i;
-        continue;
-      }
+    }
+    if (c == '}' && !out.empty() && out.back() == '{') {  // A layout that says nothing.
+      out.pop_back();
+      --nested;
+      continue;
     }
     if (c == '[' || c == '{') ++nested;
     if (c == ']' || c == '}') --nested;

@@ -58,7 +58,8 @@ struct Instruction {
   std::string_view fusion_kind;         // "kLoop", ... ; empty when not a fusion.
   std::string_view custom_call_target;  // Empty when not a custom-call.
   std::string_view backend_config;      // Raw text.
-  std::string_view attributes;          // Text source only: everything after the operands, raw.
+  std::string_view attributes;          // Text source only: everything after the operands, raw; a
+                                        // computation written inline is replaced by its name.
   int64_t parameter_number = -1;
   int64_t tuple_index = -1;  // get-tuple-element.
   bool is_root = false;
@@ -67,9 +68,12 @@ struct Instruction {
   uint32_t details = kNoIndex;  // Into HloModule::details; kNoIndex when it has none of them.
 };
 
-// Numbers of an instruction that only its cost depends on; text and proto give the same. Slices
-// point into HloModule::dim_pool.
+// What only some instructions have; text and proto give the same. Slices point into
+// HloModule::dim_pool.
 struct OpDetails {
+  // Of a constant, as XLA prints it, without the parentheses: "42", "{1, 2}"; "{...}" where the text
+  // leaves it out, and for arrays of more than 10 elements of a proto.
+  std::string_view literal;
   Slice dimensions;  // "dimensions" of concatenate and transpose.
   // Seven numbers for each dimension of the window: size, stride, padding low and high, window
   // dilation, base dilation, reversal (xla.WindowDimension).
@@ -94,6 +98,7 @@ struct Computation {
   uint32_t root = kNoIndex;  // Index into HloModule::instructions.
   bool is_entry = false;
   bool is_fusion = false;  // Called by a fusion instruction: its ops are not launched.
+  std::string_view execution_thread;  // Empty: the main one.
 };
 
 struct StackFrame {
@@ -128,6 +133,7 @@ struct HloModule {
   std::string_view name;
   int64_t program_id = -1;  // HloModuleProto.id, the NNNN of module_NNNN dumps; -1 unknown.
   bool is_scheduled = false;
+  std::string_view attributes;  // Text source only: the header behind the name, raw.
   std::string_view platform;  // "cpu", "gpu", ... where the source tells; else empty.
   int64_t replica_count = 1;  // In a proto only where it holds a device assignment.
   int64_t num_partitions = 1;

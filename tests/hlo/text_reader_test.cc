@@ -310,5 +310,30 @@ TEST(TextReader, ReadAnyNamesThePlaceInTextThatIsNoHlo) {
   EXPECT_THAT(module.error().message, HasSubstr("1:1: expected an HLO module"));
 }
 
+// XLA of 2025 prints a line of its own beside a frame that it numbered wrongly.
+TEST(TextReader, AFrameThatContradictsTheInstructionsOwnLineIsDropped) {
+  const model::HloModule module = Read(R"(HloModule m
+
+FileNames
+1 "/x/a.py"
+
+FunctionNames
+1 "f"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=10}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+
+ENTRY e {
+  a = f32[] parameter(0), metadata={source_file="/y/a.py" source_line=10 stack_frame_id=1}
+  ROOT b = f32[] negate(a), metadata={source_file="/x/a.py" source_line=83 stack_frame_id=1}
+})");
+  EXPECT_EQ(Find(module, "a").metadata.stack_frame, 1U);
+  EXPECT_EQ(Find(module, "b").metadata.stack_frame, 0U);
+  EXPECT_EQ(Find(module, "b").metadata.source_line, 83);
+}
+
 }  // namespace
 }  // namespace xlatrace::hlo

@@ -11,6 +11,7 @@
 #include "hlo/op_category.h"
 #include "hlo/proto_reader.h"
 #include "hlo/shape.h"
+#include "hlo/text_printer.h"
 #include "hlo/text_reader.h"
 #include "hlo/thunk_sequence.h"
 #include "hlo/weights.h"
@@ -69,14 +70,28 @@ void Use(const Result<model::HloModule>& module) {
   }
 }
 
+// What was read from text prints to text that reads to the same again.
+void RoundTrip(const Result<model::HloModule>& module) {
+  if (!module) return;
+  const std::string printed = PrintText(*module);
+  const auto again = ReadText(std::make_shared<const std::string>(printed));
+  Require(again.has_value());
+  Require(again->content_hash == module->content_hash);
+  Require(PrintText(*again) == printed);
+}
+
 }  // namespace
 
 void RunFuzzInput(std::string_view input, std::string_view bytes) {
   if (input == "text") {
     LooksLikeHloText(bytes);
-    Use(ReadText(std::make_shared<const std::string>(bytes)));
+    const auto module = ReadText(std::make_shared<const std::string>(bytes));
+    Use(module);
+    RoundTrip(module);
   } else if (input == "proto") {
-    Use(ReadProto(std::make_shared<const std::string>(bytes)));
+    const auto module = ReadProto(std::make_shared<const std::string>(bytes));
+    Use(module);
+    if (module) ReadText(std::make_shared<const std::string>(PrintText(*module)));
   } else if (input == "thunks") {
     // The first NUL ends the sequence and begins the metadata.
     const size_t split = bytes.find('\0');

@@ -92,6 +92,8 @@ class Lister {
         if (owner) {
           owner->kind = DumpKind::kOther;
           owner->stage = DumpStage::kNone;
+          if (!owner->suffix.empty()) owner->suffix += '.';
+          owner->suffix += file_name;
           unsure_.emplace_back(slash == std::string::npos ? "" : subfolder.substr(0, slash),
                                DumpFile{path, std::move(*owner), size});
           return;
@@ -107,7 +109,8 @@ class Lister {
     const bool is_hlo = name->kind == DumpKind::kHloText || name->kind == DumpKind::kHloProto;
     DumpFile file{path, std::move(*name), size};
     if (is_hlo) {
-      Add(Key(subfolder, file.name.program_id, file.name.module_name), std::move(file));
+      const Key key(subfolder, file.name.program_id, file.name.module_name);
+      Add(key, std::move(file));
     } else {
       unsure_.emplace_back(subfolder, std::move(file));
     }
@@ -142,7 +145,8 @@ class Lister {
       file.name.suffix = rest.substr(best.size());
       if (file.name.suffix.starts_with('.')) file.name.suffix.erase(0, 1);
       file.name.module_name = best;
-      adopted.emplace_back(Key(subfolder, file.name.program_id, best), std::move(file));
+      const Key key(subfolder, file.name.program_id, best);
+      adopted.emplace_back(key, std::move(file));
     }
     unsure_.clear();
     for (auto& [key, file] : adopted) Add(key, std::move(file));

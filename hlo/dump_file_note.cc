@@ -231,18 +231,19 @@ void NoteHlo(const DumpName& name, DumpFileNote& note) {
   note.holds_hlo = name.kind == DumpKind::kHloText || name.kind == DumpKind::kHloProto;
   const std::string form =
       name.kind == DumpKind::kGraph ? "a graph" : std::string(FormOf(name.kind));
+  const std::string proto = name.kind == DumpKind::kHloProto ? " (proto)" : "";
   switch (name.stage) {
     case DumpStage::kBefore:
       note.kind = "hlo_before";
       note.what = fmt::format("HLO before optimisation, as {}", form);
       note.purpose = "the program as the framework handed it to XLA";
-      note.brief = "HLO before optimisation";
+      note.brief = "HLO before optimisation" + proto;
       note.next = "*after_optimizations.txt is what came of it; xlatrace passes DIR MODULE, how";
       break;
     case DumpStage::kAfter:
       note.kind = "hlo_after";
       note.what = fmt::format("optimised HLO{}, as {}", DeviceOf(name), form);
-      note.brief = "optimised HLO";
+      note.brief = "optimised HLO" + proto;
       note.purpose = "the program that runs: its fusions and calls are the kernels of a profile";
       note.next = name.platform == "gpu" ? "thunk_sequence.txt has the launches that it becomes"
                                          : "xlatrace explain --instructions lists what is in it";

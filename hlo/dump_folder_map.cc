@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/ordered_work.h"
 #include "hlo/dump_file_note.h"
 #include "hlo/thunk_sequence.h"
 
@@ -94,9 +95,10 @@ bool HeavierThan(const FolderModule& a, const FolderModule& b) {
 bool HasDump(const FolderModule& module) { return HasBefore(module) || HasAfter(module); }
 
 // Index of the main program, or nothing.
-std::optional<size_t> FindMain(const std::vector<FolderModule>& modules) {
+std::optional<size_t> FindMain(const std::vector<FolderModule>& modules,
+                               const std::vector<size_t>& members) {
   std::optional<size_t> main;
-  for (size_t m = 0; m < modules.size(); ++m) {
+  for (const size_t m : members) {
     if (!modules[m].summary) continue;
     // What was taken out of a module does less than the module, but it may lack its final HLO.
     if (main && HasDump(modules[*main]) && !HasDump(modules[m])) continue;
@@ -108,11 +110,13 @@ std::optional<size_t> FindMain(const std::vector<FolderModule>& modules) {
   return main;
 }
 
-std::string MainReason(const std::vector<FolderModule>& modules, size_t main) {
+std::string MainReason(const std::vector<FolderModule>& modules, const std::vector<size_t>& members,
+                       size_t main) {
   double flops = 0;
   double operations = 0;
   size_t readable = 0;
-  for (const FolderModule& module : modules) {
+  for (const size_t m : members) {
+    const FolderModule& module = modules[m];
     if (!module.summary) continue;
     ++readable;
     flops += static_cast<double>(FlopsOf(module));
@@ -120,7 +124,7 @@ std::string MainReason(const std::vector<FolderModule>& modules, size_t main) {
   }
   const FolderModule& module = modules[main];
   const std::string gradient = module.summary->has_gradient ? ", and it has a backward pass" : "";
-  if (readable == 1) return "the only module" + gradient;
+  if (readable == 1) return "the only module of its folder" + gradient;
   const double own = static_cast<double>(FlopsOf(module));
   if (own > 0) {
     return fmt::format("{} of the floating point operations of all modules, {} of the operations{}",
@@ -131,15 +135,16 @@ std::string MainReason(const std::vector<FolderModule>& modules, size_t main) {
                      Share(static_cast<double>(OperationsOf(module)), operations), gradient);
 }
 
-void AssignRoles(std::vector<FolderModule>& modules, const std::vector<ModuleLink>& links) {
-  const std::optional<size_t> main = FindMain(modules);
+void AssignRoles(std::vector<FolderModule>& modules, const std::vector<size_t>& members,
+                 const std::vector<ModuleLink>& links) {
+  const std::optional<size_t> main = FindMain(modules, members);
   double flops = 0;
-  for (const FolderModule& module : modules) flops += static_cast<double>(FlopsOf(module));
-  for (size_t m = 0; m < modules.size(); ++m) {
+  for (const size_t m : members) flops += static_cast<double>(FlopsOf(modules[m]));
+  for (const size_t m : members) {
     FolderModule& module = modules[m];
     if (main == m) {
       module.role = ModuleRole::kMain;
-      module.role_reason = MainReason(modules, m);
+      module.role_reason = MainReason(modules, members, m);
       continue;
     }
     if (!HasDump(module) && module.pass_dumps > 0) {
@@ -167,9 +172,9 @@ void AssignRoles(std::vector<FolderModule>& modules, const std::vector<ModuleLin
       continue;
     }
     const auto link = std::find_if(links.begin(), links.end(), [&](const ModuleLink& l) {
-      return l.producer == m && main && l.consumer == *main && m < *main;
+      return l.producer == m && main && l.consumer == *main && l.producer != l.consumer;
     });
-    if (link != links.end() && link->bytes * 2 >= link->parameter_bytes &&
+    if (link != links.end() && link->bytes >= link->parameter_bytes / 100 &&
         module.summary->parameter_bytes * 10 <= module.summary->result_bytes &&
         !module.summary->has_gradient) {
       module.role = ModuleRole::kInit;
@@ -178,12 +183,32 @@ void AssignRoles(std::vector<FolderModule>& modules, const std::vector<ModuleLin
                       link->arrays, link->parameters);
       continue;
     }
+    if (first != nullptr && FlopsOf(module) > 0 && FlopsOf(module) >= FlopsOf(*first) / 2) {
+      module.role = ModuleRole::kMain;
+      module.role_reason =
+          fmt::format("about as heavy as the main module: {} of the floating point operations",
+                      Share(static_cast<double>(FlopsOf(module)), flops));
+      continue;
+    }
     module.role = ModuleRole::kHelper;
     const int64_t operations = module.summary->operations;
     module.role_reason =
         fmt::format("{} operation{}, {} of the floating point operations", Thousands(operations),
                     operations == 1 ? "" : "s", Share(static_cast<double>(FlopsOf(module)), flops));
   }
+}
+
+// Modules of one process. Each has a folder of its own when people dump several (kept apart by
+// them, or by xla_dump_hlo_to_subfolder as DIR/<module>/<host>_<pid>).
+std::string_view ProcessOf(const FolderModule& module) {
+  const std::string_view folder = module.dump.subfolder;
+  const std::string_view last = folder.substr(folder.rfind('/') + 1);
+  const size_t underscore = last.rfind('_');
+  const bool host_and_pid =
+      folder.size() != last.size() && underscore != std::string_view::npos && underscore > 0 &&
+      underscore + 1 < last.size() &&
+      last.substr(underscore + 1).find_first_not_of("0123456789") == std::string_view::npos;
+  return host_and_pid ? last : folder;
 }
 
 // Shapes of parameters and results, layouts left out.
@@ -286,28 +311,39 @@ int64_t CountMissingNumbers(const std::vector<FolderModule>& modules) {
 }  // namespace
 
 void RankModules(DumpFolderMap& map) {
-  // In the order of compilation: by subfolder and number, as the listing gives them.
-  std::vector<const ModuleSummary*> summaries;
-  for (const FolderModule& module : map.modules) {
-    // What was taken out of another module never ran by itself.
-    const bool ran = module.summary && (HasDump(module) || module.pass_dumps == 0);
-    summaries.push_back(ran ? &*module.summary : nullptr);
+  std::vector<FolderModule>& modules = map.modules;
+  PairSplitDumps(modules);
+  MarkRepeats(modules);
+  std::map<std::string_view, std::vector<size_t>> processes;
+  for (size_t m = 0; m < modules.size(); ++m) processes[ProcessOf(modules[m])].push_back(m);
+  std::set<size_t> mains;
+  map.links.clear();
+  for (auto& [process, members] : processes) {
+    std::stable_sort(members.begin(), members.end(), [&](size_t a, size_t b) {
+      return modules[a].dump.program_id < modules[b].dump.program_id;
+    });
+    // In the order of compilation. What was taken out of another module never ran by itself.
+    std::vector<const ModuleSummary*> summaries;
+    for (const size_t m : members) {
+      const bool ran = modules[m].summary && (HasDump(modules[m]) || modules[m].pass_dumps == 0);
+      summaries.push_back(ran ? &*modules[m].summary : nullptr);
+    }
+    std::vector<ModuleLink> links = InferLinks(summaries);
+    for (ModuleLink& link : links) {
+      link.producer = members[link.producer];
+      link.consumer = members[link.consumer];
+    }
+    AssignRoles(modules, members, links);
+    map.links.insert(map.links.end(), links.begin(), links.end());
+    if (const auto main = FindMain(modules, members)) mains.insert(*main);
   }
-  map.links = InferLinks(summaries);
-  PairSplitDumps(map.modules);
-  MarkRepeats(map.modules);
-  AssignRoles(map.modules, map.links);
-
-  const std::optional<size_t> main = FindMain(map.modules);
-  std::vector<size_t> order(map.modules.size());
+  std::vector<size_t> order(modules.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if ((main == a) != (main == b)) return main == a;
-    const FolderModule& first = map.modules[a];
-    const FolderModule& second = map.modules[b];
-    const int rank_a = RankOf(first.role);
-    const int rank_b = RankOf(second.role);
-    return rank_a != rank_b ? rank_a < rank_b : HeavierThan(first, second);
+    if (mains.contains(a) != mains.contains(b)) return mains.contains(a);
+    const int rank_a = RankOf(modules[a].role);
+    const int rank_b = RankOf(modules[b].role);
+    return rank_a != rank_b ? rank_a < rank_b : HeavierThan(modules[a], modules[b]);
   });
   std::vector<size_t> place(order.size());
   for (size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
@@ -337,12 +373,15 @@ Result<DumpFolderMap> MapDumpFolder(const std::string& path,
   map.others = std::move(dir.others);
   map.warnings = std::move(dir.warnings);
   map.files = map.others.size();
-  for (size_t m = 0; m < dir.modules.size(); ++m) {
-    map.modules.push_back(ReadModule(std::move(dir.modules[m])));
-    map.files += map.modules.back().dump.files.size();
-    map.size_bytes += map.modules.back().size_bytes;
-    if (progress) progress(m + 1, dir.modules.size());
-  }
+  OrderedWork<FolderModule>(
+      dir.modules.size(), [&](size_t m) { return ReadModule(std::move(dir.modules[m])); },
+      [&](size_t m, FolderModule module) {
+        map.files += module.dump.files.size();
+        map.size_bytes += module.size_bytes;
+        map.modules.push_back(std::move(module));
+        if (progress) progress(m + 1, dir.modules.size());
+        return true;
+      });
   map.missing_numbers = CountMissingNumbers(map.modules);
   RankModules(map);
   return map;

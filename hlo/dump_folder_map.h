@@ -2,10 +2,12 @@
 // which files belong together, and which module may feed which.
 //
 // Works with the folder alone. Everything that is deduced says from what:
-//  - main: most floating point operations of the folder (of its final HLO), else most operations;
-//    other modules of the same function with at least a tenth of its work are main too;
-//  - init: makes arrays with the shapes of at least half of the main program's parameters (by
-//    bytes) out of next to none, before it, without gradient;
+//  - main, one for each process (each has a folder of its own): most floating point operations (of
+//    the final HLO), else most operations;
+//    other modules of the same function with at least a tenth of its work are main too, and any
+//    other one with at least half of it that is not init;
+//  - init: makes arrays with the shapes of the main program's parameters (at least a hundredth of
+//    their bytes) out of next to none, before it, without gradient;
 //  - autotune: taken out of another module while it was compiled: there are dumps of passes, but
 //    no before_optimizations;
 //  - helper: the rest.
@@ -13,7 +15,8 @@
 // only the one after optimisation) is put together again by content: the same parameters and
 // results, and most op_names in common.
 //
-// Thread-safety: re-entrant. Memory: a summary per module; modules are read one at a time.
+// Thread-safety: re-entrant. Memory: a summary per module, and as many modules as
+// there are cores.
 
 #ifndef XLATRACE_HLO_DUMP_FOLDER_MAP_H_
 #define XLATRACE_HLO_DUMP_FOLDER_MAP_H_

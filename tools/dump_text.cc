@@ -17,6 +17,7 @@ constexpr int kLabelWidth = 11;
 
 std::string Flops(double flops) {
   constexpr std::array kUnits = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
+  if (flops < 1000) return fmt::format("{:.0f} FLOP", flops);
   size_t unit = 0;
   while (flops >= 999.5 && unit + 1 < kUnits.size()) {
     flops /= 1000;
@@ -46,6 +47,13 @@ void AppendField(std::string_view label, std::string_view text, int width, std::
     out += FitLeft(first ? "  " + std::string(label) : "", kLabelWidth) + line + "\n";
     first = false;
   }
+}
+
+void AppendLine(std::string_view text, int width, std::string& out) {
+  std::string line = std::string(kLabelWidth, ' ') + Printable(text);
+  if (DisplayWidth(line) > width) line = FitLeft(line, width);
+  line.erase(line.find_last_not_of(' ') + 1);
+  out += line + "\n";
 }
 
 std::string_view BaseName(std::string_view path) {

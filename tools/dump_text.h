@@ -27,6 +27,9 @@ std::string SourceText(const hlo::ModuleSource& source, bool whole_path);
 // text's column kept.
 void AppendField(std::string_view label, std::string_view text, int width, std::string& out);
 
+// A line below a field, blanks kept; cut where it is wider than `width`.
+void AppendLine(std::string_view text, int width, std::string& out);
+
 // Path without folders.
 std::string_view BaseName(std::string_view path);
 

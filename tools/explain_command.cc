@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/ordered_work.h"
 #include "base/terminal.h"
 #include "hlo/explained_file.h"
 #include "report/text_table.h"
@@ -17,7 +18,6 @@
 #include "tools/console.h"
 #include "tools/dump_text.h"
 #include "tools/explain_output.h"
-#include "tools/ordered_work.h"
 
 namespace xlatrace::tools {
 namespace {

@@ -4,8 +4,8 @@
 // the number of pieces. `make(i)` runs on worker threads, `take(i, result)` on the calling one and
 // returns false to stop. Exceptions of `make` are thrown again by the caller's thread.
 
-#ifndef XLATRACE_TOOLS_ORDERED_WORK_H_
-#define XLATRACE_TOOLS_ORDERED_WORK_H_
+#ifndef XLATRACE_BASE_ORDERED_WORK_H_
+#define XLATRACE_BASE_ORDERED_WORK_H_
 
 #include <algorithm>
 #include <condition_variable>
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace xlatrace::tools {
+namespace xlatrace {
 
 template <typename Result, typename Make, typename Take>
 void OrderedWork(size_t count, Make make, Take take) {
@@ -97,6 +97,6 @@ void OrderedWork(size_t count, Make make, Take take) {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace xlatrace::tools
+}  // namespace xlatrace
 
-#endif  // XLATRACE_TOOLS_ORDERED_WORK_H_
+#endif  // XLATRACE_BASE_ORDERED_WORK_H_

@@ -26,6 +26,12 @@ constexpr int kMaxDepth = 2;
 // Somebody names a home folder by mistake: stop, do not crawl.
 constexpr size_t kMaxEntries = 2'000'000;
 
+// What PJRT writes beside the dumps, into a folder per module.
+bool IsPjrtFile(std::string_view name) {
+  return name == "module.mlir" || name == "compile_options.pb" || name == "topology.pb" ||
+         name == "compile_options.textproto" || name == "topology.textproto";
+}
+
 class Lister {
  public:
   explicit Lister(DumpDir& out) : out_(out) {}
@@ -45,8 +51,7 @@ class Lister {
       const std::string name = entries->path().filename().string();
       // A link to a folder may lead anywhere, and around in circles.
       if (entries->is_directory(ignored) && !entries->is_symlink(ignored)) {
-        // PJRT's module_NNNN.name/ holds MLIR and options, no dumps.
-        if (!ParseDumpName(name)) subfolders.push_back(name);
+        subfolders.push_back(name);
       } else if (entries->is_regular_file(ignored)) {
         AddFile(entries->path().string(), name, subfolder, entries->file_size(ignored));
       }
@@ -62,7 +67,7 @@ class Lister {
     if (entries_ > kMaxEntries) {
       out_.warnings.push_back(fmt::format("stopped after {} files", kMaxEntries));
     }
-    AdoptUnknown();
+    AdoptUnsure();
     for (auto& [key, module] : modules_) {
       std::sort(module.files.begin(), module.files.end(),
                 [](const DumpFile& a, const DumpFile& b) { return a.path < b.path; });
@@ -79,40 +84,72 @@ class Lister {
                uint64_t size) {
     std::optional<DumpName> name = ParseDumpName(file_name);
     if (!name) {
-      if (subfolder.empty()) out_.others.push_back(path);
+      if (IsPjrtFile(file_name)) {
+        // DIR/module_0001.jit_f/module.mlir belongs to the module that the folder is named after.
+        const size_t slash = subfolder.rfind('/');
+        std::optional<DumpName> owner = ParseDumpName(
+            std::string_view(subfolder).substr(slash == std::string::npos ? 0 : slash + 1));
+        if (owner) {
+          owner->kind = DumpKind::kOther;
+          owner->stage = DumpStage::kNone;
+          if (!owner->suffix.empty()) owner->suffix += '.';
+          owner->suffix += file_name;
+          unsure_.emplace_back(slash == std::string::npos ? "" : subfolder.substr(0, slash),
+                               DumpFile{path, std::move(*owner), size});
+          return;
+        }
+        out_.others.push_back(path);
+      } else if (subfolder.empty()) {
+        out_.others.push_back(path);
+      }
       return;
     }
-    // Where the suffix is not known, the end of the module's name is not either.
-    auto& list = name->kind == DumpKind::kOther ? unknown_ : known_;
-    list.emplace_back(subfolder, DumpFile{path, std::move(*name), size});
-    if (&list == &known_) {
-      DumpFile& file = known_.back().second;
-      Add(Key(subfolder, file.name.program_id, file.name.module_name), file);
+    // Names of HLO files end in a form that is known to the letter. In front of others there may be
+    // more than the module's name (the kernel of an object file), and the form may be a new one.
+    const bool is_hlo = name->kind == DumpKind::kHloText || name->kind == DumpKind::kHloProto;
+    DumpFile file{path, std::move(*name), size};
+    if (is_hlo) {
+      const Key key(subfolder, file.name.program_id, file.name.module_name);
+      Add(key, std::move(file));
+    } else {
+      unsure_.emplace_back(subfolder, std::move(file));
     }
   }
 
-  void Add(const Key& key, const DumpFile& file) {
+  void Add(const Key& key, DumpFile file) {
     DumpModule& module = modules_[key];
     std::tie(module.subfolder, module.program_id, module.name) = key;
-    module.files.push_back(file);
+    module.files.push_back(std::move(file));
   }
 
-  // Gives files of unknown suffix to the module of their number whose name they begin with.
-  void AdoptUnknown() {
-    for (auto& [subfolder, file] : unknown_) {
-      const std::string rest = file.name.module_name + "." + file.name.suffix + ".";
+  // Gives the other files to the module of their number whose name they begin with: the one with
+  // HLO and the longest name. Where there is none, they are a module by themselves.
+  void AdoptUnsure() {
+    std::vector<std::pair<Key, DumpFile>> adopted;
+    for (auto& [subfolder, file] : unsure_) {
+      const std::string rest = file.name.module_name + "." + file.name.suffix;
       std::string best = file.name.module_name;
+      size_t longest = 0;
       for (auto it = modules_.lower_bound(Key(subfolder, file.name.program_id, ""));
            it != modules_.end() && std::get<0>(it->first) == subfolder &&
            std::get<1>(it->first) == file.name.program_id;
            ++it) {
         const std::string& name = std::get<2>(it->first);
-        if (name.size() > best.size() && rest.compare(0, name.size() + 1, name + ".") == 0) {
-          best = name;
-        }
+        if (name.size() < longest || rest.compare(0, name.size(), name) != 0) continue;
+        // 2019 to 2021 the module's name was not part of the file's.
+        const bool whole = name.empty() || name.size() == rest.size() || rest[name.size()] == '.';
+        if (!whole) continue;
+        longest = name.size();
+        best = name;
       }
-      Add(Key(subfolder, file.name.program_id, best), file);
+      file.name.suffix = rest.substr(best.size());
+      if (file.name.suffix.starts_with('.')) file.name.suffix.erase(0, 1);
+      file.name.module_name = best;
+      const Key key(subfolder, file.name.program_id, best);
+      adopted.emplace_back(key, std::move(file));
     }
+    unsure_.clear();
+    for (auto& [key, file] : adopted) Add(key, std::move(file));
   }
 
   // The newest where there are several, by the timestamp in the name; else the first.
@@ -153,8 +190,7 @@ class Lister {
 
   DumpDir& out_;
   std::map<Key, DumpModule> modules_;
-  std::vector<std::pair<std::string, DumpFile>> known_;
-  std::vector<std::pair<std::string, DumpFile>> unknown_;
+  std::vector<std::pair<std::string, DumpFile>> unsure_;
   size_t entries_ = 0;
 };
 

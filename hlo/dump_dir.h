@@ -2,8 +2,8 @@
 //
 // Gets a folder that `--xla_dump_to` filled, maybe by several processes (a subfolder each) or with
 // xla_dump_hlo_to_subfolder (DIR/<module>/<host>_<pid>/); gives its modules, each with its best HLO
-// file and its thunk list. FIFOs, devices, dangling links and the MLIR folders that PJRT writes
-// beside the dumps are ignored, never opened.
+// file and its thunk list. FIFOs, devices, dangling links and links to folders are ignored, never
+// opened. What PJRT writes into DIR/module_0001.jit_f/ counts as files of that module.
 //
 // Thread-safety: re-entrant.
 
@@ -45,7 +45,7 @@ struct DumpModule {
 struct DumpDir {
   std::string path;
   std::vector<DumpModule> modules;    // By subfolder, program id, name.
-  std::vector<std::string> others;    // Regular files that belong to no module, by name.
+  std::vector<std::string> others;    // Regular files that belong to no module, by path.
   std::vector<std::string> warnings;  // Subfolders that cannot be read and the like.
 };
 

@@ -23,6 +23,7 @@ void AddImportCommand(CLI::App& app, Command* selected);
 void AddReportCommand(CLI::App& app, Command* selected);
 void AddSummaryCommand(CLI::App& app, Command* selected);
 void AddModulesCommand(CLI::App& app, Command* selected);
+void AddExplainCommand(CLI::App& app, Command* selected);
 void AddQueryCommand(CLI::App& app, Command* selected);
 void AddDoctorCommand(CLI::App& app, Command* selected);
 

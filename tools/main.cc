@@ -40,6 +40,7 @@ int Run(int argc, char** argv) {
   tools::AddSummaryCommand(app, &selected);
   tools::AddReportCommand(app, &selected);
   tools::AddModulesCommand(app, &selected);
+  tools::AddExplainCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
   tools::AddDoctorCommand(app, &selected);
   try {

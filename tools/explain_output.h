@@ -1,0 +1,47 @@
+// How `xlatrace explain` shows a file: a card, a line of a table, JSON lines.
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_TOOLS_EXPLAIN_OUTPUT_H_
+#define XLATRACE_TOOLS_EXPLAIN_OUTPUT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/terminal.h"
+#include "hlo/explained_file.h"
+
+namespace xlatrace::tools {
+
+struct ExplainParts {
+  bool instructions = false;
+  bool cost = false;
+};
+
+// Without `instructions` one object; with it one per instruction (and one for a file that has
+// none, or could not be read). Each ends with a newline.
+std::string ExplainJson(const hlo::ExplainedFile& file, const ExplainParts& parts);
+
+std::string ExplainCard(const hlo::ExplainedFile& file, const ExplainParts& parts, int width);
+
+struct ExplainRow {
+  std::string path;
+  std::string folder;
+  std::string module;  // "module 3 'jit_f'"; empty where the name has no such form.
+  std::string name;    // What follows the module in the file's name; the whole name without one.
+  std::string what;
+  std::optional<int64_t> instructions;
+  std::string error;
+};
+
+ExplainRow RowOf(const hlo::ExplainedFile& file);
+std::string ExplainTable(const std::vector<ExplainRow>& rows, const Terminal& terminal);
+
+// 0 when it cannot be told.
+uint64_t FileSize(const std::string& path);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_EXPLAIN_OUTPUT_H_

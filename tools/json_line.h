@@ -1,0 +1,41 @@
+// One JSON object on one line, written as fast as it is made: explain prints hundreds of thousands.
+//
+// Text that is not UTF-8 gets U+FFFD for each byte that is wrong. Thread-safety: plain value.
+
+#ifndef XLATRACE_TOOLS_JSON_LINE_H_
+#define XLATRACE_TOOLS_JSON_LINE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace xlatrace::tools {
+
+class JsonLine {
+ public:
+  // Appends to `out`; the object is open until Close().
+  explicit JsonLine(std::string& out) : out_(out) { out_ += '{'; }
+
+  JsonLine& Text(std::string_view key, std::string_view value);
+  JsonLine& TextOrNull(std::string_view key, std::string_view value);  // Empty: null.
+  JsonLine& Int(std::string_view key, int64_t value);
+  JsonLine& IntOrNull(std::string_view key, std::optional<int64_t> value);
+  JsonLine& Bool(std::string_view key, bool value);
+  // An object inside: call the same functions, then End().
+  JsonLine& Begin(std::string_view key);
+  JsonLine& End();
+  // Ends the object; with a newline for the outermost one.
+  void Close();
+
+ private:
+  void Key(std::string_view key);
+  std::string& out_;
+  bool first_ = true;
+};
+
+void AppendJsonText(std::string_view text, std::string& out);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_JSON_LINE_H_

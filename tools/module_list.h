@@ -1,0 +1,73 @@
+// The modules of a run.db or a dump folder as `xlatrace modules` shows them.
+//
+// Of a run: roles, device time and executions as recorded, the rest from the HLO inside. Of a
+// folder: what hlo/dump_folder_map.h deduces. Thread-safety: re-entrant.
+
+#ifndef XLATRACE_TOOLS_MODULE_LIST_H_
+#define XLATRACE_TOOLS_MODULE_LIST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "hlo/dump_dir.h"
+#include "hlo/module_links.h"
+#include "hlo/module_origin.h"
+#include "hlo/module_summary.h"
+
+namespace xlatrace::tools {
+
+struct ListedModule {
+  std::string handle;  // Of a run: "m1".
+  std::string name;
+  std::optional<int64_t> program_id;
+  std::string subfolder;
+  std::string role;
+  std::string why;
+  std::optional<int64_t> device_ns;
+  std::optional<int64_t> executions;
+  hlo::ModuleOrigin origin;
+  std::optional<hlo::ModuleSummary> summary;
+  bool has_before = false;
+  bool has_after = false;
+  int64_t pass_dumps = 0;
+  size_t thunks = 0;
+  std::vector<hlo::DumpFile> files;
+  uint64_t size_bytes = 0;
+  std::optional<size_t> other_half;  // Index into the list: the other half of a split dump.
+  int32_t other_half_pct = 0;
+  std::optional<size_t> same_as;
+  std::string file;  // That the summary was read from.
+  std::string error;
+  std::vector<std::string> warnings;
+
+  // The name, or where that is long and made up by TensorFlow "cluster_3", "step".
+  std::string ShortName() const;
+  // "jit_f (3)", of a run "jit_f (m2)".
+  std::string Label() const;
+};
+
+struct ModuleList {
+  std::string path;
+  bool of_run = false;
+  std::vector<ListedModule> modules;  // Main first.
+  std::vector<hlo::ModuleLink> links;
+  std::vector<std::string> others;  // Files of a folder that belong to no module.
+  std::vector<std::string> warnings;
+  size_t files = 0;
+  uint64_t size_bytes = 0;
+  int64_t missing_numbers = 0;
+};
+
+// A folder without any dump is an error.
+Result<ModuleList> ListModules(const std::string& path);
+
+// Indices of the modules that `wanted` names: a handle, a number, a name, or part of a name. An
+// error when there is none; the hint lists some.
+Result<std::vector<size_t>> SelectModules(const ModuleList& list, const std::string& wanted);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_MODULE_LIST_H_

@@ -1,0 +1,526 @@
+#include "tools/module_list_output.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "base/number_format.h"
+#include "hlo/dump_file_note.h"
+#include "report/text_table.h"
+#include "tools/dump_text.h"
+
+namespace xlatrace::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostRows = 24;
+constexpr size_t kMostLinks = 6;
+constexpr size_t kMostValues = 10;
+constexpr size_t kMostValuesBrief = 3;
+constexpr size_t kMostOpcodes = 10;
+
+std::string OptionalBytes(int64_t bytes) {
+  return bytes > 0 ? Bytes(static_cast<double>(bytes)) : "-";
+}
+
+bool HasSubfolders(const ModuleList& list) {
+  return std::any_of(list.modules.begin(), list.modules.end(),
+                     [](const ListedModule& m) { return !m.subfolder.empty(); });
+}
+
+std::vector<std::string> RowOf(const ModuleList& list, const ListedModule& module,
+                               bool subfolders) {
+  std::vector<std::string> row;
+  row.push_back(list.of_run         ? module.handle
+                : module.program_id ? std::to_string(*module.program_id)
+                                    : "");
+  row.push_back(subfolders && !module.subfolder.empty()
+                    ? module.subfolder + "/" + module.ShortName()
+                    : module.ShortName());
+  row.push_back(module.role);
+  if (list.of_run) {
+    row.push_back(module.device_ns ? Milliseconds(static_cast<double>(*module.device_ns)) : "");
+    row.push_back(module.executions ? Thousands(*module.executions) : "");
+  }
+  if (!module.summary) {
+    row.resize(list.of_run ? 5 : 3);
+    for (int i = 0; i < (list.of_run ? 4 : 6); ++i) row.emplace_back("?");
+    row.push_back("cannot be read: " + module.error);
+    return row;
+  }
+  const hlo::ModuleSummary& summary = *module.summary;
+  row.push_back(Thousands(summary.instructions));
+  row.push_back(Thousands(summary.operations));
+  row.push_back(summary.flops ? Flops(static_cast<double>(*summary.flops)) : "?");
+  if (!list.of_run) {
+    row.push_back(OptionalBytes(summary.parameter_bytes));
+    row.push_back(OptionalBytes(summary.constant_bytes));
+  }
+  row.push_back(OptionalBytes(summary.peak_memory_bytes));
+  row.push_back(SourceText(summary.source, false));
+  return row;
+}
+
+void AppendTable(const ModuleList& list, bool all, const Terminal& terminal, std::string& out) {
+  std::vector<report::TextColumn> columns = {
+      {.heading = "id", .right = !list.of_run},
+      {.heading = "module", .at_most = std::max(terminal.width / 3, 18), .flexible = true},
+      {.heading = "role"}};
+  if (list.of_run) {
+    columns.push_back({.heading = "device ms", .right = true});
+    columns.push_back({.heading = "runs", .right = true});
+  }
+  columns.push_back({.heading = "instrs", .right = true});
+  columns.push_back({.heading = "ops", .right = true});
+  columns.push_back({.heading = "work", .right = true});
+  if (!list.of_run) {
+    columns.push_back({.heading = "params", .right = true});
+    columns.push_back({.heading = "consts", .right = true});
+  }
+  columns.push_back({.heading = "memory", .right = true});
+  columns.push_back({.heading = "from", .at_most = 30});
+  report::TextTable table(std::move(columns));
+  const bool subfolders = HasSubfolders(list);
+  // Modules that the autotuner took out are many and alike.
+  size_t shown = 0;
+  std::map<std::string, size_t> hidden;
+  for (const ListedModule& module : list.modules) {
+    const bool dull = module.role == "autotune";
+    if (!all && (shown >= kMostRows || (dull && shown >= 3))) {
+      ++hidden[module.role];
+      continue;
+    }
+    ++shown;
+    table.Add(RowOf(list, module, subfolders));
+  }
+  for (const std::string& line : table.Lines(terminal.width, false)) out += line + "\n";
+  if (hidden.empty()) return;
+  std::string text;
+  size_t count = 0;
+  for (const auto& [role, number] : hidden) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number, role);
+    count += number;
+  }
+  out += fmt::format("{} more modules ({}): --all\n", count, text);
+}
+
+std::string LinkText(const ModuleList& list, const hlo::ModuleLink& link) {
+  const bool itself = link.producer == link.consumer;
+  return fmt::format("{} {} of {}, {}",
+                     itself ? "its own results:" : list.modules[link.producer].Label(), link.arrays,
+                     Count(link.parameters, "array"), Bytes(static_cast<double>(link.bytes)));
+}
+
+void AppendLinks(const ModuleList& list, bool all, int width, std::string& out) {
+  std::map<size_t, std::vector<const hlo::ModuleLink*>> by_consumer;
+  for (const hlo::ModuleLink& link : list.links) by_consumer[link.consumer].push_back(&link);
+  if (by_consumer.empty()) return;
+  out += "\nmay feed (inferred: results that have the shapes of parameters)\n";
+  size_t consumers = 0;
+  for (const auto& [consumer, links] : by_consumer) {
+    if (!all && consumers == kMostLinks) {
+      out += fmt::format("  {} more modules take such arrays: --all\n",
+                         by_consumer.size() - consumers);
+      break;
+    }
+    ++consumers;
+    std::string text;
+    size_t shown = 0;
+    for (const hlo::ModuleLink* link : links) {
+      if (!all && shown == kMostLinks) {
+        text += fmt::format("; {} more", links.size() - shown);
+        break;
+      }
+      text += (shown == 0 ? "" : "; ") + LinkText(list, *link);
+      ++shown;
+    }
+    std::string_view start = "  ";
+    for (const std::string& line : report::Wrap(
+             Printable(fmt::format("{} <- {}", list.modules[consumer].Label(), text)), width - 4)) {
+      out += std::string(start) + line + "\n";
+      start = "    ";
+    }
+  }
+}
+
+void AppendValues(std::string_view label, const std::vector<hlo::ModuleValue>& values,
+                  int64_t bytes, bool all, size_t most_values, int width, std::string& out) {
+  if (values.empty()) return;
+  AppendField(label,
+              fmt::format("{}, {}", Count(static_cast<int64_t>(values.size()), "array"),
+                          Bytes(static_cast<double>(bytes))),
+              width, out);
+  std::vector<const hlo::ModuleValue*> ordered;
+  for (const hlo::ModuleValue& value : values) ordered.push_back(&value);
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
+  const size_t most = all ? ordered.size() : std::min(ordered.size(), most_values);
+  std::vector<std::string> shapes;
+  int shape_width = 0;
+  for (size_t i = 0; i < most; ++i) {
+    shapes.push_back(Printable(ordered[i]->shape));
+    shape_width = std::max(shape_width, DisplayWidth(shapes.back()));
+  }
+  shape_width = std::min(shape_width, width / 3);
+  for (size_t i = 0; i < most; ++i) {
+    const hlo::ModuleValue& value = *ordered[i];
+    AppendLine(fmt::format("{}  {}  {}", FitRight(Bytes(static_cast<double>(value.bytes)), 8),
+                           FitLeft(shapes[i], shape_width),
+                           value.label.empty() ? value.name : value.label),
+               width, out);
+  }
+  if (most < ordered.size()) {
+    AppendLine(fmt::format("{} more: --all", ordered.size() - most), width, out);
+  }
+}
+
+std::string StagesText(const ModuleList& list, const ListedModule& module) {
+  std::string text = module.has_before && module.has_after ? "before and after optimisation"
+                     : module.has_before                   ? "only before optimisation"
+                     : module.has_after                    ? "only after optimisation"
+                                        : "neither before nor after optimisation";
+  if (module.pass_dumps > 0) text += fmt::format(", {}", Count(module.pass_dumps, "pass dump"));
+  if (module.other_half) {
+    text += fmt::format("; the other half is {} ({} % of op_names in common)",
+                        list.modules[*module.other_half].Label(), module.other_half_pct);
+  } else if (!list.of_run && module.has_before != module.has_after) {
+    text += "; the other half is not in this folder";
+  }
+  return text;
+}
+
+// What files like this one are called together: passes and kernels are many of a kind.
+std::string GroupOf(const hlo::DumpFileNote& note) {
+  if (note.kind == "hlo_pass") return "HLO after a pass";
+  return note.what.find(" of '") != std::string::npos ? note.what.substr(0, note.what.find(" of '"))
+                                                      : note.brief;
+}
+
+// Brief: "114 HLO after a pass, thunk sequence, ..."; else a line per kind of file; with `all` a
+// line per file.
+void AppendFiles(const ListedModule& module, bool brief, bool all, int width, std::string& out) {
+  if (module.files.empty()) return;
+  struct Group {
+    size_t count = 0;
+    uint64_t bytes = 0;
+    std::string name;  // Of one of them.
+  };
+  std::map<std::string, Group> groups;
+  std::vector<std::string> order;
+  std::vector<hlo::DumpFileNote> notes;
+  for (const hlo::DumpFile& file : module.files) {
+    notes.push_back(hlo::NoteOf(file.name));
+    Group& group = groups[GroupOf(notes.back())];
+    if (group.count == 0) order.push_back(GroupOf(notes.back()));
+    ++group.count;
+    group.bytes += file.size_bytes;
+    group.name = file.name.suffix;
+  }
+  std::string heading =
+      fmt::format("{}, {}", Count(static_cast<int64_t>(module.files.size()), "file"),
+                  Bytes(static_cast<double>(module.size_bytes)));
+  if (brief) {
+    heading += ": ";
+    for (const std::string& kind : order) {
+      if (kind != order.front()) heading += ", ";
+      heading += groups[kind].count > 1 ? fmt::format("{} x {}", groups[kind].count, kind) : kind;
+    }
+    AppendField("files", heading, width, out);
+    return;
+  }
+  AppendField("files", heading, width, out);
+  if (all) {
+    for (size_t i = 0; i < module.files.size(); ++i) {
+      AppendLine(
+          fmt::format("{}  {}", FitRight(Bytes(static_cast<double>(module.files[i].size_bytes)), 8),
+                      module.files[i].name.suffix),
+          width, out);
+      AppendLine(fmt::format("{:>10}{}: {}", "", notes[i].brief, notes[i].purpose), width, out);
+    }
+    return;
+  }
+  int kind_width = 0;
+  for (const std::string& kind : order) {
+    kind_width = std::max(kind_width, DisplayWidth(kind) + (groups[kind].count > 1 ? 6 : 0));
+  }
+  kind_width = std::min(kind_width, width / 2);
+  for (const std::string& kind : order) {
+    const Group& group = groups[kind];
+    const std::string name = group.count > 1 ? fmt::format("{} x {}", group.count, kind) : kind;
+    AppendLine(fmt::format("{}  {}  {}", FitRight(Bytes(static_cast<double>(group.bytes)), 8),
+                           FitLeft(name, kind_width), group.count > 1 ? "" : group.name),
+               width, out);
+  }
+  AppendLine("each by its name: --all", width, out);
+}
+
+void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int width,
+                std::string& out) {
+  const ListedModule& module = list.modules[index];
+  out += Printable(module.Label());
+  if (!module.subfolder.empty()) out += "  in " + Printable(module.subfolder);
+  out += "\n";
+  if (module.ShortName() != module.name) AppendField("name", module.name, width, out);
+  if (!brief)
+    AppendField("role", module.role + (module.why.empty() ? "" : ": " + module.why), width, out);
+  std::string from = module.origin.Text();
+  if (module.summary) {
+    const std::string source = SourceText(module.summary->source, true);
+    if (!source.empty()) from += ", " + source;
+  }
+  AppendField("from", from, width, out);
+  if (!module.error.empty()) AppendField("error", module.error, width, out);
+  if (module.summary) {
+    const hlo::ModuleSummary& summary = *module.summary;
+    AppendField("holds",
+                fmt::format("{}, {}, {}{}", Count(summary.computations, "computation"),
+                            Count(summary.instructions, "instruction"),
+                            Count(summary.operations, "operation"),
+                            summary.fusions > 0 ? fmt::format(" outside of the {}",
+                                                              Count(summary.fusions, "fusion"))
+                                                : ""),
+                width, out);
+    if (!summary.opcodes.empty()) {
+      AppendField("ops", hlo::OpcodeText(summary.opcodes, all ? SIZE_MAX : kMostOpcodes), width,
+                  out);
+    }
+    if (!summary.fused_opcodes.empty()) {
+      AppendField("fused", hlo::OpcodeText(summary.fused_opcodes, all ? SIZE_MAX : kMostOpcodes),
+                  width, out);
+    }
+    if (summary.flops) {
+      std::string work = fmt::format(
+          "{}, {} read and written", Flops(static_cast<double>(*summary.flops)),
+          summary.bytes_accessed ? Bytes(static_cast<double>(*summary.bytes_accessed)) : "unknown");
+      if (summary.unknown_costs > 0) {
+        work += fmt::format("; {} not counted", Count(summary.unknown_costs, "operation"));
+      }
+      AppendField("does", work, width, out);
+    }
+    if (summary.peak_memory_bytes >= 0) {
+      AppendField("memory", Bytes(static_cast<double>(summary.peak_memory_bytes)) + " of buffers",
+                  width, out);
+    }
+    const size_t most = brief ? kMostValuesBrief : kMostValues;
+    AppendValues("takes", summary.parameters, summary.parameter_bytes, all, most, width, out);
+    AppendValues("constants", summary.constants, summary.constant_bytes, all, most, width, out);
+    AppendField("gives",
+                fmt::format("{}, {}", Count(static_cast<int64_t>(summary.results.size()), "array"),
+                            Bytes(static_cast<double>(summary.result_bytes))),
+                width, out);
+  }
+  std::string_view label = "fed by";
+  for (const hlo::ModuleLink& link : list.links) {
+    if (link.consumer != index || brief) continue;
+    AppendField(label, LinkText(list, link) + " (inferred)", width, out);
+    label = "";
+  }
+  std::string feeds;
+  size_t fed = 0;
+  for (const hlo::ModuleLink& link : list.links) {
+    if (link.producer != index || link.consumer == index) continue;
+    if (++fed > kMostLinks && !all) continue;
+    feeds += (feeds.empty() ? "" : ", ") + list.modules[link.consumer].Label();
+  }
+  if (fed > kMostLinks && !all) feeds += fmt::format(" and {} more: --all", fed - kMostLinks);
+  if (!feeds.empty() && !brief) AppendField("may feed", feeds + " (inferred)", width, out);
+  if (module.same_as) {
+    AppendField("same as",
+                list.modules[*module.same_as].Label() + ": the same content, compiled again", width,
+                out);
+  }
+  if (!list.of_run) AppendField("stages", StagesText(list, module), width, out);
+  if (module.thunks > 0) {
+    AppendField("thunks",
+                Count(static_cast<int64_t>(module.thunks), "thunk") + " in the thunk list", width,
+                out);
+  }
+  AppendFiles(module, brief, all, width, out);
+  for (const std::string& warning : module.warnings) AppendField("warning", warning, width, out);
+  if (!list.of_run && module.pass_dumps > 0) {
+    AppendField("next",
+                fmt::format("xlatrace passes {} {}", list.path,
+                            module.program_id ? std::to_string(*module.program_id) : module.name),
+                width, out);
+  }
+}
+
+Json Number(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(); }
+Json TextOrNull(std::string_view text) { return text.empty() ? Json() : Json(std::string(text)); }
+
+Json Values(const std::vector<hlo::ModuleValue>& values) {
+  Json out = Json::array();
+  for (const hlo::ModuleValue& value : values) {
+    out.push_back({{"name", value.name},
+                   {"label", TextOrNull(value.label)},
+                   {"shape", value.shape},
+                   {"bytes", value.bytes}});
+  }
+  return out;
+}
+
+void AddSummary(const hlo::ModuleSummary& summary, Json& out) {
+  const hlo::ModuleSource& source = summary.source;
+  out["fingerprint"] = HashText(summary.content_hash);
+  out["source_file"] = TextOrNull(source.file);
+  out["source_function"] = TextOrNull(source.function);
+  out["source_first_line"] = source.first_line > 0 ? Json(source.first_line) : Json();
+  out["source_last_line"] = source.last_line > 0 ? Json(source.last_line) : Json();
+  out["computations"] = summary.computations;
+  out["operations"] = summary.operations;
+  out["fusions"] = summary.fusions;
+  out["opcodes"] = summary.opcodes;
+  out["fused_opcodes"] = summary.fused_opcodes;
+  out["flops"] = Number(summary.flops);
+  out["bytes_accessed"] = Number(summary.bytes_accessed);
+  out["unknown_costs"] = summary.unknown_costs;
+  out["has_gradient"] = summary.has_gradient;
+  out["peak_memory_bytes"] =
+      summary.peak_memory_bytes >= 0 ? Json(summary.peak_memory_bytes) : Json();
+  out["parameter_bytes"] = summary.parameter_bytes;
+  out["constant_bytes"] = summary.constant_bytes;
+  out["result_bytes"] = summary.result_bytes;
+  out["parameters"] = Values(summary.parameters);
+  out["constants"] = Values(summary.constants);
+  out["results"] = Values(summary.results);
+}
+
+}  // namespace
+
+std::string ModuleListText(const ModuleList& list, bool all, const Terminal& terminal) {
+  const int width = terminal.width;
+  std::string out =
+      Printable(list.path) + "  " + Count(static_cast<int64_t>(list.modules.size()), "module");
+  if (!list.of_run) {
+    out += fmt::format(", {}, {}", Count(static_cast<int64_t>(list.files), "file"),
+                       Bytes(static_cast<double>(list.size_bytes)));
+  }
+  out += "\n\n";
+  if (!list.modules.empty() && list.modules.front().role == "main") {
+    const ListedModule& main = list.modules.front();
+    for (const std::string& line :
+         report::Wrap(Printable(fmt::format("{} is the main program: {}.", main.Label(), main.why)),
+                      width - 2)) {
+      out += "  " + line + "\n";
+    }
+    out += "\n";
+  }
+  AppendTable(list, all, terminal, out);
+  if (list.missing_numbers > 0) {
+    for (const std::string& line : report::Wrap(
+             fmt::format("{} between them have no files: XLA numbers clones and what the autotuner "
+                         "tries too.",
+                         Count(list.missing_numbers, "number")),
+             width)) {
+      out += line + "\n";
+    }
+  }
+  if (!list.modules.empty()) {
+    out += "\n";
+    AppendCard(list, 0, true, all, width, out);
+  }
+  AppendLinks(list, all, width, out);
+  if (!list.others.empty()) {
+    out +=
+        fmt::format("\n{} of no module\n", Count(static_cast<int64_t>(list.others.size()), "file"));
+    const size_t most = all ? list.others.size() : std::min(list.others.size(), kMostLinks);
+    for (size_t i = 0; i < most; ++i) {
+      const hlo::DumpFileNote note = hlo::NoteOf(BaseName(list.others[i]));
+      std::string_view name = list.others[i];
+      if (name.starts_with(list.path)) name.remove_prefix(list.path.size());
+      while (name.starts_with('/')) name.remove_prefix(1);
+      out += "  " + Printable(fmt::format("{}: {}", name, note.what)) + "\n";
+    }
+    if (most < list.others.size())
+      out += fmt::format("  {} more: --all\n", list.others.size() - most);
+  }
+  for (const std::string& warning : list.warnings) out += "\nwarning: " + Printable(warning) + "\n";
+  if (list.modules.size() > 1) {
+    out += fmt::format("\none module in detail: xlatrace modules {} {}\n", Printable(list.path),
+                       list.of_run                  ? list.modules.back().handle
+                       : list.modules[1].program_id ? std::to_string(*list.modules[1].program_id)
+                                                    : Printable(list.modules[1].name));
+  }
+  return out;
+}
+
+std::string ModuleCards(const ModuleList& list, const std::vector<size_t>& which, bool all,
+                        const Terminal& terminal) {
+  std::string out;
+  for (const size_t m : which) {
+    if (!out.empty()) out += "\n";
+    AppendCard(list, m, false, all, terminal.width, out);
+  }
+  return out;
+}
+
+std::string ModuleListJson(const ModuleList& list, const std::vector<size_t>& which) {
+  Json modules = Json::array();
+  const auto reference = [&](size_t m) {
+    const ListedModule& module = list.modules[m];
+    return Json{{"handle", TextOrNull(module.handle)},
+                {"module", module.name},
+                {"program_id", Number(module.program_id)},
+                {"subfolder", TextOrNull(module.subfolder)}};
+  };
+  const std::set<size_t> wanted(which.begin(), which.end());
+  for (const size_t m : which) {
+    const ListedModule& module = list.modules[m];
+    Json entry = {{"handle", module.handle},
+                  {"module", module.name},
+                  {"program_id", Number(module.program_id)},
+                  {"subfolder", TextOrNull(module.subfolder)},
+                  {"role", module.role},
+                  {"why", module.why},
+                  {"device_ns", Number(module.device_ns)},
+                  {"executions", Number(module.executions)},
+                  {"origin", TextOrNull(module.origin.how)},
+                  {"function", module.origin.function},
+                  {"instructions", module.summary ? Json(module.summary->instructions) : Json()},
+                  {"file", module.file},
+                  {"error", module.error},
+                  {"has_before", module.has_before},
+                  {"has_after", module.has_after},
+                  {"pass_dumps", module.pass_dumps},
+                  {"thunks", module.thunks},
+                  {"other_half", module.other_half ? reference(*module.other_half) : Json()},
+                  {"same_as", module.same_as ? reference(*module.same_as) : Json()},
+                  {"warnings", module.warnings}};
+    if (module.other_half) entry["other_half"]["op_names_in_common_pct"] = module.other_half_pct;
+    if (module.summary) AddSummary(*module.summary, entry);
+    Json files = Json::array();
+    for (const hlo::DumpFile& file : module.files) {
+      const hlo::DumpFileNote note = hlo::NoteOf(file.name);
+      files.push_back({{"file", file.path},
+                       {"kind", std::string(note.kind)},
+                       {"what", note.what},
+                       {"bytes", file.size_bytes}});
+    }
+    entry["files"] = std::move(files);
+    modules.push_back(std::move(entry));
+  }
+  Json links = Json::array();
+  for (const hlo::ModuleLink& link : list.links) {
+    if (!wanted.contains(link.consumer) && !wanted.contains(link.producer)) continue;
+    links.push_back({{"producer", reference(link.producer)},
+                     {"consumer", reference(link.consumer)},
+                     {"arrays", link.arrays},
+                     {"bytes", link.bytes},
+                     {"parameters", link.parameters},
+                     {"parameter_bytes", link.parameter_bytes},
+                     {"inferred", true}});
+  }
+  const Json document = {{"schema_version", 1},           {"path", list.path},
+                         {"modules", std::move(modules)}, {"links", std::move(links)},
+                         {"other_files", list.others},    {"missing_numbers", list.missing_numbers},
+                         {"warnings", list.warnings}};
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace xlatrace::tools

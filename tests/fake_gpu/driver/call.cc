@@ -1,0 +1,164 @@
+#include "driver/call.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include <sys/syscall.h>
+
+#include "common/scenario.h"
+#include "driver/life.h"
+#include "driver/objects.h"
+#include "driver/timeline.h"
+#include "driver/truth_log.h"
+
+namespace fakegpu {
+
+std::atomic<uint64_t> wanted_driver_calls[16];
+std::atomic<uint64_t> wanted_runtime_calls[16];
+std::atomic<const FakeGpuTool*> installed_tool{nullptr};
+std::atomic<bool> faults_planned{false};
+
+namespace {
+
+std::atomic<uint32_t> next_correlation{1};
+std::atomic<uint32_t> next_thread{1};
+
+// Asked once per process, before the first call of a driver function is served.
+bool ReadScenario() {
+  static const bool read = [] {
+    faults_planned = Scenario::Get().HasFaultsFor("cu");
+    return true;
+  }();
+  return read;
+}
+
+bool Wanted(const std::atomic<uint64_t>* bits, uint32_t cbid) {
+  return cbid < 1024 && (bits[cbid / 64].load(std::memory_order_relaxed) >> (cbid % 64) & 1) != 0;
+}
+
+void TellEnter(FakeGpuCall* frame, ThreadState& thread) {
+  frame->correlation = thread.correlation;
+  frame->context = CurrentContext();
+  frame->context_id = frame->context != nullptr ? frame->context->id : 0;
+  frame->start = Now();
+  const FakeGpuTool* tool = installed_tool.load(std::memory_order_acquire);
+  if (tool != nullptr && tool->enter != nullptr) {
+    thread.in_tool = true;
+    tool->enter(frame);
+    thread.in_tool = false;
+  }
+}
+
+void TellExit(FakeGpuCall* frame, ThreadState& thread) {
+  frame->end = Now();
+  frame->context = CurrentContext();
+  frame->context_id = frame->context != nullptr ? frame->context->id : 0;
+  const FakeGpuTool* tool = installed_tool.load(std::memory_order_acquire);
+  if (tool != nullptr && tool->exit != nullptr) {
+    thread.in_tool = true;
+    tool->exit(frame);
+    thread.in_tool = false;
+  }
+}
+
+// The kernel's name, for the calls whose parameters begin with or hold a function.
+const char* SymbolOf(uint32_t cbid, const void* params) {
+  if (params == nullptr) return nullptr;
+  CUfunction function = nullptr;
+  switch (cbid) {
+    case 307:
+    case 442:
+    case 477:
+    case 478:  // cuLaunchKernel, cuLaunchCooperativeKernel, _ptsz
+      std::memcpy(&function, params, sizeof function);
+      break;
+    case 652:
+    case 653:  // cuLaunchKernelEx: config, function
+      std::memcpy(&function, static_cast<const char*>(params) + sizeof(void*), sizeof function);
+      break;
+    default:
+      return nullptr;
+  }
+  if (function == nullptr) return nullptr;
+  if (function->mark == kFunction) return function->image->name.c_str();
+  auto* kernel = reinterpret_cast<CUkernel>(function);
+  return kernel->mark == kKernel ? kernel->image->name.c_str() : nullptr;
+}
+
+}  // namespace
+
+ThreadState& Thread() {
+  static thread_local ThreadState* state = nullptr;
+  if (state == nullptr) [[unlikely]] {
+    state = new ThreadState;  // small, and a tool may ask after the thread's destructors ran
+    state->id = static_cast<uint32_t>(syscall(SYS_gettid));
+  }
+  return *state;
+}
+
+void Call::Begin(int, int flags, bool outermost) {
+  ReadScenario();
+  if ((flags & kUnchecked) == 0) {
+    const CUresult refused = LifeState();
+    if (refused != CUDA_SUCCESS) {
+      failed_ = true;
+      result_ = refused;
+      return;
+    }
+  }
+  if (faults_planned.load(std::memory_order_relaxed)) {
+    if (const Fault* fault = Scenario::Get().Hit(frame_.name)) {
+      failed_ = true;
+      result_ = static_cast<CUresult>(fault->error);
+      Note("%s fails with %d, as the scenario says", frame_.name, fault->error);
+    }
+  }
+  if (!outermost || thread_.in_tool) return;
+  thread_.correlation = next_correlation.fetch_add(1, std::memory_order_relaxed);
+  thread_.api = frame_.name;
+  observed_ = (flags & kUnchecked) == 0 && Wanted(wanted_driver_calls, frame_.cbid);
+}
+
+void Call::Enter(const void* params) {
+  frame_.params = params;
+  frame_.symbol = SymbolOf(frame_.cbid, params);
+  frame_.counted = 1;
+  TellEnter(&frame_, thread_);
+}
+
+void Call::Exit() {
+  frame_.result = static_cast<int>(result_);
+  TellExit(&frame_, thread_);
+}
+
+void EnterRuntime(FakeGpuCall* call) {
+  ThreadState& thread = Thread();
+  call->counted = 0;
+  if (thread.depth++ != 0 || thread.in_tool) return;
+  thread.correlation = next_correlation.fetch_add(1, std::memory_order_relaxed);
+  thread.api = call->name;
+  call->correlation = thread.correlation;
+  if (!Wanted(wanted_runtime_calls, call->cbid)) return;
+  call->counted = 1;
+  TellEnter(call, thread);
+}
+
+void ExitRuntime(FakeGpuCall* call, int result) {
+  ThreadState& thread = Thread();
+  call->result = result;
+  if (call->counted != 0) TellExit(call, thread);
+  --thread.depth;
+}
+
+CUresult NotSupported(const char* name) {
+  Note("%s is not supported", name);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace fakegpu

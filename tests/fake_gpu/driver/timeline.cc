@@ -1,0 +1,209 @@
+#include "driver/timeline.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <thread>
+
+#include "driver/call.h"
+#include "driver/truth_log.h"
+
+namespace fakegpu {
+namespace {
+
+// Launches that the host may be ahead of the device on one stream; the real driver has about 1,024.
+constexpr size_t kQueueDepth = 1024;
+constexpr double kLaunchLatency = 2500;  // issue to start on an idle stream
+constexpr double kGap = 640;             // between two activities of a stream
+
+double TimeScale() {
+  static const double scale = [] {
+    const char* text = std::getenv("FAKE_GPU_TIME_SCALE");
+    return text == nullptr || *text == '\0' ? 1.0 : std::max(0.0, std::strtod(text, nullptr));
+  }();
+  return scale;
+}
+
+// FNV-1a: stable over runs and machines.
+uint64_t Hash(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+// All state of the effects thread; never destroyed.
+struct Effects {
+  std::mutex lock;
+  std::condition_variable changed;
+  std::deque<std::pair<Nanos, std::function<void()>>> waiting;
+  std::atomic<uint64_t> posted{0};
+  std::atomic<uint64_t> done{0};
+  bool started = false;
+};
+
+Effects& TheEffects() {
+  static auto* const effects = new Effects;
+  return *effects;
+}
+
+void RunEffects() {
+  Effects& effects = TheEffects();
+  std::unique_lock guard(effects.lock);
+  for (;;) {
+    effects.changed.wait(guard, [&] { return !effects.waiting.empty(); });
+    auto [time, run] = std::move(effects.waiting.front());
+    effects.waiting.pop_front();
+    guard.unlock();
+    SleepUntil(time);
+    run();
+    guard.lock();
+    ++effects.done;
+    effects.changed.notify_all();
+  }
+}
+
+}  // namespace
+
+Nanos Now() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<Nanos>(now.tv_sec) * 1'000'000'000u + static_cast<Nanos>(now.tv_nsec);
+}
+
+void SleepUntil(Nanos time) {
+  for (Nanos now = Now(); now < time; now = Now()) {
+    const Nanos left = time - now;
+    // Shorter than a sleep costs: the device is as good as there.
+    if (left < 20'000) continue;
+    timespec pause{static_cast<time_t>(left / 1'000'000'000u),
+                   static_cast<long>(left % 1'000'000'000u)};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+Nanos Scaled(double nanoseconds) {
+  const double scaled = nanoseconds * TimeScale();
+  return scaled < 1 ? 1 : static_cast<Nanos>(scaled);
+}
+
+Nanos KernelDuration(std::string_view name) {
+  // 1.5 to 18 us, in the 32 ns steps of a GPU's timer.
+  return Scaled(static_cast<double>(1536 + Hash(name) % 512 * 32));
+}
+
+Nanos CopyDuration(int kind, uint64_t bytes) {
+  const double bytes_per_ns = kind == 8 ? 1300 : kind == 10 ? 180 : 45;  // DtoD, peer, over PCIe
+  return Scaled(1216 + static_cast<double>(bytes) / bytes_per_ns);
+}
+
+Nanos SetDuration(uint64_t bytes) { return Scaled(992 + static_cast<double>(bytes) / 2000); }
+
+std::mutex& TimelineLock() {
+  static auto* const lock = new std::mutex;
+  return *lock;
+}
+
+void Issue(CUstream stream, Nanos duration, FakeGpuActivity* activity) {
+  const ThreadState& thread = Thread();
+  activity->correlation = thread.correlation;
+  activity->device = static_cast<uint32_t>(stream->context->device);
+  activity->context_id = stream->context->id;
+  activity->stream_id = stream->id;
+  Nanos full_until = 0;
+  {
+    std::lock_guard guard(TimelineLock());
+    CUctx_st& context = *stream->context;
+    if (stream->in_flight.empty()) stream->in_flight.resize(kQueueDepth);
+    const Nanos now = Now();
+    Nanos start = std::max(now + Scaled(kLaunchLatency), stream->ready + Scaled(kGap));
+    // The legacy stream waits for all blocking streams of the context, and they for it.
+    const bool blocking = (stream->flags & CU_STREAM_NON_BLOCKING) == 0;
+    if (stream->legacy) {
+      start = std::max(start, context.blocking_ready);
+    } else if (blocking) {
+      start = std::max(start, context.null_stream->ready);
+    }
+    activity->queued = now;
+    activity->start = start;
+    activity->end = start + duration;
+    stream->ready = activity->end;
+    if (blocking) context.blocking_ready = std::max(context.blocking_ready, activity->end);
+    context.ready = std::max(context.ready, activity->end);
+    Nanos& slot = stream->in_flight[stream->issued++ % kQueueDepth];
+    if (slot > now) full_until = slot;
+    slot = activity->end;
+    LogActivity(*activity, thread.id, thread.api);
+  }
+  ReportActivity(*activity);
+  if (full_until != 0) SleepUntil(full_until);
+}
+
+void ReportActivity(const FakeGpuActivity& activity) {
+  const FakeGpuTool* tool = installed_tool.load(std::memory_order_acquire);
+  if (tool != nullptr && tool->activity != nullptr) tool->activity(&activity);
+}
+
+void Join(CUstream stream, Nanos not_before, uint64_t effect) {
+  std::lock_guard guard(TimelineLock());
+  stream->ready = std::max(stream->ready, not_before);
+  stream->effect = std::max(stream->effect, effect);
+  CUctx_st& context = *stream->context;
+  if ((stream->flags & CU_STREAM_NON_BLOCKING) == 0) {
+    context.blocking_ready = std::max(context.blocking_ready, stream->ready);
+  }
+  context.ready = std::max(context.ready, stream->ready);
+  context.effect = std::max(context.effect, effect);
+}
+
+Nanos StreamReady(CUstream stream, uint64_t* effect) {
+  std::lock_guard guard(TimelineLock());
+  Nanos ready = stream->ready;
+  *effect = stream->effect;
+  if (stream->legacy) ready = std::max(ready, stream->context->blocking_ready);
+  return ready;
+}
+
+Nanos ContextReady(CUcontext context, uint64_t* effect) {
+  std::lock_guard guard(TimelineLock());
+  *effect = context->effect;
+  return context->ready;
+}
+
+uint64_t PostEffect(Nanos time, std::function<void()> run) {
+  Effects& effects = TheEffects();
+  std::lock_guard guard(effects.lock);
+  if (!effects.started) {
+    effects.started = true;
+    std::thread(RunEffects).detach();
+  }
+  effects.waiting.emplace_back(time, std::move(run));
+  const uint64_t number = ++effects.posted;
+  effects.changed.notify_all();
+  return number;
+}
+
+uint64_t RunOrPostEffect(Nanos time, std::function<void()> run) {
+  const Effects& effects = TheEffects();
+  if (effects.done.load() == effects.posted.load()) {
+    run();
+    return 0;
+  }
+  return PostEffect(time, std::move(run));
+}
+
+uint64_t PostedEffects() { return TheEffects().posted.load(); }
+
+bool EffectDone(uint64_t effect) { return TheEffects().done.load() >= effect; }
+
+void WaitEffect(uint64_t effect) {
+  Effects& effects = TheEffects();
+  if (effects.done.load() >= effect) return;
+  std::unique_lock guard(effects.lock);
+  effects.changed.wait(guard, [&] { return effects.done.load() >= effect; });
+}
+
+}  // namespace fakegpu

@@ -197,20 +197,21 @@ void ThreadLog::Append(const recording::RangeRow& row) {
 }
 
 uint64_t ThreadLog::Drain(recording::Writer& writer) {
-  uint64_t rows = 0;
+  uint64_t api_calls = 0;
   for (;;) {
     const uint32_t filled = reading_->filled.load(std::memory_order_acquire);
-    for (; read_ < filled; ++read_, ++rows) {
+    for (; read_ < filled; ++read_) {
       const LogRow& row = reading_->rows[read_];
       if (row.kind == LogRow::Kind::kApi) {
         writer.Add(row.api);
+        ++api_calls;
       } else {
         writer.Add(row.range);
       }
     }
-    if (read_ < kRowsPerChunk) return rows;
+    if (read_ < kRowsPerChunk) return api_calls;
     Chunk* next = reading_->next.load(std::memory_order_acquire);
-    if (next == nullptr) return rows;
+    if (next == nullptr) return api_calls;
     delete reading_;
     chunks.fetch_sub(1, std::memory_order_relaxed);
     reading_ = next;

@@ -69,7 +69,7 @@ class ThreadLog {
   // ---- Rows ----
   void Append(const recording::ApiCallRow& row);
   void Append(const recording::RangeRow& row);
-  // Writes all rows that are there; number of rows.
+  // Writes all rows that are there; number of API calls among them.
   uint64_t Drain(recording::Writer& writer);
 
   // The log of the calling thread, made when there is none. nullptr when memory is out.

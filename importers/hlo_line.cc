@@ -8,6 +8,7 @@ namespace {
 using std::string_view;
 
 constexpr string_view kFrameKey = "stack_frame_id=";
+constexpr string_view kEquals = " = ";
 
 bool IsNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -129,29 +130,77 @@ void ReadAttribute(string_view item, HloLine* out) {
     ForItems(value, [&](string_view name) { out->needs.push_back(NameIn(name)); });
   } else if (IsCallKey(key) && value.find('=') == string_view::npos) {  // Else printed inline.
     ForItems(value, [&](string_view name) {
-      if (const string_view callee = NameIn(name); !callee.empty()) out->callees.push_back(callee);
+      if (const string_view callee = NameIn(name); !callee.empty()) {
+        out->callees.push_back({callee, key == "condition"});
+      }
     });
   }
 }
 
+// Length of the name in `name = ...`; 0 when it is not that.
+size_t NameSize(string_view line) {
+  size_t size = 0;
+  while (size < line.size() && IsNameChar(line[size])) ++size;
+  return line.substr(size).starts_with(kEquals) ? size : 0;
+}
+
+// Past the shape at `at`: a tuple, or a word that may hold brackets. npos when it does not end.
+size_t ShapeEnd(string_view line, size_t at) {
+  while (at < line.size() && line[at] != ' ') {
+    const bool opens = line[at] == '(' || line[at] == '[' || line[at] == '{';
+    at = opens ? SkipBalanced(line, at) : at + 1;
+  }
+  return at < line.size() ? at : string_view::npos;
+}
+
+// `list` without its last item, which is not whole.
+string_view WithoutLastItem(string_view list) {
+  size_t end = 0;
+  for (size_t at = 0; at < list.size();) {
+    if (list[at] == ',') end = at;
+    if (list[at] == '"') {
+      at = SkipString(list, at);
+    } else if (list[at] == '(' || list[at] == '{' || list[at] == '[') {
+      at = SkipBalanced(list, at);  // npos ends the loop.
+    } else {
+      ++at;
+    }
+  }
+  return list.substr(0, end);
+}
+
 }  // namespace
+
+std::string RepairedHloLine(string_view line) {
+  if (line.ends_with(kCutMark)) line.remove_suffix(kCutMark.size());
+  const size_t name = NameSize(line);
+  if (name == 0) return {};
+  const size_t shape_end = ShapeEnd(line, name + kEquals.size());
+  const size_t open = shape_end == string_view::npos ? shape_end : line.find('(', shape_end);
+  if (open == string_view::npos) {
+    // What it is was cut away; something must define the name.
+    return std::string(line.substr(0, name)) + " = token[] after-all()";
+  }
+  const size_t close = SkipBalanced(line, open);
+  if (close == string_view::npos) {
+    return std::string(line.substr(0, open + 1)) +
+           std::string(WithoutLastItem(line.substr(open + 1))) + ")";
+  }
+  return std::string(line.substr(0, close)) + std::string(WithoutLastItem(line.substr(close)));
+}
 
 bool ParseHloLine(string_view line, HloLine* out) {
   *out = {};
   line = Trimmed(line);
   if (line.starts_with("ROOT ")) line.remove_prefix(5);
   if (line.starts_with('%')) line.remove_prefix(1);
-  size_t at = 0;
-  while (at < line.size() && IsNameChar(line[at])) ++at;
-  if (at == 0 || !line.substr(at).starts_with(" = ")) return false;
+  size_t at = NameSize(line);
+  if (at == 0) return false;
   out->name = line.substr(0, at);
-  at += 3;
-  // The shape: a tuple, or a word that may hold brackets.
-  while (at < line.size() && line[at] != ' ') {
-    const bool opens = line[at] == '(' || line[at] == '[' || line[at] == '{';
-    at = opens ? SkipBalanced(line, at) : at + 1;
-  }
+  const size_t shape = at + kEquals.size();
+  at = ShapeEnd(line, shape);
   if (at >= line.size()) return false;
+  out->shape = line.substr(shape, at - shape);
   const size_t open = line.find('(', ++at);
   if (open == string_view::npos) return false;
   out->opcode = Trimmed(line.substr(at, open - at));

@@ -1,6 +1,7 @@
 #include "importers/hlo_rebuild.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -59,6 +60,7 @@ class Rebuild {
   };
 
   void ReadCalled(string_view text) {
+    if (text.ends_with(kCutMark)) text.remove_suffix(kCutMark.size());
     Computation now;
     bool inside = false;
     while (!text.empty()) {
@@ -95,7 +97,7 @@ class Rebuild {
     if (line.is_root) line.text.remove_prefix(5);
     if (ParseHloLine(line.text, &line.parsed)) {
       to->lines.push_back(std::move(line));
-    } else if (!to->lines.empty() && line.text.find("[truncated]") == string_view::npos) {
+    } else if (!to->lines.empty()) {
       // A literal over several lines: back into the line it belongs to.
       const char* const begin = to->lines.back().text.data();
       to->lines.back().text =
@@ -122,49 +124,158 @@ class Rebuild {
         continue;
       }
       Own own{.from = &instruction, .line = {.text = instruction.line}};
-      if (!ParseHloLine(instruction.line, &own.line.parsed)) own.line.parsed.name = {};
+      if (!ParseHloLine(instruction.line, &own.line.parsed)) {
+        own.line.text = repaired_.emplace_back(RepairedHloLine(instruction.line));
+        if (!ParseHloLine(own.line.text, &own.line.parsed)) own.line.parsed.name = {};
+      }
       const auto member = member_of_.find(instruction.name);
       if (member != member_of_.end()) own.computation = member->second;
       own_.push_back(std::move(own));
     }
   }
 
-  // Instructions behind the cut lie in no text; data flow tells whose they are.
+  // Instructions behind a cut lie in no text; data flow tells which belong together, and what they
+  // touch tells whose they are.
   void CompleteCut() {
     std::vector<uint32_t> cut;
     for (uint32_t i = 0; i < computations_.size(); ++i) {
       if (computations_[i].cut) cut.push_back(i);
     }
-    if (cut.empty()) return;
+    const std::vector<Missing> missing = MissingCallees();
+    if (cut.empty() && missing.empty()) return;
+    JoinByDataFlow();
+    for (const uint32_t c : cut) {
+      const uint32_t mine = Find(static_cast<uint32_t>(own_.size()) + c);
+      for (uint32_t i = 0; i < own_.size(); ++i) {
+        if (IsLeft(i) && Find(i) == mine) Give(i, c);
+      }
+      SortByNeed(&computations_[c].lines);
+      MarkRoot(&computations_[c].lines);
+    }
+    if (!missing.empty()) NameLeftGroups(missing);
     result_.completed = static_cast<int64_t>(cut.size());
-    // Union-find over own instructions, then computations.
-    std::vector<uint32_t> group(own_.size() + computations_.size());
-    std::iota(group.begin(), group.end(), 0);
-    const auto find = [&](uint32_t x) {
-      while (group[x] != x) x = group[x] = group[group[x]];
-      return x;
-    };
-    const auto place = [&](const Own& own, uint32_t index) {
-      return own.computation == kNone ? index
-                                      : static_cast<uint32_t>(own_.size()) + own.computation;
+  }
+
+  bool IsLeft(uint32_t own) const {
+    return own_[own].computation == kNone && !own_[own].line.parsed.name.empty();
+  }
+  void Give(uint32_t own, uint32_t computation) {
+    own_[own].computation = computation;
+    computations_[computation].lines.push_back(own_[own].line);
+  }
+
+  // A computation that is called and of which no text was kept: the one behind a cut body, say.
+  struct Missing {
+    string_view name;
+    bool is_condition;
+    string_view caller_shape;
+  };
+  std::vector<Missing> MissingCallees() const {
+    std::vector<Missing> missing;
+    std::unordered_map<string_view, bool> seen;
+    for (const Own& own : own_) {
+      for (const HloLine::Callee& callee : own.line.parsed.callees) {
+        if (by_name_.contains(callee.name) || !seen.try_emplace(callee.name, true).second) continue;
+        missing.push_back({callee.name, callee.is_condition, own.line.parsed.shape});
+      }
+    }
+    return missing;
+  }
+
+  // Union-find over own instructions, then computations.
+  uint32_t Find(uint32_t x) {
+    while (group_[x] != x) x = group_[x] = group_[group_[x]];
+    return x;
+  }
+  void JoinByDataFlow() {
+    group_.resize(own_.size() + computations_.size());
+    std::iota(group_.begin(), group_.end(), 0);
+    const auto place = [&](uint32_t index) {
+      return own_[index].computation == kNone
+                 ? index
+                 : static_cast<uint32_t>(own_.size()) + own_[index].computation;
     };
     for (uint32_t i = 0; i < own_.size(); ++i) {
       for (const string_view need : own_[i].line.parsed.needs) {
         const auto other = own_by_name_.find(need);
-        if (other == own_by_name_.end()) continue;
-        group[find(place(own_[i], i))] = find(place(own_[other->second], other->second));
+        if (other != own_by_name_.end()) group_[Find(place(i))] = Find(place(other->second));
       }
     }
-    for (const uint32_t c : cut) {
-      const uint32_t mine = find(static_cast<uint32_t>(own_.size()) + c);
-      for (uint32_t i = 0; i < own_.size(); ++i) {
-        if (own_[i].computation != kNone || own_[i].line.parsed.name.empty()) continue;
-        if (find(i) != mine) continue;
-        own_[i].computation = c;
-        computations_[c].lines.push_back(own_[i].line);
-      }
-      MarkRoot(&computations_[c].lines);
+  }
+
+  // Groups with parameters of their own besides the entry's (the largest) are the missing ones. A
+  // loop's condition gives a pred and takes what the loop gives; the rest goes by order.
+  void NameLeftGroups(const std::vector<Missing>& missing) {
+    struct Group {
+      std::vector<uint32_t> members;
+      string_view parameter_shape;
+      string_view last_shape;
+      bool takes_parameters = false;
+    };
+    std::map<uint32_t, size_t> index_of;
+    std::vector<Group> groups;  // By first registration.
+    for (uint32_t i = 0; i < own_.size(); ++i) {
+      if (!IsLeft(i)) continue;
+      const auto [it, fresh] = index_of.try_emplace(Find(i), groups.size());
+      if (fresh) groups.emplace_back();
+      Group& group = groups[it->second];
+      const HloLine& parsed = own_[i].line.parsed;
+      group.members.push_back(i);
+      group.last_shape = parsed.shape;
+      if (parsed.opcode != "parameter") continue;
+      if (!group.takes_parameters) group.parameter_shape = parsed.shape;
+      group.takes_parameters = true;
     }
+    if (groups.empty()) return;
+    const Group* const entry_group = &*std::max_element(
+        groups.begin(), groups.end(),
+        [](const Group& a, const Group& b) { return a.members.size() < b.members.size(); });
+    for (const Missing& callee : missing) {
+      Group* best = nullptr;
+      for (Group& group : groups) {
+        if (&group == entry_group || group.members.empty() || !group.takes_parameters) continue;
+        // The entry's unused parameters are groups of one.
+        if (group.members.size() < 2) continue;
+        const bool pred = group.last_shape.starts_with("pred[]");
+        const bool fits =
+            !callee.is_condition || (pred && group.parameter_shape == callee.caller_shape);
+        if (fits && best == nullptr) best = &group;
+      }
+      if (best == nullptr) continue;
+      const auto number = static_cast<uint32_t>(computations_.size());
+      computations_.push_back({.name = callee.name, .cut = true});
+      by_name_.emplace(callee.name, number);
+      for (const uint32_t member : best->members) Give(member, number);
+      best->members.clear();
+      SortByNeed(&computations_[number].lines);
+      MarkRoot(&computations_[number].lines);
+    }
+  }
+
+  // What an instruction needs comes before it; else the order stays.
+  static void SortByNeed(std::vector<Line>* lines) {
+    std::unordered_map<string_view, uint32_t> index;
+    for (uint32_t i = 0; i < lines->size(); ++i) index.try_emplace((*lines)[i].parsed.name, i);
+    std::vector<bool> visited(lines->size(), false);
+    std::vector<Line> sorted;
+    sorted.reserve(lines->size());
+    std::vector<std::pair<uint32_t, size_t>> stack;  // Line, and which need is next.
+    for (uint32_t first = 0; first < lines->size(); ++first) {
+      if (!visited[first]) stack.emplace_back(first, 0);
+      while (!stack.empty()) {
+        const uint32_t now = stack.back().first;
+        visited[now] = true;
+        const auto& needs = (*lines)[now].parsed.needs;
+        if (stack.back().second < needs.size()) {
+          const auto need = index.find(needs[stack.back().second++]);
+          if (need != index.end() && !visited[need->second]) stack.emplace_back(need->second, 0);
+          continue;
+        }
+        stack.pop_back();
+        sorted.push_back((*lines)[now]);
+      }
+    }
+    *lines = std::move(sorted);
   }
 
   // Where no line is the root already: the last tuple that nobody uses, else the last unused line.
@@ -213,29 +324,8 @@ class Rebuild {
     is_scheduled_ = seen;
     std::stable_sort(members.begin(), members.end(),
                      [&](uint32_t a, uint32_t b) { return when[a] < when[b]; });
-    // What an instruction needs comes before it.
-    enum : uint8_t { kNew, kOpen, kDone };
-    std::vector<uint8_t> state(own_.size(), kNew);
-    std::vector<std::pair<uint32_t, size_t>> stack;
-    for (const uint32_t member : members) {
-      if (state[member] == kNew) stack.emplace_back(member, 0);
-      while (!stack.empty()) {
-        const uint32_t now = stack.back().first;
-        state[now] = kOpen;
-        const auto& needs = own_[now].line.parsed.needs;
-        if (stack.back().second < needs.size()) {
-          const auto need = own_by_name_.find(needs[stack.back().second++]);
-          if (need != own_by_name_.end() && state[need->second] == kNew &&
-              own_[need->second].computation == kNone) {
-            stack.emplace_back(need->second, 0);
-          }
-          continue;
-        }
-        state[now] = kDone;
-        entry_.push_back(own_[now].line);
-        stack.pop_back();
-      }
-    }
+    for (const uint32_t member : members) entry_.push_back(own_[member].line);
+    SortByNeed(&entry_);
     MarkRoot(&entry_);
     result_.instructions = static_cast<int64_t>(entry_.size());
   }
@@ -259,13 +349,13 @@ class Rebuild {
         stack.pop_back();
         continue;
       }
-      const std::vector<string_view>& callees = (*now.lines)[now.line].parsed.callees;
+      const std::vector<HloLine::Callee>& callees = (*now.lines)[now.line].parsed.callees;
       if (now.callee == callees.size()) {
         ++now.line;
         now.callee = 0;
         continue;
       }
-      const string_view name = callees[now.callee++];
+      const string_view name = callees[now.callee++].name;
       if (!written_.try_emplace(name, true).second) continue;
       const auto known = by_name_.find(name);
       if (known != by_name_.end() && !computations_[known->second].lines.empty()) {
@@ -293,6 +383,22 @@ class Rebuild {
     result_.text = fmt::format("HloModule {}{}\n\n", module_.name.empty() ? "module" : module_.name,
                                is_scheduled_ ? ", is_scheduled=true" : "");
     result_.text += frames_.Tables();
+    // Those first that nobody calls, as far as is known (the caller's line was cut).
+    std::unordered_map<string_view, bool> called;
+    const auto note = [&](const std::vector<Line>& lines) {
+      for (const Line& line : lines) {
+        for (const HloLine::Callee& callee : line.parsed.callees) called[callee.name] = true;
+      }
+    };
+    note(entry_);
+    for (const Computation& computation : computations_) note(computation.lines);
+    for (const Computation& computation : computations_) {
+      if (called.contains(computation.name) || computation.lines.empty()) continue;
+      WriteCallees(computation.lines);
+      if (written_.try_emplace(computation.name, true).second) {
+        WriteComputation("", computation.name, computation.lines);
+      }
+    }
     WriteCallees(entry_);
     string_view name = "main";
     if (by_name_.contains(name)) name = "main.entry";
@@ -307,6 +413,8 @@ class Rebuild {
   std::unordered_map<string_view, uint32_t> member_of_;  // Instruction -> computation.
   std::vector<Own> own_;
   std::unordered_map<string_view, uint32_t> own_by_name_;
+  std::deque<std::string> repaired_;  // Do not move.
+  std::vector<uint32_t> group_;
   std::vector<Line> entry_;
   std::unordered_map<string_view, bool> written_;
   bool is_scheduled_ = false;

@@ -1,0 +1,377 @@
+// Records on their way: a line per thread, the tool's buffers, the worker that hands full ones
+// back.
+//
+// As with CUPTI: a buffer is asked for on the thread that has something to write, a full one is
+// handed back on the worker, and a flush hands back everything that is complete on its own thread.
+// A record exists for the tool only when the device is done with it.
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "cupti/faults.h"
+#include "cupti/state.h"
+
+namespace fakegpu::cupti {
+namespace {
+
+constexpr size_t kDrainAt = 64;  // waiting records, from which a launching thread writes them out
+
+struct LineOwner {
+  Line* line = nullptr;
+  ~LineOwner() {
+    if (line != nullptr) line->ended = true;
+  }
+};
+
+Line* NewLine() {
+  State& state = TheState();
+  auto* line = new Line;
+  std::lock_guard guard(state.lines_lock);
+  state.lines.push_back(line);
+  return line;
+}
+
+Line& MyLine() {
+  if (!TheState().per_thread.load(std::memory_order_relaxed)) {
+    static Line* const shared = NewLine();
+    return *shared;
+  }
+  static thread_local LineOwner owner;
+  if (owner.line == nullptr) owner.line = NewLine();
+  return *owner.line;
+}
+
+void Note(const std::string& text) {
+  if (TheState().gpu != nullptr) TheState().gpu->note(("CUPTI: " + text).c_str());
+}
+
+// ---- the tool's buffers ----
+
+Buffer* Request() {
+  State& state = TheState();
+  const auto request = state.request.load(std::memory_order_acquire);
+  if (request == nullptr) return nullptr;
+  uint8_t* data = nullptr;
+  size_t size = 0, room = 0;
+  request(&data, &size, &room);
+  if (data == nullptr || size == 0) {
+    // Before CUDA 12.9 a tool that gave none crashed the process.
+    if (data == nullptr && ApiVersion() < 27) {
+      Note("bufferRequested gave no buffer, which crashes this release");
+      std::abort();
+    }
+    return nullptr;
+  }
+  if (reinterpret_cast<uintptr_t>(data) % 8 != 0) Note("misuse: buffer is not aligned to 8 bytes");
+  if (!state.zeroed) std::memset(data, 0, size);
+  auto* buffer = new Buffer;
+  buffer->data = data;
+  buffer->size = size;
+  buffer->room = room;
+  return buffer;
+}
+
+void Complete(Buffer* buffer) {
+  static std::atomic<uint64_t> number{0};
+  State& state = TheState();
+  const Span& drop = TheFaults().drop_buffers;
+  if (drop.first != 0 && drop.Holds(++number)) {
+    if (drop.counted) state.dropped += buffer->records;
+    buffer->used = 0;
+  }
+  const auto complete = state.complete.load(std::memory_order_acquire);
+  if (complete != nullptr) complete(nullptr, 0, buffer->data, buffer->size, buffer->used);
+  delete buffer;
+}
+
+void PutFull(Buffer* buffer) {
+  State& state = TheState();
+  std::lock_guard guard(state.delivery_lock);
+  state.full.push_back(buffer);
+  state.delivery.notify_all();
+}
+
+// Caller holds delivery_lock. The next buffer to hand back, or null when none may be now.
+Buffer* NextFull(State& state, bool flushing) {
+  const Faults& faults = TheFaults();
+  if (state.full.empty() || faults.hold_until_exit) return nullptr;
+  if (faults.shuffle > 1) {
+    // Whole groups only, except in a flush; the last of a group first.
+    const size_t group = std::min<size_t>(faults.shuffle, state.full.size());
+    if (group < faults.shuffle && !flushing) return nullptr;
+    static size_t left = 0;
+    if (left == 0) {
+      std::reverse(state.full.begin(), state.full.begin() + static_cast<long>(group));
+      left = group;
+    }
+    --left;
+  }
+  Buffer* next = state.full.front();
+  state.full.pop_front();
+  return next;
+}
+
+// Hands back full buffers; in a flush also waits for those that the worker is handing back.
+void DeliverFull(bool flushing) {
+  State& state = TheState();
+  std::unique_lock guard(state.delivery_lock);
+  while (Buffer* buffer = NextFull(state, flushing)) {
+    ++state.delivering;
+    guard.unlock();
+    Complete(buffer);
+    guard.lock();
+    --state.delivering;
+    state.delivery.notify_all();
+  }
+  if (flushing) state.delivery.wait(guard, [&] { return state.delivering == 0; });
+}
+
+// ---- writing ----
+
+bool IsZero(const uint8_t* at, size_t size) {
+  for (size_t i = 0; i + 8 <= size; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, at + i, 8);
+    if (word != 0) return false;
+  }
+  return true;
+}
+
+// Caller holds the line's lock.
+void Write(Line& line, const Record& record) {
+  State& state = TheState();
+  Buffer* buffer = line.buffer;
+  if (buffer != nullptr && (buffer->size - buffer->used < record.size ||
+                            (buffer->room != 0 && buffer->records == buffer->room))) {
+    PutFull(buffer);
+    line.buffer = buffer = nullptr;
+  }
+  if (buffer == nullptr) {
+    const Nanos before = Now();
+    line.buffer = buffer = Request();
+    if (buffer == nullptr || buffer->size < record.size) {
+      ++state.dropped;
+      return;
+    }
+    if (state.kinds.Has(CUPTI_ACTIVITY_KIND_OVERHEAD) && buffer->size >= 4096 &&
+        ApiVersion() >= 26 && record.kind != CUPTI_ACTIVITY_KIND_OVERHEAD) {
+      Write(line, Overhead(CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, before, Now(), 0));
+      Write(line, record);
+      return;
+    }
+  }
+  uint8_t* at = buffer->data + buffer->used;
+  if (state.zeroed && !IsZero(at, record.size)) {
+    static std::atomic<bool> told{false};
+    if (!told.exchange(true)) Note("misuse: buffer is not zero, though the tool said so");
+  }
+  std::memcpy(at, record.bytes, record.size);
+  buffer->used += record.size;
+  ++buffer->records;
+}
+
+// Writes what is ready, in order; `all`: also what is ready behind something that is not.
+void Drain(Line& line, Nanos now, bool all) {
+  while (!line.waiting.empty() && line.waiting.front().ready <= now) {
+    Write(line, line.waiting.front());
+    line.waiting.pop_front();
+  }
+  if (!all || line.waiting.empty()) return;
+  std::deque<Record> later;
+  for (Record& record : line.waiting) {
+    if (record.ready <= now) {
+      Write(line, record);
+    } else {
+      later.push_back(record);
+    }
+  }
+  line.waiting.swap(later);
+}
+
+// Running work leaves with no end, and is never told again.
+void Cut(Line& line, Nanos now) {
+  for (Record& record : line.waiting) {
+    Nanos start = 0;
+    if (record.start_at != 0) std::memcpy(&start, record.bytes + record.start_at, sizeof start);
+    if (start > now) std::memset(record.bytes + record.start_at, 0, sizeof start);
+    if (record.end_at != 0) std::memset(record.bytes + record.end_at, 0, sizeof(Nanos));
+    Write(line, record);
+  }
+  line.waiting.clear();
+}
+
+void Add(Record record) {
+  const Nanos now = Now();
+  record.ready += record.ready != 0 ? TheFaults().late_ns : 0;
+  Line& line = MyLine();
+  std::lock_guard guard(line.lock);
+  const bool at_once = record.ready <= now;
+  if (at_once || line.waiting.size() >= kDrainAt) Drain(line, now, false);
+  if (at_once) {
+    Write(line, record);
+  } else {
+    line.waiting.push_back(record);
+  }
+}
+
+// What the scenario does to device records. False: the record is gone, or kept for later.
+bool Disturb(Record* record) {
+  static std::atomic<uint64_t> next{0};
+  const Faults& faults = TheFaults();
+  State& state = TheState();
+  const uint64_t number = ++next;
+  if (faults.fatal_after != 0 && number > faults.fatal_after) {
+    if (!state.finished.exchange(true)) {
+      TellState(CUPTI_CBID_STATE_FATAL_ERROR, CUPTI_ERROR_UNKNOWN, "the scenario wants it");
+    }
+    return false;
+  }
+  if (faults.unknown_before == number) {
+    Record strange = *record;
+    std::memset(strange.bytes, 0, sizeof strange.bytes);
+    std::memcpy(strange.bytes, &faults.unknown_kind, sizeof faults.unknown_kind);
+    strange.kind = faults.unknown_kind;
+    strange.size = 64;
+    strange.start_at = strange.end_at = strange.correlation_at = 0;
+    Add(strange);
+  }
+  if (faults.drop_records.Holds(number)) {
+    if (faults.drop_records.counted) ++state.dropped;
+    return false;
+  }
+  if (faults.zero_times.Holds(number)) {
+    std::memset(record->bytes + record->start_at, 0, sizeof(Nanos));
+    std::memset(record->bytes + record->end_at, 0, sizeof(Nanos));
+  }
+  if (faults.reversed_times.Holds(number)) {
+    Nanos start, end;
+    std::memcpy(&start, record->bytes + record->start_at, sizeof start);
+    std::memcpy(&end, record->bytes + record->end_at, sizeof end);
+    std::memcpy(record->bytes + record->start_at, &end, sizeof end);
+    std::memcpy(record->bytes + record->end_at, &start, sizeof start);
+  }
+  if (faults.swap_correlation != 0) {
+    static std::mutex* const lock = new std::mutex;
+    static Record kept;
+    std::lock_guard guard(*lock);
+    if (number == faults.swap_correlation) {
+      kept = *record;
+      return false;
+    }
+    if (number == faults.swap_correlation + 1) {
+      uint32_t first, second;
+      std::memcpy(&first, kept.bytes + kept.correlation_at, sizeof first);
+      std::memcpy(&second, record->bytes + record->correlation_at, sizeof second);
+      std::memcpy(kept.bytes + kept.correlation_at, &second, sizeof second);
+      std::memcpy(record->bytes + record->correlation_at, &first, sizeof first);
+      Add(kept);
+    }
+  }
+  if (const auto size = faults.sizes.find(record->kind); size != faults.sizes.end()) {
+    record->size = std::min<uint16_t>(size->second, kLargestRecord);
+  }
+  return true;
+}
+
+// Lines of threads that are gone: their records go on, then the line goes.
+void SweepEnded() {
+  State& state = TheState();
+  std::vector<Line*> gone;
+  {
+    std::lock_guard guard(state.lines_lock);
+    for (Line* line : state.lines) {
+      if (line->ended) gone.push_back(line);
+    }
+  }
+  for (Line* line : gone) {
+    std::unique_lock guard(line->lock);
+    Drain(*line, Now(), true);
+    if (!line->waiting.empty()) continue;
+    if (line->buffer != nullptr) PutFull(line->buffer);
+    line->buffer = nullptr;
+    guard.unlock();
+    std::lock_guard all(state.lines_lock);
+    // Somebody may be flushing it: it is small, and stays.
+    std::erase(state.lines, line);
+  }
+}
+
+void Work() {
+  State& state = TheState();
+  for (;;) {
+    {
+      std::unique_lock guard(state.delivery_lock);
+      state.delivery.wait_for(guard, std::chrono::milliseconds(100),
+                              [&] { return !state.full.empty() && !TheFaults().hold_until_exit; });
+    }
+    SweepEnded();
+    DeliverFull(false);
+  }
+}
+
+// "hold until exit": the exit handlers have run; buffers come now, on a foreign thread.
+__attribute__((destructor)) void DeliverAtExit() {
+  if (TheState().owner != getpid() || !TheFaults().hold_until_exit) return;
+  std::thread([] {
+    State& state = TheState();
+    std::deque<Buffer*> held;
+    {
+      std::lock_guard guard(state.delivery_lock);
+      held.swap(state.full);
+    }
+    for (Buffer* buffer : held) Complete(buffer);
+  }).join();
+}
+
+}  // namespace
+
+void Submit(Record record) {
+  if (TheState().finished) return;
+  if (record.started_counts && TheFaults().any_record_fault && !Disturb(&record)) return;
+  Add(record);
+}
+
+void Flush(bool forced) {
+  State& state = TheState();
+  const Nanos begin = Now();
+  std::vector<Line*> lines;
+  {
+    std::lock_guard guard(state.lines_lock);
+    lines = state.lines;
+  }
+  for (Line* line : lines) {
+    std::lock_guard guard(line->lock);
+    const Nanos now = Now();
+    Drain(*line, now, true);
+    if (forced) Cut(*line, now);
+    if (line->buffer != nullptr && line->buffer->used != 0) {
+      PutFull(line->buffer);
+      line->buffer = nullptr;
+    }
+  }
+  DeliverFull(true);
+  if (state.kinds.Has(CUPTI_ACTIVITY_KIND_OVERHEAD) && !forced && !lines.empty()) {
+    Add(Overhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, begin, Now(), 0));
+  }
+}
+
+void StartWorker() {
+  State& state = TheState();
+  std::lock_guard guard(state.delivery_lock);
+  if (state.worker) return;
+  state.worker = true;
+  // The program's signals are not for this thread.
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  std::thread(Work).detach();
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+}  // namespace fakegpu::cupti

@@ -1,0 +1,41 @@
+// The scenario's lines for CUPTI ("cupti ..."), as figures. README.md has the language.
+#ifndef FAKE_GPU_CUPTI_FAULTS_H_
+#define FAKE_GPU_CUPTI_FAULTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace fakegpu::cupti {
+
+// Numbers from `first` on, `count` of them; first 0: none.
+struct Span {
+  uint64_t first = 0, count = 1;
+  bool counted = true;  // a drop shows in cuptiActivityGetNumDroppedRecords
+
+  bool Holds(uint64_t number) const {
+    return first != 0 && number >= first && number - first < count;
+  }
+};
+
+struct Faults {
+  Span drop_records, drop_buffers;  // device records, completed buffers
+  Span zero_times, reversed_times;  // device records
+  Span lose_clone;                  // GRAPHNODE_CLONED callbacks
+  uint64_t swap_correlation = 0;    // this device record and the next
+  uint64_t unknown_before = 0;      // a record of an unknown kind comes before this one
+  uint32_t unknown_kind = 999;
+  std::map<uint32_t, uint16_t> sizes;  // kind -> bytes written instead of the right number
+  uint64_t late_ns = 0;                // records show this much after the device is done
+  uint64_t shuffle = 0;                // buffers are delivered in groups of so many, last first
+  bool hold_until_exit = false;        // completed buffers come after the exit handlers
+  uint64_t fatal_after = 0;            // so many device records, then FATAL_ERROR
+  std::string other_subscriber;        // somebody else holds CUPTI
+  bool any_record_fault = false;
+};
+
+const Faults& TheFaults();
+
+}  // namespace fakegpu::cupti
+
+#endif  // FAKE_GPU_CUPTI_FAULTS_H_

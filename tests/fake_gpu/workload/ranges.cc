@@ -1,0 +1,153 @@
+#include "workload/ranges.h"
+
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+
+namespace fakegpu {
+namespace {
+
+// As XLA hands its own objects over: the strings lie behind members that a tool must skip.
+struct KernelPayload {
+  char before[40] = {};
+  nvtxStringHandle_t hlo, source, called;
+};
+static_assert(sizeof(KernelPayload) == 64);
+
+struct ModulePayload {
+  char before[72] = {};
+  nvtxStringHandle_t name, source;
+  int32_t id, common;
+};
+static_assert(sizeof(ModulePayload) == 96);
+
+nvtxDomainHandle_t Domain(const std::string& name) {
+  static std::mutex* const lock = new std::mutex;
+  static auto* const domains = new std::map<std::string, nvtxDomainHandle_t>;
+  std::lock_guard guard(*lock);
+  auto found = domains->find(name);
+  if (found == domains->end())
+    found = domains->emplace(name, nvtxDomainCreateA(name.c_str())).first;
+  return found->second;
+}
+
+nvtxStringHandle_t Registered(const std::string& text) {
+  static std::mutex* const lock = new std::mutex;
+  static auto* const strings = new std::map<std::string, nvtxStringHandle_t>;
+  std::lock_guard guard(*lock);
+  auto found = strings->find(text);
+  if (found == strings->end()) {
+    found = strings->emplace(text, nvtxDomainRegisterStringA(Domain("TSL"), text.c_str())).first;
+  }
+  return found->second;
+}
+
+uint64_t Register(const char* name, const nvtxPayloadSchemaEntry_t* entries, size_t count,
+                  size_t size) {
+  nvtxPayloadSchemaAttr_t schema{};
+  schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
+  schema.name = name;
+  schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+  schema.entries = entries;
+  schema.numEntries = count;
+  schema.payloadStaticSize = size;
+  return nvtxPayloadSchemaRegister(Domain("TSL"), &schema);
+}
+
+nvtxPayloadSchemaEntry_t Entry(uint64_t type, const char* name, size_t offset) {
+  nvtxPayloadSchemaEntry_t entry{};
+  entry.type = type;
+  entry.name = name;
+  entry.offset = offset;
+  return entry;
+}
+
+uint64_t KernelSchema() {
+  static const uint64_t id = [] {
+    const uint64_t text = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE;
+    static const nvtxPayloadSchemaEntry_t entries[] = {
+        Entry(text, "HLO", offsetof(KernelPayload, hlo)),
+        Entry(text, "Source locations", offsetof(KernelPayload, source)),
+        Entry(text, "Called HLO", offsetof(KernelPayload, called))};
+    return Register("XlaKernel", entries, std::size(entries), sizeof(KernelPayload));
+  }();
+  return id;
+}
+
+uint64_t ModuleSchema() {
+  static const uint64_t id = [] {
+    const uint64_t text = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE;
+    static const nvtxPayloadSchemaEntry_t entries[] = {
+        Entry(text, "Name", offsetof(ModulePayload, name)),
+        Entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "Unique ID", offsetof(ModulePayload, id)),
+        Entry(text, "Common source locations", offsetof(ModulePayload, source))};
+    return Register("XlaModule", entries, std::size(entries), sizeof(ModulePayload));
+  }();
+  return id;
+}
+
+template <typename Payload>
+void Push(const std::string& title, uint64_t schema, const Payload& payload) {
+  nvtxPayloadData_t data{schema, sizeof payload, &payload};
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  attributes.message.registered = Registered(title);
+  attributes.payloadType = static_cast<int32_t>(NVTX_PAYLOAD_TYPE_EXT);
+  attributes.reserved0 = 1;
+  attributes.payload.ullValue = reinterpret_cast<uint64_t>(&data);
+  nvtxDomainRangePushEx(Domain("TSL"), &attributes);
+}
+
+}  // namespace
+
+void PushRange(const std::string& domain, const std::string& text) {
+  if (domain.empty()) {
+    nvtxRangePushA(text.c_str());
+    return;
+  }
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = text.c_str();
+  nvtxDomainRangePushEx(Domain(domain), &attributes);
+}
+
+void PopRange(const std::string& domain) {
+  if (domain.empty()) {
+    nvtxRangePop();
+  } else {
+    nvtxDomainRangePop(Domain(domain));
+  }
+}
+
+void PushModule(const std::string& name, int id) {
+  ModulePayload payload;
+  payload.name = Registered(name);
+  payload.source = Registered("");
+  payload.id = id;
+  payload.common = 0;
+  Push("XlaModule:#hlo_module=" + name + ",program_id=" + std::to_string(id) + "#", ModuleSchema(),
+       payload);
+}
+
+void PushThunk(const ThunkText& text) {
+  KernelPayload payload;
+  payload.hlo = Registered(text.hlo);
+  payload.source = Registered(text.source);
+  payload.called = Registered(text.called);
+  Push(text.title, KernelSchema(), payload);
+}
+
+void PopTsl() { nvtxDomainRangePop(Domain("TSL")); }
+
+}  // namespace fakegpu

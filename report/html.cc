@@ -19,7 +19,6 @@ namespace {
 constexpr std::string_view kOpening = "<!doctype html>\n<!-- xlatrace report ";
 constexpr int kFormat = 1;
 // The name of the stand-in device of the project's own tests.
-constexpr std::string_view kFakeDevice = "xlatrace fake GPU";
 
 void WriteHead(HtmlWriter& html, const RunView& view, const Verdict& verdict) {
   html.Raw(kOpening).Raw(fmt::format("{} -->\n", kFormat));
@@ -119,11 +118,8 @@ void WriteBanners(HtmlWriter& html, const RunView& view) {
     html.Raw(open).Raw(fmt::format("<p class=\"note {}\">", kind)).Text(text).Raw("</p>");
     open.clear();
   };
-  for (const DeviceFigure& device : view.devices) {
-    if (device.name.find(kFakeDevice) != std::string::npos) {
-      note("bad", "Recorded on the fake GPU of xlatrace's tests: no time here is a real device's.");
-      break;
-    }
+  if (view.OnFakeGpu()) {
+    note("bad", "Recorded on the fake GPU of xlatrace's tests: no time here is a real device's.");
   }
   size_t shown = 0;
   for (const StatFigure& stat : view.stats) {

@@ -236,6 +236,12 @@ std::string RunView::DeviceText() const {
   return text;
 }
 
+bool RunView::OnFakeGpu() const {
+  return std::any_of(devices.begin(), devices.end(), [](const DeviceFigure& device) {
+    return device.name.find("xlatrace fake GPU") != std::string::npos;
+  });
+}
+
 Result<RunView> LoadRunView(RunDb& db) {
   RunView view;
   XLATRACE_TRY(LoadRunFacts(db, view));

@@ -192,6 +192,8 @@ struct RunView {
   const ModuleFigure* MainModule() const;  // Null: none.
   // "4 x NVIDIA H100 80GB HBM3"; empty: none.
   std::string DeviceText() const;
+  // A device of the tests, which computes nothing: no figure may be quoted as a GPU's.
+  bool OnFakeGpu() const;
   double PerStep(int64_t sum) const { return basis.PerStep(sum); }
 };
 

@@ -321,6 +321,9 @@ class Maker {
     const auto add = [this](std::string text) {
       verdict_.not_known.push_back({{std::move(text), false}});
     };
+    if (view_.OnFakeGpu()) {
+      add("recorded on the fake GPU of xlatrace's tests: no time here is a real device's");
+    }
     const Coverage& coverage = view_.coverage;
     const std::string_view per_step = PerStepWords(view_);
     for (size_t i = 0; i < std::min(kMostReasons, coverage.reasons.size()); ++i) {

@@ -24,6 +24,7 @@ void AddReportCommand(CLI::App& app, Command* selected);
 void AddSummaryCommand(CLI::App& app, Command* selected);
 void AddModulesCommand(CLI::App& app, Command* selected);
 void AddExplainCommand(CLI::App& app, Command* selected);
+void AddPassesCommand(CLI::App& app, Command* selected);
 void AddQueryCommand(CLI::App& app, Command* selected);
 void AddDoctorCommand(CLI::App& app, Command* selected);
 

@@ -41,6 +41,7 @@ int Run(int argc, char** argv) {
   tools::AddReportCommand(app, &selected);
   tools::AddModulesCommand(app, &selected);
   tools::AddExplainCommand(app, &selected);
+  tools::AddPassesCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
   tools::AddDoctorCommand(app, &selected);
   try {

@@ -1,5 +1,6 @@
 #include "workload/ranges.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -7,6 +8,8 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+
+#include "common/scenario.h"
 
 namespace fakegpu {
 namespace {
@@ -93,6 +96,13 @@ uint64_t ModuleSchema() {
   return id;
 }
 
+// The scenario's "nvtx pop twice N": the N-th range is popped once more than it was pushed.
+bool PopsTwice() {
+  static const uint64_t which = Scenario::Get().Number({"nvtx", "pop", "twice"}, 0);
+  static std::atomic<uint64_t> number{0};
+  return which != 0 && ++number == which;
+}
+
 template <typename Payload>
 void Push(const std::string& title, uint64_t schema, const Payload& payload) {
   nvtxPayloadData_t data{schema, sizeof payload, &payload};
@@ -123,10 +133,12 @@ void PushRange(const std::string& domain, const std::string& text) {
 }
 
 void PopRange(const std::string& domain) {
-  if (domain.empty()) {
-    nvtxRangePop();
-  } else {
-    nvtxDomainRangePop(Domain(domain));
+  for (int times = PopsTwice() ? 2 : 1; times > 0; --times) {
+    if (domain.empty()) {
+      nvtxRangePop();
+    } else {
+      nvtxDomainRangePop(Domain(domain));
+    }
   }
 }
 
@@ -148,6 +160,6 @@ void PushThunk(const ThunkText& text) {
   Push(text.title, KernelSchema(), payload);
 }
 
-void PopTsl() { nvtxDomainRangePop(Domain("TSL")); }
+void PopTsl() { PopRange("TSL"); }
 
 }  // namespace fakegpu

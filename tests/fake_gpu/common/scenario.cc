@@ -38,6 +38,14 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
+// "cupti*" stands for every function that begins so.
+bool Names(const Fault& fault, std::string_view function) {
+  std::string_view name = fault.function;
+  if (!name.ends_with('*')) return name == function;
+  name.remove_suffix(1);
+  return function.starts_with(name);
+}
+
 bool ParseNumber(const std::string& text, uint64_t* number) {
   char* end = nullptr;
   *number = std::strtoull(text.c_str(), &end, 0);
@@ -104,7 +112,7 @@ void Scenario::Read(const std::string& path) {
 
 const Fault* Scenario::Hit(std::string_view function) const {
   for (const auto& fault : faults_) {
-    if (fault->function != function) continue;
+    if (!Names(*fault, function)) continue;
     const uint64_t call = ++fault->calls;
     if (call < fault->first || (fault->times != 0 && call >= fault->first + fault->times)) continue;
     if (fault->hang) {
@@ -118,14 +126,16 @@ const Fault* Scenario::Hit(std::string_view function) const {
 
 bool Scenario::Concerns(std::string_view function) const {
   for (const auto& fault : faults_) {
-    if (fault->function == function) return true;
+    if (Names(*fault, function)) return true;
   }
   return false;
 }
 
 bool Scenario::HasFaultsFor(std::string_view prefix) const {
   for (const auto& fault : faults_) {
-    if (fault->function.starts_with(prefix)) return true;
+    std::string_view name = fault->function;
+    if (name.starts_with(prefix)) return true;
+    if (name.ends_with('*') && prefix.starts_with(name.substr(0, name.size() - 1))) return true;
   }
   return false;
 }

@@ -13,7 +13,8 @@
 
 namespace fakegpu {
 
-// "fail F call N error E [times M]", "hang F [call N]", "delay F MS [call N [times M]]".
+// "fail F call N error E [times M]", "hang F [call N]", "delay F MS [call N [times M]]"; F may end
+// with *.
 struct Fault {
   std::string function;
   uint64_t first = 1;  // call number, from 1

@@ -1,5 +1,6 @@
 #include "workload/ranges.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -7,6 +8,8 @@
 
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+
+#include "common/scenario.h"
 
 namespace fakegpu {
 namespace {
@@ -93,14 +96,54 @@ uint64_t ModuleSchema() {
   return id;
 }
 
+// The scenario's "nvtx pop twice N": the N-th range is popped once more than it was pushed.
+bool PopsTwice() {
+  static const uint64_t which = Scenario::Get().Number({"nvtx", "pop", "twice"}, 0);
+  static std::atomic<uint64_t> number{0};
+  return which != 0 && ++number == which;
+}
+
+nvtxStringHandle_t RegisterNow(const std::string& text) {
+  return nvtxDomainRegisterStringA(Domain("TSL"), text.c_str());
+}
+
+struct OpHandles {
+  nvtxStringHandle_t title, hlo, source, called;
+};
+
+struct Executable {
+  nvtxStringHandle_t title, name, source;
+  std::map<std::string, OpHandles> ops;
+};
+
+std::mutex& ExecutablesLock() {
+  static auto* const lock = new std::mutex;
+  return *lock;
+}
+std::map<std::pair<std::string, int>, Executable*>& Executables() {
+  static auto* const all = new std::map<std::pair<std::string, int>, Executable*>;
+  return *all;
+}
+
+// Executables whose ranges this thread is in; null for one that was not registered.
+std::vector<const Executable*>& Entered() {
+  static thread_local std::vector<const Executable*>* entered = nullptr;
+  if (entered == nullptr) entered = new std::vector<const Executable*>;
+  return *entered;
+}
+
+std::string ModuleTitle(const std::string& name, int id) {
+  return "XlaModule:#hlo_module=" + name + ",program_id=" + std::to_string(id) + "#";
+}
+
 template <typename Payload>
-void Push(const std::string& title, uint64_t schema, const Payload& payload) {
+void Push(nvtxStringHandle_t title, uint64_t schema, const Payload& payload) {
   nvtxPayloadData_t data{schema, sizeof payload, &payload};
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;
   attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
   attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
-  attributes.message.registered = Registered(title);
+  attributes.message.registered = title;
   attributes.payloadType = static_cast<int32_t>(NVTX_PAYLOAD_TYPE_EXT);
   attributes.reserved0 = 1;
   attributes.payload.ullValue = reinterpret_cast<uint64_t>(&data);
@@ -108,6 +151,23 @@ void Push(const std::string& title, uint64_t schema, const Payload& payload) {
 }
 
 }  // namespace
+
+void RegisterExecutable(const std::string& name, int id, const std::vector<ThunkText>& ops) {
+  auto* made = new Executable;
+  made->title = RegisterNow(ModuleTitle(name, id));
+  made->name = RegisterNow(name);
+  made->source = RegisterNow("");
+  for (const ThunkText& op : ops) {
+    OpHandles handles;
+    handles.title = RegisterNow(op.title);
+    handles.hlo = RegisterNow(op.hlo);
+    handles.source = RegisterNow(op.source);
+    handles.called = RegisterNow(op.called);
+    made->ops[op.op] = handles;
+  }
+  std::lock_guard guard(ExecutablesLock());
+  Executables()[{name, id}] = made;
+}
 
 void PushRange(const std::string& domain, const std::string& text) {
   if (domain.empty()) {
@@ -123,31 +183,56 @@ void PushRange(const std::string& domain, const std::string& text) {
 }
 
 void PopRange(const std::string& domain) {
-  if (domain.empty()) {
-    nvtxRangePop();
-  } else {
-    nvtxDomainRangePop(Domain(domain));
+  for (int times = PopsTwice() ? 2 : 1; times > 0; --times) {
+    if (domain.empty()) {
+      nvtxRangePop();
+    } else {
+      nvtxDomainRangePop(Domain(domain));
+    }
   }
 }
 
 void PushModule(const std::string& name, int id) {
+  const Executable* executable = nullptr;
+  {
+    std::lock_guard guard(ExecutablesLock());
+    const auto found = Executables().find({name, id});
+    if (found != Executables().end()) executable = found->second;
+  }
+  Entered().push_back(executable);
   ModulePayload payload;
-  payload.name = Registered(name);
-  payload.source = Registered("");
+  payload.name = executable != nullptr ? executable->name : Registered(name);
+  payload.source = executable != nullptr ? executable->source : Registered("");
   payload.id = id;
   payload.common = 0;
-  Push("XlaModule:#hlo_module=" + name + ",program_id=" + std::to_string(id) + "#", ModuleSchema(),
-       payload);
+  Push(executable != nullptr ? executable->title : Registered(ModuleTitle(name, id)),
+       ModuleSchema(), payload);
 }
 
 void PushThunk(const ThunkText& text) {
   KernelPayload payload;
+  const Executable* executable = Entered().empty() ? nullptr : Entered().back();
+  if (executable != nullptr) {
+    const auto op = executable->ops.find(text.op);
+    if (op != executable->ops.end()) {
+      payload.hlo = op->second.hlo;
+      payload.source = op->second.source;
+      payload.called = op->second.called;
+      Push(op->second.title, KernelSchema(), payload);
+      return;
+    }
+  }
   payload.hlo = Registered(text.hlo);
   payload.source = Registered(text.source);
   payload.called = Registered(text.called);
-  Push(text.title, KernelSchema(), payload);
+  Push(Registered(text.title), KernelSchema(), payload);
 }
 
-void PopTsl() { nvtxDomainRangePop(Domain("TSL")); }
+void PopModule() {
+  if (!Entered().empty()) Entered().pop_back();
+  PopRange("TSL");
+}
+
+void PopThunk() { PopRange("TSL"); }
 
 }  // namespace fakegpu

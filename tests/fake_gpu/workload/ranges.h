@@ -4,10 +4,12 @@
 #define FAKE_GPU_WORKLOAD_RANGES_H_
 
 #include <string>
+#include <vector>
 
 namespace fakegpu {
 
 struct ThunkText {
+  std::string op;      // "fusion.1"
   std::string title;   // "Thunk:#name=jit(step)/layer,hlo_op=fusion.1#"
   std::string hlo;     // the HLO line
   std::string source;  // Python stack
@@ -18,10 +20,17 @@ struct ThunkText {
 void PushRange(const std::string& domain, const std::string& text);
 void PopRange(const std::string& domain);
 
-// Ranges with registered strings and payload. Strings are registered once per text.
+// Registers all strings of an executable at once, as XLA does when it creates one: three of the
+// module, then title, HLO line, source and called computation of each op, every one a handle of its
+// own. Done again for the same name and id, it is a new executable from then on.
+void RegisterExecutable(const std::string& name, int id, const std::vector<ThunkText>& ops);
+
+// Ranges with registered strings and payload. They use the handles of the executable, and of its op
+// with the same title's hlo_op, when there is one; otherwise strings are registered once per text.
 void PushModule(const std::string& name, int id);
 void PushThunk(const ThunkText& text);
-void PopTsl();
+void PopModule();
+void PopThunk();
 
 }  // namespace fakegpu
 

@@ -364,20 +364,27 @@ class Runner {
     CHECK(CU(cuGraphExecKernelNodeSetParams)(graph.exec, graph.nodes[index], &params));
   }
 
+  // Of "thunk OP ..." and "op OP ...".
+  ThunkText TextOf(const Step& step) const {
+    ThunkText text;
+    text.op = Word(step, 1);
+    const std::string name = Option(step, "name");
+    text.title = "Thunk:#" + (name.empty() ? "" : "name=" + name + ",") + "hlo_op=" + text.op + "#";
+    text.hlo = Option(step, "hlo");
+    if (text.hlo.empty()) {
+      text.hlo = text.op + " = f32[8]{0} fusion(p0), kind=kLoop, calls=" + text.op + "_computation";
+    }
+    text.source = Option(step, "source");
+    text.called = Option(step, "called");
+    return text;
+  }
+
   void PushOf(const Step& step) {
     const std::string& what = step.words[0];
     if (what == "module") {
       PushModule(Word(step, 1), static_cast<int>(Number(step, 2)));
     } else if (what == "thunk") {
-      const std::string op = Word(step, 1), name = Option(step, "name");
-      ThunkText text;
-      text.title = "Thunk:#" + (name.empty() ? "" : "name=" + name + ",") + "hlo_op=" + op + "#";
-      text.hlo = Option(step, "hlo");
-      if (text.hlo.empty())
-        text.hlo = op + " = f32[8]{0} fusion(p0), kind=kLoop, calls=" + op + "_computation";
-      text.source = Option(step, "source");
-      text.called = Option(step, "called");
-      PushThunk(text);
+      PushThunk(TextOf(step));
     } else {
       PushRange(Option(step, "domain"), Word(step, 1));
     }
@@ -385,8 +392,10 @@ class Runner {
   void PopOf(const Step& step) {
     if (step.words[0] == "range") {
       PopRange(Option(step, "domain"));
+    } else if (step.words[0] == "module") {
+      PopModule();
     } else {
-      PopTsl();
+      PopThunk();
     }
   }
 
@@ -495,6 +504,13 @@ class Runner {
       PushOf(step);
       Run(step.body);
       PopOf(step);
+    } else if (what == "executable") {
+      std::vector<ThunkText> ops;
+      for (const Step& op : step.body) {
+        if (op.words[0] != "op") Fail(op, "an executable has ops only");
+        ops.push_back(TextOf(op));
+      }
+      RegisterExecutable(Word(step, 1), static_cast<int>(Number(step, 2)), ops);
     } else if (what == "push") {
       PushRange(Option(step, "domain"), Word(step, 1));
     } else if (what == "pop") {

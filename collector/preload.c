@@ -83,8 +83,11 @@ EXPORT __attribute__((noreturn)) void quick_exit(int status) { leave(2, status);
 
 /* CPython ends itself on Ctrl-C by the default action of the signal. */
 EXPORT int kill(pid_t pid, int signal_number) {
-  if (pid == getpid() && (signal_number == SIGINT || signal_number == SIGTERM ||
-                          signal_number == SIGHUP || signal_number == SIGQUIT)) {
+  if (pid == getpid() && signal_number == SIGKILL) {
+    before_end(1);
+  } else if (pid == getpid() &&
+             (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP ||
+              signal_number == SIGQUIT || signal_number == SIGABRT)) {
     struct sigaction action;
     sigset_t blocked;
     if (sigaction(signal_number, NULL, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&

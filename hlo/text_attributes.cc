@@ -105,7 +105,7 @@ bool TextParser::ParseAttributes(Scope& scope, Instruction& instruction) {
     end = scan_.position();  // Behind it may come blanks and comments.
   }
   if (scan_.failed()) return false;
-  while (end > start && end[-1] <= ' ') --end;
+  while (end > start && IsBlank(end[-1])) --end;
   instruction.attributes = KeepAttributes({start, static_cast<size_t>(end - start)}, mark);
   const auto first = calls_.begin() + static_cast<ptrdiff_t>(mark);
   std::stable_sort(first, calls_.end(),
@@ -278,7 +278,7 @@ void TextParser::ReportUnknown(std::string_view word, std::string_view what) {
                                          scan_.Location(word.data()), what, word));
 }
 
-// Only checked: a scheduled list may name an instruction that comes later.
+// Only checked.
 bool TextParser::ParseControlPredecessors(Scope& scope) {
   if (!scan_.Expect('{', "before control predecessors")) return false;
   if (scan_.TryChar('}')) return true;
@@ -287,7 +287,9 @@ bool TextParser::ParseControlPredecessors(Scope& scope) {
     const char* const where = scan_.position();
     const std::string_view name = scan_.Name("an instruction");
     if (scan_.failed()) return false;
-    references_.push_back({scope.number, name, where});
+    if (FindInstruction(scope, name) == kNoIndex) {
+      return scan_.Fail(where, fmt::format("undefined name '{}'", name));
+    }
   } while (scan_.TryChar(','));
   return scan_.Expect('}', "after control predecessors");
 }

@@ -52,6 +52,7 @@ bool TextParser::ParseInstruction(Scope& scope) {
   if (name.size() <= 9 && !scan_.failed() && *where != '%' && IsReserved(name)) {
     return scan_.Fail(where, fmt::format("'{}' cannot name an instruction", name));
   }
+  if (*where != '%' && scan_.Look() == ':') scan_.TryChar(':');  // For XLA "name:" is a name.
   if (*where != '%' && scan_.Look() == '=' && !scan_.failed()) {
     // For XLA "name=" is an attribute.
     return scan_.FailHere(fmt::format("expected a blank between '{}' and '='", name));
@@ -84,6 +85,9 @@ bool TextParser::ParseResult(std::string_view* shape, std::string_view* opcode) 
   *opcode = scan_.Identifier();
   if (opcode->empty()) {
     return scan_.FailHere(fmt::format("expected an opcode, found {}", scan_.TokenAt(where)));
+  }
+  if (shape->empty() && (*opcode == "parameter" || *opcode == "constant")) {
+    return scan_.Fail(where, fmt::format("a {} needs a shape", *opcode));
   }
   return CheckOpcode(*opcode, where);
 }
@@ -183,16 +187,7 @@ bool TextParser::ParseOperand(Scope& scope, const Instruction& instruction) {
     const char next = scan_.Peek();
     if (next == ',' || next == ')') {
       if (single_instruction_ && depth_ == 1) {
-        // A lone instruction: its operands have shapes only, and are parameters.
-        Instruction parameter;
-        parameter.name = FreshName(scope, "parameter");
-        parameter.opcode = "parameter";
-        parameter.shape = shape;
-        parameter.parameter_number = static_cast<int32_t>(scope.instructions->size());
-        uint32_t index = kNoIndex;
-        if (!Add(scope, parameter, scan_.position(), &index)) return false;
-        operands_.push_back(index);
-        return true;
+        return AddParameter(scope, FreshName(scope, "parameter"), shape);
       }
       if (single_instruction_) {
         return scan_.FailHere(fmt::format("expected the name of an operand of '{}', found {}",
@@ -217,7 +212,20 @@ bool TextParser::ParseOperand(Scope& scope, const Instruction& instruction) {
     scan_.set_position(start);
     if (nested) return ParseNestedInstruction(scope, shape);
   }
-  return ParseOperandName(scope);
+  return ParseOperandName(scope, shape);
+}
+
+// A lone instruction: its operands, with a shape or a shape and a name, are parameters.
+bool TextParser::AddParameter(Scope& scope, std::string_view name, std::string_view shape) {
+  Instruction parameter;
+  parameter.name = name;
+  parameter.opcode = "parameter";
+  parameter.shape = shape;
+  parameter.parameter_number = static_cast<int32_t>(scope.instructions->size());
+  uint32_t index = kNoIndex;
+  if (!Add(scope, parameter, scan_.position(), &index)) return false;
+  operands_.push_back(index);
+  return true;
 }
 
 void TextParser::DropOperand(const Instruction& instruction, const char* where) {
@@ -226,12 +234,15 @@ void TextParser::DropOperand(const Instruction& instruction, const char* where) 
                                          scan_.Location(where), instruction.name));
 }
 
-bool TextParser::ParseOperandName(Scope& scope) {
+bool TextParser::ParseOperandName(Scope& scope, std::string_view shape) {
   scan_.Peek();
   const char* const where = scan_.position();
   const std::string_view name = scan_.Name("an operand");
   if (scan_.failed()) return false;
   uint32_t index = FindInstruction(scope, name);
+  if (index == kNoIndex && single_instruction_ && depth_ == 1 && !shape.empty()) {
+    return AddParameter(scope, name, shape);
+  }
   if (index == kNoIndex) return scan_.Fail(where, fmt::format("undefined name '{}'", name));
   // "%t#0#1": elements of a tuple whose get-tuple-element is not printed.
   while (scan_.TryChar('#')) {
@@ -282,6 +293,9 @@ bool TextParser::ParseNestedInstruction(Scope& scope, std::string_view shape) {
   instruction.opcode = scan_.Identifier();
   instruction.name = FreshName(scope, instruction.opcode);
   instruction.shape = shape;
+  if (shape.empty() && (instruction.opcode == "parameter" || instruction.opcode == "constant")) {
+    return scan_.Fail(where, fmt::format("a {} needs a shape", instruction.opcode));
+  }
   if (!CheckOpcode(instruction.opcode, where)) return false;
   if (!ParseOperands(scope, instruction)) return false;
   --instruction_depth_;

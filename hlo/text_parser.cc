@@ -68,7 +68,6 @@ Status TextParser::Parse() {
 }
 
 bool TextParser::KeepPart() {
-  references_.clear();
   while (depth_ > 1) PopScope();  // What is inside an instruction that was not finished.
   if (depth_ == 1) {
     uint32_t computation = kNoIndex;
@@ -149,7 +148,7 @@ bool TextParser::ParseHeader() {
   }
   if (scan_.failed()) return false;
   if (first_attribute != nullptr) {
-    while (end > first_attribute && end[-1] <= ' ') --end;
+    while (end > first_attribute && IsBlank(end[-1])) --end;
     module_.attributes = {first_attribute, static_cast<size_t>(end - first_attribute)};
   }
   return true;
@@ -360,7 +359,6 @@ bool TextParser::ParseBody(std::string_view name, const char* where, bool unique
 TextParser::Scope& TextParser::PushScope(std::string_view name, const char* where) {
   if (depth_ == scopes_.size()) scopes_.emplace_back();
   Scope& scope = scopes_[depth_++];
-  scope.number = ++scope_count_;
   scope.name = name;
   scope.where = where;
   scope.own.clear();
@@ -385,13 +383,6 @@ bool TextParser::Close(Scope& scope, uint32_t* computation) {
   const auto count = static_cast<uint32_t>(scope.instructions->size()) - scope.begin;
   if (count == 0) {
     return scan_.Fail(scope.where, fmt::format("computation '{}' has no instructions", scope.name));
-  }
-  while (!references_.empty() && references_.back().scope == scope.number) {
-    const Reference& reference = references_.back();
-    if (FindInstruction(scope, reference.name) == kNoIndex) {
-      return scan_.Fail(reference.where, fmt::format("undefined name '{}'", reference.name));
-    }
-    references_.pop_back();
   }
   const auto index = static_cast<uint32_t>(module_.computations.size());
   const bool is_new = computation_names_.Insert(

@@ -73,7 +73,6 @@ class TextParser {
  private:
   // A computation that is being read.
   struct Scope {
-    uint32_t number = 0;  // Unique per computation: names are local to it.
     std::string_view name;
     const char* where = nullptr;
     // Where its instructions go: the module's vector, or `own` of a computation inside another one.
@@ -125,7 +124,8 @@ class TextParser {
   bool ParseResult(std::string_view* shape, std::string_view* opcode);
   bool ParseOperands(Scope& scope, model::Instruction& instruction);
   bool ParseOperand(Scope& scope, const model::Instruction& instruction);
-  bool ParseOperandName(Scope& scope);
+  bool ParseOperandName(Scope& scope, std::string_view shape);
+  bool AddParameter(Scope& scope, std::string_view name, std::string_view shape);
   void DropOperand(const model::Instruction& instruction, const char* where);
   bool ParseNestedInstruction(Scope& scope, std::string_view shape);
   bool AddTupleElement(Scope& scope, uint32_t tuple, std::string_view name, int64_t element,
@@ -159,7 +159,6 @@ class TextParser {
   std::deque<Scope> scopes_;  // One per level of nesting, reused; references stay valid.
   size_t depth_ = 0;
   std::vector<Waiting> waiting_;
-  uint32_t scope_count_ = 0;
   // Stacks shared by nested instructions: each takes what lies above its own mark.
   std::vector<uint32_t> operands_;
   std::vector<Call> calls_;
@@ -169,13 +168,6 @@ class TextParser {
   static constexpr int kMaxInstructionNesting = 500;
   int instruction_depth_ = 0;
   bool single_instruction_ = false;
-  // Forward references that are allowed: (scope, name, where), checked when the scope closes.
-  struct Reference {
-    uint32_t scope;
-    std::string_view name;
-    const char* where;
-  };
-  std::vector<Reference> references_;
 };
 
 }  // namespace xlatrace::hlo

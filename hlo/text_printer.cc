@@ -26,6 +26,7 @@ bool IsCompact(const Instruction& instruction) {
 }
 
 void AppendName(std::string_view name, std::string& out) {
+  if (!name.empty() && !IsIdentifierStart(name[0])) out += '_';
   for (const char c : name) out += IsIdentifierChar(c) || c == '#' ? c : '_';
   if (name.empty()) out += '_';
 }

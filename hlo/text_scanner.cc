@@ -69,14 +69,14 @@ bool TextScanner::ExpectText(std::string_view text, std::string_view where) {
 }
 
 std::string_view TextScanner::Name(std::string_view what) {
-  if (Peek() == '%') {
-    const char* const start = ++at_;
-    while (at_ < end_ && Is(*at_, kPart)) ++at_;
-    if (at_ > start) return Since(start);
-  } else {
-    const std::string_view name = Identifier();
-    if (!name.empty()) return name;
+  const bool percent = Peek() == '%';
+  if (percent) ++at_;
+  if (at_ < end_ && IsIdentifierStart(*at_)) {  // No blank behind '%'.
+    const char* const start = at_;
+    while (at_ < end_ && IsIdentifierChar(*at_)) ++at_;
+    return Since(start);
   }
+  if (percent) --at_;
   FailHere(fmt::format("expected {}, found {}", what, TokenAt(at_)));
   return {};
 }

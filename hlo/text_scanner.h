@@ -41,6 +41,8 @@ inline bool Is(char c, uint8_t mask) { return (kTable[static_cast<unsigned char>
 inline bool IsIdentifierStart(char c) { return text_class::Is(c, text_class::kStart); }
 inline bool IsIdentifierChar(char c) { return text_class::Is(c, text_class::kPart); }
 
+inline bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
 class TextScanner {
  public:
   explicit TextScanner(std::string_view text)

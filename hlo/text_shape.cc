@@ -163,9 +163,10 @@ bool StartsShape(TextScanner& scanner) {
   if (c == '(') return true;
   const char* const start = scanner.position();
   const std::string_view word = scanner.Identifier();
-  const char next = scanner.Look();
-  scanner.set_position(start);
-  return (next == '[' && IsElementType(word)) || (next == '(' && word == "b");
+  const bool is_buffer = scanner.Look() == '(' && word == "b";
+  const bool is_array = !word.empty() && scanner.Peek() == '[' && IsElementType(word);
+  if (!scanner.failed()) scanner.set_position(start);
+  return is_array || is_buffer;
 }
 
 bool ScanShape(TextScanner& scanner, std::string_view* raw) {

@@ -67,11 +67,15 @@ Result<FindPattern> FindPattern::Make(std::string_view pattern, bool literal) {
                                          [](unsigned char c) { return std::isupper(c) != 0; }));
   if (!literal) {
     made.regex_ = std::make_unique<re2::RE2>(Piece(pattern), options);
-    if (made.regex_->error_code() == re2::RE2::ErrorPatternTooLarge) {
+    const auto code = made.regex_->error_code();
+    if (code == re2::RE2::ErrorPatternTooLarge || code == re2::RE2::ErrorRepeatSize) {
       return MakeError(fmt::format("the pattern is too large: {}", made.regex_->error()),
                        "repeat less, or add --literal", ErrorCode::kUsage);
     }
-    if (!made.regex_->ok()) made.regex_ = nullptr;  // "jvp(layer_0" can only be meant as it is.
+    if (!made.regex_->ok()) {  // "jvp(layer_0" can only be meant as it is.
+      made.why_plain_ = made.regex_->error();
+      made.regex_ = nullptr;
+    }
   }
   options.set_literal(true);
   made.plain_ = std::make_unique<re2::RE2>(Piece(pattern), options);

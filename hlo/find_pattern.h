@@ -58,6 +58,10 @@ class FindPattern {
   FindPattern& operator=(FindPattern&&) noexcept;
   ~FindPattern();
 
+  // Why the pattern is no regular expression and was taken as it is; empty when it is one, or was
+  // to be taken so.
+  const std::string& why_plain() const { return why_plain_; }
+
   // Hits in the order of the module.
   std::vector<FindHit> Search(const model::HloModule& module,
                               uint8_t fields = kFindEverything) const;
@@ -65,6 +69,7 @@ class FindPattern {
  private:
   FindPattern();
   std::string literal_;  // The pattern as it was typed, a leading % left out.
+  std::string why_plain_;
   std::unique_ptr<re2::RE2> plain_;
   std::unique_ptr<re2::RE2> regex_;  // Null: only as it was typed.
 };

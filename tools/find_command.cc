@@ -198,6 +198,10 @@ std::string AsJson(const FindResult& result, const Options& options) {
 Result<int> Run(const Options& options) {
   XLATRACE_ASSIGN(const hlo::FindPattern pattern,
                   hlo::FindPattern::Make(options.pattern, options.literal));
+  if (!pattern.why_plain().empty()) {
+    Note(fmt::format("looking for '{}' as it is: no regular expression ({})", options.pattern,
+                     pattern.why_plain()));
+  }
   FindOptions find{.module = options.module};
   if (!options.fields.empty()) {
     find.fields = 0;

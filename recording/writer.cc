@@ -163,6 +163,7 @@ void Writer::Flush() {
 void Writer::Finish() {
   Flush();
   Block footer;
+  if (SegmentRoom() < sizeof(BlockHeader) + 16) StartSegment();
   footer.bytes.Number(sequence_);
   footer.rows = 1;
   WriteBlock(BlockType::kFooter, footer);

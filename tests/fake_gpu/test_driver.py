@@ -304,6 +304,114 @@ class GraphTest(Case):
         self.assertEqual(a["start_ns"], b["start_ns"])
 
 
+CONDITIONS = """
+    gpu = driver.Gpu()
+    NULL = ctypes.c_uint64(0)
+    text = b".version 8.0\\n"
+    for name, kinds in (("set_if_else_condition", "u64 u64 u64"), ("set_while_condition", "u64 u64"),
+                        ("set_for_condition", "u64 u64 u32"),
+                        ("set_case_condition", "u64 " * 9 + "u8 u32 u32 u8")):
+        params = ",".join(f".param .{kind} {name}_param_{i}" for i, kind in enumerate(kinds.split()))
+        text += f".visible .entry {name}({params}) {{ ret; }}\\n".encode()
+    module = ctypes.c_void_p()
+    gpu.call("cuModuleLoadData", byref(module), text + bytes(1))
+
+    class Conditional(ctypes.Structure):
+        _fields_ = [("kind", ctypes.c_int), ("reserved", ctypes.c_int * 3), ("handle", ctypes.c_uint64),
+                    ("type", ctypes.c_int), ("size", ctypes.c_uint), ("bodies", ctypes.POINTER(ctypes.c_void_p)),
+                    ("rest", ctypes.c_uint64 * 40)]
+
+    def handle(graph, default=0):
+        made = ctypes.c_uint64()
+        gpu.call("cuGraphConditionalHandleCreate", byref(made), graph.handle, gpu.context, default, 1)
+        return made
+
+    def setter(graph, name, arguments, after=None):
+        function = ctypes.c_void_p()
+        gpu.call("cuModuleGetFunction", byref(function), module, name)
+        pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
+        params = driver.KernelNode(function, (ctypes.c_uint * 3)(1, 1, 1), (ctypes.c_uint * 3)(1, 1, 1), 0,
+                                   ctypes.cast(pointers, ctypes.c_void_p))
+        node = ctypes.c_void_p()
+        gpu.call("cuGraphAddKernelNode_v2", byref(node), graph.handle,
+                 (ctypes.c_void_p * 1)(after) if after else None, ctypes.c_size_t(1 if after else 0), byref(params))
+        return node
+
+    def condition(graph, made, kind, size, after):
+        params = Conditional(13, handle=made.value, type=kind, size=size)
+        node = ctypes.c_void_p()
+        gpu.call("cuGraphAddNode_v2", byref(node), graph.handle, (ctypes.c_void_p * 1)(after), None,
+                 ctypes.c_size_t(1), byref(params))
+        return [driver.Graph(gpu, ctypes.c_void_p(params.bodies[i])) for i in range(size)]
+"""
+
+
+class ConditionTest(DriverCase):
+    """XLA's set-condition kernels choose the bodies, from the memory they point to."""
+
+    def ran(self, code):
+        self.python(textwrap.dedent(CONDITIONS) + textwrap.dedent(code))
+        return [row["name"] for row in self.truth() if row["what"] == "kernel"]
+
+    def test_if_else(self):
+        names = self.ran("""
+            flag, graph = gpu.memory(1), gpu.graph()
+            then, other = handle(graph), handle(graph)
+            first = setter(graph, b"set_if_else_condition", [then, other, flag])
+            condition(graph, then, 0, 1, first)[0].kernel("then")
+            condition(graph, other, 0, 1, first)[0].kernel("else")
+            graph.instantiate().launch()
+            gpu.write(flag, bytes([1]))
+            graph.launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual(names, ["set_if_else_condition", "else", "set_if_else_condition", "then"])
+
+    def test_case(self):
+        names = self.ran("""
+            index, graph = gpu.memory(4), gpu.graph()
+            handles = [handle(graph) for _ in range(3)]
+            unused = [ctypes.c_uint64(0)] * 5
+            first = setter(graph, b"set_case_condition", handles + unused + [
+                index, ctypes.c_uint8(0), ctypes.c_int32(0), ctypes.c_int32(3), ctypes.c_uint8(1)])
+            for i, made in enumerate(handles):
+                condition(graph, made, 0, 1, first)[0].kernel(f"branch{i}")
+            graph.instantiate()
+            for value in (0, 1, 2, 9):  # 9: out of range, the last branch
+                gpu.write(index, value.to_bytes(4, "little"))
+                graph.launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual([name for name in names if name.startswith("branch")],
+                         ["branch0", "branch1", "branch2", "branch2"])
+
+    def test_while_ends_with_its_predicate(self):
+        names = self.ran("""
+            flag, graph = gpu.memory(1), gpu.graph()
+            loop = handle(graph)
+            first = setter(graph, b"set_while_condition", [loop, flag])
+            body = condition(graph, loop, 1, 1, first)[0]
+            node = body.kernel("body")
+            setter(body, b"set_while_condition", [loop, flag], after=node)
+            graph.instantiate().launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual(names, ["set_while_condition"])
+
+    def test_for_counts(self):
+        names = self.ran("""
+            counter, graph = gpu.memory(4), gpu.graph()
+            loop = handle(graph)
+            arguments = [loop, counter, ctypes.c_int32(4)]
+            first = setter(graph, b"set_for_condition", arguments)
+            body = condition(graph, loop, 1, 1, first)[0]
+            setter(body, b"set_for_condition", arguments, after=body.kernel("body"))
+            graph.instantiate().launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual(names.count("body"), 4)
+
+
 class ProcessTest(DriverCase):
     def test_the_log_survives_sigkill(self):
         self.run_script("launch a x 1000; kill 9", expect=-signal.SIGKILL, client=False)

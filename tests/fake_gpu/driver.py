@@ -79,6 +79,16 @@ def read_truth(prefix):
     return [row for path in truth_files(prefix) for row in read_log(path)]
 
 
+def read_counts(prefix):
+    """Sums of all processes that wrote to FAKE_GPU_COUNTS=prefix."""
+    sums = {}
+    for path in glob.glob(glob.escape(str(prefix)) + ".*.counts"):
+        with open(path, encoding="ascii") as file:
+            for name, number in (line.split() for line in file):
+                sums[name] = sums.get(name, 0) + int(number)
+    return sums
+
+
 def read_notes(prefix):
     notes = []
     for path in sorted(glob.glob(glob.escape(str(prefix)) + ".*.notes")):

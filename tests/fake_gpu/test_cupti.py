@@ -142,6 +142,48 @@ class RecordTest(Case):
         self.assert_records_equal_truth()
 
 
+class RuntimeTest(Case):
+    """A stand-in for a runtime library marks its calls through the private table (fake_gpu.h)."""
+
+    def test_a_runtime_call_hides_its_driver_calls(self):
+        if os.environ.get("XLATRACE_SANITIZE"):
+            self.skipTest("Python cannot load a library built with sanitizers")
+        code = """
+import ctypes, driver
+gpu = driver.Gpu()
+table = ctypes.POINTER(ctypes.c_void_p)()
+gpu.call("cuGetExportTable", ctypes.byref(table), b"xlatrace-fakegpu")
+enter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(table[4])
+leave = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int)(table[5])
+named = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32)(table[6])
+class Call(ctypes.Structure):
+    _fields_ = [("domain", ctypes.c_int), ("cbid", ctypes.c_uint32), ("name", ctypes.c_char_p),
+                ("rest", ctypes.c_uint64 * 20)]
+kernel = ctypes.c_void_p(named(b"nvjet_gemm", 168, 1024))
+assert named(b"nvjet_gemm", 168, 1024) == kernel.value
+outer, inner = Call(2, 211, b"cudaLaunchKernel"), Call(2, 211, b"cudaLaunchKernel")
+enter(ctypes.byref(outer))
+enter(ctypes.byref(inner))
+gpu.launch(kernel)
+leave(ctypes.byref(inner), 0)
+leave(ctypes.byref(outer), 0)
+gpu.launch("plain")
+gpu.synchronize()
+"""
+        import subprocess
+        import sys
+        env = driver.environment(log=self.log, injection=driver.CLIENT, CLIENT_LOG=self.records,
+                                 CLIENT_KINDS="4,5,10", PYTHONPATH=os.path.dirname(__file__))
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_records_equal_truth()
+        library, plain = self.truth()
+        self.assertEqual((library["name"], library["api"], library["registers"], library["static_smem"]),
+                         ("nvjet_gemm", "cudaLaunchKernel", 168, 1024))
+        calls = {int(words[2]): words[3] for words in self.lines("call") if words[3] in ("211", "307")}
+        self.assertEqual(calls, {library["correlation"]: "211", plain["correlation"]: "307"})
+
+
 class FaultTest(Case):
     SCRIPT = "launch a x 10; launch b x 10; sync"
 

@@ -304,6 +304,79 @@ class GraphTest(Case):
         self.assertEqual(a["start_ns"], b["start_ns"])
 
 
+class UpdateTest(DriverCase):
+    def test_update_from_another_graph_of_the_same_shape(self):
+        self.python("""
+            gpu = driver.Gpu()
+            def graph(*names):
+                made, last = gpu.graph(), None
+                for name in names:
+                    last = made.kernel(name, after=last)
+                return made
+            info = (ctypes.c_uint64 * 4)()
+            running = graph("a", "b").instantiate()
+            running.launch()
+            other = graph("c", "d")
+            gpu.call("cuGraphExecUpdate_v2", running.exec, other.handle, byref(info))
+            running.launch()
+            # Nodes of the second graph now stand for those of the executable too.
+            running.set_kernel(other.nodes[0], "e")
+            running.launch()
+            print(gpu.try_call("cuGraphExecUpdate_v2", running.exec, graph("x").handle, byref(info)))
+            running.launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual([row["name"] for row in self.truth()], ["a", "b", "c", "d", "e", "d", "e", "d"])
+
+    def test_a_clone_is_a_graph_of_its_own(self):
+        out = self.python("""
+            gpu = driver.Gpu()
+            graph = gpu.graph()
+            node = graph.kernel("a")
+            copy, found = driver.Graph(gpu, ctypes.c_void_p()), ctypes.c_void_p()
+            gpu.call("cuGraphClone", byref(copy.handle), graph.handle)
+            gpu.call("cuGraphNodeFindInClone", byref(found), node, copy.handle)
+            params = gpu.kernel_node("b")
+            gpu.call("cuGraphKernelNodeSetParams_v2", found, byref(params))
+            copy.instantiate().launch()
+            graph.instantiate().launch()
+            gpu.call("cuGraphDestroy", graph.handle)
+            copy.launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual([row["name"] for row in self.truth()], ["b", "a", "b"])
+
+    def test_capture_follows_events_to_other_streams(self):
+        self.python("""
+            gpu = driver.Gpu()
+            one, two = gpu.stream(), gpu.stream()
+            fork, join = ctypes.c_void_p(), ctypes.c_void_p()
+            gpu.call("cuEventCreate", byref(fork), 0)
+            gpu.call("cuEventCreate", byref(join), 0)
+            gpu.call("cuStreamBeginCapture_v2", one, 0)
+            gpu.launch("a", stream=one)
+            gpu.call("cuEventRecord", fork, one)
+            gpu.call("cuStreamWaitEvent", two, fork, 0)
+            gpu.launch("b", stream=two)
+            gpu.launch("c", stream=one)
+            gpu.call("cuEventRecord", join, two)
+            gpu.call("cuStreamWaitEvent", one, join, 0)
+            gpu.launch("d", stream=one)
+            graph = driver.Graph(gpu, ctypes.c_void_p())
+            gpu.call("cuStreamEndCapture", one, byref(graph.handle))
+            graph.instantiate().launch(one)
+            gpu.synchronize(one)
+            gpu.launch("free", stream=two)
+            gpu.synchronize()
+            """)
+        rows = {row["name"]: row for row in self.truth()}
+        self.assertEqual(sorted(rows), ["a", "b", "c", "d", "free"])
+        self.assertEqual(rows["b"]["start_ns"], rows["c"]["start_ns"])
+        self.assertGreater(rows["b"]["start_ns"], rows["a"]["end_ns"])
+        self.assertGreater(rows["d"]["start_ns"], max(rows["b"]["end_ns"], rows["c"]["end_ns"]))
+        self.assertEqual((rows["free"]["graph"], bool(rows["d"]["graph"])), (0, True))
+
+
 CONDITIONS = """
     gpu = driver.Gpu()
     NULL = ctypes.c_uint64(0)
@@ -417,6 +490,15 @@ class ProcessTest(DriverCase):
         self.run_script("launch a x 1000; kill 9", expect=-signal.SIGKILL, client=False)
         self.assertEqual(len(self.truth()), 1000)
 
+    def test_sums_equal_the_log(self):
+        counts = os.path.join(self.folder, "sums")
+        self.run_script("launch a x 123; copy dtod 1000 x 7; set 5 x 2; kill 9", expect=-signal.SIGKILL,
+                        client=False, FAKE_GPU_COUNTS=counts)
+        rows = self.truth()
+        self.assertEqual(driver.read_counts(counts),
+                         {"kernel": 123, "memcpy": 7, "memset": 2, "bytes": 7010,
+                          "device_ns": sum(row["end_ns"] - row["start_ns"] for row in rows)})
+
     def test_a_finished_process_leaves_no_padding(self):
         self.run_script("launch a", client=False)
         with open(driver.truth_files(self.log)[0], "rb") as file:
@@ -439,6 +521,11 @@ class ProcessTest(DriverCase):
         self.run_script("fork { launch a }\nlaunch b", client=False)
         self.assertEqual(sorted(row["name"] for row in self.truth()), ["a", "b"])
         self.assertEqual(len(driver.truth_files(self.log)), 2)
+
+    def test_children_that_never_were(self):
+        done = self.run_script('launch a; failed-execs 200; system true; launch b; sync; print on', client=False)
+        self.assertEqual(done.stdout, "system 0\non\n")
+        self.assertEqual([row["name"] for row in self.truth()], ["a", "b"])
 
     def test_the_doors_have_their_status(self):
         for door, status in (("exit 3", 3), ("_exit 4", 4), ("quick_exit 5", 5),

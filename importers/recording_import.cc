@@ -501,6 +501,11 @@ class Import {
                     "its work (1 s unless set otherwise) is missing");
     }
     // What was under way when a process was killed has a call and no activity.
+    // Of those whose record CUPTI says it dropped, that is said already.
+    const auto dropped = process_.stats.find("records_dropped");
+    calls_without_activity_ -= std::min<int64_t>(
+        calls_without_activity_,
+        dropped == process_.stats.end() ? 0 : static_cast<int64_t>(dropped->second));
     if (calls_without_activity_ > 0) {
       counters_.Add("launch_without_activity",
                     outcome_.complete ? Severity::kDataLoss : Severity::kNotice,

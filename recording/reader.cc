@@ -231,6 +231,8 @@ class FileReader {
         return Plain<StatRow>(h, [&](const StatRow& row) { sink_.OnStat(row); });
       case BlockType::kOverheads:
         return Plain<OverheadRow>(h, [&](const OverheadRow& row) { sink_.OnOverhead(row); });
+      case BlockType::kReserve:
+        return true;
       case BlockType::kFooter:
         footer_ = true;
         return true;

@@ -311,7 +311,13 @@ class Import {
     hint.module_name = std::string(module.Get("hlo_module"));
     if (hint.module_name.empty()) hint.module_name = std::string(op.Get("hlo_module"));
     hint.program_id = ParseInt(module.Get("program_id"));
-    if (shared_ids_.contains({hint.module_name, hint.program_id})) hint.program_id.reset();
+    // An executable that comes from a cache keeps the id it was compiled with: name and id may be
+    // those of two modules, the handles of their strings are not.
+    if (shared_names_.contains({hint.module_name, hint.program_id})) {
+      uint32_t index = process_.modules.ModuleOf(thunk);
+      if (index == RegisteredModules::kNone) index = process_.modules.ModuleOf(title);
+      if (index < registered_ids_.size()) hint.module_id = registered_ids_[index];
+    }
     hint.instruction = std::string(op.Get("hlo_op"));
     if (const std::string_view name = op.Get("name"); !name.empty()) {
       const std::string_view prefix = module.Get("prefix");
@@ -412,6 +418,7 @@ class Import {
   // The modules of which something ran.
   void AddModules() {
     const std::vector<RegisteredModule>& modules = process_.modules.modules();
+    registered_ids_.assign(modules.size(), 0);
     std::vector<bool> ran(modules.size(), false);
     const auto mark = [&](uint32_t title) {
       const uint32_t index = process_.modules.ModuleOf(title);
@@ -443,18 +450,16 @@ class Import {
       if (rebuilt.completed > 0) {
         counters_.Add("computation_text_cut", Severity::kInfo, rebuilt.completed);
       }
-      // An executable that comes from a cache keeps the id it was compiled with. Where name and id
-      // do not tell two modules apart, they are not given out as if they did.
-      const std::pair key(std::string(module.name), module.program_id);
-      const bool shared = module_ids_.contains(key);
-      if (shared) shared_ids_.insert(key);
       const model::Id id = sink_.AddModule({.process_id = process_id_,
                                             .name = module.name,
-                                            .program_id = shared ? std::nullopt : module.program_id,
+                                            .program_id = module.program_id,
                                             .source = model::ModuleSource::kNvtx,
                                             .format = model::ModuleBlob::Format::kHloText,
                                             .bytes = rebuilt.text});
-      module_ids_.emplace(key, id);
+      registered_ids_[i] = id;
+      const auto [it, fresh] =
+          module_ids_.emplace(std::pair(std::string(module.name), module.program_id), id);
+      if (!fresh) shared_names_.insert(it->first);
     }
   }
 
@@ -558,8 +563,9 @@ class Import {
   std::map<std::pair<recording::ApiDomain, uint32_t>, std::string> functions_;
   std::unordered_map<uint32_t, int64_t> first_seen_;  // By string id of the thunk.
   std::map<std::pair<std::string, std::optional<int64_t>>, model::Id> module_ids_;
-  std::set<std::pair<std::string, std::optional<int64_t>>> shared_ids_;  // Of several modules.
-  std::vector<model::Id> configs_;           // By number in the segment.
+  std::set<std::pair<std::string, std::optional<int64_t>>> shared_names_;  // Of several modules.
+  std::vector<model::Id> registered_ids_;  // Of the modules in `process_.modules`; 0: did not run.
+  std::vector<model::Id> configs_;         // By number in the segment.
   std::vector<model::Id> lanes_of_segment_;  // The same.
   std::unordered_map<HintKey, model::Id, HintKeyHash> hints_;
   HintKey last_hint_key_;

@@ -59,7 +59,7 @@ std::string KeyOf(const model::Hint& h) {
   Key key;
   key.Add(static_cast<int64_t>(h.evidence)).Add(h.module_name).Add(h.program_id);
   key.Add(h.instruction).Add(h.op_name).Add(h.category).Add(h.source_file).Add(h.source_line);
-  key.Add(h.flops).Add(h.bytes_accessed);
+  key.Add(h.flops).Add(h.bytes_accessed).Add(h.module_id);
   return key.Take();
 }
 
@@ -120,7 +120,7 @@ Status RunWriter::State::PrepareAll() {
       {&insert_device, "INSERT INTO x_device VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_lane, "INSERT INTO x_lane VALUES(?,?,?,?,?,?)"},
       {&insert_config, "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
-      {&insert_hint, "INSERT INTO x_hint VALUES(?,?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_hint, "INSERT INTO x_hint VALUES(?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_module, "INSERT INTO x_module VALUES(?,?,?,?,?,?,?,?,?,?)"},
       {&insert_api_call, "INSERT INTO x_api_call VALUES(?,?,?,?,?,?,?)"},
       {&insert_activity, "INSERT INTO x_activity VALUES(?,?,?,?,?,?,?,?,?)"},
@@ -290,6 +290,7 @@ Id RunWriter::AddHint(const model::Hint& hint) {
   row.BindOptional(8, hint.source_line);
   row.BindOptional(9, hint.flops);
   row.BindOptional(10, hint.bytes_accessed);
+  row.BindOptional(11, hint.module_id == 0 ? std::nullopt : std::optional(hint.module_id));
   s.Run(row);
   return it->second;
 }

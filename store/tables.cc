@@ -25,7 +25,7 @@ CREATE TABLE x_config(config_id INTEGER PRIMARY KEY, kind INT NOT NULL, symbol_i
   theoretical_occupancy_milli_pct INT, demangled_id INT);
 CREATE TABLE x_hint(hint_id INTEGER PRIMARY KEY, evidence INT NOT NULL, module_name TEXT,
   program_id INT, instruction TEXT, op_name TEXT, category TEXT, source_file TEXT,
-  source_line INT, flops INT, bytes_accessed INT);
+  source_line INT, flops INT, bytes_accessed INT, module_id INT);
 CREATE TABLE x_module(module_id INTEGER PRIMARY KEY, process_id INT NOT NULL, program_id INT,
   name TEXT, source INT NOT NULL, file TEXT, format INT NOT NULL, hlo BLOB,
   thunk_sequence BLOB, thunk_metadata BLOB);

@@ -176,6 +176,11 @@ typedef struct FakeGpuTable {
   /* A line for the fake's own journal (FAKE_GPU_LOG.PID.notes and, with FAKE_GPU_VERBOSE=1,
    * stderr): misuse seen, functions not supported, faults injected. */
   void (*note)(const char* text);
+
+  /* What the truth log calls a launch: the text `label` gives on the launching thread, "" for none,
+   * valid until the thread's next call of it. A graph node keeps the label of its creation, and so
+   * do its clones. Null: no labels. */
+  void (*set_label_source)(const char* (*label)(void));
 } FakeGpuTable;
 
 #ifdef __cplusplus

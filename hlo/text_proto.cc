@@ -35,7 +35,7 @@ class TextProtoReader {
  public:
   explicit TextProtoReader(std::shared_ptr<const std::string> text) {
     proto_.source_ = std::move(text);
-    begin_ = at_ = proto_.source_->data();
+    begin_ = at_ = counted_ = line_start_ = proto_.source_->data();
     end_ = begin_ + proto_.source_->size();
   }
 
@@ -96,11 +96,22 @@ class TextProtoReader {
     Fail(at_, fmt::format("expected {}, found {}", wanted, scan.TokenAt(at_)));
   }
 
+  // Names come in the order of the text, so lines are counted once.
+  void Locate(const char* where, TextProto::Node& node) {
+    for (; counted_ < where; ++counted_) {
+      if (*counted_ != '\n') continue;
+      ++line_;
+      line_start_ = counted_ + 1;
+    }
+    node.line = line_;
+    node.column = static_cast<uint32_t>(where - line_start_) + 1;
+  }
+
   uint32_t Add(std::string_view name) {
     const auto index = static_cast<uint32_t>(proto_.nodes_.size());
     TextProto::Node& node = proto_.nodes_.emplace_back();
     node.name = name;
-    node.offset = static_cast<uint32_t>(name.data() - begin_);
+    Locate(name.data(), node);
     TextProto::Node& parent = proto_.nodes_[open_.back().node];
     if (parent.last_child == TextProto::kNone) {
       parent.first_child = index;
@@ -258,6 +269,9 @@ class TextProtoReader {
   TextProto proto_;
   std::vector<Open> open_;
   const char* begin_ = nullptr;
+  const char* counted_ = nullptr;  // Up to here lines are counted.
+  const char* line_start_ = nullptr;
+  uint32_t line_ = 1;
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   bool failed_ = false;
@@ -344,26 +358,16 @@ std::vector<std::string_view> TextMessage::Texts(std::string_view name) const {
 std::vector<TextField> TextMessage::Fields() const {
   std::vector<TextField> fields;
   if (proto_ == nullptr) return fields;
-  const std::string_view source = *proto_->source_;
-  // Places are counted on the way: fields come in the order of the text.
-  uint32_t line = 1;
-  size_t line_start = 0;
-  size_t counted = 0;
   for (uint32_t at = proto_->nodes_[node_].first_child; at != TextProto::kNone;
        at = proto_->nodes_[at].next) {
     const TextProto::Node& node = proto_->nodes_[at];
-    for (; counted < node.offset; ++counted) {
-      if (source[counted] != '\n') continue;
-      ++line;
-      line_start = counted + 1;
-    }
     TextField& field = fields.emplace_back();
     field.name = node.name;
     field.text = node.text;
     if (node.is_message) field.message = TextMessage(proto_, at);
     field.is_string = node.is_string;
-    field.line = line;
-    field.column = static_cast<uint32_t>(node.offset - line_start) + 1;
+    field.line = node.line;
+    field.column = node.column;
   }
   return fields;
 }

@@ -81,7 +81,8 @@ class TextProto {
     uint32_t first_child = kNone;
     uint32_t last_child = kNone;
     uint32_t next = kNone;
-    uint32_t offset = 0;  // Of the name in the text.
+    uint32_t line = 0;  // Of the name.
+    uint32_t column = 0;
     bool is_message = false;
     bool is_string = false;
   };

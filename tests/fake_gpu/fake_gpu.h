@@ -9,7 +9,8 @@
  * said otherwise. Times are nanoseconds of CLOCK_REALTIME.
  *
  * A stand-in for a runtime library marks its calls, so that tools see one RUNTIME call and none of
- * the driver calls it makes, all activities of it carrying the runtime call's correlation id:
+ * the driver calls it makes, all activities of it carrying the runtime call's correlation id. (A tool
+ * that has not asked for this runtime call is told of the driver calls in it instead.)
  *
  *   FakeGpuCall call = {FAKE_GPU_RUNTIME, CBID, "cudaLaunchKernel", &params, "kernel_name"};
  *   gpu->enter(&call);                              // nests: only the outermost call counts

@@ -13,6 +13,7 @@
 #include "hlo/proto_reader.h"
 #include "hlo/target_config.h"
 #include "hlo/text_proto.h"
+#include "hlo/text_reader.h"
 #include "hlo/xspace_modules.h"
 #include "tests/hlo/proto_builder.h"
 #include "tests/hlo/test_data.h"
@@ -357,6 +358,73 @@ TEST(AutotuneResults, RecordedFilesAreRead) {
   }
   EXPECT_EQ(files, 13 + 17);
   EXPECT_GT(results, 20u);
+}
+
+constexpr char kHloTextProto[] = R"(hlo_module {
+  name: "m"
+  entry_computation_name: "main"
+  computations {
+    name: "main"
+    instructions {
+      name: "p"
+      opcode: "parameter"
+      shape { element_type: F32 dimensions: 8 dimensions: 4 layout { minor_to_major: [1, 0] } }
+      metadata { op_name: "args[\"x\"]" source_line: 3 }
+      id: 1
+    }
+    instructions {
+      name: "c"
+      opcode: "constant"
+      shape { element_type: S32 }
+      literal { shape { element_type: S32 layout { } } s32s: -7 }
+      id: 2
+    }
+    instructions {
+      name: "n"
+      opcode: "negate"
+      shape { element_type: F32 dimensions: [8, 4] layout { minor_to_major: 1 minor_to_major: 0 } }
+      invented_field { x: 1 }
+      id: 8589934593
+      operand_ids: 1
+    }
+    id: 2
+    root_id: 8589934593
+  }
+  id: 5
+  entry_computation_id: 2
+}
+)";
+
+TEST(TextProtoModule, ReadsAsTheProtoDoes) {
+  auto module = ReadAny(Shared(kHloTextProto));
+  ASSERT_TRUE(module) << module.error().message;
+  ExpectSound(*module);
+  EXPECT_EQ(module->name, "m");
+  EXPECT_EQ(module->program_id, 5);
+  EXPECT_EQ(Find(*module, "p").shape, "f32[8,4]{1,0}");
+  EXPECT_EQ(Find(*module, "p").metadata.op_name, "args[\"x\"]");
+  EXPECT_EQ(module->LiteralOf(Find(*module, "c")), "-7");
+  EXPECT_THAT(OperandNames(*module, "n"), ElementsAre("p"));
+  EXPECT_TRUE(Find(*module, "n").is_root);
+}
+
+TEST(TextProtoModule, DamageIsLocated) {
+  const auto error = [](std::string from, const std::string& to) {
+    std::string text = kHloTextProto;
+    text.replace(text.find(from), from.size(), to);
+    auto module = ReadAny(Shared(text));
+    return module ? "no error" : module.error().message;
+  };
+  EXPECT_EQ(error("id: 1\n", "id: one\n"), "11:7: field 'id' needs a number");
+  EXPECT_EQ(error("name: \"p\"", "name: p"), "7:7: field 'name' needs a string");
+  EXPECT_EQ(error("element_type: S32", "element_type: S33"),
+            "16:15: field 'element_type' needs a known word");
+  EXPECT_EQ(error("root_id: 8589934593\n  }", "root_id: 8589934593\n"),
+            "34:1: expected '}' after a message, found the end of the text");
+  EXPECT_EQ(error("operand_ids: 1", "operand_ids: 77"),
+            "operand 77 of instruction 'n' is not in computation 'main'");
+  EXPECT_EQ(error("entry_computation_name: \"main\"", "entry_computation_name \"main\""),
+            "3:26: expected ':' or a message behind 'entry_computation_name', found '\"'");
 }
 
 }  // namespace

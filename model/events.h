@@ -50,6 +50,11 @@ struct Device {
   std::optional<int64_t> shared_memory_per_sm_bytes;
   std::optional<int64_t> shared_memory_per_block_optin_bytes;
   std::optional<int64_t> warp_size;
+  std::optional<int64_t> shared_memory_per_block_bytes;           // Without opting in to more.
+  std::optional<int64_t> shared_memory_reserved_per_block_bytes;  // By the system, of each block.
+  std::optional<int64_t> max_threads_per_block;
+  std::optional<int64_t> registers_per_block;
+  std::optional<int64_t> l2_bytes;
 };
 
 // The line an activity lies on: a stream of a GPU, a line of a TPU, a thread of a CPU run.
@@ -76,6 +81,7 @@ struct LaunchConfig {
   std::optional<int64_t> registers_per_thread;
   std::optional<int64_t> shared_memory_static_bytes;
   std::optional<int64_t> shared_memory_dynamic_bytes;
+  std::optional<int64_t> local_memory_per_thread_bytes;  // Spilled registers and stack.
   // Occupancy where the source gives it; in thousandths of a percent so that it stays an integer.
   std::optional<int64_t> theoretical_occupancy_milli_pct;
 

@@ -121,7 +121,10 @@ void Collector::Start() {
   Fact("tool_version", kVersion);
   Fact("mode", "exact");
   Fact("flush_period_ms", std::to_string(flush_period_ms_));
-  ReadProcessFacts([this](std::string_view key, std::string_view value) { Fact(key, value); });
+  ReadProcessFacts([this](std::string_view key, std::string_view value) {
+    if (key == "rank") rank_ = value;
+    Fact(key, value);
+  });
   static const xlatrace_collector_functions functions = {
       sizeof(functions), [](int terminal) { Get().BeforeEnd(terminal != 0); }};
   using Connect = void (*)(const xlatrace_collector_functions*);
@@ -311,7 +314,7 @@ void Collector::WriterLoop() {
         writer_->Add(recording::FactRow{key, value});
       }
       writer_->Finish();
-      activities_ = counts.kernels + counts.copies + counts.memsets + counts.graph_rows;
+      launches_ = counts.kernels + counts.graph_rows;
     } else {
       writer_->Flush();
     }
@@ -390,10 +393,17 @@ void Collector::BeforeEnd(bool terminal) {
 }
 
 void Collector::PrintLine() {
+  TellEnd(place_, launches_);
   const char* quiet = std::getenv("XLATRACE_QUIET");
-  if (!claimed_ || (quiet != nullptr && *quiet != '\0' && *quiet != '0')) return;
-  const int processes = ProcessesIn(place_, JobToken());
-  std::string count = std::to_string(activities_);
+  if (quiet != nullptr && *quiet != '\0' && *quiet != '0') return;
+  // One line per job: the first process says it, of many ranks the one with rank 0.
+  const char* main_pid = std::getenv(XLATRACE_ENV_MAIN);
+  const bool is_main = main_pid == nullptr ? claimed_ : std::atoi(main_pid) == getpid();
+  if (!is_main || (!rank_.empty() && rank_ != "0")) return;
+  uint64_t launches = 0;
+  int processes = 0;
+  EndedProcesses(place_, &processes, &launches);
+  std::string count = std::to_string(launches);
   for (size_t at = count.size(); at > 3; at -= 3) count.insert(at - 3, ",");
   // run.rec beside run.db: the folder's name says the run's.
   std::string run = place_;
@@ -406,11 +416,10 @@ void Collector::PrintLine() {
     const std::string prefix = std::string(here) + "/";
     return path.compare(0, prefix.size(), prefix) == 0 ? path.substr(prefix.size()) : path;
   };
-  if (!reason_.empty()) std::fprintf(stderr, "xlatrace: %s\n", reason_.c_str());
-  std::fprintf(stderr,
-               "xlatrace: %s device activities, %d process%s -> %s; next: xlatrace report %s\n",
-               count.c_str(), processes, processes == 1 ? "" : "es", shown(place_).c_str(),
-               shown(run).c_str());
+  std::fprintf(
+      stderr, "xlatrace: %s launches, %d process%s -> %s%s%s%s; next: xlatrace report %s\n",
+      count.c_str(), processes, processes == 1 ? "" : "es", shown(place_).c_str(),
+      reason_.empty() ? "" : " (", reason_.c_str(), reason_.empty() ? "" : ")", shown(run).c_str());
 }
 
 }  // namespace xlatrace::collector

@@ -90,6 +90,7 @@ class Collector {
   std::atomic<bool> opened_{false};
   std::string place_;     // Folder in use.
   std::string reason_;    // Why it is not the place asked for.
+  std::string rank_;      // Of this process, where a launcher tells.
   bool claimed_ = false;  // This process made the recording: it prints the line.
   std::unique_ptr<recording::Writer> writer_;
 
@@ -110,8 +111,8 @@ class Collector {
 
   struct Counts {
     uint64_t api_calls = 0;
-  } counts_;                 // The writer thread's.
-  uint64_t activities_ = 0;  // Set by the writer thread before it ends.
+  } counts_;               // The writer thread's.
+  uint64_t launches_ = 0;  // Set by the writer thread before it ends.
   std::atomic<uint64_t> flush_timeouts_{0};
   std::atomic<uint64_t> flusher_cost_ns_{0};
   std::atomic<uint64_t> dropped_{0};

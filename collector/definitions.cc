@@ -53,7 +53,10 @@ void Write(const Definition& definition, recording::Writer& writer) {
       [&](const auto& item) {
         if constexpr (requires { item.row; }) {
           auto row = item.row;
-          if constexpr (requires { row.key; row.value; }) {
+          if constexpr (requires {
+                          row.key;
+                          row.value;
+                        }) {
             // Facts carry "key\0value".
             const size_t split = item.text.find('\0');
             row.key = std::string_view(item.text).substr(0, split);

@@ -47,6 +47,8 @@ static void before_end(int terminal) {
   errno = saved;
 }
 
+static void print_line(void);
+
 /* ---- Ways out that run no exit handler. ---- */
 
 /* libc's own functions. Looked up by the constructor: after a fork of a process with threads the
@@ -69,6 +71,7 @@ static void find_next(void) {
 
 __attribute__((noreturn)) static void leave(int which, int status) {
   before_end(1);
+  if (__atomic_load_n(&collector, __ATOMIC_ACQUIRE) == NULL) print_line(); /* dash leaves so. */
   if (next_exit[which] == NULL) find_next(); /* Called by a constructor older than ours. */
   next_exit[which](status);
   for (;;) pause(); /* Not reached. */
@@ -206,6 +209,11 @@ __attribute__((constructor)) static void start(void) {
   /* Another tool's injection is left alone; the collector is then not loaded by that door. */
   if (is_unset("CUDA_INJECTION64_PATH")) setenv("CUDA_INJECTION64_PATH", path, 1);
   if (is_unset("NVTX_INJECTION64_PATH")) setenv("NVTX_INJECTION64_PATH", path, 1);
+  if (is_unset(XLATRACE_ENV_MAIN)) {
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    setenv(XLATRACE_ENV_MAIN, pid, 1);
+  }
   if (is_unset(XLATRACE_ENV_JOB)) {
     char token[96];
     make_token(token, sizeof token);
@@ -274,9 +282,53 @@ static void write_note(const char* reason) {
   close(fd);
 }
 
+/* The job's first process (a shell script, a launcher) may not come to CUDA itself: then it says
+ * the line that the collector says elsewhere, when its children have left something. */
+static void print_line(void) {
+  const char* main_pid = getenv(XLATRACE_ENV_MAIN);
+  const char* quiet = getenv("XLATRACE_QUIET");
+  const char* place = getenv(XLATRACE_ENV_PLACE);
+  const char* token = getenv(XLATRACE_ENV_JOB);
+  if (main_pid == NULL || place == NULL || token == NULL || atoi(main_pid) != (int)getpid()) return;
+  if (quiet != NULL && *quiet != '\0' && *quiet != '0') return;
+  char path[PATH_MAX + 8];
+  snprintf(path, sizeof path, "%s/job", place);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return;
+  static char text[1 << 16]; /* The token, then "ended PID LAUNCHES" of every process. */
+  const ssize_t got = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (got <= 0) return;
+  text[got] = '\0';
+  char* line = text + strcspn(text, "\n");
+  if (*line == '\0') return;
+  *line++ = '\0';
+  if (strcmp(text, token) != 0) return;
+  unsigned long long launches = 0;
+  int processes = 0;
+  for (; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
+    int pid = 0;
+    unsigned long long count = 0;
+    if (sscanf(line, "ended %d %llu", &pid, &count) != 2) continue;
+    launches += count;
+    ++processes;
+  }
+  if (processes == 0) return;
+  const char* slash = strrchr(place, '/');
+  const char* name = slash == NULL ? place : slash + 1;
+  char here[PATH_MAX];
+  const int beside = getcwd(here, sizeof here) != NULL && strlen(here) == (size_t)(slash - place) &&
+                     strncmp(here, place, strlen(here)) == 0;
+  const char* shown = beside ? name : place;
+  const int stem = (int)strlen(shown) - (int)strlen(".rec");
+  fprintf(stderr, "xlatrace: %llu launches, %d process%s -> %s; next: xlatrace report %.*s.db\n",
+          launches, processes, processes == 1 ? "" : "es", shown, stem > 0 ? stem : 0, shown);
+}
+
 __attribute__((destructor)) static void finish(void) {
   if (getpid() != constructor_pid) return; /* A forked child: its parent speaks for it. */
   if (__atomic_load_n(&collector, __ATOMIC_ACQUIRE) != NULL) return;
+  print_line();
   if (getenv("CUDA_INJECTION64_PATH") == NULL) return;
   struct loaded found = {0, 0};
   dl_iterate_phdr(look, &found);

@@ -9,6 +9,7 @@
 #ifndef XLATRACE_COLLECTOR_RECORDING_PLACE_H_
 #define XLATRACE_COLLECTOR_RECORDING_PLACE_H_
 
+#include <cstdint>
 #include <string>
 
 namespace xlatrace::collector {
@@ -24,8 +25,10 @@ struct RecordingPlace {
 // `start_unix_s` is part of the file's name, so that a pid that comes again is another process.
 RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s);
 
-// Processes of this job that have a file in the folder.
-int ProcessesIn(const std::string& folder, const std::string& token);
+// Notes in the folder's `job` that this process has ended, with how many kernels it launched.
+void TellEnd(const std::string& folder, uint64_t launches);
+// What all processes of the job that have ended noted there.
+void EndedProcesses(const std::string& folder, int* processes, uint64_t* launches);
 
 // Token of the job (XLATRACE_JOB), or one made of time and pid.
 std::string JobToken();

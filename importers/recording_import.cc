@@ -74,7 +74,19 @@ class Import {
     AddRunInfo();
     AddStats();
     counters_.Flush(sink_);
-    return RecordingImport{outcome_.bytes_read, outcome_.complete, activities_};
+    const auto cost = [&](const char* name) {
+      const auto stat = process_.stats.find(name);
+      return stat == process_.stats.end() || stat->second > kLatestNs
+                 ? int64_t{0}
+                 : static_cast<int64_t>(stat->second);
+    };
+    return RecordingImport{.bytes = outcome_.bytes_read,
+                           .complete = outcome_.complete,
+                           .damaged = outcome_.damaged_blocks + outcome_.missing_blocks > 0,
+                           .activities = activities_,
+                           .own_cost_ns = cost("cost_writer_ns") + cost("cost_flusher_ns"),
+                           .command = std::string(process_.Fact("command")),
+                           .errors = process_.errors};
   }
 
  private:

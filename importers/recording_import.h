@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "model/event_sink.h"
@@ -28,7 +29,11 @@ namespace xlatrace::importers {
 struct RecordingImport {
   uint64_t bytes = 0;     // What was read: a file that grew has more now.
   bool complete = false;  // The process closed the file, and nothing of it is damaged.
+  bool damaged = false;
   int64_t activities = 0;
+  int64_t own_cost_ns = 0;          // What the collector's threads took, as it says.
+  std::string command;              // Of the process.
+  std::vector<std::string> errors;  // Why it could not be recorded, or not all of it.
 };
 
 // One process. `live`: the process is still running (then a missing end is no loss).

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRecording = ".rec";
 constexpr std::string_view kNote = ".note";
-constexpr uint64_t kMaxJobBytes = 4096;
+constexpr uint64_t kMaxJobBytes = 4 << 20;  // The token, and a line of each process that ended.
 
 // Cuts what is behind the last dot off `text`.
 std::string_view TakeLast(std::string_view* text) {

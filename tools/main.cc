@@ -43,6 +43,7 @@ int Run(int argc, char** argv) {
   tools::AddExplainCommand(app, &selected);
   tools::AddPassesCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
+  tools::AddLibCommand(app, &selected);
   tools::AddDoctorCommand(app, &selected);
   try {
     app.parse(argc, argv);

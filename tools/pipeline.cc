@@ -1,5 +1,7 @@
 #include "tools/pipeline.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -51,7 +53,54 @@ void CountLabels(const model::RunTables& run, const model::AttributionTables& at
   }
 }
 
+void Skip(const std::string& input, Error error, store::RunWriter* writer, BuildOutcome* outcome) {
+  writer->AddRunStat({.name = "input_skipped",
+                      .severity = model::Severity::kDataLoss,
+                      .source = input,
+                      .value = 1,
+                      .advice = error.message});
+  outcome->skipped.push_back(std::move(error));
+}
+
+Status ImportRecordings(const BuildRequest& request, store::RunWriter* writer,
+                        BuildOutcome* outcome) {
+  for (const recording::FolderEntry& entry : request.recordings) {
+    auto imported = importers::ImportRecording(entry.path, entry.live, *writer);
+    XLATRACE_TRY(writer->status());
+    if (!imported) {
+      Skip(entry.path, std::move(imported).error(), writer, outcome);
+      continue;
+    }
+    ++outcome->inputs_read;
+    outcome->recordings.push_back({entry, std::move(*imported)});
+  }
+  if (outcome->recordings.empty()) return {};
+  // The run is called after the process that did most of it.
+  const auto main = std::max_element(
+      outcome->recordings.begin(), outcome->recordings.end(),
+      [](const auto& a, const auto& b) { return a.import.activities < b.import.activities; });
+  if (!main->import.command.empty()) writer->SetRunInfo("command", main->import.command);
+  int64_t cost_ns = 0;
+  for (const auto& recording : outcome->recordings) cost_ns += recording.import.own_cost_ns;
+  writer->SetRunInfo("own_cost_ns", std::to_string(cost_ns));
+  writer->SetRunInfo("recording_token", main->entry.token);
+  writer->SetRunInfo("recording_files", FoldedFiles(*outcome));
+  return {};
+}
+
 }  // namespace
+
+std::string FoldedFiles(const BuildOutcome& outcome) {
+  std::string text;
+  for (const auto& [entry, import] : outcome.recordings) {
+    text += fmt::format("{} {} {} {}\n", std::filesystem::path(entry.path).filename().string(),
+                        import.bytes, entry.bytes,
+                        entry.live        ? "live"
+                        : import.complete ? "complete"
+                                          : "ended");
+  }
+  return text;
+}
 
 Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   BuildOutcome outcome;
@@ -65,13 +114,9 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
       ++outcome.inputs_read;
       continue;
     }
-    writer->AddRunStat({.name = "input_skipped",
-                        .severity = model::Severity::kDataLoss,
-                        .source = input,
-                        .value = 1,
-                        .advice = imported.error().message});
-    outcome.skipped.push_back(std::move(imported).error());
+    Skip(input, std::move(imported).error(), writer.get(), &outcome);
   }
+  XLATRACE_TRY(ImportRecordings(request, writer.get(), &outcome));
   if (outcome.inputs_read == 0) return tl::unexpected<Error>(outcome.skipped.front());
   for (const std::string& path : request.module_paths) {
     if (Status added = AddModuleFiles(path, *writer); !added) {

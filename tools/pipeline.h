@@ -13,19 +13,27 @@
 #include <vector>
 
 #include "base/error.h"
+#include "importers/recording_import.h"
+#include "recording/folder.h"
 
 namespace xlatrace::tools {
 
 struct BuildRequest {
-  std::vector<std::string> inputs;        // Traces, any kind the importers know.
-  std::vector<std::string> module_paths;  // Dump folders and HLO files (--modules).
-  std::string output;                     // run.db
+  std::vector<std::string> inputs;                 // Traces, any kind the importers know.
+  std::vector<recording::FolderEntry> recordings;  // Our own, one per process.
+  std::vector<std::string> module_paths;           // Dump folders and HLO files (--modules).
+  std::string output;                              // run.db
   // Facts that the inputs do not tell (command, source...); they win over the inputs' own.
   std::vector<std::pair<std::string, std::string>> run_info;
 };
 
 struct BuildOutcome {
-  size_t inputs_read = 0;
+  struct Recording {
+    recording::FolderEntry entry;
+    importers::RecordingImport import;
+  };
+  size_t inputs_read = 0;             // Recordings included.
+  std::vector<Recording> recordings;  // Those that could be read.
   size_t activities = 0;
   size_t processes = 0;
   size_t modules = 0;
@@ -38,6 +46,10 @@ struct BuildOutcome {
 // Fails when no input could be read (with the error of the first) or the output cannot be written;
 // then nothing is left at `output`.
 Result<BuildOutcome> BuildRun(const BuildRequest& request);
+
+// Which bytes of which recording file the run holds: a line "NAME VALID_BYTES FILE_BYTES STATE" per
+// process, STATE live, ended or complete. Stored as run_info.recording_files.
+std::string FoldedFiles(const BuildOutcome& outcome);
 
 // "1,203,441 launches, 2 processes, 99.5 % exact -> run.db"
 std::string BuildSentence(const BuildOutcome& outcome, const std::string& output);

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,29 @@ Result<std::string> HookFolder() {
         "install xlatrace again, or set XLATRACE_HOOK_PATH to the hook's folder");
   }
   return folder;
+}
+
+Result<std::string> PreloadLibrary() {
+  namespace fs = std::filesystem;
+  constexpr const char* kName = "libxlatrace.so";
+  std::error_code error;
+  std::vector<fs::path> candidates;
+  if (const char* given = std::getenv("XLATRACE_LIB"); given != nullptr && *given != '\0') {
+    candidates = {given, fs::path(given) / kName};
+  } else {
+    const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+    for (const char* folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+      candidates.push_back(prefix / folder / kName);
+    }
+  }
+  for (const fs::path& candidate : candidates) {
+    if (!IsRegularFile(candidate.string())) continue;
+    const fs::path library = fs::canonical(candidate, error);
+    if (!error) return library.string();
+  }
+  return MakeError(
+      fmt::format("libxlatrace.so is missing: it is not at '{}'", candidates.front().string()),
+      "install xlatrace again, or set XLATRACE_LIB to the library's place");
 }
 
 }  // namespace xlatrace::tools

@@ -14,6 +14,10 @@ namespace xlatrace::tools {
 // XLATRACE_HOOK_PATH names another one.
 Result<std::string> HookFolder();
 
+// The library to preload, libxlatrace.so: ../lib beside this program, also where distributions put
+// libraries. XLATRACE_LIB names another one. Absolute, links resolved.
+Result<std::string> PreloadLibrary();
+
 }  // namespace xlatrace::tools
 
 #endif  // XLATRACE_TOOLS_PLACES_H_

@@ -12,6 +12,7 @@
 #include "store/run_db.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/fold.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -101,7 +102,8 @@ std::string AsJson(const store::Table& table) {
 }
 
 Result<int> Run(const Options& options) {
-  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(options.path));
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   db.SetTimeLimit(options.time_limit_s * 1000);
   auto table = db.Select(options.sql);
   if (!table) {
@@ -132,7 +134,7 @@ void AddQueryCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("query", "Run read-only SQL over the views of a run.db (docs/schema.md)");
-  command->add_option("RUN", options->path, "A run.db")->required();
+  command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("SQL", options->sql, "One SELECT statement")->required();
   command->add_option("--format", options->format, "table, csv or json")
       ->check(CLI::IsMember({"table", "csv", "json"}))

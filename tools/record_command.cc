@@ -14,15 +14,17 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/masking.h"
 #include "base/number_format.h"
 #include "base/subprocess.h"
 #include "store/run_db.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/fold.h"
 #include "tools/hook_recording.h"
-#include "base/masking.h"
 #include "tools/pipeline.h"
 #include "tools/places.h"
+#include "tools/preload_recording.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -33,11 +35,12 @@ struct Options {
   std::string output = "run.db";
   double duration_s = 60;
   double delay_s = 0;
+  bool steered = false;  // A delay or duration was asked for.
   std::vector<std::string> command;
 };
 
 struct Places {
-  std::string output;     // Absolute: the command may change directory.
+  std::string output;     // Absolute.
   std::string recording;  // Absolute folder.
 };
 
@@ -72,16 +75,22 @@ std::string FreeRecordingFolder(const std::string& output) {
   return base.string() + ".rec";
 }
 
-Result<Places> PreparePlaces(const Options& options) {
+// Absolute: the command may change directory.
+Result<std::string> OutputPath(const Options& options) {
   std::error_code error;
-  Places places;
-  places.output = std::filesystem::absolute(options.output, error).lexically_normal().string();
+  std::string output = std::filesystem::absolute(options.output, error).lexically_normal().string();
   // An earlier run.db is kept as run.old.db; anything else of that name is the user's.
-  if (Exists(places.output) && !IsDirectory(places.output) && !store::RunDb::Open(places.output)) {
+  if (Exists(output) && !IsDirectory(output) && !store::RunDb::Open(output)) {
     return MakeError(fmt::format("'{}' exists and is not a run.db", options.output),
                      "name another output: -o FILE", ErrorCode::kUsage);
   }
-  XLATRACE_TRY(CheckOutputPath(places.output, true));
+  XLATRACE_TRY(CheckOutputPath(output, true));
+  return output;
+}
+
+Result<Places> PreparePlaces(const Options& options) {
+  Places places;
+  XLATRACE_ASSIGN(places.output, OutputPath(options));
   places.recording = FreeRecordingFolder(places.output);
   if (mkdir(places.recording.c_str(), 0700) != 0) {
     return MakeError(
@@ -89,16 +98,6 @@ Result<Places> PreparePlaces(const Options& options) {
         "name a place you may write to: -o FILE");
   }
   return places;
-}
-
-void KeepEarlierRun(const std::string& output) {
-  if (!Exists(output)) return;
-  std::filesystem::path old(output);
-  old.replace_extension(".old" + old.extension().string());
-  if (std::rename(output.c_str(), old.c_str()) == 0) {
-    Note(fmt::format("the earlier {} is now {}", std::filesystem::path(output).filename().string(),
-                     old.filename().string()));
-  }
 }
 
 std::vector<std::pair<std::string, std::string>> Environment(const Options& options,
@@ -143,7 +142,7 @@ std::string Frameworks(const HookRecording& recording) {
 }
 
 // Recording -> run.db. The recording goes only when all of it is in run.db.
-Status Fold(const Options& options, const Places& places) {
+Status FoldHook(const Options& options, const Places& places) {
   XLATRACE_ASSIGN(const HookRecording recording, ReadHookRecording(places.recording));
   BuildRequest request{.output = places.output, .run_info = RunInfo(options, recording)};
   for (const HookProcess& process : recording.processes) {
@@ -154,7 +153,13 @@ Status Fold(const Options& options, const Places& places) {
     RemoveHookRecording(places.recording, recording);
     return tl::unexpected<Error>(reason);
   }
-  KeepEarlierRun(places.output);
+  XLATRACE_ASSIGN(const std::string moved, MoveAside(places.output));
+  if (!moved.empty()) {
+    const auto name = [](const std::string& path) {
+      return std::filesystem::path(path).filename().string();
+    };
+    Note(fmt::format("the earlier {} is now {}", name(places.output), name(moved)));
+  }
   auto outcome = BuildRun(request);
   if (!outcome) {
     Error error = std::move(outcome).error();
@@ -191,23 +196,12 @@ Status Fold(const Options& options, const Places& places) {
   return {};
 }
 
-Result<int> Run(const Options& options) {
-  XLATRACE_TRY(RefuseLaunchers(options.command));
-  auto hook = HookFolder();
-  if (!hook) return CannotRecord(std::move(hook).error());
-  auto places = PreparePlaces(options);
-  if (!places) {
-    return places.error().code == ErrorCode::kUsage
-               ? tl::unexpected<Error>(std::move(places).error())
-               : CannotRecord(std::move(places).error());
-  }
-  auto child = RunChild(options.command, Environment(options, *places, *hook));
-  if (!child) {
-    rmdir(places->recording.c_str());
-    return CannotRecord(std::move(child).error());
-  }
+// As RunChild, with a sentence for what went wrong; the error's code is the exit status.
+Result<int> RunCommand(const Options& options,
+                       const std::vector<std::pair<std::string, std::string>>& environment) {
+  auto child = RunChild(options.command, environment);
+  if (!child) return CannotRecord(std::move(child).error());
   if (child->exec_error != 0) {
-    rmdir(places->recording.c_str());
     return MakeError(
         fmt::format("cannot run '{}': {}", options.command[0], std::strerror(child->exec_error)),
         fmt::format("check the command: command -v {}", options.command[0]),
@@ -219,9 +213,56 @@ Result<int> Run(const Options& options) {
   } else if (child->status != 0) {
     Note(fmt::format("the command ended with exit status {}", child->status));
   }
-  // The command's exit status is ours, whatever became of the recording.
-  if (const Status folded = Fold(options, *places); !folded) PrintError(folded.error());
   return child->status;
+}
+
+// Usage errors keep their code; everything else is 125.
+tl::unexpected<Error> CannotPrepare(Error error) {
+  if (error.code == ErrorCode::kUsage) return tl::unexpected<Error>(std::move(error));
+  return CannotRecord(std::move(error));
+}
+
+Result<int> RunWithHook(const Options& options) {
+  auto hook = HookFolder();
+  if (!hook) return CannotRecord(std::move(hook).error());
+  auto places = PreparePlaces(options);
+  if (!places) return CannotPrepare(std::move(places).error());
+  const Result<int> status = RunCommand(options, Environment(options, *places, *hook));
+  if (!status) {
+    rmdir(places->recording.c_str());
+    return status;
+  }
+  // The command's exit status is ours, whatever became of the recording.
+  if (const Status folded = FoldHook(options, *places); !folded) PrintError(folded.error());
+  return status;
+}
+
+Result<int> RunWithPreload(const Options& options, const std::string& library) {
+  auto output = OutputPath(options);
+  if (!output) return CannotPrepare(std::move(output).error());
+  auto places = PreparePreload(*output);
+  if (!places) return CannotPrepare(std::move(places).error());
+  if (options.steered) {
+    Note("--delay and --duration have no effect on the NVIDIA collector yet: all is recorded");
+  }
+  const Result<int> status = RunCommand(options, PreloadEnvironment(*places, library));
+  if (!status) {
+    if (places->own) RemoveRecording(places->recording, places->token);
+    return status;
+  }
+  const Status folded = FoldPreload(*places, MaskedCommand(options.command), options.output);
+  if (!folded) PrintError(folded.error());
+  return status;
+}
+
+Result<int> Run(const Options& options) {
+  XLATRACE_TRY(RefuseLaunchers(options.command));
+  if (HasNvidiaDriver()) {
+    auto library = PreloadLibrary();
+    if (library) return RunWithPreload(options, *library);
+    Warn(library.error().message + "; recording with the framework's own profiler instead");
+  }
+  return RunWithHook(options);
 }
 
 CLI::Validator Seconds() {
@@ -254,7 +295,10 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
       ->required();
   command->positionals_at_end();
   command->footer("Example:\n  xlatrace record -- python train.py --steps 30");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected, command] {
+    options->steered = command->count("--duration") + command->count("--delay") > 0;
+    *selected = [options] { return Run(*options); };
+  });
 }
 
 }  // namespace xlatrace::tools

@@ -14,6 +14,7 @@
 #include "store/run_db.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/fold.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -39,11 +40,12 @@ Status CheckPage(const std::string& output, bool force) {
 }
 
 Result<int> Run(const Options& options) {
-  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(options.path));
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   const std::string output = options.given_output
                                  ? *options.given_output
-                                 : fs::path(options.path).replace_extension(".html").string();
-  if (IsSameFile(options.path, output)) {
+                                 : fs::path(run).replace_extension(".html").string();
+  if (IsSameFile(run, output)) {
     return MakeError(fmt::format("'{}' is both input and output", output),
                      "name another page: -o run.html", ErrorCode::kUsage);
   }
@@ -65,7 +67,7 @@ Result<int> Run(const Options& options) {
 void AddReportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("report", "Where the time goes, as one offline HTML file");
-  command->add_option("RUN", options->path, "A run.db")->required();
+  command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
   command->footer("Example:\n  xlatrace report run.db -o run.html");

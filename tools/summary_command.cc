@@ -9,6 +9,7 @@
 #include "store/run_db.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/fold.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -22,7 +23,8 @@ struct Options {
 };
 
 Result<int> Run(const Options& options) {
-  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(options.path));
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   XLATRACE_ASSIGN(const report::RunView view, report::LoadRunView(db));
   const Terminal terminal = DetectTerminal();
   report::SummaryOptions summary;
@@ -43,7 +45,7 @@ Result<int> Run(const Options& options) {
 void AddSummaryCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("summary", "Where the time goes, in the terminal");
-  command->add_option("RUN", options->path, "A run.db")->required();
+  command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("--by", options->by, "phase, layer, op, kernel or source")
       ->check(CLI::IsMember({"phase", "layer", "op", "kernel", "source"}))
       ->capture_default_str();

@@ -1,0 +1,322 @@
+#include "tools/fold.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "recording/folder.h"
+#include "store/run_db.h"
+#include "tools/console.h"
+
+namespace xlatrace::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockName = "lock";
+constexpr uint64_t kMaxNoteBytes = 64 << 10;
+
+// Held while a folder is being folded. A folder that cannot be written is read without: then
+// run.db lies elsewhere.
+class FoldLock {
+ public:
+  explicit FoldLock(const std::string& folder) {
+    const std::string path = folder + "/" + kLockName;
+    fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd_ < 0 || flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
+    if (errno == EWOULDBLOCK) Note("another xlatrace is folding this recording; waiting for it");
+    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  FoldLock(const FoldLock&) = delete;
+  FoldLock& operator=(const FoldLock&) = delete;
+  ~FoldLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+std::string NameOf(const std::string& path) { return fs::path(path).filename().string(); }
+
+int64_t ModifiedNs(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return 0;
+  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+// What a run.db says about the recording it was folded from.
+struct Held {
+  std::string token;  // Empty: from no recording.
+  struct File {
+    uint64_t bytes = 0;
+    std::string state;
+  };
+  std::map<std::string, File> files;
+};
+
+Result<Held> ReadHeld(const std::string& database) {
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(database));
+  Held held;
+  XLATRACE_ASSIGN(const auto token, db.Info("recording_token"));
+  XLATRACE_ASSIGN(const auto files, db.Info("recording_files"));
+  held.token = token.value_or("");
+  std::istringstream lines(files.value_or(""));
+  std::string name;
+  std::string state;
+  uint64_t valid = 0;
+  uint64_t bytes = 0;
+  while (lines >> name >> valid >> bytes >> state) held.files[name] = {bytes, state};
+  return held;
+}
+
+bool HoldsAll(const Held& held, const std::vector<recording::FolderEntry>& entries) {
+  return std::all_of(entries.begin(), entries.end(), [&](const recording::FolderEntry& entry) {
+    const auto file = held.files.find(NameOf(entry.path));
+    if (file == held.files.end() || file->second.bytes < entry.bytes) return false;
+    // That a process has ended since is worth telling.
+    return entry.live || file->second.state != "live";
+  });
+}
+
+// run.db holds files that are not in the folder any more.
+bool HoldsGone(const Held& held, const std::vector<recording::FolderEntry>& entries) {
+  std::set<std::string> names;
+  for (const recording::FolderEntry& entry : entries) names.insert(NameOf(entry.path));
+  return std::any_of(held.files.begin(), held.files.end(),
+                     [&](const auto& file) { return !names.contains(file.first); });
+}
+
+// The entries of the token, or of the newest one when none is asked for.
+std::vector<recording::FolderEntry> EntriesOf(const recording::Folder& folder, std::string* token,
+                                              std::vector<std::string>* notes) {
+  if (token->empty() && !folder.recordings.empty()) *token = folder.recordings.back().token;
+  std::vector<recording::FolderEntry> entries;
+  std::set<std::string> others;
+  for (const recording::FolderEntry& entry : folder.recordings) {
+    if (entry.token == *token) {
+      entries.push_back(entry);
+    } else {
+      others.insert(entry.token);
+    }
+  }
+  if (!others.empty()) {
+    std::string names;
+    for (const std::string& other : others) names += (names.empty() ? "" : ", ") + other;
+    notes->push_back(
+        fmt::format("the folder also holds recordings of other jobs, left alone: {}", names));
+  }
+  return entries;
+}
+
+std::string FolderOf(const std::string& database) {
+  return fs::path(database).replace_extension(".rec").string();
+}
+std::string DatabaseOf(const std::string& folder) {
+  std::string path = folder;
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return fs::path(path).replace_extension(".db").string();
+}
+
+Status Build(const FoldRequest& request, const std::vector<recording::FolderEntry>& entries,
+             bool other_job, FoldOutcome* outcome) {
+  XLATRACE_TRY(CheckOutputPath(request.database, true));
+  BuildRequest build{.recordings = entries,
+                     // Beside its place until the earlier run is out of the way.
+                     .output = request.database + ".new",
+                     .run_info = request.run_info};
+  auto built = BuildRun(build);
+  if (!built) {
+    Error error = std::move(built).error();
+    if (error.hint.empty()) {
+      error.hint =
+          fmt::format("write it elsewhere: xlatrace import {} -o /tmp/run.db", request.folder);
+    }
+    return tl::unexpected<Error>(std::move(error));
+  }
+  // As the recording was: a run tells command lines and paths.
+  chmod(build.output.c_str(), 0600);
+  if (other_job) {
+    auto moved = MoveAside(request.database);
+    if (!moved) {
+      std::remove(build.output.c_str());
+      return tl::unexpected<Error>(std::move(moved).error());
+    }
+    if (!moved->empty()) {
+      outcome->notes.push_back(
+          fmt::format("the earlier {} is now {}", NameOf(request.database), NameOf(*moved)));
+    }
+  }
+  if (std::rename(build.output.c_str(), request.database.c_str()) != 0) {
+    const int error = errno;
+    std::remove(build.output.c_str());
+    return MakeError(fmt::format("cannot write '{}': {}", request.database, std::strerror(error)));
+  }
+  outcome->build = std::move(*built);
+  return {};
+}
+
+void Describe(const std::vector<recording::FolderEntry>& entries, FoldOutcome* outcome) {
+  outcome->folded = true;
+  size_t complete = 0;
+  for (const auto& [entry, import] : outcome->build.recordings) {
+    outcome->live |= entry.live;
+    complete += import.complete && !entry.live ? 1 : 0;
+    if (!import.complete && !entry.live && !import.damaged) {
+      outcome->notes.push_back(fmt::format(
+          "process {} on {} was killed: at most the last flush period of its work is missing",
+          entry.pid, entry.host));
+    }
+    if (import.damaged) {
+      outcome->notes.push_back(
+          fmt::format("parts of {} cannot be read; the rest was used", NameOf(entry.path)));
+    }
+    for (const std::string& error : import.errors) {
+      outcome->notes.push_back(fmt::format("process {}: {}", entry.pid, error));
+    }
+  }
+  if (outcome->live) {
+    outcome->notes.push_back(
+        "the job is still running: this is what it has recorded so far; the same command later "
+        "gives more");
+  }
+  outcome->whole = complete == entries.size() && outcome->build.skipped.empty();
+}
+
+// First line of a note: "reason: ...".
+std::string ReasonIn(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kReason = "reason: ";
+    if (line.starts_with(kReason)) return line.substr(kReason.size());
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+Result<std::string> MoveAside(const std::string& database) {
+  if (!Exists(database)) return std::string();
+  const fs::path path(database);
+  for (int n = 1; n < 10000; ++n) {
+    fs::path old = path;
+    old.replace_extension(n == 1 ? ".old" + path.extension().string()
+                                 : fmt::format(".old.{}{}", n, path.extension().string()));
+    if (Exists(old.string())) continue;
+    if (std::rename(database.c_str(), old.c_str()) == 0) return old.string();
+    return MakeError(fmt::format("cannot rename '{}' to '{}': {}", database, old.string(),
+                                 std::strerror(errno)));
+  }
+  return MakeError(fmt::format("too many earlier runs beside '{}'", database),
+                   "remove the ones you do not need");
+}
+
+Error NothingInRecording(const std::string& folder) {
+  const auto listed = recording::ListFolder(folder);
+  if (listed && !listed->notes.empty()) {
+    const recording::FolderEntry& entry = listed->notes.back();
+    const auto text = ReadFile(entry.path, kMaxNoteBytes);
+    const std::string reason = text ? ReasonIn(*text) : std::string();
+    if (!reason.empty()) {
+      return {fmt::format("nothing was recorded: {} (process {})", reason, entry.pid),
+              "xlatrace doctor",
+              {}};
+    }
+  }
+  return {"nothing was recorded: no process of the command used an NVIDIA GPU",
+          "check that the command trains on the GPU: xlatrace doctor",
+          {}};
+}
+
+Result<FoldOutcome> Fold(const FoldRequest& request) {
+  const FoldLock lock(request.folder);
+  FoldOutcome outcome;
+  outcome.token = request.token;
+  XLATRACE_ASSIGN(const recording::Folder folder, recording::ListFolder(request.folder));
+  const std::vector<recording::FolderEntry> entries =
+      EntriesOf(folder, &outcome.token, &outcome.notes);
+  const bool there = Exists(request.database);
+  if (entries.empty()) {
+    if (there) return outcome;
+    return tl::unexpected<Error>(NothingInRecording(request.folder));
+  }
+  bool other_job = false;
+  if (there) {
+    auto held = ReadHeld(request.database);
+    if (!held) {
+      return MakeError(
+          fmt::format("'{}' is in the way: {}", request.database, held.error().message),
+          fmt::format("write the run elsewhere: xlatrace import {} -o FILE", request.folder));
+    }
+    other_job = held->token != outcome.token;
+    if (!other_job && HoldsAll(*held, entries)) return outcome;
+    if (!other_job && HoldsGone(*held, entries)) {
+      other_job = true;  // Not the same recording any more: what run.db has is kept.
+    } else if (other_job && request.token.empty()) {
+      // A recording that lay here before that run was made is no news.
+      const bool newer =
+          std::any_of(entries.begin(), entries.end(), [&](const recording::FolderEntry& entry) {
+            return ModifiedNs(entry.path) > ModifiedNs(request.database);
+          });
+      if (!newer) return outcome;
+    }
+  }
+  XLATRACE_TRY(Build(request, entries, other_job, &outcome));
+  Describe(entries, &outcome);
+  return outcome;
+}
+
+Result<std::string> FoldedRun(const std::string& path) {
+  FoldRequest request;
+  if (recording::LooksLikeRecordingFolder(path)) {
+    request.folder = path;
+    request.database = DatabaseOf(path);
+  } else if (!IsDirectory(path) && recording::LooksLikeRecordingFolder(FolderOf(path)) &&
+             !recording::LooksLikeRecording(path)) {
+    request.folder = FolderOf(path);
+    request.database = path;
+  } else if (Exists(path) && recording::LooksLikeRecording(path)) {
+    return MakeError(fmt::format("'{}' is one process of a recording", path),
+                     "name the folder it lies in, or: xlatrace import FILE -o run.db");
+  } else {
+    return path;
+  }
+  XLATRACE_ASSIGN(const FoldOutcome outcome, Fold(request));
+  for (const std::string& note : outcome.notes) Note(note);
+  for (const Error& error : outcome.build.skipped) Warn("skipped: " + error.message);
+  if (outcome.folded) Note(BuildSentence(outcome.build, request.database));
+  return request.database;
+}
+
+bool RemoveRecording(const std::string& folder, const std::string& token) {
+  const auto listed = recording::ListFolder(folder);
+  if (!listed) return false;
+  for (const auto* entries : {&listed->recordings, &listed->notes}) {
+    for (const recording::FolderEntry& entry : *entries) {
+      if (entry.token == token && !entry.live) unlink(entry.path.c_str());
+    }
+  }
+  const auto left = recording::ListFolder(folder);
+  if (!left || !left->recordings.empty() || !left->notes.empty()) return false;
+  // Names of ours; unlink takes a link itself, never what it points to, and no folder.
+  if (listed->job == token) unlink((folder + "/job").c_str());
+  unlink((folder + "/" + kLockName).c_str());
+  return rmdir(folder.c_str()) == 0;
+}
+
+}  // namespace xlatrace::tools

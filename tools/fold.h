@@ -1,0 +1,61 @@
+// From a recording folder to its run.db: when a command is given `run.db` (or `run.rec`), what the
+// folder holds and run.db does not is folded first.
+//
+// - run.db remembers which bytes of which file it holds (run_info.recording_files); nothing is done
+//   when there is no more.
+// - One folds, others wait: `run.rec/lock` (flock).
+// - run.db appears whole or not at all. An earlier one of another job becomes run.old.db.
+// - Of several jobs in a folder the newest is folded, the others are named.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_TOOLS_FOLD_H_
+#define XLATRACE_TOOLS_FOLD_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "tools/pipeline.h"
+
+namespace xlatrace::tools {
+
+struct FoldRequest {
+  std::string folder;    // run.rec
+  std::string database;  // run.db
+  std::string token;     // Of the job; empty: the newest in the folder.
+  std::vector<std::pair<std::string, std::string>> run_info;  // As BuildRequest.
+};
+
+struct FoldOutcome {
+  bool folded = false;  // False: run.db held all of it already; then only `notes` is set.
+  bool live = false;    // A process is still writing: the run is a part.
+  bool whole = false;   // Every process closed its file, and all of it is in run.db.
+  std::string token;
+  BuildOutcome build;
+  std::vector<std::string> notes;  // Sentences for the person.
+};
+
+// Fails when there is nothing to fold and no run.db (the folder's notes say why), or when run.db
+// cannot be written.
+Result<FoldOutcome> Fold(const FoldRequest& request);
+
+// The run.db that a command given `path` (run.db, run.rec) is to open, folded first when there is
+// more; tells on standard error what it did. A path that has nothing to do with a recording is
+// given back as it is.
+Result<std::string> FoldedRun(const std::string& path);
+
+// Removes the folder's files of one job that run.db holds whole, and the folder when nothing else
+// is in it: files of ours only, never through a link. True when the folder is gone.
+bool RemoveRecording(const std::string& folder, const std::string& token);
+
+// run.db -> run.old.db, run.old.2.db...; the new name, empty when there was none to move.
+Result<std::string> MoveAside(const std::string& database);
+
+// Why the folder holds no recording, as its notes say; a general sentence without any.
+Error NothingInRecording(const std::string& folder);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_FOLD_H_

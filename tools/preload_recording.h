@@ -1,0 +1,44 @@
+// `xlatrace record` on a machine with an NVIDIA driver: the command runs with libxlatrace.so
+// preloaded, and its recording is folded when it ends.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_TOOLS_PRELOAD_RECORDING_H_
+#define XLATRACE_TOOLS_PRELOAD_RECORDING_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace xlatrace::tools {
+
+// An NVIDIA GPU could be used here: its driver library can be loaded and there is a device. Loads
+// the library in a child process only. XLATRACE_FORCE_COLLECTOR=1 makes it true (tests), =0 false.
+bool HasNvidiaDriver();
+
+struct PreloadPlaces {
+  std::string database;   // Absolute.
+  std::string recording;  // Absolute folder.
+  std::string token;      // Of the job.
+  // The token is this command's own, not one that a launcher gives to many: nobody else writes into
+  // the folder, and it may go when it is folded.
+  bool own = true;
+};
+
+// Chooses the token (XLATRACE_JOB, the launcher's, else a new one) and the folder, which is made
+// where it is the command's own.
+Result<PreloadPlaces> PreparePreload(const std::string& database);
+
+// What the child's environment says besides ours.
+std::vector<std::pair<std::string, std::string>> PreloadEnvironment(const PreloadPlaces& places,
+                                                                    const std::string& library);
+
+// Recording -> run.db, told on standard error. `command` is masked already.
+Status FoldPreload(const PreloadPlaces& places, const std::string& command,
+                   const std::string& shown_database);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_PRELOAD_RECORDING_H_

@@ -165,6 +165,12 @@ class GpuTestCase(support.TestCase):
         truths = self.truths() if truths is None else truths
         self.assertTrue(any(truths.values()), "the fake driver logged nothing")
         self.assertEqual([], differences(database, truths))
+        self.assertEqual([], self.misuse())
+
+    def misuse(self):
+        """What the fake CUPTI noted of calls that a tool must not make."""
+        notes = [p.read_text().splitlines() for p in self.truth_folder.glob("*.notes")]
+        return [n for lines in notes for n in lines if "misuse" in n or "cuptiFinalize" in n]
 
     def assert_unharmed(self, traced, alone, lines=1):
         """Same status and output; on stderr at most `lines` lines of ours more."""

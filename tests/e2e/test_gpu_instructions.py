@@ -149,6 +149,11 @@ class Instructions(gpu_support.GpuTestCase):
         script += " }\n" + executable(7, "jit_step", ["neg.1", "neg.2"])
         script += "module jit_step 7 {\n" + thunk(7, "neg.1") + thunk(7, "neg.2") + "}\nsync"
         self.assert_as_named(self.recorded(script))
+        sizes = gpu_support.rows_of(
+            self.work / "run.db",
+            "SELECT instruction_count AS n FROM launch JOIN module USING (module_id) ORDER BY launch_id",
+        )
+        self.assertEqual([row["n"] for row in sizes], [2, 3, 3])
 
     def test_modules_are_stored_without_a_dump(self):
         self.recorded(STEP + OTHER + "module jit_step 7 { " + thunk(7, "neg.1").strip() + " }\nsync")

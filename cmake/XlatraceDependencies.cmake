@@ -11,6 +11,7 @@ find_package(SQLite3 REQUIRED)
 find_package(LibArchive REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
 add_library(protozero INTERFACE)

@@ -1,6 +1,7 @@
 #include "collector/callbacks.h"
 
 #include <cstring>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -180,6 +181,30 @@ void OnResource(Collector& collector, uint32_t id, const CUpti_ResourceData& dat
   }
 }
 
+void Dispatch(Collector& collector, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+              const void* data) {
+  switch (domain) {
+    case CUPTI_CB_DOMAIN_DRIVER_API:
+    case CUPTI_CB_DOMAIN_RUNTIME_API:
+      OnApi(collector, domain, id, *static_cast<const CUpti_CallbackData*>(data));
+      return;
+    case CUPTI_CB_DOMAIN_RESOURCE:
+      OnResource(collector, id, *static_cast<const CUpti_ResourceData*>(data));
+      return;
+    case CUPTI_CB_DOMAIN_STATE: {
+      const auto& state = *static_cast<const CUpti_StateData*>(data);
+      if (id == CUPTI_CBID_STATE_FATAL_ERROR) {
+        const char* message = state.notification.message;
+        collector.Fact("error", std::string("CUPTI ended itself: ") +
+                                    (message == nullptr ? "no message" : message));
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
 }  // namespace
 
 void EnableCallbacks(Collector& collector, CUpti_SubscriberHandle subscriber) {
@@ -201,25 +226,10 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
                          const void* data) {
   if (!Collector::Alive() || data == nullptr) return;
   auto& collector = *static_cast<Collector*>(user);
-  switch (domain) {
-    case CUPTI_CB_DOMAIN_DRIVER_API:
-    case CUPTI_CB_DOMAIN_RUNTIME_API:
-      OnApi(collector, domain, id, *static_cast<const CUpti_CallbackData*>(data));
-      return;
-    case CUPTI_CB_DOMAIN_RESOURCE:
-      OnResource(collector, id, *static_cast<const CUpti_ResourceData*>(data));
-      return;
-    case CUPTI_CB_DOMAIN_STATE: {
-      const auto& state = *static_cast<const CUpti_StateData*>(data);
-      if (id == CUPTI_CBID_STATE_FATAL_ERROR) {
-        const char* message = state.notification.message;
-        collector.Fact("error", std::string("CUPTI ended itself: ") +
-                                    (message == nullptr ? "no message" : message));
-      }
-      return;
-    }
-    default:
-      return;
+  try {
+    Dispatch(collector, domain, id, data);
+  } catch (const std::bad_alloc&) {
+    collector.CountAllocationFailure();
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "collector/activity_decoder.h"
 #include "collector/callbacks.h"
+#include "collector/descriptors.h"
 #include "collector/device_limits.h"
 #include "collector/preload_abi.h"
 #include "collector/process_facts.h"
@@ -99,6 +100,7 @@ void Collector::InForkedChild() {
     return;
   }
   phase_.store(static_cast<int>(Phase::kDead), std::memory_order_release);
+  // The copy of the file, when the writer thread could not keep it to itself.
   if (instance->writer_ != nullptr) instance->writer_->Abandon();
 }
 
@@ -198,10 +200,6 @@ void Collector::EnableKinds() {
 
 void Collector::OnFirstContext() {
   if (opened_.exchange(true)) return;
-  if (!OpenRecording()) {
-    phase_.store(static_cast<int>(Phase::kDead), std::memory_order_release);
-    return;
-  }
   phase_.store(static_cast<int>(Phase::kRunning), std::memory_order_release);
   if (!StartThread(&WriterMain, this, "xlatrace-write") ||
       !StartThread(&FlusherMain, this, "xlatrace-flush")) {
@@ -212,21 +210,23 @@ void Collector::OnFirstContext() {
   std::atexit(&Collector::AtExit);
 }
 
+// In the writer thread: with a table of descriptors of its own, where that can be had, the file is
+// in nobody's way. A program that closes all descriptors, as daemons do, neither ends the recording
+// nor gets our blocks into a file of its own that has the number next; a forked child inherits
+// nothing.
 bool Collector::OpenRecording() {
+  const bool own_table = UnshareDescriptors();
   const uint64_t now = NowNs();
   RecordingPlace place = OpenRecordingPlace(now / 1000000000);
-  if (place.fd < 0) {
-    std::fprintf(stderr, "xlatrace: nothing is recorded: %s\n", place.note.c_str());
-    return false;
-  }
-  Fact("start_unix_ns", std::to_string(now));
-  if (!place.note.empty()) Fact("place_note", place.note);
   place_ = place.folder;
   reason_ = place.note;
   claimed_ = place.claimed;
+  if (place.fd < 0) return false;
+  Fact("start_unix_ns", std::to_string(now));
+  if (!place.note.empty()) Fact("place_note", place.note);
   const uint64_t limit =
       EnvNumber("XLATRACE_MAX_BYTES", kDefaultMaxBytes, 1 << 20, uint64_t{1} << 50);
-  writer_ = std::make_unique<recording::Writer>(place.fd, place.identity, limit);
+  writer_ = std::make_unique<recording::Writer>(place.fd, place.identity, limit, !own_table);
   return true;
 }
 
@@ -244,84 +244,102 @@ void* Collector::FlusherMain(void* self) {
 
 void Collector::WriterLoop() {
   ActivityDecoder decoder(&api);
+  bool open = false;
+  try {
+    open = OpenRecording();
+  } catch (const std::bad_alloc&) {
+    reason_ = "no memory";
+  }
   uint64_t seen = 0;
   uint64_t last_write_ns = 0;
-  const auto stat = [this](std::string_view name, uint64_t value) {
-    writer_->Add(recording::StatRow{name, value});
-  };
-  for (;;) {
-    writer_signal_.WaitBeyond(seen, flush_period_ms_);
+  for (bool first = true;; first = false) {
+    // The first time at once: whose recording it is stands in the file from the beginning.
+    if (!first) writer_signal_.WaitBeyond(seen, flush_period_ms_);
     seen = writer_signal_.count();
     const uint64_t wanted = write_wanted_.load(std::memory_order_acquire);
     const bool finish = finish_.load(std::memory_order_acquire);
-    ActivityBuffers::Buffer buffer;
-    while (buffers.Take(&buffer)) {
-      decoder.Decode(buffer, *writer_);
-      buffers.Recycle(buffer);
-    }
     const uint64_t now = NowNs(CLOCK_MONOTONIC);
     const bool asked = wanted != write_done_.load(std::memory_order_relaxed) || finish;
-    const bool due = now - last_write_ns >= flush_period_ms_ * 1000000;
-    if (!asked && !due && definitions.waiting_bytes() < kWakeAtBytes) continue;
-    last_write_ns = now;
-    definitions.Take(&taken_);
-    for (const Definition& definition : taken_) Write(definition, *writer_);
-    taken_.clear();
-    for (ThreadLog* log = ThreadLog::First(); log != nullptr; log = log->Next()) {
-      counts_.api_calls += log->Drain(*writer_);
-    }
-    const uint32_t devices = devices_seen_.load(std::memory_order_relaxed) & ~devices_written_;
-    for (uint32_t i = 0; i < 32; ++i) {
-      if ((devices >> i & 1) != 0) WriteDeviceLimits(i, *writer_);
-    }
-    devices_written_ |= devices;
-    recording::ClockRow clock;
-    clock.realtime_ns = NowNs();
-    if (api.cuptiGetTimestamp != nullptr) api.cuptiGetTimestamp(&clock.cupti_ns);
-    clock.monotonic_ns = NowNs(CLOCK_MONOTONIC);
-    clock.boottime_ns = NowNs(CLOCK_BOOTTIME);
-    writer_->Add(clock);
-
-    const DecodeCounts& counts = decoder.counts();
-    stat("kernels", counts.kernels);
-    stat("copies", counts.copies);
-    stat("memsets", counts.memsets);
-    stat("graph_rows", counts.graph_rows);
-    stat("api_calls", counts_.api_calls);
-    stat("captured_calls", captured_calls.load(std::memory_order_relaxed));
-    stat("buffers_completed", buffers.completed());
-    stat("buffers_refused", buffers.refused());
-    stat("buffer_bytes_mapped", buffers.mapped_bytes());
-    stat("records_dropped", dropped_.load(std::memory_order_relaxed));
-    stat("records_invalid_time", counts.invalid_time);
-    stat("records_unknown", counts.unknown);
-    stat("records_short", counts.too_short);
-    stat("pops_unbalanced", pops_unbalanced.load(std::memory_order_relaxed));
-    stat("ranges_too_deep", ranges_too_deep.load(std::memory_order_relaxed));
-    stat("strings_registered", strings.registered());
-    stat("strings_cut", strings.cut());
-    stat("strings_not_kept", definitions.dropped_texts());
-    stat("cost_writer_ns", NowNs(CLOCK_THREAD_CPUTIME_ID));
-    stat("cost_flusher_ns", flusher_cost_ns_.load(std::memory_order_relaxed));
-    stat("flush_timeouts", flush_timeouts_.load(std::memory_order_relaxed));
-    stat("rows_lost", writer_->lost_rows() + ThreadLog::rows_lost());
-    if (writer_->failed()) stat("write_errno", static_cast<uint64_t>(writer_->stop_errno()));
-    if (finish) {
-      for (size_t kind = 0; kind < ActivityDecoder::kKinds; ++kind) {
-        if (decoder.record_bytes(kind) == 0) continue;
-        const std::string key = "record_size." + std::to_string(kind);
-        const std::string value = std::to_string(decoder.record_bytes(kind));
-        writer_->Add(recording::FactRow{key, value});
+    const bool due = first || now - last_write_ns >= flush_period_ms_ * 1000000;
+    try {
+      TakeBuffers(decoder, open);
+      if (asked || due || definitions.waiting_bytes() >= kWakeAtBytes) {
+        last_write_ns = now;
+        WriteRows(decoder, finish, open);
       }
-      writer_->Finish();
-      launches_ = counts.kernels + counts.graph_rows;
-    } else {
-      writer_->Flush();
+    } catch (const std::bad_alloc&) {
+      // The row is lost and counted; the program may find memory again, and so may we.
+      CountAllocationFailure();
     }
+    if (!asked) continue;
+    launches_ = decoder.counts().kernels + decoder.counts().graph_rows;
+    failed_to_open_.store(!open, std::memory_order_release);
     write_done_.store(wanted, std::memory_order_release);
     written_signal_.Notify();
     if (finish) return;
   }
+}
+
+void Collector::TakeBuffers(ActivityDecoder& decoder, bool open) {
+  ActivityBuffers::Buffer buffer;
+  while (buffers.Take(&buffer)) {
+    try {
+      if (open) decoder.Decode(buffer, *writer_);
+    } catch (const std::bad_alloc&) {
+      CountAllocationFailure();
+    }
+    buffers.Recycle(buffer);
+  }
+}
+
+void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open) {
+  definitions.Take(&taken_);
+  if (!open) return;
+  recording::Writer& writer = *writer_;
+  for (const Definition& definition : taken_) Write(definition, writer);
+  taken_.clear();
+  for (ThreadLog* log = ThreadLog::First(); log != nullptr; log = log->Next()) {
+    counts_.api_calls += log->Drain(writer);
+  }
+  const auto stat = [&](std::string_view name, uint64_t value) {
+    writer.Add(recording::StatRow{name, value});
+  };
+  const DecodeCounts& counts = decoder.counts();
+  stat("kernels", counts.kernels);
+  stat("copies", counts.copies);
+  stat("memsets", counts.memsets);
+  stat("graph_rows", counts.graph_rows);
+  stat("api_calls", counts_.api_calls);
+  stat("captured_calls", captured_calls.load(std::memory_order_relaxed));
+  stat("buffers_completed", buffers.completed());
+  stat("buffers_refused", buffers.refused());
+  stat("buffer_bytes_mapped", buffers.mapped_bytes());
+  stat("records_dropped", dropped_.load(std::memory_order_relaxed));
+  stat("records_invalid_time", counts.invalid_time);
+  stat("records_unknown", counts.unknown);
+  stat("records_short", counts.too_short);
+  stat("pops_unbalanced", pops_unbalanced.load(std::memory_order_relaxed));
+  stat("ranges_too_deep", ranges_too_deep.load(std::memory_order_relaxed));
+  stat("strings_registered", strings.registered());
+  stat("strings_cut", strings.cut());
+  stat("strings_not_kept", definitions.dropped_texts());
+  stat("cost_writer_ns", NowNs(CLOCK_THREAD_CPUTIME_ID));
+  stat("cost_flusher_ns", flusher_cost_ns_.load(std::memory_order_relaxed));
+  stat("flush_timeouts", flush_timeouts_.load(std::memory_order_relaxed));
+  stat("allocation_failures", allocation_failures_.load(std::memory_order_relaxed));
+  stat("rows_lost", writer.lost_rows() + ThreadLog::rows_lost());
+  if (writer.failed()) stat("write_errno", static_cast<uint64_t>(writer.stop_errno()));
+  if (!finish) {
+    writer.Flush();
+    return;
+  }
+  for (size_t kind = 0; kind < ActivityDecoder::kKinds; ++kind) {
+    if (decoder.record_bytes(kind) == 0) continue;
+    const std::string key = "record_size." + std::to_string(kind);
+    const std::string value = std::to_string(decoder.record_bytes(kind));
+    writer.Add(recording::FactRow{key, value});
+  }
+  writer.Finish();
 }
 
 // ---- The flusher thread: the only one that waits for CUPTI. ----
@@ -342,6 +360,11 @@ void Collector::FlusherLoop() {
         dropped_.fetch_add(dropped, std::memory_order_relaxed);
       }
     }
+    try {
+      AskDriver();
+    } catch (const std::bad_alloc&) {
+      CountAllocationFailure();
+    }
     flusher_cost_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
     flush_done_.store(wanted, std::memory_order_release);
     flushed_signal_.Notify();
@@ -350,6 +373,27 @@ void Collector::FlusherLoop() {
     writer_signal_.Notify();
     if (final) return;
   }
+}
+
+// What CUPTI and the driver tell when asked. They may use descriptors of the process, which the
+// writer thread does not have.
+void Collector::AskDriver() {
+  recording::ClockRow clock;
+  clock.realtime_ns = NowNs();
+  if (subscriber_ != nullptr && api.cuptiGetTimestamp != nullptr) {
+    api.cuptiGetTimestamp(&clock.cupti_ns);
+  }
+  clock.monotonic_ns = NowNs(CLOCK_MONOTONIC);
+  clock.boottime_ns = NowNs(CLOCK_BOOTTIME);
+  definitions.Add(clock, 0);
+  const uint32_t devices = devices_seen_.load(std::memory_order_relaxed) & ~devices_asked_;
+  for (uint32_t i = 0; i < 32; ++i) {
+    if ((devices >> i & 1) != 0) AddDeviceLimits(i, definitions);
+  }
+  if (devices != 0 && devices_asked_ == 0) {
+    Fact("driver_version", std::to_string(DriverVersion()));
+  }
+  devices_asked_ |= devices;
 }
 
 // ---- The end ----
@@ -384,22 +428,38 @@ void Collector::BeforeEnd(bool terminal) {
   const uint64_t write = write_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
   writer_signal_.Notify();
   const bool written = wait(written_signal_, write_done_, write, kWriteLimitMs);
+  if (written && !failed_to_open_.load(std::memory_order_acquire)) {
+    try {
+      TellEnd(place_, launches_ - told_, !told_once_);
+      told_ = launches_;
+      told_once_ = true;
+    } catch (const std::bad_alloc&) {
+    }
+  }
   if (!terminal) {
     ending.store(false);
     return;
   }
   phase_.store(static_cast<int>(Phase::kFinished), std::memory_order_release);
-  if (written) PrintLine();
+  try {
+    if (written) PrintLine();
+  } catch (const std::bad_alloc&) {
+    // The recording is whole; only the line is missing.
+  }
 }
 
 void Collector::PrintLine() {
-  TellEnd(place_, launches_);
+  const bool failed = failed_to_open_.load(std::memory_order_acquire);
   const char* quiet = std::getenv("XLATRACE_QUIET");
   if (quiet != nullptr && *quiet != '\0' && *quiet != '0') return;
   // One line per job: the first process says it, of many ranks the one with rank 0.
   const char* main_pid = std::getenv(XLATRACE_ENV_MAIN);
   const bool is_main = main_pid == nullptr ? claimed_ : std::atoi(main_pid) == getpid();
   if (!is_main || (!rank_.empty() && rank_ != "0")) return;
+  if (failed) {
+    std::fprintf(stderr, "xlatrace: nothing is recorded: %s\n", reason_.c_str());
+    return;
+  }
   uint64_t launches = 0;
   int processes = 0;
   EndedProcesses(place_, &processes, &launches);

@@ -28,6 +28,8 @@
 
 namespace xlatrace::collector {
 
+class ActivityDecoder;
+
 enum class Phase : int {
   kIdle = 0,      // Nothing of CUDA yet; NVTX ranges are remembered, not recorded.
   kStarted = 1,   // CUPTI is on, no context yet.
@@ -67,6 +69,7 @@ class Collector {
   std::atomic<uint64_t> ranges_too_deep{0};
   std::atomic<uint64_t> captured_calls{0};
 
+  void CountAllocationFailure() { allocation_failures_.fetch_add(1, std::memory_order_relaxed); }
   void WakeWriter() { writer_signal_.Notify(); }
 
  private:
@@ -80,7 +83,10 @@ class Collector {
   void EnableKinds();
   bool OpenRecording();
   void WriterLoop();
+  void TakeBuffers(ActivityDecoder& decoder, bool open);
+  void WriteRows(const ActivityDecoder& decoder, bool finish, bool open);
   void FlusherLoop();
+  void AskDriver();
   void PrintLine();
 
   static std::atomic<int> phase_;
@@ -105,17 +111,21 @@ class Collector {
   std::atomic<bool> final_flush_{false};
   std::atomic<bool> finish_{false};
   std::atomic<uint32_t> devices_seen_{0};  // Bit per device.
-  uint32_t devices_written_ = 0;
+  uint32_t devices_asked_ = 0;             // The flusher thread's.
+  std::atomic<bool> failed_to_open_{false};
   std::vector<Definition> taken_;
   uint64_t flush_period_ms_ = 1000;
 
   struct Counts {
     uint64_t api_calls = 0;
   } counts_;               // The writer thread's.
-  uint64_t launches_ = 0;  // Set by the writer thread before it ends.
+  uint64_t launches_ = 0;  // Set by the writer thread before it answers.
+  uint64_t told_ = 0;      // Of them, said in the folder's `job`.
+  bool told_once_ = false;
   std::atomic<uint64_t> flush_timeouts_{0};
   std::atomic<uint64_t> flusher_cost_ns_{0};
   std::atomic<uint64_t> dropped_{0};
+  std::atomic<uint64_t> allocation_failures_{0};
 };
 
 }  // namespace xlatrace::collector

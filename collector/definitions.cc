@@ -1,5 +1,7 @@
 #include "collector/definitions.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "collector/lock.h"
@@ -53,14 +55,15 @@ void Write(const Definition& definition, recording::Writer& writer) {
       [&](const auto& item) {
         if constexpr (requires { item.row; }) {
           auto row = item.row;
-          if constexpr (requires {
-                          row.key;
-                          row.value;
-                        }) {
-            // Facts carry "key\0value".
-            const size_t split = item.text.find('\0');
-            row.key = std::string_view(item.text).substr(0, split);
-            row.value = std::string_view(item.text).substr(split + 1);
+          const std::string_view text = item.text;
+          const size_t split = std::min(text.find('\0'), text.size());
+          const std::string_view second = text.substr(std::min(split + 1, text.size()));
+          if constexpr (requires { row.key; }) {
+            row.key = text.substr(0, split);
+            row.value = second;
+          } else if constexpr (requires { row.uuid; }) {
+            row.name = text.substr(0, split);
+            row.uuid = second;
           } else {
             SetText(row, item.text);
           }

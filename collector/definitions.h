@@ -24,13 +24,15 @@ namespace xlatrace::collector {
 template <typename Row>
 struct Owned {
   Row row;
-  std::string text;  // Goes into the row's only string_view field.
+  // Goes into the row's string_view field; where there are two, "first\0second".
+  std::string text;
 };
 
-using Definition = std::variant<Owned<recording::StringRow>, Owned<recording::SchemaRow>,
-                                Owned<recording::PayloadRow>, Owned<recording::ThreadRow>,
-                                Owned<recording::FactRow>, recording::GraphNodeRow,
-                                recording::ContextRow, recording::CubinRow, recording::RangeRow>;
+using Definition =
+    std::variant<Owned<recording::StringRow>, Owned<recording::SchemaRow>,
+                 Owned<recording::PayloadRow>, Owned<recording::ThreadRow>,
+                 Owned<recording::FactRow>, Owned<recording::DeviceRow>, recording::GraphNodeRow,
+                 recording::ContextRow, recording::CubinRow, recording::ClockRow>;
 
 class Definitions {
  public:

@@ -5,6 +5,8 @@
 
 #include <cstdio>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace xlatrace::collector {
 namespace {
@@ -36,7 +38,7 @@ Driver FindDriver() {
 
 }  // namespace
 
-void WriteDeviceLimits(uint32_t ordinal, recording::Writer& writer) {
+void AddDeviceLimits(uint32_t ordinal, Definitions& definitions) {
   const Driver driver = FindDriver();
   CUdevice device = 0;
   if (driver.get == nullptr || driver.attribute == nullptr ||
@@ -52,7 +54,6 @@ void WriteDeviceLimits(uint32_t ordinal, recording::Writer& writer) {
   row.device = ordinal;
   char name[256] = "";
   if (driver.name != nullptr) driver.name(name, sizeof(name) - 1, device);
-  row.name = name;
   std::string uuid;
   if (CUuuid bytes; driver.uuid != nullptr && driver.uuid(&bytes, device) == CUDA_SUCCESS) {
     uuid = "GPU-";
@@ -63,7 +64,6 @@ void WriteDeviceLimits(uint32_t ordinal, recording::Writer& writer) {
       uuid += hex;
     }
   }
-  row.uuid = uuid;
   if (size_t bytes = 0; driver.memory != nullptr && driver.memory(&bytes, device) == CUDA_SUCCESS) {
     row.memory_bytes = bytes;
   }
@@ -91,11 +91,18 @@ void WriteDeviceLimits(uint32_t ordinal, recording::Writer& writer) {
       attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   row.shared_memory_reserved_per_block_bytes =
       attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
-  writer.Add(row);
-  if (int version = 0; driver.version != nullptr && driver.version(&version) == CUDA_SUCCESS) {
-    const std::string value = std::to_string(version);
-    writer.Add(recording::FactRow{"driver_version", value});
-  }
+  std::string text(name);
+  text.push_back('\0');
+  text += uuid;
+  const size_t bytes = text.size();
+  definitions.Add(Owned<recording::DeviceRow>{row, std::move(text)}, bytes);
+}
+
+int DriverVersion() {
+  const Driver driver = FindDriver();
+  int version = 0;
+  if (driver.version == nullptr || driver.version(&version) != CUDA_SUCCESS) return 0;
+  return version;
 }
 
 }  // namespace xlatrace::collector

@@ -6,13 +6,15 @@
 
 #include <cstdint>
 
-#include "recording/writer.h"
+#include "collector/definitions.h"
 
 namespace xlatrace::collector {
 
 // Adds a DeviceRow for the device with this ordinal. Calls the driver (attribute queries, which
-// need no context): for the collector's own threads, never inside a callback.
-void WriteDeviceLimits(uint32_t device, recording::Writer& writer);
+// need no context): for the flusher thread, never inside a callback.
+void AddDeviceLimits(uint32_t device, Definitions& definitions);
+// Version of the driver, as cuDriverGetVersion has it (13000 = CUDA 13.0); 0 = not known.
+int DriverVersion();
 
 }  // namespace xlatrace::collector
 

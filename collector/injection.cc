@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
@@ -25,7 +26,11 @@ extern "C" {
 // By the CUDA driver, once, inside the first cuInit. No driver function may be called here.
 __attribute__((visibility("default"))) int InitializeInjection(void) {
   if (xlatrace::collector::Disabled()) return 1;
-  xlatrace::collector::Collector::Get().Start();
+  try {
+    xlatrace::collector::Collector::Get().Start();
+  } catch (const std::bad_alloc&) {
+    return 0;  // Nothing is recorded; the program goes on.
+  }
   return 1;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <cwchar>
+#include <new>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -344,10 +345,25 @@ int RangePopPayload(nvtxDomainHandle_t domain, const nvtxPayloadData_t*, size_t)
 }
 uint8_t DomainIsEnabled(nvtxDomainHandle_t) { return Collector::Alive() ? 1 : 0; }
 
-template <typename Function>
-void Fill(NvtxFunctionTable table, unsigned int size, unsigned int index, Function function) {
+// The traced program knows nothing of exceptions from here: out of memory, a call does nothing.
+template <auto function>
+struct Guarded;
+template <typename Result, typename... Arguments, Result (*function)(Arguments...)>
+struct Guarded<function> {
+  static Result Call(Arguments... arguments) noexcept {
+    try {
+      return function(arguments...);
+    } catch (const std::bad_alloc&) {
+      Collector::Get().CountAllocationFailure();
+      return Result();
+    }
+  }
+};
+
+template <auto function>
+void Fill(NvtxFunctionTable table, unsigned int size, unsigned int index) {
   if (index < size && table[index] != nullptr) {
-    *table[index] = reinterpret_cast<NvtxFunctionPointer>(function);
+    *table[index] = reinterpret_cast<NvtxFunctionPointer>(&Guarded<function>::Call);
   }
 }
 
@@ -361,30 +377,30 @@ int InitializeNvtx(NvtxGetExportTableFunc_t get_export_table) {
   NvtxFunctionTable table = nullptr;
   unsigned int size = 0;
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size) != 0) {
-    Fill(table, size, NVTX_CBID_CORE_RangePushEx, &RangePushEx);
-    Fill(table, size, NVTX_CBID_CORE_RangePushA, &RangePushA);
-    Fill(table, size, NVTX_CBID_CORE_RangePushW, &RangePushW);
-    Fill(table, size, NVTX_CBID_CORE_RangePop, &RangePop);
-    Fill(table, size, NVTX_CBID_CORE_RangeStartEx, &RangeStartEx);
-    Fill(table, size, NVTX_CBID_CORE_RangeStartA, &RangeStartA);
-    Fill(table, size, NVTX_CBID_CORE_RangeEnd, &RangeEnd);
-    Fill(table, size, NVTX_CBID_CORE_MarkEx, &MarkEx);
-    Fill(table, size, NVTX_CBID_CORE_NameOsThreadA, &NameOsThreadA);
-    Fill(table, size, NVTX_CBID_CORE_NameOsThreadW, &NameOsThreadW);
+    Fill<&RangePushEx>(table, size, NVTX_CBID_CORE_RangePushEx);
+    Fill<&RangePushA>(table, size, NVTX_CBID_CORE_RangePushA);
+    Fill<&RangePushW>(table, size, NVTX_CBID_CORE_RangePushW);
+    Fill<&RangePop>(table, size, NVTX_CBID_CORE_RangePop);
+    Fill<&RangeStartEx>(table, size, NVTX_CBID_CORE_RangeStartEx);
+    Fill<&RangeStartA>(table, size, NVTX_CBID_CORE_RangeStartA);
+    Fill<&RangeEnd>(table, size, NVTX_CBID_CORE_RangeEnd);
+    Fill<&MarkEx>(table, size, NVTX_CBID_CORE_MarkEx);
+    Fill<&NameOsThreadA>(table, size, NVTX_CBID_CORE_NameOsThreadA);
+    Fill<&NameOsThreadW>(table, size, NVTX_CBID_CORE_NameOsThreadW);
   }
   table = nullptr;
   size = 0;
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) != 0) {
-    Fill(table, size, NVTX_CBID_CORE2_DomainCreateA, &DomainCreateA);
-    Fill(table, size, NVTX_CBID_CORE2_DomainCreateW, &DomainCreateW);
-    Fill(table, size, NVTX_CBID_CORE2_DomainDestroy, &DomainDestroy);
-    Fill(table, size, NVTX_CBID_CORE2_DomainRegisterStringA, &DomainRegisterStringA);
-    Fill(table, size, NVTX_CBID_CORE2_DomainRegisterStringW, &DomainRegisterStringW);
-    Fill(table, size, NVTX_CBID_CORE2_DomainRangePushEx, &DomainRangePushEx);
-    Fill(table, size, NVTX_CBID_CORE2_DomainRangePop, &DomainRangePop);
-    Fill(table, size, NVTX_CBID_CORE2_DomainRangeStartEx, &DomainRangeStartEx);
-    Fill(table, size, NVTX_CBID_CORE2_DomainRangeEnd, &DomainRangeEnd);
-    Fill(table, size, NVTX_CBID_CORE2_DomainMarkEx, &DomainMarkEx);
+    Fill<&DomainCreateA>(table, size, NVTX_CBID_CORE2_DomainCreateA);
+    Fill<&DomainCreateW>(table, size, NVTX_CBID_CORE2_DomainCreateW);
+    Fill<&DomainDestroy>(table, size, NVTX_CBID_CORE2_DomainDestroy);
+    Fill<&DomainRegisterStringA>(table, size, NVTX_CBID_CORE2_DomainRegisterStringA);
+    Fill<&DomainRegisterStringW>(table, size, NVTX_CBID_CORE2_DomainRegisterStringW);
+    Fill<&DomainRangePushEx>(table, size, NVTX_CBID_CORE2_DomainRangePushEx);
+    Fill<&DomainRangePop>(table, size, NVTX_CBID_CORE2_DomainRangePop);
+    Fill<&DomainRangeStartEx>(table, size, NVTX_CBID_CORE2_DomainRangeStartEx);
+    Fill<&DomainRangeEnd>(table, size, NVTX_CBID_CORE2_DomainRangeEnd);
+    Fill<&DomainMarkEx>(table, size, NVTX_CBID_CORE2_DomainMarkEx);
   }
   return 1;
 }
@@ -395,16 +411,16 @@ int InitializeNvtxExtension(nvtxExtModuleInfo_t* module) {
     return 0;
   }
   nvtxExtModuleSegment_t& segment = module->segments[0];
-  const auto fill = [&](size_t slot, auto function) {
+  const auto fill = [&]<auto function>(size_t slot) {
     if (slot < segment.slotCount) {
-      segment.functionSlots[slot] = reinterpret_cast<intptr_t>(function);
+      segment.functionSlots[slot] = reinterpret_cast<intptr_t>(&Guarded<function>::Call);
     }
   };
-  fill(NVTX3EXT_CBID_nvtxPayloadSchemaRegister, &PayloadSchemaRegister);
-  fill(NVTX3EXT_CBID_nvtxRangePushPayload, &RangePushPayload);
-  fill(NVTX3EXT_CBID_nvtxRangePopPayload, &RangePopPayload);
+  fill.template operator()<&PayloadSchemaRegister>(NVTX3EXT_CBID_nvtxPayloadSchemaRegister);
+  fill.template operator()<&RangePushPayload>(NVTX3EXT_CBID_nvtxRangePushPayload);
+  fill.template operator()<&RangePopPayload>(NVTX3EXT_CBID_nvtxRangePopPayload);
   // NVTX 3.2.0 and 3.2.1 call it without looking whether a tool has it.
-  fill(NVTX3EXT_CBID_nvtxDomainIsEnabled, &DomainIsEnabled);
+  fill.template operator()<&DomainIsEnabled>(NVTX3EXT_CBID_nvtxDomainIsEnabled);
   return 1;
 }
 

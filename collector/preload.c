@@ -83,12 +83,17 @@ EXPORT __attribute__((noreturn)) void quick_exit(int status) { leave(2, status);
 
 /* CPython ends itself on Ctrl-C by the default action of the signal. */
 EXPORT int kill(pid_t pid, int signal_number) {
-  if (pid == getpid() && (signal_number == SIGINT || signal_number == SIGTERM ||
-                          signal_number == SIGHUP || signal_number == SIGQUIT)) {
+  if (pid == getpid() && signal_number == SIGKILL) {
+    before_end(1);
+  } else if (pid == getpid() &&
+             (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP ||
+              signal_number == SIGQUIT || signal_number == SIGABRT)) {
     struct sigaction action;
+    sigset_t blocked;
     if (sigaction(signal_number, NULL, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
-        action.sa_handler == SIG_DFL) {
-      before_end(1);
+        action.sa_handler == SIG_DFL && sigprocmask(SIG_BLOCK, NULL, &blocked) == 0) {
+      /* A blocked signal may never come. */
+      before_end(sigismember(&blocked, signal_number) == 0);
     }
   }
   if (next_kill == NULL) find_next();
@@ -295,7 +300,7 @@ static void print_line(void) {
   snprintf(path, sizeof path, "%s/job", place);
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
-  static char text[1 << 16]; /* The token, then "ended PID LAUNCHES" of every process. */
+  static char text[1 << 16]; /* The token, then "ended PID LAUNCHES FIRST" of every process. */
   const ssize_t got = read(fd, text, sizeof text - 1);
   close(fd);
   if (got <= 0) return;
@@ -308,10 +313,11 @@ static void print_line(void) {
   int processes = 0;
   for (; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
     int pid = 0;
+    int first = 0;
     unsigned long long count = 0;
-    if (sscanf(line, "ended %d %llu", &pid, &count) != 2) continue;
+    if (sscanf(line, "ended %d %llu %d", &pid, &count, &first) != 3) continue;
     launches += count;
-    ++processes;
+    processes += first != 0;
   }
   if (processes == 0) return;
   const char* slash = strrchr(place, '/');

@@ -22,8 +22,9 @@ void xlatrace_preload_connect(const struct xlatrace_collector_functions* functio
 /* Environment variables of the recording; the preload sets what is not set. */
 #define XLATRACE_ENV_JOB "XLATRACE_JOB"   /* Token of the job. */
 #define XLATRACE_ENV_PLACE "XLATRACE_REC" /* Absolute path of run.rec. */
-#define XLATRACE_ENV_MAIN "XLATRACE_MAIN" /* Pid of the job's first process, which says the line. \
-                                           */
+#define XLATRACE_ENV_MAIN                                                 \
+  "XLATRACE_MAIN" /* Pid of the job's first process, which says the line. \
+                   */
 #define XLATRACE_ENV_COLLECTOR "XLATRACE_COLLECTOR" /* Path of the collector; else beside us. */
 
 #ifdef __cplusplus

@@ -133,9 +133,18 @@ std::string JobFolder(const std::string& wanted, const std::string& token, bool*
   return {};
 }
 
-int OpenFile(const std::string& folder, const std::string& identity) {
-  const std::string path = folder + "/" + identity + ".rec";
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+// A process that execs another program keeps its pid, within the same second perhaps.
+int OpenFile(const std::string& folder, const std::string& stem, unsigned long long start_unix_s,
+             std::string* identity) {
+  int fd = -1;
+  for (unsigned long long later = 0; later < 100; ++later) {
+    char start[32];
+    std::snprintf(start, sizeof(start), "%llx", start_unix_s + later);
+    *identity = stem + "." + start;
+    const std::string path = folder + "/" + *identity + ".rec";
+    fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 || errno != EEXIST) break;
+  }
   // Held as long as the file is written; a reader sees by it that there may be more.
   if (fd >= 0) flock(fd, LOCK_EX | LOCK_NB);
   return fd;
@@ -164,9 +173,7 @@ std::string HostName() {
 RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s) {
   RecordingPlace place;
   const std::string token = JobToken();
-  char start[32];
-  std::snprintf(start, sizeof(start), "%llx", start_unix_s);
-  place.identity = token + "." + HostName() + "." + std::to_string(getpid()) + "." + start;
+  const std::string stem = token + "." + HostName() + "." + std::to_string(getpid());
 
   std::string wanted = Get(XLATRACE_ENV_PLACE);
   if (wanted.empty() || wanted[0] != '/') {
@@ -184,7 +191,9 @@ RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s) {
     if (&candidate == &candidates[2]) mkdir(temporary.c_str(), 0700);
     errno = 0;
     place.folder = JobFolder(candidate, token, &place.claimed);
-    if (!place.folder.empty()) place.fd = OpenFile(place.folder, place.identity);
+    if (!place.folder.empty()) {
+      place.fd = OpenFile(place.folder, stem, start_unix_s, &place.identity);
+    }
     if (place.fd >= 0) break;
     const char* reason = std::strerror(errno == 0 ? EACCES : errno);
     if (!place.note.empty()) place.note += "; ";
@@ -193,12 +202,12 @@ RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s) {
   return place;
 }
 
-void TellEnd(const std::string& folder, uint64_t launches) {
+void TellEnd(const std::string& folder, uint64_t launches, bool first) {
   const int fd =
       open((folder + "/job").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
-  const std::string line =
-      "ended " + std::to_string(getpid()) + " " + std::to_string(launches) + "\n";
+  const std::string line = "ended " + std::to_string(getpid()) + " " + std::to_string(launches) +
+                           (first ? " 1\n" : " 0\n");
   const ssize_t written = write(fd, line.data(), line.size());
   static_cast<void>(written);  // Only the line at the end would miss it.
   close(fd);
@@ -218,9 +227,10 @@ void EndedProcesses(const std::string& folder, int* processes, uint64_t* launche
   close(fd);
   for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
     int pid = 0;
+    int first = 0;
     unsigned long long count = 0;
-    if (std::sscanf(text.c_str() + at + 1, "ended %d %llu", &pid, &count) != 2) continue;
-    ++*processes;
+    if (std::sscanf(text.c_str() + at + 1, "ended %d %llu %d", &pid, &count, &first) != 3) continue;
+    *processes += first != 0 ? 1 : 0;
     *launches += count;
   }
 }

@@ -25,8 +25,10 @@ struct RecordingPlace {
 // `start_unix_s` is part of the file's name, so that a pid that comes again is another process.
 RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s);
 
-// Notes in the folder's `job` that this process has ended, with how many kernels it launched.
-void TellEnd(const std::string& folder, uint64_t launches);
+// Notes in the folder's `job` that this process ends, with how many kernels it launched since it
+// last said so: a process that execs says it before, and again if it came back. `first`: never
+// before.
+void TellEnd(const std::string& folder, uint64_t launches, bool first);
 // What all processes of the job that have ended noted there.
 void EndedProcesses(const std::string& folder, int* processes, uint64_t* launches);
 

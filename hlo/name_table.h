@@ -1,5 +1,5 @@
-// (scope, name) -> index, for the names of a text that is being read: one flat hash table for all
-// computations, no allocation per name.
+// Name -> index, for the names of a text that is being read: a flat hash table that holds no names,
+// only where they are, and is emptied in no time.
 
 #ifndef XLATRACE_HLO_NAME_TABLE_H_
 #define XLATRACE_HLO_NAME_TABLE_H_
@@ -14,43 +14,44 @@
 
 namespace xlatrace::hlo {
 
+// `NameOf` tells the name of an index that was inserted.
 class NameTable {
  public:
-  // `expected`: about how many names there will be.
-  explicit NameTable(size_t expected) {
-    size_t size = 64;
-    while (size < 2 * expected) size *= 2;
-    slots_.resize(size);
+  void Clear() {
+    ++epoch_;
+    count_ = 0;
   }
 
-  // False when the scope already has the name. The characters of `name` must outlive the table.
-  bool Insert(uint32_t scope, std::string_view name, uint32_t value) {
+  // False when the table already has the name.
+  template <typename NameOf>
+  bool Insert(std::string_view name, uint32_t index, NameOf name_of) {
     if (2 * (count_ + 1) > slots_.size()) Grow();
-    const uint64_t hash = HashOf(scope, name);
-    Slot& slot = slots_[FindSlot(slots_, scope, name, hash)];
-    if (slot.name.data() != nullptr) return false;
-    slot = {name, scope, value, static_cast<uint32_t>(hash)};
+    const uint32_t hash = HashOf(name);
+    Slot& slot = slots_[FindSlot(name, hash, name_of)];
+    if (slot.epoch == epoch_) return false;
+    slot = {epoch_, hash, index};
     ++count_;
     return true;
   }
 
   // model::kNoIndex when unknown.
-  uint32_t Find(uint32_t scope, std::string_view name) const {
-    const Slot& slot = slots_[FindSlot(slots_, scope, name, HashOf(scope, name))];
-    return slot.name.data() == nullptr ? model::kNoIndex : slot.value;
+  template <typename NameOf>
+  uint32_t Find(std::string_view name, NameOf name_of) const {
+    if (slots_.empty()) return model::kNoIndex;
+    const Slot& slot = slots_[FindSlot(name, HashOf(name), name_of)];
+    return slot.epoch == epoch_ ? slot.index : model::kNoIndex;
   }
 
  private:
   struct Slot {
-    std::string_view name;  // data() == nullptr: empty slot.
-    uint32_t scope = 0;
-    uint32_t value = 0;
+    uint32_t epoch = 0;  // The slot is empty unless it is the table's.
     uint32_t hash = 0;
+    uint32_t index = 0;
   };
 
-  static uint64_t HashOf(uint32_t scope, std::string_view name) {
+  static uint32_t HashOf(std::string_view name) {
     constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15ULL;
-    uint64_t hash = (scope + name.size() * 31) * kMultiplier;
+    uint64_t hash = name.size() * kMultiplier;
     const char* at = name.data();
     size_t left = name.size();
     for (; left >= 8; left -= 8, at += 8) {
@@ -60,33 +61,35 @@ class NameTable {
       hash ^= hash >> 29;
     }
     uint64_t word = 0;
-    std::memcpy(&word, at, left);
+    if (left > 0) std::memcpy(&word, at, left);
     hash = (hash ^ word) * kMultiplier;
-    return hash ^ (hash >> 32);
+    return static_cast<uint32_t>(hash ^ (hash >> 32));
   }
 
-  static size_t FindSlot(const std::vector<Slot>& slots, uint32_t scope, std::string_view name,
-                         uint64_t hash) {
-    size_t at = hash & (slots.size() - 1);
-    while (slots[at].name.data() != nullptr &&
-           (slots[at].hash != static_cast<uint32_t>(hash) || slots[at].scope != scope ||
-            slots[at].name != name)) {
-      at = (at + 1) & (slots.size() - 1);
+  template <typename NameOf>
+  size_t FindSlot(std::string_view name, uint32_t hash, NameOf name_of) const {
+    size_t at = hash & (slots_.size() - 1);
+    while (slots_[at].epoch == epoch_ &&
+           (slots_[at].hash != hash || name_of(slots_[at].index) != name)) {
+      at = (at + 1) & (slots_.size() - 1);
     }
     return at;
   }
 
   void Grow() {
-    std::vector<Slot> bigger(slots_.size() * 2);
+    std::vector<Slot> bigger(slots_.empty() ? 64 : 2 * slots_.size());
     for (const Slot& slot : slots_) {
-      if (slot.name.data() == nullptr) continue;
-      bigger[FindSlot(bigger, slot.scope, slot.name, HashOf(slot.scope, slot.name))] = slot;
+      if (slot.epoch != epoch_) continue;
+      size_t at = slot.hash & (bigger.size() - 1);
+      while (bigger[at].epoch == epoch_) at = (at + 1) & (bigger.size() - 1);
+      bigger[at] = slot;
     }
     slots_ = std::move(bigger);
   }
 
   std::vector<Slot> slots_;
   size_t count_ = 0;
+  uint32_t epoch_ = 1;
 };
 
 }  // namespace xlatrace::hlo

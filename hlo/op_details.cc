@@ -166,6 +166,19 @@ OpDetails& MutableDetails(HloModule& module, Instruction& instruction) {
   return module.details[instruction.details];
 }
 
+model::OtherNames& MutableOtherNames(HloModule& module, model::OpMetadata& metadata) {
+  if (metadata.other_names == kNoIndex) {
+    metadata.other_names = static_cast<uint32_t>(module.other_names.size());
+    module.other_names.emplace_back();
+  }
+  return module.other_names[metadata.other_names];
+}
+
+void SetLiteral(HloModule& module, Instruction& instruction, std::string_view literal) {
+  instruction.literal = static_cast<uint32_t>(module.literals.size());
+  module.literals.push_back(literal);
+}
+
 int64_t LargestGroup(std::string_view value) {
   if (value.substr(0, 4) == "mesh") return MeshGroup(value);
   if (value.substr(0, 1) == "[") {  // [groups,size]<=[...]

@@ -22,6 +22,13 @@ inline constexpr size_t kMaxSpatialDims = 32;
 // call.
 model::OpDetails& MutableDetails(model::HloModule& module, model::Instruction& instruction);
 
+// The other names of `metadata`, made when it has none yet. The same.
+model::OtherNames& MutableOtherNames(model::HloModule& module, model::OpMetadata& metadata);
+
+// Makes `literal` the instruction's.
+void SetLiteral(model::HloModule& module, model::Instruction& instruction,
+                std::string_view literal);
+
 // Of the many opcodes with "dimensions", those whose cost depends on them.
 bool KeepsDimensions(std::string_view opcode);
 

@@ -69,7 +69,7 @@ Table MakeTable() {
        "cos",  "cosine",       "cosh",     "erf",   "exp",   "exponential", "exponential-minus-one",
        "log",  "log-plus-one", "logistic", "power", "rsqrt", "sin",         "sine",
        "sinh", "sqrt",         "tan",      "tanh"});
-  Add(t, OpWork::kMovement, OpKind::kElementwiseFusion, {"broadcast", "iota"});
+  Add(t, OpWork::kMovement, OpKind::kElementwiseFusion, {"broadcast", "broadcast-dim-one", "iota"});
   Add(t, OpWork::kMovement, OpKind::kCopy,
       {"concatenate", "copy", "copy-start", "copy-done", "copy-update", "dynamic-reshape", "infeed",
        "outfeed", "pad", "reshape", "reverse", "slice"});
@@ -98,6 +98,11 @@ Table MakeTable() {
 }
 
 }  // namespace
+
+bool IsKnownOpcode(std::string_view opcode) {
+  static const Table& table = *new Table(MakeTable());
+  return table.count(BaseOpcode(opcode)) > 0;
+}
 
 OpcodeInfo InfoOf(std::string_view opcode) {
   static const Table& table = *new Table(MakeTable());

@@ -36,6 +36,9 @@ struct OpcodeInfo {
 // Unknown opcodes give {kOther, kOther}. Exact names only; see BaseOpcode().
 OpcodeInfo InfoOf(std::string_view opcode);
 
+// An opcode XLA has or had, or an asynchronous form of one.
+bool IsKnownOpcode(std::string_view opcode);
+
 // "all-gather-start" -> "all-gather", also -update and -done; others unchanged. Not for "async-*".
 std::string_view BaseOpcode(std::string_view opcode);
 

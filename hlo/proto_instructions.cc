@@ -18,6 +18,11 @@ using model::kNoIndex;
 
 namespace {
 
+// -1 for what cannot be the number of a parameter or tuple element.
+int32_t SmallIndex(int64_t value) {
+  return value >= 0 && value <= INT32_MAX ? static_cast<int32_t>(value) : -1;
+}
+
 // 0 for what cannot be the number of a line.
 int32_t PositiveInt32(int64_t value) {
   return value > 0 && value <= INT32_MAX ? static_cast<int32_t>(value) : 0;
@@ -195,11 +200,13 @@ Status ProtoInstructions::AddInstruction(std::string_view message) {
     return MakeError(fmt::format("instruction '{}' has no opcode", instruction.name));
   }
   // Zero is proto3's default and not written.
-  if (instruction.opcode == "parameter") instruction.parameter_number = parameter_number;
-  if (instruction.opcode == "get-tuple-element") instruction.tuple_index = tuple_index;
+  if (instruction.opcode == "parameter") {
+    instruction.parameter_number = SmallIndex(parameter_number);
+  }
+  if (instruction.opcode == "get-tuple-element") instruction.tuple_index = SmallIndex(tuple_index);
   details.Finish(instruction);
   if (instruction.opcode == "constant") {
-    MutableDetails(module_, instruction).literal = KeepLiteral(literal);
+    SetLiteral(module_, instruction, KeepLiteral(literal));
   }
   instruction_ids_.push_back(instruction.id);
   return {};
@@ -243,7 +250,7 @@ void ProtoInstructions::ReadMetadata(std::string_view message, model::OpMetadata
         metadata.source_line = PositiveInt32(fields.Int());
         break;
       case BytesKey(12):
-        metadata.deduplicated_name = fields.Bytes();
+        MutableOtherNames(module_, metadata).deduplicated = fields.Bytes();
         break;
       case VarintKey(15): {
         const int64_t frame = fields.Int();
@@ -251,7 +258,7 @@ void ProtoInstructions::ReadMetadata(std::string_view message, model::OpMetadata
         break;
       }
       case BytesKey(16):
-        metadata.scheduling_name = fields.Bytes();
+        MutableOtherNames(module_, metadata).scheduling = fields.Bytes();
         break;
       default:
         fields.Skip();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "hlo/attribute_syntax.h"
 #include "hlo/finish_module.h"
 #include "hlo/op_details.h"
 #include "hlo/shape.h"
@@ -64,21 +65,21 @@ bool NamesFeatures(std::string_view dim_labels) {
          has(dim_labels.substr(second), 'b', 'f');
 }
 
+// Keys of metadata that are read over: OpMetadata of all eras.
+bool IsMetadataKey(std::string_view key) {
+  for (const std::string_view known :
+       {"profile_type", "source_end_line", "source_column", "source_end_column", "metadata_payload",
+        "preserve_layout", "size_of_generated_code_in_bytes", "size_of_memory_working_set_in_bytes",
+        "profile_info"}) {
+    if (key == known) return true;
+  }
+  return false;
+}
+
 // xla.CustomCallApiVersion.
 bool IsApiVersion(std::string_view value) {
   return value == "API_VERSION_ORIGINAL" || value == "API_VERSION_STATUS_RETURNING" ||
          value == "API_VERSION_STATUS_RETURNING_UNIFIED" || value == "API_VERSION_TYPED_FFI";
-}
-
-// {mode=highest}, {mode=default} or {tolerance={...}}.
-bool IsResultAccuracy(std::string_view value) {
-  const size_t mode = value.find("mode");
-  if (mode == std::string_view::npos) return true;
-  const size_t word = value.find_first_not_of(" \t\n=", mode + 4);
-  if (word == std::string_view::npos) return false;
-  const std::string_view rest = value.substr(word);
-  return rest.substr(0, 7) == "highest" || rest.substr(0, 7) == "default" ||
-         rest.substr(0, 9) == "tolerance";
 }
 
 }  // namespace
@@ -95,11 +96,16 @@ bool TextParser::ParseAttributes(Scope& scope, Instruction& instruction) {
       return scan_.FailHere(fmt::format("expected an attribute of '{}', found {}", instruction.name,
                                         scan_.TokenAt(scan_.position())));
     }
-    if (!scan_.Expect('=', "after an attribute name")) return false;
+    // A blank in between makes it two tokens for XLA, and no attribute.
+    if (scan_.Look() != '=') {
+      return scan_.FailHere(fmt::format("expected '=' right behind the attribute name '{}'", name));
+    }
+    scan_.TryChar('=');
     if (!ParseAttribute(scope, instruction, name)) return false;
     end = scan_.position();  // Behind it may come blanks and comments.
   }
   if (scan_.failed()) return false;
+  while (end > start && IsBlank(end[-1])) --end;
   instruction.attributes = KeepAttributes({start, static_cast<size_t>(end - start)}, mark);
   const auto first = calls_.begin() + static_cast<ptrdiff_t>(mark);
   std::stable_sort(first, calls_.end(),
@@ -130,29 +136,38 @@ std::string_view TextParser::KeepAttributes(std::string_view raw, size_t first_c
 
 bool TextParser::ParseAttribute(Scope& scope, Instruction& instruction, std::string_view name) {
   if (name == "metadata") return ParseMetadata(instruction.metadata);
-  if (name == "backend_config") return ParseText(&instruction.backend_config);
-  if (name == "kind") return scan_.Value(&instruction.fusion_kind);
+  if (name == "backend_config") return ParseConfig(&instruction.backend_config);
+  if (name == "kind") return ScanValue(scan_, ValueForm::kWord, &instruction.fusion_kind);
   if (name == "custom_call_target") return ParseText(&instruction.custom_call_target);
-  if (name == "index") return scan_.Int(&instruction.tuple_index, "a tuple index");
+  if (name == "index") {
+    int64_t index = 0;
+    scan_.Peek();
+    const char* const where_index = scan_.position();
+    if (!scan_.Int(&index, "a tuple index")) return false;
+    if (index < 0 || index > INT32_MAX) {
+      return scan_.Fail(where_index, fmt::format("tuple index {} is out of range", index));
+    }
+    instruction.tuple_index = static_cast<int32_t>(index);
+    return true;
+  }
   if (name == "lhs_contracting_dims") return ParseContractingDims(instruction);
   if (name == "control-predecessors") return ParseControlPredecessors(scope);
   for (const CallAttribute& attribute : kCallAttributes) {
     if (name == attribute.name) return ParseCalls(instruction, name, attribute.rank);
   }
   std::string_view value;
+  const ValueForm form = InstructionAttributeForm(name);
+  if (form == ValueForm::kUnknown) ReportUnknown(name, "attribute");
   // literal=s32[] 1
   if (name == "literal" && StartsShape(scan_) && !ScanShape(scan_, &value)) return false;
   scan_.Peek();
   const char* const where = scan_.position();
-  if (!scan_.Value(&value)) return false;
+  if (!ScanValue(scan_, form, &value)) return false;
   if (name == "dim_labels" && (!IsDimLabels(value) || !NamesFeatures(value))) {
     return scan_.Fail(where, fmt::format("invalid dimension numbers {}", scan_.TokenAt(where)));
   }
   if (name == "api_version" && !IsApiVersion(value)) {
     return scan_.Fail(where, fmt::format("invalid API version {}", scan_.TokenAt(where)));
-  }
-  if (name == "result_accuracy" && !IsResultAccuracy(value)) {
-    return scan_.Fail(where, "invalid result accuracy");
   }
   if (name == "parameter_replication") {
     const auto given = std::count(value.begin(), value.end(), ',') + 1;
@@ -193,7 +208,7 @@ bool TextParser::ParseCall(const Instruction& instruction, std::string_view attr
     const char* const where = scan_.position();
     const std::string_view name = scan_.Name("a computation");
     if (scan_.failed()) return false;
-    computation = computation_names_.Find(0, name);
+    computation = FindComputation(name);
     if (computation == kNoIndex) {
       return scan_.Fail(where, fmt::format("undefined computation '{}'", name));
     }
@@ -230,9 +245,11 @@ bool TextParser::ParseMetadata(model::OpMetadata& metadata) {
     } else if (key == "source_file") {
       good = ParseText(&metadata.source_file);
     } else if (key == "deduplicated_name") {
-      good = ParseText(&metadata.deduplicated_name);
+      good = ParseText(&value);
+      if (good) MutableOtherNames(module_, metadata).deduplicated = value;
     } else if (key == "scheduling_name") {
-      good = ParseText(&metadata.scheduling_name);
+      good = ParseText(&value);
+      if (good) MutableOtherNames(module_, metadata).scheduling = value;
     } else if (key == "source_line" || key == "stack_frame_id") {
       int64_t number = 0;
       good = scan_.Int(&number, "a number");
@@ -243,6 +260,7 @@ bool TextParser::ParseMetadata(model::OpMetadata& metadata) {
         metadata.stack_frame = fits ? static_cast<uint32_t>(number) : 0;
       }
     } else {
+      if (!IsMetadataKey(key)) ReportUnknown(key, "metadata key");
       good = scan_.Value(&value);
     }
     if (!good) return false;
@@ -252,7 +270,15 @@ bool TextParser::ParseMetadata(model::OpMetadata& metadata) {
   return !scan_.failed();
 }
 
-// Only checked: a scheduled list may name an instruction that comes later.
+// Each name once: a newer XLA prints it with every instruction.
+void TextParser::ReportUnknown(std::string_view word, std::string_view what) {
+  constexpr size_t kMax = 20;
+  if (reported_.size() >= kMax || !reported_.insert(word).second) return;
+  module_.warnings.push_back(fmt::format("{}: {} '{}' is not known; kept as it is",
+                                         scan_.Location(word.data()), what, word));
+}
+
+// Only checked.
 bool TextParser::ParseControlPredecessors(Scope& scope) {
   if (!scan_.Expect('{', "before control predecessors")) return false;
   if (scan_.TryChar('}')) return true;
@@ -261,7 +287,9 @@ bool TextParser::ParseControlPredecessors(Scope& scope) {
     const char* const where = scan_.position();
     const std::string_view name = scan_.Name("an instruction");
     if (scan_.failed()) return false;
-    references_.push_back({scope.number, name, where});
+    if (FindInstruction(scope, name) == kNoIndex) {
+      return scan_.Fail(where, fmt::format("undefined name '{}'", name));
+    }
   } while (scan_.TryChar(','));
   return scan_.Expect('}', "after control predecessors");
 }
@@ -280,9 +308,11 @@ bool TextParser::ParseContractingDims(Instruction& instruction) {
   return scan_.Expect('}', "after dimensions");
 }
 
+bool TextParser::ParseConfig(std::string_view* value) {
+  return scan_.Peek() == '{' ? scan_.Balanced(value) : ParseText(value);
+}
+
 bool TextParser::ParseText(std::string_view* value) {
-  const char next = scan_.Peek();
-  if (next != '"' && next != '\'') return scan_.Value(value);
   if (!scan_.String(value)) return false;
   if (value->find('\\') != std::string_view::npos) *value = module_.Own(Unescape(*value));
   return true;

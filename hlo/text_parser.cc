@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "hlo/attribute_syntax.h"
 #include "hlo/finish_module.h"
 #include "hlo/text_shape.h"
 
@@ -28,14 +29,59 @@ int64_t PositiveNumber(std::string_view text) {
   return number < 1 ? 1 : number;
 }
 
+// About how many indented lines there are, from samples of a large text: instructions are, header,
+// tables and computations are not.
+size_t CountIndentedLines(std::string_view text) {
+  constexpr size_t kSample = 1 << 14;
+  constexpr size_t kSamples = 8;
+  const auto count = [](std::string_view part) {
+    size_t lines = 0;
+    if (part.empty()) return lines;
+    for (size_t at = part.find('\n'); at < part.size() - 1; at = part.find('\n', at + 1)) {
+      lines += part[at + 1] <= ' ' ? 1 : 0;
+    }
+    return lines;
+  };
+  if (text.size() <= kSamples * kSample) return count(text);
+  size_t sum = 0;
+  for (size_t i = 0; i < kSamples; ++i) {
+    sum += count(text.substr((text.size() - kSample) / (kSamples - 1) * i, kSample));
+  }
+  // A little more, so that the estimate is rarely too small.
+  return (text.size() / kSample + 1) * (sum / kSamples + 1) / 16 * 17;
+}
+
 }  // namespace
 
 using model::kNoIndex;
 
+TextParser::TextParser(std::string_view text, model::HloModule& module)
+    : scan_(text), module_(module), scopes_(1) {
+  // One instruction per line is what XLA prints; a shorter line than this holds none.
+  constexpr size_t kShortestLine = 24;
+  module_.instructions.reserve(std::min(CountIndentedLines(text), text.size() / kShortestLine) + 1);
+}
+
 Status TextParser::Parse() {
-  scopes_.resize(kMaxNesting + 1);
   if (!ParseModule() || scan_.failed()) return tl::unexpected<Error>(scan_.error());
   return {};
+}
+
+bool TextParser::KeepPart() {
+  while (depth_ > 1) PopScope();  // What is inside an instruction that was not finished.
+  if (depth_ == 1) {
+    uint32_t computation = kNoIndex;
+    // An element of a tuple that only the unfinished instruction asked for stays: it is sound.
+    if (!Close(scopes_[0], &computation)) {
+      module_.instructions.resize(scopes_[0].begin);
+      AppendWaiting();
+    }
+  }
+  if (module_.computations.empty()) return false;
+  if (module_.entry == kNoIndex) {
+    module_.entry = static_cast<uint32_t>(module_.computations.size() - 1);
+  }
+  return true;
 }
 
 bool TextParser::ParseModule() {
@@ -46,13 +92,9 @@ bool TextParser::ParseModule() {
     return ParseSingleInstruction();
   }
   while (!scan_.AtEnd()) {
-    if (scan_.Peek() == '}' && module_.entry != kNoIndex) {
+    if (scan_.Peek() == '}') {
       // Processes that dump into one folder leave the tail of a longer file behind a shorter one.
-      module_.warnings.push_back(
-          fmt::format("{}: ignored what follows the last computation, maybe the rest of another "
-                      "file",
-                      scan_.Location(scan_.position())));
-      break;
+      return scan_.FailHere("unexpected '}' behind a computation, maybe the rest of another file");
     }
     if (!ParseComputation()) return false;
   }
@@ -90,7 +132,14 @@ bool TextParser::ParseHeader() {
                                         scan_.TokenAt(scan_.position())));
     }
     std::string_view value;
-    if (!scan_.Expect('=', "after an attribute name") || !scan_.Value(&value)) return false;
+    const ValueForm form = ModuleAttributeForm(attribute);
+    if (form == ValueForm::kUnknown) ReportUnknown(attribute, "module attribute");
+    if (scan_.Look() != '=') {
+      return scan_.FailHere(
+          fmt::format("expected '=' right behind the attribute name '{}'", attribute));
+    }
+    scan_.TryChar('=');
+    if (!ScanValue(scan_, form, &value)) return false;
     if (attribute == "is_scheduled") module_.is_scheduled = value == "true";
     if (attribute == "replica_count") module_.replica_count = PositiveNumber(value);
     if (attribute == "num_partitions") module_.num_partitions = PositiveNumber(value);
@@ -99,6 +148,7 @@ bool TextParser::ParseHeader() {
   }
   if (scan_.failed()) return false;
   if (first_attribute != nullptr) {
+    while (end > first_attribute && IsBlank(end[-1])) --end;
     module_.attributes = {first_attribute, static_cast<size_t>(end - first_attribute)};
   }
   return true;
@@ -141,20 +191,28 @@ bool TextParser::ParseTableStrings(std::vector<std::string_view>& table) {
   return !scan_.failed();
 }
 
-bool TextParser::ParseTableRows(
-    std::vector<std::vector<std::pair<std::string_view, int64_t>>>& rows) {
+bool TextParser::ParseTableRows(const std::function<void(const TableRow&)>& add) {
+  int64_t rows = 0;
   while (scan_.Peek() >= '0' && scan_.Peek() <= '9') {
     int64_t number = 0;
     if (!scan_.Int(&number, "a number") || !scan_.Expect('{', "in a stack table")) return false;
-    std::vector<std::pair<std::string_view, int64_t>> row;
+    TableRow row;
     while (!scan_.TryChar('}')) {
       const std::string_view key = scan_.Name("a key of a stack table");
       int64_t value = 0;
       if (!scan_.Expect('=', "in a stack table") || !scan_.Int(&value, "a number")) return false;
+      if (key == "file_name_id") row.file_name_id = value;
+      if (key == "function_name_id") row.function_name_id = value;
+      if (key == "line") row.line = value;
+      if (key == "column") row.column = value;
+      if (key == "file_location_id") row.file_location_id = value;
+      if (key == "parent_frame_id") row.parent_frame_id = value;
       scan_.TryChar(',');
-      row.emplace_back(key, value);
     }
-    if (number == static_cast<int64_t>(rows.size()) + 1) rows.push_back(std::move(row));
+    // Printed in order from 1; a gap would only be damage.
+    if (number != rows + 1) continue;
+    add(row);
+    ++rows;
   }
   return !scan_.failed();
 }
@@ -162,41 +220,36 @@ bool TextParser::ParseTableRows(
 bool TextParser::ParseTables() {
   std::vector<std::string_view> files;
   std::vector<std::string_view> functions;
-  std::vector<std::vector<std::pair<std::string_view, int64_t>>> locations;
-  std::vector<std::vector<std::pair<std::string_view, int64_t>>> frames;
-  while (true) {
-    if (scan_.TryWord("FileNames")) {
-      if (!ParseTableStrings(files)) return false;
-    } else if (scan_.TryWord("FunctionNames")) {
-      if (!ParseTableStrings(functions)) return false;
-    } else if (scan_.TryWord("FileLocations")) {
-      if (!ParseTableRows(locations)) return false;
-    } else if (scan_.TryWord("StackFrames")) {
-      if (!ParseTableRows(frames)) return false;
-    } else {
-      break;
-    }
-  }
-  const auto number = [](const auto& row, std::string_view key) {
-    for (const auto& [name, value] : row) {
-      if (name == key) return value;
-    }
-    return int64_t{0};
-  };
+  std::vector<TableRow> locations;
   const auto int32 = [](int64_t value) {
     return value > 0 && value <= std::numeric_limits<int32_t>::max() ? static_cast<int32_t>(value)
                                                                      : 0;
   };
-  for (const auto& row : frames) {
-    const auto location = At(locations, number(row, "file_location_id"));
+  const auto add_frame = [&](const TableRow& row) {
+    const TableRow location = At(locations, row.file_location_id);
     model::StackFrame& frame = module_.stack_frames.emplace_back();
-    frame.file = At(files, number(location, "file_name_id"));
-    frame.function = At(functions, number(location, "function_name_id"));
-    frame.line = int32(number(location, "line"));
-    frame.column = int32(number(location, "column"));
+    frame.file = At(files, location.file_name_id);
+    frame.function = At(functions, location.function_name_id);
+    frame.line = int32(location.line);
+    frame.column = int32(location.column);
     // Text prints the parent's number plus one, so that 1 means none (hlo_module.cc).
-    const int64_t parent = number(row, "parent_frame_id");
+    const int64_t parent = row.parent_frame_id;
     frame.parent = parent > 1 ? static_cast<uint32_t>(int32(parent)) - 1 : 0;
+  };
+  while (true) {
+    bool good = true;
+    if (scan_.TryWord("FileNames")) {
+      good = ParseTableStrings(files);
+    } else if (scan_.TryWord("FunctionNames")) {
+      good = ParseTableStrings(functions);
+    } else if (scan_.TryWord("FileLocations")) {
+      good = ParseTableRows([&](const TableRow& row) { locations.push_back(row); });
+    } else if (scan_.TryWord("StackFrames")) {
+      good = ParseTableRows(add_frame);
+    } else {
+      break;
+    }
+    if (!good) return false;
   }
   BreakFrameCycles(module_);
   return !scan_.failed();
@@ -225,13 +278,7 @@ bool TextParser::ParseComputation() {
   const char* const where = scan_.position();
   const std::string_view name = scan_.Name("a computation");
   if (scan_.failed()) return false;
-  if (scan_.Peek() == '(') {
-    std::string_view parameters;
-    std::string_view shape;
-    if (!scan_.Balanced(&parameters)) return false;
-    if (!scan_.ExpectText("->", "after the parameters of a computation")) return false;
-    if (!ScanShape(scan_, &shape)) return false;
-  }
+  if (scan_.Peek() == '(' && !ParseProgramShape()) return false;
   if (is_entry && module_.entry != kNoIndex) {
     return scan_.Fail(where, fmt::format("second entry computation '{}'", name));
   }
@@ -251,15 +298,30 @@ bool TextParser::ParseComputation() {
   return !scan_.failed();
 }
 
+// (NAME: SHAPE, ...) -> SHAPE: only its form is checked, the instructions say the same.
+bool TextParser::ParseProgramShape() {
+  std::string_view shape;
+  scan_.TryChar('(');
+  if (!scan_.TryChar(')')) {
+    do {
+      scan_.Name("a parameter");
+      scan_.TryChar(':');
+      if (!ScanShape(scan_, &shape)) return false;
+    } while (scan_.TryChar(','));
+    if (!scan_.Expect(')', "after the parameters of a computation")) return false;
+  }
+  return scan_.ExpectText("->", "after the parameters of a computation") &&
+         ScanShape(scan_, &shape);
+}
+
 // The canonical form of one instruction, alone: operands may be shapes without names, which then
 // are the parameters.
 bool TextParser::ParseSingleInstruction() {
   single_instruction_ = true;
-  Scope& scope = PushScope();
-  scope.name = "entry";
   scan_.TryWord("ROOT");
   scan_.Peek();
   const char* const where = scan_.position();
+  Scope& scope = PushScope("entry", where);
   std::string_view name = "instruction";
   if (!StartsShape(scan_)) {
     name = scan_.Name("an HLO module or an instruction");
@@ -272,7 +334,7 @@ bool TextParser::ParseSingleInstruction() {
         fmt::format("unexpected {} after a single instruction", scan_.TokenAt(scan_.position())));
   }
   scope.root = root;
-  return Close(scope, where, &module_.entry);
+  return Close(scope, &module_.entry);
 }
 
 bool TextParser::ParseNestedComputation(std::string_view suggested_name, uint32_t* computation) {
@@ -284,57 +346,80 @@ bool TextParser::ParseNestedComputation(std::string_view suggested_name, uint32_
 bool TextParser::ParseBody(std::string_view name, const char* where, bool unique_name,
                            uint32_t* computation) {
   if (!scan_.Expect('{', "at the start of a computation")) return false;
-  Scope& scope = PushScope();
-  if (unique_name && computation_names_.Find(0, name) != kNoIndex) {
+  if (unique_name && FindComputation(name) != kNoIndex) {
     name = module_.Own(fmt::format("{}.{}", name, ++fresh_names_));
   }
-  scope.name = name;
+  Scope& scope = PushScope(name, where);
   while (!scan_.TryChar('}')) {
     if (!ParseInstruction(scope)) return false;
   }
-  return Close(scope, where, computation);
+  return Close(scope, computation);
 }
 
-TextParser::Scope& TextParser::PushScope() {
+TextParser::Scope& TextParser::PushScope(std::string_view name, const char* where) {
+  if (depth_ == scopes_.size()) scopes_.emplace_back();
   Scope& scope = scopes_[depth_++];
-  scope.number = ++scope_count_;
-  scope.instructions.clear();
+  scope.name = name;
+  scope.where = where;
+  scope.own.clear();
+  scope.instructions = depth_ == 1 ? &module_.instructions : &scope.own;
+  scope.begin = static_cast<uint32_t>(scope.instructions->size());
   scope.root = kNoIndex;
-  scope.parameters.clear();
+  scope.names.Clear();
+  scope.parameters.Clear();
   return scope;
 }
 
-bool TextParser::Close(Scope& scope, const char* where, uint32_t* computation) {
-  if (scope.instructions.empty()) {
-    return scan_.Fail(where, fmt::format("computation '{}' has no instructions", scope.name));
-  }
-  while (!references_.empty() && references_.back().scope == scope.number) {
-    const Reference& reference = references_.back();
-    if (instruction_names_.Find(scope.number, reference.name) == kNoIndex) {
-      return scan_.Fail(reference.where, fmt::format("undefined name '{}'", reference.name));
-    }
-    references_.pop_back();
+uint32_t TextParser::FindInstruction(const Scope& scope, std::string_view name) const {
+  return scope.names.Find(name, [&](uint32_t index) { return (*scope.instructions)[index].name; });
+}
+
+uint32_t TextParser::FindComputation(std::string_view name) const {
+  return computation_names_.Find(name,
+                                 [&](uint32_t index) { return module_.computations[index].name; });
+}
+
+bool TextParser::Close(Scope& scope, uint32_t* computation) {
+  const auto count = static_cast<uint32_t>(scope.instructions->size()) - scope.begin;
+  if (count == 0) {
+    return scan_.Fail(scope.where, fmt::format("computation '{}' has no instructions", scope.name));
   }
   const auto index = static_cast<uint32_t>(module_.computations.size());
-  if (!computation_names_.Insert(0, scope.name, index)) {
-    return scan_.Fail(where, fmt::format("computation '{}' is defined twice", scope.name));
+  const bool is_new = computation_names_.Insert(
+      scope.name, index, [&](uint32_t known) { return module_.computations[known].name; });
+  if (!is_new) {
+    return scan_.Fail(scope.where, fmt::format("computation '{}' is defined twice", scope.name));
   }
-  const auto base = static_cast<uint32_t>(module_.instructions.size());
   model::Computation& out = module_.computations.emplace_back();
   out.name = scope.name;
-  out.first_instruction = base;
-  out.instruction_count = static_cast<uint32_t>(scope.instructions.size());
-  out.root = base + (scope.root != kNoIndex ? scope.root : out.instruction_count - 1);
-  for (model::Instruction& instruction : scope.instructions) {
-    instruction.computation = index;
-    const auto operands = module_.operand_pool.begin() + instruction.operands.begin;
-    for (uint32_t i = 0; i < instruction.operands.size; ++i) operands[i] += base;
+  out.first_instruction = scope.begin;
+  out.instruction_count = count;
+  out.root = scope.root != kNoIndex ? scope.root : scope.begin + count - 1;
+  for (uint32_t i = 0; i < count; ++i) {
+    (*scope.instructions)[scope.begin + i].computation = index;
   }
-  module_.instructions.insert(module_.instructions.end(), scope.instructions.begin(),
-                              scope.instructions.end());
   *computation = index;
   PopScope();
+  if (depth_ > 0) {
+    waiting_.push_back({index, std::move(scope.own)});
+  } else {
+    AppendWaiting();
+  }
   return true;
+}
+
+void TextParser::AppendWaiting() {
+  for (Waiting& body : waiting_) {
+    const auto base = static_cast<uint32_t>(module_.instructions.size());
+    module_.computations[body.computation].first_instruction = base;
+    module_.computations[body.computation].root += base;
+    for (model::Instruction& instruction : body.instructions) {
+      const auto operands = module_.operand_pool.begin() + instruction.operands.begin;
+      for (uint32_t i = 0; i < instruction.operands.size; ++i) operands[i] += base;
+      module_.instructions.push_back(instruction);
+    }
+  }
+  waiting_.clear();
 }
 
 }  // namespace xlatrace::hlo

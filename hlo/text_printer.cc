@@ -26,6 +26,7 @@ bool IsCompact(const Instruction& instruction) {
 }
 
 void AppendName(std::string_view name, std::string& out) {
+  if (!name.empty() && !IsIdentifierStart(name[0])) out += '_';
   for (const char c : name) out += IsIdentifierChar(c) || c == '#' ? c : '_';
   if (name.empty()) out += '_';
 }
@@ -224,8 +225,9 @@ class AttributePrinter {
       text("source_file", metadata.source_file);
       number("source_line=", metadata.source_line);
     }
-    text("deduplicated_name", metadata.deduplicated_name);
-    text("scheduling_name", metadata.scheduling_name);
+    const model::OtherNames& names = module_.OtherNamesOf(metadata);
+    text("deduplicated_name", names.deduplicated);
+    text("scheduling_name", names.scheduling);
     number("stack_frame_id=", metadata.stack_frame);
     if (out_.size() == start) {
       out_.resize(before);
@@ -251,7 +253,7 @@ void AppendInstruction(const HloModule& module, const Instruction& instruction, 
   if (instruction.opcode == "parameter") {
     out.append(std::to_string(instruction.parameter_number));
   } else if (instruction.opcode == "constant") {
-    out.append(module.DetailsOf(instruction).literal);
+    out.append(module.LiteralOf(instruction));
   }
   bool first = true;
   for (const uint32_t operand : module.Operands(instruction)) {

@@ -14,7 +14,9 @@
 
 namespace xlatrace::hlo {
 
-Result<model::HloModule> ReadText(std::shared_ptr<const std::string> text) {
+namespace {
+
+Status CheckText(const std::string* text) {
   if (text == nullptr) return MakeError("no HLO in it: the text is empty");
   if (text->size() > std::numeric_limits<uint32_t>::max()) {
     return MakeError(fmt::format("an HLO text of {} bytes is not possible", text->size()));
@@ -23,11 +25,31 @@ Result<model::HloModule> ReadText(std::shared_ptr<const std::string> text) {
     return MakeError(
         fmt::format("not HLO text: NUL at byte {}", static_cast<const char*>(nul) - text->data()));
   }
+  return {};
+}
+
+}  // namespace
+
+Result<model::HloModule> ReadText(std::shared_ptr<const std::string> text) {
+  XLATRACE_TRY(CheckText(text.get()));
   model::HloModule module;
   module.buffer = text;
   XLATRACE_TRY(TextParser(*text, module).Parse());
   XLATRACE_TRY(FinishModule(module));
   return module;
+}
+
+Result<PartialModule> ReadTextPartial(std::shared_ptr<const std::string> text) {
+  XLATRACE_TRY(CheckText(text.get()));
+  PartialModule part;
+  part.module.buffer = text;
+  TextParser parser(*text, part.module);
+  if (Status parsed = parser.Parse(); !parsed) {
+    if (!parser.KeepPart()) return tl::unexpected<Error>(std::move(parsed).error());
+    part.damage = std::move(parsed).error().message;
+  }
+  XLATRACE_TRY(FinishModule(part.module));
+  return part;
 }
 
 namespace {

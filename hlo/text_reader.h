@@ -31,6 +31,16 @@ namespace xlatrace::hlo {
 // Re-entrant; time and memory are linear in the size of `text`.
 Result<model::HloModule> ReadText(std::shared_ptr<const std::string> text);
 
+// What can be kept of a text that is damaged or cut off: XLA was killed while it wrote, or several
+// processes wrote one file.
+struct PartialModule {
+  model::HloModule module;  // Sound; a computation that broke off ends at its last instruction.
+  std::string damage;       // "12:7: ..."; empty when the text is whole.
+};
+
+// Like ReadText, but keeps what comes before the damage. Still an error when that is nothing.
+Result<PartialModule> ReadTextPartial(std::shared_ptr<const std::string> text);
+
 // Does `text` (a head of a file is enough) look like HLO text rather than a proto or other text?
 bool LooksLikeHloText(std::string_view text);
 

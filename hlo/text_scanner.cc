@@ -1,7 +1,6 @@
 #include "hlo/text_scanner.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <system_error>
@@ -12,29 +11,12 @@
 namespace xlatrace::hlo {
 namespace {
 
-enum : uint8_t { kStart = 1, kPart = 2, kBlank = 4, kEndsAtom = 8 };
-
-constexpr std::array<uint8_t, 256> MakeClasses() {
-  std::array<uint8_t, 256> classes{};
-  for (int c = 'a'; c <= 'z'; ++c) classes[c] = kStart | kPart;
-  for (int c = 'A'; c <= 'Z'; ++c) classes[c] = kStart | kPart;
-  for (int c = '0'; c <= '9'; ++c) classes[c] = kPart;
-  classes['_'] = kStart | kPart;
-  classes['.'] = classes['-'] = kPart;
-  for (const unsigned char c : {' ', '\t', '\n', '\r'}) classes[c] = kBlank | kEndsAtom;
-  for (const unsigned char c : {',', '(', ')', '[', ']', '{', '}', '"', '\0'}) {
-    classes[c] |= kEndsAtom;
-  }
-  return classes;
-}
-constexpr std::array<uint8_t, 256> kClasses = MakeClasses();
-
-bool Is(char c, uint8_t mask) { return (kClasses[static_cast<unsigned char>(c)] & mask) != 0; }
+using text_class::Is;
+using text_class::kBlank;
+using text_class::kEndsAtom;
+using text_class::kPart;
 
 }  // namespace
-
-bool IsIdentifierStart(char c) { return Is(c, kStart); }
-bool IsIdentifierChar(char c) { return Is(c, kPart); }
 
 void TextScanner::SkipBlank() {
   while (at_ < end_) {
@@ -75,9 +57,8 @@ bool TextScanner::TryWord(std::string_view word) {
   return true;
 }
 
-bool TextScanner::Expect(char c, std::string_view where) {
+bool TextScanner::ExpectedChar(char c, std::string_view where) {
   if (failed_) return false;
-  if (TryChar(c)) return true;
   return Fail(at_, fmt::format("expected '{}' {}, found {}", c, where, TokenAt(at_)));
 }
 
@@ -87,27 +68,20 @@ bool TextScanner::ExpectText(std::string_view text, std::string_view where) {
   return Fail(at_, fmt::format("expected '{}' {}, found {}", text, where, TokenAt(at_)));
 }
 
-std::string_view TextScanner::Identifier() {
-  if (!IsIdentifierStart(Peek())) return {};
-  const char* const start = at_;
-  while (at_ < end_ && Is(*at_, kPart)) ++at_;
-  return Since(start);
-}
-
 std::string_view TextScanner::Name(std::string_view what) {
-  if (Peek() == '%') {
-    const char* const start = ++at_;
-    while (at_ < end_ && Is(*at_, kPart)) ++at_;
-    if (at_ > start) return Since(start);
-  } else {
-    const std::string_view name = Identifier();
-    if (!name.empty()) return name;
+  const bool percent = Peek() == '%';
+  if (percent) ++at_;
+  if (at_ < end_ && IsIdentifierStart(*at_)) {  // No blank behind '%'.
+    const char* const start = at_;
+    while (at_ < end_ && IsIdentifierChar(*at_)) ++at_;
+    return Since(start);
   }
+  if (percent) --at_;
   FailHere(fmt::format("expected {}, found {}", what, TokenAt(at_)));
   return {};
 }
 
-bool TextScanner::Int(int64_t* value, std::string_view what) {
+bool TextScanner::LongInt(int64_t* value, std::string_view what) {
   Peek();
   const auto [end, error] = std::from_chars(at_, end_, *value);
   if (error == std::errc::invalid_argument) {
@@ -126,10 +100,20 @@ bool TextScanner::String(std::string_view* raw) {
     return FailHere(fmt::format("expected a string, found {}", TokenAt(at_)));
   }
   const char* const open = at_++;
-  while (at_ < end_ && *at_ != quote) at_ += *at_ == '\\' ? 2 : 1;
-  if (at_ >= end_) {
-    at_ = end_;
-    return Fail(open, "unterminated string");
+  while (true) {
+    const auto left = static_cast<size_t>(end_ - at_);
+    const auto* const close = static_cast<const char*>(std::memchr(at_, quote, left));
+    if (close == nullptr) {
+      at_ = end_;
+      return Fail(open, "unterminated string");
+    }
+    const auto* const escape =
+        static_cast<const char*>(std::memchr(at_, '\\', static_cast<size_t>(close - at_)));
+    if (escape == nullptr) {
+      at_ = close;
+      break;
+    }
+    at_ = std::min(escape + 2, end_);
   }
   *raw = Since(open + 1);
   ++at_;

@@ -22,10 +22,11 @@ bool StartsLayout(TextScanner& scanner) {
   return IsDigit(next) || next == ':' || next == '}';
 }
 
-bool ScanDimensions(TextScanner& scanner) {
+bool ScanDimensions(TextScanner& scanner, int* rank) {
   if (!scanner.Expect('[', "after an element type")) return false;
   if (scanner.TryChar(']')) return true;
   do {
+    ++*rank;
     if (scanner.TryChar('?')) continue;  // Unbounded dynamic.
     scanner.TryText("<=");               // Bounded dynamic.
     int64_t size = 0;
@@ -36,11 +37,22 @@ bool ScanDimensions(TextScanner& scanner) {
 
 bool ScanShapeAt(TextScanner& scanner, int depth);
 
-// The inside of an item's parentheses: numbers, '*', level types; items of new XLA look alike.
-bool ScanItemGroup(TextScanner& scanner, int depth, bool holds_shape) {
+// The inside of an item's parentheses: a number, a tile, a type, a shape; items of new XLA are
+// numbers and words too.
+bool ScanItemGroup(TextScanner& scanner, int depth, std::string_view item) {
   if (!scanner.Expect('(', "in a layout")) return false;
-  if (holds_shape) {
+  int64_t number = 0;
+  if (item == "P") {
     return ScanShapeAt(scanner, depth + 1) && scanner.Expect(')', "after a physical shape");
+  }
+  if (item == "S" || item == "E" || item == "L" || item == "M") {
+    return scanner.Int(&number, "a number in a layout") && scanner.Expect(')', "in a layout");
+  }
+  if (item == "T") {
+    do {
+      if (!scanner.TryChar('*') && !scanner.Int(&number, "a dimension of a tile")) return false;
+    } while (scanner.TryChar(','));
+    return scanner.Expect(')', "after a tile");
   }
   while (true) {
     const char c = scanner.Peek();
@@ -51,15 +63,23 @@ bool ScanItemGroup(TextScanner& scanner, int depth, bool holds_shape) {
   }
 }
 
-// {1,0:T(8,128)(2,1)S(1)}: minor-to-major list, then items.
-bool ScanLayout(TextScanner& scanner, int depth) {
+// {1,0:T(8,128)(2,1)S(1)}: minor-to-major list, then items. `rank`: of the array; -1 where the list
+// says something else (sparse).
+bool ScanLayout(TextScanner& scanner, int rank, int depth) {
+  scanner.Peek();
+  const char* const start = scanner.position();
   if (!scanner.Expect('{', "before a layout")) return false;
-  if (scanner.TryChar('}')) return true;
-  if (scanner.Peek() != ':') {
+  if (scanner.Peek() != ':' && !(rank <= 0 && scanner.Peek() == '}')) {
+    int listed = 0;
     do {
       int64_t dimension = 0;
       if (!scanner.Int(&dimension, "a dimension of a layout")) return false;
+      ++listed;
     } while (scanner.TryChar(','));
+    if (rank >= 0 && listed != rank) {
+      return scanner.Fail(start,
+                          fmt::format("a layout of {} dimensions for a shape of {}", listed, rank));
+    }
   }
   if (scanner.TryChar(':')) {
     while (scanner.Peek() != '}') {
@@ -69,7 +89,7 @@ bool ScanLayout(TextScanner& scanner, int depth) {
                                             scanner.TokenAt(scanner.position())));
       }
       do {
-        if (!ScanItemGroup(scanner, depth, item == "P")) return false;
+        if (!ScanItemGroup(scanner, depth, item)) return false;
       } while (scanner.Peek() == '(');
     }
   }
@@ -77,13 +97,17 @@ bool ScanLayout(TextScanner& scanner, int depth) {
 }
 
 bool ScanArrayRest(TextScanner& scanner, int depth) {
-  if (!ScanDimensions(scanner)) return false;
-  if (scanner.TryWord("dense") || scanner.TryWord("sparse")) {
+  int rank = 0;
+  if (!ScanDimensions(scanner, &rank)) return false;
+  if (scanner.TryWord("sparse")) {
+    rank = -1;
+    if (scanner.Peek() != '{') return scanner.FailHere("expected a layout");
+  } else if (scanner.TryWord("dense")) {
     if (scanner.Peek() != '{') return scanner.FailHere("expected a layout");
   } else if (!StartsLayout(scanner)) {
     return !scanner.failed();
   }
-  return ScanLayout(scanner, depth);
+  return ScanLayout(scanner, rank, depth);
 }
 
 bool ScanShapeAt(TextScanner& scanner, int depth) {
@@ -120,9 +144,14 @@ bool IsElementType(std::string_view word) {
   const char first = word[0];
   if (at == 1 && first != 'f' && first != 's' && first != 'u' && first != 'c') return false;
   if (at >= word.size() || !IsDigit(word[at])) return false;
-  while (at < word.size() && IsDigit(word[at])) ++at;
-  if (at == word.size()) return true;
-  if (word[at] != 'e') return false;
+  int bits = 0;
+  while (at < word.size() && IsDigit(word[at]) && bits < 1000) bits = bits * 10 + word[at++] - '0';
+  if (at == word.size()) {
+    const bool power_of_two = bits > 0 && (bits & (bits - 1)) == 0 && bits <= 128;
+    const int least = first == 's' || first == 'u' ? 1 : first == 'c' ? 64 : 16;
+    return power_of_two && bits >= least;
+  }
+  if (word[at] != 'e' || first != 'f' || bits > 16) return false;
   for (; at < word.size(); ++at) {
     if (!IsDigit(word[at]) && !(word[at] >= 'a' && word[at] <= 'z')) return false;
   }
@@ -134,9 +163,10 @@ bool StartsShape(TextScanner& scanner) {
   if (c == '(') return true;
   const char* const start = scanner.position();
   const std::string_view word = scanner.Identifier();
-  const char next = scanner.Look();
-  scanner.set_position(start);
-  return (next == '[' && IsElementType(word)) || (next == '(' && word == "b");
+  const bool is_buffer = scanner.Look() == '(' && word == "b";
+  const bool is_array = !word.empty() && scanner.Peek() == '[' && IsElementType(word);
+  if (!scanner.failed()) scanner.set_position(start);
+  return is_array || is_buffer;
 }
 
 bool ScanShape(TextScanner& scanner, std::string_view* raw) {
@@ -145,6 +175,29 @@ bool ScanShape(TextScanner& scanner, std::string_view* raw) {
   if (!ScanShapeAt(scanner, 0)) return false;
   *raw = scanner.Since(start);
   return true;
+}
+
+size_t ShapeExtent(std::string_view text) {
+  size_t at = 0;
+  // To the partner of the bracket at `at`; shapes hold no quotes.
+  const auto skip_bracket = [&](char open, char close) {
+    int depth = 0;
+    for (; at < text.size(); ++at) {
+      if (text[at] == open) ++depth;
+      if (text[at] == close && --depth == 0) {
+        ++at;
+        return true;
+      }
+    }
+    return false;
+  };
+  if (text.substr(0, 1) == "(") return skip_bracket('(', ')') ? at : 0;
+  while (at < text.size() && IsIdentifierChar(text[at])) ++at;
+  if (at >= text.size() || text[at] != '[' || !skip_bracket('[', ']')) return 0;
+  if (at + 1 >= text.size() || text[at] != '{') return at;
+  const char next = text[at + 1];
+  if (IsDigit(next) || next == ':' || next == '}') return skip_bracket('{', '}') ? at : 0;
+  return next == ' ' || next == '\n' ? 0 : at;
 }
 
 bool IsCanonicalShape(std::string_view raw) {

@@ -22,6 +22,9 @@ bool StartsShape(TextScanner& scanner);
 // Reads a shape; `*raw` is what is printed. False after a failure.
 bool ScanShape(TextScanner& scanner, std::string_view* raw);
 
+// Where the shape that begins at `text` ends, by its brackets alone; 0 when that is not to be seen.
+size_t ShapeExtent(std::string_view text);
+
 // Is `raw` spelled as XLA prints it: no comments, "a, b" between tuple elements only, no layout on
 // scalars? Then it can be used as it is, else CanonicalShape() makes it so.
 bool IsCanonicalShape(std::string_view raw);

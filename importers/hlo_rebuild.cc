@@ -370,6 +370,15 @@ class Rebuild {
 
   void WriteComputation(string_view prefix, string_view name, const std::vector<Line>& lines) {
     result_.text += fmt::format("{}{} {{\n", prefix, name);
+    std::unordered_map<string_view, bool> defined;
+    for (const Line& line : lines) defined[line.parsed.name] = true;
+    for (const Line& line : lines) {
+      for (const string_view need : line.parsed.needs) {
+        if (!defined.try_emplace(need, true).second) continue;
+        ++result_.undefined;
+        result_.text += fmt::format("  {} = token[] after-all()\n", need);
+      }
+    }
     for (const Line& line : lines) {
       result_.text += line.is_root ? "  ROOT " : "  ";
       AppendWithFrames(

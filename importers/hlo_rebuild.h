@@ -25,6 +25,7 @@ struct RebuiltModule {
   std::string text;            // What hlo::ReadText accepts.
   int64_t completed = 0;       // Computations whose text had been cut.
   int64_t missing = 0;         // Computations that are called but were not told; stubs.
+  int64_t undefined = 0;       // Operands of which no line was told; stubs.
   int64_t instructions = 0;    // Of the entry computation.
   int64_t unknown_frames = 0;  // Instructions whose place in the source is not known.
 };

@@ -433,6 +433,10 @@ class Import {
         counters_.Add("computation_not_told", Severity::kNotice, rebuilt.missing,
                       "computations whose text XLA did not register are left empty");
       }
+      if (rebuilt.undefined > 0) {
+        counters_.Add("instruction_not_told", Severity::kNotice, rebuilt.undefined,
+                      "operands that XLA did not register stand as empty instructions");
+      }
       if (rebuilt.completed > 0) {
         counters_.Add("computation_text_cut", Severity::kInfo, rebuilt.completed);
       }

@@ -39,10 +39,16 @@ struct OpMetadata {
   std::string_view op_name;
   std::string_view op_type;
   std::string_view source_file;
-  int32_t source_line = 0;   // 0: unknown.
-  uint32_t stack_frame = 0;  // 1-based into HloModule::stack_frames, 0: none.
-  std::string_view deduplicated_name;
-  std::string_view scheduling_name;
+  int32_t source_line = 0;          // 0: unknown.
+  uint32_t stack_frame = 0;         // 1-based into HloModule::stack_frames, 0: none.
+  uint32_t other_names = kNoIndex;  // Into HloModule::other_names; kNoIndex: it has none.
+};
+
+// Names that passes leave in the metadata: of the instruction this is a copy of, and the name it
+// had when it was scheduled.
+struct OtherNames {
+  std::string_view deduplicated;
+  std::string_view scheduling;
 };
 
 struct Instruction {
@@ -60,8 +66,9 @@ struct Instruction {
   std::string_view backend_config;      // Raw text.
   std::string_view attributes;          // Text source only: everything after the operands, raw; a
                                         // computation written inline is replaced by its name.
-  int64_t parameter_number = -1;
-  int64_t tuple_index = -1;  // get-tuple-element.
+  int32_t parameter_number = -1;
+  int32_t tuple_index = -1;     // get-tuple-element.
+  uint32_t literal = kNoIndex;  // Of a constant: into HloModule::literals.
   bool is_root = false;
   // Dots only: dimensions of the left operand that are contracted. Into HloModule::dim_pool.
   Slice lhs_contracting_dims;
@@ -71,9 +78,6 @@ struct Instruction {
 // What only some instructions have; text and proto give the same. Slices point into
 // HloModule::dim_pool.
 struct OpDetails {
-  // Of a constant, as XLA prints it, without the parentheses: "42", "{1, 2}"; "{...}" where the text
-  // leaves it out, and for arrays of more than 10 elements of a proto.
-  std::string_view literal;
   Slice dimensions;  // "dimensions" of concatenate and transpose.
   // Seven numbers for each dimension of the window: size, stride, padding low and high, window
   // dilation, base dilation, reversal (xla.WindowDimension).
@@ -97,7 +101,7 @@ struct Computation {
   uint32_t instruction_count = 0;
   uint32_t root = kNoIndex;  // Index into HloModule::instructions.
   bool is_entry = false;
-  bool is_fusion = false;  // Called by a fusion instruction: its ops are not launched.
+  bool is_fusion = false;             // Called by a fusion instruction: its ops are not launched.
   std::string_view execution_thread;  // Empty: the main one.
 };
 
@@ -134,8 +138,8 @@ struct HloModule {
   int64_t program_id = -1;  // HloModuleProto.id, the NNNN of module_NNNN dumps; -1 unknown.
   bool is_scheduled = false;
   std::string_view attributes;  // Text source only: the header behind the name, raw.
-  std::string_view platform;  // "cpu", "gpu", ... where the source tells; else empty.
-  int64_t replica_count = 1;  // In a proto only where it holds a device assignment.
+  std::string_view platform;    // "cpu", "gpu", ... where the source tells; else empty.
+  int64_t replica_count = 1;    // In a proto only where it holds a device assignment.
   int64_t num_partitions = 1;
   uint32_t entry = kNoIndex;  // Computation index.
   std::vector<Computation> computations;
@@ -144,6 +148,10 @@ struct HloModule {
   std::vector<uint32_t> called_pool;
   std::vector<int64_t> dim_pool;
   std::vector<OpDetails> details;
+  std::vector<OtherNames> other_names;
+  // Constants as XLA prints them, without the parentheses: "42", "{1, 2}"; "{...}" where the text
+  // leaves them out, and for arrays of more than 10 elements of a proto.
+  std::vector<std::string_view> literals;
   std::vector<StackFrame> stack_frames;  // Frame k is stack_frames[k - 1].
   std::vector<std::string> warnings;     // What a tolerant reader let pass.
   uint64_t content_hash = 0;       // Our fingerprint: names, opcodes, shapes, operands, op_names of
@@ -175,6 +183,14 @@ struct HloModule {
   const OpDetails& DetailsOf(const Instruction& i) const {
     static const OpDetails none;
     return i.details < details.size() ? details[i.details] : none;
+  }
+  // Empty when it is no constant.
+  std::string_view LiteralOf(const Instruction& i) const {
+    return i.literal < literals.size() ? literals[i.literal] : std::string_view();
+  }
+  const OtherNames& OtherNamesOf(const OpMetadata& metadata) const {
+    static const OtherNames none;
+    return metadata.other_names < other_names.size() ? other_names[metadata.other_names] : none;
   }
   std::span<const Instruction> InstructionsOf(const Computation& c) const {
     return std::span(instructions).subspan(c.first_instruction, c.instruction_count);

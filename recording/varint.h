@@ -45,6 +45,7 @@ class Encoder {
   const uint8_t* data() const { return bytes_.data(); }
   size_t size() const { return size_; }
   void Clear() { size_ = 0; }
+  void CutTo(size_t size) { size_ = size; }
 
  private:
   std::vector<uint8_t> bytes_;  // Grown ahead; size_ bytes of it count.

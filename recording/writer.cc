@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include <sys/stat.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -52,8 +54,13 @@ uint64_t Hash(const ConfigRow& config) {
 
 }  // namespace
 
-Writer::Writer(int fd, std::string identity, uint64_t max_file_bytes)
-    : fd_(fd), identity_(std::move(identity)), max_file_bytes_(max_file_bytes) {
+Writer::Writer(int fd, std::string identity, uint64_t max_file_bytes, bool check)
+    : fd_(fd), identity_(std::move(identity)), max_file_bytes_(max_file_bytes), check_(check) {
+  struct stat status {};
+  if (check_ && fstat(fd_, &status) == 0) {
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+  }
   StartSegment();
 }
 
@@ -71,14 +78,26 @@ template <typename Row>
 void Writer::AddPlain(BlockType type, const Row& row, size_t size_hint) {
   Block& block = At(type);
   if (block.bytes.size() + size_hint > kMaxPayloadBytes - 4096) Flush();
-  Put(block.bytes, row);
+  const size_t before = block.bytes.size();
+  try {
+    Put(block.bytes, row);
+  } catch (...) {  // No memory: half a row would cost the whole block.
+    block.bytes.CutTo(before);
+    throw;
+  }
   AfterAdd(block);
 }
 
 template <typename Row>
 void Writer::AddChained(BlockType type, const Row& row) {
   Block& block = At(type);
-  Put(block.bytes, row, block.before);
+  const size_t before = block.bytes.size();
+  try {
+    Put(block.bytes, row, block.before);  // Changes the context last.
+  } catch (...) {
+    block.bytes.CutTo(before);
+    throw;
+  }
   AfterAdd(block);
 }
 
@@ -197,6 +216,10 @@ void Writer::WriteBlock(BlockType type, Block& block) {
   header.checksum = BlockChecksum(header, block.bytes.data());
   const uint64_t total = sizeof(header) + block.bytes.size();
   if (stop_errno_ == 0 && offset_ + total > max_file_bytes_) stop_errno_ = EFBIG;
+  if (stop_errno_ == 0 && !StillOurs()) {
+    stop_errno_ = EBADF;
+    fd_ = -1;  // Not ours to close either.
+  }
   // Header last: a reader that comes between the two writes sees a place that is still empty.
   if (stop_errno_ == 0 &&
       WriteAll(block.bytes.data(), block.bytes.size(), offset_ + sizeof(header)) &&
@@ -209,6 +232,12 @@ void Writer::WriteBlock(BlockType type, Block& block) {
   block.bytes.Clear();
   block.before = {};
   block.rows = 0;
+}
+
+bool Writer::StillOurs() const {
+  struct stat status {};
+  return !check_ ||
+         (fstat(fd_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_);
 }
 
 bool Writer::WriteAll(const uint8_t* data, size_t size, uint64_t offset) {
@@ -241,21 +270,30 @@ uint32_t Writer::ConfigId(const ConfigRow& config) {
     if (configs_[id].hash == hash && configs_[id].row == config) return last_config_ = id;
   }
   const auto id = static_cast<uint32_t>(configs_.size());
-  configs_.push_back({config, std::string(config.name), hash});
-  configs_.back().row.name = configs_.back().name;  // The element does not move again.
-  config_slots_[slot] = id + 1;
-  if (configs_.size() * 2 > config_slots_.size()) {
-    config_slots_.assign(config_slots_.size() * 2, 0);
-    mask = config_slots_.size() - 1;
+  if ((configs_.size() + 1) * 2 > config_slots_.size()) {
+    std::vector<uint32_t> larger(config_slots_.size() * 2, 0);
+    mask = larger.size() - 1;
     for (uint32_t i = 0; i < configs_.size(); ++i) {
       size_t free_slot = configs_[i].hash & mask;
-      while (config_slots_[free_slot] != 0) free_slot = (free_slot + 1) & mask;
-      config_slots_[free_slot] = i + 1;
+      while (larger[free_slot] != 0) free_slot = (free_slot + 1) & mask;
+      larger[free_slot] = i + 1;
     }
+    config_slots_.swap(larger);
+    slot = hash & mask;
+    while (config_slots_[slot] != 0) slot = (slot + 1) & mask;
   }
   Block& block = At(BlockType::kConfigs);
-  Put(block.bytes, config);
+  const size_t before = block.bytes.size();
+  try {
+    Put(block.bytes, config);
+    configs_.push_back({config, std::string(config.name), hash});
+  } catch (...) {
+    block.bytes.CutTo(before);
+    throw;
+  }
   ++block.rows;
+  configs_.back().row.name = configs_.back().name;  // The element does not move again.
+  config_slots_[slot] = id + 1;
   return last_config_ = id;
 }
 
@@ -263,9 +301,15 @@ uint32_t Writer::LaneId(const LaneRow& lane) {
   const auto found = std::find(lanes_.begin(), lanes_.end(), lane);
   const auto id = static_cast<uint32_t>(found - lanes_.begin());
   if (found != lanes_.end()) return id;
-  lanes_.push_back(lane);
   Block& block = At(BlockType::kLanes);
-  Put(block.bytes, lane);
+  const size_t before = block.bytes.size();
+  try {
+    Put(block.bytes, lane);
+    lanes_.push_back(lane);
+  } catch (...) {
+    block.bytes.CutTo(before);
+    throw;
+  }
   ++block.rows;
   return id;
 }

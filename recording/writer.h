@@ -25,7 +25,9 @@ class Writer {
  public:
   // Takes over `fd`, a regular file that is empty and open for writing. `identity` (token, host,
   // pid, start: the file's name) is repeated in every segment.
-  Writer(int fd, std::string identity, uint64_t max_file_bytes);
+  // With `check`, every block makes sure that `fd` is still that file: in a process that may close
+  // descriptors which are not its own, the number can come to mean another file. It stops then.
+  Writer(int fd, std::string identity, uint64_t max_file_bytes, bool check = false);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
   // Closes the file; writes nothing.
@@ -75,6 +77,7 @@ class Writer {
   void AddChained(BlockType type, const Row& row);
   void AfterAdd(Block& block);
   void WriteBlock(BlockType type, Block& block);
+  bool StillOurs() const;
   bool WriteAll(const uint8_t* data, size_t size, uint64_t offset);
   void StartSegment();
   uint64_t SegmentRoom() const;
@@ -88,6 +91,9 @@ class Writer {
   int fd_;
   std::string identity_;
   uint64_t max_file_bytes_;
+  bool check_;
+  uint64_t device_ = 0;  // Of the file, when it is checked.
+  uint64_t inode_ = 0;
   uint64_t offset_ = 0;
   uint64_t segment_ = 0;
   uint64_t sequence_ = 0;

@@ -121,6 +121,12 @@ void WriteBanners(HtmlWriter& html, const RunView& view) {
   if (view.OnFakeGpu()) {
     note("bad", "Recorded on the fake GPU of xlatrace's tests: no time here is a real device's.");
   }
+  if (view.IsPartial()) {
+    note(
+        "warn",
+        "The program was still running: this is the part of the run that was recorded by then. The "
+        "same command again takes in what has come since.");
+  }
   size_t shown = 0;
   for (const StatFigure& stat : view.stats) {
     if (stat.severity < model::Severity::kDataLoss || shown++ == 3) break;

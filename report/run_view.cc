@@ -242,6 +242,13 @@ bool RunView::OnFakeGpu() const {
   });
 }
 
+bool RunView::IsPartial() const {
+  // Lines of "file, bytes read, bytes there, state" (tools/pipeline.h, FoldedFiles).
+  return std::any_of(info.begin(), info.end(), [](const auto& fact) {
+    return fact.first == "recording_files" && fact.second.find(" live\n") != std::string::npos;
+  });
+}
+
 Result<RunView> LoadRunView(RunDb& db) {
   RunView view;
   XLATRACE_TRY(LoadRunFacts(db, view));

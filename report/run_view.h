@@ -194,6 +194,8 @@ struct RunView {
   std::string DeviceText() const;
   // A device of the tests, which computes nothing: no figure may be quoted as a GPU's.
   bool OnFakeGpu() const;
+  // A process was still recording when the run was folded: there is more by now.
+  bool IsPartial() const;
   double PerStep(int64_t sum) const { return basis.PerStep(sum); }
 };
 

@@ -324,6 +324,9 @@ class Maker {
     if (view_.OnFakeGpu()) {
       add("recorded on the fake GPU of xlatrace's tests: no time here is a real device's");
     }
+    if (view_.IsPartial()) {
+      add("the program was still running: the same command again takes in what has come since");
+    }
     const Coverage& coverage = view_.coverage;
     const std::string_view per_step = PerStepWords(view_);
     for (size_t i = 0; i < std::min(kMostReasons, coverage.reasons.size()); ++i) {

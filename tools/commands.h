@@ -26,6 +26,7 @@ void AddSummaryCommand(CLI::App& app, Command* selected);
 void AddModulesCommand(CLI::App& app, Command* selected);
 void AddExplainCommand(CLI::App& app, Command* selected);
 void AddPassesCommand(CLI::App& app, Command* selected);
+void AddFindCommand(CLI::App& app, Command* selected);
 void AddQueryCommand(CLI::App& app, Command* selected);
 void AddDoctorCommand(CLI::App& app, Command* selected);
 

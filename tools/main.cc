@@ -42,6 +42,7 @@ int Run(int argc, char** argv) {
   tools::AddModulesCommand(app, &selected);
   tools::AddExplainCommand(app, &selected);
   tools::AddPassesCommand(app, &selected);
+  tools::AddFindCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
   tools::AddLibCommand(app, &selected);
   tools::AddDoctorCommand(app, &selected);

@@ -170,7 +170,7 @@ class Timeline {
         change = hlo::DeltaText(totals.before, totals.after, most);
       }
       if (change.empty()) {
-        change = totals.delta != 0 ? "inside of fusions and calls" : "names, shapes or operands";
+        change = totals.delta != 0 ? "inside fusions, calls" : "names, shapes or operands";
       }
     }
     table_.Add({Numbers(node.steps), name, last.error.empty() ? Thousands(last.instructions) : "?",

@@ -58,11 +58,12 @@ TEST_F(PlaceTest, ProcessesThatEndedAreCountedTogether) {
   EndedProcesses(place.folder, &processes, &launches);
   EXPECT_EQ(processes, 0);
   EXPECT_EQ(launches, 0u);
-  TellEnd(place.folder, 1203441);
-  TellEnd(place.folder, 9);
+  TellEnd(place.folder, 1203441, true);
+  TellEnd(place.folder, 9, true);
+  TellEnd(place.folder, 1, false);  // The second came back from an exec that failed.
   EndedProcesses(place.folder, &processes, &launches);
   EXPECT_EQ(processes, 2);
-  EXPECT_EQ(launches, 1203450u);
+  EXPECT_EQ(launches, 1203451u);
   EXPECT_EQ(JobOf(place.folder), "job-1");  // The claim stays its first line.
   close(place.fd);
 }

@@ -63,7 +63,7 @@ TEST(ProtoReader, ReadsAModule) {
   EXPECT_THAT(OperandNames(*module, "fusion.1"), ElementsAre("x"));
   EXPECT_THAT(CalleeNames(*module, "fusion.1"), ElementsAre("fused"));
   EXPECT_EQ(fusion.metadata.op_name, "jit(f)/exp");
-  EXPECT_EQ(fusion.metadata.scheduling_name, "fusion.9");
+  EXPECT_EQ(module->OtherNamesOf(fusion.metadata).scheduling, "fusion.9");
   // Proto3 does not write zeros: a parameter without a number is parameter 0.
   EXPECT_EQ(Find(*module, "x").parameter_number, 0);
   EXPECT_EQ(fusion.parameter_number, -1);

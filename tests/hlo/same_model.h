@@ -48,8 +48,10 @@ inline void ExpectSameModel(const model::HloModule& a, const model::HloModule& b
       EXPECT_EQ(i.metadata.source_file, j.metadata.source_file) << i.name;
       EXPECT_EQ(i.metadata.source_line, j.metadata.source_line) << i.name;
       EXPECT_EQ(i.metadata.stack_frame, j.metadata.stack_frame) << i.name;
-      EXPECT_EQ(i.metadata.deduplicated_name, j.metadata.deduplicated_name) << i.name;
-      EXPECT_EQ(i.metadata.scheduling_name, j.metadata.scheduling_name) << i.name;
+      EXPECT_EQ(a.OtherNamesOf(i.metadata).deduplicated, b.OtherNamesOf(j.metadata).deduplicated)
+          << i.name;
+      EXPECT_EQ(a.OtherNamesOf(i.metadata).scheduling, b.OtherNamesOf(j.metadata).scheduling)
+          << i.name;
       const auto operands_i = a.Operands(i);
       const auto operands_j = b.Operands(j);
       ASSERT_EQ(operands_i.size(), operands_j.size()) << i.name;
@@ -63,7 +65,7 @@ inline void ExpectSameModel(const model::HloModule& a, const model::HloModule& b
       EXPECT_TRUE(std::ranges::equal(a.LhsContractingDims(i), b.LhsContractingDims(j))) << i.name;
       const model::OpDetails& d = a.DetailsOf(i);
       const model::OpDetails& e = b.DetailsOf(j);
-      EXPECT_EQ(d.literal, e.literal) << i.name;
+      EXPECT_EQ(a.LiteralOf(i), b.LiteralOf(j)) << i.name;
       EXPECT_TRUE(std::ranges::equal(a.Dims(d.dimensions), b.Dims(e.dimensions))) << i.name;
       EXPECT_TRUE(std::ranges::equal(a.Dims(d.window), b.Dims(e.window))) << i.name;
       EXPECT_TRUE(std::ranges::equal(a.Dims(d.convolution_dims), b.Dims(e.convolution_dims)))

@@ -51,8 +51,11 @@ void ExpectSame(const model::HloModule& text, const model::HloModule& proto) {
       if (!text.stack_frames.empty()) {
         EXPECT_EQ(a.metadata.stack_frame, b.metadata.stack_frame) << a.name;
       }
-      EXPECT_EQ(a.metadata.deduplicated_name, b.metadata.deduplicated_name) << a.name;
-      EXPECT_EQ(a.metadata.scheduling_name, b.metadata.scheduling_name) << a.name;
+      EXPECT_EQ(text.OtherNamesOf(a.metadata).deduplicated,
+                proto.OtherNamesOf(b.metadata).deduplicated)
+          << a.name;
+      EXPECT_EQ(text.OtherNamesOf(a.metadata).scheduling, proto.OtherNamesOf(b.metadata).scheduling)
+          << a.name;
       EXPECT_EQ(OperandNames(text, a.name).size(), OperandNames(proto, b.name).size()) << a.name;
       const auto calls_a = text.CalledComputations(a);
       const auto calls_b = proto.CalledComputations(b);
@@ -60,7 +63,7 @@ void ExpectSame(const model::HloModule& text, const model::HloModule& proto) {
       for (size_t c = 0; c < calls_a.size(); ++c) {
         EXPECT_EQ(text.computations[calls_a[c]].name, proto.computations[calls_b[c]].name);
       }
-      EXPECT_EQ(text.DetailsOf(a).literal, proto.DetailsOf(b).literal) << a.name;
+      EXPECT_EQ(text.LiteralOf(a), proto.LiteralOf(b)) << a.name;
       const auto dims_a = text.LhsContractingDims(a);
       const auto dims_b = proto.LhsContractingDims(b);
       EXPECT_TRUE(std::equal(dims_a.begin(), dims_a.end(), dims_b.begin(), dims_b.end()));

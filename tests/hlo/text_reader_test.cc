@@ -228,14 +228,45 @@ TEST(TextReader, CompactTupleElementsBecomeInstructions) {
   EXPECT_EQ(Find(module, "t#1").shape, "(s32[], bf16[4,4]{1,0})");
 }
 
-TEST(TextReader, SkipsLiteralsOfAnyForm) {
+TEST(TextReader, KeepsLiteralsOfAnyForm) {
   const auto module = Read(Entry(R"(
   a = f32[2,3]{1,0} constant(f32[2,3] { { 1, 2, 3 }, { 4, 5, -inf } })
   b = (f32[], s32[]) constant(({...}))
   c = c64[2]{0} constant({(1, -2), (3, nan)})
   d = f32[100]{0} constant({...})
+  t = (f32[2], (pred[], s8[1])) constant(( {1, 2}, (true, {-128}) ))
+  s = f32[9] constant(f32[9]{1: 2, 3: 4, 5: 6})
+  f = f32[4] constant(0)
+  g = s32[] constant( /*answer*/ 42 )
   ROOT e = f32[3,4]{1,0} constant({ { /*i0=0*/ 1, 2 }, ... }))"));
-  EXPECT_EQ(module.instructions.size(), 5u);
+  EXPECT_EQ(module.instructions.size(), 9u);
+  EXPECT_EQ(module.LiteralOf(Find(module, "c")), "{(1, -2), (3, nan)}");
+  EXPECT_EQ(module.LiteralOf(Find(module, "g")), "/*answer*/ 42");
+  EXPECT_EQ(module.LiteralOf(Find(module, "d")), "{...}");
+}
+
+TEST(TextReader, RefusesLiteralsThatDoNotFitTheirShape) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"f32[2] constant({1})", "1 elements in dimension 0 of a constant, 2 expected"},
+      {"f32[2,2] constant({1, 2, 3, 4})", "expected '{' for dimension 1"},
+      {"f32[] constant({1})", "expected a number of a constant, found '{'"},
+      {"s32[] constant(1.5)", "expected a number of a constant, found '1.5'"},
+      {"s32[] constant(true)", "expected a number"},
+      {"u8[] constant(256)", "'256' is out of range"},
+      {"s8[] constant(-129)", "'-129' is out of range"},
+      {"u4[] constant(16)", "out of range"},
+      {"u32[] constant(-1)", "out of range"},
+      {"f16[] constant(65520)", "out of range"},
+      {"f32[] constant(1e39)", "out of range"},
+      {"f64[] constant(1e400)", "out of range"},
+      {"bf16[] constant(nan(0x3ff))", "out of range"},
+      {"c64[] constant(1)", "expected '(' before a complex number"},
+      {"f32[] constant()", "expected a number of a constant, found ')'"},
+      {"(f32[], s32[]) constant((1, 2, 3))", "expected ')' after a tuple constant"},
+  };
+  for (const auto& [line, message] : cases) {
+    EXPECT_THAT(ErrorOf(Entry(std::string("  ROOT a = ") + line)), HasSubstr(message)) << line;
+  }
 }
 
 TEST(TextReader, ReadsOneInstructionAlone) {
@@ -248,11 +279,60 @@ TEST(TextReader, ReadsOneInstructionAlone) {
   EXPECT_EQ(module.instructions[module.Operands(dot)[1]].shape, "f32[10,20]{1,0}");
 }
 
-TEST(TextReader, IgnoresTheTailOfALongerFile) {
-  const auto module = Read(Entry("  ROOT a = f32[] parameter(0)") + "}\n\n\n}\n");
-  EXPECT_EQ(module.instructions.size(), 1u);
-  ASSERT_EQ(module.warnings.size(), 1u);
-  EXPECT_THAT(module.warnings[0], HasSubstr("6:1"));
+TEST(TextReader, ATailOfALongerFileIsRefusedUnlessAPartWillDo) {
+  const std::string text = Entry("  ROOT a = f32[] parameter(0)") + "}\n\n\n}\n";
+  EXPECT_THAT(ErrorOf(text), HasSubstr("6:1: unexpected '}'"));
+  auto part = ReadTextPartial(Shared(text));
+  ASSERT_TRUE(part);
+  ExpectSound(part->module);
+  EXPECT_EQ(part->module.instructions.size(), 1u);
+  EXPECT_THAT(part->damage, HasSubstr("6:1"));
+}
+
+TEST(TextReader, APartEndsAtTheLastWholeInstruction) {
+  const std::string text = R"(HloModule m, is_scheduled=true
+
+add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
+
+ENTRY e {
+  p = f32[8] parameter(0)
+  c = f32[] constant(0)
+  r = f32[] reduce(p, c), dimensions={0}, to_apply=add
+  ROOT n = f32[] negate(r), metadata={op_name="ab)";
+  auto part = ReadTextPartial(Shared(text));
+  ASSERT_TRUE(part) << part.error().message;
+  ExpectSound(part->module);
+  EXPECT_EQ(part->damage, "9:47: unterminated string");
+  EXPECT_EQ(part->module.computations.size(), 2u);
+  EXPECT_EQ(part->module.computations[part->module.entry].name, "e");
+  EXPECT_EQ(part->module.computations[part->module.entry].instruction_count, 3u);
+  EXPECT_TRUE(Find(part->module, "r").is_root);
+  // Of a whole text there is no damage; of nothing no part.
+  EXPECT_EQ(ReadTextPartial(Shared(Entry("a = f32[] parameter(0)")))->damage, "");
+  EXPECT_FALSE(ReadTextPartial(Shared("HloModule m\n\nENTRY e {\n  a = f3")));
+}
+
+// Cut anywhere, the part is sound and never more than the whole.
+TEST(TextReader, EveryBeginningOfATextGivesASoundPartOrAnError) {
+  const std::string text = R"(HloModule m
+f { t = (f32[], s32[]) parameter(0) ROOT r = f32[] negate(t#0) }
+ENTRY e {
+  p = (f32[], s32[]) parameter(0)
+  w = (f32[], s32[]) while(p), condition={ q = (f32[], s32[]) parameter(0) ROOT d = pred[] constant(true) },
+    body={ s = (f32[], s32[]) parameter(0) ROOT u = (f32[], s32[]) tuple(s#0, s#1) }
+  ROOT c = f32[] call(w), to_apply=f
+})";
+  const size_t whole = Read(text).instructions.size();
+  size_t least = 0;
+  for (size_t size = 0; size <= text.size(); ++size) {
+    auto part = ReadTextPartial(Shared(text.substr(0, size)));
+    if (!part) continue;
+    ExpectSound(part->module);
+    EXPECT_LE(part->module.instructions.size(), whole);
+    EXPECT_GE(part->module.instructions.size() + 6, least);  // Only what waits inside is lost.
+    least = std::max(least, part->module.instructions.size());
+  }
+  EXPECT_EQ(least, whole);
 }
 
 TEST(TextReader, ErrorsNameLineColumnAndToken) {

@@ -224,6 +224,26 @@ TEST_F(RecordingTest, ModuleIsRebuiltFromItsStrings) {
   EXPECT_TRUE(mul.is_root);
 }
 
+TEST_F(RecordingTest, WhatWasNotToldDoesNotCostTheModule) {
+  RecordingBuilder builder(folder_ / "a.rec");
+  const auto titles = builder.RegisterModule(
+      "jit_f", 7,
+      {{.name = "add.3",
+        .line = "add.3 = f32[8]{0} fusion(gone.1), kind=kLoop, calls=gone_computation, "
+                "metadata={op_name=\"jit(f)/add\"}"}});
+  const uint64_t run = builder.Run(titles[0], 10, 90);
+  builder.Kernel("a", builder.Call(307, 20, 25, titles[1], run), 1000, 1500);
+  builder.Finish();
+  Import(builder);
+  ASSERT_EQ(sink_.modules.size(), 1u);
+  auto module = hlo::ReadText(std::make_shared<const std::string>(sink_.modules[0].bytes));
+  ASSERT_TRUE(module) << module.error().message << "\n" << sink_.modules[0].bytes;
+  EXPECT_EQ(module->instructions[model::IndexByName(*module).at("add.3")].metadata.op_name,
+            "jit(f)/add");
+  EXPECT_EQ(sink_.Stat("instruction_not_told"), 1);
+  EXPECT_EQ(sink_.Stat("computation_not_told"), 1);
+}
+
 TEST_F(RecordingTest, ImpossibleTimesAreKeptAsInstantsAndCounted) {
   RecordingBuilder builder(folder_ / "a.rec");
   builder.Kernel("a", builder.Call(307, 10, 20, 0, 0), 1000, 1100);

@@ -1,0 +1,26 @@
+// One instruction on one line, short, for people: what HLO text shows without layouts, attributes
+// and metadata.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_HLO_INSTRUCTION_TEXT_H_
+#define XLATRACE_HLO_INSTRUCTION_TEXT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/hlo_module.h"
+
+namespace xlatrace::hlo {
+
+// "ROOT add.3 = f32[8] add(p.0, p.1)"; of a fusion also its kind, of others what they call.
+std::string ShortText(const model::HloModule& module, const model::Instruction& instruction);
+
+// Line of the text the module was read from, from 1; nothing when that was no text.
+std::optional<int64_t> LineOf(const model::HloModule& module,
+                              const model::Instruction& instruction);
+
+}  // namespace xlatrace::hlo
+
+#endif  // XLATRACE_HLO_INSTRUCTION_TEXT_H_

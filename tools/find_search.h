@@ -1,0 +1,71 @@
+// Searches all modules of a run.db, or all dumps of a folder, for instructions.
+//
+// Thread-safety: re-entrant. Memory: as many modules as there are cores, and what was found.
+
+#ifndef XLATRACE_TOOLS_FIND_SEARCH_H_
+#define XLATRACE_TOOLS_FIND_SEARCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "hlo/find_pattern.h"
+
+namespace xlatrace::tools {
+
+enum class FindStage : uint8_t { kAll, kBefore, kAfter, kPasses };
+
+struct FindOptions {
+  uint8_t fields = hlo::kFindEverything;
+  FindStage stage = FindStage::kAll;
+  std::string module;  // Empty: all.
+  size_t context = 0;  // Lines around each hit.
+};
+
+// One instruction of one module, in all the dumps that it was found in.
+struct Found {
+  size_t module = 0;  // Into FindResult::modules.
+  std::string name;
+  std::string opcode;
+  std::string shape;
+  std::string op_name;
+  std::string source_file;
+  int32_t source_line = 0;
+  std::string computation;
+  std::string inside;  // The outermost fusion around it; empty: none.
+  uint8_t fields = 0;
+  int32_t score = 0;
+  std::vector<int32_t> stages;  // Indices of the module's stages, ascending.
+  std::string file;             // Of the last one of these, which the rest is about.
+  std::optional<int64_t> line;
+  std::optional<int64_t> device_ns;  // Of a run.
+  std::vector<std::string> context;  // The hit's own line is context[context_hit].
+  size_t context_hit = 0;
+};
+
+struct SearchedModule {
+  std::string name;
+  std::string handle;
+  std::optional<int64_t> program_id;
+  std::string subfolder;
+  std::vector<std::string> stages;  // "before_optimizations", "74 priority-fusion", ...
+  int64_t instructions = 0;         // Of the last stage.
+};
+
+struct FindResult {
+  std::string path;
+  bool of_run = false;
+  std::vector<SearchedModule> modules;
+  std::vector<Found> found;  // The best first.
+  size_t files = 0;
+  std::vector<std::string> warnings;
+};
+
+Result<FindResult> FindIn(const std::string& path, const hlo::FindPattern& pattern,
+                          const FindOptions& options);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_FIND_SEARCH_H_

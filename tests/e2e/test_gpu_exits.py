@@ -130,8 +130,10 @@ class Exits(gpu_support.GpuTestCase):
             f'"{part}"' for part in self.command("launch second x 30; sync; print second; exit 6")
         )
         script = f"launch first x 40; sync; print first; setenv FAKE_GPU_LOG {second}; exec {other}"
-        traced = self.preloaded(script)
-        self.assert_unharmed(traced, self.alone(script))
+        alone = self.alone(script)
+        for log in self.truth_folder.iterdir():
+            log.unlink()
+        self.assert_unharmed(self.preloaded(script), alone)
         self.assertEqual(len(self.truths()), 1)  # one process, two programs
         self.assert_equals_truth(self.fold())
 
@@ -283,14 +285,14 @@ class Surroundings(gpu_support.GpuTestCase):
             "for f in files: os.write(f, b'mine')\n"
             "launch('k', 5000); sync(); time.sleep(0.5); launch('k', 50); sync(); print('worked')\n"
         )
-        traced = self.preloaded(script, XLATRACE_FLUSH_MS="50")
+        # No truth log: the fake's would be closed, and its number given away, too.
+        traced = self.preloaded(script, XLATRACE_FLUSH_MS="50", FAKE_GPU_LOG=None)
         self.assert_unharmed(traced, self.alone(script))
         for number in range(40):
             self.assertEqual((self.work / f"mine{number}").read_bytes(), b"mine" * 2)
-        missing, invented = gpu_support.compare_sets(self.fold(), self.truths())
-        self.assertEqual(invented, [])
-        if missing:
-            self.assertGreater(gpu_support.loss(self.work / "run.db"), 0, "a loss that is not told")
+        database = self.fold()
+        if gpu_support.scalar(database, "SELECT count(*) FROM launch") != 5100:
+            self.assertGreater(gpu_support.loss(database), 0, "a loss that is not told")
 
     def test_program_without_standard_descriptors(self):
         inner = " ".join(f"'{part}'" for part in self.command("launch k x 500; sync; exit 3"))

@@ -105,6 +105,10 @@ void Collector::InForkedChild() {
 }
 
 void Collector::Fact(std::string_view key, std::string_view value) {
+  if (key == "error") {
+    const Lock lock(&error_mutex_);
+    if (error_.empty()) error_ = value;
+  }
   std::string text(key);
   text.push_back('\0');
   text.append(value);
@@ -273,6 +277,10 @@ void Collector::WriterLoop() {
     }
     if (!asked) continue;
     launches_ = decoder.counts().kernels + decoder.counts().graph_rows;
+    if (open && writer_->failed()) {
+      const Lock lock(&error_mutex_);
+      stopped_ = "recording stopped early: " + writer_->StopReason();
+    }
     failed_to_open_.store(!open, std::memory_order_release);
     write_done_.store(wanted, std::memory_order_release);
     written_signal_.Notify();
@@ -476,10 +484,18 @@ void Collector::PrintLine() {
     const std::string prefix = std::string(here) + "/";
     return path.compare(0, prefix.size(), prefix) == 0 ? path.substr(prefix.size()) : path;
   };
-  std::fprintf(
-      stderr, "xlatrace: %s launches, %d process%s -> %s%s%s%s; next: xlatrace report %s\n",
-      count.c_str(), processes, processes == 1 ? "" : "es", shown(place_).c_str(),
-      reason_.empty() ? "" : " (", reason_.c_str(), reason_.empty() ? "" : ")", shown(run).c_str());
+  std::string note = reason_;
+  {
+    const Lock lock(&error_mutex_);
+    for (const std::string& more : {error_, stopped_}) {
+      if (!more.empty()) note += (note.empty() ? "" : "; ") + more;
+    }
+  }
+  if (!note.empty()) note = " (" + note + ")";
+  std::fprintf(stderr, "xlatrace: %s %s, %d %s -> %s%s; next: xlatrace report %s\n", count.c_str(),
+               launches == 1 ? "launch" : "launches", processes,
+               processes == 1 ? "process" : "processes", shown(place_).c_str(), note.c_str(),
+               shown(run).c_str());
 }
 
 }  // namespace xlatrace::collector

@@ -118,7 +118,10 @@ class Collector {
 
   struct Counts {
     uint64_t api_calls = 0;
-  } counts_;               // The writer thread's.
+  } counts_;  // The writer thread's.
+  pthread_mutex_t error_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  std::string error_;      // First of the recording's `error` facts.
+  std::string stopped_;    // Why the file ended before the program.
   uint64_t launches_ = 0;  // Set by the writer thread before it answers.
   uint64_t told_ = 0;      // Of them, said in the folder's `job`.
   bool told_once_ = false;

@@ -327,17 +327,30 @@ static void print_line(void) {
                      strncmp(here, place, strlen(here)) == 0;
   const char* shown = beside ? name : place;
   const int stem = (int)strlen(shown) - (int)strlen(".rec");
-  fprintf(stderr, "xlatrace: %llu launches, %d process%s -> %s; next: xlatrace report %.*s.db\n",
-          launches, processes, processes == 1 ? "" : "es", shown, stem > 0 ? stem : 0, shown);
+  fprintf(stderr, "xlatrace: %llu launch%s, %d process%s -> %s; next: xlatrace report %.*s.db\n",
+          launches, launches == 1 ? "" : "es", processes, processes == 1 ? "" : "es", shown,
+          stem > 0 ? stem : 0, shown);
 }
 
 __attribute__((destructor)) static void finish(void) {
   if (getpid() != constructor_pid) return; /* A forked child: its parent speaks for it. */
   if (__atomic_load_n(&collector, __ATOMIC_ACQUIRE) != NULL) return;
   print_line();
-  if (getenv("CUDA_INJECTION64_PATH") == NULL) return;
+  const char* injected = getenv("CUDA_INJECTION64_PATH");
+  if (injected == NULL) return;
   struct loaded found = {0, 0};
   dl_iterate_phdr(look, &found);
+  char path[PATH_MAX];
+  if (found.driver && collector_path(path, sizeof path) && strcmp(path, injected) != 0) {
+    char reason[PATH_MAX + 64];
+    snprintf(reason, sizeof reason, "another CUDA tool is injected: %.*s", PATH_MAX, injected);
+    write_note(reason);
+    const char* quiet = getenv("XLATRACE_QUIET");
+    if (quiet == NULL || *quiet == '\0' || *quiet == '0') {
+      fprintf(stderr, "xlatrace: nothing is recorded: %s\n", reason);
+    }
+    return;
+  }
   if (!found.xla) return;
   write_note(found.driver ? "the CUDA driver is loaded, but was not started by this process"
                           : "this process found no NVIDIA driver (libcuda.so.1)");

@@ -1,6 +1,7 @@
 #include "importers/recorded_stats.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -34,6 +35,8 @@ constexpr Known kKnown[] = {
     {"pops_unbalanced", Severity::kNotice, "ranges that were closed but not opened"},
     {"ranges_too_deep", Severity::kNotice, "ranges nested deeper than the collector follows"},
     {"strings_cut", Severity::kNotice, "texts longer than the collector keeps"},
+    {"allocation_failures", Severity::kDataLoss,
+     "the process had no memory for rows; give it more, or record fewer steps"},
     {"flush_timeouts", Severity::kNotice,
      "CUPTI did not hand over its buffers in time; work at the end may be missing"},
 };
@@ -46,7 +49,17 @@ int64_t Bounded(uint64_t value) {
 }  // namespace
 
 void AddRecordedStats(const RecordedProcess& process, Counters* counters) {
+  const auto stopped = process.facts.find("writing_stopped");
+  if (stopped != process.facts.end()) {
+    const auto lost = process.facts.find("rows_lost");
+    counters->Add("recording_stopped", Severity::kDataLoss,
+                  lost == process.facts.end() ? 1 : std::max(std::atoll(lost->second.c_str()), 1ll),
+                  fmt::format("rows that were not written: {}; make room, or raise "
+                              "XLATRACE_MAX_BYTES",
+                              stopped->second));
+  }
   for (const auto& [name, value] : process.stats) {
+    if (stopped != process.facts.end() && (name == "write_errno" || name == "rows_lost")) continue;
     if (name == "write_errno") {
       if (value == 0) continue;
       counters->Add("recording_stopped", Severity::kDataLoss, 1,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -309,6 +311,7 @@ class Import {
     hint.module_name = std::string(module.Get("hlo_module"));
     if (hint.module_name.empty()) hint.module_name = std::string(op.Get("hlo_module"));
     hint.program_id = ParseInt(module.Get("program_id"));
+    if (shared_ids_.contains({hint.module_name, hint.program_id})) hint.program_id.reset();
     hint.instruction = std::string(op.Get("hlo_op"));
     if (const std::string_view name = op.Get("name"); !name.empty()) {
       const std::string_view prefix = module.Get("prefix");
@@ -440,13 +443,18 @@ class Import {
       if (rebuilt.completed > 0) {
         counters_.Add("computation_text_cut", Severity::kInfo, rebuilt.completed);
       }
+      // An executable that comes from a cache keeps the id it was compiled with. Where name and id
+      // do not tell two modules apart, they are not given out as if they did.
+      const std::pair key(std::string(module.name), module.program_id);
+      const bool shared = module_ids_.contains(key);
+      if (shared) shared_ids_.insert(key);
       const model::Id id = sink_.AddModule({.process_id = process_id_,
                                             .name = module.name,
-                                            .program_id = module.program_id,
+                                            .program_id = shared ? std::nullopt : module.program_id,
                                             .source = model::ModuleSource::kNvtx,
                                             .format = model::ModuleBlob::Format::kHloText,
                                             .bytes = rebuilt.text});
-      module_ids_.emplace(std::pair(std::string(module.name), module.program_id), id);
+      module_ids_.emplace(key, id);
     }
   }
 
@@ -501,6 +509,11 @@ class Import {
                     "its work (1 s unless set otherwise) is missing");
     }
     // What was under way when a process was killed has a call and no activity.
+    // Of those whose record CUPTI says it dropped, that is said already.
+    const auto dropped = process_.stats.find("records_dropped");
+    calls_without_activity_ -= std::min<int64_t>(
+        calls_without_activity_,
+        dropped == process_.stats.end() ? 0 : static_cast<int64_t>(dropped->second));
     if (calls_without_activity_ > 0) {
       counters_.Add("launch_without_activity",
                     outcome_.complete ? Severity::kDataLoss : Severity::kNotice,
@@ -545,6 +558,7 @@ class Import {
   std::map<std::pair<recording::ApiDomain, uint32_t>, std::string> functions_;
   std::unordered_map<uint32_t, int64_t> first_seen_;  // By string id of the thunk.
   std::map<std::pair<std::string, std::optional<int64_t>>, model::Id> module_ids_;
+  std::set<std::pair<std::string, std::optional<int64_t>>> shared_ids_;  // Of several modules.
   std::vector<model::Id> configs_;           // By number in the segment.
   std::vector<model::Id> lanes_of_segment_;  // The same.
   std::unordered_map<HintKey, model::Id, HintKeyHash> hints_;

@@ -47,8 +47,12 @@ enum class BlockType : uint16_t {
   kStats = 18,      // Counters so far; a later row of a name replaces the earlier.
   kOverheads = 19,  // CUPTI's own cost.
   kFooter = 20,     // The process closed the file: nothing is missing behind it.
+  kReserve = 21,    // Room at the file's beginning, for what must be said when the disk is full.
 };
-inline constexpr uint16_t kLastBlockType = 20;
+inline constexpr uint16_t kLastBlockType = 21;
+
+// Blocks that stand where a kReserve block stood have its sequence number.
+inline constexpr uint32_t kReserveBytes = 4096;
 
 // Little endian, in front of every payload. Rows in the payload are varints (recording/varint.h).
 struct BlockHeader {

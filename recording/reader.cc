@@ -65,6 +65,10 @@ class FileReader {
         return MakeError(fmt::format("'{}' is no recording of xlatrace", path_),
                          "recordings are the .rec files in the folder run.rec");
       }
+      if (segment_end - offset < sizeof(header)) {  // No room for a block: what is read is beyond.
+        offset = segment_end;
+        continue;
+      }
       if (got < sizeof(header) || header.magic != kBlockMagic) {
         // A hole up to the next segment, the end of a killed file, or damage.
         if (got > 0 && AnyByte(header, got)) Damage(offset);
@@ -227,6 +231,8 @@ class FileReader {
         return Plain<StatRow>(h, [&](const StatRow& row) { sink_.OnStat(row); });
       case BlockType::kOverheads:
         return Plain<OverheadRow>(h, [&](const OverheadRow& row) { sink_.OnOverhead(row); });
+      case BlockType::kReserve:
+        return true;
       case BlockType::kFooter:
         footer_ = true;
         return true;

@@ -69,6 +69,8 @@ struct ActivityRow {
   uint32_t graph = 0;       // CUPTI's graph id (of the exec), 0 outside graphs.
   uint64_t graph_node = 0;  // CUPTI's id of the exec's node, 0 outside graphs.
   uint64_t bytes = 0;       // Copies and memsets.
+
+  bool operator==(const ActivityRow&) const = default;
 };
 
 enum class ApiDomain : uint8_t { kDriver = 0, kRuntime = 1 };
@@ -84,6 +86,8 @@ struct ApiCallRow {
   int32_t result = 0;       // CUresult or cudaError_t.
   uint32_t thunk = 0;       // String id of the innermost `Thunk:` range, 0 outside.
   uint64_t module_run = 0;  // Number of the `XlaModule:` range around it, 0 outside.
+
+  bool operator==(const ApiCallRow&) const = default;
 };
 
 // One NVTX range. Thunk ranges are not kept as rows: the API calls inside name them.
@@ -95,6 +99,8 @@ struct RangeRow {
   uint64_t end_ns = 0;  // 0: still open when the recording ended.
   uint32_t depth = 0;
   uint64_t module_run = 0;  // `XlaModule:` ranges: their number, unique in the process; else 0.
+
+  bool operator==(const RangeRow&) const = default;
 };
 
 enum class NodeEvent : uint8_t { kCreated = 0, kCloned = 1, kUpdated = 2 };
@@ -110,6 +116,8 @@ struct GraphNodeRow {
   uint32_t type = 0;    // CUgraphNodeType.
   uint32_t thunk = 0;   // String id of the innermost `Thunk:` range at that moment.
   uint32_t module = 0;  // String id of the `XlaModule:` range around it.
+
+  bool operator==(const GraphNodeRow&) const = default;
 };
 
 // What a string is: the role decides what the importer does with it.
@@ -125,6 +133,8 @@ struct StringRow {
   std::string_view text;
   uint32_t same_as = 0;
   uint64_t full_bytes = 0;  // Length before it was cut; text.size() when it was not.
+
+  bool operator==(const StringRow&) const = default;
 };
 
 // nvtxPayloadSchemaEntry_t, one row per entry; entry 0xFFFFFFFF is the schema itself.
@@ -136,12 +146,16 @@ struct SchemaRow {
   uint64_t flags = 0;
   uint64_t offset = 0;
   uint64_t extent = 0;  // Of the schema: payload static size.
+
+  bool operator==(const SchemaRow&) const = default;
 };
 
 struct PayloadRow {
   uint32_t string = 0;  // The registered string it was pushed with.
   uint64_t schema = 0;
   std::string_view bytes;
+
+  bool operator==(const PayloadRow&) const = default;
 };
 
 struct DeviceRow {
@@ -165,12 +179,16 @@ struct DeviceRow {
   uint64_t shared_memory_per_block_bytes = 0;
   uint64_t shared_memory_per_block_optin_bytes = 0;
   uint64_t shared_memory_reserved_per_block_bytes = 0;
+
+  bool operator==(const DeviceRow&) const = default;
 };
 
 struct ContextRow {
   uint32_t context = 0;
   uint32_t device = 0;
   uint32_t null_stream = 0;
+
+  bool operator==(const ContextRow&) const = default;
 };
 
 struct StreamRow {
@@ -178,11 +196,15 @@ struct StreamRow {
   uint32_t stream = 0;
   int32_t priority = 0;
   uint32_t flags = 0;
+
+  bool operator==(const StreamRow&) const = default;
 };
 
 struct ThreadRow {
   uint32_t thread = 0;
   std::string_view name;
+
+  bool operator==(const ThreadRow&) const = default;
 };
 
 // A module that the driver loaded.
@@ -192,6 +214,8 @@ struct CubinRow {
   uint64_t time_ns = 0;
   uint64_t bytes = 0;
   uint64_t hash = 0;  // XXH3-64 of the cubin.
+
+  bool operator==(const CubinRow&) const = default;
 };
 
 // The clocks of one moment, to align processes and to see jumps of the wall clock.
@@ -200,6 +224,8 @@ struct ClockRow {
   uint64_t realtime_ns = 0;
   uint64_t monotonic_ns = 0;
   uint64_t boottime_ns = 0;
+
+  bool operator==(const ClockRow&) const = default;
 };
 
 // CUPTI's own cost: CUpti_ActivityOverhead.
@@ -208,16 +234,22 @@ struct OverheadRow {
   uint32_t thread = 0;
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
+
+  bool operator==(const OverheadRow&) const = default;
 };
 
 struct StatRow {
   std::string_view name;
   uint64_t value = 0;
+
+  bool operator==(const StatRow&) const = default;
 };
 
 struct FactRow {
   std::string_view key;
   std::string_view value;
+
+  bool operator==(const FactRow&) const = default;
 };
 
 }  // namespace xlatrace::recording

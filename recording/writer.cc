@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include <sys/stat.h>
@@ -62,6 +63,7 @@ Writer::Writer(int fd, std::string identity, uint64_t max_file_bytes, bool check
     inode_ = status.st_ino;
   }
   StartSegment();
+  WriteReserve();
 }
 
 Writer::~Writer() {
@@ -162,10 +164,69 @@ void Writer::Flush() {
 
 void Writer::Finish() {
   Flush();
+  if (failed()) {
+    UseReserve();
+    return;
+  }
   Block footer;
+  if (SegmentRoom() < sizeof(BlockHeader) + 16) StartSegment();
   footer.bytes.Number(sequence_);
   footer.rows = 1;
   WriteBlock(BlockType::kFooter, footer);
+}
+
+std::string Writer::StopReason() const {
+  if (!failed()) return {};
+  if (stop_errno_ == EFBIG) {
+    return "the file has reached its limit of " + std::to_string(max_file_bytes_) + " bytes";
+  }
+  char text[128] = "";
+  // The GNU variant, which may give a string of its own.
+  return strerror_r(stop_errno_, text, sizeof(text));
+}
+
+void Writer::WriteReserve() {
+  reserve_offset_ = offset_;
+  reserve_sequence_ = sequence_;
+  Block reserve;
+  while (reserve.bytes.size() < kReserveBytes) reserve.bytes.Number(0);
+  reserve.rows = 1;
+  WriteBlock(BlockType::kReserve, reserve);
+}
+
+// The reserve's place is on the disk already: writing there needs no room. What has been lost, then
+// the footer, then a smaller reserve that fills the place.
+void Writer::UseReserve() {
+  if (fd_ < 0 || reserve_offset_ == 0 || !StillOurs()) return;
+  std::vector<uint8_t> place;
+  const auto append = [&](BlockType type, const Encoder& bytes, uint32_t rows) {
+    BlockHeader header;
+    header.payload_bytes = static_cast<uint32_t>(bytes.size());
+    header.type = type;
+    header.rows = rows;
+    header.sequence = reserve_sequence_;
+    header.checksum = BlockChecksum(header, bytes.data());
+    const auto* at = reinterpret_cast<const uint8_t*>(&header);
+    place.insert(place.end(), at, at + sizeof(header));
+    place.insert(place.end(), bytes.data(), bytes.data() + bytes.size());
+  };
+  const std::string reason = StopReason();
+  const std::string lost = std::to_string(lost_rows_);
+  Encoder facts;
+  Put(facts, FactRow{"writing_stopped", reason});
+  Put(facts, FactRow{"rows_lost", lost});
+  append(BlockType::kFacts, facts, 2);
+  Encoder footer;
+  footer.Number(sequence_);
+  append(BlockType::kFooter, footer, 1);
+  Encoder rest;
+  while (place.size() + sizeof(BlockHeader) + rest.size() < sizeof(BlockHeader) + kReserveBytes) {
+    rest.Number(0);
+  }
+  append(BlockType::kReserve, rest, 1);
+  const int before = stop_errno_;
+  WriteAll(place.data(), place.size(), reserve_offset_);
+  stop_errno_ = before;
 }
 
 uint64_t Writer::PendingBytes() const {
@@ -227,7 +288,7 @@ void Writer::WriteBlock(BlockType type, Block& block) {
     offset_ += total;
     ++sequence_;
   } else {
-    lost_rows_ += block.rows;
+    if (type != BlockType::kReserve) lost_rows_ += block.rows;
   }
   block.bytes.Clear();
   block.before = {};

@@ -61,6 +61,8 @@ class Writer {
 
   bool failed() const { return stop_errno_ != 0; }
   int stop_errno() const { return stop_errno_; }  // EFBIG: the limit given was reached.
+  // "the file has reached its limit of 4,294,967,296 bytes"; empty when it has not failed.
+  std::string StopReason() const;
   uint64_t lost_rows() const { return lost_rows_; }
   uint64_t bytes_written() const { return offset_; }
 
@@ -80,6 +82,8 @@ class Writer {
   bool StillOurs() const;
   bool WriteAll(const uint8_t* data, size_t size, uint64_t offset);
   void StartSegment();
+  void WriteReserve();
+  void UseReserve();
   uint64_t SegmentRoom() const;
   uint32_t ConfigId(const ConfigRow& config);
   uint32_t LaneId(const LaneRow& lane);
@@ -99,6 +103,8 @@ class Writer {
   uint64_t sequence_ = 0;
   uint64_t lost_rows_ = 0;
   int stop_errno_ = 0;
+  uint64_t reserve_offset_ = 0;
+  uint64_t reserve_sequence_ = 0;
   Block blocks_[kLastBlockType + 1];
 
   // Dictionaries of the segment. Names are compared by content, through their hash first.

@@ -35,6 +35,8 @@ def environment(log=None, scenario=None, devices=None, time_scale=None, injectio
     env = {name: value for name, value in os.environ.items()
            if not name.startswith(("FAKE_", "CLIENT_")) and
            name not in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "LD_PRELOAD")}
+    # The fakes leave their objects to the process's end; they must not destroy what is in use.
+    env.setdefault("ASAN_OPTIONS", "detect_leaks=0")
     env["LD_LIBRARY_PATH"] = ":".join([*libraries, FOLDER])
     for name, value in (("FAKE_GPU_LOG", log), ("FAKE_GPU_SCENARIO", scenario),
                         ("FAKE_GPU_DEVICES", devices), ("FAKE_GPU_TIME_SCALE", time_scale),
@@ -75,6 +77,16 @@ def truth_files(prefix):
 def read_truth(prefix):
     """Rows of all processes that wrote to FAKE_GPU_LOG=prefix."""
     return [row for path in truth_files(prefix) for row in read_log(path)]
+
+
+def read_counts(prefix):
+    """Sums of all processes that wrote to FAKE_GPU_COUNTS=prefix."""
+    sums = {}
+    for path in glob.glob(glob.escape(str(prefix)) + ".*.counts"):
+        with open(path, encoding="ascii") as file:
+            for name, number in (line.split() for line in file):
+                sums[name] = sums.get(name, 0) + int(number)
+    return sums
 
 
 def read_notes(prefix):

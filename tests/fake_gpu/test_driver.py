@@ -304,10 +304,200 @@ class GraphTest(Case):
         self.assertEqual(a["start_ns"], b["start_ns"])
 
 
+class UpdateTest(DriverCase):
+    def test_update_from_another_graph_of_the_same_shape(self):
+        self.python("""
+            gpu = driver.Gpu()
+            def graph(*names):
+                made, last = gpu.graph(), None
+                for name in names:
+                    last = made.kernel(name, after=last)
+                return made
+            info = (ctypes.c_uint64 * 4)()
+            running = graph("a", "b").instantiate()
+            running.launch()
+            other = graph("c", "d")
+            gpu.call("cuGraphExecUpdate_v2", running.exec, other.handle, byref(info))
+            running.launch()
+            # Nodes of the second graph now stand for those of the executable too.
+            running.set_kernel(other.nodes[0], "e")
+            running.launch()
+            print(gpu.try_call("cuGraphExecUpdate_v2", running.exec, graph("x").handle, byref(info)))
+            running.launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual([row["name"] for row in self.truth()], ["a", "b", "c", "d", "e", "d", "e", "d"])
+
+    def test_a_clone_is_a_graph_of_its_own(self):
+        out = self.python("""
+            gpu = driver.Gpu()
+            graph = gpu.graph()
+            node = graph.kernel("a")
+            copy, found = driver.Graph(gpu, ctypes.c_void_p()), ctypes.c_void_p()
+            gpu.call("cuGraphClone", byref(copy.handle), graph.handle)
+            gpu.call("cuGraphNodeFindInClone", byref(found), node, copy.handle)
+            params = gpu.kernel_node("b")
+            gpu.call("cuGraphKernelNodeSetParams_v2", found, byref(params))
+            copy.instantiate().launch()
+            graph.instantiate().launch()
+            gpu.call("cuGraphDestroy", graph.handle)
+            copy.launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual([row["name"] for row in self.truth()], ["b", "a", "b"])
+
+    def test_capture_follows_events_to_other_streams(self):
+        self.python("""
+            gpu = driver.Gpu()
+            one, two = gpu.stream(), gpu.stream()
+            fork, join = ctypes.c_void_p(), ctypes.c_void_p()
+            gpu.call("cuEventCreate", byref(fork), 0)
+            gpu.call("cuEventCreate", byref(join), 0)
+            gpu.call("cuStreamBeginCapture_v2", one, 0)
+            gpu.launch("a", stream=one)
+            gpu.call("cuEventRecord", fork, one)
+            gpu.call("cuStreamWaitEvent", two, fork, 0)
+            gpu.launch("b", stream=two)
+            gpu.launch("c", stream=one)
+            gpu.call("cuEventRecord", join, two)
+            gpu.call("cuStreamWaitEvent", one, join, 0)
+            gpu.launch("d", stream=one)
+            graph = driver.Graph(gpu, ctypes.c_void_p())
+            gpu.call("cuStreamEndCapture", one, byref(graph.handle))
+            graph.instantiate().launch(one)
+            gpu.synchronize(one)
+            gpu.launch("free", stream=two)
+            gpu.synchronize()
+            """)
+        rows = {row["name"]: row for row in self.truth()}
+        self.assertEqual(sorted(rows), ["a", "b", "c", "d", "free"])
+        self.assertEqual(rows["b"]["start_ns"], rows["c"]["start_ns"])
+        self.assertGreater(rows["b"]["start_ns"], rows["a"]["end_ns"])
+        self.assertGreater(rows["d"]["start_ns"], max(rows["b"]["end_ns"], rows["c"]["end_ns"]))
+        self.assertEqual((rows["free"]["graph"], bool(rows["d"]["graph"])), (0, True))
+
+
+CONDITIONS = """
+    gpu = driver.Gpu()
+    NULL = ctypes.c_uint64(0)
+    text = b".version 8.0\\n"
+    for name, kinds in (("set_if_else_condition", "u64 u64 u64"), ("set_while_condition", "u64 u64"),
+                        ("set_for_condition", "u64 u64 u32"),
+                        ("set_case_condition", "u64 " * 9 + "u8 u32 u32 u8")):
+        params = ",".join(f".param .{kind} {name}_param_{i}" for i, kind in enumerate(kinds.split()))
+        text += f".visible .entry {name}({params}) {{ ret; }}\\n".encode()
+    module = ctypes.c_void_p()
+    gpu.call("cuModuleLoadData", byref(module), text + bytes(1))
+
+    class Conditional(ctypes.Structure):
+        _fields_ = [("kind", ctypes.c_int), ("reserved", ctypes.c_int * 3), ("handle", ctypes.c_uint64),
+                    ("type", ctypes.c_int), ("size", ctypes.c_uint), ("bodies", ctypes.POINTER(ctypes.c_void_p)),
+                    ("rest", ctypes.c_uint64 * 40)]
+
+    def handle(graph, default=0):
+        made = ctypes.c_uint64()
+        gpu.call("cuGraphConditionalHandleCreate", byref(made), graph.handle, gpu.context, default, 1)
+        return made
+
+    def setter(graph, name, arguments, after=None):
+        function = ctypes.c_void_p()
+        gpu.call("cuModuleGetFunction", byref(function), module, name)
+        pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
+        params = driver.KernelNode(function, (ctypes.c_uint * 3)(1, 1, 1), (ctypes.c_uint * 3)(1, 1, 1), 0,
+                                   ctypes.cast(pointers, ctypes.c_void_p))
+        node = ctypes.c_void_p()
+        gpu.call("cuGraphAddKernelNode_v2", byref(node), graph.handle,
+                 (ctypes.c_void_p * 1)(after) if after else None, ctypes.c_size_t(1 if after else 0), byref(params))
+        return node
+
+    def condition(graph, made, kind, size, after):
+        params = Conditional(13, handle=made.value, type=kind, size=size)
+        node = ctypes.c_void_p()
+        gpu.call("cuGraphAddNode_v2", byref(node), graph.handle, (ctypes.c_void_p * 1)(after), None,
+                 ctypes.c_size_t(1), byref(params))
+        return [driver.Graph(gpu, ctypes.c_void_p(params.bodies[i])) for i in range(size)]
+"""
+
+
+class ConditionTest(DriverCase):
+    """XLA's set-condition kernels choose the bodies, from the memory they point to."""
+
+    def ran(self, code):
+        self.python(textwrap.dedent(CONDITIONS) + textwrap.dedent(code))
+        return [row["name"] for row in self.truth() if row["what"] == "kernel"]
+
+    def test_if_else(self):
+        names = self.ran("""
+            flag, graph = gpu.memory(1), gpu.graph()
+            then, other = handle(graph), handle(graph)
+            first = setter(graph, b"set_if_else_condition", [then, other, flag])
+            condition(graph, then, 0, 1, first)[0].kernel("then")
+            condition(graph, other, 0, 1, first)[0].kernel("else")
+            graph.instantiate().launch()
+            gpu.write(flag, bytes([1]))
+            graph.launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual(names, ["set_if_else_condition", "else", "set_if_else_condition", "then"])
+
+    def test_case(self):
+        names = self.ran("""
+            index, graph = gpu.memory(4), gpu.graph()
+            handles = [handle(graph) for _ in range(3)]
+            unused = [ctypes.c_uint64(0)] * 5
+            first = setter(graph, b"set_case_condition", handles + unused + [
+                index, ctypes.c_uint8(0), ctypes.c_int32(0), ctypes.c_int32(3), ctypes.c_uint8(1)])
+            for i, made in enumerate(handles):
+                condition(graph, made, 0, 1, first)[0].kernel(f"branch{i}")
+            graph.instantiate()
+            for value in (0, 1, 2, 9):  # 9: out of range, the last branch
+                gpu.write(index, value.to_bytes(4, "little"))
+                graph.launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual([name for name in names if name.startswith("branch")],
+                         ["branch0", "branch1", "branch2", "branch2"])
+
+    def test_while_ends_with_its_predicate(self):
+        names = self.ran("""
+            flag, graph = gpu.memory(1), gpu.graph()
+            loop = handle(graph)
+            first = setter(graph, b"set_while_condition", [loop, flag])
+            body = condition(graph, loop, 1, 1, first)[0]
+            node = body.kernel("body")
+            setter(body, b"set_while_condition", [loop, flag], after=node)
+            graph.instantiate().launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual(names, ["set_while_condition"])
+
+    def test_for_counts(self):
+        names = self.ran("""
+            counter, graph = gpu.memory(4), gpu.graph()
+            loop = handle(graph)
+            arguments = [loop, counter, ctypes.c_int32(4)]
+            first = setter(graph, b"set_for_condition", arguments)
+            body = condition(graph, loop, 1, 1, first)[0]
+            setter(body, b"set_for_condition", arguments, after=body.kernel("body"))
+            graph.instantiate().launch()
+            gpu.synchronize()
+            """)
+        self.assertEqual(names.count("body"), 4)
+
+
 class ProcessTest(DriverCase):
     def test_the_log_survives_sigkill(self):
         self.run_script("launch a x 1000; kill 9", expect=-signal.SIGKILL, client=False)
         self.assertEqual(len(self.truth()), 1000)
+
+    def test_sums_equal_the_log(self):
+        counts = os.path.join(self.folder, "sums")
+        self.run_script("launch a x 123; copy dtod 1000 x 7; set 5 x 2; kill 9", expect=-signal.SIGKILL,
+                        client=False, FAKE_GPU_COUNTS=counts)
+        rows = self.truth()
+        self.assertEqual(driver.read_counts(counts),
+                         {"kernel": 123, "memcpy": 7, "memset": 2, "bytes": 7010,
+                          "device_ns": sum(row["end_ns"] - row["start_ns"] for row in rows)})
 
     def test_a_finished_process_leaves_no_padding(self):
         self.run_script("launch a", client=False)
@@ -331,6 +521,11 @@ class ProcessTest(DriverCase):
         self.run_script("fork { launch a }\nlaunch b", client=False)
         self.assertEqual(sorted(row["name"] for row in self.truth()), ["a", "b"])
         self.assertEqual(len(driver.truth_files(self.log)), 2)
+
+    def test_children_that_never_were(self):
+        done = self.run_script('launch a; failed-execs 200; system true; launch b; sync; print on', client=False)
+        self.assertEqual(done.stdout, "system 0\non\n")
+        self.assertEqual([row["name"] for row in self.truth()], ["a", "b"])
 
     def test_the_doors_have_their_status(self):
         for door, status in (("exit 3", 3), ("_exit 4", 4), ("quick_exit 5", 5),

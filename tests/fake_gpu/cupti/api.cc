@@ -82,11 +82,7 @@ bool Ours(CUpti_SubscriberHandle subscriber) {
 }  // namespace
 
 State& TheState() {
-  static State* const state = [] {
-    auto* made = new State;
-    made->owner = getpid();
-    return made;
-  }();
+  static State* const state = new State;
   return *state;
 }
 
@@ -110,6 +106,7 @@ bool Couple() {
   const FakeGpuTable* table = nullptr;
   if (get == nullptr || get(reinterpret_cast<const void**>(&table), &id) != CUDA_SUCCESS)
     return false;
+  state.owner = getpid();
   state.gpu = table;
   table->set_tool(Hooks());
   return true;
@@ -305,6 +302,9 @@ CUptiResult cuptiFinalize() {
   PublishAllWanted();
   state.callback = nullptr;
   state.subscribed = false;
+  state.request = nullptr;
+  state.complete = nullptr;
+  Forget();
   return CUPTI_SUCCESS;
 }
 

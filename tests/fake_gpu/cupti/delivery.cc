@@ -31,8 +31,15 @@ struct LineOwner {
 
 Line* NewLine() {
   State& state = TheState();
-  auto* line = new Line;
   std::lock_guard guard(state.lines_lock);
+  Line* line = nullptr;
+  if (state.free_lines.empty()) {
+    line = new Line;
+  } else {
+    line = state.free_lines.back();
+    state.free_lines.pop_back();
+    line->ended = false;
+  }
   state.lines.push_back(line);
   return line;
 }
@@ -122,6 +129,10 @@ void DeliverFull(bool flushing) {
   State& state = TheState();
   std::unique_lock guard(state.delivery_lock);
   while (Buffer* buffer = NextFull(state, flushing)) {
+    if (!flushing && state.stopped) {
+      state.full.push_front(buffer);
+      break;
+    }
     ++state.delivering;
     guard.unlock();
     Complete(buffer);
@@ -297,9 +308,20 @@ void SweepEnded() {
     line->buffer = nullptr;
     guard.unlock();
     std::lock_guard all(state.lines_lock);
-    // Somebody may be flushing it: it is small, and stays.
+    // Not deleted, as somebody may be flushing it: the next new thread gets it.
     std::erase(state.lines, line);
+    state.free_lines.push_back(line);
   }
+}
+
+// CUPTI's exit handler: from here on the worker hands nothing back.
+void StopWorker() {
+  State& state = TheState();
+  if (state.owner != getpid()) return;
+  std::unique_lock guard(state.delivery_lock);
+  state.stopped = true;
+  state.delivery.notify_all();
+  state.delivery.wait(guard, [&] { return state.delivering == 0; });
 }
 
 void Work() {
@@ -309,6 +331,7 @@ void Work() {
       std::unique_lock guard(state.delivery_lock);
       state.delivery.wait_for(guard, std::chrono::milliseconds(100),
                               [&] { return !state.full.empty() && !TheFaults().hold_until_exit; });
+      if (state.stopped) return;
     }
     SweepEnded();
     DeliverFull(false);
@@ -330,6 +353,19 @@ __attribute__((destructor)) void DeliverAtExit() {
 }
 
 }  // namespace
+
+void Forget() {
+  State& state = TheState();
+  std::lock_guard all(state.lines_lock);
+  for (Line* line : state.lines) {
+    std::lock_guard guard(line->lock);
+    line->waiting.clear();
+    line->buffer = nullptr;  // the tool's memory, which the tool has lost
+  }
+  std::unique_lock guard(state.delivery_lock);
+  state.full.clear();
+  state.delivery.wait(guard, [&] { return state.delivering == 0; });
+}
 
 void Submit(Record record) {
   if (TheState().finished) return;
@@ -367,6 +403,7 @@ void StartWorker() {
   if (state.worker) return;
   state.worker = true;
   // The program's signals are not for this thread.
+  std::atexit(StopWorker);
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);

@@ -95,14 +95,14 @@ struct State {
   std::atomic<bool> finished{false};  // after a fatal error
 
   std::mutex lines_lock;
-  std::vector<Line*> lines;
+  std::vector<Line*> lines, free_lines;
 
   // Full buffers on their way to the tool.
   std::mutex delivery_lock;
   std::condition_variable delivery;
   std::deque<Buffer*> full;
   int delivering = 0;
-  bool worker = false;
+  bool worker = false, stopped = false;
 };
 
 State& TheState();
@@ -133,6 +133,8 @@ void Submit(Record record);
 // All that is ready goes to the tool before this returns; `forced`: the rest too, without end.
 void Flush(bool forced);
 void StartWorker();
+// Drops everything on its way, without a word to the tool.
+void Forget();
 
 // ---- hooks.cc ----
 const FakeGpuTool* Hooks();

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include <sys/syscall.h>
 
@@ -27,7 +28,6 @@ std::atomic<bool> faults_planned{false};
 namespace {
 
 std::atomic<uint32_t> next_correlation{1};
-std::atomic<uint32_t> next_thread{1};
 
 // Asked once per process, before the first call of a driver function is served.
 bool ReadScenario() {
@@ -93,13 +93,58 @@ const char* SymbolOf(uint32_t cbid, const void* params) {
 
 }  // namespace
 
-ThreadState& Thread() {
-  static thread_local ThreadState* state = nullptr;
-  if (state == nullptr) [[unlikely]] {
-    state = new ThreadState;  // small, and a tool may ask after the thread's destructors ran
-    state->id = static_cast<uint32_t>(syscall(SYS_gettid));
+namespace {
+
+// States of threads that are gone, for those to come.
+struct Idle {
+  std::mutex lock;
+  std::vector<ThreadState*> states;
+};
+Idle& TheIdle() {
+  static auto* const idle = new Idle;
+  return *idle;
+}
+
+// No destructor: a tool may call in after the thread's other destructors have run.
+thread_local ThreadState* thread_state = nullptr;
+
+struct ThreadEnd {
+  ~ThreadEnd() {
+    if (thread_state == nullptr) return;
+    std::lock_guard guard(TheIdle().lock);
+    TheIdle().states.push_back(thread_state);
+    thread_state = nullptr;
   }
-  return *state;
+};
+
+ThreadState& NewThread() {
+  static thread_local ThreadEnd end;
+  (void)end;
+  // A fork child's only thread is another one than its parent's.
+  static const int once = pthread_atfork(nullptr, nullptr, [] {
+    if (thread_state != nullptr) thread_state->id = static_cast<uint32_t>(syscall(SYS_gettid));
+  });
+  (void)once;
+  {
+    std::lock_guard guard(TheIdle().lock);
+    if (!TheIdle().states.empty()) {
+      thread_state = TheIdle().states.back();
+      TheIdle().states.pop_back();
+      *thread_state = {};
+    }
+  }
+  if (thread_state == nullptr) thread_state = new ThreadState;
+  thread_state->id = static_cast<uint32_t>(syscall(SYS_gettid));
+  return *thread_state;
+}
+
+}  // namespace
+
+ThreadState& Thread() {
+  if (thread_state == nullptr) [[unlikely]] {
+    return NewThread();
+  }
+  return *thread_state;
 }
 
 void Call::Begin(int, int flags, bool outermost) {

@@ -16,6 +16,7 @@ namespace fakegpu {
 namespace {
 
 constexpr double kNodeLatency = 900;  // from a node's last dependency to its start
+constexpr int kMostRounds = 100'000;  // of a loop in a graph, should its condition never end it
 
 std::atomic<uint32_t> next_graph_id{1};
 std::atomic<uint64_t> next_capture_id{1};
@@ -70,6 +71,7 @@ CUgraph NewGraph() {
 struct Condition {
   unsigned value = 0, start = 0;
   bool assign = false;
+  uint64_t times_set = 0;  // by kernels
 };
 
 struct Conditions {
@@ -82,61 +84,59 @@ Conditions& TheConditions() {
   return *conditions;
 }
 
-// XLA's own kernels that set condition variables are the only ones whose effect the fake knows:
-// from the memory they would read, which is what the plain mode's host reads too, so that both
-// modes take the same branches. Arguments: the handles, the address of the predicate or index, then
-// figures.
-void RunConditionKernel(const NodeWork& work) {
-  const std::string& name = work.function->image->name;
-  const bool is_while = name.find("set_while_condition") != std::string::npos;
-  const bool is_case = name.find("set_case_condition") != std::string::npos;
-  const bool is_if = name.find("set_if_condition") != std::string::npos;
-  if (!is_while && !is_case && !is_if) return;
+Condition ConditionOf(CUgraphConditionalHandle handle) {
   Conditions& conditions = TheConditions();
   std::lock_guard guard(conditions.lock);
-  std::vector<CUgraphConditionalHandle> handles;
-  size_t at = 0;
+  return conditions.all[handle];
+}
+
+// XLA's own kernels that set condition variables are the only ones whose effect the fake knows
+// (signatures: xla/stream_executor/cuda/command_buffer_kernels.cc). They read the memory that the
+// host reads in plain mode, so both modes take the same branches.
+//
+//   set_if_condition, set_while_condition(handle, bool*)
+//   set_if_else_condition(then, else, bool*)
+//   set_for_condition(handle, int32*, int32 rounds)
+//   set_case_condition(8 handles, void* index, bool index_is_bool, int32 first, int32 handles,
+//                      bool last_is_default)
+void RunConditionKernel(const NodeWork& work) {
+  const std::string& name = work.function->image->name;
+  if (!name.starts_with("set_") || !name.ends_with("_condition")) return;
+  const auto& arguments = work.arguments;
   auto number = [&](size_t i) {
     uint64_t value = 0;
-    if (i < work.arguments.size()) {
-      std::memcpy(&value, work.arguments[i].data(), std::min<size_t>(8, work.arguments[i].size()));
+    if (i < arguments.size()) {
+      std::memcpy(&value, arguments[i].data(), std::min<size_t>(8, arguments[i].size()));
     }
     return value;
   };
-  // Unused handle slots are zero.
-  while (at < work.arguments.size() && work.arguments[at].size() == 8 &&
-         (conditions.all.count(number(at)) != 0 || number(at) == 0)) {
-    handles.push_back(number(at++));
-  }
-  const auto* read = reinterpret_cast<const char*>(number(at++));
-  if (read == nullptr || !FindAllocation(read)) return;
-  if (is_while || is_if) {
-    for (const auto handle : handles) {
-      if (handle != 0) conditions.all[handle].value = *read != 0;
-    }
-    return;
-  }
-  // Index, or predicate when a one-byte flag says so; first branch of this batch; branches in all.
-  int32_t index = 0;
-  bool is_bool = false;
-  std::vector<uint64_t> figures;
-  for (; at < work.arguments.size(); ++at) {
-    if (work.arguments[at].size() == 1) {
-      is_bool = is_bool || (figures.empty() && number(at) != 0);
-    } else {
-      figures.push_back(number(at));
-    }
-  }
-  if (is_bool) {
-    index = *read != 0 ? 0 : 1;
+  const size_t handles = name == "set_case_condition" ? 8 : name == "set_if_else_condition" ? 2 : 1;
+  auto* address = reinterpret_cast<char*>(number(handles));
+  if (arguments.size() <= handles || !FindAllocation(address)) return;
+  Conditions& conditions = TheConditions();
+  auto set = [&](size_t i, bool value) {
+    std::lock_guard guard(conditions.lock);
+    const auto found = conditions.all.find(number(i));
+    if (found == conditions.all.end()) return;
+    found->second.value = value;
+    ++found->second.times_set;
+  };
+  int32_t read = 0;
+  if (name == "set_case_condition") {
+    std::memcpy(&read, address, number(9) != 0 ? 1 : 4);
+    const auto first = static_cast<int32_t>(number(10)), count = static_cast<int32_t>(number(11));
+    int32_t chosen = read - first;
+    if (number(12) != 0 && (read < 0 || chosen >= count)) chosen = count - 1;
+    for (int32_t i = 0; i < std::min(count, 8); ++i) set(static_cast<size_t>(i), i == chosen);
+  } else if (name == "set_for_condition") {
+    std::memcpy(&read, address, sizeof read);
+    const bool more = read < static_cast<int32_t>(number(2));
+    set(0, more);
+    read = more ? read + 1 : 0;
+    std::memcpy(address, &read, sizeof read);
   } else {
-    std::memcpy(&index, read, sizeof index);
-  }
-  const auto first = static_cast<int32_t>(figures.empty() ? 0 : figures[0]);
-  for (size_t i = 0; i < handles.size(); ++i) {
-    if (handles[i] != 0) {
-      conditions.all[handles[i]].value = index == first + static_cast<int32_t>(i);
-    }
+    set(0, *address != 0);
+    if (handles == 2) set(1, *address == 0);
   }
 }
 
@@ -320,12 +320,15 @@ Nanos RunNode(GraphRun* run, CUgraphNode node, Nanos ready) {
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: {
       Nanos end = ready;
       if (work.condition_type == CU_GRAPH_COND_TYPE_WHILE) {
-        // A body whose condition kernel does not set it false would never end; one round shows it.
-        if (ConditionValue(work.condition) != 0) {
+        // Ends when no kernel in the body has set the variable: nothing would ever end it.
+        for (int round = 0; round < kMostRounds && ConditionOf(work.condition).value != 0;
+             ++round) {
+          const uint64_t before = ConditionOf(work.condition).times_set;
           RunGraph(run, work.bodies[0], end, &end);
+          if (ConditionOf(work.condition).times_set == before) break;
         }
       } else {
-        const unsigned value = ConditionValue(work.condition);
+        const unsigned value = ConditionOf(work.condition).value;
         size_t body = work.bodies.size();
         if (work.condition_type == CU_GRAPH_COND_TYPE_IF) {
           body = value != 0 ? 0 : 1;
@@ -596,12 +599,6 @@ std::vector<CUgraphNode> DependentsOf(CUgraphNode node) {
 
 }  // namespace
 
-unsigned& ConditionValue(CUgraphConditionalHandle handle) {
-  Conditions& conditions = TheConditions();
-  std::lock_guard guard(conditions.lock);
-  return conditions.all[handle].value;
-}
-
 CUgraphNode AddNode(CUgraph graph, std::vector<CUgraphNode> dependencies, NodeWork work,
                     CUgraphNode original, bool told) {
   auto* node = new CUgraphNode_st;
@@ -787,7 +784,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgrap
   Conditions& conditions = TheConditions();
   std::lock_guard guard(conditions.lock);
   *handle = conditions.next++;
-  conditions.all[*handle] = {value, value, (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0};
+  conditions.all[*handle] = {value, value, (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0, 0};
   return CUDA_SUCCESS;
 }
 

@@ -47,9 +47,6 @@ struct NodeWork {
   std::vector<CUgraph> bodies;
 };
 
-// Condition variables of conditional nodes: handle -> default and current value.
-unsigned& ConditionValue(CUgraphConditionalHandle handle);
-
 // Adds a node; tells the tool. `original` when it is a clone.
 CUgraphNode AddNode(CUgraph graph, std::vector<CUgraphNode> dependencies, NodeWork work,
                     CUgraphNode original = nullptr, bool told = true);

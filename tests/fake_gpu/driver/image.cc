@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -145,7 +146,23 @@ bool ReadCubin(Image* image) {
   return true;
 }
 
-// ".visible .entry name(" of PTX text.
+// Bytes of a PTX parameter like ".param .align 8 .b8 name[16]" or ".param .u64 name".
+uint32_t PtxParameterSize(std::string_view text) {
+  uint32_t element = 0, count = 1;
+  for (size_t at = text.find('.'); at != std::string_view::npos; at = text.find('.', at + 1)) {
+    // A fundamental type: letter and bits.
+    if (at + 2 >= text.size() || std::strchr("usfb", text[at + 1]) == nullptr) continue;
+    const int bits = std::atoi(std::string(text.substr(at + 2, 3)).c_str());
+    if (bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128)
+      element = static_cast<uint32_t>(bits / 8);
+  }
+  if (const size_t bracket = text.find('['); bracket != std::string_view::npos) {
+    count = static_cast<uint32_t>(std::atoi(std::string(text.substr(bracket + 1)).c_str()));
+  }
+  return element * count;
+}
+
+// ".visible .entry name(.param .u64 name_param_0, ...)" of PTX text.
 void ReadPtx(Image* image) {
   const std::string& text = image->bytes;
   for (size_t at = text.find(".entry"); at != std::string::npos; at = text.find(".entry", at + 6)) {
@@ -154,6 +171,22 @@ void ReadPtx(Image* image) {
     const size_t end = text.find_first_of(" \t\n({;", begin);
     KernelImage kernel;
     kernel.name = text.substr(begin, end - begin);
+    const size_t open = text.find_first_not_of(" \t\n", end);
+    if (open != std::string::npos && text[open] == '(') {
+      const size_t close = std::min(text.find(')', open), text.size());
+      uint32_t offset = 0;
+      for (size_t parameter = text.find(".param", open); parameter < close;) {
+        const size_t next = text.find(".param", parameter + 1);
+        const size_t stop = std::min(next, close);
+        const uint32_t size =
+            PtxParameterSize(std::string_view(text).substr(parameter, stop - parameter));
+        const uint32_t alignment = std::clamp(size, 1u, 8u);
+        offset = (offset + alignment - 1) / alignment * alignment;
+        kernel.parameters.push_back({offset, size});
+        offset += size;
+        parameter = next;
+      }
+    }
     image->kernels.push_back(std::move(kernel));
   }
 }

@@ -15,7 +15,10 @@ void SetTool(const FakeGpuTool* tool) { installed_tool.store(tool, std::memory_o
 
 void WantCall(int domain, uint32_t cbid, int wanted) {
   if (cbid >= 1024) return;
-  auto& word = (domain == FAKE_GPU_RUNTIME ? wanted_runtime_calls : wanted_driver_calls)[cbid / 64];
+  // Not (a ? b : c)[i]: GCC 12 with -fsanitize=bounds takes an index it has not computed.
+  std::atomic<uint64_t>* const words =
+      domain == FAKE_GPU_RUNTIME ? wanted_runtime_calls : wanted_driver_calls;
+  std::atomic<uint64_t>& word = words[cbid / 64];
   const uint64_t bit = uint64_t{1} << (cbid % 64);
   if (wanted != 0) {
     word |= bit;

@@ -3,6 +3,9 @@
 //
 // The file is mapped, so a line is in it the moment it is written, also when the process is killed
 // next. Its end may be filled with zero bytes, and its last line may be cut, when the process died.
+//
+// For runs of hours, FAKE_GPU_COUNTS=PREFIX keeps sums instead, in PREFIX.PID.counts: a line
+// "name number" each for kernel, memcpy, memset, bytes and device_ns.
 #ifndef FAKE_GPU_DRIVER_TRUTH_LOG_H_
 #define FAKE_GPU_DRIVER_TRUTH_LOG_H_
 

@@ -1,5 +1,7 @@
 #include "workload/ranges.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -7,7 +9,9 @@
 #include <mutex>
 
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCuda.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include <sys/syscall.h>
 
 #include "common/scenario.h"
 
@@ -151,6 +155,16 @@ void Push(nvtxStringHandle_t title, uint64_t schema, const Payload& payload) {
 }
 
 }  // namespace
+
+void NameThread(const std::string& name) {
+  nvtxNameOsThreadA(static_cast<uint32_t>(syscall(SYS_gettid)), name.c_str());
+}
+void NameStream(CUstream stream, const std::string& name) {
+  nvtxNameCuStreamA(stream, name.c_str());
+}
+void NameDevice(CUdevice device, const std::string& name) {
+  nvtxNameCuDeviceA(device, name.c_str());
+}
 
 void RegisterExecutable(const std::string& name, int id, const std::vector<ThunkText>& ops) {
   auto* made = new Executable;

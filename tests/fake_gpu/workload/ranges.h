@@ -3,6 +3,8 @@
 #ifndef FAKE_GPU_WORKLOAD_RANGES_H_
 #define FAKE_GPU_WORKLOAD_RANGES_H_
 
+#include <cuda.h>
+
 #include <string>
 #include <vector>
 
@@ -19,6 +21,11 @@ struct ThunkText {
 // A plain range, ASCII message, in domain TSL or, `domain` empty, in the default domain.
 void PushRange(const std::string& domain, const std::string& text);
 void PopRange(const std::string& domain);
+
+// Names as XLA gives them to what it uses.
+void NameThread(const std::string& name);
+void NameStream(CUstream stream, const std::string& name);
+void NameDevice(CUdevice device, const std::string& name);
 
 // Registers all strings of an executable at once, as XLA does when it creates one: three of the
 // module, then title, HLO line, source and called computation of each op, every one a handle of its

@@ -399,6 +399,24 @@ class Runner {
     }
   }
 
+  // A range by another shared object's NVTX around the block.
+  void Other(const Step& step) {
+    static void* const second = [&] {
+      char path[4096] = "";
+      const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+      std::string folder(path, static_cast<size_t>(std::max<ssize_t>(length, 0)));
+      folder.resize(folder.rfind('/') + 1);
+      void* opened = dlopen((folder + "fake_second_nvtx.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (opened == nullptr) Fail(step, dlerror());
+      return opened;
+    }();
+    const std::string domain = Option(step, "domain");
+    reinterpret_cast<void (*)(const char*, const char*)>(dlsym(second, "SecondPush"))(
+        domain.c_str(), Word(step, 1).c_str());
+    Run(step.body);
+    reinterpret_cast<void (*)(const char*)>(dlsym(second, "SecondPop"))(domain.c_str());
+  }
+
   void Threads(const Step& step) {
     std::vector<std::thread> threads;
     for (long i = 0; i < Number(step, 1); ++i) {
@@ -511,6 +529,20 @@ class Runner {
         ops.push_back(TextOf(op));
       }
       RegisterExecutable(Word(step, 1), static_cast<int>(Number(step, 2)), ops);
+    } else if (what == "other") {
+      Other(step);
+    } else if (what == "name") {
+      const std::string kind = Word(step, 1);
+      if (kind == "thread") {
+        NameThread(Word(step, 2));
+      } else if (kind == "stream") {
+        NeedDevice(step);
+        NameStream(Stream(step, Word(step, 2)), Word(step, 3));
+      } else if (kind == "device") {
+        NameDevice(static_cast<CUdevice>(Number(step, 2)), Word(step, 3));
+      } else {
+        Fail(step, "names thread, stream or device");
+      }
     } else if (what == "push") {
       PushRange(Option(step, "domain"), Word(step, 1));
     } else if (what == "pop") {
@@ -558,6 +590,22 @@ class Runner {
     } else if (what == "kill") {
       std::fflush(nullptr);
       kill(getpid(), static_cast<int>(step.words.size() > 1 ? Number(step, 1) : SIGKILL));
+    } else if (what == "failed-execs") {
+      // As CPython's subprocess does it: the child borrows our memory, and leaves by _exit.
+      for (long i = Number(step, 1); i > 0; --i) {
+        const pid_t child = vfork();
+        if (child == 0) {
+          execl("/no/such/program", "program", static_cast<char*>(nullptr));
+          _exit(127);
+        }
+        int status = 0;
+        if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 127)
+          Fail(step, "a child went wrong");
+      }
+    } else if (what == "system") {
+      std::fflush(nullptr);
+      const int status = std::system(Word(step, 1).c_str());
+      std::printf("system %d\n", WEXITSTATUS(status));
     } else if (what == "exec") {
       std::fflush(nullptr);
       std::vector<std::string> words;

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Shows that cupti/layout.cc agrees with NVIDIA's own headers, release by release.
+
+usage: derive_layouts.py WHEEL_FOLDER...
+
+Each folder is an unpacked nvidia-cuda-cupti wheel (`pip download --no-deps nvidia-cuda-cupti==V`,
+`nvidia-cuda-cupti-cu12==V`, `-cu11`; then `python3 -m zipfile -e`). cuda.h comes from .cuda/include
+(scripts/cuda_headers). The newest struct that a header declares for a kind is what its release emits;
+for releases whose iterator works without a driver (up to 13.1), tests check that too. Prints one line
+per release and difference; exit 1 when there is one.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+STRUCTS = {1: "Memcpy", 2: "Memset", 3: "Kernel", 4: "API", 5: "API", 8: "Device", 9: "Context",
+           10: "Kernel", 11: "Name", 12: "Marker", 13: "MarkerData", 17: "Overhead", 20: "Environment",
+           22: "MemcpyPtoP", 26: "Function", 27: "Module", 28: "DeviceAttribute", 36: "CudaEvent",
+           37: "Stream", 38: "Synchronization", 39: "ExternalCorrelation", 45: "Memory", 46: "Pcie",
+           51: "GraphTrace", 52: "Jit", 53: "DeviceGraphTrace"}
+SEPARATE = {49: ("Memory", 2), 50: ("MemoryPool", 1)}  # kind 49 begins with CUpti_ActivityMemory2
+INCLUDES = ("cuda.h", "cupti_result.h", "cupti_version.h", "cupti_activity.h")
+
+
+def table():
+    text = (HERE / "cupti" / "layout.cc").read_text(encoding="utf-8")
+    versions = [int(v) for v in re.search(r"kVersions\[\] = \{([^}]*)\}", text).group(1).split(",")]
+    rows = re.findall(r"\{(\d+),\s*\{([\d,\s]+)\}\}", text)
+    return versions, {int(kind): [int(s) for s in sizes.split(",")] for kind, sizes in rows}
+
+
+def newest(header, name, first=0):
+    found = {int(n or 1): f"CUpti_Activity{name}{n}"
+             for n in re.findall(rf"\}} CUpti_Activity{name}(\d*);", header)}
+    found = {number: full for number, full in found.items() if number >= first}
+    return found[max(found)] if found else None
+
+
+def measure(folder):
+    include = next(Path(folder).rglob("cupti_activity.h")).parent
+    header = (include / "cupti_activity.h").read_text(encoding="utf-8", errors="replace")
+    lines, kinds = [], []
+    for kind, name in STRUCTS.items():
+        # Memory2 and its followers belong to another kind.
+        kinds.append((kind, "CUpti_ActivityMemory" if kind == 45 else newest(header, name)))
+    for kind, (name, first) in SEPARATE.items():
+        kinds.append((kind, newest(header, name, first)))
+    for kind, struct in kinds:
+        if struct:
+            lines.append(f'printf("{kind} %zu\\n", sizeof({struct}));')
+    program = "".join(f"#include <{name}>\n" for name in INCLUDES) + \
+        "#include <stdio.h>\nint main() { printf(\"%d\\n\", CUPTI_API_VERSION);\n" + "\n".join(lines) + "\nreturn 0; }\n"
+    with tempfile.TemporaryDirectory() as scratch:
+        binary = Path(scratch) / "sizes"
+        subprocess.run(["cc", "-w", "-xc", "-", "-o", str(binary), f"-I{include}",
+                        f"-I{HERE.parent.parent / '.cuda' / 'include'}"], input=program, text=True, check=True)
+        out = subprocess.run([str(binary)], capture_output=True, text=True, check=True).stdout.split("\n")
+    return int(out[0]), {int(a): int(b) for a, b in (line.split() for line in out[1:] if line)}
+
+
+def main():
+    versions, ours = table()
+    wrong = 0
+    for folder in sys.argv[1:]:
+        api, sizes = measure(folder)
+        if api not in versions:
+            print(f"{folder}: API {api} is not in the table")
+            continue
+        column = versions.index(api)
+        differences = [f"kind {kind}: {size} in the header, {ours[kind][column]} in the table"
+                       for kind, size in sorted(sizes.items()) if kind in ours and ours[kind][column] != size]
+        print(f"{folder}: API {api}, {len(sizes)} kinds, {len(differences)} differences")
+        for difference in differences:
+            print("  " + difference)
+        wrong += len(differences)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

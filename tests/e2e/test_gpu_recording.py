@@ -320,6 +320,21 @@ class Line(gpu_support.GpuTestCase):
             sizes.append(sum(path.stat().st_size for path in (folder / "run.rec").iterdir()))
         self.assertLessEqual((sizes[1] - sizes[0]) / 40000, 32)
 
+    def test_names_as_they_come(self):
+        """Long, of other alphabets, hostile: stored whole, and harmless in page and terminal."""
+        names = ["k" * 4000, "<script>alert(1)</script>", "größe_核", "a,b'c", "=1+1", "\x1b[31mred", "../../x"]
+        script = "".join(f'launch "{name}"\nrange "{name}" {{ launch "{name}" }}\n' for name in names)
+        result = self.preloaded(script + "sync")
+        self.assertEqual(result.code, 0, result)
+        database = self.fold()
+        self.assert_equals_truth(database)
+        texts = {row["text"] for row in gpu_support.rows_of(database, "SELECT text FROM range")}
+        self.assertEqual(texts, set(names))
+        report = self.xlatrace("report", "run.db")
+        self.assertEqual(report.code, 0, report)
+        self.assertNotIn("<script>alert(1)", (self.work / "run.html").read_text())
+        self.assertNotRegex(self.xlatrace("summary", "run.db").stdout, support.ESCAPE)
+
     def test_no_environment_and_no_secret_is_stored(self):
         script = "# python\nfrom tiny_gpu import *\nlaunch('k', 3); sync()"
         result = self.preloaded(

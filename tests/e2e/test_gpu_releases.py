@@ -174,6 +174,37 @@ class OtherTools(Releases):
                 self.assert_equals_truth(database)
                 self.assertEqual(gpu_support.scalar(database, "SELECT count(*) FROM range"), 1)
 
+    def test_profile_guided_compilation_wants_the_profiler_for_itself(self):
+        """With JAX's PGLE on xlatrace stays out, and says so."""
+        script = "launch k x 9; sync; print done"
+        for name in ("JAX_ENABLE_PGLE", "JAX_PGLE_PROFILING_RUNS"):
+            with self.subTest(name=name):
+                self.setUp()
+                value = "true" if name == "JAX_ENABLE_PGLE" else "3"
+                environment = {"JAX_ENABLE_PGLE": "true", name: value}
+                traced = self.preloaded(script, **environment)
+                ours = self.assert_unharmed(traced, self.alone(script, **environment))
+                self.assertRegex("\n".join(ours), "PGLE")
+                self.assertEqual(list(self.work.rglob("*.rec/*.rec")), [])
+
+    def test_another_preload_beside_ours(self):
+        other = self.folder / "libother.so"
+        libraries = [line.split()[-1] for line in open("/proc/self/maps") if "/libm.so" in line]
+        libraries += ["/lib/x86_64-linux-gnu/libm.so.6"]
+        if not os.path.exists(libraries[0]):
+            self.skipTest("no libm.so.6 to preload")
+        shutil.copy(libraries[0], other)
+        ours = gpu_support.preload_library()
+        for value in (f"{other}:{ours}", f"{ours} {other}"):
+            with self.subTest(value=value):
+                self.setUp()
+                shutil.copy(libraries[0], self.folder / "libother.so")
+                script = "launch k x 9; sync; print done"
+                value = value.replace(str(other), str(self.folder / "libother.so"))
+                alone = self.alone(script, LD_PRELOAD=self.folder / "libother.so")
+                self.assert_unharmed(self.preloaded(script, LD_PRELOAD=value), alone)
+                self.assert_equals_truth(self.fold())
+
     def test_nvtx_injection_of_another_tool(self):
         """Ranges are the other tool's; activities are still recorded."""
         other = pathlib.Path(gpu_support.FAKE_GPU) / "libcupti.so.13"
@@ -205,6 +236,26 @@ class Limits(gpu_support.GpuTestCase):
         traced = self.preloaded(command, **environment)
         self.assert_unharmed(traced, self.alone(command, **environment), lines=2)
         self.assertGreater(gpu_support.loss(self.fold()), 0)
+
+    def test_figures_that_are_none(self):
+        for name, values in (
+            ("XLATRACE_FLUSH_MS", ("abc", "0", "-5", "999999999999999999999", "")),
+            ("XLATRACE_MAX_BYTES", ("abc", "-1", "")),
+        ):
+            for value in values:
+                with self.subTest(name=name, value=value):
+                    self.setUp()
+                    script = "launch k x 9; sync; print done"
+                    traced = self.preloaded(script, **{name: value})
+                    self.assert_unharmed(traced, self.alone(script), lines=2)
+                    self.assert_equals_truth(self.fold())
+
+    def test_no_device(self):
+        """The driver is there and no GPU: the program says so, we nothing."""
+        script = "init; print never"
+        alone = self.alone(script, FAKE_GPU_DEVICES="0")
+        self.assertNotEqual(alone.code, 0)
+        self.assert_unharmed(self.preloaded(script, FAKE_GPU_DEVICES="0"), alone)
 
     def test_recording_removed_while_it_is_written(self):
         script = (

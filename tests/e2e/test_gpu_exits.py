@@ -27,6 +27,8 @@ NOTHING_LOST = {
     "kill_self_hup": "launch k x 50; sync; print worked; kill 1",
     "exec_fails_and_goes_on": "launch k x 50; sync; exec /does/not/exist; launch l x 7; sync",
     "exec_fails_then_underscore_exit": "launch k x 50; sync; exec /does/not/exist; launch l; sync; _exit 1",
+    "vfork_children_whose_exec_fails": "launch k x 50; failed-execs 20; launch k x 9; sync; exit 2",
+    "system": 'launch k x 50; system "exit 3"; system "kill -9 $$"; launch k x 9; sync',
     "python_end": PYTHON + DONE,
     "python_sys_exit": PYTHON + DONE + "sys.exit(3)",
     "python_exception": PYTHON + DONE + "raise SystemExit('sorry')",

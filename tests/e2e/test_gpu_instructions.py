@@ -68,6 +68,19 @@ class Instructions(gpu_support.GpuTestCase):
         script += f"launch {kernel(7, 'while.4')}\n" + "} } }\nsync"
         self.assert_as_named(self.recorded(script))
 
+    def test_ranges_of_a_second_library(self):
+        """NCCL and cuDNN bring an NVTX of their own; their ranges are no thunks."""
+        script = STEP + "repeat 3 { module jit_step 7 {\n"
+        script += f"thunk neg.1 {{ other ncclAllReduce domain NCCL {{ launch {kernel(7, 'neg.1')} }} }}\n"
+        script += f"other first {{ thunk neg.2 {{ launch {kernel(7, 'neg.2')} x 2 }} }}\n"
+        script += thunk(7, "neg.3") + "} ; other o { launch o_alone } }\nsync"
+        self.assert_as_named(self.recorded(script))
+        texts = gpu_support.rows_of(
+            self.work / "run.db", "SELECT text, domain, count(*) AS n FROM range GROUP BY 1, 2"
+        )
+        self.assertIn({"text": "ncclAllReduce", "domain": "NCCL", "n": 3}, texts)
+        self.assertIn({"text": "first", "domain": None, "n": 3}, texts)
+
     def test_copies_and_sets(self):
         """They have no name; their bytes say which is which."""
         script = STEP + (

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong is seen and told: planted faults must make the comparison with the truth fail, and
+the traced program never feels any of them."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import sys
+import time
+import unittest
+
+import gpu_support
+import support
+
+sys.path.insert(0, str(support.REPOSITORY / "tests" / "fake_gpu"))
+import driver  # noqa: E402
+
+# One module with a plain step and a command buffer; a kernel's name says its instruction.
+PROGRAM = """
+executable jit_step 7 {
+  op in.0 hlo "in.0 = f32[8]{0} parameter(0)"
+  op neg.1 hlo "neg.1 = f32[8]{0} negate(in.0)"
+  op neg.2 hlo "neg.2 = f32[8]{0} negate(neg.1)"
+  op neg.3 hlo "neg.3 = f32[8]{0} negate(neg.2)"
+}
+graph G { module jit_step 7 {
+  thunk neg.1 { launch neg.1 }
+  thunk neg.2 { launch neg.2 grid 2x1x1; launch neg.2 grid 3x1x1 }
+} }
+repeat 10 {
+  module jit_step 7 {
+    thunk neg.1 { launch neg.1 x 2 }
+    thunk neg.2 { launch neg.2 grid 4x1x1 on s1 }
+    thunk neg.3 { thunk neg.1 { launch neg.1 }; launch neg.3 x 3 block 64x1x1; copy dtod 48 }
+  }
+  run G
+  sync
+}
+print done
+"""
+ACTIVITIES = 10 * (8 + 3)
+PLAIN = "launch k x 100; copy dtod 64 x 20; set 32 x 10 on s1; sync; print done; exit 3"
+
+
+def complaints(database, truths):
+    """All that the ordinary tests look at: the driver's log, instructions, and what the run lost."""
+    told = gpu_support.differences(database, truths)
+    for row in gpu_support.recorded_rows(database):
+        name = row["kernel_symbol"]
+        if name is not None and name.startswith("neg."):
+            found = (row["program_id"], row["instruction"], row["confidence"])
+            if found != (7, name, "exact"):
+                told.append(f"{name}: {found}")
+    told += [f"lost: {row}" for row in gpu_support.run_stats(database, "data_loss", "error")]
+    return told
+
+
+class Faults(gpu_support.GpuTestCase):
+    def recorded(self, scenario=None, script=PROGRAM, **environment):
+        traced = self.preloaded(script, scenario=scenario, **environment)
+        self.assert_unharmed(traced, self.alone(script), lines=2)
+        self.traced = traced
+        return self.fold()
+
+    def assert_labels_not_wrong(self, database):
+        for row in gpu_support.recorded_rows(database):
+            if row["confidence"] == "exact":
+                self.assertEqual(row["instruction"], row["kernel_symbol"] or "neg.3")
+
+    def test_no_fault_no_complaint(self):
+        self.assertEqual(complaints(self.recorded(), self.truths()), [])
+        self.assertEqual(gpu_support.scalar(self.work / "run.db", "SELECT count(*) FROM activity"), ACTIVITIES)
+
+    # The five planted faults. The checker speaks up, and so does the run itself where it can know.
+
+    def test_planted_wrong_record_size(self):
+        for size in (208, 224, 96):
+            with self.subTest(size=size):
+                self.setUp()
+                database = self.recorded(f"cupti size 10 {size}")
+                self.assertNotEqual(complaints(database, self.truths()), [])
+                self.assertGreater(gpu_support.loss(database), 0)
+
+    def test_planted_lost_node_clone(self):
+        database = self.recorded("cupti lose clone 2")
+        self.assertNotEqual(complaints(database, self.truths()), [])
+        self.assertEqual(gpu_support.differences(database, self.truths()), [])
+        self.assert_labels_not_wrong(database)
+
+    def test_planted_swapped_correlation_ids(self):
+        """Of a neg.1 and the neg.2 that follows."""
+        database = self.recorded("cupti swap correlation 2")
+        self.assertNotEqual(gpu_support.differences(database, self.truths()), [])
+
+    def test_planted_dropped_buffer_not_counted(self):
+        """CUPTI counts nothing, but calls without their activity are left over."""
+        script = "repeat 50 { launch k x 100; sync }"
+        database = self.recorded("cupti drop buffers 2 1 uncounted", script, XLATRACE_FLUSH_MS="20")
+        self.assertNotEqual(gpu_support.differences(database, self.truths()), [])
+        self.assertGreater(gpu_support.loss(database), 0)
+
+    def test_planted_range_popped_twice(self):
+        """The pop after the nested thunk of the first round: the outer one is gone too early."""
+        database = self.recorded("nvtx pop twice 6")
+        told = complaints(database, self.truths())
+        self.assertTrue([line for line in told if line.startswith("neg.3: ")], told)
+        self.assertEqual(gpu_support.differences(database, self.truths()), [])
+        self.assert_labels_not_wrong(database)
+
+    def test_unbalanced_pops_are_counted(self):
+        """A pop too many, where nothing is open: labels stay right, and the run says that it was."""
+        for number in (2, 5, 9):
+            with self.subTest(pop=number):
+                self.setUp()
+                database = self.recorded(f"nvtx pop twice {number}")
+                self.assertEqual(gpu_support.differences(database, self.truths()), [])
+                self.assert_labels_not_wrong(database)
+                stats = gpu_support.run_stats(database, "info", "notice", "data_loss")
+                self.assertTrue([row for row in stats if "unbalanced" in row["name"]], stats)
+
+    # What CUPTI may do on a real machine.
+
+    def test_counted_drops_are_a_data_loss(self):
+        database = self.recorded("cupti drop records 5 7 counted")
+        rows = gpu_support.run_stats(database, "data_loss")
+        self.assertIn(7, [row["value"] for row in rows], rows)
+        summary = self.xlatrace("summary", "run.db")
+        self.assertIn("lost 7", re.sub(r"\s+", " ", summary.stdout))
+        self.assertEqual(
+            gpu_support.scalar(database, "SELECT count(*) FROM activity"), ACTIVITIES - 7
+        )
+
+    def test_strict(self):
+        self.recorded("cupti drop records 5 7 counted")
+        self.assertEqual(self.xlatrace("summary", "run.db").code, 0)
+        self.assertEqual(self.xlatrace("summary", "run.db", "--strict").code, 1)
+
+    def test_uncounted_drop_of_records_is_seen(self):
+        self.assertGreater(gpu_support.loss(self.recorded("cupti drop records 5 7 uncounted")), 0)
+
+    def assert_kept_without_times(self, database):
+        """Three kernels have no time: they are there, as unknown, and counted."""
+        rows = gpu_support.rows_of(
+            database, "SELECT start_ns, end_ns, duration_ns, self_ns FROM activity"
+        )
+        self.assertEqual(len(rows), ACTIVITIES)
+        truth = [row for rows in self.truths().values() for row in rows]
+        total = sum(int(row["end_ns"]) - int(row["start_ns"]) for row in truth)
+        have = sum(row["self_ns"] or 0 for row in rows)
+        self.assertLess(have, total)
+        self.assertGreater(have, total * 0.8)
+        for row in rows:
+            self.assertGreaterEqual(row["duration_ns"] or 0, 0)
+        stats = gpu_support.run_stats(database, "notice", "data_loss")
+        self.assertIn(3, [row["value"] for row in stats], stats)
+        span = gpu_support.scalar(database, "SELECT max(end_ns) - min(start_ns) FROM activity")
+        self.assertLess(span, 60e9, "a time of 1970")
+
+    def test_zero_times(self):
+        self.assert_kept_without_times(self.recorded("cupti times zero 8 3"))
+
+    def test_reversed_times(self):
+        self.assert_kept_without_times(self.recorded("cupti times reversed 8 3"))
+
+    def test_unknown_kind_that_cupti_can_step_over(self):
+        database = self.recorded("cupti unknown kind 54 before 6")
+        self.assertEqual(gpu_support.differences(database, self.truths()), [])
+        stats = gpu_support.run_stats(database, "info", "notice", "data_loss")
+        self.assertTrue([row for row in stats if "unknown" in row["name"] and row["value"] == 1], stats)
+
+    def test_unknown_kind_that_ends_the_buffer(self):
+        """CUPTI's own iterator stops there; what lay behind is lost, and told."""
+        database = self.recorded("cupti unknown kind 999 before 6")
+        self.assertEqual(gpu_support.compare_sets(database, self.truths())[1], [])
+        self.assertGreater(gpu_support.loss(database), 0)
+
+    def test_late_and_shuffled_buffers(self):
+        for scenario in ("cupti late 300", "cupti shuffle 4", "cupti late 80\ncupti shuffle 3"):
+            with self.subTest(scenario=scenario):
+                self.setUp()
+                script = PROGRAM.replace("print done", "sleep 900\nprint done")
+                database = self.recorded(scenario, script, XLATRACE_FLUSH_MS="30")
+                self.assertEqual(complaints(database, self.truths()), [])
+
+    def test_buffers_that_come_after_the_exit_handlers(self):
+        database = self.recorded("cupti hold until exit")
+        missing, invented = gpu_support.compare_sets(database, self.truths())
+        self.assertEqual(invented, [])
+        if missing:
+            self.assertGreater(gpu_support.loss(database), 0)
+
+    def test_fatal_error_of_cupti(self):
+        database = self.recorded("cupti fatal after 30")
+        self.assertGreaterEqual(gpu_support.scalar(database, "SELECT count(*) FROM activity"), 30)
+        self.assertGreater(gpu_support.loss(database), 0)
+
+    def assert_reason_told(self, pattern):
+        """In the line at the end, and where a user looks for his run."""
+        self.assertRegex(self.traced.stderr, pattern)
+        report = self.xlatrace("report", "run.db")
+        page = self.work / "run.html"
+        told = report.stdout + report.stderr + (page.read_text() if page.exists() else "")
+        self.assertRegex(told, pattern)
+
+    def test_second_subscriber(self):
+        script = PLAIN
+        self.traced = self.preloaded(script, scenario='cupti subscriber "Nsight Systems"')
+        self.assert_unharmed(self.traced, self.alone(script))
+        self.assert_reason_told("Nsight Systems")
+
+    def test_flush_that_hangs(self):
+        for call in (1, 2, 4):
+            with self.subTest(call=call):
+                self.setUp()
+                script = "launch k x 100; sync; sleep 300; launch k; sync; exit 3"
+                begin = time.monotonic()
+                traced = self.preloaded(
+                    script, scenario=f"hang cuptiActivityFlushAll call {call}", XLATRACE_FLUSH_MS="50"
+                )
+                self.assertLess(time.monotonic() - begin, 10)
+                self.assert_unharmed(traced, self.alone(script), lines=2)
+                database = self.fold()
+                missing, invented = gpu_support.compare_sets(database, self.truths())
+                self.assertEqual(invented, [])
+                self.assertNotEqual(gpu_support.run_stats(database, "notice", "data_loss", "error"), [])
+
+    def test_slow_flush_loses_nothing(self):
+        script = "repeat 20 { launch k x 100; sync; sleep 10 }"
+        database = self.recorded("delay cuptiActivityFlushAll 400 call 1 times 50", script)
+        self.assertEqual(complaints(database, self.truths()), [])
+
+    def test_driver_s_own_errors_are_the_program_s(self):
+        scenario = "fail cuLaunchKernel call 60 error 719"
+        alone = self.alone(PLAIN, scenario=scenario)
+        traced = self.preloaded(PLAIN, scenario=scenario)
+        self.assertNotEqual(alone.code, 0)
+        self.assertNotIn("done", alone.stdout)
+        self.assert_unharmed(traced, alone)
+        (truth,) = self.truths().values()  # it leaves without waiting: the last ones have no times
+        rows = gpu_support.recorded_rows(self.fold())
+        self.assertEqual(
+            [row["correlation_id"] for row in sorted(rows, key=lambda row: row["correlation_id"])],
+            [int(row["correlation"]) for row in truth],
+        )
+
+
+FUNCTIONS = (
+    "cuptiGetVersion cuptiSubscribe cuptiSubscribe_v2 cuptiActivityRegisterCallbacks "
+    "cuptiActivityEnable cuptiActivityEnableDriverApi cuptiActivityEnableRuntimeApi "
+    "cuptiEnableCallback cuptiEnableDomain cuptiActivitySetAttribute cuptiActivityGetAttribute "
+    "cuptiSetThreadIdType cuptiGetTimestamp cuptiActivityFlushAll cuptiActivityFlushPeriod "
+    "cuptiActivityGetNextRecord cuptiActivityGetNumDroppedRecords cuptiGetContextId "
+    "cuptiGetDeviceId cuptiGetStreamIdEx cuptiGetGraphId cuptiGetGraphExecId cuptiGetGraphNodeId "
+    "cuptiGetCallbackName cuptiGetResultString cuptiGetCubinCrc cuptiActivityEnableLatencyTimestamps "
+    "cuptiActivityEnableLaunchAttributes cupti*"
+).split()
+
+
+class FailingCalls(gpu_support.GpuTestCase):
+    """Call N of a function returns an error: the program is unharmed; what is missing is told."""
+
+    SCRIPT = (
+        "graph G { launch g x 1; copy dtod 8 }\nrepeat 3 { launch k x 10; run G; sync }\n"
+        "sleep 40; launch k on s1; sync; print done; exit 3"
+    )
+
+    def check(self, function, error, calls):
+        def one(call):
+            place = self.folder / f"{function}{call}.{error}"
+            truth = place / "truth"
+            (place / "work").mkdir(parents=True)
+            truth.mkdir()
+            scenario = place / "scenario"
+            scenario.write_text(f"fail {function} call {call} error {error}")
+            env = self.environment(
+                FAKE_GPU_SCENARIO=scenario, FAKE_GPU_LOG=truth / "t", XLATRACE_FLUSH_MS="10"
+            )
+            traced = support.run_command(self.command(self.SCRIPT), cwd=place / "work", env=env)
+            what = f"{function} call {call}: "
+            if (traced.code, traced.stdout) != (3, "done\n"):
+                return what + f"harm: {traced}"
+            ours, others = gpu_support.split_stderr(traced.stderr)
+            if others or len(ours) > 2:
+                return what + f"stderr: {traced.stderr}"
+            folded = support.run("summary", "run.db", cwd=place / "work")
+            database = place / "work" / "run.db"
+            if not database.exists():
+                return None if ours and folded.errors else what + f"no run and no reason: {traced} {folded}"
+            lost = gpu_support.loss(database)
+            missing, invented = gpu_support.compare_sets(database, gpu_support.read_truths(truth))
+            if invented:
+                return what + f"{len(invented)} activities that never were"
+            if missing and not lost:
+                return what + f"{len(missing)} activities missing and nothing said: {ours}"
+            return None
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            return [told for told in pool.map(one, calls) if told]
+
+
+def add(function):
+    def test(self):
+        calls = range(1, 121) if function == "cupti*" else range(1, 31)
+        told = self.check(function, 999, calls) + self.check(function, 15, (1, 2))
+        self.assertEqual(told, [], "\n".join(told[:3]))
+
+    setattr(FailingCalls, "test_" + function.replace("*", "_any"), test)
+
+
+for function_name in FUNCTIONS:
+    add(function_name)
+
+if __name__ == "__main__":
+    unittest.main()

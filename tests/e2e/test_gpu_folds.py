@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folding a recording into run.db: while it grows, twice, at once, when damaged; only ours is removed."""
+
+import os
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import time
+import unittest
+
+import gpu_support
+import support
+
+
+class Folds(gpu_support.GpuTestCase):
+    def growing(self):
+        """A job that writes on; its process, when it has written something."""
+        process = self.started(
+            "launch k x 100; sync; print go; rate 2000; repeat 100000 { launch k x 20 }",
+            XLATRACE_FLUSH_MS="50",
+        )
+        self.assertEqual(process.stdout.readline(), b"go\n")
+        time.sleep(0.4)
+        return process
+
+    def count(self, database="run.db"):
+        return gpu_support.scalar(self.work / database, "SELECT count(*) FROM launch")
+
+    def test_live_report(self):
+        process = self.growing()
+        result = self.xlatrace("report", "run.db")
+        self.assertEqual(result.code, 0, result)
+        page = (self.work / "run.html").read_text()
+        banners = "".join(re.findall(r'(?s)class="banner[^"]*"[^>]*>.*?</div>', page))
+        self.assertRegex(banners, "(?i)still (running|recording)|partial|part of the run")
+        first = self.count()
+        self.assertGreaterEqual(first, 100)
+        self.assertEqual(gpu_support.compare_sets(self.work / "run.db", self.truths())[1], [])
+        time.sleep(0.4)
+        summary = self.xlatrace("summary", "run.db")
+        self.assertEqual(summary.code, 0, summary)
+        self.assertRegex(summary.stdout + summary.stderr, "(?i)still (running|recording)|partial")
+        second = self.count()
+        self.assertGreater(second, first)
+        os.kill(process.pid, 2)
+        process.wait(30)
+        self.fold()
+        self.assertGreaterEqual(self.count(), second)
+        self.assertFalse((self.work / "run.old.db").exists(), "the same job is no earlier run")
+        missing, invented = gpu_support.compare_sets(self.work / "run.db", self.truths())
+        self.assertEqual((invented, len(missing) < 2000), ([], True))
+        result = self.xlatrace("report", "run.db")
+        self.assertEqual(result.code, 0, result)
+
+    def test_live_fold_leaves_the_recording(self):
+        process = self.growing()
+        for name in ("run.db", "run.rec"):
+            result = self.xlatrace("summary", name)
+            self.assertEqual(result.code, 0, result)
+        self.assertIsNone(process.poll())
+        self.assertEqual(len(gpu_support.recording_files(self.work / "run.rec")), 1)
+
+    def test_folding_twice_changes_nothing(self):
+        self.preloaded("launch k x 200; sync")
+        first = self.fold().read_bytes()
+        self.assertEqual(self.xlatrace("report", "run.db").code, 0)
+        self.assertEqual(self.fold().read_bytes(), first)
+
+    def test_given_the_recording(self):
+        self.preloaded("launch k x 200; sync")
+        result = self.xlatrace("report", "run.rec")
+        self.assertEqual(result.code, 0, result)
+        self.assert_equals_truth(self.work / "run.db")
+        self.assertTrue((self.work / "run.html").exists())
+
+    def test_folds_at_the_same_time(self):
+        self.preloaded("repeat 2000 { launch k x 10; copy dtod 8 }; sync", timeout=120)
+        commands = ["summary", "report", "summary", "query"] * 2
+        processes = [
+            subprocess.Popen(
+                [support.PROGRAM, command, "run.db"]
+                + {"query": ["SELECT count(*) FROM launch"], "report": ["-o", f"{n}.html"]}.get(command, []),
+                cwd=self.work, env=support.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )
+            for n, command in enumerate(commands)
+        ]
+        for process in processes:
+            out, err = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0, (out, err))
+        self.assert_equals_truth(self.work / "run.db")
+        left = {p.name for p in self.work.iterdir()} - {"run.db", "run.rec"}
+        self.assertEqual({name for name in left if not name.endswith(".html")}, set())
+
+    def test_fold_while_another_process_of_the_job_lives(self):
+        job = {"XLATRACE_JOB": "both", "XLATRACE_FLUSH_MS": "50"}
+        living = self.started("launch a x 40; sync; print go; sleep 1500; launch a; sync", **job)
+        self.assertEqual(living.stdout.readline(), b"go\n")
+        killed = self.started("launch b x 60; sync; print go; sleep 60000", **job)
+        self.assertEqual(killed.stdout.readline(), b"go\n")
+        time.sleep(0.4)
+        killed.kill()
+        killed.wait(30)
+        self.assertEqual(gpu_support.scalar(self.fold(), "SELECT count(*) FROM launch"), 100)
+        self.assertEqual(living.wait(30), 0)
+        self.assert_equals_truth(self.fold())
+
+    def test_only_ours_is_removed(self):
+        """`record` removes the recording at its end: our files, nobody else's, through no link."""
+        victim = self.folder / "victim.rec"
+        victim.write_text("precious")
+        shutil.copytree(self.folder / "truth", self.folder / "kept")
+        (self.folder / "kept" / "file").write_text("precious")
+        program = shlex.join(self.command("launch k x 40; sync"))
+        tricks = (
+            f"echo mine > run.rec/notes.txt; ln -s {victim} run.rec/link.rec; "
+            f"ln -s {self.folder}/kept run.rec/folder; mkdir run.rec/own; echo mine > run.rec/own/x"
+        )
+        result = support.run(
+            "record", "--", "sh", "-c", f"{program}; {tricks}", cwd=self.work,
+            env=self.environment(preload=False),
+        )
+        self.assertEqual(result.code, 0, result)
+        self.assert_equals_truth(self.work / "run.db")
+        self.assertEqual(victim.read_text(), "precious")
+        self.assertEqual((self.folder / "kept" / "file").read_text(), "precious")
+        self.assertEqual((self.work / "run.rec" / "notes.txt").read_text(), "mine\n")
+        self.assertEqual((self.work / "run.rec" / "own" / "x").read_text(), "mine\n")
+        self.assertTrue((self.work / "run.rec" / "link.rec").is_symlink())
+        self.assertEqual(gpu_support.recording_files(self.work / "run.rec"), [self.work / "run.rec" / "link.rec"])
+
+    def test_damaged_file_is_told_and_the_rest_used(self):
+        self.preloaded("launch a x 40; sync", XLATRACE_JOB="j")
+        self.preloaded("launch b x 60; sync", XLATRACE_JOB="j")
+        small, large = sorted(
+            gpu_support.recording_files(self.work / "run.rec"), key=lambda p: p.stat().st_size
+        )
+        data = bytearray(small.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        small.write_bytes(data)
+        database = self.fold()
+        self.assertGreaterEqual(self.count(), 40)
+        self.assertGreater(gpu_support.loss(database), 0)
+        self.assertEqual(gpu_support.compare_sets(database, self.truths())[1], [])
+
+    def test_record_leaves_no_recording_and_says_what_is_next(self):
+        result = support.run(
+            "record", "-o", "a.db", "--", *self.command("launch k x 40; sync; exit 3"),
+            cwd=self.work, env=self.environment(preload=False),
+        )
+        self.assertEqual(result.code, 3, result)
+        self.assertEqual([p.name for p in self.work.iterdir()], ["a.db"], result)
+        self.assertIn("xlatrace report a.db", result.stderr)
+
+    def test_recording_that_is_gone(self):
+        self.preloaded("launch k x 200; sync")
+        first = self.fold().read_bytes()
+        shutil.rmtree(self.work / "run.rec")
+        self.assertEqual(self.fold().read_bytes(), first)
+        self.assertEqual(self.xlatrace("report", "run.db").code, 0)
+
+    def test_run_that_is_gone(self):
+        self.preloaded("launch k x 200; sync")
+        self.fold().unlink()
+        self.assert_equals_truth(self.fold())
+
+    def test_place_of_the_run_is_taken_by_something_else(self):
+        """A file that is no run of ours is not touched."""
+        (self.work / "run.db").write_text("precious")
+        self.preloaded("launch k x 200; sync")
+        result = self.xlatrace("summary", "run.db")
+        texts = [p.read_text(errors="replace") for p in self.work.iterdir() if p.is_file()]
+        self.assertIn("precious", texts, result)
+
+    def test_folds_that_are_killed(self):
+        """Whatever is left of them, the next one is complete."""
+        self.preloaded("repeat 3000 { launch k x 10; copy dtod 8 }; sync", timeout=120)
+        chance = random.Random(9)
+        for _ in range(12):
+            process = subprocess.Popen(
+                [support.PROGRAM, "summary", "run.db"], cwd=self.work, env=support.environment(),
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            time.sleep(chance.uniform(0.001, 0.12))
+            process.kill()
+            process.wait()
+        self.assert_equals_truth(self.fold())
+        left = {p.name for p in self.work.iterdir()} - {"run.db", "run.rec"}
+        self.assertEqual(left, set(), "a killed fold's file stays for ever")
+
+    # The file is readable after a kill at any byte, and after damage at any byte: what is shown was
+    # executed, and what is not shown is told.
+
+    def damaged(self, change, places):
+        self.preloaded(
+            "graph G { launch a; copy dtod 5 }\nrepeat 30 { launch k x 20; run G; sync }\nsleep 30\nlaunch z",
+            XLATRACE_FLUSH_MS="10",
+        )
+        (file,) = gpu_support.recording_files(self.work / "run.rec")
+        whole = file.read_bytes()
+        truths, chance = self.truths(), random.Random(3)
+        total = sum(map(len, truths.values()))
+        for number in range(places):
+            at = chance.randrange(len(whole))
+            with self.subTest(at=at, size=len(whole)):
+                folder = self.folder / f"damaged{number}"
+                (folder / "run.rec").mkdir(parents=True)
+                shutil.copy(self.work / "run.rec" / "job", folder / "run.rec")
+                (folder / "run.rec" / file.name).write_bytes(change(whole, at))
+                result = self.xlatrace("summary", "run.db", cwd=folder)
+                if result.code != 0:  # nothing could be read: said, not crashed
+                    self.assertEqual((result.code, len(result.errors)), (1, 1), result)
+                    continue
+                database = folder / "run.db"
+                missing, invented = gpu_support.compare_sets(database, truths)
+                self.assertEqual(invented, [])
+                told = gpu_support.run_stats(database, "notice", "data_loss", "error")
+                self.assertTrue(told or not missing, f"{len(missing)} of {total} are missing")
+
+    def test_cut_at_any_byte(self):
+        self.damaged(lambda whole, at: whole[:at], 40)
+
+    def test_one_bit_wrong_at_any_byte(self):
+        self.damaged(lambda whole, at: whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :], 40)
+
+    def test_zeros_from_any_byte(self):
+        """As a file system leaves it after the machine has stopped."""
+        self.damaged(lambda whole, at: whole[:at] + bytes(len(whole) - at), 20)
+
+    def test_garbage_in_the_folder(self):
+        self.preloaded("launch k x 200; sync")
+        folder = self.work / "run.rec"
+        (folder / "x.rec").write_bytes(os.urandom(5000))
+        (folder / "empty.rec").write_bytes(b"")
+        (folder / "text.note").write_bytes(b"\xff\0<script>alert(1)</script>\n" * 300)
+        (folder / "a.b.1.2.rec").mkdir()
+        os.mkfifo(folder / "pipe.rec")
+        self.assert_equals_truth(self.fold())
+        self.assertEqual(self.xlatrace("report", "run.db").code, 0)
+        self.assertNotIn("<script>alert(1)", (self.work / "run.html").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every activity has the instruction of the innermost XLA range around its launch, or around the
+creation or update of its graph node. The kernel's name says which one that is: x_PROGRAM_OP."""
+
+import unittest
+
+import gpu_support
+
+
+def executable(program, module, operations, last="root"):
+    """An executable of plain instructions, as the workload registers it: texts as XLA's."""
+    lines = ['  op in.0 hlo "in.0 = f32[8]{0} parameter(0)"']
+    before = "in.0"
+    for name in operations:
+        text = f"{name} = f32[8]{{0}} negate({before})"
+        lines.append(f'  op {name} name "jit(step)/layer" hlo "{text}" source "" called ""')
+        before = name
+    return "executable %s %d {\n%s\n}\n" % (module, program, "\n".join(lines))
+
+
+def kernel(program, operation):
+    return f"x_{program}_{operation}"
+
+
+def thunk(program, operation, count=1, extra=""):
+    return f"thunk {operation} {{ launch {kernel(program, operation)} x {count} {extra} }}\n"
+
+
+STEP = executable(7, "jit_step", ["neg.1", "neg.2", "neg.3", "while.4", "body.5", "neg.6"])
+OTHER = executable(8, "jit_other", ["neg.1", "neg.2"])
+
+
+class Instructions(gpu_support.GpuTestCase):
+    def recorded(self, script, **environment):
+        traced = self.preloaded(script, **environment)
+        self.assertEqual((traced.code, traced.stdout), (0, ""), traced)
+        database = self.fold()
+        self.assert_equals_truth(database)
+        return gpu_support.recorded_rows(database)
+
+    def assert_as_named(self, rows, exact=True):
+        """x_PROGRAM_OP has that instruction, o_... none, and a reason."""
+        self.assertTrue(any((row["kernel_symbol"] or "").startswith("x_") for row in rows))
+        for row in rows:
+            name = row["kernel_symbol"] or ""
+            found = (row["program_id"], row["instruction"], row["confidence"])
+            if name.startswith("x_"):
+                _, program, operation = name.split("_", 2)
+                self.assertEqual(found, (int(program), operation, "exact"), name)
+            elif name.startswith("o_"):
+                self.assertEqual((row["instruction"], row["confidence"]), (None, "none"), name)
+                self.assertEqual(row["unattributed_reason"], "not_xla", name)
+
+    def test_streams_and_modules(self):
+        """Two modules have instructions of the same names; ranges of others are in between."""
+        script = STEP + OTHER + "repeat 5 {\nmodule jit_step 7 {\n"
+        script += thunk(7, "neg.1", 3) + thunk(7, "neg.2", 1, "on s1")
+        script += "range mine { " + thunk(7, "neg.3").strip() + " }\n"
+        script += "thunk neg.6 { range inner { launch x_7_neg.6 on s2 } ; launch x_7_neg.6 }\n"
+        script += "}\nlaunch o_between\nmodule jit_other 8 {\n" + thunk(8, "neg.1", 2) + thunk(8, "neg.2")
+        script += "}\n}\nrange user { launch o_user }\nsync"
+        self.assert_as_named(self.recorded(script))
+
+    def test_nested_thunks(self):
+        """A while's body is its own instruction; what the while launches itself is the while's."""
+        script = STEP + "repeat 3 { module jit_step 7 { thunk while.4 {\n"
+        script += f"launch {kernel(7, 'while.4')}\n" + thunk(7, "body.5", 2) + thunk(7, "neg.6")
+        script += f"launch {kernel(7, 'while.4')}\n" + "} } }\nsync"
+        self.assert_as_named(self.recorded(script))
+
+    def test_ranges_of_a_second_library(self):
+        """NCCL and cuDNN bring an NVTX of their own; their ranges are no thunks."""
+        script = STEP + "repeat 3 { module jit_step 7 {\n"
+        script += f"thunk neg.1 {{ other ncclAllReduce domain NCCL {{ launch {kernel(7, 'neg.1')} }} }}\n"
+        script += f"other first {{ thunk neg.2 {{ launch {kernel(7, 'neg.2')} x 2 }} }}\n"
+        script += thunk(7, "neg.3") + "} ; other o { launch o_alone } }\nsync"
+        self.assert_as_named(self.recorded(script))
+        texts = gpu_support.rows_of(
+            self.work / "run.db", "SELECT text, domain, count(*) AS n FROM range GROUP BY 1, 2"
+        )
+        self.assertIn({"text": "ncclAllReduce", "domain": "NCCL", "n": 3}, texts)
+        self.assertIn({"text": "first", "domain": None, "n": 3}, texts)
+
+    def test_copies_and_sets(self):
+        """They have no name; their bytes say which is which."""
+        script = STEP + (
+            "module jit_step 7 { thunk neg.1 { copy htod 101; set 102 }; thunk neg.2 { copy dtod 201 "
+            "on s1; copy dtoh 202; copy peer 203 } }\ncopy htod 9\nset 8\nlaunch x_7_neg.9\nsync"
+        )
+        rows = self.recorded(script.replace("launch x_7_neg.9\n", ""), FAKE_GPU_DEVICES="2")
+        found = {row["bytes"]: (row["instruction"], row["confidence"]) for row in rows}
+        self.assertEqual(
+            found,
+            {101: ("neg.1", "exact"), 102: ("neg.1", "exact"), 201: ("neg.2", "exact")}
+            | {202: ("neg.2", "exact"), 203: ("neg.2", "exact"), 9: (None, "none"), 8: (None, "none")},
+        )
+        reasons = {row["unattributed_reason"] for row in rows if row["instruction"] is None}
+        self.assertEqual(reasons, {"transfer"})
+
+    def test_threads_do_not_mix(self):
+        body = "".join(thunk(7, f"neg.{n}", 4, f"on t{n}") for n in (1, 2, 3))
+        script = STEP + OTHER + "threads 4 { repeat 30 {\n"
+        script += "module jit_step 7 {\n" + body + "}\nmodule jit_other 8 {\n" + thunk(8, "neg.1")
+        script += "}\nlaunch o_outside } }\nsync"
+        self.assert_as_named(self.recorded(script))
+
+    GRAPH = (
+        "graph G { module jit_step 7 {\n"
+        + thunk(7, "neg.1")
+        + thunk(7, "neg.2", 1)
+        + "thunk neg.3 { child { launch x_7_neg.3 ; launch x_7_neg.3 } }\n"
+        + "thunk neg.6 { launch x_7_neg.6; copy dtod 606; set 607 }\n"
+        + "} }\n"
+    )
+    RUN = "module jit_step 7 { thunk while.4 { run G on s1 } }\n"  # as a command buffer's thunk
+
+    def assert_graph(self, rows):
+        self.assert_as_named(rows)
+        for row in rows:
+            if row["bytes"] in (606, 607):
+                self.assertEqual((row["instruction"], row["confidence"]), ("neg.6", "exact"))
+                self.assertEqual(row["evidence"], "graph_node")
+
+    def test_graph_nodes(self):
+        """The instruction is that of the node's creation, not that of the launch."""
+        rows = self.recorded(STEP + self.GRAPH + self.RUN * 4 + "run G x 3\nsync")
+        self.assertEqual(len(rows), 7 * 7)
+        self.assert_graph(rows)
+
+    def test_graph_by_capture(self):
+        script = STEP + "graph G by capture { module jit_step 7 {\n"
+        script += thunk(7, "neg.1", 2) + thunk(7, "neg.2")
+        script += "thunk neg.6 { launch x_7_neg.6; copy dtod 606; set 607 }\n} }\n"
+        rows = self.recorded(script + self.RUN * 3 + "sync")
+        self.assertEqual(len(rows), 6 * 3)
+        self.assert_graph(rows)
+
+    def test_graph_updates(self):
+        """An update under another instruction's range: from then on the node is that one's."""
+        script = STEP + self.GRAPH + self.RUN * 2
+        script += "module jit_step 7 { thunk body.5 { update G 1 launch x_7_body.5 grid 3x1x1 } }\n"
+        script += self.RUN * 2
+        script += "module jit_step 7 { thunk neg.2 { update G 1 launch x_7_neg.2 grid 5x1x1 } }\n"
+        rows = self.recorded(script + self.RUN + "sync")
+        names = [row["kernel_symbol"] for row in rows]
+        self.assertEqual((names.count("x_7_body.5"), names.count("x_7_neg.2")), (2, 3))
+        self.assert_graph(rows)
+
+    def test_two_graphs_and_one_destroyed(self):
+        """Handles of destroyed graphs come back; ids do not."""
+        make = "graph %s { module jit_step 7 { " + thunk(7, "neg.1").strip() + " } }\nrun %s x 2\nsync\ndestroy %s\n"
+        other = "graph %s { module jit_other 8 { " + thunk(8, "neg.2").strip() + " } }\nrun %s x 2\nsync\ndestroy %s\n"
+        script = STEP + OTHER + "".join(
+            (make if n % 2 else other).replace("%s", f"g{n}") for n in range(12)
+        )
+        rows = self.recorded(script)
+        self.assertEqual(len(rows), 24)
+        self.assert_as_named(rows)
+
+    def test_recompiled_under_the_same_name_and_id(self):
+        script = executable(7, "jit_step", ["neg.1"]) + "module jit_step 7 { " + thunk(7, "neg.1").strip()
+        script += " }\n" + executable(7, "jit_step", ["neg.1", "neg.2"])
+        script += "module jit_step 7 {\n" + thunk(7, "neg.1") + thunk(7, "neg.2") + "}\nsync"
+        self.assert_as_named(self.recorded(script))
+        sizes = gpu_support.rows_of(
+            self.work / "run.db",
+            "SELECT instruction_count AS n FROM launch JOIN module USING (module_id) ORDER BY launch_id",
+        )
+        self.assertEqual([row["n"] for row in sizes], [2, 3, 3])
+
+    def test_modules_are_stored_without_a_dump(self):
+        self.recorded(STEP + OTHER + "module jit_step 7 { " + thunk(7, "neg.1").strip() + " }\nsync")
+        modules = gpu_support.rows_of(
+            self.work / "run.db", "SELECT name, program_id, instruction_count, source FROM module"
+        )
+        self.assertIn(
+            {"name": "jit_step", "program_id": 7, "instruction_count": 7, "source": "nvtx"}, modules
+        )
+        instructions = gpu_support.rows_of(
+            self.work / "run.db",
+            "SELECT instruction, opcode FROM instruction JOIN module USING (module_id) "
+            "WHERE name = 'jit_step' ORDER BY 1",
+        )
+        self.assertEqual(
+            [row["instruction"] for row in instructions],
+            ["body.5", "in.0", "neg.1", "neg.2", "neg.3", "neg.6", "while.4"],
+        )
+
+    def test_ranks_with_the_same_program_ids(self):
+        """Program 7 of one process is not that of another."""
+        one = executable(7, "jit_step", ["neg.1"]) + "module jit_step 7 { thunk neg.1 { launch x_7_neg.1 } }\nsync"
+        two = executable(7, "jit_else", ["neg.2"]) + "module jit_else 7 { thunk neg.2 { launch x_7_neg.2 } }\nsync"
+        for script in (one, two):
+            result = self.preloaded(script, XLATRACE_JOB="ranks")
+            self.assertEqual(result.code, 0, result)
+        rows = gpu_support.recorded_rows(self.fold())
+        self.assert_as_named(rows)
+        self.assertEqual({row["module"] for row in rows}, {"jit_step", "jit_else"})
+
+    def test_ranges_too_deep(self):
+        """A stack deeper than any bound of ours: the program is unharmed, no instruction wrong."""
+        deep = 300
+        script = STEP + "module jit_step 7 {\n" + "range r {\n" * deep + thunk(7, "neg.1") + "}\n" * deep
+        script += thunk(7, "neg.2") + "}\nsync"
+        traced = self.preloaded(script)
+        self.assertEqual(traced.code, 0, traced)
+        for row in gpu_support.recorded_rows(self.fold()):
+            if row["instruction"] is not None:
+                self.assertEqual(kernel(7, row["instruction"]), row["kernel_symbol"])
+        self.assertEqual(row["instruction"], "neg.2")
+
+    def test_steps_of_a_recorded_program(self):
+        """Thirty executions are steps; 'summary' has a verdict."""
+        script = STEP + "repeat 30 { module jit_step 7 {\n"
+        script += thunk(7, "neg.1", 5) + thunk(7, "neg.2", 5) + "}\nsync\n}"
+        self.assert_as_named(self.recorded(script))
+        executions = gpu_support.scalar(self.work / "run.db", "SELECT count(*) FROM execution")
+        self.assertEqual(executions, 30)
+        steps = gpu_support.scalar(self.work / "run.db", "SELECT count(*) FROM step")
+        self.assertIn(steps, (29, 30))
+
+
+if __name__ == "__main__":
+    unittest.main()

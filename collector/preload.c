@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,6 +126,18 @@ static int is_unset(const char* name) {
   return value == NULL || *value == '\0' || strcmp(value, "none") == 0;
 }
 
+/* JAX's profile-guided latency estimator profiles the program by itself and needs CUPTI and XLA's
+ * annotations for that: with us in between its results would be others. */
+static int pgle_is_on(void) {
+  const char* value = getenv("JAX_ENABLE_PGLE");
+  if (value == NULL) return 0;
+  static const char* const kOn[] = {"1", "y", "yes", "t", "true", "on", NULL};
+  for (const char* const* on = kOn; *on != NULL; ++on) {
+    if (strcasecmp(value, *on) == 0) return 1;
+  }
+  return 0;
+}
+
 /* Beside this library, wherever it was loaded from. */
 static int collector_path(char* path, size_t size) {
   const char* given = getenv(XLATRACE_ENV_COLLECTOR);
@@ -212,8 +225,10 @@ __attribute__((constructor)) static void start(void) {
   char path[PATH_MAX];
   if (!collector_path(path, sizeof path) || access(path, R_OK) != 0) return;
   /* Another tool's injection is left alone; the collector is then not loaded by that door. */
-  if (is_unset("CUDA_INJECTION64_PATH")) setenv("CUDA_INJECTION64_PATH", path, 1);
-  if (is_unset("NVTX_INJECTION64_PATH")) setenv("NVTX_INJECTION64_PATH", path, 1);
+  if (!pgle_is_on()) {
+    if (is_unset("CUDA_INJECTION64_PATH")) setenv("CUDA_INJECTION64_PATH", path, 1);
+    if (is_unset("NVTX_INJECTION64_PATH")) setenv("NVTX_INJECTION64_PATH", path, 1);
+  }
   if (is_unset(XLATRACE_ENV_MAIN)) {
     char pid[16];
     snprintf(pid, sizeof pid, "%d", (int)getpid());
@@ -332,23 +347,31 @@ static void print_line(void) {
           stem > 0 ? stem : 0, shown);
 }
 
+static void stay_out(const char* reason) {
+  write_note(reason);
+  const char* quiet = getenv("XLATRACE_QUIET");
+  if (quiet == NULL || *quiet == '\0' || *quiet == '0') {
+    fprintf(stderr, "xlatrace: nothing is recorded: %s\n", reason);
+  }
+}
+
 __attribute__((destructor)) static void finish(void) {
   if (getpid() != constructor_pid) return; /* A forked child: its parent speaks for it. */
   if (__atomic_load_n(&collector, __ATOMIC_ACQUIRE) != NULL) return;
   print_line();
   const char* injected = getenv("CUDA_INJECTION64_PATH");
-  if (injected == NULL) return;
   struct loaded found = {0, 0};
   dl_iterate_phdr(look, &found);
+  if (found.driver && pgle_is_on()) {
+    stay_out("JAX_ENABLE_PGLE is on, and its profiler needs CUPTI for itself");
+    return;
+  }
+  if (injected == NULL) return;
   char path[PATH_MAX];
   if (found.driver && collector_path(path, sizeof path) && strcmp(path, injected) != 0) {
     char reason[PATH_MAX + 64];
     snprintf(reason, sizeof reason, "another CUDA tool is injected: %.*s", PATH_MAX, injected);
-    write_note(reason);
-    const char* quiet = getenv("XLATRACE_QUIET");
-    if (quiet == NULL || *quiet == '\0' || *quiet == '0') {
-      fprintf(stderr, "xlatrace: nothing is recorded: %s\n", reason);
-    }
+    stay_out(reason);
     return;
   }
   if (!found.xla) return;

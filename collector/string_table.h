@@ -27,6 +27,11 @@ RangeKind RangeKindOf(std::string_view text);
 class StringTable {
  public:
   explicit StringTable(Definitions* definitions) : definitions_(definitions) {}
+  StringTable(const StringTable&) = delete;
+  StringTable& operator=(const StringTable&) = delete;
+  ~StringTable() {
+    for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+  }
 
   // A new id for every call. 0 when there are too many.
   uint32_t Register(std::string_view text, uint32_t domain, uint32_t thread);

@@ -46,6 +46,12 @@ Status CheckReferences(const RunTables& run) {
       return MakeError(fmt::format("activity {} refers to a row that does not exist", i + 1));
     }
   }
+  for (const model::Hint& hint : run.hints) {
+    if (hint.module_id < 0 || static_cast<size_t>(hint.module_id) > run.modules.size()) {
+      return MakeError(
+          fmt::format("a hint refers to module {} of {}", hint.module_id, run.modules.size()));
+    }
+  }
   return {};
 }
 

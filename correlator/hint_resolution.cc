@@ -16,7 +16,8 @@ std::string_view InstructionInHint(std::string_view hlo_op) {
 std::optional<Proposal> ResolveHint(const ActivityCase& activity, const ModuleJoin& join,
                                     const ModuleTable& modules) {
   const model::Hint& hint = *activity.hint;
-  const bool names_module = !hint.module_name.empty() || hint.program_id.has_value();
+  const bool names_module =
+      hint.module_id != 0 || !hint.module_name.empty() || hint.program_id.has_value();
   const std::string_view instruction = InstructionInHint(hint.instruction);
   if (!names_module && instruction.empty()) return std::nullopt;
 

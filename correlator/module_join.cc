@@ -65,6 +65,7 @@ void ModuleJoin::DropCopies(std::vector<Id>* modules) const {
 
 ModuleMatch ModuleJoin::Find(Id process_id, const model::Hint& hint) const {
   ModuleMatch match;
+  if (hint.module_id != 0) return {{hint.module_id}, true};
   if (hint.program_id) {
     // The process's own modules before those that no process is told of.
     for (const Id owner : {process_id, Id{0}}) {

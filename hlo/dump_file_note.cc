@@ -88,6 +88,8 @@ constexpr Row kOfModule[] = {
      "what XLA's Triton emitter made of it", kSeeFinal},
     {Match::kEnd, ".mlir-passes.log", "log", "MLIR passes of one kernel",
      "the kernel after each MLIR pass", kSeeFinal},
+    {Match::kWhole, "mlir", "mlir", "MLIR of the module", "the form between HLO and LLVM",
+     kSeeFinal},
     {Match::kEnd, ".mlir", "mlir", "MLIR of the module or of one kernel",
      "the form between HLO and LLVM", kSeeFinal},
     {Match::kEnd, "ir-no-opt-noconst.ll", "llvm_ir",
@@ -250,6 +252,8 @@ void NoteHlo(const DumpName& name, DumpFileNote& note) {
       break;
     case DumpStage::kAfterPass: {
       note.kind = "hlo_pass";
+      // Until 2018 protos ended in .pb, and the pass that follows was not named.
+      const bool old_proto = name.suffix.ends_with(".pb") && !name.suffix.ends_with(".hlo.pb");
       std::string where;
       if (name.pass == "pipeline-start") {
         where = fmt::format("at the start of pipeline '{}'", name.pipeline);
@@ -257,7 +261,7 @@ void NoteHlo(const DumpName& name, DumpFileNote& note) {
       } else if (name.pass.empty()) {
         where = fmt::format("before pass '{}'", name.next_pass);
         note.brief = fmt::format("HLO before {}", name.next_pass);
-      } else if (!name.pipeline.empty() && name.next_pass.empty()) {
+      } else if (!name.pipeline.empty() && name.next_pass.empty() && !old_proto) {
         where = fmt::format("within pass '{}', after '{}'", name.pipeline, name.pass);
         note.brief = fmt::format("HLO within {}", name.pipeline);
       } else {

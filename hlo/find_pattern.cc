@@ -67,8 +67,7 @@ Result<FindPattern> FindPattern::Make(std::string_view pattern, bool literal) {
                                          [](unsigned char c) { return std::isupper(c) != 0; }));
   if (!literal) {
     made.regex_ = std::make_unique<re2::RE2>(Piece(pattern), options);
-    const auto code = made.regex_->error_code();
-    if (code == re2::RE2::ErrorPatternTooLarge || code == re2::RE2::ErrorRepeatSize) {
+    if (made.regex_->error_code() == re2::RE2::ErrorPatternTooLarge) {
       return MakeError(fmt::format("the pattern is too large: {}", made.regex_->error()),
                        "repeat less, or add --literal", ErrorCode::kUsage);
     }

@@ -119,6 +119,14 @@ class Side {
   std::unordered_map<std::string_view, uint32_t> index_;
 };
 
+// Gives its operand's values in another shape, order or place: compilers add and drop these
+// everywhere, and what they stand between is still the same.
+bool MovesOnly(const Instruction& instruction) {
+  const std::string_view opcode = instruction.opcode;
+  return instruction.operands.size == 1 &&
+         (opcode == "reshape" || opcode == "bitcast" || opcode == "copy" || opcode == "transpose");
+}
+
 bool IsSameOperation(const Instruction& a, const Instruction& b) {
   if (a.opcode != b.opcode) return false;
   if (a.shape == b.shape) return true;
@@ -138,6 +146,8 @@ class Differ {
 
   ModuleDiff Run() {
     Seed();
+    Walk();
+    PairByOrigin();
     Walk();
     ModuleDiff diff;
     diff.complete = complete_;
@@ -221,11 +231,55 @@ class Differ {
         same_[b].push_back(a);
         same_back_[a].push_back(b);
         PushOperands(b, a);
+      } else if (!a_lived && MovesOnly(after_.At(a)) && !MovesOnly(before_.At(b))) {
+        // A copy or another shape of what is looked for.
+        if (b_lives) replaced_back_[a].push_back(b);
+        Push(b, after_.module().Operands(after_.At(a))[0]);
+      } else if (!b_lives && MovesOnly(before_.At(b)) && !MovesOnly(after_.At(a))) {
+        replaced_[b].push_back(a);
+        Push(before_.module().Operands(before_.At(b))[0], a);
       } else if (!b_lives) {
         replaced_[b].push_back(a);
         if (!a_lived) replaced_back_[a].push_back(b);
       } else if (!a_lived) {
         replaced_back_[a].push_back(b);
+      }
+    }
+  }
+
+  // What has no counterpart yet: the same opcode, shape and op_name, in order. Many steps at once
+  // leave little structure in common, but frameworks name each operation.
+  void PairByOrigin() {
+    const auto key = [](const Instruction& instruction) {
+      return fmt::format("{}\n{}\n{}", instruction.opcode, WithoutLayout(instruction.shape),
+                         instruction.metadata.op_name);
+    };
+    std::unordered_map<std::string, std::vector<uint32_t>> olds;
+    for (uint32_t b = 0; b < before_.module().instructions.size(); ++b) {
+      const Instruction& instruction = before_.At(b);
+      if (!same_[b].empty() || instruction.metadata.op_name.empty() ||
+          !IsOperation(instruction.opcode) || IsTransparent(instruction.opcode) ||
+          Survivor(b) != kNoIndex) {
+        continue;
+      }
+      olds[key(instruction)].push_back(b);
+    }
+    if (olds.empty()) return;
+    std::unordered_map<std::string, std::vector<uint32_t>> news;
+    for (uint32_t a = 0; a < after_.module().instructions.size(); ++a) {
+      const Instruction& instruction = after_.At(a);
+      if (!same_back_[a].empty() || instruction.metadata.op_name.empty() ||
+          IsTransparent(instruction.opcode) || Ancestor(a) != kNoIndex) {
+        continue;
+      }
+      std::string text = key(instruction);
+      if (olds.contains(text)) news[std::move(text)].push_back(a);
+    }
+    for (const auto& [text, list] : news) {
+      const std::vector<uint32_t>& from = olds[text];
+      for (size_t k = 0; k < list.size(); ++k) {
+        // Of one there may be copies in several fusions; of several the order decides.
+        if (from.size() == 1 || k < from.size()) Push(from[from.size() == 1 ? 0 : k], list[k]);
       }
     }
   }

@@ -7,9 +7,12 @@
 // shape is the same operation under another name, or in a fusion; what meets with another opcode
 // has been replaced.
 //
-// Structure decides, never likeness of names alone, so an operation that a pass rewrites beyond
-// recognition shows as removed and its successor as added. Constants, parameters, tuples and
-// bitcasts are followed but not reported where they have changed inside of fusions only.
+// Where the walk leaves something over, operations of the same opcode, shape and op_name are taken
+// for the same, in order: for dumps with many passes between them.
+//
+// An operation that a pass rewrites beyond recognition shows as removed and its successor as added.
+// Constants, parameters, tuples and bitcasts are followed but not reported where they have changed
+// inside of fusions only.
 //
 // Thread-safety: immutable once made. Linear in instructions and operands (the walk is cut off
 // where a hostile module would make it quadratic; `complete` is then false).

@@ -169,6 +169,19 @@ std::string WithoutLayout(std::string_view shape) {
   return out;
 }
 
+std::vector<bool> InlinedComputations(const HloModule& module) {
+  std::vector<bool> inlined(module.computations.size(), false);
+  for (const Instruction& instruction : module.instructions) {
+    const OpWork work = InfoOf(BaseOpcode(instruction.opcode)).work;
+    const bool runs_body = work == OpWork::kCall && instruction.opcode != "fusion";
+    if (runs_body) continue;
+    for (const uint32_t called : module.CalledComputations(instruction)) {
+      if (called < inlined.size()) inlined[called] = true;
+    }
+  }
+  return inlined;
+}
+
 bool IsOperation(std::string_view opcode) {
   if (opcode.ends_with("-done") || opcode.ends_with("-update")) return false;
   return InfoOf(BaseOpcode(opcode)).work != OpWork::kNone;
@@ -185,16 +198,7 @@ ModuleSummary Summarize(const HloModule& module) {
   summary.computations = static_cast<int64_t>(module.computations.size());
   summary.instructions = static_cast<int64_t>(module.instructions.size());
   summary.peak_memory_bytes = module.peak_memory_bytes;
-  // Bodies of reducers and comparators are applied by their caller like those of fusions.
-  std::vector<bool> inlined(module.computations.size(), false);
-  for (const Instruction& instruction : module.instructions) {
-    const OpWork work = InfoOf(BaseOpcode(instruction.opcode)).work;
-    const bool runs_body = work == OpWork::kCall && instruction.opcode != "fusion";
-    if (runs_body) continue;
-    for (const uint32_t called : module.CalledComputations(instruction)) {
-      if (called < inlined.size()) inlined[called] = true;
-    }
-  }
+  const std::vector<bool> inlined = InlinedComputations(module);
   std::unordered_map<std::string_view, int64_t> outside;
   std::unordered_map<std::string_view, int64_t> inside;
   for (const Instruction& instruction : module.instructions) {

@@ -73,6 +73,10 @@ std::string OpcodeText(const std::map<std::string, int64_t, std::less<>>& opcode
 // "f32[8,16]" of "f32[8,16]{1,0}", tuples too.
 std::string WithoutLayout(std::string_view shape);
 
+// Per computation: is it computed in place of its caller (fusions) or applied by it to elements
+// (reducers, comparators), so that its operations are not launched by themselves?
+std::vector<bool> InlinedComputations(const model::HloModule& module);
+
 // Does the opcode do work of its own when it is outside of a fusion?
 bool IsOperation(std::string_view opcode);
 

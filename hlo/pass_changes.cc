@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "base/ordered_work.h"
 #include "hlo/module_summary.h"
-#include "hlo/opcode.h"
 #include "hlo/text_reader.h"
 
 namespace xlatrace::hlo {
@@ -18,12 +17,7 @@ namespace {
 
 // Cheaper than Summarize: no cost, no source.
 void Count(const model::HloModule& module, StepCounts& counts) {
-  std::vector<bool> inlined(module.computations.size(), false);
-  for (const model::Instruction& instruction : module.instructions) {
-    const OpWork work = InfoOf(BaseOpcode(instruction.opcode)).work;
-    if (work == OpWork::kCall && instruction.opcode != "fusion") continue;
-    for (const uint32_t called : module.CalledComputations(instruction)) inlined[called] = true;
-  }
+  const std::vector<bool> inlined = InlinedComputations(module);
   std::map<std::string_view, int64_t> opcodes;
   for (const model::Instruction& instruction : module.instructions) {
     if (inlined[instruction.computation] || !IsOperation(instruction.opcode)) continue;

@@ -16,19 +16,27 @@ constexpr size_t kLongestPeriod = 64;
 // Appends what `from` holds to `into`, children of the same name together, in order.
 void Merge(PassNode& into, PassNode&& from) {
   into.steps.insert(into.steps.end(), from.steps.begin(), from.steps.end());
+  const auto find_from = [&](size_t start, const std::string& name) {
+    while (start < into.children.size() && into.children[start].name != name) ++start;
+    return start;
+  };
+  // Within a round the order of passes is fixed: look on from where the last one was found.
   size_t at = 0;
-  for (PassNode& child : from.children) {
-    // Within a round the order of passes is fixed: look on from where the last one was found.
-    size_t found = at;
-    while (found < into.children.size() && into.children[found].name != child.name) ++found;
-    if (found == into.children.size()) {
-      into.children.insert(into.children.begin() + static_cast<ptrdiff_t>(at), std::move(child));
-    } else {
+  for (size_t i = 0; i < from.children.size(); ++i) {
+    PassNode& child = from.children[i];
+    size_t found = find_from(at, child.name);
+    if (found < into.children.size()) {
       into.children[found].rounds += child.is_group ? child.rounds : 0;
       Merge(into.children[found], std::move(child));
-      at = found;
+    } else {
+      // It did nothing in the other rounds: before the next pass that both have, else at the end.
+      for (size_t next = i + 1; next < from.children.size() && found == into.children.size();
+           ++next) {
+        found = find_from(at, from.children[next].name);
+      }
+      into.children.insert(into.children.begin() + static_cast<ptrdiff_t>(found), std::move(child));
     }
-    ++at;
+    at = found + 1;
   }
 }
 

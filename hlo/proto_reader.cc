@@ -283,6 +283,7 @@ Status ReadModule(const Parts& parts, WirePosition& position, HloModule& module)
   ReadStrings(parts.holder, position, 3, assignments);
   if (!assignments.empty()) {
     module.peak_memory_bytes = ReadPeakMemory(assignments.back(), position);
+    module.buffer_assignment = assignments.back();
   }
   return FinishModule(module);
 }

@@ -9,6 +9,8 @@
 #include "hlo/finish_module.h"
 #include "hlo/proto_reader.h"
 #include "hlo/text_parser.h"
+#include "hlo/text_proto.h"
+#include "hlo/text_proto_module.h"
 #include "hlo/text_scanner.h"
 #include "hlo/text_shape.h"
 
@@ -95,8 +97,11 @@ bool LooksLikeHloText(std::string_view text) {
 
 Result<model::HloModule> ReadAny(std::shared_ptr<const std::string> bytes) {
   // Text that is no HLO goes to the text reader too: its error is the one that helps.
-  if (bytes != nullptr && IsText(*bytes)) return ReadText(std::move(bytes));
-  return ReadProto(std::move(bytes));
+  if (bytes == nullptr || !IsText(*bytes)) return ReadProto(std::move(bytes));
+  const std::string_view head = std::string_view(*bytes).substr(0, 4096);
+  if (LooksLikeHloText(head) || !LooksLikeTextProto(head)) return ReadText(std::move(bytes));
+  XLATRACE_ASSIGN(std::string serialised, HloProtoFromText(std::move(bytes)));
+  return ReadProto(std::make_shared<const std::string>(std::move(serialised)));
 }
 
 }  // namespace xlatrace::hlo

@@ -44,7 +44,7 @@ Result<PartialModule> ReadTextPartial(std::shared_ptr<const std::string> text);
 // Does `text` (a head of a file is enough) look like HLO text rather than a proto or other text?
 bool LooksLikeHloText(std::string_view text);
 
-// ReadText or ReadProto, by content.
+// ReadText or ReadProto, by content; protos in text format too.
 Result<model::HloModule> ReadAny(std::shared_ptr<const std::string> bytes);
 
 }  // namespace xlatrace::hlo

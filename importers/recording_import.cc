@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -133,6 +132,7 @@ class Import {
     process.rank = process_.IntFact("rank");
     process.local_rank = process_.IntFact("local_rank");
     process.command = std::string(process_.Fact("command"));
+    process.clock_offset_ns = 0;  // Times are as the clock of its host says.
     process_id_ = sink_.AddProcess(process);
   }
 
@@ -161,6 +161,12 @@ class Import {
       device.shared_memory_per_sm_bytes = Positive(row.shared_memory_per_sm_bytes);
       device.shared_memory_per_block_optin_bytes =
           Positive(row.shared_memory_per_block_optin_bytes);
+      device.shared_memory_per_block_bytes = Positive(row.shared_memory_per_block_bytes);
+      device.shared_memory_reserved_per_block_bytes =
+          Positive(row.shared_memory_reserved_per_block_bytes);
+      device.max_threads_per_block = Positive(row.max_threads_per_block);
+      device.registers_per_block = Positive(row.registers_per_block);
+      device.l2_bytes = Positive(row.l2_bytes);
       if (!device.name.empty() && gpu_names_.find(device.name) == std::string::npos) {
         gpu_names_ += (gpu_names_.empty() ? "" : ", ") + device.name;
       }
@@ -281,8 +287,10 @@ class Import {
     }
     if (row.graph_node != 0) {
       evidence = Evidence::kGraphNode;
-      const uint64_t time = called ? process_.graph_launch_ns.at(row.correlation)
-                                   : std::max(row.start_ns, row.end_ns);
+      // Without its call: a node was made before it ran.
+      uint64_t time = std::max(row.start_ns, row.end_ns);
+      const auto launched = process_.graph_launch_ns.find(row.correlation);
+      if (called && launched != process_.graph_launch_ns.end()) time = launched->second;
       const GraphNodes::Found node = process_.nodes.At(row.graph_node, time, thunk);
       thunk = node.thunk;
       if (title == 0) title = node.module;
@@ -292,7 +300,14 @@ class Import {
   }
 
   model::Id HintOf(uint32_t thunk, uint32_t title, Evidence evidence) {
-    if (title == 0) title = ModuleTitleOf(thunk);
+    // A title is registered for one executable: it tells more than the names of ranges do.
+    if (const uint32_t own = ModuleTitleOf(thunk); own != 0) {
+      const uint32_t around = process_.modules.ModuleOf(title);
+      const bool other =
+          around != RegisteredModules::kNone && around != process_.modules.ModuleOf(own);
+      if (other && evidence == Evidence::kRange) ++thunks_in_other_run_;
+      title = own;
+    }
     if (thunk == 0 && title == 0) return 0;
     const HintKey key = {thunk, title, evidence};
     if (key == last_hint_key_) return last_hint_;
@@ -307,11 +322,14 @@ class Import {
     const Annotation op = ParseAnnotation(process_.strings.Text(thunk));
     model::Hint hint;
     hint.evidence = evidence;
+    // An executable that comes from a cache keeps the id it was compiled with: name and id may be
+    // those of two modules, the handles of their strings are not.
+    const uint32_t index = process_.modules.ModuleOf(title);
+    if (index != RegisteredModules::kNone) hint.module_id = registered_ids_[index];
     // Thunks before 2022 name their module themselves.
     hint.module_name = std::string(module.Get("hlo_module"));
     if (hint.module_name.empty()) hint.module_name = std::string(op.Get("hlo_module"));
     hint.program_id = ParseInt(module.Get("program_id"));
-    if (shared_ids_.contains({hint.module_name, hint.program_id})) hint.program_id.reset();
     hint.instruction = std::string(op.Get("hlo_op"));
     if (const std::string_view name = op.Get("name"); !name.empty()) {
       const std::string_view prefix = module.Get("prefix");
@@ -343,6 +361,7 @@ class Import {
       }
       config.shared_memory_static_bytes = row.shared_memory_static_bytes;
       config.shared_memory_dynamic_bytes = row.shared_memory_dynamic_bytes;
+      config.local_memory_per_thread_bytes = row.local_memory_per_thread_bytes;
     } else {
       if (row.kind == RowKind::kMemcpy) config.copy_kind = CopyKindOf(row.copy_kind);
       if (row.kind == RowKind::kMemcpyPeer) config.copy_kind = model::CopyKind::kPeerToPeer;
@@ -412,6 +431,7 @@ class Import {
   // The modules of which something ran.
   void AddModules() {
     const std::vector<RegisteredModule>& modules = process_.modules.modules();
+    registered_ids_.assign(modules.size(), 0);
     std::vector<bool> ran(modules.size(), false);
     const auto mark = [&](uint32_t title) {
       const uint32_t index = process_.modules.ModuleOf(title);
@@ -443,18 +463,14 @@ class Import {
       if (rebuilt.completed > 0) {
         counters_.Add("computation_text_cut", Severity::kInfo, rebuilt.completed);
       }
-      // An executable that comes from a cache keeps the id it was compiled with. Where name and id
-      // do not tell two modules apart, they are not given out as if they did.
-      const std::pair key(std::string(module.name), module.program_id);
-      const bool shared = module_ids_.contains(key);
-      if (shared) shared_ids_.insert(key);
       const model::Id id = sink_.AddModule({.process_id = process_id_,
                                             .name = module.name,
-                                            .program_id = shared ? std::nullopt : module.program_id,
+                                            .program_id = module.program_id,
                                             .source = model::ModuleSource::kNvtx,
                                             .format = model::ModuleBlob::Format::kHloText,
                                             .bytes = rebuilt.text});
-      module_ids_.emplace(key, id);
+      module_ids_[{std::string(module.name), module.program_id}] = id;  // The latest one counts.
+      registered_ids_[i] = id;
     }
   }
 
@@ -526,6 +542,10 @@ class Import {
       counters_.Add("graph_node_unknown", Severity::kNotice, nodes_unknown_,
                     "activities of CUDA graphs whose node was made outside of any XLA range");
     }
+    if (thunks_in_other_run_ > 0) {
+      counters_.Add("thunk_in_run_of_other_module", Severity::kNotice, thunks_in_other_run_,
+                    "launches under a thunk of another module than the run around it");
+    }
     if (process_.strings.cut() > 0) {
       counters_.Add("string_cut", Severity::kInfo, process_.strings.cut());
     }
@@ -558,7 +578,7 @@ class Import {
   std::map<std::pair<recording::ApiDomain, uint32_t>, std::string> functions_;
   std::unordered_map<uint32_t, int64_t> first_seen_;  // By string id of the thunk.
   std::map<std::pair<std::string, std::optional<int64_t>>, model::Id> module_ids_;
-  std::set<std::pair<std::string, std::optional<int64_t>>> shared_ids_;  // Of several modules.
+  std::vector<model::Id> registered_ids_;    // Of process_.modules; 0: not added.
   std::vector<model::Id> configs_;           // By number in the segment.
   std::vector<model::Id> lanes_of_segment_;  // The same.
   std::unordered_map<HintKey, model::Id, HintKeyHash> hints_;
@@ -568,6 +588,7 @@ class Import {
   int64_t calls_without_activity_ = 0;
   int64_t activities_without_call_ = 0;
   int64_t nodes_unknown_ = 0;
+  int64_t thunks_in_other_run_ = 0;
 };
 
 }  // namespace

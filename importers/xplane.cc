@@ -34,6 +34,7 @@ constexpr NamedRole kRoles[] = {
     {"kernel_details", Role::kKernelDetails},
     {"memcpy_details", Role::kMemcpyDetails},
     {"memset_details", Role::kMemsetDetails},
+    {"Memset_details", Role::kMemsetDetails},  // CUDA writes it so, ROCm in small letters
     {"memalloc_details", Role::kMemoryDetails},
     {"memfree_details", Role::kMemoryDetails},
     {"memory_residency_details", Role::kMemoryDetails},

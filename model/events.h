@@ -27,7 +27,7 @@ struct Process {
   std::optional<int64_t> pid;
   std::optional<int64_t> rank;
   std::optional<int64_t> local_rank;
-  std::string command;  // Secrets masked already.
+  std::string command;               // Secrets masked already.
   std::optional<int64_t> source_id;  // The source's own global id (nsys: globalPid).
   std::optional<int64_t> clock_offset_ns;
   std::optional<int64_t> clock_error_ns;
@@ -50,6 +50,11 @@ struct Device {
   std::optional<int64_t> shared_memory_per_sm_bytes;
   std::optional<int64_t> shared_memory_per_block_optin_bytes;
   std::optional<int64_t> warp_size;
+  std::optional<int64_t> shared_memory_per_block_bytes;           // Without opting in to more.
+  std::optional<int64_t> shared_memory_reserved_per_block_bytes;  // By the system, of each block.
+  std::optional<int64_t> max_threads_per_block;
+  std::optional<int64_t> registers_per_block;
+  std::optional<int64_t> l2_bytes;
 };
 
 // The line an activity lies on: a stream of a GPU, a line of a TPU, a thread of a CPU run.
@@ -67,8 +72,8 @@ struct Lane {
 struct LaunchConfig {
   ActivityKind kind = ActivityKind::kKernel;
   std::string demangled;  // In full, where the source gives it.
-  std::string symbol;  // As recorded (mangled for C++ kernels). Op runs: the op's own name.
-  std::string name;    // Demangled short name; equal to symbol where there is no other.
+  std::string symbol;     // As recorded (mangled for C++ kernels). Op runs: the op's own name.
+  std::string name;       // Demangled short name; equal to symbol where there is no other.
   CopyKind copy_kind = CopyKind::kUnknown;  // memcpy only.
   std::optional<int64_t> grid[3];
   std::optional<int64_t> block[3];
@@ -76,6 +81,7 @@ struct LaunchConfig {
   std::optional<int64_t> registers_per_thread;
   std::optional<int64_t> shared_memory_static_bytes;
   std::optional<int64_t> shared_memory_dynamic_bytes;
+  std::optional<int64_t> local_memory_per_thread_bytes;  // Spilled registers and stack.
   // Occupancy where the source gives it; in thousandths of a percent so that it stays an integer.
   std::optional<int64_t> theoretical_occupancy_milli_pct;
 
@@ -85,7 +91,10 @@ struct LaunchConfig {
 // What a source says about the instruction behind an activity. The sink deduplicates.
 struct Hint {
   Evidence evidence = Evidence::kNone;  // kAnnotation (on the record), kRange or kGraphNode.
-  std::string module_name;              // Empty: not said. The same for all.
+  // The module itself, where the source knows which one it means (handles of registered strings);
+  // name and program id may be shared by several. 0: told by those only.
+  Id module_id = 0;
+  std::string module_name;  // Empty: not said. The same for all.
   std::optional<int64_t> program_id;
   std::string instruction;  // hlo_op, without '%'.
   std::string op_name;      // Where the source carries it (TPU: tf_op).

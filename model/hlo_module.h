@@ -158,6 +158,7 @@ struct HloModule {
                                    // all instructions; not ids, not program_id. Same for text and
                                    // proto of one module.
   int64_t peak_memory_bytes = -1;  // From the buffer assignment; -1 unknown.
+  std::string_view buffer_assignment;  // Raw BufferAssignmentProto, where the source holds one.
 
   // Backing store of the views: raw input kept alive, and strings made while reading.
   std::shared_ptr<const std::string> buffer;

@@ -52,6 +52,7 @@ std::string KeyOf(const model::LaunchConfig& c) {
   for (int i = 0; i < 3; ++i) key.Add(c.grid[i]).Add(c.block[i]).Add(c.cluster[i]);
   key.Add(c.registers_per_thread).Add(c.shared_memory_static_bytes);
   key.Add(c.shared_memory_dynamic_bytes).Add(c.theoretical_occupancy_milli_pct);
+  key.Add(c.local_memory_per_thread_bytes);
   return key.Take();
 }
 
@@ -59,7 +60,7 @@ std::string KeyOf(const model::Hint& h) {
   Key key;
   key.Add(static_cast<int64_t>(h.evidence)).Add(h.module_name).Add(h.program_id);
   key.Add(h.instruction).Add(h.op_name).Add(h.category).Add(h.source_file).Add(h.source_line);
-  key.Add(h.flops).Add(h.bytes_accessed);
+  key.Add(h.flops).Add(h.bytes_accessed).Add(h.module_id);
   return key.Take();
 }
 
@@ -117,10 +118,10 @@ Status RunWriter::State::PrepareAll() {
   const std::pair<Statement*, const char*> statements[] = {
       {&insert_string, "INSERT INTO x_string VALUES(?,?)"},
       {&insert_process, "INSERT INTO x_process VALUES(?,?,?,?,?,?,?,?,?)"},
-      {&insert_device, "INSERT INTO x_device VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_device, "INSERT INTO x_device VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_lane, "INSERT INTO x_lane VALUES(?,?,?,?,?,?)"},
-      {&insert_config, "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
-      {&insert_hint, "INSERT INTO x_hint VALUES(?,?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_config, "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_hint, "INSERT INTO x_hint VALUES(?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_module, "INSERT INTO x_module VALUES(?,?,?,?,?,?,?,?,?,?)"},
       {&insert_api_call, "INSERT INTO x_api_call VALUES(?,?,?,?,?,?,?)"},
       {&insert_activity, "INSERT INTO x_activity VALUES(?,?,?,?,?,?,?,?,?)"},
@@ -222,7 +223,9 @@ Id RunWriter::AddDevice(const model::Device& device) {
        {&device.sm_count, &device.clock_hz, &device.memory_bandwidth_bytes_per_s,
         &device.memory_bytes, &device.max_threads_per_sm, &device.max_blocks_per_sm,
         &device.registers_per_sm, &device.shared_memory_per_sm_bytes,
-        &device.shared_memory_per_block_optin_bytes, &device.warp_size}) {
+        &device.shared_memory_per_block_optin_bytes, &device.warp_size,
+        &device.shared_memory_per_block_bytes, &device.shared_memory_reserved_per_block_bytes,
+        &device.max_threads_per_block, &device.registers_per_block, &device.l2_bytes}) {
     row.BindOptional(column++, *value);
   }
   s.Run(row);
@@ -269,6 +272,7 @@ Id RunWriter::AddLaunchConfig(const model::LaunchConfig& config) {
   row.BindOptional(16, config.shared_memory_dynamic_bytes);
   row.BindOptional(17, config.theoretical_occupancy_milli_pct);
   row.BindOptional(18, demangled);
+  row.BindOptional(19, config.local_memory_per_thread_bytes);
   s.Run(row);
   return it->second;
 }
@@ -290,6 +294,7 @@ Id RunWriter::AddHint(const model::Hint& hint) {
   row.BindOptional(8, hint.source_line);
   row.BindOptional(9, hint.flops);
   row.BindOptional(10, hint.bytes_accessed);
+  row.BindOptional(11, NonZero(hint.module_id));
   s.Run(row);
   return it->second;
 }

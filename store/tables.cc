@@ -15,17 +15,20 @@ CREATE TABLE x_device(device_id INTEGER PRIMARY KEY, process_id INT NOT NULL, ki
   ordinal INT, name TEXT, uuid TEXT, compute_capability TEXT, sm_count INT, clock_hz INT,
   memory_bandwidth_bytes_per_s INT, memory_bytes INT, max_threads_per_sm INT,
   max_blocks_per_sm INT, registers_per_sm INT, shared_memory_per_sm_bytes INT,
-  shared_memory_per_block_optin_bytes INT, warp_size INT);
+  shared_memory_per_block_optin_bytes INT, warp_size INT,
+  shared_memory_per_block_bytes INT,
+  shared_memory_reserved_per_block_bytes INT,
+  max_threads_per_block INT, registers_per_block INT, l2_bytes INT);
 CREATE TABLE x_lane(lane_id INTEGER PRIMARY KEY, device_id INT NOT NULL, stream_id INT,
   context_id INT, name TEXT, priority INT);
 CREATE TABLE x_config(config_id INTEGER PRIMARY KEY, kind INT NOT NULL, symbol_id INT,
   name_id INT, copy_kind INT, grid_x INT, grid_y INT, grid_z INT, block_x INT, block_y INT,
   block_z INT, cluster_x INT, cluster_y INT, cluster_z INT, registers_per_thread INT,
   shared_memory_static_bytes INT, shared_memory_dynamic_bytes INT,
-  theoretical_occupancy_milli_pct INT, demangled_id INT);
+  theoretical_occupancy_milli_pct INT, demangled_id INT, local_memory_per_thread_bytes INT);
 CREATE TABLE x_hint(hint_id INTEGER PRIMARY KEY, evidence INT NOT NULL, module_name TEXT,
   program_id INT, instruction TEXT, op_name TEXT, category TEXT, source_file TEXT,
-  source_line INT, flops INT, bytes_accessed INT);
+  source_line INT, flops INT, bytes_accessed INT, module_id INT);
 CREATE TABLE x_module(module_id INTEGER PRIMARY KEY, process_id INT NOT NULL, program_id INT,
   name TEXT, source INT NOT NULL, file TEXT, format INT NOT NULL, hlo BLOB,
   thunk_sequence BLOB, thunk_metadata BLOB);

@@ -39,7 +39,8 @@ CREATE VIEW device AS SELECT d.device_id, d.process_id, p.host, d.ordinal, d.uui
   {device_kind} AS kind, d.compute_capability, d.sm_count, d.clock_hz,
   d.memory_bandwidth_bytes_per_s, d.memory_bytes, d.max_threads_per_sm, d.max_blocks_per_sm,
   d.registers_per_sm, d.shared_memory_per_sm_bytes, d.shared_memory_per_block_optin_bytes,
-  d.warp_size, CAST(NULL AS TEXT) AS peak_flops
+  d.warp_size, d.shared_memory_per_block_bytes, d.shared_memory_reserved_per_block_bytes,
+  d.max_threads_per_block, d.registers_per_block, d.l2_bytes, CAST(NULL AS TEXT) AS peak_flops
   FROM x_device d JOIN x_process p USING (process_id);
 CREATE VIEW stream AS SELECT device_id, stream_id, min(name) AS name, min(priority) AS priority
   FROM x_lane GROUP BY device_id, stream_id;
@@ -129,6 +130,7 @@ std::string ActivityViews() {
       "  n.text AS kernel_name, k.text AS kernel_symbol, c.grid_x, c.grid_y, c.grid_z, c.block_x,\n"
       "  c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z, c.registers_per_thread,\n"
       "  c.shared_memory_static_bytes, c.shared_memory_dynamic_bytes,\n"
+      "  c.local_memory_per_thread_bytes,\n"
       "  c.theoretical_occupancy_milli_pct / 1000.0 AS theoretical_occupancy_pct,\n"
       "  CAST(NULL AS TEXT) AS occupancy_limiter, CAST(NULL AS REAL) AS waves{}\n"
       "  LEFT JOIN x_string k ON k.string_id = c.symbol_id WHERE c.kind = {};\n",

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/terminal.h"
@@ -32,6 +33,17 @@ void Warn(std::string_view text) { PrintLine("warning: ", text); }
 void PrintError(const Error& error) {
   PrintLine("error: ", error.message);
   if (!error.hint.empty()) fmt::print(stderr, "hint: {}\n", Printable(error.hint));
+}
+
+void AddStrictFlag(CLI::App& command, bool* strict) {
+  command.add_flag("--strict", *strict, "Exit status 1 when records were lost or errors counted");
+}
+
+int StrictStatus(int64_t lost, int64_t errors) {
+  if (lost == 0 && errors == 0) return 0;
+  Note(fmt::format("--strict: {} records were lost, {} errors; see the view run_stat", lost,
+                   errors));
+  return 1;
 }
 
 }  // namespace xlatrace::tools

@@ -6,9 +6,14 @@
 #ifndef XLATRACE_TOOLS_CONSOLE_H_
 #define XLATRACE_TOOLS_CONSOLE_H_
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/error.h"
+
+namespace CLI {
+class App;
+}
 
 namespace xlatrace::tools {
 
@@ -22,6 +27,11 @@ void Warn(std::string_view text);
 
 // "xlatrace: error: ..." and "hint: ..." on standard error.
 void PrintError(const Error& error);
+
+// `--strict`: lost records and errors in a run make the exit status 1, for scripts.
+void AddStrictFlag(CLI::App& command, bool* strict);
+// 1 and a sentence on standard error when there are any.
+int StrictStatus(int64_t lost, int64_t errors);
 
 }  // namespace xlatrace::tools
 

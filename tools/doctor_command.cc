@@ -17,6 +17,7 @@
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/places.h"
+#include "tools/preload_recording.h"
 #include "tools/version.h"
 
 namespace xlatrace::tools {
@@ -93,14 +94,19 @@ Check CheckHook() {
 }
 
 Check CheckDriver() {
-  const bool device = Exists("/dev/nvidia0") || Exists("/dev/nvidiactl");
-  if (device) {
+  if (!HasNvidiaDriver()) {
+    return {"NVIDIA driver", Check::State::kFine,
+            "none: record uses the framework's own profiler (CPU and other devices)", ""};
+  }
+  const auto library = PreloadLibrary();
+  if (!library) {
     return {"NVIDIA driver", Check::State::kNotice,
-            "there is an NVIDIA GPU; this version records it with the framework's own profiler",
-            "xlatrace record -- python train.py"};
+            "there is one, but " + library.error().message +
+                "; record uses the framework's own profiler",
+            library.error().hint};
   }
   return {"NVIDIA driver", Check::State::kFine,
-          "none: record uses the framework's own profiler (CPU and other devices)", ""};
+          fmt::format("there is one; record preloads {}", *library), ""};
 }
 
 Check CheckFolder() {

@@ -11,7 +11,7 @@
 namespace xlatrace::tools {
 namespace {
 
-constexpr int kLabelWidth = 11;
+constexpr int kLabelWidth = 12;
 
 }  // namespace
 

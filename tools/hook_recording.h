@@ -25,7 +25,7 @@ struct HookProcess {
   std::string start_error;
   std::string stop_error;
   std::string stop_reason;  // "exit", "duration", ...
-  bool started = false;  // The profiler was started.
+  bool started = false;     // The profiler was started.
   bool stopped = false;     // The profile was ended and written.
   int64_t own_cost_ns = 0;
   std::vector<std::string> profiles;  // Paths of complete xplane files.

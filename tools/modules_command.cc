@@ -8,6 +8,7 @@
 #include "base/terminal.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/fold.h"
 #include "tools/module_list.h"
 #include "tools/module_list_output.h"
 
@@ -22,7 +23,8 @@ struct Options {
 };
 
 Result<int> Run(const Options& options) {
-  XLATRACE_ASSIGN(const ModuleList list, ListModules(options.path));
+  XLATRACE_ASSIGN(const std::string path, FoldedRun(options.path));
+  XLATRACE_ASSIGN(const ModuleList list, ListModules(path));
   std::vector<size_t> which(list.modules.size());
   std::iota(which.begin(), which.end(), size_t{0});
   if (!options.module.empty()) {

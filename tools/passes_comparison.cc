@@ -42,10 +42,25 @@ std::string Described(const HloModule& module, uint32_t i) {
                      instruction.opcode);
 }
 
-// Constants, parameters, tuples and the like say little; they are only counted.
-bool IsShown(const HloModule& module, const std::vector<uint32_t>& containers, uint32_t i) {
-  return containers[i] == i && hlo::IsOperation(module.instructions[i].opcode);
-}
+// What is launched: not what is inside of fusions, and no constants, parameters, tuples and the
+// like, which say little and are only counted.
+class Launched {
+ public:
+  Launched(const HloModule& module, const std::vector<uint32_t>& containers)
+      : module_(module), containers_(containers), inlined_(hlo::InlinedComputations(module)) {}
+
+  bool IsOutside(uint32_t i) const {
+    return containers_[i] == i && !inlined_[module_.instructions[i].computation];
+  }
+  bool operator()(uint32_t i) const {
+    return IsOutside(i) && hlo::IsOperation(module_.instructions[i].opcode);
+  }
+
+ private:
+  const HloModule& module_;
+  const std::vector<uint32_t>& containers_;
+  std::vector<bool> inlined_;
+};
 
 }  // namespace
 
@@ -63,12 +78,14 @@ std::string ComparisonText(const PassesView& view, bool all, int width) {
   Section copied{"copied", {}};
   Section added{"added", {}};
   Section removed{"removed", {}};
+  const Launched launched_before(before, diff.container_before);
+  const Launched launched_after(after, diff.container_after);
   size_t fused_count = 0;
   size_t kept = 0;
   size_t small = 0;
   for (uint32_t a = 0; a < after.instructions.size(); ++a) {
     const auto& birth = diff.births[a];
-    if (!IsShown(after, diff.container_after, a)) continue;
+    if (!launched_after(a)) continue;
     switch (birth.kind) {
       case Birth::kMade:
         made.lines.push_back(fmt::format("{} of {}: {}", Described(after, a), birth.others.size(),
@@ -98,8 +115,8 @@ std::string ComparisonText(const PassesView& view, bool all, int width) {
   }
   for (uint32_t b = 0; b < before.instructions.size(); ++b) {
     const auto& fate = diff.fates[b];
-    if (!IsShown(before, diff.container_before, b)) {
-      if (diff.container_before[b] == b && fate.kind != Fate::kKept) ++small;
+    if (!launched_before(b)) {
+      if (launched_before.IsOutside(b) && fate.kind != Fate::kKept) ++small;
       continue;
     }
     switch (fate.kind) {

@@ -30,17 +30,26 @@ std::string Variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// The driver's constructors run in a child that is thrown away.
-bool CanLoadDriver() {
+// Asks the driver itself, in a child that is thrown away: desktops and servers, Windows' subsystem
+// for Linux, containers, whatever the library path of the command leads to.
+bool DriverHasDevice() {
   const pid_t child = fork();
   if (child < 0) return false;
   if (child == 0) {
+    alarm(30);  // A driver that hangs is none.
+    unsetenv("CUDA_INJECTION64_PATH");
     const int nothing = open("/dev/null", O_RDWR);
     if (nothing >= 0) {
       dup2(nothing, STDOUT_FILENO);
       dup2(nothing, STDERR_FILENO);
     }
-    _exit(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr ? 0 : 1);
+    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (driver == nullptr) _exit(1);
+    const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+    const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+    int devices = 0;
+    const bool good = init != nullptr && count != nullptr && init(0) == 0 && count(&devices) == 0;
+    _exit(good && devices > 0 ? 0 : 1);
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -139,12 +148,7 @@ bool HasNvidiaDriver() {
   const std::string forced = Variable("XLATRACE_FORCE_COLLECTOR");
   if (forced == "1") return true;
   if (forced == "0") return false;
-  // Desktop and server, Windows' subsystem for Linux, Jetson.
-  bool device = false;
-  for (const char* path : {"/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/nvhost-gpu"}) {
-    device |= Exists(path);
-  }
-  return device && CanLoadDriver();
+  return DriverHasDevice();
 }
 
 Result<PreloadPlaces> PreparePreload(const std::string& database) {

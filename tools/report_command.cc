@@ -27,6 +27,7 @@ struct Options {
   std::string path;
   std::optional<std::string> given_output;  // Default: the run's name with .html.
   bool force = false;
+  bool strict = false;
 };
 
 // A page we made ourselves may be replaced without asking; nothing else may.
@@ -59,7 +60,7 @@ Result<int> Run(const Options& options) {
   }));
   XLATRACE_TRY(file.Commit());
   Note(fmt::format("{} ({})", output, Bytes(static_cast<double>(bytes))));
-  return 0;
+  return options.strict ? StrictStatus(view.lost, view.errors) : 0;
 }
 
 }  // namespace
@@ -70,6 +71,7 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
+  AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace report run.db -o run.html");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
 }

@@ -15,6 +15,7 @@ namespace xlatrace::tools {
 namespace {
 
 struct Options {
+  bool strict = false;
   std::string path;
   std::string by = "op";
   std::string format = "text";
@@ -37,7 +38,7 @@ Result<int> Run(const Options& options) {
                            : options.format == "md"  ? report::SummaryMarkdown(view, summary)
                                                      : report::SummaryText(view, summary);
   XLATRACE_TRY(PrintResult(text));
-  return 0;
+  return options.strict ? StrictStatus(view.lost, view.errors) : 0;
 }
 
 }  // namespace
@@ -55,6 +56,7 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   command->add_option("--width", options->width, "Columns of the text; default: the terminal's")
       ->check(CLI::Range(60, 400));
   command->add_flag("--ascii", options->ascii, "No block characters");
+  AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace summary run.db --by layer");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
 }

@@ -105,19 +105,21 @@ def environment(**changes):
     return result
 
 
-def run_command(command, cwd=None, env=None, timeout=60, preexec=None, stdout=subprocess.PIPE):
+def run_command(
+    command, cwd=None, env=None, timeout=60, preexec=None, stdout=subprocess.PIPE, stdin=None
+):
     process = subprocess.Popen(
         [str(part) for part in command],
         cwd=cwd,
         env=environment() if env is None else env,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         stdout=stdout,
         stderr=subprocess.PIPE,
         preexec_fn=preexec,
         start_new_session=True,
     )
     try:
-        out, err = process.communicate(timeout=timeout)
+        out, err = process.communicate(input=stdin, timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()

@@ -9,7 +9,8 @@
  * said otherwise. Times are nanoseconds of CLOCK_REALTIME.
  *
  * A stand-in for a runtime library marks its calls, so that tools see one RUNTIME call and none of
- * the driver calls it makes, all activities of it carrying the runtime call's correlation id:
+ * the driver calls it makes, all activities of it carrying the runtime call's correlation id. (A tool
+ * that has not asked for this runtime call is told of the driver calls in it instead.)
  *
  *   FakeGpuCall call = {FAKE_GPU_RUNTIME, CBID, "cudaLaunchKernel", &params, "kernel_name"};
  *   gpu->enter(&call);                              // nests: only the outermost call counts
@@ -176,6 +177,11 @@ typedef struct FakeGpuTable {
   /* A line for the fake's own journal (FAKE_GPU_LOG.PID.notes and, with FAKE_GPU_VERBOSE=1,
    * stderr): misuse seen, functions not supported, faults injected. */
   void (*note)(const char* text);
+
+  /* What the truth log calls a launch: the text `label` gives on the launching thread, "" for none,
+   * valid until the thread's next call of it. A graph node keeps the label of its creation, and so
+   * do its clones. Null: no labels. */
+  void (*set_label_source)(const char* (*label)(void));
 } FakeGpuTable;
 
 #ifdef __cplusplus

@@ -502,7 +502,7 @@ class ProcessTest(DriverCase):
     def test_a_finished_process_leaves_no_padding(self):
         self.run_script("launch a", client=False)
         with open(driver.truth_files(self.log)[0], "rb") as file:
-            self.assertTrue(file.read().endswith(b"cuLaunchKernel\n"))
+            self.assertTrue(file.read().endswith(b"cuLaunchKernel\t\n"))
 
     def test_a_child_of_an_initialised_process_has_no_device(self):
         out = self.python("""

@@ -85,7 +85,27 @@ TEST_F(DumpDirTest, OpensNothingButRegularFiles) {
   const DumpDir dir = List();
   ASSERT_EQ(dir.modules.size(), 1u);
   EXPECT_EQ(dir.modules[0].name, "jit_f");
-  EXPECT_EQ(dir.modules[0].files.size(), 1u);
+  EXPECT_EQ(dir.modules[0].files.size(), 2u);  // With PJRT's MLIR, which is listed, not read.
+}
+
+// XLA:CPU writes files for each kernel; their names stand between the module's and the suffix.
+TEST_F(DumpDirTest, FilesOfKernelsBelongToTheirModule) {
+  Write("module_0010.jit_f.cpu_after_optimizations.txt", kModule);
+  Write("module_0010.jit_f.add_fusion.1_kernel_module.ir-no-opt.ll", "x");
+  Write("module_0010.jit_f.obj-file.add_fusion.1_kernel_module.o", "x");
+  Write("module_0010.jit_f/compile_options.textproto", "x");
+  Write("module_0011.jit_f.add.before_optimizations.txt", kModule);
+  Write("module_0011.jit_f.add.ptx", "x");
+  const DumpDir dir = List();
+  ASSERT_EQ(dir.modules.size(), 2u);
+  EXPECT_EQ(dir.modules[0].name, "jit_f");
+  EXPECT_EQ(dir.modules[0].files.size(), 4u);
+  EXPECT_EQ(dir.modules[1].name, "jit_f.add");
+  EXPECT_EQ(dir.modules[1].files.size(), 2u);
+  for (const DumpFile& file : dir.modules[0].files) {
+    EXPECT_EQ(file.name.module_name, "jit_f");
+    EXPECT_THAT(file.path, EndsWith(file.name.suffix));
+  }
 }
 
 TEST_F(DumpDirTest, ADamagedProtoIsReplacedByItsText) {

@@ -190,6 +190,22 @@ TEST_F(RecordingTest, KilledProcessKeepsItsModuleThroughTheThunk) {
   EXPECT_EQ(sink_.stats["launch_without_activity"].severity, model::Severity::kNotice);
 }
 
+// Compiled twice under one name and number: the handle tells which one ran.
+TEST_F(RecordingTest, ModulesOfOneNameAreToldApartByTheirHandles) {
+  RecordingBuilder builder(folder_ / "a.rec");
+  const auto first = builder.RegisterModule("jit_f", 7, AddAndFusion());
+  const auto second = builder.RegisterModule("jit_f", 7, AddAndFusion());
+  uint64_t run = builder.Run(first[0], 10, 90);
+  builder.Kernel("a", builder.Call(307, 20, 25, first[kAdd], run), 1000, 1500);
+  run = builder.Run(second[0], 110, 190);
+  builder.Kernel("a", builder.Call(307, 120, 125, second[kAdd], run), 2000, 2500);
+  builder.Finish();
+  Import(builder);
+  ASSERT_EQ(sink_.modules.size(), 2u);
+  EXPECT_EQ(HintOf(0).module_id, 1);
+  EXPECT_EQ(HintOf(1).module_id, 2);
+}
+
 TEST_F(RecordingTest, LostLaunchOfACompleteRecordingIsDataLoss) {
   RecordingBuilder builder(folder_ / "a.rec");
   builder.Call(307, 60, 65, 0, 0);
@@ -276,7 +292,8 @@ TEST_F(RecordingTest, DevicesStreamsAndFacts) {
                                            .max_warps_per_sm = 64,
                                            .max_blocks_per_sm = 32,
                                            .registers_per_sm = 65536,
-                                           .shared_memory_per_sm_bytes = 233472});
+                                           .shared_memory_per_sm_bytes = 233472,
+                                           .shared_memory_reserved_per_block_bytes = 1024});
   builder.writer->Add(recording::ContextRow{.context = 1, .device = 0, .null_stream = 13});
   builder.writer->Add(recording::StreamRow{.context = 1, .stream = 13, .priority = -5});
   builder.Kernel("a", builder.Call(307, 10, 20, 0, 0), 1000, 1100);
@@ -289,6 +306,8 @@ TEST_F(RecordingTest, DevicesStreamsAndFacts) {
   EXPECT_EQ(device.sm_count, 132);
   EXPECT_EQ(device.clock_hz, 1980000000);
   EXPECT_EQ(device.max_threads_per_sm, 2048);
+  EXPECT_EQ(device.shared_memory_reserved_per_block_bytes, 1024);
+  EXPECT_EQ(device.l2_bytes, std::nullopt);
   EXPECT_EQ(sink_.lanes[0].priority, -5);
   EXPECT_EQ(sink_.lanes[0].context_id, 1);
   EXPECT_THAT(sink_.lanes[0].name, HasSubstr("default"));

@@ -164,7 +164,13 @@ void Call::Begin(int, int flags, bool outermost) {
       Note("%s fails with %d, as the scenario says", frame_.name, fault->error);
     }
   }
-  if (!outermost || thread_.in_tool) return;
+  if (thread_.in_tool) return;
+  if (!outermost) {
+    // A tool that listens to the driver alone, as XLA's tracer does, sees what the runtime calls.
+    observed_ = thread_.in_untold_runtime && thread_.depth == 2 && (flags & kUnchecked) == 0 &&
+                Wanted(wanted_driver_calls, frame_.cbid);
+    return;
+  }
   thread_.correlation = next_correlation.fetch_add(1, std::memory_order_relaxed);
   thread_.api = frame_.name;
   observed_ = (flags & kUnchecked) == 0 && Wanted(wanted_driver_calls, frame_.cbid);
@@ -189,7 +195,8 @@ void EnterRuntime(FakeGpuCall* call) {
   thread.correlation = next_correlation.fetch_add(1, std::memory_order_relaxed);
   thread.api = call->name;
   call->correlation = thread.correlation;
-  if (!Wanted(wanted_runtime_calls, call->cbid)) return;
+  thread.in_untold_runtime = !Wanted(wanted_runtime_calls, call->cbid);
+  if (thread.in_untold_runtime) return;
   call->counted = 1;
   TellEnter(call, thread);
 }
@@ -198,7 +205,7 @@ void ExitRuntime(FakeGpuCall* call, int result) {
   ThreadState& thread = Thread();
   call->result = result;
   if (call->counted != 0) TellExit(call, thread);
-  --thread.depth;
+  if (--thread.depth == 0) thread.in_untold_runtime = false;
 }
 
 CUresult NotSupported(const char* name) {

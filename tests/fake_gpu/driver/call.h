@@ -33,6 +33,7 @@ struct ThreadState {
   uint32_t id = 0;                 // gettid
   int depth = 0;                   // API calls this thread is inside of
   bool in_tool = false;            // inside a tool's callback: its calls are not reported
+  bool in_untold_runtime = false;  // inside a runtime call that no tool asked for
   bool per_thread_stream = false;  // of the innermost driver call
   uint32_t correlation = 0;
   const char* api = "";  // name of the outermost call

@@ -84,6 +84,7 @@ struct CUgraphNode_st {
   uint64_t original_id = 0;  // the node it was cloned from, 0 when created by the program
   uint64_t created_id = 0;   // the first of the chain of clones
   uint32_t position = 0;     // scratch: place in the graph
+  std::string label;         // of the truth log, from the time it was created
 };
 
 struct CUgraph_st {

@@ -168,6 +168,8 @@ CUcontext CurrentContext();
 // `stream` resolved: 0 and the special handles mean the current context's streams. Null when the
 // handle is wrong or there is no context.
 CUstream FindStream(CUstream stream);
+// Until all that was issued to it is done.
+void WaitStream(CUstream stream);
 std::vector<CUcontext> Contexts();
 std::vector<CUstream> Streams();
 void AddStream(CUstream stream);  // gives it its id

@@ -48,8 +48,12 @@ uint32_t StreamId(CUcontext context, CUstream stream, int per_thread) {
   return found != nullptr ? found->id : 0;
 }
 
-uint32_t GraphId(CUgraph graph) { return Checked(graph, kGraph) != nullptr ? graph->id : 0; }
 uint32_t GraphExecId(CUgraphExec exec) { return Checked(exec, kExec) != nullptr ? exec->id : 0; }
+// An executable graph is a graph to CUPTI: XLA's tracer asks cuptiGetGraphId for the id of either.
+uint32_t GraphId(CUgraph graph) {
+  if (Checked(graph, kGraph) != nullptr) return graph->id;
+  return GraphExecId(reinterpret_cast<CUgraphExec>(graph));
+}
 uint64_t GraphNodeId(CUgraphNode node) { return Checked(node, kNode) != nullptr ? node->id : 0; }
 
 uint32_t DeviceOfContext(CUcontext context) {
@@ -168,6 +172,7 @@ const FakeGpuTable* PrivateTable() {
     t.contexts = ListContexts;
     t.streams = ListStreams;
     t.note = AddNote;
+    t.set_label_source = SetLabelSource;
     return t;
   }();
   return &table;

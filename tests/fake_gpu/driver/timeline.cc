@@ -136,7 +136,7 @@ void Issue(CUstream stream, Nanos duration, FakeGpuActivity* activity) {
     Nanos& slot = stream->in_flight[stream->issued++ % kQueueDepth];
     if (slot > now) full_until = slot;
     slot = activity->end;
-    LogActivity(*activity, thread.id, thread.api);
+    LogActivity(*activity, thread.id, thread.api, Label());
   }
   ReportActivity(*activity);
   if (full_until != 0) SleepUntil(full_until);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +19,7 @@ constexpr size_t kWindow = 4 << 20;
 constexpr char kHeader[] =
     "what\tthread\tcorrelation\tdevice\tcontext\tstream\tstart_ns\tend_ns\tgraph\tnode\t"
     "original_node\tcreated_node\tname\tgrid\tblock\tdynamic_smem\tstatic_smem\tregisters\tbytes\t"
-    "copy_kind\tvalue\tapi\n";
+    "copy_kind\tvalue\tapi\tlabel\n";
 
 std::string LogPath(const char* suffix, const char* variable = "FAKE_GPU_LOG") {
   const char* prefix = std::getenv(variable);
@@ -113,6 +114,7 @@ struct Counts {
 
 Counts* counts = nullptr;
 LogFile* log_file = nullptr;
+std::atomic<const char* (*)()> label_source{nullptr};
 bool log_opened = false;
 
 char* PutNumber(char* to, uint64_t value) {
@@ -161,7 +163,16 @@ __attribute__((destructor)) void CutLog() {
 
 }  // namespace
 
-void LogActivity(const FakeGpuActivity& a, uint32_t thread, const char* api) {
+const char* Label() {
+  const auto source = label_source.load(std::memory_order_acquire);
+  return source != nullptr ? source() : "";
+}
+
+void SetLabelSource(const char* (*source)()) {
+  label_source.store(source, std::memory_order_release);
+}
+
+void LogActivity(const FakeGpuActivity& a, uint32_t thread, const char* api, const char* label) {
   if (!log_opened) {
     log_opened = true;
     auto* file = new LogFile;
@@ -201,6 +212,8 @@ void LogActivity(const FakeGpuActivity& a, uint32_t thread, const char* api) {
   to = PutColumn(to, static_cast<uint64_t>(a.copy_kind));
   to = PutColumn(to, a.value);
   to = PutText(to, api, 200);
+  *to++ = '\t';
+  to = PutText(to, label, 1000);
   *to++ = '\n';
   log_file->Append(line, static_cast<size_t>(to - line));
 }

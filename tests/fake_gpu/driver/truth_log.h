@@ -16,7 +16,12 @@
 namespace fakegpu {
 
 // Adds a line. Caller holds the timeline's lock.
-void LogActivity(const FakeGpuActivity& activity, uint32_t thread, const char* api);
+void LogActivity(const FakeGpuActivity& activity, uint32_t thread, const char* api,
+                 const char* label);
+
+// What this thread is doing, in the words of a label source; "" without one.
+const char* Label();
+void SetLabelSource(const char* (*source)());
 
 // A line for FAKE_GPU_LOG.PID.notes, and stderr with FAKE_GPU_VERBOSE=1. Any thread.
 void Note(const char* format, ...) __attribute__((format(printf, 1, 2)));

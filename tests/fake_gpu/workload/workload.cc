@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +14,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -23,54 +21,12 @@
 
 #include <sys/wait.h>
 
-#include "workload/cubin.h"
+#include "workload/program.h"
 #include "workload/ranges.h"
 #include "workload/script.h"
 
 namespace fakegpu {
 namespace {
-
-void* library = nullptr;
-
-template <typename F>
-F* Find(const char* name) {
-  void* found = dlsym(library, name);
-  if (found == nullptr) {
-    std::fprintf(stderr, "fake_workload: no %s in libcuda.so.1\n", name);
-    std::exit(3);
-  }
-  return reinterpret_cast<F*>(found);
-}
-// Resolved once per place; the macro takes the name that cuda.h gives this version.
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
-#define CU(name)                                                     \
-  ([]() -> decltype(&name) {                                         \
-    static const auto resolved = Find<decltype(name)>(STRING(name)); \
-    return resolved;                                                 \
-  }())
-
-struct Graph {
-  CUgraph graph = nullptr;
-  CUgraphExec exec = nullptr;
-  std::vector<CUgraphNode> nodes;
-};
-
-// What all threads share.
-struct Program {
-  std::mutex lock;
-  std::map<std::string, CubinKernel> kernels;  // as declared
-  std::map<std::pair<int, std::string>, CUfunction> functions;
-  std::map<std::string, CUstream> streams;
-  std::map<std::string, CUevent> events;
-  std::map<std::string, Graph> graphs;
-  std::map<std::pair<int, char>, CUdeviceptr> memory;
-  std::vector<std::string> images;
-  std::vector<pid_t> children;
-  std::vector<std::string> arguments;
-  bool ready = false;
-  std::vector<CUcontext> contexts;
-};
 
 struct ThreadContext {
   int device = 0;

@@ -1,0 +1,69 @@
+"""The collector under programs that launch from many threads, make graphs, fork and leave by every
+door, without the preload: what the sanitizer builds run. A sanitizer's report ends the program with
+a status of its own, so the exit status tells."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+LIB = Path(os.environ.get("XLATRACE_LIB_DIR", "."))
+FAKE = Path(os.environ.get("XLATRACE_FAKE_GPU", "."))
+COLLECTOR = LIB / "libxlatrace_collector.so"
+WORKLOAD = FAKE / "fake_workload"
+
+
+@unittest.skipUnless(COLLECTOR.exists() and WORKLOAD.exists(), "collector or fake GPU not built")
+class WorkloadTest(unittest.TestCase):
+    def run_script(self, script, status=0, **environment):
+        with tempfile.TemporaryDirectory() as folder:
+            env = {k: v for k, v in os.environ.items() if not k.startswith("XLATRACE")}
+            env.update(LD_LIBRARY_PATH=str(FAKE), CUDA_INJECTION64_PATH=str(COLLECTOR),
+                       NVTX_INJECTION64_PATH=str(COLLECTOR), XLATRACE_FLUSH_MS="20",
+                       FAKE_GPU_TIME_SCALE="0.05", **environment)
+            done = subprocess.run([str(WORKLOAD), "-e", script], cwd=folder, env=env, timeout=300,
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, done.stderr[-4000:])
+            self.assertNotIn("Sanitizer", done.stderr)
+            self.assertNotIn("runtime error", done.stderr)
+            line = re.search(r"xlatrace: ([\d,]+) launch", done.stderr)
+            return int(line.group(1).replace(",", "")) if line else None
+
+    def test_threads_that_launch_at_once(self):
+        launches = self.run_script(
+            "threads 8 { repeat 500 { module m 1 { thunk op%t { launch k%t on s%t } } } }; sync")
+        self.assertEqual(launches, 4000)
+
+    def test_threads_that_come_and_go(self):
+        self.assertEqual(
+            self.run_script("repeat 40 { threads 4 { launch a x 5 on s%t } }; sync"), 800)
+
+    def test_graphs_made_updated_and_run_while_others_launch(self):
+        launches = self.run_script(
+            "threads 3 { module m 1 { graph g%t { thunk a { launch a }; thunk b { launch b } } };"
+            " repeat 100 { run g%t on s%t; update g%t 1 launch c; launch d on s%t } }; sync")
+        self.assertEqual(launches, 3 * 100 * 3)
+
+    def test_strings_registered_from_many_threads(self):
+        # NVTX's header initialises itself without a lock; its first use is the main thread's here.
+        self.run_script("range first { }; threads 6 { repeat 200 { range text%t.%r { launch a on s%t } } }; sync")
+
+    def test_end_while_threads_still_launch(self):
+        self.run_script("threads 2 { repeat 3000 { launch a on s%t } }; exit 3", status=3)
+
+    def test_forks_go_on_in_both(self):
+        self.run_script("launch a x 10; sync; fork { exit }; launch a x 10; sync")
+        self.run_script("fork { launch b x 3; sync }; launch a x 10; sync")
+
+    def test_a_flush_that_hangs_does_not_hold_the_program(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".scenario") as scenario:
+            scenario.write("hang cuptiActivityFlushAll call 3\n")
+            scenario.flush()
+            self.run_script("repeat 5 { launch a x 100; sync; sleep 30 }",
+                            FAKE_GPU_SCENARIO=scenario.name)
+
+
+if __name__ == "__main__":
+    unittest.main()

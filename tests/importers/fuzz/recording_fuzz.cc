@@ -1,0 +1,6 @@
+#include "tests/importers/fuzz/recording_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  xlatrace::importers::RunRecordingInput(data, size);
+  return 0;
+}

@@ -1,0 +1,17 @@
+// One input of the recording importer's fuzz target: any bytes as a recording file.
+
+#ifndef XLATRACE_TESTS_IMPORTERS_FUZZ_RECORDING_INPUT_H_
+#define XLATRACE_TESTS_IMPORTERS_FUZZ_RECORDING_INPUT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xlatrace::importers {
+
+// The first byte says whether checksums are repaired, so that what is behind them is reached; the
+// rest is the file. Ends the process on a broken promise.
+void RunRecordingInput(const uint8_t* data, size_t size);
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_TESTS_IMPORTERS_FUZZ_RECORDING_INPUT_H_

@@ -204,6 +204,18 @@ class Faults(gpu_support.GpuTestCase):
         told = report.stdout + report.stderr + (page.read_text() if page.exists() else "")
         self.assertRegex(told, pattern)
 
+    def test_iterator_that_fails(self):
+        """In the middle of a buffer: what lay behind is lost, also where the call has other records."""
+        script = "launch k; sync; graph G { launch g; copy dtod 8 ; set 9 }\nrepeat 3 { run G; sync }\nprint done"
+        for call in range(1, 20):
+            with self.subTest(call=call):
+                self.setUp()
+                database = self.recorded(f"fail cuptiActivityGetNextRecord call {call} error 999", script)
+                missing, invented = gpu_support.compare_sets(database, self.truths())
+                self.assertEqual(invented, [])
+                if missing:
+                    self.assertGreater(gpu_support.loss(database), 0)
+
     def test_second_subscriber(self):
         script = PLAIN
         self.traced = self.preloaded(script, scenario='cupti subscriber "Nsight Systems"')

@@ -20,8 +20,8 @@ STEPS = """
 init
 executable jit_f 7 {
   op p.1 hlo "p.1 = f32[8]{0} parameter(0)"
-  op add.3 name "jit(f)/add" hlo "add.3 = f32[8]{0} add(p.1, p.1), metadata={op_name=\\"jit(f)/jvp(layer)/add\\"}"
-  op mul.4 name "jit(f)/mul" hlo "mul.4 = f32[8]{0} multiply(add.3, p.1), metadata={op_name=\\"jit(f)/transpose(jvp(layer))/mul\\"}"
+  op add.3 name "jit(f)/add" hlo "add.3 = f32[8]{0} add(p.1, p.1), metadata={op_name='jit(f)/jvp(layer)/add'}"
+  op mul.4 name "jit(f)/mul" hlo "mul.4 = f32[8]{0} multiply(add.3, p.1), metadata={op_name='jit(f)/transpose(jvp(layer))/mul'}"
 }
 module jit_f 7 {
   graph g {

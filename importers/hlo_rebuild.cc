@@ -125,7 +125,8 @@ class Rebuild {
         continue;
       }
       Own own{.from = &instruction, .line = {.text = instruction.line}};
-      if (!ParseHloLine(instruction.line, &own.line.parsed)) {
+      if (instruction.line.ends_with(kCutMark) ||
+          !ParseHloLine(instruction.line, &own.line.parsed)) {
         own.line.text = repaired_.emplace_back(RepairedHloLine(instruction.line));
         if (!ParseHloLine(own.line.text, &own.line.parsed)) own.line.parsed.name = {};
       }

@@ -50,7 +50,10 @@ void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, recording::W
     }
     if (!more) {
       // Anything but "no more records" is a record of a kind that this CUPTI does not know.
-      if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) ++counts_.unknown;
+      if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
+        ++counts_.unknown;
+        ++counts_.cut_buffers;
+      }
       return;
     }
     if (before == nullptr && at != buffer.data) ++counts_.unknown;

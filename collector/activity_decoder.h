@@ -24,6 +24,7 @@ struct DecodeCounts {
   uint64_t graph_rows = 0;
   uint64_t invalid_time = 0;  // Kept: start or end is 0, or the end is before the start.
   uint64_t unknown = 0;       // Kinds that were not asked for.
+  uint64_t cut_buffers = 0;   // CUPTI's iterator failed: what lay behind is lost.
   uint64_t too_short = 0;     // Smaller than any known version: skipped.
 };
 

@@ -328,7 +328,7 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
       "record", "Run a training command and record it; returns the command's exit status");
   command
       ->add_option("-o,--output", options->output,
-                   "The run.db to write; %r is the rank, %h the host, %p the process id")
+                   "The run.db to write; %r: rank, %h: host, %p: our pid")
       ->capture_default_str();
   command
       ->add_option("--duration", options->duration_s,

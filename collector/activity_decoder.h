@@ -47,11 +47,14 @@ class ActivityDecoder {
   void Memset(const RecordView& record, recording::Writer& writer);
   void GraphTrace(const RecordView& record, recording::Writer& writer);
   void Device(const RecordView& record, recording::Writer& writer);
+  bool CanBeRead(const char* text);
   void CheckTimes(const recording::ActivityRow& row);
 
   const CuptiApi* api_;
   DecodeCounts counts_;
   uint32_t sizes_[kKinds] = {};
+  static constexpr int kReadableBits = 13;
+  uintptr_t readable_[size_t{1} << kReadableBits] = {};  // Pointers that were looked at.
 };
 
 }  // namespace xlatrace::collector

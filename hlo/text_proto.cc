@@ -49,7 +49,7 @@ class TextProtoReader {
         if (open_.size() > 1) Fail(at_, "expected '}' after a message, found the end of the text");
         break;
       }
-      if (*at_ == open_.back().close) {
+      if (open_.size() > 1 && *at_ == open_.back().close) {
         ++at_;
         open_.pop_back();
         SkipSeparator();

@@ -216,6 +216,7 @@ bool IsCanonicalShape(std::string_view raw) {
       --braces;
     } else if (c == ',' && braces == 0) {
       // Between dimensions no blank, between elements of a tuple one.
+      if (i == 0) return false;
       const char before = raw[i - 1];
       const bool in_dimensions = IsDigit(before) || before == '?';
       const bool blank = i + 1 < raw.size() && raw[i + 1] == ' ';

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "tests/hlo/fuzz/inputs.h"
 #include "tests/hlo/proto_builder.h"
 #include "tests/hlo/test_data.h"
@@ -81,11 +82,18 @@ std::string ProtoText() {
   return Message().Nested(1, module).Nested(3, assignment).bytes();
 }
 
+std::string Corpus(const char* file) {
+  return *ReadFile(std::string(XLATRACE_HLO_CORPUS "/") + file);
+}
+
 class CorruptionTest : public ::testing::TestWithParam<std::string> {
  protected:
   std::string Whole() const {
     if (GetParam() == "text") return kText;
     if (GetParam() == "proto") return ProtoText();
+    if (GetParam() == "text_proto") return Corpus("text_proto/module.pbtxt");
+    if (GetParam() == "reports") return Corpus("reports/memory");
+    if (GetParam() == "wire") return Corpus("wire/xspace.pb");
     if (GetParam() == "dump_name")
       return "12.module_0001.jit_f.sm_9.0a_gpu_after_optimizations.txt";
     return std::string(kSequence) + '\0' +
@@ -128,7 +136,8 @@ TEST_P(CorruptionTest, SurvivesPiecesMovedAround) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Readers, CorruptionTest,
-                         ::testing::Values("text", "proto", "thunks", "dump_name"),
+                         ::testing::Values("text", "proto", "thunks", "dump_name", "text_proto",
+                                           "reports", "wire"),
                          [](const auto& reader) { return reader.param; });
 
 }  // namespace

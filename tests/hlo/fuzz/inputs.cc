@@ -5,16 +5,26 @@
 #include <memory>
 #include <string>
 
+#include "hlo/autotune_results.h"
 #include "hlo/backend_config.h"
+#include "hlo/buffer_assignment.h"
 #include "hlo/cost.h"
+#include "hlo/debug_options.h"
 #include "hlo/dump_name.h"
+#include "hlo/file_kind.h"
+#include "hlo/live_ranges.h"
+#include "hlo/memory_usage.h"
 #include "hlo/op_category.h"
 #include "hlo/proto_reader.h"
 #include "hlo/shape.h"
+#include "hlo/target_config.h"
 #include "hlo/text_printer.h"
+#include "hlo/text_proto.h"
+#include "hlo/text_proto_module.h"
 #include "hlo/text_reader.h"
 #include "hlo/thunk_sequence.h"
 #include "hlo/weights.h"
+#include "hlo/xspace_modules.h"
 
 namespace xlatrace::hlo {
 namespace {
@@ -80,6 +90,48 @@ void RoundTrip(const Result<model::HloModule>& module) {
   Require(PrintText(*again) == printed);
 }
 
+void UseMemory(const BufferAssignment& assignment, const LiveRanges* ranges = nullptr) {
+  Require(assignment.TotalBytes() >= 0 && assignment.TempBytes() >= 0);
+  const MemoryPeak peak = PeakOf(assignment, ranges);
+  for (size_t i = 1; i < peak.values.size(); ++i) {
+    Require(peak.values[i - 1].size_bytes >= peak.values[i].size_bytes);
+  }
+}
+
+void UseTextProto(const std::shared_ptr<const std::string>& text) {
+  LooksLikeTextProto(*text);
+  Require(!Text(KindOfContent(*text)).empty());
+  const auto proto = TextProto::Read(text);
+  Require(proto || !proto.error().message.empty());
+  if (proto) {
+    for (const TextField& field : proto->root().Fields()) {
+      Require(field.line > 0 && field.column > 0);
+      proto->root().Int(field.name);
+      proto->root().Number(field.name);
+    }
+  }
+  ReadTargetConfig(text);
+  ReadAutotuneResults(text);
+  ReadDebugOptions(text);
+  if (const auto bytes = HloProtoFromText(text); bytes) {
+    Use(ReadProto(std::make_shared<const std::string>(*bytes)));
+  }
+}
+
+// A NUL separates a buffer assignment from live ranges.
+void UseReports(std::string_view bytes) {
+  const size_t split = bytes.find('\0');
+  const auto assignment = ReadBufferAssignment(bytes.substr(0, split));
+  const auto ranges =
+      ReadLiveRanges(split == std::string_view::npos ? bytes : bytes.substr(split + 1));
+  if (assignment) UseMemory(*assignment, ranges ? &*ranges : nullptr);
+  const auto usage = ReadMemoryUsage(bytes);
+  Require(usage || !usage.error().message.empty());
+  const auto flags = ReadXlaFlags(bytes);
+  Require(flags || !flags.error().message.empty());
+  Require(!Description(KindOfContent(bytes)).empty());
+}
+
 }  // namespace
 
 void RunFuzzInput(std::string_view input, std::string_view bytes) {
@@ -88,10 +140,17 @@ void RunFuzzInput(std::string_view input, std::string_view bytes) {
     const auto module = ReadText(std::make_shared<const std::string>(bytes));
     Use(module);
     RoundTrip(module);
+    auto part = ReadTextPartial(std::make_shared<const std::string>(bytes));
+    Require(part.has_value() || !module.has_value());
+    if (!part) return;
+    Require(part->damage.empty() == module.has_value());
+    Use(std::move(part->module));
   } else if (input == "proto") {
     const auto module = ReadProto(std::make_shared<const std::string>(bytes));
     Use(module);
-    if (module) ReadText(std::make_shared<const std::string>(PrintText(*module)));
+    if (!module) return;
+    ReadText(std::make_shared<const std::string>(PrintText(*module)));
+    if (const auto assignment = BufferAssignmentOf(*module); assignment) UseMemory(*assignment);
   } else if (input == "thunks") {
     // The first NUL ends the sequence and begins the metadata.
     const size_t split = bytes.find('\0');
@@ -99,6 +158,16 @@ void RunFuzzInput(std::string_view input, std::string_view bytes) {
         split == std::string_view::npos ? std::string_view() : bytes.substr(split + 1);
     const auto thunks = ReadThunks(bytes.substr(0, split), metadata);
     Require(thunks || !thunks.error().message.empty());
+  } else if (input == "text_proto") {
+    UseTextProto(std::make_shared<const std::string>(bytes));
+  } else if (input == "reports") {
+    UseReports(bytes);
+  } else if (input == "wire") {
+    const auto modules = ModulesInXSpace(bytes);
+    for (size_t i = 0; modules && i < modules->size() && i < 3; ++i) {
+      ReadProto(std::make_shared<const std::string>((*modules)[i].hlo_proto));
+    }
+    ReadAutotuneResults(std::make_shared<const std::string>(bytes));
   } else {
     const auto name = ParseDumpName(bytes);
     Require(!name || name->program_id >= 0);

@@ -57,6 +57,10 @@ FolderModule ReadModule(DumpModule dump) {
     module.is_final = loaded->file == dump.after_proto || loaded->file == dump.after_text;
     module.thunks = loaded->thunks.size();
     module.warnings = std::move(loaded->warnings);
+    module.memory = ReadModuleMemory(loaded->module, dump, module.warnings);
+    if (module.memory && module.summary->peak_memory_bytes < 0) {
+      module.summary->peak_memory_bytes = module.memory->total_bytes;
+    }
   } else if (const DumpFile* last = LastPassDump(dump); last != nullptr) {
     auto hlo = ReadHloFile(last->path);
     if (hlo) {

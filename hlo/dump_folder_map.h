@@ -31,6 +31,7 @@
 #include "base/error.h"
 #include "hlo/dump_dir.h"
 #include "hlo/module_links.h"
+#include "hlo/module_memory.h"
 #include "hlo/module_origin.h"
 #include "hlo/module_summary.h"
 #include "model/words.h"
@@ -43,9 +44,10 @@ struct FolderModule {
   std::optional<ModuleSummary>
       summary;  // Of the final HLO, else of the earliest or latest there is.
   std::string summary_file;
-  bool is_final = false;              // The summary is of the HLO after optimisation.
-  std::string error;                  // Why there is no summary.
-  std::vector<std::string> warnings;  // Damaged files that another one stood in for.
+  std::optional<ModuleMemory> memory;  // Where buffer assignments are dumped.
+  bool is_final = false;               // The summary is of the HLO after optimisation.
+  std::string error;                   // Why there is no summary.
+  std::vector<std::string> warnings;   // Damaged files that another one stood in for.
   size_t thunks = 0;
   int64_t pass_dumps = 0;
   uint64_t size_bytes = 0;  // Of all files.

@@ -26,6 +26,8 @@ struct ExplainedFile {
   uint64_t size_bytes = 0;
   std::optional<model::HloModule> module;  // The file holds one HLO program.
   std::vector<model::Thunk> thunks;        // The file is a thunk list.
+  std::string holds;    // Of other artefacts, in words: "5 results of NVIDIA H100"; may be empty.
+  std::string warning;  // An artefact that is there but not understood in full.
   // Why it could not be read; empty when it could. Without the path and the place.
   std::string error;
   std::string hint;

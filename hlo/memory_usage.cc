@@ -68,8 +68,8 @@ Result<std::vector<MemorySpace>> ReadMemoryUsage(std::string_view text) {
       }
       spaces.back().allocations.emplace_back();
       in_table = true;
-    } else if (rest.empty()) {
-      in_table = false;
+    } else if (rest.empty() || rest.substr(0, 9) == "The rest ") {
+      in_table = false;  // "The rest 9 values are less than 5% of the total size and not shown."
     } else if (in_table && rest[0] != '-') {
       MemorySlot slot;
       if (!ReadSlot(rest, slot)) {

@@ -286,6 +286,8 @@ std::string ExplainJson(const hlo::ExplainedFile& file, const ExplainParts& part
       line.Int("thunks", static_cast<int64_t>(file.thunks.size()));
     }
   }
+  if (!file.holds.empty()) line.Text("holds", file.holds);
+  if (!file.warning.empty()) line.Text("warning", file.warning);
   line.Text("kind", file.note.kind);
   if (file.note.name) AddNames(*file.note.name, line);
   line.TextOrNull("purpose", file.note.purpose).TextOrNull("next", file.note.next);
@@ -316,8 +318,10 @@ std::string ExplainCard(const hlo::ExplainedFile& file, const ExplainParts& part
     if (!file.thunks.empty()) {
       holds = Count(static_cast<int64_t>(file.thunks.size()), "thunk") + ", " + holds;
     }
+    if (!file.holds.empty()) holds = file.holds + "; " + holds;
     AppendField("holds", holds, width, out);
   }
+  if (!file.warning.empty()) AppendField("note", "not understood: " + file.warning, width, out);
   if (!file.note.next.empty()) AppendField("next", file.note.next, width, out);
   if (file.module && parts.instructions) AppendInstructions(file, parts, width, out);
   return out;

@@ -43,6 +43,11 @@ Result<ModuleList> OfRun(const std::string& path) {
       auto hlo = hlo::ReadAny(std::make_shared<const std::string>(std::move(stored->bytes)));
       if (hlo) {
         module.summary = hlo::Summarize(*hlo);
+        if (hlo->peak_memory_bytes >= 0) {
+          if (const auto buffers = hlo::BufferAssignmentOf(*hlo)) {
+            module.memory = hlo::MemoryOf(*buffers, nullptr);
+          }
+        }
         module.has_after = true;
         if (module.summary->peak_memory_bytes < 0 && !table.IsNull(i, "peak_memory_bytes")) {
           module.summary->peak_memory_bytes = table.Int(i, "peak_memory_bytes");
@@ -97,6 +102,7 @@ Result<ModuleList> OfFolder(const std::string& path) {
     module.why = std::move(from.role_reason);
     module.origin = std::move(from.origin);
     module.summary = std::move(from.summary);
+    module.memory = std::move(from.memory);
     module.pass_dumps = from.pass_dumps;
     module.thunks = from.thunks;
     module.files = std::move(from.dump.files);

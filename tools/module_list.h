@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "hlo/dump_dir.h"
 #include "hlo/module_links.h"
+#include "hlo/module_memory.h"
 #include "hlo/module_origin.h"
 #include "hlo/module_summary.h"
 
@@ -30,6 +31,7 @@ struct ListedModule {
   std::optional<int64_t> executions;
   hlo::ModuleOrigin origin;
   std::optional<hlo::ModuleSummary> summary;
+  std::optional<hlo::ModuleMemory> memory;
   bool has_before = false;
   bool has_after = false;
   int64_t pass_dumps = 0;

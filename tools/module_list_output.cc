@@ -180,6 +180,23 @@ void AppendValues(std::string_view label, const std::vector<hlo::ModuleValue>& v
   }
 }
 
+void AppendMemory(const hlo::ModuleMemory& memory, bool brief, int width, std::string& out) {
+  AppendField("memory", hlo::MemoryText(memory), width, out);
+  if (brief || memory.at_peak.empty()) return;
+  AppendLine(memory.at_instruction.empty()
+                 ? std::string("largest of the temporary ones:")
+                 : fmt::format("alive at the peak, when {} runs:", memory.at_instruction),
+             width, out);
+  for (const hlo::PeakValue& value : memory.at_peak) {
+    AppendLine(fmt::format("{}  {} {}{}", FitRight(Bytes(static_cast<double>(value.size_bytes)), 8),
+                           value.shape, value.instruction, value.shape_index),
+               width, out);
+  }
+  if (memory.more_at_peak > 0) {
+    AppendLine(fmt::format("{} smaller: the memory usage report", memory.more_at_peak), width, out);
+  }
+}
+
 std::string StagesText(const ModuleList& list, const ListedModule& module) {
   std::string text = module.has_before && module.has_after ? "before and after optimisation"
                      : module.has_before                   ? "only before optimisation"
@@ -303,9 +320,10 @@ void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int 
       }
       AppendField("does", work, width, out);
     }
-    if (summary.peak_memory_bytes >= 0) {
-      AppendField("memory", Bytes(static_cast<double>(summary.peak_memory_bytes)) + " of buffers",
-                  width, out);
+    if (module.memory) {
+      AppendMemory(*module.memory, brief, width, out);
+    } else if (summary.peak_memory_bytes >= 0) {
+      AppendField("memory", Bytes(static_cast<double>(summary.peak_memory_bytes)), width, out);
     }
     const size_t most = brief ? kMostValuesBrief : kMostValues;
     AppendValues("takes", summary.parameters, summary.parameter_bytes, all, most, width, out);
@@ -363,6 +381,24 @@ Json Values(const std::vector<hlo::ModuleValue>& values) {
                    {"bytes", value.bytes}});
   }
   return out;
+}
+
+Json Memory(const hlo::ModuleMemory& memory) {
+  Json at_peak = Json::array();
+  for (const hlo::PeakValue& value : memory.at_peak) {
+    at_peak.push_back({{"instruction", value.instruction},
+                       {"shape_index", TextOrNull(value.shape_index)},
+                       {"shape", TextOrNull(value.shape)},
+                       {"bytes", value.size_bytes}});
+  }
+  return {{"total_bytes", memory.total_bytes},
+          {"parameter_bytes", memory.parameter_bytes},
+          {"output_bytes", memory.output_bytes},
+          {"constant_bytes", memory.constant_bytes},
+          {"temp_bytes", memory.temp_bytes},
+          {"peak_instruction", TextOrNull(memory.at_instruction)},
+          {"at_peak", std::move(at_peak)},
+          {"more_at_peak", memory.more_at_peak}};
 }
 
 void AddSummary(const hlo::ModuleSummary& summary, Json& out) {
@@ -494,6 +530,7 @@ std::string ModuleListJson(const ModuleList& list, const std::vector<size_t>& wh
                   {"warnings", module.warnings}};
     if (module.other_half) entry["other_half"]["op_names_in_common_pct"] = module.other_half_pct;
     if (module.summary) AddSummary(*module.summary, entry);
+    if (module.memory) entry["memory"] = Memory(*module.memory);
     Json files = Json::array();
     for (const hlo::DumpFile& file : module.files) {
       const hlo::DumpFileNote note = hlo::NoteOf(file.name);

@@ -82,14 +82,23 @@ class Explain(DumpFolder):
         objects = self.lines(*reversed(files))
         self.assertEqual([o["file"] for o in objects], list(reversed(files)))
         self.assertTrue(all(o["ok"] for o in objects))
-        step = next(o for o in objects if o["file"].endswith("before_optimizations.txt") and "step" in o["file"])
-        self.assertEqual((step["module"], step["computations"], step["instructions"]), ("jit_step", 1, 6))
+        step = next(
+            o
+            for o in objects
+            if o["file"].endswith("before_optimizations.txt") and "step" in o["file"]
+        )
+        self.assertEqual(
+            (step["module"], step["computations"], step["instructions"]), ("jit_step", 1, 6)
+        )
         fused = next(o for o in objects if o["kind"] == "hlo_after" and "step" in o["file"])
         self.assertEqual((fused["computations"], fused["instructions"]), (3, 11))
         self.assertEqual(fused["target"], "sm_9.0")
 
     def test_bad_files_have_a_place_and_never_stop_it(self):
-        bad = self.write("module_0009.jit_bad.before_optimizations.txt", "HloModule m\nENTRY e {\n  ROOT a = f32[] negate(b)\n}\n")
+        bad = self.write(
+            "module_0009.jit_bad.before_optimizations.txt",
+            "HloModule m\nENTRY e {\n  ROOT a = f32[] negate(b)\n}\n",
+        )
         proto = self.dump / "module_0010.jit_bad.before_optimizations.hlo.pb"
         proto.write_bytes(b"\x00\xff\xff\xff")
         good = self.dump / "module_0001.jit_add.before_optimizations.txt"
@@ -114,14 +123,31 @@ class Explain(DumpFolder):
     def test_instructions(self):
         file = self.dump / "module_0003.jit_step.sm_9.0_gpu_after_optimizations.txt"
         objects = self.lines(file, "--instructions")
-        keys = ["file", "module", "computation", "instruction", "is_root", "is_entry", "opcode", "shape",
-                "op_name", "source_file", "source_line", "phase", "layer", "flops", "bytes"]
+        keys = [
+            "file",
+            "module",
+            "computation",
+            "instruction",
+            "is_root",
+            "is_entry",
+            "opcode",
+            "shape",
+            "op_name",
+            "source_file",
+            "source_line",
+            "phase",
+            "layer",
+            "flops",
+            "bytes",
+        ]
         self.assertTrue(all(list(o) == keys for o in objects))
         by_name = {o["instruction"]: o for o in objects}
         self.assertEqual(len(by_name), 11)
         y = by_name["y"]
-        self.assertEqual((y["opcode"], y["shape"], y["phase"], y["layer"], y["source_line"], y["flops"]),
-                         ("dot", "f32[8,64]{1,0}", "forward", "layer_0", 7, 2 * 8 * 64 * 64))
+        self.assertEqual(
+            (y["opcode"], y["shape"], y["phase"], y["layer"], y["source_line"], y["flops"]),
+            ("dot", "f32[8,64]{1,0}", "forward", "layer_0", 7, 2 * 8 * 64 * 64),
+        )
         self.assertEqual(y["bytes"], 4 * (8 * 64 + 64 * 64 + 8 * 64))
         self.assertEqual(by_name["dw"]["phase"], "backward")
         self.assertEqual(by_name["fusion.2"]["phase"], "optimizer")
@@ -140,7 +166,9 @@ class Explain(DumpFolder):
         objects = {o["instruction"]: o for o in self.lines(file, "--cost", "--instructions")}
         for model in ("hlo", "gpu"):
             cost = objects["y"]["cost"][model]
-            self.assertEqual(set(cost), {"flops", "bytes_accessed", "output_bytes", "transcendentals"})
+            self.assertEqual(
+                set(cost), {"flops", "bytes_accessed", "output_bytes", "transcendentals"}
+            )
             self.assertEqual((cost["flops"], cost["output_bytes"]), (2 * 8 * 64 * 64, 4 * 8 * 64))
         text = self.run_program("explain", file, "--cost").stdout
         self.assertIn("cost.hlo", text)
@@ -151,7 +179,9 @@ class Explain(DumpFolder):
         for width in ("80", "120"):
             card = self.run_program("explain", files[-1], env={**os.environ, "COLUMNS": width})
             self.assertEqual(card.code, 0)
-            table = self.run_program("explain", *files, cwd=self.dump, env={**os.environ, "COLUMNS": width})
+            table = self.run_program(
+                "explain", *files, cwd=self.dump, env={**os.environ, "COLUMNS": width}
+            )
             for line in table.stdout.splitlines()[1:]:
                 self.assertLessEqual(len(line), int(width))
 
@@ -165,8 +195,13 @@ class Explain(DumpFolder):
 
     def test_every_hlo_file_of_the_recorded_data_is_read(self):
         root = support.require_data("hlo/cover")
-        folders = [root, support.require_data("hlo/before_optimizations"), support.require_data("dumps"),
-                   support.require_data("own"), support.require_data("captures")]
+        folders = [
+            root,
+            support.require_data("hlo/before_optimizations"),
+            support.require_data("dumps"),
+            support.require_data("own"),
+            support.require_data("captures"),
+        ]
         files = []
         for folder in folders:
             for path in sorted(folder.rglob("*")):
@@ -202,21 +237,27 @@ class Modules(DumpFolder):
         document = self.json("modules", self.dump)
         self.assertEqual(document["schema_version"], 1)
         main, helper = document["modules"]
-        self.assertEqual((main["module"], main["role"], main["program_id"]), ("jit_step", "main", 3))
+        self.assertEqual(
+            (main["module"], main["role"], main["program_id"]), ("jit_step", "main", 3)
+        )
         self.assertIn("backward", main["why"])
         self.assertEqual(helper["role"], "helper")
         self.assertEqual((main["origin"], main["function"]), ("jit", "step"))
         self.assertEqual((main["source_file"], main["source_first_line"]), ("/m/train.py", 7))
         self.assertEqual(main["opcodes"], {"dot": 2, "fusion": 2})
         self.assertEqual(main["parameter_bytes"], 4 * (64 * 64 + 8 * 64))
-        self.assertEqual({f["kind"] for f in main["files"]}, {"hlo_before", "hlo_after", "hlo_pass", "ptx"})
+        self.assertEqual(
+            {f["kind"] for f in main["files"]}, {"hlo_before", "hlo_after", "hlo_pass", "ptx"}
+        )
         [link] = document["links"]
         self.assertTrue(link["inferred"])
         self.assertEqual(document["missing_numbers"], 1)
 
     def test_text_names_the_main_module_and_fits(self):
         for width in (80, 120):
-            result = self.run_program("modules", self.dump, env={**os.environ, "COLUMNS": str(width)})
+            result = self.run_program(
+                "modules", self.dump, env={**os.environ, "COLUMNS": str(width)}
+            )
             self.assertEqual(result.code, 0, result.stderr)
             self.assertIn("jit_step (3) is the main program", result.stdout)
             for line in result.stdout.splitlines()[1:]:
@@ -244,13 +285,27 @@ class Modules(DumpFolder):
     def test_danger_is_none(self):
         os.mkfifo(self.dump / "module_0005.jit_f.before_optimizations.txt")
         (self.dump / "around").symlink_to(self.dump, target_is_directory=True)
-        evil = self.write(f"module_0006.{ESCAPES}.before_optimizations.txt".replace("/", "_"),
-                          TINY.replace("jit_add", "evil"))
+        evil = self.write(
+            f"module_0006.{ESCAPES}.before_optimizations.txt".replace("/", "_"),
+            TINY.replace("jit_add", "evil"),
+        )
         self.assertTrue(evil.exists())
         for arguments in (("modules", self.dump), ("find", "add", self.dump), ("explain", evil)):
             result = self.run_program(*arguments, timeout=20)
             self.assertEqual(result.code, 0, result.stderr)
             self.assertNotIn("\x1b", result.stdout)
+
+    def test_memory_of_a_module_compiled_for_a_gpu(self):
+        dump = support.require_data("own/jax-sm90/cmdbuf")
+        [module] = self.json("modules", dump)["modules"]
+        memory = module["memory"]
+        # JAX's memory_analysis() of the same compilation: 6,397,988 bytes of arguments.
+        self.assertEqual(memory["parameter_bytes"], 6397988)
+        self.assertEqual(
+            memory["total_bytes"],
+            sum(memory[part + "_bytes"] for part in ("parameter", "output", "constant", "temp")),
+        )
+        self.assertGreater(len(memory["at_peak"]), 0)
 
     def test_a_folder_without_dumps_is_an_error(self):
         empty = self.folder / "empty"
@@ -263,19 +318,29 @@ class Modules(DumpFolder):
 class Passes(DumpFolder):
     def test_timeline(self):
         document = self.json("passes", self.dump, "step")
-        self.assertEqual([s["pass"] for s in document["steps"]],
-                         ["before_optimizations", "pipeline-start", "fusion", "after_optimizations"])
+        self.assertEqual(
+            [s["pass"] for s in document["steps"]],
+            ["before_optimizations", "pipeline-start", "fusion", "after_optimizations"],
+        )
         self.assertEqual([s["changed"] for s in document["steps"]], [None, False, True, False])
         self.assertEqual(document["steps"][2]["delta"], {"fusion": 2, "tanh": -1, "subtract": -1})
         text = self.run_program("passes", self.dump, "3").stdout
         self.assertIn("+2 fusion", text)
 
     def test_what_one_pass_did(self):
-        for chosen in (("--from", "0", "--to", "fusion"), ("--to", "1"), ("--from", "before", "--to", "after")):
+        for chosen in (
+            ("--from", "0", "--to", "fusion"),
+            ("--to", "1"),
+            ("--from", "before", "--to", "after"),
+        ):
             comparison = self.json("passes", self.dump, "jit_step", *chosen)["comparison"]
-            made = {a["instruction"]: a["others"] for a in comparison["after"] if a["what"] == "made"}
+            made = {
+                a["instruction"]: a["others"] for a in comparison["after"] if a["what"] == "made"
+            }
             self.assertEqual(made, {"fusion.1": ["t"], "fusion.2": ["w2"]})
-            gone = {b["instruction"]: b["what"] for b in comparison["before"] if b["what"] != "changed"}
+            gone = {
+                b["instruction"]: b["what"] for b in comparison["before"] if b["what"] != "changed"
+            }
             self.assertEqual(gone, {"t": "fused", "w2": "fused"})
 
     def test_the_life_of_an_instruction(self):
@@ -296,14 +361,19 @@ class Passes(DumpFolder):
 
     def test_recorded_pairs_compare(self):
         dump = support.require_data("own/jax-sm90/cmdbuf")
-        comparison = self.json("passes", dump, "train_step", "--from", "before", "--to", "after")["comparison"]
+        comparison = self.json("passes", dump, "train_step", "--from", "before", "--to", "after")[
+            "comparison"
+        ]
         made = [a for a in comparison["after"] if a["what"] == "made"]
         self.assertGreater(len(made), 50)
 
 
 class Find(DumpFolder):
     def names(self, *arguments):
-        return [(h["instruction"], h["dumps"][0], h["dumps"][-1]) for h in self.json("find", *arguments)["hits"]]
+        return [
+            (h["instruction"], h["dumps"][0], h["dumps"][-1])
+            for h in self.json("find", *arguments)["hits"]
+        ]
 
     def test_over_all_passes_one_row_per_instruction(self):
         hits = self.names("train.py:11", self.dump)
@@ -312,26 +382,36 @@ class Find(DumpFolder):
         self.assertEqual(len(hits), 2)
 
     def test_by_shape_opcode_op_name_and_name(self):
-        self.assertEqual({h[0] for h in self.names("s32[]", self.dump, "--in", "shape")}, {"a", "s"})
-        self.assertEqual({h[0] for h in self.names("^dot$", self.dump, "--in", "opcode")}, {"y", "dw"})
+        self.assertEqual(
+            {h[0] for h in self.names("s32[]", self.dump, "--in", "shape")}, {"a", "s"}
+        )
+        self.assertEqual(
+            {h[0] for h in self.names("^dot$", self.dump, "--in", "opcode")}, {"y", "dw"}
+        )
         self.assertEqual({h[0] for h in self.names("transpose.*dot_general", self.dump)}, {"dw"})
         best = self.names("fusion.1", self.dump)[0][0]
         self.assertEqual(best, "fusion.1")
-        self.assertEqual(self.names("tanh", self.dump, "--stage", "before"),
-                         [("t", "before_optimizations", "before_optimizations")])
+        self.assertEqual(
+            self.names("tanh", self.dump, "--stage", "before"),
+            [("t", "before_optimizations", "before_optimizations")],
+        )
         self.assertEqual(self.names("tanh", self.dump, "--module", "add"), [])
 
     def test_context_and_place(self):
         result = self.run_program("find", "fusion.1", self.dump, "--in", "name", "-C", "1")
         self.assertIn("> fusion.1 = f32[8,64] fusion(y)", result.stdout)
         self.assertIn("y = f32[8,64] dot(x, w)", result.stdout)
-        line = next(i for i, text in enumerate(FUSED.splitlines(), 1) if text.startswith("  fusion.1 = "))
+        line = next(
+            i for i, text in enumerate(FUSED.splitlines(), 1) if text.startswith("  fusion.1 = ")
+        )
         self.assertIn(f"sm_9.0_gpu_after_optimizations.txt:{line}", result.stdout)
 
     def test_no_silent_cap(self):
         body = "".join(f"  a.{i} = s32[] add(a, a)\n" for i in range(500))
-        self.write("module_0008.jit_many.before_optimizations.txt",
-                   "HloModule jit_many\nENTRY e {\n  a = s32[] parameter(0)\n" + body + "}\n")
+        self.write(
+            "module_0008.jit_many.before_optimizations.txt",
+            "HloModule jit_many\nENTRY e {\n  a = s32[] parameter(0)\n" + body + "}\n",
+        )
         result = self.run_program("find", "^a[.]", self.dump)
         self.assertIn("470 more: --all", result.stdout)
         result = self.run_program("find", "^a[.]", self.dump, "--all")
@@ -354,7 +434,9 @@ class OfARun(support.TestCase):
             self.skipTest("xz is not imported directly: " + imported.stderr)
         document = json.loads(self.run_program("modules", run, "--format", "json").stdout)
         main = document["modules"][0]
-        self.assertEqual((main["module"], main["role"], main["handle"]), ("jit_train_step", "main", "m1"))
+        self.assertEqual(
+            (main["module"], main["role"], main["handle"]), ("jit_train_step", "main", "m1")
+        )
         self.assertGreater(main["device_ns"], 0)
         self.assertGreater(main["flops"], 10**9)
         found = json.loads(self.run_program("find", "dot_general", run, "--format", "json").stdout)

@@ -299,5 +299,21 @@ TEST(MemoryReports, RecordedReportsOfOneModuleAgree) {
   EXPECT_EQ(modules, 7);
 }
 
+// XLA names what it leaves out of a long table (a dump of 2026).
+TEST(MemoryUsage, ATableMayEndWithWhatIsNotShown) {
+  auto spaces = ReadMemoryUsage(
+      "Memory Space: default (color=0)\nTotal bytes: 1048600 (1.0MiB)\n\n"
+      "  cumulative_size; total_size - cumulative_size; size; offset; used_by_n_values; "
+      "shapes_list\n"
+      "  ------------------------------------------------------------\n"
+      "  The rest 9 values are less than 5% of the total size and not shown.\n\n"
+      "  cumulative_size;       size;       offset; used_by_n_values; shapes_list\n"
+      "   256.0KiB(100%);   256.0KiB;            0;                2; f32[512,128]\n");
+  ASSERT_TRUE(spaces) << spaces.error().message;
+  ASSERT_EQ(spaces->size(), 1u);
+  ASSERT_EQ((*spaces)[0].allocations.size(), 2u);
+  EXPECT_EQ((*spaces)[0].allocations[1].slots.size(), 1u);
+}
+
 }  // namespace
 }  // namespace xlatrace::hlo

@@ -163,14 +163,16 @@ def compare_sets(database, truths):
     """(activities that the driver executed and run.db lacks, those of run.db that never were).
 
     For programs that were killed: what is there must be right and there once, and not all is there.
+    What still ran when the process left has no times (a duration of 0), and is right without.
     """
-    executed = {}
+    executed, timeless = {}, {}
     for pid, rows in truths.items():
         for r in rows:
             key = identity(
                 pid, *(r[n] for n in "device stream correlation node start_ns end_ns".split())
             )
             executed[key] = r
+            timeless.setdefault(key[:5], []).append(key)
     invented = []
     for r in recorded_rows(database):
         key = identity(
@@ -182,6 +184,8 @@ def compare_sets(database, truths):
             r["start"],
             r["end"],
         )
+        if not r["duration_ns"] and key not in executed:
+            key = next((k for k in timeless.get(key[:5], ()) if k in executed), key)
         if executed.pop(key, None) is None:  # never executed, or there twice
             invented.append(key)
     return list(executed.values()), invented

@@ -176,7 +176,7 @@ class Exits(gpu_support.GpuTestCase):
         process.communicate(timeout=30)
         return process.returncode, sent
 
-    FOREVER = "launch k; sync; print go; rate 5000; forever { launch k x 8; copy dtod 64; launch l }"
+    FOREVER = "launch k; sync; print go; rate 5000; forever { launch k x 8; copy dtod 64; set 9 }"
 
     def missing_before(self, database, moment):
         missing, invented = gpu_support.compare_sets(database, self.truths())

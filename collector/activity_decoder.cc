@@ -1,9 +1,14 @@
 #include "collector/activity_decoder.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include <sys/uio.h>
 
 namespace xlatrace::collector {
 namespace {
@@ -50,7 +55,10 @@ void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, recording::W
     }
     if (!more) {
       // Anything but "no more records" is a record of a kind that this CUPTI does not know.
-      if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) ++counts_.unknown;
+      if (result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
+        ++counts_.unknown;
+        ++counts_.cut_buffers;
+      }
       return;
     }
     if (before == nullptr && at != buffer.data) ++counts_.unknown;
@@ -123,6 +131,25 @@ void ActivityDecoder::CheckTimes(const ActivityRow& row) {
   if (row.start_ns == 0 || row.end_ns == 0 || row.end_ns < row.start_ns) ++counts_.invalid_time;
 }
 
+// A record that is not laid out as its CUPTI says has no pointer where one is expected, and reading
+// there would end the program. Asked once per pointer: the kernel looks, and says EFAULT.
+bool ActivityDecoder::CanBeRead(const char* text) {
+  if (text == nullptr) return false;
+  const auto number = reinterpret_cast<uintptr_t>(text);
+  // Fibonacci hashing spreads neighbours.
+  uintptr_t& known = readable_[(number * 0x9E3779B97F4A7C15u) >> (64 - kReadableBits)];
+  if (known == number) return true;
+  char byte;
+  const iovec here = {&byte, 1};
+  const iovec there = {const_cast<char*>(text), 1};
+  if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT) {
+    ++counts_.unknown;
+    return false;
+  }
+  known = number;
+  return true;
+}
+
 void ActivityDecoder::Kernel(const RecordView& record, recording::Writer& writer) {
   ActivityRow row;
   row.kind = RowKind::kKernel;
@@ -134,7 +161,7 @@ void ActivityDecoder::Kernel(const RecordView& record, recording::Writer& writer
   ConfigRow config;
   config.kind = RowKind::kKernel;
   // The string belongs to CUPTI and lives as long as the process.
-  if (const char* name = record[kernel::kName]; name != nullptr) config.name = name;
+  if (const char* name = record[kernel::kName]; CanBeRead(name)) config.name = name;
   config.grid[0] = Unsigned(record[kernel::kGridX]);
   config.grid[1] = Unsigned(record[kernel::kGridY]);
   config.grid[2] = Unsigned(record[kernel::kGridZ]);

@@ -24,6 +24,7 @@ struct DecodeCounts {
   uint64_t graph_rows = 0;
   uint64_t invalid_time = 0;  // Kept: start or end is 0, or the end is before the start.
   uint64_t unknown = 0;       // Kinds that were not asked for.
+  uint64_t cut_buffers = 0;   // CUPTI's iterator failed: what lay behind is lost.
   uint64_t too_short = 0;     // Smaller than any known version: skipped.
 };
 
@@ -46,11 +47,14 @@ class ActivityDecoder {
   void Memset(const RecordView& record, recording::Writer& writer);
   void GraphTrace(const RecordView& record, recording::Writer& writer);
   void Device(const RecordView& record, recording::Writer& writer);
+  bool CanBeRead(const char* text);
   void CheckTimes(const recording::ActivityRow& row);
 
   const CuptiApi* api_;
   DecodeCounts counts_;
   uint32_t sizes_[kKinds] = {};
+  static constexpr int kReadableBits = 13;
+  uintptr_t readable_[size_t{1} << kReadableBits] = {};  // Pointers that were looked at.
 };
 
 }  // namespace xlatrace::collector

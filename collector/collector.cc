@@ -326,6 +326,7 @@ void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open
   stat("records_invalid_time", counts.invalid_time);
   stat("records_unknown", counts.unknown);
   stat("records_short", counts.too_short);
+  stat("buffers_cut", counts.cut_buffers);
   stat("pops_unbalanced", pops_unbalanced.load(std::memory_order_relaxed));
   stat("ranges_too_deep", ranges_too_deep.load(std::memory_order_relaxed));
   stat("strings_registered", strings.registered());

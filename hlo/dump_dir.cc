@@ -257,6 +257,19 @@ Result<LoadedModule> LoadDumpModule(const DumpModule& module) {
     loaded.file = *path;
     break;
   }
+  // A text that broke off is better than none.
+  for (const std::string* path : {&module.after_text, &module.before_text}) {
+    if (!loaded.file.empty() || path->empty()) continue;
+    auto bytes = ReadFileInflated(*path);
+    if (!bytes) continue;
+    auto part = ReadTextPartial(std::make_shared<const std::string>(std::move(*bytes)));
+    if (!part) continue;
+    loaded.module = std::move(part->module);
+    loaded.file = *path;
+    loaded.warnings.push_back(
+        fmt::format("'{}' is used up to its damage: {} instructions of it could be read", *path,
+                    loaded.module.instructions.size()));
+  }
   if (loaded.file.empty()) return tl::unexpected<Error>(std::move(last));
   model::HloModule& hlo = loaded.module;
   if (hlo.program_id <= 0) hlo.program_id = module.program_id;

@@ -62,7 +62,8 @@ struct LoadedModule {
 };
 
 // Reads the after-optimizations HLO (proto preferred, text where there is none or it is damaged),
-// else the one before optimizations, and attaches the thunk list.
+// else the one before optimizations, else what a damaged text begins with; and attaches the thunk
+// list.
 Result<LoadedModule> LoadDumpModule(const DumpModule& module);
 
 }  // namespace xlatrace::hlo

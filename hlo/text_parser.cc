@@ -51,6 +51,11 @@ size_t CountIndentedLines(std::string_view text) {
   return (text.size() / kSample + 1) * (sum / kSamples + 1) / 16 * 17;
 }
 
+template <typename T>
+void Shrink(std::vector<T>& pool) {
+  if (pool.capacity() - pool.size() > pool.size() / 4) pool.shrink_to_fit();
+}
+
 }  // namespace
 
 using model::kNoIndex;
@@ -64,6 +69,13 @@ TextParser::TextParser(std::string_view text, model::HloModule& module)
 
 Status TextParser::Parse() {
   if (!ParseModule() || scan_.failed()) return tl::unexpected<Error>(scan_.error());
+  // What the pools grew by doubling. Not the instructions: what is left of their reserve was never
+  // touched.
+  Shrink(module_.operand_pool);
+  Shrink(module_.dim_pool);
+  Shrink(module_.details);
+  Shrink(module_.literals);
+  Shrink(module_.other_names);
   return {};
 }
 
@@ -306,12 +318,12 @@ bool TextParser::ParseProgramShape() {
     do {
       scan_.Name("a parameter");
       scan_.TryChar(':');
-      if (!ScanShape(scan_, &shape)) return false;
+      if (!TakeKnownShape(&shape) && !ScanShape(scan_, &shape)) return false;
     } while (scan_.TryChar(','));
     if (!scan_.Expect(')', "after the parameters of a computation")) return false;
   }
   return scan_.ExpectText("->", "after the parameters of a computation") &&
-         ScanShape(scan_, &shape);
+         (TakeKnownShape(&shape) || ScanShape(scan_, &shape));
 }
 
 // The canonical form of one instruction, alone: operands may be shapes without names, which then

@@ -47,7 +47,7 @@ bool TextScanner::TryText(std::string_view text) {
   return true;
 }
 
-bool TextScanner::TryWord(std::string_view word) {
+bool TextScanner::TryLongWord(std::string_view word) {
   const char* const before = at_;
   if (!TryText(word)) return false;
   if (at_ < end_ && IsIdentifierChar(*at_)) {

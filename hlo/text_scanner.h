@@ -69,7 +69,8 @@ class TextScanner {
     ++at_;
     return true;
   }
-  bool TryWord(std::string_view word);  // A whole identifier; false leaves all as it was.
+  // A whole identifier; false leaves all as it was.
+  bool TryWord(std::string_view word) { return Peek() == word.front() && TryLongWord(word); }
   bool TryText(std::string_view text);  // Exactly these characters, "->" say.
 
   // Like Try*, but a failure when it is something else.
@@ -123,6 +124,7 @@ class TextScanner {
 
  private:
   void SkipBlank();
+  bool TryLongWord(std::string_view word);
   bool ExpectedChar(char c, std::string_view where);  // Fails.
   bool LongInt(int64_t* value, std::string_view what);
 

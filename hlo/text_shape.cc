@@ -99,12 +99,15 @@ bool ScanLayout(TextScanner& scanner, int rank, int depth) {
 bool ScanArrayRest(TextScanner& scanner, int depth) {
   int rank = 0;
   if (!ScanDimensions(scanner, &rank)) return false;
+  const char* const end = scanner.position();
   if (scanner.TryWord("sparse")) {
     rank = -1;
     if (scanner.Peek() != '{') return scanner.FailHere("expected a layout");
   } else if (scanner.TryWord("dense")) {
     if (scanner.Peek() != '{') return scanner.FailHere("expected a layout");
   } else if (!StartsLayout(scanner)) {
+    // The shape ends here, not behind the blanks that were looked over.
+    if (!scanner.failed()) scanner.set_position(end);
     return !scanner.failed();
   }
   return ScanLayout(scanner, rank, depth);

@@ -177,11 +177,14 @@ std::string RepairedHloLine(string_view line) {
   if (name == 0) return {};
   const size_t shape_end = ShapeEnd(line, name + kEquals.size());
   const size_t open = shape_end == string_view::npos ? shape_end : line.find('(', shape_end);
-  if (open == string_view::npos) {
+  const size_t close = open == string_view::npos ? open : SkipBalanced(line, open);
+  const string_view opcode =
+      open == string_view::npos ? "" : Trimmed(line.substr(shape_end, open - shape_end));
+  const bool empty = close == string_view::npos && (opcode == "parameter" || opcode == "constant");
+  if (open == string_view::npos || empty) {
     // What it is was cut away; something must define the name.
     return std::string(line.substr(0, name)) + " = token[] after-all()";
   }
-  const size_t close = SkipBalanced(line, open);
   if (close == string_view::npos) {
     return std::string(line.substr(0, open + 1)) +
            std::string(WithoutLastItem(line.substr(open + 1))) + ")";

@@ -106,6 +106,7 @@ class Rebuild {
   }
 
   void Keep(Computation computation) {
+    if (computation.lines.empty()) return;  // Cut behind its name: as if it was not told.
     const auto [it, fresh] =
         by_name_.try_emplace(computation.name, static_cast<uint32_t>(computations_.size()));
     if (fresh) {
@@ -124,7 +125,8 @@ class Rebuild {
         continue;
       }
       Own own{.from = &instruction, .line = {.text = instruction.line}};
-      if (!ParseHloLine(instruction.line, &own.line.parsed)) {
+      if (instruction.line.ends_with(kCutMark) ||
+          !ParseHloLine(instruction.line, &own.line.parsed)) {
         own.line.text = repaired_.emplace_back(RepairedHloLine(instruction.line));
         if (!ParseHloLine(own.line.text, &own.line.parsed)) own.line.parsed.name = {};
       }
@@ -278,18 +280,22 @@ class Rebuild {
     *lines = std::move(sorted);
   }
 
-  // Where no line is the root already: the last tuple that nobody uses, else the last unused line.
+  // Where no line is the root already: the last tuple that nobody uses, else the last unused line
+  // that computes something.
   static void MarkRoot(std::vector<Line>* lines) {
     std::unordered_map<string_view, bool> used;
     for (const Line& line : *lines) {
       if (line.is_root) return;
       for (const string_view need : line.parsed.needs) used[need] = true;
     }
+    const auto rank = [](const Line& line) {
+      const string_view opcode = line.parsed.opcode;
+      return opcode == "tuple" ? 2 : opcode == "parameter" || opcode == "constant" ? 0 : 1;
+    };
     Line* root = nullptr;
     for (Line& line : *lines) {
       if (used.contains(line.parsed.name)) continue;
-      const bool tuple = line.parsed.opcode == "tuple";
-      if (root == nullptr || tuple || root->parsed.opcode != "tuple") root = &line;
+      if (root == nullptr || rank(line) >= rank(*root)) root = &line;
     }
     if (root != nullptr) root->is_root = true;
   }

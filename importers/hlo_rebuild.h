@@ -5,8 +5,8 @@
 // are XLA's own text; the stack frame tables are made from the printed Python stacks. What the
 // strings do not hold: the entry's name ("main") and its order, which follows `order` as far as
 // data flow and control dependencies let it, and which of several unused instructions is its root
-// (the last tuple, else the last). Texts that were cut (XLA cuts at 65,330 bytes) are completed
-// from the lines of their instructions.
+// (the last tuple, else the last that computes something). Texts that were cut (XLA cuts at 65,330
+// bytes) are completed from the lines of their instructions.
 //
 // Thread-safety: re-entrant. Time and memory are linear in the texts but for a logarithm.
 

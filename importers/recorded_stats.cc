@@ -26,6 +26,8 @@ constexpr Known kKnown[] = {
     {"rows_lost", Severity::kDataLoss,
      "writing stopped: the disk is full or the limit was reached; make room, or raise "
      "XLATRACE_MAX_BYTES"},
+    {"buffers_cut", Severity::kDataLoss,
+     "CUPTI could not read its own buffer to the end; what lay behind is lost"},
     {"records_short", Severity::kDataLoss,
      "records of this CUPTI are shorter than any known; xlatrace doctor tells the versions"},
     {"strings_not_kept", Severity::kDataLoss,

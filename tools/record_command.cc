@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -222,6 +223,49 @@ tl::unexpected<Error> CannotPrepare(Error error) {
   return CannotRecord(std::move(error));
 }
 
+// `run-%r.db`: %r the rank, %h the host, %p our process id, %% a percent sign. One command line
+// then serves every rank of a launcher.
+std::string ExpandedOutput(const std::string& pattern) {
+  std::string output;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%' || i + 1 == pattern.size()) {
+      output.push_back(pattern[i]);
+      continue;
+    }
+    switch (pattern[++i]) {
+      case 'r': {
+        std::string rank = "0";
+        for (const char* name :
+             {"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK"}) {
+          const char* value = std::getenv(name);
+          if (value == nullptr || *value == '\0') continue;
+          rank = value;
+          break;
+        }
+        std::replace(rank.begin(), rank.end(), '/', '-');
+        output += rank;
+        break;
+      }
+      case 'h': {
+        char host[256] = "host";
+        gethostname(host, sizeof(host) - 1);
+        output += host;
+        break;
+      }
+      case 'p':
+        output += std::to_string(getpid());
+        break;
+      case '%':
+        output.push_back('%');
+        break;
+      default:
+        output.push_back('%');
+        output.push_back(pattern[i]);
+    }
+  }
+  return output;
+}
+
 Result<int> RunWithHook(const Options& options) {
   auto hook = HookFolder();
   if (!hook) return CannotRecord(std::move(hook).error());
@@ -282,7 +326,10 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "record", "Run a training command and record it; returns the command's exit status");
-  command->add_option("-o,--output", options->output, "The run.db to write")->capture_default_str();
+  command
+      ->add_option("-o,--output", options->output,
+                   "The run.db to write; %r: rank, %h: host, %p: our pid")
+      ->capture_default_str();
   command
       ->add_option("--duration", options->duration_s,
                    "Seconds to record, compilation not counted; 0 for no limit")
@@ -296,6 +343,7 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
   command->positionals_at_end();
   command->footer("Example:\n  xlatrace record -- python train.py --steps 30");
   command->callback([options, selected, command] {
+    options->output = ExpandedOutput(options->output);
     options->steered = command->count("--duration") + command->count("--delay") > 0;
     *selected = [options] { return Run(*options); };
   });

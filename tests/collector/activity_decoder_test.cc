@@ -290,6 +290,19 @@ TEST_F(DecoderTest, ARecordTooShortForAnyReleaseIsSkippedAndCounted) {
   EXPECT_EQ(counts_.too_short, 1u);
 }
 
+TEST_F(DecoderTest, APointerThatLeadsNowhereEndsNothing) {
+  table_sizes = {{10, sizeof(CUpti_ActivityKernel10)}};
+  CUpti_ActivityKernel10 kernel = Kernel();
+  kernel.name = reinterpret_cast<const char*>(uintptr_t{0xdead0000});
+  Put(kernel);
+  Put(Kernel());
+  const Collect got = Decode();
+  ASSERT_EQ(got.activities.size(), 2u);
+  EXPECT_EQ(got.activities[0].name, "");
+  EXPECT_EQ(got.activities[1].name, "nvjet_hsh_128x256");
+  EXPECT_EQ(counts_.unknown, 1u);
+}
+
 TEST_F(DecoderTest, ADeviceHasItsLimitsAndItsUuid) {
   table_sizes = {{8, sizeof(CUpti_ActivityDevice5)}};
   CUpti_ActivityDevice5 device = {};

@@ -24,7 +24,7 @@ model::HloModule MakeModule(std::string name, const std::vector<Body>& bodies, i
     computation.first_instruction = static_cast<uint32_t>(module.instructions.size());
     computation.instruction_count = static_cast<uint32_t>(body.ops.size());
     std::map<std::string, uint32_t> local;
-    int64_t parameters = 0;
+    int32_t parameters = 0;
     for (const Op& op : body.ops) {
       local[op.name] = static_cast<uint32_t>(module.instructions.size());
       model::Instruction instruction;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -116,6 +117,37 @@ TEST_F(DumpDirTest, ADamagedProtoIsReplacedByItsText) {
   EXPECT_THAT(loaded->file, EndsWith(".txt"));
   ASSERT_EQ(loaded->warnings.size(), 1u);
   EXPECT_THAT(loaded->warnings[0], HasSubstr("hlo.pb"));
+}
+
+// XLA was killed while it wrote the only file.
+TEST_F(DumpDirTest, ATextThatBrokeOffIsUsedUpToThere) {
+  std::string text = kModule;
+  text.resize(text.rfind('}'));
+  Write("module_0001.jit_f.cpu_after_optimizations.txt", text);
+  auto loaded = LoadDumpModule(List().modules.at(0));
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_FALSE(loaded->module.instructions.empty());
+  ASSERT_EQ(loaded->warnings.size(), 2u);
+  EXPECT_THAT(loaded->warnings[0], HasSubstr("the text ends inside"));
+  EXPECT_THAT(loaded->warnings[1], HasSubstr("up to its damage"));
+}
+
+// A million-element constant is a few bytes of model; a folder of many files, a list.
+TEST_F(DumpDirTest, LargeConstantsAndManyFilesAreNoDanger) {
+  std::string values = "{0";
+  for (int i = 1; i < 1'000'000; ++i) values += ", 1";
+  Write("module_0001.jit_f.before_optimizations.txt",
+        "HloModule m\nENTRY e { ROOT c = f32[1000000]{0} constant(" + values + "}) }\n");
+  for (int i = 0; i < 3000; ++i) {
+    Write(fmt::format("module_0001.jit_f.{:04}.pipeline.after_pass-{}.before_next.txt", i, i), "x");
+  }
+  const DumpDir dir = List();
+  ASSERT_EQ(dir.modules.size(), 1u);
+  EXPECT_EQ(dir.modules[0].files.size(), 3001u);
+  auto loaded = LoadDumpModule(dir.modules[0]);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->module.instructions.size(), 1u);
+  EXPECT_LE(loaded->module.arena->size(), 1u);  // The platform; nothing of the constant is copied.
 }
 
 TEST_F(DumpDirTest, AModuleWithoutHloIsAnError) {

@@ -34,10 +34,14 @@ std::vector<Token> Tokens(const std::string& text) {
       tokens.push_back({line, std::string(1, c)});
       ++i;
     } else if (c == '"') {
-      const size_t end = text.find('"', i + 1);
-      if (end == std::string::npos) Refuse(line, "no closing quote");
-      tokens.push_back({line, text.substr(i + 1, end - i - 1), true});
-      i = end + 1;
+      std::string word;
+      for (++i; i < text.size() && text[i] != '"'; ++i) {
+        if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == '"') ++i;
+        word.push_back(text[i]);
+      }
+      if (i == text.size()) Refuse(line, "no closing quote");
+      tokens.push_back({line, word, true});
+      ++i;
     } else {
       const size_t end = std::min(text.find_first_of(" \t\r\n;{}", i), text.size());
       tokens.push_back({line, text.substr(i, end - i)});

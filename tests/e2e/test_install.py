@@ -1,0 +1,63 @@
+"""An installation into a prefix that then moves: the program finds its library, and the literal
+`LD_PRELOAD=libxlatrace.so` works where the loader looks for libraries."""
+
+import os
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+import support
+
+BUILD = Path(os.environ.get("XLATRACE_BIN", "/nowhere/bin/xlatrace")).resolve().parent.parent
+FAKES = Path(os.environ.get("XLATRACE_FAKE_GPU", "/nowhere"))
+
+
+class InstallTest(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        if not (FAKES / "fake_workload").exists():
+            self.skipTest("no fake GPU in this build (no CUDA headers)")
+        first = self.folder / "first"
+        done = subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(first)],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.prefix = self.folder / "moved"
+        shutil.move(first, self.prefix)
+        libraries = [path.parent for path in self.prefix.rglob("libxlatrace.so")]
+        self.assertEqual(len(libraries), 1, list(self.prefix.rglob("*")))
+        self.lib = libraries[0]
+        self.assertTrue((self.lib / "libxlatrace_collector.so").exists())
+
+    def run_here(self, *command, **changes):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("XLATRACE")}
+        # As ldconfig does it for /usr/local/lib.
+        env.update(LD_LIBRARY_PATH=f"{self.lib}:{FAKES}", PATH=f"{self.prefix}/bin:{env['PATH']}",
+                   **changes)
+        return subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True,
+                              timeout=120)
+
+    def test_the_two_commands_of_the_first_page(self):
+        run = self.run_here(str(FAKES / "fake_workload"), "-e", "launch a x 5; sync",
+                            LD_PRELOAD="libxlatrace.so")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("5 launches", run.stderr)
+        report = self.run_here("xlatrace", "report", "run.db")
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertTrue((self.folder / "run.html").exists())
+
+    def test_lib_prints_the_installed_library(self):
+        done = self.run_here("xlatrace", "lib")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(Path(done.stdout.strip()).resolve(),
+                         (self.lib / "libxlatrace.so").resolve())
+
+    def test_record_finds_it(self):
+        done = self.run_here("xlatrace", "record", "--", str(FAKES / "fake_workload"), "-e",
+                             "launch a x 5; sync")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("5 activities", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

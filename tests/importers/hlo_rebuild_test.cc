@@ -1,0 +1,312 @@
+// Putting registered strings together again: lines, stacks, cut and missing texts.
+
+#include "importers/hlo_rebuild.h"
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hlo/text_reader.h"
+#include "importers/hlo_line.h"
+#include "importers/stack_frames.h"
+
+namespace xlatrace::importers {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(HloLineTest, NamesNeedsAndCallees) {
+  HloLine line;
+  ASSERT_TRUE(ParseHloLine(
+      "ROOT %while.3 = (s32[], /*index=1*/f32[8,4]{1,0:T(8,128)}) while((s32[], f32[8,4]{1,0}) "
+      "%tuple.1), condition=%cond.1, body=%body.2, control-predecessors={%a.1, b.2}, "
+      "metadata={op_name=\"jit(f)/a,b=\\\"c\\\"\" stack_frame_id=17}, "
+      "backend_config={\"known_trip_count\":{\"n\":\"5\"},\"x\":\"calls=no\"}",
+      &line));
+  EXPECT_EQ(line.name, "while.3");
+  EXPECT_EQ(line.opcode, "while");
+  EXPECT_EQ(line.shape, "(s32[], /*index=1*/f32[8,4]{1,0:T(8,128)})");
+  EXPECT_THAT(line.needs, ElementsAre("tuple.1", "a.1", "b.2"));
+  ASSERT_EQ(line.callees.size(), 2u);
+  EXPECT_EQ(line.callees[0].name, "cond.1");
+  EXPECT_TRUE(line.callees[0].is_condition);
+  EXPECT_EQ(line.callees[1].name, "body.2");
+  EXPECT_EQ(line.op_name, "jit(f)/a,b=\"c\"");
+  EXPECT_EQ(line.stack_frame_id, 17);
+}
+
+TEST(HloLineTest, ListsOfCalleesAndElementsOfTuples) {
+  HloLine line;
+  ASSERT_TRUE(
+      ParseHloLine("c.1 = f32[] conditional(p.1, fusion.2#1, fusion.2#0), "
+                   "branch_computations={b0, %b1}",
+                   &line));
+  EXPECT_THAT(line.needs, ElementsAre("p.1", "fusion.2", "fusion.2"));
+  ASSERT_EQ(line.callees.size(), 2u);
+  EXPECT_EQ(line.callees[1].name, "b1");
+  ASSERT_TRUE(ParseHloLine("k = s32[2]{0} constant({1, 2})", &line));
+  EXPECT_THAT(line.needs, IsEmpty());
+  ASSERT_TRUE(ParseHloLine("p = f32[] parameter(0)", &line));
+  EXPECT_THAT(line.needs, IsEmpty());
+}
+
+TEST(HloLineTest, WhatIsNoLineIsRefused) {
+  HloLine line;
+  for (const char* text : {"", "x", "x = ", "x = f32[8", "x = f32[] add(a, b", " = f32[] add()",
+                           "Thunk:#hlo_op=a#", "x = f32[]", "x = (f32[] add(a)"}) {
+    EXPECT_FALSE(ParseHloLine(text, &line)) << text;
+  }
+}
+
+TEST(HloLineTest, CutLinesKeepWhatIsWhole) {
+  EXPECT_EQ(RepairedHloLine("t = (f32[8], f32[4"), "t = token[] after-all()");
+  EXPECT_EQ(RepairedHloLine("t = f32[8] fusion(a, b, c.1"), "t = f32[8] fusion(a, b)");
+  EXPECT_EQ(RepairedHloLine("t = f32[8] fusion(a), calls=f, metadata={op_na"),
+            "t = f32[8] fusion(a), calls=f");
+  EXPECT_EQ(RepairedHloLine("t = f32[8] fusion(a), ca\n[truncated]\n"), "t = f32[8] fusion(a)");
+  EXPECT_EQ(RepairedHloLine("only a name"), "");
+}
+
+TEST(HloLineTest, FrameNumbersAreReplacedOutsideOfStrings) {
+  std::string out;
+  AppendWithFrames(
+      "a = f32[] add(), metadata={op_name=\"stack_frame_id=4\" stack_frame_id=4}",
+      [](int64_t id) { return static_cast<uint32_t>(id * 10); }, &out);
+  EXPECT_EQ(out, "a = f32[] add(), metadata={op_name=\"stack_frame_id=4\" stack_frame_id=40}");
+}
+
+TEST(StackFramesTest, ChainBelowTheCommonFrames) {
+  StackFrames frames("\n/home/me/train.py:9:1[&lt;module&gt;]\n");
+  ASSERT_TRUE(frames.Learn(7, "\n- /a b/m.py:10:2[f.&lt;locals&gt;.g]\n-- /a b/m.py:3:4[h]\n", ""));
+  const uint32_t leaf = frames.Number(7);
+  EXPECT_EQ(leaf, 3u);  // Parents come first.
+  EXPECT_EQ(frames.Number(8), 0u);
+  EXPECT_EQ(frames.Tables(),
+            "FileNames\n1 \"/home/me/train.py\"\n2 \"/a b/m.py\"\n\n"
+            "FunctionNames\n1 \"<module>\"\n2 \"f.<locals>.g\"\n3 \"h\"\n\n"
+            "FileLocations\n1 {file_name_id=1 function_name_id=1 line=9 column=1}\n"
+            "2 {file_name_id=2 function_name_id=2 line=10 column=2}\n"
+            "3 {file_name_id=2 function_name_id=3 line=3 column=4}\n\n"
+            "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n"
+            "2 {file_location_id=2 parent_frame_id=2}\n"
+            "3 {file_location_id=3 parent_frame_id=3}\n\n");
+}
+
+TEST(StackFramesTest, LeafOfATreeIsFoundByItsOpName) {
+  const char* tree =
+      "\n- /m.py:1:1[f]\n-- /m.py:2:2[g] jit(f)/a-&gt;b/add\n-- /m.py:3:3[h] jit(f)/mul\n";
+  StackFrames frames("\n");
+  EXPECT_FALSE(frames.Learn(5, tree, "jit(f)/neg"));
+  EXPECT_FALSE(frames.Knows(5));
+  ASSERT_TRUE(frames.Learn(5, tree, "jit(f)/mul"));
+  ASSERT_TRUE(frames.Learn(6, tree, "jit(f)/a->b/add"));
+  EXPECT_EQ(frames.Number(5), 3u);
+  EXPECT_EQ(frames.Number(6), 2u);
+}
+
+TEST(StackFramesTest, DamagedStacksTeachNothing) {
+  StackFrames frames("not a frame\n");
+  EXPECT_FALSE(frames.Learn(1, "\n--- /m.py:1:1[f]\n", ""));
+  EXPECT_FALSE(frames.Learn(1, "\n- no place here\n", ""));
+  EXPECT_FALSE(frames.Learn(1, "\n", ""));
+  EXPECT_EQ(frames.Number(1), 0u);
+}
+
+// A loop over a body with a fusion, as XLA registers it: instructions of all computations.
+RegisteredModule Loop() {
+  RegisteredModule module;
+  module.name = "jit_scan";
+  module.common_stack = "\n/train.py:1:1[&lt;module&gt;]\n";
+  const auto add = [&](std::string_view name, std::string_view line, std::string_view stack = "\n",
+                       std::string_view called = "\n") {
+    module.instructions.push_back(
+        {static_cast<uint32_t>(module.instructions.size() + 1), name, line, stack, called});
+  };
+  add("x.1", "x.1 = f32[8]{0} parameter(0)");
+  add("y.1",
+      "y.1 = f32[8]{0} negate(x.1), metadata={op_name=\"jit(scan)/while/body/neg\" "
+      "stack_frame_id=4}",
+      "\n- /train.py:20:3[body]\n");
+  add("s.1", "s.1 = (s32[], f32[8]{0}) parameter(0)");
+  add("i.1", "i.1 = s32[] get-tuple-element(s.1), index=0");
+  add("v.1", "v.1 = f32[8]{0} get-tuple-element(s.1), index=1");
+  add("one.1", "one.1 = s32[] constant(1)");
+  add("next.1", "next.1 = s32[] add(i.1, one.1)");
+  add("fusion.1",
+      "fusion.1 = f32[8]{0} fusion(v.1), kind=kLoop, calls=fused, "
+      "metadata={op_name=\"jit(scan)/while/body/neg\" stack_frame_id=4}",
+      "\n- /train.py:20:3[body]\n",
+      "\nfused {\n  x.1 = f32[8]{0} parameter(0)\n  ROOT y.1 = f32[8]{0} negate(x.1), "
+      "metadata={op_name=\"jit(scan)/while/body/neg\" stack_frame_id=4}\n} // fused\n");
+  add("state.1", "state.1 = (s32[], f32[8]{0}) tuple(next.1, fusion.1)");
+  add("s.2", "s.2 = (s32[], f32[8]{0}) parameter(0)");
+  add("i.2", "i.2 = s32[] get-tuple-element(s.2), index=0");
+  add("n.2", "n.2 = s32[] constant(12)");
+  add("less.2", "less.2 = pred[] compare(i.2, n.2), direction=LT");
+  add("p.9", "p.9 = f32[8]{0} parameter(0)");
+  add("unused.9", "unused.9 = f32[8]{0} parameter(1)");
+  add("zero.9", "zero.9 = s32[] constant(0)");
+  add("copy.9", "copy.9 = f32[8]{0} copy(p.9)");
+  add("start.9", "start.9 = (s32[], f32[8]{0}) tuple(zero.9, copy.9)");
+  add("while.9",
+      "while.9 = (s32[], f32[8]{0}) while(start.9), condition=cond, body=body, "
+      "metadata={op_name=\"jit(scan)/while\" stack_frame_id=9}",
+      "\n- /train.py:20:3[body] jit(scan)/while/body/neg\n- /train.py:30:5[main] "
+      "jit(scan)/while\n",
+      "\nbody {\n  s.1 = (s32[], f32[8]{0}) parameter(0)\n  i.1 = s32[] get-tuple-element(s.1), "
+      "index=0\n  one.1 = s32[] constant(1)\n  next.1 = s32[] add(i.1, one.1)\n  v.1 = f32[8]{0} "
+      "get-tuple-element(s.1), index=1\n  fusion.1 = f32[8]{0} fusion(v.1), kind=kLoop, "
+      "calls=fused, metadata={op_name=\"jit(scan)/while/body/neg\" stack_frame_id=4}\n  ROOT "
+      "state.1 = (s32[], f32[8]{0}) tuple(next.1, fusion.1)\n} // body\n\ncond {\n  s.2 = (s32[], "
+      "f32[8]{0}) parameter(0)\n  i.2 = s32[] get-tuple-element(s.2), index=0\n  n.2 = s32[] "
+      "constant(12)\n  ROOT less.2 = pred[] compare(i.2, n.2), direction=LT\n} // cond\n");
+  add("out.9", "out.9 = f32[8]{0} get-tuple-element(while.9), index=1");
+  add("neg.9", "neg.9 = f32[8]{0} negate(out.9)");
+  return module;
+}
+
+class RebuildTest : public ::testing::Test {
+ protected:
+  void Read(const RegisteredModule& module, const InstructionOrder& order = Never) {
+    rebuilt_ = RebuildHlo(module, order);
+    auto read = hlo::ReadText(std::make_shared<const std::string>(rebuilt_.text));
+    ASSERT_TRUE(read) << read.error().message << "\n" << rebuilt_.text;
+    hlo_ = std::make_unique<model::HloModule>(std::move(*read));
+    names_ = model::IndexByName(*hlo_);
+  }
+  const model::Instruction& At(std::string_view name) const {
+    return hlo_->instructions[names_.at(name)];
+  }
+  std::string_view ComputationOf(std::string_view name) const {
+    return hlo_->computations[At(name).computation].name;
+  }
+  void ExpectTheLoop() const {
+    EXPECT_EQ(hlo_->instructions.size(), 21u);
+    EXPECT_EQ(hlo_->computations.size(), 4u);
+    for (const char* name : {"s.1", "i.1", "v.1", "one.1", "next.1", "fusion.1", "state.1"}) {
+      EXPECT_EQ(ComputationOf(name), "body") << name;
+    }
+    for (const char* name : {"s.2", "i.2", "n.2", "less.2"}) {
+      EXPECT_EQ(ComputationOf(name), "cond") << name;
+    }
+    for (const char* name :
+         {"p.9", "unused.9", "zero.9", "copy.9", "start.9", "while.9", "out.9", "neg.9"}) {
+      EXPECT_TRUE(hlo_->computations[At(name).computation].is_entry) << name;
+    }
+    EXPECT_EQ(ComputationOf("y.1"), "fused");
+    for (const char* root : {"y.1", "state.1", "less.2", "neg.9"}) {
+      EXPECT_TRUE(At(root).is_root) << root;
+    }
+  }
+  static int64_t Never(const RegisteredInstruction&) { return std::numeric_limits<int64_t>::max(); }
+
+  RebuiltModule rebuilt_;
+  std::unique_ptr<model::HloModule> hlo_;
+  std::unordered_map<std::string_view, uint32_t> names_;
+};
+
+TEST_F(RebuildTest, EveryInstructionIsWhereItWas) {
+  Read(Loop());
+  ExpectTheLoop();
+  EXPECT_EQ(rebuilt_.completed, 0);
+  EXPECT_EQ(rebuilt_.missing, 0);
+  EXPECT_EQ(rebuilt_.undefined, 0);
+}
+
+TEST_F(RebuildTest, SourcePlacesAreKnown) {
+  Read(Loop());
+  EXPECT_EQ(At("y.1").metadata.source_file, "/train.py");
+  EXPECT_EQ(At("y.1").metadata.source_line, 20);
+  EXPECT_EQ(At("fusion.1").metadata.source_line, 20);
+  EXPECT_EQ(At("while.9").metadata.source_line, 30);  // By its op_name in the tree.
+  const model::StackFrame& frame = hlo_->stack_frames[At("y.1").metadata.stack_frame - 1];
+  EXPECT_EQ(frame.function, "body");
+  ASSERT_NE(frame.parent, 0u);
+  EXPECT_EQ(hlo_->stack_frames[frame.parent - 1].function, "<module>");
+}
+
+TEST_F(RebuildTest, BodyThatWasCutIsCompletedAndTheConditionBehindItFound) {
+  const RegisteredModule whole = Loop();
+  std::string cut(whole.instructions[18].called);
+  for (size_t size = cut.find("i.1"); size < cut.size(); ++size) {
+    RegisteredModule module = Loop();
+    const std::string text = cut.substr(0, size) + "\n[truncated]\n";
+    module.instructions[18].called = text;
+    SCOPED_TRACE(text);
+    Read(module);
+    if (HasFatalFailure()) return;
+    ExpectTheLoop();
+    EXPECT_EQ(rebuilt_.missing, 0);
+  }
+}
+
+TEST_F(RebuildTest, LinesThatWereCutDoNotCostTheModule) {
+  const RegisteredModule whole = Loop();
+  for (size_t at = 0; at < whole.instructions.size(); ++at) {
+    for (size_t size = whole.instructions[at].name.size() + 3;
+         size < whole.instructions[at].line.size(); size += 5) {
+      RegisteredModule module = Loop();
+      const std::string line =
+          std::string(module.instructions[at].line.substr(0, size)) + "\n[truncated]\n";
+      module.instructions[at].line = line;
+      SCOPED_TRACE(line);
+      Read(module);
+      if (HasFatalFailure()) return;
+      EXPECT_GE(hlo_->instructions.size(), 21u);
+      EXPECT_NE(names_.find(whole.instructions[at].name), names_.end());
+    }
+  }
+}
+
+TEST_F(RebuildTest, EntryFollowsTheOrderInWhichItRan) {
+  RegisteredModule module;
+  module.name = "m";
+  const char* const lines[] = {"d = f32[] add(b, c)", "c = f32[] negate(a)", "b = f32[] copy(a)",
+                               "a = f32[] parameter(0)", "free = f32[] constant(1)"};
+  for (const char* line : lines) {
+    module.instructions.push_back(
+        {.title = static_cast<uint32_t>(module.instructions.size() + 1),
+         .name = std::string_view(line).substr(0, std::string_view(line).find(' ')),
+         .line = line});
+  }
+  const auto order_of = [&] {
+    std::string order;
+    for (const model::Instruction& instruction : hlo_->instructions) {
+      order += std::string(instruction.name) + " ";
+    }
+    return order;
+  };
+  Read(module, [](const RegisteredInstruction& i) {
+    return i.name == "b" ? 20 : i.name == "c" ? 30 : i.name == "d" ? 40 : Never(i);
+  });
+  EXPECT_EQ(order_of(), "a b c d free ");
+  EXPECT_TRUE(hlo_->is_scheduled);
+  EXPECT_TRUE(At("d").is_root);  // Nobody uses the constant either, but it computes nothing.
+  Read(module, [](const RegisteredInstruction& i) {
+    return i.name == "b" ? 20 : i.name == "c" ? 10 : i.name == "d" ? 40 : Never(i);
+  });
+  EXPECT_EQ(order_of(), "a c b d free ");
+  Read(module);
+  EXPECT_FALSE(hlo_->is_scheduled);
+}
+
+TEST_F(RebuildTest, NothingInTheTextsMakesItFail) {
+  RegisteredModule module = Loop();
+  module.name = "";
+  module.common_stack = "\x01\xff";
+  for (RegisteredInstruction& instruction : module.instructions) {
+    instruction.stack = "- :::[";
+    instruction.called = "\n}{\n {\n";
+  }
+  const RebuiltModule rebuilt = RebuildHlo(module, Never);
+  EXPECT_FALSE(rebuilt.text.empty());
+  (void)hlo::ReadText(std::make_shared<const std::string>(rebuilt.text));
+}
+
+}  // namespace
+}  // namespace xlatrace::importers

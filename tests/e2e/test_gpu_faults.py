@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong is seen and told: planted faults must make the comparison with the truth fail, and
+"""What goes wrong is seen and told: planted faults must fail the comparison with the truth, and
 the traced program never feels any of them."""
 
 import concurrent.futures
-import os
-import pathlib
 import re
-import shutil
 import sys
 import time
 import unittest
@@ -15,7 +12,6 @@ import gpu_support
 import support
 
 sys.path.insert(0, str(support.REPOSITORY / "tests" / "fake_gpu"))
-import driver  # noqa: E402
 
 # One module with a plain step and a command buffer; a kernel's name says its instruction.
 PROGRAM = """
@@ -45,7 +41,7 @@ PLAIN = "launch k x 100; copy dtod 64 x 20; set 32 x 10 on s1; sync; print done;
 
 
 def complaints(database, truths):
-    """All that the ordinary tests look at: the driver's log, instructions, and what the run lost."""
+    """All that the ordinary tests look at: the driver's log, instructions, what the run lost."""
     told = gpu_support.differences(database, truths)
     for row in gpu_support.recorded_rows(database):
         name = row["kernel_symbol"]
@@ -71,7 +67,9 @@ class Faults(gpu_support.GpuTestCase):
 
     def test_no_fault_no_complaint(self):
         self.assertEqual(complaints(self.recorded(), self.truths()), [])
-        self.assertEqual(gpu_support.scalar(self.work / "run.db", "SELECT count(*) FROM activity"), ACTIVITIES)
+        self.assertEqual(
+            gpu_support.scalar(self.work / "run.db", "SELECT count(*) FROM activity"), ACTIVITIES
+        )
 
     # The five planted faults. The checker speaks up, and so does the run itself where it can know.
 
@@ -110,7 +108,7 @@ class Faults(gpu_support.GpuTestCase):
         self.assert_labels_not_wrong(database)
 
     def test_unbalanced_pops_are_counted(self):
-        """A pop too many, where nothing is open: labels stay right, and the run says that it was."""
+        """A pop too many, where nothing is open: labels stay right, and the run says it."""
         for number in (2, 5, 9):
             with self.subTest(pop=number):
                 self.setUp()
@@ -168,7 +166,9 @@ class Faults(gpu_support.GpuTestCase):
         database = self.recorded("cupti unknown kind 54 before 6")
         self.assertEqual(gpu_support.differences(database, self.truths()), [])
         stats = gpu_support.run_stats(database, "info", "notice", "data_loss")
-        self.assertTrue([row for row in stats if "unknown" in row["name"] and row["value"] == 1], stats)
+        self.assertTrue(
+            [row for row in stats if "unknown" in row["name"] and row["value"] == 1], stats
+        )
 
     def test_unknown_kind_that_ends_the_buffer(self):
         """CUPTI's own iterator stops there; what lay behind is lost, and told."""
@@ -205,12 +205,15 @@ class Faults(gpu_support.GpuTestCase):
         self.assertRegex(told, pattern)
 
     def test_iterator_that_fails(self):
-        """In the middle of a buffer: what lay behind is lost, also where the call has other records."""
-        script = "launch k; sync; graph G { launch g; copy dtod 8 ; set 9 }\nrepeat 3 { run G; sync }\nprint done"
+        """In the middle of a buffer: what lay behind is lost, whatever else its call has."""
+        script = "launch k; sync; graph G { launch g; copy dtod 8 ; set 9 }\n"
+        script += "repeat 3 { run G; sync }\nprint done"
         for call in range(1, 20):
             with self.subTest(call=call):
                 self.setUp()
-                database = self.recorded(f"fail cuptiActivityGetNextRecord call {call} error 999", script)
+                database = self.recorded(
+                    f"fail cuptiActivityGetNextRecord call {call} error 999", script
+                )
                 missing, invented = gpu_support.compare_sets(database, self.truths())
                 self.assertEqual(invented, [])
                 if missing:
@@ -229,14 +232,18 @@ class Faults(gpu_support.GpuTestCase):
                 script = "launch k x 100; sync; sleep 300; launch k; sync; exit 3"
                 begin = time.monotonic()
                 traced = self.preloaded(
-                    script, scenario=f"hang cuptiActivityFlushAll call {call}", XLATRACE_FLUSH_MS="50"
+                    script,
+                    scenario=f"hang cuptiActivityFlushAll call {call}",
+                    XLATRACE_FLUSH_MS="50",
                 )
                 self.assertLess(time.monotonic() - begin, 10)
                 self.assert_unharmed(traced, self.alone(script), lines=2)
                 database = self.fold()
                 missing, invented = gpu_support.compare_sets(database, self.truths())
                 self.assertEqual(invented, [])
-                self.assertNotEqual(gpu_support.run_stats(database, "notice", "data_loss", "error"), [])
+                self.assertNotEqual(
+                    gpu_support.run_stats(database, "notice", "data_loss", "error"), []
+                )
 
     def test_slow_flush_loses_nothing(self):
         script = "repeat 20 { launch k x 100; sync; sleep 10 }"
@@ -265,7 +272,8 @@ FUNCTIONS = (
     "cuptiSetThreadIdType cuptiGetTimestamp cuptiActivityFlushAll cuptiActivityFlushPeriod "
     "cuptiActivityGetNextRecord cuptiActivityGetNumDroppedRecords cuptiGetContextId "
     "cuptiGetDeviceId cuptiGetStreamIdEx cuptiGetGraphId cuptiGetGraphExecId cuptiGetGraphNodeId "
-    "cuptiGetCallbackName cuptiGetResultString cuptiGetCubinCrc cuptiActivityEnableLatencyTimestamps "
+    "cuptiGetCallbackName cuptiGetResultString cuptiGetCubinCrc "
+    "cuptiActivityEnableLatencyTimestamps "
     "cuptiActivityEnableLaunchAttributes cupti*"
 ).split()
 
@@ -299,7 +307,11 @@ class FailingCalls(gpu_support.GpuTestCase):
             folded = support.run("summary", "run.db", cwd=place / "work")
             database = place / "work" / "run.db"
             if not database.exists():
-                return None if ours and folded.errors else what + f"no run and no reason: {traced} {folded}"
+                return (
+                    None
+                    if ours and folded.errors
+                    else what + f"no run and no reason: {traced} {folded}"
+                )
             lost = gpu_support.loss(database)
             missing, invented = gpu_support.compare_sets(database, gpu_support.read_truths(truth))
             if invented:

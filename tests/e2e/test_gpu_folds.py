@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folding a recording into run.db: while it grows, twice, at once, when damaged; only ours is removed."""
+"""Folding a recording: while it grows, twice, at once, when damaged; only ours is removed."""
 
 import os
 import random
@@ -81,8 +81,13 @@ class Folds(gpu_support.GpuTestCase):
         processes = [
             subprocess.Popen(
                 [support.PROGRAM, command, "run.db"]
-                + {"query": ["SELECT count(*) FROM launch"], "report": ["-o", f"{n}.html"]}.get(command, []),
-                cwd=self.work, env=support.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                + {"query": ["SELECT count(*) FROM launch"], "report": ["-o", f"{n}.html"]}.get(
+                    command, []
+                ),
+                cwd=self.work,
+                env=support.environment(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
             )
             for n, command in enumerate(commands)
         ]
@@ -118,7 +123,12 @@ class Folds(gpu_support.GpuTestCase):
             f"ln -s {self.folder}/kept run.rec/folder; mkdir run.rec/own; echo mine > run.rec/own/x"
         )
         result = support.run(
-            "record", "--", "sh", "-c", f"{program}; {tricks}", cwd=self.work,
+            "record",
+            "--",
+            "sh",
+            "-c",
+            f"{program}; {tricks}",
+            cwd=self.work,
             env=self.environment(preload=False),
         )
         self.assertEqual(result.code, 0, result)
@@ -128,7 +138,9 @@ class Folds(gpu_support.GpuTestCase):
         self.assertEqual((self.work / "run.rec" / "notes.txt").read_text(), "mine\n")
         self.assertEqual((self.work / "run.rec" / "own" / "x").read_text(), "mine\n")
         self.assertTrue((self.work / "run.rec" / "link.rec").is_symlink())
-        self.assertEqual(gpu_support.recording_files(self.work / "run.rec"), [self.work / "run.rec" / "link.rec"])
+        self.assertEqual(
+            gpu_support.recording_files(self.work / "run.rec"), [self.work / "run.rec" / "link.rec"]
+        )
 
     def test_damaged_file_is_told_and_the_rest_used(self):
         self.preloaded("launch a x 40; sync", XLATRACE_JOB="j")
@@ -146,8 +158,13 @@ class Folds(gpu_support.GpuTestCase):
 
     def test_record_leaves_no_recording_and_says_what_is_next(self):
         result = support.run(
-            "record", "-o", "a.db", "--", *self.command("launch k x 40; sync; exit 3"),
-            cwd=self.work, env=self.environment(preload=False),
+            "record",
+            "-o",
+            "a.db",
+            "--",
+            *self.command("launch k x 40; sync; exit 3"),
+            cwd=self.work,
+            env=self.environment(preload=False),
         )
         self.assertEqual(result.code, 3, result)
         self.assertEqual([p.name for p in self.work.iterdir()], ["a.db"], result)
@@ -179,8 +196,11 @@ class Folds(gpu_support.GpuTestCase):
         chance = random.Random(9)
         for _ in range(12):
             process = subprocess.Popen(
-                [support.PROGRAM, "summary", "run.db"], cwd=self.work, env=support.environment(),
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                [support.PROGRAM, "summary", "run.db"],
+                cwd=self.work,
+                env=support.environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
             time.sleep(chance.uniform(0.001, 0.12))
             process.kill()
@@ -194,7 +214,8 @@ class Folds(gpu_support.GpuTestCase):
 
     def damaged(self, change, places):
         self.preloaded(
-            "graph G { launch a; copy dtod 5 }\nrepeat 30 { launch k x 20; run G; sync }\nsleep 30\nlaunch z",
+            "graph G { launch a; copy dtod 5 }\nrepeat 30 { launch k x 20; run G; sync }\n"
+            "sleep 30\nlaunch z",
             XLATRACE_FLUSH_MS="10",
         )
         (file,) = gpu_support.recording_files(self.work / "run.rec")

@@ -57,7 +57,9 @@ class Instructions(gpu_support.GpuTestCase):
         script += thunk(7, "neg.1", 3) + thunk(7, "neg.2", 1, "on s1")
         script += "range mine { " + thunk(7, "neg.3").strip() + " }\n"
         script += "thunk neg.6 { range inner { launch x_7_neg.6 on s2 } ; launch x_7_neg.6 }\n"
-        script += "}\nlaunch o_between\nmodule jit_other 8 {\n" + thunk(8, "neg.1", 2) + thunk(8, "neg.2")
+        script += (
+            "}\nlaunch o_between\nmodule jit_other 8 {\n" + thunk(8, "neg.1", 2) + thunk(8, "neg.2")
+        )
         script += "}\n}\nrange user { launch o_user }\nsync"
         self.assert_as_named(self.recorded(script))
 
@@ -71,7 +73,9 @@ class Instructions(gpu_support.GpuTestCase):
     def test_ranges_of_a_second_library(self):
         """NCCL and cuDNN bring an NVTX of their own; their ranges are no thunks."""
         script = STEP + "repeat 3 { module jit_step 7 {\n"
-        script += f"thunk neg.1 {{ other ncclAllReduce domain NCCL {{ launch {kernel(7, 'neg.1')} }} }}\n"
+        script += (
+            f"thunk neg.1 {{ other ncclAllReduce domain NCCL {{ launch {kernel(7, 'neg.1')} }} }}\n"
+        )
         script += f"other first {{ thunk neg.2 {{ launch {kernel(7, 'neg.2')} x 2 }} }}\n"
         script += thunk(7, "neg.3") + "} ; other o { launch o_alone } }\nsync"
         self.assert_as_named(self.recorded(script))
@@ -84,15 +88,20 @@ class Instructions(gpu_support.GpuTestCase):
     def test_copies_and_sets(self):
         """They have no name; their bytes say which is which."""
         script = STEP + (
-            "module jit_step 7 { thunk neg.1 { copy htod 101; set 102 }; thunk neg.2 { copy dtod 201 "
-            "on s1; copy dtoh 202; copy peer 203 } }\ncopy htod 9\nset 8\nlaunch x_7_neg.9\nsync"
+            "module jit_step 7 { thunk neg.1 { copy htod 101; set 102 }; thunk neg.2 { copy dtod "
+            "201 on s1; copy dtoh 202; copy peer 203 } }\ncopy htod 9\nset 8\nsync"
         )
-        rows = self.recorded(script.replace("launch x_7_neg.9\n", ""), FAKE_GPU_DEVICES="2")
+        rows = self.recorded(script, FAKE_GPU_DEVICES="2")
         found = {row["bytes"]: (row["instruction"], row["confidence"]) for row in rows}
         self.assertEqual(
             found,
             {101: ("neg.1", "exact"), 102: ("neg.1", "exact"), 201: ("neg.2", "exact")}
-            | {202: ("neg.2", "exact"), 203: ("neg.2", "exact"), 9: (None, "none"), 8: (None, "none")},
+            | {
+                202: ("neg.2", "exact"),
+                203: ("neg.2", "exact"),
+                9: (None, "none"),
+                8: (None, "none"),
+            },
         )
         reasons = {row["unattributed_reason"] for row in rows if row["instruction"] is None}
         self.assertEqual(reasons, {"transfer"})
@@ -148,28 +157,45 @@ class Instructions(gpu_support.GpuTestCase):
 
     def test_two_graphs_and_one_destroyed(self):
         """Handles of destroyed graphs come back; ids do not."""
-        make = "graph %s { module jit_step 7 { " + thunk(7, "neg.1").strip() + " } }\nrun %s x 2\nsync\ndestroy %s\n"
-        other = "graph %s { module jit_other 8 { " + thunk(8, "neg.2").strip() + " } }\nrun %s x 2\nsync\ndestroy %s\n"
-        script = STEP + OTHER + "".join(
-            (make if n % 2 else other).replace("%s", f"g{n}") for n in range(12)
+        make = (
+            "graph %s { module jit_step 7 { "
+            + thunk(7, "neg.1").strip()
+            + " } }\nrun %s x 2\nsync\ndestroy %s\n"
+        )
+        other = (
+            "graph %s { module jit_other 8 { "
+            + thunk(8, "neg.2").strip()
+            + " } }\nrun %s x 2\nsync\ndestroy %s\n"
+        )
+        script = (
+            STEP
+            + OTHER
+            + "".join((make if n % 2 else other).replace("%s", f"g{n}") for n in range(12))
         )
         rows = self.recorded(script)
         self.assertEqual(len(rows), 24)
         self.assert_as_named(rows)
 
     def test_recompiled_under_the_same_name_and_id(self):
-        script = executable(7, "jit_step", ["neg.1"]) + "module jit_step 7 { " + thunk(7, "neg.1").strip()
+        script = (
+            executable(7, "jit_step", ["neg.1"])
+            + "module jit_step 7 { "
+            + thunk(7, "neg.1").strip()
+        )
         script += " }\n" + executable(7, "jit_step", ["neg.1", "neg.2"])
         script += "module jit_step 7 {\n" + thunk(7, "neg.1") + thunk(7, "neg.2") + "}\nsync"
         self.assert_as_named(self.recorded(script))
         sizes = gpu_support.rows_of(
             self.work / "run.db",
-            "SELECT instruction_count AS n FROM launch JOIN module USING (module_id) ORDER BY launch_id",
+            "SELECT instruction_count AS n FROM launch JOIN module USING (module_id) "
+            "ORDER BY launch_id",
         )
         self.assertEqual([row["n"] for row in sizes], [2, 3, 3])
 
     def test_modules_are_stored_without_a_dump(self):
-        self.recorded(STEP + OTHER + "module jit_step 7 { " + thunk(7, "neg.1").strip() + " }\nsync")
+        self.recorded(
+            STEP + OTHER + "module jit_step 7 { " + thunk(7, "neg.1").strip() + " }\nsync"
+        )
         modules = gpu_support.rows_of(
             self.work / "run.db", "SELECT name, program_id, instruction_count, source FROM module"
         )
@@ -188,8 +214,14 @@ class Instructions(gpu_support.GpuTestCase):
 
     def test_ranks_with_the_same_program_ids(self):
         """Program 7 of one process is not that of another."""
-        one = executable(7, "jit_step", ["neg.1"]) + "module jit_step 7 { thunk neg.1 { launch x_7_neg.1 } }\nsync"
-        two = executable(7, "jit_else", ["neg.2"]) + "module jit_else 7 { thunk neg.2 { launch x_7_neg.2 } }\nsync"
+        one = (
+            executable(7, "jit_step", ["neg.1"])
+            + "module jit_step 7 { thunk neg.1 { launch x_7_neg.1 } }\nsync"
+        )
+        two = (
+            executable(7, "jit_else", ["neg.2"])
+            + "module jit_else 7 { thunk neg.2 { launch x_7_neg.2 } }\nsync"
+        )
         for script in (one, two):
             result = self.preloaded(script, XLATRACE_JOB="ranks")
             self.assertEqual(result.code, 0, result)
@@ -200,7 +232,9 @@ class Instructions(gpu_support.GpuTestCase):
     def test_ranges_too_deep(self):
         """A stack deeper than any bound of ours: the program is unharmed, no instruction wrong."""
         deep = 300
-        script = STEP + "module jit_step 7 {\n" + "range r {\n" * deep + thunk(7, "neg.1") + "}\n" * deep
+        script = (
+            STEP + "module jit_step 7 {\n" + "range r {\n" * deep + thunk(7, "neg.1") + "}\n" * deep
+        )
         script += thunk(7, "neg.2") + "}\nsync"
         traced = self.preloaded(script)
         self.assertEqual(traced.code, 0, traced)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several processes, several jobs: one run.db per job; programs without a GPU leave no trace."""
 
-import os
 import pathlib
 import shlex
 import shutil
@@ -60,7 +59,8 @@ class Jobs(gpu_support.GpuTestCase):
     def test_open_mpi(self):
         job = {"PMIX_NAMESPACE": "prterun-vm-123@1", "OMPI_COMM_WORLD_SIZE": "2"}
         ranks = [
-            {"PMIX_RANK": n, "OMPI_COMM_WORLD_RANK": n, "OMPI_COMM_WORLD_LOCAL_RANK": n} for n in "01"
+            {"PMIX_RANK": n, "OMPI_COMM_WORLD_RANK": n, "OMPI_COMM_WORLD_LOCAL_RANK": n}
+            for n in "01"
         ]
         database = self.without_common_parent({**job, **ranks[0]}, {**job, **ranks[1]})
         self.assertEqual(self.ranks(database), [(0, 0), (1, 1)])
@@ -100,9 +100,7 @@ class Jobs(gpu_support.GpuTestCase):
         self.assertIn("run.2.rec", second.stderr)
         self.assertIn("run.2.db", second.stderr)
         self.assertEqual(first.wait(60), 0)
-        self.assertEqual(
-            sorted(p.name for p in self.work.iterdir()), ["run.2.rec", "run.rec"]
-        )
+        self.assertEqual(sorted(p.name for p in self.work.iterdir()), ["run.2.rec", "run.rec"])
         truths = self.truths()
         mine = {first.pid: truths.pop(first.pid)}
         self.assert_equals_truth(self.fold("run.db"), mine)
@@ -185,7 +183,9 @@ class NoTrace(gpu_support.GpuTestCase):
         self.assert_no_trace(["sh", "-c", "ls / | sort | tail -n 2; exit 5"])
 
     def test_python(self):
-        self.assert_no_trace([sys.executable, "-c", "import os; print(os.getpid() > 1); os._exit(3)"])
+        self.assert_no_trace(
+            [sys.executable, "-c", "import os; print(os.getpid() > 1); os._exit(3)"]
+        )
 
     def test_killed_by_itself(self):
         self.assert_no_trace(["sh", "-c", "kill -TERM $$"])
@@ -207,8 +207,12 @@ class NoTrace(gpu_support.GpuTestCase):
 
     def test_xla_without_a_driver_leaves_a_note_that_explains(self):
         """A process with XLA's plugin in memory, on a machine without the driver."""
-        libraries = [line.split()[-1] for line in pathlib.Path("/proc/self/maps").read_text().splitlines()]
-        some = next(path for path in libraries if ".so" in path and "ctypes" not in path and "/lib" in path)
+        libraries = [
+            line.split()[-1] for line in pathlib.Path("/proc/self/maps").read_text().splitlines()
+        ]
+        some = next(
+            path for path in libraries if ".so" in path and "ctypes" not in path and "/lib" in path
+        )
         shutil.copy(some, self.folder / "xla_cuda_plugin.so")
         script = (
             f"# python\nimport ctypes\nctypes.CDLL('{self.folder}/xla_cuda_plugin.so')\n"

@@ -18,8 +18,13 @@ PYTHON = "# python\nimport os, signal, subprocess, sys, time\nfrom tiny_gpu impo
 class Record(gpu_support.GpuTestCase):
     def record(self, script, *options, preload=False, **environment):
         return support.run(
-            "record", *options, "--", *self.command(script), cwd=self.work,
-            env=self.environment(preload=preload, **environment), timeout=90,
+            "record",
+            *options,
+            "--",
+            *self.command(script),
+            cwd=self.work,
+            env=self.environment(preload=preload, **environment),
+            timeout=90,
         )
 
     def assert_only_the_run(self, result, others=()):
@@ -49,7 +54,11 @@ class Record(gpu_support.GpuTestCase):
 
     def test_command_that_cannot_run(self):
         (self.work / "text").write_text("no program")
-        for command, status in ((["/does/not/exist"], 127), (["no-such-command"], 127), (["./text"], 126)):
+        for command, status in (
+            (["/does/not/exist"], 127),
+            (["no-such-command"], 127),
+            (["./text"], 126),
+        ):
             result = self.record(command)
             self.assertEqual(result.code, status, result)
             self.assertEqual([path.name for path in self.work.iterdir()], ["text"], result)
@@ -58,17 +67,29 @@ class Record(gpu_support.GpuTestCase):
         script = PYTHON + "launch('k', 5); sync(); print(sys.stdin.read().upper(), sys.argv[1:])"
         result = subprocess.run(
             [support.PROGRAM, "record", "--", *self.command(script), "-o", "a b", "--", "x"],
-            cwd=self.work, env=self.environment(preload=False), input=b"hello",
-            capture_output=True, timeout=60, check=False,
+            cwd=self.work,
+            env=self.environment(preload=False),
+            input=b"hello",
+            capture_output=True,
+            timeout=60,
+            check=False,
         )
         self.assertEqual(result.stdout, b"HELLO ['-o', 'a b', '--', 'x']\n", result)
 
     def signalled(self, number, to_group, script=None):
-        script = script or PYTHON + "launch('k', 20); sync(); print('go', flush=True)\nwhile True: launch('k'); sync()"
+        script = (
+            script
+            or PYTHON
+            + "launch('k', 20); sync(); print('go', flush=True)\nwhile True: launch('k'); sync()"
+        )
         process = subprocess.Popen(
-            [support.PROGRAM, "record", "--", *self.command(script)], cwd=self.work,
-            env=self.environment(preload=False), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            [support.PROGRAM, "record", "--", *self.command(script)],
+            cwd=self.work,
+            env=self.environment(preload=False),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         self.assertEqual(process.stdout.readline(), b"go\n")
         time.sleep(0.2)
@@ -116,8 +137,9 @@ class Record(gpu_support.GpuTestCase):
         """Its recording is not complete: nothing is removed, and the output says what to do."""
         script = PYTHON + (
             "launch('k', 5); sync()\n"
-            "if len(sys.argv) > 1: print('up', flush=True); time.sleep(2); launch('late', 3); sync(); sys.exit(0)\n"
-            "child = subprocess.Popen([sys.executable, __file__, 'child'], stdout=subprocess.PIPE,\n"
+            "if len(sys.argv) > 1: print('up', flush=True); time.sleep(2); launch('late', 3); \\\n"
+            "    sync(); sys.exit(0)\n"
+            "child = subprocess.Popen([sys.executable, __file__, 'x'], stdout=subprocess.PIPE,\n"
             "                         stderr=subprocess.DEVNULL, start_new_session=True)\n"
             "child.stdout.readline()\n"
         )
@@ -161,7 +183,14 @@ class Record(gpu_support.GpuTestCase):
 
     def test_record_inside_record(self):
         """The inner one has a run of its own, or joins; nothing is lost, nothing hangs."""
-        inner = [support.PROGRAM, "record", "-o", "inner.db", "--", *self.command("launch i x 7; sync")]
+        inner = [
+            support.PROGRAM,
+            "record",
+            "-o",
+            "inner.db",
+            "--",
+            *self.command("launch i x 7; sync"),
+        ]
         result = self.record(inner)
         self.assertEqual(result.code, 0, result)
         total = 0
@@ -175,7 +204,9 @@ class Record(gpu_support.GpuTestCase):
             self.skipTest("no libm.so.6 to preload")
         own = self.folder / "libown.so"
         shutil.copy(library, own)
-        script = PYTHON + "launch('k', 5); sync(); print('libown.so' in open('/proc/self/maps').read())"
+        script = (
+            PYTHON + "launch('k', 5); sync(); print('libown.so' in open('/proc/self/maps').read())"
+        )
         result = self.record(script, LD_PRELOAD=own)
         self.assertEqual((result.code, result.stdout), (0, "True\n"), result)
         self.assert_only_the_run(result)
@@ -189,8 +220,13 @@ class Record(gpu_support.GpuTestCase):
 
     def test_read_only_place_is_said_before_the_program_runs(self):
         result = support.run(
-            "record", "-o", "/proc/run.db", "--", *self.command("launch k; sync; print ran"),
-            cwd=self.work, env=self.environment(preload=False),
+            "record",
+            "-o",
+            "/proc/run.db",
+            "--",
+            *self.command("launch k; sync; print ran"),
+            cwd=self.work,
+            env=self.environment(preload=False),
         )
         self.assertEqual((result.code, result.stdout), (125, ""), result)
 

@@ -83,8 +83,9 @@ class Everything(gpu_support.GpuTestCase):
         database = self.fold()
         truths = self.truths()
         (pid,) = truths
-        for name in "stream start_ns end_ns correlation context graph node name grid block".split() + (
-            "dynamic_smem static_smem registers thread api".split()
+        for name in (
+            "stream start_ns end_ns correlation context graph node name grid block".split()
+            + ("dynamic_smem static_smem registers thread api".split())
         ):
             row = next(r for r in truths[pid] if r["what"] == "kernel" and r["node"] != "0")
             kept = row[name]
@@ -124,7 +125,9 @@ class Everything(gpu_support.GpuTestCase):
 
     def test_ranges(self):
         database = self.fold()
-        ranges = gpu_support.rows_of(database, "SELECT * FROM range WHERE text IN ('outer', 'inner')")
+        ranges = gpu_support.rows_of(
+            database, "SELECT * FROM range WHERE text IN ('outer', 'inner')"
+        )
         outer, inner = sorted(ranges, key=lambda row: row["depth"])
         self.assertEqual((outer["text"], inner["text"]), ("outer", "inner"))
         self.assertEqual(inner["depth"], outer["depth"] + 1)
@@ -157,7 +160,11 @@ class Everything(gpu_support.GpuTestCase):
             for rows in self.truths().values()
             for row in rows
         )
-        for view, column in (("activity", "self_ns"), ("op_time", "self_ns"), ("scope_time", "self_ns")):
+        for view, column in (
+            ("activity", "self_ns"),
+            ("op_time", "self_ns"),
+            ("scope_time", "self_ns"),
+        ):
             self.assertEqual(
                 gpu_support.scalar(database, f"SELECT sum({column}) FROM {view}"), total, view
             )
@@ -177,7 +184,10 @@ class Everything(gpu_support.GpuTestCase):
         other.mkdir()
         before = set(self.truths())
         result = support.run(
-            "record", "--", *self.command(EVERYTHING), cwd=other,
+            "record",
+            "--",
+            *self.command(EVERYTHING),
+            cwd=other,
             env=self.environment(preload=False, FAKE_GPU_DEVICES="2"),
         )
         self.assertEqual(result.code, 0, result)
@@ -315,15 +325,27 @@ class Line(gpu_support.GpuTestCase):
         for launches in (1000, 41000):
             folder = self.folder / str(launches)
             folder.mkdir()
-            script = f"repeat {launches // 10} {{ launch a x 4; launch b x 5 grid 7x1x1; set 12 }}; sync"
+            script = (
+                f"repeat {launches // 10} {{ launch a x 4; launch b x 5 grid 7x1x1; set 12 }}; sync"
+            )
             self.assertEqual(self.preloaded(script, cwd=folder).code, 0)
             sizes.append(sum(path.stat().st_size for path in (folder / "run.rec").iterdir()))
         self.assertLessEqual((sizes[1] - sizes[0]) / 40000, 32)
 
     def test_names_as_they_come(self):
         """Long, of other alphabets, hostile: stored whole, and harmless in page and terminal."""
-        names = ["k" * 4000, "<script>alert(1)</script>", "größe_核", "a,b'c", "=1+1", "\x1b[31mred", "../../x"]
-        script = "".join(f'launch "{name}"\nrange "{name}" {{ launch "{name}" }}\n' for name in names)
+        names = [
+            "k" * 4000,
+            "<script>alert(1)</script>",
+            "größe_核",
+            "a,b'c",
+            "=1+1",
+            "\x1b[31mred",
+            "../../x",
+        ]
+        script = "".join(
+            f'launch "{name}"\nrange "{name}" {{ launch "{name}" }}\n' for name in names
+        )
         result = self.preloaded(script + "sync")
         self.assertEqual(result.code, 0, result)
         database = self.fold()

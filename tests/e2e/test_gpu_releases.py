@@ -38,7 +38,12 @@ OPTIONAL = (  # with the CUDA release that brought it
     "cuptiSetThreadIdType",
     "cuptiGetResultString",
 )
-NEEDED = ("cuptiSubscribe", "cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityGetNextRecord")
+NEEDED = (
+    "cuptiSubscribe",
+    "cuptiActivityRegisterCallbacks",
+    "cuptiActivityEnable",
+    "cuptiActivityGetNextRecord",
+)
 
 
 class Releases(gpu_support.GpuTestCase):
@@ -61,7 +66,23 @@ class Releases(gpu_support.GpuTestCase):
         self.assertRegex("\n".join(ours), pattern)
 
     def test_record_sizes_of_all_releases(self):
-        for api in (18, 20, 21, 22, 23, 24, 26, 28, 130000, 130001, 130101, 130202, 130301, 130401, 130500):
+        for api in (
+            18,
+            20,
+            21,
+            22,
+            23,
+            24,
+            26,
+            28,
+            130000,
+            130001,
+            130101,
+            130202,
+            130301,
+            130401,
+            130500,
+        ):
             with self.subTest(api=api):
                 self.setUp()
                 self.check(FAKE_CUPTI_API=api)
@@ -75,7 +96,9 @@ class Releases(gpu_support.GpuTestCase):
         folder.mkdir()
         shutil.copy(pathlib.Path(gpu_support.FAKE_GPU) / "libcuda.so.1", folder)
         if cupti:
-            driver.masked_cupti(str(folder), source=os.path.join(gpu_support.FAKE_GPU, "libcupti.so.13"), **cupti)
+            driver.masked_cupti(
+                str(folder), source=os.path.join(gpu_support.FAKE_GPU, "libcupti.so.13"), **cupti
+            )
         return folder
 
     def test_optional_functions_missing(self):
@@ -92,7 +115,9 @@ class Releases(gpu_support.GpuTestCase):
         for function in NEEDED:
             with self.subTest(function=function):
                 self.setUp()
-                without = [function] + (["cuptiSubscribe_v2"] if function == "cuptiSubscribe" else [])
+                without = [function] + (
+                    ["cuptiSubscribe_v2"] if function == "cuptiSubscribe" else []
+                )
                 folder = self.folder_of_libraries("lib", without=without)
                 self.check_refused(function, LD_LIBRARY_PATH=folder)
 
@@ -108,7 +133,9 @@ class Releases(gpu_support.GpuTestCase):
         folder = self.folder_of_libraries("lib")
         elsewhere = self.folder / "elsewhere"
         elsewhere.mkdir()
-        given = shutil.copy(pathlib.Path(gpu_support.FAKE_GPU) / "libcupti.so.13", elsewhere / "other.so")
+        given = shutil.copy(
+            pathlib.Path(gpu_support.FAKE_GPU) / "libcupti.so.13", elsewhere / "other.so"
+        )
         self.check(LD_LIBRARY_PATH=folder, XLATRACE_CUPTI=given)
 
     def test_given_libcupti_that_is_none(self):
@@ -159,7 +186,9 @@ class OtherTools(Releases):
         self.assertEqual(len(ours), 1, traced)
         self.assertIn("libother.so", ours[0])
         logs = list(self.folder.glob("client.*.tsv"))
-        self.assertTrue(any("kernel" in log.read_text() for log in logs), "the other tool saw nothing")
+        self.assertTrue(
+            any("kernel" in log.read_text() for log in logs), "the other tool saw nothing"
+        )
 
     def test_variables_that_mean_nothing(self):
         for value in ("", "none"):

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fake driver's log as the truth, and the comparison of a run.db with it."""
+
+import pathlib
+import re
+
+import support
+
+
+def read_truths(folder):
+    """{pid: activities in order of issue}. A killed process's log may end in zeros, in a cut line.
+
+    A process that has called exec has two logs, of two prefixes.
+    """
+    truths = {}
+    for path in sorted(pathlib.Path(folder).glob("*.tsv")):
+        lines = path.read_bytes().split(b"\0", 1)[0].decode("utf-8", "replace").split("\n")
+        header, rows = lines[0].split("\t"), []
+        for line in lines[1:-1]:  # the last one has no line end, or is empty
+            rows.append(dict(zip(header, line.split("\t"))))
+        truths.setdefault(int(path.name.split(".")[-2]), []).extend(rows)
+    return truths
+
+
+COPY_KINDS = {
+    1: "host_to_device",
+    2: "device_to_host",
+    3: "host_to_device",
+    4: "device_to_host",
+    5: "device_to_device",
+    6: "device_to_device",
+    7: "device_to_device",
+    8: "device_to_device",
+    9: "host_to_host",
+    10: "peer_to_peer",
+}
+
+
+def expected_row(row):
+    """One line of the truth in the words of run.db."""
+    number = lambda name: int(row[name])
+    expected = {
+        "kind": row["what"],
+        "start": number("start_ns"),
+        "end": number("end_ns"),
+        "context_id": number("context"),
+        "correlation_id": number("correlation"),
+        "graph_id": number("graph") or None,
+        "graph_node_id": number("node") or None,
+        "thread_id": number("thread"),
+        "api": row["api"],
+    }
+    if row["what"] == "kernel":
+        grid, block = (tuple(map(int, row[name].split("x"))) for name in ("grid", "block"))
+        expected |= {
+            "kernel_symbol": row["name"],
+            "grid": grid,
+            "block": block,
+            "shared_memory_dynamic_bytes": number("dynamic_smem"),
+            "shared_memory_static_bytes": number("static_smem"),
+            "registers_per_thread": number("registers"),
+        }
+    else:
+        expected["bytes"] = number("bytes")
+    if row["what"] == "memcpy":
+        expected["copy_kind"] = COPY_KINDS[number("copy_kind")]
+    return expected
+
+
+RECORDED = """
+SELECT p.pid, d.ordinal, a.stream_id, a.kind, a.start_ns, a.end_ns, a.duration_ns, a.context_id,
+       a.correlation_id, a.graph_id, a.graph_node_id, c.thread_id, c.name AS api, l.kernel_symbol,
+       l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z,
+       l.shared_memory_dynamic_bytes, l.shared_memory_static_bytes, l.registers_per_thread,
+       a.bytes, a.copy_kind, a.instruction, a.module, a.program_id, a.confidence, a.evidence,
+       a.unattributed_reason, c.start_ns AS api_start_ns, c.end_ns AS api_end_ns
+FROM activity a JOIN process p USING (process_id) JOIN device d USING (device_id)
+LEFT JOIN api_call c ON c.api_call_id = a.api_call_id
+LEFT JOIN launch l ON l.launch_id = a.activity_id
+ORDER BY a.activity_id
+"""
+
+
+def recorded_rows(database):
+    with support.open_database(database) as connection:
+        info = dict(connection.execute("SELECT key, value FROM run_info").fetchall())
+        rows = [dict(row) for row in connection.execute(RECORDED)]
+    connection.close()
+    base = int(info["start_unix_ns"]) if rows else 0
+    for row in rows:
+        row["start"], row["end"] = row["start_ns"] + base, row["end_ns"] + base
+        row["grid"] = (row["grid_x"], row["grid_y"], row["grid_z"])
+        row["block"] = (row["block_x"], row["block_y"], row["block_z"])
+    return rows
+
+
+def by_stream(rows, key):
+    streams = {}
+    for row in rows:
+        streams.setdefault(key(row), []).append(row)
+    return streams
+
+
+def differences(database, truths, limit=20):
+    """What run.db says otherwise than the fake driver: sentences, none when they agree.
+
+    Compared per stream in order: count, kind, name, launch configuration, bytes, times, graph and
+    node, correlation id, and the host call with its thread.
+    """
+    told = []
+    expected = {}
+    for pid, rows in truths.items():
+        for key, stream in by_stream(
+            rows, lambda row: (pid, int(row["device"]), int(row["stream"]))
+        ).items():
+            expected[key] = sorted(map(expected_row, stream), key=lambda row: row["start"])
+    recorded = by_stream(
+        recorded_rows(database), lambda row: (row["pid"], row["ordinal"], row["stream_id"])
+    )
+    for key in sorted(expected.keys() | recorded.keys()):
+        want, have = (
+            expected.get(key, []),
+            sorted(recorded.get(key, []), key=lambda row: row["start"]),
+        )
+        place = "pid %d device %d stream %d" % key
+        if len(want) != len(have):
+            told.append(f"{place}: {len(have)} activities, the driver executed {len(want)}")
+        for index, (wanted, found) in enumerate(zip(want, have)):
+            for name, value in wanted.items():
+                if name == "api":
+                    same = found["api"] is not None and plain_name(found["api"]) == plain_name(
+                        value
+                    )
+                else:
+                    same = found[name] == value
+                if not same:
+                    told.append(f"{place} #{index} {name}: {found[name]!r}, the driver: {value!r}")
+            if found["duration_ns"] != found["end_ns"] - found["start_ns"]:
+                told.append(f"{place} #{index}: duration_ns is not end - start")
+            if found["api"] is not None and not (
+                found["api_start_ns"] <= found["api_end_ns"]
+                and found["api_start_ns"] <= found["start_ns"]
+            ):
+                told.append(f"{place} #{index}: before its host call began")
+            if len(told) > limit:
+                return told + ["..."]
+    return told
+
+
+def identity(pid, device, stream, correlation, node, start, end):
+    return (
+        int(pid),
+        int(device),
+        int(stream),
+        int(correlation),
+        int(node or 0),
+        int(start),
+        int(end),
+    )
+
+
+def compare_sets(database, truths):
+    """(activities that the driver executed and run.db lacks, those of run.db that never were).
+
+    For programs that were killed: what is there must be right and there once, and not all is there.
+    What still ran when the process left has no times (a duration of 0), and is right without.
+    """
+    executed, timeless = {}, {}
+    for pid, rows in truths.items():
+        for r in rows:
+            key = identity(
+                pid, *(r[n] for n in "device stream correlation node start_ns end_ns".split())
+            )
+            executed[key] = r
+            timeless.setdefault(key[:5], []).append(key)
+    invented = []
+    for r in recorded_rows(database):
+        key = identity(
+            r["pid"],
+            r["ordinal"],
+            r["stream_id"],
+            r["correlation_id"],
+            r["graph_node_id"],
+            r["start"],
+            r["end"],
+        )
+        if not r["duration_ns"] and key not in executed:
+            key = next((k for k in timeless.get(key[:5], ()) if k in executed), key)
+        if executed.pop(key, None) is None:  # never executed, or there twice
+            invented.append(key)
+    return list(executed.values()), invented
+
+
+def plain_name(function):
+    """cuMemcpyHtoDAsync_v2 and cuMemcpyHtoDAsync are one function."""
+    return re.sub(r"_(v\d+|ptsz|ptds)+$", "", function)
+
+
+def loss(database):
+    """Sum of what the run says it lost: run stats of severity data_loss and error."""
+    rows = run_stats(database, "data_loss", "error")
+    return sum(row["value"] or 0 for row in rows)
+
+
+def run_stats(database, *severities):
+    with support.open_database(database) as connection:
+        rows = [dict(row) for row in connection.execute("SELECT * FROM run_stat")]
+    connection.close()
+    return [row for row in rows if row["severity"] in severities]
+
+
+def scalar(database, sql):
+    with support.open_database(database) as connection:
+        value = connection.execute(sql).fetchone()[0]
+    connection.close()
+    return value
+
+
+def rows_of(database, sql):
+    with support.open_database(database) as connection:
+        rows = [dict(row) for row in connection.execute(sql)]
+    connection.close()
+    return rows
+
+
+def recording_files(folder):
+    return sorted(path for path in pathlib.Path(folder).glob("*.rec") if path.is_file())

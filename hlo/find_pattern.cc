@@ -30,6 +30,7 @@ constexpr int32_t kEndOfOpName = 50;
 constexpr int32_t kOpName = 45;
 constexpr int32_t kTarget = 42;
 constexpr int32_t kSource = 40;
+constexpr int32_t kCaller = 25;  // A line further out on the Python stack.
 constexpr int32_t kOpcode = 30;
 constexpr int32_t kShape = 20;
 
@@ -101,6 +102,25 @@ std::vector<FindHit> FindPattern::Search(const model::HloModule& module, uint8_t
     if (is_new) at->second = score();
     return at->second;
   };
+  // Does a frame on the stack match, from `frame` outwards? A parent's number is less than its own.
+  std::vector<int8_t> known_frames(module.stack_frames.size() + 1, -1);
+  known_frames[0] = 0;
+  const auto callers = [&](uint32_t frame) -> int32_t {
+    if (frame >= known_frames.size()) return 0;
+    // Outwards until one is known, then back.
+    std::vector<uint32_t> path;
+    while (known_frames[frame] < 0) {
+      path.push_back(frame);
+      frame = module.stack_frames[frame - 1].parent;
+    }
+    int8_t found = known_frames[frame];
+    for (; !path.empty(); path.pop_back()) {
+      const model::StackFrame& at = module.stack_frames[path.back() - 1];
+      if (found == 0 && matches(fmt::format("{}:{}", at.file, at.line))) found = 1;
+      known_frames[path.back()] = found;
+    }
+    return found != 0 ? kCaller : 0;
+  };
   std::vector<FindHit> hits;
   for (uint32_t i = 0; i < module.instructions.size(); ++i) {
     const model::Instruction& instruction = module.instructions[i];
@@ -139,7 +159,8 @@ std::vector<FindHit> FindPattern::Search(const model::HloModule& module, uint8_t
     }
     if ((fields & kFindSource) != 0 && !metadata.source_file.empty()) {
       const std::string place = fmt::format("{}:{}", metadata.source_file, metadata.source_line);
-      take(kFindSource, once(sources, place, [&] { return matches(place) ? kSource : 0; }));
+      const int32_t own = once(sources, place, [&] { return matches(place) ? kSource : 0; });
+      take(kFindSource, own > 0 ? own : callers(metadata.stack_frame));
     }
     if ((fields & kFindShape) != 0) {
       take(kFindShape, once(shapes, instruction.shape, [&] {

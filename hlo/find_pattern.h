@@ -28,7 +28,7 @@ namespace xlatrace::hlo {
 enum FindField : uint8_t {
   kFindName = 1,
   kFindOpName = 2,
-  kFindSource = 4,  // "path/train.py:105".
+  kFindSource = 4,  // "path/train.py:105": the line itself, and those that led to it.
   kFindShape = 8,   // As printed, and without layouts.
   kFindOpcode = 16,
   kFindTarget = 32,

@@ -1,5 +1,6 @@
 #include "tools/explain_output.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -158,7 +159,7 @@ void AppendModule(const hlo::ExplainedFile& file, const ExplainParts& parts, int
     AppendField("ops", hlo::OpcodeText(summary.opcodes, kMostOpcodes), width, out);
   }
   if (!summary.fused_opcodes.empty()) {
-    AppendField("fused", hlo::OpcodeText(summary.fused_opcodes, kMostOpcodes), width, out);
+    AppendField("inside", hlo::OpcodeText(summary.fused_opcodes, kMostOpcodes), width, out);
   }
   if (!summary.parameters.empty()) {
     AppendField("takes",
@@ -220,7 +221,9 @@ void AppendInstructions(const hlo::ExplainedFile& file, const ExplainParts& part
     columns.push_back({.heading = "gpu bytes", .right = true});
   }
   columns.push_back({.heading = "phase"});
-  columns.push_back({.heading = "shape, layer, source", .flexible = true});
+  columns.push_back({.heading = "source", .at_most = 24});
+  columns.push_back({.heading = "shape", .at_most = std::max(width / 5, 16)});
+  columns.push_back({.heading = "layer", .path = true, .flexible = true});
   const auto number = [](const std::optional<int64_t>& value) {
     return value ? Thousands(*value) : std::string("?");
   };
@@ -240,13 +243,13 @@ void AppendInstructions(const hlo::ExplainedFile& file, const ExplainParts& part
         cells.push_back(number(gpu.bytes_accessed));
       }
       cells.emplace_back(model::Text(labels.instructions[index].phase));
-      std::string rest(hlo::WithoutLayout(instruction.shape));
-      if (!labels.LayerOf(index).empty()) rest += "  " + labels.LayerOf(index);
-      if (!instruction.metadata.source_file.empty()) {
-        rest += fmt::format("  {}:{}", BaseName(instruction.metadata.source_file),
-                            instruction.metadata.source_line);
-      }
-      cells.push_back(std::move(rest));
+      const model::OpMetadata& metadata = instruction.metadata;
+      cells.push_back(
+          metadata.source_file.empty()
+              ? ""
+              : fmt::format("{}:{}", BaseName(metadata.source_file), metadata.source_line));
+      cells.push_back(hlo::WithoutLayout(instruction.shape));
+      cells.push_back(labels.LayerOf(index));
       table.Add(std::move(cells));
     }
     for (const std::string& line : table.Lines(width - 2, false)) out += "  " + line + "\n";

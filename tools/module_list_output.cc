@@ -308,7 +308,7 @@ void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int 
                   out);
     }
     if (!summary.fused_opcodes.empty()) {
-      AppendField("fused", hlo::OpcodeText(summary.fused_opcodes, all ? SIZE_MAX : kMostOpcodes),
+      AppendField("inside", hlo::OpcodeText(summary.fused_opcodes, all ? SIZE_MAX : kMostOpcodes),
                   width, out);
     }
     if (summary.flops) {

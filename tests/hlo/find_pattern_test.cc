@@ -75,6 +75,36 @@ TEST_F(FindPatternTest, FieldsLimitTheSearch) {
   EXPECT_EQ(FindFieldFromText("colour"), 0);
 }
 
+// The line of a call finds what the called function does, behind what stands on the line itself.
+TEST(FindPattern, LinesFurtherOutOnTheStackMatchToo) {
+  auto module = ReadText(Shared(R"(HloModule m
+FileNames
+1 "/m/train.py"
+FunctionNames
+1 "step"
+2 "layer"
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=105 end_line=105 column=1 end_column=2}
+2 {file_name_id=1 function_name_id=2 line=59 end_line=59 column=1 end_column=2}
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=2}
+ENTRY e {
+  p = f32[8] parameter(0)
+  a = f32[8] negate(p), metadata={op_name="a" stack_frame_id=2}
+  ROOT b = f32[8] negate(a), metadata={op_name="b" stack_frame_id=1}
+}
+)"));
+  ASSERT_TRUE(module) << module.error().message;
+  auto made = FindPattern::Make("train.py:105", false);
+  ASSERT_TRUE(made);
+  const std::vector<FindHit> hits = made->Search(*module);
+  ASSERT_EQ(hits.size(), 2u);
+  EXPECT_LT(hits[0].score, hits[1].score);
+  EXPECT_EQ(hits[0].fields, kFindSource);
+  EXPECT_EQ(FindPattern::Make("train.py:59", false)->Search(*module).size(), 1u);
+}
+
 TEST_F(FindPatternTest, UpperCaseLettersMakeItCaseSensitive) {
   EXPECT_THAT(Find("softmax"), ElementsAre("fusion.91"));
   EXPECT_THAT(Find("Softmax"), ElementsAre("fusion.91"));

@@ -42,8 +42,8 @@ void AddContext(const model::HloModule& module, uint32_t hit, size_t lines, Foun
   }
 }
 
-// A hit in a parameter is one in what is passed; so are constants and the like less telling than
-// operations.
+// Parameters, constants and the like tell less than operations, and what is inside of fusions and
+// reducers less than what is launched.
 int32_t Weighted(const hlo::FindHit& hit, const model::Instruction& instruction, bool inside) {
   int32_t score = hit.score;
   if (!hlo::IsOperation(instruction.opcode)) score -= 8;
@@ -58,6 +58,7 @@ StageHits SearchModule(const model::HloModule& module, const std::string& file,
   const std::vector<hlo::FindHit> raw = pattern.Search(module, options.fields);
   if (raw.empty()) return hits;
   const std::vector<uint32_t> containers = hlo::Containers(module);
+  const std::vector<bool> inlined = hlo::InlinedComputations(module);
   // Line numbers in one pass: hits come in the order of the text nearly always.
   for (const hlo::FindHit& hit : raw) {
     const model::Instruction& instruction = module.instructions[hit.instruction];
@@ -70,7 +71,7 @@ StageHits SearchModule(const model::HloModule& module, const std::string& file,
                 .source_line = instruction.metadata.source_line,
                 .computation = std::string(module.computations[instruction.computation].name),
                 .fields = hit.fields,
-                .score = Weighted(hit, instruction, inside),
+                .score = Weighted(hit, instruction, inside || inlined[instruction.computation]),
                 .file = file};
     if (inside) found.inside = module.instructions[containers[hit.instruction]].name;
     if (options.context > 0) AddContext(module, hit.instruction, options.context, found);

@@ -223,7 +223,7 @@ void ReadDetail(HloModule& module, Instruction& instruction, std::string_view na
   } else if (name == "rhs_group_dims") {
     details().rhs_group_dims = static_cast<uint32_t>(NumbersIn(value).size());
   } else if (name == "channel_id") {
-    details().has_channel = true;
+    details().has_channel = value == "_" || number() > 0;  // 0 is no channel.
   } else if (name == "use_global_device_ids") {
     details().use_global_device_ids = value == "true";
   }

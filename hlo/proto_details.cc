@@ -48,6 +48,9 @@ bool ProtoDetails::Read(Fields& fields) {
     case BytesKey(92):
       ReadIotaGroups(fields.Bytes());
       break;
+    case BytesKey(93):
+      ReadMeshGroups(fields.Bytes());
+      break;
     default:
       return false;
   }
@@ -187,6 +190,59 @@ void ProtoDetails::ReadIotaGroups(std::string_view message) {
       fields.Skip();
     }
   }
+}
+
+// xla.MeshAxesReplicaGroupListProto: a mesh of named axes, and the axes (or parts of them) that a
+// group spans.
+void ProtoDetails::ReadMeshGroups(std::string_view message) {
+  const auto numbers = [&](std::string_view part, auto visit) {
+    Fields fields(part, position_);
+    while (fields.Next()) {
+      const uint32_t field = fields.Key() >> 3;
+      if (fields.Key() == VarintKey(field)) {
+        visit(field, fields.Int());
+      } else {
+        fields.Skip();
+      }
+    }
+  };
+  const auto messages = [&](std::string_view part, uint32_t number, auto visit) {
+    Fields fields(part, position_);
+    while (fields.Next()) {
+      if (fields.Key() == BytesKey(number)) {
+        visit(fields.Bytes());
+      } else {
+        fields.Skip();
+      }
+    }
+  };
+  std::vector<int64_t> sizes;
+  messages(message, 1, [&](std::string_view mesh) {
+    messages(mesh, 1, [&](std::string_view axis) {
+      sizes.push_back(1);
+      numbers(axis, [&](uint32_t field, int64_t value) {
+        if (field == 2) sizes.back() = value;
+      });
+    });
+  });
+  int64_t product = 1;
+  messages(message, 2, [&](std::string_view axis) {
+    int64_t index = 0;
+    int64_t size = 0;
+    numbers(axis, [&](uint32_t field, int64_t value) {
+      if (field == 1) index = value;
+    });
+    messages(axis, 2, [&](std::string_view part) {
+      numbers(part, [&](uint32_t field, int64_t value) {
+        if (field == 2) size = value;
+      });
+    });
+    if (size == 0 && index >= 0 && static_cast<uint64_t>(index) < sizes.size()) {
+      size = sizes[static_cast<size_t>(index)];
+    }
+    if (size > 0 && __builtin_mul_overflow(product, size, &product)) product = INT64_MAX;
+  });
+  details_.largest_group = std::max(details_.largest_group, product);
 }
 
 // xla.RaggedDotDimensionNumbers: dot dimensions, ragged dimensions, group dimensions.

@@ -30,6 +30,7 @@ class ProtoDetails {
   void ReadRaggedDot(std::string_view message);
   void ReadDeviceList(std::string_view message);
   void ReadIotaGroups(std::string_view message);
+  void ReadMeshGroups(std::string_view message);
 
   model::HloModule& module_;
   WirePosition& position_;

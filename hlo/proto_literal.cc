@@ -15,6 +15,7 @@ namespace xlatrace::hlo {
 namespace {
 
 constexpr int64_t kMaxElements = 10;
+constexpr size_t kMaxRank = 3;  // From 4 on there are comments in between.
 constexpr std::string_view kElided = "{...}";
 
 template <typename T>
@@ -68,6 +69,14 @@ std::vector<std::string> Elements(std::string_view literal, std::string_view typ
       out.push_back(format(Load<T>(raw, i)));
     }
   };
+  const auto pairs = [&](std::string_view raw, auto sample, std::string_view part) {
+    using T = decltype(sample);
+    if (raw.size() != static_cast<size_t>(count) * 2 * sizeof(T)) return;
+    for (size_t i = 0; i < 2 * static_cast<size_t>(count); i += 2) {
+      out.push_back(fmt::format("({}, {})", FloatText(Load<T>(raw, i), part),
+                                FloatText(Load<T>(raw, i + 1), part)));
+    }
+  };
   const auto number = [](auto value) { return std::to_string(value); };
   const auto real = [&](auto value) { return FloatText(value, type); };
   Fields fields(literal, position);
@@ -100,6 +109,8 @@ std::vector<std::string> Elements(std::string_view literal, std::string_view typ
     if (field == 17 && type == "s16") bytes(raw, int16_t{}, number);
     if (field == 8 && type == "f32") bytes(raw, float{}, real);
     if (field == 9 && type == "f64") bytes(raw, double{}, real);
+    if (field == 12 && type == "c64") pairs(raw, float{}, "f32");
+    if (field == 18 && type == "c128") pairs(raw, double{}, "f64");
     if (field == 11 && type == "f16") {
       bytes(raw, uint16_t{}, [&](uint16_t half) { return FloatText(FromHalf(half), type); });
     }
@@ -111,6 +122,24 @@ std::vector<std::string> Elements(std::string_view literal, std::string_view typ
   }
   if (static_cast<int64_t>(out.size()) != count) out.clear();
   return out;
+}
+
+// "{1, 2}" of a vector; inside of others "{ 1, 2 }", but "{1}".
+void AppendArray(const std::vector<std::string>& elements, const std::vector<int64_t>& dims,
+                 const std::vector<size_t>& strides, size_t dim, size_t at, std::string& out) {
+  if (dim == dims.size()) {
+    out += at < elements.size() ? elements[at] : std::string();
+    return;
+  }
+  const auto size = static_cast<size_t>(dims[dim]);
+  const bool innermost = dim + 1 == dims.size();
+  const bool blanks = innermost ? dims.size() > 1 && size > 1 : size > 0;
+  out.append(blanks ? "{ " : "{");
+  for (size_t i = 0; i < size; ++i) {
+    if (i > 0) out.append(", ");
+    AppendArray(elements, dims, strides, dim + 1, at + i * strides[dim], out);
+  }
+  out.append(blanks ? " }" : "}");
 }
 
 }  // namespace
@@ -126,7 +155,7 @@ std::string LiteralText(std::string_view literal_proto, WirePosition& position) 
     }
   }
   const ArrayShape shape = FirstLeaf(shape_text);
-  if (IsTuple(shape_text) || shape.type.empty() || shape.dims.size() > 2) {
+  if (IsTuple(shape_text) || shape.type.empty() || shape.dims.size() > kMaxRank) {
     return std::string(kElided);
   }
   const int64_t count = shape.elements();
@@ -137,24 +166,21 @@ std::string LiteralText(std::string_view literal_proto, WirePosition& position) 
     if (shape.type != "pred") return elements[0];
     return elements[0] == "1" ? "true" : "false";
   }
-  if (count == 0) return shape.dims.size() == 1 ? "{}" : std::string(kElided);
-  if (elements.empty()) return std::string(kElided);
-  if (shape.dims.size() == 1) return fmt::format("{{{}}}", fmt::join(elements, ", "));
+  if (count > 0 && elements.empty()) return std::string(kElided);
   // The proto lists elements in the order of memory, the text row by row.
-  const bool column_major = shape.minor_to_major.size() == 2 && shape.minor_to_major[0] == 0;
-  const auto rows = static_cast<size_t>(shape.dims[0]);
-  const auto columns = static_cast<size_t>(shape.dims[1]);
-  const bool blanks = columns > 1;  // "{ 1, 2 }", but "{1}".
-  std::string out = "{";
-  for (size_t row = 0; row < rows; ++row) {
-    out.append(row > 0 ? ", {" : " {").append(blanks ? " " : "");
-    for (size_t column = 0; column < columns; ++column) {
-      if (column > 0) out.append(", ");
-      out.append(elements[column_major ? column * rows + row : row * columns + column]);
-    }
-    out.append(blanks ? " }" : "}");
+  std::vector<size_t> strides(shape.dims.size(), 1);
+  size_t stride = 1;
+  for (size_t i = 0; i < shape.dims.size(); ++i) {
+    const size_t dim = i < shape.minor_to_major.size()
+                           ? static_cast<size_t>(shape.minor_to_major[i])
+                           : shape.dims.size() - 1 - i;
+    if (dim >= shape.dims.size()) return std::string(kElided);
+    strides[dim] = stride;
+    stride *= static_cast<size_t>(shape.dims[dim]);
   }
-  return out.append(" }");
+  std::string out;
+  AppendArray(elements, shape.dims, strides, 0, 0, out);
+  return out;
 }
 
 }  // namespace xlatrace::hlo

@@ -2,8 +2,12 @@
 //
 // All forms that XLA printed since 2017: long and short form, with or without '%', operand shapes,
 // program shapes and header; stack frame tables; nested computations written inline; attributes
-// and metadata in any order. An attribute that this reader does not know is kept as text. Literals
-// are skipped, not stored.
+// and metadata in any order. Attributes, module attributes, metadata keys and opcodes that this
+// reader does not know are kept as text, and each is named once in HloModule::warnings: XLA gets new
+// ones every month. Values of those it knows must have their form (hlo/attribute_syntax.h), constants
+// must fit their shape (hlo/text_literal.h), names must be defined before they are used, and nothing
+// may follow the last computation. Whether an instruction makes sense (shapes of operands, devices of
+// a sharding) is not checked.
 //
 // Differences to the proto of the same module: ids are 0, text elides large constants, and with
 // async sugar ("all-gather-start" for a wrapped call) wrapped computations are not printed. Compact

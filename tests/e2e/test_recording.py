@@ -2,6 +2,7 @@
 """Recording a program that uses a GPU (the fake one), and folding what it left: preloaded by hand
 and by `xlatrace record`."""
 
+import json
 import os
 import pathlib
 import signal
@@ -79,8 +80,6 @@ class RecordingTest(support.TestCase):
     def query(self, sql, run="run.db"):
         result = self.run_program("query", run, sql, "--format", "json")
         self.assertEqual(result.code, 0, result)
-        import json
-
         return [tuple(row.values()) for row in json.loads(result.stdout)["rows"]]
 
     def start(self, command):
@@ -95,6 +94,19 @@ class RecordingTest(support.TestCase):
         self.addCleanup(process.kill)
         self.addCleanup(process.stdout.close)
         return process
+
+    def wait_for_more_than(self, count):
+        """Folds what there is until it holds more activities than that; the number it then holds."""
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            result = self.run_program(
+                "query", "run.db", "SELECT count(*) AS n FROM activity", "--format", "json"
+            )
+            if result.code == 0:
+                found = json.loads(result.stdout)["rows"][0]["n"]
+                if found > count:
+                    return found
+        self.fail(f"never more than {count} activities: {result}")
 
     def test_preload_then_summary(self):
         result = self.preload(self.script(STEPS + "print hello\n"))
@@ -154,18 +166,11 @@ class RecordingTest(support.TestCase):
     def test_running_program_gives_a_part_then_more(self):
         process = self.start(self.script("init\nlaunch a x 10\nsync\nprint go\nforever { launch b; sync; sleep 5 }\n"))
         self.assertEqual(process.stdout.readline(), b"go\n")
-        deadline = time.time() + 30
-        part = None
-        while time.time() < deadline:
-            part = self.run_program("summary", "run.db")
-            if part.code == 0 and self.query("SELECT count(*) FROM activity")[0][0] > 10:
-                break
+        some = self.wait_for_more_than(10)
+        part = self.run_program("summary", "run.db")
         self.assertEqual(part.code, 0, part)
         self.assertIn("still running", part.stderr)
-        some = self.query("SELECT count(*) FROM activity")[0][0]
-        time.sleep(0.3)
-        more = self.query("SELECT count(*) FROM activity")[0][0]
-        self.assertGreater(more, some)
+        self.wait_for_more_than(some)
         process.kill()
         process.wait()
         self.run_program("summary", "run.db")

@@ -408,6 +408,37 @@ TEST(TextProtoModule, ReadsAsTheProtoDoes) {
   EXPECT_TRUE(Find(*module, "n").is_root);
 }
 
+TEST(TextProtoModule, NumbersOfEveryKind) {
+  const auto literal = [](const std::string& type, const std::string& values) {
+    auto module = ReadAny(
+        Shared("name: \"m\" entry_computation_name: \"e\" computations { name: \"e\" root_id: 1 "
+               "instructions { name: \"c\" opcode: \"constant\" id: 1 shape { element_type: " +
+               type + " } literal { shape { element_type: " + type + " } " + values + " } } }"));
+    EXPECT_TRUE(module) << module.error().message;
+    return module ? std::string(module->LiteralOf(module->instructions[0]))
+                  : module.error().message;
+  };
+  EXPECT_EQ(literal("F32", "f32s: 0.5"), "0.5");
+  EXPECT_EQ(literal("F64", "f64s: -1e+300"), "-1e+300");
+  EXPECT_EQ(literal("U64", "u64s: 18446744073709551615"), "18446744073709551615");
+  EXPECT_EQ(literal("PRED", "preds: true"), "true");
+  EXPECT_EQ(literal("S8", "s8s: \"\\377\""), "-1");
+  EXPECT_EQ(literal("11", "f32s: 1"), "1");  // Types by number are words too.
+  auto snapshot = ReadAny(Shared(std::string("hlo {\n") + kHloTextProto + "}\n"));
+  ASSERT_TRUE(snapshot) << snapshot.error().message;
+  EXPECT_EQ(snapshot->name, "m");
+  EXPECT_THAT(ReadAny(Shared("a: 1")).error().message, HasSubstr("no HLO module"));
+  const char* const broken[][2] = {{"f32s: x", "needs a number"},
+                                   {"f32s { }", "needs no message"},
+                                   {"shape: 1", "needs a message"}};
+  for (const auto& [values, message] : broken) {
+    auto module = ReadAny(
+        Shared(std::string("computations { instructions { literal { ") + values + " } } }"));
+    ASSERT_FALSE(module) << values;
+    EXPECT_THAT(module.error().message, HasSubstr(message));
+  }
+}
+
 TEST(TextProtoModule, DamageIsLocated) {
   const auto error = [](std::string from, const std::string& to) {
     std::string text = kHloTextProto;

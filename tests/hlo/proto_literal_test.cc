@@ -12,6 +12,7 @@ namespace {
 
 // xla.PrimitiveType.
 enum Type : int64_t { kPred = 1, kS8 = 2, kS32 = 4, kU64 = 9, kF16 = 10, kF32 = 11, kF64 = 12 };
+constexpr int64_t kC64 = 15;
 constexpr int64_t kBf16 = 16;
 constexpr int64_t kS4 = 21;
 
@@ -59,11 +60,16 @@ TEST(ProtoLiteral, Arrays) {
   EXPECT_EQ(Text(Literal(kS32, {2, 2}, {1, 0}).Packed(4, {1, 2, 3, 4})), "{ { 1, 2 }, { 3, 4 } }");
   EXPECT_EQ(Text(Literal(kS32, {2, 3}, {0, 1}).Packed(4, {1, 4, 2, 5, 3, 6})),
             "{ { 1, 2, 3 }, { 4, 5, 6 } }");
+  EXPECT_EQ(Text(Literal(kS32, {1, 2, 2}, {2, 1, 0}).Packed(4, {1, 2, 3, 4})),
+            "{ { { 1, 2 }, { 3, 4 } } }");
+  EXPECT_EQ(Text(Literal(kS32, {2, 0})), "{ {}, {} }");
+  EXPECT_EQ(Text(Literal(kC64, {}).Text(12, Bytes({1.0F, -2.5F}))), "(1, -2.5)");
+  EXPECT_EQ(Text(Literal(kC64, {1}).Text(12, Bytes({0.0F, 1e9F}))), "{(0, 1e+09)}");
 }
 
 TEST(ProtoLiteral, LeavesOutWhatIsLargeOddOrDamaged) {
   EXPECT_EQ(Text(Literal(kS32, {11}).Packed(4, std::vector<int64_t>(11, 1))), "{...}");
-  EXPECT_EQ(Text(Literal(kS32, {1, 1, 1}).Packed(4, {1})), "{...}");
+  EXPECT_EQ(Text(Literal(kS32, {1, 1, 1, 1}).Packed(4, {1})), "{...}");
   EXPECT_EQ(Text(Literal(kS4, {2}).Text(21, "ab")), "{...}");
   EXPECT_EQ(Text(Literal(kS32, {3}).Packed(4, {1, 2})), "{...}");
   EXPECT_EQ(Text(Literal(kF32, {}).Text(8, "abc")), "{...}");

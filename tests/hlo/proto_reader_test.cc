@@ -286,5 +286,24 @@ TEST(ProtoReader, FindsSparseIdsToo) {
   EXPECT_THAT(OperandNames(*read, "b"), ElementsAre("a"));
 }
 
+// mesh['a'=2,'b'=4] {'b', 'a':(1)2}: groups of 8; as XLA since 2025-12 serialises it.
+TEST(ProtoReader, GroupsOfMeshAxesHaveASize) {
+  const auto axis = [](const char* name, int64_t size) {
+    return Message().Text(1, name).Int(2, size);
+  };
+  Message groups;
+  groups.Nested(1, Message().Nested(1, axis("a", 2)).Nested(1, axis("b", 4)));
+  groups.Nested(2, Message().Int(1, 1));
+  groups.Nested(2, Message().Nested(2, Message().Int(1, 1).Int(2, 2)));
+  Message reduce = InstructionProto("r", "all-reduce", 2, {1});
+  reduce.Nested(93, groups);
+  Message module;
+  module.Text(1, "m").Text(2, "main").Int(6, 1);
+  module.Nested(3, ComputationProto("main", 1, 2, {InstructionProto("p", "parameter", 1), reduce}));
+  auto read = ReadProto(Shared(Message().Nested(1, module).bytes()));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->DetailsOf(Find(*read, "r")).largest_group, 8);
+}
+
 }  // namespace
 }  // namespace xlatrace::hlo

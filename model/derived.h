@@ -209,6 +209,14 @@ struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string how_to_check;
 };
 
+// A cause that was looked at and is none, or that the data cannot decide.
+struct RuledOutRow {
+  std::string id;         // Rule, as in FindingRow, or of a statement of its own ("steady_steps").
+  bool withheld = false;  // False: it was looked at and is fine. True: `text` says what is missing.
+  std::string text;       // With its number: "host copies: 0.1 % of the step".
+  std::string evidence_json;  // As in FindingRow.
+};
+
 struct AnalysisTables {
   std::vector<std::optional<int32_t>> step_of;  // Per activity.
   std::vector<StepRow> steps;
@@ -221,6 +229,7 @@ struct AnalysisTables {
   std::vector<CollectiveRow> collectives;
   std::vector<FindingRow> findings;
   std::vector<RunStat> stats;
+  std::vector<RuledOutRow> ruled_out;
 };
 
 }  // namespace xlatrace::model

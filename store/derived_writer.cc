@@ -122,8 +122,9 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
 
 Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
-  for (const char* table : {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time",
-                            "x_step_part", "x_busy_time", "x_gap", "x_collective", "x_finding"}) {
+  for (const char* table :
+       {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
+        "x_busy_time", "x_gap", "x_collective", "x_finding", "x_ruled_out"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
@@ -187,6 +188,11 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.saves_low_ns_per_step, f.saves_high_ns_per_step,
                         f.basis, f.confidence, f.where_op, f.where_layer, f.where_source,
                         f.evidence_json, f.action, f.how_to_check));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_ruled_out", 5));
+  id = 0;
+  for (const model::RuledOutRow& r : analysis.ruled_out) {
+    XLATRACE_TRY(Insert(row, ++id, r.id, r.withheld, r.text, r.evidence_json));
   }
   return {};
 }

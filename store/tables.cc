@@ -94,6 +94,8 @@ CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NO
   saves_low_ns_per_step INT, saves_high_ns_per_step INT, basis TEXT, confidence TEXT,
   where_op TEXT, where_layer TEXT, where_source TEXT, evidence TEXT, action TEXT,
   how_to_check TEXT);
+CREATE TABLE x_ruled_out(position INTEGER PRIMARY KEY, id TEXT NOT NULL, withheld INT NOT NULL,
+  text TEXT NOT NULL, evidence TEXT);
 )sql";
 }
 

@@ -174,6 +174,8 @@ CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, algorithm_b
 CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, saves_low_ns_per_step,
   saves_high_ns_per_step, basis, confidence, where_op, where_layer, where_source, evidence, action,
   how_to_check FROM x_finding;
+CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
+  text, evidence FROM x_ruled_out ORDER BY position;
 )sql",
       fmt::arg("how", Word<StepHow>("how")), fmt::arg("op_kind", Word<OpKind>("i.op_kind")),
       fmt::arg("phase", Word<Phase>("i.phase")),

@@ -71,6 +71,15 @@ struct Label {
   std::string losers;  // What other evidence said instead; empty when none did.
 };
 
+// A part of every activity with one label, where such an activity belongs to several instructions
+// (a graph-level row). Parts of one label, in millionths, sum to exactly 1,000,000, and the label's
+// own instruction is the one with the largest. A label without rows here is one instruction's.
+struct LabelShareRow {
+  Id label_id = 0;
+  Id instruction_id = 0;
+  int64_t share_ppm = 0;
+};
+
 struct Execution {
   Id module_id = 0;
   Id device_id = 0;
@@ -100,6 +109,7 @@ struct AttributionTables {
   std::vector<uint32_t> label_of;      // Per activity; never 0.
   std::vector<uint32_t> execution_of;  // Per activity; 0: none.
   std::vector<RunStat> stats;
+  std::vector<LabelShareRow> label_shares = {};  // Grouped by label, ascending.
 };
 
 // ---- Analysis --------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ Status WriteModuleRanks(Database& db, const model::AttributionTables& attributio
 }  // namespace
 
 Status WriteAttribution(Database& db, const model::AttributionTables& attribution) {
-  for (const char* table : {"x_module_facts", "x_label", "x_execution"}) {
+  for (const char* table : {"x_module_facts", "x_label", "x_label_share", "x_execution"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_ASSIGN(Statement facts, PrepareInsert(db, "x_module_facts", 10));
@@ -110,6 +110,10 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
                               : std::optional<int64_t>(static_cast<int64_t>(l.reason));
     XLATRACE_TRY(Insert(label, ++id, IdOrNull{l.module_id}, IdOrNull{l.instruction_id}, l.evidence,
                         l.confidence, reason, l.origin, l.losers));
+  }
+  XLATRACE_ASSIGN(Statement share, PrepareInsert(db, "x_label_share", 3));
+  for (const model::LabelShareRow& s : attribution.label_shares) {
+    XLATRACE_TRY(Insert(share, s.label_id, s.instruction_id, s.share_ppm));
   }
   XLATRACE_ASSIGN(Statement execution, PrepareInsert(db, "x_execution", 7));
   id = 0;

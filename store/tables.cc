@@ -66,7 +66,7 @@ CREATE TABLE x_execution(execution_id INTEGER PRIMARY KEY, module_id INT NOT NUL
   complete INT NOT NULL);
 CREATE TABLE x_attribution(activity_id INTEGER PRIMARY KEY, label_id INT NOT NULL,
   execution_id INT, step INT);
-CREATE TABLE x_activity_share(activity_id INT NOT NULL, instruction_id INT NOT NULL,
+CREATE TABLE x_label_share(label_id INT NOT NULL, instruction_id INT NOT NULL,
   share_ppm INT NOT NULL);
 
 CREATE TABLE x_step(step INT NOT NULL, process_id INT NOT NULL, device_id INT NOT NULL,

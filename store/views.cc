@@ -136,9 +136,10 @@ std::string ActivityViews() {
       "  LEFT JOIN x_string k ON k.string_id = c.symbol_id WHERE c.kind = {};\n",
       ActivityColumnsSql(), kActivityJoins, kLaunchKind);
   sql += R"sql(
-CREATE VIEW activity_share AS SELECT s.activity_id, i.module_id, i.name AS instruction,
+CREATE VIEW activity_share AS SELECT t.activity_id, i.module_id, i.name AS instruction,
   s.share_ppm / 1000000.0 AS share
-  FROM x_activity_share s JOIN x_instruction i USING (instruction_id);
+  FROM x_attribution t JOIN x_label_share s USING (label_id)
+  JOIN x_instruction i USING (instruction_id);
 )sql";
   return sql;
 }

@@ -21,7 +21,8 @@ function(xlatrace_self_contained target)
     return()
   endif()
   target_link_libraries(${target} PRIVATE xlatrace_old_glibc)
-  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
+    -Wl,--exclude-libs,ALL)
 endfunction()
 
 if(NOT XLATRACE_STATIC)

@@ -92,7 +92,7 @@ Status WriteModuleRanks(Database& db, const model::AttributionTables& attributio
 }  // namespace
 
 Status WriteAttribution(Database& db, const model::AttributionTables& attribution) {
-  for (const char* table : {"x_module_facts", "x_label", "x_execution"}) {
+  for (const char* table : {"x_module_facts", "x_label", "x_label_share", "x_execution"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_ASSIGN(Statement facts, PrepareInsert(db, "x_module_facts", 10));
@@ -111,6 +111,10 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
     XLATRACE_TRY(Insert(label, ++id, IdOrNull{l.module_id}, IdOrNull{l.instruction_id}, l.evidence,
                         l.confidence, reason, l.origin, l.losers));
   }
+  XLATRACE_ASSIGN(Statement share, PrepareInsert(db, "x_label_share", 3));
+  for (const model::LabelShareRow& s : attribution.label_shares) {
+    XLATRACE_TRY(Insert(share, s.label_id, s.instruction_id, s.share_ppm));
+  }
   XLATRACE_ASSIGN(Statement execution, PrepareInsert(db, "x_execution", 7));
   id = 0;
   for (const model::Execution& e : attribution.executions) {
@@ -122,8 +126,9 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
 
 Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
-  for (const char* table : {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time",
-                            "x_step_part", "x_busy_time", "x_gap", "x_collective", "x_finding"}) {
+  for (const char* table :
+       {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
+        "x_busy_time", "x_gap", "x_collective", "x_finding", "x_ruled_out"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
@@ -187,6 +192,11 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.saves_low_ns_per_step, f.saves_high_ns_per_step,
                         f.basis, f.confidence, f.where_op, f.where_layer, f.where_source,
                         f.evidence_json, f.action, f.how_to_check));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_ruled_out", 5));
+  id = 0;
+  for (const model::RuledOutRow& r : analysis.ruled_out) {
+    XLATRACE_TRY(Insert(row, ++id, r.id, r.withheld, r.text, r.evidence_json));
   }
   return {};
 }

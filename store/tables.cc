@@ -66,7 +66,7 @@ CREATE TABLE x_execution(execution_id INTEGER PRIMARY KEY, module_id INT NOT NUL
   complete INT NOT NULL);
 CREATE TABLE x_attribution(activity_id INTEGER PRIMARY KEY, label_id INT NOT NULL,
   execution_id INT, step INT);
-CREATE TABLE x_activity_share(activity_id INT NOT NULL, instruction_id INT NOT NULL,
+CREATE TABLE x_label_share(label_id INT NOT NULL, instruction_id INT NOT NULL,
   share_ppm INT NOT NULL);
 
 CREATE TABLE x_step(step INT NOT NULL, process_id INT NOT NULL, device_id INT NOT NULL,
@@ -94,6 +94,8 @@ CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NO
   saves_low_ns_per_step INT, saves_high_ns_per_step INT, basis TEXT, confidence TEXT,
   where_op TEXT, where_layer TEXT, where_source TEXT, evidence TEXT, action TEXT,
   how_to_check TEXT);
+CREATE TABLE x_ruled_out(position INTEGER PRIMARY KEY, id TEXT NOT NULL, withheld INT NOT NULL,
+  text TEXT NOT NULL, evidence TEXT);
 )sql";
 }
 

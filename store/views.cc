@@ -136,9 +136,10 @@ std::string ActivityViews() {
       "  LEFT JOIN x_string k ON k.string_id = c.symbol_id WHERE c.kind = {};\n",
       ActivityColumnsSql(), kActivityJoins, kLaunchKind);
   sql += R"sql(
-CREATE VIEW activity_share AS SELECT s.activity_id, i.module_id, i.name AS instruction,
+CREATE VIEW activity_share AS SELECT t.activity_id, i.module_id, i.name AS instruction,
   s.share_ppm / 1000000.0 AS share
-  FROM x_activity_share s JOIN x_instruction i USING (instruction_id);
+  FROM x_attribution t JOIN x_label_share s USING (label_id)
+  JOIN x_instruction i USING (instruction_id);
 )sql";
   return sql;
 }
@@ -174,6 +175,8 @@ CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, algorithm_b
 CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, saves_low_ns_per_step,
   saves_high_ns_per_step, basis, confidence, where_op, where_layer, where_source, evidence, action,
   how_to_check FROM x_finding;
+CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
+  text, evidence FROM x_ruled_out ORDER BY position;
 )sql",
       fmt::arg("how", Word<StepHow>("how")), fmt::arg("op_kind", Word<OpKind>("i.op_kind")),
       fmt::arg("phase", Word<Phase>("i.phase")),

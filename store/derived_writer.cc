@@ -146,10 +146,9 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
 
 Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
-  for (const char* table :
-       {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
-         "x_busy_time", "x_gap", "x_collective", "x_finding", "x_ruled_out", "x_device_facts",
-          "x_occupancy"}) {
+  for (const char* table : {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time",
+                            "x_step_part", "x_busy_time", "x_gap", "x_collective", "x_finding",
+                            "x_ruled_out", "x_device_facts", "x_occupancy"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));

@@ -46,7 +46,7 @@ constexpr Promise kPromises[] = {
      "SELECT instruction_id FROM x_instruction_share GROUP BY instruction_id "
      "HAVING sum(share_ppm) <> 1000000 OR min(share_ppm) < 0"},
     {"the shares of a graph row sum to 1",
-     "SELECT activity_id FROM x_activity_share GROUP BY activity_id "
+     "SELECT label_id FROM x_label_share GROUP BY label_id "
      "HAVING sum(share_ppm) <> 1000000"},
     {"the parts of a step sum to its duration",
      "SELECT s.step FROM step s JOIN (SELECT device_id, step, sum(wall_ns) ns FROM step_part "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -357,6 +358,14 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
   columns.duration_ns.push_back(duration);
   columns.self_ns.push_back(activity.self_ns < 0 ? duration : activity.self_ns);
   columns.bytes.push_back(activity.bytes);
+  columns.correlation.push_back(
+      activity.correlation_id > 0 && activity.correlation_id <= std::numeric_limits<uint32_t>::max()
+          ? static_cast<uint32_t>(activity.correlation_id)
+          : 0);
+  if (activity.graph_node_id != 0 || !columns.graph_node.empty()) {
+    columns.graph_node.resize(columns.size(), 0);
+    columns.graph_node.back() = activity.graph_node_id;
+  }
   const Id id = static_cast<Id>(columns.size());
   Statement& row = s.insert_activity;
   row.BindInt64(0, id);

@@ -92,7 +92,7 @@ def instructions(after):
 
 
 def write_module(path, rows):
-    shape = "bf16[4096,4096]{1,0}"
+    shape = "bf16[1024,1024]{1,0}"
     lines = ["HloModule jit_train_step, is_scheduled=true", ""]
     for name, op_name, kernel, line, _, dot, collective in rows:
         if dot or collective:

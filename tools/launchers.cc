@@ -71,6 +71,7 @@ size_t SkipWrappers(const std::vector<std::string>& command) {
 bool LooksLikeProgram(const std::string& word) {
   const std::string name = BaseName(word);
   const std::string_view view = name;
+  if (word.find(' ') != std::string::npos) return false;  // A command line for a shell elsewhere.
   if (view.ends_with(".py") || view.ends_with(".sh")) return true;
   for (const std::string_view program : {"bash", "sh", "torchrun", "uv", "conda", "poetry"}) {
     if (view == program) return true;

@@ -153,6 +153,7 @@ Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path) {
   RegisterTemporaryFile(temporary);
   auto database = Database::Create(temporary);
   if (!database) {
+    std::remove(temporary.c_str());
     UnregisterTemporaryFile(temporary);
     return MakeError(fmt::format("cannot write '{}': {}", path, database.error().message),
                      "name a place you may write to with -o FILE");

@@ -194,9 +194,12 @@ Error Database::LastError(std::string_view doing) const {
 
 Result<Database> Database::Open(const std::string& path, const std::string& uri, int flags) {
   sqlite3* handle = nullptr;
+  // Nobody else knows a file that we make until it is whole and renamed: no locks, which a file
+  // system (NFS without its lock server) may refuse.
+  const char* vfs = (flags & SQLITE_OPEN_CREATE) != 0 ? "unix-none" : nullptr;
   // One thread per Database (the header's promise), so no lock per column read.
   const int code =
-      sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+      sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, vfs);
   Database database(handle, path);
   if (code != SQLITE_OK) return tl::unexpected<Error>(database.LastError("opening"));
   return database;

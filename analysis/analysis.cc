@@ -108,7 +108,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   const TimeSplit split(attribution);
   const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
   const std::vector<std::vector<uint32_t>> by_device = ActivitiesByDevice(run);
-  Collectives collectives(run, attribution, classes);
+  Collectives collectives(run, attribution, classes, facts);
   int64_t small_gaps_ns = 0;
   for (size_t d = 0; d < run.devices.size(); ++d) {
     const auto device_id = static_cast<Id>(d + 1);

@@ -177,6 +177,29 @@ CREATE VIEW copy AS SELECT a.activity_id, l.device_id, {} AS copy_kind, a.start_
       kLaunchKind, Word<CopyKind>("c.copy_kind"), static_cast<int>(CopyKind::kHostToDevice),
       static_cast<int>(CopyKind::kDeviceToHost), static_cast<int>(CopyKind::kDeviceToDevice),
       static_cast<int>(CopyKind::kPeerToPeer));
+  // The order of the joins is fixed: ops are few, and only their activities are looked up.
+  sql += fmt::format(
+      R"sql(
+CREATE VIEW op_launch AS SELECT 'o' || o.op_id AS handle, t.activity_id, l.device_id, t.step,
+  a.start_ns, a.duration_ns, coalesce(e.self_ns, a.duration_ns) AS self_ns, e.bytes,
+  {kind} AS kind, n.text AS kernel_name, k.text AS kernel_symbol, c.config_id, c.grid_x, c.grid_y,
+  c.grid_z, c.block_x, c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z,
+  c.registers_per_thread, c.shared_memory_static_bytes, c.shared_memory_dynamic_bytes,
+  c.local_memory_per_thread_bytes,
+  coalesce(y.theoretical_milli_pct, c.theoretical_occupancy_milli_pct) / 1000.0
+    AS theoretical_occupancy_pct, y.limiter AS occupancy_limiter,
+  y.waves_milli / 1000.0 AS waves, y.blocks_per_sm, {evidence} AS evidence,
+  {confidence} AS confidence, b.losers AS losing_evidence
+  FROM x_attribution t CROSS JOIN x_label b USING (label_id)
+  CROSS JOIN x_op_time o ON o.instruction_id = b.instruction_id
+  CROSS JOIN x_activity a ON a.activity_id = t.activity_id JOIN x_config c USING (config_id)
+  JOIN x_lane l USING (lane_id) LEFT JOIN x_activity_extra e ON e.activity_id = t.activity_id
+  LEFT JOIN x_string n ON n.string_id = c.name_id LEFT JOIN x_string k ON k.string_id = c.symbol_id
+  LEFT JOIN x_occupancy y ON y.config_id = a.config_id AND y.device_id = l.device_id;
+)sql",
+      fmt::arg("kind", Word<ActivityKind>("c.kind")),
+      fmt::arg("evidence", Word<Evidence>("nullif(b.evidence, 0)")),
+      fmt::arg("confidence", Word<Confidence>("b.confidence")));
   sql += R"sql(
 CREATE VIEW activity_share AS SELECT t.activity_id, i.module_id, i.name AS instruction,
   s.share_ppm / 1000000.0 AS share

@@ -1,0 +1,121 @@
+#include "store/activity_scan.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "model/words.h"
+
+namespace xlatrace::store {
+namespace {
+
+using model::Text;
+
+// A table whose rows come in the order of a key, read beside the activities.
+class Beside {
+ public:
+  static Result<Beside> Open(RunDb& db, std::string_view sql) {
+    XLATRACE_ASSIGN(Statement rows, db.Prepare(sql));
+    Beside beside(std::move(rows));
+    XLATRACE_TRY(beside.Advance());
+    return beside;
+  }
+
+  // The row of this key, or none. Keys grow from call to call.
+  Result<const Statement*> At(int64_t key) {
+    while (more_ && rows_.Int64(0) < key) XLATRACE_TRY(Advance());
+    return more_ && rows_.Int64(0) == key ? &rows_ : nullptr;
+  }
+
+ private:
+  explicit Beside(Statement rows) : rows_(std::move(rows)) {}
+  Status Advance() {
+    XLATRACE_ASSIGN(more_, rows_.Step());
+    return {};
+  }
+
+  Statement rows_;
+  bool more_ = false;
+};
+
+// Replaces the numbers of a vocabulary by its words.
+template <typename Enum>
+void ToWords(Table& table, std::string_view column) {
+  const size_t at = table.Column(column);
+  const auto words = model::Texts<Enum>();
+  for (auto& row : table.rows) {
+    const auto* value = std::get_if<int64_t>(&row[at]);
+    if (value == nullptr) continue;
+    const auto index = static_cast<uint64_t>(*value);
+    row[at] = index < words.size() ? Cell(std::string(words[index])) : Cell();
+  }
+}
+
+}  // namespace
+
+Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&)>& row) {
+  XLATRACE_ASSIGN(Statement rows,
+                  db.Prepare("SELECT activity_id, lane_id, config_id, start_ns, duration_ns"
+                             " FROM x_activity ORDER BY activity_id"));
+  XLATRACE_ASSIGN(Beside extra, Beside::Open(db,
+                                             "SELECT activity_id, self_ns FROM x_activity_extra"
+                                             " WHERE self_ns IS NOT NULL ORDER BY activity_id"));
+  XLATRACE_ASSIGN(Beside labels,
+                  Beside::Open(db,
+                               "SELECT activity_id, label_id, step FROM x_attribution"
+                               " ORDER BY activity_id"));
+  ScannedActivity activity;
+  while (true) {
+    XLATRACE_ASSIGN(const bool more, rows.Step());
+    if (!more) return {};
+    activity.activity_id = rows.Int64(0);
+    activity.lane_id = rows.Int64(1);
+    activity.config_id = rows.Int64(2);
+    activity.start_ns = rows.Int64(3);
+    activity.duration_ns = rows.Int64(4);
+    XLATRACE_ASSIGN(const Statement* self, extra.At(activity.activity_id));
+    activity.self_ns = self != nullptr ? self->Int64(1) : activity.duration_ns;
+    XLATRACE_ASSIGN(const Statement* label, labels.At(activity.activity_id));
+    activity.label_id = label != nullptr ? label->Int64(1) : 0;
+    activity.step = label != nullptr ? label->OptionalInt64(2) : std::nullopt;
+    if (!row(activity)) return {};
+  }
+}
+
+Result<Table> ScanLanes(RunDb& db) {
+  return db.Select("SELECT lane_id, device_id, stream_id FROM x_lane");
+}
+
+Result<Table> ScanConfigs(RunDb& db) {
+  XLATRACE_ASSIGN(
+      Table table,
+      db.Select(
+          "SELECT c.config_id, c.kind, CASE WHEN c.kind = 1 THEN c.copy_kind END AS copy_kind,"
+          " n.text AS name, k.text AS kernel_symbol, c.grid_x, c.grid_y, c.grid_z, c.block_x,"
+          " c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z,"
+          " c.registers_per_thread, c.shared_memory_static_bytes,"
+          " c.shared_memory_dynamic_bytes, c.local_memory_per_thread_bytes,"
+          " c.theoretical_occupancy_milli_pct / 1000.0 AS theoretical_occupancy_pct,"
+          " CAST(NULL AS TEXT) AS occupancy_limiter, CAST(NULL AS REAL) AS waves"
+          " FROM x_config c LEFT JOIN x_string n ON n.string_id = c.name_id"
+          " LEFT JOIN x_string k ON k.string_id = c.symbol_id"));
+  ToWords<model::ActivityKind>(table, "kind");
+  ToWords<model::CopyKind>(table, "copy_kind");
+  return table;
+}
+
+Result<Table> ScanLabels(RunDb& db) {
+  XLATRACE_ASSIGN(Table table,
+                  db.Select("SELECT b.label_id, b.module_id, i.name AS instruction,"
+                            " nullif(b.evidence, 0) AS evidence, b.confidence,"
+                            " CASE WHEN b.instruction_id IS NULL THEN coalesce(b.reason, 0) END"
+                            " AS unattributed_reason, b.origin FROM x_label b"
+                            " LEFT JOIN x_instruction i ON i.instruction_id = b.instruction_id"));
+  ToWords<model::Evidence>(table, "evidence");
+  ToWords<model::Confidence>(table, "confidence");
+  ToWords<model::Reason>(table, "unattributed_reason");
+  ToWords<model::Origin>(table, "origin");
+  return table;
+}
+
+}  // namespace xlatrace::store

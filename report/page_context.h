@@ -100,6 +100,7 @@ Status WriteHloTables(PageContext& page);     // page_hlo.cc: needs ops, complet
 Status WriteOpTables(PageContext& page);      // page_ops.cc: last of these
 Status WriteSourceTables(PageContext& page);  // page_source.cc
 Status WriteBaseTables(PageContext& page);    // page_base.cc
+Status LoadFindingsMeta(PageContext& page);   // page_meta.cc
 nlohmann::ordered_json PageMeta(const PageContext& page);  // page_meta.cc
 
 }  // namespace xlatrace::report

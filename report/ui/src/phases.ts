@@ -3,6 +3,9 @@
 export const PHASES = ['forward', 'loss', 'recompute', 'backward', 'optimizer', 'other', 'unknown'] as const;
 export type Phase = (typeof PHASES)[number];
 
+/** A table without the names that every object has: data may hold the word “constructor”. */
+export const dict = <T>(entries: Record<string, T>): Record<string, T> => Object.assign(Object.create(null) as object, entries);
+
 /** Colours: the phases, and what is not computation. */
 export type Hue = Phase | 'collective' | 'copy' | 'idle';
 
@@ -35,10 +38,10 @@ export function hueOf(phase: string, kind: string): Hue {
   return (PHASES as readonly string[]).includes(phase) ? (phase as Phase) : 'unknown';
 }
 
-const PHASE_ALIAS: Record<string, Phase> = {
+const PHASE_ALIAS = dict<Phase>({
   f: 'forward', fwd: 'forward', b: 'backward', bwd: 'backward', r: 'recompute', rec: 'recompute',
   remat: 'recompute', o: 'optimizer', opt: 'optimizer', l: 'loss',
-};
+});
 export function phaseFromWord(word: string): Phase | undefined {
   const low = word.toLowerCase();
   if (PHASE_ALIAS[low]) return PHASE_ALIAS[low];
@@ -47,12 +50,12 @@ export function phaseFromWord(word: string): Phase | undefined {
   return found.length === 1 ? found[0] : undefined;
 }
 
-export const KIND_WORDS: Record<string, string> = {
+const KIND_WORDS = dict({
   elementwise_fusion: 'elementwise', scatter_gather: 'scatter, gather', custom_call: 'custom call',
-};
+});
 export const kindWords = (kind: string): string => KIND_WORDS[kind] ?? kind.replace(/_/g, ' ');
 
-export const EVIDENCE_WORDS: Record<string, string> = {
+export const EVIDENCE_WORDS = dict({
   annotation: 'the profiler’s annotation on the record',
   range: 'NVTX range around the launch',
   graph_node: 'CUDA graph node made under a range',
@@ -60,8 +63,8 @@ export const EVIDENCE_WORDS: Record<string, string> = {
   cubin: 'identity of the loaded code',
   symbol: 'kernel name in the module that ran',
   symbol_across: 'kernel name, module deduced',
-};
-export const REASON_WORDS: Record<string, string> = {
+});
+export const REASON_WORDS = dict({
   unknown: 'no reason found; please report this run',
   no_module: 'an XLA op, but the run holds no module it could belong to',
   no_annotation: 'the module is known, the source does not say which instruction',
@@ -72,9 +75,9 @@ export const REASON_WORDS: Record<string, string> = {
   transfer: 'copy or memset issued by the runtime, outside any module',
   autotuning: 'candidate kernels tried while compiling',
   graph_without_body: 'a CUDA graph whose kernels are not known',
-};
-export const CAUSE_WORDS: Record<string, string> = {
+});
+export const CAUSE_WORDS = dict({
   launch_bound: 'the host launches too slowly', host: 'the host works on something else',
   synchronisation: 'the host waits for the device', copy: 'a copy is waited for',
   compile: 'compilation', input: 'input data', unknown: 'not known',
-};
+});

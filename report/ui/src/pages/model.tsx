@@ -8,7 +8,7 @@ import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '..
 import { useCtx } from '../ctx';
 import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { addTerm, setTerm } from '../filter';
-import { baseName, ms, peakPercent, percent, plural, ratio, significant } from '../format';
+import { count, baseName, ms, peakPercent, percent, plural, ratio } from '../format';
 import { type Hue, PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
@@ -94,7 +94,7 @@ export function ModelPage(): VNode {
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
     const i = PHASES.indexOf(p);
     return {
-      id: p, label: p, num: true, width: 66, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, raw: (r) => Math.round(r.node.phases[i]!),
+      id: p, label: p, num: true, width: 58, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, raw: (r) => Math.round(r.node.phases[i]!),
       cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <span class="dim">·</span>),
     };
   };
@@ -120,13 +120,12 @@ export function ModelPage(): VNode {
     { id: 'bar', label: '', width: 68, from: 640, cell: (r) => <PhaseStack max={max} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
     { id: 'pct', label: '%', num: true, width: 46, raw: (r) => (100 * r.node.ns) / root.ns, cell: (r) => percent(r.node.ns, root.ns) },
     { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 620, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
-    { id: 'calls', label: 'calls', num: true, width: 52, from: 700, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? significant(r.node.calls / d) : '') },
+    { id: 'calls', label: 'calls', num: true, width: 52, from: 700, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
     { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, raw: (r) => Math.round(r.node.waste), cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
     { id: 'peak', label: '% peak', num: true, width: 56, from: 740, sort: () => 0, raw: (r) => (Number.isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (Number.isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
   ];
-  const copies: Line<Row>[] = lines;
   const table: TableProps<Row> = {
-    columns, lines: copies, label: 'Time by model component', sort, primary: true, span: 1, fileName: `model-${by}`,
+    columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, primary: true, span: 1, fileName: `model-${by}`,
     onSort: (s) => go({ args: { s } }),
     onOpen: (l) => l.row && go(toOf(l.row.node)),
   };

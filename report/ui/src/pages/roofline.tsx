@@ -142,7 +142,7 @@ export function RooflinePage(): VNode {
     );
   }
   if (found.dots.length === 0) {
-    return <Missing title="No dot to draw" why="No instruction that the filter leaves has FLOP and bytes: the run holds no HLO module for them." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+    return <Missing title="No dot to draw" why="No instruction that the filter leaves has both FLOP and bytes: the run holds no HLO module to count them from, or its records name no instruction." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
   }
   const used = new Map<string, number>();
   for (const p of found.dots) {

@@ -38,11 +38,11 @@ function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: numb
   const [ref, width] = useWidth<HTMLDivElement>(900);
   const max = Math.max(...steps.filter((s) => s.steady).map((s) => s.ns), steps.some((s) => s.steady) ? 0 : Math.max(...steps.map((s) => s.ns)));
   const wide = steps.length <= 12;
-  const each = wide ? 104 : Math.max(2, Math.min(14, (width - 10) / steps.length));
+  const each = wide ? 104 : Math.max(2, Math.min(26, (width - 10) / steps.length));
   const shown = wide ? steps : steps.slice(0, Math.floor(width / each));
   return (
     <div ref={ref} class="strip">
-      <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 52} role="group" aria-label="Steps">
+      <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 58} role="group" aria-label="Steps">
         {shown.map((s, i) => {
           const x = i * each;
           const on = s.step === current;
@@ -61,6 +61,7 @@ function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: numb
             </g>
           );
         })}
+        {!wide && [shown[0]!, shown[shown.length - 1]!].map((s, i) => <text class={`d ${i ? 'e' : ''}`} x={i ? each * shown.length : 0} y="56">{i ? '' : 'step '}{s.step}</text>)}
       </svg>
     </div>
   );

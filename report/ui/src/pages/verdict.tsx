@@ -3,14 +3,14 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Command, Handle, Link, Linked, Phase, Words, useWidth } from '../components/bits';
-import { FindingEvidence } from '../components/inspector';
+import { evidenceText, FindingEvidence } from '../components/inspector';
 import { BaseVerdict } from '../components/base';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor } from '../data/hardware';
 import type { Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
 import { baseName, flopRate, ms, percent, plural, significant, thousands } from '../format';
-import { type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
+import { dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
 
 interface Bar { part: Part; ns: number }
 
@@ -170,7 +170,7 @@ function PhaseBar({ report }: { report: Report }): VNode {
   );
 }
 
-const LEVEL: Record<string, number> = { high: 3, medium: 2, low: 1 };
+const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
 function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode {
   const { report, state } = useCtx();
@@ -184,7 +184,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
       <span class="n">{n}</span>
       <div>
         <h3><Linked text={f.title} /></h3>
-        <p>{shown.map((e, i) => <>{i > 0 && ' '}<Linked text={/[.!?;]$/.test(e.text) ? e.text : `${e.text}.`} /></>)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
+        <p>{shown.map((e, i) => <Linked text={`${evidenceText(e).replace(/[.;]$/, '')}${i + 1 < shown.length ? '; ' : '.'}`} />)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
         <div class="meta">
           {f.where_layer && <span>{f.where_layer}</span>}
           {f.where_source && <Linked text={f.where_source} />}
@@ -266,6 +266,8 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
 export function VerdictPage(): VNode {
   const { report } = useCtx();
   const { verdict, findings, basis, run, launches } = report.meta;
+  const fine = (report.meta.ruled_out ?? []).filter((r) => r.verdict !== 'withheld');
+  const withheld = (report.meta.ruled_out ?? []).filter((r) => r.verdict === 'withheld');
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
   const step = basis.steady ? basis.mean_ns : 0;
@@ -277,7 +279,7 @@ export function VerdictPage(): VNode {
         {report.meta.base && <BaseVerdict />}
         <Facts report={report} bars={bars} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
-        <div class="acthead"><h2>Do this, in this order</h2><span>saves, ms/step</span><span>sure</span></div>
+        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, ms/step</span><span>sure</span></div>}
         <ol class="acts">
           {findings.map((f, i) => <Action f={f} n={i + 1} step={step} key={f.handle} />)}
         </ol>
@@ -285,8 +287,8 @@ export function VerdictPage(): VNode {
         {findings.length === 0 && <p class="ink2 none">{verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>
       <aside class="side" aria-label="Beside the verdict">
-        {verdict.ruled_out.length > 0 && <section><h2>Looked at and fine</h2><ul>{verdict.ruled_out.map((s) => <li><span><Words pieces={s} /></span></li>)}</ul></section>}
-        {verdict.not_known.length > 0 && <section class="q"><h2>Not known</h2><ul class="q">{verdict.not_known.map((s) => <li><span><Words pieces={s} /></span></li>)}</ul></section>}
+        {fine.length > 0 && <section><h2>Looked at and fine</h2><ul>{fine.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
+        {verdict.not_known.length + withheld.length > 0 && <section class="q"><h2>Not known</h2><ul class="q">{verdict.not_known.map((s) => <li><span><Words pieces={s} /></span></li>)}{withheld.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
         {launches.how === 'steps' && <section><h2>Not in this file</h2><p class="sm ink2">All {thousands(launches.in_run)} launches are in every table; the timeline holds {thousands(launches.in_page)}.</p></section>}
         <WhyStepsDiffer report={report} />
         <section>

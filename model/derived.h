@@ -71,6 +71,15 @@ struct Label {
   std::string losers;  // What other evidence said instead; empty when none did.
 };
 
+// A part of every activity with one label, where such an activity belongs to several instructions
+// (a graph-level row). Parts of one label, in millionths, sum to exactly 1,000,000, and the label's
+// own instruction is the one with the largest. A label without rows here is one instruction's.
+struct LabelShareRow {
+  Id label_id = 0;
+  Id instruction_id = 0;
+  int64_t share_ppm = 0;
+};
+
 struct Execution {
   Id module_id = 0;
   Id device_id = 0;
@@ -100,6 +109,7 @@ struct AttributionTables {
   std::vector<uint32_t> label_of;      // Per activity; never 0.
   std::vector<uint32_t> execution_of;  // Per activity; 0: none.
   std::vector<RunStat> stats;
+  std::vector<LabelShareRow> label_shares = {};  // Grouped by label, ascending.
 };
 
 // ---- Analysis --------------------------------------------------------------------------------
@@ -251,6 +261,14 @@ struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string how_to_check;
 };
 
+// A cause that was looked at and is none, or that the data cannot decide.
+struct RuledOutRow {
+  std::string id;         // Rule, as in FindingRow, or of a statement of its own ("steady_steps").
+  bool withheld = false;  // False: it was looked at and is fine. True: `text` says what is missing.
+  std::string text;       // With its number: "host copies: 0.1 % of the step".
+  std::string evidence_json;  // As in FindingRow.
+};
+
 struct AnalysisTables {
   std::vector<std::optional<int32_t>> step_of;  // Per activity.
   std::vector<StepRow> steps;
@@ -263,6 +281,7 @@ struct AnalysisTables {
   std::vector<CollectiveRow> collectives;
   std::vector<FindingRow> findings;
   std::vector<RunStat> stats;
+  std::vector<RuledOutRow> ruled_out;
   std::vector<DeviceFactsRow> devices;
   std::vector<OccupancyRow> occupancies;  // Kernels whose registers and blocks are known.
 };

@@ -5,7 +5,7 @@
 // (not sorted by time). The other tables are row vectors where index k is id k + 1. Ids in columns
 // are the ids themselves (1-based, 0 = none), narrowed to 32 bits.
 //
-// Size: 48 bytes per activity. Thread-safety: plain data.
+// Size: 52 bytes per activity, 60 where a run has CUDA graphs. Thread-safety: plain data.
 
 #ifndef XLATRACE_MODEL_RUN_TABLES_H_
 #define XLATRACE_MODEL_RUN_TABLES_H_
@@ -30,7 +30,15 @@ struct ActivityColumns {
   std::vector<int64_t> self_ns;  // Always set (the sink resolves -1).
   std::vector<int64_t> bytes;    // -1: not applicable.
 
+  // Empty, or one per activity. The order of correlation numbers is the order in which one process
+  // launched; the nodes of one graph launch share the number, and among them the order of node ids
+  // is the order in which the graph's nodes were made.
+  std::vector<uint32_t> correlation = {};  // 0: not told.
+  std::vector<int64_t> graph_node = {};    // 0: launched on its own, or not told.
+
   size_t size() const { return lane.size(); }
+  uint32_t correlation_of(size_t i) const { return i < correlation.size() ? correlation[i] : 0; }
+  int64_t graph_node_of(size_t i) const { return i < graph_node.size() ? graph_node[i] : 0; }
   int64_t end_ns(size_t i) const { return start_ns[i] + duration_ns[i]; }
 };
 

@@ -112,7 +112,7 @@ Status WriteDeviceFacts(Database& db, const model::AnalysisTables& analysis) {
 }  // namespace
 
 Status WriteAttribution(Database& db, const model::AttributionTables& attribution) {
-  for (const char* table : {"x_module_facts", "x_label", "x_execution"}) {
+  for (const char* table : {"x_module_facts", "x_label", "x_label_share", "x_execution"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_ASSIGN(Statement facts, PrepareInsert(db, "x_module_facts", 10));
@@ -131,6 +131,10 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
     XLATRACE_TRY(Insert(label, ++id, IdOrNull{l.module_id}, IdOrNull{l.instruction_id}, l.evidence,
                         l.confidence, reason, l.origin, l.losers));
   }
+  XLATRACE_ASSIGN(Statement share, PrepareInsert(db, "x_label_share", 3));
+  for (const model::LabelShareRow& s : attribution.label_shares) {
+    XLATRACE_TRY(Insert(share, s.label_id, s.instruction_id, s.share_ppm));
+  }
   XLATRACE_ASSIGN(Statement execution, PrepareInsert(db, "x_execution", 7));
   id = 0;
   for (const model::Execution& e : attribution.executions) {
@@ -143,22 +147,14 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
 Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
   for (const char* table :
-       {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
-        "x_busy_time", "x_gap", "x_collective", "x_finding", "x_device_facts", "x_occupancy"}) {
+       {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part", "x_busy_time",
+        "x_collective", "x_finding", "x_ruled_out", "x_device_facts", "x_occupancy"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
   XLATRACE_TRY(WriteModuleRanks(db, attribution, analysis));
 
-  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_attribution", 4));
-  for (size_t i = 0; i < attribution.label_of.size(); ++i) {
-    const std::optional<int32_t> step =
-        i < analysis.step_of.size() ? analysis.step_of[i] : std::nullopt;
-    XLATRACE_TRY(Insert(row, i + 1, attribution.label_of[i],
-                        IdOrNull{static_cast<Id>(attribution.execution_of[i])},
-                        step ? std::optional<int64_t>(*step) : std::nullopt));
-  }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_step", 9));
+  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_step", 9));
   for (const model::StepRow& s : analysis.steps) {
     XLATRACE_TRY(Insert(row, s.step, s.process_id, s.device_id, s.start_ns, s.end_ns, s.device_ns,
                         s.busy_ns, s.steady, s.how));
@@ -191,12 +187,6 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                         b.compute_ns, b.collective_ns, b.exposed_collective_ns, b.copy_ns,
                         b.exposed_copy_ns, b.steady_busy_ns));
   }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_gap", 7));
-  for (const model::GapRow& g : analysis.gaps) {
-    XLATRACE_TRY(Insert(row, g.device_id, g.start_ns, g.end_ns, g.cause,
-                        IdOrNull{g.previous_activity_id}, IdOrNull{g.next_activity_id},
-                        IdOrNull{g.host_range_id}));
-  }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_collective", 8));
   for (const model::CollectiveRow& c : analysis.collectives) {
     XLATRACE_TRY(Insert(row, c.activity_id, c.op, c.bytes, c.group_size,
@@ -210,6 +200,11 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.saves_low_ns_per_step, f.saves_high_ns_per_step,
                         f.basis, f.confidence, f.where_op, f.where_layer, f.where_source,
                         f.evidence_json, f.action, f.how_to_check));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_ruled_out", 5));
+  id = 0;
+  for (const model::RuledOutRow& r : analysis.ruled_out) {
+    XLATRACE_TRY(Insert(row, ++id, r.id, r.withheld, r.text, r.evidence_json));
   }
   return {};
 }

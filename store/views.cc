@@ -184,19 +184,18 @@ std::string ActivityViews() {
 CREATE VIEW kernel AS SELECT 'k' || row_number() OVER (ORDER BY t.self_ns DESC, k.text) AS handle,
   n.text AS kernel_name, k.text AS kernel_symbol, t.launches, t.self_ns, t.total_ns
   FROM (SELECT c.symbol_id, min(c.name_id) AS name_id, count(*) AS launches,
-    sum(coalesce(e.self_ns, a.duration_ns)) AS self_ns, sum(a.duration_ns) AS total_ns
-    FROM x_activity a JOIN x_config c USING (config_id)
-    LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = {} GROUP BY c.symbol_id) t
+    sum(a.self_ns) AS self_ns, sum(a.duration_ns) AS total_ns
+    FROM x_activity a JOIN x_config c USING (config_id) WHERE c.kind = {} GROUP BY c.symbol_id) t
   LEFT JOIN x_string n ON n.string_id = t.name_id
   LEFT JOIN x_string k ON k.string_id = t.symbol_id;
 CREATE VIEW copy AS SELECT a.activity_id, l.device_id, {} AS copy_kind, a.start_ns, a.duration_ns,
-  e.bytes, CASE WHEN a.duration_ns > 0 THEN CAST(1e9 * e.bytes / a.duration_ns AS INT) END
+  a.bytes, CASE WHEN a.duration_ns > 0 THEN CAST(1e9 * a.bytes / a.duration_ns AS INT) END
     AS bandwidth_bytes_per_s,
   CASE c.copy_kind WHEN {} THEN f.host_link_bytes_per_s WHEN {} THEN f.host_link_bytes_per_s
     WHEN {} THEN f.memory_bandwidth_bytes_per_s / 2 WHEN {} THEN f.peer_link_bytes_per_s END
     AS link_bytes_per_s
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
-  LEFT JOIN x_activity_extra e USING (activity_id) LEFT JOIN x_device_facts f USING (device_id)
+  LEFT JOIN x_device_facts f USING (device_id)
   WHERE c.kind = 1;
 )sql",
       kLaunchKind, Word<CopyKind>("c.copy_kind"), static_cast<int>(CopyKind::kHostToDevice),
@@ -205,8 +204,8 @@ CREATE VIEW copy AS SELECT a.activity_id, l.device_id, {} AS copy_kind, a.start_
   // The order of the joins is fixed: ops are few, and only their activities are looked up.
   sql += fmt::format(
       R"sql(
-CREATE VIEW op_launch AS SELECT 'o' || o.op_id AS handle, t.activity_id, l.device_id, t.step,
-  a.start_ns, a.duration_ns, coalesce(e.self_ns, a.duration_ns) AS self_ns, e.bytes,
+CREATE VIEW op_launch AS SELECT 'o' || o.op_id AS handle, a.activity_id, l.device_id, a.step,
+  a.start_ns, a.duration_ns, a.self_ns, a.bytes,
   {kind} AS kind, n.text AS kernel_name, k.text AS kernel_symbol, c.config_id, c.grid_x, c.grid_y,
   c.grid_z, c.block_x, c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z,
   c.registers_per_thread, c.shared_memory_static_bytes, c.shared_memory_dynamic_bytes,
@@ -215,10 +214,9 @@ CREATE VIEW op_launch AS SELECT 'o' || o.op_id AS handle, t.activity_id, l.devic
     AS theoretical_occupancy_pct, y.limiter AS occupancy_limiter,
   y.waves_milli / 1000.0 AS waves, y.blocks_per_sm, {evidence} AS evidence,
   {confidence} AS confidence, b.losers AS losing_evidence
-  FROM x_attribution t CROSS JOIN x_label b USING (label_id)
+  FROM x_activity a CROSS JOIN x_label b ON b.label_id = a.label_id
   CROSS JOIN x_op_time o ON o.instruction_id = b.instruction_id
-  CROSS JOIN x_activity a ON a.activity_id = t.activity_id JOIN x_config c USING (config_id)
-  JOIN x_lane l USING (lane_id) LEFT JOIN x_activity_extra e ON e.activity_id = t.activity_id
+  JOIN x_config c ON c.config_id = a.config_id JOIN x_lane l ON l.lane_id = a.lane_id
   LEFT JOIN x_string n ON n.string_id = c.name_id LEFT JOIN x_string k ON k.string_id = c.symbol_id
   LEFT JOIN x_occupancy y ON y.config_id = a.config_id AND y.device_id = l.device_id;
 )sql",

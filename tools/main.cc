@@ -38,6 +38,7 @@ int Run(int argc, char** argv) {
   tools::AddRecordCommand(app, &selected);
   tools::AddImportCommand(app, &selected);
   tools::AddSummaryCommand(app, &selected);
+  tools::AddShowCommand(app, &selected);
   tools::AddReportCommand(app, &selected);
   tools::AddModulesCommand(app, &selected);
   tools::AddExplainCommand(app, &selected);

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "store/activity_rows.h"
 #include "store/derived_writer.h"
+#include "store/host_event_reader.h"
 #include "store/schema.h"
 #include "store/table_builder.h"
 
@@ -472,6 +473,22 @@ const model::RunTables& RunWriter::tables() const {
 
 Result<RunDb::ModuleBytes> RunWriter::ReadModule(Id module_id) {
   return ReadModuleRow(*state_->database, module_id);
+}
+
+std::vector<model::HostEvent> RunWriter::HostEvents(
+    const std::vector<std::pair<int64_t, int64_t>>& within) {
+  auto events = ReadHostEvents(*state_->database, within);
+  if (events) return std::move(*events);
+  state_->Remember(tl::unexpected<Error>(std::move(events).error()));
+  return {};
+}
+
+int64_t RunWriter::LostRecords() const {
+  int64_t lost = 0;
+  for (const auto& [key, value] : state_->run_stats) {
+    if (std::get<model::Severity>(key) == model::Severity::kDataLoss) lost += value.first;
+  }
+  return lost;
 }
 
 void RunWriter::WriteAttribution(const model::AttributionTables& attribution) {

@@ -135,6 +135,14 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   for (const model::CompileSpan& span : run.compiles) {
     analysis_options.compiles.push_back({span.process_id, span.start_ns, span.end_ns});
   }
+  analysis_options.lost_records = writer->LostRecords();
+  analysis_options.host_events = [&](const analysis::Intervals& within) {
+    std::vector<std::pair<int64_t, int64_t>> times;
+    for (const analysis::Interval& interval : within) {
+      times.emplace_back(interval.start_ns, interval.end_ns);
+    }
+    return writer->HostEvents(times);
+  };
   const model::AnalysisTables analysis = analysis::Analyze(
       run, attribution,
       [&](model::Id id) -> Result<const model::HloModule*> {

@@ -94,6 +94,11 @@ class ThunkOrder {
     });
   }
 
+  int Rank(Id module_id) const {
+    const bool rebuilt =
+        run_.modules[static_cast<size_t>(module_id) - 1].source == model::ModuleSource::kNvtx;
+    return (modules_.entry(module_id).has_thunks ? 2 : 0) + (rebuilt ? 0 : 1);
+  }
   void ReadPrograms();
   void ReadCases();
   std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);
@@ -143,7 +148,8 @@ void ThunkOrder::ReadPrograms() {
   }
   for (const Id process : processes) {
     // Of several copies of one program (a dump beside an embedded module) the one with a thunk
-    // list, else the first.
+    // list, else the first; one that was put together from registered strings comes last, because
+    // they do not tell the whole schedule.
     std::map<std::pair<int64_t, std::string_view>, Id> chosen;
     std::vector<Id> alone;
     for (const Id id : join_.ModulesOf(process)) {
@@ -154,7 +160,7 @@ void ThunkOrder::ReadPrograms() {
         continue;
       }
       Id& best = chosen[{*entry.program_id, entry.hlo_name}];
-      if (best == 0 || (entry.has_thunks && !modules_.entry(best).has_thunks)) best = id;
+      if (best == 0 || Rank(id) > Rank(best)) best = id;
     }
     for (const auto& [key, id] : chosen) alone.push_back(id);
     std::sort(alone.begin(), alone.end());
@@ -399,7 +405,8 @@ void ThunkOrder::JudgeContested() {
     uint64_t open = UINT64_MAX;
     for (size_t k = 0; k <= stretch.outcomes.size(); ++k) {
       Outcome* outcome = k < stretch.outcomes.size() ? &stretch.outcomes[k] : nullptr;
-      const bool counts = outcome != nullptr && outcome->program != kNone && outcome->contested;
+      const bool counts =
+          outcome != nullptr && outcome->program != kNone && outcome->contested != 0;
       const uint64_t key = counts ? uint64_t{outcome->program} << 32 | outcome->token : UINT64_MAX;
       if (open != UINT64_MAX && key != open) {
         visit(open, call);
@@ -418,15 +425,18 @@ void ThunkOrder::JudgeContested() {
     });
   }
   for (KnownStretch& stretch : stretches_) {
-    bool odd = false;
+    std::set<uint32_t> odd;  // Windows.
     for_each_call(stretch, [&](uint64_t call, const Launches& launches) {
       const auto& by_hash = counts[call];
       const int64_t mine = by_hash.at(launches.hash);
-      for (const auto& [hash, count] : by_hash) odd |= hash != launches.hash && count >= mine;
+      for (const auto& [hash, count] : by_hash) {
+        if (hash != launches.hash && count >= mine)
+          odd.insert(launches.outcomes.front()->contested);
+      }
     });
-    if (!odd) continue;
+    if (odd.empty()) continue;
     for (Outcome& outcome : stretch.outcomes) {
-      if (outcome.contested && outcome.confidence == Confidence::kExact) {
+      if (odd.contains(outcome.contested) && outcome.confidence == Confidence::kExact) {
         outcome.confidence = Confidence::kInferred;
       }
     }

@@ -123,21 +123,14 @@ class ThunkProgramBuilder {
           Walk(branch, depth + 1, true);
         }
       } else if (op == "call" || op == "async-start") {
-        const size_t before = out_.tokens_.size();
         for (const uint32_t callee : module_.CalledComputations(instruction)) {
           Walk(callee, depth + 1, optional);
         }
-        // XLA names the work of an async wrapper after the wrapper, in ranges and thunk lists.
-        if (op == "async-start") Rename(before, index);
+        // Lists may name the wrapper for the work inside it.
+        if (op == "async-start" && out_.from_thunk_list_) Emit(index, instruction, optional);
       } else {
         Emit(index, instruction, optional);
       }
-    }
-  }
-
-  void Rename(size_t from, uint32_t index) {
-    for (size_t t = from; t < out_.tokens_.size(); ++t) {
-      if (out_.tokens_[t].kind == ThunkKind::kCollective) out_.tokens_[t].instruction = index;
     }
   }
 

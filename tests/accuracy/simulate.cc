@@ -19,6 +19,9 @@ namespace {
 using model::HloModule;
 using model::Instruction;
 
+// What cuBLAS launches behind a product that it split.
+constexpr const char* kSecondKernel = "_ZN8cublasLt19splitKreduce_kernelILi32ELi16EiffffLb1EEv";
+
 std::string Sanitised(std::string_view name) {
   std::string symbol(name);
   for (char& c : symbol) {
@@ -48,6 +51,7 @@ struct SimulatedLaunch {
   model::ActivityKind kind = model::ActivityKind::kKernel;
   model::CopyKind copy_kind = model::CopyKind::kUnknown;
   std::vector<std::string> symbols;  // Kernels of one instruction, in order.
+  bool library = false;              // May be more kernels than that.
 };
 
 class Simulator {
@@ -99,7 +103,7 @@ class Simulator {
       const size_t shape = std::hash<std::string_view>()(instruction.shape);
       launch.symbols = {fmt::format("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize{}x{}x64",
                                     64 << shape % 3, 64 << shape / 3 % 3)};
-      if (shape % 5 == 0) launch.symbols.emplace_back("_ZN8cublasLt19splitKreduce_kernelILi32E");
+      if (shape % 5 == 0) launch.symbols.emplace_back(kSecondKernel);
     } else if (holds("cudnn") || holds("fmha")) {
       launch.symbols = {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3"};
     } else if (op.starts_with("all-") || op.starts_with("reduce-scatter") ||
@@ -110,6 +114,7 @@ class Simulator {
     } else {
       launch.symbols = {Sanitised(instruction.name)};
     }
+    launch.library = op == "custom-call" && !launch.symbols.empty();
     launches_[std::string(instruction.name)] = std::move(launch);
   }
 
@@ -161,8 +166,11 @@ Status SimulateLaunches(Capture* capture) {
   const auto& columns = run.activities;
   std::vector<size_t> order(columns.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return columns.start_ns[a] < columns.start_ns[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return columns.correlation_of(a) != columns.correlation_of(b)
+               ? columns.correlation_of(a) < columns.correlation_of(b)
+               : columns.start_ns[a] < columns.start_ns[b];
+  });
   for (const size_t i : order) {
     const Truth& truth = capture->truths[capture->truth_of[i]];
     if (truth.modules.empty() || columns.self_ns[i] <= 0) continue;
@@ -178,6 +186,9 @@ Status SimulateLaunches(Capture* capture) {
     if (launch == nullptr) continue;
     std::vector<std::string> symbols = launch->symbols;
     if (symbols.empty()) symbols.emplace_back();
+    // Where the capture tells how many operations there were, that many.
+    const auto told = static_cast<size_t>(std::clamp<int64_t>(columns.bytes[i], 0, 64));
+    if (launch->library && told > 0) symbols.resize(told, kSecondKernel);
     const auto parts = static_cast<int64_t>(symbols.size());
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t ns = columns.self_ns[i] / parts;

@@ -31,19 +31,9 @@ struct Place {
 
 }  // namespace
 
-ExecutionSolver::ExecutionSolver(std::span<const ThunkProgram* const> programs,
-                                 const std::vector<LaunchCase>& cases)
-    : programs_(programs), cases_(cases), kernels_(programs.size()) {
-  for (size_t p = 0; p < programs.size(); ++p) kernels_[p].resize(programs[p]->size());
-  for (const LaunchCase& launch : cases) {
-    if (launch.fixed) continue;
-    for (const Candidate& c : launch.candidates) kernels_[c.program][c.token] = true;
-  }
-}
-
 bool ExecutionSolver::IsAnchorOnly(uint32_t program, uint32_t token) const {
   const ThunkToken& thunk = programs_[program]->tokens()[token];
-  return thunk.kind == ThunkKind::kKernel && (!thunk.may_copy || kernels_[program][token]);
+  return thunk.kind == ThunkKind::kKernel && !thunk.may_copy;
 }
 
 std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, bool one_group,
@@ -193,7 +183,7 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
     outcome.execution = place.execution;
     outcome.contested = libraries > 1 ? windows_ : 0;
     // At the ends of the stretch, or between two executions, a copy may be nobody's.
-    const bool told = same || launch.certain;
+    const bool told = (same || launch.certain) && launch.kind != LaunchKind::kXlaKernel;
     outcome.confidence = choice.unique && bounded && told && choice.token == choice.last_token
                              ? Confidence::kExact
                              : Confidence::kInferred;

@@ -42,7 +42,8 @@ class ExecutionSolver {
  public:
   // Both must outlive the solver.
   ExecutionSolver(std::span<const ThunkProgram* const> programs,
-                  const std::vector<LaunchCase>& cases);
+                  const std::vector<LaunchCase>& cases)
+      : programs_(programs), cases_(cases) {}
 
   // `launches`: indices of cases, in launch order. `groups`: as many, or empty: all of one
   // execution where `one_group`, else not told.
@@ -72,8 +73,6 @@ class ExecutionSolver {
 
   std::span<const ThunkProgram* const> programs_;
   const std::vector<LaunchCase>& cases_;
-  // By program: tokens that the run's kernels can be, so that they are no copies.
-  std::vector<std::vector<bool>> kernels_;
   // Of the stretch being solved.
   uint32_t windows_ = 0;
   std::vector<Anchor> anchors_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
@@ -69,6 +70,7 @@ class ThunkOrder {
     if (!HasWork()) return {};
     ReadPrograms();
     ReadCases();
+    SettlePrograms();
     ExecutionSolver solver(programs_, cases_);
     solver_ = &solver;
     sequences_ = LaunchSequences(run_);
@@ -101,6 +103,7 @@ class ThunkOrder {
   }
   void ReadPrograms();
   void ReadCases();
+  void SettlePrograms();
   std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);
   void SolveDevice(uint32_t device);
   size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end);
@@ -124,7 +127,8 @@ class ThunkOrder {
   model::AttributionTables& tables_;
 
   std::vector<const ThunkProgram*> programs_;  // By module.
-  std::vector<LaunchCase> cases_;              // As judged_.
+  std::vector<std::unique_ptr<ThunkProgram>> settled_;
+  std::vector<LaunchCase> cases_;  // As judged_.
   // Process -> symbol -> modules, copies of one program once.
   std::map<Id, std::unordered_map<std::string_view, std::vector<uint32_t>>> owners_;
   // (module, symbol) that the run holds for sure, and (kNone, symbol) of launches of no told
@@ -195,6 +199,24 @@ void ThunkOrder::ReadCases() {
   }
   for (size_t c = 0; c < judged_.size(); ++c) {
     cases_[c].candidates = CandidatesOf(judged_[c], cases_[c]);
+  }
+}
+
+void ThunkOrder::SettlePrograms() {
+  std::vector<std::vector<bool>> kernels(programs_.size());
+  for (const LaunchCase& launch : cases_) {
+    if (launch.fixed) continue;
+    for (const Candidate& c : launch.candidates) {
+      if (!programs_[c.program]->tokens()[c.token].may_copy) continue;
+      kernels[c.program].resize(programs_[c.program]->size());
+      kernels[c.program][c.token] = true;
+    }
+  }
+  for (size_t p = 0; p < programs_.size(); ++p) {
+    if (kernels[p].empty()) continue;
+    settled_.push_back(std::make_unique<ThunkProgram>(*programs_[p]));
+    settled_.back()->SettleKernels(kernels[p]);
+    programs_[p] = settled_.back().get();
   }
 }
 

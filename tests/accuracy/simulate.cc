@@ -91,7 +91,12 @@ class Simulator {
     const auto holds = [&](std::string_view part) {
       return target.find(part) != std::string_view::npos;
     };
-    if (op == "fusion") {
+    if (op == "partition-id" || op == "replica-id") {
+      launch.kind = model::ActivityKind::kMemset;
+    } else if (op == "fusion" && CopiesOnly(instruction)) {
+      launch.kind = model::ActivityKind::kMemcpy;
+      launch.copy_kind = model::CopyKind::kDeviceToDevice;
+    } else if (op == "fusion") {
       const auto [it, fresh] =
           kernels_.try_emplace(BodyText(module_, instruction), Sanitised(instruction.name));
       launch.symbols = {it->second};
@@ -116,6 +121,17 @@ class Simulator {
     }
     launch.library = op == "custom-call" && !launch.symbols.empty();
     launches_[std::string(instruction.name)] = std::move(launch);
+  }
+
+  // XLA has no kernel for a fusion that only copies (codegen/copy.cc).
+  bool CopiesOnly(const Instruction& fusion) const {
+    for (const uint32_t callee : module_.CalledComputations(fusion)) {
+      for (const Instruction& inner : module_.InstructionsOf(module_.computations[callee])) {
+        const std::string_view op = inner.opcode;
+        if (op != "parameter" && op != "tuple" && op != "copy" && op != "bitcast") return false;
+      }
+    }
+    return true;
   }
 
   std::string Collective(const Instruction& instruction) const {

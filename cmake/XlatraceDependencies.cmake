@@ -1,12 +1,22 @@
 # Third parties, all from Debian's packages (scripts/packages.txt). Nothing is vendored.
 # Imported targets are SYSTEM: their headers raise no warnings.
 
+include(XlatraceStatic)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
+if(XLATRACE_STATIC)
+  find_path(XLATRACE_FMT_INCLUDE_DIR fmt/format-inl.h REQUIRED)
+  add_library(xlatrace_fmt STATIC "${PROJECT_SOURCE_DIR}/cmake/fmt_archive.cc")
+  target_include_directories(xlatrace_fmt SYSTEM PUBLIC "${XLATRACE_FMT_INCLUDE_DIR}")
+  target_compile_definitions(xlatrace_fmt PUBLIC FMT_SHARED)  # as with the package: same objects
+  add_library(fmt::fmt ALIAS xlatrace_fmt)
+else()
+  find_package(fmt REQUIRED)
+endif()
 find_package(tl-expected REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(simdjson REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(LibArchive REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
@@ -14,6 +24,14 @@ pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
+if(XLATRACE_STATIC)
+  xlatrace_use_archives(SQLite::SQLite3 sqlite3)
+  xlatrace_use_archives(LibArchive::LibArchive archive z bz2 lzma zstd lz4 nettle)
+  xlatrace_use_archives(PkgConfig::zstd zstd)
+  xlatrace_use_archives(PkgConfig::xxhash xxhash)
+  xlatrace_use_archives(PkgConfig::re2 re2)
+endif()
+
 add_library(protozero INTERFACE)
 target_include_directories(protozero SYSTEM INTERFACE "${PROTOZERO_INCLUDE_DIR}")
 

@@ -22,9 +22,20 @@
 #include <unistd.h>
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 
 #include "collector/preload_abi.h"
+
+/* Whatever glibc this was built with, it loads with 2.17 and later. dlsym has moved from libdl to
+ * libc since: it is asked for under the version it has had from the beginning, and may be missing
+ * (an old glibc, in a program without libdl). Loading libdl for it would cost every program. */
+extern void* dlsym(void*, const char*) __attribute__((weak));
+#if defined(__x86_64__)
+__asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
+#elif defined(__aarch64__)
+__asm__(".symver dlsym,dlsym@GLIBC_2.17");
+#endif
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -60,6 +71,7 @@ static int (*next_execve)(const char*, char* const[], char* const[]);
 static int (*next_execvpe)(const char*, char* const[], char* const[]);
 
 static void find_next(void) {
+  if (dlsym == NULL) return;
   next_exit[0] = (void (*)(int))(uintptr_t)dlsym(RTLD_NEXT, "_exit");
   next_exit[1] = (void (*)(int))(uintptr_t)dlsym(RTLD_NEXT, "_Exit");
   next_exit[2] = (void (*)(int))(uintptr_t)dlsym(RTLD_NEXT, "quick_exit");
@@ -70,12 +82,18 @@ static void find_next(void) {
       (int (*)(const char*, char* const[], char* const[]))(uintptr_t)dlsym(RTLD_NEXT, "execvpe");
 }
 
+/* Where libc's own cannot be found: the system call (without the search of PATH: it is left to the
+ * shells, which have done it). */
+static int system_execve(const char* path, char* const argv[], char* const envp[]) {
+  return (int)syscall(SYS_execve, path, argv, envp);
+}
+
 __attribute__((noreturn)) static void leave(int which, int status) {
   before_end(1);
   if (__atomic_load_n(&collector, __ATOMIC_ACQUIRE) == NULL) print_line(); /* dash leaves so. */
   if (next_exit[which] == NULL) find_next(); /* Called by a constructor older than ours. */
-  next_exit[which](status);
-  for (;;) pause(); /* Not reached. */
+  if (next_exit[which] != NULL) next_exit[which](status);
+  for (;;) syscall(SYS_exit_group, status);
 }
 
 EXPORT __attribute__((noreturn)) void _exit(int status) { leave(0, status); }
@@ -98,14 +116,15 @@ EXPORT int kill(pid_t pid, int signal_number) {
     }
   }
   if (next_kill == NULL) find_next();
-  return next_kill(pid, signal_number);
+  return next_kill == NULL ? (int)syscall(SYS_kill, pid, signal_number)
+                           : next_kill(pid, signal_number);
 }
 
 /* exec may fail and come back: what is complete is written, recording goes on. */
 EXPORT int execve(const char* path, char* const argv[], char* const envp[]) {
   before_end(0);
   if (next_execve == NULL) find_next();
-  return next_execve(path, argv, envp);
+  return (next_execve == NULL ? system_execve : next_execve)(path, argv, envp);
 }
 
 EXPORT int execv(const char* path, char* const argv[]) { return execve(path, argv, environ); }
@@ -113,7 +132,7 @@ EXPORT int execv(const char* path, char* const argv[]) { return execve(path, arg
 EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) {
   before_end(0);
   if (next_execvpe == NULL) find_next();
-  return next_execvpe(file, argv, envp);
+  return (next_execvpe == NULL ? system_execve : next_execvpe)(file, argv, envp);
 }
 
 EXPORT int execvp(const char* file, char* const argv[]) { return execvpe(file, argv, environ); }
@@ -138,16 +157,35 @@ static int pgle_is_on(void) {
   return 0;
 }
 
+/* The object that holds an address. (dladdr is in libdl too.) */
+struct own_path {
+  uintptr_t address;
+  const char* path;
+};
+
+static int look_for_own_path(struct dl_phdr_info* info, size_t size, void* data) {
+  (void)size;
+  struct own_path* own = data;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)* header = &info->dlpi_phdr[i];
+    const uintptr_t start = info->dlpi_addr + header->p_vaddr;
+    if (header->p_type == PT_LOAD && own->address >= start &&
+        own->address < start + header->p_memsz) {
+      own->path = info->dlpi_name;
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* Beside this library, wherever it was loaded from. */
 static int collector_path(char* path, size_t size) {
   const char* given = getenv(XLATRACE_ENV_COLLECTOR);
   if (given != NULL && *given != '\0') return snprintf(path, size, "%s", given) < (int)size;
-  Dl_info info;
-  if (dladdr((void*)(uintptr_t)xlatrace_preload_connect, &info) == 0 || info.dli_fname == NULL) {
-    return 0;
-  }
+  struct own_path own = {(uintptr_t)xlatrace_preload_connect, NULL};
+  dl_iterate_phdr(look_for_own_path, &own);
   char resolved[PATH_MAX];
-  if (realpath(info.dli_fname, resolved) == NULL) return 0;
+  if (own.path == NULL || realpath(own.path, resolved) == NULL) return 0;
   char* slash = strrchr(resolved, '/');
   if (slash == NULL) return 0;
   slash[1] = '\0';

@@ -23,6 +23,7 @@
 #include "tools/console.h"
 #include "tools/fold.h"
 #include "tools/hook_recording.h"
+#include "tools/launchers.h"
 #include "tools/pipeline.h"
 #include "tools/places.h"
 #include "tools/preload_recording.h"
@@ -48,20 +49,6 @@ struct Places {
 tl::unexpected<Error> CannotRecord(Error error) {
   error.code = static_cast<ErrorCode>(kExitCannotRecord);
   return tl::unexpected<Error>(std::move(error));
-}
-
-// Commands whose children live where our environment does not reach.
-Status RefuseLaunchers(const std::vector<std::string>& command) {
-  const std::string name = std::filesystem::path(command[0]).filename().string();
-  for (const std::string_view launcher :
-       {"docker", "podman", "kubectl", "ssh", "srun", "singularity", "apptainer"}) {
-    if (name != launcher) continue;
-    return MakeError(
-        fmt::format("'{}' starts the program where this recorder cannot follow", name),
-        fmt::format("put xlatrace inside: {} ... xlatrace record -- python train.py", name),
-        ErrorCode::kUsage);
-  }
-  return {};
 }
 
 // `run.db` -> `run.rec`, or `run.2.rec` when another recording lies there.

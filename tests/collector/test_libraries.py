@@ -25,6 +25,11 @@ def needed(library):
     return set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", library)))
 
 
+def newest_glibc(library):
+    versions = re.findall(r"GLIBC_2\.([0-9]+)", run("objdump", "-T", library))
+    return max(int(version) for version in versions)
+
+
 def instrumented(library):
     return "asan" in run("readelf", "-d", library) or "tsan" in run("readelf", "-d", library)
 
@@ -39,6 +44,10 @@ class PreloadTest(unittest.TestCase):
 
     def test_needs_libc_only(self):
         self.assertLessEqual(needed(PRELOAD), {"libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2"})
+
+    def test_loads_with_an_old_glibc(self):
+        # CentOS 7's; what a job's shell and helpers are linked with is not the framework's affair.
+        self.assertLessEqual(newest_glibc(PRELOAD), 17)
 
     def test_is_tiny(self):
         self.assertLess(PRELOAD.stat().st_size, 64 * 1024)
@@ -60,6 +69,9 @@ class CollectorTest(unittest.TestCase):
         self.assertLessEqual(
             needed(COLLECTOR),
             {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2"})
+
+    def test_loads_with_an_old_glibc(self):
+        self.assertLessEqual(newest_glibc(COLLECTOR), 34)
 
     def test_has_no_static_objects_with_destructors(self):
         # GCC registers a static object's destructor from a _GLOBAL__sub_I function of its file. The

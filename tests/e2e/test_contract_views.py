@@ -42,6 +42,7 @@ COLUMNS = {
     "compile": "process_id module_id name start_ns end_ns",
     "finding": "rank id handle title saves_low_ns_per_step saves_high_ns_per_step basis confidence "
     "where_op where_layer where_source evidence action how_to_check",
+    "ruled_out": "id verdict text evidence",
     "run_stat": "name severity source value advice",
 }
 COLUMNS["launch"] = (

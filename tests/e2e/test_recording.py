@@ -169,7 +169,7 @@ class RecordingTest(support.TestCase):
         some = self.wait_for_more_than(10)
         part = self.run_program("summary", "run.db")
         self.assertEqual(part.code, 0, part)
-        self.assertIn("still running", part.stderr)
+        self.assertIn("still running", part.stdout)
         self.wait_for_more_than(some)
         process.kill()
         process.wait()

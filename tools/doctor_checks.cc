@@ -202,13 +202,13 @@ Check CheckDriver(const GpuProbe& probe) {
         fmt::format("'{}' is the toolkit's stub, which no program can run with", probe.driver_path),
         "take the folder stubs out of LD_LIBRARY_PATH"};
   }
-  if (probe.init_result != 0) {
+  constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
+  if (probe.init_result != 0 && probe.init_result != kNoDevice) {
     return {what, State::kProblem,
             fmt::format("cuInit fails with {} ({})", probe.init_result, probe.driver_path),
             "nvidia-smi"};
   }
   if (probe.devices == 0) {
-    const std::string visible = Variable("CUDA_VISIBLE_DEVICES");
     return {what, State::kProblem,
             fmt::format("CUDA {}, but no device is visible", CudaOfDriver(probe.driver_version)),
             std::getenv("CUDA_VISIBLE_DEVICES") != nullptr ? "unset CUDA_VISIBLE_DEVICES"

@@ -41,10 +41,13 @@ void* OpenCupti(const std::vector<std::string>& paths) {
     return dlopen(given, RTLD_LAZY);
   }
   candidates = paths;
-  for (const char* folder : {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"}) {
+  const char* home = std::getenv("CUDA_HOME");
+  const std::string toolkit = home == nullptr || *home == '\0' ? "/usr/local/cuda" : home;
+  for (const std::string& folder :
+       {std::string(), toolkit + "/lib64/", toolkit + "/extras/CUPTI/lib64/"}) {
     for (const char* name :
          {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"}) {
-      candidates.push_back(std::string(folder) + name);
+      candidates.push_back(folder + name);
     }
   }
   for (const std::string& candidate : candidates) {

@@ -82,12 +82,11 @@ std::string Milliseconds(double seconds) {
 }  // namespace
 
 void AddRecordingOptions(CLI::App& command, RecordingOptions* options) {
-  CLI::Option* duration =
-      command
-          .add_option("--duration", options->duration_s,
-                      "Seconds to record; 0 for no limit, which is the default on NVIDIA GPUs "
-                      "(else 60, compilation not counted)")
-          ->check(Seconds());
+  CLI::Option* duration = command
+                              .add_option("--duration", options->duration_s,
+                                          "Seconds to record; default: no limit on NVIDIA "
+                                          "GPUs,\nelse 60 (0: none), compilation not counted")
+                              ->check(Seconds());
   command.add_option("--delay", options->delay_s, "Seconds to wait before recording")
       ->check(Seconds());
   command.add_option("--steps", options->steps, "Record steps A to B - 1 only, counted from 0")
@@ -96,17 +95,17 @@ void AddRecordingOptions(CLI::App& command, RecordingOptions* options) {
       ->check(Time());
   command
       .add_option("--mode", options->mode,
-                  "exact, or light: without NVTX ranges, instructions by names, order and dumps")
+                  "exact, or light: no NVTX ranges; instructions by names,\norder and dumps")
       ->check(CLI::IsMember({"exact", "light"}))
       ->capture_default_str();
   command
       .add_option("--graphs", options->graphs,
-                  "CUDA graphs: node, a row per kernel, or graph, a row per launch (cheaper)")
+                  "CUDA graphs: node, a row per kernel, or graph, a row\nper launch (cheaper)")
       ->check(CLI::IsMember({"node", "graph"}))
       ->capture_default_str();
   command
       .add_option("--dump", options->dump,
-                  "Ask XLA for HLO dumps: on, off, or auto, where instructions need them")
+                  "Ask XLA for HLO dumps: on, off, or auto, where\ninstructions need them")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
   command.add_flag("--sync", options->waits, "Record where the host waits for the GPU too");

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "recording/control.h"
 #include "recording/folder.h"
 #include "store/run_db.h"
 #include "tools/console.h"
@@ -342,6 +343,7 @@ bool RemoveRecording(const std::string& folder, const std::string& token) {
   // Names of ours; unlink takes a link itself, never what it points to, and no folder.
   if (listed->job == token) unlink((folder + "/job").c_str());
   unlink((folder + "/" + kLockName).c_str());
+  unlink((folder + "/" + recording::kControlName).c_str());
   return rmdir(folder.c_str()) == 0;
 }
 

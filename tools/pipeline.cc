@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/analysis.h"
+#include "base/file.h"
 #include "base/number_format.h"
 #include "correlator/correlator.h"
 #include "hlo/proto_reader.h"
@@ -72,6 +73,12 @@ Status ImportRecordings(const BuildRequest& request, store::RunWriter* writer,
       continue;
     }
     ++outcome->inputs_read;
+    // Light mode: what XLA did not register it has dumped.
+    if (!imported->has_modules && !imported->dump_folder.empty() &&
+        IsDirectory(imported->dump_folder)) {
+      const Status added = AddModuleFiles(imported->dump_folder, *writer, imported->process_id);
+      if (!added) outcome->skipped.push_back(added.error());
+    }
     outcome->recordings.push_back({entry, std::move(*imported)});
   }
   if (outcome->recordings.empty()) return {};

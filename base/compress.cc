@@ -48,6 +48,32 @@ Result<std::string> ZstdDecompress(std::string_view bytes, uint64_t max_bytes) {
   return out;
 }
 
+std::string GzipCompress(std::string_view bytes, int level) {
+  const std::unique_ptr<archive, decltype(&archive_write_free)> writer(archive_write_new(),
+                                                                       archive_write_free);
+  const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(),
+                                                                            archive_entry_free);
+  std::string out;
+  const auto append = [](archive*, void* to, const void* data, size_t size) -> la_ssize_t {
+    static_cast<std::string*>(to)->append(static_cast<const char*>(data), size);
+    return static_cast<la_ssize_t>(size);
+  };
+  archive_write_set_format_raw(writer.get());
+  archive_write_add_filter_gzip(writer.get());
+  archive_write_set_filter_option(writer.get(), "gzip", "compression-level",
+                                  std::to_string(level).c_str());
+  archive_write_set_filter_option(writer.get(), "gzip", "timestamp", nullptr);
+  archive_write_set_bytes_in_last_block(writer.get(), 1);
+  archive_entry_set_filetype(entry.get(), AE_IFREG);
+  const bool written =
+      archive_write_open(writer.get(), &out, nullptr, append, nullptr) == ARCHIVE_OK &&
+      archive_write_header(writer.get(), entry.get()) == ARCHIVE_OK &&
+      archive_write_data(writer.get(), bytes.data(), bytes.size()) ==
+          static_cast<la_ssize_t>(bytes.size()) &&
+      archive_write_close(writer.get()) == ARCHIVE_OK;
+  return written ? out : std::string();
+}
+
 bool LooksCompressed(std::string_view head) {
   using namespace std::string_view_literals;
   for (const std::string_view magic : {"\x1f\x8b"sv,

@@ -19,6 +19,10 @@ inline constexpr uint64_t kMaxInflatedBytes = uint64_t{8} << 30;
 std::string ZstdCompress(std::string_view bytes, int level = 3);
 Result<std::string> ZstdDecompress(std::string_view bytes, uint64_t max_bytes = kMaxInflatedBytes);
 
+// One gzip member without time or name: the same bytes give the same result. Empty when it fails,
+// which only a lack of memory makes it do.
+std::string GzipCompress(std::string_view bytes, int level = 6);
+
 // True when `head` (at least 6 bytes) starts like gzip, xz, zstd or bzip2.
 bool LooksCompressed(std::string_view head);
 

@@ -9,37 +9,10 @@
 
 #include <sys/ioctl.h>
 
+#include "base/utf8.h"
+
 namespace xlatrace {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// Decodes one code point at `at`; invalid bytes give -1 and a length of 1.
-int32_t Decode(std::string_view text, size_t at, size_t* length) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
-  const uint8_t first = byte(0);
-  *length = 1;
-  if (first < 0x80) return first;
-  const size_t want = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || at + want > text.size()) return -1;
-  int32_t code = first & (0xFF >> (want + 1));
-  for (size_t i = 1; i < want; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return -1;
-    code = (code << 6) | (byte(i) & 0x3F);
-  }
-  constexpr int32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kSmallest[want] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return -1;
-  *length = want;
-  return code;
-}
-
-// Would show nothing, or change what is shown around it: controls, bidirectional marks and
-// overrides, zero-width characters, line separators.
-bool IsUnsafe(int32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0xAD ||
-         (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || (code >= 0xFFF0 && code < 0xFFFD);
-}
 
 int Width(int32_t code) {
   if (code >= 0x300 && code < 0x370) return 0;  // Combining marks.
@@ -57,7 +30,7 @@ std::string_view Prefix(std::string_view text, int width) {
   int used = 0;
   while (at < text.size()) {
     size_t length = 1;
-    const int32_t code = Decode(text, at, &length);
+    const int32_t code = DecodeUtf8(text, at, &length);
     used += code < 0 ? 1 : Width(code);
     if (used > width) break;
     at += length;
@@ -123,11 +96,11 @@ std::string Printable(std::string_view text) {
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
     size_t length = 1;
-    const int32_t code = Decode(text, at, &length);
+    const int32_t code = DecodeUtf8(text, at, &length);
     if (code == '\n' || code == '\t' || code == '\r') {
       out += ' ';
-    } else if (code < 0 || IsUnsafe(code)) {
-      out += kReplacement;
+    } else if (code < 0 || IsInvisible(code)) {
+      out += kReplacementCharacter;
     } else {
       out.append(text.substr(at, length));
     }
@@ -140,7 +113,7 @@ int DisplayWidth(std::string_view text) {
   int width = 0;
   for (size_t at = 0; at < text.size();) {
     size_t length = 1;
-    const int32_t code = Decode(text, at, &length);
+    const int32_t code = DecodeUtf8(text, at, &length);
     width += code < 0 ? 1 : Width(code);
     at += length;
   }

@@ -6,6 +6,8 @@
 
 #include "base/compress.h"
 #include "base/file.h"
+#include "base/inflate_stream.h"
+#include "importers/chrome_trace.h"
 #include "importers/nsys_sqlite.h"
 #include "importers/recording_import.h"
 #include "importers/xplane.h"
@@ -47,9 +49,10 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
                          fmt::format("nsys export --type sqlite '{}'", path));
   }
   const std::string_view text = TrimLeft(head);
+  if (LooksLikeChromeTrace(head)) return SourceKind::kChromeTrace;
   if (text.starts_with('{') || text.starts_with('[')) {
-    return NotImportable(path, "is JSON (a Kineto or Chrome trace?), which is not yet imported",
-                         "import the .xplane.pb file that the profiler wrote beside it");
+    return NotImportable(path, "is JSON, but no trace",
+                         "import what the profiler exported (PyTorch: prof.export_chrome_trace)");
   }
   if (text.starts_with("<!DOCTYPE") || text.starts_with("<!doctype") || text.starts_with("<html")) {
     return NotImportable(path, "is a web page",
@@ -98,6 +101,20 @@ Result<std::string> ReadHead(const std::string& path) {
   return head;
 }
 
+// First bytes of what a compressed file holds.
+Result<std::string> ReadInflatedHead(const std::string& path) {
+  XLATRACE_ASSIGN(InflateStream stream, InflateStream::Open(path));
+  std::string head(kHeadBytes, '\0');
+  size_t size = 0;
+  while (size < head.size()) {
+    XLATRACE_ASSIGN(const size_t got, stream.Read(head.data() + size, head.size() - size));
+    if (got == 0) break;
+    size += got;
+  }
+  head.resize(size);
+  return head;
+}
+
 Status RefuseCompressedSqlite(const std::string& path, std::string_view inflated) {
   if (!inflated.starts_with(kSqliteMagic)) return {};
   return NotImportable(path, "is a compressed SQLite database, which cannot be read in place",
@@ -114,6 +131,8 @@ std::string_view Text(SourceKind kind) {
       return "nsys_sqlite";
     case SourceKind::kRecording:
       return "recording";
+    case SourceKind::kChromeTrace:
+      return "chrome_trace";
   }
   return "xplane";
 }
@@ -124,7 +143,7 @@ Result<SourceKind> Detect(const std::string& path) {
   }
   XLATRACE_ASSIGN(std::string head, ReadHead(path));
   if (LooksCompressed(head)) {
-    XLATRACE_ASSIGN(head, ReadFileInflated(path));
+    XLATRACE_ASSIGN(head, ReadInflatedHead(path));
     XLATRACE_TRY(RefuseCompressedSqlite(path, head));
   }
   if (head.starts_with(kSqliteMagic)) return DetectSqlite(path);
@@ -143,12 +162,17 @@ Status Import(const std::string& path, model::EventSink& sink) {
     XLATRACE_TRY(DetectSqlite(path));
     return ImportNsysSqlite(path, sink);
   }
-  if (!LooksCompressed(head)) {
-    XLATRACE_TRY(DetectHead(path, head));
+  SourceKind kind = SourceKind::kXplane;
+  if (LooksCompressed(head)) {
+    // A stream that breaks off early may still be told by its head.
+    XLATRACE_ASSIGN(const std::string inflated, ReadInflatedHead(path));
+    XLATRACE_TRY(RefuseCompressedSqlite(path, inflated));
+    XLATRACE_ASSIGN(kind, DetectHead(path, inflated));
+  } else {
+    XLATRACE_ASSIGN(kind, DetectHead(path, head));
   }
+  if (kind == SourceKind::kChromeTrace) return ImportChromeTrace(path, sink);
   XLATRACE_ASSIGN(const std::string bytes, ReadFileInflated(path));
-  XLATRACE_TRY(RefuseCompressedSqlite(path, bytes));
-  XLATRACE_TRY(DetectHead(path, std::string_view(bytes).substr(0, kHeadBytes)));
   return ImportXplane(bytes, path, sink);
 }
 

@@ -8,6 +8,7 @@
 // Sources, each in its own header with the rules it follows:
 //   xplane.h        XSpace protobuf of JAX and TensorFlow profilers (GPU, TPU, CPU)
 //   nsys_sqlite.h   Nsight Systems `nsys export --type sqlite`
+//   chrome_trace.h  JSON traces: PyTorch's Kineto, XProf's trace.json.gz
 //   recording_import.h  what xlatrace's own collector wrote: a `run.rec` folder or a file of it
 //
 // Errors: sentences that name the file, with a hint at what to do. A file that fails may already
@@ -28,9 +29,9 @@
 
 namespace xlatrace::importers {
 
-enum class SourceKind : uint8_t { kXplane, kNsysSqlite, kRecording };
+enum class SourceKind : uint8_t { kXplane, kNsysSqlite, kRecording, kChromeTrace };
 
-// "xplane", "nsys_sqlite", "recording": the value of run_info.source.
+// "xplane", "nsys_sqlite", "recording", "chrome_trace".
 std::string_view Text(SourceKind kind);
 
 // What the file at `path` is. Never decided by its name; the name only words the hints. Everything

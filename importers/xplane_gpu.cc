@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "importers/kernel_details.h"
 #include "importers/text_fields.h"
 #include "importers/xplane_import.h"
 
@@ -11,19 +12,7 @@ namespace xlatrace::importers::xplane {
 namespace {
 
 using model::ActivityKind;
-using model::CopyKind;
 using model::Severity;
-
-// Lines that XProf computes from the streams (xprof/utils/xplane_schema.cc); not records.
-bool IsDerivedLine(std::string_view name) {
-  for (const std::string_view derived :
-       {"XLA Modules", "XLA Ops", "Steps", "Framework Ops", "Framework Name Scope", "Source code",
-        "Source", "TensorFlow Name Scope", "TensorFlow Ops", "Launch Stats", "Async XLA Ops",
-        "XLA TraceMe"}) {
-    if (name == derived) return true;
-  }
-  return false;
-}
 
 // Everything of an event that repeats from launch to launch.
 struct Shape {
@@ -55,35 +44,6 @@ struct EventFacts {
 bool IsVarying(Role role) {
   return role == Role::kNone || role == Role::kCorrelationId || role == Role::kRunId ||
          role == Role::kGraphNodeId || role == Role::kDeviceOrdinal;
-}
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-CopyKind CopyKindOf(std::string_view name, std::string_view details, int64_t own_ordinal,
-                    int64_t device_count) {
-  if (Contains(name, "H2D") || Contains(name, "HtoD") || Contains(name, "HostToDevice")) {
-    return CopyKind::kHostToDevice;
-  }
-  if (Contains(name, "D2H") || Contains(name, "DtoH") || Contains(name, "DeviceToHost")) {
-    return CopyKind::kDeviceToHost;
-  }
-  if (Contains(name, "P2P") || Contains(name, "PtoP")) return CopyKind::kPeerToPeer;
-  if (Contains(name, "H2H") || Contains(name, "HtoH")) return CopyKind::kHostToHost;
-  if (Contains(name, "D2D") || Contains(name, "DtoD") || Contains(name, "DeviceToDevice")) {
-    // ROCm calls a copy to another GPU device-to-device as well; `dest` is that GPU.
-    const std::optional<int64_t> dest = ParseInt(DetailField(details, "dest"));
-    const bool to_peer = dest && *dest >= 0 && *dest < device_count && *dest != own_ordinal;
-    return to_peer ? CopyKind::kPeerToPeer : CopyKind::kDeviceToDevice;
-  }
-  const std::string_view from = DetailField(details, "kind_src");
-  const std::string_view to = DetailField(details, "kind_dst");
-  if (from.empty() || to.empty()) return CopyKind::kUnknown;
-  const bool from_device = from == "device" || from == "array" || from == "device_static";
-  const bool to_device = to == "device" || to == "array" || to == "device_static";
-  if (from_device) return to_device ? CopyKind::kDeviceToDevice : CopyKind::kDeviceToHost;
-  return to_device ? CopyKind::kHostToDevice : CopyKind::kHostToHost;
 }
 
 // NVIDIA: "9.0". AMD's profiler writes the first digits of the target; of gfx94x and gfx95x one
@@ -273,11 +233,11 @@ class GpuPlaneImport {
     const bool says_kernel = !facts.kernel_details.empty();
     if (!says_kernel && (!facts.memcpy_details.empty() || name.starts_with("Memcpy"))) {
       config.kind = ActivityKind::kMemcpy;
-      config.copy_kind = CopyKindOf(name, facts.memcpy_details, ordinal_, import_.gpu_planes);
-      SetBytes(facts.memcpy_details, shape);
+      config.copy_kind = CopyKindOfEvent(name, facts.memcpy_details, ordinal_, import_.gpu_planes);
+      shape.bytes = BytesOfDetails(facts.memcpy_details);
     } else if (!says_kernel && (!facts.memset_details.empty() || name.starts_with("Memset"))) {
       config.kind = ActivityKind::kMemset;
-      SetBytes(facts.memset_details, shape);
+      shape.bytes = BytesOfDetails(facts.memset_details);
     } else if (!says_kernel && (name.starts_with("CudaGraph") || facts.graph_id.has_value())) {
       config.kind = ActivityKind::kGraph;
     } else if (says_kernel || is_stream) {
@@ -295,32 +255,9 @@ class GpuPlaneImport {
     return shape;
   }
 
-  static void SetBytes(std::string_view details, Shape& shape) {
-    for (const std::string_view key : {"size", "num_bytes", "bytes"}) {
-      // ROCm writes size:0 where it does not know.
-      if (const auto size = ParseInt(DetailField(details, key)); size && *size > 0) {
-        shape.bytes = *size;
-      }
-    }
-  }
-
   static void SetLaunch(const EventFacts& facts, model::LaunchConfig& config, Shape& shape) {
     const std::string_view details = facts.kernel_details;
-    ParseTriple(DetailField(details, "grid"), config.grid);
-    ParseTriple(DetailField(details, "block"), config.block);
-    ParseTriple(DetailField(details, "cluster"), config.cluster);
-    constexpr int64_t kMaxRegisters = 1024;  // NVIDIA: 255; AMD: 512 vector registers.
-    const std::optional<int64_t> registers = ParseInt(DetailField(details, "regs"));
-    if (registers && (*registers < 0 || *registers > kMaxRegisters)) {
-      shape.has_garbage_registers = true;
-    } else {
-      if (registers && *registers > 0) config.registers_per_thread = registers;
-      config.shared_memory_static_bytes = ParseInt(DetailField(details, "static_shared"));
-      config.shared_memory_dynamic_bytes = ParseInt(DetailField(details, "dynamic_shared"));
-      if (!config.shared_memory_static_bytes) {  // AMD: static and dynamic together.
-        config.shared_memory_static_bytes = ParseInt(DetailField(details, "group_mem"));
-      }
-    }
+    shape.has_garbage_registers = !SetLaunchDetails(details, config);
     // Zero means that the profiler could not compute it.
     if (facts.occupancy_pct && *facts.occupancy_pct > 0 && *facts.occupancy_pct <= 100) {
       config.theoretical_occupancy_milli_pct = std::llround(*facts.occupancy_pct * 1000);

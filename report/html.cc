@@ -10,6 +10,7 @@
 #include "report/html_writer.h"
 #include "report/labels.h"
 #include "report/page_css.h"
+#include "report/page_script.h"
 #include "report/verdict.h"
 
 namespace xlatrace::report {
@@ -18,20 +19,25 @@ namespace {
 // The marker comes before anything that a run decides, so that the first bytes tell.
 constexpr std::string_view kOpening = "<!doctype html>\n<!-- xlatrace report ";
 constexpr int kFormat = 1;
-// The name of the stand-in device of the project's own tests.
 
-void WriteHead(HtmlWriter& html, const RunView& view, const Verdict& verdict) {
+void WriteHead(HtmlWriter& html, const RunView& view, const Verdict& verdict, bool scripts) {
   html.Raw(kOpening).Raw(fmt::format("{} -->\n", kFormat));
-  // No script, no load of any kind: the page cannot speak to anybody.
+  // No load of any kind, no script but ours: the page cannot speak to anybody.
   html.Raw(
       "<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+      "'unsafe-inline'; ");
+  if (scripts) {
+    html.Raw("script-src " + ScriptHashes() + "; img-src data: blob:; worker-src blob:; ");
+  }
+  html.Raw(
+      "base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n"
       "<meta name=\"generator\" content=\"xlatrace " XLATRACE_VERSION "\">\n<title>");
-  html.Text(view.title + ": " + PlainText(verdict.sentence)).Raw("</title>\n<style>\n");
-  html.Raw(kPageCss).Raw("</style></head>\n<body>\n");
+  html.Text(view.title + ": " + PlainText(verdict.sentence)).Raw("</title>\n");
+  if (scripts) html.Raw("<script>").Raw(ThemeScript()).Raw("</script>\n");
+  html.Raw("<style id=\"xlatrace-static-css\">\n").Raw(kPageCss).Raw("</style></head>\n<body>\n");
 }
 
 void Separator(HtmlWriter& html) { html.Raw("<span class=\"sep\"></span>"); }
@@ -137,12 +143,8 @@ void WriteBanners(HtmlWriter& html, const RunView& view) {
   if (open.empty()) html.Raw("</div>\n");
 }
 
-}  // namespace
-
-Status WriteHtml(const RunView& view, const std::function<Status(std::string_view)>& out) {
-  HtmlWriter html(out);
-  const Verdict verdict = MakeVerdict(view);
-  WriteHead(html, view, verdict);
+void WriteStaticPart(HtmlWriter& html, const RunView& view, const Verdict& verdict) {
+  html.Raw("<div id=\"xlatrace-static\">\n");
   WriteHeader(html, view);
   html.Raw("<main>\n");
   WriteBanners(html, view);
@@ -151,7 +153,29 @@ Status WriteHtml(const RunView& view, const std::function<Status(std::string_vie
   WriteOpsSection(html, view);
   WriteSourceSection(html, view);
   WriteRunSection(html, view);
-  html.Raw("</main>\n</body></html>\n");
+  html.Raw("</main></div>\n");
+}
+
+}  // namespace
+
+Status WriteHtml(store::RunDb& db, const RunView& view, const PageOptions& options,
+                 const HtmlOutput& out) {
+  HtmlWriter html(out);
+  const Verdict verdict = MakeVerdict(view);
+  WriteHead(html, view, verdict, /*scripts=*/true);
+  WriteStaticPart(html, view, verdict);
+  html.Raw("<div id=\"xlatrace-app\"></div>\n<script>").Raw(AppScript()).Raw("</script>\n");
+  XLATRACE_TRY(WritePageData(db, view, options, html));
+  html.Raw("</body></html>\n");
+  return html.Finish();
+}
+
+Status WriteStaticHtml(const RunView& view, const HtmlOutput& out) {
+  HtmlWriter html(out);
+  const Verdict verdict = MakeVerdict(view);
+  WriteHead(html, view, verdict, /*scripts=*/false);
+  WriteStaticPart(html, view, verdict);
+  html.Raw("</body></html>\n");
   return html.Finish();
 }
 

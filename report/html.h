@@ -1,8 +1,9 @@
-// The report: one HTML file that needs no network, no script and no other file.
+// The report: one HTML file that needs no network and no other file.
 //
-// It is read top to bottom: verdict, what the step is made of, model, instructions, source lines,
-// how far to trust it. Nothing in it comes from a name unescaped, and its content security policy
-// forbids scripts and every load.
+// First comes a static part, which is all there is without scripts: verdict, what the step is made
+// of, model, instructions, source lines, how far to trust it. Then the app, then its data
+// (report/page.h, docs/page-data.md). Nothing comes from a name unescaped, and the content security
+// policy forbids every load and every script but our own two.
 //
 // Thread-safety: re-entrant.
 
@@ -13,12 +14,20 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "report/page.h"
 #include "report/run_view.h"
+#include "store/run_db.h"
 
 namespace xlatrace::report {
 
-// Writes the page in pieces of about 64 kB; stops at the first error of `out` and returns it.
-Status WriteHtml(const RunView& view, const std::function<Status(std::string_view)>& out);
+using HtmlOutput = std::function<Status(std::string_view)>;
+
+// Writes the page in pieces; stops at the first error of `out` or of the database and returns it.
+// `view` is of `db`.
+Status WriteHtml(store::RunDb& db, const RunView& view, const PageOptions& options,
+                 const HtmlOutput& out);
+// The static part alone, as a page without scripts.
+Status WriteStaticHtml(const RunView& view, const HtmlOutput& out);
 
 // Is this the beginning (100 bytes are enough) of a page that WriteHtml made? Only such a file is
 // replaced without being asked.

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/utf8.h"
+#include "report/safe_text.h"
 
 namespace xlatrace::report {
 namespace {
@@ -16,40 +18,11 @@ constexpr size_t kHead = 280;
 constexpr size_t kTail = 80;
 constexpr size_t kNameTail = 8;  // Characters that a narrow column keeps.
 
-// One code point at `at`; -1 with length 1 for a byte that is no UTF-8.
-int32_t Decode(std::string_view text, size_t at, size_t* length) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
-  *length = 1;
-  const uint8_t first = byte(0);
-  if (first < 0x80) return first;
-  const size_t want = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || at + want > text.size()) return -1;
-  int32_t code = first & (0xFF >> (want + 1));
-  for (size_t i = 1; i < want; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return -1;
-    code = (code << 6) | (byte(i) & 0x3F);
-  }
-  constexpr int32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kSmallest[want] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return -1;
-  *length = want;
-  return code;
-}
-
-// Shows nothing, or changes what is shown around it.
-bool IsInvisible(int32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0xAD || code == 0x061C ||
-         code == 0x115F || code == 0x1160 || code == 0x180E || code == 0x3164 || code == 0xFFA0 ||
-         (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF ||
-         (code >= 0xFE00 && code <= 0xFE0F) || (code >= 0xFFF0 && code < 0xFFFD) ||
-         (code >= 0xE0000 && code <= 0xE0FFF);
-}
-
 void AppendEscaped(std::string& out, std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    size_t length = 1;
-    const int32_t code = Decode(text, at, &length);
-    switch (code) {
+  std::string safe;
+  AppendSafeText(safe, text);
+  for (const char c : safe) {
+    switch (c) {
       case '&':
         out += "&amp;";
         break;
@@ -65,21 +38,9 @@ void AppendEscaped(std::string& out, std::string_view text) {
       case '\'':
         out += "&#39;";
         break;
-      case '\n':
-      case '\t':
-        out += ' ';
-        break;
-      case -1:
-        out += "\xEF\xBF\xBD";
-        break;
       default:
-        if (IsInvisible(code)) {
-          out += fmt::format("[U+{:04X}]", code);
-        } else {
-          out.append(text.substr(at, length));
-        }
+        out += c;
     }
-    at += length;
   }
 }
 
@@ -89,7 +50,7 @@ size_t FromStart(std::string_view text, size_t characters) {
   size_t at = 0;
   while (at < text.size() && characters > 0) {
     size_t length = 1;
-    Decode(text, at, &length);
+    DecodeUtf8(text, at, &length);
     at += length;
     --characters;
   }

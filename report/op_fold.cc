@@ -43,12 +43,25 @@ std::string_view InstructionStem(std::string_view instruction) {
   }
 }
 
+std::vector<size_t> FoldRows(const RunView& view) {
+  std::vector<size_t> rows;
+  std::unordered_map<std::string, size_t> row_of;
+  size_t next = 0;
+  for (const OpFigure& op : view.ops) {
+    size_t row = next;
+    if (!op.op_name.empty()) row = row_of.emplace(KeyOf(op), row).first->second;
+    if (row == next) ++next;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 std::vector<FoldedOp> FoldOps(const RunView& view) {
   std::vector<FoldedOp> folded;
-  std::unordered_map<std::string, size_t> row_of;
-  for (const OpFigure& op : view.ops) {
-    size_t row = folded.size();
-    if (!op.op_name.empty()) row = row_of.emplace(KeyOf(op), row).first->second;
+  const std::vector<size_t> rows = FoldRows(view);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const OpFigure& op = view.ops[i];
+    const size_t row = rows[i];
     const bool exact = op.confidence == "exact";
     if (row == folded.size()) {
       folded.push_back({&op, 1, op.ns, op.calls, op.ns, op.ns, exact, op.bound_by});

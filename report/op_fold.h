@@ -28,6 +28,9 @@ struct FoldedOp {
   std::string bound_by;
 };
 
+// For every op of the view the number of its fold: equal for copies of one instruction.
+std::vector<size_t> FoldRows(const RunView& view);
+
 // By time.
 std::vector<FoldedOp> FoldOps(const RunView& view);
 

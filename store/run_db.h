@@ -50,6 +50,9 @@ class RunDb {
   // stop.
   Status ForEach(std::string_view sql, const std::function<bool(const Statement&)>& row);
 
+  // For readers that step through several statements side by side, or bind one many times.
+  Result<Statement> Prepare(std::string_view sql) { return database_.Prepare(sql); }
+
   // Value of a key of run_info.
   Result<std::optional<std::string>> Info(std::string_view key);
 

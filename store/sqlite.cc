@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "base/file.h"
+#include "store/table_builder.h"
 
 namespace xlatrace::store {
 namespace {
@@ -208,9 +209,10 @@ Result<Database> Database::Open(const std::string& path, const std::string& uri,
 Result<Database> Database::Create(const std::string& path) {
   XLATRACE_ASSIGN(Database database,
                   Open(path, FileUri(path, ""), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-  XLATRACE_TRY(database.Execute(
-      "PRAGMA page_size=8192; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;"));
+  XLATRACE_TRY(database.Execute(fmt::format(
+      "PRAGMA page_size={}; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
+      kPageBytes)));
   return database;
 }
 

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ struct Options {
   std::optional<std::string> given_output;  // Default: the run's name with .html.
   bool force = false;
   bool strict = false;
+  report::PageOptions page;
 };
 
 // A page we made ourselves may be replaced without asking; nothing else may.
@@ -54,7 +56,7 @@ Result<int> Run(const Options& options) {
   XLATRACE_ASSIGN(const report::RunView view, report::LoadRunView(db));
   XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(output));
   int64_t bytes = 0;
-  XLATRACE_TRY(report::WriteHtml(view, [&](std::string_view text) {
+  XLATRACE_TRY(report::WriteHtml(db, view, options.page, [&](std::string_view text) {
     bytes += static_cast<int64_t>(text.size());
     return file.Append(text);
   }));
@@ -71,6 +73,19 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
+  const std::map<std::string, report::HloText> kHloTexts = {{"none", report::HloText::kNone},
+                                                            {"hot", report::HloText::kHot},
+                                                            {"all", report::HloText::kAll}};
+  command
+      ->add_option("--hlo-text", options->page.hlo_text,
+                   "HLO text in the page: none, hot (what takes time and its neighbours; default), "
+                   "all (of modules that ran)")
+      ->transform(CLI::CheckedTransformer(kHloTexts).description(""));
+  command
+      ->add_option("--max-launches", options->page.max_launches,
+                   "Launches in the timeline; with more, some steps whole and sums of the rest "
+                   "(default 4,000,000)")
+      ->check(CLI::NonNegativeNumber.description(""));
   AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace report run.db -o run.html");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });

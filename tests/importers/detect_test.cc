@@ -80,6 +80,15 @@ TEST_F(DetectTest, AnNsysExportIsKnownByItsTables) {
   EXPECT_EQ(Detect(path), SourceKind::kNsysSqlite);
 }
 
+TEST_F(DetectTest, AJsonTraceIsKnownByItsBytes) {
+  EXPECT_EQ(Detect(Write("t.bin", "\n {\"traceEvents\": []}")), SourceKind::kChromeTrace);
+  EXPECT_EQ(Detect(Write("l.bin", "[\n{\"ph\": \"X\"}]")), SourceKind::kChromeTrace);
+  MemorySink sink;
+  const Status status = Import(Write("o.json", "{\"a\": 1}"), sink);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("no traceEvents"));
+}
+
 TEST_F(DetectTest, ARunDbIsARunAlready) {
   const std::string path = Database("run.db",
                                     "CREATE VIEW run_info AS SELECT 1 AS key;"
@@ -96,7 +105,7 @@ TEST_F(DetectTest, EverythingElseIsNamed) {
   EXPECT_THAT(Refusal(Write("empty.pb", "")), HasSubstr("is empty"));
   EXPECT_THAT(Refusal(folder_.string()), HasSubstr("is a directory"));
   EXPECT_THAT(Refusal(Write("a.pb", "<!DOCTYPE html><html>")), HasSubstr("is a web page"));
-  EXPECT_THAT(Refusal(Write("t.json", "\n {\"traceEvents\": []}")), HasSubstr("not yet"));
+  EXPECT_THAT(Refusal(Write("n.json", "[1, 2]")), HasSubstr("is JSON, but no trace"));
   EXPECT_THAT(Refusal(Write("t.zip", "PK\x03\x04...")), HasSubstr("not yet"));
   EXPECT_THAT(Refusal(Write("r.nsys-rep", "\x01\x02 whatever")),
               HasSubstr("nsys export --type sqlite"));

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/importers/fuzz/chrome_trace_input.h"
+#include "tests/importers/trace_json.h"
 #include "tests/importers/xspace_builder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -24,6 +26,22 @@ TEST(XplaneFuzzCorpus, Replays) {
     std::ostringstream bytes;
     bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
     Replay(bytes.str());
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+TEST(ChromeTraceFuzzCorpus, Replays) {
+  const auto replay = [](const std::string& bytes) {
+    RunChromeTraceInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  };
+  replay(KinetoTrace());
+  replay(XprofTrace());
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_CHROME_TRACE_CORPUS)) {
+    std::ostringstream bytes;
+    bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+    replay(bytes.str());
     ++files;
   }
   EXPECT_GT(files, 0);

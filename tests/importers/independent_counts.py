@@ -10,7 +10,9 @@ Exit status 77 (skipped) when the data is absent.
 
 import argparse
 import collections
+import decimal
 import glob
+import gzip
 import json
 import lzma
 import os
@@ -324,6 +326,57 @@ def count_nsys(path):
     return out
 
 
+KINETO_KINDS = {'kernel': 'kernel', 'gpu_memcpy': 'memcpy', 'gpu_memset': 'memset'}
+
+
+def count_kineto(path):
+    """Decimals as decimals: floor of the exact microseconds times 1000."""
+    with gzip.open(path) as file:
+        trace = json.load(file, parse_float=decimal.Decimal)
+    events = trace['traceEvents'] if isinstance(trace, dict) else trace
+    out = Figures()
+    base = trace.get('baseTimeNanoseconds', 0) if isinstance(trace, dict) else 0
+    pids = collections.Counter(e['pid'] for e in events if str(e.get('cat')).endswith(
+        ('_runtime', '_driver')) and e.get('ph') == 'X')
+    pid = pids.most_common(1)[0][0]
+    launching, lengths = set(), {}
+    out.ranges = 0
+    devices = set()
+    first = None
+    for event in events:
+        category = str(event.get('cat'))
+        is_call = category.endswith(('_runtime', '_driver'))
+        is_range = category in ('user_annotation', 'cpu_op')
+        if event.get('ph') != 'X' or not (is_call or is_range or category in KINETO_KINDS):
+            continue
+        start = int(decimal.Decimal(event['ts']) * 1000 // 1)
+        end = int((decimal.Decimal(event['ts']) + decimal.Decimal(event['dur'])) * 1000 // 1)
+        if first is None:
+            first = start
+        args = event.get('args', {})
+        if is_call:
+            out.calls.add(args.get('correlation'))
+            if 'Synchronize' in event['name'] and end - start >= 1000:
+                lengths[args.get('correlation')] = end - start
+        elif is_range:
+            out.ranges += 1
+            if event['name'].startswith('ProfilerStep#'):
+                out.steps.append([int(event['name'][13:]), start - first, end - first])
+        else:
+            kind = KINETO_KINDS[category]
+            devices.add(args['device'])
+            launching.add(args['correlation'])
+            out.correlations.append(args['correlation'])
+            if kind != 'kernel':
+                out.bytes += args['bytes']
+            out.add(kind, 'gpu:%d:%d' % (pid, args['device']), start, end, end - start, '||',
+                    event['name'])
+    out.start = base + first
+    out.devices = len(devices)
+    out.api_calls = len(launching & out.calls | set(lengths))
+    return out
+
+
 # ---- tests ----------------------------------------------------------------------------------
 
 def run_tool(path):
@@ -400,6 +453,18 @@ class CountsTest(unittest.TestCase):
                 got = self.check(path, want)
                 self.assertEqual(got['ranges'], want.ranges)
                 self.assertEqual(got['api_calls'], want.api_calls)
+
+    def test_kineto_traces(self):
+        paths = sorted(glob.glob(DATA + '/kineto/*.json.gz'))
+        self.assertGreaterEqual(len(paths), 6)
+        for path in paths:
+            with self.subTest(path=os.path.basename(path)):
+                want = count_kineto(path)
+                got = self.check(path, want)
+                self.assertEqual(got['ranges'], want.ranges)
+                self.assertEqual(got['api_calls'], want.api_calls)
+                for stat in ('event_damaged', 'trace_truncated', 'event_oversized'):
+                    self.assertNotIn(stat, got['stats'])
 
     def test_garbage_registers_are_dropped_and_counted(self):
         _, got = run_tool(DATA + '/xplane/jax_conv_minimal.xplane.pb')

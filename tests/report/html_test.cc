@@ -25,7 +25,7 @@ using testing::Not;
 
 std::string Page(const SampleRun& run) {
   std::string page;
-  const Status written = WriteHtml(ViewOf(run), [&page](std::string_view piece) -> Status {
+  const Status written = WriteStaticHtml(ViewOf(run), [&page](std::string_view piece) -> Status {
     page += piece;
     return {};
   });
@@ -189,7 +189,7 @@ TEST(HtmlTest, AFakeDeviceIsSaidInABanner) {
 
 TEST(HtmlTest, StopsAtTheFirstWriteThatFails) {
   int calls = 0;
-  const Status written = WriteHtml(ViewOf(TransformerRun()), [&calls](std::string_view) -> Status {
+  const Status written = WriteStaticHtml(ViewOf(TransformerRun()), [&calls](std::string_view) -> Status {
     ++calls;
     return MakeError("disk full");
   });

@@ -1,0 +1,329 @@
+// The frame: facts, tabs, filter bar, page, inspector; keys.
+
+import { Component, type ComponentChildren, type VNode } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Help } from './components/help';
+import { Inspector } from './components/inspector';
+import { Palette } from './components/palette';
+import { Patterns, copyText } from './components/bits';
+import { primaryTable } from './components/table';
+import { Ctx } from './ctx';
+import { loadLaunches } from './data/launches';
+import type { Report } from './data/report';
+import { computeView, type View } from './data/view';
+import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
+import { ms, percent, plural } from './format';
+import { GraphPage } from './pages/graph';
+import { ModelPage } from './pages/model';
+import { OccupancyPage } from './pages/occupancy';
+import { OpsPage } from './pages/ops';
+import { RooflinePage } from './pages/roofline';
+import { RunPage } from './pages/run';
+import { SourcePage } from './pages/source';
+import { TimelinePage } from './pages/timeline';
+import { VerdictPage } from './pages/verdict';
+import { type Hue } from './phases';
+import { getState, go, move, type Page, PAGES, useAppState } from './state';
+import { useTheme } from './theme';
+
+const BODY: Record<Page, () => VNode> = {
+  verdict: VerdictPage, model: ModelPage, ops: OpsPage, timeline: TimelinePage, roofline: RooflinePage,
+  graph: GraphPage, occupancy: OccupancyPage, source: SourcePage, run: RunPage,
+};
+
+/** A page that fails says so; the others stay. */
+class Guard extends Component<{ children: ComponentChildren; page: string }, { error?: string }> {
+  override state: { error?: string } = {};
+  static getDerivedStateFromError(error: unknown): { error: string } {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+  override render(): ComponentChildren {
+    if (this.state.error === undefined) return this.props.children;
+    return <p class="note bad" data-testid="error" role="alert">This page cannot be shown: {this.state.error}</p>;
+  }
+}
+
+function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNode {
+  const [theme, cycle] = useTheme();
+  const { run, basis, coverage } = report.meta;
+  const main = run.main_module !== null ? report.modules[run.main_module] : undefined;
+  const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
+  const attributed = percent(whole - coverage.none_ns, whole);
+  const low = whole > 0 && (whole - coverage.none_ns) / whole < 0.95;
+  const steady = report.steps.filter((s) => s.steady).map((s) => s.step);
+  const from = Math.min(...steady), to = Math.max(...steady);
+  const notices = report.tables.table('run_stats').texts('severity').filter((s) => s === 'notice').length;
+  return (
+    <div class="facts">
+      <span class="logo">xla<i>trace</i></span>
+      <span class="trunc" title={run.command ?? run.path}><b>{run.title}</b></span>
+      {run.device_text && <><span class="sep" /><span>{run.device_text}</span></>}
+      {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
+      {basis.steady && <><span class="sep" /><span>steps {from === to ? from : `${from}–${to}`} <span class="dim">of {basis.steps_recorded}</span></span></>}
+      {run.date && <><span class="sep opt" /><span class="dim opt trunc">{run.source ? `${run.source}, ` : ''}{run.date}</span></>}
+      <span class="sp" />
+      {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}
+      {run.partial && <a class="badge warn" href="#/run">still recording</a>}
+      {attributed !== '' && <a class={`badge ${low ? 'warn' : ''}`} href="#/run">attributed {attributed}%</a>}
+      <a class={`badge ${report.meta.lost > 0 ? 'bad' : 'plain'}`} href="#/run">dropped {report.meta.lost}</a>
+      {report.meta.errors > 0 && <a class="badge bad" href="#/run">{plural(report.meta.errors, 'error')}</a>}
+      {notices > 0 && <a class="badge warn" href="#/run">{plural(notices, 'notice')}</a>}
+      <button type="button" aria-label="Help and keys" data-testid="help" onClick={onHelp}>?</button>
+      <button type="button" aria-label={`Theme: ${theme}`} data-testid="theme" onClick={cycle}>{theme}</button>
+    </div>
+  );
+}
+
+function Tabs({ page }: { page: Page }): VNode {
+  const onKey = (e: KeyboardEvent): void => {
+    const at = PAGES.findIndex(([id]) => id === page);
+    const by = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
+    if (by === 0) return;
+    e.preventDefault();
+    const next = PAGES[(at + by + PAGES.length) % PAGES.length]![0];
+    go({ page: next });
+    setTimeout(() => document.getElementById(`t-${next}`)?.focus(), 0);
+  };
+  return (
+    <div class="tablist" role="tablist" aria-label="Pages" onKeyDown={onKey}>
+      {PAGES.map(([id, name], i) => (
+        <button type="button" role="tab" id={`t-${id}`} data-testid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page}
+                tabIndex={id === page ? 0 : -1} onClick={() => go({ page: id })}>
+          <small>{i + 1}</small>{name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Search({ f }: { f: string }): VNode {
+  const [text, setText] = useState(f);
+  const input = useRef<HTMLInputElement>(null);
+  const timer = useRef(0);
+  useEffect(() => setText(f), [f]);
+  const commit = (value: string, final: boolean): void => {
+    window.clearTimeout(timer.current);
+    if (final) go({ f: value.trim() });
+    else timer.current = window.setTimeout(() => move({ f: value.trim() }), 200);
+  };
+  return (
+    <div class="search" role="search">
+      <input ref={input} id="search" data-testid="search" type="search" autocomplete="off" spellcheck={false} value={text}
+             aria-label="Filter: words, or key:value" placeholder="layer:7 phase:bwd dur>50us src:attention.py"
+             onInput={(e) => {
+               const value = e.currentTarget.value;
+               setText(value);
+               commit(value, false);
+             }}
+             onKeyDown={(e) => {
+               if (e.key === 'Enter') commit(e.currentTarget.value, true);
+               if (e.key === 'Escape') e.currentTarget.blur();
+             }} />
+      <kbd aria-hidden="true">/</kbd><kbd aria-hidden="true">Ctrl K</kbd>
+    </div>
+  );
+}
+
+const CHIPS: [Hue, string][] = [
+  ['forward', 'forward'], ['loss', 'loss'], ['backward', 'backward'], ['recompute', 'recompute'],
+  ['optimizer', 'optimizer'], ['other', 'other'], ['unknown', 'unknown'],
+];
+
+function Select({ label, value, options, onChange }: {
+  label: string; value: string; options: [string, string][]; onChange: (v: string) => void;
+}): VNode {
+  const known = value === '' || options.some(([v]) => v === value);
+  return (
+    <label class="sel">
+      <span class="vh">{label}</span>
+      <select value={value} onChange={(e) => onChange(e.currentTarget.value)} class={value === '' ? '' : 'on'}>
+        <option value="">{label}</option>
+        {!known && <option value={value}>{label} {value}</option>}
+        {options.map(([v, text]) => <option value={v}>{text}</option>)}
+      </select>
+    </label>
+  );
+}
+
+function FilterBar({ report, view, f }: { report: Report; view: View; f: string }): VNode {
+  const phases = getTerm(f, 'phase')?.split(',') ?? [];
+  const kinds = getTerm(f, 'kind')?.split(',') ?? [];
+  const present = useMemo(() => {
+    const sums = new Map<string, number>();
+    const { shares, ops } = report;
+    for (let s = 0; s < shares.n; ++s) {
+      const phase = ['forward', 'loss', 'recompute', 'backward', 'optimizer', 'other', 'unknown'][shares.phase[s]!]!;
+      sums.set(phase, (sums.get(phase) ?? 0) + shares.ns[s]!);
+    }
+    for (let r = 0; r < ops.n; ++r) if (ops.ns[r]! > 0) sums.set(`kind:${ops.kind[r]}`, 1);
+    return sums;
+  }, [report]);
+  const lists = useMemo(() => {
+    const groups = new Map<string, number>();
+    const { shares } = report;
+    for (let s = 0; s < shares.n; ++s) if (shares.group[s] !== '') groups.set(shares.group[s]!, (groups.get(shares.group[s]!) ?? 0) + shares.ns[s]!);
+    const steps = [...new Set(report.steps.map((s) => s.step))].sort((a, b) => a - b);
+    return {
+      modules: report.modules.filter((m) => m.ns > 0 || m.selfNs > 0).slice(0, 40),
+      groups: [...groups].sort((a, b) => b[1] - a[1]).slice(0, 60).map(([g]) => g),
+      steps: steps.slice(0, 400),
+    };
+  }, [report]);
+  const chip = (id: string, hue: Hue, on: boolean, text: string, next: string): VNode => (
+    <button type="button" class={`chip ${on ? 'on' : ''}`} aria-pressed={on} data-testid={`phase-${id}`} onClick={() => go({ f: next })}
+            aria-label={text}>
+      <span class={`ltr p-${hue}`} aria-hidden="true">{({ forward: 'F', loss: 'L', backward: 'B', recompute: 'R', optimizer: 'O', other: '-', unknown: '?', collective: 'C', copy: 'M', idle: '·' })[hue]}</span>
+      <span class="cl">{text}</span>
+    </button>
+  );
+  const unit = report.perStep;
+  // Chips of terms that no control of this bar shows.
+  const rest = parseQuery(f).terms.filter((t) =>
+    !(t.type === 'text' && !t.negated && (t.key === 'phase' || (t.key === 'kind' && t.values.every((v) => ['collective', 'copy', 'memset'].includes(v))))));
+  return (
+    <div class="filter" role="group" aria-label="Filter">
+      <button type="button" class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} data-testid="phase-all"
+              onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}>all phases</button>
+      {CHIPS.filter(([p]) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map(([p, text]) =>
+        chip(p, p, phases.includes(p), text, toggleValue(f, 'phase', p)))}
+      {(present.has('kind:collective') || kinds.includes('collective')) &&
+        chip('collective', 'collective', kinds.includes('collective'), 'collective', toggleValue(f, 'kind', 'collective'))}
+      {(present.has('kind:copy') || kinds.includes('copy')) &&
+        chip('copy', 'copy', kinds.includes('copy'), 'copy', toggleValue(f, 'kind', 'copy'))}
+      <span class="vsep" />
+      {lists.modules.length > 1 && <Select label="module" value={getTerm(f, 'module') ?? ''} options={lists.modules.map((m) => [m.handle, `${m.handle} ${m.name}`])}
+              onChange={(v) => go({ f: setTerm(f, 'module', v) })} />}
+      {lists.groups.length > 1 && <Select label="layer" value={getTerm(f, 'scope') ?? ''} options={lists.groups.map((g) => [g, g])}
+              onChange={(v) => go({ f: setTerm(f, 'scope', v) })} />}
+      {lists.steps.length > 1 && <Select label="step" value={getTerm(f, 'step') ?? ''} options={lists.steps.map((s) => [String(s), `step ${s}`])}
+              onChange={(v) => go({ f: setTerm(f, 'step', v) })} />}
+      {report.devices.length > 1 && <Select label="device" value={getTerm(f, 'dev') ?? ''}
+              options={report.devices.map((d, i) => { const o = String(Number.isNaN(d.ordinal) ? i : d.ordinal); return [o, `${d.kind || 'device'} ${o}`]; })}
+              onChange={(v) => go({ f: setTerm(f, 'dev', v) })} />}
+      {rest.map((t) => (
+        <button type="button" class="chip on x" data-testid="filter-chip" aria-label={`remove ${t.raw}`} onClick={() => go({ f: removeTerm(f, t.raw) })}>
+          <span class="mono">{t.raw}</span><i aria-hidden="true">×</i>
+        </button>
+      ))}
+      {view.notes.length > 0 && <span class="warn-text" role="status" title={view.notes.join('\n')}>{view.notes[0]}</span>}
+      <span class="sum" data-testid="filter-sum" data-ns={Math.round(view.total)} role="status">
+        {view.waiting ? <span class="dim">reading launches…</span> : <>
+          <b>{ms(view.total / view.divisor)} {unit}</b>{' '}
+          <span class="dim">{view.filtered ? `${percent(view.total, view.full * (view.divisor / report.divisor))}% of device time` : 'of device time, no filter'}</span>
+        </>}
+      </span>
+    </div>
+  );
+}
+
+function Banner({ report }: { report: Report }): VNode | null {
+  const { run } = report.meta;
+  if (run.fake_gpu) {
+    return <p class="banner bad" role="note">Recorded on the fake GPU of the tests, which computes nothing: its times are no GPU’s times.</p>;
+  }
+  if (run.partial) {
+    return <p class="banner warn" role="note">The recording was still growing when this page was written: write the report again for the rest.</p>;
+  }
+  return null;
+}
+
+export function App({ report }: { report: Report }): VNode {
+  const state = useAppState();
+  const [help, setHelp] = useState(false);
+  const [palette, setPalette] = useState(false);
+  const [loaded, setLoaded] = useState(0);
+  const [printing, setPrinting] = useState(false);
+  const view = useMemo(() => computeView(report, state.f), [report, state.f, loaded]);
+  const context = useMemo(() => ({ report, view, state, printing }), [report, view, state, printing]);
+
+  useEffect(() => {
+    if (!view.waiting) return;
+    void loadLaunches(report).then(() => setLoaded((n) => n + 1));
+  }, [view]);
+
+  useEffect(() => {
+    const on = (): void => setPrinting(true);
+    const off = (): void => setPrinting(false);
+    window.addEventListener('beforeprint', on);
+    window.addEventListener('afterprint', off);
+    return () => {
+      window.removeEventListener('beforeprint', on);
+      window.removeEventListener('afterprint', off);
+    };
+  }, []);
+
+  useEffect(() => {
+    const name = PAGES.find(([id]) => id === state.page)?.[1] ?? '';
+    document.title = `${name} · ${report.meta.run.title} · xlatrace`;
+  }, [state.page]);
+
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent): void => {
+      const target = e.target as HTMLElement;
+      const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable;
+      if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === 'k') {
+        e.preventDefault();
+        setPalette(true);
+        return;
+      }
+      if (e.key === 'Escape') {
+        if (help) setHelp(false);
+        else if (palette) setPalette(false);
+        else if (!typing && getState().sel !== '') go({ sel: '' });
+        return;
+      }
+      if (typing || help || palette || e.ctrlKey || e.metaKey || e.altKey) return;
+      const now = getState();
+      const entity = report.resolve(now.sel);
+      const table = primaryTable();
+      const done = (): void => e.preventDefault();
+      if (/^[1-9]$/.test(e.key)) {
+        go({ page: PAGES[Number(e.key) - 1]![0] });
+        return done();
+      }
+      switch (e.key) {
+        case '/': document.getElementById('search')?.focus(); return done();
+        case '?': setHelp(true); return done();
+        case 'j': table?.move(1); return done();
+        case 'k': table?.move(-1); return done();
+        case 'Enter': if (target === document.body || target.getAttribute('data-testid') === 'table') { table?.open(); done(); } return;
+        case 'e': table?.csv(); return done();
+        case 'y': void copyText(location.href.replace(/^[^#]*\//, '')); return done();
+      }
+      if (entity && now.page !== 'timeline' && now.page !== 'graph') {
+        if (e.key === 'o') { go({ page: 'graph' }); return done(); }
+        if (e.key === 't') { go({ page: 'timeline' }); return done(); }
+        if (e.key === 'r') { go({ page: 'roofline' }); return done(); }
+      }
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, [help, palette, report]);
+
+  const entity = report.resolve(state.sel);
+  const Body = BODY[state.page];
+  return (
+    <Ctx.Provider value={context}>
+      <div class={`app page-${state.page}`} data-testid="app" data-ready="1">
+        <Patterns />
+        <header class="top">
+          <Facts report={report} onHelp={() => setHelp(true)} />
+          <nav class="tabs"><Tabs page={state.page} /><Search f={state.f} /></nav>
+          <FilterBar report={report} view={view} f={state.f} />
+        </header>
+        <Banner report={report} />
+        {state.f !== '' && <p class="print-only">Filter: {state.f}</p>}
+        <div class={`body ${state.sel !== '' ? 'withdrawer' : ''}`}>
+          <main>
+            <div id={`p-${state.page}`} role="tabpanel" aria-labelledby={`t-${state.page}`} data-testid={`page-${state.page}`}>
+              <Guard page={state.page} key={state.page}><Body /></Guard>
+            </div>
+          </main>
+          {state.sel !== '' && <Inspector entity={entity} sel={state.sel} />}
+        </div>
+        {help && <Help onClose={() => setHelp(false)} />}
+        {palette && <Palette onClose={() => setPalette(false)} />}
+      </div>
+    </Ctx.Provider>
+  );
+}

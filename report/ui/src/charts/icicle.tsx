@@ -1,0 +1,68 @@
+// The tree of the model: depth to the right, height = time, colour = phase.
+
+import type { VNode } from 'preact';
+import { useWidth } from '../components/bits';
+import type { Node } from '../data/tree';
+import { ms, percent } from '../format';
+import { PHASES } from '../phases';
+
+interface Box { node: Node; depth: number; y: number; h: number }
+
+export function Icicle({ root, divisor, height, depth, onPick, selected }: {
+  root: Node; divisor: number; height: number; depth: number; onPick: (n: Node) => void; selected: string;
+}): VNode {
+  const [ref, width] = useWidth<HTMLDivElement>(560);
+  const scale = root.ns > 0 ? height / root.ns : 0;
+  const boxes: Box[] = [];
+  let deepest = 0;
+  const place = (n: Node, level: number, y: number): void => {
+    let at = y;
+    for (const c of n.children) {
+      const h = c.ns * scale;
+      if (h < 0.7) break;  // The rest is too thin to see; the table has it.
+      boxes.push({ node: c, depth: level, y: at, h });
+      deepest = Math.max(deepest, level);
+      if (level + 1 < depth) place(c, level + 1, at);
+      at += h;
+    }
+  };
+  place(root, 0, 0);
+  const columns = deepest + 1;
+  // Inner columns are as wide as their names need; the last takes the rest.
+  const w = Math.min(150, width / columns);
+  const x = (d: number): number => d * w;
+  return (
+    <div ref={ref}>
+      <svg width={width} height={Math.ceil(height) + 1} role="img" class="icicle" aria-label={`${root.children.slice(0, 5).map((c) => `${c.name} ${ms(c.ns / divisor)} ms`).join(', ')}; the table beside it holds the same`}>
+        {boxes.map((b) => {
+          const n = b.node;
+          const left = x(b.depth);
+          // A box without children in sight reaches to the right edge.
+          const open = n.children.some((c) => c.ns * scale >= 0.7) && b.depth + 1 < depth;
+          const bw = (open ? w : width - left) - 1;
+          const h = Math.max(0.6, b.h - 1);
+          let px = left;
+          const parts = PHASES.map((p, i) => ({ p, ns: n.phases[i]! })).filter((q) => q.ns > 0);
+          const chars = Math.floor((bw - 10) / 6.4);
+          const num = ms(n.ns / divisor);
+          const room = h > 27 ? chars : chars - num.length - 2;
+          const name = n.name.length <= room ? n.name : room > 5 ? `${n.name.slice(0, room - 1)}…` : '';
+          return (
+            <g class={`box ${selected === n.path && !n.leaf ? 'sel' : ''}`} onClick={() => onPick(n)}>
+              <title>{`${n.path.replace('\u0000', ' ')}${n.leaf ? ` ${n.name}` : ''}: ${num} ms, ${percent(n.ns, root.ns)}%\n${parts.map((q) => `${q.p} ${ms(q.ns / divisor)}`).join(', ')}`}</title>
+              {parts.map((q) => {
+                const pw = (bw * q.ns) / n.ns;
+                const at = px;
+                px += pw;
+                return <><rect class={`soft p-${q.p}`} x={at} y={b.y} width={pw} height={h} />{h > 6 && <rect class={`f p-${q.p}`} x={at} y={b.y + h - 2.4} width={Math.max(0, pw - 0.5)} height="2.4" />}</>;
+              })}
+              {h > 27 && name && <><text class="b" x={left + 5} y={b.y + 13}>{name}</text><text class="i2" x={left + 5} y={b.y + 26}>{num} ms</text></>}
+              {h <= 27 && h > 11 && name && <><text x={left + 5} y={b.y + h / 2 + 3}>{name}</text><text class="i2 e" x={left + bw - 5} y={b.y + h / 2 + 3}>{num}</text></>}
+              <rect class="edge" x={left} y={b.y} width={bw} height={h} />
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+// What --base adds: the same figures of the run that this one is compared with.
+
+import type { VNode } from 'preact';
+import { useCtx } from '../ctx';
+import type { Report } from '../data/report';
+import { ms, percent, signed } from '../format';
+import { Link } from './bits';
+
+export interface BaseOps {
+  n: number; op: Int32Array; how: string[]; handle: string[]; name: string[]; kind: string[]; phase: string[];
+  group: string[]; opName: string[]; file: string[]; line: Float64Array; ns: Float64Array; calls: Float64Array;
+  /** Sum of base ns by op of this run. */
+  byOp: Float64Array;
+  has: Uint8Array;
+}
+const cache = new WeakMap<Report, BaseOps>();
+export function baseOps(report: Report): BaseOps {
+  let b = cache.get(report);
+  if (b) return b;
+  const t = report.tables.table('base_ops');
+  const op = t.refs('op'), ns = t.numbers('ns');
+  const byOp = new Float64Array(report.ops.n), has = new Uint8Array(report.ops.n);
+  for (let r = 0; r < t.rows; ++r) {
+    if (op[r]! < 0) continue;
+    byOp[op[r]!]! += ns[r]!;
+    has[op[r]!] = 1;
+  }
+  b = {
+    n: t.rows, op, how: t.texts('how'), handle: t.texts('handle'), name: t.texts('instruction'), kind: t.texts('op_kind'),
+    phase: t.texts('phase'), group: t.texts('layer_group'), opName: t.texts('op_name'), file: t.texts('source_file'),
+    line: t.numbers('source_line'), ns, calls: t.numbers('calls'), byOp, has,
+  };
+  cache.set(report, b);
+  return b;
+}
+
+export const baseDivisor = (report: Report): number => {
+  const b = report.meta.base?.basis;
+  return b && b.steady && b.step_devices > 0 ? b.step_devices : 1;
+};
+
+export function Delta({ now, then }: { now: number; then: number }): VNode {
+  const d = now - then;
+  return <span class={d === 0 ? 'dim' : ''} title={`base ${ms(then)}`}>{signed(d / 1e6)}</span>;
+}
+
+export function BaseVerdict(): VNode {
+  const { report } = useCtx();
+  const base = report.meta.base!;
+  const now = report.meta.basis, then = base.basis;
+  const steady = now.steady && then.steady;
+  const a = steady ? then.mean_ns : then.device_ns, b = steady ? now.mean_ns : now.device_ns;
+  const delta = b - a;
+  const noise = base.step_noise_ns;
+  const sure = noise === null ? 'too few steps to tell noise from change'
+    : Math.abs(delta) <= noise ? `within the noise of ±${ms(noise)} ms` : `beyond the noise of ±${ms(noise)} ms`;
+  return (
+    <p class="note delta" data-testid="base-verdict">
+      <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}
+      {percent(base.matched_ns, now.device_ns)}% of device time is matched with {base.run.title}.{' '}
+      {base.notes.join(' ')} <Link to={{ page: 'ops', args: { s: '-delta' } }}>what changed</Link>
+    </p>
+  );
+}

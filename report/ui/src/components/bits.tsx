@@ -1,0 +1,243 @@
+// Small things that look the same on every page.
+
+import type { ComponentChildren, RefObject, VNode } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCtx } from '../ctx';
+import type { Entity, Report, Sentence } from '../data/report';
+import { opNameTail, shortPath, sourceLine } from '../format';
+import { LETTER, type Hue } from '../phases';
+import { type Change, go, linkTo } from '../state';
+
+/** A link within the page: a click navigates, the address can be copied or opened elsewhere. */
+export function Link(props: { to: Change; children: ComponentChildren; class?: string; title?: string; testid?: string; label?: string }): VNode {
+  return (
+    <a class={props.class} href={linkTo(props.to)} title={props.title} data-testid={props.testid} aria-label={props.label}
+       onClick={(e) => {
+         if (e.metaKey || e.ctrlKey || e.shiftKey || e.button !== 0) return;
+         e.preventDefault();
+         e.stopPropagation();
+         go(props.to);
+       }}>{props.children}</a>
+  );
+}
+
+/** The letter of a phase on its colour; the word is there for screen readers. */
+export const Letter = ({ hue, word }: { hue: Hue; word?: string }): VNode => (
+  <span class={`ltr p-${hue}`} role="img" aria-label={word ?? hue} title={word ?? hue}>{LETTER[hue]}</span>
+);
+
+export const Phase = ({ hue, children }: { hue: Hue; children: ComponentChildren }): VNode => (
+  <span class="ph"><span class={`ltr p-${hue}`} aria-hidden="true">{LETTER[hue]}</span>{children}</span>
+);
+
+/** "o17" as a link that opens the inspector. */
+export function Handle({ entity }: { entity: Entity }): VNode | null {
+  const { report } = useCtx();
+  const sel = report.selOf(entity);
+  const text = sel.split('~')[0]!;
+  if (!/^[okmf]\d+$/.test(text)) return null;
+  return <Link class="h" to={{ sel }} title={`inspect ${report.nameOf(entity)}`}>{text}</Link>;
+}
+
+/** Long names keep both ends: the number at the end tells instructions apart. */
+export function Mid({ text, tail = 8, title }: { text: string; tail?: number; title?: string }): VNode {
+  if (text.length <= tail + 4) return <span class="nm" title={title ?? text}><span>{text}</span></span>;
+  return (
+    <span class="nm" title={title ?? text}>
+      <span>{text.slice(0, -tail)}</span><span class="tl">{text.slice(-tail)}</span>
+    </span>
+  );
+}
+
+/** "layer_*⁄mlp dot_general": the layer group and the last component of the op_name. */
+export function scopeText(group: string, opName: string): string {
+  const tail = opNameTail(opName);
+  const path = shortPath(group);
+  if (group === '') return tail;
+  if (tail === '' || group.endsWith(tail)) return path;
+  return `${path} ${tail}`;
+}
+
+export const CellBar = ({ value, max, hue, text }: { value: number; max: number; hue: Hue; text: string }): VNode => (
+  <span class={`cellbar p-${hue}`} style={{ '--w': `${max > 0 ? Math.max(0, Math.min(100, (100 * value) / max)) : 0}%` }}>{text}</span>
+);
+
+/** Phases side by side; `max` is the largest bar of the table. */
+export function PhaseStack({ parts, max, width = 56 }: { parts: { hue: Hue; ns: number }[]; max: number; width?: number }): VNode {
+  const total = parts.reduce((a, p) => a + p.ns, 0);
+  return (
+    <span class="stk" aria-hidden="true" style={{ width: `${max > 0 ? Math.max(1.5, (width * total) / max) : 0}px` }}>
+      {parts.filter((p) => p.ns > 0).map((p) => (
+        <i class={`p-${p.hue}`} style={{ flex: `${p.ns} 0 0` }} />
+      ))}
+    </span>
+  );
+}
+
+export function Meter({ pct }: { pct: number }): VNode {
+  return <span class="meter" aria-hidden="true"><i style={{ '--w': `${Math.max(0, Math.min(100, pct))}%` }} /></span>;
+}
+
+/** A switch between a few choices. */
+export function Seg<T extends string>(props: {
+  options: readonly (readonly [T, string])[]; value: T; onChange: (v: T) => void; label: string; testid?: string;
+}): VNode {
+  return (
+    <span class="seg" role="group" aria-label={props.label} data-testid={props.testid}>
+      {props.options.map(([id, text]) => (
+        <button type="button" class={id === props.value ? 'on' : ''} aria-pressed={id === props.value}
+                data-value={id} onClick={() => props.onChange(id)}>{text}</button>
+      ))}
+    </span>
+  );
+}
+
+/** A file and line: a chip that leads to the Source page. */
+export function SourceChip({ file, line }: { file: string; line: number }): VNode | null {
+  if (file === '') return null;
+  const text = sourceLine(file, line);
+  return (
+    <Link to={{ page: 'source', args: { file, line: line > 0 ? String(line) : undefined } }} title={line > 0 ? `${file}:${line}` : file}>{text}</Link>
+  );
+}
+
+const TOKEN = /\b([okmf]\d{1,6})\b|([\w./-]*\w\.py):(\d+)/g;
+
+/** Text in which handles that exist and source lines become links. */
+export function Linked({ text }: { text: string }): VNode {
+  const { report } = useCtx();
+  const out: ComponentChildren[] = [];
+  let at = 0;
+  for (const m of text.matchAll(TOKEN)) {
+    let link: VNode | null = null;
+    if (m[1]) {
+      const entity = report.entity(m[1]);
+      if (entity) link = <Handle entity={entity} />;
+    } else {
+      const file = fullPath(report, m[2]!);
+      if (file !== '') link = <Link to={{ page: 'source', args: { file, line: m[3]! } }} title={`${file}:${m[3]}`}>{m[0]}</Link>;
+    }
+    if (!link) continue;
+    out.push(text.slice(at, m.index), link);
+    at = m.index + m[0].length;
+  }
+  out.push(text.slice(at));
+  return <>{out}</>;
+}
+
+/** The one path of the run that ends in `name`; "" when there is none. */
+export function fullPath(report: Report, name: string): string {
+  const files = sourceFiles(report);
+  return files.find((f) => f === name || f.endsWith(`/${name}`)) ?? '';
+}
+const fileLists = new WeakMap<Report, string[]>();
+export function sourceFiles(report: Report): string[] {
+  let list = fileLists.get(report);
+  if (!list) {
+    const sums = new Map<string, number>();
+    const s = report.shares;
+    for (let i = 0; i < s.n; ++i) if (s.file[i] !== '') sums.set(s.file[i]!, (sums.get(s.file[i]!) ?? 0) + s.ns[i]!);
+    list = [...sums].sort((a, b) => b[1] - a[1]).map(([f]) => f);
+    fileLists.set(report, list);
+  }
+  return list;
+}
+
+export const Words = ({ pieces }: { pieces: Sentence }): VNode => (
+  <>{pieces.map((p) => (p.code ? <code class="mono"><Linked text={p.text} /></code> : <Linked text={p.text} />))}</>
+);
+
+export function Note({ kind, children, testid }: { kind?: 'warn' | 'good' | 'bad'; children: ComponentChildren; testid?: string }): VNode {
+  return <p class={`note ${kind ?? ''}`} data-testid={testid}>{children}</p>;
+}
+
+/** A panel for data that this run does not have: what is missing, and the command that brings it. */
+export function Missing({ title, why, command, children }: { title: string; why: string; command?: string; children?: ComponentChildren }): VNode {
+  return (
+    <div class="missing">
+      <h2>{title}</h2>
+      <p>{why}</p>
+      {command && <Command text={command} />}
+      {children}
+    </div>
+  );
+}
+
+export function Command({ text }: { text: string }): VNode {
+  const [done, setDone] = useState(false);
+  return (
+    <span class="cmdline">
+      <code class="cmd">{text}</code>
+      <button type="button" class="mini" onClick={() => void copyText(text).then((ok) => setDone(ok))}>{done ? 'copied' : 'copy'}</button>
+    </span>
+  );
+}
+
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Older browsers on file://: a hidden field and the copy command.
+    const area = document.createElement('textarea');
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const ok = document.execCommand('copy');
+    area.remove();
+    return ok;
+  }
+}
+
+export function download(name: string, text: string, type = 'text/plain'): void {
+  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  const a = document.createElement('a');
+  a.href = url;
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+/** Width of an element, followed as it changes: charts are drawn at device pixels. */
+export function useWidth<T extends HTMLElement>(start = 800): [RefObject<T | null>, number] {
+  const ref = useRef<T>(null);
+  const [width, setWidth] = useState(start);
+  useLayoutEffect(() => {
+    const el = ref.current;
+    if (!el) return undefined;
+    const read = (): void => {
+      const w = Math.floor(el.clientWidth);
+      if (w > 0) setWidth(w);
+    };
+    read();
+    const observer = new ResizeObserver(read);
+    observer.observe(el);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width];
+}
+
+/** Runs an async load and renders what is there. */
+export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): { value?: T; error?: string } {
+  const [state, setState] = useState<{ value?: T; error?: string }>({});
+  useEffect(() => {
+    let live = true;
+    setState({});
+    load().then((value) => live && setState({ value }),
+                (e: unknown) => live && setState({ error: e instanceof Error ? e.message : String(e) }));
+    return () => {
+      live = false;
+    };
+  }, keys);
+  return state;
+}
+
+export const Patterns = (): VNode => (
+  <svg width="0" height="0" class="defs" aria-hidden="true">
+    <defs>
+      <pattern id="hat" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="1.6" height="6" fill="var(--bg)" opacity=".2" /></pattern>
+      <pattern id="sav" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="1.4" height="6" fill="var(--ink-3)" opacity=".55" /></pattern>
+      <pattern id="idl" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="1.3" height="4" fill="var(--ph-idle)" /></pattern>
+    </defs>
+  </svg>
+);

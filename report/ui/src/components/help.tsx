@@ -1,0 +1,35 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { NUMBER_KEYS, TEXT_KEYS } from '../filter';
+
+const KEYS: [string, string][] = [
+  ['1 – 9', 'pages'], ['/', 'filter'], ['Ctrl K', 'go to anything'], ['?', 'this help'], ['Esc', 'close, clear'],
+  ['j  k', 'next, previous row'], ['Enter', 'inspect the row'], ['o', 'graph of the selection'], ['t', 'its timeline'],
+  ['r', 'its roofline'], ['y', 'copy link'], ['e', 'save the table as CSV'],
+  ['W A S D', 'timeline: zoom and move'], ['F', 'timeline: fit'], ['n  p', 'timeline: next, previous launch of the op'],
+  ['g', 'timeline: next gap'], ['[  ]', 'timeline: previous, next step'],
+  ['+  −', 'graph: more, fewer nodes'], ['x', 'graph: open, close the fusion'],
+];
+
+export function Help({ onClose }: { onClose: () => void }): VNode {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const back = document.activeElement as HTMLElement | null;
+    box.current?.showModal();
+    return () => back?.focus?.();
+  }, []);
+  return (
+    <dialog ref={box} class="dialog" aria-label="Help and keys" data-testid="help-dialog" onClose={onClose}
+            onClick={(e) => e.target === box.current && onClose()}>
+      <div class="bar-h"><h2>Keys</h2><button type="button" class="cap" onClick={onClose}>close</button></div>
+      <dl class="keys">{KEYS.map(([k, what]) => <div><dt><kbd>{k}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <h2>Filter</h2>
+      <p class="ink2 sm">Words match names, scopes, kernels and source lines. <code>key:value</code> selects, <code>-key:value</code> leaves
+        out, a comma means or, <code>*</code> stands for anything. Numbers compare: <code>dur&gt;50us</code>, <code>ms&gt;1</code>,{' '}
+        <code>peak&lt;50</code>. Terms combine; the sum stands at the right of the filter bar.</p>
+      <p class="sm"><span class="dim">text</span> <code>{TEXT_KEYS.join(' ')}</code></p>
+      <p class="sm"><span class="dim">numbers</span> <code>{NUMBER_KEYS.join(' ')}</code></p>
+      <p class="sm ink2">Example: <code>phase:bwd layer:7 -kind:gemm src:attention.py dur&gt;50us</code></p>
+    </dialog>
+  );
+}

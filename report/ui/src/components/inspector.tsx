@@ -1,0 +1,489 @@
+// The drawer: everything about one op, kernel, module, instruction or finding, from any page.
+
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Histogram } from '../charts/histogram';
+import { MiniRoof } from '../charts/mini_roof';
+import { useCtx } from '../ctx';
+import { hloOf, hloText, lineOf } from '../data/hlo';
+import { loadLaunches } from '../data/launches';
+import type { Entity, Finding, Report } from '../data/report';
+import { launchesOf, statsOf } from '../data/stats';
+import { addTerm, termText } from '../filter';
+import { bytes, duration, flop, ms, peakPercent, percent, plural, significant, thousands, us } from '../format';
+import { EVIDENCE_WORDS, hueOf, kindWords, PHASES, REASON_WORDS } from '../phases';
+import { getState, go } from '../state';
+import { copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
+
+function Section({ title, cap, children }: { title: string; cap?: ComponentChildren; children: ComponentChildren }): VNode {
+  return <section><h3>{title}{cap !== undefined && <span class="cap">{cap}</span>}</h3>{children}</section>;
+}
+
+/** op_name with its wrappers pale and its last component bold; breaks only after a slash. */
+export function OpNamePath({ text }: { text: string }): VNode {
+  const parts: string[] = [];
+  let depth = 0, from = 0;
+  for (let i = 0; i < text.length; ++i) {
+    if (text[i] === '(') ++depth;
+    else if (text[i] === ')') --depth;
+    else if (text[i] === '/' && depth <= 0) {
+      parts.push(text.slice(from, i + 1));
+      from = i + 1;
+    }
+  }
+  parts.push(text.slice(from));
+  return (
+    <span class="opname">
+      {parts.map((p, i) => <>{i > 0 && <wbr />}<span class={i === parts.length - 1 ? 'last' : /^(p?jit|jvp|transpose|checkpoint|rematted_computation|vmap|while|body)\b.*[(/]/.test(p) ? 'wrap' : ''}>{p}</span></>)}
+    </span>
+  );
+}
+
+function Buttons({ report, entity, children }: { report: Report; entity: Entity; children?: ComponentChildren }): VNode {
+  const handle = report.selOf(entity).split('~')[0]!;
+  const command = `xlatrace show ${handle} ${report.meta.run.path.split('/').pop()}`;
+  return (
+    <div class="acts-b">
+      {children}
+      <button type="button" data-testid="copy-link" onClick={() => void copyText(location.href.split('/').pop() ?? '')}>Copy link <kbd>y</kbd></button>
+      {/^[okmf]\d/.test(handle) && <button type="button" title={command} onClick={() => void copyText(command)}>Copy command</button>}
+    </div>
+  );
+}
+
+function OpEvidence({ op }: { op: number }): VNode {
+  const { report } = useCtx();
+  const s = report.sites;
+  const sums = new Map<string, { confidence: string; words: string; ns: number; calls: number }>();
+  for (const r of report.sitesOfOp[op]!) {
+    const word = s.evidence[r] || s.reason[r]!;
+    const key = `${s.confidence[r]}/${word}`;
+    const to = sums.get(key) ?? { confidence: s.confidence[r]!, words: EVIDENCE_WORDS[word] ?? REASON_WORDS[word] ?? word, ns: 0, calls: 0 };
+    to.ns += s.ns[r]!;
+    to.calls += s.occurrences[r]!;
+    sums.set(key, to);
+  }
+  const list = [...sums.values()].sort((a, b) => b.ns - a.ns);
+  const exact = list.filter((e) => e.confidence === 'exact').reduce((a, e) => a + e.calls, 0);
+  const all = list.reduce((a, e) => a + e.calls, 0);
+  if (list.length === 0) return <></>;
+  return (
+    <Section title="Evidence" cap={`${report.ops.confidence[op]}, ${thousands(exact)} of ${plural(all, 'launch', 'launches')} exact`}>
+      <ul class="chain">
+        {list.map((e) => (
+          <li class={e.confidence === 'exact' ? '' : e.confidence === 'inferred' ? 'guess' : 'lose'}>
+            <i aria-hidden="true" /><span>{e.words}</span><span class="dim">{e.confidence}, {plural(e.calls, 'launch', 'launches')}</span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function OpLaunches({ op }: { op: number }): VNode {
+  const { report } = useCtx();
+  const { ops } = report;
+  const inPage = report.tables.rows('launches') > 0;
+  const { value, error } = useLoad(async () => {
+    if (!inPage) return null;
+    const launches = await loadLaunches(report);
+    const found = launchesOf(report, launches, new Set(report.sitesOfOp[op]));
+    return { stats: statsOf(found.durations), ...found };
+  }, [op]);
+  const s = value?.stats;
+  const cap = s && s.n > 0
+    ? `${thousands(s.n)}: ${plural(value.steps, 'step')} × ${plural(value.devices, 'device')}${s.n > 1 ? ` · CoV ${significant(s.cov)}` : ''}`
+    : undefined;
+  return (
+    <Section title="Launches" cap={cap}>
+      {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
+      {s && s.n > 0
+        ? <>
+            <Histogram durations={s.durations} hue={ops.hue[op]!} />
+            {s.n >= 10 && <p class="sm dim">median {duration(s.p50)} · p90 {duration(s.p90)} · p99 {duration(s.p99)}</p>}
+            {report.meta.launches.how === 'steps' && <p class="sm dim">of the launches in this file, which are not all</p>}
+          </>
+        : value !== undefined && (
+          <p class="sm dim">
+            {ops.calls[op] === 0 && ops.ns[op]! > 0 ? 'It ran inside a CUDA graph that was recorded as one row: its time is an estimate.'
+              : Number.isNaN(ops.min[op]!) ? 'No launch of it is in this file.' : `from ${duration(ops.min[op]!)} to ${duration(ops.max[op]!)} over the whole run`}
+          </p>)}
+      {value === undefined && error === undefined && <p class="sm dim">reading launches…</p>}
+    </Section>
+  );
+}
+
+function OpShares({ op }: { op: number }): VNode | null {
+  const { report } = useCtx();
+  const rows = report.sharesOfOp[op]!.filter((r) => report.shares.ppm[r]! > 0);
+  if (rows.length < 2) return null;
+  const s = report.shares;
+  const list = rows.slice().sort((a, b) => s.ppm[b]! - s.ppm[a]!);
+  const shown = list.slice(0, 8);
+  const others = list.slice(8);
+  return (
+    <Section title="What is inside" cap="shares by the cost model, an estimate">
+      <table class="fix mini-t" aria-label="Shares">
+        <colgroup><col style={{ width: '20px' }} /><col /><col style={{ width: '110px' }} /><col style={{ width: '48px' }} /></colgroup>
+        <tbody>
+          {shown.map((r) => (
+            <tr>
+              <td><Letter hue={hueOf(PHASES[s.phase[r]!]!, '')} /></td>
+              <td class="name" title={s.opName[r]}>{s.opName[r] ? s.opName[r]!.split('/').slice(-3).join('/') : s.layer[r] || 'no op_name'}</td>
+              <td class="name"><SourceChip file={s.file[r]!} line={s.line[r]!} /></td>
+              <td class="num">{significant(s.ppm[r]! / 1e4)}%</td>
+            </tr>
+          ))}
+          {others.length > 0 && <tr class="oth"><td /><td>{plural(others.length, 'other')}</td><td /><td class="num">{significant(others.reduce((a, r) => a + s.ppm[r]!, 0) / 1e4)}%</td></tr>}
+        </tbody>
+      </table>
+    </Section>
+  );
+}
+
+function InstructionList({ rows, edge }: { rows: number[]; edge: (i: number) => number }): VNode {
+  const { report } = useCtx();
+  const hlo = hloOf(report);
+  const shown = rows.slice(0, 8);
+  return (
+    <ul class="ios">
+      {shown.map((i) => {
+        const op = hlo.op[i]!;
+        const time = op >= 0 ? report.ops.ns[op]! / report.divisor : 0;
+        const size = edge(i);
+        return (
+          <li>
+            <Link class="mono" to={{ sel: op >= 0 ? report.selOf({ type: 'op', row: op }) : report.selOf({ type: 'instruction', row: i }) }} title={hlo.shape[i]}>{hlo.name[i]}</Link>
+            <span class="dim">{[size > 0 ? bytes(size) : '', time > 0 ? `${ms(time)} ms` : ''].filter(Boolean).join(' · ')}</span>
+          </li>
+        );
+      })}
+      {rows.length > 8 && <li class="dim">{plural(rows.length - 8, 'other')}</li>}
+      {rows.length === 0 && <li class="dim">none</li>}
+    </ul>
+  );
+}
+
+function HloSections({ row }: { row: number }): VNode | null {
+  const { report } = useCtx();
+  const hlo = hloOf(report);
+  const { value: text, error } = useLoad(() => hloText(report), [report]);
+  if (row < 0 || row >= hlo.n) return null;
+  const body = hlo.called(row).filter((c) => hlo.computations.fusion[c] === 1);
+  const lines: string[] = [lineOf(hlo, row, text)];
+  for (const c of body) {
+    lines.push('', `// ${hlo.computations.name[c]}`);
+    const begin = hlo.computations.begin[c]!, count = hlo.computations.count[c]!;
+    for (let i = begin; i < begin + Math.min(count, 400); ++i) lines.push(lineOf(hlo, i, text));
+    if (count > 400) lines.push(`// ${count - 400} more instructions`);
+  }
+  const all = lines.join('\n');
+  const complete = text?.has(row) ?? false;
+  return (
+    <>
+      <section class="two">
+        <div><h3>Operands</h3><InstructionList rows={[...hlo.operands(row)]} edge={(i) => hlo.outBytes[i]!} /></div>
+        <div><h3>Users</h3><InstructionList rows={[...hlo.users(row)]} edge={() => hlo.outBytes[row]!} /></div>
+      </section>
+      <Section title="HLO" cap={<>{!complete && text && 'made from the graph, without attributes · '}<button type="button" class="mini" onClick={() => void copyText(all)}>copy</button></>}>
+        {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
+        <pre class="hlo" tabIndex={0} aria-label="HLO text">{highlight(all)}</pre>
+      </Section>
+    </>
+  );
+}
+
+/** Names, comments and attributes of HLO text in their colours; text nodes only. */
+function highlight(text: string): ComponentChildren[] {
+  const out: ComponentChildren[] = [];
+  let at = 0;
+  for (const m of text.matchAll(/(\/\/[^\n]*)|(%[\w.-]+)|(\b(?:ROOT|calls|kind|dimensions|custom_call_target|to_apply|body|condition)\b=?)/g)) {
+    out.push(text.slice(at, m.index));
+    out.push(<span class={m[1] ? 'c' : m[2] ? 'k' : 's'}>{m[0]}</span>);
+    at = m.index + m[0].length;
+    if (out.length > 6000) break;
+  }
+  out.push(text.slice(at));
+  return out;
+}
+
+function FindingsOf({ handle }: { handle: string }): VNode | null {
+  const { report } = useCtx();
+  const cites = (f: Finding): boolean =>
+    handle !== '' && ((f.where_op?.split(/[\s,]+/).includes(handle) ?? false) || f.evidence.some((e) => e.handle === handle) ||
+      new RegExp(`\\b${handle}\\b`).test(f.title));
+  const list = report.meta.findings.filter(cites);
+  if (list.length === 0) return null;
+  return (
+    <Section title="Findings">
+      {list.map((f) => (
+        <p class="sm"><Link to={{ page: 'verdict', sel: f.handle }} class="h">{f.handle}</Link> {f.title}
+          {f.saves_high_ns_per_step !== null && <span class="dim"> saves ≤ {ms(f.saves_high_ns_per_step)} ms/step</span>}</p>
+      ))}
+    </Section>
+  );
+}
+
+function OpBody({ op }: { op: number }): VNode {
+  const { report } = useCtx();
+  const { ops, sites } = report;
+  const handle = ops.handle[op]!;
+  const steady = report.meta.basis.steady;
+  const name = ops.name[op]! || 'no instruction';
+  const mine = report.sitesOfOp[op]!;
+  const kernels = [...new Set(mine.map((s) => sites.kernel[s]!).filter((k) => k >= 0))];
+  const entity: Entity = { type: 'op', row: op };
+  const calls = ops.calls[op]!;
+  const occSite = mine.find((s) => sites.occupancy[s]! > 0);
+  const reasons = [...new Set(mine.map((s) => sites.reason[s]!).filter(Boolean))];
+  const module = report.modules[ops.module[op]!];
+  return (
+    <>
+      <div class="title"><Letter hue={ops.hue[op]!} word={ops.phase[op]!} /><h2 class="mono" data-testid="inspector-title">{name}</h2>{handle && <span class="h">{handle}</span>}</div>
+      {ops.name[op] === '' && <p class="sm ink2">{reasons.map((r) => REASON_WORDS[r] ?? r).join('; ') || 'not attributed'}</p>}
+      {ops.opName[op] && <p class="sm"><OpNamePath text={ops.opName[op]!} /></p>}
+      <p class="sm chips">
+        <SourceChip file={ops.file[op]!} line={ops.line[op]!} />
+        {ops.group[op] && <Link to={{ f: addTerm(getState().f, termText('scope', ops.group[op]!)) }} title="show only this layer">{ops.group[op]}</Link>}
+        {module && <Link to={{ sel: module.handle }}>{module.name}</Link>}
+        <span class="dim">{kindWords(ops.kind[op]!)}</span>
+      </p>
+      <Buttons report={report} entity={entity}>
+        {ops.row[op]! >= 0 && <button type="button" onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>}
+        <button type="button" onClick={() => go({ page: 'timeline' })}>Timeline <kbd>t</kbd></button>
+        {ops.peak[op]! >= 0 && <button type="button" onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
+        {ops.file[op] && <button type="button" onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
+      </Buttons>
+      <section class="stat">
+        <div><b>{ms(ops.ns[op]! / report.divisor)} ms</b>{steady ? 'per step, mean' : 'whole run'}</div>
+        <div><b>{percent(ops.ns[op]!, report.meta.basis.device_ns)}%</b>of device time</div>
+        <div><b>{calls > 0 ? significant(calls / report.divisor) : '–'}</b>{calls === 0 ? 'calls not known' : steady ? 'calls per step' : 'calls'}</div>
+        <div><b>{calls > 0 ? `${us(ops.ns[op]! / calls)} µs` : '–'}</b>average</div>
+      </section>
+      <OpLaunches op={op} />
+      <section class="two">
+        <div>
+          <h3>Roofline</h3>
+          {ops.peak[op]! >= 0
+            ? <MiniRoof op={op} />
+            : <p class="sm dim">{ops.kind[op] === 'collective' ? 'A collective: bound by links, not by this GPU.' : 'No cost model for it, or no peak known for this device.'}</p>}
+        </div>
+        <div>
+          <h3>Occupancy</h3>
+          {occSite !== undefined
+            ? <>
+                <p class="sm"><Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%, limited by {sites.limiter[occSite] || 'nothing'}</p>
+                <dl class="kv">
+                  <dt>block</dt><dd>{thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads</dd>
+                  <dt>registers</dt><dd>{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</dd>
+                  <dt>smem</dt><dd>{bytes((sites.smemStatic[occSite]! || 0) + (sites.smemDynamic[occSite]! || 0))}</dd>
+                  {sites.waves[occSite]! > 0 && <><dt>waves</dt><dd>{significant(sites.waves[occSite]!)}</dd></>}
+                </dl>
+              </>
+            : <p class="sm dim">No launch configuration was recorded.</p>}
+        </div>
+      </section>
+      <FindingsOf handle={handle} />
+      <OpEvidence op={op} />
+      <OpShares op={op} />
+      <HloSections row={ops.row[op]!} />
+      {kernels.length > 0 && (
+        <Section title={kernels.length === 1 ? 'Kernel' : 'Kernels'}>
+          <ul class="ios">
+            {kernels.slice(0, 6).map((k) => (
+              <li><span class="name mono sm" title={report.kernels.symbol[k]}>{report.kernels.name[k]}</span><Handle entity={{ type: 'kernel', row: k }} /></li>
+            ))}
+            {kernels.length > 6 && <li class="dim">{plural(kernels.length - 6, 'other')}</li>}
+          </ul>
+        </Section>
+      )}
+      <Section title="Facts">
+        <dl class="kv">
+          {ops.shape[op] && <><dt>shape</dt><dd class="mono">{ops.shape[op]}</dd></>}
+          {ops.opcode[op] && <><dt>opcode</dt><dd class="mono">{ops.opcode[op]}{ops.category[op] && ops.category[op] !== ops.opcode[op] ? `, ${ops.category[op]}` : ''}</dd></>}
+          {ops.flops[op]! > 0 && <><dt>work</dt><dd>{flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call</dd></>}
+          {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && <><dt>traffic</dt><dd>{bytes(ops.bytes[op]!)} a call</dd></>}
+          {ops.peak[op]! >= 0 && <><dt>reached</dt><dd>{peakPercent(ops.peak[op]!)}% of the {ops.bound[op] || 'roof'} bound; {ms(ops.waste[op]! / report.divisor)} ms above it</dd></>}
+          <dt>whole run</dt><dd>{thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}</dd>
+          <dt>phase</dt><dd>{ops.phase[op]}{ops.mixed[op] ? ' most of it; several' : ''}</dd>
+          {ops.estimated[op] === 1 && <><dt>note</dt><dd>part of this time is an estimate</dd></>}
+        </dl>
+      </Section>
+      {ops.stack[op] && (
+        <Section title="Python stack">
+          <ol class="stack mono">{ops.stack[op]!.split(' > ').map((frame) => <li><Linked text={frame} /></li>)}</ol>
+        </Section>
+      )}
+    </>
+  );
+}
+
+function KernelBody({ kernel }: { kernel: number }): VNode {
+  const { report } = useCtx();
+  const k = report.kernels;
+  const s = report.sites;
+  const mine = report.sitesOfKernel[kernel]!;
+  const ops = [...new Set(mine.map((r) => s.op[r]!).filter((o) => o >= 0))].sort((a, b) => report.ops.ns[b]! - report.ops.ns[a]!);
+  return (
+    <>
+      <div class="title"><h2 class="mono" data-testid="inspector-title">{k.name[kernel] || k.symbol[kernel]}</h2><span class="h">{k.handle[kernel]}</span></div>
+      {k.symbol[kernel] && k.symbol[kernel] !== k.name[kernel] && <p class="sm dim mono wrapany">{k.symbol[kernel]}</p>}
+      <Buttons report={report} entity={{ type: 'kernel', row: kernel }}>
+        <button type="button" onClick={() => go({ page: 'occupancy' })}>Occupancy</button>
+        <button type="button" onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
+      </Buttons>
+      <section class="stat">
+        <div><b>{ms(k.ns[kernel]! / report.divisor)} ms</b>{report.perStep === 'ms' ? 'whole run' : 'per step, mean'}</div>
+        <div><b>{percent(k.ns[kernel]!, report.meta.basis.device_ns)}%</b>of device time</div>
+        <div><b>{significant(k.calls[kernel]! / report.divisor)}</b>calls</div>
+        <div><b>{k.calls[kernel]! > 0 ? `${us(k.ns[kernel]! / k.calls[kernel]!)} µs` : '–'}</b>average</div>
+      </section>
+      <Section title="Instructions that run it" cap={plural(ops.length, 'op')}>
+        <ul class="ios">
+          {ops.slice(0, 20).map((o) => <li><span><Letter hue={report.ops.hue[o]!} /> <Handle entity={{ type: 'op', row: o }} /> <span class="mono sm">{report.ops.name[o] || 'no instruction'}</span></span><span class="num">{ms(report.ops.ns[o]! / report.divisor)}</span></li>)}
+          {ops.length > 20 && <li class="dim">{plural(ops.length - 20, 'other')}</li>}
+        </ul>
+      </Section>
+      <Section title="Launch configurations" cap={plural(mine.length, 'configuration')}>
+        <table class="fix mini-t" aria-label="Launch configurations">
+          <thead><tr><th>grid</th><th>block</th><th class="num">regs</th><th class="num">smem kB</th><th class="num">occ. %</th><th class="num">ms</th></tr></thead>
+          <tbody>
+            {mine.slice(0, 12).map((r) => (
+              <tr>
+                <td>{s.grid[0][r]! > 0 ? s.grid.map((g) => g[r]).join('×') : ''}</td><td>{s.block[0][r]! > 0 ? s.block.map((g) => g[r]).join('×') : ''}</td>
+                <td class="num">{s.regs[r]! > 0 ? s.regs[r] : ''}</td>
+                <td class="num">{Number.isNaN(s.smemStatic[r]! + s.smemDynamic[r]!) ? '' : significant((s.smemStatic[r]! + s.smemDynamic[r]!) / 1000)}</td>
+                <td class="num">{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</td><td class="num">{ms(s.ns[r]! / report.divisor)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Section>
+    </>
+  );
+}
+
+function ModuleBody({ row }: { row: number }): VNode {
+  const { report } = useCtx();
+  const m = report.modules[row]!;
+  return (
+    <>
+      <div class="title"><h2 class="mono" data-testid="inspector-title">{m.name}</h2><span class="h">{m.handle}</span></div>
+      <Buttons report={report} entity={{ type: 'module', row }}>
+        <button type="button" onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('module', m.handle)) })}>Its ops</button>
+      </Buttons>
+      <section class="stat">
+        <div><b>{ms(m.ns / report.divisor)} ms</b>{report.perStep === 'ms' ? 'whole run' : 'per step'}</div>
+        <div><b>{m.executions}</b>executions</div>
+        <div><b>{m.instructions > 0 ? thousands(m.instructions) : '–'}</b>instructions</div>
+        <div><b>{m.peakMemory > 0 ? bytes(m.peakMemory) : '–'}</b>peak memory</div>
+      </section>
+      <Section title="Facts">
+        <dl class="kv">
+          <dt>role</dt><dd>{m.role || 'not known'}{m.roleReason && `: ${m.roleReason}`}</dd>
+          {m.programId >= 0 && <><dt>program id</dt><dd>{m.programId}</dd></>}
+          {m.framework && <><dt>function</dt><dd class="mono">{m.framework}</dd></>}
+          {m.flops > 0 && <><dt>work</dt><dd>{flop(m.flops)}, {bytes(m.bytes)} a run</dd></>}
+          {m.source && <><dt>read from</dt><dd>{m.source}{m.file && `, ${m.file}`}</dd></>}
+          {m.fingerprint && <><dt>fingerprint</dt><dd class="mono">{m.fingerprint}</dd></>}
+        </dl>
+      </Section>
+    </>
+  );
+}
+
+function InstructionBody({ row }: { row: number }): VNode {
+  const { report } = useCtx();
+  const hlo = hloOf(report);
+  const hue = hueOf(hlo.phase[row]!, hlo.kind[row]!);
+  return (
+    <>
+      <div class="title"><Letter hue={hue} word={hlo.phase[row]!} /><h2 class="mono" data-testid="inspector-title">{hlo.name[row]}</h2></div>
+      {hlo.opName[row] && <p class="sm"><OpNamePath text={hlo.opName[row]!} /></p>}
+      <p class="sm chips"><SourceChip file={hlo.file[row]!} line={hlo.line[row]!} /><span class="dim">{hlo.opcode[row]}, no launch of its own</span></p>
+      <Buttons report={report} entity={{ type: 'instruction', row }}>
+        <button type="button" onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>
+      </Buttons>
+      <Section title="Facts">
+        <dl class="kv">
+          <dt>shape</dt><dd class="mono">{hlo.shape[row]}</dd>
+          {hlo.outBytes[row]! > 0 && <><dt>result</dt><dd>{bytes(hlo.outBytes[row]!)}</dd></>}
+          {hlo.layer[row] && <><dt>layer</dt><dd>{hlo.layer[row]}</dd></>}
+          <dt>in</dt><dd class="mono">{hlo.computations.name[hlo.computation[row]!]}</dd>
+        </dl>
+      </Section>
+      <HloSections row={row} />
+    </>
+  );
+}
+
+export function FindingEvidence({ f }: { f: Finding }): VNode {
+  const { report } = useCtx();
+  return (
+    <ul class="evid">
+      {f.evidence.map((e) => {
+        const entity = e.handle ? report.entity(e.handle) : undefined;
+        return <li><Linked text={e.text} />{entity && !e.text.includes(e.handle!) && <> <Handle entity={entity} /></>}</li>;
+      })}
+    </ul>
+  );
+}
+
+function FindingBody({ row }: { row: number }): VNode {
+  const { report } = useCtx();
+  const f = report.meta.findings[row]!;
+  return (
+    <>
+      <div class="title"><h2 data-testid="inspector-title">{f.title}</h2><span class="h">{f.handle}</span></div>
+      <Buttons report={report} entity={{ type: 'finding', row }} />
+      <section class="stat">
+        <div><b>{f.saves_high_ns_per_step !== null ? `≤ ${ms(f.saves_high_ns_per_step)}` : '–'}</b>ms/step saved</div>
+        <div><b>{f.saves_low_ns_per_step !== null ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least</div>
+        <div><b>{f.confidence ?? '–'}</b>sure</div>
+        <div><b>{f.basis?.replace(/_/g, ' ') ?? '–'}</b>basis</div>
+      </section>
+      <Section title="Evidence"><FindingEvidence f={f} /></Section>
+      {f.action && <Section title="Do"><p class="sm"><Linked text={f.action} /></p></Section>}
+      {f.how_to_check && <Section title="How to check"><p class="sm"><Linked text={f.how_to_check} /></p></Section>}
+      <Section title="Where">
+        <dl class="kv">
+          {f.where_layer && <><dt>layer</dt><dd>{f.where_layer}</dd></>}
+          {f.where_op && <><dt>op</dt><dd><Linked text={f.where_op} /></dd></>}
+          {f.where_source && <><dt>source</dt><dd><Linked text={f.where_source} /></dd></>}
+          <dt>rule</dt><dd class="mono">{f.id}</dd>
+        </dl>
+      </Section>
+    </>
+  );
+}
+
+export function Inspector({ entity, sel }: { entity: Entity | undefined; sel: string }): VNode {
+  const box = useRef<HTMLElement>(null);
+  const came = useRef<HTMLElement | null>(null);
+  useEffect(() => {
+    came.current ??= document.activeElement as HTMLElement | null;
+    return () => came.current?.isConnected && came.current.focus();
+  }, []);
+  useEffect(() => {
+    if (box.current) box.current.scrollTop = 0;
+  }, [sel]);
+  const crumbs: [string, boolean][] = [
+    ['kernel', entity?.type === 'kernel'], ['HLO instruction', entity?.type === 'op' || entity?.type === 'instruction'],
+    ['module', entity?.type === 'module'], ['finding', entity?.type === 'finding'],
+  ];
+  const here = crumbs.find(([, on]) => on)?.[0] ?? '';
+  return (
+    <aside class="drawer" ref={box} aria-label={`Inspector: ${sel.split('~').pop()}`} data-testid="inspector">
+      <div class="crumb">
+        <span>{here}</span>
+        <button type="button" class="close" aria-label="Close the inspector" data-testid="inspector-close" onClick={() => go({ sel: '' })}>✕</button>
+      </div>
+      {!entity && <p class="note warn">“{sel.replace('~', ' ')}” is not in this run. It may have another name here: search for it with <kbd>/</kbd>.</p>}
+      {entity?.type === 'op' && <OpBody op={entity.row} key={`o${entity.row}`} />}
+      {entity?.type === 'kernel' && <KernelBody kernel={entity.row} />}
+      {entity?.type === 'module' && <ModuleBody row={entity.row} />}
+      {entity?.type === 'instruction' && <InstructionBody row={entity.row} key={`i${entity.row}`} />}
+      {entity?.type === 'finding' && <FindingBody row={entity.row} />}
+    </aside>
+  );
+}

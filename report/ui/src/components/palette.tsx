@@ -1,0 +1,87 @@
+// Ctrl K: pages, ops, kernels, layers, source files and findings by a few letters.
+
+import type { VNode } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCtx } from '../ctx';
+import { ms } from '../format';
+import { addTerm, termText } from '../filter';
+import { type Change, getState, go, PAGES } from '../state';
+import { scopeText, sourceFiles } from './bits';
+
+interface Entry { kind: string; text: string; extra: string; to: Change; low: string }
+
+/** Letters of the query in order; runs and starts of words score. */
+function score(query: string, text: string): number {
+  const direct = text.indexOf(query);
+  if (direct >= 0) return 1000 - direct - text.length / 100;
+  let at = -1, points = 0;
+  for (const c of query) {
+    const next = text.indexOf(c, at + 1);
+    if (next < 0) return -1;
+    points += next === at + 1 ? 5 : /[\W_]/.test(text[next - 1] ?? ' ') ? 4 : 1;
+    at = next;
+  }
+  return points - text.length / 50;
+}
+
+export function Palette({ onClose }: { onClose: () => void }): VNode {
+  const { report } = useCtx();
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const box = useRef<HTMLDialogElement>(null);
+  const entries = useMemo<Entry[]>(() => {
+    const out: Entry[] = [];
+    const add = (kind: string, name: string, extra: string, to: Change): void =>
+      void out.push({ kind, text: name, extra, to, low: `${name} ${extra}`.toLowerCase() });
+    PAGES.forEach(([id, name], i) => add('page', name, `key ${i + 1}`, { page: id }));
+    report.meta.findings.forEach((f) => add('finding', f.title, f.handle, { page: 'verdict', sel: f.handle }));
+    const { ops, divisor } = report;
+    for (let r = 0; r < Math.min(ops.n, 20000); ++r) {
+      if (ops.handle[r] === '') continue;
+      add('op', `${ops.handle[r]} ${ops.name[r]}`, `${scopeText(ops.group[r]!, ops.opName[r]!)}  ${ms(ops.ns[r]! / divisor)} ms`, { sel: report.selOf({ type: 'op', row: r }) });
+    }
+    const k = report.kernels;
+    for (let r = 0; r < Math.min(k.n, 5000); ++r) add('kernel', `${k.handle[r]} ${k.name[r]}`, '', { sel: report.selOf({ type: 'kernel', row: r }) });
+    for (const g of new Set(ops.group)) if (g !== '') add('layer', g, '', { f: addTerm(getState().f, termText('scope', g)) });
+    for (const file of sourceFiles(report)) add('source', file, '', { page: 'source', args: { file } });
+    report.modules.forEach((m) => add('module', `${m.handle} ${m.name}`, m.role, { page: 'run', sel: m.handle }));
+    return out;
+  }, [report]);
+  const found = useMemo(() => {
+    const q = text.trim().toLowerCase();
+    if (q === '') return entries.slice(0, 12);
+    return entries.map((e) => ({ e, s: score(q, e.low) })).filter((x) => x.s >= 0)
+      .sort((a, b) => b.s - a.s).slice(0, 12).map((x) => x.e);
+  }, [text, entries]);
+  useEffect(() => {
+    const back = document.activeElement as HTMLElement | null;
+    box.current?.showModal();
+    return () => back?.focus?.();
+  }, []);
+  const choose = (e: Entry | undefined): void => {
+    if (!e) return;
+    onClose();
+    go(e.to);
+  };
+  return (
+    <dialog ref={box} class="dialog palette" aria-label="Go to" data-testid="palette" onClose={onClose}
+            onClick={(e) => e.target === box.current && onClose()}>
+      <input type="text" autofocus value={text} placeholder="page, op, kernel, layer, source, module" aria-label="Go to"
+             role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={`pal-${at}`}
+             onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}
+             onKeyDown={(e) => {
+               if (e.key === 'ArrowDown') { setAt((i) => Math.min(found.length - 1, i + 1)); e.preventDefault(); }
+               if (e.key === 'ArrowUp') { setAt((i) => Math.max(0, i - 1)); e.preventDefault(); }
+               if (e.key === 'Enter') { choose(found[at]); e.preventDefault(); }
+             }} />
+      <ul id="palette-list" role="listbox" aria-label="Results">
+        {found.map((e, i) => (
+          <li id={`pal-${i}`} role="option" aria-selected={i === at} class={i === at ? 'on' : ''} onClick={() => choose(e)}>
+            <span class="dim">{e.kind}</span><span class="t">{e.text}</span><span class="dim x">{e.extra}</span>
+          </li>
+        ))}
+        {found.length === 0 && <li class="dim">nothing matches “{text}”</li>}
+      </ul>
+    </dialog>
+  );
+}

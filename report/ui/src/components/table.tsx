@@ -1,0 +1,341 @@
+// The table of every page: sorts, shows only the rows in sight, copies all of them.
+//
+// A million rows cost what forty do: rows have one height, and beyond the height that browsers can
+// scroll the position is scaled. Print and screen readers get a real <table>.
+
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCtx } from '../ctx';
+import { copyText, download } from './bits';
+
+export interface Column<T> {
+  id: string;
+  label: string;
+  /** Longer, for screen readers and the tooltip of the heading. */
+  title?: string;
+  num?: boolean;
+  /** Pixels; undefined: takes what is left. */
+  width?: number;
+  /** Hidden when the table is narrower than this. */
+  from?: number;
+  cell: (row: T) => ComponentChildren;
+  /** What sorts; absent: does not sort. */
+  sort?: (row: T) => number | string;
+  /** What is copied: raw numbers. Absent: not copied. */
+  raw?: (row: T) => number | string | null;
+  head?: ComponentChildren;
+  cls?: string;
+}
+
+export interface Line<T> {
+  key: string;
+  row?: T;
+  /** Group headings, "others", totals: cells by column id, the first spans `span` columns. */
+  kind?: 'group' | 'others' | 'total' | 'detail';
+  cells?: Record<string, ComponentChildren>;
+  lead?: ComponentChildren;
+  ns?: number;
+  testid?: string;
+  cls?: string;
+}
+
+/** Lines may be made as they come into sight; an array is one. */
+export interface Lines<T> {
+  readonly length: number;
+  slice(from: number, to: number): Line<T>[];
+  findIndex(test: (line: Line<T>) => boolean): number;
+  filter(test: (line: Line<T>) => boolean): Line<T>[];
+}
+
+/** Lines without headings, made from row numbers when they are asked for. */
+export class MadeLines<T> implements Lines<T> {
+  constructor(readonly length: number, private readonly make: (i: number) => Line<T>) {}
+  slice(from: number, to: number): Line<T>[] {
+    const out: Line<T>[] = [];
+    for (let i = Math.max(0, from); i < Math.min(to, this.length); ++i) out.push(this.make(i));
+    return out;
+  }
+  findIndex(test: (line: Line<T>) => boolean): number {
+    for (let i = 0; i < this.length; ++i) if (test(this.make(i))) return i;
+    return -1;
+  }
+  filter(test: (line: Line<T>) => boolean): Line<T>[] {
+    return this.slice(0, this.length).filter(test);
+  }
+}
+
+export interface TableProps<T> {
+  columns: Column<T>[];
+  lines: Lines<T>;
+  label: string;
+  /** "-ms": by ms, falling. */
+  sort?: string | undefined;
+  onSort?: (sort: string) => void;
+  selected?: string;
+  onOpen?: (line: Line<T>) => void;
+  /** Number of leading columns that headings of groups span. */
+  span?: number;
+  rowTestid?: (line: Line<T>) => string | undefined;
+  /** Fills the height of the window and scrolls inside; else all rows are drawn. */
+  fill?: boolean;
+  /** The page's main table: answers to j, k, Enter, e. */
+  primary?: boolean;
+  fileName?: string;
+  /** Extra line for copies: what is filtered. */
+  note?: string;
+  cls?: string;
+}
+
+const ROW = 24;
+const MAX_HEIGHT = 8_000_000;
+
+export interface PrimaryTable {
+  move: (by: number) => void;
+  open: () => void;
+  csv: () => void;
+  key: () => string | undefined;
+}
+let primary: PrimaryTable | null = null;
+export const primaryTable = (): PrimaryTable | null => primary;
+
+// --- copies -------------------------------------------------------------------------------------
+
+function csvCell(value: number | string | null): string {
+  if (value === null || (typeof value === 'number' && Number.isNaN(value))) return '';
+  if (typeof value === 'number') return String(value);
+  // Text that a spreadsheet would take for a formula stays text.
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+function rawRows<T>(p: TableProps<T>): { head: string[]; rows: (number | string | null)[][] } {
+  const columns = p.columns.filter((c) => c.raw);
+  return {
+    head: columns.map((c) => c.id),
+    rows: p.lines.filter((l) => l.row !== undefined).map((l) => columns.map((c) => c.raw!(l.row!))),
+  };
+}
+export function toCsv<T>(p: TableProps<T>): string {
+  const { head, rows } = rawRows(p);
+  return [head, ...rows].map((r) => r.map(csvCell).join(',')).join('\n') + '\n';
+}
+export function toMarkdown<T>(p: TableProps<T>): string {
+  const { head, rows } = rawRows(p);
+  const cell = (v: number | string | null): string =>
+    v === null || (typeof v === 'number' && Number.isNaN(v)) ? '' : String(v).replace(/\|/g, '\\|').replace(/\s+/g, ' ');
+  const columns = p.columns.filter((c) => c.raw);
+  return [
+    `| ${head.join(' | ')} |`,
+    `|${columns.map((c) => (c.num ? ' ---: ' : ' --- ')).join('|')}|`,
+    ...rows.map((r) => `| ${r.map(cell).join(' | ')} |`),
+  ].join('\n') + '\n';
+}
+export function toText<T>(p: TableProps<T>): string {
+  const { head, rows } = rawRows(p);
+  const all = [head, ...rows.map((r) => r.map((v) => (v === null || (typeof v === 'number' && Number.isNaN(v)) ? '' : String(v))))];
+  const columns = p.columns.filter((c) => c.raw);
+  const widths = columns.map((_, i) => Math.min(60, Math.max(...all.map((r) => r[i]!.length))));
+  return all.map((r) => r.map((v, i) => (columns[i]!.num ? v.padStart(widths[i]!) : v.padEnd(widths[i]!))).join('  ').trimEnd()).join('\n') + '\n';
+}
+
+/** Text, CSV and Markdown of all rows under the filter, as raw numbers. */
+export function CopyMenu<T>({ table }: { table: TableProps<T> }): VNode {
+  const [done, setDone] = useState('');
+  const { state } = useCtx();
+  useEffect(() => {
+    const t = setTimeout(() => setDone(''), 1600);
+    return () => clearTimeout(t);
+  }, [done]);
+  const copy = (what: string, text: string): void => void copyText(text).then((ok) => setDone(ok ? what : ''));
+  const name = table.fileName ?? 'table';
+  return (
+    <span class="copy" role="group" aria-label={`copy ${table.label}`}>
+      <span class="dim">copy</span>
+      <button type="button" data-testid="copy-text" onClick={() => copy('text', toText(table))}>text</button>
+      <button type="button" data-testid="copy-csv" title={`all rows${state.f ? ` of: ${state.f}` : ''}; Shift: save as a file`}
+              onClick={(e) => (e.shiftKey ? download(`${name}.csv`, toCsv(table), 'text/csv') : copy('CSV', toCsv(table)))}>CSV</button>
+      <button type="button" data-testid="copy-md" onClick={() => copy('Markdown', toMarkdown(table))}>Markdown</button>
+      <span class="done" role="status">{done && `${done} copied`}</span>
+    </span>
+  );
+}
+
+// --- sorting ------------------------------------------------------------------------------------
+
+export function sorted<T>(rows: T[], columns: Column<T>[], sort: string): T[] {
+  const down = sort.startsWith('-');
+  const column = columns.find((c) => c.id === sort.replace(/^-/, ''));
+  if (!column?.sort) return rows;
+  const keys = rows.map((r) => column.sort!(r));
+  const order = rows.map((_, i) => i);
+  const sign = down ? -1 : 1;
+  if (keys.every((k) => typeof k === 'number')) {
+    // NaN (not known) goes last in either direction.
+    const n = keys as number[];
+    order.sort((a, b) => {
+      const x = n[a]!, y = n[b]!;
+      if (x !== x || y !== y) return x !== x ? (y !== y ? a - b : 1) : -1;
+      return sign * (x - y) || a - b;
+    });
+  } else {
+    const collator = new Intl.Collator('en', { numeric: true });
+    const s = keys.map(String);
+    order.sort((a, b) => (s[a] === '' ? 1 : 0) - (s[b] === '' ? 1 : 0) || sign * collator.compare(s[a]!, s[b]!) || a - b);
+  }
+  return order.map((i) => rows[i]!);
+}
+
+// --- the table ----------------------------------------------------------------------------------
+
+export function DataTable<T>(p: TableProps<T>): VNode {
+  const { printing } = useCtx();
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [size, setSize] = useState({ width: 1000, height: 600 });
+  const [cursor, setCursor] = useState<string | undefined>(undefined);
+  const columns = useMemo(() => p.columns.filter((c) => c.from === undefined || size.width >= c.from), [p.columns, size.width]);
+
+  useLayoutEffect(() => {
+    const el = box.current;
+    if (!el) return undefined;
+    const read = (): void => {
+      const height = p.fill ? Math.max(240, Math.floor(window.innerHeight - el.getBoundingClientRect().top - window.scrollY - 12)) : 0;
+      setSize((s) => (s.width === el.clientWidth && s.height === height ? s : { width: el.clientWidth, height }));
+    };
+    read();
+    const observer = new ResizeObserver(read);
+    observer.observe(el);
+    window.addEventListener('resize', read);
+    return () => {
+      observer.disconnect();
+      window.removeEventListener('resize', read);
+    };
+  }, [p.fill]);
+
+  const n = p.lines.length;
+  const virtual = !printing && (p.fill === true || n > 400);
+  const viewport = p.fill ? size.height : 560;
+  const full = n * ROW;
+  const height = Math.min(full, MAX_HEIGHT);
+  const scale = full > MAX_HEIGHT ? (full - viewport) / (MAX_HEIGHT - viewport) : 1;
+  let first = 0, last = n;
+  if (virtual) {
+    first = Math.max(0, Math.floor((top * scale) / ROW) - 8);
+    last = Math.min(n, first + Math.ceil(viewport / ROW) + 18);
+  } else if (printing && n > 27) {
+    last = 25;
+  }
+  // Without scaling rows lie where they are; with scaling they follow the position.
+  const pad = virtual ? (scale === 1 ? first * ROW : Math.max(0, Math.min(height - (last - first) * ROW, top - 8 * ROW))) : 0;
+
+  const reveal = (index: number): void => {
+    const el = box.current;
+    if (!el || !virtual) {
+      box.current?.querySelectorAll('tbody tr[data-key]')[index]?.scrollIntoView({ block: 'nearest' });
+      return;
+    }
+    const y = (index * ROW) / scale;
+    if (y < el.scrollTop + ROW) el.scrollTop = Math.max(0, y - ROW);
+    else if (y > el.scrollTop + viewport - 3 * ROW) el.scrollTop = y - viewport + 4 * ROW;
+  };
+  const place = (): number => {
+    const key = cursor ?? p.selected;
+    return key === undefined ? -1 : p.lines.findIndex((l) => l.key === key);
+  };
+  const at = (i: number): Line<T> | undefined => (i < 0 ? undefined : p.lines.slice(i, i + 1)[0]);
+  const self: PrimaryTable = {
+    move: (by) => {
+      let i = place();
+      do i = i < 0 ? (by > 0 ? 0 : n - 1) : i + by;
+      while (i >= 0 && i < n && p.lines.slice(i, i + 1)[0]!.row === undefined);
+      if (i < 0 || i >= n) return;
+      setCursor(p.lines.slice(i, i + 1)[0]!.key);
+      reveal(i);
+    },
+    open: () => {
+      const line = at(place());
+      if (line) p.onOpen?.(line);
+    },
+    csv: () => download(`${p.fileName ?? 'table'}.csv`, toCsv(p), 'text/csv'),
+    key: () => at(place())?.key,
+  };
+  useEffect(() => {
+    if (!p.primary) return undefined;
+    primary = self;
+    return () => {
+      if (primary === self) primary = null;
+    };
+  });
+  useEffect(() => {
+    // A selection that comes from elsewhere (a link, Back) is brought into sight.
+    if (p.selected === undefined) return;
+    const i = p.lines.findIndex((l) => l.key === p.selected);
+    if (i >= 0 && p.fill) reveal(i);
+    setCursor(undefined);
+  }, [p.selected]);
+
+  const sortId = p.sort?.replace(/^-/, '');
+  const down = p.sort?.startsWith('-') ?? false;
+  const span = p.span ?? 1;
+  const line = (l: Line<T>, index: number): VNode => {
+    const common = { 'data-ns': l.ns, 'aria-rowindex': virtual ? index + 2 : undefined };
+    if (l.kind === 'detail') return <tr key={l.key} class={`lay ${l.cls ?? ''}`}><td colSpan={columns.length}>{l.lead}</td></tr>;
+    if (l.kind) {
+      const cls = l.kind === 'group' ? 'grp' : l.kind === 'others' ? 'oth' : 'tot';
+      return (
+        <tr key={l.key} class={`${cls} ${l.cls ?? ''}`} data-testid={l.testid ?? (l.kind === 'group' ? 'group' : l.kind)} {...common}>
+          <td colSpan={Math.min(span, columns.length)}>{l.lead}</td>
+          {columns.slice(span).map((c) => <td class={c.num ? 'num' : ''}>{l.cells?.[c.id]}</td>)}
+        </tr>
+      );
+    }
+    const row = l.row as T;
+    const on = l.key === p.selected;
+    return (
+      <tr key={l.key} class={`${on ? 'on' : ''} ${l.key === cursor ? 'cur' : ''} ${p.onOpen ? 'act-row' : ''} ${l.cls ?? ''}`} data-testid={l.testid ?? p.rowTestid?.(l) ?? 'row'}
+          data-key={l.key} aria-selected={p.onOpen ? on : undefined} {...common}
+          onClick={p.onOpen ? (e) => {
+            if ((e.target as Element).closest('a,button,input')) return;
+            if (getSelection()?.toString()) return;
+            setCursor(l.key);
+            p.onOpen!(l);
+          } : undefined}>
+        {columns.map((c) => <td class={`${c.num ? 'num' : ''} ${c.cls ?? ''}`}>{c.cell(row)}</td>)}
+      </tr>
+    );
+  };
+
+  return (
+    <div class={`tbox ${virtual ? 'scroll' : ''} ${p.cls ?? ''}`} ref={box} data-testid="table" tabIndex={virtual ? 0 : undefined}
+         role={virtual ? 'region' : undefined} aria-label={virtual ? p.label : undefined}
+         style={virtual ? { height: `${Math.min(viewport, full + ROW + 4)}px` } : { height: '' }}
+         onScroll={virtual ? (e) => setTop((e.currentTarget as HTMLElement).scrollTop) : undefined}>
+      <table class="fix" aria-label={p.label} aria-rowcount={virtual ? n + 1 : undefined}>
+        <colgroup>{columns.map((c) => <col style={c.width !== undefined ? { width: `${c.width}px` } : {}} />)}</colgroup>
+        <thead>
+          <tr>
+            {columns.map((c) => {
+              const active = c.id === sortId;
+              const head = c.head ?? c.label;
+              return (
+                <th scope="col" class={c.num ? 'num' : ''} aria-sort={active ? (down ? 'descending' : 'ascending') : undefined} title={c.title}>
+                  {c.sort && p.onSort
+                    ? <button type="button" class="sort" onClick={() => p.onSort!(active ? (down ? c.id : `-${c.id}`) : (c.num ? `-${c.id}` : c.id))}>
+                        {head}{active ? (down ? ' ▼' : ' ▲') : ''}
+                      </button>
+                    : head}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {virtual && pad > 0 && <tr class="pad" aria-hidden="true"><td colSpan={columns.length} style={{ height: `${pad}px` }} /></tr>}
+          {p.lines.slice(first, last).map((l, i) => line(l, first + i))}
+          {virtual && height - pad - (last - first) * ROW > 0 &&
+            <tr class="pad" aria-hidden="true"><td colSpan={columns.length} style={{ height: `${height - pad - (last - first) * ROW}px` }} /></tr>}
+          {printing && n > 27 && <tr class="oth"><td colSpan={columns.length}>{n - last} more rows are in the page, not on paper</td></tr>}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,16 @@
+// What every component may ask for: the report, what the filter leaves of it, the address.
+
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Report } from './data/report';
+import type { View } from './data/view';
+import type { State } from './state';
+
+export interface Context {
+  report: Report;
+  view: View;
+  state: State;
+  printing: boolean;
+}
+export const Ctx = createContext<Context>(null as unknown as Context);
+export const useCtx = (): Context => useContext(Ctx);

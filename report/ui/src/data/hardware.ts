@@ -1,0 +1,71 @@
+// Limits of the device at hand, or of another one, and where an op stands against them.
+
+import type { Device, Report } from './report';
+
+/** Device that figures of limits are made for: "" is the run's own. */
+export function gpuOf(report: Report, name: string): Device | undefined {
+  if (name !== '') {
+    const other = report.gpus.find((g) => g.name === name);
+    if (other) return other;
+  }
+  return report.devices.find((d) => d.kind === 'gpu') ?? report.devices[0];
+}
+
+export interface Roofs {
+  device: Device;
+  /** Bytes/s; NaN: not known. */
+  bandwidth: number;
+  peaks: [string, number][];
+}
+
+export function roofsOf(device: Device | undefined): Roofs | undefined {
+  if (!device || !(device.bandwidth > 0)) return undefined;
+  return { device, bandwidth: device.bandwidth, peaks: Object.entries(device.peaks).sort((a, b) => b[1] - a[1]) };
+}
+
+/** The peak an op of this dtype can reach; the matrix units' where there are several words. */
+export function peakFor(device: Device, dtype: string, kind: string): [string, number] | undefined {
+  const entries = Object.entries(device.peaks);
+  if (entries.length === 0) return undefined;
+  const low = dtype.toLowerCase().split(/[[\s]/)[0]!;
+  const matrix = kind === 'gemm' || kind === 'convolution' || kind === 'attention';
+  const families: Record<string, string[]> = {
+    bf16: ['bf16', 'f16'], f16: ['f16', 'bf16'], f32: matrix ? ['tf32', 'f32'] : ['f32'], f64: ['f64'],
+    s8: ['s8', 'int8', 'i8'], u8: ['s8', 'int8'], s4: ['s4', 's8'],
+  };
+  const names = low.startsWith('f8') ? ['f8', 'fp8'] : (families[low] ?? (matrix ? ['bf16', 'f16', 'f32'] : ['f32']));
+  for (const n of names) {
+    const found = entries.find(([k]) => k.toLowerCase() === n) ?? entries.find(([k]) => k.toLowerCase().startsWith(n));
+    if (found) return found;
+  }
+  return entries.find(([k]) => k === 'f32') ?? entries[0];
+}
+
+export interface Point {
+  op: number;
+  /** FLOP per byte. */
+  x: number;
+  /** FLOP/s that were reached. */
+  y: number;
+  /** Time at the bound, ns of the basis. */
+  atRoof: number;
+  /** FLOP/s of the roof at this intensity. */
+  roof: number;
+  bound: 'memory' | 'compute';
+}
+
+/** Where an op stands; undefined without a cost model, without calls or without known limits. */
+export function pointOf(report: Report, device: Device, op: number): Point | undefined {
+  const { ops } = report;
+  const flops = ops.flops[op]!, size = ops.bytes[op]!, calls = ops.calls[op]!, ns = ops.ns[op]!;
+  if (!(flops > 0) || !(size > 0) || !(calls > 0) || !(ns > 0) || ops.kind[op] === 'collective') return undefined;
+  if (!(device.bandwidth > 0)) return undefined;
+  const peak = peakFor(device, ops.dtype[op] ?? '', ops.kind[op]!)?.[1] ?? Infinity;
+  const x = flops / size;
+  const roof = Math.min(peak, x * device.bandwidth);
+  const seconds = Math.max(flops / peak, size / device.bandwidth) * calls;
+  return {
+    op, x, y: (flops * calls) / (ns / 1e9), roof, atRoof: Math.min(ns, seconds * 1e9),
+    bound: x * device.bandwidth < peak ? 'memory' : 'compute',
+  };
+}

@@ -1,0 +1,95 @@
+// The HLO graph of the page: instructions, who reads whom, what calls what, and the text.
+
+import type { Report } from './report';
+
+export interface Hlo {
+  n: number;
+  name: string[]; opcode: string[]; shape: string[]; outBytes: Float64Array; root: Float64Array;
+  computation: Int32Array; parameter: Float64Array; op: Int32Array; kind: string[]; phase: string[];
+  opName: string[]; layer: string[]; file: string[]; line: Float64Array; flops: Float64Array; bytes: Float64Array;
+  fusionKind: string[];
+  operands: (i: number) => Int32Array;
+  users: (i: number) => Int32Array;
+  /** Computations that an instruction calls. */
+  called: (i: number) => number[];
+  computations: {
+    n: number; module: Int32Array; name: string[]; entry: Float64Array; fusion: Float64Array;
+    begin: Float64Array; count: Float64Array;
+    /** Instructions that call it. */
+    callers: (c: number) => number[];
+  };
+}
+
+function csr(n: number, from: Int32Array, to: Int32Array): (i: number) => Int32Array {
+  const begin = new Int32Array(n + 1);
+  for (let e = 0; e < from.length; ++e) if (from[e]! >= 0) begin[from[e]! + 1]!++;
+  for (let i = 0; i < n; ++i) begin[i + 1]! += begin[i]!;
+  const at = begin.slice();
+  const list = new Int32Array(from.length);
+  for (let e = 0; e < from.length; ++e) if (from[e]! >= 0) list[at[from[e]!]!++] = to[e]!;
+  return (i) => list.subarray(begin[i]!, begin[i + 1]!);
+}
+
+const cache = new WeakMap<Report, Hlo>();
+export function hloOf(report: Report): Hlo {
+  let hlo = cache.get(report);
+  if (hlo) return hlo;
+  const t = report.tables.table('instructions');
+  const e = report.tables.table('edges');
+  const c = report.tables.table('computations');
+  const k = report.tables.table('calls');
+  const user = e.refs('user'), operand = e.refs('operand');
+  const callFrom = k.refs('instruction'), callTo = k.refs('computation');
+  const called = csr(t.rows, callFrom, callTo);
+  const callers = csr(c.rows, callTo, callFrom);
+  hlo = {
+    n: t.rows, name: t.texts('name'), opcode: t.texts('opcode'), shape: t.texts('shape'), outBytes: t.numbers('output_bytes'),
+    root: t.numbers('root'), computation: t.refs('computation'), parameter: t.numbers('parameter_number'), op: t.refs('op'),
+    kind: t.texts('op_kind'), phase: t.texts('phase'), opName: t.texts('op_name'), layer: t.texts('layer'),
+    file: t.texts('source_file'), line: t.numbers('source_line'), flops: t.numbers('flops'), bytes: t.numbers('bytes'),
+    fusionKind: t.texts('fusion_kind'),
+    operands: csr(t.rows, user, operand), users: csr(t.rows, operand, user),
+    called: (i) => [...called(i)],
+    computations: {
+      n: c.rows, module: c.refs('module'), name: c.texts('name'), entry: c.numbers('entry'), fusion: c.numbers('fusion'),
+      begin: c.numbers('instruction_begin'), count: c.numbers('instruction_count'), callers: (i) => [...callers(i)],
+    },
+  };
+  cache.set(report, hlo);
+  return hlo;
+}
+
+/** Instructions that cost nothing and only name a buffer: drawn as part of an edge. */
+export function isFree(hlo: Hlo, i: number): boolean {
+  return ['bitcast', 'get-tuple-element', 'tuple', 'opt-barrier', 'after-all', 'partition-id', 'replica-id'].includes(hlo.opcode[i]!);
+}
+
+const textJobs = new WeakMap<Report, Promise<Map<number, string>>>();
+/** HLO text by instruction row, as far as the page has it. */
+export function hloText(report: Report): Promise<Map<number, string>> {
+  let job = textJobs.get(report);
+  if (!job) {
+    job = report.tables.chunks('hlo_text').then((chunks) => {
+      const map = new Map<number, string>();
+      for (const c of chunks) {
+        const rows = c.refs('instruction');
+        const texts = c.texts('text');
+        for (let r = 0; r < c.rows; ++r) map.set(rows[r]!, texts[r]!);
+      }
+      return map;
+    });
+    textJobs.set(report, job);
+  }
+  return job;
+}
+
+/** The line as HLO writes it; made from the tables where the page does not hold the text. */
+export function lineOf(hlo: Hlo, i: number, text: Map<number, string> | undefined): string {
+  const known = text?.get(i);
+  if (known !== undefined && known !== '') return known;
+  const operands = [...hlo.operands(i)].map((o) => `%${hlo.name[o]}`).join(', ');
+  const calls = hlo.called(i).map((c) => hlo.computations.name[c]);
+  const inner = hlo.opcode[i] === 'parameter' ? String(hlo.parameter[i]) : operands;
+  return `${hlo.root[i] ? 'ROOT ' : ''}%${hlo.name[i]} = ${hlo.shape[i]} ${hlo.opcode[i]}(${inner})` +
+    (calls.length > 0 ? `, calls=%${calls.join(', %')}` : '');
+}

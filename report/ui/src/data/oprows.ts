@@ -1,0 +1,101 @@
+// Ops as rows: unrolled copies folded, grouped by anything. One pass over the share rows, so the
+// rows of any grouping sum to what the filter leaves.
+
+import { sourceLine } from '../format';
+import { PHASES } from '../phases';
+import type { Report } from './report';
+import type { View } from './view';
+
+export interface OpRow {
+  key: string;
+  /** The op with the most time; its handle stands for all copies. */
+  op: number;
+  ops: number[];
+  ns: number;
+  calls: number;
+  /** NaN: not known for any of them. */
+  waste: number;
+  /** ns of the ops whose waste is known: what `peak` is a share of. */
+  wasteOf: number;
+  /** Share of the ops' filtered time that lies in this group. */
+  part: number;
+}
+export interface OpGroup { name: string; ns: number; calls: number; waste: number; rows: OpRow[] }
+
+export const GROUPINGS = [
+  ['none', 'nothing'], ['phase', 'phase'], ['scope', 'layer, folded'], ['layer', 'layer'], ['kind', 'kind'],
+  ['category', 'HLO category'], ['source', 'source line'], ['file', 'source file'], ['op', 'op_name'], ['module', 'module'],
+  ['opcode', 'opcode'], ['dtype', 'dtype'], ['bound', 'bound by'], ['conf', 'confidence'],
+] as const;
+export type Grouping = (typeof GROUPINGS)[number][0];
+
+export function groupOf(report: Report, by: Grouping): (share: number) => string {
+  const { ops, shares } = report;
+  const o = (s: number): number => shares.op[s]!;
+  switch (by) {
+    case 'phase': return (s) => PHASES[shares.phase[s]!]!;
+    case 'scope': return (s) => shares.group[s]! || 'no layer known';
+    case 'layer': return (s) => shares.layer[s]! || 'no layer known';
+    case 'source': return (s) => sourceLine(shares.file[s]!, shares.line[s]!) || 'no source line';
+    case 'file': return (s) => shares.file[s]! || 'no source file';
+    case 'op': return (s) => shares.opName[s]! || 'no op_name';
+    case 'kind': return (s) => ops.kind[o(s)]!.replace(/_/g, ' ') || 'unknown';
+    case 'category': return (s) => ops.category[o(s)]! || 'no category';
+    case 'module': return (s) => report.modules[ops.module[o(s)]!]?.name || 'no module';
+    case 'opcode': return (s) => ops.opcode[o(s)]! || 'no opcode';
+    case 'dtype': return (s) => ops.dtype[o(s)]! || 'no dtype';
+    case 'bound': return (s) => ops.bound[o(s)]! || 'not known';
+    case 'conf': return (s) => ops.confidence[o(s)]!;
+    default: return () => '';
+  }
+}
+
+export function opGroups(report: Report, view: View, by: Grouping, fold: boolean): OpGroup[] {
+  const { ops, shares } = report;
+  const group = groupOf(report, by);
+  const groups = new Map<string, Map<number, Map<number, number>>>();  // group -> fold -> op -> ns
+  for (let s = 0; s < shares.n; ++s) {
+    const ns = view.shareNs[s]!;
+    const op = shares.op[s]!;
+    if (!(ns > 0) || op < 0) continue;
+    const g = group(s);
+    let folds = groups.get(g);
+    if (!folds) groups.set(g, (folds = new Map()));
+    const copies = ops.copies[op]!;
+    const f = fold && copies >= 0 && ops.name[op] !== '' ? copies : -1 - op;
+    let inner = folds.get(f);
+    if (!inner) folds.set(f, (inner = new Map()));
+    inner.set(op, (inner.get(op) ?? 0) + ns);
+  }
+  const out: OpGroup[] = [];
+  for (const [name, folds] of groups) {
+    const g: OpGroup = { name, ns: 0, calls: 0, waste: 0, rows: [] };
+    for (const inner of folds.values()) {
+      const list = [...inner].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+      // The handle of the copy with the most time of all stands for the row, in every grouping.
+      const op = list.reduce((a, [r]) => (ops.ns[r]! > ops.ns[a]! ? r : a), list[0]![0]);
+      const row: OpRow = { key: `${ops.handle[op] || `r${op}`}${by === 'none' ? '' : `/${name}`}`, op, ops: list.map(([r]) => r), ns: 0, calls: 0, waste: 0, wasteOf: 0, part: 1 };
+      let whole = 0, known = false;
+      for (const [r, ns] of list) {
+        row.ns += ns;
+        row.calls += view.opCalls[r]!;
+        whole += view.opNs[r]!;
+        const share = view.opNs[r]! > 0 ? ns / view.opNs[r]! : 0;
+        if (!Number.isNaN(view.opWaste[r]!)) {
+          row.waste += view.opWaste[r]! * share;
+          row.wasteOf += ns;
+          known = true;
+        }
+      }
+      if (!known) row.waste = NaN;
+      row.part = whole > 0 ? row.ns / whole : 1;
+      g.ns += row.ns;
+      g.calls += row.calls;
+      if (known) g.waste += row.waste;
+      g.rows.push(row);
+    }
+    g.rows.sort((a, b) => b.ns - a.ns || a.op - b.op);
+    out.push(g);
+  }
+  return out.sort((a, b) => b.ns - a.ns || (a.name < b.name ? -1 : 1));
+}

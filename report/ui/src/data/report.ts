@@ -1,0 +1,425 @@
+// The run as the pages see it: tables of docs/page-data.md under short names, and what follows
+// from them directly. Figures are integers as written; only pages divide them.
+
+import { type PageIndex, DataError } from './codec';
+import { type BlockText, type Chunk, Tables } from './table';
+import { hueOf, type Hue, PHASES } from '../phases';
+
+export interface Piece { text: string; code?: boolean }
+export type Sentence = Piece[];
+export interface EvidenceItem { text: string; value?: number | string | null; unit?: string | null; handle?: string | null }
+export interface Finding {
+  handle: string; id: string; title: string;
+  saves_low_ns_per_step: number | null; saves_high_ns_per_step: number | null;
+  basis: string | null; confidence: string | null;
+  where_op: string | null; where_layer: string | null; where_source: string | null;
+  evidence: EvidenceItem[]; action: string | null; how_to_check: string | null;
+}
+export interface RunMeta {
+  path: string; title: string; command: string | null; framework: string | null; source: string | null;
+  granularity: string | null; date: string | null; device_text: string | null; main_module: number | null;
+  fake_gpu: boolean; partial: boolean; start_ns: number; end_ns: number;
+}
+export interface BasisMeta {
+  steady: boolean; step_devices: number; device_ns: number; activities: number; steps_recorded: number;
+  steps_steady: number; marked: boolean; mean_ns: number; min_ns: number; max_ns: number;
+  wall_ns: number; busy_ns: number;
+}
+export interface CoverageMeta {
+  exact_ns: number; inferred_ns: number; none_ns: number;
+  evidence: { confidence: string; evidence: string; words?: string; ns: number; activities: number }[];
+  reasons: { reason: string; words?: string; ns: number; activities: number }[];
+}
+export interface Meta {
+  tool_version: string;
+  run: RunMeta; basis: BasisMeta; coverage: CoverageMeta;
+  verdict: { given: boolean; sentence: Sentence; lede: Sentence; op: string | null; not_known: Sentence[]; ruled_out: Sentence[] };
+  findings: Finding[];
+  lost: number; errors: number;
+  launches: { in_run: number; in_page: number; how: string; steps: number[]; bin_ns: number | null };
+  hlo: { text: string; modules_left_out: number; instructions_left_out: number; text_left_out_bytes: number };
+  base: null | {
+    run: RunMeta; basis: BasisMeta; coverage: CoverageMeta; step_noise_ns: number | null;
+    matched_ns: number; notes: string[];
+  };
+  left_out: { what: string; rows: number; ns: number | null }[];
+}
+
+export interface Ops {
+  n: number;
+  handle: string[]; name: string[]; module: Int32Array; row: Int32Array; category: string[];
+  kind: string[]; phase: string[]; layer: string[]; group: string[]; opName: string[];
+  file: string[]; line: Float64Array; opcode: string[]; shape: string[]; dtype: string[];
+  ns: Float64Array; calls: Float64Array; selfNs: Float64Array; occurrences: Float64Array;
+  min: Float64Array; max: Float64Array; flops: Float64Array; bytes: Float64Array;
+  /** Of the basis; NaN: not known. */
+  waste: Float64Array;
+  /** Percent of the bound that is reached; NaN: not known. */
+  peak: Float64Array;
+  bound: string[]; occupancy: Float64Array; confidence: string[];
+  estimated: Float64Array; mixed: Float64Array; copies: Float64Array; stack: string[];
+  hue: Hue[];
+}
+
+export interface Shares {
+  n: number;
+  op: Int32Array; opName: string[]; phase: Uint8Array; layer: string[]; group: string[];
+  file: string[]; line: Float64Array; ppm: Float64Array; ns: Float64Array;
+}
+
+export interface Sites {
+  n: number;
+  op: Int32Array; kernel: Int32Array; kind: string[]; confidence: string[]; evidence: string[];
+  reason: string[]; ns: Float64Array; calls: Float64Array; occurrences: Float64Array;
+  min: Float64Array; max: Float64Array; regs: Float64Array; smemStatic: Float64Array; smemDynamic: Float64Array;
+  occupancy: Float64Array; limiter: string[]; waves: Float64Array;
+  grid: [Float64Array, Float64Array, Float64Array]; block: [Float64Array, Float64Array, Float64Array];
+  cluster: [Float64Array, Float64Array, Float64Array];
+}
+
+export interface Device {
+  row: number; id: number; name: string; kind: string; ordinal: number; host: string; process: number;
+  computeCapability: string; sms: number; clockHz: number; bandwidth: number; memory: number;
+  maxThreadsPerSm: number; maxBlocksPerSm: number; registersPerSm: number; smemPerSm: number;
+  smemPerBlock: number; smemOptin: number; smemReserved: number; maxThreadsPerBlock: number;
+  registersPerBlock: number; warp: number; l2: number;
+  peaks: Record<string, number>; source: string;
+}
+
+const num = (v: number | undefined): number => (v === undefined ? NaN : v);
+
+function devicesOf(t: Chunk): Device[] {
+  const text = (name: string): string[] => t.texts(name);
+  const n = (name: string): Float64Array => t.numbers(name);
+  const process = t.refs('process');
+  return Array.from({ length: t.rows }, (_, r) => {
+    let peaks: Record<string, number> = {};
+    try {
+      const parsed: unknown = JSON.parse(text('peak_flops')[r] || '{}');
+      if (parsed && typeof parsed === 'object') {
+        for (const [k, v] of Object.entries(parsed)) if (typeof v === 'number' && v > 0) peaks[k] = v;
+      }
+    } catch {
+      peaks = {};
+    }
+    return {
+      row: r, id: num(n('device_id')[r]), name: text('name')[r] ?? '', kind: text('kind')[r] ?? '',
+      ordinal: num(n('ordinal')[r]), host: text('host')[r] ?? '', process: process[r] ?? -1,
+      computeCapability: text('compute_capability')[r] ?? '', sms: num(n('sm_count')[r]),
+      clockHz: num(n('clock_hz')[r]), bandwidth: num(n('memory_bandwidth_bytes_per_s')[r]),
+      memory: num(n('memory_bytes')[r]), maxThreadsPerSm: num(n('max_threads_per_sm')[r]),
+      maxBlocksPerSm: num(n('max_blocks_per_sm')[r]), registersPerSm: num(n('registers_per_sm')[r]),
+      smemPerSm: num(n('shared_memory_per_sm_bytes')[r]), smemPerBlock: num(n('shared_memory_per_block_bytes')[r]),
+      smemOptin: num(n('shared_memory_per_block_optin_bytes')[r]),
+      smemReserved: num(n('shared_memory_reserved_per_block_bytes')[r]),
+      maxThreadsPerBlock: num(n('max_threads_per_block')[r]), registersPerBlock: num(n('registers_per_block')[r]),
+      warp: num(n('warp_size')[r]), l2: num(n('l2_bytes')[r]), peaks, source: text('source')[r] ?? '',
+    };
+  });
+}
+
+export interface ModuleRow {
+  row: number; handle: string; name: string; programId: number; role: string; roleReason: string;
+  framework: string; instructions: number; flops: number; bytes: number; peakMemory: number; source: string;
+  file: string; executions: number; ns: number; selfNs: number; fingerprint: string; process: number;
+}
+export interface StepRow { step: number; device: number; start: number; end: number; deviceNs: number; busyNs: number; steady: boolean }
+export interface StepPartRow { step: number; device: number; part: string; ns: number }
+export interface GapRow {
+  device: number; start: number; end: number; cause: string; step: number; steady: boolean;
+  previous: number; next: number; api: number; range: number;
+}
+export interface Kernels {
+  n: number; handle: string[]; name: string[]; symbol: string[]; kind: string[];
+  ns: Float64Array; calls: Float64Array; occurrences: Float64Array;
+}
+
+const phaseIndex = new Map<string, number>(PHASES.map((p, i) => [p, i]));
+
+/** What can be selected: its kind and row. */
+export type Entity =
+  | { type: 'op'; row: number }
+  | { type: 'kernel'; row: number }
+  | { type: 'module'; row: number }
+  | { type: 'finding'; row: number }
+  | { type: 'instruction'; row: number };
+
+export class Report {
+  readonly meta: Meta;
+  readonly tables: Tables;
+  readonly summary: unknown;
+
+  constructor(index: PageIndex, textOf: BlockText, summary: unknown) {
+    this.meta = index.meta as Meta;
+    this.tables = new Tables(index, textOf);
+    this.summary = summary;
+  }
+
+  private readonly memo = new Map<string, unknown>();
+  private once<T>(key: string, make: () => T): T {
+    if (!this.memo.has(key)) this.memo.set(key, make());
+    return this.memo.get(key) as T;
+  }
+
+  /** ns summed over the basis -> ns per step of one device (or in all, without steady steps). */
+  get divisor(): number {
+    const b = this.meta.basis;
+    return b.steady && b.step_devices > 0 ? b.step_devices : 1;
+  }
+  get perStep(): string {
+    return this.meta.basis.steady ? 'ms/step' : 'ms';
+  }
+
+  get ops(): Ops {
+    return this.once('ops', () => {
+      const t = this.tables.table('ops');
+      const ns = t.numbers('ns');
+      const selfNs = t.numbers('self_ns');
+      const wasted = t.numbers('wasted_ns');
+      const waste = new Float64Array(t.rows);
+      const peak = new Float64Array(t.rows);
+      const kind = t.texts('op_kind');
+      const phase = t.texts('phase');
+      const hue: Hue[] = new Array<Hue>(t.rows);
+      for (let r = 0; r < t.rows; ++r) {
+        const s = selfNs[r]!;
+        waste[r] = s > 0 ? (wasted[r]! * ns[r]!) / s : NaN;
+        peak[r] = s > 0 ? 100 * (1 - wasted[r]! / s) : NaN;
+        hue[r] = hueOf(phase[r]!, kind[r]!);
+      }
+      return {
+        n: t.rows, handle: t.texts('handle'), name: t.texts('instruction'), module: t.refs('module'),
+        row: t.refs('instruction_row'), category: t.texts('category'), kind, phase,
+        layer: t.texts('layer'), group: t.texts('layer_group'), opName: t.texts('op_name'),
+        file: t.texts('source_file'), line: t.numbers('source_line'), opcode: t.texts('opcode'),
+        shape: t.texts('shape'), dtype: t.texts('dtype'), ns, calls: t.numbers('calls'), selfNs,
+        occurrences: t.numbers('occurrences'), min: t.numbers('min_ns'), max: t.numbers('max_ns'),
+        flops: t.numbers('flops'), bytes: t.numbers('bytes'), waste, peak, bound: t.texts('bound_by'),
+        occupancy: t.numbers('theoretical_occupancy_pct'), confidence: t.texts('confidence'),
+        estimated: t.numbers('estimated'), mixed: t.numbers('mixed'), copies: t.numbers('copies'),
+        stack: t.texts('stack'), hue,
+      };
+    });
+  }
+
+  get shares(): Shares {
+    return this.once('shares', () => {
+      const t = this.tables.table('op_shares');
+      return {
+        n: t.rows, op: t.refs('op'), opName: t.texts('op_name'),
+        phase: Uint8Array.from(t.texts('phase'), (p) => phaseIndex.get(p) ?? PHASES.length - 1),
+        layer: t.texts('layer'), group: t.texts('layer_group'), file: t.texts('source_file'),
+        line: t.numbers('source_line'), ppm: t.numbers('share_ppm'), ns: t.numbers('ns'),
+      };
+    });
+  }
+
+  get sites(): Sites {
+    return this.once('sites', () => {
+      const t = this.tables.table('sites');
+      const n = (name: string): Float64Array => t.numbers(name);
+      return {
+        n: t.rows, op: t.refs('op'), kernel: t.refs('kernel'), kind: t.texts('kind'),
+        confidence: t.texts('confidence'), evidence: t.texts('evidence'), reason: t.texts('unattributed_reason'),
+        ns: n('ns'), calls: n('calls'), occurrences: n('occurrences'), min: n('min_ns'), max: n('max_ns'),
+        regs: n('registers_per_thread'), smemStatic: n('shared_memory_static_bytes'),
+        smemDynamic: n('shared_memory_dynamic_bytes'), occupancy: n('theoretical_occupancy_pct'),
+        limiter: t.texts('occupancy_limiter'), waves: n('waves'),
+        grid: [n('grid_x'), n('grid_y'), n('grid_z')], block: [n('block_x'), n('block_y'), n('block_z')],
+        cluster: [n('cluster_x'), n('cluster_y'), n('cluster_z')],
+      };
+    });
+  }
+
+  get kernels(): Kernels {
+    return this.once('kernels', () => {
+      const t = this.tables.table('kernels');
+      return {
+        n: t.rows, handle: t.texts('handle'), name: t.texts('name'), symbol: t.texts('symbol'),
+        kind: t.texts('kind'), ns: t.numbers('ns'), calls: t.numbers('calls'), occurrences: t.numbers('occurrences'),
+      };
+    });
+  }
+
+  get devices(): Device[] {
+    return this.once('devices', () => devicesOf(this.tables.table('devices')));
+  }
+  /** Limits and peaks of GPUs that are known, for "on another GPU". */
+  get gpus(): Device[] {
+    return this.once('gpus', () => devicesOf(this.tables.table('gpus')));
+  }
+  get streams(): { row: number; device: number; id: number; name: string }[] {
+    return this.once('streams', () => {
+      const t = this.tables.table('streams');
+      return Array.from({ length: t.rows }, (_, r) => ({
+        row: r, device: t.refs('device')[r]!, id: t.numbers('stream_id')[r]!, name: t.texts('name')[r]!,
+      }));
+    });
+  }
+  get modules(): ModuleRow[] {
+    return this.once('modules', () => {
+      const t = this.tables.table('modules');
+      const n = (name: string, r: number): number => t.numbers(name)[r]!;
+      const s = (name: string, r: number): string => t.texts(name)[r]!;
+      return Array.from({ length: t.rows }, (_, r) => ({
+        row: r, handle: s('handle', r), name: s('name', r), programId: n('program_id', r), role: s('role', r),
+        roleReason: s('role_reason', r), framework: s('framework_function', r), instructions: n('instruction_count', r),
+        flops: n('flops', r), bytes: n('bytes', r), peakMemory: n('peak_memory_bytes', r), source: s('source', r),
+        file: s('file', r), executions: n('executions', r), ns: n('ns', r), selfNs: n('self_ns', r),
+        fingerprint: s('fingerprint', r), process: t.refs('process')[r]!,
+      }));
+    });
+  }
+  private stepRows(name: string): StepRow[] {
+    const t = this.tables.table(name);
+    const n = (c: string): Float64Array => t.numbers(c);
+    const device = name === 'steps' ? t.refs('device') : n('device');
+    return Array.from({ length: t.rows }, (_, r) => ({
+      step: n('step')[r]!, device: device[r]!, start: n('start_ns')[r]!, end: n('end_ns')[r]!,
+      deviceNs: n('device_ns')[r]!, busyNs: n('busy_ns')[r]!, steady: n('steady')[r]! === 1,
+    }));
+  }
+  get steps(): StepRow[] {
+    return this.once('steps', () => this.stepRows('steps'));
+  }
+  get baseSteps(): StepRow[] {
+    return this.once('base_steps', () => this.stepRows('base_steps'));
+  }
+  get stepParts(): StepPartRow[] {
+    return this.once('step_parts', () => {
+      const t = this.tables.table('step_parts');
+      const step = t.numbers('step'), device = t.refs('device'), part = t.texts('part'), ns = t.numbers('wall_ns');
+      return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, part: part[r]!, ns: ns[r]! }));
+    });
+  }
+  get gaps(): GapRow[] {
+    return this.once('gaps', () => {
+      const t = this.tables.table('gaps');
+      const n = (c: string): Float64Array => t.numbers(c);
+      return Array.from({ length: t.rows }, (_, r) => ({
+        device: t.refs('device')[r]!, start: n('start_ns')[r]!, end: n('end_ns')[r]!, cause: t.texts('cause')[r]!,
+        step: n('step')[r]!, steady: n('steady')[r]! === 1, previous: t.refs('previous_site')[r]!,
+        next: t.refs('next_site')[r]!, api: t.refs('api_call')[r]!, range: t.refs('range')[r]!,
+      }));
+    });
+  }
+
+  /** Sites by op: what an op's launches look like. */
+  get sitesOfOp(): number[][] {
+    return this.once('sitesOfOp', () => {
+      const out: number[][] = Array.from({ length: this.ops.n }, () => []);
+      const s = this.sites;
+      for (let r = 0; r < s.n; ++r) if (s.op[r]! >= 0) out[s.op[r]!]!.push(r);
+      for (const list of out) list.sort((a, b) => s.ns[b]! - s.ns[a]!);
+      return out;
+    });
+  }
+  get sitesOfKernel(): number[][] {
+    return this.once('sitesOfKernel', () => {
+      const out: number[][] = Array.from({ length: this.kernels.n }, () => []);
+      const s = this.sites;
+      for (let r = 0; r < s.n; ++r) if (s.kernel[r]! >= 0) out[s.kernel[r]!]!.push(r);
+      for (const list of out) list.sort((a, b) => s.ns[b]! - s.ns[a]!);
+      return out;
+    });
+  }
+  get sharesOfOp(): number[][] {
+    return this.once('sharesOfOp', () => {
+      const out: number[][] = Array.from({ length: this.ops.n }, () => []);
+      const s = this.shares;
+      for (let r = 0; r < s.n; ++r) if (s.op[r]! >= 0) out[s.op[r]!]!.push(r);
+      return out;
+    });
+  }
+  private get handles(): Map<string, Entity> {
+    return this.once('handles', () => {
+      const map = new Map<string, Entity>();
+      this.ops.handle.forEach((h, row) => h && map.set(h, { type: 'op', row }));
+      this.kernels.handle.forEach((h, row) => h && map.set(h, { type: 'kernel', row }));
+      this.modules.forEach((m, row) => m.handle && map.set(m.handle, { type: 'module', row }));
+      this.meta.findings.forEach((f, row) => map.set(f.handle, { type: 'finding', row }));
+      return map;
+    });
+  }
+  entity = (handle: string): Entity | undefined => this.handles.get(handle);
+
+  /** "o17~fusion.417": the handle, and the name to find it by in a re-made report. */
+  resolve(sel: string): Entity | undefined {
+    if (sel === '') return undefined;
+    const [handle = '', name] = sel.split('~', 2);
+    const row = /^i(\d+)$/.exec(handle);
+    if (row) {
+      const r = Number(row[1]);
+      const t = this.tables.table('instructions');
+      if (r < t.rows && (name === undefined || t.texts('name')[r] === name)) return { type: 'instruction', row: r };
+    }
+    const unnamed = /^r(\d+)$/.exec(handle);
+    if (unnamed && Number(unnamed[1]) < this.ops.n) return { type: 'op', row: Number(unnamed[1]) };
+    const found = this.entity(handle);
+    if (found && (name === undefined || this.nameOf(found) === name)) return found;
+    if (name !== undefined) {
+      const op = this.ops.name.indexOf(name);
+      if (op >= 0) return { type: 'op', row: op };
+      const kernel = this.kernels.name.indexOf(name);
+      if (kernel >= 0) return { type: 'kernel', row: kernel };
+    }
+    return undefined;
+  }
+  nameOf(e: Entity): string {
+    switch (e.type) {
+      case 'op': return this.ops.name[e.row] || 'no instruction';
+      case 'kernel': return this.kernels.name[e.row] || this.kernels.symbol[e.row] || '';
+      case 'module': return this.modules[e.row]?.name ?? '';
+      case 'finding': return this.meta.findings[e.row]?.title ?? '';
+      case 'instruction': return this.tables.table('instructions').texts('name')[e.row] ?? '';
+    }
+  }
+  /** The text of `sel` for an entity. */
+  selOf(e: Entity): string {
+    switch (e.type) {
+      case 'op': {
+        const h = this.ops.handle[e.row];
+        return h ? `${h}~${this.ops.name[e.row]}` : `r${e.row}`;
+      }
+      case 'kernel': return `${this.kernels.handle[e.row]}~${this.kernels.name[e.row]}`;
+      case 'module': return this.modules[e.row]!.handle;
+      case 'finding': return this.meta.findings[e.row]!.handle;
+      case 'instruction': return `i${e.row}~${this.nameOf(e)}`;
+    }
+  }
+  opOfHandle = (handle: string): number => {
+    const e = this.entity(handle);
+    return e?.type === 'op' ? e.row : -1;
+  };
+}
+
+const FORMAT_MAJOR = 1;
+
+/** The report in this document; throws DataError with a sentence for people. */
+export async function readReport(doc: Document): Promise<Report> {
+  const json = (id: string): unknown => {
+    const text = doc.getElementById(id)?.textContent;
+    if (!text) return null;
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new DataError(`the part “${id}” of this file is damaged`);
+    }
+  };
+  const index = json('xlatrace-index') as PageIndex | null;
+  if (!index) throw new DataError('this file holds no data: it may have been cut short');
+  if (index.format?.major !== FORMAT_MAJOR) {
+    throw new DataError(
+      `this page reads data of format ${FORMAT_MAJOR}, the file has format ${String(index.format?.major)}`);
+  }
+  const textOf: BlockText = (block) => {
+    const node = doc.getElementById(`xlatrace-block-${block}`);
+    if (!node) return null;
+    const text = node.textContent;
+    node.remove();  // The text is not needed twice; a big file lets go of it.
+    return text;
+  };
+  const report = new Report(index, textOf, json('xlatrace-summary'));
+  await report.tables.loadEager();
+  return report;
+}

@@ -1,0 +1,119 @@
+// Time as a tree: by model component, source line, Python stack or module. Nodes sum the share rows
+// below them, by phase.
+
+import { opNameTail } from '../format';
+import { PHASES } from '../phases';
+import type { Report } from './report';
+import type { View } from './view';
+
+export interface Node {
+  name: string;
+  /** What filters to it. */
+  path: string;
+  ns: number;
+  phases: Float64Array;
+  calls: number;
+  waste: number;
+  wasteOf: number;
+  children: Node[];
+  /** Of a folded component: each repeat by its own name. */
+  members?: Map<string, Float64Array>;
+  leaf?: boolean;
+}
+
+export type TreeBy = 'scope' | 'source' | 'stack' | 'module';
+
+const make = (name: string, path: string): Node => ({
+  name, path, ns: 0, phases: new Float64Array(PHASES.length), calls: 0, waste: 0, wasteOf: 0, children: [],
+});
+
+export function buildTree(report: Report, view: View, by: TreeBy): Node {
+  const { ops, shares } = report;
+  const root = make('', '');
+  const index = new Map<Node, Map<string, Node>>();
+  const child = (parent: Node, name: string, join: string): Node => {
+    let map = index.get(parent);
+    if (!map) index.set(parent, (map = new Map()));
+    let node = map.get(name);
+    if (!node) {
+      node = make(name, parent.path === '' ? name : parent.path + join + name);
+      map.set(name, node);
+      parent.children.push(node);
+    }
+    return node;
+  };
+  const paths = (s: number, op: number): [string[], string] => {
+    switch (by) {
+      case 'source': {
+        const file = shares.file[s]!;
+        return file === '' ? [['no source line'], ':'] : [[file, String(shares.line[s]! > 0 ? shares.line[s] : '?')], ':'];
+      }
+      case 'stack': return [ops.stack[op] ? ops.stack[op]!.split(' > ') : ['no Python stack'], ' > '];
+      case 'module': return [[report.modules[ops.module[op]!]?.name || 'no module'], '/'];
+      default: {
+        if (ops.name[op] === '') return [['no instruction'], '/'];
+        return [shares.group[s] ? shares.group[s]!.split('/') : ['no layer known'], '/'];
+      }
+    }
+  };
+  const counted = new Set<number>();
+  // Largest shares first, so that an op's calls count where most of it is.
+  const order = Array.from({ length: shares.n }, (_, i) => i).filter((s) => view.shareNs[s]! > 0 && shares.op[s]! >= 0);
+  order.sort((a, b) => shares.ppm[b]! - shares.ppm[a]! || a - b);
+  for (const s of order) {
+    const op = shares.op[s]!;
+    const ns = view.shareNs[s]!;
+    const [parts, join] = paths(s, op);
+    const part = view.opNs[op]! > 0 ? ns / view.opNs[op]! : 0;
+    const waste = view.opWaste[op]! * part;
+    const calls = counted.has(op) ? 0 : view.opCalls[op]!;
+    counted.add(op);
+    const layer = by === 'scope' && shares.group[s]!.includes('*') ? shares.layer[s]!.split('/') : null;
+    const add = (n: Node): void => {
+      n.ns += ns;
+      n.phases[shares.phase[s]!]! += ns;
+      n.calls += calls;
+      if (!Number.isNaN(waste)) {
+        n.waste += waste;
+        n.wasteOf += ns;
+      }
+    };
+    let node = root;
+    add(node);
+    parts.forEach((name, depth) => {
+      node = child(node, name, join);
+      add(node);
+      if (layer && name.includes('*') && layer.length === parts.length) {
+        node.members ??= new Map();
+        let m = node.members.get(layer[depth]!);
+        if (!m) node.members.set(layer[depth]!, (m = new Float64Array(PHASES.length)));
+        m[shares.phase[s]!]! += ns;
+      }
+    });
+    if (by === 'scope') {
+      const tail = opNameTail(shares.opName[s]!) || ops.kind[op]!.replace(/_/g, ' ');
+      const leaf = child(node, `${tail}`, '\u0000');
+      leaf.leaf = true;
+      leaf.path = node.path;
+      add(leaf);
+    }
+  }
+  finish(root);
+  return root;
+}
+
+function finish(n: Node): void {
+  n.children.sort((a, b) => b.ns - a.ns || (a.name < b.name ? -1 : 1));
+  n.children.forEach(finish);
+  // One leaf that says nothing more than its parent is not shown.
+  if (n.children.length === 1 && n.children[0]!.leaf && n.name.endsWith(n.children[0]!.name)) n.children = [];
+  // Components where nothing branches become one: "decoder/layer_*".
+  for (let i = 0; i < n.children.length; ++i) {
+    const c = n.children[i]!;
+    const only = c.children[0];
+    if (c.children.length === 1 && only && !only.leaf && only.ns === c.ns && !c.members) {
+      only.name = `${c.name}${only.path.slice(c.path.length, only.path.length - only.name.length)}${only.name}`;
+      n.children[i] = only;
+    }
+  }
+}

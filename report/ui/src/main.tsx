@@ -1,0 +1,34 @@
+// Starts when the document is parsed: reads the data, mounts the app, hides the static part.
+// Whatever fails leaves the static part, with one sentence above it.
+
+import { render } from 'preact';
+import { App } from './app';
+import { readReport } from './data/report';
+import { startState } from './state';
+import css from './style.css?inline';
+
+async function start(): Promise<void> {
+  const root = document.getElementById('xlatrace-app');
+  const still = document.getElementById('xlatrace-static');
+  if (!root) return;
+  try {
+    const report = await readReport(document);
+    const style = document.createElement('style');
+    style.textContent = css;
+    document.head.append(style);
+    document.getElementById('xlatrace-static-css')?.remove();
+    startState();
+    still?.setAttribute('hidden', '');
+    render(<App report={report} />, root);
+  } catch (error) {
+    const line = document.createElement('p');
+    line.setAttribute('data-testid', 'error');
+    line.setAttribute('role', 'alert');
+    const why = error instanceof Error ? error.message : String(error);
+    line.textContent = `The interactive pages cannot be shown: ${why}. What follows is the summary that needs no script.`;
+    (still ?? document.body).prepend(line);
+  }
+}
+
+if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', () => void start());
+else void start();

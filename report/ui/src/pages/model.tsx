@@ -1,0 +1,162 @@
+// Which part of the model costs what, forward against backward.
+
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { Icicle } from '../charts/icicle';
+import { Letter, Link, PhaseStack, Seg } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { buildTree, type Node, type TreeBy } from '../data/tree';
+import { addTerm, setTerm } from '../filter';
+import { baseName, ms, peakPercent, percent, plural, ratio, significant } from '../format';
+import { type Hue, PHASES } from '../phases';
+import { go, linkTo } from '../state';
+import { NothingMatches } from './ops';
+
+interface Row { node: Node; depth: number; id: string }
+
+const SHORT: Record<string, string> = { forward: 'fwd', loss: 'loss', recompute: 'rec', backward: 'bwd', optimizer: 'opt', other: 'other', unknown: '?' };
+
+function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
+  const names = [...node.members!.keys()].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  const strip = (title: string, hue: Hue, phases: string[]): VNode | null => {
+    const values = names.map((n) => phases.reduce((a, p) => a + node.members!.get(n)![(PHASES as readonly string[]).indexOf(p)]!, 0) / divisor);
+    const max = Math.max(...values), min = Math.min(...values);
+    if (!(max > 0)) return null;
+    return (
+      <span class="heatbox">
+        <Letter hue={hue} word={title} />
+        <span class="heat" role="img" aria-label={`${title} of each repeat: ${values.map((v) => ms(v)).join(', ')} ms`}>
+          {values.slice(0, 64).map((v, i) => <i class={`p-${hue}`} style={{ opacity: String(0.25 + (0.75 * v) / max) }} title={`${names[i]}: ${ms(v)} ms`} />)}
+        </span>
+        <span class="dim">{min === max ? ms(max) : `${ms(min)}–${ms(max)}`} ms{phases.length > 1 ? ' with recompute' : ''}</span>
+      </span>
+    );
+  };
+  return <>{strip('forward', 'forward', ['forward'])}{strip('backward', 'backward', node.phases[2]! > 0 ? ['backward', 'recompute'] : ['backward'])}</>;
+}
+
+export function ModelPage(): VNode {
+  const { report, view, state } = useCtx();
+  const by = (['scope', 'source', 'stack', 'module'].includes(state.args['g'] ?? '') ? state.args['g'] : 'scope') as TreeBy;
+  const root = useMemo(() => buildTree(report, view, by), [report, view, by]);
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const d = view.divisor;
+  const sort = state.args['s'] ?? '-total';
+  const present = PHASES.filter((_, i) => root.phases[i]! > root.ns * 0.0005);
+  const shownPhases = present.filter((p) => (p !== 'unknown' && p !== 'other') || present.length <= 3);
+  const peak = (n: Node): number => (n.wasteOf > 0.5 * n.ns ? 100 * (1 - n.waste / n.wasteOf) : NaN);
+  const key = (n: Node): number => {
+    const id = sort.replace(/^-/, '');
+    const phase = (PHASES as readonly string[]).indexOf(id);
+    if (phase >= 0) return n.phases[phase]!;
+    return id === 'waste' ? n.waste : id === 'calls' ? n.calls : id === 'peak' ? peak(n) || 0 : id === 'ratio' ? n.phases[3]! / (n.phases[0]! || Infinity) : n.ns;
+  };
+  const openByDefault = (n: Node, depth: number): boolean => !n.leaf && !n.children.every((c) => c.leaf) && depth < (by === 'stack' ? 12 : 5) && n.ns > root.ns * 0.02;
+  const lines: Line<Row>[] = [];
+  const walk = (n: Node, depth: number, id: string): void => {
+    const list = sort === '-total' ? n.children : [...n.children].sort((a, b) => (sort.startsWith('-') ? key(b) - key(a) : key(a) - key(b)));
+    const least = root.ns * 0.0003;
+    const shown = list.filter((c) => c.ns >= least || list.length < 8);
+    for (const c of shown) {
+      const cid = `${id}/${c.name}`;
+      lines.push({ key: cid, row: { node: c, depth, id: cid }, ns: Math.round(c.ns) });
+      const open = c.children.length > 0 && (openByDefault(c, depth) !== toggled.has(cid));
+      if (open && c.members && c.members.size > 1) {
+        lines.push({ key: `${cid}#`, kind: 'detail', lead: <span class="each" style={{ paddingLeft: `${depth * 14 + 30}px` }}><span class="dim">each, {[...c.members.keys()].length}</span> <Heat node={c} divisor={d} /></span> });
+      }
+      if (open) walk(c, depth + 1, cid);
+    }
+    const rest = list.length - shown.length;
+    if (rest > 0) {
+      const ns = list.filter((c) => !shown.includes(c)).reduce((a, c) => a + c.ns, 0);
+      lines.push({ key: `${id}/…`, kind: 'others', ns: Math.round(ns), lead: <span style={{ paddingLeft: `${depth * 14 + 16}px` }}>{plural(rest, 'other')}</span>, cells: { total: ms(ns / d), pct: percent(ns, root.ns) } });
+    }
+  };
+  walk(root, 0, '');
+  const flip = (id: string): void => {
+    const next = new Set(toggled);
+    if (next.has(id)) next.delete(id);
+    else next.add(id);
+    setToggled(next);
+  };
+  const toOf = (n: Node): Parameters<typeof linkTo>[0] => {
+    if (by === 'source') {
+      const cut = n.path.lastIndexOf(':');
+      const file = /:(\d+|\?)$/.test(n.path) ? n.path.slice(0, cut) : n.path;
+      return { page: 'source', args: { file, line: /:\d+$/.test(n.path) ? n.path.slice(cut + 1) : undefined } };
+    }
+    if (by === 'module') return { f: setTerm(state.f, 'module', n.name) };
+    if (by === 'stack') return { page: 'ops', f: addTerm(state.f, n.name.split(' ')[0]!) };
+    return { f: n.path === 'no instruction' ? addTerm(state.f, 'conf:none') : setTerm(state.f, 'scope', `${n.path}*`) };
+  };
+  const max = lines.reduce((a, l) => Math.max(a, l.row?.node.ns ?? 0), 0);
+  const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
+    const i = PHASES.indexOf(p);
+    return {
+      id: p, label: p, num: true, width: 66, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, raw: (r) => Math.round(r.node.phases[i]!),
+      cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <span class="dim">·</span>),
+    };
+  };
+  const columns: Column<Row>[] = [
+    {
+      id: 'scope', label: by === 'scope' ? 'scope' : by === 'source' ? 'source' : by, cls: 'name', raw: (r) => `${'  '.repeat(r.depth)}${r.node.name}`,
+      cell: (r) => {
+        const n = r.node;
+        const open = n.children.length > 0 && (openByDefault(n, r.depth) !== toggled.has(r.id));
+        return (
+          <span class="treerow" style={{ paddingLeft: `${r.depth * 14}px` }}>
+            {n.children.length > 0
+              ? <button type="button" class="tri" aria-expanded={open} aria-label={`${open ? 'fold' : 'open'} ${n.name}`} onClick={() => flip(r.id)}>{open ? '▾' : '▸'}</button>
+              : <span class="tri" />}
+            <Link to={toOf(n)} class={`plain ${n.leaf ? 'leafname' : ''} ${r.depth === 0 ? 'b' : ''}`} title={n.path.replace('\u0000', ' ')}>{by === 'source' && r.depth === 0 ? baseName(n.name) : by === 'source' ? `line ${n.name}` : n.name}</Link>
+            {n.members && n.members.size > 1 && <span class="tag">×{n.members.size}</span>}
+          </span>
+        );
+      },
+    },
+    ...shownPhases.map(phaseColumn),
+    { id: 'total', label: 'total', num: true, width: 62, sort: () => 0, raw: (r) => Math.round(r.node.ns), cell: (r) => <b>{ms(r.node.ns / d)}</b>, title: report.perStep },
+    { id: 'bar', label: '', width: 68, from: 640, cell: (r) => <PhaseStack max={max} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
+    { id: 'pct', label: '%', num: true, width: 46, raw: (r) => (100 * r.node.ns) / root.ns, cell: (r) => percent(r.node.ns, root.ns) },
+    { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 620, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
+    { id: 'calls', label: 'calls', num: true, width: 52, from: 700, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? significant(r.node.calls / d) : '') },
+    { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, raw: (r) => Math.round(r.node.waste), cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
+    { id: 'peak', label: '% peak', num: true, width: 56, from: 740, sort: () => 0, raw: (r) => (Number.isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (Number.isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
+  ];
+  const copies: Line<Row>[] = lines;
+  const table: TableProps<Row> = {
+    columns, lines: copies, label: 'Time by model component', sort, primary: true, span: 1, fileName: `model-${by}`,
+    onSort: (s) => go({ args: { s } }),
+    onOpen: (l) => l.row && go(toOf(l.row.node)),
+  };
+  const folded = [...walkNodes(root)].find((n) => n.members && n.members.size > 1);
+  const height = Math.max(420, Math.min(760, lines.length * 24));
+  return (
+    <>
+      <div class="bar-h">
+        <h2>Time by model component</h2>
+        <Seg label="Group by" testid="group-by" value={by} options={[['scope', 'scope'], ['source', 'source line'], ['stack', 'Python stack'], ['module', 'module']]}
+             onChange={(g) => go({ args: { g: g === 'scope' ? undefined : g } })} />
+        {by === 'scope' && folded && <span class="sm ink2">{folded.members!.size} layers folded into <code>{folded.name}</code></span>}
+        <span class="cap">device time, {report.perStep} · <CopyMenu table={table} /></span>
+      </div>
+      {root.ns === 0 ? <NothingMatches /> : (
+        <div class="split modelsplit">
+          <DataTable {...table} cls="tree" />
+          <figure>
+            <div class="sm dim ichead">{by === 'scope' ? 'outermost component → operation' : by === 'stack' ? 'outermost frame → innermost' : 'whole → part'}</div>
+            <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} />
+          </figure>
+        </div>
+      )}
+      {by === 'scope' && state.f.includes('scope:') && <p class="sm"><a href={linkTo({ f: setTerm(state.f, 'scope', undefined) })} onClick={(e) => { e.preventDefault(); go({ f: setTerm(state.f, 'scope', undefined) }); }}>all components</a></p>}
+    </>
+  );
+}
+function* walkNodes(n: Node): Generator<Node> {
+  for (const c of n.children) {
+    yield c;
+    yield* walkNodes(c);
+  }
+}

@@ -1,0 +1,346 @@
+// Which instructions and kernels, ranked; every launch. Columns in the words of XProf's tables.
+
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { baseDivisor, baseOps, Delta } from '../components/base';
+import { CellBar, Handle, Letter, Link, Mid, Seg, SourceChip, scopeText, useLoad } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, MadeLines, sorted, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { loadLaunches, type Launches } from '../data/launches';
+import { GROUPINGS, type Grouping, type OpRow, opGroups } from '../data/oprows';
+import type { Report } from '../data/report';
+import { duration, flop, bytes, ms, peakPercent, percent, plural, significant, sourceLine, thousands, us } from '../format';
+import { type Hue, hueOf, kindWords } from '../phases';
+import { go } from '../state';
+
+const nan = (v: number, text: (v: number) => string): string => (Number.isNaN(v) ? '' : text(v));
+
+function opColumns(report: Report, divisor: number, total: number, most: number, by: Grouping): (Column<OpRow> & { more?: boolean })[] {
+  const { ops } = report;
+  const base = report.meta.base ? baseOps(report) : null;
+  const bd = baseDivisor(report);
+  const baseNs = (r: OpRow): number => (base ? r.ops.reduce((a, o) => a + base.byOp[o]!, 0) / bd : 0);
+  const peak = (r: OpRow): number => (Number.isNaN(r.waste) || r.wasteOf <= 0 ? NaN : 100 * (1 - r.waste / r.wasteOf));
+  const rowHue = (r: OpRow): Hue => (by === 'phase' && ops.hue[r.op] !== 'collective' && ops.hue[r.op] !== 'copy' ? (r.key.split('/').pop() as Hue) : ops.hue[r.op]!);
+  const reason = (r: OpRow): string => report.sites.reason[report.sitesOfOp[r.op]![0] ?? -1] ?? '';
+  const columns: (Column<OpRow> & { more?: boolean })[] = [
+    { id: 'op', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'op', row: r.op }} />, raw: (r) => ops.handle[r.op]!, title: 'handle: xlatrace show o17' },
+    {
+      id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => ops.name[r.op]!, title: 'HLO op name',
+      cell: (r) => ops.name[r.op] === ''
+        ? <span class="dim ui">no instruction: {reason(r).replace(/_/g, ' ')}</span>
+        : <span class="nmrow"><Mid text={ops.name[r.op]!} />{r.ops.length > 1 && <span class="tag" title="unrolled copies of one instruction, folded">×{r.ops.length}</span>}
+            {r.part < 0.9995 && <span class="tag" title="share of this op's time that belongs here">{percent(r.part, 1)}%</span>}</span>,
+    },
+    { id: 'kind', label: 'kind', width: 92, from: 760, cls: 'nb', sort: (r) => ops.kind[r.op]!, raw: (r) => ops.kind[r.op]!, cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' },
+    { id: 'phase', label: '', width: 28, sort: (r) => ops.phase[r.op]!, raw: (r) => ops.phase[r.op]!, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' },
+    { id: 'scope', label: 'scope', cls: 'name', sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r) => <span title={ops.opName[r.op]}>{scopeText(ops.group[r.op]!, ops.opName[r.op]!) || <span class="dim">·</span>}</span>, title: 'framework op name' },
+    { id: 'source', label: 'source', cls: 'name', width: 150, from: 1250, sort: (r) => sourceLine(ops.file[r.op]!, ops.line[r.op]!), raw: (r) => (ops.file[r.op] ? `${ops.file[r.op]}:${ops.line[r.op]}` : ''), cell: (r) => <SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} />, title: 'source info' },
+    { id: 'ms', label: report.perStep, num: true, width: 96, cls: 'bar', sort: (r) => r.ns, raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} />, title: 'total self time' },
+    { id: 'pct', label: '%', num: true, width: 48, sort: (r) => r.ns, raw: (r) => (100 * r.ns) / total, cell: (r) => percent(r.ns, total), title: 'total self time, % of what the filter leaves' },
+  ];
+  if (base) {
+    columns.push(
+      { id: 'base', label: 'base', num: true, width: 62, sort: baseNs, raw: (r) => Math.round(baseNs(r)), cell: (r) => (r.ops.some((o) => base.has[o]) ? ms(baseNs(r)) : <span class="tag">new</span>), title: 'the same op in the base run, ms' },
+      { id: 'delta', label: 'Δ ms', num: true, width: 66, sort: (r) => Math.abs(r.ns / divisor - baseNs(r)), raw: (r) => Math.round(r.ns / divisor - baseNs(r)), cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />, title: 'change against the base run' });
+  }
+  columns.push(
+    { id: 'waste', label: 'waste', num: true, width: 58, from: 900, sort: (r) => r.waste, raw: (r) => nan0(r.waste), cell: (r) => nan(r.waste, (v) => ms(v / divisor)), title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))' },
+    { id: 'calls', label: 'calls', num: true, width: 54, sort: (r) => r.calls, raw: (r) => r.calls, cell: (r) => (r.calls > 0 ? significant(r.calls / divisor) : ''), title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}` },
+    { id: 'avg', label: 'avg µs', num: true, width: 62, from: 820, sort: (r) => (r.calls > 0 ? r.ns / r.calls : NaN), raw: (r) => (r.calls > 0 ? Math.round(r.ns / r.calls) : null), cell: (r) => (r.calls > 0 ? us(r.ns / r.calls) : ''), title: 'avg. time of a launch' },
+    { id: 'peak', label: '% peak', num: true, width: 58, sort: peak, raw: (r) => nan0(peak(r)), cell: (r) => nan(peak(r), peakPercent), title: 'of its bound: the larger of FLOP and bandwidth utilisation' },
+    { id: 'bound', label: 'bound', width: 72, from: 960, cls: 'ink2', sort: (r) => ops.bound[r.op]!, raw: (r) => ops.bound[r.op]!, cell: (r) => ops.bound[r.op]!, title: 'bound by' },
+    { id: 'min', more: true, label: 'min µs', num: true, width: 62, sort: (r) => ops.min[r.op]!, raw: (r) => nan0(ops.min[r.op]!), cell: (r) => nan(ops.min[r.op]!, us) },
+    { id: 'max', more: true, label: 'max µs', num: true, width: 68, sort: (r) => ops.max[r.op]!, raw: (r) => nan0(ops.max[r.op]!), cell: (r) => nan(ops.max[r.op]!, us) },
+    { id: 'flop', more: true, label: 'FLOP', title: 'FLOP of one call', num: true, width: 84, sort: (r) => ops.flops[r.op]!, raw: (r) => nan0(ops.flops[r.op]!), cell: (r) => nan(ops.flops[r.op]!, flop) },
+    { id: 'bytes', more: true, label: 'bytes', title: 'bytes accessed by one call', num: true, width: 72, sort: (r) => ops.bytes[r.op]!, raw: (r) => nan0(ops.bytes[r.op]!), cell: (r) => nan(ops.bytes[r.op]!, bytes) },
+    { id: 'intensity', more: true, label: 'FLOP/B', title: 'operational intensity', num: true, width: 64, sort: (r) => ops.flops[r.op]! / ops.bytes[r.op]!, raw: (r) => nan0(ops.flops[r.op]! / ops.bytes[r.op]!), cell: (r) => nan(ops.flops[r.op]! / ops.bytes[r.op]!, significant) },
+    { id: 'flops', more: true, label: 'GFLOP/s', title: 'model FLOP rate', num: true, width: 74, sort: (r) => (ops.flops[r.op]! * r.calls) / r.ns, raw: (r) => nan0((ops.flops[r.op]! * r.calls) / r.ns), cell: (r) => nan((ops.flops[r.op]! * r.calls) / r.ns, significant) },
+    { id: 'bw', more: true, label: 'GB/s', title: 'memory bandwidth', num: true, width: 64, sort: (r) => (ops.bytes[r.op]! * r.calls) / r.ns, raw: (r) => nan0((ops.bytes[r.op]! * r.calls) / r.ns), cell: (r) => nan((ops.bytes[r.op]! * r.calls) / r.ns, significant) },
+    { id: 'occ', more: true, label: 'occ. %', title: 'theoretical occupancy', num: true, width: 58, sort: (r) => ops.occupancy[r.op]!, raw: (r) => nan0(ops.occupancy[r.op]!), cell: (r) => nan(ops.occupancy[r.op]!, significant) },
+    { id: 'dtype', more: true, label: 'dtype', width: 56, sort: (r) => ops.dtype[r.op]!, raw: (r) => ops.dtype[r.op]!, cell: (r) => <span class="mono">{ops.dtype[r.op]}</span> },
+    { id: 'shape', more: true, label: 'shape', width: 170, cls: 'name mono', raw: (r) => ops.shape[r.op]!, cell: (r) => <span title={ops.shape[r.op]}>{ops.shape[r.op]}</span> },
+    { id: 'category', more: true, label: 'category', title: 'HLO op category', width: 120, cls: 'name', sort: (r) => ops.category[r.op]!, raw: (r) => ops.category[r.op]!, cell: (r) => ops.category[r.op]! },
+    { id: 'module', more: true, label: 'module', title: 'program', width: 130, cls: 'name mono', sort: (r) => report.modules[ops.module[r.op]!]?.name ?? '', raw: (r) => report.modules[ops.module[r.op]!]?.name ?? '', cell: (r) => report.modules[ops.module[r.op]!]?.name ?? '' },
+    { id: 'conf', more: true, label: 'confidence', width: 78, sort: (r) => ops.confidence[r.op]!, raw: (r) => ops.confidence[r.op]!, cell: (r) => ops.confidence[r.op]! },
+  );
+  return columns;
+}
+const nan0 = (v: number): number | null => (Number.isFinite(v) ? v : null);
+
+const GROUP_ROWS = 18;
+
+function Instructions(): VNode {
+  const { report, view, state } = useCtx();
+  const by = (GROUPINGS.some(([id]) => id === state.args['g']) ? state.args['g'] : 'none') as Grouping;
+  const fold = state.args['copies'] !== 'all';
+  const sort = state.args['s'] ?? '-ms';
+  const chosen = (state.args['cols'] ?? '').split(',').filter(Boolean);
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const groups = useMemo(() => opGroups(report, view, by, fold), [report, view, by, fold]);
+  const most = useMemo(() => groups.reduce((a, g) => Math.max(a, g.rows[0]?.ns ?? 0), 0), [groups]);
+  const all = useMemo(() => opColumns(report, view.divisor, view.total, most, by), [report, view, most, by]);
+  const columns = all.filter((c) => !c.more || chosen.includes(c.id) || c.id === sort.replace(/^-/, ''));
+  const d = view.divisor;
+  const toggle = (set: ReadonlySet<string>, put: (s: ReadonlySet<string>) => void, name: string): void => {
+    const next = new Set(set);
+    if (next.has(name)) next.delete(name);
+    else next.add(name);
+    put(next);
+  };
+  const rowsOfAll = groups.reduce((a, g) => a + g.rows.length, 0);
+  const lines = useMemo(() => {
+    const out: Line<OpRow>[] = [];
+    for (const g of groups) {
+      const rows = sort === '-ms' ? g.rows : sorted(g.rows, all, sort);
+      const shut = closed.has(g.name);
+      if (by !== 'none') {
+        out.push({
+          key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns),
+          lead: <button type="button" class="tree" aria-expanded={!shut} onClick={() => toggle(closed, setClosed, g.name)}>
+            <span class="tree-i" aria-hidden="true">{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{g.name}</span> <span class="dim">{plural(g.rows.length, fold ? 'row' : 'instruction')}</span></button>,
+          cells: { ms: ms(g.ns / d), pct: percent(g.ns, view.total), waste: g.waste > 0 ? ms(g.waste / d) : '', calls: g.calls > 0 ? significant(g.calls / d) : '' },
+        });
+        if (shut) continue;
+      }
+      const limit = by === 'none' || open.has(g.name) || g.rows.length <= GROUP_ROWS + 2 ? rows.length : GROUP_ROWS;
+      for (const r of rows.slice(0, limit)) out.push({ key: r.key, row: r, ns: Math.round(r.ns), testid: ops(r) });
+      if (limit < rows.length) {
+        const rest = rows.slice(limit);
+        const ns = rest.reduce((a, r) => a + r.ns, 0);
+        const top = rest.reduce((a, r) => Math.max(a, r.ns), 0);
+        const waste = rest.reduce((a, r) => a + (r.waste || 0), 0);
+        const calls = rest.reduce((a, r) => a + r.calls, 0);
+        out.push({
+          key: `x/${g.name}`, kind: 'others', ns: Math.round(ns),
+          lead: <>{plural(rest.length, 'other')}, none over {ms(top / d)} ms · <button type="button" class="lk" onClick={() => toggle(open, setOpen, g.name)}>show</button></>,
+          cells: { ms: ms(ns / d), pct: percent(ns, view.total), waste: waste > 0 ? ms(waste / d) : '', calls: calls > 0 ? significant(calls / d) : '' },
+        });
+      }
+    }
+    const calls = groups.reduce((a, g) => a + g.calls, 0);
+    out.push({
+      key: 'total', kind: 'total', ns: Math.round(view.total), lead: view.filtered ? 'what the filter leaves' : 'all device time',
+      cells: { ms: ms(view.total / d), pct: view.total > 0 ? '100' : '', calls: by === 'none' && calls > 0 ? significant(calls / d) : '' },
+    });
+    return out;
+    function ops(r: OpRow): string {
+      const h = report.ops.handle[r.op];
+      return h ? `op-${h}` : 'row';
+    }
+  }, [groups, all, sort, open, closed, by, view, fold]);
+  const hasCopies = groups.some((g) => g.rows.some((r) => r.ops.length > 1)) || !fold;
+  const span = columns.findIndex((c) => c.id === 'ms');
+  const table: TableProps<OpRow> = {
+    columns, lines, label: 'Ops', sort, span, fill: true, primary: true, fileName: 'ops', selected: selectedKey(),
+    onSort: (s) => go({ args: { s } }),
+    onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
+  };
+  function selectedKey(): string | undefined {
+    const e = report.resolve(state.sel);
+    if (e?.type !== 'op') return undefined;
+    // A folded copy is shown by the row that stands for it.
+    for (const g of groups) for (const r of g.rows) if (r.op === e.row) return r.key;
+    for (const g of groups) for (const r of g.rows) if (r.ops.includes(e.row)) return r.key;
+    return undefined;
+  }
+  return (
+    <>
+      <div class="bar-h">
+        <h2>Instructions</h2>
+        <ViewSwitch />
+        <label class="sm ink2 pick">group by{' '}
+          <select data-testid="group-by" value={by} onChange={(e) => go({ args: { g: e.currentTarget.value === 'none' ? undefined : e.currentTarget.value } })}>
+            {GROUPINGS.map(([id, text]) => <option value={id}>{text}</option>)}
+          </select></label>
+        {hasCopies && <label class="sm ink2 pick"><input type="checkbox" checked={fold} onChange={(e) => go({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })} /> fold copies</label>}
+        <span class="cap">{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={{ ...table, columns: all }} /></span>
+      </div>
+      {rowsOfAll === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
+    </>
+  );
+}
+
+export function NothingMatches(): VNode {
+  const { state } = useCtx();
+  return (
+    <div class="missing" data-testid="no-match">
+      <p>No instruction matches <code>{state.f}</code>.</p>
+      <button type="button" onClick={() => go({ f: '' })}>clear the filter</button>
+    </div>
+  );
+}
+
+function ColumnChooser({ all, shown, chosen }: { all: (Column<OpRow> & { more?: boolean })[]; shown: Column<OpRow>[]; chosen: string[] }): VNode {
+  const more = all.filter((c) => c.more);
+  return (
+    <details class="menu">
+      <summary>{shown.length} of {all.length} columns</summary>
+      <div class="pop">
+        {more.map((c) => (
+          <label><input type="checkbox" checked={chosen.includes(c.id)}
+                        onChange={(e) => go({ args: { cols: (e.currentTarget.checked ? [...chosen, c.id] : chosen.filter((x) => x !== c.id)).join(',') } })} /> {c.label} <span class="dim">{c.title}</span></label>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function ViewSwitch(): VNode {
+  const { state } = useCtx();
+  const v = (state.args['v'] ?? 'hlo') as 'hlo' | 'kernel' | 'launch';
+  return <Seg label="Rows" testid="ops-view" value={v} options={[['hlo', 'HLO instruction'], ['kernel', 'kernel'], ['launch', 'launches']]}
+              onChange={(id) => go({ args: { v: id === 'hlo' ? undefined : id, s: undefined, g: undefined } })} />;
+}
+
+interface KernelRow { row: number; ns: number; calls: number; sites: number[]; ops: number; hue: Hue }
+
+function KernelTable(): VNode {
+  const { report, view, state } = useCtx();
+  const sort = state.args['s'] ?? '-ms';
+  const { kernels, sites, ops } = report;
+  const d = view.divisor;
+  const rows = useMemo(() => {
+    const out: KernelRow[] = [];
+    for (let k = 0; k < kernels.n; ++k) {
+      const mine = report.sitesOfKernel[k]!.filter((s) => view.siteNs[s]! > 0);
+      const ns = mine.reduce((a, s) => a + view.siteNs[s]!, 0);
+      if (!(ns > 0)) continue;
+      const first = sites.op[mine[0]!]!;
+      out.push({
+        row: k, ns, calls: mine.reduce((a, s) => a + view.siteCalls[s]!, 0), sites: mine,
+        ops: new Set(mine.map((s) => sites.op[s]!)).size, hue: first >= 0 ? ops.hue[first]! : 'unknown',
+      });
+    }
+    return out.sort((a, b) => b.ns - a.ns);
+  }, [report, view]);
+  const most = rows[0]?.ns ?? 0;
+  const total = rows.reduce((a, r) => a + r.ns, 0);
+  const at = (r: KernelRow, v: Float64Array): number => v[r.sites[0]!]!;
+  const smem = (r: KernelRow): number => (at(r, sites.smemStatic) + at(r, sites.smemDynamic)) / 1000;
+  const threads = (r: KernelRow): number => sites.block.reduce((a, b) => a * (b[r.sites[0]!]! || 1), at(r, sites.block[0]) > 0 ? 1 : NaN);
+  const blocks = (r: KernelRow): number => sites.grid.reduce((a, b) => a * (b[r.sites[0]!]! || 1), at(r, sites.grid[0]) > 0 ? 1 : NaN);
+  const columns: Column<KernelRow>[] = [
+    { id: 'kernel', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'kernel', row: r.row }} />, raw: (r) => kernels.handle[r.row]! },
+    { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
+    { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <span class="nmrow"><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <span class="tag">{kernels.kind[r.row]}</span>}</span> },
+    { id: 'ops', label: 'ops', num: true, width: 50, sort: (r) => r.ops, raw: (r) => r.ops, cell: (r) => r.ops, title: 'HLO instructions that run it' },
+    { id: 'ms', label: report.perStep, num: true, width: 100, cls: 'bar', sort: (r) => r.ns, raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> },
+    { id: 'pct', label: '%', num: true, width: 50, sort: (r) => r.ns, raw: (r) => (100 * r.ns) / total, cell: (r) => percent(r.ns, total) },
+    { id: 'calls', label: 'calls', num: true, width: 60, sort: (r) => r.calls, raw: (r) => r.calls, cell: (r) => significant(r.calls / d), title: 'occurrences' },
+    { id: 'avg', label: 'avg µs', num: true, width: 66, sort: (r) => r.ns / r.calls, raw: (r) => Math.round(r.ns / r.calls), cell: (r) => us(r.ns / r.calls) },
+    { id: 'regs', label: 'regs', num: true, width: 48, from: 800, sort: (r) => at(r, sites.regs), raw: (r) => nan0(at(r, sites.regs)), cell: (r) => nan(at(r, sites.regs), String), title: 'registers per thread' },
+    { id: 'smem', label: 'smem kB', num: true, width: 68, from: 860, sort: smem, raw: (r) => nan0(smem(r)), cell: (r) => nan(smem(r), significant), title: 'shared memory of a block' },
+    { id: 'block', label: 'block', num: true, width: 56, from: 900, sort: threads, raw: (r) => nan0(threads(r)), cell: (r) => nan(threads(r), thousands), title: 'threads of a block' },
+    { id: 'grid', label: 'grid', num: true, width: 76, from: 940, sort: blocks, raw: (r) => nan0(blocks(r)), cell: (r) => nan(blocks(r), thousands), title: 'blocks of the grid' },
+    { id: 'occ', label: 'occ. %', num: true, width: 58, from: 760, sort: (r) => at(r, sites.occupancy), raw: (r) => nan0(at(r, sites.occupancy)), cell: (r) => nan(at(r, sites.occupancy), significant), title: 'theoretical occupancy' },
+    { id: 'limiter', label: 'limiter', width: 80, from: 980, sort: (r) => sites.limiter[r.sites[0]!]!, raw: (r) => sites.limiter[r.sites[0]!]!, cell: (r) => sites.limiter[r.sites[0]!]! },
+  ];
+  const lines: Line<KernelRow>[] = sorted(rows, columns, sort).map((r) => ({ key: kernels.handle[r.row]! || String(r.row), row: r, ns: Math.round(r.ns), testid: `kernel-${kernels.handle[r.row]}` }));
+  lines.push({ key: 'total', kind: 'total', ns: Math.round(total), lead: 'all of these', cells: { ms: ms(total / d), pct: '100' } });
+  const table: TableProps<KernelRow> = {
+    columns, lines, label: 'Kernels', sort, span: 4, fill: true, primary: true, fileName: 'kernels', selected: state.sel.split('~')[0]!,
+    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'kernel', row: l.row.row }) }),
+  };
+  return (
+    <>
+      <div class="bar-h"><h2>Kernels</h2><ViewSwitch /><span class="cap">{plural(rows.length, 'kernel')} · <CopyMenu table={table} /></span></div>
+      {rows.length === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
+    </>
+  );
+}
+
+interface LaunchRow { stream: number; i: number }
+
+function LaunchTable({ launches }: { launches: Launches }): VNode {
+  const { report, view, state } = useCtx();
+  const sort = state.args['s'] ?? '-dur';
+  const { sites, ops, kernels } = report;
+  // Positions of all launches that the filter keeps, in order of the sort, as numbers.
+  const order = useMemo(() => {
+    let n = 0;
+    const starts: number[] = [];
+    for (const s of launches.streams) {
+      starts.push(n);
+      n += s.n;
+    }
+    const index = new Float64Array(n);
+    const key = new Float64Array(n);
+    let m = 0;
+    const id = sort.replace(/^-/, '');
+    launches.streams.forEach((s, si) => {
+      for (let i = 0; i < s.n; ++i) {
+        if (view.filtered && !(view.siteNs[s.site[i]!]! > 0)) continue;
+        index[m] = starts[si]! + i;
+        key[starts[si]! + i] = id === 'start' ? s.start[i]! : id === 'step' ? s.step[i]! : id === 'op' ? sites.op[s.site[i]!]! : s.dur[i]!;
+        ++m;
+      }
+    });
+    const sign = sort.startsWith('-') ? -1 : 1;
+    const kept = index.subarray(0, m);
+    kept.sort((a, b) => sign * (key[a]! - key[b]!) || a - b);
+    return { kept, starts };
+  }, [launches, view, sort]);
+  const at = (g: number): LaunchRow => {
+    let s = order.starts.length - 1;
+    while (s > 0 && order.starts[s]! > g) --s;
+    return { stream: s, i: g - order.starts[s]! };
+  };
+  const L = (r: LaunchRow) => launches.streams[r.stream]!;
+  const site = (r: LaunchRow): number => L(r).site[r.i]!;
+  const op = (r: LaunchRow): number => sites.op[site(r)]!;
+  const t0 = report.meta.run.start_ns;
+  const device = (r: LaunchRow) => report.devices[L(r).device];
+  const columns: Column<LaunchRow>[] = [
+    { id: 'op', label: 'op', width: 50, sort: () => 0, cell: (r) => (op(r) >= 0 ? <Handle entity={{ type: 'op', row: op(r) }} /> : ''), raw: (r) => (op(r) >= 0 ? ops.handle[op(r)]! : '') },
+    { id: 'instruction', label: 'instruction', cls: 'name mono', cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{sites.reason[site(r)]!.replace(/_/g, ' ')}</span>), raw: (r) => (op(r) >= 0 ? ops.name[op(r)]! : '') },
+    { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={op(r) >= 0 ? ops.hue[op(r)]! : hueOf('unknown', sites.kind[site(r)]!)} />, raw: (r) => (op(r) >= 0 ? ops.phase[op(r)]! : '') },
+    { id: 'kernel', label: 'kernel', cls: 'name mono', from: 800, cell: (r) => kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)], raw: (r) => kernels.name[sites.kernel[site(r)]!] ?? '' },
+    { id: 'dur', label: 'duration µs', num: true, width: 96, sort: () => 0, cell: (r) => us(L(r).dur[r.i]!), raw: (r) => L(r).dur[r.i]! },
+    { id: 'start', label: 'start ms', num: true, width: 96, sort: () => 0, cell: (r) => <Link to={{ page: 'timeline', args: { t: `${Math.round(L(r).start[r.i]! - L(r).dur[r.i]! * 3)},${Math.round(L(r).start[r.i]! + L(r).dur[r.i]! * 4)}` } }} title={duration(L(r).start[r.i]! - t0)}>{((L(r).start[r.i]! - t0) / 1e6).toFixed(3)}</Link>, raw: (r) => L(r).start[r.i]! },
+    { id: 'step', label: 'step', num: true, width: 56, sort: () => 0, cell: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i] : ''), raw: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i]! : null) },
+    { id: 'device', label: 'device', width: 70, cell: (r) => `${device(r)?.kind ?? ''} ${Number.isNaN(device(r)?.ordinal ?? NaN) ? L(r).device : device(r)!.ordinal}`, raw: (r) => L(r).device },
+    { id: 'stream', label: 'stream', width: 90, cls: 'name', cell: (r) => report.streams[L(r).stream]?.name || String(report.streams[L(r).stream]?.id ?? ''), raw: (r) => report.streams[L(r).stream]?.id ?? null },
+  ];
+  const lines = useMemo(() => new MadeLines<LaunchRow>(order.kept.length, (i) => {
+    const r = at(order.kept[i]!);
+    return { key: `${L(r).stream}/${r.i}`, row: r, ns: L(r).dur[r.i]! };
+  }), [order]);
+  const table: TableProps<LaunchRow> = {
+    columns, lines, label: 'Launches', sort, fill: true, primary: true, fileName: 'launches',
+    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && op(l.row) >= 0 && go({ sel: report.selOf({ type: 'op', row: op(l.row) }) }),
+  };
+  const how = report.meta.launches;
+  return (
+    <>
+      <div class="bar-h"><h2>Launches</h2><ViewSwitch /><span class="cap">{plural(order.kept.length, 'launch', 'launches')}{how.how !== 'all' && ` of ${thousands(how.in_run)}: the rest is not in this file`} · <CopyMenu table={table} /></span></div>
+      {order.kept.length === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
+    </>
+  );
+}
+
+function LaunchesView(): VNode {
+  const { report } = useCtx();
+  const { value, error } = useLoad(() => loadLaunches(report), [report]);
+  if (report.tables.rows('launches') === 0) {
+    return (
+      <>
+        <div class="bar-h"><h2>Launches</h2><ViewSwitch /></div>
+        <div class="missing"><p>This file holds no single launches; every table still sums all {thousands(report.meta.launches.in_run)} of them.</p></div>
+      </>
+    );
+  }
+  if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
+  if (!value) return <p class="dim">reading {thousands(report.meta.launches.in_page)} launches…</p>;
+  return <LaunchTable launches={value} />;
+}
+
+export function OpsPage(): VNode {
+  const { state } = useCtx();
+  switch (state.args['v']) {
+    case 'kernel': return <KernelTable />;
+    case 'launch': return <LaunchesView />;
+    default: return <Instructions />;
+  }
+}

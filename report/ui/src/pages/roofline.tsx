@@ -1,0 +1,187 @@
+// How far from the hardware limit, and is it memory or computation?
+
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { Handle, Letter, Missing, scopeText, useWidth } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
+import type { Device, Report } from '../data/report';
+import { byteRate, flopRate, ms, peakPercent, plural, significant } from '../format';
+import { go } from '../state';
+
+export function GpuPicker({ report, value }: { report: Report; value: string }): VNode | null {
+  const own = gpuOf(report, '');
+  if (report.gpus.length === 0) return null;
+  return (
+    <label class="sm ink2 pick">on{' '}
+      <select data-testid="gpu" value={value} onChange={(e) => go({ args: { gpu: e.currentTarget.value } })}>
+        <option value="">{own?.name ? `this device: ${own.name}` : 'this device'}</option>
+        {report.gpus.map((g) => <option value={g.name}>{g.name}</option>)}
+      </select></label>
+  );
+}
+
+interface Dot extends Point { ns: number; waste: number; pct: number }
+
+function Plot({ dots, device, width, height, selected, peaks, divisor }: {
+  dots: Dot[]; device: Device; width: number; height: number; selected: number; peaks: [string, number][]; divisor: number;
+}): VNode {
+  const { report } = useCtx();
+  const { ops } = report;
+  const bw = device.bandwidth;
+  const xs = dots.map((p) => Math.log10(p.x)), ys = dots.map((p) => Math.log10(p.y));
+  const x0 = Math.floor(Math.min(-1, ...xs)), x1 = Math.ceil(Math.max(3, ...xs, ...peaks.map(([, v]) => Math.log10(v / bw) + 0.8)));
+  const top = Math.log10(Math.max(...peaks.map(([, v]) => v), bw * 10 ** x1 * (peaks.length > 0 ? 0 : 1))) + 0.35;
+  const y1 = Number.isFinite(top) ? top : 15, y0 = Math.floor(Math.min(y1 - 4, ...ys));
+  const L = 52, B = 34, T = 8;
+  const X = (v: number): number => L + ((v - x0) / (x1 - x0)) * (width - L - 4);
+  const Y = (v: number): number => T + ((y1 - v) / (y1 - y0)) * (height - T - B);
+  const peak = peaks[0]?.[1];
+  const ridge = peak !== undefined ? Math.log10(peak / bw) : x1;
+  const roof = (shift: number): string => {
+    const s = Math.log10(bw) + shift;
+    const from = Math.max(x0, y0 - s);
+    return `M${X(from)} ${Y(from + s)}L${X(ridge)} ${Y(ridge + s)}${peak !== undefined ? `H${X(x1)}` : ''}`;
+  };
+  const biggest = Math.max(...dots.map((p) => p.ns));
+  const R = (ns: number): number => Math.max(2, 30 * Math.sqrt(ns / biggest));
+  const named = [...dots].sort((a, b) => b.ns - a.ns);
+  const sel = dots.find((p) => p.op === selected);
+  const labels = new Set([...named.slice(0, 3), ...(sel ? [sel] : [])]);
+  const slope = (Math.atan2(Y(1) - Y(0), X(1) - X(0)) * 180) / Math.PI;
+  const at = (x0 + Math.min(ridge, x1)) / 2 - 0.6;
+  const boxes: [number, number, number, number][] = [];
+  const text = (p: Dot): VNode | null => {
+    const r = R(p.ns), cx = X(Math.log10(p.x)), cy = Y(Math.log10(p.y));
+    const w = 190, right = cx + r + w < width;
+    const tx = right ? cx + r + 7 : cx - r - 7;
+    const box: [number, number, number, number] = right ? [tx, cy - 12, tx + w, cy + 18] : [tx - w, cy - 12, tx, cy + 18];
+    if (boxes.some((b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1])) return null;
+    boxes.push(box);
+    const anchor = right ? 'start' : 'end';
+    return (
+      <g class="lab">
+        <text class="b halo" x={tx} y={cy} text-anchor={anchor}>{ops.handle[p.op]} {ops.name[p.op]!.slice(0, 24)}, {ms(p.ns / divisor)} ms</text>
+        <text class="i2 halo" x={tx} y={cy + 13} text-anchor={anchor}>{p.roof / p.y >= 2 ? `${significant(p.roof / p.y)} times below the ${p.bound} roof` : `${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof`}</text>
+      </g>
+    );
+  };
+  return (
+    <svg width={width} height={height} role="img" aria-label={`Roofline of ${dots.length} instructions; the table beside it holds the same`}>
+      {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
+        <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class="d m" x={X(v)} y={height - B + 14}>{v >= 4 ? `10^${v}` : v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
+      ))}
+      {Array.from({ length: Math.floor(y1) - y0 + 1 }, (_, i) => y0 + i).map((v) => (
+        <g><path class="g" d={`M${L} ${Y(v)}H${width - 4}`} /><text class="d e" x={L - 6} y={Y(v) + 4}>{flopRate(10 ** v).replace('FLOP/s', '').replace('.00', '').replace(/\.0$/, '')}</text></g>
+      ))}
+      <text class="d m" x={(L + width) / 2} y={height - 4}>FLOP per byte moved</text>
+      <text class="d" x="0" y={T + 4}>FLOP/s</text>
+      <path d={roof(0)} fill="none" stroke="var(--ink)" stroke-width="1.8" />
+      <path d={roof(Math.log10(0.5))} fill="none" stroke="var(--ink-3)" stroke-dasharray="4 3" />
+      <text class="d e halo" x={width - 8} y={peak !== undefined ? Y(Math.log10(peak / 2)) + 13 : -20}>half of the bound</text>
+      <text class="b halo" transform={`translate(${X(at)} ${Y(at + Math.log10(bw)) - 6}) rotate(${slope})`}>memory: {byteRate(bw)}</text>
+      {peaks.map(([name, v], i) => (
+        <g>
+          {i > 0 && <path d={`M${X(Math.log10(v / bw))} ${Y(Math.log10(v))}H${X(x1)}`} stroke="var(--ink-3)" fill="none" />}
+          <text class={i === 0 ? 'b e halo' : 'd e halo'} x={width - 8} y={Y(Math.log10(v)) - 5}>{name}: {flopRate(v)}</text>
+        </g>
+      ))}
+      {sel && <path d={`M${X(Math.log10(sel.x))} ${Y(Math.log10(sel.roof))}V${Y(Math.log10(sel.y))}`} stroke="var(--bad)" stroke-width="1.4" stroke-dasharray="4 3" />}
+      {named.map((p) => (
+        <circle class={`rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''}`} cx={X(Math.log10(p.x))} cy={Y(Math.log10(p.y))} r={R(p.ns)}
+                data-testid={`dot-${ops.handle[p.op]}`} onClick={() => go({ sel: report.selOf({ type: 'op', row: p.op }) })}>
+          <title>{`${ops.handle[p.op]} ${ops.name[p.op]}: ${ms(p.ns / divisor)} ms, ${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof\n${scopeText(ops.group[p.op]!, ops.opName[p.op]!)}`}</title>
+        </circle>
+      ))}
+      {named.filter((p) => labels.has(p)).map(text)}
+    </svg>
+  );
+}
+
+export function RooflinePage(): VNode {
+  const { report, view, state } = useCtx();
+  const { ops } = report;
+  const gpu = state.args['gpu'] ?? '';
+  const device = gpuOf(report, gpu);
+  const [ref, width] = useWidth<HTMLDivElement>(800);
+  const d = view.divisor;
+  const sort = state.args['s'] ?? '-waste';
+  const found = useMemo(() => {
+    const dots: Dot[] = [];
+    let outNs = 0, out = 0, collectives = 0, collectiveNs = 0;
+    for (const r of view.ops) {
+      const p = device && pointOf(report, device, r);
+      const ns = view.opNs[r]!;
+      if (!p) {
+        if (ops.kind[r] === 'collective') {
+          ++collectives;
+          collectiveNs += ns;
+        } else {
+          ++out;
+          outNs += ns;
+        }
+        continue;
+      }
+      const part = ops.ns[r]! > 0 ? ns / ops.ns[r]! : 0;
+      const atRoof = p.atRoof * part;
+      dots.push({ ...p, ns, atRoof, waste: Math.max(0, ns - atRoof), pct: (100 * p.y) / p.roof });
+    }
+    return { dots, out, outNs, collectives, collectiveNs };
+  }, [report, view, device]);
+  const entity = report.resolve(state.sel);
+  const selected = entity?.type === 'op' ? entity.row : -1;
+  if (!device || !(device.bandwidth > 0)) {
+    return (
+      <Missing title="No roofline" command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
+               why={report.devices.some((x) => x.kind === 'cpu') && !report.devices.some((x) => x.kind === 'gpu')
+                 ? 'This run is of a CPU: no peak rates are known for it. Choose a GPU to see where its ops would stand.'
+                 : 'The run does not say how fast this device’s memory is, and the device is not in the table of known GPUs.'}>
+        <GpuPicker report={report} value={gpu} />
+      </Missing>
+    );
+  }
+  if (found.dots.length === 0) {
+    return <Missing title="No dot to draw" why="No instruction that the filter leaves has FLOP and bytes: the run holds no HLO module for them." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+  }
+  const used = new Map<string, number>();
+  for (const p of found.dots) {
+    const peak = peakFor(device, ops.dtype[p.op] ?? '', ops.kind[p.op]!);
+    if (peak) used.set(peak[0], peak[1]);
+  }
+  const peaks = [...used].sort((a, b) => b[1] - a[1]).slice(0, 4);
+  const under = found.dots.filter((p) => p.pct < 50);
+  const underNs = under.reduce((a, p) => a + p.ns, 0);
+  const worst = [...under].sort((a, b) => b.waste - a.waste)[0];
+  const columns: Column<Dot>[] = [
+    { id: 'op', label: '', width: 46, cell: (p) => <Handle entity={{ type: 'op', row: p.op }} />, raw: (p) => ops.handle[p.op]! },
+    { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
+    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p) => <span title={ops.name[p.op]}>{scopeText(ops.group[p.op]!, ops.opName[p.op]!) || <span class="mono">{ops.name[p.op]}</span>}</span> },
+    { id: 'ms', label: 'ms', num: true, width: 58, sort: (p) => p.ns, raw: (p) => Math.round(p.ns), cell: (p) => ms(p.ns / d) },
+    { id: 'roof', label: 'at roof', num: true, width: 62, sort: (p) => p.atRoof, raw: (p) => Math.round(p.atRoof), cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
+    { id: 'waste', label: 'waste', num: true, width: 60, sort: (p) => p.waste, raw: (p) => Math.round(p.waste), cell: (p) => <b>{ms(p.waste / d)}</b> },
+    { id: 'bound', label: 'of bound', num: true, width: 66, sort: (p) => p.pct, raw: (p) => p.pct, cell: (p) => `${peakPercent(p.pct)}%` },
+    { id: 'by', label: 'by', width: 66, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },
+  ];
+  const rows = sorted(found.dots, columns, sort);
+  const lines: Line<Dot>[] = rows.map((p) => ({ key: ops.handle[p.op] || String(p.op), row: p, ns: Math.round(p.ns), testid: `op-${ops.handle[p.op]}` }));
+  const table: TableProps<Dot> = {
+    columns, lines, label: 'Distance to the roof', sort, fill: true, primary: true, fileName: 'roofline', selected: selected >= 0 ? ops.handle[selected]! : '',
+    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
+  };
+  const height = Math.max(380, Math.min(640, window.innerHeight - 240));
+  return (
+    <>
+      <div class="bar-h">
+        <h2>Distance to the hardware limit</h2><GpuPicker report={report} value={gpu} />
+        <span class="sm ink2">area = {report.perStep} · colour = phase</span>
+        <span class="cap">{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${plural(found.out, 'instruction')} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></span>
+      </div>
+      <p class="note">Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>{report.meta.basis.steady ? ' per step' : ''}{worst && <>; the largest is <Handle entity={{ type: 'op', row: worst.op }} /> with {ms(worst.waste / d)} ms above its bound</>}.{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}</p>
+      <div class="split roofsplit">
+        <figure ref={ref}><Plot dots={found.dots} device={device} width={width} height={height} selected={selected} peaks={peaks} divisor={d} /></figure>
+        <DataTable {...table} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,266 @@
+// Can this be trusted: evidence, what was lost, modules, steps, environment, what the file holds.
+
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { Handle, Linked } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import type { ModuleRow, Report } from '../data/report';
+import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, thousands } from '../format';
+import { EVIDENCE_WORDS, REASON_WORDS } from '../phases';
+import { LICENCES } from '../licences';
+import { go } from '../state';
+
+function trust(report: Report): string {
+  const { basis, coverage, lost, errors, run } = report.meta;
+  const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
+  const out: string[] = [];
+  if (run.fake_gpu) out.push('No: a fake GPU computes nothing, its times are meaningless.');
+  else if (lost > 0) out.push(`With care: ${plural(lost, 'record')} were lost, so idle time cannot be told from missing data.`);
+  else if (!basis.steady) out.push('In part: no step was steady, so figures are sums over the whole run.');
+  else if (whole > 0 && coverage.none_ns / whole > 0.05) out.push(`In part: ${percent(coverage.none_ns, whole)}% of device time has no instruction.`);
+  else out.push('Yes, for one run:');
+  if (lost === 0) out.push('nothing was lost,');
+  out.push(`${percent(coverage.exact_ns, whole)}% of device time is attributed by exact evidence, and sums equal the device time to the nanosecond.`);
+  if (basis.steady) out.push(basis.steps_steady < 10 ? `Ranges rest on ${plural(basis.steps_steady, 'step')}.` : `${thousands(basis.steps_steady)} steady steps.`);
+  if (errors > 0) out.push(`${plural(errors, 'error')} below.`);
+  return out.join(' ');
+}
+
+function Evidence({ report }: { report: Report }): VNode {
+  const { coverage } = report.meta;
+  const d = report.divisor;
+  const rows = [
+    ...coverage.evidence.map((e) => ({ cls: e.confidence === 'exact' ? 'ex' : 'inf', label: `${e.confidence}: ${e.words ?? EVIDENCE_WORDS[e.evidence] ?? e.evidence}`, ns: e.ns, n: e.activities })),
+    ...coverage.reasons.map((r) => ({ cls: 'none', label: `none: ${r.words ?? REASON_WORDS[r.reason] ?? r.reason}`, ns: r.ns, n: r.activities })),
+  ].filter((r) => r.ns > 0 || r.n > 0);
+  const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
+  return (
+    <section>
+      <div class="bar-h"><h3>Device time by evidence, {report.perStep}</h3><span class="cap">{ms(whole / d)} ms in all; exact is never guessed</span></div>
+      <div class="evbar" role="img" aria-label={`exact ${percent(coverage.exact_ns, whole)}%, inferred ${percent(coverage.inferred_ns, whole)}%, none ${percent(coverage.none_ns, whole)}%`}>
+        {([['ex', 'exact', coverage.exact_ns], ['inf', 'inferred', coverage.inferred_ns], ['none', 'none', coverage.none_ns]] as const).filter(([, , ns]) => ns > 0)
+          .map(([cls, word, ns]) => <i class={cls} style={{ flex: `${ns} 0 0` }}>{ns / whole > 0.12 ? `${word} ${percent(ns, whole)}%` : ''}</i>)}
+      </div>
+      <table class="fix evt" aria-label="Evidence"><colgroup><col /><col style={{ width: '76px' }} /><col style={{ width: '60px' }} /><col style={{ width: '110px' }} /></colgroup>
+        <tbody>
+          {rows.map((r) => <tr data-ns={r.ns} data-testid="row"><td class="name"><span class={`dot ${r.cls}`} aria-hidden="true" />{r.label}</td><td class="num">{ms(r.ns / d)}</td><td class="num">{percent(r.ns, whole)}%</td><td class="num dim">{thousands(r.n)} records</td></tr>)}
+        </tbody></table>
+    </section>
+  );
+}
+
+function Stats({ report }: { report: Report }): VNode {
+  const t = report.tables.table('run_stats');
+  const name = t.texts('name'), severity = t.texts('severity'), source = t.texts('source'), value = t.numbers('value'), advice = t.texts('advice');
+  const show = (n: string, v: number): string => (n.endsWith('_ns') ? duration(v) : n.endsWith('_bytes') ? bytes(v) : thousands(v));
+  const columns: Column<number>[] = [
+    { id: 'severity', label: 'severity', width: 92, cell: (r) => <span class={`badge ${severity[r] === 'notice' ? 'warn' : severity[r] === 'info' ? 'plain' : 'bad'}`}>{severity[r]!.replace('_', ' ')}</span>, raw: (r) => severity[r]! },
+    { id: 'name', label: 'name', width: 270, cls: 'mono name', cell: (r) => <span title={name[r]}>{name[r]}</span>, raw: (r) => name[r]! },
+    { id: 'value', label: 'value', num: true, width: 96, cell: (r) => show(name[r]!, value[r]!), raw: (r) => value[r]! },
+    { id: 'source', label: 'source', width: 104, cls: 'dim', cell: (r) => source[r]!, raw: (r) => source[r]! },
+    { id: 'advice', label: 'meaning and advice', cls: 'wrap', cell: (r) => <span title={advice[r]}>{advice[r]}</span>, raw: (r) => advice[r]! },
+  ];
+  const lines: Line<number>[] = Array.from({ length: t.rows }, (_, r) => ({ key: String(r), row: r }));
+  const table: TableProps<number> = { columns, lines, label: 'Run stats', fileName: 'run_stats' };
+  return (
+    <section>
+      <div class="bar-h"><h3>Run stats</h3><span class="cap"><CopyMenu table={table} /></span></div>
+      {t.rows > 0 ? <DataTable {...table} cls="wraps" /> : <p class="dim sm">No counter was kept.</p>}
+    </section>
+  );
+}
+
+function Modules({ report }: { report: Report }): VNode {
+  const d = report.divisor;
+  const columns: Column<ModuleRow>[] = [
+    { id: 'handle', label: '', width: 40, cell: (m) => <Handle entity={{ type: 'module', row: m.row }} />, raw: (m) => m.handle },
+    { id: 'module', label: 'module', cls: 'mono name', cell: (m) => <span title={m.name} class={m.role === 'main' ? 'b' : ''}>{m.name}</span>, raw: (m) => m.name },
+    { id: 'program', label: 'program', num: true, width: 64, cell: (m) => (m.programId >= 0 ? m.programId : ''), raw: (m) => (m.programId >= 0 ? m.programId : null) },
+    { id: 'role', label: 'role', width: 66, cell: (m) => m.role, raw: (m) => m.role },
+    { id: 'why', label: 'why', cls: 'ink2 name', cell: (m) => <span title={m.roleReason}>{m.roleReason}</span>, raw: (m) => m.roleReason },
+    { id: 'instructions', label: 'instructions', num: true, width: 88, cell: (m) => (m.instructions >= 0 ? thousands(m.instructions) : ''), raw: (m) => m.instructions },
+    { id: 'work', label: 'work per run', num: true, width: 92, from: 760, cell: (m) => (m.flops > 0 ? flop(m.flops) : ''), raw: (m) => m.flops },
+    { id: 'memory', label: 'peak memory', num: true, width: 92, from: 820, cell: (m) => (m.peakMemory > 0 ? bytes(m.peakMemory) : ''), raw: (m) => m.peakMemory },
+    { id: 'ms', label: report.perStep, num: true, width: 74, cell: (m) => ms(m.ns / d), raw: (m) => m.ns },
+    { id: 'runs', label: 'runs', num: true, width: 56, cell: (m) => thousands(m.executions), raw: (m) => m.executions },
+  ];
+  const busy = report.modules.filter((m) => m.selfNs > 0 || m.executions > 0);
+  const idle = report.modules.length - busy.length;
+  const lines: Line<ModuleRow>[] = busy.slice(0, 60).map((m) => ({ key: m.handle || String(m.row), row: m, ns: m.ns, testid: `module-${m.handle}` }));
+  if (busy.length > 60) lines.push({ key: 'others', kind: 'others', lead: plural(busy.length - 60, 'other'), cells: { ms: ms(busy.slice(60).reduce((a, m) => a + m.ns, 0) / d) } });
+  if (idle > 0) lines.push({ key: 'idle', kind: 'others', lead: `${plural(idle, 'module')} without device time` });
+  const { state } = useCtx();
+  const table: TableProps<ModuleRow> = { columns, lines, label: 'Modules', span: 4, primary: true, fileName: 'modules', selected: state.sel, onOpen: (l) => l.row && go({ sel: l.row.handle }) };
+  return (
+    <section>
+      <div class="bar-h"><h3>Modules</h3><span class="cap"><CopyMenu table={table} /></span></div>
+      {lines.length > 0 ? <DataTable {...table} /> : <p class="dim sm">The run holds no module. <Linked text="Import with --modules DIR to attach HLO dumps." /></p>}
+    </section>
+  );
+}
+
+function Steps({ report }: { report: Report }): VNode {
+  const { basis } = report.meta;
+  const byStep = new Map<number, { ns: number; n: number; steady: boolean }>();
+  for (const s of report.steps) {
+    const to = byStep.get(s.step) ?? { ns: 0, n: 0, steady: s.steady };
+    to.ns += s.end - s.start;
+    to.n += 1;
+    byStep.set(s.step, to);
+  }
+  const all = [...byStep].sort((a, b) => a[0] - b[0]);
+  const out = all.filter(([, s]) => !s.steady);
+  const steady = all.filter(([, s]) => s.steady);
+  const text = (list: typeof all): string => list.slice(0, 12).map(([n, s]) => `${n} (${duration(s.ns / s.n)})`).join(', ') + (list.length > 12 ? ` and ${list.length - 12} more` : '');
+  return (
+    <section>
+      <h3>Steps</h3>
+      {all.length === 0
+        ? <p class="sm ink2">No step was found: no module ran again and again, and none was marked. Record at least 20 steps, or mark them.</p>
+        : <p class="sm ink2">
+            {basis.marked ? 'Numbers are the framework’s own.' : 'Found from the executions that recur.'}{' '}
+            {out.length > 0 && `Left out as not steady: ${text(out)}. `}
+            {steady.length > 0 ? `Steady: ${text(steady)}.` : 'None was steady: each held compilation, warm-up or was cut.'}
+          </p>}
+    </section>
+  );
+}
+
+function Compile({ report }: { report: Report }): VNode | null {
+  const t = report.tables.table('compiles');
+  const rows = useMemo(() => {
+    const sums = new Map<string, { name: string; module: string; ns: number; n: number }>();
+    const start = t.numbers('start_ns'), end = t.numbers('end_ns'), name = t.texts('name'), module = t.refs('module');
+    for (let r = 0; r < t.rows; ++r) {
+      const m = report.modules[module[r]!]?.name ?? '';
+      const key = `${name[r]}\n${m}`;
+      const to = sums.get(key) ?? { name: name[r]!, module: m, ns: 0, n: 0 };
+      to.ns += end[r]! - start[r]!;
+      to.n += 1;
+      sums.set(key, to);
+    }
+    return [...sums.values()].sort((a, b) => b.ns - a.ns);
+  }, [t]);
+  if (rows.length === 0) return null;
+  const columns: Column<(typeof rows)[number]>[] = [
+    { id: 'name', label: 'compilation or pass', cls: 'mono name', cell: (r) => <span title={r.name}>{r.name}</span>, raw: (r) => r.name },
+    { id: 'module', label: 'module', cls: 'mono name', cell: (r) => r.module, raw: (r) => r.module },
+    { id: 'runs', label: 'runs', num: true, width: 60, cell: (r) => thousands(r.n), raw: (r) => r.n },
+    { id: 'ms', label: 'ms in all', num: true, width: 80, cell: (r) => ms(r.ns), raw: (r) => r.ns },
+  ];
+  const top = rows.slice(0, 15);
+  const lines: Line<(typeof rows)[number]>[] = top.map((r, i) => ({ key: String(i), row: r, ns: r.ns }));
+  if (rows.length > 15) lines.push({ key: 'o', kind: 'others', lead: plural(rows.length - 15, 'other'), cells: { ms: ms(rows.slice(15).reduce((a, r) => a + r.ns, 0)) } });
+  const table = { columns, lines, label: 'Compile time', span: 2, fileName: 'compile' };
+  return <section><div class="bar-h"><h3>Compile time and passes</h3><span class="cap">passes lie within compilations · <CopyMenu table={table} /></span></div><DataTable {...table} /></section>;
+}
+
+function Memory({ report }: { report: Report }): VNode | null {
+  const t = report.tables.table('memory');
+  if (t.rows === 0) return null;
+  const module = t.refs('module'), what = t.texts('what'), size = t.numbers('bytes');
+  const rows = Array.from({ length: t.rows }, (_, r) => r).sort((a, b) => size[b]! - size[a]!).slice(0, 15);
+  return (
+    <section>
+      <h3>Live at the peak of memory</h3>
+      <table class="fix" aria-label="Memory at the peak"><tbody>
+        {rows.map((r) => <tr><td class="name mono" title={what[r]}>{what[r]}</td><td class="name mono dim">{report.modules[module[r]!]?.name}</td><td class="num">{bytes(size[r]!)}</td></tr>)}
+        {t.rows > 15 && <tr class="oth"><td>{plural(t.rows - 15, 'other')}</td><td /><td /></tr>}
+      </tbody></table>
+    </section>
+  );
+}
+
+function Environment({ report }: { report: Report }): VNode {
+  const t = report.tables.table('run_info');
+  const keys = t.texts('key'), values = t.texts('value');
+  const d = report.devices[0];
+  const { run } = report.meta;
+  const skip = new Set(['command', 'start_unix_ns', 'end_unix_ns']);
+  return (
+    <>
+      <section>
+        <h3>Environment</h3>
+        <dl class="kv">
+          {run.command && <><dt>command</dt><dd class="mono">{run.command}</dd></>}
+          {run.date && <><dt>recorded</dt><dd>{run.date}, {duration(run.end_ns - run.start_ns)} of device work</dd></>}
+          {run.device_text && <><dt>devices</dt><dd>{run.device_text}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</dd></>}
+          {d && d.bandwidth > 0 && <><dt>memory</dt><dd>{d.memory > 0 && `${bytes(d.memory)} each, `}{byteRate(d.bandwidth)}</dd></>}
+          {d && d.clockHz > 0 && <><dt>clock</dt><dd>{significant(d.clockHz / 1e6)} MHz at most; not sampled</dd></>}
+          {d && Object.keys(d.peaks).length > 0 && <><dt>peaks</dt><dd>{Object.entries(d.peaks).map(([k, v]) => `${k} ${flopRate(v)}`).join(', ')}</dd></>}
+          <dt>processes</dt><dd>{report.tables.rows('processes')}</dd>
+          {keys.map((k, i) => !skip.has(k) && values[i] && <><dt>{k.replace(/_/g, ' ')}</dt><dd>{k.endsWith('_ns') && /^\d+$/.test(values[i]!) ? duration(Number(values[i])) : values[i]}</dd></>)}
+        </dl>
+      </section>
+      <section>
+        <h3>How numbers are made</h3>
+        <dl class="kv">
+          <dt>{report.perStep}</dt><dd>{report.meta.basis.steady ? 'mean over steady steps and devices' : 'sum over the whole run'}</dd>
+          <dt>device time</dt><dd>sum of each record’s own time; streams add up</dd>
+          <dt>busy</dt><dd>union of intervals per device; never a share of device time</dd>
+          <dt>exposed</dt><dd>collective or copy while nothing computes</dd>
+          <dt>bound</dt><dd>the longer of FLOP / peak and bytes / bandwidth</dd>
+          <dt>waste</dt><dd>time × (1 − max(FLOP, bandwidth utilisation))</dd>
+          <dt>phase, layer</dt><dd>a fusion’s time is split over what is inside by the cost model</dd>
+        </dl>
+      </section>
+    </>
+  );
+}
+
+function InFile({ report }: { report: Report }): VNode {
+  const { index } = report.tables;
+  const size = new Map<number, number>(index.blocks.map((b) => [b.block, b.bytes]));
+  const blocksOf = (...names: string[]): number => {
+    const set = new Set<number>();
+    for (const n of names) {
+      const t = index.tables[n];
+      if (t?.block !== undefined) set.add(t.block);
+      t?.chunks?.forEach((c) => set.add(c.block));
+    }
+    return [...set].reduce((a, b) => a + (size.get(b) ?? 0), 0);
+  };
+  const { launches, hlo, left_out } = report.meta;
+  const source = report.tables.rows('source_files');
+  return (
+    <section>
+      <h3>In this file</h3>
+      <dl class="kv">
+        <dt>launches</dt><dd>{thousands(launches.in_page)} of {thousands(launches.in_run)}{launches.in_page > 0 && `, ${bytes(blocksOf('launches'))} unpacked`}</dd>
+        <dt>HLO text</dt><dd>{hlo.text}{report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}{hlo.instructions_left_out > 0 && `; ${thousands(hlo.instructions_left_out)} instructions left out`}</dd>
+        <dt>source</dt><dd>{source > 0 ? plural(source, 'file') : 'none: the files were not at hand'}</dd>
+        {left_out.map((l) => <><dt>left out</dt><dd>{l.what}: {thousands(l.rows)} rows{l.ns !== null && `, ${ms(l.ns / report.divisor)} ms`}</dd></>)}
+        <dt>format</dt><dd>{index.format.major}.{index.format.minor}, written by xlatrace {report.meta.tool_version}</dd>
+        <dt>made from</dt><dd class="mono">{baseName(report.meta.run.path)}</dd>
+        <dt>network</dt><dd>never used: the page’s policy forbids it</dd>
+      </dl>
+      <details class="lic"><summary>licences: Preact, dagre (MIT)</summary><pre>{LICENCES}</pre></details>
+    </section>
+  );
+}
+
+export function RunPage(): VNode {
+  const { report } = useCtx();
+  const base = report.meta.base;
+  return (
+    <>
+      <div class="bar-h"><h2>Can I trust this?</h2><span class="ink2">{trust(report)}</span></div>
+      <div class="split runsplit">
+        <div class="secs">
+          <Evidence report={report} />
+          <Stats report={report} />
+          <Modules report={report} />
+          <Steps report={report} />
+          <Compile report={report} />
+          <Memory report={report} />
+        </div>
+        <div class="secs">
+          <Environment report={report} />
+          {base && <section><h3>Base run</h3><dl class="kv"><dt>run</dt><dd class="mono">{base.run.path}</dd><dt>command</dt><dd class="mono">{base.run.command}</dd><dt>recorded</dt><dd>{base.run.date}</dd><dt>devices</dt><dd>{base.run.device_text}</dd><dt>matched</dt><dd>{percent(base.matched_ns, report.meta.basis.device_ns)}% of device time</dd>{base.notes.map((n) => <><dt>note</dt><dd>{n}</dd></>)}</dl></section>}
+          <InFile report={report} />
+        </div>
+      </div>
+    </>
+  );
+}

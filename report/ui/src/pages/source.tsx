@@ -1,0 +1,2 @@
+import type { VNode } from 'preact';
+export function SourcePage(): VNode { return <p>Source</p>; }

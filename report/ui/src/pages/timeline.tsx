@@ -1,0 +1,494 @@
+// When, and what surrounds it: steps, modules, layers, streams, idle time with causes, host.
+
+import type { VNode } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { CellBar, Handle, Letter, Missing, Seg, useLoad, useWidth } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { loadLaunches, lowerBound } from '../data/launches';
+import type { Report } from '../data/report';
+import type { View } from '../data/view';
+import { getTerm, rangeMatcher } from '../filter';
+import { duration, ms, percent, plural, thousands, us } from '../format';
+import { CAUSE_WORDS, type Hue } from '../phases';
+import { go, move } from '../state';
+import { draw, GUTTER, type Look, readLook } from '../timeline/draw';
+import { HUES } from '../timeline/pyramid';
+import { buildTimeline, deviceName, firstVisible, type Timeline } from '../timeline/tracks';
+
+interface StepBox { step: number; ns: number; start: number; end: number; steady: boolean }
+
+/** Steps with their mean duration; the range is that of all devices. */
+function stepBoxes(report: Report): StepBox[] {
+  const map = new Map<number, StepBox & { n: number }>();
+  for (const s of report.steps) {
+    const to = map.get(s.step);
+    if (!to) map.set(s.step, { step: s.step, ns: s.end - s.start, start: s.start, end: s.end, steady: s.steady, n: 1 });
+    else {
+      to.ns += s.end - s.start;
+      to.n += 1;
+      to.start = Math.min(to.start, s.start);
+      to.end = Math.max(to.end, s.end);
+    }
+  }
+  return [...map.values()].map((s) => ({ ...s, ns: s.ns / s.n })).sort((a, b) => a.step - b.step);
+}
+
+function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: number; onPick: (s: StepBox) => void }): VNode {
+  const [ref, width] = useWidth<HTMLDivElement>(900);
+  const max = Math.max(...steps.filter((s) => s.steady).map((s) => s.ns), steps.some((s) => s.steady) ? 0 : Math.max(...steps.map((s) => s.ns)));
+  const wide = steps.length <= 12;
+  const each = wide ? 104 : Math.max(2, Math.min(14, (width - 10) / steps.length));
+  const shown = wide ? steps : steps.slice(0, Math.floor(width / each));
+  return (
+    <div ref={ref} class="strip">
+      <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 52} role="group" aria-label="Steps">
+        {shown.map((s, i) => {
+          const x = i * each;
+          const on = s.step === current;
+          const part = Math.min(1, s.ns / max);
+          return (
+            <g class={`stepbox ${on ? 'on' : ''}`} role="button" tabIndex={0} aria-label={`step ${s.step}, ${duration(s.ns)}${s.steady ? '' : ', not steady'}`} aria-pressed={on}
+               data-testid={`step-${s.step}`} onClick={() => onPick(s)} onKeyDown={(e) => e.key === 'Enter' && onPick(s)}>
+              <title>{`step ${s.step}: ${duration(s.ns)}${s.steady ? '' : ', not steady'}`}</title>
+              {wide
+                ? <>
+                    <text class={on ? 'b' : 'i2'} x={x} y="11">step {s.step}</text>
+                    <rect x={x} y="16" width={s.steady ? 92 * part : 92} height="14" class={s.steady ? 'st' : 'un'} />
+                    <text class="d" x={x} y="43">{s.steady ? duration(s.ns) : `not steady, ${duration(s.ns)}`.slice(0, 20)}</text>
+                  </>
+                : <><rect x={x} y="0" width={each} height="52" fill="transparent" /><rect x={x} y={44 - 40 * part} width={Math.max(1, each - 1)} height={40 * part} class={s.steady ? 'st' : 'un'} /></>}
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}
+
+type SumBy = 'phase' | 'op' | 'layer' | 'kernel';
+interface SumRow { key: string; name: string; hue: Hue; ns: number; n: number; idle: number; causes: Map<string, number>; op: number }
+
+function Selection({ report, view, tl, range, whole }: { report: Report; view: View; tl: Timeline; range: [number, number]; whole: boolean }): VNode {
+  const { state } = useCtx();
+  const by = (['op', 'layer', 'kernel'].includes(state.args['g'] ?? '') ? state.args['g'] : 'phase') as SumBy;
+  const device = tl.devices.includes(Number(state.args['d'] ?? NaN)) ? Number(state.args['d']) : tl.devices[0]!;
+  const { sites, ops, kernels } = report;
+  const kept = view.filtered;
+  const rows = useMemo(() => {
+    const map = new Map<string, SumRow>();
+    const row = (site: number): SumRow => {
+      const op = sites.op[site]!;
+      const hue = HUES[tl.hueOfSite[site]!]! as Hue;
+      let key: string, name: string;
+      if (by === 'phase') key = name = hue;
+      else if (by === 'layer') key = name = (op >= 0 && ops.layer[op]) || 'no layer known';
+      else if (by === 'kernel') {
+        key = String(sites.kernel[site]);
+        name = kernels.name[sites.kernel[site]!] ?? sites.kind[site]!;
+      } else {
+        key = String(op);
+        name = (op >= 0 && ops.name[op]) || 'no instruction';
+      }
+      let r = map.get(key);
+      if (!r) map.set(key, (r = { key, name, hue, ns: 0, n: 0, idle: 0, causes: new Map(), op }));
+      return r;
+    };
+    for (const s of tl.launches.streams) {
+      if (s.device !== device) continue;
+      for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, range[0]); i < s.n && s.start[i]! < range[1]; ++i) {
+        const site = s.site[i]!;
+        if (kept && !(view.siteNs[site]! > 0)) continue;
+        // Parts of launches that lie in the range count; what is nested inside does not count twice.
+        const e = s.start[i]! + s.dur[i]!;
+        const inside = Math.min(e, range[1]) - Math.max(s.start[i]!, range[0]);
+        if (inside <= 0) continue;
+        const r = row(site);
+        r.ns += inside * (s.dur[i]! > 0 ? s.self[i]! / s.dur[i]! : 1);
+        r.n += 1;
+      }
+    }
+    for (const g of report.gaps) {
+      if (g.device !== device || g.next < 0 || g.start < range[0] || g.start >= range[1]) continue;
+      if (kept && !(view.siteNs[g.next]! > 0)) continue;
+      const r = row(g.next);
+      r.idle += g.end - g.start;
+      r.causes.set(g.cause, (r.causes.get(g.cause) ?? 0) + g.end - g.start);
+    }
+    return [...map.values()].sort((a, b) => b.ns - a.ns);
+  }, [report, view, tl, range[0], range[1], by, device]);
+  const total = rows.reduce((a, r) => a + r.ns, 0);
+  const idle = rows.reduce((a, r) => a + r.idle, 0);
+  const span = range[1] - range[0];
+  const most = rows[0]?.ns ?? 0;
+  const small = span < 2e6;
+  const time = small ? us : ms;
+  const columns: Column<SumRow>[] = [
+    {
+      id: by, label: by === 'op' ? 'instruction' : by, cls: 'name', raw: (r) => r.name,
+      cell: (r) => <span class="nmrow"><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle entity={{ type: 'op', row: r.op }} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}>{r.name}</span></span>,
+    },
+    { id: 'ms', label: small ? 'µs' : 'ms', num: true, width: 200, cls: 'bar', raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> },
+    { id: 'pct', label: '% of range', num: true, width: 90, raw: (r) => (100 * r.ns) / span, cell: (r) => percent(r.ns, span) },
+    { id: 'launches', label: 'launches', num: true, width: 90, raw: (r) => r.n, cell: (r) => thousands(r.n) },
+    { id: 'idle', label: 'idle before, µs', num: true, width: 110, from: 800, raw: (r) => Math.round(r.idle), cell: (r) => (r.idle > 0 ? us(r.idle) : ''), title: 'gaps of 1 µs or more that end at a launch of the row' },
+    { id: 'cause', label: 'cause of the idle time', width: 240, from: 900, cls: 'ink2 name', raw: (r) => [...r.causes.keys()].join(' '), cell: (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; ') },
+  ];
+  const top = rows.slice(0, 60);
+  const lines: Line<SumRow>[] = top.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns) }));
+  if (rows.length > 60) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - 60, 'other'), ns: Math.round(rows.slice(60).reduce((a, r) => a + r.ns, 0)), cells: { ms: time(rows.slice(60).reduce((a, r) => a + r.ns, 0)) } });
+  lines.push({ key: 'total', kind: 'total', lead: 'device time in the range', ns: Math.round(total), cells: { ms: time(total), pct: percent(total, span), launches: thousands(rows.reduce((a, r) => a + r.n, 0)), idle: idle > 0 ? us(idle) : '' } });
+  const table: TableProps<SumRow> = {
+    columns, lines, label: 'Sums of the selection', fileName: 'selection',
+    onOpen: (l) => l.row && by === 'op' && l.row.op >= 0 && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
+  };
+  return (
+    <section data-testid="timeline-selection" data-ns={Math.round(total)}>
+      <div class="bar-h">
+        <h3>{whole ? 'In sight' : 'Selection'}: {duration(span)}, {deviceName(report, device)}</h3>
+        {tl.devices.length > 1 && <Seg label="Device" value={String(device)} options={tl.devices.map((d) => [String(d), deviceName(report, d)] as const)} onChange={(d) => go({ args: { d } })} />}
+        <Seg label="Sum by" value={by} testid="group-by" options={[['phase', 'phase'], ['op', 'instruction'], ['layer', 'layer'], ['kernel', 'kernel']]} onChange={(g) => go({ args: { g: g === 'phase' ? undefined : g } })} />
+        <span class="cap"><CopyMenu table={table} /></span>
+      </div>
+      <DataTable {...table} />
+    </section>
+  );
+}
+
+const parseRange = (text: string | undefined): [number, number] | null => {
+  const m = /^(-?\d+),(-?\d+)$/.exec(text ?? '');
+  return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : null;
+};
+
+function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: Timeline; steps: StepBox[] }): VNode {
+  const { state } = useCtx();
+  const [box, width] = useWidth<HTMLDivElement>(1200);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [theme, setTheme] = useState(0);
+  const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
+  const [drag, setDrag] = useState<[number, number] | null>(null);
+  const { sites, ops } = report;
+  const entity = report.resolve(state.sel);
+  const selectedOp = entity?.type === 'op' ? entity.row : -1;
+  const steady = steps.filter((s) => s.steady);
+  const byTime = [...(steady.length > 0 ? steady : steps)].sort((a, b) => a.ns - b.ns);
+  const median = byTime[Math.floor((byTime.length - 1) / 2)];
+  const slowest = byTime[byTime.length - 1];
+  const named = steps.find((s) => String(s.step) === state.args['step']);
+  const all: [number, number] = [tl.t0, tl.t1];
+  const home: [number, number] = named ? [named.start, named.end] : state.args['step'] === 'all' || !median ? all : [median.start, median.end];
+  const pad = (r: [number, number]): [number, number] => [r[0] - (r[1] - r[0]) * 0.004, r[1] + (r[1] - r[0]) * 0.004];
+  const range = parseRange(state.args['t']) ?? pad(home);
+  const selection = drag ?? parseRange(state.args['a']);
+  const shown = steps.find((s) => range[0] < s.end && range[1] > s.start && Math.abs((range[0] + range[1]) / 2 - (s.start + s.end) / 2) < (s.end - s.start) / 2);
+  const inStep = shown && range[1] - range[0] < 1.6 * (shown.end - shown.start);
+  const kept = useMemo(() => (view.filtered ? Uint8Array.from(view.siteNs, (ns) => (ns > 0 ? 1 : 0)) : null), [view]);
+  const look = useRef<Look | null>(null);
+  const current = useRef(range);
+  current.current = range;
+
+  const setRange = (next: [number, number], final = false): void => {
+    const span = Math.max(50, Math.min(next[1] - next[0], (tl.t1 - tl.t0) * 1.1));
+    const mid = Math.max(tl.t0 - span / 3, Math.min(tl.t1 + span / 3, (next[0] + next[1]) / 2));
+    const r: [number, number] = [Math.round(mid - span / 2), Math.round(mid + span / 2)];
+    (final ? go : move)({ args: { t: `${r[0]},${r[1]}` } });
+  };
+  const zoomTo = (s: StepBox | undefined): void => {
+    if (s) go({ args: { step: String(s.step), t: undefined, a: undefined } });
+  };
+
+  useEffect(() => {
+    const f = (): void => {
+      look.current = null;
+      setTheme((n) => n + 1);
+    };
+    window.addEventListener('xlatrace-theme', f);
+    const media = matchMedia('(prefers-color-scheme: dark)');
+    media.addEventListener('change', f);
+    return () => {
+      window.removeEventListener('xlatrace-theme', f);
+      media.removeEventListener('change', f);
+    };
+  }, []);
+
+  useLayoutEffect(() => {
+    const el = canvas.current;
+    const ctx = el?.getContext('2d', { alpha: false });
+    if (!el || !ctx) return;
+    look.current ??= readLook(el);
+    const ratio = window.devicePixelRatio || 1;
+    if (el.width !== Math.round(width * ratio) || el.height !== Math.round(tl.height * ratio)) {
+      el.width = Math.round(width * ratio);
+      el.height = Math.round(tl.height * ratio);
+    }
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    draw(ctx, tl, { view: range, width, selection, selectedOp, kept, hover: null }, look.current, sites.op,
+      (op) => `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}`, (d) => deviceName(report, d));
+  }, [tl, range[0], range[1], width, selection?.[0], selection?.[1], selectedOp, kept, theme]);
+
+  // What lies under the pointer.
+  const at = (x: number, y: number): { text: string; op: number; start: number; end: number } | null => {
+    if (x < GUTTER) return null;
+    const [v0, v1] = current.current;
+    const t = v0 + ((x - GUTTER) / (width - GUTTER)) * (v1 - v0);
+    const slack = ((v1 - v0) / (width - GUTTER)) * 2;
+    const tr = tl.tracks.find((k) => y >= k.y - 1 && y <= k.y + k.height + 1);
+    if (tr?.stream) {
+      const s = tr.stream;
+      let best = -1;
+      for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, t - slack); i < s.n && s.start[i]! <= t + slack; ++i) {
+        const e = s.start[i]! + s.dur[i]!;
+        // The innermost box wins; a near miss counts where boxes are thinner than the pointer.
+        if (e >= t - slack && (best < 0 || s.start[i]! <= t || Math.abs(s.start[i]! - t) < Math.abs(s.start[best]! - t))) best = i;
+      }
+      if (best < 0) return null;
+      const site = s.site[best]!, op = sites.op[site]!;
+      const kernel = report.kernels.name[sites.kernel[site]!] ?? sites.kind[site]!;
+      const name = (op >= 0 && ops.name[op]) || `no instruction: ${sites.reason[site]}`;
+      return {
+        op, start: s.start[best]!, end: s.start[best]! + s.dur[best]!,
+        text: `${op >= 0 ? `${ops.handle[op]} ` : ''}${name}  ${duration(s.dur[best]!)}\n${op >= 0 && ops.group[op] ? `${ops.phase[op]}, ${ops.group[op]}\n` : ''}${kernel}`,
+      };
+    }
+    if (tr?.segments) {
+      const g = tr.segments;
+      for (let i = firstVisible(g.start, (k) => g.end[k]!, t - slack); i < g.start.length && g.start[i]! <= t + slack; ++i) {
+        if (g.end[i]! >= t - slack) return { op: -1, start: g.start[i]!, end: g.end[i]!, text: `${g.label(i)}\n${duration(g.end[i]! - g.start[i]!)}` };
+      }
+    }
+    return null;
+  };
+
+  const timeAt = (x: number): number => {
+    const [v0, v1] = current.current;
+    return v0 + ((Math.max(GUTTER, Math.min(width, x)) - GUTTER) / (width - GUTTER)) * (v1 - v0);
+  };
+  const onDown = (e: PointerEvent): void => {
+    const el = canvas.current!;
+    const rect = el.getBoundingClientRect();
+    const x0 = e.clientX - rect.left, y0 = e.clientY - rect.top;
+    if (e.button !== 0 || x0 < GUTTER) return;
+    el.setPointerCapture(e.pointerId);
+    const pan = e.shiftKey;
+    const from = current.current;
+    const t0 = timeAt(x0);
+    let moved = false;
+    let last: [number, number] | null = null;
+    const onMove = (m: PointerEvent): void => {
+      const x = m.clientX - rect.left;
+      if (!moved && Math.abs(x - x0) < 4) return;
+      moved = true;
+      setTip(null);
+      if (pan) {
+        const dt = ((x0 - x) / (width - GUTTER)) * (from[1] - from[0]);
+        setRange([from[0] + dt, from[1] + dt]);
+      } else {
+        const t = timeAt(x);
+        last = [Math.round(Math.min(t0, t)), Math.round(Math.max(t0, t))];
+        setDrag(last);
+      }
+    };
+    const onUp = (): void => {
+      el.removeEventListener('pointermove', onMove);
+      el.removeEventListener('pointerup', onUp);
+      el.removeEventListener('pointercancel', onUp);
+      if (last) go({ args: { a: `${last[0]},${last[1]}`, t: `${from[0]},${from[1]}` } });
+      setDrag(null);
+      if (moved) return;
+      const hit = at(x0, y0);
+      if (hit && hit.op >= 0) go({ sel: report.selOf({ type: 'op', row: hit.op }) });
+      else if (hit && hit.op < 0) go({ args: { a: `${Math.round(hit.start)},${Math.round(hit.end)}`, t: `${from[0]},${from[1]}` } });
+      else if (state.args['a']) go({ args: { a: undefined } });
+    };
+    el.addEventListener('pointermove', onMove);
+    el.addEventListener('pointerup', onUp);
+    el.addEventListener('pointercancel', onUp);
+  };
+
+  // Next launch of the selected op, or of any, after the middle of the view.
+  const jump = (by: 1 | -1): void => {
+    if (selectedOp < 0) return;
+    const [v0, v1] = current.current;
+    const mid = (v0 + v1) / 2;
+    let best: [number, number] | null = null;
+    for (const s of tl.launches.streams) {
+      if (!tl.devices.includes(s.device)) continue;
+      const from = lowerBound(s.start, mid);
+      for (let i = by > 0 ? from : from - 1; i >= 0 && i < s.n; i += by) {
+        if (sites.op[s.site[i]!] !== selectedOp) continue;
+        const c = s.start[i]! + s.dur[i]! / 2;
+        if (by > 0 ? c <= mid + 1 : c >= mid - 1) continue;
+        if (!best || Math.abs(c - mid) < Math.abs(best[0] - mid)) best = [c, s.dur[i]!];
+        break;
+      }
+    }
+    if (!best) return;
+    const span = Math.min(v1 - v0, Math.max(best[1] * 6, 1000));
+    setRange([best[0] - span / 2, best[0] + span / 2], true);
+  };
+  const nextGap = (): void => {
+    const [v0, v1] = current.current;
+    const mid = (v0 + v1) / 2;
+    const long = report.gaps.filter((g) => tl.devices.includes(g.device) && g.end - g.start >= 5000).sort((a, b) => a.start - b.start);
+    const g = long.find((k) => (k.start + k.end) / 2 > mid + 1) ?? long[0];
+    if (!g) return;
+    const d = g.end - g.start;
+    go({ args: { t: `${Math.round(g.start - 3 * d)},${Math.round(g.end + 3 * d)}`, a: `${Math.round(g.start)},${Math.round(g.end)}` } });
+  };
+  const stepBy = (by: number): void => {
+    const i = steps.findIndex((s) => s.step === shown?.step);
+    zoomTo(steps[Math.max(0, Math.min(steps.length - 1, i + by))]);
+  };
+
+  // Held keys move with every frame, as games do.
+  useEffect(() => {
+    const held = new Set<string>();
+    let frame = 0, before = 0;
+    const run = (now: number): void => {
+      const dt = before > 0 ? Math.min(50, now - before) / 1000 : 1 / 60;
+      before = now;
+      const [v0, v1] = current.current;
+      const span = v1 - v0, mid = (v0 + v1) / 2;
+      let f = 1, shift = 0;
+      if (held.has('w')) f *= Math.exp(-3 * dt);
+      if (held.has('s')) f *= Math.exp(3 * dt);
+      if (held.has('a')) shift -= 0.9 * dt * span;
+      if (held.has('d')) shift += 0.9 * dt * span;
+      setRange([mid + shift - (span * f) / 2, mid + shift + (span * f) / 2]);
+      frame = held.size > 0 ? requestAnimationFrame(run) : 0;
+    };
+    const down = (e: KeyboardEvent): void => {
+      const el = e.target as HTMLElement;
+      if (/^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName) || e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return;
+      const k = e.key === 'ArrowLeft' ? 'a' : e.key === 'ArrowRight' ? 'd' : e.key.toLowerCase();
+      if (e.key.startsWith('Arrow') && el.getAttribute('role') === 'tab') return;
+      if ('wasd'.includes(k) && k.length === 1) {
+        held.add(k);
+        if (!frame) {
+          before = 0;
+          frame = requestAnimationFrame(run);
+        }
+        e.preventDefault();
+        return;
+      }
+      if (k === 'f' || k === '0') go({ args: { t: undefined, a: undefined } });
+      else if (k === 'n') jump(1);
+      else if (k === 'p') jump(-1);
+      else if (k === 'g') nextGap();
+      else if (k === '[') stepBy(-1);
+      else if (k === ']') stepBy(1);
+      else if (k === '+' || k === '=' || k === '-') {
+        const [v0, v1] = current.current;
+        const m = (v0 + v1) / 2, h = ((v1 - v0) / 2) * (k === '-' ? 1.5 : 1 / 1.5);
+        setRange([m - h, m + h]);
+      }
+    };
+    const up = (e: KeyboardEvent): void => void held.delete(e.key === 'ArrowLeft' ? 'a' : e.key === 'ArrowRight' ? 'd' : e.key.toLowerCase());
+    const blur = (): void => held.clear();
+    window.addEventListener('keydown', down);
+    window.addEventListener('keyup', up);
+    window.addEventListener('blur', blur);
+    return () => {
+      cancelAnimationFrame(frame);
+      window.removeEventListener('keydown', down);
+      window.removeEventListener('keyup', up);
+      window.removeEventListener('blur', blur);
+    };
+  });
+
+  useEffect(() => {
+    const el = canvas.current;
+    if (!el) return undefined;
+    const wheel = (e: WheelEvent): void => {
+      const [v0, v1] = current.current;
+      const span = v1 - v0;
+      const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY) ? e.deltaX : e.shiftKey ? e.deltaY : 0;
+      if (e.ctrlKey || e.metaKey) {
+        const t = timeAt(e.clientX - el.getBoundingClientRect().left);
+        const f = Math.exp(e.deltaY * 0.0025);
+        setRange([t - (t - v0) * f, t + (v1 - t) * f]);
+      } else if (sideways !== 0) setRange([v0 + (sideways / width) * span, v1 + (sideways / width) * span]);
+      else return;
+      e.preventDefault();
+    };
+    el.addEventListener('wheel', wheel, { passive: false });
+    return () => el.removeEventListener('wheel', wheel);
+  });
+
+  const sumRange: [number, number] = selection ?? range;
+  const is = (s: StepBox | undefined): boolean => s !== undefined && inStep === true && shown!.step === s.step;
+  const gaps = report.gaps.filter((g) => tl.devices.includes(g.device) && g.start >= range[0] && g.end <= range[1]);
+  const longest = gaps.reduce((a, g) => (g.end - g.start > a ? g.end - g.start : a), 0);
+  const cause = new Map<string, number>();
+  for (const g of gaps) cause.set(g.cause, (cause.get(g.cause) ?? 0) + g.end - g.start);
+  const mainCause = [...cause].sort((a, b) => b[1] - a[1])[0];
+  const info = report.meta.launches;
+  return (
+    <>
+      <div class="bar-h">
+        <h2>{inStep ? `Step ${shown!.step}` : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0) ? 'Whole run' : duration(range[1] - range[0])}</h2>
+        <span class="seg" role="group" aria-label="Range">
+          {median && <button type="button" class={is(median) ? 'on' : ''} onClick={() => zoomTo(median)}>median step</button>}
+          {slowest && <button type="button" class={is(slowest) ? 'on' : ''} onClick={() => zoomTo(slowest)}>slowest step</button>}
+          <button type="button" onClick={() => go({ args: { step: 'all', t: undefined, a: undefined } })}>whole run</button>
+        </span>
+        {report.gaps.length > 0 && <button type="button" class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
+        {selectedOp >= 0 && <button type="button" class="sm" onClick={() => jump(1)}>next {ops.handle[selectedOp] || 'launch'} <kbd>n</kbd></button>}
+        <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> fit · drag to sum an area</span>
+      </div>
+      <div class="tltop">
+        {steps.length > 0 && <StepStrip steps={steps} current={inStep ? shown!.step : -1} onPick={zoomTo} />}
+        <p class="note sm" data-testid="timeline-note">
+          {gaps.length > 0
+            ? <>{plural(gaps.length, 'gap')} over 1 µs in sight hold {duration([...cause.values()].reduce((a, b) => a + b, 0))}, the longest {duration(longest)}; {mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
+            : <>No gap over 1 µs in sight.</>}
+          {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
+          {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}
+        </p>
+      </div>
+      <div ref={box} class="tlbox">
+        <canvas ref={canvas} data-testid="timeline-canvas" style={{ width: `${width}px`, height: `${tl.height}px` }} tabIndex={0} role="img"
+                aria-label={`Timeline of ${plural(tl.devices.length, 'device')} from ${duration(range[0] - tl.t0)} to ${duration(range[1] - tl.t0)}; the table below sums it`}
+                onPointerDown={onDown} onPointerLeave={() => setTip(null)}
+                onPointerMove={(e) => {
+                  if (drag) return;
+                  const rect = e.currentTarget.getBoundingClientRect();
+                  const x = e.clientX - rect.left, y = e.clientY - rect.top;
+                  const hit = at(x, y);
+                  setTip(hit ? { x, y, text: hit.text } : null);
+                }}
+                onDblClick={(e) => {
+                  const rect = canvas.current!.getBoundingClientRect();
+                  const hit = at(e.clientX - rect.left, e.clientY - rect.top);
+                  if (hit) {
+                    const d = Math.max(200, hit.end - hit.start);
+                    setRange([hit.start - d * 0.2, hit.end + d * 0.2], true);
+                  }
+                }} />
+        {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 340)}px`, top: `${tip.y + 18}px` }}>{tip.text}</div>}
+      </div>
+      <Selection report={report} view={view} tl={tl} range={sumRange} whole={selection === null} />
+    </>
+  );
+}
+
+export function TimelinePage(): VNode {
+  const { report, view, state } = useCtx();
+  const steps = useMemo(() => stepBoxes(report), [report]);
+  const { value: launches, error } = useLoad(() => loadLaunches(report), [report]);
+  const dev = getTerm(state.f, 'dev');
+  const tl = useMemo(() => {
+    if (!launches || launches.total === 0) return null;
+    const test = dev ? rangeMatcher(dev.split(',')) : undefined;
+    const wanted = (d: number): boolean => !test || test(Number.isNaN(report.devices[d]?.ordinal ?? NaN) ? d : report.devices[d]!.ordinal);
+    return buildTimeline(report, launches, wanted);
+  }, [report, launches, dev]);
+  if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
+  if (report.tables.rows('launches') === 0) {
+    return <Missing title="No timeline" why={`This page was written without single launches; every table still sums all ${thousands(report.meta.launches.in_run)} of them.`}
+                    command={`xlatrace report ${report.meta.run.path.split('/').pop()}`} />;
+  }
+  if (!launches) return <p class="dim">reading {thousands(report.meta.launches.in_page)} launches…</p>;
+  if (!tl || tl.devices.length === 0) return <Missing title="No launch to draw" why="The filter leaves no device." />;
+  return <Canvas report={report} view={view} tl={tl} steps={steps} />;
+}

@@ -1,0 +1,301 @@
+// What is slow, why, and what to do first.
+
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { Command, Handle, Link, Linked, Phase, Words, useWidth } from '../components/bits';
+import { FindingEvidence } from '../components/inspector';
+import { BaseVerdict } from '../components/base';
+import { useCtx } from '../ctx';
+import { gpuOf, peakFor } from '../data/hardware';
+import type { Finding, Report } from '../data/report';
+import { niceStep } from '../data/stats';
+import { baseName, flopRate, ms, percent, plural, significant, thousands } from '../format';
+import { type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
+
+interface Bar { part: Part; ns: number }
+
+/** Wall time of the parts of a steady step, summed over the basis. */
+function partSums(report: Report): Bar[] {
+  const steady = new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
+  const sums = new Map<string, number>();
+  for (const p of report.stepParts) {
+    if (steady.has(`${p.step}/${p.device}`)) sums.set(p.part, (sums.get(p.part) ?? 0) + p.ns);
+  }
+  return PARTS.map((part) => ({ part, ns: sums.get(part) ?? 0 })).filter((b) => b.ns > 0);
+}
+
+function phaseSums(report: Report): Map<string, number> {
+  const out = new Map<string, number>();
+  const { shares } = report;
+  for (let s = 0; s < shares.n; ++s) {
+    const p = PHASES[shares.phase[s]!]!;
+    out.set(p, (out.get(p) ?? 0) + shares.ns[s]!);
+  }
+  return out;
+}
+
+function Fact({ label, value, more, testid, raw }: { label: string; value: string; more: string; testid?: string; raw?: number }): VNode {
+  return <div data-testid={testid} data-value={raw}><dt>{label}</dt><dd>{value}<small>{more}</small></dd></div>;
+}
+
+function Facts({ report, bars }: { report: Report; bars: Bar[] }): VNode {
+  const { basis, coverage } = report.meta;
+  const d = report.divisor;
+  const part = (p: Part): number => bars.find((b) => b.part === p)?.ns ?? 0;
+  const phases = phaseSums(report);
+  const fwd = (phases.get('forward') ?? 0) + (phases.get('loss') ?? 0);
+  const bwd = (phases.get('backward') ?? 0) + (phases.get('recompute') ?? 0);
+  const labelled = coverage.exact_ns + coverage.inferred_ns;
+  const whole = labelled + coverage.none_ns;
+  const device = gpuOf(report, '');
+  // FLOP of the basis over its wall time, against the peak of the type that most work has.
+  let work = 0;
+  const byType = new Map<string, number>();
+  const { ops } = report;
+  for (let r = 0; r < ops.n; ++r) {
+    const f = ops.flops[r]! * ops.calls[r]!;
+    if (!(f > 0)) continue;
+    work += f;
+    if (ops.kind[r] === 'gemm' || ops.kind[r] === 'convolution' || ops.kind[r] === 'attention') byType.set(ops.dtype[r]!, (byType.get(ops.dtype[r]!) ?? 0) + f);
+  }
+  const type = [...byType].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
+  const peak = device && type !== '' ? peakFor(device, type, 'gemm') : undefined;
+  const rate = basis.steady && basis.wall_ns > 0 ? work / (basis.wall_ns / 1e9) : 0;
+  const idle = part('idle');
+  const gaps = report.gaps.filter((g) => g.steady).length;
+  return (
+    <dl class="five">
+      {basis.steady
+        ? <Fact label="Step" value={`${ms(basis.mean_ns)} ms`} testid="fact-step" raw={basis.mean_ns}
+                more={basis.steps_steady > 1 ? `mean of ${basis.steps_steady} steps, ${ms(basis.min_ns)} to ${ms(basis.max_ns)}` : 'one steady step'} />
+        : <Fact label="Device time" value={`${ms(basis.device_ns)} ms`} testid="fact-step" raw={basis.device_ns} more="whole run: no steady step" />}
+      {basis.wall_ns > 0 && <Fact label={device?.kind === 'cpu' ? 'Device busy' : 'GPU busy'} value={`${percent(basis.busy_ns, basis.wall_ns)}%`} testid="fact-busy" raw={basis.busy_ns}
+            more={idle > 0 ? `idle ${ms(idle / d)} ms${gaps > 0 ? ` in ${plural(gaps, 'gap')} over 1 µs` : ''}` : 'never idle'} />}
+      {fwd > 0 && bwd > 0 && <Fact label="Backward / forward" value={`${significant(bwd / fwd)}×`} more={`${(phases.get('recompute') ?? 0) > 0 ? 'with recompute; ' : ''}about ${(phases.get('recompute') ?? 0) > 0 ? 3 : 2} is usual`} />}
+      {part('exposed_collective') > 0 && <Fact label="Exposed collectives" value={`${ms(part('exposed_collective') / d)} ms`} more={`${percent(part('exposed_collective'), basis.wall_ns)}% of the step`} />}
+      {rate > 0 && peak && <Fact label="FLOP rate" value={`${percent(rate, peak[1])}%`} more={`${flopRate(rate)} of ${flopRate(peak[1])}, ${peak[0]}`} />}
+      <Fact label="Attributed" value={`${percent(labelled, whole)}%`} testid="fact-attributed" raw={labelled} more={`${percent(coverage.exact_ns, whole)}% by exact evidence`} />
+    </dl>
+  );
+}
+
+function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | null {
+  const [ref, width] = useWidth<HTMLDivElement>(1000);
+  const d = report.divisor;
+  const total = bars.reduce((a, b) => a + b.ns, 0);
+  if (total === 0) return null;
+  const { verdict, findings } = report.meta;
+  const named = verdict.op ? report.opOfHandle(verdict.op) : -1;
+  const scale = width / total;
+  const best = findings.find((f) => f.saves_high_ns_per_step !== null && f.saves_high_ns_per_step > 0);
+  const saved = best ? Math.min(total / d, best.saves_high_ns_per_step!) : 0;
+  const tick = niceStep(total / d / 1e6, width / 150);
+  const ticks: number[] = [];
+  for (let t = 0; t <= total / d / 1e6 + tick * 1e-6; t += tick) ticks.push(t);
+  let x = 0;
+  const boxes = bars.map((b) => {
+    const at = x;
+    x += b.ns * scale;
+    return { ...b, x: at, w: Math.max(0.8, b.ns * scale - 1), hue: PART_HUE[b.part] };
+  });
+  const namedHue: Hue | undefined = named >= 0 ? report.ops.hue[named] : undefined;
+  const label = (w: number, text: string): boolean => w > text.length * 6.3 + 12;
+  const text = `One step of ${ms(total / d)} ms: ${bars.map((b) => `${PART_WORDS[b.part]} ${ms(b.ns / d)}`).join(', ')} ms`;
+  let labelEnd = -1;
+  return (
+    <figure class="stepbar">
+      <div ref={ref}>
+        <svg width={width} height={best ? 101 : 66} role="img" aria-label={text}>
+          {boxes.map((b) => {
+            const show = b.w > 60 && b.x > labelEnd;
+            if (show) labelEnd = b.x + PART_WORDS[b.part].length * 6.2 + 8;
+            const nameIt = namedHue === b.hue && named >= 0;
+            const ow = nameIt ? Math.min(b.w, report.ops.ns[named]! * scale) : 0;
+            const ox = b.x + b.w - ow;
+            const opText = nameIt ? `${verdict.op}  ${ms(report.ops.ns[named]! / d)}` : '';
+            const rest = `${LETTER[b.hue]}  ${ms((b.ns - (nameIt && ow < b.w ? report.ops.ns[named]! : 0)) / d)}`;
+            return (
+              <g data-testid={`part-${b.part}`} data-ns={b.ns}>
+                <title>{`${PART_WORDS[b.part]}: ${ms(b.ns / d)} ms, ${percent(b.ns, total)}%`}</title>
+                {b.part === 'idle'
+                  ? <rect x={b.x + 0.5} y="18" width={Math.max(0.8, b.w - 1)} height="26" fill="url(#idl)" stroke="var(--ph-idle)" stroke-width=".6" />
+                  : <rect class={`f p-${b.hue}`} x={b.x} y="18" width={b.w} height="26" />}
+                {ow > 3 && <><rect x={ox} y="18" width={ow} height="26" fill="url(#hat)" /><rect x={ox + 0.75} y="18.75" width={Math.max(0, ow - 1.5)} height="24.5" fill="none" stroke="var(--ink)" stroke-width="1.5" /></>}
+                {ow > 3 && label(ow, opText) && <text class={`on b p-${b.hue}`} x={ox + 8} y="35">{opText}</text>}
+                {b.part !== 'idle' && label(b.w - ow, rest) && <text class={`on b p-${b.hue}`} x={b.x + 7} y="35">{rest}</text>}
+                {show && <text class="i2" x={b.x} y="11">{PART_WORDS[b.part]}</text>}
+              </g>
+            );
+          })}
+          {best && (() => {
+            const w = ((total / d - saved) * d) * scale;
+            return (
+              <g>
+                <text class="d" x="0" y="60">after {best.handle}, at best</text>
+                <rect x=".5" y="66.5" width={Math.max(0, w)} height="12" fill="none" stroke="var(--line-2)" stroke-dasharray="3 2" />
+                <rect x={w} y="66" width={Math.max(0, width - w)} height="13" fill="url(#sav)" opacity=".6" />
+                {w > 60 && <text class="i2 b" x="7" y="76.5">{ms(total / d - saved)} ms</text>}
+                {width - w > 150
+                  ? <text class="i2 e halo" x={width - 5} y="76.5">at most {ms(saved)} ms less</text>
+                  : <text class="i2 e halo" x={w - 6} y="76.5">at most {ms(saved)} ms less</text>}
+              </g>
+            );
+          })()}
+          {ticks.map((t, i) => {
+            const px = (t * 1e6 * d) * scale;
+            const y = best ? 84 : 48;
+            return <g><path class="ax" d={`M${Math.min(width - 0.5, px + 0.5)} ${y}v4`} /><text class={`d ${i === 0 ? '' : px > width - 20 ? 'e' : 'm'}`} x={px} y={y + 14}>{t === 0 ? '0 ms' : Number(t.toPrecision(6))}</text></g>;
+          })}
+        </svg>
+      </div>
+      <div class="legend">
+        {bars.map((b) => <span class="ph sm" data-ns={b.ns}><span class={`ltr p-${PART_HUE[b.part]}`} aria-hidden="true">{LETTER[PART_HUE[b.part]]}</span>{PART_WORDS[b.part]} <span class="dim">{ms(b.ns / d)}</span></span>)}
+        <span class="dim sm">= {ms(total / d)} ms</span>
+      </div>
+    </figure>
+  );
+}
+
+/** Without steady steps there is no step to draw: device time by phase instead. */
+function PhaseBar({ report }: { report: Report }): VNode {
+  const sums = [...phaseSums(report)].filter(([, ns]) => ns > 0);
+  const total = sums.reduce((a, [, ns]) => a + ns, 0);
+  return (
+    <figure class="stepbar">
+      <div class="phasebar" role="img" aria-label={`Device time by phase: ${sums.map(([p, ns]) => `${p} ${percent(ns, total)}%`).join(', ')}`}>
+        {sums.map(([p, ns]) => <i class={`p-${p}`} style={{ flex: `${ns} 0 0` }} title={`${p} ${percent(ns, total)}%`} data-testid={`part-${p}`} data-ns={ns} />)}
+      </div>
+      <div class="legend">{sums.map(([p, ns]) => <Phase hue={p as Hue}>{p} <span class="dim">{ms(ns / report.divisor)}</span></Phase>)}</div>
+    </figure>
+  );
+}
+
+const LEVEL: Record<string, number> = { high: 3, medium: 2, low: 1 };
+
+function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode {
+  const { report, state } = useCtx();
+  const [open, setOpen] = useState<'' | 'evidence' | 'check'>('');
+  const shown = f.evidence.slice(0, 2);
+  const handles = [...new Set([f.where_op ?? '', ...f.evidence.map((e) => e.handle ?? '')].flatMap((t) => t.match(/\b[okm]\d+\b/g) ?? []))].slice(0, 6);
+  const more = f.evidence.length > shown.length;
+  const picked = state.sel.split('~')[0] === f.handle;
+  return (
+    <li class={`act ${picked ? 'on' : ''}`} data-testid={`finding-${f.handle}`} id={`act-${f.handle}`}>
+      <span class="n">{n}</span>
+      <div>
+        <h3><Linked text={f.title} /></h3>
+        <p>{shown.map((e, i) => <>{i > 0 && ' '}<Linked text={/[.!?;]$/.test(e.text) ? e.text : `${e.text}.`} /></>)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
+        <div class="meta">
+          {f.where_layer && <span>{f.where_layer}</span>}
+          {f.where_source && <Linked text={f.where_source} />}
+          {handles.map((h) => {
+            const e = report.entity(h);
+            return e && <Handle entity={e} />;
+          })}
+          {(more || f.basis) && <button type="button" class="lk" aria-expanded={open === 'evidence'} onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}>evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}</button>}
+          {f.how_to_check && <button type="button" class="lk" aria-expanded={open === 'check'} onClick={() => setOpen(open === 'check' ? '' : 'check')}>how to check</button>}
+          <Link to={{ sel: f.handle }} class="h">{f.handle}</Link>
+        </div>
+        {open === 'evidence' && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {f.basis.replace(/_/g, ' ')}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
+        {open === 'check' && <div class="more"><Linked text={f.how_to_check!} /></div>}
+      </div>
+      <span class="save">{f.saves_high_ns_per_step !== null ? <>≤ {ms(f.saves_high_ns_per_step)}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of step</small>}</> : <small>not known</small>}</span>
+      <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
+        {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden="true" />)} {f.confidence ?? '?'}
+      </span>
+    </li>
+  );
+}
+
+/** The steps one below the other, and which part of the step differs most. */
+function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
+  const steady = new Map<number, { ns: number; n: number }>();
+  for (const s of report.steps) {
+    if (!s.steady) continue;
+    const to = steady.get(s.step) ?? { ns: 0, n: 0 };
+    to.ns += s.end - s.start;
+    to.n += 1;
+    steady.set(s.step, to);
+  }
+  const list = [...steady].map(([step, v]) => ({ step, ns: v.ns / v.n, n: v.n })).sort((a, b) => a.step - b.step);
+  if (list.length < 2) return null;
+  const byTime = [...list].sort((a, b) => a.ns - b.ns);
+  const fast = byTime[0]!, slow = byTime[byTime.length - 1]!;
+  const spread = (slow.ns - fast.ns) / report.meta.basis.mean_ns;
+  const median = byTime[Math.floor((byTime.length - 1) / 2)]!;
+  const shown = list.length <= 10 ? list : [...byTime.slice(-4).reverse(), median, ...byTime.slice(0, 2).reverse()];
+  const partOf = (step: number, n: number): Map<string, number> => {
+    const out = new Map<string, number>();
+    for (const p of report.stepParts) if (p.step === step) out.set(p.part, (out.get(p.part) ?? 0) + p.ns / n);
+    return out;
+  };
+  const a = partOf(fast.step, fast.n), b = partOf(slow.step, slow.n);
+  let most: Part | undefined, gain = 0;
+  for (const part of PARTS) {
+    const delta = (b.get(part) ?? 0) - (a.get(part) ?? 0);
+    if (delta > gain) {
+      gain = delta;
+      most = part;
+    }
+  }
+  const max = slow.ns;
+  const parts = new Map(shown.map((s) => [s.step, most ? (partOf(s.step, s.n).get(most) ?? 0) : 0]));
+  return (
+    <section>
+      <h2>Why steps differ by {percent(slow.ns - fast.ns, report.meta.basis.mean_ns)}%</h2>
+      <div class="steps" role="img" aria-label={`Steps from ${ms(fast.ns)} to ${ms(slow.ns)} ms`}>
+        {shown.map((s) => (
+          <div>
+            <Link to={{ page: 'timeline', args: { step: String(s.step) } }} class="n" title={`step ${s.step} on the timeline`}>{s.step}</Link>
+            <span class="track"><i class="all" style={{ width: `${(100 * s.ns) / max}%` }} />{most && <i class={`p-${PART_HUE[most]} hatch`} style={{ width: `${(100 * (parts.get(s.step) ?? 0)) / max}%` }} />}</span>
+            <span class="v">{ms(s.ns)}</span>
+          </div>
+        ))}
+      </div>
+      <p class="sm ink2">
+        {most && gain > 0.3 * (slow.ns - fast.ns)
+          ? `${PART_WORDS[most][0]!.toUpperCase()}${PART_WORDS[most].slice(1)} (coloured) explains ${ms(Math.min(gain, slow.ns - fast.ns))} of the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}.`
+          : `No single part explains the ${ms(slow.ns - fast.ns)} ms between step ${fast.step} and step ${slow.step}.`}
+        {list.length > 10 && ` ${thousands(list.length)} steps: the slowest, the median and the fastest are shown.`}
+        {spread < 0.02 && ' They hardly differ.'}
+      </p>
+    </section>
+  );
+}
+
+export function VerdictPage(): VNode {
+  const { report } = useCtx();
+  const { verdict, findings, basis, run, launches } = report.meta;
+  const bars = partSums(report);
+  const db = baseName(run.path) || 'run.db';
+  const step = basis.steady ? basis.mean_ns : 0;
+  return (
+    <div class="verdict">
+      <div>
+        <h1 data-testid="verdict-sentence"><Words pieces={verdict.sentence} /></h1>
+        {verdict.lede.length > 0 && <p class="lede" data-testid="verdict-lede"><Words pieces={verdict.lede} /></p>}
+        {report.meta.base && <BaseVerdict />}
+        <Facts report={report} bars={bars} />
+        {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
+        <div class="acthead"><h2>Do this, in this order</h2><span>saves, ms/step</span><span>sure</span></div>
+        <ol class="acts">
+          {findings.map((f, i) => <Action f={f} n={i + 1} step={step} key={f.handle} />)}
+        </ol>
+        {findings.length > 1 && <p class="cap">Upper bounds that overlap: they do not add up.</p>}
+        {findings.length === 0 && <p class="ink2 none">{verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
+      </div>
+      <aside class="side" aria-label="Beside the verdict">
+        {verdict.ruled_out.length > 0 && <section><h2>Looked at and fine</h2><ul>{verdict.ruled_out.map((s) => <li><span><Words pieces={s} /></span></li>)}</ul></section>}
+        {verdict.not_known.length > 0 && <section class="q"><h2>Not known</h2><ul class="q">{verdict.not_known.map((s) => <li><span><Words pieces={s} /></span></li>)}</ul></section>}
+        {launches.how === 'steps' && <section><h2>Not in this file</h2><p class="sm ink2">All {thousands(launches.in_run)} launches are in every table; the timeline holds {thousands(launches.in_page)}.</p></section>}
+        <WhyStepsDiffer report={report} />
+        <section>
+          <h2>Next</h2>
+          <p class="sm ink2">{findings.length > 0 ? `Do action 1, record again, then compare:` : 'Change something, record again, then compare:'}</p>
+          <Command text={`xlatrace diff ${db} new.db`} />
+          {!basis.steady && <><p class="sm ink2">Record steady steps:</p><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
+        </section>
+      </aside>
+    </div>
+  );
+}

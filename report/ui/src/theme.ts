@@ -1,0 +1,29 @@
+// Light, dark or the system's; set before the first paint by the page's own few lines.
+
+import { useState } from 'preact/hooks';
+
+export type Theme = 'auto' | 'light' | 'dark';
+const KEY = 'xlatrace-theme';
+
+const read = (): Theme => {
+  const v = document.documentElement.dataset['theme'];
+  return v === 'light' || v === 'dark' ? v : 'auto';
+};
+
+export function useTheme(): [Theme, () => void] {
+  const [theme, set] = useState<Theme>(read);
+  const cycle = (): void => {
+    const next: Theme = theme === 'auto' ? 'light' : theme === 'light' ? 'dark' : 'auto';
+    if (next === 'auto') delete document.documentElement.dataset['theme'];
+    else document.documentElement.dataset['theme'] = next;
+    try {
+      if (next === 'auto') localStorage.removeItem(KEY);
+      else localStorage.setItem(KEY, next);
+    } catch {
+      // Private windows have no storage: the choice holds for this page.
+    }
+    window.dispatchEvent(new Event('xlatrace-theme'));
+    set(next);
+  };
+  return [theme, cycle];
+}

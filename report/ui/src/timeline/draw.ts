@@ -1,0 +1,256 @@
+// Draws the tracks into a canvas at device pixels.
+
+import { niceStep } from '../data/stats';
+import { duration } from '../format';
+import type { Hue } from '../phases';
+import { HUES } from './pyramid';
+import { firstVisible, type Segments, type Timeline, type Track } from './tracks';
+
+export const GUTTER = 124;
+
+export interface Look {
+  fill: Record<string, string>;
+  on: Record<string, string>;
+  soft: Record<string, string>;
+  bg: string; bg2: string; bg3: string; line: string; line2: string; ink: string; ink2: string; ink3: string; bad: string; accent: string;
+  font: string; mono: string;
+}
+
+/** Colours of the theme as the canvas needs them. */
+export function readLook(el: Element): Look {
+  const css = getComputedStyle(el);
+  const v = (name: string): string => css.getPropertyValue(name).trim();
+  const fill: Record<string, string> = {}, on: Record<string, string> = {}, soft: Record<string, string> = {};
+  const tint = parseFloat(v('--tint')) / 100 || 0.15;
+  const rgb = (hex: string): number[] => [1, 3, 5].map((i) => parseInt(hex.length === 4 ? hex[(i + 1) / 2]!.repeat(2) : hex.slice(i, i + 2), 16));
+  const bg = v('--bg');
+  const b = rgb(bg);
+  for (const h of [...HUES, 'idle']) {
+    fill[h] = v(`--ph-${h}`);
+    on[h] = v(`--on-${h}`);
+    soft[h] = `rgb(${rgb(fill[h]!).map((c, i) => Math.round(c * tint + b[i]! * (1 - tint))).join(' ')})`;
+  }
+  return {
+    fill, on, soft, bg, bg2: v('--bg-2'), bg3: v('--bg-3'), line: v('--line'), line2: v('--line-2'), ink: v('--ink'),
+    ink2: v('--ink-2'), ink3: v('--ink-3'), bad: v('--bad'), accent: v('--accent'), font: v('--font'), mono: v('--mono'),
+  };
+}
+
+export interface Drawn {
+  view: [number, number];
+  width: number;
+  selection: [number, number] | null;
+  selectedOp: number;
+  /** 1: the filter keeps the site. */
+  kept: Uint8Array | null;
+  hover: { track: number; x: number } | null;
+}
+
+export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, opOfSite: Int32Array, nameOfOp: (op: number) => string, deviceName: (device: number) => string): void {
+  const [v0, v1] = d.view;
+  const w = d.width - GUTTER;
+  const scale = w / (v1 - v0);
+  const X = (t: number): number => GUTTER + (t - v0) * scale;
+  ctx.fillStyle = look.bg;
+  ctx.fillRect(0, 0, d.width, tl.height);
+  ctx.textBaseline = 'middle';
+  ctx.font = `11px ${look.font}`;
+
+  // Axis: times since the left step or the run began read better than since the epoch.
+  const span = v1 - v0;
+  const origin = axisOrigin(tl, v0);
+  const tick = niceStep(span, w / 110);
+  const unit: [number, string] = tick >= 1e9 ? [1e9, 's'] : tick >= 1e5 ? [1e6, 'ms'] : tick >= 100 ? [1e3, 'µs'] : [1, 'ns'];
+  ctx.strokeStyle = look.line;
+  ctx.fillStyle = look.ink3;
+  ctx.lineWidth = 1;
+  let firstLabel = true;
+  for (let t = Math.ceil((v0 - origin) / tick) * tick; t <= v1 - origin; t += tick) {
+    const x = Math.round(X(t + origin)) + 0.5;
+    ctx.beginPath();
+    ctx.moveTo(x, 16);
+    ctx.lineTo(x, tl.height - 4);
+    ctx.stroke();
+    const text = `${Number((t / unit[0]).toPrecision(9))}${firstLabel ? ` ${unit[1]}` : ''}`;
+    ctx.textAlign = x < GUTTER + 12 ? 'left' : 'center';
+    if (x < d.width - 14) ctx.fillText(text, x, 8);
+    firstLabel = false;
+  }
+
+  const clipText = (text: string, x: number, y: number, room: number): void => {
+    const max = Math.floor(room / 6);
+    if (max < 2) return;
+    ctx.fillText(text.length <= max ? text : max < 5 ? '' : `${text.slice(0, max - 1)}…`, x, y);
+  };
+
+  for (const tr of tl.tracks) {
+    ctx.textAlign = 'right';
+    ctx.fillStyle = look.ink3;
+    const mid = tr.y + tr.height / 2 + 0.5;
+    ctx.fillText(tr.label.length > 14 ? `${tr.label.slice(0, 13)}…` : tr.label, GUTTER - 8, mid);
+    if (tr.first) {
+      ctx.textAlign = 'left';
+      ctx.fillStyle = look.ink;
+      ctx.font = `600 11px ${look.font}`;
+      ctx.fillText(deviceName(tr.device), 0, mid);
+      ctx.font = `11px ${look.font}`;
+    }
+    ctx.textAlign = 'left';
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(GUTTER, tr.y - 2, w, tr.height + 4);
+    ctx.clip();
+    if (tr.stream) drawStream(ctx, tr, d, look, X, scale, tl.hueOfSite, opOfSite, nameOfOp, clipText);
+    else if (tr.segments) drawSegments(ctx, tr, tr.segments, v0, v1, look, X, clipText);
+    ctx.restore();
+  }
+
+  if (d.selection) {
+    const a = Math.max(GUTTER, X(d.selection[0])), b = Math.min(d.width, X(d.selection[1]));
+    ctx.fillStyle = look.accent;
+    ctx.globalAlpha = 0.13;
+    ctx.fillRect(a, 16, b - a, tl.height - 20);
+    ctx.globalAlpha = 1;
+    ctx.fillRect(a, 16, 1, tl.height - 20);
+    ctx.fillRect(b - 1, 16, 1, tl.height - 20);
+    const text = duration(d.selection[1] - d.selection[0]);
+    ctx.textAlign = 'center';
+    ctx.font = `600 11px ${look.font}`;
+    const tw = ctx.measureText(text).width + 10;
+    ctx.fillStyle = look.bg;
+    ctx.fillRect((a + b) / 2 - tw / 2, 1, tw, 14);
+    ctx.fillStyle = look.accent;
+    ctx.fillText(text, (a + b) / 2, 8);
+  }
+}
+
+/** Where the axis starts to count: the step in sight, else the first launch. */
+export function axisOrigin(tl: Timeline, v0: number): number {
+  const steps = tl.tracks.find((t) => t.kind === 'step')?.segments;
+  if (steps) {
+    let best = tl.t0;
+    for (let i = 0; i < steps.start.length; ++i) if (steps.start[i]! <= v0 + 1 || i === 0) best = steps.start[i]!;
+    return best;
+  }
+  return tl.t0;
+}
+
+function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0: number, v1: number, look: Look, X: (t: number) => number,
+                      text: (t: string, x: number, y: number, room: number) => void): void {
+  const n = s.start.length;
+  const mid = tr.y + tr.height / 2 + 0.5;
+  let lastX = -1;
+  if (tr.kind === 'idle') {
+    ctx.fillStyle = look.line;
+    ctx.fillRect(GUTTER, tr.y + tr.height - 1, 1e5, 1);
+  }
+  for (let i = firstVisible(s.start, (k) => s.end[k]!, v0); i < n && s.start[i]! < v1; ++i) {
+    const raw = X(s.start[i]!);
+    const a = Math.max(GUTTER - 1, raw);
+    const e = Math.min(1e5, X(s.end[i]!));
+    if (e < GUTTER) continue;
+    const bw = e - a;
+    if (bw < 0.5 && a - lastX < 1) continue;
+    lastX = e;
+    if (tr.kind === 'idle') {
+      // Long gaps stand higher: their count would hide them otherwise.
+      const h = Math.min(tr.height, 3 + 1.6 * Math.max(0, Math.log10((s.end[i]! - s.start[i]!) / 1e3)) * (tr.height / 8));
+      ctx.fillStyle = look.bad;
+      ctx.fillRect(a, tr.y + tr.height - h, Math.max(1, bw), h);
+      if (bw > 70) {
+        ctx.fillStyle = look.bg;
+        text(s.label(i), a + 4, mid, bw - 6);
+      }
+      continue;
+    }
+    const hue = s.hue(i);
+    ctx.fillStyle = hue ? look.soft[hue]! : tr.kind === 'step' ? look.bg3 : look.bg2;
+    ctx.fillRect(a, tr.y, Math.max(0.6, bw - 0.6), tr.height);
+    if (!hue && bw > 3) {
+      ctx.strokeStyle = look.line;
+      ctx.strokeRect(a + 0.5, tr.y + 0.5, bw - 1, tr.height - 1);
+    }
+    if (bw > 14) {
+      ctx.fillStyle = look.ink;
+      text(s.label(i), a + 5, mid, bw - 8);
+    }
+  }
+}
+
+const sums = new Float32Array(HUES.length);
+
+function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Look, X: (t: number) => number, scale: number, hueOfSite: Uint8Array,
+                    opOfSite: Int32Array, nameOfOp: (op: number) => string, text: (t: string, x: number, y: number, room: number) => void): void {
+  const s = tr.stream!;
+  const [v0, v1] = d.view;
+  const w = d.width - GUTTER;
+  const i0 = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, v0);
+  let lo = i0, hi = s.n;
+  while (lo < hi) {
+    const m = (lo + hi) >> 1;
+    if (s.start[m]! < v1) lo = m + 1;
+    else hi = m;
+  }
+  const i1 = lo;
+  if (i1 - i0 > 6 * w && !d.kept) {
+    const px = 1 / scale;
+    for (let x = 0; x < w; ++x) {
+      sums.fill(0);
+      tr.pyramid!.sum(v0 + x * px, v0 + (x + 1) * px, sums);
+      let y = tr.y + tr.height;
+      for (let h = 0; h < HUES.length; ++h) {
+        if (sums[h] === 0) continue;
+        const hh = Math.min(1, sums[h]! / px) * tr.height;
+        ctx.fillStyle = look.fill[HUES[h]!]!;
+        ctx.fillRect(GUTTER + x, y - hh, 1, hh);
+        y -= hh;
+      }
+    }
+    return;
+  }
+  const mid = tr.y + tr.height / 2 + 0.5;
+  let lastX = -9, lastHue = -1, lastSel = false;
+  for (let i = i0; i < i1; ++i) {
+    const site = s.site[i]!;
+    const e = s.start[i]! + s.dur[i]!;
+    if (e < v0) continue;
+    const a = Math.max(GUTTER - 2, X(s.start[i]!));
+    const b = Math.min(d.width + 2, X(e));
+    const bw = b - a;
+    const hue = hueOfSite[site]!;
+    const selected = d.selectedOp >= 0 && opOfSite[site] === d.selectedOp;
+    // Boxes thinner than a pixel would only paint over each other.
+    if (bw < 0.7 && a - lastX < 0.7 && hue === lastHue && selected === lastSel) continue;
+    lastX = b;
+    lastHue = hue;
+    lastSel = selected;
+    const pale = d.kept !== null && d.kept[site] === 0;
+    const name = HUES[hue]! as Hue;
+    ctx.fillStyle = pale ? look.soft[name]! : look.fill[name]!;
+    ctx.fillRect(a, tr.y, Math.max(0.7, bw > 3 ? bw - 0.6 : bw), tr.height);
+    if (selected) {
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(a, tr.y, Math.max(1.5, bw), tr.height);
+      ctx.clip();
+      ctx.strokeStyle = look.bg;
+      ctx.globalAlpha = 0.3;
+      for (let k = Math.max(a, GUTTER) - tr.height; k < b; k += 6) {
+        ctx.beginPath();
+        ctx.moveTo(k, tr.y + tr.height);
+        ctx.lineTo(k + tr.height, tr.y);
+        ctx.stroke();
+      }
+      ctx.restore();
+      ctx.strokeStyle = look.ink;
+      ctx.lineWidth = 1.5;
+      ctx.strokeRect(a, tr.y + 0.5, Math.max(1.5, bw - 1), tr.height - 1);
+      ctx.lineWidth = 1;
+    }
+    if (bw > 34 && !pale) {
+      ctx.fillStyle = look.on[name]!;
+      const op = opOfSite[site]!;
+      text(op >= 0 ? `${nameOfOp(op)}  ${duration(s.dur[i]!)}` : duration(s.dur[i]!), Math.max(a, GUTTER) + 5, mid, b - Math.max(a, GUTTER) - 8);
+    }
+  }
+}

@@ -1,0 +1,167 @@
+// Rows of the timeline: steps, modules, layers, streams, idle time, host, per device.
+
+import { type Launches, lowerBound, type StreamLaunches } from '../data/launches';
+import type { Report } from '../data/report';
+import { duration, plural } from '../format';
+import { CAUSE_WORDS, hueOf, type Hue } from '../phases';
+import { HUES, Pyramid } from './pyramid';
+
+export interface Segments {
+  start: Float64Array;
+  end: Float64Array;
+  label: (i: number) => string;
+  hue: (i: number) => Hue | '';
+}
+export interface Track {
+  label: string;
+  device: number;
+  kind: 'step' | 'module' | 'layer' | 'stream' | 'idle' | 'host';
+  height: number;
+  y: number;
+  first?: boolean;
+  segments?: Segments;
+  stream?: StreamLaunches;
+  pyramid?: Pyramid;
+}
+export interface Timeline {
+  tracks: Track[];
+  height: number;
+  t0: number;
+  t1: number;
+  hueOfSite: Uint8Array;
+  devices: number[];
+  hiddenDevices: number;
+  launches: Launches;
+}
+
+export const deviceName = (report: Report, d: number): string => {
+  const device = report.devices[d];
+  if (!device) return `device ${d}`;
+  const word = device.kind === 'gpu' ? 'GPU' : device.kind === 'tpu' ? 'TPU' : device.kind === 'cpu' ? 'CPU' : 'device';
+  return `${word} ${Number.isNaN(device.ordinal) ? d : device.ordinal}`;
+};
+
+function segmentsOf<T>(rows: T[], start: (r: T) => number, end: (r: T) => number, label: (r: T) => string, hue: (r: T) => Hue | ''): Segments {
+  const sorted = [...rows].sort((a, b) => start(a) - start(b));
+  return {
+    start: Float64Array.from(sorted, start), end: Float64Array.from(sorted, end),
+    label: (i) => label(sorted[i]!), hue: (i) => hue(sorted[i]!),
+  };
+}
+
+/** Neighbouring launches of one layer become one box; other work in between does not split it. */
+function layerSegments(report: Report, s: StreamLaunches): Segments | undefined {
+  const { sites, ops } = report;
+  const start: number[] = [], end: number[] = [], layer: string[] = [], hue: Hue[] = [];
+  const short = (text: string): string => {
+    const parts = text.split('/');
+    const at = parts.findIndex((p) => /\d/.test(p));
+    return at >= 0 ? parts[at]! : parts.slice(0, 2).join('/');
+  };
+  const names = sites.op.length > 0 ? Array.from({ length: ops.n }, (_, r) => short(ops.layer[r]!)) : [];
+  let last = -1;
+  for (let i = 0; i < s.n; ++i) {
+    const op = sites.op[s.site[i]!]!;
+    if (op < 0 || names[op] === '') continue;
+    const h = hueOf(ops.phase[op]!, '');
+    const e = s.start[i]! + s.dur[i]!;
+    if (last >= 0 && layer[last] === names[op] && hue[last] === h) {
+      end[last] = Math.max(end[last]!, e);
+      continue;
+    }
+    // A single launch of another layer inside a box is noise at this level.
+    start.push(s.start[i]!);
+    end.push(e);
+    layer.push(names[op]!);
+    hue.push(h);
+    last = start.length - 1;
+  }
+  if (start.length === 0 || new Set(layer).size < 2) return undefined;
+  return {
+    start: Float64Array.from(start), end: Float64Array.from(end),
+    label: (i) => layer[i]!.replace(/^[A-Za-z]+_?(?=\d+$)/, ''), hue: (i) => hue[i]!,
+  };
+}
+
+const MAX_DEVICES = 8;
+
+export function buildTimeline(report: Report, launches: Launches, wanted: (device: number) => boolean): Timeline {
+  const { sites, ops } = report;
+  const hueOfSite = new Uint8Array(sites.n);
+  for (let r = 0; r < sites.n; ++r) {
+    const op = sites.op[r]!;
+    const hue = op >= 0 && ops.name[op] !== '' ? ops.hue[op]! : hueOf('unknown', sites.kind[r]!.startsWith('mem') ? 'copy' : '');
+    hueOfSite[r] = Math.max(0, (HUES as readonly string[]).indexOf(hue));
+  }
+  const all = [...new Set(launches.streams.map((s) => s.device))].filter(wanted);
+  const devices = all.slice(0, MAX_DEVICES);
+  const tracks: Track[] = [];
+  let y = 20;
+  let t0 = Infinity, t1 = -Infinity;
+  const exec = report.tables.table('executions');
+  const execDevice = exec.refs('device'), execModule = exec.refs('module');
+  const execStart = exec.numbers('start_ns'), execEnd = exec.numbers('end_ns'), execN = exec.numbers('activities');
+  const push = (t: Omit<Track, 'y'>, gap = 3): void => {
+    tracks.push({ ...t, y });
+    y += t.height + gap;
+  };
+  devices.forEach((device, index) => {
+    const full = index === 0;
+    let first = true;
+    const add = (t: Omit<Track, 'y' | 'device' | 'first'>): void => {
+      push({ ...t, device, first });
+      first = false;
+    };
+    const steps = report.steps.filter((s) => s.device === device);
+    if (full && steps.length > 0) {
+      add({ label: 'step', kind: 'step', height: 17, segments: segmentsOf(steps, (s) => s.start, (s) => s.end, (s) => `${s.step}   ${duration(s.end - s.start)}${s.steady ? '' : ', not steady'}`, () => '') });
+    }
+    const rows = Array.from({ length: exec.rows }, (_, r) => r).filter((r) => execDevice[r] === device);
+    if (full && rows.length > 0) {
+      add({ label: 'module', kind: 'module', height: 17, segments: segmentsOf(rows, (r) => execStart[r]!, (r) => execEnd[r]!, (r) => `${report.modules[execModule[r]!]?.name ?? ''}   ${plural(execN[r]!, 'launch', 'launches')}`, () => '') });
+    }
+    const streams = launches.streams.filter((s) => s.device === device).map((s) => {
+      let busy = 0;
+      for (let i = 0; i < s.n; ++i) busy += s.dur[i]!;
+      return { s, busy };
+    }).sort((a, b) => b.busy - a.busy);
+    if (full && streams[0]) {
+      const segments = layerSegments(report, streams[0].s);
+      if (segments) add({ label: 'layer', kind: 'layer', height: 16, segments });
+    }
+    for (const { s } of streams.slice(0, full ? 12 : 3)) {
+      const info = report.streams[s.stream];
+      t0 = Math.min(t0, s.start[0] ?? Infinity);
+      t1 = Math.max(t1, (s.start[s.n - 1] ?? -Infinity) + (s.dur[s.n - 1] ?? 0));
+      const name = info?.name && !/^\d+$/.test(info.name) ? info.name : `stream ${info?.id ?? ''}`;
+      add({ label: name, kind: 'stream', height: full ? 18 : 16, stream: s, pyramid: new Pyramid(s, hueOfSite) });
+    }
+    const gaps = report.gaps.filter((g) => g.device === device);
+    if (gaps.length > 0) {
+      add({ label: 'idle', kind: 'idle', height: full ? 12 : 8, segments: segmentsOf(gaps, (g) => g.start, (g) => g.end, (g) => `${duration(g.end - g.start)}: ${CAUSE_WORDS[g.cause] ?? g.cause}`, () => 'idle') });
+    }
+    if (full) {
+      const process = report.devices[device]?.process ?? -1;
+      const host: { start: number; end: number; text: string }[] = [];
+      for (const name of ['ranges', 'api_calls']) {
+        const t = report.tables.table(name);
+        const p = t.refs('process'), a = t.numbers('start_ns'), b = t.numbers('end_ns'), text = t.texts(name === 'ranges' ? 'text' : 'name');
+        for (let r = 0; r < t.rows; ++r) if (p[r] === process || process < 0) host.push({ start: a[r]!, end: b[r]!, text: text[r]! });
+      }
+      if (host.length > 0) add({ label: 'host', kind: 'host', height: 15, segments: segmentsOf(host, (r) => r.start, (r) => r.end, (r) => r.text, () => '') });
+    }
+    y += 8;
+  });
+  return { tracks, height: y, t0: Number.isFinite(t0) ? t0 : 0, t1: Number.isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, launches };
+}
+
+/** First row that may reach into the view. */
+export function firstVisible(start: Float64Array, endOf: (i: number) => number, from: number): number {
+  let i = lowerBound(start, from);
+  // What begins earlier may last into the view; nesting is shallow.
+  for (let back = 0; i > 0 && back < 2000; ++back) {
+    if (back > 8 && endOf(i - 1) <= from) break;
+    --i;
+  }
+  return i;
+}

@@ -1,0 +1,66 @@
+// One self-contained classic script, dist/app.js: `xlatrace report` puts its bytes into the page.
+//
+// The first line names the sources by hash, so that a test without node can tell a stale build.
+
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig, type Plugin } from 'vite';
+
+const root = import.meta.dirname;
+
+function sourceFiles(dir = ''): string[] {
+  const out: string[] = [];
+  for (const entry of readdirSync(join(root, dir), { withFileTypes: true })) {
+    const path = dir === '' ? entry.name : `${dir}/${entry.name}`;
+    if (path === 'dist' || path === 'node_modules') continue;
+    if (entry.isDirectory()) out.push(...sourceFiles(path));
+    else out.push(path);
+  }
+  return out;
+}
+
+/** SHA-256 over path, LF, size in decimal, LF, bytes of every source file, sorted by path. */
+export function sourceHash(): string {
+  const hash = createHash('sha256');
+  const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+  for (const path of sourceFiles().sort(byBytes)) {
+    const bytes = readFileSync(join(root, path));
+    hash.update(`${path}\n${bytes.length}\n`);
+    hash.update(bytes);
+  }
+  return hash.digest('hex');
+}
+
+function pageScript(): Plugin {
+  return {
+    name: 'xlatrace-page-script',
+    generateBundle(_, bundle) {
+      for (const file of Object.values(bundle)) {
+        if (file.type !== 'chunk') continue;
+        // Inside an HTML <script> these would end it or change how it is parsed.
+        const code = file.code.replace(/<\/script/gi, '<\\/script').replace(/<!--/g, '<\\!--');
+        file.code = `/* xlatrace page 1.0 src-sha256:${sourceHash()} */\n${code}`;
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  root,
+  plugins: [pageScript()],
+  // The classic call is a tenth shorter in the bundle than the automatic one.
+  oxc: {
+    jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment' },
+    jsxInject: "import { h, Fragment } from 'preact'",
+  },
+  define: { 'process.env.NODE_ENV': '"production"' },
+  build: {
+    target: 'es2022',
+    outDir: 'dist',
+    emptyOutDir: true,
+    sourcemap: false,
+    minify: true,
+    lib: { entry: 'src/main.tsx', formats: ['iife'], name: 'xlatracePage', fileName: () => 'app.js' },
+  },
+});

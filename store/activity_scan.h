@@ -1,0 +1,49 @@
+// All activities of a run in one fast pass, with numbers instead of names.
+//
+// The view `activity` joins eight tables for every row; a page of ten million launches needs the
+// times of all rows, but names only once each. A scan gives the rows in the order of activity_id
+// (about that of time) with the numbers of their lane, configuration and label, and the three small
+// dictionaries say what these mean, in the words of the views. Joined, they are the view.
+//
+// Thread-safety: one thread per RunDb.
+
+#ifndef XLATRACE_STORE_ACTIVITY_SCAN_H_
+#define XLATRACE_STORE_ACTIVITY_SCAN_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "store/run_db.h"
+
+namespace xlatrace::store {
+
+struct ScannedActivity {
+  int64_t activity_id = 0;
+  int64_t lane_id = 0;
+  int64_t config_id = 0;
+  int64_t label_id = 0;  // 0: the run is not attributed.
+  int64_t start_ns = 0;
+  int64_t duration_ns = 0;
+  int64_t self_ns = 0;
+  std::optional<int64_t> step;
+};
+
+// Stops when the callback returns false.
+Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&)>& row);
+
+// lane_id, device_id, stream_id.
+Result<Table> ScanLanes(RunDb& db);
+// config_id, and of the view `launch`: kind, copy_kind, name, kernel_symbol, grid_x to
+// theoretical_occupancy_pct, occupancy_limiter, waves.
+Result<Table> ScanConfigs(RunDb& db);
+// label_id, and of `activity`: module_id, instruction, evidence, confidence, unattributed_reason,
+// origin.
+Result<Table> ScanLabels(RunDb& db);
+
+}  // namespace xlatrace::store
+
+#endif  // XLATRACE_STORE_ACTIVITY_SCAN_H_

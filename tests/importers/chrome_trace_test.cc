@@ -1,0 +1,339 @@
+// JSON traces: what becomes of each kind of event, exact times, cuts at every byte, damage.
+
+#include "importers/chrome_trace.h"
+
+#include <zlib.h>
+
+#include <random>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "importers/chrome_event.h"
+#include "importers/importer.h"
+#include "importers/trace_splitter.h"
+#include "tests/importers/memory_sink.h"
+#include "tests/importers/trace_json.h"
+
+namespace xlatrace::importers {
+namespace {
+
+using testing::ElementsAre;
+
+MemorySink ImportText(std::string_view text) {
+  const MemoryFile file(text);
+  MemorySink sink;
+  const Status status = ImportChromeTrace(file.path(), sink);
+  EXPECT_TRUE(status) << (status ? "" : status.error().message);
+  return sink;
+}
+
+std::pair<int64_t, int> Micros(std::string_view text) {
+  const auto moment = ParseMicroseconds(text);
+  return moment ? std::pair(moment->ns, static_cast<int>(moment->ps)) : std::pair(int64_t{-999}, 0);
+}
+
+TEST(ParseMicroseconds, KeepsEveryDigit) {
+  EXPECT_EQ(Micros("1365627862757.064"), std::pair(int64_t{1365627862757064}, 0));
+  EXPECT_EQ(Micros("1695835542514261"), std::pair(int64_t{1695835542514261000}, 0));
+  EXPECT_EQ(Micros("9223372036854775.807"), std::pair(INT64_MAX, 0));
+  EXPECT_EQ(Micros("0.001"), std::pair(int64_t{1}, 0));
+  EXPECT_EQ(Micros("68.0"), std::pair(int64_t{68000}, 0));
+  EXPECT_EQ(Micros("0"), std::pair(int64_t{0}, 0));
+  EXPECT_EQ(Micros("0.000"), std::pair(int64_t{0}, 0));
+}
+
+TEST(ParseMicroseconds, RoundsDoublesToPicoseconds) {
+  EXPECT_EQ(Micros("667.06399999999996"), std::pair(int64_t{667064}, 0));
+  EXPECT_EQ(Micros("26.690000000000001"), std::pair(int64_t{26690}, 0));
+  EXPECT_EQ(Micros("1.2345674"), std::pair(int64_t{1234}, 567));
+  EXPECT_EQ(Micros("1.9999999"), std::pair(int64_t{2000}, 0));
+}
+
+TEST(ParseMicroseconds, ReadsExponentsAndSigns) {
+  EXPECT_EQ(Micros("1.695e15"), std::pair(int64_t{1695000000000000000}, 0));
+  EXPECT_EQ(Micros("5e-3"), std::pair(int64_t{5}, 0));
+  EXPECT_EQ(Micros("1E+2"), std::pair(int64_t{100000}, 0));
+  EXPECT_EQ(Micros("-1.5"), std::pair(int64_t{-1500}, 0));
+  EXPECT_EQ(Micros("-0.0005"), std::pair(int64_t{-1}, 500));  // Floor, and what is above it.
+}
+
+TEST(ParseMicroseconds, RefusesWhatIsNoTime) {
+  for (const char* text : {"", "abc", "1.2.3", "1e", "1e99", "99999999999999999999", "-",
+                           "Infinity", "NaN", "0x10", "1 2"}) {
+    EXPECT_FALSE(ParseMicroseconds(text)) << text;
+  }
+}
+
+TEST(Kineto, DeviceRowsKeepTheirFacts) {
+  const MemorySink sink = ImportText(KinetoTrace());
+  ASSERT_EQ(sink.activities.size(), 4u);
+  const model::Activity& gemm = sink.activities[0];
+  // The first kept event is at 1000 us: times count from there.
+  EXPECT_EQ(sink.start_unix_ns(), 1751410836000000000 + 1000000);
+  EXPECT_EQ(gemm.start_ns, 30064);
+  EXPECT_EQ(gemm.end_ns, 33200);
+  EXPECT_EQ(gemm.correlation_id, 41);
+  const model::LaunchConfig& config = sink.Config(gemm);
+  EXPECT_EQ(config.kind, model::ActivityKind::kKernel);
+  EXPECT_EQ(config.symbol, "void gemm<float, (anonymous namespace)::T>(float*, \"x\")");
+  EXPECT_EQ(config.name, "gemm");
+  EXPECT_EQ(config.grid[0], 564);
+  EXPECT_EQ(config.grid[1], 2);
+  EXPECT_EQ(config.block[0], 128);
+  EXPECT_EQ(config.registers_per_thread, 32);
+  EXPECT_EQ(config.shared_memory_dynamic_bytes, 1024);
+  EXPECT_FALSE(config.shared_memory_static_bytes);
+  EXPECT_FALSE(config.theoretical_occupancy_milli_pct);
+  EXPECT_EQ(sink.activities[1].graph_id, 5);
+  EXPECT_EQ(sink.activities[1].graph_node_id, 21474836481);
+  EXPECT_EQ(sink.activities[2].bytes, 4096);
+  EXPECT_EQ(sink.activities[2].end_ns - sink.activities[2].start_ns, 2001);
+  EXPECT_EQ(sink.Config(sink.activities[2]).copy_kind, model::CopyKind::kHostToDevice);
+  EXPECT_EQ(sink.Config(sink.activities[3]).kind, model::ActivityKind::kMemset);
+  ASSERT_EQ(sink.devices.size(), 1u);
+  EXPECT_EQ(sink.devices[0].name, "NVIDIA H100");
+  EXPECT_EQ(sink.devices[0].compute_capability, "9.0");
+  EXPECT_EQ(sink.devices[0].sm_count, 132);
+  EXPECT_EQ(sink.lanes.size(), 2u);
+}
+
+TEST(Kineto, HostRowsAreLinkedKeptOrCounted) {
+  const MemorySink sink = ImportText(KinetoTrace());
+  ASSERT_EQ(sink.processes.size(), 1u);
+  EXPECT_EQ(sink.processes[0].pid, 10);
+  EXPECT_EQ(sink.processes[0].rank, 3);
+  EXPECT_EQ(sink.processes[0].command, "python3");
+  ASSERT_EQ(sink.calls.size(), 3u);  // Two launches and the wait.
+  EXPECT_EQ(sink.calls[0].name, "cudaLaunchKernel");
+  EXPECT_EQ(sink.calls[0].end_ns - sink.calls[0].start_ns, 5125);
+  EXPECT_EQ(sink.activities[0].api_call_id, 1);
+  EXPECT_EQ(sink.activities[1].api_call_id, 2);
+  EXPECT_EQ(sink.activities[2].api_call_id, 0);
+  EXPECT_EQ(sink.Stat("api_call_not_kept: cudaGetDevice"), 1);
+  ASSERT_EQ(sink.ranges.size(), 2u);
+  EXPECT_EQ(sink.ranges[0].text, "ProfilerStep#7");
+  EXPECT_EQ(sink.ranges[1].depth, 1);
+  ASSERT_EQ(sink.steps.size(), 1u);
+  EXPECT_EQ(sink.steps[0].number, 7);
+  EXPECT_EQ(sink.steps[0].end_ns, 500500);
+  EXPECT_EQ(sink.Stat("python_function_not_kept"), 1);
+  EXPECT_EQ(sink.Stat("flow_not_kept"), 2);
+  EXPECT_EQ(sink.Stat("synchronization_row"), 1);
+  EXPECT_EQ(sink.Stat("projected_range_not_kept"), 1);
+  EXPECT_EQ(sink.Stat("trace_truncated"), 0);
+  EXPECT_EQ(sink.Stat("event_damaged"), 0);
+}
+
+TEST(Kineto, TheListFormIsReadToo) {
+  std::string text = KinetoTrace();
+  const size_t open = text.find("\"traceEvents\": [") + 15;
+  const size_t close = text.rfind("\n],");
+  const std::string list = text.substr(open, close - open);
+  EXPECT_EQ(ImportText(list + "]").activities.size(), 4u);
+  // The Trace Event Format lets writers leave the bracket out.
+  const MemorySink sink = ImportText(list + "\n");
+  EXPECT_EQ(sink.activities.size(), 4u);
+  EXPECT_EQ(sink.Stat("trace_truncated"), 0);
+}
+
+TEST(Kineto, DamagedEventsAloneAreLost) {
+  std::string text = KinetoTrace();
+  text.replace(text.find("\"dur\": 3.136"), 12, "\"dur\" 3.136,");
+  MemorySink sink = ImportText(text);
+  EXPECT_EQ(sink.activities.size(), 3u);
+  EXPECT_EQ(sink.Stat("event_damaged"), 1);
+  // Control characters and bytes that are no UTF-8 in names are writers' mistakes, not losses.
+  text = KinetoTrace();
+  text.replace(text.find("\"add\""), 5, "\"a\xff\n\"");
+  sink = ImportText(text);
+  EXPECT_EQ(sink.activities.size(), 4u);
+  EXPECT_EQ(sink.Stat("event_damaged"), 0);
+}
+
+TEST(Kineto, ATraceThatEndsEarlyKeepsWhatItHas) {
+  const std::string text = KinetoTrace();
+  const size_t cut = text.find("{\"ph\": \"X\", \"cat\": \"gpu_memcpy\"") + 60;
+  const MemorySink sink = ImportText(std::string_view(text).substr(0, cut));
+  EXPECT_EQ(sink.activities.size(), 2u);
+  EXPECT_EQ(sink.Stat("trace_truncated"), 1);
+}
+
+TEST(Kineto, ImpossibleTimesAreLeftOut) {
+  std::string text = KinetoTrace();
+  text.replace(text.find("\"dur\": 3.136"), 12, "\"dur\": -3.13");
+  const MemorySink sink = ImportText(text);
+  EXPECT_EQ(sink.activities.size(), 3u);
+  EXPECT_EQ(sink.Stat("event_time_invalid"), 1);
+}
+
+TEST(Kineto, ASecondTraceIsPlacedByItsClock) {
+  const MemoryFile file(KinetoTrace());
+  MemorySink sink;
+  sink.SetStart(1751410836000000000);  // A first source that began 1 ms earlier.
+  ASSERT_TRUE(ImportChromeTrace(file.path(), sink));
+  EXPECT_EQ(sink.activities[0].start_ns, 1030064);
+  EXPECT_EQ(sink.steps[0].start_ns, 1000000);
+  EXPECT_EQ(sink.calls[0].start_ns, 1002000);
+}
+
+TEST(XprofJson, RowsAreThoseOfTheXSpace) {
+  const MemorySink sink = ImportText(XprofTrace());
+  ASSERT_EQ(sink.activities.size(), 3u);
+  const model::Activity& kernel = sink.activities[0];
+  EXPECT_EQ(kernel.end_ns - kernel.start_ns, 401);
+  EXPECT_EQ(kernel.start_ns, 667064 - 20000);
+  EXPECT_EQ(kernel.api_call_id, 1);
+  const model::Hint hint = sink.HintOf(kernel);
+  EXPECT_EQ(hint.instruction, "loop_fusion.3");
+  EXPECT_EQ(hint.module_name, "jit_f");
+  EXPECT_EQ(hint.program_id, 9);
+  EXPECT_EQ(hint.op_name, "jit(f)/jvp(g)/mul");
+  EXPECT_EQ(sink.Config(kernel).grid[0], 8);
+  EXPECT_FALSE(sink.Config(kernel).registers_per_thread);
+  EXPECT_EQ(sink.Stat("impossible_registers"), 1);
+  EXPECT_EQ(sink.Config(sink.activities[1]).copy_kind, model::CopyKind::kDeviceToHost);
+  EXPECT_EQ(sink.activities[1].bytes, 64);
+  EXPECT_EQ(sink.Config(sink.activities[2]).kind, model::ActivityKind::kOp);
+  EXPECT_EQ(sink.DeviceOf(sink.activities[2]).kind, model::DeviceKind::kCpu);
+  EXPECT_EQ(sink.steps[0].number, 4);
+  EXPECT_EQ(sink.Stat("derived_line"), 1);
+  EXPECT_EQ(sink.info.at("source"), "xprof_json");
+}
+
+TEST(TraceSplitter, CutsTheSameWhateverTheBlocks) {
+  const std::string text = KinetoTrace();
+  const auto split = [&](size_t block) {
+    std::string events;
+    std::vector<std::string> keys;
+    TraceSplitter splitter({.events = [&](std::string slice) { events += slice; },
+                            .member = [&](std::string key, std::string) { keys.push_back(key); }},
+                           64);
+    for (size_t at = 0; at < text.size(); at += block) {
+      EXPECT_TRUE(splitter.Feed(std::string_view(text).substr(at, block)));
+    }
+    splitter.Finish();
+    EXPECT_FALSE(splitter.truncated());
+    EXPECT_THAT(keys, ElementsAre("schemaVersion", "deviceProperties", "distributedInfo",
+                                  "cuda_runtime_version", "traceName", "displayTimeUnit",
+                                  "baseTimeNanoseconds"));
+    return events;
+  };
+  const std::string whole = split(text.size());
+  EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n') > 0, true);
+  for (const size_t block : {1u, 2u, 3u, 7u, 8u, 64u, 1000u}) EXPECT_EQ(split(block), whole);
+}
+
+TEST(TraceSplitter, AnEndlessValueIsLeftOutInBoundedMemory) {
+  size_t largest = 0;
+  int events = 0;
+  TraceSplitter splitter({.events =
+                              [&](std::string slice) {
+                                largest = std::max(largest, slice.size());
+                                events += slice.find("\"ok\"") != std::string::npos;
+                              },
+                          .member = [](std::string, std::string) {}},
+                         64);
+  ASSERT_TRUE(splitter.Feed("{\"traceEvents\":[{\"name\":\""));
+  const std::string block(size_t{1} << 20, 'x');
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(splitter.Feed(block));
+  ASSERT_TRUE(splitter.Feed("\"},{\"name\":\"ok\"}]}"));
+  splitter.Finish();
+  EXPECT_EQ(splitter.oversized(), 1);
+  EXPECT_EQ(events, 1);
+  EXPECT_LT(largest, TraceSplitter::kMaxValueBytes);
+}
+
+void ExpectSane(const MemorySink& sink) {
+  for (const model::Activity& a : sink.activities) {
+    ASSERT_LE(a.start_ns, a.end_ns);
+    ASSERT_GE(MemorySink::SelfNs(a), 0);
+    ASSERT_LE(MemorySink::SelfNs(a), a.end_ns - a.start_ns);
+    ASSERT_TRUE(a.lane_id > 0 && static_cast<size_t>(a.lane_id) <= sink.lanes.size());
+    ASSERT_TRUE(a.config_id > 0 && static_cast<size_t>(a.config_id) <= sink.configs.size());
+    ASSERT_LE(static_cast<size_t>(a.hint_id), sink.hints.size());
+    ASSERT_LE(static_cast<size_t>(a.api_call_id), sink.calls.size());
+  }
+}
+
+TEST(ChromeTraceCorruption, TruncatedAnywhere) {
+  for (const std::string& whole : {KinetoTrace(), XprofTrace()}) {
+    for (size_t size = 0; size < whole.size(); size += 1 + whole.size() / 300) {
+      const MemoryFile file(std::string_view(whole).substr(0, size));
+      MemorySink sink;
+      const Status status = ImportChromeTrace(file.path(), sink);
+      if (!status) {
+        ASSERT_FALSE(status.error().message.empty());
+        ASSERT_TRUE(sink.processes.empty());
+      } else {
+        ASSERT_EQ(sink.Stat("trace_truncated"), 1);
+      }
+      ExpectSane(sink);
+    }
+  }
+}
+
+TEST(ChromeTraceCorruption, FlippedBits) {
+  std::mt19937 random(20261121);
+  for (const std::string& whole : {KinetoTrace(), XprofTrace()}) {
+    for (int round = 0; round < 1000; ++round) {
+      std::string bytes = whole;
+      for (int flips = 1 + round % 4; flips > 0; --flips) {
+        bytes[random() % bytes.size()] ^= static_cast<char>(1 << (random() % 8));
+      }
+      const MemoryFile file(bytes);
+      MemorySink sink;
+      const Status status = ImportChromeTrace(file.path(), sink);
+      ASSERT_TRUE(status || !status.error().message.empty());
+      ExpectSane(sink);
+    }
+  }
+}
+
+std::string Gzip(std::string_view bytes) {
+  z_stream stream = {};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 31, 9, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(deflateBound(&stream, bytes.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+TEST(ChromeTraceCorruption, ACutGzipKeepsWhatCameBefore) {
+  std::string text = "{\"traceEvents\": [";
+  std::mt19937 random(7);
+  for (int i = 0; i < 5000; ++i) {
+    text += "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k" + std::to_string(random()) +
+            "\",\"pid\":0,\"tid\":7,\"ts\":" + std::to_string(1000 + i) +
+            ",\"dur\":0.5,\"args\":{\"device\":0,\"stream\":7}},";
+  }
+  text += "{\"ph\":\"i\"}]}";
+  std::string bytes = Gzip(text);
+  bytes.resize(bytes.size() / 2);
+  const MemorySink sink = ImportText(bytes);
+  EXPECT_GT(sink.activities.size(), 1250u);
+  EXPECT_LT(sink.activities.size(), 3750u);
+  EXPECT_EQ(sink.Stat("trace_truncated"), 1);
+}
+
+TEST(ChromeTraceCorruption, ABombIsRefused) {
+  // 90 MB of blanks in an object: 90 kB of gzip.
+  std::string text = "{\"traceEvents\": [{\"ph\":\"i\"},";
+  text.append(size_t{90} << 20, ' ');
+  const std::string bytes = Gzip(text);
+  ASSERT_LT(bytes.size(), size_t{100} << 10);
+  const MemoryFile file(bytes);
+  MemorySink sink;
+  ASSERT_TRUE(ImportChromeTrace(file.path(), sink));
+  EXPECT_EQ(sink.activities.size(), 0u);
+  EXPECT_THAT(sink.stats.at("trace_truncated").advice, testing::HasSubstr("inflates to more than"));
+}
+
+}  // namespace
+}  // namespace xlatrace::importers

@@ -8,10 +8,14 @@
 
 #include "analysis/busy.h"
 #include "analysis/collectives.h"
+#include "analysis/device_facts.h"
 #include "analysis/findings.h"
 #include "analysis/gaps.h"
+#include "analysis/instruction_facts.h"
 #include "analysis/intervals.h"
+#include "analysis/launch_occupancy.h"
 #include "analysis/op_time.h"
+#include "analysis/roofline.h"
 #include "analysis/run_labels.h"
 #include "analysis/scope_time.h"
 #include "analysis/step_parts.h"
@@ -87,7 +91,15 @@ void MoveTo(std::vector<Row>& to, std::vector<Row> from) {
 AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
                        const ModuleLoader& load_module, const AnalysisOptions& options) {
   AnalysisTables tables;
-  tables.stats = LabelRun(run, attribution, load_module);
+  // Each module is read once, for labels and costs.
+  RunFacts facts(run, attribution);
+  tables.stats =
+      LabelRun(run, attribution, [&](model::Id module_id) -> Result<const model::HloModule*> {
+        auto module = load_module ? load_module(module_id) : Result<const model::HloModule*>();
+        if (module && *module != nullptr) facts.Visit(module_id, **module, attribution);
+        return module;
+      });
+  facts.TakeRecorded(attribution);
 
   const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles);
   Steps steps = FindSteps(run, attribution, compiles);
@@ -132,7 +144,19 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   }
 
   tables.collectives = collectives.Rows();
-  tables.op_times = BuildOpTimes(run, attribution, InSteadyStep(run, steps));
+  const std::vector<DeviceFacts> devices = FactsOfDevices(run.devices);
+  for (const DeviceFacts& device : devices) tables.devices.push_back(RowOf(device));
+  const LaunchOccupancies occupancies(run, devices);
+  tables.occupancies = occupancies.rows();
+  if (occupancies.impossible_launches() > 0) {
+    tables.stats.push_back({"occupancy_impossible", model::Severity::kInfo, "analysis",
+                            occupancies.impossible_launches(),
+                            "launches of which no block would fit on the GPU: their registers or "
+                            "shared memory are recorded wrongly"});
+  }
+  tables.op_times = BuildOpTimes(run, attribution, InSteadyStep(run, steps), occupancies);
+  const std::vector<OpPhysics> physics =
+      JudgeOps(run, attribution, facts, devices, occupancies, tables.op_times, tables.stats);
   SplitTimes times = BuildSplitTimes(run, attribution, split, steps.step_of);
   tables.scope_times = std::move(times.scopes);
   tables.phase_times = std::move(times.phases);

@@ -27,7 +27,8 @@ struct Sums {
   std::vector<Launches> launches;  // Few: kernels of one instruction times devices.
 };
 
-void AddActivity(Sums& sums, const model::RunTables& run, const model::Label& label, size_t i) {
+void AddActivity(Sums& sums, const model::RunTables& run, const LaunchOccupancies& occupancies,
+                 const model::Label& label, size_t i) {
   OpTimeRow& row = sums.row;
   const int64_t duration = run.activities.duration_ns[i];
   if (row.total_ns == 0 && row.occurrences == 0) {
@@ -41,10 +42,16 @@ void AddActivity(Sums& sums, const model::RunTables& run, const model::Label& la
   row.total_ns += duration;
   row.self_ns += run.activities.self_ns[i];
   ++row.occurrences;  // Activities, for now.
-  if (const auto& occupancy = run.ConfigOf(i).theoretical_occupancy_milli_pct) {
-    sums.occupancy_ns += static_cast<__int128>(*occupancy) * duration;
+  const model::OccupancyRow* occupancy = occupancies.Of(i);
+  if (occupancy != nullptr && occupancy->theoretical_milli_pct) {
+    sums.occupancy_ns += static_cast<__int128>(*occupancy->theoretical_milli_pct) * duration;
     sums.occupancy_time_ns += duration;
   }
+}
+
+int64_t Times(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
 void CountLaunch(Sums& sums, uint32_t device, uint32_t config) {
@@ -108,13 +115,14 @@ void GroupOccurrences(const model::RunTables& run, const model::AttributionTable
 
 std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
                                     const model::AttributionTables& attribution,
-                                    const std::vector<bool>& steady) {
+                                    const std::vector<bool>& steady,
+                                    const LaunchOccupancies& occupancies) {
   const size_t slots = attribution.instructions.size() + 1;  // Slot 0: no instruction.
   std::vector<Sums> sums(slots);
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
     const auto slot = static_cast<size_t>(std::max<model::Id>(label.instruction_id, 0));
-    AddActivity(sums[slot], run, label, i);
+    AddActivity(sums[slot], run, occupancies, label, i);
     if (steady[i]) sums[slot].row.steady_ns += run.activities.self_ns[i];
     if (slot > 0) {
       CountLaunch(sums[slot], static_cast<uint32_t>(run.LaneOf(i).device_id),
@@ -140,8 +148,8 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
     if (slot > 0) {
       const model::InstructionRow& instruction = attribution.instructions[slot - 1];
       row.module_id = instruction.module_id;
-      if (instruction.flops) row.flops = *instruction.flops * row.occurrences;
-      if (instruction.bytes) row.bytes = *instruction.bytes * row.occurrences;
+      if (instruction.flops) row.flops = Times(*instruction.flops, row.occurrences);
+      if (instruction.bytes) row.bytes = Times(*instruction.bytes, row.occurrences);
     }
     if (sums[slot].occupancy_time_ns > 0) {
       row.theoretical_occupancy_milli_pct =

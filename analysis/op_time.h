@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "analysis/launch_occupancy.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 
@@ -15,13 +16,14 @@ namespace xlatrace::analysis {
 // to device time; it is absent when there is none.
 //
 // `occurrences`: how often the instruction ran. One that launches several kernels per run (a
-// library call) counts once: per device, the launches of its most frequent kernel; min_ns and max_ns
-// are then of whole runs. Where the launches do not divide evenly each counts as one.
-// flops and bytes: XLA's figure of one run times occurrences.
-// `steady`: per activity, whether it lies in a steady step.
+// library call) counts once: per device, the launches of its most frequent kernel; min_ns and
+// max_ns are then of whole runs. Where the launches do not divide evenly each counts as one. flops
+// and bytes: XLA's figure of one run times occurrences. `steady`: per activity, whether it lies in
+// a steady step.
 std::vector<model::OpTimeRow> BuildOpTimes(const model::RunTables& run,
                                            const model::AttributionTables& attribution,
-                                           const std::vector<bool>& steady);
+                                           const std::vector<bool>& steady,
+                                           const LaunchOccupancies& occupancies);
 
 }  // namespace xlatrace::analysis
 

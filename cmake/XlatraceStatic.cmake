@@ -9,10 +9,10 @@ if(XLATRACE_SANITIZE OR XLATRACE_FUZZERS)
 endif()
 option(XLATRACE_STATIC "Link third parties and the C++ runtime into the program" ${static_default})
 
-# What GCC's own archives ask of a newer glibc (glibc_compat.c). Objects, not an archive: they must
-# win over libc.so whatever the order on the command line.
-add_library(xlatrace_glibc_compat OBJECT "${PROJECT_SOURCE_DIR}/cmake/glibc_compat.c")
-target_compile_options(xlatrace_glibc_compat PRIVATE -Wall -Wextra -Wconversion)
+# What GCC's own archives ask of a newer glibc. Objects, not an archive: they must win over libc.so
+# whatever the order on the command line.
+add_library(xlatrace_old_glibc OBJECT "${PROJECT_SOURCE_DIR}/collector/old_glibc.cc")
+set_target_properties(xlatrace_old_glibc PROPERTIES CXX_VISIBILITY_PRESET hidden)
 
 # xlatrace_self_contained(TARGET): no libstdc++.so and no libgcc_s.so at run time, no glibc symbol
 # newer than GLIBC_2.34.
@@ -20,8 +20,9 @@ function(xlatrace_self_contained target)
   if(XLATRACE_SANITIZE)
     return()
   endif()
-  target_link_libraries(${target} PRIVATE xlatrace_glibc_compat)
-  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  target_link_libraries(${target} PRIVATE xlatrace_old_glibc)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
+    -Wl,--exclude-libs,ALL)
 endfunction()
 
 if(NOT XLATRACE_STATIC)

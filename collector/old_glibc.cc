@@ -1,6 +1,6 @@
 // The static parts of GCC's runtime, built on a new glibc, ask for functions that older ones lack.
-// They are here, inside the collector only, so that it loads wherever the traced program does
-// (glibc 2.34 and later).
+// They are here, inside the collector and the program only, so that these load with glibc 2.34 and
+// later.
 //
 // Not linked into sanitizer builds, which bring a runtime of their own.
 

@@ -197,6 +197,12 @@ int64_t LargestGroup(std::string_view value) {
   return largest;
 }
 
+// "{highest,default}", or the algorithm of a dot: only full f32 is as good as "highest".
+uint8_t PrecisionIn(std::string_view value) {
+  if (value.find("highest") != value.npos || value == "dot_f32_f32_f32") return 2;
+  return value.find("high") != value.npos ? 1 : 0;
+}
+
 void ReadDetail(HloModule& module, Instruction& instruction, std::string_view name,
                 std::string_view value) {
   const auto details = [&]() -> OpDetails& { return MutableDetails(module, instruction); };
@@ -226,6 +232,11 @@ void ReadDetail(HloModule& module, Instruction& instruction, std::string_view na
     details().has_channel = value == "_" || number() > 0;  // 0 is no channel.
   } else if (name == "use_global_device_ids") {
     details().use_global_device_ids = value == "true";
+  } else if (name == "operand_precision" || name == "algorithm") {
+    if (const uint8_t precision = PrecisionIn(value); precision > 0) {
+      uint8_t& most = details().operand_precision;
+      most = std::max(most, precision);
+    }
   }
 }
 

@@ -33,6 +33,12 @@ bool ProtoDetails::Read(Fields& fields) {
     case VarintKey(50):
       details_.feature_group_count = fields.Int();
       break;
+    case BytesKey(51):
+      if (const uint8_t precision = ReadPrecision(fields.Bytes()); precision > 0) {
+        details_.operand_precision = precision;
+        break;
+      }
+      return true;
     case VarintKey(58):
       details_.batch_group_count = fields.Int();
       break;
@@ -56,6 +62,26 @@ bool ProtoDetails::Read(Fields& fields) {
   }
   used_ = true;
   return true;
+}
+
+// xla.PrecisionConfig: operand precisions (0 default, 1 high, 2 highest; 3 is how s4 is packed) and
+// the algorithm, of which ALG_DOT_F32_F32_F32 is as precise as "highest".
+uint8_t ProtoDetails::ReadPrecision(std::string_view message) {
+  constexpr int64_t kDotF32F32F32 = 11;
+  uint8_t precision = 0;
+  Fields fields(message, position_);
+  while (fields.Next()) {
+    if (fields.Key() == VarintKey(1) || fields.Key() == BytesKey(1)) {
+      fields.Ints([&](int64_t value) {
+        if (value == 1 || value == 2) precision = std::max(precision, static_cast<uint8_t>(value));
+      });
+    } else if (fields.Key() == VarintKey(2)) {
+      if (fields.Int() == kDotF32F32F32) precision = 2;
+    } else {
+      fields.Skip();
+    }
+  }
+  return precision;
 }
 
 void ProtoDetails::Finish(model::Instruction& instruction) {

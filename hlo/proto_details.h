@@ -26,6 +26,7 @@ class ProtoDetails {
  private:
   std::vector<int64_t> ReadWindow(std::string_view message);
   std::vector<int64_t> ReadConvolution(std::string_view message);
+  uint8_t ReadPrecision(std::string_view message);
   int64_t CountIds(std::string_view replica_group);
   void ReadRaggedDot(std::string_view message);
   void ReadDeviceList(std::string_view message);

@@ -142,6 +142,12 @@ struct OpTimeRow {   // handle "o17" = position in this vector + 1, by time.
   std::optional<int64_t> theoretical_occupancy_milli_pct;  // Time-weighted.
   Confidence confidence = Confidence::kExact;              // The weakest among its activities.
   bool estimated = false;
+  // Roofline (analysis/roofline.h); nullopt where cost or peaks are not known.
+  std::optional<int64_t> expected_ns;  // What a well-made kernel would need; at most self_ns.
+  std::optional<int64_t> compute_utilisation_milli_pct;  // Of the peak for `compute_type`; capped.
+  std::optional<int64_t> memory_utilisation_milli_pct;   // Of the memory bandwidth; capped.
+  std::string compute_type;       // Whose peak it is measured against: "bf16", "tf32", "f32".
+  std::string occupancy_limiter;  // Of the launches with most time.
 };
 
 struct ScopeTimeRow {
@@ -206,6 +212,42 @@ struct CollectiveRow {
   std::optional<int64_t> arrival_skew_ns;
 };
 
+// What a device can do, from its own record and from the table of known GPUs
+// (analysis/device_facts.h). One per device of the run, same order.
+struct DeviceFactsRow {
+  std::string gpu;           // Its name in the table; empty: not there.
+  std::string peaks_source;  // "table", "formula" (SMs x clock); empty: peaks are not known.
+  std::string compute_capability;
+  std::optional<int64_t> sm_count;
+  std::optional<int64_t> clock_hz;
+  std::optional<int64_t> memory_bandwidth_bytes_per_s;  // The data sheet's where the GPU is known.
+  std::optional<int64_t> memory_bytes;
+  std::optional<int64_t> max_threads_per_sm;
+  std::optional<int64_t> max_blocks_per_sm;
+  std::optional<int64_t> registers_per_sm;
+  std::optional<int64_t> shared_memory_per_sm_bytes;
+  std::optional<int64_t> shared_memory_per_block_optin_bytes;
+  std::optional<int64_t> warp_size;
+  std::optional<int64_t> shared_memory_per_block_bytes;
+  std::optional<int64_t> shared_memory_reserved_per_block_bytes;
+  std::optional<int64_t> max_threads_per_block;
+  std::optional<int64_t> registers_per_block;
+  std::optional<int64_t> l2_bytes;
+  std::string peak_flops;  // JSON object: type -> floating point operations per second.
+  std::optional<int64_t> host_link_bytes_per_s;  // One direction, achievable from pinned memory.
+  std::optional<int64_t> peer_link_bytes_per_s;  // One direction, all links of the device together.
+};
+
+// Occupancy of a launch configuration on a device that ran it (analysis/occupancy.h).
+struct OccupancyRow {
+  Id config_id = 0;
+  Id device_id = 0;
+  std::optional<int64_t> theoretical_milli_pct;
+  std::string limiter;  // "registers"; several: "warps, registers".
+  std::optional<int64_t> blocks_per_sm;
+  std::optional<int64_t> waves_milli;
+};
+
 struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string id;    // Rule: "scatter_add".
   std::string title;
@@ -240,6 +282,8 @@ struct AnalysisTables {
   std::vector<FindingRow> findings;
   std::vector<RunStat> stats;
   std::vector<RuledOutRow> ruled_out;
+  std::vector<DeviceFactsRow> devices;
+  std::vector<OccupancyRow> occupancies;  // Kernels whose registers and blocks are known.
 };
 
 }  // namespace xlatrace::model

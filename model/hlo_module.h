@@ -92,6 +92,9 @@ struct OpDetails {
   uint32_t rhs_group_dims = 0;  // How many group dimensions a ragged-dot names.
   bool has_channel = false;
   bool use_global_device_ids = false;
+  // Dots and convolutions: the most precise of what was asked for their operands
+  // (xla.PrecisionConfig): 0 default, 1 high, 2 highest.
+  uint8_t operand_precision = 0;
 };
 
 struct Computation {

@@ -89,6 +89,26 @@ Status WriteModuleRanks(Database& db, const model::AttributionTables& attributio
   return {};
 }
 
+Status WriteDeviceFacts(Database& db, const model::AnalysisTables& analysis) {
+  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_device_facts", 22));
+  Id id = 0;
+  for (const model::DeviceFactsRow& d : analysis.devices) {
+    XLATRACE_TRY(Insert(
+        row, ++id, d.gpu, d.peaks_source, d.compute_capability, d.sm_count, d.clock_hz,
+        d.memory_bandwidth_bytes_per_s, d.memory_bytes, d.max_threads_per_sm, d.max_blocks_per_sm,
+        d.registers_per_sm, d.shared_memory_per_sm_bytes, d.shared_memory_per_block_optin_bytes,
+        d.warp_size, d.shared_memory_per_block_bytes, d.shared_memory_reserved_per_block_bytes,
+        d.max_threads_per_block, d.registers_per_block, d.l2_bytes, d.peak_flops,
+        d.host_link_bytes_per_s, d.peer_link_bytes_per_s));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_occupancy", 6));
+  for (const model::OccupancyRow& o : analysis.occupancies) {
+    XLATRACE_TRY(Insert(row, o.config_id, o.device_id, o.theoretical_milli_pct, o.limiter,
+                        o.blocks_per_sm, o.waves_milli));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status WriteAttribution(Database& db, const model::AttributionTables& attribution) {
@@ -126,8 +146,9 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
 
 Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
-  for (const char* table : {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
-                            "x_busy_time", "x_collective", "x_finding", "x_ruled_out"}) {
+  for (const char* table :
+       {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part", "x_busy_time",
+        "x_collective", "x_finding", "x_ruled_out", "x_device_facts", "x_occupancy"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
@@ -138,13 +159,14 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, s.step, s.process_id, s.device_id, s.start_ns, s.end_ns, s.device_ns,
                         s.busy_ns, s.steady, s.how));
   }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_op_time", 16));
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_op_time", 21));
   Id id = 0;
   for (const model::OpTimeRow& o : analysis.op_times) {
     XLATRACE_TRY(Insert(row, ++id, IdOrNull{o.module_id}, IdOrNull{o.instruction_id}, o.occurrences,
                         o.total_ns, o.self_ns, o.steady_ns, o.min_ns, o.max_ns, o.flops, o.bytes,
                         o.wasted_ns, o.bound_by, o.theoretical_occupancy_milli_pct, o.confidence,
-                        o.estimated));
+                        o.estimated, o.expected_ns, o.compute_utilisation_milli_pct,
+                        o.memory_utilisation_milli_pct, o.compute_type, o.occupancy_limiter));
   }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_scope_time", 8));
   for (const model::ScopeTimeRow& s : analysis.scope_times) {
@@ -171,6 +193,7 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                         c.algorithm_bandwidth_bytes_per_s, c.bus_bandwidth_bytes_per_s,
                         c.exposed_ns, c.arrival_skew_ns));
   }
+  XLATRACE_TRY(WriteDeviceFacts(db, analysis));
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_finding", 13));
   id = 0;
   for (const model::FindingRow& f : analysis.findings) {

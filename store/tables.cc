@@ -81,7 +81,9 @@ CREATE TABLE x_step(step INT NOT NULL, process_id INT NOT NULL, device_id INT NO
 CREATE TABLE x_op_time(op_id INTEGER PRIMARY KEY, module_id INT, instruction_id INT,
   occurrences INT NOT NULL, total_ns INT NOT NULL, self_ns INT NOT NULL, steady_ns INT NOT NULL,
   min_ns INT, max_ns INT, flops INT, bytes INT, wasted_ns INT, bound_by TEXT,
-  theoretical_occupancy_milli_pct INT, confidence INT NOT NULL, estimated INT NOT NULL);
+  theoretical_occupancy_milli_pct INT, confidence INT NOT NULL, estimated INT NOT NULL,
+  expected_ns INT, compute_utilisation_milli_pct INT, memory_utilisation_milli_pct INT,
+  compute_type TEXT, occupancy_limiter TEXT);
 CREATE TABLE x_scope_time(op_name TEXT, layer TEXT, layer_group TEXT, phase INT NOT NULL,
   source_file TEXT, source_line INT, self_ns INT NOT NULL, estimated_ns INT NOT NULL);
 CREATE TABLE x_phase_time(device_id INT NOT NULL, step INT, phase INT NOT NULL,
@@ -94,6 +96,16 @@ CREATE TABLE x_busy_time(device_id INT NOT NULL, start_ns INT, end_ns INT, busy_
   exposed_copy_ns INT NOT NULL, steady_busy_ns INT NOT NULL);
 CREATE TABLE x_collective(activity_id INTEGER PRIMARY KEY, op TEXT, bytes INT, group_size INT,
   algorithm_bandwidth INT, bus_bandwidth INT, exposed_ns INT, arrival_skew_ns INT);
+CREATE TABLE x_device_facts(device_id INTEGER PRIMARY KEY, gpu TEXT, peaks_source TEXT,
+  compute_capability TEXT, sm_count INT, clock_hz INT, memory_bandwidth_bytes_per_s INT,
+  memory_bytes INT, max_threads_per_sm INT, max_blocks_per_sm INT, registers_per_sm INT,
+  shared_memory_per_sm_bytes INT, shared_memory_per_block_optin_bytes INT, warp_size INT,
+  shared_memory_per_block_bytes INT, shared_memory_reserved_per_block_bytes INT,
+  max_threads_per_block INT, registers_per_block INT, l2_bytes INT, peak_flops TEXT,
+  host_link_bytes_per_s INT, peer_link_bytes_per_s INT);
+CREATE TABLE x_occupancy(config_id INT NOT NULL, device_id INT NOT NULL,
+  theoretical_milli_pct INT, limiter TEXT, blocks_per_sm INT, waves_milli INT,
+  PRIMARY KEY(config_id, device_id)) WITHOUT ROWID;
 CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL,
   saves_low_ns_per_step INT, saves_high_ns_per_step INT, basis TEXT, confidence TEXT,
   where_op TEXT, where_layer TEXT, where_source TEXT, evidence TEXT, action TEXT,

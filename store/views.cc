@@ -63,12 +63,28 @@ CREATE VIEW run_info AS SELECT key, value FROM x_run_info;
 CREATE VIEW process AS SELECT process_id, host, pid, rank, local_rank, command, clock_offset_ns,
   clock_error_ns FROM x_process;
 CREATE VIEW device AS SELECT d.device_id, d.process_id, p.host, d.ordinal, d.uuid, d.name,
-  {device_kind} AS kind, d.compute_capability, d.sm_count, d.clock_hz,
-  d.memory_bandwidth_bytes_per_s, d.memory_bytes, d.max_threads_per_sm, d.max_blocks_per_sm,
-  d.registers_per_sm, d.shared_memory_per_sm_bytes, d.shared_memory_per_block_optin_bytes,
-  d.warp_size, d.shared_memory_per_block_bytes, d.shared_memory_reserved_per_block_bytes,
-  d.max_threads_per_block, d.registers_per_block, d.l2_bytes, CAST(NULL AS TEXT) AS peak_flops
-  FROM x_device d JOIN x_process p USING (process_id);
+  {device_kind} AS kind, coalesce(d.compute_capability, f.compute_capability) AS compute_capability,
+  coalesce(d.sm_count, f.sm_count) AS sm_count, coalesce(d.clock_hz, f.clock_hz) AS clock_hz,
+  coalesce(f.memory_bandwidth_bytes_per_s, d.memory_bandwidth_bytes_per_s)
+    AS memory_bandwidth_bytes_per_s,
+  coalesce(d.memory_bytes, f.memory_bytes) AS memory_bytes,
+  coalesce(d.max_threads_per_sm, f.max_threads_per_sm) AS max_threads_per_sm,
+  coalesce(d.max_blocks_per_sm, f.max_blocks_per_sm) AS max_blocks_per_sm,
+  coalesce(d.registers_per_sm, f.registers_per_sm) AS registers_per_sm,
+  coalesce(d.shared_memory_per_sm_bytes, f.shared_memory_per_sm_bytes)
+    AS shared_memory_per_sm_bytes,
+  coalesce(d.shared_memory_per_block_optin_bytes, f.shared_memory_per_block_optin_bytes)
+    AS shared_memory_per_block_optin_bytes,
+  coalesce(d.warp_size, f.warp_size) AS warp_size,
+  coalesce(d.shared_memory_per_block_bytes, f.shared_memory_per_block_bytes)
+    AS shared_memory_per_block_bytes,
+  coalesce(d.shared_memory_reserved_per_block_bytes, f.shared_memory_reserved_per_block_bytes)
+    AS shared_memory_reserved_per_block_bytes,
+  coalesce(d.max_threads_per_block, f.max_threads_per_block) AS max_threads_per_block,
+  coalesce(d.registers_per_block, f.registers_per_block) AS registers_per_block,
+  coalesce(d.l2_bytes, f.l2_bytes) AS l2_bytes, f.peak_flops, f.gpu, f.peaks_source,
+  f.host_link_bytes_per_s, f.peer_link_bytes_per_s
+  FROM x_device d JOIN x_process p USING (process_id) LEFT JOIN x_device_facts f USING (device_id);
 CREATE VIEW stream AS SELECT device_id, stream_id, min(name) AS name, min(priority) AS priority
   FROM x_lane GROUP BY device_id, stream_id;
 CREATE VIEW api_call AS SELECT c.api_call_id, c.process_id, c.thread_id, s.text AS name,
@@ -156,10 +172,36 @@ std::string ActivityViews() {
       "  c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z, c.registers_per_thread,\n"
       "  c.shared_memory_static_bytes, c.shared_memory_dynamic_bytes,\n"
       "  c.local_memory_per_thread_bytes,\n"
-      "  c.theoretical_occupancy_milli_pct / 1000.0 AS theoretical_occupancy_pct,\n"
-      "  CAST(NULL AS TEXT) AS occupancy_limiter, CAST(NULL AS REAL) AS waves{}\n"
-      "  LEFT JOIN x_string k ON k.string_id = c.symbol_id WHERE c.kind = {};\n",
+      "  coalesce(y.theoretical_milli_pct, c.theoretical_occupancy_milli_pct) / 1000.0\n"
+      "    AS theoretical_occupancy_pct,\n"
+      "  y.limiter AS occupancy_limiter, y.waves_milli / 1000.0 AS waves, y.blocks_per_sm{}\n"
+      "  LEFT JOIN x_string k ON k.string_id = c.symbol_id\n"
+      "  LEFT JOIN x_occupancy y ON y.config_id = a.config_id AND y.device_id = l.device_id\n"
+      "  WHERE c.kind = {};\n",
       ActivityColumnsSql(), kActivityJoins, kLaunchKind);
+  sql += fmt::format(
+      R"sql(
+CREATE VIEW kernel AS SELECT 'k' || row_number() OVER (ORDER BY t.self_ns DESC, k.text) AS handle,
+  n.text AS kernel_name, k.text AS kernel_symbol, t.launches, t.self_ns, t.total_ns
+  FROM (SELECT c.symbol_id, min(c.name_id) AS name_id, count(*) AS launches,
+    sum(a.self_ns) AS self_ns, sum(a.duration_ns) AS total_ns
+    FROM x_activity a JOIN x_config c USING (config_id) WHERE c.kind = {}
+    GROUP BY c.symbol_id) t
+  LEFT JOIN x_string n ON n.string_id = t.name_id
+  LEFT JOIN x_string k ON k.string_id = t.symbol_id;
+CREATE VIEW copy AS SELECT a.activity_id, l.device_id, {} AS copy_kind, a.start_ns, a.duration_ns,
+  a.bytes, CASE WHEN a.duration_ns > 0 THEN CAST(1e9 * a.bytes / a.duration_ns AS INT) END
+    AS bandwidth_bytes_per_s,
+  CASE c.copy_kind WHEN {} THEN f.host_link_bytes_per_s WHEN {} THEN f.host_link_bytes_per_s
+    WHEN {} THEN f.memory_bandwidth_bytes_per_s / 2 WHEN {} THEN f.peer_link_bytes_per_s END
+    AS link_bytes_per_s
+  FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
+  LEFT JOIN x_device_facts f USING (device_id)
+  WHERE c.kind = 1;
+)sql",
+      kLaunchKind, Word<CopyKind>("c.copy_kind"), static_cast<int>(CopyKind::kHostToDevice),
+      static_cast<int>(CopyKind::kDeviceToHost), static_cast<int>(CopyKind::kDeviceToDevice),
+      static_cast<int>(CopyKind::kPeerToPeer));
   sql += R"sql(
 CREATE VIEW activity_share AS SELECT a.activity_id, i.module_id, i.name AS instruction,
   s.share_ppm / 1000000.0 AS share
@@ -180,7 +222,9 @@ CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, m.program_id, i.nam
   o.total_ns / o.occurrences AS average_ns, o.min_ns, o.max_ns,
   100.0 * o.self_ns / (SELECT nullif(sum(self_ns), 0) FROM x_op_time) AS self_pct, o.flops,
   o.bytes, o.wasted_ns, o.bound_by,
-  o.theoretical_occupancy_milli_pct / 1000.0 AS theoretical_occupancy_pct,
+  o.theoretical_occupancy_milli_pct / 1000.0 AS theoretical_occupancy_pct, o.occupancy_limiter,
+  o.expected_ns, o.compute_utilisation_milli_pct / 1000.0 AS compute_utilisation_pct,
+  o.memory_utilisation_milli_pct / 1000.0 AS memory_utilisation_pct, o.compute_type,
   {confidence} AS confidence, o.estimated, coalesce(i.mixed, 0) AS mixed,
   CASE WHEN o.instruction_id IS NOT NULL THEN 'o' || o.op_id END AS handle
   FROM x_op_time o LEFT JOIN x_instruction i ON i.instruction_id = o.instruction_id

@@ -30,6 +30,7 @@ Result<ModuleList> OfRun(const std::string& path) {
   for (size_t i = 0; i < table.rows.size(); ++i) {
     ListedModule module;
     module.handle = table.Text(i, "handle");
+    module.module_id = table.Int(i, "module_id");
     module.name = table.Text(i, "name");
     module.role = table.Text(i, "role");
     module.why = table.Text(i, "role_reason");

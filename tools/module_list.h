@@ -44,6 +44,7 @@ struct ListedModule {
   std::string file;  // That the summary was read from.
   std::string error;
   std::vector<std::string> warnings;
+  std::optional<int64_t> module_id;  // Of a run.
 
   // The name, or where that is long and made up by TensorFlow "cluster_3", "step".
   std::string ShortName() const;

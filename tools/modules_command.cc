@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/terminal.h"
 #include "tools/commands.h"
@@ -11,6 +12,7 @@
 #include "tools/fold.h"
 #include "tools/module_list.h"
 #include "tools/module_list_output.h"
+#include "tools/module_text.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -29,6 +31,16 @@ Result<int> Run(const Options& options) {
   std::iota(which.begin(), which.end(), size_t{0});
   if (!options.module.empty()) {
     XLATRACE_ASSIGN(which, SelectModules(list, options.module));
+  }
+  if (options.format == "text") {
+    if (which.size() != 1) {
+      return MakeError(fmt::format("text is of one module; {} are meant", which.size()),
+                       "name one by its id: xlatrace modules run.db m1 --format text",
+                       ErrorCode::kUsage);
+    }
+    XLATRACE_ASSIGN(const std::string hlo, ModuleText(list, which.front()));
+    XLATRACE_TRY(PrintResult(hlo));
+    return 0;
   }
   std::string text;
   if (options.format == "json") {
@@ -52,8 +64,8 @@ void AddModulesCommand(CLI::App& app, Command* selected) {
   command->add_option("MODULE", options->module,
                       "Show this one in detail: its id, its name, or part of it");
   command->add_flag("--all", options->all, "Leave nothing out");
-  command->add_option("--format", options->format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+  command->add_option("--format", options->format, "table, json, or text: the HLO of one module")
+      ->check(CLI::IsMember({"table", "json", "text"}))
       ->capture_default_str();
   command->footer("Example:\n  xlatrace modules dump/\n  xlatrace modules run.db m1");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });

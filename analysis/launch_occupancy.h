@@ -1,0 +1,44 @@
+// Occupancy of every launch configuration of a run on every device that ran it.
+
+#ifndef XLATRACE_ANALYSIS_LAUNCH_OCCUPANCY_H_
+#define XLATRACE_ANALYSIS_LAUNCH_OCCUPANCY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/device_facts.h"
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+// Computed where registers and block are recorded and the capability is known; else the source's
+// own figure, where it gives one. Thread-safety: immutable after construction.
+class LaunchOccupancies {
+ public:
+  // `devices`: one per device of the run.
+  LaunchOccupancies(const model::RunTables& run, const std::vector<DeviceFacts>& devices);
+
+  // Of an activity; null when nothing is known.
+  const model::OccupancyRow* Of(size_t activity) const;
+
+  // By configuration, device.
+  const std::vector<model::OccupancyRow>& rows() const { return rows_; }
+  // Launches with figures under which no block of theirs fits on an SM; they have no occupancy.
+  int64_t impossible_launches() const { return impossible_launches_; }
+
+ private:
+  uint64_t KeyOf(size_t activity) const;
+
+  const model::RunTables& run_;
+  std::unordered_map<uint64_t, uint32_t> row_of_;  // Index + 1; 0: nothing known.
+  std::vector<uint32_t> dense_;                    // The same, while the key space is small.
+  std::vector<model::OccupancyRow> rows_;
+  int64_t impossible_launches_ = 0;
+};
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_LAUNCH_OCCUPANCY_H_

@@ -1,0 +1,102 @@
+// How close each op comes to what the hardware can do, and what holds it back.
+//
+// Definitions (docs/roofline.md). With time = self_ns of the op over the whole run, flops and bytes
+// of all its occurrences:
+//   compute utilisation = flops / (time x peak of the units it can use)
+//   memory utilisation  = bytes / (time x memory bandwidth)
+//   wasted   = time x (1 - max(compute utilisation, memory utilisation))
+//   expected = max(flops / (0.9 x achievable x peak), bytes / (achievable x bandwidth), 2 us per
+//              launch), at most the time: what a well-made kernel would need
+// Peaks are the data sheet's; "achievable" is the share of them that the best kernels reach
+// (analysis/gpu_table.h). Utilisations above 100 % mean that the model of the op is off (or its
+// data came from a cache): they are capped, and counted in a run stat.
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_ROOFLINE_H_
+#define XLATRACE_ANALYSIS_ROOFLINE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "analysis/device_facts.h"
+#include "analysis/instruction_facts.h"
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+// What decides how long an op takes.
+//   compute, memory  the roof it would meet first: the larger of the two utilisations
+//   latency          too short, or too far below both roofs (10 %), for either to matter: launch
+//                    costs, dependent steps, contention, too little parallel work
+//   network          links to other devices or the host
+//   unknown          its cost or the GPU's peaks are not known
+enum class BoundBy : uint8_t { kUnknown, kCompute, kMemory, kLatency, kNetwork };
+std::string_view Text(BoundBy bound);
+
+// Below both of these an op is bound by latency.
+inline constexpr double kLatencyUtilisation = 0.10;
+inline constexpr int64_t kShortestKernelNs = 2'000;
+
+// The peak that arithmetic of this type is measured against on this GPU. `tf32`: whether f32
+// products may use TF32.
+struct PeakRate {
+  double flops_per_s = 0;     // 0: not known.
+  std::string_view type;      // "bf16", "tf32", "f32", "f64_matrix".
+  bool matrix_units = false;  // Tensor cores.
+  double achievable = 0;      // Share of it that the best kernels reach.
+};
+PeakRate PeakOf(const DeviceFacts& device, NumberType type, bool matmul, bool tf32);
+
+// The work and time of one op, all occurrences together.
+struct OpLoad {
+  std::optional<int64_t> flops;
+  std::optional<int64_t> bytes;
+  int64_t time_ns = 0;
+  int64_t launches = 0;
+  NumberType type = NumberType::kF32;
+  bool matmul = false;
+  bool tf32 = true;
+  bool network = false;
+};
+
+struct Roofline {
+  BoundBy bound = BoundBy::kUnknown;
+  PeakRate peak;
+  // Shares of the roofs, not capped; nothing where work or roof is not known.
+  std::optional<double> compute;
+  std::optional<double> memory;
+  std::optional<int64_t> wasted_ns;
+  std::optional<int64_t> expected_ns;
+  bool above_peak = false;  // More than 5 % above a roof: the figures of this op are off.
+  bool in_cache = false;    // What one run touches fits the L2 cache: memory is not its roof.
+};
+
+Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device);
+
+// The physical side of one row of op_time, for those who look for problems.
+struct OpPhysics {
+  const InstructionFacts* facts = nullptr;  // Null: HLO not known.
+  const DeviceFacts* device = nullptr;      // Where it ran first; never null.
+  Roofline roofline;
+  int64_t launches = 0;      // Activities; a library call may need several per occurrence.
+  uint32_t main_config = 0;  // Launch configuration with most of its time; 0: none.
+  const model::OccupancyRow* occupancy = nullptr;  // Of that; null: not known.
+};
+
+class LaunchOccupancies;
+
+// Fills the roofline columns of `rows` and gives their physics, parallel to them. `stats` gets what
+// could not be judged, by time. The result points into the arguments.
+std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
+                                const model::AttributionTables& attribution, const RunFacts& facts,
+                                const std::vector<DeviceFacts>& devices,
+                                const LaunchOccupancies& occupancies,
+                                std::vector<model::OpTimeRow>& rows,
+                                std::vector<model::RunStat>& stats);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_ROOFLINE_H_

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one exception of this package."""
+
+from __future__ import annotations
+
+
+class XlatraceError(Exception):
+    """What went wrong, in a sentence; `hint` says what to try, or is empty."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}\nhint: {hint}" if hint else message)
+        self.message = message
+        self.hint = hint

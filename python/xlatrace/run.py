@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run.db and its views. No analysis happens here: every figure is a row that the program wrote."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import sqlite3
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence, Union
+from urllib.parse import quote
+
+from xlatrace import places
+from xlatrace.errors import XlatraceError
+from xlatrace.table import Table, Value
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_OLDEST_SQLITE = (3, 25, 0)  # Views use window functions.
+
+
+def open(path: Union[str, os.PathLike[str]]) -> Run:  # noqa: A001 - as io.open, tarfile.open
+    """Opens a run.db, or the run.db of a recording that no command has folded yet.
+
+    Raises XlatraceError where there is no run, or where the file is not one of this version.
+    """
+    return Run(path)
+
+
+class Run:
+    """One run. Close it, or use it in a `with`; one thread at a time."""
+
+    def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise XlatraceError(
+                f"this Python has SQLite {sqlite3.sqlite_version}, too old for the views",
+                "use the program: xlatrace query run.db SQL --format csv",
+            )
+        self.path = os.fspath(path)
+        # The program folds what is not folded, and refuses what is not ours.
+        places.call("query", self.path, "SELECT 1", "--format", "csv")
+        database = Path(self.path)
+        if database.suffix == ".rec":
+            database = database.with_suffix(".db")
+        uri = "file:" + quote(str(database.absolute())) + "?mode=ro"
+        self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        self._connection.execute("PRAGMA query_only = 1")
+        self._connection.execute("PRAGMA trusted_schema = 0")
+
+    def close(self) -> None:
+        """Closes the file; tables that were not read yet cannot be read any more."""
+        self._connection.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- views ---------------------------------------------------------------------------------
+
+    @property
+    def views(self) -> List[str]:
+        """Names of all views."""
+        rows = self.sql("SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name")
+        return [str(row["name"]) for row in rows]
+
+    def view(
+        self,
+        name: str,
+        columns: Optional[Sequence[str]] = None,
+        where: Optional[str] = None,
+        order_by: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Table:
+        """A view, or some of its columns and rows: `where` and `order_by` are SQL."""
+        for word in (name, *(columns or ())):
+            if not _NAME.match(word):
+                raise XlatraceError(f"'{word}' is no name of a view or column")
+        if name not in self.views:
+            raise XlatraceError(f"there is no view '{name}'", f"one of: {', '.join(self.views)}")
+        sql = f"SELECT {', '.join(columns) if columns else '*'} FROM {name}"
+        if where:
+            sql += f" WHERE {where}"
+        if order_by:
+            sql += f" ORDER BY {order_by}"
+        if limit is not None:
+            sql += f" LIMIT {int(limit)}"
+        return self.sql(sql)
+
+    def sql(self, sql: str, parameters: Sequence[Value] = ()) -> Table:
+        """Any SELECT over the views; `?` takes a parameter."""
+        return Table(self._connection, sql.strip().rstrip(";"), parameters)
+
+    def activities(
+        self, columns: Optional[Sequence[str]] = None, where: Optional[str] = None
+    ) -> Table:
+        """Every timed device record: kernels, copies, memsets, ops. One run can have millions of
+        rows with some sixty columns; name the columns you need."""
+        return self.view("activity", columns, where)
+
+    def launches(
+        self, columns: Optional[Sequence[str]] = None, where: Optional[str] = None
+    ) -> Table:
+        """Every kernel launch with grid, block, occupancy and the HLO instruction it executes;
+        where a source has no kernels, its finest rows. Name the columns you need."""
+        return self.view("launch", columns, where)
+
+    def op_time(self) -> Table:
+        """One row per HLO instruction, the most expensive first."""
+        return self.view("op_time", order_by="self_ns DESC")
+
+    def scope_time(self) -> Table:
+        """Time per op_name, layer, phase and source line, the most expensive first."""
+        return self.view("scope_time", order_by="self_ns DESC")
+
+    def phase_time(self) -> Table:
+        """Time per device, step and phase."""
+        return self.view("phase_time")
+
+    def steps(self) -> Table:
+        """One row per step and device."""
+        return self.view("step")
+
+    def step_parts(self) -> Table:
+        """What every instant of every step went to."""
+        return self.view("step_part")
+
+    def gaps(self) -> Table:
+        """Idle intervals of a device, the longest first, with their cause."""
+        return self.view("gap", order_by="end_ns - start_ns DESC")
+
+    def findings(self) -> Table:
+        """What to do, ranked by what it could save."""
+        return self.view("finding", order_by="rank")
+
+    def modules(self) -> Table:
+        """The compiled modules."""
+        return self.view("module")
+
+    def run_stats(self) -> Table:
+        """What was lost or noticed while recording and reading."""
+        return self.view("run_stat")
+
+    def info(self) -> Dict[str, Optional[str]]:
+        """Command, host, versions and the rest of what is known of the run as a whole."""
+        return {str(row["key"]): _text(row["value"]) for row in self.view("run_info")}
+
+    def module(self, name: Union[str, int]) -> Module:
+        """A module by its name, its handle (`m1`) or its module_id; of several of one name the one
+        with the most device time."""
+        rows = self.sql(
+            "SELECT m.module_id AS module_id, m.name AS name, m.handle AS handle, m.role AS role"
+            " FROM module m WHERE m.module_id = ?1 OR m.handle = ?1 OR m.name = ?1"
+            " ORDER BY CAST(substr(m.handle, 2) AS INTEGER)",
+            (name,),
+        ).rows()
+        if not rows:
+            names = ", ".join(str(row["name"]) for row in self.modules().head(5))
+            raise XlatraceError(f"there is no module '{name}'", f"some that are there: {names}")
+        row = rows[0]
+        return Module(self, int(row["module_id"] or 0), str(row["name"]), str(row["handle"]))
+
+    # --- text ----------------------------------------------------------------------------------
+
+    def summary(self, by: Optional[str] = None) -> str:
+        """What `xlatrace summary` prints."""
+        return places.call("summary", self.path, *(("--by", by) if by else ()))
+
+    def __repr__(self) -> str:
+        return f"<xlatrace run {self.path}>"
+
+    def _repr_html_(self) -> str:
+        """The summary, for notebooks."""
+        return f"<pre>{html.escape(self.summary())}</pre>"
+
+
+class Module:
+    """One compiled module of a run."""
+
+    def __init__(self, run: Run, module_id: int, name: str, handle: str) -> None:
+        self._run = run
+        self.module_id = module_id
+        self.name = name
+        self.handle = handle
+
+    def text(self) -> str:
+        """The optimized HLO."""
+        return places.call("modules", self._run.path, self.handle, "--format", "text")
+
+    def instructions(self) -> Table:
+        """Its instructions."""
+        return self._run.view("instruction", where=f"module_id = {self.module_id}")
+
+    def op_time(self) -> Table:
+        """Time per instruction, the most expensive first."""
+        return self._run.view(
+            "op_time", where=f"module_id = {self.module_id}", order_by="self_ns DESC"
+        )
+
+    def __repr__(self) -> str:
+        return f"<xlatrace module {self.name} ({self.handle})>"
+
+    def _repr_html_(self) -> str:
+        """The first lines of the HLO, for notebooks."""
+        lines = self.text().splitlines()
+        more = f"\n... {len(lines) - 40:,} more lines" if len(lines) > 40 else ""
+        shown = "\n".join(line[:200] for line in lines[:40])
+        return f"<pre>{html.escape(shown + more)}</pre>"
+
+
+def _text(value: Value) -> Optional[str]:
+    return None if value is None else str(value)

@@ -162,6 +162,11 @@ Json PageMeta(const PageContext& page) {
         {{"phase", std::string(Text(phase))}, {"ns", view.phases[static_cast<size_t>(phase)]}});
   }
   meta.update(page.meta);
+  Json& fine = meta["verdict"]["ruled_out"] = Json::array();
+  for (const Json& cause : meta["ruled_out"]) {
+    if (cause["verdict"] != "fine") continue;
+    fine.push_back(Json::array({{{"text", cause["text"]}, {"code", false}}}));
+  }
   return meta;
 }
 

@@ -35,8 +35,7 @@ def big_run(folder, launches):
     script = support.REPOSITORY / "bench" / "big_run.py"
     subprocess.run([sys.executable, script, str(launches), folder], check=True, timeout=120)
     result = support.run(
-        "import", folder / "trace.sqlite", "--modules", folder / "jit_train_step.hlo.txt", "-o",
-        folder / "run.db", cwd=folder,
+        "import", folder / "trace.sqlite", "--modules", folder, "-o", folder / "run.db", cwd=folder
     )
     assert result.code == 0, result
     return folder / "run.db"

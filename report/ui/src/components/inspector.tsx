@@ -92,7 +92,8 @@ function OpLaunches({ op }: { op: number }): VNode {
   const { value, error } = useLoad(async () => {
     if (!inPage) return null;
     const launches = await loadLaunches(report);
-    const found = launchesOf(report, launches, new Set(report.sitesOfOp[op]));
+    const sites = new Set(report.sitesOfOp[op]);
+    const found = launchesOf(report, launches, sites, ops.ns[op]! > 0);
     return { stats: statsOf(found.durations), ...found };
   }, [op]);
   const s = value?.stats;
@@ -260,9 +261,11 @@ function OpBody({ op }: { op: number }): VNode {
         {ops.file[op] && <button type="button" onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
       </Buttons>
       <section class="stat">
-        <div><b>{ms(ops.ns[op]! / report.divisor)} ms</b>{steady ? 'per step, mean' : 'whole run'}</div>
+        {ops.ns[op]! > 0 || !steady
+          ? <div><b>{ms(ops.ns[op]! / report.divisor)} ms</b>{steady ? 'per step, mean' : 'whole run'}</div>
+          : <div><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div>}
         <div><b>{percent(ops.ns[op]!, report.meta.basis.device_ns)}%</b>of device time</div>
-        <div><b>{calls > 0 ? count(calls / report.divisor) : '–'}</b>{calls === 0 ? 'calls not known' : steady ? 'calls per step' : 'calls'}</div>
+        <div><b>{calls > 0 ? count(calls / report.divisor) : ops.ns[op]! > 0 ? '–' : '0'}</b>{calls === 0 && ops.ns[op]! > 0 ? 'calls not known' : steady ? 'calls per step' : 'calls'}</div>
         <div><b>{calls > 0 ? `${us(ops.ns[op]! / calls)} µs` : '–'}</b>average</div>
       </section>
       <OpLaunches op={op} />

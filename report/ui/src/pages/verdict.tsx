@@ -2,11 +2,12 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { Command, Handle, Link, Linked, Phase, Words, useWidth } from '../components/bits';
+import { CellBar, Command, Handle, Letter, Link, Linked, Phase, SourceChip, Words, scopeText, useWidth } from '../components/bits';
 import { evidenceText, FindingEvidence } from '../components/inspector';
 import { BaseVerdict } from '../components/base';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor } from '../data/hardware';
+import { opGroups } from '../data/oprows';
 import type { Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
 import { baseName, flopRate, ms, percent, plural, significant, thousands } from '../format';
@@ -207,6 +208,35 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
   );
 }
 
+/** Where actions are few, the ops that hold most time stand below them. */
+function Largest({ report }: { report: Report }): VNode | null {
+  const { view } = useCtx();
+  const rows = opGroups(report, view, 'none', true)[0]?.rows ?? [];
+  if (rows.length === 0) return null;
+  const { ops } = report;
+  const d = view.divisor, most = rows[0]!.ns;
+  const rest = rows.slice(8);
+  return (
+    <section class="largest">
+      <div class="bar-h"><h2>Largest instructions</h2><span class="cap">{report.perStep} of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link></span></div>
+      <table class="fix" aria-label="Largest instructions">
+        <colgroup><col style={{ width: '46px' }} /><col /><col style={{ width: '28px' }} /><col /><col style={{ width: '120px' }} /><col style={{ width: '130px' }} /><col style={{ width: '56px' }} /></colgroup>
+        <tbody>
+          {rows.slice(0, 8).map((r) => (
+            <tr data-testid={`op-${ops.handle[r.op]}`} data-ns={Math.round(r.ns)}>
+              <td><Handle entity={{ type: 'op', row: r.op }} /></td><td class="mono name">{ops.name[r.op] || 'no instruction'}{r.ops.length > 1 && <span class="tag">×{r.ops.length}</span>}</td>
+              <td><Letter hue={ops.hue[r.op]!} word={ops.phase[r.op]!} /></td><td class="name" title={ops.opName[r.op]}>{scopeText(ops.group[r.op]!, ops.opName[r.op]!)}</td>
+              <td class="name"><SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} /></td>
+              <td class="num bar"><CellBar value={r.ns} max={most} hue={ops.hue[r.op]!} text={ms(r.ns / d)} /></td><td class="num">{percent(r.ns, view.total)}</td>
+            </tr>
+          ))}
+          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td /><td /><td /><td class="num">{ms(rest.reduce((a, r) => a + r.ns, 0) / d)}</td><td class="num">{percent(rest.reduce((a, r) => a + r.ns, 0), view.total)}</td></tr>}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
 /** The steps one below the other, and which part of the step differs most. */
 function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   const steady = new Map<number, { ns: number; n: number }>();
@@ -284,6 +314,7 @@ export function VerdictPage(): VNode {
           {findings.map((f, i) => <Action f={f} n={i + 1} step={step} key={f.handle} />)}
         </ol>
         {findings.length > 1 && <p class="cap">Upper bounds that overlap: they do not add up.</p>}
+        {findings.length < 4 && <Largest report={report} />}
         {findings.length === 0 && <p class="ink2 none">{verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>
       <aside class="side" aria-label="Beside the verdict">

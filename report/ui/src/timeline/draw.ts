@@ -77,8 +77,9 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     firstLabel = false;
   }
 
+  const em = ctx.measureText('abcdefghijklmnopqrstuvwxyz_0123456789').width / 37;
   const clipText = (text: string, x: number, y: number, room: number): void => {
-    const max = Math.floor((room + 4) / 6.2);
+    const max = Math.floor((room + 4) / em);
     if (max < 1) return;
     ctx.fillText(text.length <= max ? text : max < 5 ? '' : `${text.slice(0, max - 1)}…`, x, y);
   };

@@ -35,6 +35,7 @@ OtherGpuEstimate EstimateOn(const StoredOp& op, const DeviceFacts& here, const D
   OtherGpuEstimate estimate;
   const OpLoad load = LoadOf(op);
   estimate.there = ComputeRoofline(load, there);
+  if (load.network) return estimate;
   if (!here.peaks) {
     estimate.time_ns = op.time_ns;
     return estimate;

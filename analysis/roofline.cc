@@ -213,6 +213,7 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
   for (size_t r = 0; r < rows.size(); ++r) {
     model::OpTimeRow& row = rows[r];
     OpPhysics& op = physics[r];
+    row.bound_by = Text(BoundBy::kUnknown);
     const auto found = places.find(row.instruction_id);
     if (found == places.end()) continue;
     const Place& place = found->second;
@@ -233,6 +234,11 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
       row.bytes.reset();
       row.bound_by = Text(BoundBy::kLatency);
       op.roofline.bound = BoundBy::kLatency;
+      continue;
+    }
+    if (op.main_config > 0 && run.configs[op.main_config - 1].kind == model::ActivityKind::kGraph) {
+      // The time of a whole graph, of which this op is only the largest part.
+      unjudged.cost_ns += row.self_ns;
       continue;
     }
     OpLoad load;

@@ -260,13 +260,14 @@ Error NothingInRecording(const std::string& folder) {
     const std::string reason = text ? ReasonIn(*text) : std::string();
     if (!reason.empty()) {
       return {fmt::format("nothing was recorded: {} (process {})", reason, entry.pid),
-              "xlatrace doctor",
-              {}};
+              reason.find("no NVIDIA driver") != std::string::npos
+                  ? "without an NVIDIA GPU: xlatrace record -- python train.py"
+                  : "xlatrace doctor",
+              ErrorCode::kFailed};
     }
   }
   return {"nothing was recorded: no process of the command used an NVIDIA GPU",
-          "check that the command trains on the GPU: xlatrace doctor",
-          {}};
+          "check that the command trains on the GPU: xlatrace doctor", ErrorCode::kFailed};
 }
 
 Result<FoldOutcome> Fold(const FoldRequest& request) {

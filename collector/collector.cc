@@ -104,7 +104,7 @@ void Collector::InForkedChild() {
   }
   phase_.store(static_cast<int>(Phase::kDead), std::memory_order_release);
   // The copy of the file, when the writer thread could not keep it to itself.
-  if (instance->writer_ != nullptr) instance->writer_->Abandon();
+  if (instance->writer_ != nullptr) instance->writer_->Abandon(!instance->own_table_);
 }
 
 void Collector::Fact(std::string_view key, std::string_view value) {
@@ -288,7 +288,7 @@ void Collector::OnFirstContext() {
 // nor gets our blocks into a file of its own that has the number next; a forked child inherits
 // nothing.
 bool Collector::OpenRecording() {
-  const bool own_table = UnshareDescriptors();
+  own_table_ = UnshareDescriptors();
   const uint64_t now = NowNs();
   RecordingPlace place = OpenRecordingPlace(now / 1000000000);
   place_ = place.folder;
@@ -297,7 +297,7 @@ bool Collector::OpenRecording() {
   if (place.fd < 0) return false;
   Fact("start_unix_ns", std::to_string(now));
   if (!place.note.empty()) Fact("place_note", place.note);
-  writer_ = std::make_unique<recording::Writer>(place.fd, place.identity, max_bytes_, !own_table);
+  writer_ = std::make_unique<recording::Writer>(place.fd, place.identity, max_bytes_, !own_table_);
   if (last_ns_ != 0) writer_->KeepLast(last_ns_);
   identity_ = place.identity;
   steering.OnOrder(recording::ReadControl(place_));

@@ -111,6 +111,7 @@ class Collector {
   std::string rank_;      // Of this process, where a launcher tells.
   bool claimed_ = false;  // This process made the recording: it prints the line.
   std::unique_ptr<recording::Writer> writer_;
+  bool own_table_ = false;  // The writer thread's descriptors are nobody else's.
 
   Signal writer_signal_;   // Work for the writer thread.
   Signal written_signal_;  // The writer has written everything that was there when asked.

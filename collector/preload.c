@@ -226,8 +226,17 @@ static int collector_path(char* path, size_t size) {
   if (given != NULL && *given != '\0') return snprintf(path, size, "%s", given) < (int)size;
   struct own_path own = {(uintptr_t)xlatrace_preload_connect, NULL};
   dl_iterate_phdr(look_for_own_path, &own);
+  if (own.path == NULL) return 0;
+  /* Beside the name it was loaded by; else (a link, a relative name) beside what that leads to. */
+  const char* end = strrchr(own.path, '/');
+  if (*own.path == '/' && end != NULL &&
+      snprintf(path, size, "%.*s/libxlatrace_collector.so", (int)(end - own.path), own.path) <
+          (int)size &&
+      access(path, R_OK) == 0) {
+    return 1;
+  }
   char resolved[PATH_MAX];
-  if (own.path == NULL || realpath(own.path, resolved) == NULL) return 0;
+  if (realpath(own.path, resolved) == NULL) return 0;
   char* slash = strrchr(resolved, '/');
   if (slash == NULL) return 0;
   slash[1] = '\0';
@@ -326,13 +335,16 @@ __attribute__((constructor)) static void start(void) {
   find_next();
   const char* off = getenv("XLATRACE_DISABLE");
   if (off != NULL && strcmp(off, "1") == 0) return;
+  /* A child of a process that has been here finds all of it set. */
+  const char* mode = getenv(XLATRACE_ENV_MODE);
+  const int light = mode != NULL && strcmp(mode, "light") == 0;
+  const int new_place = is_unset("CUDA_INJECTION64_PATH") || is_unset(XLATRACE_ENV_MAIN) ||
+                        (!light && is_unset("NVTX_INJECTION64_PATH"));
   char path[PATH_MAX];
-  if (!collector_path(path, sizeof path) || access(path, R_OK) != 0) return;
+  if (new_place && (!collector_path(path, sizeof path) || access(path, R_OK) != 0)) return;
   /* Another tool's injection is left alone; the collector is then not loaded by that door. */
   if (!pgle_is_on()) {
     if (is_unset("CUDA_INJECTION64_PATH")) setenv("CUDA_INJECTION64_PATH", path, 1);
-    const char* mode = getenv(XLATRACE_ENV_MODE);
-    const int light = mode != NULL && strcmp(mode, "light") == 0;
     if (!light && is_unset("NVTX_INJECTION64_PATH")) setenv("NVTX_INJECTION64_PATH", path, 1);
   }
   if (is_unset(XLATRACE_ENV_MAIN)) {
@@ -422,10 +434,15 @@ static void print_line(void) {
   snprintf(path, sizeof path, "%s/job", place);
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
-  static char text[1 << 16]; /* The token, then "ended PID LAUNCHES FIRST" of every process. */
-  const ssize_t got = read(fd, text, sizeof text - 1);
+  /* Not freed: the process ends. The token, then "ended PID LAUNCHES FIRST" of every process. */
+  const size_t most = 1 << 16;
+  char* text = malloc(most);
+  const ssize_t got = text == NULL ? 0 : read(fd, text, most - 1);
   close(fd);
-  if (got <= 0) return;
+  if (got <= 0) {
+    free(text);
+    return;
+  }
   text[got] = '\0';
   char* line = text + strcspn(text, "\n");
   if (*line == '\0') return;

@@ -100,8 +100,8 @@ Writer::~Writer() {
   if (fd_ >= 0) close(fd_);
 }
 
-void Writer::Abandon() {
-  if (fd_ >= 0) close(fd_);
+void Writer::Abandon(bool has_copy) {
+  if (fd_ >= 0 && has_copy && StillOurs()) close(fd_);
   fd_ = -1;
   stop_errno_ = EBADF;
 }

@@ -63,8 +63,9 @@ class Writer {
   void Flush();
   // Flush, then the footer: the file is complete.
   void Finish();
-  // A forked child lets go of the file without touching it.
-  void Abandon();
+  // A forked child lets go of the file without touching it. It closes its copy of the descriptor,
+  // unless it has none: that of a thread with a table of its own is another file's number there.
+  void Abandon(bool has_copy = true);
 
   bool failed() const { return stop_errno_ != 0; }
   int stop_errno() const { return stop_errno_; }  // EFBIG: the limit given was reached.

@@ -65,6 +65,23 @@ class Hazards(gpu_support.GpuTestCase):
         self.assertEqual(len(rows), 10)
         self.assertEqual({row["instruction"] for row in rows}, {"a.1"})
 
+    def test_a_forked_child_has_all_descriptors(self):
+        """Whatever number the recording has in the writer's own table, the child's is its own."""
+        body = (
+            "def look(): return [(n, os.fstat(n).st_ino > 0) for n in range(40) if there(n)]\n"
+            "def there(n):\n"
+            "    try: os.fstat(n); return True\n"
+            "    except OSError: return False\n"
+            "files = [os.open('/dev/null', os.O_RDONLY) for _ in range(20)]\n"
+            "launch('k', 9); sync(); time.sleep(.05)\n"
+            "before = look()\n"
+            "pid = os.fork()\n"
+            "if pid == 0: os._exit(0 if look() == before else 9)\n"
+            "print(os.waitpid(pid, 0)[1]); launch('k', 9); sync()\n"
+        )
+        self.assertEqual(self.check(PYTHON + body, XLATRACE_FLUSH_MS="10").stdout, "0\n")
+        self.assert_equals_truth(self.fold())
+
     def test_a_thousand_threads_within_the_limit(self):
         """Each with a buffer of its own, as CUPTI 13 has it: less than 256 MB for us."""
         body = (

@@ -323,7 +323,7 @@ class Imported(Case):
 # Fault of the fakes -> what the comparison must find; without it the recording is right.
 FAULTS = {
     "wrong record size": (True, "cupti size 10 208", {}, "number of activities"),
-    "lost node clone": (True, "cupti lose clone 20", {}, "no instruction"),
+    "lost node clone": (True, "cupti lose clone 20", {}, "not recorded"),
     "swapped correlation ids": (False, "cupti swap correlation 201", {}, "wrong instruction"),
     "dropped buffers not counted": (
         True,
@@ -336,7 +336,7 @@ FAULTS = {
         False,
         "",
         {"XLATRACE_TAP_POP_TWICE": "loop_compare_fusion.2"},
-        "no instruction",
+        "not recorded",
     ),
 }
 

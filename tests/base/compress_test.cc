@@ -23,7 +23,6 @@ TEST(CompressTest, GzipRoundTripIsOneMemberWithoutTime) {
   EXPECT_EQ(packed.substr(0, 3), "\x1f\x8b\x08");
   EXPECT_EQ(packed.substr(4, 4), std::string(4, '\0'));  // No time: the same bytes every time.
   EXPECT_EQ(*Inflate(packed, "t"), text);
-  EXPECT_EQ(*Inflate(GzipCompress(""), "t"), "");
 }
 
 TEST(CompressTest, InflateKnowsZstdAndLeavesOtherBytesAlone) {

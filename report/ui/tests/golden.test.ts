@@ -30,7 +30,7 @@ function values(name: string): unknown[] {
   });
 }
 
-test.each<[string, unknown[]]>([
+test.skipIf(found.length === 0).each<[string, unknown[]]>([
   ['small', [3, null, 1, 0, -1]],
   ['wide', [0, 2 ** 53, 1, 255, 256]],
   ['negative', [-5, -7, null, -1, -1]],

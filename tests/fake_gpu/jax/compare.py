@@ -232,7 +232,7 @@ def compare_streams(truth, other, differences, activity_of=lambda item: item):
 RECORDED = ("range", "graph_node")
 
 
-def compare_with_run(truth, run):
+def compare_with_run(truth, run, recorded_by=RECORDED):
     """The recording against the truth: what ran, that each instruction is the one XLA named, and
     that it was recorded, not deduced."""
     differences = Differences()
@@ -244,7 +244,7 @@ def compare_with_run(truth, run):
             differences.figures["with an instruction in the truth"] += 1
             if recorded.label() == right.label():
                 differences.figures[f"right, {confidence}"] += 1
-                if evidence not in RECORDED:
+                if recorded_by and evidence not in recorded_by:
                     differences.add("not recorded", f"{where}: known by {evidence} only")
             elif recorded.instruction:
                 differences.add(

@@ -30,10 +30,38 @@ class Checker {
     CheckSteps();
     CheckStepParts();
     CheckBusy();
+    CheckRoofline();
     return std::move(broken_);
   }
 
  private:
+  void Within(const std::optional<int64_t>& value, int64_t most, std::string_view what) {
+    if (value && (*value < 0 || *value > most)) {
+      broken_.push_back(fmt::format("{}: {} is not 0 to {}", what, *value, most));
+    }
+  }
+
+  void CheckRoofline() {
+    constexpr int64_t kWhole = 100'000;  // Thousandths of a percent.
+    for (const model::OpTimeRow& row : analysis_.op_times) {
+      Within(row.wasted_ns, row.self_ns, "wasted time");
+      Within(row.expected_ns, row.self_ns, "expected time");
+      Within(row.compute_utilisation_milli_pct, kWhole, "compute utilisation");
+      Within(row.memory_utilisation_milli_pct, kWhole, "memory utilisation");
+      Within(row.theoretical_occupancy_milli_pct, kWhole, "occupancy of an op");
+      if (row.bound_by.empty()) broken_.push_back("an op without bound_by");
+    }
+    for (const model::OccupancyRow& row : analysis_.occupancies) {
+      Within(row.theoretical_milli_pct, kWhole, "occupancy of a launch");
+    }
+    for (const model::CollectiveRow& row : analysis_.collectives) {
+      Within(row.arrival_skew_ns,
+             run_.activities.duration_ns[static_cast<size_t>(row.activity_id) - 1], "arrival skew");
+    }
+    Equal(static_cast<int64_t>(analysis_.devices.size()), static_cast<int64_t>(run_.devices.size()),
+          "device facts");
+  }
+
   void Equal(int64_t actual, int64_t expected, std::string_view what) {
     if (actual != expected) {
       broken_.push_back(fmt::format("{}: {} instead of {}", what, actual, expected));

@@ -18,6 +18,8 @@ namespace xlatrace::analysis {
 // - the parts of a step sum to its duration, and no part is negative;
 // - busy + idle = the device's span; busy = compute + exposed collective + exposed copy; exposed is
 //   at most the whole; gaps and small gaps sum to idle;
+// - wasted and expected time of an op are within its time, utilisation and occupancy within 100 %;
+//   a collective waits at most as long as it runs;
 // - steps of a device are in order and do not overlap; step_of names steps that exist.
 // Attribution columns are taken as sound (the correlator checks them).
 std::vector<std::string> CheckAnalysis(const model::RunTables& run,

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/collective_model.h"
 #include "hlo/backend_config.h"
 #include "hlo/cost.h"
 #include "hlo/op_category.h"
@@ -176,7 +177,7 @@ class FactsReader {
     const Instruction& instruction = module_.instructions[index];
     facts.container = IsLoopOrBranch(instruction.opcode);
     facts.library = instruction.opcode == "custom-call";
-    facts.group_size = module_.DetailsOf(instruction).largest_group;
+    ReadCollective(instruction, facts);
     best_ = 0;
     budget_ = kMostInner;
     Look(instruction, 0, facts);
@@ -185,6 +186,33 @@ class FactsReader {
   }
 
  private:
+  // Asynchronous ones wrap the collective in a computation, or hold operands first and results
+  // second in their tuple; only all-reduce-start holds results alone.
+  void ReadCollective(const Instruction& instruction, InstructionFacts& facts) const {
+    facts.group_size = module_.DetailsOf(instruction).largest_group;
+    facts.collective = CollectiveOf(instruction.opcode);
+    std::string_view result = instruction.shape;
+    if (instruction.opcode.ends_with("-start") && instruction.opcode != "all-reduce-start") {
+      result = hlo::TupleElement(instruction.shape, 1);
+    }
+    if (facts.collective.empty() && instruction.opcode == "async-start") {
+      for (const uint32_t callee : module_.CalledComputations(instruction)) {
+        const uint32_t root = module_.computations[callee].root;
+        if (root >= module_.instructions.size()) continue;
+        const Instruction& wrapped = module_.instructions[root];
+        facts.collective = CollectiveOf(wrapped.opcode);
+        facts.group_size = module_.DetailsOf(wrapped).largest_group;
+        result = wrapped.shape;
+      }
+    }
+    if (facts.collective.empty()) return;
+    if (!instruction.opcode.ends_with("-done")) facts.collective_bytes = hlo::ByteSize(result);
+    if (facts.group_size == 0) {
+      facts.group_size = Times(module_.replica_count, module_.num_partitions);
+      if (facts.group_size <= 1) facts.group_size = 0;  // Not told.
+    }
+  }
+
   void Look(const Instruction& instruction, int depth, InstructionFacts& facts) {
     if (--budget_ < 0 || depth > kDeepest) return;
     const std::string_view base = hlo::BaseOpcode(instruction.opcode);

@@ -42,6 +42,8 @@ struct InstructionFacts {
   bool container = false;             // while, conditional, call: its parts run as instructions.
   bool library = false;               // A custom call.
   int64_t group_size = 0;             // Devices of a collective's largest group; 0: not told.
+  std::string_view collective;   // "all-reduce", of a wrapped one too; empty: none. Static text.
+  int64_t collective_bytes = 0;  // Of its result on one device; 0: not known.
   // Of the largest product inside: result is batch x m x n, k is contracted. 0: not known.
   int64_t batch = 0, m = 0, n = 0, k = 0;
 };

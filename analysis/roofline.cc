@@ -112,8 +112,16 @@ std::string_view Text(BoundBy bound) {
   return kTexts[static_cast<size_t>(bound)];
 }
 
+// The units that arithmetic would use if the GPU had them.
+static std::string_view WantedUnits(NumberType type, bool matmul, bool tf32) {
+  if (!matmul) return type == NumberType::kF64 ? "f64" : "f32";
+  if (type == NumberType::kF64) return "f64_matrix";
+  if (type == NumberType::kF32 || type == NumberType::kNone) return tf32 ? "tf32" : "f32";
+  return Text(type);
+}
+
 PeakRate PeakOf(const DeviceFacts& device, NumberType type, bool matmul, bool tf32) {
-  if (!device.peaks) return {};
+  if (!device.peaks) return {0, WantedUnits(type, matmul, tf32), false, 0};
   const GpuPeaks& peaks = *device.peaks;
   const auto matrix = [&](double peak, std::string_view name, double achievable) {
     return PeakRate{peak, name, true, achievable};
@@ -205,6 +213,7 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
   for (size_t r = 0; r < rows.size(); ++r) {
     model::OpTimeRow& row = rows[r];
     OpPhysics& op = physics[r];
+    row.bound_by = Text(BoundBy::kUnknown);
     const auto found = places.find(row.instruction_id);
     if (found == places.end()) continue;
     const Place& place = found->second;
@@ -214,6 +223,7 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
     if (place.main_activity != SIZE_MAX) {
       op.main_config = run.activities.config[place.main_activity];
       op.occupancy = occupancies.Of(place.main_activity);
+      op.math = MathOfKernel(run.configs[op.main_config - 1].symbol);
       if (op.occupancy != nullptr && row.instruction_id > 0) {
         row.occupancy_limiter = op.occupancy->limiter;
       }
@@ -224,6 +234,11 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
       row.bytes.reset();
       row.bound_by = Text(BoundBy::kLatency);
       op.roofline.bound = BoundBy::kLatency;
+      continue;
+    }
+    if (op.main_config > 0 && run.configs[op.main_config - 1].kind == model::ActivityKind::kGraph) {
+      // The time of a whole graph, of which this op is only the largest part.
+      unjudged.cost_ns += row.self_ns;
       continue;
     }
     OpLoad load;
@@ -248,7 +263,7 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
     row.expected_ns = roofline.expected_ns;
     if (roofline.compute) row.compute_utilisation_milli_pct = MilliPct(*roofline.compute);
     if (roofline.memory) row.memory_utilisation_milli_pct = MilliPct(*roofline.memory);
-    if (roofline.peak.flops_per_s > 0 && row.flops) row.compute_type = roofline.peak.type;
+    if (row.flops) row.compute_type = roofline.peak.type;
     if (roofline.above_peak) {
       unjudged.above_ns += row.self_ns;
       ++unjudged.above_ops;

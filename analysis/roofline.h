@@ -22,6 +22,7 @@
 
 #include "analysis/device_facts.h"
 #include "analysis/instruction_facts.h"
+#include "analysis/kernel_math.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 
@@ -43,7 +44,7 @@ inline constexpr int64_t kShortestKernelNs = 2'000;
 // The peak that arithmetic of this type is measured against on this GPU. `tf32`: whether f32
 // products may use TF32.
 struct PeakRate {
-  double flops_per_s = 0;     // 0: not known.
+  double flops_per_s = 0;     // 0: not known; then `type` is what a GPU with all units would use.
   std::string_view type;      // "bf16", "tf32", "f32", "f64_matrix".
   bool matrix_units = false;  // Tensor cores.
   double achievable = 0;      // Share of it that the best kernels reach.
@@ -84,6 +85,7 @@ struct OpPhysics {
   int64_t launches = 0;      // Activities; a library call may need several per occurrence.
   uint32_t main_config = 0;  // Launch configuration with most of its time; 0: none.
   const model::OccupancyRow* occupancy = nullptr;  // Of that; null: not known.
+  KernelMath math = KernelMath::kUnknown;          // Of that, by the kernel's name.
 };
 
 class LaunchOccupancies;

@@ -17,6 +17,7 @@
 #include "correlator/module_table.h"
 #include "correlator/range_evidence.h"
 #include "correlator/symbol_evidence.h"
+#include "correlator/thunk_order_evidence.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -82,25 +83,29 @@ class Labeller {
     sources_.push_back(std::make_unique<SymbolEvidence>(join_, modules));
   }
 
-  void Run() {
+  ThunkOrderResult Run() {
     FindXlaProcesses();
     FindRunModules();
     LabelTable labels(sources_, modules_, &tables_.labels);
-    std::unordered_map<CaseKey, uint32_t, CaseKeyHash> decided;
+    std::unordered_map<CaseKey, uint32_t, CaseKeyHash> case_ids;
+    std::vector<JudgedCase> cases;
     const auto& columns = run_.activities;
-    tables_.label_of.resize(columns.size());
+    std::vector<uint32_t> case_of(columns.size());
     CaseKey last = {};
-    uint32_t last_label = 0;
+    uint32_t last_case = 0;
     for (size_t i = 0; i < columns.size(); ++i) {
       const CaseKey key = KeyOf(i);
-      if (last_label == 0 || key != last) {
-        uint32_t& label = decided[key];
-        if (label == 0) label = labels.Decide(CaseOf(key), uses_xla_[key.process]);
+      if (i == 0 || key != last) {
+        const auto [it, fresh] = case_ids.try_emplace(key, static_cast<uint32_t>(cases.size()));
+        if (fresh) cases.push_back(JudgeCase(key, &labels));
         last = key;
-        last_label = label;
+        last_case = it->second;
       }
-      tables_.label_of[i] = last_label;
+      case_of[i] = last_case;
     }
+    tables_.label_of.resize(columns.size());
+    for (size_t i = 0; i < columns.size(); ++i) tables_.label_of[i] = cases[case_of[i]].label;
+    return ApplyThunkOrder(run_, modules_, join_, cases, case_of, &labels, &tables_);
   }
 
  private:
@@ -120,6 +125,26 @@ class Labeller {
             .run_module_id = key.run_module,
             .hint = key.hint == 0 ? nullptr : &run_.hints[key.hint - 1],
             .config = &run_.configs[key.config - 1]};
+  }
+
+  JudgedCase JudgeCase(const CaseKey& key, LabelTable* labels) {
+    JudgedCase judged{.process_id = key.process, .config = key.config};
+    judged.label = labels->Decide(CaseOf(key), uses_xla_[key.process]);
+    if (key.run_module != 0) {
+      judged.module_id = key.run_module;
+      judged.certain = true;
+    }
+    if (key.hint == 0) return judged;
+    const model::Hint& hint = run_.hints[key.hint - 1];
+    if (hint.module_id == 0 && !hint.program_id && hint.module_name.empty()) return judged;
+    ModuleMatch match = join_.Find(key.process, hint);
+    judged.names_module = true;
+    if (match.modules.size() == 1 && modules_.entry(match.modules.front()).readable) {
+      judged.module_id = match.modules.front();
+      judged.certain = match.certain;
+    }
+    judged.among = std::move(match.modules);
+    return judged;
   }
 
   void FindXlaProcesses() {
@@ -182,8 +207,8 @@ Result<AttributionTables> Attribute(const RunTables& run, const ModuleLoader& lo
   XLATRACE_TRY(CheckReferences(run));
   AttributionTables tables;
   const ModuleTable modules(run, load, &tables);
-  Labeller(run, modules, &tables).Run();
-  GroupExecutions(run, modules, &tables);
+  const ThunkOrderResult aligned = Labeller(run, modules, &tables).Run();
+  GroupExecutions(run, modules, aligned.execution, &tables);
   AssignRoles(run, &tables);
   return tables;
 }

@@ -10,7 +10,8 @@
 //   module_table         reads modules, one InstructionRow per instruction
 //     op_name_resolution   finds an op_name for instructions that XLA made itself
 //     shares               splits a fusion over the op_names inside it
-//   *_evidence           propose an instruction for an activity; the strongest wins, losers are kept
+//   *_evidence           propose an instruction for an activity; the strongest wins, losers are
+//   kept thunk_order_evidence a second pass: the order of launches against the module's thunks
 //   origin               xla, library, framework, autotune, other; the reason without evidence
 //   execution_grouping   activities -> runs of a module on a device
 //   module_roles         which module is the training step
@@ -40,8 +41,9 @@ struct LoadedModule {
   std::vector<model::Thunk> thunks;  // Empty: no thunk list is known.
 };
 
-// Called once per module of the run, in order. The module is released before the next one is asked
-// for, so that one module is in memory at a time.
+// Called once per module of the run, in order, and again for a module whose thunk list another copy
+// of the program has. The module is released before the next one is asked for, so that one module
+// is in memory at a time.
 using ModuleLoader = std::function<Result<LoadedModule>(model::Id module_id)>;
 
 Result<model::AttributionTables> Attribute(const model::RunTables& run, const ModuleLoader& load);

@@ -46,8 +46,11 @@ struct Track {
 
 class Grouper {
  public:
-  Grouper(const RunTables& run, const ModuleTable& modules, AttributionTables* tables)
-      : run_(run), modules_(modules), tables_(*tables) {}
+  Grouper(const RunTables& run, const ModuleTable& modules, std::span<const uint32_t> aligned,
+          AttributionTables* tables)
+      : run_(run), modules_(modules), aligned_(aligned), tables_(*tables) {
+    for (const uint32_t run_key : run.activities.run_key) told_ = std::max(told_, run_key);
+  }
 
   void Run() {
     tables_.execution_of.assign(run_.activities.size(), 0);
@@ -60,6 +63,12 @@ class Grouper {
  private:
   const model::Label& LabelOf(size_t activity) const {
     return tables_.labels[tables_.label_of[activity] - 1];
+  }
+  // What the source says, else what thunk order found; 0: neither.
+  uint32_t GroupOf(size_t activity) const {
+    const uint32_t told = run_.activities.run_key[activity];
+    if (told != 0 || aligned_.empty() || aligned_[activity] == 0) return told;
+    return told_ + aligned_[activity];
   }
   Id DeviceOf(size_t activity) const { return run_.LaneOf(activity).device_id; }
 
@@ -81,6 +90,8 @@ class Grouper {
 
   const RunTables& run_;
   const ModuleTable& modules_;
+  std::span<const uint32_t> aligned_;
+  uint32_t told_ = 0;  // The largest number that the source gives.
   AttributionTables& tables_;
   // What is asked of an activity's label, by label_id; flat, because it is asked for each activity.
   struct LabelFacts {
@@ -102,8 +113,8 @@ void Grouper::ByRunKey() {
   std::unordered_map<uint64_t, std::vector<uint32_t>> all_of;
   for (size_t i = 0; i < columns.size(); ++i) {
     const Id module_id = LabelOf(i).module_id;
-    if (columns.run_key[i] == 0 || module_id == 0) continue;
-    const uint64_t key = Key(columns.run_key[i], DeviceOf(i));
+    if (GroupOf(i) == 0 || module_id == 0) continue;
+    const uint64_t key = Key(GroupOf(i), DeviceOf(i));
     uint32_t& main = main_of[key];
     if (main != 0 && tables_.executions[main - 1].module_id == module_id) {
       tables_.execution_of[i] = main;
@@ -124,8 +135,8 @@ void Grouper::ByRunKey() {
     }
   }
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns.run_key[i] == 0 || tables_.execution_of[i] != 0) continue;
-    const auto main = main_of.find(Key(columns.run_key[i], DeviceOf(i)));
+    if (GroupOf(i) == 0 || tables_.execution_of[i] != 0) continue;
+    const auto main = main_of.find(Key(GroupOf(i), DeviceOf(i)));
     if (main != main_of.end()) tables_.execution_of[i] = main->second;
   }
 }
@@ -168,7 +179,7 @@ std::vector<uint32_t> Grouper::TimeOrder() const {
   const auto& columns = run_.activities;
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < columns.size(); ++i) {
-    if (columns.run_key[i] == 0 && labels_[tables_.label_of[i]].module_id != 0) order.push_back(i);
+    if (GroupOf(i) == 0 && labels_[tables_.label_of[i]].module_id != 0) order.push_back(i);
   }
   const auto earlier = [&](uint32_t a, uint32_t b) {
     return columns.start_ns[a] != columns.start_ns[b] ? columns.start_ns[a] < columns.start_ns[b]
@@ -308,8 +319,9 @@ void Grouper::MarkComplete() {
 
 }  // namespace
 
-void GroupExecutions(const RunTables& run, const ModuleTable& modules, AttributionTables* tables) {
-  Grouper(run, modules, tables).Run();
+void GroupExecutions(const RunTables& run, const ModuleTable& modules,
+                     std::span<const uint32_t> aligned, AttributionTables* tables) {
+  Grouper(run, modules, aligned, tables).Run();
 }
 
 }  // namespace xlatrace::correlator

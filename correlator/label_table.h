@@ -28,9 +28,11 @@ class LabelTable {
   // label_id of the winner for this kind of activity. `process_uses_xla` as in origin.h.
   uint32_t Decide(const ActivityCase& activity, bool process_uses_xla);
 
+  // label_id of this label, which is added when it is new.
+  uint32_t Intern(model::Label label);
+
  private:
   std::string LosersText(const Proposal* winner) const;
-  uint32_t Intern(model::Label label);
 
   std::span<const std::unique_ptr<EvidenceSource>> sources_;
   const ModuleTable& modules_;

@@ -9,6 +9,7 @@
 #include "correlator/op_name_resolution.h"
 #include "correlator/op_names.h"
 #include "correlator/shares.h"
+#include "correlator/thunk_list_join.h"
 #include "hlo/op_category.h"
 
 namespace xlatrace::correlator {
@@ -57,8 +58,13 @@ void AddShare(const HloModule& module, const Share& share, uint32_t row_index,
 
 ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
                          model::AttributionTables* out)
-    : entries_(run.modules.size()), names_(run.modules.size()), rows_(&out->instructions) {
+    : entries_(run.modules.size()),
+      names_(run.modules.size()),
+      thunks_(run.modules.size()),
+      rows_(&out->instructions) {
   out->modules.resize(run.modules.size());
+  for (const model::Device& device : run.devices)
+    any_gpu_ |= device.kind == model::DeviceKind::kGpu;
   int64_t unreadable = 0;
   std::string first_error;
   for (size_t i = 0; i < run.modules.size(); ++i) {
@@ -79,6 +85,7 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
     }
     Read(module_id, std::move(*module), out);
   }
+  LendThunkLists(load);
   if (unreadable > 0) {
     out->stats.push_back(
         {.name = "unreadable_modules",
@@ -117,8 +124,7 @@ void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTabl
   if (hlo.peak_memory_bytes >= 0) facts.peak_memory_bytes = hlo.peak_memory_bytes;
 
   const std::vector<ComputationUse> computations = ClassifyComputations(hlo);
-  entry.symbols = SymbolIndex(hlo, computations, module.thunks);
-  entry.has_thunks = !module.thunks.empty();
+  ReadThunks(module_id, hlo, computations, std::move(module.thunks));
 
   ShareSplitter splitter(&hlo);
   std::vector<ResolvedName> body_names(hlo.instructions.size());
@@ -163,6 +169,38 @@ void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTabl
     out->instructions.push_back(std::move(row));
     launched_.push_back(launched);
   }
+}
+
+void ModuleTable::ReadThunks(Id module_id, const HloModule& hlo,
+                             std::span<const ComputationUse> computations,
+                             std::vector<model::Thunk> thunks) {
+  ModuleEntry& entry = entries_[static_cast<size_t>(module_id - 1)];
+  JoinThunkList(hlo, computations, &thunks);
+  entry.symbols = SymbolIndex(hlo, computations, thunks);
+  entry.has_thunks = !thunks.empty();
+  if (any_gpu_) entry.program = ThunkProgram(hlo, computations, thunks);
+  thunks_[static_cast<size_t>(module_id - 1)] = std::move(thunks);
+}
+
+void ModuleTable::LendThunkLists(const ModuleLoader& load) {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    ModuleEntry& entry = entries_[i];
+    if (!entry.readable || entry.has_thunks || !entry.program_id) continue;
+    for (size_t k = 0; k < entries_.size(); ++k) {
+      const ModuleEntry& other = entries_[k];
+      const bool copy = other.has_thunks && other.program_id == entry.program_id &&
+                        other.hlo_name == entry.hlo_name && other.row_count == entry.row_count &&
+                        (other.process_id == entry.process_id || other.process_id == 0);
+      if (!copy) continue;
+      Result<LoadedModule> module = load(static_cast<Id>(i) + 1);
+      if (!module) break;
+      const std::vector<ComputationUse> computations = ClassifyComputations(module->hlo);
+      ReadThunks(static_cast<Id>(i) + 1, module->hlo, computations, thunks_[k]);
+      entry.has_thunks = false;  // Of its own.
+      break;
+    }
+  }
+  thunks_.clear();
 }
 
 Id ModuleTable::FindInstruction(Id module_id, std::string_view name) const {

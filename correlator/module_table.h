@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 
 #include "correlator/correlator.h"
 #include "correlator/symbol_index.h"
+#include "correlator/thunk_program.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 
@@ -34,7 +36,8 @@ struct ModuleEntry {
   uint32_t entry_first_row = 0;  // Instructions of the entry computation.
   uint32_t entry_row_count = 0;
   bool has_thunks = false;
-  SymbolIndex symbols;  // Its instruction indices count from first_row.
+  ThunkProgram program;  // Empty in runs without a GPU. Instruction indices count from first_row.
+  SymbolIndex symbols;   // Its instruction indices count from first_row.
 
   bool IsEntry(model::Id instruction_id) const {
     const auto row = static_cast<uint64_t>(instruction_id - 1);
@@ -63,9 +66,15 @@ class ModuleTable {
 
  private:
   void Read(model::Id module_id, LoadedModule module, model::AttributionTables* out);
+  void ReadThunks(model::Id module_id, const model::HloModule& hlo,
+                  std::span<const ComputationUse> computations, std::vector<model::Thunk> thunks);
+  // A module that the source embeds has no thunk list; a dump of the same program beside it does.
+  void LendThunkLists(const ModuleLoader& load);
 
+  bool any_gpu_ = false;
   std::vector<ModuleEntry> entries_;
   std::vector<std::unordered_map<std::string_view, uint32_t>> names_;  // Name -> row.
+  std::vector<std::vector<model::Thunk>> thunks_;                      // By module, while reading.
   std::vector<bool> launched_;                                         // Per row.
   const std::vector<model::InstructionRow>* rows_;
 };

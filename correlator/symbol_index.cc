@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/hash.h"
+#include "correlator/fusion_body.h"
 #include "correlator/kernel_symbols.h"
 
 namespace xlatrace::correlator {
@@ -19,30 +19,6 @@ bool OwnsKernels(std::string_view opcode) {
       std::to_array<std::string_view>({"partition-id", "replica-id", "copy-done", "infeed"});
   return !TakesNoTime(opcode) && !IsControlFlow(opcode) && !opcode.ends_with("-done") &&
          std::find(kNever.begin(), kNever.end(), opcode) == kNever.end();
-}
-
-void Mix(uint64_t value, uint64_t* hash) {
-  *hash = (*hash ^ value) * 0x9E3779B97F4A7C15u;
-  *hash ^= *hash >> 29;
-}
-
-// Equal for fusions that XLA may compile once and launch several times: the same body. Coarser than
-// XLA's own fingerprint (constants and buffer aliasing are left out), never finer.
-uint64_t BodyHash(const HloModule& module, const Instruction& instruction) {
-  uint64_t hash = Hash(instruction.fusion_kind);
-  for (const uint32_t callee : module.CalledComputations(instruction)) {
-    if (callee >= module.computations.size()) continue;
-    const model::Computation& body = module.computations[callee];
-    for (uint32_t i = 0; i < body.instruction_count; ++i) {
-      const Instruction& inner = module.instructions[body.first_instruction + i];
-      Mix(Hash(inner.opcode), &hash);
-      Mix(Hash(inner.shape), &hash);
-      for (const uint32_t operand : module.Operands(inner)) {
-        Mix(operand - body.first_instruction, &hash);
-      }
-    }
-  }
-  return hash;
 }
 
 }  // namespace
@@ -72,7 +48,7 @@ void SymbolIndex::AddOwners(const HloModule& module, std::span<const Computation
       continue;
     }
     if (instruction.opcode == "fusion") {
-      classes[BodyHash(module, instruction)].push_back(i);
+      classes[FusionBodyHash(module, instruction)].push_back(i);
     } else {
       uses_[SymbolOfInstruction(instruction.name)].push_back({.instruction = i});
     }

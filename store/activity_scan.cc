@@ -1,7 +1,5 @@
 #include "store/activity_scan.h"
 
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "model/words.h"
@@ -10,33 +8,6 @@ namespace xlatrace::store {
 namespace {
 
 using model::Text;
-
-// A table whose rows come in the order of a key, read beside the activities.
-class Beside {
- public:
-  static Result<Beside> Open(RunDb& db, std::string_view sql) {
-    XLATRACE_ASSIGN(Statement rows, db.Prepare(sql));
-    Beside beside(std::move(rows));
-    XLATRACE_TRY(beside.Advance());
-    return beside;
-  }
-
-  // The row of this key, or none. Keys grow from call to call.
-  Result<const Statement*> At(int64_t key) {
-    while (more_ && rows_.Int64(0) < key) XLATRACE_TRY(Advance());
-    return more_ && rows_.Int64(0) == key ? &rows_ : nullptr;
-  }
-
- private:
-  explicit Beside(Statement rows) : rows_(std::move(rows)) {}
-  Status Advance() {
-    XLATRACE_ASSIGN(more_, rows_.Step());
-    return {};
-  }
-
-  Statement rows_;
-  bool more_ = false;
-};
 
 // Replaces the numbers of a vocabulary by its words.
 template <typename Enum>
@@ -55,15 +26,8 @@ void ToWords(Table& table, std::string_view column) {
 
 Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&)>& row) {
   XLATRACE_ASSIGN(Statement rows,
-                  db.Prepare("SELECT activity_id, lane_id, config_id, start_ns, duration_ns"
-                             " FROM x_activity ORDER BY activity_id"));
-  XLATRACE_ASSIGN(Beside extra, Beside::Open(db,
-                                             "SELECT activity_id, self_ns FROM x_activity_extra"
-                                             " WHERE self_ns IS NOT NULL ORDER BY activity_id"));
-  XLATRACE_ASSIGN(Beside labels,
-                  Beside::Open(db,
-                               "SELECT activity_id, label_id, step FROM x_attribution"
-                               " ORDER BY activity_id"));
+                  db.Prepare("SELECT activity_id, lane_id, config_id, label_id, start_ns,"
+                             " duration_ns, self_ns, step FROM x_activity ORDER BY activity_id"));
   ScannedActivity activity;
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Step());
@@ -71,13 +35,11 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
     activity.activity_id = rows.Int64(0);
     activity.lane_id = rows.Int64(1);
     activity.config_id = rows.Int64(2);
-    activity.start_ns = rows.Int64(3);
-    activity.duration_ns = rows.Int64(4);
-    XLATRACE_ASSIGN(const Statement* self, extra.At(activity.activity_id));
-    activity.self_ns = self != nullptr ? self->Int64(1) : activity.duration_ns;
-    XLATRACE_ASSIGN(const Statement* label, labels.At(activity.activity_id));
-    activity.label_id = label != nullptr ? label->Int64(1) : 0;
-    activity.step = label != nullptr ? label->OptionalInt64(2) : std::nullopt;
+    activity.label_id = rows.OptionalInt64(3).value_or(0);
+    activity.start_ns = rows.Int64(4);
+    activity.duration_ns = rows.Int64(5);
+    activity.self_ns = rows.Int64(6);
+    activity.step = rows.OptionalInt64(7);
     if (!row(activity)) return {};
   }
 }

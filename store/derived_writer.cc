@@ -146,23 +146,15 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
 
 Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
-  for (const char* table : {"x_attribution", "x_step", "x_op_time", "x_scope_time", "x_phase_time",
-                            "x_step_part", "x_busy_time", "x_gap", "x_collective", "x_finding",
-                            "x_ruled_out", "x_device_facts", "x_occupancy"}) {
+  for (const char* table :
+       {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part", "x_busy_time",
+        "x_collective", "x_finding", "x_ruled_out", "x_device_facts", "x_occupancy"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
   XLATRACE_TRY(WriteModuleRanks(db, attribution, analysis));
 
-  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_attribution", 4));
-  for (size_t i = 0; i < attribution.label_of.size(); ++i) {
-    const std::optional<int32_t> step =
-        i < analysis.step_of.size() ? analysis.step_of[i] : std::nullopt;
-    XLATRACE_TRY(Insert(row, i + 1, attribution.label_of[i],
-                        IdOrNull{static_cast<Id>(attribution.execution_of[i])},
-                        step ? std::optional<int64_t>(*step) : std::nullopt));
-  }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_step", 9));
+  XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_step", 9));
   for (const model::StepRow& s : analysis.steps) {
     XLATRACE_TRY(Insert(row, s.step, s.process_id, s.device_id, s.start_ns, s.end_ns, s.device_ns,
                         s.busy_ns, s.steady, s.how));
@@ -194,12 +186,6 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, b.device_id, b.start_ns, b.end_ns, b.busy_ns, b.idle_ns, b.overlap_ns,
                         b.compute_ns, b.collective_ns, b.exposed_collective_ns, b.copy_ns,
                         b.exposed_copy_ns, b.steady_busy_ns));
-  }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_gap", 7));
-  for (const model::GapRow& g : analysis.gaps) {
-    XLATRACE_TRY(Insert(row, g.device_id, g.start_ns, g.end_ns, g.cause,
-                        IdOrNull{g.previous_activity_id}, IdOrNull{g.next_activity_id},
-                        IdOrNull{g.host_range_id}));
   }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_collective", 8));
   for (const model::CollectiveRow& c : analysis.collectives) {

@@ -12,7 +12,8 @@
 namespace xlatrace::store {
 
 // Labels, executions and facts of modules; instructions come with the analysis, which completes
-// them. Inside the caller's transaction.
+// them. What exists once per activity is ActivityRows' (activity_rows.h). Inside the caller's
+// transaction.
 Status WriteAttribution(Database& database, const model::AttributionTables& attribution);
 Status WriteAnalysis(Database& database, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis);

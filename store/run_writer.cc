@@ -16,8 +16,11 @@
 #include "base/compress.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "store/activity_rows.h"
 #include "store/derived_writer.h"
+#include "store/host_event_reader.h"
 #include "store/schema.h"
+#include "store/table_builder.h"
 
 namespace xlatrace::store {
 namespace {
@@ -81,7 +84,11 @@ struct RunWriter::State {
   State(Database db, std::string final_path, std::string temporary_path)
       : database(std::move(db)),
         path(std::move(final_path)),
-        temporary(std::move(temporary_path)) {}
+        temporary(std::move(temporary_path)),
+        range_pages(temporary),
+        range_rows([this](std::string_view page, int64_t last) { range_pages.Add(page, last); }) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   std::optional<Database> database;
   std::string path;
@@ -91,16 +98,34 @@ struct RunWriter::State {
   model::RunTables tables;
 
   Statement insert_string, insert_process, insert_device, insert_lane, insert_config, insert_hint;
-  Statement insert_module, insert_api_call, insert_activity, insert_extra, insert_range;
-  Statement insert_mark, insert_compile;
+  Statement insert_module, insert_range_kind, insert_mark, insert_compile;
 
   std::unordered_map<std::string, Id> strings, lanes, configs, hints;
   std::unordered_map<int64_t, uint32_t> run_keys;
   std::map<std::string, std::string, std::less<>> run_info;
   std::map<std::tuple<std::string, model::Severity, std::string>, std::pair<int64_t, std::string>>
       run_stats;
-  Id api_calls = 0;
-  Id ranges = 0;
+  ActivityRows activity_rows;
+
+  // Ranges go straight into pages.
+  struct RangeKind {
+    Id process_id;
+    int64_t thread_id;
+    Id domain_id;
+    Id text_id;
+    bool operator==(const RangeKind&) const = default;
+  };
+  struct RangeKindHash {
+    size_t operator()(const RangeKind& kind) const {
+      uint64_t hash = static_cast<uint64_t>(kind.text_id) * 0x9E3779B97F4A7C15u;
+      hash = (hash ^ static_cast<uint64_t>(kind.thread_id)) * 0xC2B2AE3D27D4EB4Fu;
+      hash ^= static_cast<uint64_t>(kind.process_id) << 32 ^ static_cast<uint64_t>(kind.domain_id);
+      return hash ^ hash >> 29;
+    }
+  };
+  std::unordered_map<RangeKind, uint32_t, RangeKindHash> range_kinds;
+  PageSpool range_pages;
+  TableBuilder range_rows;
 
   void Remember(Status s) {
     if (!s && status) status = std::move(s);
@@ -109,6 +134,8 @@ struct RunWriter::State {
     if (status) Remember(statement.Run());
   }
   Status PrepareAll();
+  // The rows that exist once per activity and range, behind what SQLite has written.
+  Status AppendRows(uint32_t activity_root, uint32_t range_root);
   Id Intern(std::string_view text);
   std::optional<int64_t> InternOrNull(std::string_view text) {
     return text.empty() ? std::nullopt : std::optional<int64_t>(Intern(text));
@@ -124,10 +151,7 @@ Status RunWriter::State::PrepareAll() {
       {&insert_config, "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_hint, "INSERT INTO x_hint VALUES(?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_module, "INSERT INTO x_module VALUES(?,?,?,?,?,?,?,?,?,?)"},
-      {&insert_api_call, "INSERT INTO x_api_call VALUES(?,?,?,?,?,?,?)"},
-      {&insert_activity, "INSERT INTO x_activity VALUES(?,?,?,?,?,?,?,?,?)"},
-      {&insert_extra, "INSERT INTO x_activity_extra VALUES(?,?,?,?,?)"},
-      {&insert_range, "INSERT INTO x_range VALUES(?,?,?,?,?,?,?,?)"},
+      {&insert_range_kind, "INSERT INTO x_range_kind VALUES(?,?,?,?,?)"},
       {&insert_mark, "INSERT INTO x_step_mark VALUES(?,?,?,?)"},
       {&insert_compile, "INSERT INTO x_compile VALUES(?,?,?,?,?)"},
   };
@@ -135,6 +159,30 @@ Status RunWriter::State::PrepareAll() {
     XLATRACE_ASSIGN(*statement, database->Prepare(sql));
   }
   return {};
+}
+
+namespace {
+
+Result<uint32_t> RootPage(Database& database, std::string_view table) {
+  XLATRACE_ASSIGN(const std::optional<int64_t> page,
+                  database.QueryInt64(
+                      fmt::format("SELECT rootpage FROM sqlite_master WHERE name = '{}'", table)));
+  return static_cast<uint32_t>(page.value_or(0));
+}
+
+}  // namespace
+
+Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root) {
+  XLATRACE_ASSIGN(BulkFile file, BulkFile::Open(temporary));
+  const auto add_leaf = [&](std::string_view page, int64_t last) { file.AddLeaf(page, last); };
+  TableBuilder rows(add_leaf);
+  activity_rows.WriteRows(tables, rows);
+  rows.Finish();
+  XLATRACE_TRY(file.EndTable(activity_root));
+  range_rows.Finish();
+  XLATRACE_TRY(range_pages.Drain(add_leaf));
+  XLATRACE_TRY(file.EndTable(range_root));
+  return file.Close();
 }
 
 Id RunWriter::State::Intern(std::string_view text) {
@@ -153,6 +201,7 @@ Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path) {
   RegisterTemporaryFile(temporary);
   auto database = Database::Create(temporary);
   if (!database) {
+    std::remove(temporary.c_str());
     UnregisterTemporaryFile(temporary);
     return MakeError(fmt::format("cannot write '{}': {}", path, database.error().message),
                      "name a place you may write to with -o FILE");
@@ -327,18 +376,7 @@ Id RunWriter::AddModule(const model::ModuleBlob& module) {
 }
 
 Id RunWriter::AddApiCall(const model::ApiCall& call) {
-  State& s = *state_;
-  const Id name = s.Intern(call.name);
-  Statement& row = s.insert_api_call;
-  row.BindInt64(0, ++s.api_calls);
-  row.BindInt64(1, call.process_id);
-  row.BindInt64(2, call.thread_id);
-  row.BindInt64(3, name);
-  row.BindOptional(4, NonZero(call.correlation_id));
-  row.BindInt64(5, call.start_ns);
-  row.BindInt64(6, call.end_ns - call.start_ns);
-  s.Run(row);
-  return s.api_calls;
+  return state_->activity_rows.AddCall(call, state_->Intern(call.name));
 }
 
 Id RunWriter::AddActivity(const model::Activity& activity) {
@@ -366,46 +404,30 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
     columns.graph_node.resize(columns.size(), 0);
     columns.graph_node.back() = activity.graph_node_id;
   }
-  const Id id = static_cast<Id>(columns.size());
-  Statement& row = s.insert_activity;
-  row.BindInt64(0, id);
-  row.BindInt64(1, activity.lane_id);
-  row.BindInt64(2, activity.config_id);
-  row.BindInt64(3, activity.start_ns);
-  row.BindInt64(4, duration);
-  row.BindOptional(5, NonZero(activity.hint_id));
-  row.BindOptional(6, NonZero(activity.api_call_id));
-  row.BindOptional(7, NonZero(activity.correlation_id));
-  row.BindOptional(8, NonZero(run_key));
-  s.Run(row);
-  const bool nested = activity.self_ns >= 0 && activity.self_ns != duration;
-  if (nested || activity.bytes >= 0 || activity.graph_id != 0 || activity.graph_node_id != 0) {
-    Statement& extra = s.insert_extra;
-    extra.BindInt64(0, id);
-    extra.BindOptional(1, nested ? std::optional(activity.self_ns) : std::nullopt);
-    extra.BindOptional(2, activity.bytes >= 0 ? std::optional(activity.bytes) : std::nullopt);
-    extra.BindOptional(3, NonZero(activity.graph_id));
-    extra.BindOptional(4, NonZero(activity.graph_node_id));
-    s.Run(extra);
-  }
-  return id;
+  s.activity_rows.AddActivity(activity);
+  return static_cast<Id>(columns.size());
 }
 
 Id RunWriter::AddRange(const model::Range& range) {
   State& s = *state_;
-  const std::optional<int64_t> domain = s.InternOrNull(range.domain);
-  const Id text = s.Intern(range.text);
-  Statement& row = s.insert_range;
-  row.BindInt64(0, ++s.ranges);
-  row.BindInt64(1, range.process_id);
-  row.BindInt64(2, range.thread_id);
-  row.BindOptional(3, domain);
-  row.BindInt64(4, text);
-  row.BindInt64(5, range.start_ns);
-  row.BindInt64(6, range.end_ns - range.start_ns);
-  row.BindInt64(7, range.depth);
-  s.Run(row);
-  return s.ranges;
+  const State::RangeKind kind = {range.process_id, range.thread_id,
+                                 range.domain.empty() ? 0 : s.Intern(range.domain),
+                                 s.Intern(range.text)};
+  const auto [it, fresh] =
+      s.range_kinds.try_emplace(kind, static_cast<uint32_t>(s.range_kinds.size() + 1));
+  if (fresh) {
+    Statement& row = s.insert_range_kind;
+    row.BindInt64(0, it->second);
+    row.BindInt64(1, kind.process_id);
+    row.BindInt64(2, kind.thread_id);
+    row.BindOptional(3, NonZero(kind.domain_id));
+    row.BindInt64(4, kind.text_id);
+    s.Run(row);
+  }
+  const int64_t values[] = {it->second, range.start_ns, range.end_ns - range.start_ns, range.depth};
+  const Id id = s.range_rows.rows() + 1;
+  s.range_rows.Append(id, values);
+  return id;
 }
 
 void RunWriter::AddStepMark(const model::StepMark& mark) {
@@ -453,6 +475,22 @@ Result<RunDb::ModuleBytes> RunWriter::ReadModule(Id module_id) {
   return ReadModuleRow(*state_->database, module_id);
 }
 
+std::vector<model::HostEvent> RunWriter::HostEvents(
+    const std::vector<std::pair<int64_t, int64_t>>& within) {
+  auto events = ReadHostEvents(*state_->database, within);
+  if (events) return std::move(*events);
+  state_->Remember(tl::unexpected<Error>(std::move(events).error()));
+  return {};
+}
+
+int64_t RunWriter::LostRecords() const {
+  int64_t lost = 0;
+  for (const auto& [key, value] : state_->run_stats) {
+    if (std::get<model::Severity>(key) == model::Severity::kDataLoss) lost += value.first;
+  }
+  return lost;
+}
+
 void RunWriter::WriteAttribution(const model::AttributionTables& attribution) {
   for (const model::RunStat& stat : attribution.stats) AddRunStat(stat);
   if (state_->status) state_->Remember(store::WriteAttribution(*state_->database, attribution));
@@ -463,6 +501,7 @@ void RunWriter::WriteAnalysis(const model::AttributionTables& attribution,
   for (const model::RunStat& stat : analysis.stats) AddRunStat(stat);
   if (state_->status) {
     state_->Remember(store::WriteAnalysis(*state_->database, attribution, analysis));
+    state_->activity_rows.Settle(state_->tables, &attribution, &analysis);
   }
 }
 
@@ -488,17 +527,21 @@ Status RunWriter::Finish() {
     row.BindTextOrNull(4, value.second);
     XLATRACE_TRY(row.Run());
   }
+  if (!s.activity_rows.settled()) s.activity_rows.Settle(s.tables, nullptr, nullptr);
+  XLATRACE_TRY(s.activity_rows.WriteDictionaries(*s.database));
+  XLATRACE_ASSIGN(const uint32_t activity_root, RootPage(*s.database, "x_packed_activity"));
+  XLATRACE_ASSIGN(const uint32_t range_root, RootPage(*s.database, "x_packed_range"));
   XLATRACE_TRY(s.database->Execute("COMMIT"));
   // Statements go before the database that made them.
   info = Statement();
   row = Statement();
-  for (Statement* statement :
-       {&s.insert_string, &s.insert_process, &s.insert_device, &s.insert_lane, &s.insert_config,
-        &s.insert_hint, &s.insert_module, &s.insert_api_call, &s.insert_activity, &s.insert_extra,
-        &s.insert_range, &s.insert_mark, &s.insert_compile}) {
+  for (Statement* statement : {&s.insert_string, &s.insert_process, &s.insert_device,
+                               &s.insert_lane, &s.insert_config, &s.insert_hint, &s.insert_module,
+                               &s.insert_range_kind, &s.insert_mark, &s.insert_compile}) {
     *statement = Statement();
   }
   s.database.reset();
+  XLATRACE_TRY(s.AppendRows(activity_root, range_root));
   if (std::rename(s.temporary.c_str(), s.path.c_str()) != 0) {
     return MakeError(fmt::format("cannot write '{}'", s.path),
                      "name a place you may write to with -o FILE");

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "base/file.h"
+#include "store/table_builder.h"
 
 namespace xlatrace::store {
 namespace {
@@ -194,9 +195,12 @@ Error Database::LastError(std::string_view doing) const {
 
 Result<Database> Database::Open(const std::string& path, const std::string& uri, int flags) {
   sqlite3* handle = nullptr;
+  // Nobody else knows a file that we make until it is whole and renamed: no locks, which a file
+  // system (NFS without its lock server) may refuse.
+  const char* vfs = (flags & SQLITE_OPEN_CREATE) != 0 ? "unix-none" : nullptr;
   // One thread per Database (the header's promise), so no lock per column read.
   const int code =
-      sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+      sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, vfs);
   Database database(handle, path);
   if (code != SQLITE_OK) return tl::unexpected<Error>(database.LastError("opening"));
   return database;
@@ -205,9 +209,10 @@ Result<Database> Database::Open(const std::string& path, const std::string& uri,
 Result<Database> Database::Create(const std::string& path) {
   XLATRACE_ASSIGN(Database database,
                   Open(path, FileUri(path, ""), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-  XLATRACE_TRY(database.Execute(
-      "PRAGMA page_size=8192; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;"));
+  XLATRACE_TRY(database.Execute(fmt::format(
+      "PRAGMA page_size={}; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+      "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;",
+      kPageBytes)));
   return database;
 }
 

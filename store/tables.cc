@@ -1,5 +1,7 @@
 // The private tables. Rows that exist once per launch are kept small: everything that repeats is a
 // number into a dictionary, and what few launches have lies in a table of its own.
+// x_packed_activity and x_packed_range are read through the private views x_activity, x_api_call,
+// x_gap and x_range.
 
 #include "store/schema.h"
 
@@ -32,16 +34,22 @@ CREATE TABLE x_hint(hint_id INTEGER PRIMARY KEY, evidence INT NOT NULL, module_n
 CREATE TABLE x_module(module_id INTEGER PRIMARY KEY, process_id INT NOT NULL, program_id INT,
   name TEXT, source INT NOT NULL, file TEXT, format INT NOT NULL, hlo BLOB,
   thunk_sequence BLOB, thunk_metadata BLOB);
-CREATE TABLE x_api_call(api_call_id INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
-  name_id INT NOT NULL, correlation_id INT, start_ns INT NOT NULL, duration_ns INT NOT NULL);
-CREATE TABLE x_range(range_id INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
-  domain_id INT, text_id INT NOT NULL, start_ns INT NOT NULL, duration_ns INT NOT NULL,
-  depth INT NOT NULL);
-CREATE TABLE x_activity(activity_id INTEGER PRIMARY KEY, lane_id INT NOT NULL,
-  config_id INT NOT NULL, start_ns INT NOT NULL, duration_ns INT NOT NULL, hint_id INT,
-  api_call_id INT, correlation_id INT, run_key INT);
-CREATE TABLE x_activity_extra(activity_id INTEGER PRIMARY KEY, self_ns INT, bytes INT,
-  graph_id INT, graph_node_id INT);
+CREATE TABLE x_packed_range(range_kind INT NOT NULL, start_ns INT NOT NULL,
+  duration_ns INT NOT NULL, depth INT NOT NULL);
+CREATE TABLE x_range_kind(range_kind INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
+  domain_id INT, text_id INT NOT NULL);
+CREATE TABLE x_packed_activity(kind_id INT NOT NULL, slot_id INT NOT NULL, start_ns INT NOT NULL,
+  duration_ns INT NOT NULL, correlation_id INT, call_kind INT, call_reference INT,
+  call_duration_ns INT, gap INT, nested_ns INT);
+CREATE TABLE x_kind(kind_id INTEGER PRIMARY KEY, lane_id INT NOT NULL, config_id INT NOT NULL,
+  hint_id INT, label_id INT, bytes INT, graph_id INT, graph_node_id INT);
+CREATE TABLE x_slot(slot_id INTEGER PRIMARY KEY, execution_id INT, step INT);
+CREATE TABLE x_call_kind(call_kind INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
+  name_id INT NOT NULL);
+CREATE TABLE x_other_call(api_call_id INTEGER PRIMARY KEY, call_kind INT NOT NULL,
+  correlation_id INT, start_ns INT NOT NULL, duration_ns INT NOT NULL);
+CREATE TABLE x_other_gap(device_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL,
+  cause INT NOT NULL, previous_activity_id INT, next_activity_id INT, host_range_id INT);
 CREATE TABLE x_step_mark(process_id INT NOT NULL, number INT NOT NULL, start_ns INT NOT NULL,
   end_ns INT NOT NULL);
 CREATE TABLE x_compile(process_id INT NOT NULL, module_id INT, name TEXT NOT NULL,
@@ -64,8 +72,6 @@ CREATE TABLE x_label(label_id INTEGER PRIMARY KEY, module_id INT, instruction_id
 CREATE TABLE x_execution(execution_id INTEGER PRIMARY KEY, module_id INT NOT NULL,
   device_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL, activities INT NOT NULL,
   complete INT NOT NULL);
-CREATE TABLE x_attribution(activity_id INTEGER PRIMARY KEY, label_id INT NOT NULL,
-  execution_id INT, step INT);
 CREATE TABLE x_label_share(label_id INT NOT NULL, instruction_id INT NOT NULL,
   share_ppm INT NOT NULL);
 
@@ -88,8 +94,6 @@ CREATE TABLE x_busy_time(device_id INT NOT NULL, start_ns INT, end_ns INT, busy_
   idle_ns INT NOT NULL, overlap_ns INT NOT NULL, compute_ns INT NOT NULL,
   collective_ns INT NOT NULL, exposed_collective_ns INT NOT NULL, copy_ns INT NOT NULL,
   exposed_copy_ns INT NOT NULL, steady_busy_ns INT NOT NULL);
-CREATE TABLE x_gap(device_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL,
-  cause INT NOT NULL, previous_activity_id INT, next_activity_id INT, host_range_id INT);
 CREATE TABLE x_collective(activity_id INTEGER PRIMARY KEY, op TEXT, bytes INT, group_size INT,
   algorithm_bandwidth INT, bus_bandwidth INT, exposed_ns INT, arrival_skew_ns INT);
 CREATE TABLE x_device_facts(device_id INTEGER PRIMARY KEY, gpu TEXT, peaks_source TEXT,

@@ -29,6 +29,33 @@ constexpr std::string_view kLaunchKind =
     "(SELECT CASE value WHEN 'kernel' THEN 0 WHEN 'op' THEN 4 ELSE 5 END FROM x_run_info"
     " WHERE key = 'granularity')";
 
+// The packed rows (activity_rows.h) as plain tables. Private: the public views stand on these.
+std::string PackedViews() {
+  return R"sql(
+CREATE VIEW x_activity AS SELECT r.rowid AS activity_id, k.lane_id, k.config_id, r.start_ns,
+  r.duration_ns, r.duration_ns - coalesce(r.nested_ns, 0) AS self_ns, k.hint_id,
+  CASE WHEN r.call_kind IS NULL THEN r.rowid - r.call_reference ELSE r.rowid END AS api_call_id,
+  r.correlation_id, k.bytes, k.graph_id, k.graph_node_id, k.label_id, s.execution_id, s.step
+  FROM x_packed_activity r JOIN x_kind k USING (kind_id) JOIN x_slot s USING (slot_id);
+CREATE VIEW x_api_call AS SELECT r.rowid AS api_call_id, n.process_id, n.thread_id, n.name_id,
+  r.correlation_id, r.start_ns - r.call_reference AS start_ns, r.call_duration_ns AS duration_ns
+  FROM x_packed_activity r JOIN x_call_kind n USING (call_kind)
+  UNION ALL
+  SELECT c.api_call_id, n.process_id, n.thread_id, n.name_id, c.correlation_id, c.start_ns,
+  c.duration_ns FROM x_other_call c JOIN x_call_kind n USING (call_kind);
+CREATE VIEW x_gap AS SELECT l.device_id, p.start_ns + p.duration_ns AS start_ns,
+  r.start_ns AS end_ns, r.gap & 15 AS cause, p.rowid AS previous_activity_id,
+  r.rowid AS next_activity_id, CAST(NULL AS INT) AS host_range_id
+  FROM x_packed_activity r JOIN x_packed_activity p ON p.rowid = r.rowid - (r.gap >> 4)
+  JOIN x_kind k ON k.kind_id = r.kind_id JOIN x_lane l USING (lane_id) WHERE r.gap IS NOT NULL
+  UNION ALL SELECT device_id, start_ns, end_ns, cause, previous_activity_id, next_activity_id,
+  host_range_id FROM x_other_gap;
+CREATE VIEW x_range AS SELECT r.rowid AS range_id, k.process_id, k.thread_id, k.domain_id,
+  k.text_id, r.start_ns, r.duration_ns, r.depth
+  FROM x_packed_range r JOIN x_range_kind k USING (range_kind);
+)sql";
+}
+
 std::string RunViews() {
   return fmt::format(
       R"sql(
@@ -109,10 +136,9 @@ CREATE VIEW execution AS SELECT execution_id, module_id, device_id, start_ns, en
 std::string ActivityColumnsSql() {
   return fmt::format(
       R"sql({kind} AS kind, d.process_id, l.device_id, l.stream_id, l.context_id,
-  a.correlation_id, a.api_call_id, e.graph_id, e.graph_node_id, a.start_ns,
-  a.start_ns + a.duration_ns AS end_ns, a.duration_ns, coalesce(e.self_ns, a.duration_ns) AS self_ns,
-  e.bytes, {copy_kind} AS copy_kind, n.text AS name, {origin} AS origin, b.module_id,
-  m.name AS module, m.program_id, t.execution_id, t.step, i.name AS instruction, i.op_name,
+  a.correlation_id, a.api_call_id, a.graph_id, a.graph_node_id, a.start_ns,
+  a.start_ns + a.duration_ns AS end_ns, a.duration_ns, a.self_ns, a.bytes, {copy_kind} AS copy_kind, n.text AS name, {origin} AS origin, b.module_id,
+  m.name AS module, m.program_id, a.execution_id, a.step, i.name AS instruction, i.op_name,
   i.op_type, i.source_file, i.source_line, i.category,
   CASE WHEN i.instruction_id IS NOT NULL THEN {op_kind}
        WHEN c.kind = 1 THEN 'copy' WHEN c.kind = 2 THEN 'memset' ELSE 'other' END AS op_kind,
@@ -133,8 +159,7 @@ std::string ActivityColumnsSql() {
 constexpr std::string_view kActivityJoins = R"sql(
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
   JOIN x_device d USING (device_id) LEFT JOIN x_string n ON n.string_id = c.name_id
-  LEFT JOIN x_activity_extra e USING (activity_id) LEFT JOIN x_attribution t USING (activity_id)
-  LEFT JOIN x_label b ON b.label_id = t.label_id
+  LEFT JOIN x_label b ON b.label_id = a.label_id
   LEFT JOIN x_instruction i ON i.instruction_id = b.instruction_id
   LEFT JOIN x_module m ON m.module_id = b.module_id)sql";
 
@@ -159,28 +184,49 @@ std::string ActivityViews() {
 CREATE VIEW kernel AS SELECT 'k' || row_number() OVER (ORDER BY t.self_ns DESC, k.text) AS handle,
   n.text AS kernel_name, k.text AS kernel_symbol, t.launches, t.self_ns, t.total_ns
   FROM (SELECT c.symbol_id, min(c.name_id) AS name_id, count(*) AS launches,
-    sum(coalesce(e.self_ns, a.duration_ns)) AS self_ns, sum(a.duration_ns) AS total_ns
-    FROM x_activity a JOIN x_config c USING (config_id)
-    LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = {} GROUP BY c.symbol_id) t
+    sum(a.self_ns) AS self_ns, sum(a.duration_ns) AS total_ns
+    FROM x_activity a JOIN x_config c USING (config_id) WHERE c.kind = {} GROUP BY c.symbol_id) t
   LEFT JOIN x_string n ON n.string_id = t.name_id
   LEFT JOIN x_string k ON k.string_id = t.symbol_id;
 CREATE VIEW copy AS SELECT a.activity_id, l.device_id, {} AS copy_kind, a.start_ns, a.duration_ns,
-  e.bytes, CASE WHEN a.duration_ns > 0 THEN CAST(1e9 * e.bytes / a.duration_ns AS INT) END
+  a.bytes, CASE WHEN a.duration_ns > 0 THEN CAST(1e9 * a.bytes / a.duration_ns AS INT) END
     AS bandwidth_bytes_per_s,
   CASE c.copy_kind WHEN {} THEN f.host_link_bytes_per_s WHEN {} THEN f.host_link_bytes_per_s
     WHEN {} THEN f.memory_bandwidth_bytes_per_s / 2 WHEN {} THEN f.peer_link_bytes_per_s END
     AS link_bytes_per_s
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
-  LEFT JOIN x_activity_extra e USING (activity_id) LEFT JOIN x_device_facts f USING (device_id)
+  LEFT JOIN x_device_facts f USING (device_id)
   WHERE c.kind = 1;
 )sql",
       kLaunchKind, Word<CopyKind>("c.copy_kind"), static_cast<int>(CopyKind::kHostToDevice),
       static_cast<int>(CopyKind::kDeviceToHost), static_cast<int>(CopyKind::kDeviceToDevice),
       static_cast<int>(CopyKind::kPeerToPeer));
+  // The order of the joins is fixed: ops are few, and only their activities are looked up.
+  sql += fmt::format(
+      R"sql(
+CREATE VIEW op_launch AS SELECT 'o' || o.op_id AS handle, a.activity_id, l.device_id, a.step,
+  a.start_ns, a.duration_ns, a.self_ns, a.bytes,
+  {kind} AS kind, n.text AS kernel_name, k.text AS kernel_symbol, c.config_id, c.grid_x, c.grid_y,
+  c.grid_z, c.block_x, c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z,
+  c.registers_per_thread, c.shared_memory_static_bytes, c.shared_memory_dynamic_bytes,
+  c.local_memory_per_thread_bytes,
+  coalesce(y.theoretical_milli_pct, c.theoretical_occupancy_milli_pct) / 1000.0
+    AS theoretical_occupancy_pct, y.limiter AS occupancy_limiter,
+  y.waves_milli / 1000.0 AS waves, y.blocks_per_sm, {evidence} AS evidence,
+  {confidence} AS confidence, b.losers AS losing_evidence
+  FROM x_activity a CROSS JOIN x_label b ON b.label_id = a.label_id
+  CROSS JOIN x_op_time o ON o.instruction_id = b.instruction_id
+  JOIN x_config c ON c.config_id = a.config_id JOIN x_lane l ON l.lane_id = a.lane_id
+  LEFT JOIN x_string n ON n.string_id = c.name_id LEFT JOIN x_string k ON k.string_id = c.symbol_id
+  LEFT JOIN x_occupancy y ON y.config_id = a.config_id AND y.device_id = l.device_id;
+)sql",
+      fmt::arg("kind", Word<ActivityKind>("c.kind")),
+      fmt::arg("evidence", Word<Evidence>("nullif(b.evidence, 0)")),
+      fmt::arg("confidence", Word<Confidence>("b.confidence")));
   sql += R"sql(
-CREATE VIEW activity_share AS SELECT t.activity_id, i.module_id, i.name AS instruction,
+CREATE VIEW activity_share AS SELECT a.activity_id, i.module_id, i.name AS instruction,
   s.share_ppm / 1000000.0 AS share
-  FROM x_attribution t JOIN x_label_share s USING (label_id)
+  FROM x_activity a JOIN x_label_share s USING (label_id)
   JOIN x_instruction i USING (instruction_id);
 )sql";
   return sql;
@@ -244,8 +290,8 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT a.start_ns AS start,
   c.registers_per_thread AS registersPerThread, c.grid_x AS gridX, c.grid_y AS gridY,
   c.grid_z AS gridZ, c.block_x AS blockX, c.block_y AS blockY, c.block_z AS blockZ,
   c.shared_memory_static_bytes AS staticSharedMemory,
-  c.shared_memory_dynamic_bytes AS dynamicSharedMemory, e.graph_node_id AS graphNodeId,
-  e.graph_id AS graphId, c.cluster_x AS clusterX, c.cluster_y AS clusterY, c.cluster_z AS clusterZ,
+  c.shared_memory_dynamic_bytes AS dynamicSharedMemory, a.graph_node_id AS graphNodeId,
+  a.graph_id AS graphId, c.cluster_x AS clusterX, c.cluster_y AS clusterY, c.cluster_z AS clusterZ,
   CAST(NULL AS INT) AS localMemoryPerThread, CAST(NULL AS INT) AS localMemoryTotal,
   CAST(NULL AS INT) AS gridId, CAST(NULL AS INT) AS sharedMemoryExecuted,
   CAST(NULL AS INT) AS sharedMemoryLimitConfig, CAST(NULL AS INT) AS qmdBulkReleaseDone,
@@ -254,31 +300,28 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT a.start_ns AS start,
   CAST(NULL AS INT) AS maxActiveClusters, CAST(NULL AS INT) AS sharedMemoryRequestedPercentage,
   CAST(NULL AS INT) AS tensorSizeMinusOneElements
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
-  JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)
-  LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = 0;
+  JOIN x_device d USING (device_id) JOIN x_process p USING (process_id) WHERE c.kind = 0;
 CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS SELECT a.start_ns AS start,
   a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
   CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
-  coalesce(p.source_id, p.pid << 24) AS globalPid, e.bytes,
+  coalesce(p.source_id, p.pid << 24) AS globalPid, a.bytes,
   CASE c.copy_kind WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 8 WHEN 4 THEN 10 WHEN 5 THEN 9 ELSE 0 END
-    AS copyKind, e.graph_node_id AS graphNodeId,
+    AS copyKind, a.graph_node_id AS graphNodeId,
   CAST(NULL AS INT) AS deprecatedSrcId, CAST(NULL AS INT) AS srcKind,
   CAST(NULL AS INT) AS dstKind, CAST(NULL AS INT) AS srcDeviceId,
   CAST(NULL AS INT) AS srcContextId, CAST(NULL AS INT) AS dstDeviceId,
   CAST(NULL AS INT) AS dstContextId, CAST(NULL AS INT) AS migrationCause,
   CAST(NULL AS INT) AS virtualAddress, CAST(NULL AS INT) AS copyCount
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
-  JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)
-  LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = 1;
+  JOIN x_device d USING (device_id) JOIN x_process p USING (process_id) WHERE c.kind = 1;
 CREATE VIEW CUPTI_ACTIVITY_KIND_MEMSET AS SELECT a.start_ns AS start,
   a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
   CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
-  coalesce(p.source_id, p.pid << 24) AS globalPid, CAST(NULL AS INT) AS value, e.bytes,
-  e.graph_node_id AS graphNodeId,
+  coalesce(p.source_id, p.pid << 24) AS globalPid, CAST(NULL AS INT) AS value, a.bytes,
+  a.graph_node_id AS graphNodeId,
   CAST(NULL AS INT) AS memKind
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
-  JOIN x_device d USING (device_id) JOIN x_process p USING (process_id)
-  LEFT JOIN x_activity_extra e USING (activity_id) WHERE c.kind = 2;
+  JOIN x_device d USING (device_id) JOIN x_process p USING (process_id) WHERE c.kind = 2;
 CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT c.start_ns AS start,
   c.start_ns + c.duration_ns AS "end", CAST(NULL AS INT) AS eventClass,
   coalesce(p.source_id, p.pid << 24) | coalesce(c.thread_id, 0) AS globalTid,
@@ -306,7 +349,8 @@ CREATE VIEW TARGET_INFO_GPU AS SELECT ordinal AS id, name, sm_count AS smCount,
 }  // namespace
 
 std::string ViewsSql() {
-  return RunViews() + ModuleViews() + ActivityViews() + AnalysisViews() + NsightViews();
+  return PackedViews() + RunViews() + ModuleViews() + ActivityViews() + AnalysisViews() +
+         NsightViews();
 }
 
 }  // namespace xlatrace::store

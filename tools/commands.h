@@ -19,9 +19,11 @@ namespace xlatrace::tools {
 using Command = std::function<Result<int>()>;
 
 void AddRecordCommand(CLI::App& app, Command* selected);
+void AddControlCommand(CLI::App& app, Command* selected);
 void AddLibCommand(CLI::App& app, Command* selected);
 void AddImportCommand(CLI::App& app, Command* selected);
 void AddReportCommand(CLI::App& app, Command* selected);
+void AddShowCommand(CLI::App& app, Command* selected);
 void AddSummaryCommand(CLI::App& app, Command* selected);
 void AddModulesCommand(CLI::App& app, Command* selected);
 void AddExplainCommand(CLI::App& app, Command* selected);

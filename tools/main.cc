@@ -38,12 +38,14 @@ int Run(int argc, char** argv) {
   tools::AddRecordCommand(app, &selected);
   tools::AddImportCommand(app, &selected);
   tools::AddSummaryCommand(app, &selected);
+  tools::AddShowCommand(app, &selected);
   tools::AddReportCommand(app, &selected);
   tools::AddModulesCommand(app, &selected);
   tools::AddExplainCommand(app, &selected);
   tools::AddPassesCommand(app, &selected);
   tools::AddFindCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
+  tools::AddControlCommand(app, &selected);
   tools::AddLibCommand(app, &selected);
   tools::AddDoctorCommand(app, &selected);
   try {

@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 
 #include "base/terminal.h"
+#include "report/other_gpu.h"
 #include "report/run_view.h"
 #include "report/summary.h"
 #include "store/run_db.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
+#include "tools/gpu_option.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -21,9 +23,27 @@ struct Options {
   std::string format = "text";
   int width = 0;  // 0: the terminal's.
   bool ascii = false;
+  std::string gpu;
 };
 
+// `--gpu`: instead of the summary, what another GPU would do with the same launches.
+Result<int> RunOnGpu(const Options& options, const analysis::Gpu* gpu) {
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
+  const Terminal terminal = DetectTerminal();
+  report::ShowOptions show;
+  show.gpu = gpu;
+  show.json = options.format == "json";
+  show.width = options.width > 0 ? options.width : terminal.width;
+  show.ascii = options.ascii || !terminal.utf8;
+  XLATRACE_ASSIGN(const std::string text, report::SummaryOnGpu(db, show));
+  XLATRACE_TRY(PrintResult(text));
+  return 0;
+}
+
 Result<int> Run(const Options& options) {
+  XLATRACE_ASSIGN(const analysis::Gpu* gpu, GpuOfOption(options.gpu));
+  if (gpu != nullptr) return RunOnGpu(options, gpu);
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   XLATRACE_ASSIGN(const report::RunView view, report::LoadRunView(db));
@@ -56,6 +76,8 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   command->add_option("--width", options->width, "Columns of the text; default: the terminal's")
       ->check(CLI::Range(60, 400));
   command->add_flag("--ascii", options->ascii, "No block characters");
+  command->add_option("--gpu", options->gpu,
+                      "What another GPU would do with the same launches (h100, mi300x)");
   AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace summary run.db --by layer");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });

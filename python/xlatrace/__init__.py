@@ -8,9 +8,9 @@
     run.op_time().polars()
     print(run.module("jit_train_step").text())
 
-    for batch in data:              # in the training script; costs nothing where nobody records
+    for step, batch in enumerate(data):   # in the training script; nothing where nobody records
+        xlatrace.mark_step(step)
         state = train_step(state, batch)
-        xlatrace.mark_step()
 
 What each view and column means: docs/schema.md. pandas, Polars and Arrow are asked for only when
 one of them is wanted.

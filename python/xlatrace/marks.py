@@ -9,43 +9,55 @@ can stay in the script.
 from __future__ import annotations
 
 import ctypes
-from typing import Callable, Optional
+import itertools
+from typing import Optional
 
 
-def _find(name: str) -> Optional[Callable[..., object]]:
+class _Preload:
+    """The functions of libxlatrace.so, where this process was started with it."""
+
+    def __init__(self) -> None:
+        library = ctypes.CDLL(None)
+        self.mark_step = library.xlatrace_mark_step
+        self.mark_step.argtypes, self.mark_step.restype = [ctypes.c_longlong], None
+        self.pause = library.xlatrace_pause
+        self.pause.argtypes, self.pause.restype = [], None
+        self.resume = library.xlatrace_resume
+        self.resume.argtypes, self.resume.restype = [], None
+        self.is_recording = library.xlatrace_is_recording
+        self.is_recording.argtypes, self.is_recording.restype = [], ctypes.c_int
+
+
+def _find() -> Optional[_Preload]:
     try:
-        function = getattr(ctypes.CDLL(None), name)
+        return _Preload()
     except (OSError, AttributeError):
         return None
-    function.restype = None
-    function.argtypes = []
-    found: Callable[..., object] = function
-    return found
 
 
-_mark_step = _find("xlatrace_mark_step")
-_pause = _find("xlatrace_pause")
-_resume = _find("xlatrace_resume")
+_preload = _find()
+_steps = itertools.count()
 
 
 def is_recording() -> bool:
-    """Whether the preload library of xlatrace is in this process."""
-    return _mark_step is not None
+    """Whether launches of this process are being recorded now."""
+    return _preload is not None and bool(_preload.is_recording())
 
 
-def mark_step() -> None:
-    """A step of the training loop begins here; call it once per iteration."""
-    if _mark_step is not None:
-        _mark_step()
+def mark_step(step: Optional[int] = None) -> None:
+    """A training step begins; call it once per iteration, at its beginning. Reports use the number
+    as given; without one, calls are counted from 0."""
+    if _preload is not None:
+        _preload.mark_step(next(_steps) if step is None else step)
 
 
 def pause() -> None:
-    """What is launched from here on is not recorded, until `resume`."""
-    if _pause is not None:
-        _pause()
+    """Launches that begin from here on are not recorded, until `resume`."""
+    if _preload is not None:
+        _preload.pause()
 
 
 def resume() -> None:
     """Records again after `pause`."""
-    if _resume is not None:
-        _resume()
+    if _preload is not None:
+        _preload.resume()

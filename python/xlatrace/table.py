@@ -12,7 +12,7 @@ from xlatrace.errors import XlatraceError
 if TYPE_CHECKING:
     import pandas
     import polars
-    import pyarrow
+    import pyarrow  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 Value = Union[None, int, float, str]
 Row = Dict[str, Value]
@@ -81,7 +81,8 @@ class Table:
             kinds = {type(value) for value in values}
             kind = "Int64" if kinds == {int, type(None)} else None
             data[name] = module.Series(values, dtype=kind or ("object" if not values else None))
-        return module.DataFrame(data)
+        frame: pandas.DataFrame = module.DataFrame(data)
+        return frame
 
     def polars(self) -> polars.DataFrame:
         """A Polars DataFrame."""
@@ -90,7 +91,8 @@ class Table:
             module.Series(name, _plain(values), strict=True)
             for name, values in self.to_dict().items()
         ]
-        return module.DataFrame(series)
+        frame: polars.DataFrame = module.DataFrame(series)
+        return frame
 
     def arrow(self) -> pyarrow.Table:
         """An Arrow table (pyarrow)."""

@@ -229,7 +229,8 @@ TEST(StepParts, StepsOfMoreThanHoursDoNotOverflow) {
 TEST(Collectives, BytesAndExposedTime) {
   Scene scene;
   const auto classes = ClassifyActivities(scene.b.run, scene.b.attribution);
-  Collectives collectives(scene.b.run, scene.b.attribution, classes);
+  const RunFacts facts(scene.b.run, scene.b.attribution);
+  Collectives collectives(scene.b.run, scene.b.attribution, classes, facts);
   ForEachSegment(scene.b.run, ActivitiesByDevice(scene.b.run)[0],
                  [&](const Segment& segment) { collectives.Add(segment); });
   const auto rows = collectives.Rows();

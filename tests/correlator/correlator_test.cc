@@ -255,7 +255,7 @@ TEST_F(AttributeTest, ActivitiesOfARunShareItsModule) {
   EXPECT_EQ(Says(run_, tables, copy), "no_annotation");
   EXPECT_EQ(LabelOf(tables, copy).module_id, 1);
   EXPECT_EQ(Says(run_, tables, kernel), "jit_f/mul.2");
-  EXPECT_EQ(LabelOf(tables, kernel).evidence, Evidence::kSymbol);
+  EXPECT_EQ(LabelOf(tables, kernel).evidence, Evidence::kThunkOrder);
   EXPECT_EQ(Says(run_, tables, elsewhere), "transfer");
 }
 

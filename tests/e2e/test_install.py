@@ -58,6 +58,44 @@ class InstallTest(support.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("5 activities", done.stderr)
 
+    def test_a_project_finds_the_header(self):
+        # With CMake and with pkg-config, from the place the prefix was moved to.
+        if not (self.prefix / "include" / "xlatrace.h").exists():
+            self.skipTest("this version has no xlatrace.h")
+        project = self.folder / "consumer"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.16)\nproject(consumer C CXX)\n"
+            "find_package(xlatrace 0.1 REQUIRED)\nadd_executable(a a.c)\n"
+            "add_executable(b b.cc)\ntarget_link_libraries(a xlatrace::xlatrace)\n"
+            "target_link_libraries(b xlatrace::xlatrace)\n")
+        source = ('#include <stdio.h>\n#include <xlatrace.h>\nint main(void) {\n'
+                  '  xlatrace_pause(); xlatrace_resume(); xlatrace_mark_step(1);\n'
+                  '  printf("%d\\n", xlatrace_is_recording());\n  return 0;\n}\n')
+        (project / "a.c").write_text(source)
+        (project / "b.cc").write_text(source)
+        env = {**os.environ, "CC": "cc", "CXX": "c++",
+               "PKG_CONFIG_PATH": str(self.lib / "pkgconfig")}
+        for command in (
+            ["cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}"],
+            ["cmake", "--build", "build"],
+            ["bash", "-c", "cc a.c $(pkg-config --cflags --libs xlatrace) -o build/c"],
+        ):
+            done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for name in "abc":
+            done = subprocess.run([project / "build" / name], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (0, "0\n"), name)
+
+    def test_python_finds_the_program(self):
+        done = self.run_here(
+            "python3", "-c", "import xlatrace; print(xlatrace.program(), xlatrace.library())",
+            PYTHONPATH=str(self.prefix / "share" / "xlatrace" / "python"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        program, library = done.stdout.split()
+        self.assertEqual(Path(program), (self.prefix / "bin" / "xlatrace").resolve())
+        self.assertEqual(Path(library), (self.lib / "libxlatrace.so").resolve())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -114,7 +114,7 @@ export const ratio = (a: number, b: number): string =>
 
 /** A change with its sign: "+0.860", "−49.9", "0". */
 export const signed = (value: number, text: (v: number) => string = significant): string =>
-  value > 0 ? `+${text(value)}` : text(value);
+  value > 0 && text(value)[0] !== '<' ? `+${text(value)}` : text(value);
 
 export const plural = (n: number, one: string, many = `${one}s`): string =>
   `${thousands(n)} ${n === 1 ? one : many}`;

@@ -15,21 +15,14 @@ export const LETTER: Record<Hue, string> = {
 };
 
 export const PARTS = [
-  'forward', 'loss', 'recompute', 'backward', 'optimizer', 'other', 'unknown',
-  'exposed_collective', 'exposed_copy', 'idle',
+  ...PHASES, 'exposed_collective', 'exposed_copy', 'idle',
 ] as const;
 export type Part = (typeof PARTS)[number];
 
-export const PART_HUE: Record<Part, Hue> = {
-  forward: 'forward', loss: 'loss', recompute: 'recompute', backward: 'backward',
-  optimizer: 'optimizer', other: 'other', unknown: 'unknown',
-  exposed_collective: 'collective', exposed_copy: 'copy', idle: 'idle',
-};
-export const PART_WORDS: Record<Part, string> = {
-  forward: 'forward', loss: 'loss', recompute: 'recompute', backward: 'backward',
-  optimizer: 'optimizer', other: 'other', unknown: 'unknown',
-  exposed_collective: 'exposed collectives', exposed_copy: 'exposed copies', idle: 'idle',
-};
+const each = <T extends string>(other: Partial<Record<Part, T>>): Record<Part, T> =>
+  Object.fromEntries(PARTS.map((p) => [p, other[p] ?? p])) as Record<Part, T>;
+export const PART_HUE = each<Hue>({ exposed_collective: 'collective', exposed_copy: 'copy' });
+export const PART_WORDS = each<string>({ exposed_collective: 'exposed collectives', exposed_copy: 'exposed copies' });
 
 /** What an op is drawn as: collectives and copies have their own colour, the rest its phase's. */
 export function hueOf(phase: string, kind: string): Hue {

@@ -201,7 +201,7 @@ export class Report {
         file: t.texts('source_file'), line: t.numbers('source_line'), opcode: t.texts('opcode'),
         shape: t.texts('shape'), dtype: t.texts('dtype').map((d, r) => t.texts('compute_type')[r] || d), reason: t.texts('unattributed_reason'), ns, calls: t.numbers('calls'), selfNs,
         occurrences, min: t.numbers('min_ns'), max: t.numbers('max_ns'),
-        flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, bound: t.texts('bound_by'),
+        flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, bound: t.texts('bound_by').map((b) => (b === 'unknown' ? '' : b)),
         occupancy: t.numbers('theoretical_occupancy_pct'), confidence: t.texts('confidence'),
         estimated: t.numbers('estimated'), mixed: t.numbers('mixed'), copies: t.numbers('copies'),
         stack: t.texts('stack'), hue,

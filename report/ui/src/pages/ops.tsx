@@ -123,6 +123,13 @@ function Instructions(): VNode {
         });
       }
     }
+    if (report.meta.base && by === 'none') {
+      // What the base run had and this one has not.
+      const b = baseOps(report), bd = baseDivisor(report);
+      const gone = Array.from({ length: b.n }, (_, r) => r).filter((r) => b.op[r]! < 0 && b.ns[r]! > 0).sort((x, y) => b.ns[y]! - b.ns[x]!);
+      for (const r of gone.slice(0, 12)) out.push({ key: `b/${r}`, kind: 'others', lead: <>vanished: <span class="mono">{b.name[r] || 'no instruction'}</span> <Letter hue={hueOf(b.phase[r]!, b.kind[r]!)} /> {scopeText(b.group[r]!, b.opName[r]!)}</>, cells: { base: ms(b.ns[r]! / bd), delta: <Delta now={0} then={b.ns[r]! / bd} /> } });
+      if (gone.length > 12) out.push({ key: 'b/o', kind: 'others', lead: `${plural(gone.length - 12, 'other')} vanished`, cells: { base: ms(gone.slice(12).reduce((a, r) => a + b.ns[r]!, 0) / bd) } });
+    }
     const calls = groups.reduce((a, g) => a + g.calls, 0);
     out.push({
       key: 'total', kind: 'total', ns: Math.round(view.total), lead: view.filtered ? 'what the filter leaves' : 'all device time',

@@ -74,7 +74,10 @@ export function SourcePage(): VNode {
   const hot = opened ? [...opened[1].lines].sort((a, b) => value(b[1]) - value(a[1])) : [];
   const line = Number(state.args['line'] ?? '') || hot[0]?.[0] || 0;
   const here = useRef<HTMLDivElement>(null);
-  useEffect(() => here.current?.scrollIntoView({ block: 'nearest' }), [opened?.[0], line, text]);
+  useEffect(() => {
+    const box = here.current?.parentElement;
+    if (box) box.scrollTop = here.current!.offsetTop - box.offsetTop - box.clientHeight / 3;
+  }, [opened?.[0], line, text]);
   if (view.total === 0) return <NothingMatches />;
   if (list.length === 0) {
     return <Missing title="No source lines" why="The HLO of this run carries no source file and line. JAX writes them by default; TensorFlow and stripped modules do not." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
@@ -90,7 +93,7 @@ export function SourcePage(): VNode {
   const row = (n: number, source: string | null, key: string): VNode => {
     const s = file.lines.get(n);
     const on = n === line && s !== undefined;
-    const w = s ? (130 * Math.sqrt(value(s))) / most : 0;
+    const w = s ? ((window.innerWidth < 1280 ? 78 : 136) * Math.sqrt(value(s))) / most : 0;
     return (
       <>
         <div class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`} key={key} ref={on ? here : undefined} data-testid={s ? 'row' : undefined} data-key={s ? n : undefined} data-ns={s ? Math.round(s.ns) : undefined}

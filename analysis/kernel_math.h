@@ -1,0 +1,20 @@
+// Which units a library kernel computes with, as far as its name says.
+//
+// Names of cuBLAS, CUTLASS, cuDNN and hipBLASLt tell; "xmma" alone does not: kernels of that family
+// run on tensor cores or, with "ffma", on the vector units. Thread-safety: pure.
+
+#ifndef XLATRACE_ANALYSIS_KERNEL_MATH_H_
+#define XLATRACE_ANALYSIS_KERNEL_MATH_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace xlatrace::analysis {
+
+enum class KernelMath : uint8_t { kUnknown, kTensorCores, kVectorUnits };
+
+KernelMath MathOfKernel(std::string_view symbol);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_KERNEL_MATH_H_

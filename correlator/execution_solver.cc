@@ -1,0 +1,260 @@
+#include "correlator/execution_solver.h"
+
+#include <algorithm>
+
+#include "correlator/window_assignment.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+using model::Confidence;
+
+// An execution is recognised, where no source names its module, by this many different kernels that
+// make up this much of what its module always launches: a helper of one `loop_add_fusion` is never
+// recognised for sure, because a module that the run does not hold may look the same.
+constexpr size_t kFewestKernels = 6;
+constexpr size_t kLargestGapPct = 20;
+// An execution that the recording cuts off is recognised by more kernels.
+constexpr size_t kFewestKernelsOfPart = 12;
+
+bool NeedsWindow(const LaunchCase& launch) {
+  return launch.kind != LaunchKind::kAutotuning && launch.kind != LaunchKind::kFramework &&
+         launch.kind != LaunchKind::kOther;
+}
+
+// One place of a window's token list.
+struct Place {
+  uint32_t program;
+  uint32_t token;
+  uint32_t execution;
+};
+
+}  // namespace
+
+bool ExecutionSolver::IsAnchorOnly(uint32_t program, uint32_t token) const {
+  const ThunkToken& thunk = programs_[program]->tokens()[token];
+  return thunk.kind == ThunkKind::kKernel && !thunk.may_copy;
+}
+
+std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, bool one_group,
+                                            bool clean_start) {
+  std::vector<Outcome> outcomes(launches.size());
+  FindAnchors(launches, one_group, clean_start);
+  if (anchors_.empty()) {
+    WithoutAnchors(launches, &outcomes);
+  } else {
+    AroundAnchors(launches, &outcomes);
+  }
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (outcomes[i].program == AlignedItem::kNone) {
+      TakeOnlyPossible(cases_[launches[i]], &outcomes[i]);
+    }
+  }
+  return outcomes;
+}
+
+void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
+                                    std::vector<Outcome>* outcomes) {
+  JudgeExecutions(launches);
+  for (const Anchor& anchor : anchors_) {
+    Outcome& outcome = (*outcomes)[anchor.launch];
+    outcome.program = anchor.item.program;
+    outcome.token = outcome.last_token = anchor.item.token;
+    outcome.execution = anchor.item.execution;
+    const ExecutionFacts& execution = executions_[anchor.item.execution];
+    outcome.confidence =
+        anchor.item.unique && execution.identified ? Confidence::kExact : Confidence::kInferred;
+    // A short execution that another module explains as well is no evidence at all.
+    const bool tossed = anchor.item.tied && !anchor.item.rival;
+    if (tossed) outcome.confidence = Confidence::kNone;
+    if (anchor.item.rival && !execution.certain && execution.tokens.size() < kFewestKernels) {
+      outcome.confidence = Confidence::kNone;
+    }
+    if (outcome.confidence == Confidence::kNone) outcome.program = AlignedItem::kNone;
+  }
+  FillWindow(launches, nullptr, &anchors_.front(), outcomes);
+  for (size_t a = 1; a < anchors_.size(); ++a) {
+    FillWindow(launches, &anchors_[a - 1], &anchors_[a], outcomes);
+  }
+  FillWindow(launches, &anchors_.back(), nullptr, outcomes);
+}
+
+void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_group,
+                                  bool clean_start) {
+  anchors_.clear();
+  windows_ = 0;
+  std::vector<SequenceItem> items;
+  std::vector<uint32_t> places;
+  for (uint32_t i = 0; i < launches.size(); ++i) {
+    const LaunchCase& launch = cases_[launches[i]];
+    if (launch.candidates.empty()) continue;
+    items.push_back({&launch.candidates, one_group ? 1u : 0u});
+    places.push_back(i);
+  }
+  const Alignment alignment = AlignSequence(programs_, items, clean_start);
+  for (size_t k = 0; k < items.size(); ++k) {
+    if (alignment.items[k].program == AlignedItem::kNone) continue;
+    anchors_.push_back({places[k], alignment.items[k]});
+  }
+}
+
+void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
+  executions_.assign(anchors_.back().item.execution + size_t{1}, ExecutionFacts());
+  for (const Anchor& anchor : anchors_) {
+    ExecutionFacts& execution = executions_[anchor.item.execution];
+    const LaunchCase& launch = cases_[launches[anchor.launch]];
+    execution.tokens.push_back(anchor.item.token);
+    execution.rival |= anchor.item.rival;
+    execution.certain |= launch.certain || launch.fixed;
+  }
+  for (const Anchor& anchor : anchors_) {
+    ExecutionFacts& execution = executions_[anchor.item.execution];
+    if (execution.identified) continue;
+    std::sort(execution.tokens.begin(), execution.tokens.end());
+    execution.tokens.erase(std::unique(execution.tokens.begin(), execution.tokens.end()),
+                           execution.tokens.end());
+    const ThunkProgram& program = *programs_[anchor.item.program];
+    const auto required = static_cast<size_t>(program.required_kernels());
+    const size_t seen = execution.tokens.size();
+    const bool whole = seen >= kFewestKernels && seen * 100 >= required * (100 - kLargestGapPct);
+    execution.identified = execution.certain || whole || seen >= kFewestKernelsOfPart;
+  }
+}
+
+void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Anchor* before,
+                                 const Anchor* after, std::vector<Outcome>* outcomes) {
+  const uint32_t begin = before == nullptr ? 0 : before->launch + 1;
+  const uint32_t end = after == nullptr ? static_cast<uint32_t>(launches.size()) : after->launch;
+  std::vector<WindowActivity> activities;
+  std::vector<uint32_t> places;
+  for (uint32_t i = begin; i < end; ++i) {
+    const LaunchCase& launch = cases_[launches[i]];
+    if (launch.fixed || !NeedsWindow(launch)) continue;
+    activities.push_back({launch.kind, launch.collective});
+    places.push_back(i);
+  }
+  if (activities.empty()) return;
+  ++windows_;
+
+  std::vector<Place> tokens;
+  const auto add = [&](const Anchor& of, uint32_t from, uint32_t to) {
+    for (const uint32_t token : programs_[of.item.program]->Between(from, to)) {
+      tokens.push_back({of.item.program, token, of.item.execution});
+    }
+  };
+  const bool same =
+      before != nullptr && after != nullptr && before->item.execution == after->item.execution;
+  if (same) {
+    // A library call known by annotation may have more launches behind the one that is the anchor.
+    add(*before, before->item.token, after->item.token);
+  } else {
+    if (before != nullptr) {
+      add(*before, before->item.token,
+          static_cast<uint32_t>(programs_[before->item.program]->size()));
+    }
+    if (after != nullptr) add(*after, ThunkProgram::kStart, after->item.token);
+  }
+  std::vector<WindowToken> window;
+  int libraries = 0;
+  for (const Place& place : tokens) {
+    const ThunkToken& thunk = programs_[place.program]->tokens()[place.token];
+    window.push_back({thunk, IsAnchorOnly(place.program, place.token)});
+    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy) ++libraries;
+  }
+  const std::vector<WindowChoice> choices = AssignWindow(window, activities);
+  // Which end of an execution something belongs to is sure only where both are.
+  const auto sure = [&](const Anchor* anchor) {
+    return anchor == nullptr ||
+           (anchor->item.unique && executions_[anchor->item.execution].identified);
+  };
+  const bool bounded = sure(before) && sure(after);
+  for (size_t k = 0; k < choices.size(); ++k) {
+    const WindowChoice& choice = choices[k];
+    if (choice.token == WindowChoice::kOutside) continue;
+    const Place& place = tokens[choice.token];
+    const LaunchCase& launch = cases_[launches[places[k]]];
+    if (launch.module != AlignedItem::kNone && launch.module != place.program) continue;
+    const ExecutionFacts& execution = executions_[place.execution];
+    if (execution.rival && !execution.certain && execution.tokens.size() < kFewestKernels) continue;
+    Outcome& outcome = (*outcomes)[places[k]];
+    outcome.program = place.program;
+    outcome.token = place.token;
+    outcome.last_token = tokens[choice.last_token].token;
+    outcome.execution = place.execution;
+    outcome.contested = libraries > 1 ? windows_ : 0;
+    // At the ends of the stretch, or between two executions, a copy may be nobody's.
+    const bool told = (same || launch.certain) && launch.kind != LaunchKind::kXlaKernel;
+    outcome.confidence = choice.unique && bounded && told && choice.token == choice.last_token
+                             ? Confidence::kExact
+                             : Confidence::kInferred;
+  }
+}
+
+void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
+                                     std::vector<Outcome>* outcomes) {
+  // All that is left to say which module this is is the source.
+  uint32_t module = AlignedItem::kNone;
+  bool certain = true;
+  for (const uint32_t launch : launches) {
+    const LaunchCase& known = cases_[launch];
+    if (known.module == AlignedItem::kNone) continue;
+    if (module != AlignedItem::kNone && module != known.module) return;
+    module = known.module;
+    certain &= known.certain;
+  }
+  if (module == AlignedItem::kNone) return;
+  ++windows_;
+  const ThunkProgram& program = *programs_[module];
+  std::vector<WindowToken> window;
+  int libraries = 0;
+  for (uint32_t t = 0; t < program.size(); ++t) {
+    const ThunkToken& thunk = program.tokens()[t];
+    window.push_back({thunk, IsAnchorOnly(module, t)});
+    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy) ++libraries;
+  }
+  std::vector<WindowActivity> activities;
+  std::vector<uint32_t> places;
+  for (uint32_t i = 0; i < launches.size(); ++i) {
+    const LaunchCase& launch = cases_[launches[i]];
+    if (launch.fixed || !NeedsWindow(launch)) continue;
+    activities.push_back({launch.kind, launch.collective});
+    places.push_back(i);
+  }
+  const std::vector<WindowChoice> choices = AssignWindow(window, activities);
+  for (size_t k = 0; k < choices.size(); ++k) {
+    if (choices[k].token == WindowChoice::kOutside) continue;
+    Outcome& outcome = (*outcomes)[places[k]];
+    outcome.program = module;
+    outcome.token = choices[k].token;
+    outcome.last_token = choices[k].last_token;
+    outcome.execution = 1;
+    outcome.contested = libraries > 1 ? windows_ : 0;
+    const bool told = certain && cases_[launches[places[k]]].certain;
+    outcome.confidence = choices[k].unique && told && choices[k].token == choices[k].last_token
+                             ? Confidence::kExact
+                             : Confidence::kInferred;
+  }
+}
+
+// A module with one library call needs no order to tell whose a library's kernel is.
+void ExecutionSolver::TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome) const {
+  if (launch.module == AlignedItem::kNone || launch.fixed || !launch.candidates.empty() ||
+      launch.kind == LaunchKind::kGraph || !NeedsWindow(launch)) {
+    return;
+  }
+  const auto tokens = programs_[launch.module]->tokens();
+  uint32_t found = AlignedItem::kNone;
+  for (uint32_t t = 0; t < tokens.size(); ++t) {
+    if (IsAnchorOnly(launch.module, t) || !MayLaunch(tokens[t], {launch.kind, launch.collective})) {
+      continue;
+    }
+    if (found != AlignedItem::kNone && tokens[found].instruction != tokens[t].instruction) return;
+    found = t;
+  }
+  if (found == AlignedItem::kNone) return;
+  outcome->program = launch.module;
+  outcome->token = outcome->last_token = found;
+  outcome->confidence = launch.certain ? Confidence::kExact : Confidence::kInferred;
+}
+
+}  // namespace xlatrace::correlator

@@ -1,0 +1,84 @@
+// One stretch of launches in, what each of them is out: anchors by sequence_alignment, what lies
+// between by window_assignment, and how sure that is.
+//
+// Thread-safety: one thread per object.
+
+#ifndef XLATRACE_CORRELATOR_EXECUTION_SOLVER_H_
+#define XLATRACE_CORRELATOR_EXECUTION_SOLVER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "correlator/launch_kind.h"
+#include "correlator/sequence_alignment.h"
+#include "correlator/thunk_program.h"
+#include "model/words.h"
+
+namespace xlatrace::correlator {
+
+// A kind of activity, as far as order evidence looks at it.
+struct LaunchCase {
+  LaunchKind kind = LaunchKind::kOther;
+  CollectiveKind collective = CollectiveKind::kAny;
+  std::vector<Candidate> candidates;     // Tokens that it can be; empty: no anchor.
+  uint32_t module = AlignedItem::kNone;  // Told; index among the programs.
+  bool certain = false;                  // The source means that very module.
+  bool fixed = false;                    // The instruction is known already.
+};
+
+struct Outcome {
+  uint32_t program = AlignedItem::kNone;  // kNone: not known.
+  uint32_t token = 0;
+  uint32_t last_token = 0;  // Of a graph-level row that covers several.
+  model::Confidence confidence = model::Confidence::kNone;
+  uint32_t execution = 0;  // Counts from 1 in the stretch; 0: of none.
+  uint32_t contested = 0;  // Number of the window that several library calls shared; 0: none did.
+
+  bool operator==(const Outcome&) const = default;
+};
+
+class ExecutionSolver {
+ public:
+  // Both must outlive the solver.
+  ExecutionSolver(std::span<const ThunkProgram* const> programs,
+                  const std::vector<LaunchCase>& cases)
+      : programs_(programs), cases_(cases) {}
+
+  // `launches`: indices of cases, in launch order. `groups`: as many, or empty: all of one
+  // execution where `one_group`, else not told.
+  std::vector<Outcome> Solve(std::span<const uint32_t> launches, bool one_group, bool clean_start);
+
+ private:
+  struct Anchor {
+    uint32_t launch;  // Place in the stretch.
+    AlignedItem item;
+  };
+  struct ExecutionFacts {
+    std::vector<uint32_t> tokens;  // Kernels seen.
+    bool certain = false;
+    bool identified = false;
+    bool rival = false;
+  };
+
+  void FindAnchors(std::span<const uint32_t> launches, bool one_group, bool clean_start);
+  void AroundAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
+  void JudgeExecutions(std::span<const uint32_t> launches);
+  void FillWindow(std::span<const uint32_t> launches, const Anchor* before, const Anchor* after,
+                  std::vector<Outcome>* outcomes);
+  void WithoutAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
+  // A token that only an anchor can be of.
+  bool IsAnchorOnly(uint32_t program, uint32_t token) const;
+  void TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome) const;
+
+  std::span<const ThunkProgram* const> programs_;
+  const std::vector<LaunchCase>& cases_;
+  // Of the stretch being solved.
+  uint32_t windows_ = 0;
+  std::vector<Anchor> anchors_;
+  std::vector<ExecutionFacts> executions_;  // By number; [0] unused.
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_EXECUTION_SOLVER_H_

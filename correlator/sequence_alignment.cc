@@ -1,0 +1,219 @@
+#include "correlator/sequence_alignment.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace xlatrace::correlator {
+namespace {
+
+constexpr int64_t kSkip = 2;     // A kernel that must be there and is not.
+constexpr int64_t kForeign = 5;  // An activity that no token is for; more than the slack.
+constexpr int64_t kStart = 1;    // Of an execution.
+constexpr int64_t kSlack = 2 * kSkip;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
+// What is kept of the states behind an item.
+constexpr int64_t kWorst = 64;  // Above the best.
+constexpr size_t kMostMatched = 512;
+constexpr size_t kMostForeign = 8;
+
+struct State {
+  uint32_t program = AlignedItem::kNone;  // Of the last match; kNone: none yet.
+  uint32_t token = 0;
+  uint32_t group = 0;  // Of the last match.
+  uint32_t back = 0;   // State behind the item before.
+  bool matched = false;
+  bool fresh = false;  // Starts an execution.
+  int64_t cost = 0;
+};
+
+class Aligner {
+ public:
+  Aligner(std::span<const ThunkProgram* const> programs, std::span<const SequenceItem> items,
+          bool clean_start)
+      : programs_(programs), items_(items), clean_start_(clean_start) {}
+
+  Alignment Run() {
+    Alignment result;
+    result.items.resize(items_.size());
+    if (items_.empty()) return result;
+    Forward();
+    const auto last = Behind(items_.size() - 1);
+    uint32_t at = 0;
+    for (uint32_t s = 1; s < last.size(); ++s) {
+      if (last[s].cost < last[at].cost) at = s;
+    }
+    result.cost = last[at].cost;
+    std::vector<uint32_t> path(items_.size());
+    for (size_t i = items_.size(); i-- > 0;) {
+      path[i] = at;
+      at = Behind(i)[at].back;
+    }
+    uint32_t execution = 0;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      const State& state = Behind(i)[path[i]];
+      if (!state.matched) continue;
+      if (state.fresh) ++execution;
+      result.items[i].program = state.program;
+      result.items[i].token = state.token;
+      result.items[i].execution = execution;
+    }
+    Backward(result.cost, &result);
+    return result;
+  }
+
+ private:
+  std::span<const State> Behind(size_t item) const {
+    return std::span(states_).subspan(begin_[item], begin_[item + 1] - begin_[item]);
+  }
+
+  // Cost of matching `to` behind `from`; kNever where that cannot be. `*fresh`: a new execution.
+  int64_t Step(const State& from, const SequenceItem& item, const Candidate& to,
+               bool* fresh) const {
+    *fresh = true;
+    const ThunkProgram& program = *programs_[to.program];
+    if (from.program == AlignedItem::kNone) {
+      return clean_start_ ? kSkip * program.Skipped(ThunkProgram::kStart, to.token) : 0;
+    }
+    const bool both_told = item.group != 0 && from.group != 0;
+    int64_t best = kNever;
+    if (!both_told || item.group != from.group) {
+      best = kStart + kSkip * programs_[from.program]->SkippedToEnd(from.token) +
+             kSkip * program.Skipped(ThunkProgram::kStart, to.token);
+    }
+    if (from.program == to.program && (!both_told || item.group == from.group)) {
+      int64_t skipped = program.Skipped(from.token, to.token);
+      const ThunkToken& token = program.tokens()[to.token];
+      // A library call may be several kernels, each with the annotation.
+      if (from.token == to.token && (token.repeats || token.kind != ThunkKind::kKernel)) {
+        skipped = 0;
+      }
+      if (skipped >= 0 && kSkip * skipped <= best) {
+        best = kSkip * skipped;
+        *fresh = false;
+      }
+    }
+    return best;
+  }
+
+  void Forward() {
+    begin_.assign(1, 0);
+    std::vector<State> previous = {State()};
+    std::vector<State> next;
+    std::vector<State> foreign;
+    bool doubtful = false;
+    for (const SequenceItem& item : items_) {
+      next.clear();
+      for (const Candidate& candidate : *item.candidates) {
+        State state;
+        state.cost = kNever;
+        for (uint32_t p = 0; p < previous.size(); ++p) {
+          bool fresh = false;
+          const int64_t step = Step(previous[p], item, candidate, &fresh);
+          if (previous[p].cost + step >= state.cost) continue;
+          state.cost = previous[p].cost + step;
+          state.back = p;
+          state.fresh = fresh;
+        }
+        if (state.cost >= kNever) continue;
+        state.program = candidate.program;
+        state.token = candidate.token;
+        state.group = item.group;
+        state.matched = true;
+        next.push_back(state);
+      }
+      const bool cut = Keep(kMostMatched, &next);
+      // What was cut off may have been as good: nothing is unique until an item can be one thing
+      // only.
+      doubtful = cut || (doubtful && item.candidates->size() > 1);
+      doubtful_.push_back(doubtful);
+      foreign.clear();
+      for (uint32_t p = 0; p < previous.size(); ++p) {
+        State state = previous[p];
+        state.cost += kForeign;
+        state.back = p;
+        state.matched = state.fresh = false;
+        foreign.push_back(state);
+      }
+      Keep(kMostForeign, &foreign);
+      next.insert(next.end(), foreign.begin(), foreign.end());
+      states_.insert(states_.end(), next.begin(), next.end());
+      begin_.push_back(states_.size());
+      previous.swap(next);
+    }
+  }
+
+  // True when states were left out that are not far behind the best.
+  static bool Keep(size_t most, std::vector<State>* states) {
+    if (states->size() <= 1) return false;
+    int64_t best = kNever;
+    for (const State& state : *states) best = std::min(best, state.cost);
+    std::erase_if(*states, [&](const State& state) { return state.cost > best + kWorst; });
+    if (states->size() <= most) return false;
+    std::nth_element(states->begin(), states->begin() + static_cast<ptrdiff_t>(most), states->end(),
+                     [](const State& a, const State& b) { return a.cost < b.cost; });
+    states->resize(most);
+    return true;
+  }
+
+  // What is possible within the slack of the best.
+  void Backward(int64_t best, Alignment* result) const {
+    std::vector<int64_t> after(Behind(items_.size() - 1).size(), 0);
+    std::vector<int64_t> before;
+    for (size_t i = items_.size(); i-- > 0;) {
+      const auto states = Behind(i);
+      Judge(states, after, best, &result->items[i]);
+      if (doubtful_[i]) result->items[i].unique = false;
+      if (i == 0) break;
+      const auto earlier = Behind(i - 1);
+      before.assign(earlier.size(), kNever);
+      for (size_t e = 0; e < earlier.size(); ++e) {
+        for (size_t s = 0; s < states.size(); ++s) {
+          int64_t step = kNever;
+          if (states[s].matched) {
+            bool fresh = false;
+            step = Step(earlier[e], items_[i], {states[s].program, states[s].token}, &fresh);
+          } else if (states[s].program == earlier[e].program &&
+                     states[s].token == earlier[e].token && states[s].group == earlier[e].group) {
+            step = kForeign;
+          }
+          if (step < kNever) before[e] = std::min(before[e], step + after[s]);
+        }
+      }
+      after.swap(before);
+    }
+  }
+
+  void Judge(std::span<const State> states, std::span<const int64_t> after, int64_t best,
+             AlignedItem* item) const {
+    if (item->program == AlignedItem::kNone) return;
+    const uint32_t instruction = programs_[item->program]->tokens()[item->token].instruction;
+    item->unique = true;
+    for (size_t s = 0; s < states.size(); ++s) {
+      const State& state = states[s];
+      if (!state.matched || after[s] >= kNever || state.cost + after[s] > best + kSlack) continue;
+      if (state.program != item->program) {
+        item->rival = true;
+        item->unique = false;
+      } else if (programs_[state.program]->tokens()[state.token].instruction != instruction) {
+        item->unique = false;
+        item->tied |= state.cost + after[s] <= best;
+      }
+    }
+  }
+
+  std::span<const ThunkProgram* const> programs_;
+  std::span<const SequenceItem> items_;
+  bool clean_start_;
+  std::vector<State> states_;
+  std::vector<size_t> begin_;   // Of the states behind each item.
+  std::vector<bool> doubtful_;  // By item.
+};
+
+}  // namespace
+
+Alignment AlignSequence(std::span<const ThunkProgram* const> programs,
+                        std::span<const SequenceItem> items, bool clean_start) {
+  return Aligner(programs, items, clean_start).Run();
+}
+
+}  // namespace xlatrace::correlator

@@ -1,0 +1,631 @@
+#include "correlator/thunk_order_evidence.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "correlator/execution_solver.h"
+#include "correlator/kernel_symbols.h"
+#include "correlator/launch_sequence.h"
+#include "correlator/origin.h"
+#include "correlator/shares.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+using model::Confidence;
+using model::Evidence;
+using model::Id;
+using model::Label;
+
+constexpr uint32_t kNone = AlignedItem::kNone;
+
+// Launches that no source groups are solved this many at a time, more where an execution is longer.
+constexpr size_t kFirstStretch = 8192;
+constexpr size_t kLongestStretch = 1'000'000;
+
+// A stretch of launches that is known already, and what became of it.
+struct KnownStretch {
+  std::vector<uint32_t> cases;
+  std::vector<Outcome> outcomes;
+  std::vector<uint32_t> labels;  // Per launch; 0: as before.
+  int64_t occurrences = 0;
+  bool executes = false;  // One execution, all of it found by order.
+};
+
+struct Instance {
+  uint32_t device;
+  size_t begin;  // In the device's sequence.
+  uint32_t stretch;
+};
+
+uint64_t HashCases(std::span<const uint32_t> cases) {
+  uint64_t h = cases.size();
+  for (const uint32_t c : cases) {
+    h = (h ^ c) * 0x9E3779B97F4A7C15u;
+    h ^= h >> 29;
+  }
+  return h;
+}
+
+class ThunkOrder {
+ public:
+  ThunkOrder(const model::RunTables& run, const ModuleTable& modules, const ModuleJoin& join,
+             std::span<const JudgedCase> judged, std::span<const uint32_t> case_of,
+             LabelTable* labels, model::AttributionTables* tables)
+      : run_(run),
+        modules_(modules),
+        join_(join),
+        judged_(judged),
+        case_of_(case_of),
+        labels_(*labels),
+        tables_(*tables) {}
+
+  ThunkOrderResult Run() {
+    if (!HasWork()) return {};
+    ReadPrograms();
+    ReadCases();
+    SettlePrograms();
+    ExecutionSolver solver(programs_, cases_);
+    solver_ = &solver;
+    sequences_ = LaunchSequences(run_);
+    for (uint32_t d = 0; d < sequences_.size(); ++d) SolveDevice(d);
+    JudgeContested();
+    for (KnownStretch& stretch : stretches_) MakeLabels(&stretch);
+    ThunkOrderResult result = Apply();
+    ExplainGraphRows(&result);
+    return result;
+  }
+
+ private:
+  const Label& LabelOf(const JudgedCase& judged) const { return tables_.labels[judged.label - 1]; }
+
+  bool HasWork() const {
+    bool any_program = false;
+    for (Id id = 1; id <= static_cast<Id>(modules_.size()); ++id) {
+      any_program |= modules_.entry(id).program.size() > 0;
+    }
+    if (!any_program) return false;
+    return std::any_of(judged_.begin(), judged_.end(), [&](const JudgedCase& judged) {
+      return LabelOf(judged).confidence != Confidence::kExact;
+    });
+  }
+
+  int Rank(Id module_id) const {
+    const bool rebuilt =
+        run_.modules[static_cast<size_t>(module_id) - 1].source == model::ModuleSource::kNvtx;
+    return (modules_.entry(module_id).has_thunks ? 2 : 0) + (rebuilt ? 0 : 1);
+  }
+  void ReadPrograms();
+  void ReadCases();
+  void SettlePrograms();
+  std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);
+  void SolveDevice(uint32_t device);
+  size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end);
+  uint32_t Known(std::span<const uint32_t> cases,
+                 const std::vector<Outcome>* outcomes = nullptr) const;
+  uint32_t KnownAt(std::span<const uint32_t> cases) const;
+  uint32_t Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes);
+  void JudgeContested();
+  void MakeLabels(KnownStretch* stretch);
+  uint32_t LabelFor(const JudgedCase& judged, const Outcome& outcome);
+  uint32_t SharedLabelFor(const Outcome& outcome);
+  ThunkOrderResult Apply();
+  void ExplainGraphRows(ThunkOrderResult* result);
+
+  const model::RunTables& run_;
+  const ModuleTable& modules_;
+  const ModuleJoin& join_;
+  std::span<const JudgedCase> judged_;
+  std::span<const uint32_t> case_of_;
+  LabelTable& labels_;
+  model::AttributionTables& tables_;
+
+  std::vector<const ThunkProgram*> programs_;  // By module.
+  std::vector<std::unique_ptr<ThunkProgram>> settled_;
+  std::vector<LaunchCase> cases_;  // As judged_.
+  // Process -> symbol -> modules, copies of one program once.
+  std::map<Id, std::unordered_map<std::string_view, std::vector<uint32_t>>> owners_;
+  // (module, symbol) that the run holds for sure, and (kNone, symbol) of launches of no told
+  // module.
+  std::set<std::pair<uint32_t, std::string_view>> observed_;
+
+  ExecutionSolver* solver_ = nullptr;
+  std::vector<std::vector<uint32_t>> sequences_;
+  std::vector<KnownStretch> stretches_;
+  std::unordered_map<uint64_t, std::vector<uint32_t>> by_hash_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> by_first_case_;  // Longest first.
+  std::vector<Instance> instances_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> shared_labels_;
+};
+
+void ThunkOrder::ReadPrograms() {
+  std::set<Id> processes = {0};
+  for (const model::Device& device : run_.devices) processes.insert(device.process_id);
+  for (Id id = 1; id <= static_cast<Id>(modules_.size()); ++id) {
+    programs_.push_back(&modules_.entry(id).program);
+  }
+  for (const Id process : processes) {
+    // Of several copies of one program (a dump beside an embedded module) the one with a thunk
+    // list, else the first; one that was put together from registered strings comes last, because
+    // they do not tell the whole schedule.
+    std::map<std::pair<int64_t, std::string_view>, Id> chosen;
+    std::vector<Id> alone;
+    for (const Id id : join_.ModulesOf(process)) {
+      const ModuleEntry& entry = modules_.entry(id);
+      if (!entry.readable || entry.program.size() == 0) continue;
+      if (!entry.program_id) {
+        alone.push_back(id);
+        continue;
+      }
+      Id& best = chosen[{*entry.program_id, entry.hlo_name}];
+      if (best == 0 || Rank(id) > Rank(best)) best = id;
+    }
+    for (const auto& [key, id] : chosen) alone.push_back(id);
+    std::sort(alone.begin(), alone.end());
+    auto& owners = owners_[process];
+    for (const Id id : alone) {
+      const auto module = static_cast<uint32_t>(id - 1);
+      for (const std::string_view symbol : programs_[module]->Symbols()) {
+        owners[symbol].push_back(module);
+      }
+    }
+  }
+}
+
+void ThunkOrder::ReadCases() {
+  cases_.resize(judged_.size());
+  for (size_t c = 0; c < judged_.size(); ++c) {
+    const JudgedCase& judged = judged_[c];
+    const Label& label = LabelOf(judged);
+    const model::LaunchConfig& config = run_.configs[judged.config - 1];
+    LaunchCase& launch = cases_[c];
+    launch.kind = LaunchKindOf(config);
+    if (launch.kind == LaunchKind::kCollective) {
+      launch.collective = CollectiveOfSymbol(config.symbol);
+    }
+    launch.fixed = label.instruction_id != 0 && label.confidence == Confidence::kExact;
+    const Id module_id = launch.fixed ? label.module_id : judged.module_id;
+    if (module_id != 0) launch.module = static_cast<uint32_t>(module_id - 1);
+    launch.certain = launch.fixed || (module_id != 0 && judged.certain);
+    if (config.kind == model::ActivityKind::kKernel) {
+      observed_.emplace(launch.module, PlainSymbol(config.symbol));
+    }
+  }
+  for (size_t c = 0; c < judged_.size(); ++c) {
+    cases_[c].candidates = CandidatesOf(judged_[c], cases_[c]);
+  }
+}
+
+void ThunkOrder::SettlePrograms() {
+  std::vector<std::vector<bool>> kernels(programs_.size());
+  for (const LaunchCase& launch : cases_) {
+    if (launch.fixed) continue;
+    for (const Candidate& c : launch.candidates) {
+      if (!programs_[c.program]->tokens()[c.token].may_copy) continue;
+      kernels[c.program].resize(programs_[c.program]->size());
+      kernels[c.program][c.token] = true;
+    }
+  }
+  for (size_t p = 0; p < programs_.size(); ++p) {
+    if (kernels[p].empty()) continue;
+    settled_.push_back(std::make_unique<ThunkProgram>(*programs_[p]));
+    settled_.back()->SettleKernels(kernels[p]);
+    programs_[p] = settled_.back().get();
+  }
+}
+
+std::vector<Candidate> ThunkOrder::CandidatesOf(const JudgedCase& judged,
+                                                const LaunchCase& launch) {
+  std::vector<Candidate> candidates;
+  const auto add = [&](uint32_t module, const std::vector<uint32_t>& tokens) {
+    for (const uint32_t token : tokens) candidates.push_back({module, token});
+  };
+  if (launch.fixed) {
+    const Label& label = LabelOf(judged);
+    const ModuleEntry& entry = modules_.entry(label.module_id);
+    add(launch.module, programs_[launch.module]->TokensOf(
+                           static_cast<uint32_t>(label.instruction_id - 1) - entry.first_row));
+    return candidates;
+  }
+  const model::LaunchConfig& config = run_.configs[judged.config - 1];
+  if (config.kind != model::ActivityKind::kKernel || config.symbol.empty() ||
+      launch.kind == LaunchKind::kAutotuning || launch.kind == LaunchKind::kFramework) {
+    return candidates;
+  }
+  const std::string_view symbol = PlainSymbol(config.symbol);
+  const auto& all = owners_[judged.process_id];
+  const auto owners_of = [&](std::string_view s) {
+    const auto it = all.find(s);
+    return it == all.end() ? std::span<const uint32_t>() : std::span<const uint32_t>(it->second);
+  };
+  const auto matches = [&](uint32_t module) {
+    add(module, programs_[module]->Matches(config, [&](std::string_view other) {
+      return observed_.contains({module, other}) ||
+             (observed_.contains({kNone, other}) && owners_of(other).size() == 1);
+    }));
+  };
+  if (launch.module != kNone) {
+    matches(launch.module);
+    return candidates;
+  }
+  std::vector<uint32_t> owners(owners_of(symbol).begin(), owners_of(symbol).end());
+  if (owners.empty()) {
+    const auto base = owners_of(WithoutUniqueTail(symbol));
+    owners.assign(base.begin(), base.end());
+  }
+  for (const uint32_t module : owners) {
+    const Id id = static_cast<Id>(module) + 1;
+    if (judged.names_module &&
+        std::find(judged.among.begin(), judged.among.end(), id) == judged.among.end()) {
+      continue;
+    }
+    matches(module);
+  }
+  return candidates;
+}
+
+void ThunkOrder::SolveDevice(uint32_t device) {
+  const std::vector<uint32_t>& sequence = sequences_[device];
+  std::vector<uint32_t> cases(sequence.size());
+  for (size_t k = 0; k < sequence.size(); ++k) cases[k] = case_of_[sequence[k]];
+  const auto group_of = [&](size_t k) { return run_.activities.run_key[sequence[k]]; };
+  for (size_t begin = 0; begin < sequence.size();) {
+    size_t end = begin + 1;
+    while (end < sequence.size() && group_of(end) == group_of(begin)) ++end;
+    if (group_of(begin) == 0) {
+      while (begin < end) begin = SolveUngrouped(device, cases, begin, end);
+      continue;
+    }
+    const auto part = std::span<const uint32_t>(cases).subspan(begin, end - begin);
+    const bool all_fixed =
+        std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
+    if (!all_fixed) {
+      uint32_t known = Known(part);
+      if (known == kNone) known = Remember(part, solver_->Solve(part, true, true));
+      ++stretches_[known].occurrences;
+      instances_.push_back({device, begin, known});
+    }
+    begin = end;
+  }
+}
+
+// Solves from `begin` on, and returns where to go on.
+size_t ThunkOrder::SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin,
+                                  size_t end) {
+  if (const uint32_t known = KnownAt(cases.subspan(begin, end - begin)); known != kNone) {
+    ++stretches_[known].occurrences;
+    instances_.push_back({device, begin, known});
+    return begin + stretches_[known].cases.size();
+  }
+  for (size_t length = kFirstStretch;; length *= 8) {
+    const size_t stop = std::min(end, begin + length);
+    const bool last = stop == end || length >= kLongestStretch;
+    const auto part = cases.subspan(begin, stop - begin);
+    const bool any = std::any_of(part.begin(), part.end(), [&](uint32_t c) {
+      return !cases_[c].fixed && (!cases_[c].candidates.empty() || cases_[c].module != kNone);
+    });
+    const bool all_fixed =
+        std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
+    if (all_fixed || (!any && last)) return stop;
+    const std::vector<Outcome> outcomes = solver_->Solve(part, false, false);
+    // Each execution is a stretch of its own; the last one may go on behind the end.
+    uint32_t executions = 0;
+    for (const Outcome& outcome : outcomes) executions = std::max(executions, outcome.execution);
+    if (executions < 2 && !last) continue;
+    std::vector<size_t> first(executions + size_t{1}, SIZE_MAX);
+    std::vector<size_t> past(executions + size_t{1}, 0);
+    for (size_t k = 0; k < outcomes.size(); ++k) {
+      const uint32_t e = outcomes[k].execution;
+      if (first[e] == SIZE_MAX) first[e] = k;
+      past[e] = k + 1;
+    }
+    size_t at = 0;
+    size_t finished = part.size();
+    const auto emit = [&](size_t from, size_t to, bool executes) {
+      if (from >= to) return;
+      const auto piece = part.subspan(from, to - from);
+      std::vector<Outcome> piece_outcomes(outcomes.begin() + static_cast<ptrdiff_t>(from),
+                                          outcomes.begin() + static_cast<ptrdiff_t>(to));
+      const bool found_any = std::any_of(piece_outcomes.begin(), piece_outcomes.end(),
+                                         [](const Outcome& o) { return o.program != kNone; });
+      if (!found_any) return;
+      for (Outcome& outcome : piece_outcomes) outcome.execution = outcome.execution != 0 ? 1 : 0;
+      uint32_t stretch = Known(piece, &piece_outcomes);
+      if (stretch == kNone) stretch = Remember(piece, std::move(piece_outcomes));
+      stretches_[stretch].executes = executes;
+      // Only whole executions in the middle are patterns for others.
+      const bool whole = executes && from > 0 && to < part.size();
+      if (whole) {
+        auto& same_start = by_first_case_[piece.front()];
+        const bool there = std::any_of(same_start.begin(), same_start.end(), [&](uint32_t s) {
+          return stretches_[s].cases == stretches_[stretch].cases;
+        });
+        if (!there) {
+          same_start.push_back(stretch);
+          std::sort(same_start.begin(), same_start.end(), [&](uint32_t a, uint32_t b) {
+            return stretches_[a].cases.size() > stretches_[b].cases.size();
+          });
+        }
+      }
+      ++stretches_[stretch].occurrences;
+      instances_.push_back({device, begin + from, stretch});
+    };
+    for (uint32_t e = 1; e <= executions; ++e) {
+      if (first[e] == SIZE_MAX) continue;
+      if (!last && e == executions) {
+        finished = std::max(at, first[e]);
+        break;
+      }
+      const size_t from = std::max(at, first[e]);
+      if (from >= past[e]) continue;
+      emit(at, from, false);
+      emit(from, past[e], true);
+      at = past[e];
+    }
+    if (last) {
+      emit(at, part.size(), false);
+      return stop;
+    }
+    emit(at, finished, false);
+    return begin + finished;
+  }
+}
+
+uint32_t ThunkOrder::Known(std::span<const uint32_t> cases,
+                           const std::vector<Outcome>* outcomes) const {
+  const auto it = by_hash_.find(HashCases(cases));
+  if (it == by_hash_.end()) return kNone;
+  for (const uint32_t stretch : it->second) {
+    if (std::equal(cases.begin(), cases.end(), stretches_[stretch].cases.begin(),
+                   stretches_[stretch].cases.end()) &&
+        (outcomes == nullptr || *outcomes == stretches_[stretch].outcomes)) {
+      return stretch;
+    }
+  }
+  return kNone;
+}
+
+// The longest known execution that the launches begin with, where what follows it is known to begin
+// something as well: else a longer, new one might begin here.
+uint32_t ThunkOrder::KnownAt(std::span<const uint32_t> cases) const {
+  const auto it = by_first_case_.find(cases.front());
+  if (it == by_first_case_.end()) return kNone;
+  for (const uint32_t stretch : it->second) {
+    const std::vector<uint32_t>& pattern = stretches_[stretch].cases;
+    if (pattern.size() >= cases.size()) continue;
+    if (!std::equal(pattern.begin(), pattern.end(), cases.begin())) continue;
+    if (by_first_case_.contains(cases[pattern.size()])) return stretch;
+  }
+  return kNone;
+}
+
+uint32_t ThunkOrder::Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes) {
+  const auto id = static_cast<uint32_t>(stretches_.size());
+  KnownStretch stretch;
+  stretch.cases.assign(cases.begin(), cases.end());
+  stretch.outcomes = std::move(outcomes);
+  stretches_.push_back(std::move(stretch));
+  by_hash_[HashCases(cases)].push_back(id);
+  return id;
+}
+
+// A library call launches the same kernels every time: where several calls shared a window, what
+// one of them got must be what it got in most executions; else a lost record shifted the others.
+void ThunkOrder::JudgeContested() {
+  struct Launches {
+    uint64_t hash = 0;
+    std::vector<Outcome*> outcomes;
+  };
+  const auto for_each_call = [&](KnownStretch& stretch, auto&& visit) {
+    Launches call;
+    uint64_t open = UINT64_MAX;
+    for (size_t k = 0; k <= stretch.outcomes.size(); ++k) {
+      Outcome* outcome = k < stretch.outcomes.size() ? &stretch.outcomes[k] : nullptr;
+      const bool counts =
+          outcome != nullptr && outcome->program != kNone && outcome->contested != 0;
+      const uint64_t key = counts ? uint64_t{outcome->program} << 32 | outcome->token : UINT64_MAX;
+      if (open != UINT64_MAX && key != open) {
+        visit(open, call);
+        call = Launches();
+      }
+      open = key;
+      if (!counts) continue;
+      call.hash = (call.hash ^ judged_[stretch.cases[k]].config) * 0x9E3779B97F4A7C15u + 1;
+      call.outcomes.push_back(outcome);
+    }
+  };
+  std::unordered_map<uint64_t, std::unordered_map<uint64_t, int64_t>> counts;
+  for (KnownStretch& stretch : stretches_) {
+    for_each_call(stretch, [&](uint64_t call, const Launches& launches) {
+      counts[call][launches.hash] += stretch.occurrences;
+    });
+  }
+  for (KnownStretch& stretch : stretches_) {
+    std::set<uint32_t> odd;  // Windows.
+    for_each_call(stretch, [&](uint64_t call, const Launches& launches) {
+      const auto& by_hash = counts[call];
+      const int64_t mine = by_hash.at(launches.hash);
+      for (const auto& [hash, count] : by_hash) {
+        if (hash != launches.hash && count >= mine)
+          odd.insert(launches.outcomes.front()->contested);
+      }
+    });
+    if (odd.empty()) continue;
+    for (Outcome& outcome : stretch.outcomes) {
+      if (odd.contains(outcome.contested) && outcome.confidence == Confidence::kExact) {
+        outcome.confidence = Confidence::kInferred;
+      }
+    }
+  }
+}
+
+void ThunkOrder::MakeLabels(KnownStretch* stretch) {
+  stretch->labels.assign(stretch->cases.size(), 0);
+  for (size_t k = 0; k < stretch->cases.size(); ++k) {
+    const Outcome& outcome = stretch->outcomes[k];
+    if (outcome.program == kNone) continue;
+    const JudgedCase& judged = judged_[stretch->cases[k]];
+    const LaunchCase& launch = cases_[stretch->cases[k]];
+    if (launch.fixed) continue;
+    stretch->labels[k] =
+        launch.kind == LaunchKind::kGraph ? SharedLabelFor(outcome) : LabelFor(judged, outcome);
+  }
+}
+
+uint32_t ThunkOrder::LabelFor(const JudgedCase& judged, const Outcome& outcome) {
+  const ModuleEntry& entry = modules_.entry(static_cast<Id>(outcome.program) + 1);
+  const ThunkToken& token = programs_[outcome.program]->tokens()[outcome.token];
+  const Label old = LabelOf(judged);
+  Label label;
+  label.module_id = static_cast<Id>(outcome.program) + 1;
+  label.instruction_id = static_cast<Id>(entry.first_row) + token.instruction + 1;
+  label.evidence = Evidence::kThunkOrder;
+  label.confidence = outcome.confidence;
+  label.origin =
+      OriginInModule(run_.configs[judged.config - 1], &modules_.row(label.instruction_id));
+  // What a symbol alone says needs no order to say it.
+  if (old.instruction_id == label.instruction_id && old.confidence == label.confidence) return 0;
+  if (old.instruction_id != 0 && old.instruction_id != label.instruction_id) {
+    label.losers = model::Text(old.evidence);
+    label.losers += ": ";
+    if (old.module_id != label.module_id) {
+      label.losers += modules_.entry(old.module_id).name;
+      label.losers += '/';
+    }
+    label.losers += modules_.row(old.instruction_id).name;
+  }
+  return labels_.Intern(std::move(label));
+}
+
+// A graph-level row: its time over the instructions it covers, by what they should cost.
+uint32_t ThunkOrder::SharedLabelFor(const Outcome& outcome) {
+  uint32_t& label_id = shared_labels_[{outcome.program, outcome.token, outcome.last_token}];
+  if (label_id != 0) return label_id;
+  const ModuleEntry& entry = modules_.entry(static_cast<Id>(outcome.program) + 1);
+  const auto tokens = programs_[outcome.program]->tokens();
+  std::vector<Id> instructions;
+  std::vector<double> weights;
+  // A window that closes a loop lists the loop's end before its beginning.
+  const uint32_t first = std::min(outcome.token, outcome.last_token);
+  const uint32_t last = std::max(outcome.token, outcome.last_token);
+  for (uint32_t t = first; t <= last && t < tokens.size(); ++t) {
+    if (tokens[t].kind == ThunkKind::kHostCopy) continue;
+    const Id id = static_cast<Id>(entry.first_row) + tokens[t].instruction + 1;
+    if (!instructions.empty() && instructions.back() == id) continue;
+    instructions.push_back(id);
+    weights.push_back(tokens[t].weight);
+  }
+  if (instructions.empty()) return 0;
+  const std::vector<int64_t> parts = LargestRemainder(weights);
+  size_t largest = 0;
+  for (size_t k = 1; k < parts.size(); ++k) {
+    if (parts[k] > parts[largest]) largest = k;
+  }
+  Label label;
+  label.module_id = static_cast<Id>(outcome.program) + 1;
+  label.instruction_id = instructions[largest];
+  label.evidence = Evidence::kThunkOrder;
+  label.confidence = Confidence::kInferred;
+  label.origin = model::Origin::kXla;
+  // Not interned: a label with shares is no other's.
+  tables_.labels.push_back(label);
+  label_id = static_cast<uint32_t>(tables_.labels.size());
+  for (size_t k = 0; k < parts.size(); ++k) {
+    if (parts[k] > 0) tables_.label_shares.push_back({label_id, instructions[k], parts[k]});
+  }
+  return label_id;
+}
+
+ThunkOrderResult ThunkOrder::Apply() {
+  ThunkOrderResult result;
+  result.execution.assign(run_.activities.size(), 0);
+  for (const Instance& instance : instances_) {
+    const KnownStretch& stretch = stretches_[instance.stretch];
+    const uint32_t* activity = &sequences_[instance.device][instance.begin];
+    bool alone = stretch.executes;  // Nothing but order says what these are.
+    for (size_t k = 0; k < stretch.cases.size(); ++k) {
+      if (stretch.labels[k] != 0) tables_.label_of[activity[k]] = stretch.labels[k];
+      const LaunchCase& launch = cases_[stretch.cases[k]];
+      alone &= !launch.fixed;
+    }
+    if (!alone) continue;
+    ++result.executions;
+    const Id module_id = [&] {
+      for (size_t k = 0; k < stretch.cases.size(); ++k) {
+        if (stretch.labels[k] != 0) return tables_.labels[stretch.labels[k] - 1].module_id;
+      }
+      return Id{0};
+    }();
+    if (module_id == 0) continue;
+    for (size_t k = 0; k < stretch.cases.size(); ++k) {
+      if (stretch.labels[k] != 0) result.execution[activity[k]] = result.executions;
+    }
+  }
+  return result;
+}
+
+// Graph-level rows with nothing around them that tells the module: the one module whose launches
+// are not seen otherwise, where it is heavy enough to be the only one that comes into question.
+void ThunkOrder::ExplainGraphRows(ThunkOrderResult* result) {
+  constexpr size_t kSmallestGraph = 5;  // --xla_gpu_graph_min_graph_size
+  constexpr double kShareOfTheOne = 0.9;
+  for (uint32_t d = 0; d < sequences_.size(); ++d) {
+    std::vector<uint32_t> rows;
+    std::vector<bool> seen(programs_.size(), false);
+    for (const uint32_t i : sequences_[d]) {
+      const Label& label = tables_.labels[tables_.label_of[i] - 1];
+      if (label.instruction_id != 0 && cases_[case_of_[i]].kind != LaunchKind::kGraph) {
+        seen[static_cast<size_t>(label.module_id) - 1] = true;
+      } else if (label.instruction_id == 0 && label.module_id == 0 &&
+                 cases_[case_of_[i]].kind == LaunchKind::kGraph) {
+        rows.push_back(i);
+      }
+    }
+    if (rows.empty()) continue;
+    double total = 0;
+    double most = 0;
+    uint32_t heaviest = kNone;
+    std::set<uint32_t> candidates;
+    for (const auto& [symbol, owners] : owners_[run_.DeviceOf(rows.front()).process_id]) {
+      candidates.insert(owners.begin(), owners.end());
+    }
+    for (const uint32_t p : candidates) {
+      if (seen[p] || programs_[p]->size() < kSmallestGraph) continue;
+      double weight = 0;
+      for (const ThunkToken& token : programs_[p]->tokens()) weight += token.weight;
+      total += weight;
+      if (heaviest == kNone || weight > most) {
+        most = weight;
+        heaviest = p;
+      }
+    }
+    if (heaviest == kNone || most < kShareOfTheOne * total) continue;
+    Outcome outcome;
+    outcome.program = heaviest;
+    outcome.last_token = static_cast<uint32_t>(programs_[heaviest]->size()) - 1;
+    const uint32_t label = SharedLabelFor(outcome);
+    if (label == 0) continue;
+    if (result->execution.empty()) result->execution.assign(run_.activities.size(), 0);
+    for (const uint32_t i : rows) {
+      tables_.label_of[i] = label;
+      result->execution[i] = ++result->executions;
+    }
+  }
+}
+
+}  // namespace
+
+ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable& modules,
+                                 const ModuleJoin& join, std::span<const JudgedCase> cases,
+                                 std::span<const uint32_t> case_of, LabelTable* labels,
+                                 model::AttributionTables* tables) {
+  return ThunkOrder(run, modules, join, cases, case_of, labels, tables).Run();
+}
+
+}  // namespace xlatrace::correlator

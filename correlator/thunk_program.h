@@ -1,0 +1,132 @@
+// What one execution of a module launches, in order: the pattern that thunk order is matched with.
+//
+// XLA:GPU emits one thunk per scheduled instruction and runs them in the order of the schedule, on
+// one host thread (xla/service/gpu/thunk_emitter.cc). The walk over the schedule gives order, loops
+// and branches. The thunk list, where there is one, says what each instruction launches (symbol,
+// grid, block, kind); without it, that is deduced from the opcode, and a fusion may run under its
+// own symbol or under that of an earlier fusion with the same body (kernel reuse).
+//
+// Thread-safety: immutable after construction.
+
+#ifndef XLATRACE_CORRELATOR_THUNK_PROGRAM_H_
+#define XLATRACE_CORRELATOR_THUNK_PROGRAM_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "correlator/computation_roles.h"
+#include "correlator/launch_kind.h"
+#include "model/events.h"
+#include "model/hlo_module.h"
+
+namespace xlatrace::correlator {
+
+enum class ThunkKind : uint8_t {
+  kKernel,  // One kernel that XLA generated, known by its symbol.
+  kGemm,    // At least one kernel of a library.
+  kConvolution,
+  kLibrary,     // Any other library: FFT, sort, solvers, attention.
+  kCollective,  // One kernel of a communication library, or a copy.
+  kCopy,        // One copy, of any direction.
+  kHostCopy,    // One copy to the host: the predicate of a loop or branch.
+  kMemset,
+  kAnything,  // A custom call: any kernels, copies and memsets.
+};
+
+// Of a kind in a thunk list ("kCublasLtMatmul"). Kernels of XLA's own are told by their symbol.
+ThunkKind ThunkKindOf(std::string_view kind);
+// Thunks that hold others, wait, or do nothing on the device.
+bool IsContainerThunk(std::string_view kind);
+
+struct ThunkToken {
+  uint32_t instruction = model::kNoIndex;  // In the module.
+  ThunkKind kind = ThunkKind::kKernel;
+  CollectiveKind collective = CollectiveKind::kAny;
+  bool optional = false;  // May leave no record: branches, loops of unknown length, guesses.
+  bool may_copy = false;  // A kernel that may turn out to be a copy.
+  uint16_t copies = 1;    // Then this many, one for each result.
+  bool repeats = false;   // May be several kernels, the later ones with `__N` behind the symbol.
+  float weight = 0;       // Relative cost (hlo/weights.h), to share a graph-level row's time.
+  int64_t grid[3] = {0, 0, 0};  // Of kernels; 0: not known.
+  int64_t block[3] = {0, 0, 0};
+};
+
+class ThunkProgram {
+ public:
+  // Tokens [begin, end) run again and again.
+  struct Loop {
+    uint32_t begin = 0;
+    uint32_t end = 0;
+  };
+
+  ThunkProgram() = default;
+  ThunkProgram(const model::HloModule& module, std::span<const ComputationUse> uses,
+               std::span<const model::Thunk> thunks);
+
+  // These tokens are known to be kernels in this run (the run holds a kernel that they can be), so
+  // that they are no copies, and every execution launches them.
+  void SettleKernels(const std::vector<bool>& tokens);
+
+  std::span<const ThunkToken> tokens() const { return tokens_; }
+  size_t size() const { return tokens_.size(); }
+  bool from_thunk_list() const { return from_thunk_list_; }
+
+  // Tokens that may launch such a kernel, ascending. `observed` tells whether a symbol occurs in
+  // the run: a fusion whose own symbol does was compiled for itself, and runs under no other.
+  std::vector<uint32_t> Matches(const model::LaunchConfig& config,
+                                const std::function<bool(std::string_view)>& observed) const;
+  // Tokens of an instruction.
+  std::vector<uint32_t> TokensOf(uint32_t instruction) const;
+
+  // How many tokens strictly between `from` and `to` must leave a record that is missing when the
+  // activity of `to` follows that of `from`, loops included; -1: cannot follow in one execution.
+  // `from` = kStart: from the beginning.
+  static constexpr uint32_t kStart = UINT32_MAX;
+  int64_t Skipped(uint32_t from, uint32_t to) const;
+  // The same up to the end.
+  int64_t SkippedToEnd(uint32_t from) const;
+  // The tokens that Skipped counts and the optional ones among them, in the order in which they
+  // run; `to` = size(): up to the end. Empty where there is no way.
+  std::vector<uint32_t> Between(uint32_t from, uint32_t to) const;
+
+  // Kernels with a symbol that every execution launches at least once.
+  int64_t required_kernels() const { return required_kernels_; }
+  // Every symbol, for an index over modules.
+  std::vector<std::string_view> Symbols() const;
+
+ private:
+  friend class ThunkProgramBuilder;
+
+  void CountRequired();
+  // Mandatory kernels in [0, token).
+  int64_t Required(uint32_t token) const { return required_[token]; }
+  // Innermost loop that holds both, or nullptr.
+  const Loop* CommonLoop(uint32_t a, uint32_t b) const;
+
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+
+  bool from_thunk_list_ = false;
+  std::vector<ThunkToken> tokens_;
+  std::vector<Loop> loops_;  // Inner ones first.
+  std::vector<int64_t> required_;
+  int64_t required_kernels_ = 0;
+  // Symbol -> tokens that are named so; with a thunk list all users, else the owner.
+  std::unordered_map<std::string, std::vector<uint32_t>, Hash, std::equal_to<>> by_symbol_;
+  // Without a thunk list: tokens of fusions with one body, ascending, and each token's class.
+  std::vector<std::vector<uint32_t>> classes_;
+  std::vector<uint32_t> class_of_;       // By token; kNoIndex: none.
+  std::vector<std::string> own_symbol_;  // By token, for members of classes.
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_THUNK_PROGRAM_H_

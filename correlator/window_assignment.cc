@@ -1,0 +1,237 @@
+#include "correlator/window_assignment.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace xlatrace::correlator {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
+constexpr int64_t kSkip = 6;     // A thunk that must have launched something and did not.
+constexpr int64_t kOutside = 7;  // An activity of no thunk.
+constexpr int64_t kSlack = 2;    // Cheaper differences than this decide nothing.
+// Larger windows are left alone: nothing in them could be told apart.
+constexpr size_t kMostCells = 4'000'000;
+
+// Cost of an activity as the first (or a further) one of a thunk; kNever where it cannot be.
+int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first) {
+  const LaunchKind kind = activity.kind;
+  const bool kernel = kind == LaunchKind::kGemm || kind == LaunchKind::kGemmPart ||
+                      kind == LaunchKind::kConvolution || kind == LaunchKind::kLibrary ||
+                      kind == LaunchKind::kOtherKernel;
+  switch (thunk.kind) {
+    case ThunkKind::kKernel:
+      // Its own symbol would have made it an anchor.
+      if (!thunk.may_copy || kind != LaunchKind::kDeviceCopy) return kNever;
+      return first || thunk.copies > 1 ? 0 : kNever;
+    case ThunkKind::kGemm:
+      if (kind == LaunchKind::kGemm) return first ? 0 : 3;
+      if (kind == LaunchKind::kGemmPart) return first ? 4 : 0;
+      if (kind == LaunchKind::kMemset) return 1;
+      return kernel ? (first ? 2 : 3) : kNever;
+    case ThunkKind::kConvolution:
+      if (kind == LaunchKind::kConvolution || kind == LaunchKind::kGemm) return first ? 0 : 1;
+      if (kind == LaunchKind::kMemset) return 1;
+      return kernel ? 1 : kNever;
+    case ThunkKind::kLibrary:
+      if (kind == LaunchKind::kLibrary) return 0;
+      if (kind == LaunchKind::kMemset || kind == LaunchKind::kDeviceCopy) return 1;
+      return kernel ? 1 : kNever;
+    case ThunkKind::kCollective:
+      if (kind == LaunchKind::kCollective) {
+        const bool same = activity.collective == CollectiveKind::kAny ||
+                          thunk.collective == CollectiveKind::kAny ||
+                          activity.collective == thunk.collective;
+        if (!same) return kNever;
+        return first ? 0 : 4;
+      }
+      return kind == LaunchKind::kDeviceCopy ? (first ? 2 : 1) : kNever;
+    case ThunkKind::kCopy:
+      if (!first) return kNever;
+      return kind == LaunchKind::kDeviceCopy || kind == LaunchKind::kHostCopy ? 0 : kNever;
+    case ThunkKind::kHostCopy:
+      return first && kind == LaunchKind::kHostCopy ? 0 : kNever;
+    case ThunkKind::kMemset:
+      return first && kind == LaunchKind::kMemset ? 0 : kNever;
+    case ThunkKind::kAnything:
+      if (kind == LaunchKind::kOtherKernel || kind == LaunchKind::kXlaKernel) return first ? 0 : 1;
+      if (kind == LaunchKind::kCollective || kind == LaunchKind::kGraph) return kNever;
+      return 2;
+  }
+  return kNever;
+}
+
+int64_t OwedCost(const WindowToken& token) {
+  if (token.taken || token.thunk.optional) return 0;
+  // A kernel with a symbol of its own would be an anchor, and a missing one was paid for there.
+  return token.thunk.kind == ThunkKind::kKernel && !token.thunk.may_copy ? 0 : kSkip;
+}
+
+// best[a][t]: cheapest way for the first `a` activities with token `t - 1` the last that took one
+// (t = 0: none has).
+class Table {
+ public:
+  Table(std::span<const WindowToken> tokens, std::span<const WindowActivity> activities)
+      : tokens_(tokens), activities_(activities), width_(tokens.size() + 1) {
+    owed_.assign(width_, 0);
+    for (size_t t = 0; t < tokens.size(); ++t) owed_[t + 1] = owed_[t] + OwedCost(tokens[t]);
+    forward_.assign((activities.size() + 1) * width_, kNever);
+    backward_.assign((activities.size() + 1) * width_, kNever);
+    forward_[0] = 0;
+    for (size_t a = 0; a < activities.size(); ++a) Forward(a);
+    for (size_t t = 0; t < width_; ++t) {
+      backward_[activities.size() * width_ + t] = owed_[tokens.size()] - owed_[t];
+    }
+    for (size_t a = activities.size(); a-- > 0;) Backward(a);
+  }
+
+  std::vector<WindowChoice> Choices() const {
+    std::vector<WindowChoice> choices(activities_.size());
+    const int64_t best = backward_[0];
+    if (best >= kNever) return choices;
+    for (size_t a = 0; a < activities_.size(); ++a) {
+      int64_t chosen = kNever;
+      int64_t outside = kNever;
+      size_t ways = 0;
+      const int64_t* from = &forward_[a * width_];
+      const int64_t* to = &backward_[(a + 1) * width_];
+      int64_t cheapest = kNever;  // As in Forward.
+      for (size_t t = 0; t < width_; ++t) {
+        int64_t before = kNever;
+        if (t > 0 && to[t] < kNever) {
+          if (const int64_t fit = Fits(a, t, false); fit < kNever && from[t] < kNever) {
+            before = from[t] + fit;
+          }
+          if (const int64_t fit = Fits(a, t, true); fit < kNever && cheapest < kNever) {
+            before = std::min(before, cheapest + owed_[t - 1] + fit);
+          }
+        }
+        if (from[t] < kNever) cheapest = std::min(cheapest, from[t] - owed_[t]);
+        if (before >= kNever) continue;
+        const int64_t through = before + to[t];
+        if (through < best + kSlack) ++ways;
+        if (through < chosen) {
+          chosen = through;
+          choices[a].token = static_cast<uint32_t>(t - 1);
+        }
+      }
+      for (size_t t = 0; t < width_; ++t) {
+        const int64_t way = forward_[a * width_ + t];
+        if (way < kNever) {
+          outside = std::min(outside, way + kOutside + backward_[(a + 1) * width_ + t]);
+        }
+      }
+      if (chosen > best) {
+        choices[a].token = WindowChoice::kOutside;
+      } else {
+        choices[a].unique = ways == 1 && outside >= best + kSlack;
+      }
+      choices[a].last_token = choices[a].token;
+    }
+    return choices;
+  }
+
+ private:
+  int64_t Fits(size_t activity, size_t t, bool first) const {
+    if (tokens_[t - 1].taken) return kNever;
+    return Fit(tokens_[t - 1].thunk, activities_[activity], first);
+  }
+
+  void Forward(size_t a) {
+    const int64_t* from = &forward_[a * width_];
+    int64_t* to = &forward_[(a + 1) * width_];
+    int64_t cheapest = kNever;  // min over s < t of from[s] - owed_[s]
+    for (size_t t = 0; t < width_; ++t) {
+      if (from[t] < kNever) to[t] = std::min(to[t], from[t] + kOutside);
+      if (t > 0) {
+        if (const int64_t fit = Fits(a, t, false); fit < kNever && from[t] < kNever) {
+          to[t] = std::min(to[t], from[t] + fit);
+        }
+        if (const int64_t fit = Fits(a, t, true); fit < kNever && cheapest < kNever) {
+          to[t] = std::min(to[t], cheapest + owed_[t - 1] + fit);
+        }
+      }
+      if (from[t] < kNever) cheapest = std::min(cheapest, from[t] - owed_[t]);
+    }
+  }
+
+  void Backward(size_t a) {
+    const int64_t* to = &backward_[(a + 1) * width_];
+    int64_t* from = &backward_[a * width_];
+    int64_t cheapest = kNever;  // min over t > s of owed_[t - 1] + fit + to[t]
+    for (size_t s = width_; s-- > 0;) {
+      int64_t best = to[s] < kNever ? to[s] + kOutside : kNever;
+      if (s > 0) {
+        const int64_t fit = Fits(a, s, false);
+        if (fit < kNever && to[s] < kNever) best = std::min(best, fit + to[s]);
+      }
+      if (cheapest < kNever) best = std::min(best, cheapest - owed_[s]);
+      from[s] = best;
+      if (s > 0) {
+        const int64_t fit = Fits(a, s, true);
+        if (fit < kNever && to[s] < kNever) {
+          cheapest = std::min(cheapest, owed_[s - 1] + fit + to[s]);
+        }
+      }
+    }
+  }
+
+  std::span<const WindowToken> tokens_;
+  std::span<const WindowActivity> activities_;
+  size_t width_;
+  std::vector<int64_t> owed_;  // By tokens before t.
+  std::vector<int64_t> forward_;
+  std::vector<int64_t> backward_;
+};
+
+// A graph-level row covers what lies between its neighbours' thunks, and what a neighbour is may as
+// well be in the graph, so that nothing here is sure.
+std::vector<WindowChoice> AroundGraphs(std::span<const WindowToken> tokens,
+                                       std::span<const WindowActivity> activities) {
+  std::vector<WindowChoice> choices(activities.size());
+  std::vector<WindowActivity> others;
+  std::vector<size_t> places;
+  for (size_t a = 0; a < activities.size(); ++a) {
+    if (activities[a].kind == LaunchKind::kGraph) continue;
+    others.push_back(activities[a]);
+    places.push_back(a);
+  }
+  const std::vector<WindowChoice> chosen = AssignWindow(tokens, others);
+  for (size_t k = 0; k < chosen.size(); ++k) {
+    choices[places[k]] = chosen[k];
+    choices[places[k]].unique = false;
+  }
+  for (size_t a = 0; a < activities.size(); ++a) {
+    if (activities[a].kind != LaunchKind::kGraph) continue;
+    uint32_t first = 0;
+    auto last = static_cast<uint32_t>(tokens.size());
+    for (size_t b = 0; b < activities.size(); ++b) {
+      if (activities[b].kind == LaunchKind::kGraph || choices[b].token == WindowChoice::kOutside)
+        continue;
+      if (b < a) first = choices[b].token + 1;
+      if (b > a && choices[b].token < last) last = choices[b].token;
+    }
+    if (first < last) choices[a] = {first, last - 1, false};
+  }
+  return choices;
+}
+
+}  // namespace
+
+bool MayLaunch(const ThunkToken& thunk, const WindowActivity& activity) {
+  return Fit(thunk, activity, true) < kNever || Fit(thunk, activity, false) < kNever;
+}
+
+std::vector<WindowChoice> AssignWindow(std::span<const WindowToken> tokens,
+                                       std::span<const WindowActivity> activities) {
+  std::vector<WindowChoice> choices(activities.size());
+  if (tokens.empty() || activities.empty()) return choices;
+  const bool graphs = std::any_of(activities.begin(), activities.end(), [](const auto& activity) {
+    return activity.kind == LaunchKind::kGraph;
+  });
+  if (graphs) return AroundGraphs(tokens, activities);
+  if ((tokens.size() + 1) * (activities.size() + 1) > kMostCells) return choices;
+  return Table(tokens, activities).Choices();
+}
+
+}  // namespace xlatrace::correlator

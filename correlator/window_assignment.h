@@ -1,0 +1,47 @@
+// Between two kernels whose thunks are known: which of the thunks in between launched which of the
+// activities in between. For what carries no name of an instruction: library kernels, copies,
+// memsets, collectives, and graph-level rows.
+//
+// Each thunk has at least one activity and takes those that its kind can launch, in order (facts:
+// one library call may be several kernels). Exact where this is possible in one way only.
+// Thread-safety: pure.
+
+#ifndef XLATRACE_CORRELATOR_WINDOW_ASSIGNMENT_H_
+#define XLATRACE_CORRELATOR_WINDOW_ASSIGNMENT_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "correlator/launch_kind.h"
+#include "correlator/thunk_program.h"
+
+namespace xlatrace::correlator {
+
+struct WindowActivity {
+  LaunchKind kind = LaunchKind::kOther;
+  CollectiveKind collective = CollectiveKind::kAny;
+};
+
+struct WindowToken {
+  ThunkToken thunk;
+  bool taken = false;  // Its record is outside the window (a kernel that is an anchor): not owed.
+};
+
+struct WindowChoice {
+  static constexpr uint32_t kOutside = UINT32_MAX;
+  uint32_t token = kOutside;       // Index among the window's tokens.
+  uint32_t last_token = kOutside;  // Of a graph-level row: the last one it covers.
+  bool unique = false;
+};
+
+// True where an activity of that kind may be the thunk's.
+bool MayLaunch(const ThunkToken& thunk, const WindowActivity& activity);
+
+// One choice per activity.
+std::vector<WindowChoice> AssignWindow(std::span<const WindowToken> tokens,
+                                       std::span<const WindowActivity> activities);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_WINDOW_ASSIGNMENT_H_

@@ -1,0 +1,282 @@
+// The sheet of one op: what it is, its time, roofline, launches, neighbours, insides, evidence.
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analysis/device_facts.h"
+#include "analysis/occupancy.h"
+#include "analysis/other_gpu.h"
+#include "hlo/instruction_text.h"
+#include "hlo/text_printer.h"
+#include "report/show_sheet.h"
+
+namespace xlatrace::report {
+namespace {
+
+using store::RunDb;
+
+constexpr size_t kMostSteps = 200;
+constexpr size_t kMostNeighbours = 40;
+
+int64_t IntOf(const Json& row, std::string_view key) { return JsonInt(row, key).value_or(0); }
+std::optional<int64_t> OptionalOf(const Json& row, std::string_view key) {
+  return JsonInt(row, key);
+}
+std::string TextOf(const Json& row, std::string_view key) { return JsonText(row, key); }
+
+// Instructions of the same module by name, with their handle and time where they ran by themselves.
+Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, int64_t module_id,
+                     Json* sheet) {
+  XLATRACE_ASSIGN(const Json ops,
+                  Rows(db, "SELECT instruction, handle, self_ns FROM op_time WHERE module_id = ?1",
+                       {module_id}));
+  std::unordered_map<std::string, const Json*> by_name;
+  for (const Json& op : ops) by_name[TextOf(op, "instruction")] = &op;
+  const auto row_of = [&](uint32_t neighbour) {
+    const model::Instruction& other = module.instructions[neighbour];
+    Json row{{"instruction", other.name}, {"opcode", other.opcode}, {"shape", other.shape}};
+    const auto found = by_name.find(std::string(other.name));
+    row["handle"] = found == by_name.end() ? Json() : (*found->second)["handle"];
+    row["self_ns"] = found == by_name.end() ? Json() : (*found->second)["self_ns"];
+    return row;
+  };
+  Json operands = Json::array();
+  for (const uint32_t operand : module.Operands(module.instructions[index])) {
+    if (operands.size() < kMostNeighbours) operands.push_back(row_of(operand));
+  }
+  Json users = Json::array();
+  for (uint32_t i = 0; i < module.instructions.size() && users.size() < kMostNeighbours; ++i) {
+    const auto reads = module.Operands(module.instructions[i]);
+    if (std::find(reads.begin(), reads.end(), index) != reads.end()) users.push_back(row_of(i));
+  }
+  (*sheet)["operands"] = std::move(operands);
+  (*sheet)["users"] = std::move(users);
+  return {};
+}
+
+// The instruction as XLA prints it, and the bodies it calls, without metadata.
+Json HloLines(const model::HloModule& module, uint32_t index, bool whole) {
+  constexpr size_t kMostLines = 40;
+  const model::Instruction& instruction = module.instructions[index];
+  Json lines = Json::array();
+  lines.push_back(hlo::PrintInstruction(module, instruction));
+  size_t left_out = 0;
+  for (const uint32_t callee : module.CalledComputations(instruction)) {
+    if (instruction.opcode != "fusion" && !instruction.opcode.starts_with("async")) break;
+    const model::Computation& body = module.computations[callee];
+    lines.push_back(std::string(body.name) + " {");
+    for (const model::Instruction& inner : module.InstructionsOf(body)) {
+      if (!whole && lines.size() > kMostLines) {
+        ++left_out;
+        continue;
+      }
+      lines.push_back("  " + hlo::ShortText(module, inner));
+    }
+    lines.push_back("}");
+  }
+  if (left_out > 0) {
+    lines.push_back("... " + std::to_string(left_out) + " more lines: --hlo");
+  }
+  return lines;
+}
+
+Status AddHlo(RunDb& db, int64_t module_id, const std::string& name, const ShowOptions& options,
+              Json* sheet) {
+  const auto module = LoadHlo(db, module_id);
+  if (!module) return {};  // A run without HLO still has the rest.
+  const auto by_name = model::IndexByName(*module);
+  const auto found = by_name.find(name);
+  if (found == by_name.end()) return {};
+  (*sheet)["hlo"] = HloLines(*module, found->second, options.whole_hlo || options.json);
+  return AddNeighbours(db, *module, found->second, module_id, sheet);
+}
+
+Json StepsJson(const std::vector<analysis::OccupancyStep>& steps) {
+  Json json = Json::array();
+  for (const analysis::OccupancyStep& step : steps) {
+    json.push_back({{"at_most", step.limit},
+                    {"theoretical_occupancy_pct", static_cast<double>(step.milli_pct) / 1000}});
+  }
+  return json;
+}
+
+Json OccupancyOn(const analysis::Gpu& gpu, const analysis::KernelShape& shape) {
+  Json json{{"gpu", gpu.name}};
+  const auto limits = analysis::FindGpuLimits(gpu.compute_capability);
+  const auto occupancy =
+      limits ? analysis::ComputeOccupancy(shape, *limits) : std::optional<analysis::Occupancy>();
+  if (!limits) {
+    json["note"] = "occupancy is known for NVIDIA GPUs only";
+  } else if (!occupancy) {
+    json["note"] = "this kernel would not fit on that GPU as it is";
+  } else {
+    json["theoretical_occupancy_pct"] = static_cast<double>(occupancy->milli_pct) / 1000;
+    json["occupancy_limiter"] = occupancy->Limiter();
+    json["blocks_per_sm"] = occupancy->blocks_per_sm;
+    if (const auto waves = analysis::WavesMilli(shape, *occupancy, gpu.sm_count)) {
+      json["waves"] = static_cast<double>(*waves) / 1000;
+    }
+  }
+  return json;
+}
+
+Status AddOtherGpu(RunDb& db, const Json& op, const Json& launches, const ShowOptions& options,
+                   Json* sheet) {
+  if (options.gpu == nullptr) return {};
+  const int64_t device_id = launches.empty() ? 1 : IntOf(launches[0], "device_id");
+  XLATRACE_ASSIGN(const analysis::DeviceFacts here, FactsOfStoredDevice(db, device_id));
+  const std::string type = TextOf(op, "compute_type");
+  const std::string bound = TextOf(op, "bound_by");
+  analysis::StoredOp stored;
+  stored.flops = OptionalOf(op, "flops");
+  stored.bytes = OptionalOf(op, "bytes");
+  stored.time_ns = IntOf(op, "self_ns");
+  for (const Json& launch : launches) stored.launches += IntOf(launch, "launches");
+  stored.compute_type = type;
+  stored.bound_by = bound;
+  const analysis::OtherGpuEstimate estimate =
+      analysis::EstimateOn(stored, here, analysis::FactsOf(*options.gpu));
+  Json json{{"gpu", options.gpu->name}, {"is_this_run", !here.peaks.has_value()}};
+  json["bound_by"] = Text(estimate.there.bound);
+  json["compute_type"] = estimate.there.peak.type;
+  if (!here.peaks) {
+    if (estimate.there.compute) json["compute_utilisation_pct"] = *estimate.there.compute * 100;
+    if (estimate.there.memory) json["memory_utilisation_pct"] = *estimate.there.memory * 100;
+    if (estimate.there.wasted_ns) json["wasted_ns"] = *estimate.there.wasted_ns;
+  }
+  json["estimated_ns"] = estimate.time_ns ? Json(*estimate.time_ns) : Json();
+  (*sheet)["other_gpu"] = std::move(json);
+  return {};
+}
+
+}  // namespace
+
+Result<analysis::DeviceFacts> FactsOfStoredDevice(RunDb& db, int64_t device_id) {
+  XLATRACE_ASSIGN(const Json row,
+                  Row(db, "SELECT * FROM device WHERE device_id = ?1", {device_id}));
+  model::Device device;
+  if (row.is_null()) return analysis::FactsOf(device);
+  if (TextOf(row, "kind") != "gpu") device.kind = model::DeviceKind::kCpu;
+  device.name = TextOf(row, "name");
+  device.compute_capability = TextOf(row, "compute_capability");
+  device.sm_count = OptionalOf(row, "sm_count");
+  device.clock_hz = OptionalOf(row, "clock_hz");
+  device.memory_bytes = OptionalOf(row, "memory_bytes");
+  device.memory_bandwidth_bytes_per_s = OptionalOf(row, "memory_bandwidth_bytes_per_s");
+  device.max_threads_per_sm = OptionalOf(row, "max_threads_per_sm");
+  device.max_blocks_per_sm = OptionalOf(row, "max_blocks_per_sm");
+  device.registers_per_sm = OptionalOf(row, "registers_per_sm");
+  device.registers_per_block = OptionalOf(row, "registers_per_block");
+  device.shared_memory_per_sm_bytes = OptionalOf(row, "shared_memory_per_sm_bytes");
+  device.shared_memory_per_block_optin_bytes =
+      OptionalOf(row, "shared_memory_per_block_optin_bytes");
+  device.shared_memory_reserved_per_block_bytes =
+      OptionalOf(row, "shared_memory_reserved_per_block_bytes");
+  device.l2_bytes = OptionalOf(row, "l2_bytes");
+  return analysis::FactsOf(device);
+}
+
+std::optional<analysis::KernelShape> KernelShapeOf(const Json& row) {
+  model::LaunchConfig config;
+  constexpr const char* kAxes[] = {"x", "y", "z"};
+  for (int i = 0; i < 3; ++i) {
+    config.grid[i] = OptionalOf(row, std::string("grid_") + kAxes[i]);
+    config.block[i] = OptionalOf(row, std::string("block_") + kAxes[i]);
+    config.cluster[i] = OptionalOf(row, std::string("cluster_") + kAxes[i]);
+  }
+  config.registers_per_thread = OptionalOf(row, "registers_per_thread");
+  config.shared_memory_static_bytes = OptionalOf(row, "shared_memory_static_bytes");
+  config.shared_memory_dynamic_bytes = OptionalOf(row, "shared_memory_dynamic_bytes");
+  return analysis::ShapeOf(config);
+}
+
+Status AddOccupancyAdvice(RunDb& db, const ShowOptions& options, Json* rows) {
+  for (Json& row : *rows) {
+    const auto shape = KernelShapeOf(row);
+    if (!shape) continue;
+    XLATRACE_ASSIGN(const analysis::DeviceFacts facts,
+                    FactsOfStoredDevice(db, IntOf(row, "device_id")));
+    if (facts.limits) {
+      if (const auto waves = row.find("waves"); waves != row.end() && waves->is_number()) {
+        const auto milli = static_cast<int64_t>(waves->get<double>() * 1000 + 0.5);
+        row["tail_loss_pct"] = static_cast<double>(analysis::TailLossMilli(milli)) / 10;
+      }
+      row["register_steps"] = StepsJson(analysis::RegisterSteps(*shape, *facts.limits));
+      row["shared_memory_steps"] = StepsJson(analysis::SharedMemorySteps(*shape, *facts.limits));
+    }
+    if (options.gpu != nullptr) row["other_gpu"] = OccupancyOn(*options.gpu, *shape);
+  }
+  return {};
+}
+
+Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& options) {
+  XLATRACE_ASSIGN(Json op, Row(db,
+                               "SELECT o.*, m.handle AS module_handle FROM op_time o"
+                               " LEFT JOIN module m ON m.module_id = o.module_id"
+                               " WHERE o.handle = ?1",
+                               {handle}));
+  if (op.is_null()) {
+    return MakeError("there is no op " + handle + " in '" + db.path() + "'",
+                     "ops are numbered by time: xlatrace summary " + db.path());
+  }
+  Json sheet{{"kind", "op"}, {"handle", handle}};
+  const int64_t module_id = IntOf(op, "module_id");
+  const std::string name = TextOf(op, "instruction");
+  XLATRACE_ASSIGN(const Json instruction,
+                  Row(db,
+                      "SELECT opcode, shape, fusion_kind, op_name_method, op_type, flops, bytes"
+                      " FROM instruction WHERE module_id = ?1 AND instruction = ?2",
+                      {module_id, name}));
+  if (instruction.is_object()) {
+    for (const auto& [key, value] : instruction.items()) {
+      op[key == "flops" || key == "bytes" ? key + "_per_run" : key] = value;
+    }
+  }
+  XLATRACE_ASSIGN(const int64_t steady, SteadySteps(db));
+  op["steady_steps"] = steady;
+  op["steady_ns_per_step"] = steady > 0 ? Json(IntOf(op, "steady_ns") / steady) : Json();
+  sheet["op"] = op;
+
+  XLATRACE_ASSIGN(sheet["steps"],
+                  Rows(db,
+                       "SELECT step, count(*) AS launches, sum(self_ns) AS self_ns FROM op_launch"
+                       " WHERE handle = ?1 AND step IS NOT NULL GROUP BY step ORDER BY step",
+                       {handle}, kMostSteps));
+  XLATRACE_ASSIGN(
+      Json launches,
+      Rows(db,
+           "SELECT k.handle, l.kernel_name, l.kernel_symbol, l.kind, min(l.device_id) AS device_id,"
+           " l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.cluster_x,"
+           " l.cluster_y, l.cluster_z, l.registers_per_thread, l.shared_memory_static_bytes,"
+           " l.shared_memory_dynamic_bytes, l.local_memory_per_thread_bytes,"
+           " l.theoretical_occupancy_pct, l.occupancy_limiter, l.waves, l.blocks_per_sm,"
+           " count(*) AS launches, sum(l.self_ns) AS self_ns FROM op_launch l"
+           " LEFT JOIN kernel k ON k.kernel_symbol = l.kernel_symbol WHERE l.handle = ?1"
+           " GROUP BY l.config_id ORDER BY sum(l.self_ns) DESC",
+           {handle}, kMostNeighbours));
+  XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
+  XLATRACE_TRY(AddOtherGpu(db, op, launches, options, &sheet));
+  sheet["launches"] = std::move(launches);
+  XLATRACE_ASSIGN(sheet["shares"],
+                  Rows(db,
+                       "SELECT op_name, phase, layer, source_file, source_line, share"
+                       " FROM instruction_share WHERE module_id = ?1 AND instruction = ?2"
+                       " ORDER BY share DESC",
+                       {module_id, name}, kMostNeighbours));
+  XLATRACE_ASSIGN(sheet["evidence"],
+                  Rows(db,
+                       "SELECT evidence, confidence, losing_evidence, count(*) AS activities,"
+                       " sum(self_ns) AS self_ns FROM op_launch WHERE handle = ?1"
+                       " GROUP BY evidence, confidence, losing_evidence ORDER BY self_ns DESC",
+                       {handle}, kMostNeighbours));
+  XLATRACE_ASSIGN(sheet["findings"], Rows(db,
+                                          "SELECT handle, title FROM finding WHERE where_op = ?1 OR"
+                                          " instr(evidence, '\"' || ?2 || '\"') > 0 ORDER BY rank",
+                                          {name, handle}));
+  XLATRACE_TRY(AddHlo(db, module_id, name, options, &sheet));
+  return sheet;
+}
+
+}  // namespace xlatrace::report

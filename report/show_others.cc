@@ -1,0 +1,226 @@
+// Sheets of kernels, modules, findings, layers and source lines.
+
+#include <utility>
+#include <vector>
+
+#include "hlo/module_memory.h"
+#include "report/show_sheet.h"
+
+namespace xlatrace::report {
+namespace {
+
+using store::RunDb;
+
+constexpr size_t kMostRows = 40;
+
+// Columns of ops in the sheets that list them.
+constexpr std::string_view kOpColumns =
+    "SELECT handle, instruction, op_kind, phase, layer, self_ns, steady_ns, occurrences, wasted_ns,"
+    " bound_by, max(coalesce(compute_utilisation_pct, 0), coalesce(memory_utilisation_pct, 0))"
+    " AS utilisation_pct, source_file, source_line FROM op_time ";
+
+Result<Json> Ops(RunDb& db, std::string_view where, std::initializer_list<store::Cell> parameters) {
+  std::string sql(kOpColumns);
+  sql += where;
+  sql += " AND handle IS NOT NULL ORDER BY self_ns DESC";
+  return Rows(db, sql, parameters, kMostRows);
+}
+
+// Time of what matches, by phase; the time of split instructions is in it by their shares.
+Status AddScopeTimes(RunDb& db, std::string_view where,
+                     std::initializer_list<store::Cell> parameters, Json* sheet) {
+  std::string sql(
+      "SELECT phase, sum(self_ns) AS self_ns, sum(estimated_ns) AS estimated_ns FROM scope_time "
+      "WHERE ");
+  sql += where;
+  XLATRACE_ASSIGN(Json phases, Rows(db, sql + " GROUP BY phase ORDER BY self_ns DESC", parameters));
+  int64_t self = 0;
+  int64_t estimated = 0;
+  for (const Json& row : phases) {
+    self += row["self_ns"].get<int64_t>();
+    estimated += row["estimated_ns"].get<int64_t>();
+  }
+  XLATRACE_ASSIGN(const Json all, Row(db, "SELECT coalesce(sum(self_ns), 0) AS ns FROM op_time"));
+  (*sheet)["self_ns"] = self;
+  (*sheet)["estimated_ns"] = estimated;
+  (*sheet)["device_ns"] = all["ns"];
+  (*sheet)["phases"] = std::move(phases);
+  std::string names(
+      "SELECT op_name, phase, sum(self_ns) AS self_ns FROM scope_time WHERE op_name IS NOT NULL "
+      "AND ");
+  names += where;
+  XLATRACE_ASSIGN(
+      (*sheet)["op_names"],
+      Rows(db, names + " GROUP BY op_name, phase ORDER BY self_ns DESC", parameters, kMostRows));
+  return {};
+}
+
+Status AddMemory(RunDb& db, int64_t module_id, Json* sheet) {
+  const auto module = LoadHlo(db, module_id);
+  if (!module || module->peak_memory_bytes < 0) return {};
+  const auto assignment = hlo::BufferAssignmentOf(*module);
+  if (!assignment) return {};
+  const hlo::ModuleMemory memory = hlo::MemoryOf(*assignment, nullptr);
+  Json json{
+      {"total_bytes", memory.total_bytes},
+      {"parameter_bytes", memory.parameter_bytes},
+      {"output_bytes", memory.output_bytes},
+      {"constant_bytes", memory.constant_bytes},
+      {"temporary_bytes", memory.temp_bytes},
+      {"at_instruction", memory.at_instruction.empty() ? Json() : Json(memory.at_instruction)},
+      {"at_peak", Json::array()},
+      {"more_at_peak", memory.more_at_peak}};
+  for (const hlo::PeakValue& value : memory.at_peak) {
+    json["at_peak"].push_back(
+        {{"instruction", value.instruction}, {"shape", value.shape}, {"bytes", value.size_bytes}});
+  }
+  (*sheet)["memory"] = std::move(json);
+  return {};
+}
+
+}  // namespace
+
+Result<Json> KernelSheet(RunDb& db, const std::string& handle, const ShowOptions& options) {
+  XLATRACE_ASSIGN(const Json kernel, Row(db, "SELECT * FROM kernel WHERE handle = ?1", {handle}));
+  if (kernel.is_null()) {
+    return MakeError("there is no kernel " + handle + " in '" + db.path() + "'",
+                     "kernels are numbered by time: xlatrace summary --by kernel " + db.path());
+  }
+  Json sheet{{"kind", "kernel"}, {"handle", handle}, {"kernel", kernel}};
+  const store::Cell symbol = kernel["kernel_symbol"].is_string()
+                                 ? store::Cell(kernel["kernel_symbol"].get<std::string>())
+                                 : store::Cell(std::string());
+  XLATRACE_ASSIGN(
+      Json launches,
+      Rows(db,
+           "SELECT kernel_name, kind, min(device_id) AS device_id, grid_x, grid_y, grid_z, block_x,"
+           " block_y, block_z, cluster_x, cluster_y, cluster_z, registers_per_thread,"
+           " shared_memory_static_bytes, shared_memory_dynamic_bytes,"
+           " local_memory_per_thread_bytes, theoretical_occupancy_pct, occupancy_limiter, waves,"
+           " blocks_per_sm, count(*) AS launches, sum(self_ns) AS self_ns, min(duration_ns) AS"
+           " min_ns, max(duration_ns) AS max_ns FROM launch WHERE kernel_symbol = ?1"
+           " GROUP BY grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread,"
+           " shared_memory_static_bytes, shared_memory_dynamic_bytes ORDER BY sum(self_ns) DESC",
+           {symbol}, kMostRows));
+  XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
+  sheet["launches"] = std::move(launches);
+  XLATRACE_ASSIGN(sheet["ops"],
+                  Rows(db,
+                       "SELECT o.handle, o.instruction, o.op_kind, o.phase, o.layer, l.self_ns,"
+                       " l.launches, o.bound_by FROM (SELECT handle, sum(self_ns) AS self_ns,"
+                       " count(*) AS launches FROM op_launch WHERE kernel_symbol = ?1"
+                       " GROUP BY handle) l JOIN op_time o ON o.handle = l.handle"
+                       " ORDER BY l.self_ns DESC",
+                       {symbol}, kMostRows));
+  XLATRACE_ASSIGN(sheet["unattributed"],
+                  Rows(db,
+                       "SELECT unattributed_reason, count(*) AS launches, sum(self_ns) AS self_ns"
+                       " FROM launch WHERE kernel_symbol = ?1 AND instruction IS NULL"
+                       " GROUP BY unattributed_reason ORDER BY self_ns DESC",
+                       {symbol}));
+  return sheet;
+}
+
+Result<Json> ModuleSheet(RunDb& db, const std::string& handle) {
+  XLATRACE_ASSIGN(const Json module, Row(db, "SELECT * FROM module WHERE handle = ?1", {handle}));
+  if (module.is_null()) {
+    return MakeError("there is no module " + handle + " in '" + db.path() + "'",
+                     "modules are numbered by time: xlatrace modules " + db.path());
+  }
+  const auto module_id = module["module_id"].get<int64_t>();
+  Json sheet{{"kind", "module"}, {"handle", handle}, {"module", module}};
+  XLATRACE_ASSIGN(sheet["time"],
+                  Row(db,
+                      "SELECT coalesce(sum(self_ns), 0) AS self_ns, coalesce(sum(steady_ns), 0) AS"
+                      " steady_ns, coalesce(sum(flops), 0) AS flops, coalesce(sum(bytes), 0) AS"
+                      " bytes, coalesce(sum(wasted_ns), 0) AS wasted_ns, count(*) AS ops,"
+                      " (SELECT sum(self_ns) FROM op_time) AS device_ns"
+                      " FROM op_time WHERE module_id = ?1",
+                      {module_id}));
+  XLATRACE_ASSIGN(sheet["executions"],
+                  Row(db,
+                      "SELECT count(*) AS count, min(end_ns - start_ns) AS min_ns,"
+                      " CAST(avg(end_ns - start_ns) AS INT) AS average_ns,"
+                      " max(end_ns - start_ns) AS max_ns, sum(complete) AS complete"
+                      " FROM execution WHERE module_id = ?1",
+                      {module_id}));
+  XLATRACE_ASSIGN(sheet["compiles"],
+                  Rows(db,
+                       "SELECT name, start_ns, end_ns - start_ns AS duration_ns FROM compile"
+                       " WHERE module_id = ?1 ORDER BY start_ns",
+                       {module_id}, kMostRows));
+  XLATRACE_ASSIGN(sheet["phases"],
+                  Rows(db,
+                       "SELECT phase, sum(self_ns) AS self_ns FROM op_time WHERE module_id = ?1"
+                       " GROUP BY phase ORDER BY self_ns DESC",
+                       {module_id}));
+  XLATRACE_ASSIGN(sheet["ops"], Ops(db, "WHERE module_id = ?1", {module_id}));
+  XLATRACE_TRY(AddMemory(db, module_id, &sheet));
+  return sheet;
+}
+
+Result<Json> FindingSheet(RunDb& db, const std::string& handle) {
+  XLATRACE_ASSIGN(Json finding, Row(db, "SELECT * FROM finding WHERE handle = ?1", {handle}));
+  if (finding.is_null()) {
+    return MakeError("there is no finding " + handle + " in '" + db.path() + "'",
+                     "findings are listed by: xlatrace summary " + db.path());
+  }
+  if (finding["evidence"].is_string()) {
+    Json evidence = Json::parse(finding["evidence"].get<std::string>(), nullptr, false);
+    finding["evidence"] = evidence.is_array() ? std::move(evidence) : Json::array();
+  }
+  Json sheet{{"kind", "finding"}, {"handle", handle}, {"finding", std::move(finding)}};
+  return sheet;
+}
+
+Result<Json> LayerSheet(RunDb& db, const std::string& layer) {
+  Json sheet{{"kind", "layer"}, {"layer", layer}};
+  constexpr std::string_view kInside =
+      "(layer = ?1 OR layer_group = ?1 OR substr(layer, 1, length(?1) + 1) = ?1 || '/'"
+      " OR substr(layer_group, 1, length(?1) + 1) = ?1 || '/')";
+  XLATRACE_TRY(AddScopeTimes(db, kInside, {layer}, &sheet));
+  XLATRACE_ASSIGN(sheet["layers"],
+                  Rows(db,
+                       "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
+                           std::string(kInside) + " GROUP BY layer ORDER BY self_ns DESC",
+                       {layer}, kMostRows));
+  XLATRACE_ASSIGN(sheet["ops"], Ops(db, "WHERE " + std::string(kInside), {layer}));
+  XLATRACE_ASSIGN(
+      sheet["findings"],
+      Rows(db, "SELECT handle, title FROM finding WHERE where_layer = ?1 ORDER BY rank", {layer}));
+  return sheet;
+}
+
+Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
+  Json sheet{{"kind", "source"}, {"source_file", file}, {"source_line", line}};
+  // The whole path, or its end from a component on.
+  constexpr std::string_view kHere =
+      "source_line = ?2 AND (source_file = ?1 OR"
+      " substr(source_file, -length(?1) - 1) = '/' || ?1)";
+  XLATRACE_TRY(AddScopeTimes(db, kHere, {file, line}, &sheet));
+  if (sheet["phases"].empty()) {
+    return MakeError(
+        "no device time of '" + db.path() + "' comes from " + file + ":" + std::to_string(line),
+        "lines with time are listed by: xlatrace summary --by source " + db.path());
+  }
+  XLATRACE_ASSIGN(sheet["layers"],
+                  Rows(db,
+                       "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
+                           std::string(kHere) + " GROUP BY layer ORDER BY self_ns DESC",
+                       {file, line}, kMostRows));
+  XLATRACE_ASSIGN(
+      sheet["ops"],
+      Ops(db,
+          "WHERE (module_id, instruction) IN (SELECT module_id, instruction FROM instruction_share"
+          " WHERE " +
+              std::string(kHere) + ")",
+          {file, line}));
+  XLATRACE_ASSIGN(sheet["findings"],
+                  Rows(db,
+                       "SELECT handle, title FROM finding WHERE where_source IS NOT NULL AND"
+                       " substr(where_source, -length(?1)) = ?1 ORDER BY rank",
+                       {file + ":" + std::to_string(line)}));
+  return sheet;
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,265 @@
+// How right the attribution is where the truth is known:
+//
+//   attribution_accuracy [--json] [--show-wrong N] [--simulate] NAME=FILE[,MODULES] ...
+//
+// Each FILE is a capture whose source names the instruction of its launches (profiler annotations,
+// NVTX ranges, graph nodes). That truth is taken away in grades (strip.h), a check makes sure that
+// it is gone, the rest is attributed, and the answer is compared with the truth. Figures are shares
+// of the device time whose truth is known. --simulate: the capture's ranges become launches first.
+//
+// `false exact` is time outside any told instruction that is claimed with certainty in a source
+// that tells the instruction of everything XLA launches (NVTX ranges); it should be 0, too.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "correlator/attribution_check.h"
+#include "correlator/correlator.h"
+#include "hlo/text_reader.h"
+#include "hlo/thunk_sequence.h"
+#include "tests/accuracy/strip.h"
+
+namespace xlatrace::accuracy {
+namespace {
+
+using model::Confidence;
+using model::Id;
+
+struct Score {
+  int64_t right_exact = 0;
+  int64_t right_inferred = 0;
+  int64_t wrong_exact = 0;
+  int64_t wrong_inferred = 0;
+  int64_t none = 0;         // With a reason.
+  int64_t unknown = 0;      // With the reason `unknown`.
+  int64_t false_exact = 0;  // See above.
+  std::map<std::string, int64_t> reasons;
+  std::map<std::string, int64_t> wrong;  // "truth -> answer", by time.
+
+  int64_t told() const {
+    return right_exact + right_inferred + wrong_exact + wrong_inferred + none + unknown;
+  }
+};
+
+Result<correlator::LoadedModule> Load(const Capture& capture, const Stripped& stripped, Id id) {
+  const StoredModule& stored = capture.modules[stripped.module_from[static_cast<size_t>(id) - 1]];
+  correlator::LoadedModule loaded;
+  XLATRACE_ASSIGN(loaded.hlo,
+                  hlo::ReadAny(std::make_shared<const std::string>(stored.bytes.bytes)));
+  if (stripped.no_program_ids) loaded.hlo.program_id = -1;
+  if (!stripped.no_thunk_lists && !stored.bytes.thunk_sequence.empty()) {
+    auto thunks = hlo::ReadThunks(stored.bytes.thunk_sequence, stored.bytes.thunk_metadata);
+    if (thunks) loaded.thunks = std::move(*thunks);
+  }
+  return loaded;
+}
+
+class Judge {
+ public:
+  Judge(const Capture& capture, const Stripped& stripped, const model::AttributionTables& tables)
+      : capture_(capture), stripped_(stripped), tables_(tables) {
+    for (const model::LabelShareRow& share : tables.label_shares) {
+      shares_[share.label_id].push_back(share);
+    }
+  }
+
+  Score Run() {
+    const auto& columns = stripped_.run.activities;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const model::Label& label = tables_.labels[tables_.label_of[i] - 1];
+      if (stripped_.truth[i].empty()) {
+        if (label.confidence == Confidence::kExact) score_.false_exact += columns.self_ns[i];
+      } else if (label.instruction_id == 0) {
+        int64_t ns = 0;
+        for (const TruthPart& part : stripped_.truth[i]) ns += part.ns;
+        (label.reason == model::Reason::kUnknown ? score_.unknown : score_.none) += ns;
+        score_.reasons[std::string(model::Text(label.reason))] += ns;
+      } else if (const auto it = shares_.find(tables_.label_of[i]); it != shares_.end()) {
+        JudgeShares(i, it->second);
+      } else {
+        for (const TruthPart& part : stripped_.truth[i]) {
+          Count(part, Is(part.truth, label.instruction_id), label, part.ns, i);
+        }
+      }
+    }
+    return std::move(score_);
+  }
+
+ private:
+  bool Is(uint32_t truth_id, Id instruction_id) const {
+    const Truth& truth = capture_.truths[truth_id];
+    const auto& row = tables_.instructions[static_cast<size_t>(instruction_id) - 1];
+    const auto module =
+        static_cast<Id>(stripped_.module_from[static_cast<size_t>(row.module_id) - 1]) + 1;
+    return row.name == truth.instruction &&
+           std::find(truth.modules.begin(), truth.modules.end(), module) != truth.modules.end();
+  }
+
+  void Count(const TruthPart& part, bool right, const model::Label& label, int64_t ns, size_t i) {
+    const bool exact = label.confidence == Confidence::kExact;
+    (right ? (exact ? score_.right_exact : score_.right_inferred)
+           : (exact ? score_.wrong_exact : score_.wrong_inferred)) += ns;
+    if (right && exact) return;
+    const Truth& truth = capture_.truths[part.truth];
+    const auto& row = tables_.instructions[static_cast<size_t>(label.instruction_id) - 1];
+    score_.wrong[fmt::format(
+        "{} {} ({}): {}/{} taken for {}/{}",
+        right   ? "inferred, right,"
+        : exact ? "EXACT"
+                : "inferred",
+        stripped_.run.ConfigOf(i).symbol, model::Text(label.evidence),
+        capture_.run.modules[static_cast<size_t>(truth.modules.front()) - 1].name,
+        truth.instruction, stripped_.run.modules[static_cast<size_t>(row.module_id) - 1].name,
+        row.name)] += ns;
+  }
+
+  // What the estimate and the truth have in common is right.
+  void JudgeShares(size_t i, const std::vector<model::LabelShareRow>& shares) {
+    const model::Label& label = tables_.labels[tables_.label_of[i] - 1];
+    int64_t told = 0;
+    for (const TruthPart& part : stripped_.truth[i]) told += part.ns;
+    std::map<uint32_t, int64_t> by_truth;
+    for (const TruthPart& part : stripped_.truth[i]) by_truth[part.truth] += part.ns;
+    for (const auto& [truth, ns] : by_truth) {
+      int64_t estimate = 0;
+      for (const model::LabelShareRow& share : shares) {
+        if (Is(truth, share.instruction_id)) {
+          estimate += static_cast<int64_t>(static_cast<double>(told) * 1e-6 *
+                                           static_cast<double>(share.share_ppm));
+        }
+      }
+      const int64_t right = std::min(ns, estimate);
+      Count({truth, ns}, true, label, right, i);
+      Count({truth, ns}, false, label, ns - right, i);
+    }
+  }
+
+  const Capture& capture_;
+  const Stripped& stripped_;
+  const model::AttributionTables& tables_;
+  std::map<Id, std::vector<model::LabelShareRow>> shares_;
+  Score score_;
+};
+
+double Pct(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+struct Options {
+  bool json = false;
+  bool simulate = false;
+  size_t show_wrong = 0;
+  std::vector<std::string> captures;
+};
+
+int Run(const Options& options) {
+  nlohmann::json rows = nlohmann::json::array();
+  if (!options.json) {
+    fmt::print(
+        "| capture | taken away | right, exact | right, inferred | wrong, exact | wrong, inferred "
+        "| none | unknown | false exact |\n|---|---|---|---|---|---|---|---|---|\n");
+  }
+  bool clean = true;
+  for (const std::string& argument : options.captures) {
+    const size_t equals = argument.find('=');
+    const size_t comma = argument.find(',', equals);
+    if (equals == std::string::npos) {
+      fmt::print(stderr, "attribution_accuracy: '{}' is not NAME=FILE\n", argument);
+      return 2;
+    }
+    auto capture =
+        ReadCapture(argument.substr(0, equals), argument.substr(equals + 1, comma - equals - 1),
+                    comma == std::string::npos ? "" : argument.substr(comma + 1));
+    if (capture && options.simulate) {
+      if (Status simulated = SimulateLaunches(&*capture); !simulated) {
+        capture = tl::unexpected(simulated.error());
+      }
+    }
+    if (!capture) {
+      fmt::print(stderr, "attribution_accuracy: {}\n", capture.error().message);
+      return 1;
+    }
+    const bool ranges = std::any_of(
+        capture->run.hints.begin(), capture->run.hints.end(),
+        [](const model::Hint& h) { return h.evidence != model::Evidence::kAnnotation; });
+    for (const Grade grade : kAllGrades) {
+      if (!Applies(*capture, grade)) continue;
+      const Stripped stripped = Strip(*capture, grade);
+      for (const std::string& leak : Leaks(stripped, grade)) {
+        fmt::print(stderr, "attribution_accuracy: {}, {}: {}\n", capture->name, Text(grade), leak);
+        clean = false;
+      }
+      const auto tables =
+          correlator::Attribute(stripped.run, [&](Id id) { return Load(*capture, stripped, id); });
+      if (!tables) {
+        fmt::print(stderr, "attribution_accuracy: {}\n", tables.error().message);
+        return 1;
+      }
+      for (const std::string& sentence : correlator::CheckAttribution(stripped.run, *tables)) {
+        fmt::print(stderr, "attribution_accuracy: {}, {}: {}\n", capture->name, Text(grade),
+                   sentence);
+        clean = false;
+      }
+      Score score = Judge(*capture, stripped, *tables).Run();
+      if (!ranges) score.false_exact = 0;  // Such a source does not tell what copies are for.
+      const int64_t told = score.told();
+      if (options.json) {
+        rows.push_back({{"capture", capture->name},
+                        {"grade", Text(grade)},
+                        {"told_ns", told},
+                        {"right_exact_ns", score.right_exact},
+                        {"right_inferred_ns", score.right_inferred},
+                        {"wrong_exact_ns", score.wrong_exact},
+                        {"wrong_inferred_ns", score.wrong_inferred},
+                        {"none_ns", score.none},
+                        {"unknown_ns", score.unknown},
+                        {"false_exact_ns", score.false_exact},
+                        {"reasons", score.reasons}});
+      } else {
+        fmt::print(
+            "| {} | {} | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % "
+            "| {:.2f} % |\n",
+            capture->name, Text(grade), Pct(score.right_exact, told),
+            Pct(score.right_inferred, told), Pct(score.wrong_exact, told),
+            Pct(score.wrong_inferred, told), Pct(score.none, told), Pct(score.unknown, told),
+            Pct(score.false_exact, told));
+        std::vector<std::pair<int64_t, std::string>> wrong;
+        for (const auto& [text, ns] : score.wrong) wrong.emplace_back(ns, text);
+        for (const auto& [text, ns] : score.reasons) wrong.emplace_back(ns, "none: " + text);
+        std::sort(wrong.rbegin(), wrong.rend());
+        for (size_t k = 0; k < std::min(options.show_wrong, wrong.size()); ++k) {
+          fmt::print(stderr, "    {:.2f} % {}\n", Pct(wrong[k].first, told), wrong[k].second);
+        }
+      }
+    }
+  }
+  if (options.json) fmt::print("{}\n", rows.dump(1));
+  return clean ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace xlatrace::accuracy
+
+int main(int argc, char** argv) {
+  xlatrace::accuracy::Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--json") {
+      options.json = true;
+    } else if (argument == "--simulate") {
+      options.simulate = true;
+    } else if (argument == "--show-wrong" && i + 1 < argc) {
+      options.show_wrong = std::strtoul(argv[++i], nullptr, 10);
+    } else {
+      options.captures.push_back(argument);
+    }
+  }
+  return xlatrace::accuracy::Run(options);
+}

@@ -1,0 +1,277 @@
+#include "tests/accuracy/strip.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace xlatrace::accuracy {
+namespace {
+
+using model::ActivityKind;
+using model::Id;
+using model::RunTables;
+
+bool TakesAnnotations(Grade grade) { return grade >= Grade::kNoAnnotations; }
+
+// The same one of a hundred every time, spread evenly (a multiplicative hash of the place).
+bool IsDropped(size_t activity) {
+  return (static_cast<uint64_t>(activity) * 0x9E3779B97F4A7C15u >> 33) % 100 == 0;
+}
+
+void Remove(const std::vector<bool>& gone, Stripped* stripped) {
+  model::ActivityColumns& columns = stripped->run.activities;
+  const size_t n = gone.size();
+  const auto compact = [&](auto& column) {
+    if (column.empty()) return;
+    size_t to = 0;
+    for (size_t i = 0; i < n; ++i) {
+      if (!gone[i]) column[to++] = std::move(column[i]);
+    }
+    column.resize(to);
+  };
+  compact(columns.lane);
+  compact(columns.config);
+  compact(columns.hint);
+  compact(columns.run_key);
+  compact(columns.start_ns);
+  compact(columns.duration_ns);
+  compact(columns.self_ns);
+  compact(columns.bytes);
+  compact(columns.correlation);
+  compact(columns.graph_node);
+  compact(stripped->truth);
+}
+
+// Without its number, a copy of a program is another program: of several, the last one is kept.
+void KeepOneCopy(const Capture& capture, Stripped* stripped) {
+  std::vector<model::ModuleInfo> kept;
+  std::vector<size_t> from;
+  const auto& modules = capture.run.modules;
+  for (size_t m = 0; m < modules.size(); ++m) {
+    bool again = false;
+    for (size_t n = m + 1; n < modules.size(); ++n) {
+      again |= modules[n].program_id == modules[m].program_id &&
+               modules[n].process_id == modules[m].process_id &&
+               capture.modules[n].instructions == capture.modules[m].instructions;
+    }
+    if (again) continue;
+    kept.push_back(modules[m]);
+    from.push_back(m);
+  }
+  stripped->run.modules = std::move(kept);
+  stripped->module_from = std::move(from);
+}
+
+void FoldGraphs(Stripped* stripped) {
+  RunTables& run = stripped->run;
+  model::LaunchConfig graph;
+  graph.kind = ActivityKind::kGraph;
+  run.configs.push_back(graph);
+  const auto graph_config = static_cast<uint32_t>(run.configs.size());
+  auto& columns = run.activities;
+  std::map<std::pair<Id, uint32_t>, size_t> row_of;  // (process, launch) -> first activity
+  std::vector<bool> gone(columns.size(), false);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns.graph_node_of(i) == 0 || columns.correlation_of(i) == 0) continue;
+    const auto [it, fresh] =
+        row_of.try_emplace({run.DeviceOf(i).process_id, columns.correlation_of(i)}, i);
+    const size_t row = it->second;
+    if (fresh) {
+      columns.config[i] = graph_config;
+      columns.graph_node[i] = 0;
+      continue;
+    }
+    const int64_t end = std::max(columns.end_ns(row), columns.end_ns(i));
+    columns.start_ns[row] = std::min(columns.start_ns[row], columns.start_ns[i]);
+    columns.duration_ns[row] = end - columns.start_ns[row];
+    columns.self_ns[row] = columns.duration_ns[row];
+    stripped->truth[row].insert(stripped->truth[row].end(), stripped->truth[i].begin(),
+                                stripped->truth[i].end());
+    gone[i] = true;
+  }
+  columns.graph_node.clear();
+  Remove(gone, stripped);
+}
+
+}  // namespace
+
+std::string_view Text(Grade grade) {
+  switch (grade) {
+    case Grade::kAnnotated:
+      return "annotated";
+    case Grade::kNoInstruction:
+      return "no instruction";
+    case Grade::kNoProgramId:
+      return "no program ids";
+    case Grade::kOtherDump:
+      return "another process's dump";
+    case Grade::kNoAnnotations:
+      return "no annotations";
+    case Grade::kNoThunkLists:
+      return "no annotations, HLO only";
+    case Grade::kNoLaunchCalls:
+      return "no annotations, no launch order";
+    case Grade::kDropped:
+      return "no annotations, 1 % dropped";
+    case Grade::kModulesMissing:
+      return "no annotations, modules missing";
+    case Grade::kGraphRows:
+      return "no annotations, graphs as rows";
+  }
+  return "";
+}
+
+bool Applies(const Capture& capture, Grade grade) {
+  const auto& columns = capture.run.activities;
+  const auto some_config = [&](auto&& is) {
+    return std::any_of(capture.run.configs.begin(), capture.run.configs.end(), is);
+  };
+  const bool ops = some_config([](const model::LaunchConfig& c) {
+    return c.kind == ActivityKind::kOp || c.kind == ActivityKind::kRange;
+  });
+  if (ops && (TakesAnnotations(grade) || grade == Grade::kNoInstruction)) return false;
+  if (grade == Grade::kGraphRows) return !columns.graph_node.empty();
+  if (grade == Grade::kModulesMissing) return capture.modules.size() >= 3;
+  if (grade == Grade::kNoThunkLists) {
+    return std::any_of(capture.modules.begin(), capture.modules.end(),
+                       [](const StoredModule& m) { return !m.bytes.thunk_sequence.empty(); });
+  }
+  return true;
+}
+
+Stripped Strip(const Capture& capture, Grade grade) {
+  Stripped stripped;
+  stripped.run = capture.run;
+  RunTables& run = stripped.run;
+  auto& columns = run.activities;
+  for (size_t m = 0; m < run.modules.size(); ++m) stripped.module_from.push_back(m);
+  stripped.truth.resize(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (capture.truth_of[i] != 0) {
+      stripped.truth[i].push_back({capture.truth_of[i], columns.self_ns[i]});
+    }
+  }
+  if (TakesAnnotations(grade)) {
+    run.hints.clear();
+    std::fill(columns.hint.begin(), columns.hint.end(), 0);
+    std::fill(columns.run_key.begin(), columns.run_key.end(), 0);
+  }
+  switch (grade) {
+    case Grade::kAnnotated:
+    case Grade::kNoAnnotations:
+      break;
+    case Grade::kNoInstruction:
+      for (model::Hint& hint : run.hints) {
+        hint.module_id = 0;
+        hint.instruction.clear();
+        hint.op_name.clear();
+        hint.category.clear();
+        hint.source_file.clear();
+        hint.source_line.reset();
+        hint.flops.reset();
+        hint.bytes_accessed.reset();
+      }
+      break;
+    case Grade::kNoProgramId:
+      for (model::Hint& hint : run.hints) {
+        hint.program_id.reset();
+        hint.module_id = 0;
+      }
+      KeepOneCopy(capture, &stripped);
+      for (model::ModuleInfo& module : run.modules) module.program_id.reset();
+      stripped.no_program_ids = true;
+      break;
+    case Grade::kOtherDump:
+      // The same programs in the same order, under other numbers.
+      KeepOneCopy(capture, &stripped);
+      for (model::ModuleInfo& module : run.modules) {
+        module.program_id = 1'000'000 + 2 * module.program_id.value_or(0);
+      }
+      for (model::Hint& hint : run.hints) hint.module_id = 0;
+      stripped.no_program_ids = true;
+      break;
+    case Grade::kNoThunkLists:
+      stripped.no_thunk_lists = true;
+      break;
+    case Grade::kNoLaunchCalls:
+      columns.correlation.clear();
+      columns.graph_node.clear();
+      break;
+    case Grade::kDropped: {
+      std::vector<bool> gone(columns.size());
+      for (size_t i = 0; i < gone.size(); ++i) gone[i] = IsDropped(i);
+      Remove(gone, &stripped);
+      break;
+    }
+    case Grade::kModulesMissing: {
+      std::vector<model::ModuleInfo> kept;
+      stripped.module_from.clear();
+      for (size_t m = 0; m < run.modules.size(); ++m) {
+        if (m % 3 == 1) continue;
+        kept.push_back(run.modules[m]);
+        stripped.module_from.push_back(m);
+      }
+      run.modules = std::move(kept);
+      break;
+    }
+    case Grade::kGraphRows:
+      FoldGraphs(&stripped);
+      break;
+  }
+  return stripped;
+}
+
+std::vector<std::string> Leaks(const Stripped& stripped, Grade grade) {
+  std::vector<std::string> leaks;
+  const RunTables& run = stripped.run;
+  if (TakesAnnotations(grade)) {
+    if (!run.hints.empty()) leaks.push_back("hints are left");
+    for (const uint32_t hint : run.activities.hint) {
+      if (hint != 0) {
+        leaks.push_back("an activity names a hint");
+        break;
+      }
+    }
+    for (const uint32_t key : run.activities.run_key) {
+      if (key != 0) {
+        leaks.push_back("an activity names its execution");
+        break;
+      }
+    }
+    // A symbol has no '.', '-' or '%': one that has is an instruction's name as XLA prints it.
+    for (const model::LaunchConfig& config : run.configs) {
+      for (const std::string& text : {config.symbol, config.name, config.demangled}) {
+        if (text.starts_with('%') || text.find("hlo_op") != std::string::npos ||
+            text.find("Thunk:") != std::string::npos) {
+          leaks.push_back(fmt::format("a launch is called '{}'", text));
+        }
+      }
+    }
+    for (const model::Lane& lane : run.lanes) {
+      if (lane.name.find("hlo") != std::string::npos || lane.name.starts_with("XLA Ops")) {
+        leaks.push_back(fmt::format("a stream is called '{}'", lane.name));
+      }
+    }
+  }
+  if (grade == Grade::kNoInstruction) {
+    for (const model::Hint& hint : run.hints) {
+      if (!hint.instruction.empty() || !hint.op_name.empty()) {
+        leaks.push_back("a hint names an instruction");
+        break;
+      }
+    }
+  }
+  if (grade == Grade::kNoProgramId || grade == Grade::kOtherDump) {
+    for (const model::Hint& hint : run.hints) {
+      if (hint.module_id != 0 || (grade == Grade::kNoProgramId && hint.program_id)) {
+        leaks.push_back("a hint names a module by its number");
+        break;
+      }
+    }
+  }
+  return leaks;
+}
+
+}  // namespace xlatrace::accuracy

@@ -1,0 +1,62 @@
+// Takes the truth away from a capture, in grades: what is left is what a poorer recording of the
+// same run would hold.
+
+#ifndef XLATRACE_TESTS_ACCURACY_STRIP_H_
+#define XLATRACE_TESTS_ACCURACY_STRIP_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/accuracy/capture.h"
+
+namespace xlatrace::accuracy {
+
+enum class Grade : uint8_t {
+  kAnnotated,       // Nothing is taken.
+  kNoInstruction,   // Module and program id are told, the instruction is not.
+  kNoProgramId,     // Module name and instruction are told, program ids are not.
+  kOtherDump,       // Modules of another process that ran the same program: other program ids.
+  kNoAnnotations,   // Launches and modules, and nothing that joins them.
+  kNoThunkLists,    // The same, and optimised HLO is all there is of the modules.
+  kNoLaunchCalls,   // No annotations, and no launch order: start times only.
+  kDropped,         // No annotations, and one record of a hundred is gone.
+  kModulesMissing,  // No annotations, and every third module is gone.
+  kGraphRows,       // No annotations, and one row per launch of a CUDA graph.
+};
+
+inline constexpr Grade kAllGrades[] = {
+    Grade::kAnnotated,      Grade::kNoInstruction, Grade::kNoProgramId,   Grade::kOtherDump,
+    Grade::kNoAnnotations,  Grade::kNoThunkLists,  Grade::kNoLaunchCalls, Grade::kDropped,
+    Grade::kModulesMissing, Grade::kGraphRows,
+};
+std::string_view Text(Grade grade);
+
+// What part of a row's time is of which truth.
+struct TruthPart {
+  uint32_t truth = 0;
+  int64_t ns = 0;
+};
+
+struct Stripped {
+  model::RunTables run;
+  std::vector<size_t> module_from;  // Index of each module in the capture.
+  bool no_program_ids = false;      // The HLO's own id goes, too.
+  bool no_thunk_lists = false;
+  std::vector<std::vector<TruthPart>> truth;  // Per activity; the capture's truth numbers.
+};
+
+// False where a grade changes nothing or cannot be had: no graphs, no thunk lists, or rows whose
+// name is the instruction itself (CPU, TPU, projected ranges).
+bool Applies(const Capture& capture, Grade grade);
+
+Stripped Strip(const Capture& capture, Grade grade);
+
+// Sentences, one for each place where something of the truth is still to be read; empty when clean.
+std::vector<std::string> Leaks(const Stripped& stripped, Grade grade);
+
+}  // namespace xlatrace::accuracy
+
+#endif  // XLATRACE_TESTS_ACCURACY_STRIP_H_

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`show` and `summary --gpu`: everything about one thing, and the same launches on another GPU.
+
+The recordings are of 8 x MI300X (products and elementwise programs) and of 2 x H100 whose export
+does not name the GPU. Expected figures are worked out here from shapes and durations.
+"""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import unicodedata
+import unittest
+
+import support
+
+MI300X_BF16 = 1307e12  # Data sheet, dense.
+MI300X_BYTES = 5.3e12
+
+
+def import_file(folder, relative):
+    path = pathlib.Path(folder) / (pathlib.Path(relative).name + ".db")
+    ok("import", support.require_data(relative), "-o", path)
+    return path
+
+
+def ok(*arguments):
+    result = support.run(*arguments)
+    if result.code != 0:
+        raise AssertionError(str(result))
+    return result.stdout
+
+
+def width(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+class Show(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        support.require_program()
+        cls.folder = tempfile.mkdtemp(prefix="xlatrace-show-")
+        try:
+            cls.gemm = import_file(cls.folder, "xplane/jax08_gemm.xplane.pb")
+            cls.elementwise = import_file(cls.folder, "xplane/jax08_elementwise.xplane.pb")
+            cls.h100 = import_file(cls.folder, "nsys/h100_2gpu_1s.sqlite")
+        except unittest.SkipTest:
+            shutil.rmtree(cls.folder, ignore_errors=True)
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    def show(self, *arguments):
+        return json.loads(ok("show", *arguments, "--format", "json"))
+
+    def query(self, run, sql):
+        text = ok("query", run, sql, "--format", "json")
+        rows = json.loads(text)
+        return rows["rows"] if isinstance(rows, dict) else rows
+
+    def test_a_product_reaches_the_share_of_the_peak_that_its_shape_and_time_give(self):
+        op = self.show("o1", self.gemm)["op"]
+        # bf16[8192,4096] x bf16[4096,8192]
+        flops = 2 * 8192 * 8192 * 4096 * op["occurrences"]
+        moved = 2 * (2 * 8192 * 4096 + 8192 * 8192) * op["occurrences"]
+        self.assertEqual(op["flops"], flops)
+        self.assertEqual(op["bytes"], moved)
+        share = flops / MI300X_BF16 / (op["self_ns"] / 1e9)
+        self.assertAlmostEqual(op["compute_utilisation_pct"], 100 * share, delta=0.01)
+        memory = moved / MI300X_BYTES / (op["self_ns"] / 1e9)
+        self.assertAlmostEqual(op["memory_utilisation_pct"], 100 * memory, delta=0.01)
+        self.assertAlmostEqual(op["wasted_ns"], op["self_ns"] * (1 - share), delta=10)
+        self.assertEqual((op["bound_by"], op["compute_type"]), ("compute", "bf16"))
+
+    def test_the_sheet_of_an_op_is_whole(self):
+        sheet = self.show("o1", self.gemm)
+        self.assertEqual(sheet["schema_version"], 1)
+        self.assertEqual((sheet["kind"], sheet["handle"]), ("op", "o1"))
+        self.assertEqual(sum(s["launches"] for s in sheet["launches"]), sheet["op"]["occurrences"])
+        self.assertEqual(sum(s["self_ns"] for s in sheet["launches"]), sheet["op"]["self_ns"])
+        self.assertEqual(sum(e["self_ns"] for e in sheet["evidence"]), sheet["op"]["self_ns"])
+        self.assertEqual(sheet["evidence"][0]["confidence"], "exact")
+        self.assertEqual([o["shape"][:14] for o in sheet["operands"]],
+                         ["bf16[8192,4096", "bf16[4096,8192"])  # fmt: skip
+        self.assertTrue(any("__cublas$gemm" in line for line in sheet["hlo"]))
+
+    def test_text_keeps_to_its_width_and_to_plain_characters_when_asked(self):
+        for run in (self.gemm, self.elementwise):
+            for what in ("o1", "o8", "k1", "m1", "f1"):
+                for columns in (80, 100, 160):
+                    text = ok("show", what, run, "--width", str(columns))
+                    widest = max(text.splitlines(), key=width)
+                    self.assertLessEqual(width(widest), columns, f"{what}: {widest}")
+                    self.assertNotIn("\x1b", text)
+                text = ok("show", what, run, "--ascii")
+                self.assertTrue(text.isascii(), what)
+
+    def test_things_are_found_by_name_too(self):
+        op = self.show("o1", self.gemm)["op"]
+        self.assertEqual(self.show(op["instruction"], self.gemm)["handle"], "o1")
+        self.assertEqual(self.show("%" + op["instruction"], self.gemm)["handle"], "o1")
+        self.assertEqual(self.show(op["module"], self.gemm)["kind"], "module")
+        file = pathlib.PurePosixPath(op["source_file"]).name
+        source = self.show(f"{file}:{op['source_line']}", self.gemm)
+        self.assertIn("o1", [row["handle"] for row in source["ops"]])
+        self.assertGreaterEqual(source["self_ns"], op["self_ns"])
+
+    def test_a_source_line_has_the_time_that_scope_time_gives_it(self):
+        line = self.query(
+            self.elementwise,
+            "SELECT source_file, source_line, sum(self_ns) AS ns FROM scope_time WHERE source_line "
+            "IS NOT NULL GROUP BY 1, 2 ORDER BY ns DESC LIMIT 1",
+        )[0]
+        sheet = self.show(f"{line['source_file']}:{line['source_line']}", self.elementwise)
+        self.assertEqual(sheet["self_ns"], line["ns"])
+        self.assertEqual(sum(p["self_ns"] for p in sheet["phases"]), line["ns"])
+
+    def test_what_is_not_there_is_said_with_a_way_on(self):
+        for what in ("o999999", "k999999", "m999999", "f999999", "no_such_thing", "gone.py:1"):
+            result = support.run("show", what, self.gemm)
+            self.assertEqual(result.code, 1, what)
+            self.assertIn("hint: ", result.stderr)
+        result = support.run("show", "o1", self.gemm, "--gpu", "voodoo2")
+        self.assertEqual(result.code, 2)
+        self.assertIn("H100 SXM", result.stderr)
+
+    def test_another_gpu_is_judged_by_its_own_roofs(self):
+        sheet = json.loads(
+            ok("summary", self.gemm, "--gpu", "h100", "--format", "json")
+        )
+        self.assertFalse(sheet["is_this_run"])
+        self.assertEqual(sheet["gpu"], "H100 SXM")
+        product = sheet["rows"][0]
+        # The same share of the bf16 peak: 1307 against 989 TFLOP/s.
+        self.assertEqual(product["bound_by_there"], "compute")
+        self.assertAlmostEqual(
+            product["ns_there"] / product["self_ns"], 1307 / 989, delta=0.001
+        )
+
+    def test_a_run_without_a_named_gpu_takes_the_one_that_is_given(self):
+        sheet = json.loads(
+            ok("summary", self.h100, "--gpu", "h100", "--format", "json")
+        )
+        self.assertTrue(sheet["is_this_run"])
+        # 255 registers and 128 threads: 2 blocks of 4 warps per sub-partition's 64 K registers.
+        kernel = next(row for row in sheet["rows"] if "ffma" in row["kernel_name"])
+        self.assertEqual(kernel["occupancy_there_pct"], 12.5)
+        self.assertEqual(kernel["occupancy_limiter_there"], "registers")
+
+    def test_the_other_gpus_page_keeps_to_its_width(self):
+        for run in (self.gemm, self.h100):
+            for columns in (80, 100):
+                text = ok(
+                    "summary", run, "--gpu", "a100", "--width", str(columns)
+                )  # fmt: skip
+                self.assertLessEqual(max(map(width, text.splitlines())), columns)
+                self.assertLessEqual(len(text.splitlines()), 45)
+
+    def test_devices_say_what_they_can_do(self):
+        device = self.query(
+            self.gemm, "SELECT DISTINCT gpu, peaks_source, peak_flops,"
+            " memory_bandwidth_bytes_per_s AS bandwidth FROM device",
+        )  # fmt: skip
+        self.assertEqual(len(device), 1)
+        self.assertEqual((device[0]["gpu"], device[0]["peaks_source"]), ("MI300X", "table"))
+        self.assertEqual(json.loads(device[0]["peak_flops"])["bf16"], int(MI300X_BF16))
+        self.assertEqual(device[0]["bandwidth"], int(MI300X_BYTES))
+        unnamed = self.query(self.h100, "SELECT DISTINCT gpu, peak_flops FROM device")
+        self.assertEqual(unnamed, [{"gpu": None, "peak_flops": None}])
+
+
+if __name__ == "__main__":
+    unittest.main()

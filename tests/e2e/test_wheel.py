@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel: made from this build, installed where people install, and what it asks of a machine."""
+
+import base64
+import csv
+import hashlib
+import io
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+import gpu_support
+import support
+from test_python_api import interpreters
+
+SCRIPT = support.REPOSITORY / "scripts" / "wheel"
+# PEP 600 names the glibc; the preload library lives in everything a shell starts and promises less.
+PROMISED = {"libxlatrace.so": (2, 17)}
+PROMISED_ELSE = (2, 34)
+PRESENT_EVERYWHERE = re.compile(r"(libc|libm|libdl|libpthread|librt)\.so\.\d|ld-linux-.*")
+
+
+def elf_facts(path):
+    """(sonames it needs, glibc versions it asks for)"""
+    headers = subprocess.run(["objdump", "-p", path], capture_output=True, text=True).stdout
+    symbols = subprocess.run(["objdump", "-T", path], capture_output=True, text=True).stdout
+    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", symbols + headers.split("Version References")[-1])
+    return set(re.findall(r"NEEDED\s+(\S+)", headers)), {tuple(map(int, v)) for v in versions}
+
+
+class WheelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        support.require_program()
+        build = pathlib.Path(support.PROGRAM).resolve().parents[1]
+        cache = (build / "CMakeCache.txt").read_text()
+        if "XLATRACE_STATIC:BOOL=ON" not in cache:
+            raise unittest.SkipTest("this build links shared libraries (XLATRACE_STATIC=OFF)")
+        if not (build / "lib" / "libxlatrace_collector.so").exists():
+            raise unittest.SkipTest("the collector is not built")
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-wheel-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        for name in ("dist", "again"):
+            done = support.run_command(
+                [SCRIPT, "--build", build, "-o", cls.folder / name], timeout=300,
+                env=support.environment(SOURCE_DATE_EPOCH="1700000000"))
+            assert done.code == 0, done
+        (cls.wheel,) = (cls.folder / "dist").iterdir()
+        cls.content = cls.folder / "content"
+        with zipfile.ZipFile(cls.wheel) as wheel:
+            wheel.extractall(cls.content)
+
+    def elf_files(self):
+        files = [p for p in self.content.rglob("*") if p.is_file()
+                 and p.read_bytes()[:4] == b"\x7fELF"]
+        self.assertLessEqual({"xlatrace", "libxlatrace.so", "libxlatrace_collector.so"},
+                             {p.name for p in files})
+        return files
+
+    def test_the_name_promises_what_the_symbols_keep(self):
+        machine = os.uname().machine
+        self.assertRegex(self.wheel.name,
+                         rf"^xlatrace-[\d.]+-py3-none-manylinux_2_34_{machine}\.whl$")
+        for path in self.elf_files():
+            with self.subTest(path.name):
+                _, versions = elf_facts(path)
+                self.assertLessEqual(max(versions), PROMISED.get(path.name, PROMISED_ELSE))
+
+    def test_third_parties_and_the_runtime_are_inside(self):
+        carried = {p.name for p in self.content.glob("xlatrace/_prefix/lib/xlatrace/*")}
+        # libsimdjson has no archive in Debian, is carried whole, and is all that is.
+        self.assertLessEqual({re.sub(r"\.so.*", "", name) for name in carried}, {"libsimdjson"})
+        for path in self.elf_files():
+            if path.name in carried:
+                continue
+            with self.subTest(path.name):
+                needed, _ = elf_facts(path)
+                extra = {n for n in needed if not PRESENT_EVERYWHERE.fullmatch(n)} - carried
+                self.assertEqual(extra, set())
+
+    def test_record_lists_every_file_with_its_hash(self):
+        with zipfile.ZipFile(self.wheel) as wheel:
+            names = set(wheel.namelist())
+            (record,) = [n for n in names if n.endswith(".dist-info/RECORD")]
+            rows = list(csv.reader(io.StringIO(wheel.read(record).decode())))
+            self.assertEqual({row[0] for row in rows}, names)
+            for name, digest, size in rows:
+                if name == record:
+                    continue
+                data = wheel.read(name)
+                expected = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=")
+                self.assertEqual((digest, size), ("sha256=" + expected.decode(), str(len(data))))
+            mode = wheel.getinfo("xlatrace/_prefix/bin/xlatrace").external_attr >> 16
+            self.assertTrue(stat.S_IMODE(mode) & stat.S_IXUSR)
+            self.assertTrue(any(n.endswith("/licenses/LICENSE") for n in names))
+            self.assertTrue(any("/licenses/third-party/" in n for n in names))
+
+    def test_the_same_build_gives_the_same_bytes(self):
+        (again,) = (self.folder / "again").iterdir()
+        self.assertEqual(again.read_bytes(), self.wheel.read_bytes())
+
+    def test_no_path_of_the_build_is_inside(self):
+        for path in self.elf_files():
+            self.assertNotIn(str(support.REPOSITORY).encode(), path.read_bytes(), path.name)
+
+    # --- installed ------------------------------------------------------------------------------
+
+    def installed(self, interpreter=sys.executable, name="env"):
+        """bin folder of a new virtual environment with the wheel."""
+        place = self.folder / name
+        if not place.exists():
+            for command in (
+                [interpreter, "-m", "venv", "--without-pip", place],
+                [sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", "-q",
+                 "--no-index", "--no-deps", "--no-compile", self.wheel],
+            ):
+                done = support.run_command(command, timeout=300)
+                if b"No module named pip" in done.stderr_bytes:
+                    self.skipTest("no pip in this Python")
+                self.assertEqual(done.code, 0, done)
+        return place / "bin"
+
+    def test_installs_and_answers_in_the_oldest_and_newest_python(self):
+        versions = sorted(interpreters().items(), key=lambda item: int(item[0].split(".")[1]))
+        for version, interpreter in {versions[0], versions[-1]}:
+            with self.subTest(python=version):
+                bin_folder = self.installed(interpreter, f"env-{version}")
+                done = support.run_command([bin_folder / "xlatrace", "--version"])
+                self.assertRegex(done.stdout, r"^xlatrace \d+\.\d+")
+                done = support.run_command(
+                    [bin_folder / "python", "-c",
+                     "import xlatrace; print(xlatrace.__version__, xlatrace.library())"])
+                self.assertEqual(done.code, 0, done)
+                version_text, library = done.stdout.split()
+                self.assertIn(version_text, self.wheel.name)
+                self.assertTrue(pathlib.Path(library).is_file())
+                self.assertTrue(library.startswith(str(self.folder)), library)
+
+    def gpu_environment(self, bin_folder, **changes):
+        if not gpu_support.FAKE_GPU:
+            self.skipTest("no fake GPU in this build (no CUDA headers)")
+        env = {k: v for k, v in support.environment().items()
+               if not gpu_support.JOB_VARIABLES.match(k)}
+        env.update(LD_LIBRARY_PATH=gpu_support.FAKE_GPU, PATH=f"{bin_folder}:{env['PATH']}", **changes)
+        return env
+
+    def test_records_and_reports_in_every_way_the_readme_says(self):
+        bin_folder = self.installed()
+        env = self.gpu_environment(bin_folder)
+        workload = f"{gpu_support.FAKE_GPU}/fake_workload -e 'launch a x 5; sync'"
+        for number, line in enumerate((
+            f"xlatrace record -- {workload}",
+            f"python -m xlatrace record -- {workload}",
+            f"LD_PRELOAD=$(xlatrace lib) {workload}",
+        )):
+            with self.subTest(line):
+                work = self.folder / f"work{number}"
+                work.mkdir()
+                done = support.run_command(
+                    ["bash", "-c", f"{line} && xlatrace report run.db"], cwd=work, env=env)
+                self.assertEqual(done.code, 0, done)
+                self.assertTrue((work / "run.html").exists(), done)
+                done = support.run_command(
+                    [bin_folder / "python", "-c",
+                     "import xlatrace; print(len(xlatrace.open('run.db').launches()))"], cwd=work)
+                self.assertEqual(done.stdout.strip(), "5", done)
+
+    def test_api_opens_a_recording_that_no_command_has_folded(self):
+        bin_folder = self.installed()
+        work = self.folder / "unfolded"
+        work.mkdir()
+        workload = [f"{gpu_support.FAKE_GPU}/fake_workload", "-e", "launch a x 3; sync"]
+        library = support.run_command([bin_folder / "xlatrace", "lib"]).stdout.strip()
+        env = self.gpu_environment(bin_folder, LD_PRELOAD=library)
+        self.assertEqual(support.run_command(workload, cwd=work, env=env).code, 0)
+        self.assertFalse((work / "run.db").exists())
+        for name in ("run.rec", "run.db"):
+            done = support.run_command(
+                [bin_folder / "python", "-c",
+                 f"import xlatrace; print(len(xlatrace.open('{name}').launches()))"], cwd=work)
+            self.assertEqual(done.stdout.strip(), "3", done)
+
+    def test_the_hook_is_found_where_there_is_no_gpu(self):
+        bin_folder = self.installed()
+        work = self.folder / "hook"
+        work.mkdir()
+        done = support.run_command(
+            [bin_folder / "xlatrace", "record", "--", bin_folder / "python", "-c", "print('ran')"],
+            cwd=work, env=support.environment(XLATRACE_FORCE_COLLECTOR="0"))
+        self.assertEqual((done.code, done.stdout), (0, "ran\n"), done)
+        self.assertNotIn("hook is missing", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,182 @@
+// Packed rows read back through the views as the rows that were given, whatever their shape.
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "store/run_db.h"
+#include "store/run_writer.h"
+
+namespace xlatrace::store {
+namespace {
+
+using model::Id;
+
+class ActivityRowsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = std::filesystem::temp_directory_path() /
+            ("xlatrace_activity_rows_" + std::to_string(getpid()) + ".db");
+    auto writer = RunWriter::Create(path_);
+    ASSERT_TRUE(writer);
+    writer_ = std::move(*writer);
+    const Id process = writer_->AddProcess({.pid = 9});
+    const Id device = writer_->AddDevice({.process_id = process});
+    lane_ = writer_->AddLane({.device_id = device, .stream_id = 7});
+    config_ = writer_->AddLaunchConfig({.symbol = "k", .name = "k"});
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  Id Call(int64_t correlation, int64_t start) {
+    return writer_->AddApiCall({.process_id = 1,
+                                .thread_id = 11,
+                                .name = "cuLaunchKernel",
+                                .correlation_id = correlation,
+                                .start_ns = start,
+                                .end_ns = start + 5});
+  }
+  Id Launch(int64_t start, int64_t correlation, Id call) {
+    return writer_->AddActivity({.lane_id = lane_,
+                                 .config_id = config_,
+                                 .api_call_id = call,
+                                 .start_ns = start,
+                                 .end_ns = start + 100,
+                                 .correlation_id = correlation});
+  }
+  std::string Rows(const std::string& sql) {
+    auto db = RunDb::Open(path_);
+    EXPECT_TRUE(db) << (db ? "" : db.error().message);
+    auto table = db->Select(sql);
+    EXPECT_TRUE(table) << (table ? "" : table.error().message);
+    std::string text;
+    for (size_t i = 0; i < table->rows.size(); ++i) {
+      for (const std::string& column : table->columns) {
+        text += table->IsNull(i, column) ? "-" : table->Text(i, column);
+        text += ' ';
+      }
+      text += '\n';
+    }
+    return text;
+  }
+
+  std::filesystem::path path_;
+  std::unique_ptr<RunWriter> writer_;
+  Id lane_ = 0;
+  Id config_ = 0;
+};
+
+TEST_F(ActivityRowsTest, CallsOfOneOfManyAndOfNoActivities) {
+  const Id single = Call(1, 1000);
+  const Id wait = Call(2, 1100);
+  const Id graph = Call(3, 1200);
+  const Id mismatched = Call(4, 1300);
+  Launch(2000, 1, single);
+  Launch(2100, 3, graph);
+  Launch(2200, 3, graph);
+  Launch(2300, 5, mismatched);  // A call of another correlation id keeps its own.
+  Launch(2400, 0, 0);
+  const Id big = Call(int64_t{1} << 40, 1400);
+  Launch(2500, int64_t{1} << 40, big);
+  (void)wait;
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(
+      Rows("SELECT a.start_ns, a.correlation_id, c.start_ns AS call, c.end_ns - c.start_ns AS "
+           "took, c.correlation_id AS of_call, c.thread_id, c.name FROM activity a "
+           "LEFT JOIN api_call c USING (api_call_id) ORDER BY 1"),
+      "2000 1 1000 5 1 11 cuLaunchKernel \n"
+      "2100 3 1200 5 3 11 cuLaunchKernel \n"
+      "2200 3 1200 5 3 11 cuLaunchKernel \n"
+      "2300 5 1300 5 4 11 cuLaunchKernel \n"
+      "2400 - - - - - - \n"
+      "2500 1099511627776 1400 5 1099511627776 11 cuLaunchKernel \n");
+  EXPECT_EQ(Rows("SELECT count(*) AS n, count(DISTINCT api_call_id) AS ids, sum(start_ns) AS s "
+                 "FROM api_call"),
+            "5 5 6000 \n");
+}
+
+TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodes) {
+  writer_->AddActivity({.lane_id = lane_,
+                        .config_id = config_,
+                        .start_ns = -50,
+                        .end_ns = 50,
+                        .self_ns = 30,
+                        .bytes = 0,
+                        .graph_id = 3,
+                        .graph_node_id = (int64_t{3} << 32) + 1});
+  Launch(60, 0, 0);
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT start_ns, end_ns, duration_ns, self_ns, bytes, graph_id, graph_node_id, "
+                 "step, execution_id FROM activity"),
+            "-50 50 100 30 0 3 12884901889 - - \n"
+            "60 160 100 100 - - - - - \n");
+}
+
+TEST_F(ActivityRowsTest, GapsInTheRowAndOddOnes) {
+  for (const int64_t start : {0, 2000, 9000, 20000}) Launch(start, 0, 0);
+  model::AttributionTables attribution;
+  attribution.labels.push_back({});
+  attribution.label_of = {1, 1, 1, 1};
+  attribution.execution_of = {0, 0, 0, 0};
+  model::AnalysisTables analysis;
+  analysis.step_of = {std::nullopt, 4, 4, -2};
+  analysis.gaps = {
+      {.device_id = 1,
+       .start_ns = 100,
+       .end_ns = 2000,
+       .previous_activity_id = 1,
+       .next_activity_id = 2},
+      {.device_id = 1,
+       .start_ns = 2100,
+       .end_ns = 9000,
+       .cause = model::GapCause::kInput,
+       .previous_activity_id = 2,
+       .next_activity_id = 3},
+      // Seen from another side: out of order, with a host range, and one without neighbours.
+      {.device_id = 1,
+       .start_ns = 20100,
+       .end_ns = 30000,
+       .cause = model::GapCause::kHost,
+       .previous_activity_id = 4,
+       .next_activity_id = 1},
+      {.device_id = 1,
+       .start_ns = 9100,
+       .end_ns = 20000,
+       .cause = model::GapCause::kHost,
+       .previous_activity_id = 3,
+       .next_activity_id = 4,
+       .host_range_id = 8},
+      {.device_id = 1, .start_ns = 40000, .end_ns = 50000},
+  };
+  writer_->WriteAttribution(attribution);
+  writer_->WriteAnalysis(attribution, analysis);
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT * FROM gap ORDER BY start_ns"),
+            "1 100 2000 unknown 1 2 - \n"
+            "1 2100 9000 input 2 3 - \n"
+            "1 9100 20000 host 3 4 8 \n"
+            "1 20100 30000 host 4 1 - \n"
+            "1 40000 50000 unknown - - - \n");
+  EXPECT_EQ(Rows("SELECT activity_id, step FROM activity"), "1 - \n2 4 \n3 4 \n4 -2 \n");
+}
+
+TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {
+  EXPECT_EQ(writer_->AddRange({.process_id = 1,
+                               .thread_id = 5,
+                               .domain = "TSL",
+                               .text = "a",
+                               .start_ns = -3,
+                               .end_ns = 9,
+                               .depth = 0}),
+            1);
+  EXPECT_EQ(
+      writer_->AddRange(
+          {.process_id = 1, .thread_id = 5, .text = "a", .start_ns = 1, .end_ns = 1, .depth = 3}),
+      2);
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT * FROM range"), "1 1 5 TSL a -3 9 0 \n2 1 5 - a 1 1 3 \n");
+}
+
+}  // namespace
+}  // namespace xlatrace::store

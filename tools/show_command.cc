@@ -1,0 +1,68 @@
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "analysis/gpu_table.h"
+#include "base/terminal.h"
+#include "report/show.h"
+#include "store/run_db.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/fold.h"
+#include "tools/gpu_option.h"
+
+namespace xlatrace::tools {
+namespace {
+
+struct Options {
+  std::string what;
+  std::string path;
+  std::string format = "text";
+  std::string gpu;
+  int width = 0;  // 0: the terminal's.
+  bool ascii = false;
+  bool hlo = false;
+};
+
+Result<int> Run(const Options& options) {
+  report::ShowOptions show;
+  XLATRACE_ASSIGN(show.gpu, GpuOfOption(options.gpu));
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
+  const Terminal terminal = DetectTerminal();
+  show.json = options.format == "json";
+  show.width = options.width > 0 ? options.width : terminal.width;
+  show.ascii = options.ascii || !terminal.utf8;
+  show.color = terminal.color;
+  show.whole_hlo = options.hlo;
+  XLATRACE_ASSIGN(const std::string text, report::Show(db, options.what, show));
+  XLATRACE_TRY(PrintResult(text));
+  return 0;
+}
+
+}  // namespace
+
+void AddShowCommand(CLI::App& app, Command* selected) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("show", "Everything about one op, kernel, module, layer or finding");
+  command
+      ->add_option("WHAT", options->what,
+                   "A handle (o17, k3, m2, f1), a layer, FILE:LINE, or the name of an instruction, "
+                   "kernel or module")
+      ->required();
+  command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
+  command->add_option("--gpu", options->gpu, "The same launches on another GPU (h100, mi300x)");
+  command->add_flag("--hlo", options->hlo, "All of the HLO, however long");
+  command->add_option("--format", options->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->add_option("--width", options->width, "Columns of the text; default: the terminal's")
+      ->check(CLI::Range(60, 400));
+  command->add_flag("--ascii", options->ascii, "No block characters");
+  command->footer("Example:\n  xlatrace show o1 run.db\n  xlatrace show layers.py:88 run.db");
+  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+}
+
+}  // namespace xlatrace::tools

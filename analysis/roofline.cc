@@ -55,8 +55,8 @@ void AddStats(const Unjudged& time, std::vector<model::RunStat>& stats) {
   }
   if (time.peaks_ns > 0) {
     stats.push_back({"peaks_unknown_ns", model::Severity::kInfo, "analysis", time.peaks_ns,
-                     "device time on devices whose peaks are not known; give the GPU with "
-                     "`xlatrace summary --gpu NAME`"});
+                     "device time on devices whose peaks are not known; a GPU that the recording "
+                     "does not name can be given: `xlatrace summary --gpu NAME`"});
   }
   if (time.above_ns > 0) {
     stats.push_back({"above_peak_ns", model::Severity::kInfo, "analysis", time.above_ns,

@@ -143,6 +143,8 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
         {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});
   }
 
+  FindGapCauses(run, attribution, options.host_events, tables.gaps);
+
   tables.collectives = collectives.Rows();
   const std::vector<DeviceFacts> devices = FactsOfDevices(run.devices);
   for (const DeviceFacts& device : devices) tables.devices.push_back(RowOf(device));
@@ -162,7 +164,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   tables.phase_times = std::move(times.phases);
   tables.steps = std::move(steps.rows);
   tables.step_of = std::move(steps.step_of);
-  tables.findings = FindFindings(attribution, tables);
+  FindFindings(run, attribution, load_module, options, tables);
   return tables;
 }
 

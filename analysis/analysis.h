@@ -17,6 +17,7 @@
 #include <functional>
 #include <vector>
 
+#include "analysis/gap_cause.h"
 #include "base/error.h"
 #include "model/derived.h"
 #include "model/hlo_module.h"
@@ -37,6 +38,8 @@ struct CompileSpan {
 
 struct AnalysisOptions {
   std::vector<CompileSpan> compiles;
+  HostEventLoader host_events;  // May be empty: then gaps have no cause but compilation and copies.
+  int64_t lost_records = 0;  // What the recording is known to lack; then nothing is called idle.
 };
 
 // `attribution` is complete but for phases and layers, which are filled in.

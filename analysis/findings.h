@@ -1,24 +1,28 @@
-// What is worth doing about a run, with the evidence (RUNDB, finding).
+// What is worth doing about a run, with the evidence (RUNDB, finding), and what is fine.
 //
-// Every figure is per steady step of one device, the mean over devices. Without a steady step
-// nothing is claimed, except that time has no label. `saves_high` is the time that the thing takes
-// now, an upper bound that is measured; a lower bound needs a model and is NULL here.
+// One engine for every skin: terminal, page and JSON show its rows. The rules are in
+// analysis/findings/, one file per family; docs/findings.md is their catalogue.
+//
+// Figures are per steady step of one device, the mean over devices. `saves_high` is an upper bound:
+// what the thing takes now, less what it must take where a model knows. `saves_low` is what the
+// action is expected to win at least. Upper bounds overlap and are not added. Without a steady step
+// only what needs none is said: data that cannot be trusted, compilation in every step, a device
+// that does nothing but copy.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_H_
 #define XLATRACE_ANALYSIS_FINDINGS_H_
 
-#include <vector>
-
+#include "analysis/analysis.h"
 #include "model/derived.h"
+#include "model/run_tables.h"
 
 namespace xlatrace::analysis {
 
-// Rules (ids are stable): `idle`, from 20 % of the step; `exposed_collective`, from 10 %;
-// `recompute`, from 15 %; `dominant_op`, one instruction from 30 % of device time;
-// `unattributed`, from 5 % of device time. The last one comes first, as it limits what the others
-// can know; the rest by what they could save.
-std::vector<model::FindingRow> FindFindings(const model::AttributionTables& attribution,
-                                            const model::AnalysisTables& analysis);
+// Fills `findings` and `ruled_out` of `analysis`, of which everything else is complete.
+// `load_module` is called once for each module with time in steady steps.
+void FindFindings(const model::RunTables& run, const model::AttributionTables& attribution,
+                  const ModuleLoader& load_module, const AnalysisOptions& options,
+                  model::AnalysisTables& analysis);
 
 }  // namespace xlatrace::analysis
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Makes a trace of a transformer's training with as many launches as wanted, for measuring.
 
-    bench/big_run.py LAUNCHES FOLDER
+    bench/big_run.py LAUNCHES FOLDER [--after]
 
 writes FOLDER/trace.sqlite (an Nsight Systems export, 2 streams, 2,500 launches a step) and
-FOLDER/jit_train_step.hlo.txt (its module, 1,500 instructions). Then:
+FOLDER/module_0005.jit_train_step.sm_9.0_gpu_after_optimizations.txt (its module, 1,500 instructions).
+With --after the same program after a change: no masks, a softmax that is 1.5 times slower. Then:
 
-    xlatrace import FOLDER/trace.sqlite --modules FOLDER/jit_train_step.hlo.txt -o FOLDER/run.db
+    xlatrace import FOLDER/trace.sqlite --modules FOLDER -o FOLDER/run.db
     xlatrace report FOLDER/run.db
 
 Nothing is random: the same arguments give the same bytes. Durations are log-normal (median 12 us,
@@ -59,7 +60,7 @@ INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100 80GB HBM3', 132, 1980000000,
 """
 
 
-def instructions():
+def instructions(after):
     """(name, op_name, kernel, source line, median duration in ns, is dot, is collective)."""
     rng = random.Random(7)
     forward = INSTRUCTIONS * 4 // 10
@@ -82,12 +83,16 @@ def instructions():
             kernel, duration = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", duration * 4
         stem = "all-reduce" if collective else kernel if "fusion" in kernel else "cublas-gemm"
         dot = stem == "cublas-gemm"
+        if after and work == "select_n":
+            continue
+        if after and work == "exp":
+            duration = duration * 3 // 2
         rows.append((f"{stem}.{i}", name, kernel, line, duration, dot, collective))
     return rows
 
 
 def write_module(path, rows):
-    shape = "bf16[4096,4096]{1,0}"
+    shape = "bf16[1024,1024]{1,0}"
     lines = ["HloModule jit_train_step, is_scheduled=true", ""]
     for name, op_name, kernel, line, _, dot, collective in rows:
         if dot or collective:
@@ -143,8 +148,8 @@ def write_trace(path, rows, launches):
     db.executemany("INSERT INTO StringIds VALUES (?, ?)", texts)
     db.execute("INSERT INTO NVTX_EVENTS VALUES (0, NULL, 75, NULL, NULL, NULL, 'TSL', ?, NULL, NULL, 2)", (tid,))
     kernel_sql = f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({','.join('?' * 28)})"
-    # Which instructions a step launches: all of them, the first thousand twice (loops).
-    order = sorted(list(range(INSTRUCTIONS)) + list(range(LAUNCHES_PER_STEP - INSTRUCTIONS)))
+    # Which instructions a step launches: all of them, the first ones twice (a loop).
+    order = sorted(i % len(rows) for i in range(LAUNCHES_PER_STEP))
     now, host, done = 1_000_000, 500_000, 0
     free = {7: 0, 20: 0}
     for step in range((launches + LAUNCHES_PER_STEP - 1) // LAUNCHES_PER_STEP):
@@ -158,7 +163,9 @@ def write_trace(path, rows, launches):
             done += 1
             host += 1_800 + rng.randrange(600)
             stream = 20 if collective else 7
-            start = max(free[stream] + 400 + int(rng.expovariate(1 / 900)), host + 4_000)
+            ready = max(free.values()) if collective else free[7]
+            start = max(ready, free[stream]) + 400 + int(rng.expovariate(1 / 900))
+            start = max(start, host + 4_000)
             end = start + max(800, int(duration * pace * (0.97 + 0.06 * rng.random())))
             start, end = start // 32 * 32, end // 32 * 32
             free[stream] = end
@@ -179,8 +186,8 @@ def write_trace(path, rows, launches):
 def main():
     launches, folder = int(sys.argv[1]), pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    rows = instructions()
-    write_module(folder / "jit_train_step.hlo.txt", rows)
+    rows = instructions("--after" in sys.argv[3:])
+    write_module(folder / "module_0005.jit_train_step.sm_9.0_gpu_after_optimizations.txt", rows)
     trace = folder / "trace.sqlite"
     trace.unlink(missing_ok=True)
     write_trace(trace, rows, launches)

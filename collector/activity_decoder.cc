@@ -131,6 +131,12 @@ void ActivityDecoder::CheckTimes(const ActivityRow& row) {
   if (row.start_ns == 0 || row.end_ns == 0 || row.end_ns < row.start_ns) ++counts_.invalid_time;
 }
 
+bool ActivityDecoder::OutsideWindow(const ActivityRow& row) {
+  if (skipped_ == nullptr || !skipped_->Skipped(row.correlation)) return false;
+  ++counts_.outside_window;
+  return true;
+}
+
 // A record that is not laid out as its CUPTI says has no pointer where one is expected, and reading
 // there would end the program. Asked once per pointer: the kernel looks, and says EFAULT.
 bool ActivityDecoder::CanBeRead(const char* text) {
@@ -184,6 +190,7 @@ void ActivityDecoder::Kernel(const RecordView& record, recording::Writer& writer
   config.launch_type = record[kernel::kLaunchType];
   config.max_active_clusters = record[kernel::kMaxActiveClusters];
   const LaneRow lane{record[kernel::kDevice], record[kernel::kContext], record[kernel::kStream]};
+  if (OutsideWindow(row)) return;
   CheckTimes(row);
   ++counts_.kernels;
   writer.AddActivity(row, config, lane);
@@ -205,6 +212,7 @@ void ActivityDecoder::Memcpy(const RecordView& record, recording::Writer& writer
   config.source_kind = record[kSourceKind];
   config.destination_kind = record[kDestinationKind];
   config.flags = record[kFlags];
+  if (OutsideWindow(row)) return;
   CheckTimes(row);
   ++counts_.copies;
   writer.AddActivity(row, config, LaneRow{record[kDevice], record[kContext], record[kStream]});
@@ -227,6 +235,7 @@ void ActivityDecoder::PeerCopy(const RecordView& record, recording::Writer& writ
   config.flags = record[memcpy_record::kFlags];
   config.source_device = record[peer::kSourceDevice];
   config.destination_device = record[peer::kDestinationDevice];
+  if (OutsideWindow(row)) return;
   CheckTimes(row);
   ++counts_.copies;
   writer.AddActivity(row, config,
@@ -247,6 +256,7 @@ void ActivityDecoder::Memset(const RecordView& record, recording::Writer& writer
   ConfigRow config;
   config.kind = RowKind::kMemset;
   config.source_kind = record[kMemoryKind];
+  if (OutsideWindow(row)) return;
   CheckTimes(row);
   ++counts_.memsets;
   writer.AddActivity(row, config, LaneRow{record[kDevice], record[kContext], record[kStream]});
@@ -262,6 +272,7 @@ void ActivityDecoder::GraphTrace(const RecordView& record, recording::Writer& wr
   row.graph = record[kGraph];
   ConfigRow config;
   config.kind = RowKind::kGraph;
+  if (OutsideWindow(row)) return;
   CheckTimes(row);
   ++counts_.graph_rows;
   writer.AddActivity(row, config, LaneRow{record[kDevice], record[kContext], record[kStream]});

@@ -13,6 +13,7 @@
 #include "collector/activity_buffers.h"
 #include "collector/cupti_api.h"
 #include "collector/record_layout.h"
+#include "collector/skipped_calls.h"
 #include "recording/writer.h"
 
 namespace xlatrace::collector {
@@ -22,10 +23,11 @@ struct DecodeCounts {
   uint64_t copies = 0;
   uint64_t memsets = 0;
   uint64_t graph_rows = 0;
-  uint64_t invalid_time = 0;  // Kept: start or end is 0, or the end is before the start.
-  uint64_t unknown = 0;       // Kinds that were not asked for.
-  uint64_t cut_buffers = 0;   // CUPTI's iterator failed: what lay behind is lost.
-  uint64_t too_short = 0;     // Smaller than any known version: skipped.
+  uint64_t invalid_time = 0;    // Kept: start or end is 0, or the end is before the start.
+  uint64_t unknown = 0;         // Kinds that were not asked for.
+  uint64_t cut_buffers = 0;     // CUPTI's iterator failed: what lay behind is lost.
+  uint64_t outside_window = 0;  // Of calls that were not recorded.
+  uint64_t too_short = 0;       // Smaller than any known version: skipped.
 };
 
 class ActivityDecoder {
@@ -33,6 +35,8 @@ class ActivityDecoder {
   explicit ActivityDecoder(const CuptiApi* api) : api_(api) {}
 
   void Decode(const ActivityBuffers::Buffer& buffer, recording::Writer& writer);
+  // From here on, activities of these calls are left out.
+  void SetSkipped(const SkippedCalls* calls) { skipped_ = calls; }
 
   const DecodeCounts& counts() const { return counts_; }
   // Bytes of a record by kind, as seen; 0 = not seen.
@@ -49,8 +53,10 @@ class ActivityDecoder {
   void Device(const RecordView& record, recording::Writer& writer);
   bool CanBeRead(const char* text);
   void CheckTimes(const recording::ActivityRow& row);
+  bool OutsideWindow(const recording::ActivityRow& row);
 
   const CuptiApi* api_;
+  const SkippedCalls* skipped_ = nullptr;
   DecodeCounts counts_;
   uint32_t sizes_[kKinds] = {};
   static constexpr int kReadableBits = 13;

@@ -1,5 +1,6 @@
 #include "collector/callbacks.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -33,6 +34,17 @@ bool StartsDeviceWork(std::string_view name) {
   return false;
 }
 
+// Calls in which the host waits for the device. They start nothing: the importer tells them by
+// name.
+bool Waits(std::string_view name) {
+  for (const char* yes :
+       {"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cudaDeviceSynchronize",
+        "cudaStreamSynchronize", "cudaEventSynchronize"}) {
+    if (StartsWith(name, yes)) return true;
+  }
+  return false;
+}
+
 void EnableApiDomain(Collector& collector, CUpti_SubscriberHandle subscriber,
                      CUpti_CallbackDomain domain, std::string_view prefix) {
   uint64_t enabled = 0;
@@ -40,7 +52,7 @@ void EnableApiDomain(Collector& collector, CUpti_SubscriberHandle subscriber,
     const char* name = nullptr;
     if (collector.api.cuptiGetCallbackName == nullptr ||
         collector.api.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || name == nullptr ||
-        !StartsDeviceWork(name)) {
+        !(StartsDeviceWork(name) || (collector.records_waits() && Waits(name)))) {
       continue;
     }
     if (collector.api.cuptiEnableCallback(1, subscriber, domain, id) != CUPTI_SUCCESS) continue;
@@ -59,13 +71,15 @@ void OnApi(Collector& collector, CUpti_CallbackDomain domain, uint32_t id,
   ThreadLog* log = ThreadLog::Current();
   if (log == nullptr) return;
   if (data.callbackSite == CUPTI_API_ENTER) {
-    log->EnterCall(data.correlationId, NowNs());
+    const bool skip = collector.steering.Skips(*log);
+    log->EnterCall(data.correlationId, skip ? 0 : NowNs(), skip);
     return;
   }
   recording::ApiCallRow row;
   switch (log->LeaveCall(data.correlationId, &row.start_ns)) {
     case ThreadLog::CallEnd::kUnknown:
     case ThreadLog::CallEnd::kNested:
+    case ThreadLog::CallEnd::kSkipped:
       return;
     case ThreadLog::CallEnd::kCaptured:
       // The call made a graph node; the work is done when the graph is launched.
@@ -226,11 +240,20 @@ void CUPTIAPI OnCallback(void* user, CUpti_CallbackDomain domain, CUpti_Callback
                          const void* data) {
   if (!Collector::Alive() || data == nullptr) return;
   auto& collector = *static_cast<Collector*>(user);
+  ThreadLog* log = ThreadLog::Current();
+  const bool measure = log != nullptr && log->IsTimeToMeasure();
+  const uint64_t before = measure ? NowNs(CLOCK_THREAD_CPUTIME_ID) : 0;
+  const uint64_t begin = measure ? NowNs(CLOCK_THREAD_CPUTIME_ID) : 0;
   try {
     Dispatch(collector, domain, id, data);
   } catch (const std::bad_alloc&) {
     collector.CountAllocationFailure();
   }
+  if (!measure) return;
+  // Less what looking at the clock costs, which is more than the work.
+  const uint64_t clock = begin - before;
+  const uint64_t spent = NowNs(CLOCK_THREAD_CPUTIME_ID) - begin;
+  log->AddCost((spent - std::min(spent, clock)) * 1024);
 }
 
 }  // namespace xlatrace::collector

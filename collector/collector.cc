@@ -22,6 +22,9 @@
 #include "collector/version.h"
 
 namespace xlatrace::collector {
+
+using recording::ProcessState;
+
 namespace {
 
 constexpr uint64_t kDefaultMaxBytes = uint64_t{4} << 30;
@@ -101,7 +104,7 @@ void Collector::InForkedChild() {
   }
   phase_.store(static_cast<int>(Phase::kDead), std::memory_order_release);
   // The copy of the file, when the writer thread could not keep it to itself.
-  if (instance->writer_ != nullptr) instance->writer_->Abandon();
+  if (instance->writer_ != nullptr) instance->writer_->Abandon(!instance->own_table_);
 }
 
 void Collector::Fact(std::string_view key, std::string_view value) {
@@ -123,16 +126,19 @@ void Collector::Start() {
   int idle = static_cast<int>(Phase::kIdle);
   if (!phase_.compare_exchange_strong(idle, static_cast<int>(Phase::kStarted))) return;
   owner_pid_ = getpid();
-  flush_period_ms_ = EnvNumber("XLATRACE_FLUSH_MS", 1000, 10, 60000);
+  ReadSettings();
   Fact("tool_version", kVersion);
-  Fact("mode", "exact");
+  Fact("mode", light_ ? "light" : "exact");
   Fact("flush_period_ms", std::to_string(flush_period_ms_));
   ReadProcessFacts([this](std::string_view key, std::string_view value) {
     if (key == "rank") rank_ = value;
     Fact(key, value);
   });
   static const xlatrace_collector_functions functions = {
-      sizeof(functions), [](int terminal) { Get().BeforeEnd(terminal != 0); }};
+      sizeof(functions), [](int terminal) { Get().BeforeEnd(terminal != 0); },
+      [](long long step) { Get().MarkStep(step); },
+      [](int paused) { Get().steering.SetPaused(paused != 0); },
+      [] { return Recording() && Get().steering.State() == ProcessState::kRecording ? 1 : 0; }};
   using Connect = void (*)(const xlatrace_collector_functions*);
   if (auto connect = reinterpret_cast<Connect>(dlsym(RTLD_DEFAULT, "xlatrace_preload_connect"))) {
     connect(&functions);
@@ -143,6 +149,40 @@ void Collector::Start() {
     return;
   }
   EnableKinds();
+}
+
+// What `xlatrace record` was asked for, as it reaches the process. What makes no sense is told and
+// left out: all is recorded then.
+void Collector::ReadSettings() {
+  const auto text = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  flush_period_ms_ = EnvNumber("XLATRACE_FLUSH_MS", 1000, 10, 60000);
+  max_bytes_ = EnvNumber("XLATRACE_MAX_BYTES", kDefaultMaxBytes, 1 << 20, uint64_t{1} << 50);
+  light_ = text("XLATRACE_MODE") == "light";
+  whole_graphs_ = text("XLATRACE_GRAPHS") == "graph";
+  records_waits_ = text("XLATRACE_SYNC") == "1";
+  last_ns_ = EnvNumber("XLATRACE_LAST_MS", 0, 0, uint64_t{1} << 40) * 1000000;
+  const uint64_t delay_ms = EnvNumber("XLATRACE_DELAY_MS", 0, 0, uint64_t{1} << 40);
+  const uint64_t duration_ms = EnvNumber("XLATRACE_DURATION_MS", 0, 0, uint64_t{1} << 40);
+  std::optional<StepWindow> steps;
+  if (const std::string asked = text("XLATRACE_STEPS"); !asked.empty()) {
+    steps = ParseSteps(asked);
+    if (steps && light_) {
+      steps.reset();
+      Fact("error", "XLATRACE_STEPS needs XLA's ranges, which light mode does not record");
+    } else if (!steps) {
+      Fact("error", "XLATRACE_STEPS is no window of steps (first:end): " + asked);
+    } else {
+      Fact("steps", asked);
+    }
+  }
+  if (delay_ms != 0) Fact("delay_ms", std::to_string(delay_ms));
+  if (duration_ms != 0) Fact("duration_ms", std::to_string(duration_ms));
+  if (last_ns_ != 0) Fact("last_ms", std::to_string(last_ns_ / 1000000));
+  if (whole_graphs_) Fact("graphs", "graph");
+  steering.Configure(steps, delay_ms, duration_ms);
 }
 
 bool Collector::Subscribe() {
@@ -200,10 +240,39 @@ void Collector::EnableKinds() {
     if (result == CUPTI_SUCCESS) continue;
     Fact("error", "cuptiActivityEnable(" + std::to_string(kind) + "): " + api.Describe(result));
   }
+  if (!whole_graphs_) return;
+  // One record per graph launch in place of one per node.
+  result = api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  if (result != CUPTI_SUCCESS) {
+    Fact("graphs", "node");
+    Fact("note", "whole graphs cannot be recorded here: " + api.Describe(result));
+  }
+}
+
+void Collector::MarkStep(int64_t step) {
+  if (!Alive()) return;
+  ThreadLog* log = ThreadLog::Current();
+  if (log == nullptr || !steering.OnMark(*log, step)) return;
+  try {
+    AppendMark(*log, step);
+  } catch (const std::bad_alloc&) {
+    CountAllocationFailure();
+  }
+}
+
+void Collector::AppendMark(ThreadLog& log, int64_t step) {
+  recording::RangeRow row;
+  row.thread = log.thread();
+  row.domain = strings.Intern("xlatrace");
+  row.text = strings.Intern("step " + std::to_string(step));
+  row.start_ns = row.end_ns = NowNs();
+  row.depth = log.depth();
+  log.Append(row);
 }
 
 void Collector::OnFirstContext() {
   if (opened_.exchange(true)) return;
+  steering.Begin(NowNs(CLOCK_MONOTONIC));
   phase_.store(static_cast<int>(Phase::kRunning), std::memory_order_release);
   if (!StartThread(&WriterMain, this, "xlatrace-write") ||
       !StartThread(&FlusherMain, this, "xlatrace-flush")) {
@@ -219,7 +288,7 @@ void Collector::OnFirstContext() {
 // nor gets our blocks into a file of its own that has the number next; a forked child inherits
 // nothing.
 bool Collector::OpenRecording() {
-  const bool own_table = UnshareDescriptors();
+  own_table_ = UnshareDescriptors();
   const uint64_t now = NowNs();
   RecordingPlace place = OpenRecordingPlace(now / 1000000000);
   place_ = place.folder;
@@ -228,9 +297,11 @@ bool Collector::OpenRecording() {
   if (place.fd < 0) return false;
   Fact("start_unix_ns", std::to_string(now));
   if (!place.note.empty()) Fact("place_note", place.note);
-  const uint64_t limit =
-      EnvNumber("XLATRACE_MAX_BYTES", kDefaultMaxBytes, 1 << 20, uint64_t{1} << 50);
-  writer_ = std::make_unique<recording::Writer>(place.fd, place.identity, limit, !own_table);
+  writer_ = std::make_unique<recording::Writer>(place.fd, place.identity, max_bytes_, !own_table_);
+  if (last_ns_ != 0) writer_->KeepLast(last_ns_);
+  identity_ = place.identity;
+  steering.OnOrder(recording::ReadControl(place_));
+  place_known_.store(true, std::memory_order_release);
   return true;
 }
 
@@ -292,6 +363,11 @@ void Collector::TakeBuffers(ActivityDecoder& decoder, bool open) {
   ActivityBuffers::Buffer buffer;
   while (buffers.Take(&buffer)) {
     try {
+      // A skipped call is told before its activities are there.
+      if (open && steering.EverClosed()) {
+        DrainLogs(*writer_);
+        decoder.SetSkipped(&skipped_calls_);
+      }
       if (open) decoder.Decode(buffer, *writer_);
     } catch (const std::bad_alloc&) {
       CountAllocationFailure();
@@ -300,14 +376,40 @@ void Collector::TakeBuffers(ActivityDecoder& decoder, bool open) {
   }
 }
 
+void Collector::DrainLogs(recording::Writer& writer) {
+  SkippedCalls* calls = steering.EverClosed() ? &skipped_calls_ : nullptr;
+  for (ThreadLog* log = ThreadLog::First(); log != nullptr; log = log->Next()) {
+    counts_.api_calls += log->Drain(writer, calls);
+    if (const uint32_t thread = log->TakeNewThread(); thread != 0) {
+      const std::string name = ThreadName(thread);
+      if (!name.empty()) writer.Add(recording::ThreadRow{thread, name});
+    }
+  }
+}
+
+// The limit is the job's: now and then each process looks at what all have written.
+void Collector::WatchLimit() {
+  const uint64_t often = std::min(recording::kSegmentBytes, max_bytes_ / 8);
+  if (writer_->bytes_written() < limit_looked_at_ + often) return;
+  limit_looked_at_ = writer_->bytes_written();
+  const uint64_t all = JobBytes(place_, identity_);
+  const uint64_t left = max_bytes_ - std::min(max_bytes_, all);
+  writer_->set_max_file_bytes(
+      writer_->bytes_written() + left,
+      "the job's recording has reached its limit of " + std::to_string(max_bytes_) + " bytes");
+}
+
 void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open) {
   definitions.Take(&taken_);
   if (!open) return;
   recording::Writer& writer = *writer_;
   for (const Definition& definition : taken_) Write(definition, writer);
   taken_.clear();
+  DrainLogs(writer);
+  WatchLimit();
+  uint64_t callbacks_ns = 0;
   for (ThreadLog* log = ThreadLog::First(); log != nullptr; log = log->Next()) {
-    counts_.api_calls += log->Drain(writer);
+    callbacks_ns += log->cost_ns();
   }
   const auto stat = [&](std::string_view name, uint64_t value) {
     writer.Add(recording::StatRow{name, value});
@@ -332,6 +434,8 @@ void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open
   stat("strings_registered", strings.registered());
   stat("strings_cut", strings.cut());
   stat("strings_not_kept", definitions.dropped_texts());
+  stat("activities_outside_window", counts.outside_window);
+  stat("cost_callbacks_ns", callbacks_ns);
   stat("cost_writer_ns", NowNs(CLOCK_THREAD_CPUTIME_ID));
   stat("cost_flusher_ns", flusher_cost_ns_.load(std::memory_order_relaxed));
   stat("flush_timeouts", flush_timeouts_.load(std::memory_order_relaxed));
@@ -356,7 +460,9 @@ void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open
 void Collector::FlusherLoop() {
   uint64_t seen = 0;
   for (;;) {
-    flusher_signal_.WaitBeyond(seen, flush_period_ms_);
+    const uint64_t until_next = steering.Tick(NowNs(CLOCK_MONOTONIC), flush_period_ms_);
+    flusher_signal_.WaitBeyond(seen, until_next);
+    steering.Tick(NowNs(CLOCK_MONOTONIC), flush_period_ms_);
     seen = flusher_signal_.count();
     const uint64_t wanted = flush_wanted_.load(std::memory_order_acquire);
     const bool final = final_flush_.load(std::memory_order_acquire);
@@ -371,6 +477,7 @@ void Collector::FlusherLoop() {
     }
     try {
       AskDriver();
+      ObeyFolder();
     } catch (const std::bad_alloc&) {
       CountAllocationFailure();
     }
@@ -403,6 +510,21 @@ void Collector::AskDriver() {
     Fact("driver_version", std::to_string(DriverVersion()));
   }
   devices_asked_ |= devices;
+}
+
+// `xlatrace control` writes an order into the folder; what became of it is told there.
+void Collector::ObeyFolder() {
+  if (!place_known_.load(std::memory_order_acquire)) return;
+  const recording::ControlOrder order = recording::ReadControl(place_);
+  if (order.number > order_) {
+    order_ = order.number;
+    steering.OnOrder(order);
+  }
+  const ProcessState state = steering.State();
+  if (state == told_state_ && order_ == told_order_) return;
+  told_state_ = state;
+  told_order_ = order_;
+  TellJob(place_, recording::FormatState(identity_, order_, state));
 }
 
 // ---- The end ----

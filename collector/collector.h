@@ -23,6 +23,8 @@
 #include "collector/cupti_api.h"
 #include "collector/definitions.h"
 #include "collector/lock.h"
+#include "collector/skipped_calls.h"
+#include "collector/steering.h"
 #include "collector/string_table.h"
 #include "recording/writer.h"
 
@@ -57,11 +59,17 @@ class Collector {
   // Key and value for the recording; also before it is open.
   void Fact(std::string_view key, std::string_view value);
   void DeviceSeen(uint32_t device);
+  // A step begins (xlatrace.h, or a window of steps).
+  void MarkStep(int64_t step);
+  void AppendMark(ThreadLog& log, int64_t step);
+  // Calls in which the host waits for the device are recorded too.
+  bool records_waits() const { return records_waits_; }
 
   CuptiApi api;
   Definitions definitions;
   StringTable strings{&definitions};
   ActivityBuffers buffers;
+  Steering steering;
   std::atomic<uint64_t> next_run{1};
 
   // Counters of the callbacks; the writer puts them into the recording.
@@ -82,11 +90,15 @@ class Collector {
   bool Subscribe();
   void EnableKinds();
   bool OpenRecording();
+  void ReadSettings();
   void WriterLoop();
   void TakeBuffers(ActivityDecoder& decoder, bool open);
+  void DrainLogs(recording::Writer& writer);
+  void WatchLimit();
   void WriteRows(const ActivityDecoder& decoder, bool finish, bool open);
   void FlusherLoop();
   void AskDriver();
+  void ObeyFolder();
   void PrintLine();
 
   static std::atomic<int> phase_;
@@ -99,6 +111,7 @@ class Collector {
   std::string rank_;      // Of this process, where a launcher tells.
   bool claimed_ = false;  // This process made the recording: it prints the line.
   std::unique_ptr<recording::Writer> writer_;
+  bool own_table_ = false;  // The writer thread's descriptors are nobody else's.
 
   Signal writer_signal_;   // Work for the writer thread.
   Signal written_signal_;  // The writer has written everything that was there when asked.
@@ -115,6 +128,18 @@ class Collector {
   std::atomic<bool> failed_to_open_{false};
   std::vector<Definition> taken_;
   uint64_t flush_period_ms_ = 1000;
+  bool light_ = false;          // No NVTX.
+  bool whole_graphs_ = false;   // A row per graph launch.
+  bool records_waits_ = false;  // Calls in which the host waits.
+  uint64_t last_ns_ = 0;        // Ring; 0: everything is kept.
+  uint64_t max_bytes_ = 0;      // Of the job.
+  SkippedCalls skipped_calls_;  // The writer thread's.
+  uint64_t limit_looked_at_ = 0;
+  std::string identity_;  // Of the file; with `place_` set before `place_known_`.
+  std::atomic<bool> place_known_{false};
+  uint64_t order_ = 0;  // The last one obeyed; the flusher thread's, as what it told.
+  uint64_t told_order_ = 0;
+  recording::ProcessState told_state_ = recording::ProcessState::kRecording;
 
   struct Counts {
     uint64_t api_calls = 0;

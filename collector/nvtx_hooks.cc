@@ -7,6 +7,7 @@
 #include <cstring>
 #include <cwchar>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -108,6 +109,13 @@ void RecordPayloadOf(uint32_t text, const nvtxEventAttributes_t* attributes) {
 
 // ---- Ranges on the thread's stack ----
 
+// The module's run may be a step: a mark with its number, for those that are counted from there.
+void BeginStep(ThreadLog& log, uint32_t title) {
+  Collector& collector = Collector::Get();
+  const std::optional<int64_t> step = collector.steering.OnModulePush(log, title);
+  if (step) collector.AppendMark(log, *step);
+}
+
 int Push(const void* domain, uint32_t text) {
   ThreadLog* log = ThreadLog::Current();
   if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
@@ -121,9 +129,11 @@ int Push(const void* domain, uint32_t text) {
   if (range.kind == RangeKind::kModule) {
     run = collector.next_run.fetch_add(1, std::memory_order_relaxed);
   }
+  const uint32_t depth = log->depth();
+  if (range.kind == RangeKind::kModule && collector.steering.has_steps()) BeginStep(*log, text);
   // Thunks are told by the API calls inside: no clock, no row.
   if (range.kind != RangeKind::kThunk) range.start_ns = NowNs();
-  const uint32_t depth = log->depth();
+  range.wanted = range.kind == RangeKind::kCompiler || !collector.steering.Skips(*log);
   log->Push(range, run);
   if (depth >= ThreadLog::kMaxDepth) {
     collector.ranges_too_deep.fetch_add(1, std::memory_order_relaxed);
@@ -141,7 +151,13 @@ int Pop(const void* domain) {
     Collector::Get().pops_unbalanced.fetch_add(1, std::memory_order_relaxed);
     return NVTX_NO_PUSH_POP_TRACKING;
   }
-  if (range.start_ns != 0 && range.text != 0 && Collector::Recording()) {
+  Collector& collector = Collector::Get();
+  if (range.kind == RangeKind::kModule && collector.steering.has_steps()) {
+    collector.steering.OnModulePop(*log, range.text);
+  }
+  // What was open while the window was, is kept.
+  if (range.start_ns != 0 && range.text != 0 && Collector::Recording() &&
+      (range.wanted || !collector.steering.Skips(*log))) {
     recording::RangeRow row;
     row.thread = log->thread();
     row.domain = range.domain_id;
@@ -180,6 +196,7 @@ struct StartedRange {
   uint32_t domain_id;
   uint32_t text;
   uint32_t thread;
+  bool wanted;
   uint64_t start_ns;
 };
 
@@ -205,6 +222,7 @@ nvtxRangeId_t DomainRangeStartEx(nvtxDomainHandle_t domain,
   range.domain_id = domain == nullptr ? 0 : reinterpret_cast<const Domain*>(domain)->name_id;
   range.text = text;
   range.thread = log->thread();
+  range.wanted = !Collector::Get().steering.Skips(*log);
   range.start_ns = NowNs();
   StartedRanges& started = Started();
   const Lock lock(&started.mutex);
@@ -226,6 +244,7 @@ void DomainRangeEnd(nvtxDomainHandle_t, nvtxRangeId_t id) {
   }
   ThreadLog* log = ThreadLog::Current();
   if (log == nullptr || range.text == 0 || !Collector::Recording()) return;
+  if (!range.wanted && Collector::Get().steering.Skips(*log)) return;
   recording::RangeRow row;
   row.thread = range.thread;
   row.domain = range.domain_id;
@@ -250,7 +269,7 @@ void DomainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attrib
   if (!Collector::Recording()) return;
   ThreadLog* log = ThreadLog::Current();
   const uint32_t text = TextOf(attributes);
-  if (log == nullptr || text == 0) return;
+  if (log == nullptr || text == 0 || Collector::Get().steering.Skips(*log)) return;
   recording::RangeRow row;
   row.thread = log->thread();
   row.domain = domain == nullptr ? 0 : reinterpret_cast<const Domain*>(domain)->name_id;
@@ -273,11 +292,17 @@ void DomainDestroy(nvtxDomainHandle_t) {}  // The name stays: rows refer to it.
 
 nvtxStringHandle_t RegisterString(nvtxDomainHandle_t domain, std::string_view text) {
   if (!Collector::Alive()) return nullptr;
-  const ThreadLog* log = ThreadLog::Current();
+  ThreadLog* log = ThreadLog::Current();
   const uint32_t domain_id =
       domain == nullptr ? 0 : reinterpret_cast<const Domain*>(domain)->name_id;
   const uint32_t id =
       Collector::Get().strings.Register(text, domain_id, log == nullptr ? 0 : log->thread());
+  Steering& steering = Collector::Get().steering;
+  if (log != nullptr && steering.has_steps()) {
+    const RangeKind kind = RangeKindOf(text);
+    if (kind == RangeKind::kModule) steering.OnRegisterModule(*log, id);
+    if (kind == RangeKind::kThunk) steering.OnRegisterThunk(*log);
+  }
   return reinterpret_cast<nvtxStringHandle_t>(static_cast<uintptr_t>(id));
 }
 nvtxStringHandle_t DomainRegisterStringA(nvtxDomainHandle_t domain, const char* text) {

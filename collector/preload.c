@@ -44,10 +44,52 @@ extern char** environ;
 static const struct xlatrace_collector_functions* collector;
 static pid_t collector_pid; /* vfork children run in our memory: they are told apart by this. */
 static pid_t constructor_pid;
+static int paused;                 /* By xlatrace_pause. */
+static long long step_before = -1; /* By xlatrace_mark_step. */
 
 EXPORT void xlatrace_preload_connect(const struct xlatrace_collector_functions* functions) {
   collector_pid = getpid();
   __atomic_store_n(&collector, functions, __ATOMIC_RELEASE);
+  if (__atomic_load_n(&paused, __ATOMIC_SEQ_CST)) functions->set_paused(1);
+  const long long step = __atomic_load_n(&step_before, __ATOMIC_SEQ_CST);
+  if (step >= 0) functions->mark_step(step);
+}
+
+/* ---- What include/xlatrace.h finds here. ---- */
+
+static const struct xlatrace_collector_functions* own_collector(void) {
+  const struct xlatrace_collector_functions* functions =
+      __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
+  return functions != NULL && getpid() == collector_pid ? functions : NULL;
+}
+
+void xlatrace_mark_step(long long step);
+void xlatrace_pause(void);
+void xlatrace_resume(void);
+int xlatrace_is_recording(void);
+
+EXPORT void xlatrace_mark_step(long long step) {
+  const struct xlatrace_collector_functions* functions = own_collector();
+  if (functions != NULL) {
+    functions->mark_step(step);
+  } else {
+    __atomic_store_n(&step_before, step, __ATOMIC_SEQ_CST); /* The collector may come later. */
+  }
+}
+
+static void set_paused(int on) {
+  /* Kept: the collector may come later. */
+  __atomic_store_n(&paused, on, __ATOMIC_SEQ_CST);
+  const struct xlatrace_collector_functions* functions = own_collector();
+  if (functions != NULL) functions->set_paused(on);
+}
+
+EXPORT void xlatrace_pause(void) { set_paused(1); }
+EXPORT void xlatrace_resume(void) { set_paused(0); }
+
+EXPORT int xlatrace_is_recording(void) {
+  const struct xlatrace_collector_functions* functions = own_collector();
+  return functions != NULL ? functions->is_recording() : 0;
 }
 
 static void before_end(int terminal) {
@@ -184,8 +226,17 @@ static int collector_path(char* path, size_t size) {
   if (given != NULL && *given != '\0') return snprintf(path, size, "%s", given) < (int)size;
   struct own_path own = {(uintptr_t)xlatrace_preload_connect, NULL};
   dl_iterate_phdr(look_for_own_path, &own);
+  if (own.path == NULL) return 0;
+  /* Beside the name it was loaded by; else (a link, a relative name) beside what that leads to. */
+  const char* end = strrchr(own.path, '/');
+  if (*own.path == '/' && end != NULL &&
+      snprintf(path, size, "%.*s/libxlatrace_collector.so", (int)(end - own.path), own.path) <
+          (int)size &&
+      access(path, R_OK) == 0) {
+    return 1;
+  }
   char resolved[PATH_MAX];
-  if (own.path == NULL || realpath(own.path, resolved) == NULL) return 0;
+  if (realpath(own.path, resolved) == NULL) return 0;
   char* slash = strrchr(resolved, '/');
   if (slash == NULL) return 0;
   slash[1] = '\0';
@@ -255,17 +306,46 @@ static void set_place(void) {
   setenv(XLATRACE_ENV_PLACE, place, 1);
 }
 
+/* `record --dump`: XLA is asked to dump into a folder of this process's own. The user's flags are
+ * kept; a folder that a parent process has set is replaced, one that the user gave is left. Both
+ * flags are as old as XLA_FLAGS itself (2019). */
+static void set_dump(void) {
+  const char* dump = getenv(XLATRACE_ENV_DUMP);
+  if (dump == NULL || *dump != '/' || strchr(dump, ' ') != NULL) return;
+  const char* before = getenv("XLA_FLAGS");
+  if (before == NULL) before = "";
+  char ours[PATH_MAX + 32];
+  if (snprintf(ours, sizeof ours, "--xla_dump_to=%s/", dump) >= (int)sizeof ours) return;
+  const char* parent = strstr(before, ours);
+  if (parent == NULL && strstr(before, "--xla_dump_to") != NULL) return;
+  const size_t head = parent == NULL ? strlen(before) : (size_t)(parent - before);
+  const char* tail = parent == NULL ? "" : parent + strcspn(parent, " ");
+  const size_t size = strlen(before) + strlen(ours) + 64;
+  char* flags = malloc(size);
+  if (flags == NULL) return;
+  snprintf(flags, size, "%.*s%s%s%d%s%s", (int)head, before,
+           head > 0 && before[head - 1] != ' ' ? " " : "", ours, (int)getpid(),
+           parent == NULL ? " --xla_dump_hlo_as_proto" : "", tail);
+  setenv("XLA_FLAGS", flags, 1);
+  free(flags);
+}
+
 __attribute__((constructor)) static void start(void) {
   constructor_pid = getpid();
   find_next();
   const char* off = getenv("XLATRACE_DISABLE");
   if (off != NULL && strcmp(off, "1") == 0) return;
+  /* A child of a process that has been here finds all of it set. */
+  const char* mode = getenv(XLATRACE_ENV_MODE);
+  const int light = mode != NULL && strcmp(mode, "light") == 0;
+  const int new_place = is_unset("CUDA_INJECTION64_PATH") || is_unset(XLATRACE_ENV_MAIN) ||
+                        (!light && is_unset("NVTX_INJECTION64_PATH"));
   char path[PATH_MAX];
-  if (!collector_path(path, sizeof path) || access(path, R_OK) != 0) return;
+  if (new_place && (!collector_path(path, sizeof path) || access(path, R_OK) != 0)) return;
   /* Another tool's injection is left alone; the collector is then not loaded by that door. */
   if (!pgle_is_on()) {
     if (is_unset("CUDA_INJECTION64_PATH")) setenv("CUDA_INJECTION64_PATH", path, 1);
-    if (is_unset("NVTX_INJECTION64_PATH")) setenv("NVTX_INJECTION64_PATH", path, 1);
+    if (!light && is_unset("NVTX_INJECTION64_PATH")) setenv("NVTX_INJECTION64_PATH", path, 1);
   }
   if (is_unset(XLATRACE_ENV_MAIN)) {
     char pid[16];
@@ -277,6 +357,7 @@ __attribute__((constructor)) static void start(void) {
     make_token(token, sizeof token);
     setenv(XLATRACE_ENV_JOB, token, 1);
   }
+  set_dump();
   set_place();
 }
 
@@ -353,10 +434,15 @@ static void print_line(void) {
   snprintf(path, sizeof path, "%s/job", place);
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
-  static char text[1 << 16]; /* The token, then "ended PID LAUNCHES FIRST" of every process. */
-  const ssize_t got = read(fd, text, sizeof text - 1);
+  /* Not freed: the process ends. The token, then "ended PID LAUNCHES FIRST" of every process. */
+  const size_t most = 1 << 16;
+  char* text = malloc(most);
+  const ssize_t got = text == NULL ? 0 : read(fd, text, most - 1);
   close(fd);
-  if (got <= 0) return;
+  if (got <= 0) {
+    free(text);
+    return;
+  }
   text[got] = '\0';
   char* line = text + strcspn(text, "\n");
   if (*line == '\0') return;

@@ -15,6 +15,10 @@ struct xlatrace_collector_functions {
    * file. Bounded in time; does nothing in a forked child. `terminal` is not 0 when nothing comes
    * after. */
   void (*before_end)(int terminal);
+  /* xlatrace.h: a step begins; recording stops for a while or goes on; is anything recorded? */
+  void (*mark_step)(long long step);
+  void (*set_paused)(int paused);
+  int (*is_recording)(void);
 };
 
 void xlatrace_preload_connect(const struct xlatrace_collector_functions* functions);
@@ -22,9 +26,11 @@ void xlatrace_preload_connect(const struct xlatrace_collector_functions* functio
 /* Environment variables of the recording; the preload sets what is not set. */
 #define XLATRACE_ENV_JOB "XLATRACE_JOB"   /* Token of the job. */
 #define XLATRACE_ENV_PLACE "XLATRACE_REC" /* Absolute path of run.rec. */
-#define XLATRACE_ENV_MAIN                                                 \
-  "XLATRACE_MAIN" /* Pid of the job's first process, which says the line. \
-                   */
+#define XLATRACE_ENV_MAIN                                                                         \
+  "XLATRACE_MAIN"                         /* Pid of the job's first process, which says the line. \
+                                           */
+#define XLATRACE_ENV_MODE "XLATRACE_MODE" /* `light`: no NVTX. */
+#define XLATRACE_ENV_DUMP "XLATRACE_DUMP" /* Folder in which each process's XLA has one. */
 #define XLATRACE_ENV_COLLECTOR "XLATRACE_COLLECTOR" /* Path of the collector; else beside us. */
 
 #ifdef __cplusplus

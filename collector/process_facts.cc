@@ -41,6 +41,17 @@ std::string FirstSet(std::initializer_list<const char*> names) {
   return {};
 }
 
+// First line of a small file; empty when it cannot be read.
+std::string FirstLine(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  char text[256];
+  const ssize_t got = read(fd, text, sizeof(text));
+  close(fd);
+  const std::string_view read_text(text, got > 0 ? static_cast<size_t>(got) : 0);
+  return std::string(read_text.substr(0, read_text.find('\n')));
+}
+
 bool IsNumber(const std::string& text) {
   return !text.empty() && text.size() < 10 &&
          std::all_of(text.begin(), text.end(),
@@ -48,6 +59,10 @@ bool IsNumber(const std::string& text) {
 }
 
 }  // namespace
+
+std::string ThreadName(uint32_t thread) {
+  return FirstLine("/proc/self/task/" + std::to_string(thread) + "/comm");
+}
 
 void ReadProcessFacts(const FactSink& sink) {
   sink("pid", std::to_string(getpid()));
@@ -58,6 +73,12 @@ void ReadProcessFacts(const FactSink& sink) {
   char path[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
   if (size > 0) sink("executable", std::string_view(path, static_cast<size_t>(size)));
+  // Set by the preload where `record` asked for dumps: a folder for each process.
+  if (const char* dump = std::getenv("XLATRACE_DUMP"); dump != nullptr && *dump != '\0') {
+    sink("dump_folder", std::string(dump) + "/" + std::to_string(getpid()));
+  }
+  const std::string driver = FirstLine("/sys/module/nvidia/version");
+  if (!driver.empty()) sink("nvidia_driver_version", driver);
   const std::string rank =
       FirstSet({"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK"});
   const std::string local_rank =

@@ -4,7 +4,9 @@
 #ifndef XLATRACE_COLLECTOR_PROCESS_FACTS_H_
 #define XLATRACE_COLLECTOR_PROCESS_FACTS_H_
 
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace xlatrace::collector {
@@ -13,6 +15,9 @@ using FactSink = std::function<void(std::string_view key, std::string_view value
 
 // pid, host, command, executable, rank... Reads /proc and a few variables of launchers.
 void ReadProcessFacts(const FactSink& sink);
+
+// Name of a thread of this process, as the kernel has it; empty when it is gone.
+std::string ThreadName(uint32_t thread);
 
 }  // namespace xlatrace::collector
 

@@ -202,15 +202,35 @@ RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s) {
   return place;
 }
 
-void TellEnd(const std::string& folder, uint64_t launches, bool first) {
+void TellJob(const std::string& folder, const std::string& line) {
   const int fd =
       open((folder + "/job").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
-  const std::string line = "ended " + std::to_string(getpid()) + " " + std::to_string(launches) +
-                           (first ? " 1\n" : " 0\n");
   const ssize_t written = write(fd, line.data(), line.size());
-  static_cast<void>(written);  // Only the line at the end would miss it.
+  static_cast<void>(written);  // Only the line at the end, or an answer, would miss it.
   close(fd);
+}
+
+void TellEnd(const std::string& folder, uint64_t launches, bool first) {
+  TellJob(folder, "ended " + std::to_string(getpid()) + " " + std::to_string(launches) +
+                      (first ? " 1\n" : " 0\n"));
+}
+
+uint64_t JobBytes(const std::string& folder, const std::string& identity) {
+  const std::string token = identity.substr(0, identity.find('.') + 1);
+  DIR* entries = opendir(folder.c_str());
+  if (entries == nullptr) return 0;
+  uint64_t bytes = 0;
+  while (const dirent* entry = readdir(entries)) {
+    struct stat status {};
+    if (std::strncmp(entry->d_name, token.c_str(), token.size()) == 0 &&
+        EndsWith(entry->d_name, ".rec") &&
+        fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+      bytes += static_cast<uint64_t>(status.st_blocks) * 512;
+    }
+  }
+  closedir(entries);
+  return bytes;
 }
 
 void EndedProcesses(const std::string& folder, int* processes, uint64_t* launches) {

@@ -29,6 +29,10 @@ RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s);
 // last said so: a process that execs says it before, and again if it came back. `first`: never
 // before.
 void TellEnd(const std::string& folder, uint64_t launches, bool first);
+// Appends a line to the folder's `job`.
+void TellJob(const std::string& folder, const std::string& line);
+// Bytes on the disk of all recordings of the job of `identity`, this one's included.
+uint64_t JobBytes(const std::string& folder, const std::string& identity);
 // What all processes of the job that have ended noted there.
 void EndedProcesses(const std::string& folder, int* processes, uint64_t* launches);
 

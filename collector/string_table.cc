@@ -32,6 +32,9 @@ RangeKind RangeKindOf(std::string_view text) {
   if (StartsWith(text, "TSL:")) text.remove_prefix(4);
   if (StartsWith(text, "Thunk:#")) return RangeKind::kThunk;
   if (StartsWith(text, "XlaModule:#")) return RangeKind::kModule;
+  if (StartsWith(text, "Xla") && text.find(":#") != std::string_view::npos) {
+    return RangeKind::kCompiler;
+  }
   return RangeKind::kOther;
 }
 

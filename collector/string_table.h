@@ -19,7 +19,8 @@
 namespace xlatrace::collector {
 
 // What a range with this text means for the launches inside.
-enum class RangeKind : uint8_t { kOther = 0, kThunk = 1, kModule = 2 };
+// kCompiler: what XLA does before anything runs (XlaCompile, XlaPass...): kept at all times.
+enum class RangeKind : uint8_t { kOther = 0, kThunk = 1, kModule = 2, kCompiler = 3 };
 
 // `Thunk:#...#` and `XlaModule:#...#` (xla/backends/gpu/runtime/annotation.cc).
 RangeKind RangeKindOf(std::string_view text);

@@ -57,7 +57,7 @@ ThreadLog* ThreadLog::Acquire() {
     while (!first_log.compare_exchange_weak(log->next_, log, std::memory_order_release)) {
     }
   }
-  log->thread_ = static_cast<uint32_t>(syscall(SYS_gettid));
+  log->thread_.store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_relaxed);
   log->depth_ = log->too_deep_ = 0;
   log->thunk_ = log->module_ = 0;
   log->run_ = 0;
@@ -87,11 +87,19 @@ void ThreadLog::Push(const OpenRange& range, uint64_t run) {
   ++depth_;
   if (range.kind == RangeKind::kThunk) {
     thunk_ = range.text;
+    ++thunks_in_run_;
   } else if (range.kind == RangeKind::kModule) {
     module_ = range.text;
     run_ = run;
     thunk_ = 0;
+    thunks_in_run_ = 0;
   }
+}
+
+uint32_t ThreadLog::TakeNewThread() {
+  const uint32_t thread = this->thread();
+  if (thread == thread_told_) return 0;
+  return thread_told_ = thread;
 }
 
 bool ThreadLog::Pop(const void* domain, OpenRange* popped, uint32_t* depth, uint64_t* run) {
@@ -141,10 +149,15 @@ void ThreadLog::Recompute() {
   }
 }
 
-void ThreadLog::EnterCall(uint32_t correlation, uint64_t now_ns) {
+void ThreadLog::EnterCall(uint32_t correlation, uint64_t now_ns, bool skip) {
   if (calls_ == 0) captured_ = false;
+  const bool inside = calls_ > 0;
+  const bool nested = inside && call_[calls_ - 1].correlation == correlation;
+  // A call inside another one goes with it.
+  if (inside) skip = call_[calls_ - 1].skipped;
+  if (skip && !nested) AppendSkipped(correlation);
   if (calls_ == kMaxCalls) return;
-  call_[calls_] = {correlation, calls_ > 0 && call_[calls_ - 1].correlation == correlation, now_ns};
+  call_[calls_] = {correlation, nested, skip, now_ns};
   ++calls_;
 }
 
@@ -153,6 +166,7 @@ ThreadLog::CallEnd ThreadLog::LeaveCall(uint32_t correlation, uint64_t* start_ns
   while (at > 0 && call_[at - 1].correlation != correlation) --at;
   if (at == 0) return CallEnd::kUnknown;
   calls_ = at - 1;
+  if (call_[calls_].skipped) return CallEnd::kSkipped;
   if (call_[calls_].nested) return CallEnd::kNested;
   *start_ns = call_[calls_].start_ns;
   return captured_ ? CallEnd::kCaptured : CallEnd::kRecord;
@@ -196,17 +210,32 @@ void ThreadLog::Append(const recording::RangeRow& row) {
   Filled();
 }
 
-uint64_t ThreadLog::Drain(recording::Writer& writer) {
+void ThreadLog::AppendSkipped(uint32_t correlation) {
+  LogRow* slot = NextRow();
+  if (slot == nullptr) return;
+  slot->kind = LogRow::Kind::kSkippedCall;
+  slot->skipped = correlation;
+  Filled();
+}
+
+uint64_t ThreadLog::Drain(recording::Writer& writer, SkippedCalls* calls) {
   uint64_t api_calls = 0;
   for (;;) {
     const uint32_t filled = reading_->filled.load(std::memory_order_acquire);
     for (; read_ < filled; ++read_) {
       const LogRow& row = reading_->rows[read_];
-      if (row.kind == LogRow::Kind::kApi) {
-        writer.Add(row.api);
-        ++api_calls;
-      } else {
-        writer.Add(row.range);
+      switch (row.kind) {
+        case LogRow::Kind::kApi:
+          if (calls != nullptr) calls->Keep(row.api.correlation);
+          writer.Add(row.api);
+          ++api_calls;
+          break;
+        case LogRow::Kind::kRange:
+          writer.Add(row.range);
+          break;
+        case LogRow::Kind::kSkippedCall:
+          if (calls != nullptr) calls->Skip(row.skipped);
+          break;
       }
     }
     if (read_ < kRowsPerChunk) return api_calls;

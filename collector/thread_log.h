@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "collector/skipped_calls.h"
 #include "collector/string_table.h"
 #include "recording/rows.h"
 #include "recording/writer.h"
@@ -16,10 +17,11 @@
 namespace xlatrace::collector {
 
 struct LogRow {
-  enum class Kind : uint8_t { kApi, kRange } kind;
+  enum class Kind : uint8_t { kApi, kRange, kSkippedCall } kind;
   union {
     recording::ApiCallRow api;
     recording::RangeRow range;
+    uint32_t skipped;  // Correlation id.
   };
   LogRow() : kind(Kind::kApi), api() {}
 };
@@ -31,6 +33,7 @@ struct OpenRange {
   uint32_t text;
   RangeKind kind;
   uint64_t start_ns;  // 0 for thunks, which are not kept as rows.
+  bool wanted;        // Kept whatever the window (steering.h) is at its end.
   // What was current before this range.
   uint32_t outer_thunk;
   uint32_t outer_module;
@@ -41,7 +44,7 @@ class ThreadLog {
  public:
   static constexpr uint32_t kMaxDepth = 128;
 
-  uint32_t thread() const { return thread_; }
+  uint32_t thread() const { return thread_.load(std::memory_order_relaxed); }
 
   // ---- Ranges ----
   // Pushes; `run` is the number of the module run for kModule ranges.
@@ -54,6 +57,20 @@ class ThreadLog {
   uint32_t thunk() const { return thunk_; }
   uint32_t module() const { return module_; }
   uint64_t run() const { return run_; }
+  // Thunk ranges since the module's range began.
+  uint32_t thunks_in_run() const { return thunks_in_run_; }
+
+  // ---- The window of steps (steering.h) ----
+  // What this thread came to last, and under which main module (a number of steering.h's).
+  bool in_steps() const { return in_steps_; }
+  uint32_t step_epoch() const { return step_epoch_; }
+  void set_in_steps(uint32_t epoch, bool inside) {
+    step_epoch_ = epoch;
+    in_steps_ = inside;
+  }
+  // Title of the executable that this thread registers; string id.
+  uint32_t registering() const { return registering_; }
+  void set_registering(uint32_t title) { registering_ = title; }
 
   // ---- API calls ----
   enum class CallEnd {
@@ -61,16 +78,28 @@ class ThreadLog {
     kUnknown,   // Its beginning was not seen.
     kNested,    // The driver call of a runtime call, with the same correlation id.
     kCaptured,  // It made a graph node and started nothing.
+    kSkipped,   // Outside the window.
   };
-  void EnterCall(uint32_t correlation, uint64_t now_ns);
+  // With `skip` neither the call nor what it starts is recorded; the writer is told at once.
+  void EnterCall(uint32_t correlation, uint64_t now_ns, bool skip = false);
   CallEnd LeaveCall(uint32_t correlation, uint64_t* start_ns);
   void NodeCreated() { captured_ = captured_ || calls_ > 0; }
 
   // ---- Rows ----
   void Append(const recording::ApiCallRow& row);
   void Append(const recording::RangeRow& row);
-  // Writes all rows that are there; number of API calls among them.
-  uint64_t Drain(recording::Writer& writer);
+  void AppendSkipped(uint32_t correlation);
+  // Writes all rows that are there; number of API calls among them. `calls`, where it is not
+  // nullptr, hears of each call whether it is recorded.
+  uint64_t Drain(recording::Writer& writer, SkippedCalls* calls = nullptr);
+
+  // ---- Cost ----
+  // CPU time of callbacks on this thread, estimated from every 1024th.
+  void AddCost(uint64_t ns) {
+    cost_ns_.store(cost_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
+  }
+  uint64_t cost_ns() const { return cost_ns_.load(std::memory_order_relaxed); }
+  bool IsTimeToMeasure() { return (++callbacks_ & 1023) == 0; }
 
   // The log of the calling thread, made when there is none. nullptr when memory is out.
   static ThreadLog* Current();
@@ -78,6 +107,8 @@ class ThreadLog {
   static ThreadLog* First();
   ThreadLog* Next() const { return next_; }
   static uint64_t rows_lost();
+  // For the writer thread: the thread that uses this log, once per thread; else 0.
+  uint32_t TakeNewThread();
 
  private:
   static constexpr uint32_t kRowsPerChunk = 256;
@@ -94,12 +125,19 @@ class ThreadLog {
   static void Release(void* log);
   static void MakeKey();
 
-  uint32_t thread_ = 0;
+  std::atomic<uint32_t> thread_{0};
+  uint32_t thread_told_ = 0;  // The writer thread's.
   uint32_t depth_ = 0;
   uint32_t too_deep_ = 0;
   uint32_t thunk_ = 0;
   uint32_t module_ = 0;
   uint64_t run_ = 0;
+  uint32_t thunks_in_run_ = 0;
+  bool in_steps_ = false;
+  uint32_t step_epoch_ = 0;
+  uint32_t registering_ = 0;
+  uint32_t callbacks_ = 0;
+  std::atomic<uint64_t> cost_ns_{0};
   OpenRange open_[kMaxDepth];
   uint64_t runs_[kMaxDepth];
 
@@ -107,6 +145,7 @@ class ThreadLog {
   struct OpenCall {
     uint32_t correlation;
     bool nested;
+    bool skipped;
     uint64_t start_ns;
   };
   OpenCall call_[kMaxCalls];

@@ -31,19 +31,9 @@ struct Place {
 
 }  // namespace
 
-ExecutionSolver::ExecutionSolver(std::span<const ThunkProgram* const> programs,
-                                 const std::vector<LaunchCase>& cases)
-    : programs_(programs), cases_(cases), kernels_(programs.size()) {
-  for (size_t p = 0; p < programs.size(); ++p) kernels_[p].resize(programs[p]->size());
-  for (const LaunchCase& launch : cases) {
-    if (launch.fixed) continue;
-    for (const Candidate& c : launch.candidates) kernels_[c.program][c.token] = true;
-  }
-}
-
 bool ExecutionSolver::IsAnchorOnly(uint32_t program, uint32_t token) const {
   const ThunkToken& thunk = programs_[program]->tokens()[token];
-  return thunk.kind == ThunkKind::kKernel && (!thunk.may_copy || kernels_[program][token]);
+  return thunk.kind == ThunkKind::kKernel && !thunk.may_copy;
 }
 
 std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, bool one_group,
@@ -92,6 +82,7 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
 void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_group,
                                   bool clean_start) {
   anchors_.clear();
+  windows_ = 0;
   std::vector<SequenceItem> items;
   std::vector<uint32_t> places;
   for (uint32_t i = 0; i < launches.size(); ++i) {
@@ -143,6 +134,7 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
     places.push_back(i);
   }
   if (activities.empty()) return;
+  ++windows_;
 
   std::vector<Place> tokens;
   const auto add = [&](const Anchor& of, uint32_t from, uint32_t to) {
@@ -189,9 +181,9 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
     outcome.token = place.token;
     outcome.last_token = tokens[choice.last_token].token;
     outcome.execution = place.execution;
-    outcome.contested = libraries > 1;
+    outcome.contested = libraries > 1 ? windows_ : 0;
     // At the ends of the stretch, or between two executions, a copy may be nobody's.
-    const bool told = same || launch.certain;
+    const bool told = (same || launch.certain) && launch.kind != LaunchKind::kXlaKernel;
     outcome.confidence = choice.unique && bounded && told && choice.token == choice.last_token
                              ? Confidence::kExact
                              : Confidence::kInferred;
@@ -211,6 +203,7 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
     certain &= known.certain;
   }
   if (module == AlignedItem::kNone) return;
+  ++windows_;
   const ThunkProgram& program = *programs_[module];
   std::vector<WindowToken> window;
   int libraries = 0;
@@ -235,7 +228,7 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
     outcome.token = choices[k].token;
     outcome.last_token = choices[k].last_token;
     outcome.execution = 1;
-    outcome.contested = libraries > 1;
+    outcome.contested = libraries > 1 ? windows_ : 0;
     const bool told = certain && cases_[launches[places[k]]].certain;
     outcome.confidence = choices[k].unique && told && choices[k].token == choices[k].last_token
                              ? Confidence::kExact

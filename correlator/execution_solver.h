@@ -33,7 +33,7 @@ struct Outcome {
   uint32_t last_token = 0;  // Of a graph-level row that covers several.
   model::Confidence confidence = model::Confidence::kNone;
   uint32_t execution = 0;  // Counts from 1 in the stretch; 0: of none.
-  bool contested = false;  // Several library calls shared the window it was found in.
+  uint32_t contested = 0;  // Number of the window that several library calls shared; 0: none did.
 
   bool operator==(const Outcome&) const = default;
 };
@@ -42,7 +42,8 @@ class ExecutionSolver {
  public:
   // Both must outlive the solver.
   ExecutionSolver(std::span<const ThunkProgram* const> programs,
-                  const std::vector<LaunchCase>& cases);
+                  const std::vector<LaunchCase>& cases)
+      : programs_(programs), cases_(cases) {}
 
   // `launches`: indices of cases, in launch order. `groups`: as many, or empty: all of one
   // execution where `one_group`, else not told.
@@ -72,9 +73,8 @@ class ExecutionSolver {
 
   std::span<const ThunkProgram* const> programs_;
   const std::vector<LaunchCase>& cases_;
-  // By program: tokens that the run's kernels can be, so that they are no copies.
-  std::vector<std::vector<bool>> kernels_;
   // Of the stretch being solved.
+  uint32_t windows_ = 0;
   std::vector<Anchor> anchors_;
   std::vector<ExecutionFacts> executions_;  // By number; [0] unused.
 };

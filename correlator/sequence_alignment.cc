@@ -7,12 +7,13 @@ namespace xlatrace::correlator {
 namespace {
 
 constexpr int64_t kSkip = 2;     // A kernel that must be there and is not.
-constexpr int64_t kForeign = 3;  // An activity that no token is for.
+constexpr int64_t kForeign = 5;  // An activity that no token is for; more than the slack.
 constexpr int64_t kStart = 1;    // Of an execution.
 constexpr int64_t kSlack = 2 * kSkip;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 // What is kept of the states behind an item.
-constexpr size_t kMostMatched = 64;
+constexpr int64_t kWorst = 64;  // Above the best.
+constexpr size_t kMostMatched = 512;
 constexpr size_t kMostForeign = 8;
 
 struct State {
@@ -99,6 +100,7 @@ class Aligner {
     std::vector<State> previous = {State()};
     std::vector<State> next;
     std::vector<State> foreign;
+    bool doubtful = false;
     for (const SequenceItem& item : items_) {
       next.clear();
       for (const Candidate& candidate : *item.candidates) {
@@ -119,7 +121,11 @@ class Aligner {
         state.matched = true;
         next.push_back(state);
       }
-      Keep(kMostMatched, &next);
+      const bool cut = Keep(kMostMatched, &next);
+      // What was cut off may have been as good: nothing is unique until an item can be one thing
+      // only.
+      doubtful = cut || (doubtful && item.candidates->size() > 1);
+      doubtful_.push_back(doubtful);
       foreign.clear();
       for (uint32_t p = 0; p < previous.size(); ++p) {
         State state = previous[p];
@@ -136,11 +142,17 @@ class Aligner {
     }
   }
 
-  static void Keep(size_t most, std::vector<State>* states) {
-    if (states->size() <= most) return;
+  // True when states were left out that are not far behind the best.
+  static bool Keep(size_t most, std::vector<State>* states) {
+    if (states->size() <= 1) return false;
+    int64_t best = kNever;
+    for (const State& state : *states) best = std::min(best, state.cost);
+    std::erase_if(*states, [&](const State& state) { return state.cost > best + kWorst; });
+    if (states->size() <= most) return false;
     std::nth_element(states->begin(), states->begin() + static_cast<ptrdiff_t>(most), states->end(),
                      [](const State& a, const State& b) { return a.cost < b.cost; });
     states->resize(most);
+    return true;
   }
 
   // What is possible within the slack of the best.
@@ -150,6 +162,7 @@ class Aligner {
     for (size_t i = items_.size(); i-- > 0;) {
       const auto states = Behind(i);
       Judge(states, after, best, &result->items[i]);
+      if (doubtful_[i]) result->items[i].unique = false;
       if (i == 0) break;
       const auto earlier = Behind(i - 1);
       before.assign(earlier.size(), kNever);
@@ -192,7 +205,8 @@ class Aligner {
   std::span<const SequenceItem> items_;
   bool clean_start_;
   std::vector<State> states_;
-  std::vector<size_t> begin_;  // Of the states behind each item.
+  std::vector<size_t> begin_;   // Of the states behind each item.
+  std::vector<bool> doubtful_;  // By item.
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
@@ -69,6 +70,7 @@ class ThunkOrder {
     if (!HasWork()) return {};
     ReadPrograms();
     ReadCases();
+    SettlePrograms();
     ExecutionSolver solver(programs_, cases_);
     solver_ = &solver;
     sequences_ = LaunchSequences(run_);
@@ -94,8 +96,14 @@ class ThunkOrder {
     });
   }
 
+  int Rank(Id module_id) const {
+    const bool rebuilt =
+        run_.modules[static_cast<size_t>(module_id) - 1].source == model::ModuleSource::kNvtx;
+    return (modules_.entry(module_id).has_thunks ? 2 : 0) + (rebuilt ? 0 : 1);
+  }
   void ReadPrograms();
   void ReadCases();
+  void SettlePrograms();
   std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);
   void SolveDevice(uint32_t device);
   size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end);
@@ -119,7 +127,8 @@ class ThunkOrder {
   model::AttributionTables& tables_;
 
   std::vector<const ThunkProgram*> programs_;  // By module.
-  std::vector<LaunchCase> cases_;              // As judged_.
+  std::vector<std::unique_ptr<ThunkProgram>> settled_;
+  std::vector<LaunchCase> cases_;  // As judged_.
   // Process -> symbol -> modules, copies of one program once.
   std::map<Id, std::unordered_map<std::string_view, std::vector<uint32_t>>> owners_;
   // (module, symbol) that the run holds for sure, and (kNone, symbol) of launches of no told
@@ -143,7 +152,8 @@ void ThunkOrder::ReadPrograms() {
   }
   for (const Id process : processes) {
     // Of several copies of one program (a dump beside an embedded module) the one with a thunk
-    // list, else the first.
+    // list, else the first; one that was put together from registered strings comes last, because
+    // they do not tell the whole schedule.
     std::map<std::pair<int64_t, std::string_view>, Id> chosen;
     std::vector<Id> alone;
     for (const Id id : join_.ModulesOf(process)) {
@@ -154,7 +164,7 @@ void ThunkOrder::ReadPrograms() {
         continue;
       }
       Id& best = chosen[{*entry.program_id, entry.hlo_name}];
-      if (best == 0 || (entry.has_thunks && !modules_.entry(best).has_thunks)) best = id;
+      if (best == 0 || Rank(id) > Rank(best)) best = id;
     }
     for (const auto& [key, id] : chosen) alone.push_back(id);
     std::sort(alone.begin(), alone.end());
@@ -189,6 +199,24 @@ void ThunkOrder::ReadCases() {
   }
   for (size_t c = 0; c < judged_.size(); ++c) {
     cases_[c].candidates = CandidatesOf(judged_[c], cases_[c]);
+  }
+}
+
+void ThunkOrder::SettlePrograms() {
+  std::vector<std::vector<bool>> kernels(programs_.size());
+  for (const LaunchCase& launch : cases_) {
+    if (launch.fixed) continue;
+    for (const Candidate& c : launch.candidates) {
+      if (!programs_[c.program]->tokens()[c.token].may_copy) continue;
+      kernels[c.program].resize(programs_[c.program]->size());
+      kernels[c.program][c.token] = true;
+    }
+  }
+  for (size_t p = 0; p < programs_.size(); ++p) {
+    if (kernels[p].empty()) continue;
+    settled_.push_back(std::make_unique<ThunkProgram>(*programs_[p]));
+    settled_.back()->SettleKernels(kernels[p]);
+    programs_[p] = settled_.back().get();
   }
 }
 
@@ -399,7 +427,8 @@ void ThunkOrder::JudgeContested() {
     uint64_t open = UINT64_MAX;
     for (size_t k = 0; k <= stretch.outcomes.size(); ++k) {
       Outcome* outcome = k < stretch.outcomes.size() ? &stretch.outcomes[k] : nullptr;
-      const bool counts = outcome != nullptr && outcome->program != kNone && outcome->contested;
+      const bool counts =
+          outcome != nullptr && outcome->program != kNone && outcome->contested != 0;
       const uint64_t key = counts ? uint64_t{outcome->program} << 32 | outcome->token : UINT64_MAX;
       if (open != UINT64_MAX && key != open) {
         visit(open, call);
@@ -418,15 +447,18 @@ void ThunkOrder::JudgeContested() {
     });
   }
   for (KnownStretch& stretch : stretches_) {
-    bool odd = false;
+    std::set<uint32_t> odd;  // Windows.
     for_each_call(stretch, [&](uint64_t call, const Launches& launches) {
       const auto& by_hash = counts[call];
       const int64_t mine = by_hash.at(launches.hash);
-      for (const auto& [hash, count] : by_hash) odd |= hash != launches.hash && count >= mine;
+      for (const auto& [hash, count] : by_hash) {
+        if (hash != launches.hash && count >= mine)
+          odd.insert(launches.outcomes.front()->contested);
+      }
     });
-    if (!odd) continue;
+    if (odd.empty()) continue;
     for (Outcome& outcome : stretch.outcomes) {
-      if (outcome.contested && outcome.confidence == Confidence::kExact) {
+      if (odd.contains(outcome.contested) && outcome.confidence == Confidence::kExact) {
         outcome.confidence = Confidence::kInferred;
       }
     }

@@ -96,13 +96,7 @@ class ThunkProgramBuilder {
   void Build() {
     if (module_.entry < module_.computations.size()) Walk(module_.entry, 0, false);
     if (!out_.from_thunk_list_) FindClasses();
-    out_.required_.assign(out_.tokens_.size() + 1, 0);
-    for (size_t i = 0; i < out_.tokens_.size(); ++i) {
-      const ThunkToken& token = out_.tokens_[i];
-      const bool required = token.kind == ThunkKind::kKernel && !token.optional && !token.may_copy;
-      out_.required_[i + 1] = out_.required_[i] + (required ? 1 : 0);
-    }
-    out_.required_kernels_ = out_.required_.back();
+    out_.CountRequired();
   }
 
  private:
@@ -123,21 +117,14 @@ class ThunkProgramBuilder {
           Walk(branch, depth + 1, true);
         }
       } else if (op == "call" || op == "async-start") {
-        const size_t before = out_.tokens_.size();
         for (const uint32_t callee : module_.CalledComputations(instruction)) {
           Walk(callee, depth + 1, optional);
         }
-        // XLA names the work of an async wrapper after the wrapper, in ranges and thunk lists.
-        if (op == "async-start") Rename(before, index);
+        // Lists may name the wrapper for the work inside it.
+        if (op == "async-start" && out_.from_thunk_list_) Emit(index, instruction, optional);
       } else {
         Emit(index, instruction, optional);
       }
-    }
-  }
-
-  void Rename(size_t from, uint32_t index) {
-    for (size_t t = from; t < out_.tokens_.size(); ++t) {
-      if (out_.tokens_[t].kind == ThunkKind::kCollective) out_.tokens_[t].instruction = index;
     }
   }
 
@@ -252,6 +239,7 @@ class ThunkProgramBuilder {
         return;
       }
       token.may_copy = MayBeCopy(instruction);
+      if (token.may_copy) token.copies = Results(instruction);
       AddNamed(instruction, token);
       return;
     }
@@ -317,6 +305,18 @@ class ThunkProgramBuilder {
     out_.by_symbol_[SymbolOfInstruction(instruction.name)].push_back(Add(token));
   }
 
+  uint16_t Results(const Instruction& fusion) const {
+    for (const uint32_t callee : module_.CalledComputations(fusion)) {
+      if (callee >= module_.computations.size()) break;
+      const uint32_t root = module_.computations[callee].root;
+      if (root >= module_.instructions.size()) break;
+      if (module_.instructions[root].opcode != "tuple") break;
+      return static_cast<uint16_t>(
+          std::min<uint32_t>(module_.instructions[root].operands.size, 999));
+    }
+    return 1;
+  }
+
   // One copied or sliced operand and nothing computed: XLA has a path without a kernel for it.
   bool MayBeCopy(const Instruction& fusion) const {
     for (const uint32_t callee : module_.CalledComputations(fusion)) {
@@ -355,6 +355,23 @@ class ThunkProgramBuilder {
   ThunkProgram& out_;
   std::unordered_map<std::string_view, std::vector<const Thunk*>> thunks_of_;
 };
+
+void ThunkProgram::CountRequired() {
+  required_.assign(tokens_.size() + 1, 0);
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    const ThunkToken& token = tokens_[i];
+    const bool required = token.kind == ThunkKind::kKernel && !token.optional && !token.may_copy;
+    required_[i + 1] = required_[i] + (required ? 1 : 0);
+  }
+  required_kernels_ = required_.back();
+}
+
+void ThunkProgram::SettleKernels(const std::vector<bool>& tokens) {
+  for (size_t i = 0; i < tokens_.size() && i < tokens.size(); ++i) {
+    if (tokens[i]) tokens_[i].may_copy = false;
+  }
+  CountRequired();
+}
 
 ThunkProgram::ThunkProgram(const HloModule& module, std::span<const ComputationUse> uses,
                            std::span<const Thunk> thunks) {

@@ -50,6 +50,7 @@ struct ThunkToken {
   CollectiveKind collective = CollectiveKind::kAny;
   bool optional = false;  // May leave no record: branches, loops of unknown length, guesses.
   bool may_copy = false;  // A kernel that may turn out to be a copy.
+  uint16_t copies = 1;    // Then this many, one for each result.
   bool repeats = false;   // May be several kernels, the later ones with `__N` behind the symbol.
   float weight = 0;       // Relative cost (hlo/weights.h), to share a graph-level row's time.
   int64_t grid[3] = {0, 0, 0};  // Of kernels; 0: not known.
@@ -67,6 +68,10 @@ class ThunkProgram {
   ThunkProgram() = default;
   ThunkProgram(const model::HloModule& module, std::span<const ComputationUse> uses,
                std::span<const model::Thunk> thunks);
+
+  // These tokens are known to be kernels in this run (the run holds a kernel that they can be), so
+  // that they are no copies, and every execution launches them.
+  void SettleKernels(const std::vector<bool>& tokens);
 
   std::span<const ThunkToken> tokens() const { return tokens_; }
   size_t size() const { return tokens_.size(); }
@@ -98,6 +103,7 @@ class ThunkProgram {
  private:
   friend class ThunkProgramBuilder;
 
+  void CountRequired();
   // Mandatory kernels in [0, token).
   int64_t Required(uint32_t token) const { return required_[token]; }
   // Innermost loop that holds both, or nullptr.

@@ -22,7 +22,8 @@ int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first)
   switch (thunk.kind) {
     case ThunkKind::kKernel:
       // Its own symbol would have made it an anchor.
-      return first && thunk.may_copy && kind == LaunchKind::kDeviceCopy ? 0 : kNever;
+      if (!thunk.may_copy || kind != LaunchKind::kDeviceCopy) return kNever;
+      return first || thunk.copies > 1 ? 0 : kNever;
     case ThunkKind::kGemm:
       if (kind == LaunchKind::kGemm) return first ? 0 : 3;
       if (kind == LaunchKind::kGemmPart) return first ? 4 : 0;

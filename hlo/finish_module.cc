@@ -1,7 +1,10 @@
 #include "hlo/finish_module.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -157,6 +160,9 @@ Status FinishModule(HloModule& module) {
       module.computations[callee].is_fusion = true;
     }
   }
+  std::vector<int64_t>& aliased = module.aliased_parameters;
+  std::sort(aliased.begin(), aliased.end());
+  aliased.erase(std::unique(aliased.begin(), aliased.end()), aliased.end());
   XLATRACE_TRY(CheckOperands(module));
   XLATRACE_TRY(CheckCalls(module));
   module.content_hash = ContentHash(module);

@@ -242,6 +242,14 @@ Status ReadModule(const Parts& parts, WirePosition& position, HloModule& module)
       case BytesKey(7):
         schedules.push_back(fields.Bytes());
         break;
+      case BytesKey(8): {  // HloInputOutputAliasProto
+        std::vector<std::string_view> entries;
+        ReadStrings(fields.Bytes(), position, 1, entries);
+        for (const std::string_view entry : entries) {
+          module.aliased_parameters.push_back(ReadSmallInts(entry, position).value[2]);
+        }
+        break;
+      }
       case BytesKey(15): {
         const SmallInts devices = ReadSmallInts(fields.Bytes(), position);
         module.replica_count = std::max<int64_t>(devices.value[1], 1);

@@ -166,7 +166,7 @@ bool TextParser::ParseHeader() {
   return true;
 }
 
-// { {out}: (param, {idx}, may-alias), ... }: only its form is checked.
+// { {out}: (param, {idx}, may-alias), ... }; before 2020 { {out}: param }.
 bool TextParser::ParseAliasConfig(std::string_view value) {
   const char* const after = value.data() + value.size();
   const auto index_list = [this] {
@@ -185,6 +185,12 @@ bool TextParser::ParseAliasConfig(std::string_view value) {
       if (!index_list() || !scan_.Expect(':', "in input_output_alias")) return false;
       std::string_view target;
       if (scan_.Peek() == '(' ? !scan_.Balanced(&target) : !scan_.Value(&target)) return false;
+      if (target.starts_with('(')) target.remove_prefix(1);
+      int64_t parameter = 0;
+      if (std::from_chars(target.data(), target.data() + target.size(), parameter).ec ==
+          std::errc()) {
+        module_.aliased_parameters.push_back(parameter);
+      }
     } while (scan_.TryChar(','));
     if (!scan_.Expect('}', "after input_output_alias")) return false;
   }

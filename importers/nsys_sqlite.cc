@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "importers/launch_table.h"
 #include "importers/nsys_ranges.h"
 #include "importers/nsys_tables.h"
+#include "importers/range_sorter.h"
 #include "importers/text_fields.h"
 
 namespace xlatrace::importers {
@@ -40,8 +40,10 @@ std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
 
 // What is known of a launch from the host's side.
 struct Launch {
-  model::Id call = 0;
-  XlaRanges::Found ranges;
+  uint32_t call = 0;
+  uint32_t thunk_hint = 0;
+  uint32_t module_hint = 0;
+  int32_t module_range = -1;
 };
 
 // The columns that all device activities share, in this order, come first in each scan.
@@ -225,12 +227,12 @@ class NsysImport {
   }
 
   Status ReadNvtx() {
-    XLATRACE_ASSIGN(TableScan domains,
-                    TableScan::Open(db_, "NVTX_EVENTS",
-                                    {"eventType", "domainId", "text", "textId", "globalTid"},
-                                    {"eventType", "domainId"}));
+    XLATRACE_ASSIGN(
+        TableScan domains,
+        TableScan::Open(db_, "NVTX_EVENTS",
+                        {"eventType", "domainId", "text", "textId", "globalTid"},
+                        {"eventType", "domainId"}, fmt::format("eventType = {}", kDomainCreate)));
     while (domains.Next(counters_)) {
-      if (domains.IntOr(0, 0) != kDomainCreate) continue;
       const std::string_view text = domains.IsNull(2) ? strings_.Of(domains, 3) : domains.Text(2);
       domains_[{domains.IntOr(4, 0) & ~kTidMask, domains.IntOr(1, 0)}] = std::string(text);
     }
@@ -238,15 +240,16 @@ class NsysImport {
                                                     {"start", "end", "eventType", "text", "textId",
                                                      "globalTid", "domainId"},
                                                     {"start", "eventType"}));
-    // Texts repeat; millions of ranges must not mean millions of strings.
-    struct HostRange {
-      int64_t tid, start, end;
-      const std::string* text;
-      const std::string* domain;
-    };
-    std::vector<HostRange> found;
-    std::unordered_set<std::string> texts;
     static const std::string kDefaultDomain;
+    RangeSorter sorter([&](const RangeSorter::Row& range, int32_t depth) {
+      sink_.AddRange({.process_id = ProcessOf(range.tid),
+                      .thread_id = range.tid & kTidMask,
+                      .domain = *range.domain,
+                      .text = range.text,
+                      .start_ns = range.start_ns,
+                      .end_ns = range.end_ns,
+                      .depth = depth});
+    });
     while (scan.Next(counters_)) {
       const int64_t type = scan.IntOr(2, 0);
       if (type == kDomainCreate) continue;
@@ -264,35 +267,25 @@ class NsysImport {
       if (!Time(scan, start, end)) continue;
       const int64_t tid = scan.IntOr(5, 0);
       const std::string_view text = scan.IsNull(3) ? strings_.Of(scan, 4) : scan.Text(3);
-      const auto domain = domains_.find({tid & ~kTidMask, scan.IntOr(6, 0)});
-      const std::string& domain_name = domain == domains_.end() ? kDefaultDomain : domain->second;
+      const std::string& domain_name = DomainOf(tid & ~kTidMask, scan.IntOr(6, 0), kDefaultDomain);
       // Trimmed files lack the rows that name domains; XLA's texts are unmistakable.
       if (type == kPushPopRange && (domain_name == "TSL" || domain_name.empty())) {
         ranges_.Add(tid, start, end, text);
       }
-      found.push_back({tid, start, end, &*texts.emplace(text).first, &domain_name});
+      sorter.Add({tid, start, end, text, &domain_name});
     }
     ranges_.Finish();
-    std::stable_sort(found.begin(), found.end(), [](const HostRange& a, const HostRange& b) {
-      if (a.tid != b.tid) return a.tid < b.tid;
-      if (a.start != b.start) return a.start < b.start;
-      return a.end > b.end;
-    });
-    std::vector<int64_t> open_ends;
-    for (size_t i = 0; i < found.size(); ++i) {
-      const HostRange& range = found[i];
-      if (i > 0 && found[i - 1].tid != range.tid) open_ends.clear();
-      while (!open_ends.empty() && open_ends.back() <= range.start) open_ends.pop_back();
-      sink_.AddRange({.process_id = ProcessOf(range.tid),
-                      .thread_id = range.tid & kTidMask,
-                      .domain = *range.domain,
-                      .text = *range.text,
-                      .start_ns = range.start,
-                      .end_ns = range.end,
-                      .depth = static_cast<int32_t>(open_ends.size())});
-      open_ends.push_back(range.end);
-    }
+    sorter.Finish();
     return {};
+  }
+
+  const std::string& DomainOf(int64_t pid_part, int64_t id, const std::string& otherwise) {
+    if (last_domain_ == nullptr || last_domain_key_ != std::pair(pid_part, id)) {
+      const auto domain = domains_.find({pid_part, id});
+      last_domain_ = domain == domains_.end() ? &otherwise : &domain->second;
+      last_domain_key_ = {pid_part, id};
+    }
+    return *last_domain_;
   }
 
   // Columns 0 and 1 of a scan as an interval of the sink's time; false (counted) when impossible.
@@ -351,9 +344,12 @@ class NsysImport {
                                                .start_ns = start,
                                                .end_ns = end});
       if (!referred) continue;
-      launch->call = call;
+      launch->call = static_cast<uint32_t>(call);
       if (!ranges_.empty()) {
-        launch->ranges = ranges_.At(tid, start, model::Evidence::kRange);
+        const XlaRanges::Found found = ranges_.At(tid, start, model::Evidence::kRange);
+        launch->thunk_hint = static_cast<uint32_t>(found.thunk_hint);
+        launch->module_hint = static_cast<uint32_t>(found.module_hint);
+        launch->module_range = static_cast<int32_t>(found.module_range);
       }
     }
     return {};
@@ -413,15 +409,14 @@ class NsysImport {
     if (found == nullptr) return true;
     const Launch& launch = *found;
     activity.api_call_id = launch.call;
-    activity.hint_id =
-        launch.ranges.thunk_hint != 0 ? launch.ranges.thunk_hint : launch.ranges.module_hint;
+    activity.hint_id = launch.thunk_hint != 0 ? launch.thunk_hint : launch.module_hint;
     if (activity.graph_node_id != 0) {
       const auto node = node_hints_.find({pid_part, activity.graph_node_id});
-      activity.hint_id = node != node_hints_.end() ? node->second : launch.ranges.module_hint;
+      activity.hint_id = node != node_hints_.end() ? node->second : launch.module_hint;
     }
-    if (launch.ranges.module_range >= 0) {
+    if (launch.module_range >= 0) {
       const model::Id device = devices_[{pid_part, ordinal}];
-      int64_t& key = run_keys_[{launch.ranges.module_range, device}];
+      int64_t& key = run_keys_[{launch.module_range, device}];
       if (key == 0) key = (ProcessOf(pid_part) << 32) + ++last_run_;
       activity.run_key = key;
     }
@@ -550,8 +545,15 @@ class NsysImport {
   }
 
   Status CountRows(const std::string& table, const std::string& stat) {
-    XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, table, {"start"}, {"start"}));
-    while (scan.Next(counters_)) counters_.Add(stat, Severity::kInfo);
+    XLATRACE_ASSIGN(const std::vector<std::string> columns, db_.ColumnNames(table));
+    if (columns.empty()) return {};
+    const auto count = db_.QueryInt64(fmt::format("SELECT count(*) FROM \"{}\"", table));
+    if (count && *count) {
+      counters_.Add(stat, Severity::kInfo, **count);
+    } else if (!count) {
+      counters_.Add("table_damaged", Severity::kDataLoss, 1,
+                    fmt::format("{} could not be read: {}", table, count.error().message));
+    }
     return {};
   }
 
@@ -611,6 +613,8 @@ class NsysImport {
   std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> stream_priority_;
   std::map<std::pair<int64_t, int64_t>, model::Id> devices_;    // (pid part, ordinal).
   std::map<std::pair<int64_t, int64_t>, std::string> domains_;  // (pid part, domain id).
+  const std::string* last_domain_ = nullptr;
+  std::pair<int64_t, int64_t> last_domain_key_;
   std::map<LaneKey, model::Id> lanes_;
   LaneKey last_lane_key_{};
   model::Id last_lane_ = 0;

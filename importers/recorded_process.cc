@@ -1,5 +1,7 @@
 #include "importers/recorded_process.h"
 
+#include <algorithm>
+
 #include "importers/text_fields.h"
 
 namespace xlatrace::importers {
@@ -16,6 +18,10 @@ void RecordedProcess::OnRange(const recording::RangeRow& row) {
   if (row.module_run != 0) runs[RunIndex(row.module_run) - 1] = row.text;
   See(row.start_ns);
   See(row.end_ns);
+  constexpr size_t kMaxMarks = 1 << 22;
+  if (row.start_ns == row.end_ns && row.domain != 0 && marks_.size() < kMaxMarks) {
+    marks_.push_back({row.start_ns, row.domain, row.text});
+  }
 }
 
 void RecordedProcess::OnDevice(const recording::DeviceRow& row) {
@@ -43,6 +49,16 @@ void RecordedProcess::Finish() {
   modules.Build(strings);
   nodes.Finish();
   launches.Freeze();
+  constexpr std::string_view kStep = "step ";
+  for (const Mark& mark : marks_) {
+    const std::string_view text = strings.Text(mark.text);
+    if (!text.starts_with(kStep) || strings.Text(mark.domain) != "xlatrace") continue;
+    if (const auto number = ParseInt(text.substr(kStep.size()))) {
+      steps.emplace_back(mark.time_ns, *number);
+    }
+  }
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
 uint32_t RecordedProcess::RunIndex(uint64_t module_run) {

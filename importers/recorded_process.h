@@ -84,6 +84,7 @@ class RecordedProcess final : public recording::RowSink {
   std::vector<std::string> errors;  // Why the process could not be recorded, or not all of it.
   uint64_t first_ns = 0;            // Of activities and ranges; 0: none.
   uint64_t last_ns = 0;
+  std::vector<std::pair<uint64_t, int64_t>> steps;  // Marks: when, and which step. By time.
   uint64_t overhead_ns = 0;
   int64_t cubins = 0;
 
@@ -94,7 +95,14 @@ class RecordedProcess final : public recording::RowSink {
     if (time_ns > last_ns) last_ns = time_ns;
   }
 
+  struct Mark {
+    uint64_t time_ns;
+    uint32_t domain;
+    uint32_t text;
+  };
+
   std::unordered_map<uint64_t, uint32_t> run_index_;
+  std::vector<Mark> marks_;  // Ranges without a duration; what they say is known at the end.
 };
 
 }  // namespace xlatrace::importers

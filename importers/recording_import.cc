@@ -67,6 +67,7 @@ class Import {
     SetClock();
     AddProcess();
     AddDevices();
+    AddSteps();
     CallPass calls(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, calls, outcome_.bytes_read));
     AddModules();
@@ -81,13 +82,17 @@ class Import {
                  ? int64_t{0}
                  : static_cast<int64_t>(stat->second);
     };
-    return RecordingImport{.bytes = outcome_.bytes_read,
-                           .complete = outcome_.complete,
-                           .damaged = outcome_.damaged_blocks + outcome_.missing_blocks > 0,
-                           .activities = activities_,
-                           .own_cost_ns = cost("cost_writer_ns") + cost("cost_flusher_ns"),
-                           .command = std::string(process_.Fact("command")),
-                           .errors = process_.errors};
+    return RecordingImport{
+        .bytes = outcome_.bytes_read,
+        .complete = outcome_.complete,
+        .damaged = outcome_.damaged_blocks + outcome_.missing_blocks > 0,
+        .activities = activities_,
+        .own_cost_ns = cost("cost_writer_ns") + cost("cost_flusher_ns") + cost("cost_callbacks_ns"),
+        .command = std::string(process_.Fact("command")),
+        .process_id = process_id_,
+        .has_modules = !module_ids_.empty(),
+        .dump_folder = std::string(process_.Fact("dump_folder")),
+        .errors = process_.errors};
   }
 
  private:
@@ -195,24 +200,36 @@ class Import {
     return name;
   }
 
+  // The host waits for the device there; nothing is started.
+  static bool IsWait(std::string_view function) {
+    return function.find("Synchronize") != std::string_view::npos;
+  }
+
+  uint32_t AddApiCall(const recording::ApiCallRow& row) {
+    uint64_t start = row.start_ns;
+    uint64_t end = row.end_ns;
+    CheckTimes("call_times_invalid", &start, &end);
+    return static_cast<uint32_t>(sink_.AddApiCall({.process_id = process_id_,
+                                                   .thread_id = row.thread,
+                                                   .name = FunctionName(row),
+                                                   .correlation_id = row.correlation,
+                                                   .start_ns = TimeOf(start),
+                                                   .end_ns = TimeOf(end)}));
+  }
+
   void OnApiCall(const recording::ApiCallRow& row) {
     if (row.thunk != 0) SeeThunk(row.thunk, row.start_ns);
     RecordedLaunch* launch = process_.launches.Find(row.correlation);
     if (launch == nullptr) {
-      // A call that failed started nothing.
-      if (row.result == 0) ++calls_without_activity_;
+      if (IsWait(FunctionName(row))) {
+        AddApiCall(row);
+      } else if (row.result == 0) {  // A call that failed started nothing.
+        ++calls_without_activity_;
+      }
       return;
     }
     if (launch->call != 0) return;  // A driver call inside a runtime call: the same launch.
-    uint64_t start = row.start_ns;
-    uint64_t end = row.end_ns;
-    CheckTimes("call_times_invalid", &start, &end);
-    launch->call = static_cast<uint32_t>(sink_.AddApiCall({.process_id = process_id_,
-                                                           .thread_id = row.thread,
-                                                           .name = FunctionName(row),
-                                                           .correlation_id = row.correlation,
-                                                           .start_ns = TimeOf(start),
-                                                           .end_ns = TimeOf(end)}));
+    launch->call = AddApiCall(row);
     launch->thunk = row.thunk;
     if (row.module_run != 0) {
       launch->run = process_.RunIndex(row.module_run);
@@ -390,6 +407,21 @@ class Import {
     return id = sink_.AddLane(lane);
   }
 
+  // Steps that the program marks (xlatrace.h), or that a window of steps counted: each lasts until
+  // the next one.
+  void AddSteps() {
+    for (size_t i = 0; i < process_.steps.size(); ++i) {
+      const auto& [time, number] = process_.steps[i];
+      const uint64_t next = i + 1 < process_.steps.size() ? process_.steps[i + 1].first
+                                                          : std::max(process_.last_ns, time);
+      if (time == 0 || next > kLatestNs) continue;
+      sink_.AddStepMark({.process_id = process_id_,
+                         .number = number,
+                         .start_ns = TimeOf(time),
+                         .end_ns = TimeOf(next)});
+    }
+  }
+
   void OnRange(const recording::RangeRow& row) {
     uint64_t start = row.start_ns;
     uint64_t end = row.end_ns;
@@ -488,6 +520,11 @@ class Import {
       sink_.SetRunInfo("cuda", fmt::format("{}.{}", *driver / 1000, *driver % 1000 / 10));
     }
     set("driver", "nvidia_driver_version");
+    set("recorded_steps", "steps");
+    set("recorded_delay_ms", "delay_ms");
+    set("recorded_duration_ms", "duration_ms");
+    set("recorded_last_ms", "last_ms");
+    set("graphs", "graphs");
     if (!gpu_names_.empty()) sink_.SetRunInfo("gpu", gpu_names_);
     if (activities_ > 0) {
       sink_.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));

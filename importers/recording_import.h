@@ -31,8 +31,11 @@ struct RecordingImport {
   bool complete = false;  // The process closed the file, and nothing of it is damaged.
   bool damaged = false;
   int64_t activities = 0;
-  int64_t own_cost_ns = 0;          // What the collector's threads took, as it says.
-  std::string command;              // Of the process.
+  int64_t own_cost_ns = 0;  // What the collector's threads took, as it says.
+  std::string command;      // Of the process.
+  model::Id process_id = 0;
+  bool has_modules = false;         // XLA registered their text.
+  std::string dump_folder;          // Where this process's XLA dumped, when we asked it to.
   std::vector<std::string> errors;  // Why it could not be recorded, or not all of it.
 };
 

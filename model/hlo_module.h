@@ -163,6 +163,10 @@ struct HloModule {
   int64_t peak_memory_bytes = -1;  // From the buffer assignment; -1 unknown.
   std::string_view buffer_assignment;  // Raw BufferAssignmentProto, where the source holds one.
 
+  // Entry parameters that share memory with an output (input_output_alias): what was donated and
+  // could be used. Ascending, each once.
+  std::vector<int64_t> aliased_parameters;
+
   // Backing store of the views: raw input kept alive, and strings made while reading.
   std::shared_ptr<const std::string> buffer;
   std::unique_ptr<std::deque<std::string>> arena = std::make_unique<std::deque<std::string>>();

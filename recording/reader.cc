@@ -80,9 +80,10 @@ class FileReader {
         offset = segment_end;
         continue;
       }
-      if (header.sequence > next_sequence_)
-        outcome_.missing_blocks += header.sequence - next_sequence_;
-      next_sequence_ = header.sequence + 1;
+      // What stands in the place of a reserve has its number.
+      if (outcome_.blocks == 0 || header.sequence != last_sequence_) ++numbers_;
+      last_sequence_ = header.sequence;
+      highest_sequence_ = std::max(highest_sequence_, header.sequence);
       ++outcome_.blocks;
       XLATRACE_ASSIGN(const bool good, ReadRows(header));
       if (!good) {  // A dictionary that is not whole is worth nothing.
@@ -92,6 +93,11 @@ class FileReader {
       }
       offset += sizeof(header) + header.payload_bytes;
       outcome_.bytes_read = offset;
+    }
+    // Segments of a ring are not in the order in which they were written.
+    if (outcome_.blocks > 0 && highest_sequence_ >= numbers_) {
+      const uint64_t gaps = highest_sequence_ - numbers_ + 1;
+      outcome_.missing_blocks = gaps - std::min(gaps, ring_dropped_);
     }
     outcome_.complete = footer_ && outcome_.damaged_blocks == 0 && outcome_.missing_blocks == 0;
     return outcome_;
@@ -179,6 +185,13 @@ class FileReader {
     return good && known;
   }
 
+  // A ring tells how many blocks it has let go of.
+  void CountDropped(const BlockHeader& header) {
+    Plain<StatRow>(header, [&](const StatRow& row) {
+      if (row.name == "ring_blocks_dropped") ring_dropped_ = std::max(ring_dropped_, row.value);
+    });
+  }
+
   // Dictionaries are needed for activities only.
   bool Wants(BlockType type) const {
     const bool dictionary = type == BlockType::kConfigs || type == BlockType::kLanes;
@@ -186,6 +199,7 @@ class FileReader {
   }
 
   Result<bool> ReadRows(const BlockHeader& h) {
+    if (h.type == BlockType::kStats) CountDropped(h);
     if (h.type != BlockType::kSegment && h.type != BlockType::kFooter && !Wants(h.type)) {
       return true;
     }
@@ -247,7 +261,10 @@ class FileReader {
   std::vector<uint8_t> payload_;
   Dictionary dictionary_;
   ReadOutcome outcome_;
-  uint64_t next_sequence_ = 0;
+  uint64_t numbers_ = 0;  // Different ones among the blocks.
+  uint64_t last_sequence_ = 0;
+  uint64_t highest_sequence_ = 0;
+  uint64_t ring_dropped_ = 0;
   bool footer_ = false;
 };
 

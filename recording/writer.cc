@@ -1,6 +1,7 @@
 #include "recording/writer.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +30,10 @@ constexpr BlockType kOrder[] = {
 
 // Valid in their segment only.
 constexpr BlockType kBound[] = {BlockType::kConfigs, BlockType::kLanes, BlockType::kActivities};
+// What a ring lets go of; the rest is needed to understand it.
+constexpr BlockType kRingRows[] = {BlockType::kConfigs,  BlockType::kLanes,  BlockType::kActivities,
+                                   BlockType::kApiCalls, BlockType::kRanges, BlockType::kOverheads,
+                                   BlockType::kClocks};
 // More than a config without its name, a lane and an activity can take.
 constexpr size_t kMaxConfigBytes = 512;
 
@@ -53,6 +58,12 @@ uint64_t Hash(const ConfigRow& config) {
   return XXH3_64bits_withSeed(numbers, sizeof(numbers), seed);
 }
 
+uint64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 }  // namespace
 
 Writer::Writer(int fd, std::string identity, uint64_t max_file_bytes, bool check)
@@ -62,16 +73,35 @@ Writer::Writer(int fd, std::string identity, uint64_t max_file_bytes, bool check
     device_ = status.st_dev;
     inode_ = status.st_ino;
   }
-  StartSegment();
+  StartSegment(main_);
   WriteReserve();
+}
+
+void Writer::KeepLast(uint64_t ns) {
+  ring_ns_ = std::max<uint64_t>(ns, 1);
+  definitions_ = main_;
+  StartSegment(main_);
+}
+
+void Writer::set_max_file_bytes(uint64_t bytes, std::string reason) {
+  max_file_bytes_ = bytes;
+  limit_reason_ = std::move(reason);
+}
+
+Writer::Cursor& Writer::CursorOf(BlockType type) {
+  if (ring_ns_ == 0 ||
+      std::find(std::begin(kRingRows), std::end(kRingRows), type) != std::end(kRingRows)) {
+    return main_;
+  }
+  return definitions_;
 }
 
 Writer::~Writer() {
   if (fd_ >= 0) close(fd_);
 }
 
-void Writer::Abandon() {
-  if (fd_ >= 0) close(fd_);
+void Writer::Abandon(bool has_copy) {
+  if (fd_ >= 0 && has_copy && StillOurs()) close(fd_);
   fd_ = -1;
   stop_errno_ = EBADF;
 }
@@ -110,14 +140,16 @@ void Writer::AfterAdd(Block& block) {
 
 void Writer::AddActivity(const ActivityRow& row, const ConfigRow& config, const LaneRow& lane) {
   // Activities must fit into the segment of the dictionaries they refer to.
-  if (BoundBytes() + config.name.size() + kMaxConfigBytes > SegmentRoom()) {
+  if (BoundBytes() + config.name.size() + kMaxConfigBytes > SegmentRoom(main_)) {
     Flush();
-    if (SegmentRoom() < 2 * kBlockTarget + config.name.size()) StartSegment();
+    if (SegmentRoom(main_) < 2 * kBlockTarget + config.name.size()) StartSegment(main_);
   }
   ActivityRow stored = row;
   stored.config = ConfigId(config);
   stored.lane = LaneId(lane);
   AddChained(BlockType::kActivities, stored);
+  // Names can be long: the dictionary grows faster than its rows then.
+  if (At(BlockType::kConfigs).bytes.size() >= kBlockTarget) Flush();
 }
 
 void Writer::Add(const ApiCallRow& row) { AddChained(BlockType::kApiCalls, row); }
@@ -152,24 +184,33 @@ void Writer::Add(const FactRow& row) {
   AddPlain(BlockType::kFacts, cut, cut.value.size());
 }
 
-void Writer::Flush() {
-  if (PendingBytes() > SegmentRoom()) {
+void Writer::Flush() { FlushRows(true); }
+
+void Writer::FlushRows(bool rotate) {
+  // A quarter of the ring's time per segment: what is kept is at most that much too much.
+  const bool due = rotate && ring_ns_ != 0 && main_.blocks > 1 &&
+                   MonotonicNs() - main_.opened_ns >= ring_ns_ / 4;
+  if (due || PendingBytes(main_) > SegmentRoom(main_)) {
     // What refers to this segment's dictionaries still fits (AddActivity saw to it); the rest goes
     // to a new one.
     for (const BlockType type : kBound) WriteBlock(type, At(type));
-    StartSegment();
+    StartSegment(main_);
+  }
+  if (ring_ns_ != 0 && PendingBytes(definitions_) > SegmentRoom(definitions_)) {
+    StartSegment(definitions_);
   }
   for (const BlockType type : kOrder) WriteBlock(type, At(type));
 }
 
 void Writer::Finish() {
-  Flush();
+  FlushRows(false);
   if (failed()) {
     UseReserve();
     return;
   }
   Block footer;
-  if (SegmentRoom() < sizeof(BlockHeader) + 16) StartSegment();
+  Cursor& cursor = CursorOf(BlockType::kFooter);
+  if (SegmentRoom(cursor) < sizeof(BlockHeader) + 16) StartSegment(cursor);
   footer.bytes.Number(sequence_);
   footer.rows = 1;
   WriteBlock(BlockType::kFooter, footer);
@@ -178,6 +219,7 @@ void Writer::Finish() {
 std::string Writer::StopReason() const {
   if (!failed()) return {};
   if (stop_errno_ == EFBIG) {
+    if (!limit_reason_.empty()) return limit_reason_;
     return "the file has reached its limit of " + std::to_string(max_file_bytes_) + " bytes";
   }
   char text[128] = "";
@@ -186,7 +228,7 @@ std::string Writer::StopReason() const {
 }
 
 void Writer::WriteReserve() {
-  reserve_offset_ = offset_;
+  reserve_offset_ = main_.offset;
   reserve_sequence_ = sequence_;
   Block reserve;
   while (reserve.bytes.size() < kReserveBytes) reserve.bytes.Number(0);
@@ -229,10 +271,13 @@ void Writer::UseReserve() {
   stop_errno_ = before;
 }
 
-uint64_t Writer::PendingBytes() const {
+uint64_t Writer::PendingBytes(const Cursor& cursor) {
   uint64_t bytes = 0;
-  for (const Block& block : blocks_) {
-    if (block.rows != 0) bytes += block.bytes.size() + sizeof(BlockHeader);
+  for (const BlockType type : kOrder) {
+    const Block& block = At(type);
+    if (block.rows != 0 && &CursorOf(type) == &cursor) {
+      bytes += block.bytes.size() + sizeof(BlockHeader);
+    }
   }
   return bytes;
 }
@@ -245,29 +290,74 @@ uint64_t Writer::BoundBytes() const {
   return bytes;
 }
 
-uint64_t Writer::SegmentRoom() const {
-  const uint64_t end = (segment_ + 1) * kSegmentBytes;
-  return end - std::min(end, offset_);
+uint64_t Writer::SegmentRoom(const Cursor& cursor) {
+  const uint64_t end = (cursor.segment + 1) * kSegmentBytes;
+  return end - std::min(end, cursor.offset);
 }
 
-void Writer::StartSegment() {
-  if (offset_ != 0) {
-    ++segment_;
-    offset_ = segment_ * kSegmentBytes;
+// The next segment of the file, or of the ring one that is old enough, or that is the oldest when
+// the file may not grow.
+void Writer::TakeSlot(Cursor& cursor) {
+  const bool rows = &cursor == &main_;
+  const uint64_t now = ring_ns_ == 0 ? 0 : MonotonicNs();
+  if (ring_ns_ != 0 && rows && cursor.segment != definitions_.segment) {
+    full_.push_back({cursor.segment, cursor.blocks, now});
   }
-  configs_.clear();
-  config_slots_.assign(1024, 0);
-  lanes_.clear();
-  last_config_ = 0;
+  const auto drop_oldest = [&] {
+    free_.push_back(full_.front().segment);
+    ring_blocks_dropped_ += full_.front().blocks;
+    full_.pop_front();
+  };
+  cursor.reused = false;
+  if (ring_ns_ != 0 && rows) {
+    const uint64_t before = ring_blocks_dropped_;
+    while (!full_.empty() && full_.front().closed_ns + ring_ns_ <= now) drop_oldest();
+    if (free_.empty() && (segments_ + 1) * kSegmentBytes > max_file_bytes_ && !full_.empty()) {
+      drop_oldest();
+    }
+    if (ring_blocks_dropped_ != before) {
+      // Told before they go: a reader does not miss them.
+      Add(StatRow{"ring_blocks_dropped", ring_blocks_dropped_});
+      if (SegmentRoom(definitions_) < kBlockTarget + sizeof(BlockHeader)) {
+        StartSegment(definitions_);
+      }
+      WriteBlock(BlockType::kStats, At(BlockType::kStats));
+    }
+    if (!free_.empty()) {
+      cursor.segment = free_.back();
+      free_.pop_back();
+      cursor.reused = true;
+      const uint8_t nothing[sizeof(BlockHeader)] = {};
+      if (stop_errno_ == 0) {
+        WriteAll(nothing, sizeof(nothing), cursor.segment * kSegmentBytes);
+      }
+    }
+  }
+  if (!cursor.reused) cursor.segment = segments_++;
+  cursor.offset = cursor.segment * kSegmentBytes;
+  cursor.opened_ns = now;
+  cursor.blocks = 0;
+}
+
+void Writer::StartSegment(Cursor& cursor) {
+  TakeSlot(cursor);
+  if (&cursor == &main_) {
+    configs_.clear();
+    config_slots_.assign(1024, 0);
+    lanes_.clear();
+    last_config_ = 0;
+  }
   Block block;
   block.bytes.Number(kFormatVersion);
-  block.bytes.Number(segment_);
+  block.bytes.Number(cursor.segment);
   block.bytes.Text(identity_);
   block.rows = 1;
-  WriteBlock(BlockType::kSegment, block);
+  AppendBlock(cursor, BlockType::kSegment, block);
 }
 
-void Writer::WriteBlock(BlockType type, Block& block) {
+void Writer::WriteBlock(BlockType type, Block& block) { AppendBlock(CursorOf(type), type, block); }
+
+void Writer::AppendBlock(Cursor& cursor, BlockType type, Block& block) {
   if (block.rows == 0) return;
   BlockHeader header;
   header.payload_bytes = static_cast<uint32_t>(block.bytes.size());
@@ -276,17 +366,25 @@ void Writer::WriteBlock(BlockType type, Block& block) {
   header.sequence = sequence_;
   header.checksum = BlockChecksum(header, block.bytes.data());
   const uint64_t total = sizeof(header) + block.bytes.size();
-  if (stop_errno_ == 0 && offset_ + total > max_file_bytes_) stop_errno_ = EFBIG;
+  if (stop_errno_ == 0 && cursor.offset + total > max_file_bytes_) stop_errno_ = EFBIG;
   if (stop_errno_ == 0 && !StillOurs()) {
     stop_errno_ = EBADF;
     fd_ = -1;  // Not ours to close either.
   }
+  if (stop_errno_ == 0 && cursor.reused) {
+    // What comes next is empty, whatever lay there before.
+    const uint8_t nothing[sizeof(BlockHeader)] = {};
+    const uint64_t room = (cursor.segment + 1) * kSegmentBytes - (cursor.offset + total);
+    WriteAll(nothing, std::min<uint64_t>(sizeof(nothing), room), cursor.offset + total);
+  }
   // Header last: a reader that comes between the two writes sees a place that is still empty.
   if (stop_errno_ == 0 &&
-      WriteAll(block.bytes.data(), block.bytes.size(), offset_ + sizeof(header)) &&
-      WriteAll(reinterpret_cast<const uint8_t*>(&header), sizeof(header), offset_)) {
-    offset_ += total;
+      WriteAll(block.bytes.data(), block.bytes.size(), cursor.offset + sizeof(header)) &&
+      WriteAll(reinterpret_cast<const uint8_t*>(&header), sizeof(header), cursor.offset)) {
+    cursor.offset += total;
+    ++cursor.blocks;
     ++sequence_;
+    end_ = std::max(end_, cursor.offset);
   } else {
     if (type != BlockType::kReserve) lost_rows_ += block.rows;
   }

@@ -33,6 +33,13 @@ class Writer {
   // Closes the file; writes nothing.
   ~Writer();
 
+  // Before the first row: of activities, API calls and ranges, at least the last `ns` are kept and
+  // the file stays small: segments that are older are written over. Definitions stay in segments of
+  // their own. The size limit shortens the time rather than ending the recording.
+  void KeepLast(uint64_t ns);
+  // A new limit, for instance because others share the room.
+  void set_max_file_bytes(uint64_t bytes, std::string reason);
+
   // The row's `config` and `lane` are ignored: they are found or made from the rows given.
   void AddActivity(const ActivityRow& row, const ConfigRow& config, const LaneRow& lane);
 
@@ -56,15 +63,17 @@ class Writer {
   void Flush();
   // Flush, then the footer: the file is complete.
   void Finish();
-  // A forked child lets go of the file without touching it.
-  void Abandon();
+  // A forked child lets go of the file without touching it. It closes its copy of the descriptor,
+  // unless it has none: that of a thread with a table of its own is another file's number there.
+  void Abandon(bool has_copy = true);
 
   bool failed() const { return stop_errno_ != 0; }
   int stop_errno() const { return stop_errno_; }  // EFBIG: the limit given was reached.
   // "the file has reached its limit of 4,294,967,296 bytes"; empty when it has not failed.
   std::string StopReason() const;
   uint64_t lost_rows() const { return lost_rows_; }
-  uint64_t bytes_written() const { return offset_; }
+  // End of what is in the file.
+  uint64_t bytes_written() const { return end_; }
 
  private:
   struct Block {
@@ -73,21 +82,40 @@ class Writer {
     uint32_t rows = 0;
   };
 
+  // Where blocks are appended. Without a ring there is one; with one, rows and definitions have
+  // segments of their own.
+  struct Cursor {
+    uint64_t segment = 0;
+    uint64_t offset = 0;
+    uint64_t blocks = 0;     // In this segment.
+    uint64_t opened_ns = 0;  // CLOCK_MONOTONIC; ring only.
+    bool reused = false;     // Blocks of an older segment lie behind.
+  };
+  struct FullSegment {
+    uint64_t segment = 0;
+    uint64_t blocks = 0;
+    uint64_t closed_ns = 0;
+  };
+  Cursor& CursorOf(BlockType type);
+
   template <typename Row>
   void AddPlain(BlockType type, const Row& row, size_t size_hint);
   template <typename Row>
   void AddChained(BlockType type, const Row& row);
   void AfterAdd(Block& block);
   void WriteBlock(BlockType type, Block& block);
+  void AppendBlock(Cursor& cursor, BlockType type, Block& block);
   bool StillOurs() const;
   bool WriteAll(const uint8_t* data, size_t size, uint64_t offset);
-  void StartSegment();
+  void FlushRows(bool rotate);
+  void StartSegment(Cursor& cursor);
+  void TakeSlot(Cursor& cursor);
   void WriteReserve();
   void UseReserve();
-  uint64_t SegmentRoom() const;
+  static uint64_t SegmentRoom(const Cursor& cursor);
   uint32_t ConfigId(const ConfigRow& config);
   uint32_t LaneId(const LaneRow& lane);
-  uint64_t PendingBytes() const;
+  uint64_t PendingBytes(const Cursor& cursor);
   uint64_t BoundBytes() const;
 
   Block& At(BlockType type) { return blocks_[static_cast<size_t>(type)]; }
@@ -98,8 +126,15 @@ class Writer {
   bool check_;
   uint64_t device_ = 0;  // Of the file, when it is checked.
   uint64_t inode_ = 0;
-  uint64_t offset_ = 0;
-  uint64_t segment_ = 0;
+  std::string limit_reason_;
+  Cursor main_;         // Everything; with a ring: rows.
+  Cursor definitions_;  // With a ring.
+  uint64_t ring_ns_ = 0;
+  std::deque<FullSegment> full_;  // Segments of rows, oldest first.
+  std::vector<uint64_t> free_;    // Segments that may be written over.
+  uint64_t ring_blocks_dropped_ = 0;
+  uint64_t segments_ = 0;  // Of the file.
+  uint64_t end_ = 0;
   uint64_t sequence_ = 0;
   uint64_t lost_rows_ = 0;
   int stop_errno_ = 0;

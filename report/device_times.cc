@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/labels.h"
+#include "store/activity_scan.h"
 
 namespace xlatrace::report {
 namespace {
@@ -51,14 +52,29 @@ class ActivityPass {
     for (size_t i = 0; i < steps.rows.size(); ++i) {
       steady_[{steps.Int(i, "device_id"), steps.Int(i, "step")}] = true;
     }
-    // Summed here and not by GROUP BY, which would sort every activity on disk.
-    XLATRACE_TRY(
-        db.ForEach("SELECT device_id, step, module_id, instruction, name, confidence, evidence,"
-                   " unattributed_reason, self_ns FROM activity",
-                   [this](const Statement& row) {
-                     Add(row);
-                     return true;
-                   }));
+    XLATRACE_ASSIGN(const Table lanes, store::ScanLanes(db));
+    for (size_t i = 0; i < lanes.rows.size(); ++i) {
+      device_of_lane_.emplace(lanes.Int(i, "lane_id"), lanes.Int(i, "device_id"));
+    }
+    // Summed here and not by GROUP BY, which would sort every activity on disk; by the numbers of
+    // label and configuration, since joining their names to every row takes most of the time.
+    XLATRACE_TRY(store::ScanActivities(db, [this](const store::ScannedActivity& activity) {
+      LabelSum& label = label_sums_[activity.label_id];
+      Add(label.run, activity.self_ns);
+      if (!InBasis(activity)) return true;
+      Add(label.basis, activity.self_ns);
+      Add(config_sums_[activity.config_id], activity.self_ns);
+      return true;
+    }));
+    XLATRACE_TRY(AddLabels(db));
+    XLATRACE_ASSIGN(const Table configs, store::ScanConfigs(db));
+    for (size_t i = 0; i < configs.rows.size(); ++i) {
+      const auto sum = config_sums_.find(configs.Int(i, "config_id"));
+      if (sum == config_sums_.end()) continue;
+      NamedFigure& kernel = kernels_[configs.Text(i, "name")];
+      kernel.ns += sum->second.ns;
+      kernel.calls += sum->second.activities;
+    }
     Finish(coverage_[0], view_.run_coverage);
     Finish(coverage_[1], view_.coverage);
     for (auto& [name, figure] : kernels_) {
@@ -83,11 +99,15 @@ class ActivityPass {
     SumOf reasons;
   };
 
-  bool InBasis(const Statement& row) {
+  struct LabelSum {
+    Sum run, basis;
+  };
+
+  bool InBasis(const store::ScannedActivity& activity) {
     if (!view_.basis.steady) return true;
-    if (row.IsNull(1)) return false;
+    if (!activity.step) return false;
     // Activities of one device and step lie together, mostly.
-    const std::pair<int64_t, int64_t> key{row.Int64(0), row.Int64(1)};
+    const std::pair<int64_t, int64_t> key{device_of_lane_[activity.lane_id], *activity.step};
     if (key != last_key_) {
       last_key_ = key;
       last_is_steady_ = steady_.contains(key);
@@ -95,48 +115,60 @@ class ActivityPass {
     return last_is_steady_;
   }
 
-  void Add(const Statement& row) {
-    const int64_t ns = row.Int64(8);
-    const bool in_basis = InBasis(row);
-    AddTo(coverage_[0], row, ns);
-    if (in_basis) AddTo(coverage_[1], row, ns);
-    if (!row.IsNull(2)) {
-      DeviceTimes::Module& module = times_.modules[row.Int64(2)];
-      module.run_ns += ns;
-      if (in_basis) module.basis_ns += ns;
-    }
-    if (!in_basis) return;
-    scratch_.assign(row.Text(4));
-    NamedFigure& kernel = kernels_[scratch_];
-    kernel.ns += ns;
-    ++kernel.calls;
-    if (!row.IsNull(3)) {
-      key_.module_id = row.Int64(2);
-      key_.instruction.assign(row.Text(3));
-      ++calls_[key_];
-    }
+  static void Add(Sum& sum, int64_t ns) {
+    sum.ns += ns;
+    ++sum.activities;
   }
 
-  static void AddTo(CoverageSums& sums, const Statement& row, int64_t ns) {
-    Coverage& coverage = sums.coverage;
-    coverage.device_ns += ns;
-    ++coverage.activities;
-    if (row.IsNull(3)) {
-      coverage.none_ns += ns;
-      ++coverage.none_activities;
-      Count(sums.reasons, row.Text(7), ns);
-      return;
+  Status AddLabels(RunDb& db) {
+    XLATRACE_ASSIGN(const Table labels, store::ScanLabels(db));
+    for (size_t i = 0; i < labels.rows.size(); ++i) {
+      const auto found = label_sums_.find(labels.Int(i, "label_id"));
+      if (found == label_sums_.end()) continue;
+      const LabelSum& sum = found->second;
+      AddTo(coverage_[0], labels, i, sum.run);
+      if (sum.basis.activities > 0) AddTo(coverage_[1], labels, i, sum.basis);
+      if (!labels.IsNull(i, "module_id")) {
+        DeviceTimes::Module& module = times_.modules[labels.Int(i, "module_id")];
+        module.run_ns += sum.run.ns;
+        module.basis_ns += sum.basis.ns;
+      }
+      if (sum.basis.activities > 0 && !labels.IsNull(i, "instruction")) {
+        calls_[{labels.Int(i, "module_id"), labels.Text(i, "instruction")}] += sum.basis.activities;
+      }
+      label_sums_.erase(found);
     }
-    const bool exact = row.Text(5) == "exact";
-    (exact ? coverage.exact_ns : coverage.inferred_ns) += ns;
-    Count(exact ? sums.exact : sums.inferred, row.Text(6), ns);
+    for (const auto& [label, sum] : label_sums_) {  // Of a run that is not attributed.
+      AddNone(coverage_[0], "unknown", sum.run);
+      if (sum.basis.activities > 0) AddNone(coverage_[1], "unknown", sum.basis);
+    }
+    return {};
   }
 
-  static void Count(SumOf& sums, std::string_view word, int64_t ns) {
+  static void AddNone(CoverageSums& sums, std::string_view reason, const Sum& sum) {
+    sums.coverage.device_ns += sum.ns;
+    sums.coverage.activities += sum.activities;
+    sums.coverage.none_ns += sum.ns;
+    sums.coverage.none_activities += sum.activities;
+    Count(sums.reasons, reason, sum);
+  }
+
+  static void AddTo(CoverageSums& sums, const Table& labels, size_t row, const Sum& sum) {
+    if (labels.IsNull(row, "instruction")) {
+      return AddNone(sums, labels.Text(row, "unattributed_reason"), sum);
+    }
+    sums.coverage.device_ns += sum.ns;
+    sums.coverage.activities += sum.activities;
+    const bool exact = labels.Text(row, "confidence") == "exact";
+    (exact ? sums.coverage.exact_ns : sums.coverage.inferred_ns) += sum.ns;
+    Count(exact ? sums.exact : sums.inferred, labels.Text(row, "evidence"), sum);
+  }
+
+  static void Count(SumOf& sums, std::string_view word, const Sum& sum) {
     auto found = sums.find(word);
     if (found == sums.end()) found = sums.emplace(word, Sum()).first;
-    found->second.ns += ns;
-    ++found->second.activities;
+    found->second.ns += sum.ns;
+    found->second.activities += sum.activities;
   }
 
   static void Finish(CoverageSums& sums, Coverage& coverage) {
@@ -162,8 +194,9 @@ class ActivityPass {
   CoverageSums coverage_[2];  // Whole run, basis.
   std::unordered_map<std::string, NamedFigure> kernels_;
   CallCounts calls_;
-  std::string scratch_;
-  InstructionKey key_;
+  std::unordered_map<int64_t, int64_t> device_of_lane_;
+  std::unordered_map<int64_t, LabelSum> label_sums_;
+  std::unordered_map<int64_t, Sum> config_sums_;
 };
 
 // ---- Instructions and what their shares belong to ----------------------------------------------

@@ -43,6 +43,9 @@ Status WritePageData(store::RunDb& db, const RunView& view, const PageOptions& o
   XLATRACE_TRY(WriteTimeTables(page));
   XLATRACE_TRY(WriteHloTables(page));
   XLATRACE_TRY(WriteOpTables(page));
+  XLATRACE_TRY(WriteSourceTables(page));
+  XLATRACE_TRY(WriteBaseTables(page));
+  XLATRACE_TRY(LoadFindingsMeta(page));
   blocks.Finish(PageMeta(page));
   return {};
 }

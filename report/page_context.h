@@ -98,8 +98,14 @@ Status LoadPageOps(PageContext& page);        // page_ops.cc
 Status WriteLaunchTables(PageContext& page);  // page_launches.cc: needs ops, completes them
 Status WriteHloTables(PageContext& page);     // page_hlo.cc: needs ops, completes them
 Status WriteOpTables(PageContext& page);      // page_ops.cc: last of these
+// Of the ops of `page`, which is this run or the base run (page_shares.cc).
+Status WriteShareTable(PageContext& page, const std::string& name, const std::string& ops);
 Status WriteSourceTables(PageContext& page);  // page_source.cc
 Status WriteBaseTables(PageContext& page);    // page_base.cc
+Status LoadFindingsMeta(PageContext& page);   // page_meta.cc
+nlohmann::ordered_json RunMeta(const RunView& view);
+nlohmann::ordered_json BasisMeta(const RunView& view);
+nlohmann::ordered_json CoverageMeta(const Coverage& coverage);
 nlohmann::ordered_json PageMeta(const PageContext& page);  // page_meta.cc
 
 }  // namespace xlatrace::report

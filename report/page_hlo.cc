@@ -30,7 +30,7 @@ constexpr int64_t kMostInstructions = 400'000;     // Over all modules.
 constexpr size_t kMostHotText = size_t{12} << 20;  // Deflates to a tenth or less.
 constexpr size_t kTextPiece = size_t{2} << 20;
 constexpr size_t kLongestInstruction = 8'192;
-constexpr size_t kMostFrames = 24;
+constexpr size_t kMostFrames = 64;
 
 // What run.db says about an instruction, in the order of the module.
 struct Facts {
@@ -63,8 +63,12 @@ std::string StackText(const HloModule& module, uint32_t frame) {
     lines.push_back(fmt::format("{}:{} {}", f.file, f.line, f.function));
     frame = f.parent;
   }
+  // JAX puts the frames of a call in front of those of what was traced inside it, which begin with
+  // the same ones: of frames that come again, the outermost stays.
+  std::set<std::string_view> seen;
   std::string text;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (!seen.insert(*line).second) continue;
     text += (text.empty() ? "" : " > ") + *line;
   }
   return text;

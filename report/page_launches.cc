@@ -131,6 +131,12 @@ class LaunchPass {
     for (size_t i = 0; i < configs_.rows.size(); ++i) {
       config_rows_.emplace(configs_.Int(i, "config_id"), i);
     }
+    XLATRACE_ASSIGN(label_shares_, store::ScanLabelShares(page_.db));
+    XLATRACE_ASSIGN(const Table kernels,
+                    page_.db.Select("SELECT handle, kernel_symbol FROM kernel"));
+    for (size_t i = 0; i < kernels.rows.size(); ++i) {
+      kernel_handles_.emplace(kernels.Text(i, "kernel_symbol"), kernels.Text(i, "handle"));
+    }
     XLATRACE_ASSIGN(labels_, store::ScanLabels(page_.db));
     for (size_t i = 0; i < labels_.rows.size(); ++i) {
       label_rows_.emplace(labels_.Int(i, "label_id"), i);
@@ -381,33 +387,46 @@ class LaunchPass {
 
   void WriteSites() {
     struct Kernel {
-      std::string symbol, kind;
+      std::string name, symbol, kind;
       int64_t ns = 0, calls = 0, self_ns = 0, occurrences = 0;
     };
-    std::map<std::string, Kernel> by_name;
+    // As the view `kernel` groups them: by symbol; what is no kernel, by name.
+    using Key = std::pair<std::string, std::string>;
+    std::map<Key, Kernel> kernels_of;
+    const auto key_of = [this](size_t config) {
+      std::string symbol = configs_.Text(config, "kernel_symbol");
+      if (!symbol.empty()) return Key(std::string(), std::move(symbol));
+      return Key(configs_.Text(config, "kind"), configs_.Text(config, "name"));
+    };
     for (const Site& site : sites_) {
       const size_t config = config_rows_.at(site.config_id);
-      Kernel& kernel = by_name[configs_.Text(config, "name")];
-      kernel.symbol = configs_.Text(config, "kernel_symbol");
-      kernel.kind = configs_.Text(config, "kind");
+      Kernel& kernel = kernels_of[key_of(config)];
+      if (kernel.occurrences == 0) {
+        kernel.name = configs_.Text(config, "name");
+        kernel.symbol = configs_.Text(config, "kernel_symbol");
+        kernel.kind = configs_.Text(config, "kind");
+      }
       kernel.ns += site.ns;
       kernel.calls += site.calls;
       kernel.self_ns += site.self_ns;
       kernel.occurrences += site.occurrences;
     }
-    std::vector<const std::pair<const std::string, Kernel>*> order;
-    for (const auto& entry : by_name) order.push_back(&entry);
+    std::vector<const std::pair<const Key, Kernel>*> order;
+    for (const auto& entry : kernels_of) order.push_back(&entry);
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
       return a->second.self_ns > b->second.self_ns;
     });
     PageTable kernels("kernels", page_.blocks.strings());
     kernels.Declare("handle:text name:text symbol:text kind:word ns calls self_ns occurrences");
-    std::map<std::string_view, int64_t> row_of;
+    std::map<Key, int64_t> row_of;
     for (const auto* entry : order) {
-      const auto& [name, kernel] = *entry;
-      row_of.emplace(name, static_cast<int64_t>(kernels.rows()));
-      kernels.SetText(0, "k" + std::to_string(kernels.rows() + 1));
-      kernels.SetText(1, name);
+      const auto& [key, kernel] = *entry;
+      row_of.emplace(key, static_cast<int64_t>(kernels.rows()));
+      const auto handle = kernel_handles_.find(kernel.symbol);
+      if (!kernel.symbol.empty() && handle != kernel_handles_.end()) {
+        kernels.SetText(0, handle->second);
+      }
+      kernels.SetText(1, kernel.name);
       kernels.SetText(2, kernel.symbol);
       kernels.SetText(3, kernel.kind);
       kernels.Set(4, kernel.ns);
@@ -424,12 +443,12 @@ class LaunchPass {
         " unattributed_reason:word grid_x grid_y grid_z block_x block_y block_z cluster_x cluster_y"
         " cluster_z registers_per_thread shared_memory_static_bytes shared_memory_dynamic_bytes"
         " local_memory_per_thread_bytes theoretical_occupancy_pct:real occupancy_limiter:text"
-        " waves:real ns calls self_ns occurrences min_ns max_ns");
+        " blocks_per_sm waves:real ns calls self_ns occurrences min_ns max_ns");
     const size_t first = configs_.Column("grid_x");
     for (const Site& site : sites_) {
       const size_t config = config_rows_.at(site.config_id);
       sites.Set(0, site.op);
-      sites.Set(1, row_of.at(configs_.Text(config, "name")));
+      sites.Set(1, row_of.at(key_of(config)));
       sites.SetText(2, configs_.Text(config, "kind"));
       sites.SetText(3, configs_.Text(config, "copy_kind"));
       const auto label = label_rows_.find(site.label_id);
@@ -454,6 +473,31 @@ class LaunchPass {
       sites.EndRow();
     }
     page_.blocks.Write(sites);
+    WriteSiteShares();
+  }
+
+  // Of graph-level rows, whose time is split over several instructions.
+  void WriteSiteShares() {
+    std::unordered_map<int64_t, std::vector<size_t>> shares_of;  // Rows by label.
+    for (size_t i = 0; i < label_shares_.rows.size(); ++i) {
+      shares_of[label_shares_.Int(i, "label_id")].push_back(i);
+    }
+    PageTable table("site_shares");
+    table.Declare("site>sites op>ops share_ppm");
+    for (size_t s = 0; s < sites_.size(); ++s) {
+      const auto shares = shares_of.find(sites_[s].label_id);
+      if (shares == shares_of.end()) continue;
+      for (const size_t i : shares->second) {
+        const auto op = page_.op_rows.find(
+            OpKey(label_shares_.Int(i, "module_id"), label_shares_.Text(i, "instruction")));
+        if (op == page_.op_rows.end()) continue;
+        table.Set(0, static_cast<int64_t>(s));
+        table.Set(1, op->second);
+        table.Set(2, label_shares_.Int(i, "share_ppm"));
+        table.EndRow();
+      }
+    }
+    page_.blocks.Write(table);
   }
 
   void FillMeta() {
@@ -471,7 +515,8 @@ class LaunchPass {
 
   PageContext& page_;
   std::unordered_map<int64_t, Lane> lanes_;
-  Table configs_, labels_;
+  Table configs_, labels_, label_shares_;
+  std::unordered_map<std::string, std::string> kernel_handles_;  // By symbol.
   std::unordered_map<int64_t, size_t> config_rows_, label_rows_;
   std::unordered_map<int64_t, size_t> part_of_op_;
   std::vector<int64_t> wanted_;

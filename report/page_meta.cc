@@ -20,8 +20,6 @@ Json SafeOrNull(const std::string& text) {
   return text.empty() ? Json() : Json(SafeName(text, kLongest));
 }
 
-Json OptionalJson(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(); }
-
 Json SentenceJson(const Sentence& sentence) {
   Json json = Json::array();
   for (const Piece& piece : sentence) {
@@ -36,34 +34,60 @@ Json SentencesJson(const std::vector<Sentence>& sentences) {
   return json;
 }
 
-Json FindingsJson(const RunView& view) {
-  Json json = Json::array();
-  for (const FindingFigure& f : view.findings) {
-    Json evidence = Json::array();
-    for (const std::string& text : f.evidence) {
-      evidence.push_back({{"text", SafeName(text, kLongest)},
-                          {"value", nullptr},
-                          {"unit", nullptr},
-                          {"handle", nullptr}});
-    }
-    json.push_back({{"handle", f.handle},
-                    {"id", SafeOrNull(f.id)},
-                    {"title", SafeOrNull(f.title)},
-                    {"saves_low_ns_per_step", OptionalJson(f.saves_low_ns)},
-                    {"saves_high_ns_per_step", OptionalJson(f.saves_high_ns)},
-                    {"basis", SafeOrNull(f.basis)},
-                    {"confidence", SafeOrNull(f.confidence)},
-                    {"where_op", SafeOrNull(f.where_op)},
-                    {"where_layer", SafeOrNull(f.where_layer)},
-                    {"where_source", SafeOrNull(f.where_source)},
-                    {"evidence", std::move(evidence)},
-                    {"action", SafeOrNull(f.action)},
-                    {"how_to_check", SafeOrNull(f.how_to_check)}});
+Json ScalarOrNull(const Json& object, const char* key) {
+  const auto value = object.find(key);
+  if (value == object.end() || value->is_structured()) return nullptr;
+  return value->is_string() ? SafeOrNull(value->get<std::string>()) : *value;
+}
+
+// Evidence as it is stored, [{text, value, unit, handle}]; anything else in it is left out.
+Json EvidenceJson(const std::string& text) {
+  Json evidence = Json::array();
+  const Json stored = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!stored.is_array()) return evidence;
+  for (const Json& entry : stored) {
+    if (!entry.is_object() || !ScalarOrNull(entry, "text").is_string()) continue;
+    Json one;
+    for (const char* key : {"text", "value", "unit", "handle"}) one[key] = ScalarOrNull(entry, key);
+    evidence.push_back(std::move(one));
   }
-  return json;
+  return evidence;
 }
 
 }  // namespace
+
+Status LoadFindingsMeta(PageContext& page) {
+  Json findings = Json::array();
+  XLATRACE_ASSIGN(const store::Table rows, page.db.Select("SELECT * FROM finding ORDER BY rank"));
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    Json finding;
+    for (const char* key : {"handle", "id", "title"}) {
+      finding[key] = SafeOrNull(rows.Text(i, key));
+    }
+    for (const char* key : {"saves_low_ns_per_step", "saves_high_ns_per_step"}) {
+      finding[key] = rows.IsNull(i, key) ? Json() : Json(rows.Int(i, key));
+    }
+    for (const char* key : {"basis", "confidence", "where_op", "where_layer", "where_source",
+                            "action", "how_to_check"}) {
+      finding[key] = SafeOrNull(rows.Text(i, key));
+    }
+    finding["evidence"] = EvidenceJson(rows.Text(i, "evidence"));
+    findings.push_back(std::move(finding));
+  }
+  page.meta["findings"] = std::move(findings);
+
+  Json ruled_out = Json::array();
+  XLATRACE_ASSIGN(const store::Table out,
+                  page.db.Select("SELECT id, verdict, text, evidence FROM ruled_out"));
+  for (size_t i = 0; i < out.rows.size(); ++i) {
+    ruled_out.push_back({{"id", SafeOrNull(out.Text(i, "id"))},
+                         {"verdict", SafeOrNull(out.Text(i, "verdict"))},
+                         {"text", SafeOrNull(out.Text(i, "text"))},
+                         {"evidence", EvidenceJson(out.Text(i, "evidence"))}});
+  }
+  page.meta["ruled_out"] = std::move(ruled_out);
+  return {};
+}
 
 Json RunMeta(const RunView& view) {
   return {{"path", SafeOrNull(view.path)},       {"title", SafeOrNull(view.title)},
@@ -129,9 +153,7 @@ Json PageMeta(const PageContext& page) {
               {"sentence", SentenceJson(verdict.sentence)},
               {"lede", SentenceJson(verdict.lede)},
               {"op", SafeOrNull(verdict.op_handle)},
-              {"not_known", SentencesJson(verdict.not_known)},
-              {"ruled_out", Json::array()}}},
-            {"findings", FindingsJson(view)},
+              {"not_known", SentencesJson(verdict.not_known)}}},
             {"lost", view.lost},
             {"errors", view.errors},
             {"base", nullptr}};
@@ -140,6 +162,11 @@ Json PageMeta(const PageContext& page) {
         {{"phase", std::string(Text(phase))}, {"ns", view.phases[static_cast<size_t>(phase)]}});
   }
   meta.update(page.meta);
+  Json& fine = meta["verdict"]["ruled_out"] = Json::array();
+  for (const Json& cause : meta["ruled_out"]) {
+    if (cause["verdict"] != "fine") continue;
+    fine.push_back(Json::array({{{"text", cause["text"]}, {"code", false}}}));
+  }
   return meta;
 }
 

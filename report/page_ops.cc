@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/apportion.h"
 #include "hlo/shape.h"
 #include "report/op_fold.h"
 #include "report/page_context.h"
@@ -17,13 +16,12 @@ namespace {
 using store::Statement;
 using store::Table;
 
-constexpr int64_t kWholePpm = 1'000'000;
-
 // Columns of op_time in the order of the page's table, from `category` on.
 constexpr std::string_view kOpTimeSql =
     "SELECT handle, module_id, instruction, steady_ns, self_ns, category, op_kind, phase, layer,"
     " layer_group, op_name, source_file, source_line, occurrences, total_ns, min_ns, max_ns, flops,"
-    " bytes, wasted_ns, bound_by, theoretical_occupancy_pct, confidence, estimated, mixed"
+    " bytes, wasted_ns, bound_by, theoretical_occupancy_pct, occupancy_limiter, expected_ns,"
+    " compute_utilisation_pct, memory_utilisation_pct, compute_type, confidence, estimated, mixed"
     " FROM op_time WHERE instruction IS NOT NULL";
 
 struct Details {  // Of an instruction; opcode empty: not known.
@@ -40,76 +38,6 @@ std::unordered_map<std::string, int64_t> FoldNumbers(const RunView& view, int64_
     *next = std::max(*next, static_cast<int64_t>(folds[i]) + 1);
   }
   return numbers;
-}
-
-Status WriteShares(PageContext& page) {
-  PageTable table("op_shares", page.blocks.strings());
-  table.Declare(
-      "op>ops op_name:text phase:word layer:text layer_group:text source_file:text source_line"
-      " share_ppm ns self_ns");
-  struct Share {
-    std::string op_name, phase, layer, layer_group, source_file;
-    std::optional<int64_t> source_line;
-    int64_t ppm = 0;
-  };
-  // Shares of one op lie together in the view.
-  int64_t current = -1;
-  std::vector<Share> shares;
-  std::vector<bool> done(page.ops.size(), false);
-  std::vector<int64_t> weights, ns, self_ns;
-  const auto flush = [&] {
-    if (current < 0 || shares.empty()) return;
-    const PageOp& op = page.ops[static_cast<size_t>(current)];
-    weights.clear();
-    for (const Share& share : shares) weights.push_back(share.ppm);
-    ns.resize(shares.size());
-    self_ns.resize(shares.size());
-    analysis::Apportion(op.ns, weights, ns);
-    analysis::Apportion(op.self_ns, weights, self_ns);
-    for (size_t i = 0; i < shares.size(); ++i) {
-      const Share& share = shares[i];
-      table.Set(0, current);
-      table.SetText(1, share.op_name);
-      table.SetText(2, share.phase.empty() ? "unknown" : share.phase);
-      table.SetText(3, share.layer);
-      table.SetText(4, share.layer_group);
-      table.SetText(5, share.source_file);
-      table.Set(6, share.source_line);
-      table.Set(7, share.ppm);
-      table.Set(8, ns[i]);
-      table.Set(9, self_ns[i]);
-      table.EndRow();
-    }
-    done[static_cast<size_t>(current)] = true;
-    shares.clear();
-  };
-  XLATRACE_TRY(page.db.ForEach(
-      "SELECT module_id, instruction, op_name, phase, layer, layer_group, source_file, source_line,"
-      " share_ppm FROM instruction_share",
-      [&](const Statement& row) {
-        const auto found = page.op_rows.find(OpKey(row.Int64(0), row.Text(1)));
-        if (found == page.op_rows.end()) return true;
-        if (found->second != current) {
-          flush();
-          current = found->second;
-        }
-        shares.push_back({std::string(row.Text(2)), std::string(row.Text(3)),
-                          std::string(row.Text(4)), std::string(row.Text(5)),
-                          std::string(row.Text(6)), row.OptionalInt64(7), row.Int64(8)});
-        return true;
-      }));
-  flush();
-  // What has no instruction is one share of itself.
-  for (size_t i = 0; i < page.ops.size(); ++i) {
-    if (done[i]) continue;
-    current = static_cast<int64_t>(i);
-    shares.push_back({});
-    shares.back().phase = page.ops[i].phase;
-    shares.back().ppm = kWholePpm;
-    flush();
-  }
-  page.blocks.Write(table);
-  return {};
 }
 
 }  // namespace
@@ -151,11 +79,13 @@ Status WriteOpTables(PageContext& page) {
   table.Declare(
       "category:text op_kind:word phase:word layer:text layer_group:text op_name:text"
       " source_file:text source_line occurrences total_ns min_ns max_ns flops bytes wasted_ns"
-      " bound_by:text theoretical_occupancy_pct:real confidence:word estimated mixed handle:text"
+      " bound_by:text theoretical_occupancy_pct:real occupancy_limiter:text expected_ns"
+      " compute_utilisation_pct:real memory_utilisation_pct:real compute_type:text confidence:word "
+      "estimated mixed handle:text"
       " module>modules instruction:text instruction_row>instructions unattributed_reason:word"
       " opcode:text shape:text dtype:text ns calls self_ns copies stack:text");
   constexpr size_t kFirstSql = 5;  // Of kOpTimeSql: category.
-  constexpr size_t kMore = 20;     // Of the table: handle.
+  constexpr size_t kMore = 25;     // Of the table: handle.
   int64_t next_fold = 0;
   const auto folds = FoldNumbers(page.view, &next_fold);
   for (size_t i = 0; i < page.ops.size(); ++i) {
@@ -168,9 +98,9 @@ Status WriteOpTables(PageContext& page) {
       table.SetText(2, op.phase);
       table.Set(8, op.occurrences);
       table.Set(9, op.total_ns);
-      table.SetText(17, "none");
-      table.Set(18, int64_t{0});
-      table.Set(19, int64_t{0});
+      table.SetText(kMore - 3, "none");
+      table.Set(kMore - 2, int64_t{0});
+      table.Set(kMore - 1, int64_t{0});
     }
     table.SetText(kMore, op.handle);
     SetCell(table, kMore + 1, op.module_id, &page.modules);
@@ -189,7 +119,7 @@ Status WriteOpTables(PageContext& page) {
     table.EndRow();
   }
   page.blocks.Write(table);
-  return WriteShares(page);
+  return WriteShareTable(page, "op_shares", "ops");
 }
 
 }  // namespace xlatrace::report

@@ -3,6 +3,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "analysis/device_facts.h"
+#include "analysis/gpu_table.h"
 #include "report/page_context.h"
 
 namespace xlatrace::report {
@@ -64,7 +66,8 @@ Status Devices(PageContext& page) {
       " max_threads_per_sm max_blocks_per_sm registers_per_sm shared_memory_per_sm_bytes"
       " shared_memory_per_block_bytes shared_memory_per_block_optin_bytes"
       " shared_memory_reserved_per_block_bytes max_threads_per_block registers_per_block warp_size"
-      " l2_bytes peak_flops:text");
+      " l2_bytes peak_flops:text gpu:text peaks_source:text host_link_bytes_per_s"
+      " peer_link_bytes_per_s");
   XLATRACE_TRY(FillTable(
       page.db,
       "SELECT device_id, process_id, host, ordinal, uuid, name, kind, compute_capability, sm_count,"
@@ -72,7 +75,8 @@ Status Devices(PageContext& page) {
       " max_blocks_per_sm, registers_per_sm, shared_memory_per_sm_bytes,"
       " shared_memory_per_block_bytes, shared_memory_per_block_optin_bytes,"
       " shared_memory_reserved_per_block_bytes, max_threads_per_block, registers_per_block,"
-      " warp_size, l2_bytes, peak_flops FROM device ORDER BY device_id",
+      " warp_size, l2_bytes, peak_flops, gpu, peaks_source, host_link_bytes_per_s,"
+      " peer_link_bytes_per_s FROM device ORDER BY device_id",
       devices, {&page.processes}));
   page.blocks.Write(devices);
 
@@ -88,6 +92,45 @@ Status Devices(PageContext& page) {
   }
   page.blocks.Write(streams);
   return {};
+}
+
+// GPUs that are known, for "what would it be there".
+void Gpus(PageContext& page) {
+  PageTable table("gpus", page.blocks.strings());
+  table.Declare(
+      "name:text compute_capability:text sm_count clock_hz memory_bandwidth_bytes_per_s"
+      " memory_bytes max_threads_per_sm max_blocks_per_sm registers_per_sm"
+      " shared_memory_per_sm_bytes shared_memory_per_block_bytes"
+      " shared_memory_per_block_optin_bytes shared_memory_reserved_per_block_bytes"
+      " max_threads_per_block registers_per_block warp_size l2_bytes peak_flops:text"
+      " host_link_bytes_per_s peer_link_bytes_per_s shared_memory_granularity_bytes"
+      " register_granularity sub_partitions source:text");
+  for (const analysis::Gpu& gpu : analysis::AllGpus()) {
+    const analysis::DeviceFacts facts = analysis::FactsOf(gpu);
+    const model::DeviceFactsRow row = analysis::RowOf(facts);
+    table.SetText(0, gpu.name);
+    table.SetText(1, gpu.compute_capability);
+    size_t column = 2;
+    for (const auto* value :
+         {&row.sm_count, &row.clock_hz, &row.memory_bandwidth_bytes_per_s, &row.memory_bytes,
+          &row.max_threads_per_sm, &row.max_blocks_per_sm, &row.registers_per_sm,
+          &row.shared_memory_per_sm_bytes, &row.shared_memory_per_block_bytes,
+          &row.shared_memory_per_block_optin_bytes, &row.shared_memory_reserved_per_block_bytes,
+          &row.max_threads_per_block, &row.registers_per_block, &row.warp_size, &row.l2_bytes}) {
+      table.Set(column++, *value);
+    }
+    table.SetText(17, row.peak_flops);
+    table.Set(18, row.host_link_bytes_per_s);
+    table.Set(19, row.peer_link_bytes_per_s);
+    if (facts.limits) {
+      table.Set(20, facts.limits->shared_memory_granularity_bytes);
+      table.Set(21, facts.limits->register_granularity);
+      table.Set(22, facts.limits->sub_partitions);
+    }
+    table.SetText(23, gpu.source);
+    table.EndRow();
+  }
+  page.blocks.Write(table);
 }
 
 Status Modules(PageContext& page) {
@@ -134,6 +177,7 @@ Status Limited(PageContext& page, PageTable& table, const std::string& columns,
 Status WriteRunTables(PageContext& page) {
   XLATRACE_TRY(Facts(page));
   XLATRACE_TRY(Devices(page));
+  Gpus(page);
   XLATRACE_TRY(Modules(page));
   PageTable executions("executions", page.blocks.strings());
   executions.Declare(

@@ -10,6 +10,8 @@ started=$SECONDS
 venvs=${XLATRACE_VENVS:-$root/.venv}
 jax_version=0.10.2
 tensorflow_version=2.21.0
+playwright_version=1.65.2
+axe_version=0.1.8
 
 say() { printf '[%3ds] %s\n' $((SECONDS - started)) "$*"; }
 die() {

@@ -57,10 +57,13 @@ Result<Table> ScanConfigs(RunDb& db) {
           " c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z,"
           " c.registers_per_thread, c.shared_memory_static_bytes,"
           " c.shared_memory_dynamic_bytes, c.local_memory_per_thread_bytes,"
-          " c.theoretical_occupancy_milli_pct / 1000.0 AS theoretical_occupancy_pct,"
-          " CAST(NULL AS TEXT) AS occupancy_limiter, CAST(NULL AS REAL) AS waves"
+          " coalesce(y.theoretical_milli_pct, c.theoretical_occupancy_milli_pct) / 1000.0"
+          " AS theoretical_occupancy_pct, y.limiter AS occupancy_limiter, y.blocks_per_sm,"
+          " y.waves_milli / 1000.0 AS waves"
           " FROM x_config c LEFT JOIN x_string n ON n.string_id = c.name_id"
-          " LEFT JOIN x_string k ON k.string_id = c.symbol_id"));
+          " LEFT JOIN x_string k ON k.string_id = c.symbol_id"
+          " LEFT JOIN x_occupancy y ON y.config_id = c.config_id AND y.device_id ="
+          " (SELECT min(device_id) FROM x_occupancy o WHERE o.config_id = c.config_id)"));
   ToWords<model::ActivityKind>(table, "kind");
   ToWords<model::CopyKind>(table, "copy_kind");
   return table;
@@ -78,6 +81,13 @@ Result<Table> ScanLabels(RunDb& db) {
   ToWords<model::Reason>(table, "unattributed_reason");
   ToWords<model::Origin>(table, "origin");
   return table;
+}
+
+Result<Table> ScanLabelShares(RunDb& db) {
+  return db.Select(
+      "SELECT s.label_id, i.module_id, i.name AS instruction, s.share_ppm"
+      " FROM x_label_share s JOIN x_instruction i USING (instruction_id)"
+      " ORDER BY s.label_id");
 }
 
 }  // namespace xlatrace::store

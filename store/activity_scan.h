@@ -38,11 +38,15 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
 // lane_id, device_id, stream_id.
 Result<Table> ScanLanes(RunDb& db);
 // config_id, and of the view `launch`: kind, copy_kind, name, kernel_symbol, grid_x to
-// theoretical_occupancy_pct, occupancy_limiter, waves.
+// theoretical_occupancy_pct, occupancy_limiter, blocks_per_sm, waves (of the first device that ran
+// it; the devices of a run are equal but for rare mixtures).
 Result<Table> ScanConfigs(RunDb& db);
 // label_id, and of `activity`: module_id, instruction, evidence, confidence, unattributed_reason,
 // origin.
 Result<Table> ScanLabels(RunDb& db);
+// Of labels that belong to several instructions (graph-level rows): label_id, module_id,
+// instruction, share_ppm.
+Result<Table> ScanLabelShares(RunDb& db);
 
 }  // namespace xlatrace::store
 

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "store/activity_rows.h"
 #include "store/derived_writer.h"
+#include "store/host_event_reader.h"
 #include "store/schema.h"
 #include "store/table_builder.h"
 
@@ -99,7 +100,13 @@ struct RunWriter::State {
   Statement insert_string, insert_process, insert_device, insert_lane, insert_config, insert_hint;
   Statement insert_module, insert_range_kind, insert_mark, insert_compile;
 
-  std::unordered_map<std::string, Id> strings, lanes, configs, hints;
+  // Texts come by the million: they are looked up as they are, without a copy.
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return Hash(text); }
+  };
+  std::unordered_map<std::string, Id, TextHash, std::equal_to<>> strings;
+  std::unordered_map<std::string, Id> lanes, configs, hints;
   std::unordered_map<int64_t, uint32_t> run_keys;
   std::map<std::string, std::string, std::less<>> run_info;
   std::map<std::tuple<std::string, model::Severity, std::string>, std::pair<int64_t, std::string>>
@@ -185,13 +192,14 @@ Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root)
 }
 
 Id RunWriter::State::Intern(std::string_view text) {
-  const auto [it, fresh] = strings.try_emplace(std::string(text), strings.size() + 1);
-  if (fresh) {
-    insert_string.BindInt64(0, it->second);
-    insert_string.BindText(1, text);
-    Run(insert_string);
-  }
-  return it->second;
+  const auto known = strings.find(text);
+  if (known != strings.end()) return known->second;
+  const auto id = static_cast<Id>(strings.size() + 1);
+  strings.emplace(text, id);
+  insert_string.BindInt64(0, id);
+  insert_string.BindText(1, text);
+  Run(insert_string);
+  return id;
 }
 
 Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path) {
@@ -472,6 +480,22 @@ const model::RunTables& RunWriter::tables() const {
 
 Result<RunDb::ModuleBytes> RunWriter::ReadModule(Id module_id) {
   return ReadModuleRow(*state_->database, module_id);
+}
+
+std::vector<model::HostEvent> RunWriter::HostEvents(
+    const std::vector<std::pair<int64_t, int64_t>>& within) {
+  auto events = ReadHostEvents(*state_->database, within);
+  if (events) return std::move(*events);
+  state_->Remember(tl::unexpected<Error>(std::move(events).error()));
+  return {};
+}
+
+int64_t RunWriter::LostRecords() const {
+  int64_t lost = 0;
+  for (const auto& [key, value] : state_->run_stats) {
+    if (std::get<model::Severity>(key) == model::Severity::kDataLoss) lost += value.first;
+  }
+  return lost;
 }
 
 void RunWriter::WriteAttribution(const model::AttributionTables& attribution) {

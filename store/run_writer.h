@@ -12,10 +12,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "model/derived.h"
 #include "model/event_sink.h"
+#include "model/host_event.h"
 #include "model/run_tables.h"
 #include "store/run_db.h"
 
@@ -46,6 +49,12 @@ class RunWriter final : public model::EventSink {
   const model::RunTables& tables() const;
   // HLO of a module that was added.
   Result<RunDb::ModuleBytes> ReadModule(model::Id module_id);
+
+  // Sum of the data_loss run stats so far.
+  int64_t LostRecords() const;
+  // API calls and ranges of all processes that overlap any of the intervals (start, end; sorted,
+  // apart). Empty after an error, which status() has.
+  std::vector<model::HostEvent> HostEvents(const std::vector<std::pair<int64_t, int64_t>>& within);
 
   void WriteAttribution(const model::AttributionTables& attribution);
   // Also writes the instructions and shares of `attribution`, which the analysis completed with

@@ -19,6 +19,7 @@ namespace xlatrace::tools {
 using Command = std::function<Result<int>()>;
 
 void AddRecordCommand(CLI::App& app, Command* selected);
+void AddControlCommand(CLI::App& app, Command* selected);
 void AddLibCommand(CLI::App& app, Command* selected);
 void AddImportCommand(CLI::App& app, Command* selected);
 void AddReportCommand(CLI::App& app, Command* selected);

@@ -1,9 +1,7 @@
-#include <unistd.h>
-
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -11,13 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <sys/utsname.h>
 
-#include "base/file.h"
-#include "base/subprocess.h"
 #include "base/terminal.h"
 #include "tools/commands.h"
 #include "tools/console.h"
-#include "tools/places.h"
-#include "tools/preload_recording.h"
+#include "tools/doctor_checks.h"
+#include "tools/gpu_probe.h"
 #include "tools/version.h"
 
 namespace xlatrace::tools {
@@ -27,106 +23,6 @@ struct Options {
   std::string python = "python3";
   std::string format = "text";
 };
-
-struct Check {
-  std::string what;
-  enum class State { kFine, kNotice, kProblem } state = State::kFine;
-  std::string found;
-  std::string advice;  // What to type.
-};
-
-constexpr int kPythonTimeoutMs = 20000;
-
-// Versions without importing the frameworks, which would take seconds and touch devices.
-constexpr const char* kPythonProbe =
-    "import sys, importlib.metadata as m\n"
-    "def v(n):\n"
-    "    try: return m.version(n)\n"
-    "    except Exception: return ''\n"
-    "names = ('jax', 'jaxlib', 'tensorflow', 'tensorflow-cpu', 'jax-cuda12-plugin',"
-    " 'jax-cuda13-plugin')\n"
-    "print('%d.%d.%d' % sys.version_info[:3], *[v(n) or '-' for n in names])\n";
-
-std::vector<std::string> Words(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : text + " ") {
-    if (c != ' ' && c != '\n') {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(std::move(word));
-      word.clear();
-    }
-  }
-  return words;
-}
-
-Check CheckPython(const std::string& python) {
-  const auto output = CaptureOutput({python, "-c", kPythonProbe}, kPythonTimeoutMs);
-  if (!output) {
-    return {"python", Check::State::kProblem, fmt::format("'{}' cannot be run", python),
-            "name the interpreter you train with: xlatrace doctor --python PATH"};
-  }
-  std::vector<std::string> words = Words(*output);
-  words.resize(7, "-");
-  std::string found = fmt::format("Python {}", words[0]);
-  const std::string tensorflow = words[3] != "-" ? words[3] : words[4];
-  if (words[1] != "-") found += fmt::format(", jax {} (jaxlib {})", words[1], words[2]);
-  if (tensorflow != "-") found += fmt::format(", tensorflow {}", tensorflow);
-  if (words[5] != "-" || words[6] != "-") found += ", CUDA plugin";
-  if (words[1] == "-" && tensorflow == "-") {
-    return {"framework", Check::State::kProblem, found + ", neither jax nor tensorflow",
-            fmt::format("{} -m pip install jax", python)};
-  }
-  return {"framework", Check::State::kFine, found, ""};
-}
-
-Check CheckHook() {
-  const auto hook = HookFolder();
-  if (!hook)
-    return {"python hook", Check::State::kProblem, hook.error().message, hook.error().hint};
-  for (const char* name : {"PYTHONNOUSERSITE", "PYTHONSAFEPATH"}) {
-    if (std::getenv(name) != nullptr) {
-      return {"python hook", Check::State::kNotice, fmt::format("{}; {} is set", *hook, name), ""};
-    }
-  }
-  return {"python hook", Check::State::kFine, *hook, ""};
-}
-
-Check CheckDriver() {
-  if (!HasNvidiaDriver()) {
-    return {"NVIDIA driver", Check::State::kFine,
-            "none: record uses the framework's own profiler (CPU and other devices)", ""};
-  }
-  const auto library = PreloadLibrary();
-  if (!library) {
-    return {"NVIDIA driver", Check::State::kNotice,
-            "there is one, but " + library.error().message +
-                "; record uses the framework's own profiler",
-            library.error().hint};
-  }
-  return {"NVIDIA driver", Check::State::kFine,
-          fmt::format("there is one; record preloads {}", *library), ""};
-}
-
-Check CheckFolder() {
-  if (access(".", W_OK | X_OK) == 0) {
-    return {"working folder", Check::State::kFine, "can be written", ""};
-  }
-  return {"working folder", Check::State::kProblem, "cannot be written",
-          "xlatrace record -o /tmp/run.db -- python train.py"};
-}
-
-Check CheckFlags() {
-  const char* flags = std::getenv("XLA_FLAGS");
-  if (flags == nullptr || *flags == '\0') {
-    return {"XLA_FLAGS", Check::State::kFine, "not set", ""};
-  }
-  if (std::string_view(flags).find("xla_dump_to") != std::string_view::npos) {
-    return {"XLA_FLAGS", Check::State::kFine, "dumps HLO; modules are recorded without it too", ""};
-  }
-  return {"XLA_FLAGS", Check::State::kFine, "set; kept as it is", ""};
-}
 
 std::string AsText(const std::vector<Check>& checks) {
   utsname system{};
@@ -158,8 +54,20 @@ std::string AsJson(const std::vector<Check>& checks) {
 }
 
 Result<int> Run(const Options& options) {
-  const std::vector<Check> checks = {CheckPython(options.python), CheckHook(), CheckDriver(),
-                                     CheckFolder(), CheckFlags()};
+  const PythonFacts python = AskPython(options.python);
+  std::vector<Check> checks = {CheckPython(options.python, python), CheckHook()};
+  const GpuProbe probe = ProbeGpu(python.cupti);
+  checks.push_back(CheckDriver(probe));
+  // Without a driver nothing of ours is preloaded.
+  if (!probe.driver_path.empty() || !probe.answered) {
+    if (probe.init_result == 0) checks.push_back(CheckCupti(probe, python));
+    checks.push_back(CheckLibraries(python));
+  } else if (std::getenv("LD_PRELOAD") != nullptr) {
+    checks.push_back(CheckLibraries(python));
+  }
+  for (Check& check : CheckOtherTools()) checks.push_back(std::move(check));
+  checks.push_back(CheckFolder());
+  checks.push_back(CheckFlags(options.python, python));
   XLATRACE_TRY(PrintResult(options.format == "json" ? AsJson(checks) : AsText(checks)));
   for (const Check& check : checks) {
     if (check.state == Check::State::kProblem) return 1;

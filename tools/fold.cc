@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "recording/control.h"
 #include "recording/folder.h"
 #include "store/run_db.h"
 #include "tools/console.h"
@@ -259,13 +260,14 @@ Error NothingInRecording(const std::string& folder) {
     const std::string reason = text ? ReasonIn(*text) : std::string();
     if (!reason.empty()) {
       return {fmt::format("nothing was recorded: {} (process {})", reason, entry.pid),
-              "xlatrace doctor",
-              {}};
+              reason.find("no NVIDIA driver") != std::string::npos
+                  ? "without an NVIDIA GPU: xlatrace record -- python train.py"
+                  : "xlatrace doctor",
+              ErrorCode::kFailed};
     }
   }
   return {"nothing was recorded: no process of the command used an NVIDIA GPU",
-          "check that the command trains on the GPU: xlatrace doctor",
-          {}};
+          "check that the command trains on the GPU: xlatrace doctor", ErrorCode::kFailed};
 }
 
 Result<FoldOutcome> Fold(const FoldRequest& request) {
@@ -342,6 +344,7 @@ bool RemoveRecording(const std::string& folder, const std::string& token) {
   // Names of ours; unlink takes a link itself, never what it points to, and no folder.
   if (listed->job == token) unlink((folder + "/job").c_str());
   unlink((folder + "/" + kLockName).c_str());
+  unlink((folder + "/" + recording::kControlName).c_str());
   return rmdir(folder.c_str()) == 0;
 }
 

@@ -108,21 +108,19 @@ Error NothingRecorded(const HookRecording& recording) {
     return {"nothing was recorded: no process imported jax or tensorflow",
             "check that the command trains with JAX or TensorFlow; a Python started with -I, -E or "
             "-S cannot be recorded",
-            {}};
+            ErrorCode::kFailed};
   }
   const HookProcess& process = recording.processes.front();
   const std::string who = process.framework.empty() ? "the framework" : process.framework;
   if (!process.start_error.empty()) {
     return {fmt::format("nothing was recorded: the profiler of {} did not start: {}", who,
                         process.start_error),
-            "xlatrace doctor",
-            {}};
+            "xlatrace doctor", ErrorCode::kFailed};
   }
   if (!process.stop_error.empty()) {
     return {fmt::format("nothing was recorded: the profiler of {} could not save: {}", who,
                         process.stop_error),
-            "check the free space and the rights of the folder",
-            {}};
+            "check the free space and the rights of the folder", ErrorCode::kFailed};
   }
   for (const std::string& note : process.notes) {
     return {"nothing was recorded: " + note, "xlatrace doctor", {}};
@@ -131,19 +129,17 @@ Error NothingRecorded(const HookRecording& recording) {
     return {fmt::format("nothing was recorded: process {} imported {} but ended before it computed "
                         "anything",
                         process.pid, who),
-            "check that the script reaches its first jitted call",
-            {}};
+            "check that the script reaches its first jitted call", ErrorCode::kFailed};
   }
   if (!process.stopped) {
     return {fmt::format("nothing was recorded: process {} ended without a chance to save its "
                         "profile (killed by SIGKILL, abort or a crash)",
                         process.pid),
             "let it end by itself, with Ctrl-C or SIGTERM, or record less: --duration 10",
-            {}};
+            ErrorCode::kFailed};
   }
   return {"nothing was recorded: no computation was compiled while the profiler ran",
-          "check that the script calls a jitted function",
-          {}};
+          "check that the script calls a jitted function", ErrorCode::kFailed};
 }
 
 bool RemoveHookRecording(const std::string& folder, const HookRecording& recording) {

@@ -45,6 +45,7 @@ int Run(int argc, char** argv) {
   tools::AddPassesCommand(app, &selected);
   tools::AddFindCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
+  tools::AddControlCommand(app, &selected);
   tools::AddLibCommand(app, &selected);
   tools::AddDoctorCommand(app, &selected);
   try {

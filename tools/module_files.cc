@@ -12,9 +12,6 @@
 namespace xlatrace::tools {
 namespace {
 
-// Modules go to the run's first process: a dump folder does not say whose it is.
-constexpr model::Id kFirstProcess = 1;
-
 struct ModuleFile {
   std::string path;
   std::string name;
@@ -28,11 +25,11 @@ Result<std::string> ReadOptional(const std::string& path) {
   return ReadFileInflated(path);
 }
 
-Status AddOne(const ModuleFile& file, model::EventSink& sink) {
+Status AddOne(const ModuleFile& file, model::Id process_id, model::EventSink& sink) {
   XLATRACE_ASSIGN(const std::string bytes, ReadFileInflated(file.path));
   XLATRACE_ASSIGN(const std::string sequence, ReadOptional(file.sequence));
   XLATRACE_ASSIGN(const std::string metadata, ReadOptional(file.metadata));
-  sink.AddModule({.process_id = kFirstProcess,
+  sink.AddModule({.process_id = process_id,
                   .name = file.name,
                   .program_id = file.program_id,
                   .source = model::ModuleSource::kDump,
@@ -47,14 +44,14 @@ Status AddOne(const ModuleFile& file, model::EventSink& sink) {
 
 }  // namespace
 
-Status AddModuleFiles(const std::string& path, model::EventSink& sink) {
+Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id process_id) {
   if (!IsDirectory(path)) {
     XLATRACE_ASSIGN(std::string bytes, ReadFileInflated(path));
     XLATRACE_ASSIGN(const model::HloModule module,
                     hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes))));
     ModuleFile file{.path = path, .name = std::string(module.name)};
     if (module.program_id >= 0) file.program_id = module.program_id;
-    return AddOne(file, sink);
+    return AddOne(file, process_id, sink);
   }
   XLATRACE_ASSIGN(const hlo::DumpDir dir, hlo::ListDumpDir(path));
   size_t added = 0;
@@ -65,7 +62,7 @@ Status AddModuleFiles(const std::string& path, model::EventSink& sink) {
     if (file.path.empty()) continue;  // Only optimized HLO has the instructions that run.
     if (module.program_id >= 0) file.program_id = module.program_id;
     file.sequence = module.thunk_sequence;
-    XLATRACE_TRY(AddOne(file, sink));
+    XLATRACE_TRY(AddOne(file, process_id, sink));
     ++added;
   }
   if (added == 0) {

@@ -10,9 +10,10 @@
 
 namespace xlatrace::tools {
 
-// Adds the optimized modules at `path` (an --xla_dump_to folder, an .hlo.pb or an HLO text) to the
-// first process of the run, with their thunk lists where the folder has them.
-Status AddModuleFiles(const std::string& path, model::EventSink& sink);
+// Adds the optimized modules at `path` (an --xla_dump_to folder, an .hlo.pb or an HLO text) to a
+// process (a dump folder does not say whose it is: the first), with their thunk lists where the
+// folder has them.
+Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id process_id = 1);
 
 }  // namespace xlatrace::tools
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/analysis.h"
+#include "base/file.h"
 #include "base/number_format.h"
 #include "correlator/correlator.h"
 #include "hlo/proto_reader.h"
@@ -72,6 +73,12 @@ Status ImportRecordings(const BuildRequest& request, store::RunWriter* writer,
       continue;
     }
     ++outcome->inputs_read;
+    // Light mode: what XLA did not register it has dumped.
+    if (!imported->has_modules && !imported->dump_folder.empty() &&
+        IsDirectory(imported->dump_folder)) {
+      const Status added = AddModuleFiles(imported->dump_folder, *writer, imported->process_id);
+      if (!added) outcome->skipped.push_back(added.error());
+    }
     outcome->recordings.push_back({entry, std::move(*imported)});
   }
   if (outcome->recordings.empty()) return {};
@@ -135,6 +142,14 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   for (const model::CompileSpan& span : run.compiles) {
     analysis_options.compiles.push_back({span.process_id, span.start_ns, span.end_ns});
   }
+  analysis_options.lost_records = writer->LostRecords();
+  analysis_options.host_events = [&](const analysis::Intervals& within) {
+    std::vector<std::pair<int64_t, int64_t>> times;
+    for (const analysis::Interval& interval : within) {
+      times.emplace_back(interval.start_ns, interval.end_ns);
+    }
+    return writer->HostEvents(times);
+  };
   const model::AnalysisTables analysis = analysis::Analyze(
       run, attribution,
       [&](model::Id id) -> Result<const model::HloModule*> {

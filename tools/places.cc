@@ -6,10 +6,27 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 
 #include "base/file.h"
 
 namespace xlatrace::tools {
+namespace {
+
+// PREFIX of PREFIX/bin/xlatrace, links resolved. Without /proc (a bare chroot) the kernel still
+// tells the path that was executed.
+std::filesystem::path Prefix() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) {
+    const auto* executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    if (executed != nullptr) program = fs::canonical(executed, error);
+  }
+  return program.parent_path().parent_path();
+}
+
+}  // namespace
 
 Result<std::string> HookFolder() {
   namespace fs = std::filesystem;
@@ -18,8 +35,7 @@ Result<std::string> HookFolder() {
   if (const char* given = std::getenv("XLATRACE_HOOK_PATH"); given != nullptr && *given != '\0') {
     folder = fs::absolute(given, error).string();
   } else {
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    folder = (program.parent_path().parent_path() / "share" / "xlatrace" / "hook").string();
+    folder = (Prefix() / "share" / "xlatrace" / "hook").string();
   }
   if (!Exists(folder + "/sitecustomize.py")) {
     return MakeError(
@@ -37,7 +53,7 @@ Result<std::string> PreloadLibrary() {
   if (const char* given = std::getenv("XLATRACE_LIB"); given != nullptr && *given != '\0') {
     candidates = {given, fs::path(given) / kName};
   } else {
-    const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+    const fs::path prefix = Prefix();
     for (const char* folder : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
       candidates.push_back(prefix / folder / kName);
     }

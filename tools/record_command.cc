@@ -27,6 +27,7 @@
 #include "tools/pipeline.h"
 #include "tools/places.h"
 #include "tools/preload_recording.h"
+#include "tools/recording_options.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -35,9 +36,7 @@ constexpr int kExitCannotRecord = 125;  // As env(1): the wrapper itself failed.
 
 struct Options {
   std::string output = "run.db";
-  double duration_s = 60;
-  double delay_s = 0;
-  bool steered = false;  // A delay or duration was asked for.
+  RecordingOptions recording;
   std::vector<std::string> command;
 };
 
@@ -97,8 +96,8 @@ std::vector<std::pair<std::string, std::string>> Environment(const Options& opti
   }
   return {{"PYTHONPATH", python_path},
           {"XLATRACE_HOOK_DIR", places.recording},
-          {"XLATRACE_HOOK_DURATION_S", fmt::format("{}", options.duration_s)},
-          {"XLATRACE_HOOK_DELAY_S", fmt::format("{}", options.delay_s)}};
+          {"XLATRACE_HOOK_DURATION_S", fmt::format("{}", options.recording.duration_s)},
+          {"XLATRACE_HOOK_DELAY_S", fmt::format("{}", options.recording.delay_s)}};
 }
 
 std::vector<std::pair<std::string, std::string>> RunInfo(const Options& options,
@@ -161,7 +160,7 @@ Status FoldHook(const Options& options, const Places& places) {
     for (const std::string& note : process.notes) Note(note);
     if (process.stop_reason == "duration") {
       Note(fmt::format("recording of process {} ended after {}; for more: --duration SECONDS",
-                       process.pid, Duration(options.duration_s * 1e9)));
+                       process.pid, Duration(options.recording.duration_s * 1e9)));
     }
   }
   if (outcome->activities == 0) {
@@ -273,38 +272,35 @@ Result<int> RunWithPreload(const Options& options, const std::string& library) {
   if (!output) return CannotPrepare(std::move(output).error());
   auto places = PreparePreload(*output);
   if (!places) return CannotPrepare(std::move(places).error());
-  if (options.steered) {
-    Note("--delay and --duration have no effect on the NVIDIA collector yet: all is recorded");
+  auto environment = PreloadEnvironment(*places, library);
+  for (auto& variable : CollectorEnvironment(options.recording, *output)) {
+    environment.push_back(std::move(variable));
   }
-  const Result<int> status = RunCommand(options, PreloadEnvironment(*places, library));
+  const Result<int> status = RunCommand(options, environment);
   if (!status) {
     if (places->own) RemoveRecording(places->recording, places->token);
     return status;
   }
   const Status folded = FoldPreload(*places, MaskedCommand(options.command), options.output);
   if (!folded) PrintError(folded.error());
+  if (const std::string dump = DumpFolder(options.recording, *output); IsDirectory(dump)) {
+    Note(fmt::format("XLA's dumps are in {}; they may go", dump));
+  }
   return status;
 }
 
 Result<int> Run(const Options& options) {
   XLATRACE_TRY(RefuseLaunchers(options.command));
+  XLATRACE_TRY(CheckRecordingOptions(options.recording));
   if (HasNvidiaDriver()) {
     auto library = PreloadLibrary();
     if (library) return RunWithPreload(options, *library);
     Warn(library.error().message + "; recording with the framework's own profiler instead");
   }
+  if (const std::string names = OnlyForCollector(options.recording); !names.empty()) {
+    Warn(fmt::format("{}: only for NVIDIA GPUs, without effect here", names));
+  }
   return RunWithHook(options);
-}
-
-CLI::Validator Seconds() {
-  return CLI::Validator(
-      [](std::string& text) {
-        char* end = nullptr;
-        const double value = std::strtod(text.c_str(), &end);
-        const bool good = end != text.c_str() && *end == '\0' && value >= 0 && value <= 1e8;
-        return good ? std::string() : fmt::format("'{}' is not a number of seconds", text);
-      },
-      "SECONDS");
 }
 
 }  // namespace
@@ -317,21 +313,17 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
       ->add_option("-o,--output", options->output,
                    "The run.db to write; %r: rank, %h: host, %p: our pid")
       ->capture_default_str();
-  command
-      ->add_option("--duration", options->duration_s,
-                   "Seconds to record, compilation not counted; 0 for no limit")
-      ->check(Seconds())
-      ->capture_default_str();
-  command->add_option("--delay", options->delay_s, "Seconds to wait before recording")
-      ->check(Seconds())
-      ->capture_default_str();
+  AddRecordingOptions(*command, &options->recording);
   command->add_option("CMD", options->command, "The command and its arguments, after --")
       ->required();
   command->positionals_at_end();
-  command->footer("Example:\n  xlatrace record -- python train.py --steps 30");
-  command->callback([options, selected, command] {
+  command->footer(
+      "Examples:\n"
+      "  xlatrace record -- python train.py --steps 30\n"
+      "  xlatrace record --steps 10:20 -- python train.py     # ten steps of a long training\n"
+      "  xlatrace record --last 30s -- python train.py        # what came before it stopped");
+  command->callback([options, selected] {
     options->output = ExpandedOutput(options->output);
-    options->steered = command->count("--duration") + command->count("--delay") > 0;
     *selected = [options] { return Run(*options); };
   });
 }

@@ -29,6 +29,7 @@ struct Options {
   std::optional<std::string> given_output;  // Default: the run's name with .html.
   bool force = false;
   bool strict = false;
+  std::optional<std::string> base;
   report::PageOptions page;
 };
 
@@ -54,9 +55,20 @@ Result<int> Run(const Options& options) {
   }
   XLATRACE_TRY(CheckPage(output, options.force));
   XLATRACE_ASSIGN(const report::RunView view, report::LoadRunView(db));
+  report::PageOptions page = options.page;
+  std::optional<store::RunDb> base;
+  std::optional<report::RunView> base_view;
+  if (options.base) {
+    XLATRACE_ASSIGN(const std::string base_run, FoldedRun(*options.base));
+    XLATRACE_ASSIGN(store::RunDb base_db, store::RunDb::Open(base_run));
+    base.emplace(std::move(base_db));
+    XLATRACE_ASSIGN(base_view, report::LoadRunView(*base));
+    page.base = &*base;
+    page.base_view = &*base_view;
+  }
   XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(output));
   int64_t bytes = 0;
-  XLATRACE_TRY(report::WriteHtml(db, view, options.page, [&](std::string_view text) {
+  XLATRACE_TRY(report::WriteHtml(db, view, page, [&](std::string_view text) {
     bytes += static_cast<int64_t>(text.size());
     return file.Append(text);
   }));
@@ -71,6 +83,11 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("report", "Where the time goes, as one offline HTML file");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
+  command->add_option("--base", options->base,
+                      "The same pages with differences to this run, matched by content");
+  command->add_option("--source", options->page.source_folders,
+                      "Put source text around lines with time into the page, from files in this "
+                      "folder; may be given more than once");
   command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
   const std::map<std::string, report::HloText> kHloTexts = {{"none", report::HloText::kNone},

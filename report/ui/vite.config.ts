@@ -4,10 +4,11 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
 
-const root = import.meta.dirname;
+const root = dirname(fileURLToPath(import.meta.url));
 
 function sourceFiles(dir = ''): string[] {
   const out: string[] = [];
@@ -49,18 +50,17 @@ function pageScript(): Plugin {
 export default defineConfig({
   root,
   plugins: [pageScript()],
-  // The classic call is a tenth shorter in the bundle than the automatic one.
-  oxc: {
-    jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment' },
-    jsxInject: "import { h, Fragment } from 'preact'",
-  },
+  // The classic call is a tenth shorter in the bundle than the automatic one. Names with a $ so that
+  // no variable of a component hides them.
+  esbuild: { jsx: 'transform', jsxFactory: '$h', jsxFragment: '$F', jsxInject: "import { h as $h, Fragment as $F } from 'preact'", legalComments: 'none', charset: 'utf8' },
   define: { 'process.env.NODE_ENV': '"production"' },
   build: {
     target: 'es2022',
     outDir: 'dist',
     emptyOutDir: true,
     sourcemap: false,
-    minify: true,
+    minify: 'terser',
+    terserOptions: { ecma: 2020, compress: { passes: 3, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false }, format: { comments: false, ecma: 2020 } },
     lib: { entry: 'src/main.tsx', formats: ['iife'], name: 'xlatracePage', fileName: () => 'app.js' },
   },
 });

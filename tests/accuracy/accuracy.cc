@@ -106,11 +106,14 @@ class Judge {
     const bool exact = label.confidence == Confidence::kExact;
     (right ? (exact ? score_.right_exact : score_.right_inferred)
            : (exact ? score_.wrong_exact : score_.wrong_inferred)) += ns;
-    if (right) return;
+    if (right && exact) return;
     const Truth& truth = capture_.truths[part.truth];
     const auto& row = tables_.instructions[static_cast<size_t>(label.instruction_id) - 1];
     score_.wrong[fmt::format(
-        "{} {} ({}): {}/{} taken for {}/{}", exact ? "EXACT" : "inferred",
+        "{} {} ({}): {}/{} taken for {}/{}",
+        right   ? "inferred, right,"
+        : exact ? "EXACT"
+                : "inferred",
         stripped_.run.ConfigOf(i).symbol, model::Text(label.evidence),
         capture_.run.modules[static_cast<size_t>(truth.modules.front()) - 1].name,
         truth.instruction, stripped_.run.modules[static_cast<size_t>(row.module_id) - 1].name,

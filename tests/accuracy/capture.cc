@@ -101,7 +101,11 @@ Result<Capture> ReadCapture(const std::string& name, const std::string& file,
           .string();
   XLATRACE_ASSIGN(const std::unique_ptr<store::RunWriter> writer,
                   store::RunWriter::Create(database));
-  XLATRACE_TRY(importers::Import(file, *writer));
+  if (file.find(".csv") != std::string::npos) {
+    XLATRACE_TRY(ReadProjectedRanges(file, writer.get()));
+  } else {
+    XLATRACE_TRY(importers::Import(file, *writer));
+  }
   if (!modules.empty()) XLATRACE_TRY(tools::AddModuleFiles(modules, *writer));
   XLATRACE_TRY(writer->status());
   capture.run = writer->tables();

@@ -36,7 +36,13 @@ struct Capture {
   std::vector<uint32_t> truth_of;     // Per activity.
 };
 
-// Imports `file` and, when `modules` is not empty, the dump folder or module file of that name.
+// Reads Nsight Systems' projected ranges (nvtx_gpu_proj_trace, as CSV): which thunk ran when, with
+// the order of launches and how many GPU operations each had, and no kernels. One device per
+// launching thread; Activity bytes hold the number of operations. For SimulateLaunches.
+Status ReadProjectedRanges(const std::string& csv, model::EventSink* sink);
+
+// Imports `file` (a capture, or a CSV of projected ranges) and, when `modules` is not empty, the
+// dump folder or module file of that name.
 Result<Capture> ReadCapture(const std::string& name, const std::string& file,
                             const std::string& modules);
 

@@ -19,6 +19,9 @@ namespace {
 using model::HloModule;
 using model::Instruction;
 
+// What cuBLAS launches behind a product that it split.
+constexpr const char* kSecondKernel = "_ZN8cublasLt19splitKreduce_kernelILi32ELi16EiffffLb1EEv";
+
 std::string Sanitised(std::string_view name) {
   std::string symbol(name);
   for (char& c : symbol) {
@@ -48,6 +51,7 @@ struct SimulatedLaunch {
   model::ActivityKind kind = model::ActivityKind::kKernel;
   model::CopyKind copy_kind = model::CopyKind::kUnknown;
   std::vector<std::string> symbols;  // Kernels of one instruction, in order.
+  bool library = false;              // May be more kernels than that.
 };
 
 class Simulator {
@@ -87,7 +91,12 @@ class Simulator {
     const auto holds = [&](std::string_view part) {
       return target.find(part) != std::string_view::npos;
     };
-    if (op == "fusion") {
+    if (op == "partition-id" || op == "replica-id") {
+      launch.kind = model::ActivityKind::kMemset;
+    } else if (op == "fusion" && CopiesOnly(instruction)) {
+      launch.kind = model::ActivityKind::kMemcpy;
+      launch.copy_kind = model::CopyKind::kDeviceToDevice;
+    } else if (op == "fusion") {
       const auto [it, fresh] =
           kernels_.try_emplace(BodyText(module_, instruction), Sanitised(instruction.name));
       launch.symbols = {it->second};
@@ -99,7 +108,7 @@ class Simulator {
       const size_t shape = std::hash<std::string_view>()(instruction.shape);
       launch.symbols = {fmt::format("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize{}x{}x64",
                                     64 << shape % 3, 64 << shape / 3 % 3)};
-      if (shape % 5 == 0) launch.symbols.emplace_back("_ZN8cublasLt19splitKreduce_kernelILi32E");
+      if (shape % 5 == 0) launch.symbols.emplace_back(kSecondKernel);
     } else if (holds("cudnn") || holds("fmha")) {
       launch.symbols = {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3"};
     } else if (op.starts_with("all-") || op.starts_with("reduce-scatter") ||
@@ -110,7 +119,19 @@ class Simulator {
     } else {
       launch.symbols = {Sanitised(instruction.name)};
     }
+    launch.library = op == "custom-call" && !launch.symbols.empty();
     launches_[std::string(instruction.name)] = std::move(launch);
+  }
+
+  // XLA has no kernel for a fusion that only copies (codegen/copy.cc).
+  bool CopiesOnly(const Instruction& fusion) const {
+    for (const uint32_t callee : module_.CalledComputations(fusion)) {
+      for (const Instruction& inner : module_.InstructionsOf(module_.computations[callee])) {
+        const std::string_view op = inner.opcode;
+        if (op != "parameter" && op != "tuple" && op != "copy" && op != "bitcast") return false;
+      }
+    }
+    return true;
   }
 
   std::string Collective(const Instruction& instruction) const {
@@ -161,8 +182,11 @@ Status SimulateLaunches(Capture* capture) {
   const auto& columns = run.activities;
   std::vector<size_t> order(columns.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return columns.start_ns[a] < columns.start_ns[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return columns.correlation_of(a) != columns.correlation_of(b)
+               ? columns.correlation_of(a) < columns.correlation_of(b)
+               : columns.start_ns[a] < columns.start_ns[b];
+  });
   for (const size_t i : order) {
     const Truth& truth = capture->truths[capture->truth_of[i]];
     if (truth.modules.empty() || columns.self_ns[i] <= 0) continue;
@@ -178,6 +202,9 @@ Status SimulateLaunches(Capture* capture) {
     if (launch == nullptr) continue;
     std::vector<std::string> symbols = launch->symbols;
     if (symbols.empty()) symbols.emplace_back();
+    // Where the capture tells how many operations there were, that many.
+    const auto told = static_cast<size_t>(std::clamp<int64_t>(columns.bytes[i], 0, 64));
+    if (launch->library && told > 0) symbols.resize(told, kSecondKernel);
     const auto parts = static_cast<int64_t>(symbols.size());
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t ns = columns.self_ns[i] / parts;

@@ -164,6 +164,7 @@ Stripped Strip(const Capture& capture, Grade grade) {
       break;
     case Grade::kNoInstruction:
       for (model::Hint& hint : run.hints) {
+        hint.module_id = 0;
         hint.instruction.clear();
         hint.op_name.clear();
         hint.category.clear();

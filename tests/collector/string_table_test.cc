@@ -28,6 +28,8 @@ TEST(RangeKindTest, XlasTitlesAreKnownInOldAndNewSpelling) {
   EXPECT_EQ(RangeKindOf("TSL:Thunk:#hlo_op=copy.28#"), RangeKind::kThunk);
   EXPECT_EQ(RangeKindOf("XlaModule:#hlo_module=jit_f,program_id=7#"), RangeKind::kModule);
   EXPECT_EQ(RangeKindOf("XlaModule"), RangeKind::kOther);
+  EXPECT_EQ(RangeKindOf("XlaPass:#name=dce,module=jit_f,program_id=1#"), RangeKind::kCompiler);
+  EXPECT_EQ(RangeKindOf("XlaStep"), RangeKind::kOther);
   EXPECT_EQ(RangeKindOf("command_buffer_1"), RangeKind::kOther);
   EXPECT_EQ(RangeKindOf(""), RangeKind::kOther);
 }

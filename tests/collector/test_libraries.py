@@ -40,7 +40,8 @@ class PreloadTest(unittest.TestCase):
         self.assertEqual(
             exported(PRELOAD),
             {"xlatrace_preload_connect", "_exit", "_Exit", "quick_exit", "kill", "execve", "execv",
-             "execvp", "execvpe"})
+             "execvp", "execvpe", "xlatrace_mark_step", "xlatrace_pause", "xlatrace_resume",
+             "xlatrace_is_recording"})
 
     def test_needs_libc_only(self):
         self.assertLessEqual(needed(PRELOAD), {"libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2"})

@@ -224,6 +224,8 @@ class NoTrace(gpu_support.GpuTestCase):
         self.assert_only_notes(1)
         result = self.xlatrace("report", "run.db")
         self.assertIn("driver", result.stdout + result.stderr)
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("xlatrace record", "".join(result.hints))
 
     def assert_only_notes(self, at_least=0):
         files = [p for p in self.work.rglob("*") if p.is_file() and p.name != "job"]

@@ -283,6 +283,33 @@ class FileSystems(Places):
             self.assertEqual(result.code, 0, result)
 
 
+class Marks(Places):
+    def test_steps_pause_and_resume_from_python(self):
+        """What the script says of itself: three steps of two launches, what is between pause and
+        resume is not there."""
+        package = pathlib.Path(support.PROGRAM).resolve().parents[1] / "share/xlatrace/python"
+        script = PYTHON + textwrap.dedent("""
+            import xlatrace
+            launch("warm_up"); sync()
+            xlatrace.pause()
+            print(xlatrace.is_recording())
+            launch("hidden", 5); sync()
+            xlatrace.resume()
+            print(xlatrace.is_recording())
+            for step in range(3):
+                xlatrace.mark_step()
+                launch("k", 2); sync()
+            """)
+        result = self.record(*self.command(script), PYTHONPATH=f"{self.folder}:{package}")
+        self.assertEqual((result.code, result.stdout), (0, "False\nTrue\n"), result)
+        run = self.work / "run.db"
+        self.assertEqual(scalar(run, "SELECT count(*) FROM launch WHERE kernel_name = 'k'"), 6)
+        self.assertEqual(scalar(run, "SELECT count(*) FROM launch WHERE kernel_name = 'hidden'"), 0)
+        steps = rows_of(run, "SELECT DISTINCT step, how FROM step ORDER BY step")
+        self.assertEqual([(row["step"], row["how"]) for row in steps][:2],
+                         [(0, "marked"), (1, "marked")])
+
+
 class Notebooks(Places):
     """A kernel that lives on: what it asks of xlatrace in a cell runs under the preload as well."""
 

@@ -35,8 +35,7 @@ def big_run(folder, launches):
     script = support.REPOSITORY / "bench" / "big_run.py"
     subprocess.run([sys.executable, script, str(launches), folder], check=True, timeout=120)
     result = support.run(
-        "import", folder / "trace.sqlite", "--modules", folder / "jit_train_step.hlo.txt", "-o",
-        folder / "run.db", cwd=folder,
+        "import", folder / "trace.sqlite", "--modules", folder, "-o", folder / "run.db", cwd=folder
     )
     assert result.code == 0, result
     return folder / "run.db"
@@ -155,7 +154,7 @@ class PageOfARun(support.TestCase):
             [c["name"] for c in computations if c["entry"]], ["main"]
         )
         at = names.index("loop_select_fusion.3")
-        self.assertEqual(instructions[at]["output_bytes"], 4096 * 4096 * 2)
+        self.assertEqual(instructions[at]["output_bytes"], 1024 * 1024 * 2)
         op = self.page.rows("ops")[instructions[at]["op"]]
         self.assertEqual(op["instruction"], "loop_select_fusion.3")
         self.assertEqual(op["instruction_row"], at)
@@ -165,7 +164,7 @@ class PageOfARun(support.TestCase):
         texts = {names[row["instruction"]]: row["text"] for row in self.page.rows("hlo_text")}
         self.assertEqual(
             texts["loop_select_fusion.3"],
-            "%loop_select_fusion.3 = bf16[4096,4096]{1,0} fusion(%input_reduce_fusion.2,"
+            "%loop_select_fusion.3 = bf16[1024,1024]{1,0} fusion(%input_reduce_fusion.2,"
             " %cublas-gemm.1), kind=kLoop, calls=%fused_computation.3",
         )
         self.assertIn("add.fused_computation.3", texts)

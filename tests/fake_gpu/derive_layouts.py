@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Shows that cupti/layout.cc agrees with NVIDIA's own headers, release by release.
+"""Derives layouts.json, where the fields of CUPTI's records are, from NVIDIA's own headers, and shows
+that cupti/layout.cc agrees, release by release.
 
-usage: derive_layouts.py WHEEL_FOLDER...
+usage: derive_layouts.py [--write] WHEEL_FOLDER...
+
+layouts.json holds numbers only; tests compare the fake and the collector with it (test_layouts.py).
 
 Each folder is an unpacked nvidia-cuda-cupti wheel (`pip download --no-deps nvidia-cuda-cupti==V`,
 `nvidia-cuda-cupti-cu12==V`, `-cu11`; then `python3 -m zipfile -e`). cuda.h comes from .cuda/include
@@ -10,6 +13,7 @@ for releases whose iterator works without a driver (up to 13.1), tests check tha
 per release and difference; exit 1 when there is one.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -33,6 +37,19 @@ def table():
     return versions, {int(kind): [int(s) for s in sizes.split(",")] for kind, sizes in rows}
 
 
+def members():
+    """The fields that the collector reads: kind -> [(member, "kernel::kStart")]."""
+    text = (HERE.parent.parent / "collector" / "record_layout_check.cc").read_text(encoding="utf-8")
+    kind_of = {"Kernel": 10, "Memcpy": 1, "Peer": 22, "Memset": 2, "Graph": 51,
+               "Device": 8, "Context": 9, "Stream": 37, "Overhead": 17}
+    found = {}
+    for alias, member, field in re.findall(
+            r"XLATRACE_SAME\(\s*(\w+),\s*([\w.]+),\s*([\w:]+)\)", text):
+        if alias in kind_of:
+            found.setdefault(kind_of[alias], []).append((member, field))
+    return found
+
+
 def newest(header, name, first=0):
     found = {int(n or 1): f"CUpti_Activity{name}{n}"
              for n in re.findall(rf"\}} CUpti_Activity{name}(\d*);", header)}
@@ -49,24 +66,41 @@ def measure(folder):
         kinds.append((kind, "CUpti_ActivityMemory" if kind == 45 else newest(header, name)))
     for kind, (name, first) in SEPARATE.items():
         kinds.append((kind, newest(header, name, first)))
+    read = members()
     for kind, struct in kinds:
-        if struct:
-            lines.append(f'printf("{kind} %zu\\n", sizeof({struct}));')
+        if not struct:
+            continue
+        lines.append(f'printf("{kind} %zu\\n", sizeof({struct}));')
+        end = header.index("} " + struct + ";")
+        body = header[header.rindex("typedef struct", 0, end):end]
+        for member, _ in read.get(kind, ()):
+            if re.search(rf"\b{member}\b", body):
+                lines.append(f'printf("{kind} {member} %zu\\n", offsetof({struct}, {member}));')
     program = "".join(f"#include <{name}>\n" for name in INCLUDES) + \
-        "#include <stdio.h>\nint main() { printf(\"%d\\n\", CUPTI_API_VERSION);\n" + "\n".join(lines) + "\nreturn 0; }\n"
+        "#include <stddef.h>\n#include <stdio.h>\nint main() { printf(\"%d\\n\", CUPTI_API_VERSION);\n" + "\n".join(lines) + "\nreturn 0; }\n"
     with tempfile.TemporaryDirectory() as scratch:
         binary = Path(scratch) / "sizes"
         subprocess.run(["cc", "-w", "-xc", "-", "-o", str(binary), f"-I{include}",
                         f"-I{HERE.parent.parent / '.cuda' / 'include'}"], input=program, text=True, check=True)
         out = subprocess.run([str(binary)], capture_output=True, text=True, check=True).stdout.split("\n")
-    return int(out[0]), {int(a): int(b) for a, b in (line.split() for line in out[1:] if line)}
+    kinds = {}
+    for words in (line.split() for line in out[1:] if line):
+        if len(words) == 2:
+            kinds[int(words[0])] = {"bytes": int(words[1]), "offsets": {}}
+        else:
+            kinds[int(words[0])]["offsets"][words[1]] = int(words[2])
+    return int(out[0]), kinds
 
 
 def main():
     versions, ours = table()
     wrong = 0
-    for folder in sys.argv[1:]:
-        api, sizes = measure(folder)
+    write = "--write" in sys.argv
+    derived = {}
+    for folder in [word for word in sys.argv[1:] if word != "--write"]:
+        api, kinds = measure(folder)
+        derived[str(api)] = {str(kind): told for kind, told in sorted(kinds.items())}
+        sizes = {kind: told["bytes"] for kind, told in kinds.items()}
         if api not in versions:
             print(f"{folder}: API {api} is not in the table")
             continue
@@ -77,6 +111,12 @@ def main():
         for difference in differences:
             print("  " + difference)
         wrong += len(differences)
+    if write:
+        lines = []
+        for api in sorted(derived, key=int):
+            rows = [f'    "{kind}": {json.dumps(told)}' for kind, told in derived[api].items()]
+            lines.append(f'  "{api}": {{\n' + ",\n".join(rows) + "\n  }")
+        (HERE / "layouts.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     return 1 if wrong else 0
 
 

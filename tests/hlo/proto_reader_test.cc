@@ -82,6 +82,16 @@ TEST(ProtoReader, ResolvesTheLeafFrameAndItsParents) {
   EXPECT_EQ(module->stack_frames[0].parent, 0u);
 }
 
+TEST(ProtoReader, AliasedParametersAscendEachOnce) {
+  Message aliases;
+  aliases.Nested(1, Message().Packed(1, {0}).Int(2, 3).Int(4, 1));
+  aliases.Nested(1, Message().Packed(1, {1}).Int(2, 1).Int(4, 1));
+  aliases.Nested(1, Message().Packed(1, {2}).Int(2, 3).Packed(3, {1}).Int(4, 1));
+  const auto module = Read(SmallModule().Nested(8, aliases));
+  ASSERT_TRUE(module) << module.error().message;
+  EXPECT_THAT(module->aliased_parameters, ElementsAre(1, 3));
+}
+
 TEST(ProtoReader, TellsTheKindsOfFilesApart) {
   const Message module = SmallModule();
   const Message hlo = Message().Nested(1, module);

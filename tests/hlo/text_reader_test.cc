@@ -415,5 +415,15 @@ ENTRY e {
   EXPECT_EQ(Find(module, "b").metadata.source_line, 83);
 }
 
+TEST(TextReader, AliasedParametersAscendEachOnce) {
+  const auto module = Read(
+      "HloModule m, input_output_alias={ {0}: (3, {}, may-alias), {1}: (1, {}, must-alias), "
+      "{2}: (3, {1}, may-alias) }, is_scheduled=true\n"
+      "ENTRY e { ROOT a = f32[] parameter(0) }");
+  EXPECT_EQ(module.aliased_parameters, (std::vector<int64_t>{1, 3}));
+  EXPECT_TRUE(
+      Read("HloModule m\nENTRY e { ROOT a = f32[] parameter(0) }").aliased_parameters.empty());
+}
+
 }  // namespace
 }  // namespace xlatrace::hlo

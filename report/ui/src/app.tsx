@@ -22,7 +22,7 @@ import { RunPage } from './pages/run';
 import { SourcePage } from './pages/source';
 import { TimelinePage } from './pages/timeline';
 import { VerdictPage } from './pages/verdict';
-import { type Hue } from './phases';
+import { type Hue, LETTER, PHASES } from './phases';
 import { getState, go, move, type Page, PAGES, useAppState } from './state';
 import { useTheme } from './theme';
 
@@ -124,10 +124,6 @@ function Search({ f }: { f: string }): VNode {
   );
 }
 
-const CHIPS: [Hue, string][] = [
-  ['forward', 'forward'], ['loss', 'loss'], ['backward', 'backward'], ['recompute', 'recompute'],
-  ['optimizer', 'optimizer'], ['other', 'other'], ['unknown', 'unknown'],
-];
 
 function Select({ label, value, options, onChange }: {
   label: string; value: string; options: [string, string][]; onChange: (v: string) => void;
@@ -152,7 +148,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     const sums = new Map<string, number>();
     const { shares, ops } = report;
     for (let s = 0; s < shares.n; ++s) {
-      const phase = ['forward', 'loss', 'recompute', 'backward', 'optimizer', 'other', 'unknown'][shares.phase[s]!]!;
+      const phase = PHASES[shares.phase[s]!]!;
       sums.set(phase, (sums.get(phase) ?? 0) + shares.ns[s]!);
     }
     for (let r = 0; r < ops.n; ++r) if (ops.ns[r]! > 0) sums.set(`kind:${ops.kind[r]}`, 1);
@@ -172,7 +168,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
   const chip = (id: string, hue: Hue, on: boolean, text: string, next: string): VNode => (
     <button type="button" class={`chip ${on ? 'on' : ''}`} aria-pressed={on} data-testid={`phase-${id}`} onClick={() => go({ f: next })}
             aria-label={text}>
-      <span class={`ltr p-${hue}`} aria-hidden="true">{({ forward: 'F', loss: 'L', backward: 'B', recompute: 'R', optimizer: 'O', other: '-', unknown: '?', collective: 'C', copy: 'M', idle: '·' })[hue]}</span>
+      <span class={`ltr p-${hue}`} aria-hidden="true">{LETTER[hue]}</span>
       <span class="cl">{text}</span>
     </button>
   );
@@ -184,8 +180,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
     <div class="filter" role="group" aria-label="Filter">
       <button type="button" class={`chip ${phases.length === 0 && kinds.length === 0 ? 'on' : ''}`} aria-pressed={phases.length === 0 && kinds.length === 0} data-testid="phase-all"
               onClick={() => go({ f: setTerm(setTerm(f, 'phase', undefined), 'kind', undefined) })}>all phases</button>
-      {CHIPS.filter(([p]) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map(([p, text]) =>
-        chip(p, p, phases.includes(p), text, toggleValue(f, 'phase', p)))}
+      {PHASES.filter((p) => (present.get(p) ?? 0) > 0 || phases.includes(p)).map((p) => chip(p, p, phases.includes(p), p, toggleValue(f, 'phase', p)))}
       {(present.has('kind:collective') || kinds.includes('collective')) &&
         chip('collective', 'collective', kinds.includes('collective'), 'collective', toggleValue(f, 'kind', 'collective'))}
       {(present.has('kind:copy') || kinds.includes('copy')) &&

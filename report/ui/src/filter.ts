@@ -6,7 +6,7 @@
 // characters; without it a value matches a part of the text, case-insensitively. Words are those
 // of run.db: the same keys select the same rows in SQL.
 
-import { phaseFromWord } from './phases';
+import { dict, phaseFromWord } from './phases';
 
 export const TEXT_KEYS = [
   'phase', 'kind', 'module', 'layer', 'scope', 'op', 'hlo', 'kernel', 'src', 'bound', 'conf',
@@ -18,15 +18,15 @@ export const NUMBER_KEYS = [
 ] as const;
 export type NumberKey = (typeof NUMBER_KEYS)[number];
 
-const TEXT_ALIAS: Record<string, TextKey> = {
+const TEXT_ALIAS = dict<TextKey>({
   op_kind: 'kind', source: 'src', file: 'src', line: 'src', op_name: 'op', instruction: 'hlo',
   layer_group: 'scope', device: 'dev', gpu: 'dev', confidence: 'conf', bound_by: 'bound',
   op_type: 'type',
-};
-const NUMBER_ALIAS: Record<string, NumberKey> = {
+});
+const NUMBER_ALIAS = dict<NumberKey>({
   duration: 'dur', avg: 'dur', total: 'ms', self: 'ms', wasted: 'waste', occurrences: 'calls',
   occupancy: 'occ', registers: 'regs', flop: 'flops', share: 'pct',
-};
+});
 
 export type Comparison = '>' | '>=' | '<' | '<=' | '=';
 export type Term =
@@ -40,10 +40,10 @@ export interface Query {
 }
 
 // Times in ns; the rest plain. `dur>50us`, `bytes>1MB`, `flops>2G`.
-const SCALE: Record<string, number> = {
+const SCALE = dict<number>({
   ns: 1, us: 1e3, 'µs': 1e3, ms: 1e6, s: 1e9,
   b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12, k: 1e3, m: 1e6, g: 1e9, t: 1e12, '%': 1, '': 1,
-};
+});
 const TIME_KEYS = new Set<NumberKey>(['dur', 'ms', 'waste']);
 
 /** Words of a search text; quotes keep spaces together: src:"my file.py". */

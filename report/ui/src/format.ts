@@ -90,13 +90,31 @@ export const flopRate = (value: number): string =>
 export const byteRate = (value: number): string =>
   scaledUnit(value, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s', 'PB/s']);
 
+/** A number of calls per step: whole where it is whole. */
+export const count = (value: number): string =>
+  Math.abs(value - Math.round(value)) < 1e-6 ? thousands(Math.round(value)) : significant(value);
+
+/** A figure of a finding in the unit it was given. */
+export function inUnit(value: number, unit: string): string {
+  switch (unit) {
+    case 'ns': return duration(value);
+    case 'bytes': return bytes(value);
+    case 'flops': return flop(value);
+    case 'bytes/s': return byteRate(value);
+    case 'flops/s': return flopRate(value);
+    case '%': case 'pct': return `${significant(value)}%`;
+    case 'count': case '': return count(value);
+    default: return `${significant(value)} ${unit}`;
+  }
+}
+
 /** "4.03×"; empty where there is nothing to divide by. */
 export const ratio = (a: number, b: number): string =>
   b > 0 && a > 0 ? `${significant(a / b)}×` : '';
 
 /** A change with its sign: "+0.860", "−49.9", "0". */
 export const signed = (value: number, text: (v: number) => string = significant): string =>
-  value > 0 ? `+${text(value)}` : text(value);
+  value > 0 && text(value)[0] !== '<' ? `+${text(value)}` : text(value);
 
 export const plural = (n: number, one: string, many = `${one}s`): string =>
   `${thousands(n)} ${n === 1 ? one : many}`;

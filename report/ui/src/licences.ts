@@ -1,7 +1,6 @@
 // Licences of what is bundled into the page.
 export const LICENCES = `MIT License.
 Preact: Copyright (c) 2015-present Jason Miller
-dagre: Copyright (c) 2012-2014 Chris Pettitt
 
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions:
 

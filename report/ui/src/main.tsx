@@ -5,6 +5,7 @@ import { render } from 'preact';
 import { App } from './app';
 import { readReport } from './data/report';
 import { startState } from './state';
+import { darkCss } from './dark';
 import css from './style.css?inline';
 
 async function start(): Promise<void> {
@@ -14,7 +15,7 @@ async function start(): Promise<void> {
   try {
     const report = await readReport(document);
     const style = document.createElement('style');
-    style.textContent = css;
+    style.textContent = css + darkCss;
     document.head.append(style);
     document.getElementById('xlatrace-static-css')?.remove();
     startState();

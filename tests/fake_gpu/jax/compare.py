@@ -126,7 +126,7 @@ def read_truth(path):
 
 RUN_DB = """
 SELECT a.activity_id, a.kind, d.ordinal, a.stream_id, a.start_ns, a.duration_ns, a.bytes,
-       a.graph_node_id, a.program_id, a.module, a.instruction, a.confidence,
+       a.graph_node_id, a.program_id, a.module, a.instruction, a.confidence, a.evidence,
        a.unattributed_reason, l.kernel_symbol, l.grid_x, l.grid_y, l.grid_z,
        l.block_x, l.block_y, l.block_z
 FROM activity a
@@ -138,7 +138,7 @@ ORDER BY a.start_ns, a.activity_id
 
 
 def read_run(path):
-    """Pairs of activity and what the run says of it besides: confidence and reason."""
+    """Pairs of activity and what the run says of it besides: confidence, evidence, reason."""
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     connection.row_factory = sqlite3.Row
     with connection:
@@ -165,7 +165,7 @@ def read_run(path):
                     module=row["module"] or "",
                     instruction=row["instruction"] or "",
                 ),
-                (row["confidence"], row["unattributed_reason"]),
+                (row["confidence"], row["evidence"], row["unattributed_reason"]),
             )
         )
     return result
@@ -228,10 +228,15 @@ def compare_streams(truth, other, differences, activity_of=lambda item: item):
             break  # all that follows is shifted
 
 
-def compare_with_run(truth, run):
-    """The recording against the truth: what ran, and that each instruction is the one XLA named."""
+# Evidence that the recording itself holds; the order of thunks can stand in for what was lost.
+RECORDED = ("range", "graph_node")
+
+
+def compare_with_run(truth, run, recorded_by=RECORDED):
+    """The recording against the truth: what ran, that each instruction is the one XLA named, and
+    that it was recorded, not deduced."""
     differences = Differences()
-    for right, (recorded, (confidence, reason)) in compare_streams(
+    for right, (recorded, (confidence, evidence, reason)) in compare_streams(
         truth, run, differences, lambda item: item[0]
     ):
         where = f"{right.kind} {right.name or right.bytes} node {right.node}"
@@ -239,6 +244,8 @@ def compare_with_run(truth, run):
             differences.figures["with an instruction in the truth"] += 1
             if recorded.label() == right.label():
                 differences.figures[f"right, {confidence}"] += 1
+                if recorded_by and evidence not in recorded_by:
+                    differences.add("not recorded", f"{where}: known by {evidence} only")
             elif recorded.instruction:
                 differences.add(
                     "wrong instruction",

@@ -199,7 +199,7 @@ export function download(name: string, text: string, type = 'text/plain'): void 
 }
 
 /** Width of an element, followed as it changes: charts are drawn at device pixels. */
-export function useWidth<T extends HTMLElement>(start = 800): [RefObject<T | null>, number] {
+export function useWidth<T extends HTMLElement>(start = 800): [RefObject<T>, number] {
   const ref = useRef<T>(null);
   const [width, setWidth] = useState(start);
   useLayoutEffect(() => {

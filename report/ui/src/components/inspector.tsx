@@ -7,13 +7,18 @@ import { MiniRoof } from '../charts/mini_roof';
 import { useCtx } from '../ctx';
 import { hloOf, hloText, lineOf } from '../data/hlo';
 import { loadLaunches } from '../data/launches';
-import type { Entity, Finding, Report } from '../data/report';
+import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { launchesOf, statsOf } from '../data/stats';
 import { addTerm, termText } from '../filter';
-import { bytes, duration, flop, ms, peakPercent, percent, plural, significant, thousands, us } from '../format';
+import { count, bytes, duration, flop, inUnit, ms, peakPercent, percent, plural, significant, thousands, us } from '../format';
 import { EVIDENCE_WORDS, hueOf, kindWords, PHASES, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
 import { copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
+
+/** Frames with the file's last name only; the full path on hover. */
+export function Stack({ frames }: { frames: string[] }): VNode {
+  return <ol class="stack mono">{frames.map((f) => <li title={f}><Linked text={f.replace(/^\S*\//, '')} /></li>)}</ol>;
+}
 
 function Section({ title, cap, children }: { title: string; cap?: ComponentChildren; children: ComponentChildren }): VNode {
   return <section><h3>{title}{cap !== undefined && <span class="cap">{cap}</span>}</h3>{children}</section>;
@@ -87,7 +92,8 @@ function OpLaunches({ op }: { op: number }): VNode {
   const { value, error } = useLoad(async () => {
     if (!inPage) return null;
     const launches = await loadLaunches(report);
-    const found = launchesOf(report, launches, new Set(report.sitesOfOp[op]));
+    const sites = new Set(report.sitesOfOp[op]);
+    const found = launchesOf(report, launches, sites, ops.ns[op]! > 0);
     return { stats: statsOf(found.durations), ...found };
   }, [op]);
   const s = value?.stats;
@@ -235,7 +241,7 @@ function OpBody({ op }: { op: number }): VNode {
   const entity: Entity = { type: 'op', row: op };
   const calls = ops.calls[op]!;
   const occSite = mine.find((s) => sites.occupancy[s]! > 0);
-  const reasons = [...new Set(mine.map((s) => sites.reason[s]!).filter(Boolean))];
+  const reasons = [...new Set([ops.reason[op]!, ...mine.map((s) => sites.reason[s]!)].filter(Boolean))];
   const module = report.modules[ops.module[op]!];
   return (
     <>
@@ -255,9 +261,11 @@ function OpBody({ op }: { op: number }): VNode {
         {ops.file[op] && <button type="button" onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
       </Buttons>
       <section class="stat">
-        <div><b>{ms(ops.ns[op]! / report.divisor)} ms</b>{steady ? 'per step, mean' : 'whole run'}</div>
+        {ops.ns[op]! > 0 || !steady
+          ? <div><b>{ms(ops.ns[op]! / report.divisor)} ms</b>{steady ? 'per step, mean' : 'whole run'}</div>
+          : <div><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div>}
         <div><b>{percent(ops.ns[op]!, report.meta.basis.device_ns)}%</b>of device time</div>
-        <div><b>{calls > 0 ? significant(calls / report.divisor) : '–'}</b>{calls === 0 ? 'calls not known' : steady ? 'calls per step' : 'calls'}</div>
+        <div><b>{calls > 0 ? count(calls / report.divisor) : ops.ns[op]! > 0 ? '–' : '0'}</b>{calls === 0 && ops.ns[op]! > 0 ? 'calls not known' : steady ? 'calls per step' : 'calls'}</div>
         <div><b>{calls > 0 ? `${us(ops.ns[op]! / calls)} µs` : '–'}</b>average</div>
       </section>
       <OpLaunches op={op} />
@@ -311,7 +319,7 @@ function OpBody({ op }: { op: number }): VNode {
       </Section>
       {ops.stack[op] && (
         <Section title="Python stack">
-          <ol class="stack mono">{ops.stack[op]!.split(' > ').map((frame) => <li><Linked text={frame} /></li>)}</ol>
+          <Stack frames={ops.stack[op]!.split(' > ')} />
         </Section>
       )}
     </>
@@ -335,7 +343,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       <section class="stat">
         <div><b>{ms(k.ns[kernel]! / report.divisor)} ms</b>{report.perStep === 'ms' ? 'whole run' : 'per step, mean'}</div>
         <div><b>{percent(k.ns[kernel]!, report.meta.basis.device_ns)}%</b>of device time</div>
-        <div><b>{significant(k.calls[kernel]! / report.divisor)}</b>calls</div>
+        <div><b>{count(k.calls[kernel]! / report.divisor)}</b>calls</div>
         <div><b>{k.calls[kernel]! > 0 ? `${us(k.ns[kernel]! / k.calls[kernel]!)} µs` : '–'}</b>average</div>
       </section>
       <Section title="Instructions that run it" cap={plural(ops.length, 'op')}>
@@ -417,13 +425,17 @@ function InstructionBody({ row }: { row: number }): VNode {
   );
 }
 
+/** "device time of the step: 63.0 ms": text and figure of one piece of evidence. */
+export const evidenceText = (e: EvidenceItem): string =>
+  typeof e.value !== 'number' ? e.text + (e.value ? `: ${e.value}` : '') : `${e.text}: ${inUnit(e.value, e.unit ?? '')}`;
+
 export function FindingEvidence({ f }: { f: Finding }): VNode {
   const { report } = useCtx();
   return (
     <ul class="evid">
       {f.evidence.map((e) => {
         const entity = e.handle ? report.entity(e.handle) : undefined;
-        return <li><Linked text={e.text} />{entity && !e.text.includes(e.handle!) && <> <Handle entity={entity} /></>}</li>;
+        return <li><Linked text={evidenceText(e)} />{entity && !e.text.includes(e.handle!) && <> <Handle entity={entity} /></>}</li>;
       })}
     </ul>
   );

@@ -1,5 +1,6 @@
 // Limits of the device at hand, or of another one, and where an op stands against them.
 
+import { dict } from '../phases';
 import type { Device, Report } from './report';
 
 /** Device that figures of limits are made for: "" is the run's own. */
@@ -29,11 +30,11 @@ export function peakFor(device: Device, dtype: string, kind: string): [string, n
   if (entries.length === 0) return undefined;
   const low = dtype.toLowerCase().split(/[[\s]/)[0]!;
   const matrix = kind === 'gemm' || kind === 'convolution' || kind === 'attention';
-  const families: Record<string, string[]> = {
-    bf16: ['bf16', 'f16'], f16: ['f16', 'bf16'], f32: matrix ? ['tf32', 'f32'] : ['f32'], f64: ['f64'],
-    s8: ['s8', 'int8', 'i8'], u8: ['s8', 'int8'], s4: ['s4', 's8'],
-  };
-  const names = low.startsWith('f8') ? ['f8', 'fp8'] : (families[low] ?? (matrix ? ['bf16', 'f16', 'f32'] : ['f32']));
+  const families = dict<string[]>({
+    tf32: ['tf32', 'f32'], i8: ['i8'], f4: ['f4', 'f8'],
+    bf16: ['bf16', 'f16'], f16: ['f16', 'bf16'], f32: matrix ? ['tf32', 'f32'] : ['f32'], f64: matrix ? ['f64_matrix', 'f64'] : ['f64'], s8: ['i8'], u8: ['i8'], s4: ['i8'],
+  });
+  const names = low.startsWith('f8') ? ['f8'] : (families[low] ?? (matrix ? ['bf16', 'f16', 'f32'] : ['f32']));
   for (const n of names) {
     const found = entries.find(([k]) => k.toLowerCase() === n) ?? entries.find(([k]) => k.toLowerCase().startsWith(n));
     if (found) return found;

@@ -33,7 +33,8 @@ export interface CoverageMeta {
 export interface Meta {
   tool_version: string;
   run: RunMeta; basis: BasisMeta; coverage: CoverageMeta;
-  verdict: { given: boolean; sentence: Sentence; lede: Sentence; op: string | null; not_known: Sentence[]; ruled_out: Sentence[] };
+  verdict: { given: boolean; sentence: Sentence; lede: Sentence; op: string | null; not_known: Sentence[] };
+  ruled_out?: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
   findings: Finding[];
   lost: number; errors: number;
   launches: { in_run: number; in_page: number; how: string; steps: number[]; bin_ns: number | null };
@@ -49,7 +50,7 @@ export interface Ops {
   n: number;
   handle: string[]; name: string[]; module: Int32Array; row: Int32Array; category: string[];
   kind: string[]; phase: string[]; layer: string[]; group: string[]; opName: string[];
-  file: string[]; line: Float64Array; opcode: string[]; shape: string[]; dtype: string[];
+  file: string[]; line: Float64Array; opcode: string[]; shape: string[]; dtype: string[]; reason: string[];
   ns: Float64Array; calls: Float64Array; selfNs: Float64Array; occurrences: Float64Array;
   min: Float64Array; max: Float64Array; flops: Float64Array; bytes: Float64Array;
   /** Of the basis; NaN: not known. */
@@ -83,7 +84,7 @@ export interface Device {
   maxThreadsPerSm: number; maxBlocksPerSm: number; registersPerSm: number; smemPerSm: number;
   smemPerBlock: number; smemOptin: number; smemReserved: number; maxThreadsPerBlock: number;
   registersPerBlock: number; warp: number; l2: number;
-  peaks: Record<string, number>; source: string;
+  peaks: Record<string, number>; source: string; smemUnit: number; regUnit: number; parts: number;
 }
 
 const num = (v: number | undefined): number => (v === undefined ? NaN : v);
@@ -113,7 +114,8 @@ function devicesOf(t: Chunk): Device[] {
       smemOptin: num(n('shared_memory_per_block_optin_bytes')[r]),
       smemReserved: num(n('shared_memory_reserved_per_block_bytes')[r]),
       maxThreadsPerBlock: num(n('max_threads_per_block')[r]), registersPerBlock: num(n('registers_per_block')[r]),
-      warp: num(n('warp_size')[r]), l2: num(n('l2_bytes')[r]), peaks, source: text('source')[r] ?? '',
+      warp: num(n('warp_size')[r]), l2: num(n('l2_bytes')[r]), peaks, source: text('source')[r] || (text('peaks_source')[r] ?? ''),
+      smemUnit: num(n('shared_memory_granularity_bytes')[r]), regUnit: num(n('register_granularity')[r]), parts: num(n('sub_partitions')[r]),
     };
   });
 }
@@ -176,6 +178,9 @@ export class Report {
       const ns = t.numbers('ns');
       const selfNs = t.numbers('self_ns');
       const wasted = t.numbers('wasted_ns');
+      const occurrences = t.numbers('occurrences');
+      const perCall = (v: Float64Array): Float64Array => v.map((x, r) => (occurrences[r]! > 0 ? x / occurrences[r]! : x));
+      const compute = t.numbers('compute_utilisation_pct'), memory = t.numbers('memory_utilisation_pct');
       const waste = new Float64Array(t.rows);
       const peak = new Float64Array(t.rows);
       const kind = t.texts('op_kind');
@@ -184,7 +189,9 @@ export class Report {
       for (let r = 0; r < t.rows; ++r) {
         const s = selfNs[r]!;
         waste[r] = s > 0 ? (wasted[r]! * ns[r]!) / s : NaN;
-        peak[r] = s > 0 ? 100 * (1 - wasted[r]! / s) : NaN;
+        // The same figure either way where both are there; NaN compares false.
+        const used = compute[r]! >= memory[r]! || Number.isNaN(memory[r]!) ? compute[r]! : memory[r]!;
+        peak[r] = used >= 0 ? used : s > 0 ? 100 * (1 - wasted[r]! / s) : NaN;
         hue[r] = hueOf(phase[r]!, kind[r]!);
       }
       return {
@@ -192,9 +199,9 @@ export class Report {
         row: t.refs('instruction_row'), category: t.texts('category'), kind, phase,
         layer: t.texts('layer'), group: t.texts('layer_group'), opName: t.texts('op_name'),
         file: t.texts('source_file'), line: t.numbers('source_line'), opcode: t.texts('opcode'),
-        shape: t.texts('shape'), dtype: t.texts('dtype'), ns, calls: t.numbers('calls'), selfNs,
-        occurrences: t.numbers('occurrences'), min: t.numbers('min_ns'), max: t.numbers('max_ns'),
-        flops: t.numbers('flops'), bytes: t.numbers('bytes'), waste, peak, bound: t.texts('bound_by'),
+        shape: t.texts('shape'), dtype: t.texts('dtype').map((d, r) => t.texts('compute_type')[r] || d), reason: t.texts('unattributed_reason'), ns, calls: t.numbers('calls'), selfNs,
+        occurrences, min: t.numbers('min_ns'), max: t.numbers('max_ns'),
+        flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, bound: t.texts('bound_by').map((b) => (b === 'unknown' ? '' : b)),
         occupancy: t.numbers('theoretical_occupancy_pct'), confidence: t.texts('confidence'),
         estimated: t.numbers('estimated'), mixed: t.numbers('mixed'), copies: t.numbers('copies'),
         stack: t.texts('stack'), hue,

@@ -31,8 +31,8 @@ export function statsOf(durations: Float64Array): LaunchStats {
   };
 }
 
-/** Steady launches whose site is one of `sites` (all launches where nothing is steady). */
-export function launchesOf(report: Report, launches: Launches, sites: ReadonlySet<number>): { durations: Float64Array; devices: number; steps: number } {
+/** Launches whose site is one of `sites`; only those of steady steps where there are any. */
+export function launchesOf(report: Report, launches: Launches, sites: ReadonlySet<number>, steadyOnly: boolean): { durations: Float64Array; devices: number; steps: number } {
   const steady = new Set(report.steps.filter((s) => s.steady).map((s) => s.step));
   const out: number[] = [];
   const devices = new Set<number>();
@@ -40,7 +40,7 @@ export function launchesOf(report: Report, launches: Launches, sites: ReadonlySe
   for (const l of launches.streams) {
     for (let i = 0; i < l.n; ++i) {
       if (!sites.has(l.site[i]!)) continue;
-      if (report.meta.basis.steady && !steady.has(l.step[i]!)) continue;
+      if (steadyOnly && report.meta.basis.steady && !steady.has(l.step[i]!)) continue;
       out.push(l.dur[i]!);
       devices.add(l.device);
       steps.add(l.step[i]!);

@@ -219,8 +219,16 @@ export function computeView(report: Report, text: string): View {
       siteSums(report, siteTerms, view);
       const ns = new Float64Array(ops.n);
       const calls = new Float64Array(ops.n);
+      // A graph that was recorded as one row belongs to several ops.
+      const t = report.tables.table('site_shares');
+      const split = new Uint8Array(sites.n);
+      const site = t.refs('site'), of = t.refs('op'), ppm = t.numbers('share_ppm');
+      for (let k = 0; k < t.rows; ++k) {
+        split[site[k]!] = 1;
+        if (of[k]! >= 0) ns[of[k]!]! += (view.siteNs[site[k]!]! * ppm[k]!) / 1e6;
+      }
       for (let s = 0; s < sites.n; ++s) {
-        if (sites.op[s]! < 0) continue;
+        if (sites.op[s]! < 0 || split[s]) continue;
         ns[sites.op[s]!]! += view.siteNs[s]!;
         calls[sites.op[s]!]! += view.siteCalls[s]!;
       }

@@ -1,2 +1,233 @@
+// What feeds an instruction and who uses it, drawn by cost; a fusion opens in place.
+
 import type { VNode } from 'preact';
-export function GraphPage(): VNode { return <p>Graph</p>; }
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { Link, Missing, copyText, useWidth } from '../components/bits';
+import { useCtx } from '../ctx';
+import { hloOf, type Hlo } from '../data/hlo';
+import { gpuOf } from '../data/hardware';
+import type { Report } from '../data/report';
+import { byteRate, bytes, duration, ms, percent, plural } from '../format';
+import { layout, type Layout, smooth } from '../graph/layout';
+import { neighbourhood, type Neighbourhood, realOperands, realUsers, timeOf, whyNotFused } from '../graph/select';
+import { hueOf, kindWords } from '../phases';
+import { go, move } from '../state';
+
+const W = 182, H = 52;
+
+const selOf = (report: Report, hlo: Hlo, i: number): string =>
+  hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i });
+const clip = (text: string, n: number): string => (text.length <= n ? text : `${text.slice(0, n - 9)}…${text.slice(-8)}`);
+
+/** The body of a fusion as a small graph: root at the bottom, parameters as ports. */
+function bodyOf(hlo: Hlo, i: number): { inner: Layout; hidden: number } | null {
+  const c = hlo.called(i).find((k) => hlo.computations.fusion[k] === 1);
+  if (c === undefined) return null;
+  const begin = hlo.computations.begin[c]!, n = hlo.computations.count[c]!;
+  if (n > 4000) return null;
+  let root = begin;
+  for (let k = begin; k < begin + n; ++k) if (hlo.root[k]) root = k;
+  // Breadth first from the root; what does not fit is counted.
+  const shown: number[] = [root];
+  for (let k = 0; k < shown.length && shown.length < 12; ++k) for (const o of hlo.operands(shown[k]!)) if (!shown.includes(o) && hlo.opcode[o] !== 'constant' && shown.length < 12) shown.push(o);
+  const set = new Set(shown);
+  const links = shown.flatMap((k) => [...hlo.operands(k)].filter((o) => set.has(o)).map((o) => ({ from: o, to: k })));
+  return { inner: layout(shown.map((k) => ({ id: k, w: 128, h: 30 })), links, { gapX: 10, gapY: 16 }), hidden: n - shown.length };
+}
+
+function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
+  hlo: Hlo; n: Neighbourhood; centre: number; picked: number; open: boolean; divisor: number; step: number;
+}): VNode {
+  const { report } = useCtx();
+  const [box, width] = useWidth<HTMLDivElement>(1000);
+  const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
+  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: H }), n.links), [n, body, centre]);
+  const pad = 12;
+  const fit = Math.min(1, (width - 2) / (plan.width + 2 * pad));
+  const scale = Math.max(0.62, fit);
+  // Labels that would cover one another are left out, the smaller first; edges say it on hover.
+  const labels: { x: number; y: number; text: string; bad: boolean }[] = [];
+  const rank = (e: (typeof plan.edges)[number]): number => (e.from === centre || e.to === centre ? 1e18 : 0) + (byEnds.get(`${e.from}>${e.to}`)?.bytes ?? 0);
+  const byEnds = new Map(n.links.map((l) => [`${l.from}>${l.to}`, l]));
+  let said = false;
+  for (const e of [...plan.edges].sort((a, b) => rank(b) - rank(a))) {
+    const l = byEnds.get(`${e.from}>${e.to}`);
+    if (!l || !(l.bytes >= 1e3)) continue;
+    const why = l.layout && !said && (e.from === centre || e.to === centre);
+    const text = bytes(l.bytes) + (why ? ', only to change the layout' : '');
+    const [x, y] = [e.label[0], e.label[1] + 4];
+    if (labels.some((k) => Math.abs(k.x - x) < (k.text.length + text.length) * 3.1 + 4 && Math.abs(k.y - y) < 13)) continue;
+    if (why) said = true;
+    labels.push({ x, y, text, bad: l.layout });
+  }
+  useEffect(() => {
+    const at = plan.boxes.get(centre);
+    const el = box.current;
+    if (at && el) el.scrollTo({ top: (at.y + Math.min(at.h, 500) / 2) * scale - el.clientHeight / 2, left: (at.x + at.w / 2) * scale - el.clientWidth / 2 });
+  }, [plan, centre, scale]);
+  const heavy = (b: number): number => Math.max(0.8, Math.min(6, Math.log10(Math.max(10, b)) - 4.4));
+  return (
+    <div ref={box} class="graphbox">
+      <svg width={(plan.width + 2 * pad) * scale} height={(plan.height + 2 * pad + 18) * scale} viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`} role="group" aria-label={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}>
+        <defs>
+          <marker id="arr" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--ink-3)" /></marker>
+          <marker id="arb" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--bad)" /></marker>
+        </defs>
+        {plan.edges.map((e) => {
+          const l = n.links.find((k) => k.from === e.from && k.to === e.to);
+          return <path class={`gedge ${l?.layout ? 'bad' : ''} ${picked === e.from || picked === e.to ? 'hot' : ''}`} d={smooth(e.points)} stroke-width={heavy(l?.bytes ?? 0)} marker-end={`url(#${l?.layout ? 'arb' : 'arr'})`}><title>{`${hlo.name[e.from]} → ${hlo.name[e.to]}: ${bytes(l?.bytes ?? 0)}`}</title></path>;
+        })}
+        {n.nodes.map((i) => {
+          const b = plan.boxes.get(i)!;
+          const op = hlo.op[i]!;
+          const ns = timeOf(report, hlo, i) / divisor;
+          const hue = hueOf(hlo.phase[i]!, hlo.kind[i]!);
+          const big = i === centre;
+          const inner = big ? body : null;
+          const users = n.more.get(i);
+          const loop = hlo.opcode[i] === 'while';
+          return (
+            <g class={`gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ${op < 0 && !loop ? 'pale' : ''}`} transform={`translate(${b.x} ${b.y})`} tabIndex={0} role="button"
+               data-testid={`graph-node-${hlo.name[i]}`} aria-label={`${hlo.name[i]}, ${hlo.opcode[i]}, ${hlo.shape[i]}${ns > 0 ? `, ${ms(ns)} ms` : ', no launch'}`}
+               onClick={() => go({ sel: selOf(report, hlo, i), args: { c: String(centre) } })} onDblClick={() => go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } })}
+               onKeyDown={(e) => { if (e.key === 'Enter') { e.stopPropagation(); go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } }); } }}>
+              <title>{`${hlo.name[i]}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
+              <rect class={`card p-${hue}`} width={b.w} height={b.h} rx="3" />
+              <rect class={`f p-${hue}`} width="4" height={b.h} rx="1.5" />
+              <text class="mono b" x="10" y="16">{big && op >= 0 ? `${report.ops.handle[op]} ` : ''}{clip(hlo.name[i]!, inner ? 40 : 25)}</text>
+              {inner
+                ? <>
+                    <text class="b e" x={b.w - 9} y="16">{duration(ns)}</text>
+                    <text class="i2" x="10" y="31">{hlo.fusionKind[i] || 'fusion'}, opened{step > 0 && ns > 0 && ` · ${percent(ns, step)}% of the step`}{inner.hidden > 0 && ` · ${inner.hidden} more inside`}</text>
+                    <rect x="10" y="37" width={b.w - 20} height="3" fill="var(--bg-3)" />
+                    {step > 0 && <rect class={`f p-${hue}`} x="10" y="37" width={(b.w - 20) * Math.min(1, ns / step)} height="3" />}
+                    <g transform={`translate(${(b.w - inner.inner.width) / 2} 48)`}>
+                      {inner.inner.edges.map((e) => <path class="gedge thin" d={smooth(e.points)} />)}
+                      {[...inner.inner.boxes.values()].map((k) => (
+                        <g transform={`translate(${k.x} ${k.y})`} class={hlo.opcode[k.id] === 'parameter' ? 'pale' : ''}>
+                          <title>{`${hlo.name[k.id]} = ${hlo.shape[k.id]} ${hlo.opcode[k.id]}\n${hlo.opName[k.id]}`}</title>
+                          <rect class={`mini-card ${hlo.root[k.id] ? 'root' : ''}`} width={k.w} height={k.h} rx="2" />
+                          <text class="mono" x="6" y="12">{hlo.root[k.id] ? 'ROOT ' : ''}{clip(hlo.name[k.id]!, hlo.root[k.id] ? 13 : 18)}</text>
+                          <text class="mono d" x="6" y="24">{clip(hlo.shape[k.id]!.replace(/\{[^}]*\}/, ''), 19)}</text>
+                        </g>
+                      ))}
+                    </g>
+                  </>
+                : <>
+                    <text class="mono d" x="10" y="30">{clip(hlo.shape[i]!.replace(/\{[^}]*\}/g, ''), 26)}</text>
+                    <text class="i2" x="10" y="44">{loop ? 'loop, its body below' : op < 0 && hlo.opcode[i] === 'parameter' ? 'parameter' : kindWords(hlo.kind[i] || hlo.opcode[i]!)}</text>
+                    <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">{ns > 0 ? duration(ns) : 'no launch'}</text>
+                  </>}
+              {users && <text class="d m" x={b.w / 2} y={b.h + 12}>+{plural(users.n, 'user')}{users.ns > 0 && `, ${ms(users.ns / divisor)} ms`}</text>}
+            </g>
+          );
+        })}
+        {labels.map((k) => <text class={`m halo ${k.bad ? 'badtext b' : 'i2'}`} x={k.x} y={k.y}>{k.text}</text>)}
+      </svg>
+    </div>
+  );
+}
+
+export function GraphPage(): VNode {
+  const { report, state } = useCtx();
+  const hlo = hloOf(report);
+  const [done, setDone] = useState(false);
+  const d = report.divisor;
+  const rowOf = (sel: string): number => {
+    const e = report.resolve(sel);
+    return e?.type === 'op' ? report.ops.row[e.row]! : e?.type === 'instruction' ? e.row : -1;
+  };
+  // It starts at what wastes most, never empty.
+  const worst = useMemo(() => {
+    let best = -1, most = -1;
+    const { ops } = report;
+    for (let r = 0; r < ops.n; ++r) {
+      if (ops.row[r]! < 0) continue;
+      const v = Number.isNaN(ops.waste[r]!) ? ops.ns[r]! * 0.5 : ops.waste[r]!;
+      if (v > most) {
+        most = v;
+        best = ops.row[r]!;
+      }
+    }
+    return best;
+  }, [report]);
+  const picked = rowOf(state.sel);
+  const fixed = Number(state.args['c'] ?? NaN);
+  const centre = fixed >= 0 && fixed < hlo.n ? fixed : picked >= 0 ? picked : worst;
+  const limit = Math.max(6, Math.min(60, Number(state.args['n'] ?? '') || 16));
+  const open = state.args['x'] !== 'no' && centre >= 0 && hlo.opcode[centre] === 'fusion';
+  const n = useMemo(() => (centre >= 0 ? neighbourhood(report, hlo, centre, limit) : null), [report, hlo, centre, limit]);
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent): void => {
+      if (/^(INPUT|TEXTAREA|SELECT)$/.test((e.target as HTMLElement).tagName) || e.ctrlKey || e.metaKey || centre < 0 || document.querySelector('dialog[open]')) return;
+      if (e.key === '+' || e.key === '=') move({ args: { n: String(Math.min(60, limit + 6)) } });
+      else if (e.key === '-') move({ args: { n: String(Math.max(6, limit - 6)) } });
+      else if (e.key === 'x') move({ args: { x: open ? 'no' : undefined } });
+      else if ((e.key === 'ArrowUp' || e.key === 'ArrowDown') && (e.target as HTMLElement).getAttribute('role') !== 'tab') {
+        const at = picked >= 0 ? picked : centre;
+        const next = [...(e.key === 'ArrowUp' ? realOperands(hlo, at) : realUsers(hlo, at)).keys()].sort((a, b) => timeOf(report, hlo, b) - timeOf(report, hlo, a))[0];
+        if (next === undefined) return;
+        go({ sel: selOf(report, hlo, next), args: { c: n!.nodes.includes(next) ? String(centre) : undefined } });
+        e.preventDefault();
+      }
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  });
+  if (hlo.n === 0 || centre < 0 || !n) {
+    return <Missing title="No graph" why="The run holds no HLO module, so nothing says what feeds what." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+  }
+  const op = hlo.op[centre]!;
+  const ns = timeOf(report, hlo, centre);
+  const step = report.meta.basis.steady ? report.meta.basis.mean_ns : 0;
+  const ins = [...realOperands(hlo, centre)], outs = [...realUsers(hlo, centre)];
+  const read = ins.reduce((a, [, b]) => a + (b || 0), 0), written = hlo.outBytes[centre]! || 0;
+  const device = gpuOf(report, '');
+  const calls = op >= 0 ? report.ops.calls[op]! : 0;
+  const io = (list: [number, number][]): VNode => (
+    <ul class="io2">
+      {list.slice(0, 10).map(([i, b]) => <li><Link class="mono plain" to={{ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined, n: state.args['n'] } }}>{hlo.name[i]}</Link><span class="dim">{[b > 0 ? bytes(b) : '', timeOf(report, hlo, i) > 0 ? duration(timeOf(report, hlo, i) / d) : ''].filter(Boolean).join(' · ')}</span></li>)}
+      {list.length > 10 && <li class="dim">{plural(list.length - 10, 'other')}</li>}
+      {list.length === 0 && <li class="dim">none</li>}
+    </ul>
+  );
+  const mainUser = outs.map(([u]) => u).sort((a, b) => timeOf(report, hlo, b) - timeOf(report, hlo, a))[0];
+  const reasons = mainUser !== undefined && op >= 0 && hlo.op[mainUser]! >= 0 ? whyNotFused(hlo, centre, mainUser) : [];
+  const quote = (s: string): string => `"${s.replace(/[\\"]/g, '\\$&')}"`;
+  const dot = (): string => `digraph xlatrace {\n  node [shape=box];\n${n.nodes.map((i) => `  ${quote(hlo.name[i]!)} [label=${quote(`${hlo.name[i]}\n${hlo.shape[i]}\n${duration(timeOf(report, hlo, i) / d)}`)}];`).join('\n')}\n${n.links.map((l) => `  ${quote(hlo.name[l.from]!)} -> ${quote(hlo.name[l.to]!)} [label=${quote(bytes(l.bytes))}];`).join('\n')}\n}\n`;
+  const bodies = hlo.called(centre).filter((c) => hlo.computations.fusion[c] !== 1 && hlo.computations.count[c]! > 1);
+  const hottest = (c: number): number => {
+    const begin = hlo.computations.begin[c]!;
+    let best = begin;
+    for (let k = begin; k < begin + hlo.computations.count[c]!; ++k) if (timeOf(report, hlo, k) > timeOf(report, hlo, best)) best = k;
+    return best;
+  };
+  const within = hlo.computation[centre]!;
+  const callers = hlo.computations.callers(within);
+  return (
+    <>
+      <div class="bar-h">
+        <h2>Around {op >= 0 ? `${report.ops.handle[op]} ` : ''}<code>{hlo.name[centre]}</code></h2>
+        <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button type="button" class="mini" aria-label="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button type="button" class="mini" aria-label="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
+        {hlo.opcode[centre] === 'fusion' && <button type="button" class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>{open ? 'close' : 'open'} the fusion <kbd>x</kbd></button>}
+        {callers[0] !== undefined && !hlo.computations.entry[within] && <Link class="sm" to={{ sel: selOf(report, hlo, callers[0]), args: { c: undefined } }}>in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}</Link>}
+        <span class="cap">bitcasts, tuples and constants are folded into edges · <button type="button" class="lk" onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</button></span>
+      </div>
+      <div class="split graphsplit">
+        <Drawing hlo={hlo} n={n} centre={centre} picked={picked} open={open} divisor={d} step={step} />
+        <div class="secs">
+          <section>
+            <h3>What it moves</h3>
+            <p class="sm">Reads {bytes(read)}, writes {bytes(written)}{calls > 0 ? ' a call' : ''}{device && device.bandwidth > 0 && calls > 0 && <>: <b>{duration(((read + written) / device.bandwidth) * 1e9)}</b> at {byteRate(device.bandwidth)}. It took <b>{duration(ns / calls)}</b></>}.</p>
+          </section>
+          {bodies.length > 0 && <section><h3>Inside</h3>{bodies.map((c) => <p class="sm"><Link class="mono" to={{ sel: selOf(report, hlo, hottest(c)), args: { c: undefined } }}>enter {hlo.computations.name[c]} ▸</Link> <span class="dim">{plural(hlo.computations.count[c]!, 'instruction')}</span></p>)}</section>}
+          <section><h3>Operands</h3>{io(ins)}</section>
+          <section><h3>Users</h3>{io(outs)}</section>
+          {reasons.length > 0 && <section><h3>Why not fused with {hlo.name[mainUser!]}? <span class="tag">likely</span></h3><ul class="evid">{reasons.map((r) => <li>{r}</li>)}</ul></section>}
+          <section><h3>Legend</h3><p class="sm ink2">left stripe: phase (collectives and copies have their own)<br />edge width: log of bytes<br /><span class="badtext">red edge: bytes moved only to change a layout</span><br />dashed: no launch of its own</p></section>
+          <section><h3>Keys</h3><p class="sm ink2"><kbd>↑</kbd> <kbd>↓</kbd> operand, user · <kbd>Enter</kbd> recentre<br /><kbd>x</kbd> open fusion · <kbd>+</kbd> <kbd>−</kbd> more, fewer nodes</p></section>
+        </div>
+      </div>
+    </>
+  );
+}

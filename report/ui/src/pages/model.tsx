@@ -3,12 +3,14 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { Icicle } from '../charts/icicle';
+import { baseDivisor, Delta } from '../components/base';
 import { Letter, Link, PhaseStack, Seg } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
+import type { Report } from '../data/report';
 import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { addTerm, setTerm } from '../filter';
-import { baseName, ms, peakPercent, percent, plural, ratio, significant } from '../format';
+import { count, baseName, ms, opNameTail, peakPercent, percent, plural, ratio } from '../format';
 import { type Hue, PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
@@ -90,11 +92,12 @@ export function ModelPage(): VNode {
     if (by === 'stack') return { page: 'ops', f: addTerm(state.f, n.name.split(' ')[0]!) };
     return { f: n.path === 'no instruction' ? addTerm(state.f, 'conf:none') : setTerm(state.f, 'scope', `${n.path}*`) };
   };
+  const then = useMemo(() => (report.meta.base && !view.filtered && (by === 'scope' || by === 'source') ? baseTree(report, by) : null), [report, view, by]);
   const max = lines.reduce((a, l) => Math.max(a, l.row?.node.ns ?? 0), 0);
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
     const i = PHASES.indexOf(p);
     return {
-      id: p, label: p, num: true, width: 66, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, raw: (r) => Math.round(r.node.phases[i]!),
+      id: p, label: p, num: true, width: 58, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, raw: (r) => Math.round(r.node.phases[i]!),
       cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <span class="dim">·</span>),
     };
   };
@@ -117,16 +120,19 @@ export function ModelPage(): VNode {
     },
     ...shownPhases.map(phaseColumn),
     { id: 'total', label: 'total', num: true, width: 62, sort: () => 0, raw: (r) => Math.round(r.node.ns), cell: (r) => <b>{ms(r.node.ns / d)}</b>, title: report.perStep },
+    ...(then ? [{
+      id: 'delta', label: 'Δ ms', num: true, width: 62, title: 'change against the base run', raw: (r: Row) => Math.round(r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)),
+      cell: (r: Row) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} />,
+    }] : []),
     { id: 'bar', label: '', width: 68, from: 640, cell: (r) => <PhaseStack max={max} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
     { id: 'pct', label: '%', num: true, width: 46, raw: (r) => (100 * r.node.ns) / root.ns, cell: (r) => percent(r.node.ns, root.ns) },
     { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 620, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
-    { id: 'calls', label: 'calls', num: true, width: 52, from: 700, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? significant(r.node.calls / d) : '') },
+    { id: 'calls', label: 'calls', num: true, width: 52, from: 700, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
     { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, raw: (r) => Math.round(r.node.waste), cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
     { id: 'peak', label: '% peak', num: true, width: 56, from: 740, sort: () => 0, raw: (r) => (Number.isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (Number.isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
   ];
-  const copies: Line<Row>[] = lines;
   const table: TableProps<Row> = {
-    columns, lines: copies, label: 'Time by model component', sort, primary: true, span: 1, fileName: `model-${by}`,
+    columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, primary: true, span: 1, fileName: `model-${by}`,
     onSort: (s) => go({ args: { s } }),
     onOpen: (l) => l.row && go(toOf(l.row.node)),
   };
@@ -153,6 +159,25 @@ export function ModelPage(): VNode {
       {by === 'scope' && state.f.includes('scope:') && <p class="sm"><a href={linkTo({ f: setTerm(state.f, 'scope', undefined) })} onClick={(e) => { e.preventDefault(); go({ f: setTerm(state.f, 'scope', undefined) }); }}>all components</a></p>}
     </>
   );
+}
+const baseKey = (n: Node): string => (n.leaf ? `${n.path}\u0000${n.name}` : n.path);
+/** ms of the base run by the same paths. */
+function baseTree(report: Report, by: TreeBy): Map<string, number> {
+  const t = report.tables.table('base_op_shares');
+  const group = t.texts('layer_group'), opName = t.texts('op_name'), file = t.texts('source_file'), line = t.numbers('source_line'), ns = t.numbers('ns');
+  const d = baseDivisor(report);
+  const out = new Map<string, number>();
+  for (let r = 0; r < t.rows; ++r) {
+    const parts = by === 'source' ? (file[r] ? [file[r]!, String(line[r]! > 0 ? line[r] : '?')] : ['no source line']) : group[r] ? group[r]!.split('/') : ['no layer known'];
+    let path = '';
+    const add = (key: string): void => void out.set(key, (out.get(key) ?? 0) + ns[r]! / d);
+    for (const p of parts) {
+      path += path === '' ? p : (by === 'source' ? ':' : '/') + p;
+      add(path);
+    }
+    if (by === 'scope') add(`${path}\u0000${opNameTail(opName[r]!)}`);
+  }
+  return out;
 }
 function* walkNodes(n: Node): Generator<Node> {
   for (const c of n.children) {

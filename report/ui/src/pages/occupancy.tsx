@@ -1,2 +1,231 @@
+// How full each kernel keeps the multiprocessors, what limits it, and whether that matters.
+
 import type { VNode } from 'preact';
-export function OccupancyPage(): VNode { return <p>Occupancy</p>; }
+import { useMemo, useState } from 'preact/hooks';
+import { Handle, Letter, Meter, Mid, Missing, useWidth } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { gpuOf } from '../data/hardware';
+import type { Device, Report } from '../data/report';
+import { ms, peakPercent, percent, plural, significant, thousands } from '../format';
+import { lastWave, type Occupancy, occupancyOf, registerSteps, type Shape, wavesOf } from '../occupancy';
+import type { Hue } from '../phases';
+import { go } from '../state';
+import { GpuPicker } from './roofline';
+
+interface Row {
+  key: string; kernel: number; site: number; ns: number; hue: Hue; ops: number[]; shape: Shape;
+  occ: Occupancy | undefined; pct: number; limiter: string; waves: number; reached: number; bound: string; lever: string; yes: boolean;
+}
+
+function shapeOf(report: Report, s: number): Shape {
+  const { sites } = report;
+  const product = (v: Float64Array[]): number => (v[0]![s]! > 0 ? v.reduce((a, c) => a * (c[s]! > 0 ? c[s]! : 1), 1) : NaN);
+  return {
+    blocks: product(sites.grid), threads: product(sites.block), registers: sites.regs[s]!,
+    smem: (sites.smemStatic[s]! || 0) + (sites.smemDynamic[s]! || 0), cluster: product(sites.cluster) || 1,
+  };
+}
+
+/** Is occupancy what to change? Only after the roofline has been asked. */
+function lever(r: Omit<Row, 'lever' | 'yes'>, kind: string, device: Device): [string, boolean] {
+  if (kind === 'collective') return ['no: it waits for links and other GPUs', false];
+  if (r.pct >= 99.5) return [r.reached >= 60 ? 'no' : 'no: all warps fit already', false];
+  if (r.reached >= 60) return [`no: at ${peakPercent(r.reached)}% of its ${r.bound} bound`, false];
+  const tail = lastWave(r.waves);
+  if (r.waves >= 1 && r.waves < 4 && tail < 0.5 && r.occ) return [`tail: the last wave fills ${percent(tail, 1)}% of the GPU`, false];
+  if (r.waves < 1) return [`no: the grid fills ${percent(r.waves, 1)}% of the GPU`, false];
+  const step = r.occ && r.limiter.includes('registers') ? registerSteps(r.shape, device)[0] : undefined;
+  if (step) return [`${Number.isNaN(r.reached) ? 'perhaps' : r.pct < 50 ? 'yes' : 'little'}: ${step.limit} registers give ${significant(step.pct)}%`, r.pct < 50 && r.reached < 50];
+  if (r.limiter.includes('shared_memory') && kind === 'gemm') return ['no: few large blocks by design', false];
+  return [r.limiter.includes('shared_memory') ? 'less shared memory per block' : r.limiter.includes('blocks') ? 'larger blocks' : '', false];
+}
+
+function Limits({ row }: { row: Row }): VNode | null {
+  const o = row.occ;
+  if (!o) return null;
+  const entries = (['registers', 'warps', 'shared_memory', 'blocks'] as const).map((n) => [n, o.limits[n]] as const);
+  const top = Math.max(...entries.map(([, v]) => (Number.isFinite(v) ? v : 0)));
+  return (
+    <div>
+      <h3>{row.ops.length > 0 && <Handle entity={{ type: 'op', row: row.ops[0]! }} />} Blocks per SM that each limit allows</h3>
+      <p class="sm ink2">{o.blocksPerSm} of {plural(o.warpsPerBlock, 'warp')}: {significant(row.pct)}%, limited by {row.limiter.replace('_', ' ')}.</p>
+      <div class="limits">
+        {entries.map(([n, v]) => (
+          <div class={v === o.blocksPerSm ? 'b' : ''}><span>{n.replace('_', ' ')}</span><span class="lbar"><i class={v === o.blocksPerSm ? `p-${row.hue}` : ''} style={{ width: `${Number.isFinite(v) ? (100 * v) / top : 100}%` }} /></span><span class="num">{Number.isFinite(v) ? v : '∞'}</span></div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Steps({ row, device }: { row: Row; device: Device }): VNode | null {
+  const [ref, width] = useWidth<HTMLDivElement>(420);
+  if (!row.occ) return null;
+  const h = 190, L = 40, B = 34;
+  const r0 = 16, r1 = Math.min(255, Math.max(128, row.shape.registers + 24));
+  const X = (r: number): number => L + ((r - r0) / (r1 - r0)) * (width - L - 8);
+  const Y = (p: number): number => 10 + (1 - p / 100) * (h - 10 - B);
+  let path = '';
+  let last = -1;
+  for (let r = r0; r <= r1; ++r) {
+    const p = occupancyOf({ ...row.shape, registers: r }, device)?.pct ?? 0;
+    path += path === '' ? `M${X(r)} ${Y(p)}` : p !== last ? `H${X(r)}V${Y(p)}` : '';
+    last = p;
+  }
+  path += `H${X(r1)}`;
+  const next = registerSteps(row.shape, device)[0];
+  return (
+    <div ref={ref}>
+      <h3>What would raise it</h3>
+      <p class="sm ink2">{next ? `${row.shape.registers - next.limit} registers fewer give ${significant(next.pct)}%.` : 'Fewer registers do not raise it.'}</p>
+      <svg width={width} height={h} role="img" aria-label={`Occupancy by registers per thread; now ${row.shape.registers} registers, ${significant(row.pct)}%`}>
+        {[0, 25, 50, 75, 100].map((p) => <g><path class="g" d={`M${L} ${Y(p)}H${width - 8}`} /><text class="d e" x={L - 6} y={Y(p) + 4}>{p}{p === 100 ? '%' : ''}</text></g>)}
+        {[16, 32, 64, 96, 128, 160, 192, 224, 255].filter((r) => r <= r1).map((r) => <text class="d m" x={X(r)} y={h - B + 16}>{r}</text>)}
+        <path d={path} fill="none" stroke="var(--ink)" stroke-width="1.8" />
+        <circle class={`f p-${row.hue}`} cx={X(row.shape.registers)} cy={Y(row.pct)} r="5.5" stroke="var(--bg)" />
+        <text class="b halo" x={X(row.shape.registers) + (X(row.shape.registers) > width * 0.6 ? -9 : 9)} y={Y(row.pct) - 8} text-anchor={X(row.shape.registers) > width * 0.6 ? 'end' : 'start'}>now: {row.shape.registers} registers, {significant(row.pct)}%</text>
+        {next && <><circle class={`p-${row.hue}`} cx={X(next.limit)} cy={Y(next.pct)} r="5" fill="var(--bg)" stroke="var(--c)" stroke-width="1.8" /><text class="b halo" x={X(next.limit) + 9} y={Y(next.pct) - 6}>{next.limit}: {significant(next.pct)}%</text></>}
+        <text class="d m" x={(L + width) / 2} y={h - 4}>registers per thread, block of {row.shape.threads} threads</text>
+      </svg>
+    </div>
+  );
+}
+
+/** The calculator: any of the four numbers may be changed. */
+function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
+  const [change, setChange] = useState<Partial<Shape>>({});
+  const shape: Shape = { ...row.shape, ...change };
+  const o = occupancyOf(shape, device);
+  const waves = o ? wavesOf(shape, o, device.sms) : NaN;
+  const field = (key: keyof Shape, label: string, min: number, max: number, step = 1): VNode => (
+    <label><span>{label}</span><input type="number" data-testid={`whatif-${key}`} min={min} max={max} step={step} value={Number.isNaN(shape[key]) ? '' : shape[key]}
+      onInput={(e) => setChange({ ...change, [key]: Number(e.currentTarget.value) })} /></label>
+  );
+  return (
+    <div>
+      <h3>What if</h3>
+      <div class="whatif">
+        {field('registers', 'registers per thread', 16, 255)}
+        {field('threads', 'threads per block', 32, 1024, 32)}
+        {field('smem', 'shared memory per block, B', 0, 233472, 1024)}
+        {field('blocks', 'blocks in the grid', 1, 2 ** 31)}
+      </div>
+      <p data-testid="whatif-result">{o
+        ? <><b>{significant(o.pct)}%</b> occupancy, limited by {o.limiter.replace(/_/g, ' ')}; {o.blocksPerSm} {o.blocksPerSm === 1 ? 'block' : 'blocks'} per SM{waves > 0 && <>, {significant(waves)} waves, the last one {percent(lastWave(waves), 1)}% full</>}.</>
+        : <span class="ink2">No block of this size fits.</span>}</p>
+      {Object.keys(change).length > 0 && <button type="button" class="mini" onClick={() => setChange({})}>as recorded</button>}
+    </div>
+  );
+}
+
+export function OccupancyPage(): VNode {
+  const { report, view, state } = useCtx();
+  const { sites, ops, kernels } = report;
+  const gpu = state.args['gpu'] ?? '';
+  const device = gpuOf(report, gpu);
+  const sort = state.args['s'] ?? '-ms';
+  const d = view.divisor;
+  const rows = useMemo(() => {
+    const map = new Map<string, Omit<Row, 'occ' | 'pct' | 'limiter' | 'waves' | 'reached' | 'bound' | 'lever' | 'yes'> & { wasteNs: number; knownNs: number }>();
+    for (let s = 0; s < sites.n; ++s) {
+      const ns = view.siteNs[s]!;
+      if (!(ns > 0) || !(sites.block[0][s]! > 0)) continue;
+      const shape = shapeOf(report, s);
+      const key = `${sites.kernel[s]}/${shape.blocks}/${shape.threads}/${shape.registers}/${shape.smem}`;
+      const op = sites.op[s]!;
+      let r = map.get(key);
+      if (!r) map.set(key, (r = { key, kernel: sites.kernel[s]!, site: s, ns: 0, hue: op >= 0 ? ops.hue[op]! : 'unknown', ops: [], shape, wasteNs: 0, knownNs: 0 }));
+      r.ns += ns;
+      if (op >= 0) {
+        if (!r.ops.includes(op)) r.ops.push(op);
+        if (ops.peak[op]! >= 0) {
+          r.wasteNs += ns * (1 - ops.peak[op]! / 100);
+          r.knownNs += ns;
+        }
+      }
+    }
+    const out: Row[] = [];
+    for (const r of map.values()) {
+      const occ = device && r.shape.registers > 0 ? occupancyOf(r.shape, device) : undefined;
+      const own = gpu === '';
+      r.ops.sort((a, b) => ops.ns[b]! - ops.ns[a]!);
+      const base = {
+        ...r, occ, pct: own && sites.occupancy[r.site]! >= 0 ? sites.occupancy[r.site]! : (occ?.pct ?? NaN),
+        limiter: own && sites.limiter[r.site] ? sites.limiter[r.site]! : (occ?.limiter ?? ''),
+        waves: own && sites.waves[r.site]! >= 0 ? sites.waves[r.site]! : occ && device ? wavesOf(r.shape, occ, device.sms) : NaN,
+        reached: r.knownNs > 0 ? 100 * (1 - r.wasteNs / r.knownNs) : NaN, bound: r.ops[0] !== undefined ? ops.bound[r.ops[0]]! : '',
+      };
+      const [text, yes] = device ? lever(base, r.ops[0] !== undefined ? ops.kind[r.ops[0]]! : '', device) : ['', false];
+      out.push({ ...base, lever: text, yes });
+    }
+    return out.sort((a, b) => b.ns - a.ns);
+  }, [report, view, device, gpu]);
+  if (rows.length === 0) {
+    return (
+      <Missing title="No occupancy" why={report.devices.some((x) => x.kind === 'gpu') ? 'No launch in sight has a grid and block: the source of this run does not record them, or the filter leaves none.' : 'This run is not of a GPU: its ops have no grid and no registers.'}
+               command="LD_PRELOAD=$(xlatrace lib) python train.py" />
+    );
+  }
+  const columns: Column<Row>[] = [
+    { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
+    { id: 'kernel', label: 'kernel', cls: 'name mono', sort: (r) => kernels.name[r.kernel] ?? '', raw: (r) => kernels.name[r.kernel] ?? '', cell: (r) => <Mid text={kernels.name[r.kernel] || kernels.symbol[r.kernel] || ''} tail={14} title={kernels.symbol[r.kernel] || kernels.name[r.kernel]!} /> },
+    { id: 'ops', label: 'ops', width: 84, raw: (r) => r.ops.map((o) => ops.handle[o]).join(' '), cell: (r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />}{r.ops.length > 1 && <span class="h"> +{r.ops.length - 1}</span>}</> },
+    { id: 'ms', label: report.perStep, num: true, width: 72, sort: (r) => r.ns, raw: (r) => Math.round(r.ns), cell: (r) => ms(r.ns / d) },
+    { id: 'regs', label: 'regs', num: true, width: 46, sort: (r) => r.shape.registers, raw: (r) => r.shape.registers, cell: (r) => (r.shape.registers > 0 ? r.shape.registers : '') },
+    { id: 'smem', label: 'smem kB', num: true, width: 74, sort: (r) => r.shape.smem, raw: (r) => r.shape.smem, cell: (r) => significant(r.shape.smem / 1000) },
+    { id: 'block', label: 'block', num: true, width: 50, sort: (r) => r.shape.threads, raw: (r) => r.shape.threads, cell: (r) => thousands(r.shape.threads) },
+    { id: 'grid', label: 'grid', num: true, width: 72, sort: (r) => r.shape.blocks, raw: (r) => r.shape.blocks, cell: (r) => (r.shape.blocks > 0 ? thousands(r.shape.blocks) : '') },
+    { id: 'occ', label: 'occupancy %', num: true, width: 104, sort: (r) => r.pct, raw: (r) => r.pct, cell: (r) => (Number.isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) },
+    { id: 'limiter', label: 'limiter', width: 96, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => r.limiter.replace(/_/g, ' ') },
+    { id: 'waves', label: 'waves', num: true, width: 56, sort: (r) => r.waves, raw: (r) => r.waves, cell: (r) => (Number.isNaN(r.waves) ? '' : significant(r.waves)) },
+    { id: 'reached', label: 'reached', width: 106, from: 1000, sort: (r) => r.reached, raw: (r) => r.reached, cell: (r) => (Number.isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) },
+    { id: 'lever', label: 'is occupancy the lever?', width: 250, from: 1100, cls: 'name', sort: (r) => r.lever, raw: (r) => r.lever, cell: (r) => <span class={r.lever.startsWith('no') ? 'dim' : ''} title={r.lever}>{r.lever}</span> },
+  ];
+  const ordered = sorted(rows, columns, sort);
+  const shown = ordered.slice(0, state.args['all'] ? ordered.length : 14);
+  const rest = ordered.slice(shown.length);
+  const entity = report.resolve(state.sel);
+  const selected = rows.find((r) => r.key === state.args['k']) ??
+    rows.find((r) => (entity?.type === 'kernel' && r.kernel === entity.row) || (entity?.type === 'op' && r.ops.includes(entity.row))) ??
+    rows.find((r) => r.yes) ?? rows.find((r) => r.occ);
+  const lines: Line<Row>[] = shown.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns) }));
+  if (rest.length > 0) {
+    lines.push({ key: 'others', kind: 'others', ns: Math.round(rest.reduce((a, r) => a + r.ns, 0)), lead: <>{plural(rest.length, 'other')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(rest.reduce((a, r) => a + r.ns, 0) / d) } });
+  }
+  const table: TableProps<Row> = {
+    columns, lines, label: 'Occupancy', sort, span: 3, primary: true, fileName: 'occupancy', selected: selected?.key ?? '',
+    onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ args: { k: l.row.key } }),
+  };
+  const levers = rows.filter((r) => r.yes);
+  const total = rows.reduce((a, r) => a + r.ns, 0);
+  const tails = rows.filter((r) => r.waves >= 1 && r.occ && !Number.isNaN(r.waves)).map((r) => ({ r, fill: lastWave(r.waves), lost: r.ns * (1 - r.waves / Math.ceil(r.waves)) }))
+    .sort((a, b) => b.lost - a.lost).slice(0, 6);
+  return (
+    <>
+      <div class="bar-h">
+        <h2>Occupancy</h2><GpuPicker report={report} value={gpu} />
+        <span class="sm ink2">theoretical, from launch records; recomputed without a new run</span>
+        <span class="cap">{plural(rows.length, 'launch configuration')}, {percent(total, view.total)}% of device time · <CopyMenu table={{ ...table, lines: ordered.map((r) => ({ key: r.key, row: r })) }} /></span>
+      </div>
+      <p class={`note ${!rows.some((r) => r.pct >= 0) ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!rows.some((r) => r.pct >= 0) ? '' : levers.length === 0
+        ? 'Occupancy is not what holds this run back: no kernel is limited by it while below half of its bound.'
+        : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} </>)}{ms(levers.reduce((a, r) => a + r.ns, 0) / d)} {report.perStep} together.</>}
+        {!(device && device.maxThreadsPerSm > 0) && ' The limits of this device are not known: choose another GPU to compute with, where the list offers one.'}</p>
+      <DataTable {...table} />
+      {selected?.occ && device && (
+        <div class="split occsplit" data-testid="occupancy-detail">
+          <div class="secs"><Limits row={selected} /><WhatIf row={selected} device={device} key={selected.key} /></div>
+          <Steps row={selected} device={device} />
+          <div>
+            <h3>Waves and tail</h3>
+            <p class="sm ink2">Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent kernels loop over work: no tail.</p>
+            <table class="fix" aria-label="Waves"><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
+              {tails.map(({ r, fill, lost }) => <tr><td class="name">{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} <span class="mono">{r.ops[0] !== undefined ? ops.name[r.ops[0]] : ''}</span></td><td class="num">{significant(r.waves)}</td><td class="num"><Meter pct={100 * fill} />{percent(fill, 1)}%</td><td class="num">{ms(lost / d)}</td></tr>)}
+            </tbody></table>
+          </div>
+        </div>
+      )}
+    </>
+  );
+}

@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
 import { GROUPINGS, type Grouping, type OpRow, opGroups } from '../data/oprows';
 import type { Report } from '../data/report';
-import { duration, flop, bytes, ms, peakPercent, percent, plural, significant, sourceLine, thousands, us } from '../format';
+import { count, duration, flop, bytes, ms, peakPercent, percent, plural, significant, sourceLine, thousands, us } from '../format';
 import { type Hue, hueOf, kindWords } from '../phases';
 import { go } from '../state';
 
@@ -22,7 +22,7 @@ function opColumns(report: Report, divisor: number, total: number, most: number,
   const baseNs = (r: OpRow): number => (base ? r.ops.reduce((a, o) => a + base.byOp[o]!, 0) / bd : 0);
   const peak = (r: OpRow): number => (Number.isNaN(r.waste) || r.wasteOf <= 0 ? NaN : 100 * (1 - r.waste / r.wasteOf));
   const rowHue = (r: OpRow): Hue => (by === 'phase' && ops.hue[r.op] !== 'collective' && ops.hue[r.op] !== 'copy' ? (r.key.split('/').pop() as Hue) : ops.hue[r.op]!);
-  const reason = (r: OpRow): string => report.sites.reason[report.sitesOfOp[r.op]![0] ?? -1] ?? '';
+  const reason = (r: OpRow): string => ops.reason[r.op] || (report.sites.reason[report.sitesOfOp[r.op]![0] ?? -1] ?? '');
   const columns: (Column<OpRow> & { more?: boolean })[] = [
     { id: 'op', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'op', row: r.op }} />, raw: (r) => ops.handle[r.op]!, title: 'handle: xlatrace show o17' },
     {
@@ -46,7 +46,7 @@ function opColumns(report: Report, divisor: number, total: number, most: number,
   }
   columns.push(
     { id: 'waste', label: 'waste', num: true, width: 58, from: 900, sort: (r) => r.waste, raw: (r) => nan0(r.waste), cell: (r) => nan(r.waste, (v) => ms(v / divisor)), title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))' },
-    { id: 'calls', label: 'calls', num: true, width: 54, sort: (r) => r.calls, raw: (r) => r.calls, cell: (r) => (r.calls > 0 ? significant(r.calls / divisor) : ''), title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}` },
+    { id: 'calls', label: 'calls', num: true, width: 54, sort: (r) => r.calls, raw: (r) => r.calls, cell: (r) => (r.calls > 0 ? count(r.calls / divisor) : ''), title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}` },
     { id: 'avg', label: 'avg µs', num: true, width: 62, from: 820, sort: (r) => (r.calls > 0 ? r.ns / r.calls : NaN), raw: (r) => (r.calls > 0 ? Math.round(r.ns / r.calls) : null), cell: (r) => (r.calls > 0 ? us(r.ns / r.calls) : ''), title: 'avg. time of a launch' },
     { id: 'peak', label: '% peak', num: true, width: 58, sort: peak, raw: (r) => nan0(peak(r)), cell: (r) => nan(peak(r), peakPercent), title: 'of its bound: the larger of FLOP and bandwidth utilisation' },
     { id: 'bound', label: 'bound', width: 72, from: 960, cls: 'ink2', sort: (r) => ops.bound[r.op]!, raw: (r) => ops.bound[r.op]!, cell: (r) => ops.bound[r.op]!, title: 'bound by' },
@@ -81,7 +81,11 @@ function Instructions(): VNode {
   const groups = useMemo(() => opGroups(report, view, by, fold), [report, view, by, fold]);
   const most = useMemo(() => groups.reduce((a, g) => Math.max(a, g.rows[0]?.ns ?? 0), 0), [groups]);
   const all = useMemo(() => opColumns(report, view.divisor, view.total, most, by), [report, view, most, by]);
-  const columns = all.filter((c) => !c.more || chosen.includes(c.id) || c.id === sort.replace(/^-/, ''));
+  const filled = useMemo(() => ({
+    waste: view.ops.some((r) => !Number.isNaN(report.ops.waste[r]!)), bound: view.ops.some((r) => report.ops.bound[r] !== ''),
+  }), [report, view]);
+  const columns = all.filter((c) => (!c.more || chosen.includes(c.id) || c.id === sort.replace(/^-/, '')) &&
+    ((c.id !== 'waste' && c.id !== 'peak') || filled.waste) && (c.id !== 'bound' || filled.bound));
   const d = view.divisor;
   const toggle = (set: ReadonlySet<string>, put: (s: ReadonlySet<string>) => void, name: string): void => {
     const next = new Set(set);
@@ -100,7 +104,7 @@ function Instructions(): VNode {
           key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns),
           lead: <button type="button" class="tree" aria-expanded={!shut} onClick={() => toggle(closed, setClosed, g.name)}>
             <span class="tree-i" aria-hidden="true">{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{g.name}</span> <span class="dim">{plural(g.rows.length, fold ? 'row' : 'instruction')}</span></button>,
-          cells: { ms: ms(g.ns / d), pct: percent(g.ns, view.total), waste: g.waste > 0 ? ms(g.waste / d) : '', calls: g.calls > 0 ? significant(g.calls / d) : '' },
+          cells: { ms: ms(g.ns / d), pct: percent(g.ns, view.total), waste: g.waste > 0 ? ms(g.waste / d) : '', calls: g.calls > 0 ? count(g.calls / d) : '' },
         });
         if (shut) continue;
       }
@@ -115,14 +119,21 @@ function Instructions(): VNode {
         out.push({
           key: `x/${g.name}`, kind: 'others', ns: Math.round(ns),
           lead: <>{plural(rest.length, 'other')}, none over {ms(top / d)} ms · <button type="button" class="lk" onClick={() => toggle(open, setOpen, g.name)}>show</button></>,
-          cells: { ms: ms(ns / d), pct: percent(ns, view.total), waste: waste > 0 ? ms(waste / d) : '', calls: calls > 0 ? significant(calls / d) : '' },
+          cells: { ms: ms(ns / d), pct: percent(ns, view.total), waste: waste > 0 ? ms(waste / d) : '', calls: calls > 0 ? count(calls / d) : '' },
         });
       }
+    }
+    if (report.meta.base && by === 'none') {
+      // What the base run had and this one has not.
+      const b = baseOps(report), bd = baseDivisor(report);
+      const gone = Array.from({ length: b.n }, (_, r) => r).filter((r) => b.op[r]! < 0 && b.ns[r]! > 0).sort((x, y) => b.ns[y]! - b.ns[x]!);
+      for (const r of gone.slice(0, 12)) out.push({ key: `b/${r}`, kind: 'others', lead: <>vanished: <span class="mono">{b.name[r] || 'no instruction'}</span> <Letter hue={hueOf(b.phase[r]!, b.kind[r]!)} /> {scopeText(b.group[r]!, b.opName[r]!)}</>, cells: { base: ms(b.ns[r]! / bd), delta: <Delta now={0} then={b.ns[r]! / bd} /> } });
+      if (gone.length > 12) out.push({ key: 'b/o', kind: 'others', lead: `${plural(gone.length - 12, 'other')} vanished`, cells: { base: ms(gone.slice(12).reduce((a, r) => a + b.ns[r]!, 0) / bd) } });
     }
     const calls = groups.reduce((a, g) => a + g.calls, 0);
     out.push({
       key: 'total', kind: 'total', ns: Math.round(view.total), lead: view.filtered ? 'what the filter leaves' : 'all device time',
-      cells: { ms: ms(view.total / d), pct: view.total > 0 ? '100' : '', calls: by === 'none' && calls > 0 ? significant(calls / d) : '' },
+      cells: { ms: ms(view.total / d), pct: view.total > 0 ? '100' : '', calls: by === 'none' && calls > 0 ? count(calls / d) : '' },
     });
     return out;
     function ops(r: OpRow): string {
@@ -228,7 +239,7 @@ function KernelTable(): VNode {
     { id: 'ops', label: 'ops', num: true, width: 50, sort: (r) => r.ops, raw: (r) => r.ops, cell: (r) => r.ops, title: 'HLO instructions that run it' },
     { id: 'ms', label: report.perStep, num: true, width: 100, cls: 'bar', sort: (r) => r.ns, raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> },
     { id: 'pct', label: '%', num: true, width: 50, sort: (r) => r.ns, raw: (r) => (100 * r.ns) / total, cell: (r) => percent(r.ns, total) },
-    { id: 'calls', label: 'calls', num: true, width: 60, sort: (r) => r.calls, raw: (r) => r.calls, cell: (r) => significant(r.calls / d), title: 'occurrences' },
+    { id: 'calls', label: 'calls', num: true, width: 60, sort: (r) => r.calls, raw: (r) => r.calls, cell: (r) => count(r.calls / d), title: 'occurrences' },
     { id: 'avg', label: 'avg µs', num: true, width: 66, sort: (r) => r.ns / r.calls, raw: (r) => Math.round(r.ns / r.calls), cell: (r) => us(r.ns / r.calls) },
     { id: 'regs', label: 'regs', num: true, width: 48, from: 800, sort: (r) => at(r, sites.regs), raw: (r) => nan0(at(r, sites.regs)), cell: (r) => nan(at(r, sites.regs), String), title: 'registers per thread' },
     { id: 'smem', label: 'smem kB', num: true, width: 68, from: 860, sort: smem, raw: (r) => nan0(smem(r)), cell: (r) => nan(smem(r), significant), title: 'shared memory of a block' },

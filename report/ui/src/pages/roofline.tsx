@@ -45,7 +45,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
     return `M${X(from)} ${Y(from + s)}L${X(ridge)} ${Y(ridge + s)}${peak !== undefined ? `H${X(x1)}` : ''}`;
   };
   const biggest = Math.max(...dots.map((p) => p.ns));
-  const R = (ns: number): number => Math.max(2, 30 * Math.sqrt(ns / biggest));
+  const R = (ns: number): number => Math.max(2, (dots.length > 3 ? 28 : 14) * Math.sqrt(ns / biggest));
   const named = [...dots].sort((a, b) => b.ns - a.ns);
   const sel = dots.find((p) => p.op === selected);
   const labels = new Set([...named.slice(0, 3), ...(sel ? [sel] : [])]);
@@ -70,7 +70,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   return (
     <svg width={width} height={height} role="img" aria-label={`Roofline of ${dots.length} instructions; the table beside it holds the same`}>
       {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
-        <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class="d m" x={X(v)} y={height - B + 14}>{v >= 4 ? `10^${v}` : v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
+        <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>{v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
       ))}
       {Array.from({ length: Math.floor(y1) - y0 + 1 }, (_, i) => y0 + i).map((v) => (
         <g><path class="g" d={`M${L} ${Y(v)}H${width - 4}`} /><text class="d e" x={L - 6} y={Y(v) + 4}>{flopRate(10 ** v).replace('FLOP/s', '').replace('.00', '').replace(/\.0$/, '')}</text></g>
@@ -142,7 +142,7 @@ export function RooflinePage(): VNode {
     );
   }
   if (found.dots.length === 0) {
-    return <Missing title="No dot to draw" why="No instruction that the filter leaves has FLOP and bytes: the run holds no HLO module for them." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+    return <Missing title="No dot to draw" why="No instruction that the filter leaves has both FLOP and bytes: the run holds no HLO module to count them from, or its records name no instruction." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
   }
   const used = new Map<string, number>();
   for (const p of found.dots) {

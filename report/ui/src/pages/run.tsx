@@ -235,7 +235,7 @@ function InFile({ report }: { report: Report }): VNode {
         <dt>made from</dt><dd class="mono">{baseName(report.meta.run.path)}</dd>
         <dt>network</dt><dd>never used: the page’s policy forbids it</dd>
       </dl>
-      <details class="lic"><summary>licences: Preact, dagre (MIT)</summary><pre>{LICENCES}</pre></details>
+      <details class="lic"><summary>licences: Preact (MIT)</summary><pre>{LICENCES}</pre></details>
     </section>
   );
 }

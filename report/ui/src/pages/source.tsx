@@ -1,2 +1,173 @@
+// The lines of the program with their time beside them.
+
 import type { VNode } from 'preact';
-export function SourcePage(): VNode { return <p>Source</p>; }
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { Handle, Letter, Mid, Missing, PhaseStack, Seg, useLoad } from '../components/bits';
+import { Stack } from '../components/inspector';
+import { useCtx } from '../ctx';
+import type { Report } from '../data/report';
+import { count, baseName, ms, percent, plural } from '../format';
+import { PHASES, type Hue } from '../phases';
+import { go } from '../state';
+import { NothingMatches } from './ops';
+
+interface Sum { ns: number; phases: Float64Array; waste: number; calls: number; ops: Map<number, number> }
+const empty = (): Sum => ({ ns: 0, phases: new Float64Array(PHASES.length), waste: 0, calls: 0, ops: new Map() });
+
+interface FileText { first: number; lines: string[] }
+const texts = new WeakMap<Report, Promise<Map<string, FileText[]>>>();
+function sourceText(report: Report): Promise<Map<string, FileText[]>> {
+  let job = texts.get(report);
+  if (!job) {
+    job = report.tables.chunks('source_files').then((chunks) => {
+      const map = new Map<string, FileText[]>();
+      for (const c of chunks) {
+        const path = c.texts('path'), first = c.numbers('first_line'), text = c.texts('text');
+        for (let r = 0; r < c.rows; ++r) {
+          const list = map.get(path[r]!) ?? [];
+          list.push({ first: first[r]! || 1, lines: text[r]!.replace(/\n$/, '').split('\n') });
+          map.set(path[r]!, list);
+        }
+      }
+      for (const list of map.values()) list.sort((a, b) => a.first - b.first);
+      return map;
+    });
+    texts.set(report, job);
+  }
+  return job;
+}
+
+type Measure = 'time' | 'waste' | 'calls';
+
+export function SourcePage(): VNode {
+  const { report, view, state } = useCtx();
+  const { ops, shares } = report;
+  const d = view.divisor;
+  const measure = (['waste', 'calls'].includes(state.args['m'] ?? '') ? state.args['m'] : 'time') as Measure;
+  const { value: text, error } = useLoad(() => sourceText(report), [report]);
+  const files = useMemo(() => {
+    const map = new Map<string, { sum: Sum; lines: Map<number, Sum> }>();
+    for (let s = 0; s < shares.n; ++s) {
+      const ns = view.shareNs[s]!, op = shares.op[s]!;
+      if (!(ns > 0) || op < 0) continue;
+      const file = shares.file[s]!, line = shares.line[s]! > 0 ? shares.line[s]! : 0;
+      let f = map.get(file);
+      if (!f) map.set(file, (f = { sum: empty(), lines: new Map() }));
+      let l = f.lines.get(line);
+      if (!l) f.lines.set(line, (l = empty()));
+      const part = view.opNs[op]! > 0 ? ns / view.opNs[op]! : 0;
+      for (const to of [f.sum, l]) {
+        to.ns += ns;
+        to.phases[shares.phase[s]!]! += ns;
+        to.waste += (view.opWaste[op]! || 0) * part;
+        if (!to.ops.has(op)) to.calls += view.opCalls[op]!;
+        to.ops.set(op, (to.ops.get(op) ?? 0) + ns);
+      }
+    }
+    return map;
+  }, [report, view]);
+  const value = (s: Sum): number => (measure === 'time' ? s.ns : measure === 'waste' ? s.waste : s.calls);
+  const show = (s: Sum): string => (measure === 'calls' ? count(s.calls / d) : ms(value(s) / d));
+  const list = [...files].filter(([f]) => f !== '').sort((a, b) => value(b[1].sum) - value(a[1].sum));
+  const none = files.get('');
+  const opened = list.find(([f]) => f === state.args['file']) ?? list.find(([f]) => state.args['file'] !== undefined && f.endsWith(state.args['file'])) ?? list[0];
+  const hot = opened ? [...opened[1].lines].sort((a, b) => value(b[1]) - value(a[1])) : [];
+  const line = Number(state.args['line'] ?? '') || hot[0]?.[0] || 0;
+  const here = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = here.current?.parentElement;
+    if (box) box.scrollTop = here.current!.offsetTop - box.offsetTop - box.clientHeight / 3;
+  }, [opened?.[0], line, text]);
+  if (view.total === 0) return <NothingMatches />;
+  if (list.length === 0) {
+    return <Missing title="No source lines" why="The HLO of this run carries no source file and line. JAX writes them by default; TensorFlow and stripped modules do not." command="xlatrace import TRACE --modules DUMP_DIR -o run.db" />;
+  }
+  const [path, file] = opened!;
+  const parts = text?.get(path);
+  const most = Math.sqrt(Math.max(...[...file.lines.values()].map(value)));
+  const at = file.lines.get(line);
+  const stacks = at ? [...new Set([...at.ops.keys()].map((o) => ops.stack[o]!).filter(Boolean))] : [];
+  const stackOf = stacks[0]?.split(' > ') ?? [];
+  const max = value(list[0]![1].sum);
+  const findings = report.meta.findings.filter((f) => f.where_source?.includes(`${baseName(path)}:${line}`));
+  const row = (n: number, source: string | null, key: string): VNode => {
+    const s = file.lines.get(n);
+    const on = n === line && s !== undefined;
+    const w = s ? ((window.innerWidth < 1280 ? 78 : 136) * Math.sqrt(value(s))) / most : 0;
+    return (
+      <>
+        <div class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`} key={key} ref={on ? here : undefined} data-testid={s ? 'row' : undefined} data-key={s ? n : undefined} data-ns={s ? Math.round(s.ns) : undefined}
+             role={s ? 'button' : undefined} tabIndex={s ? 0 : undefined} aria-label={s ? `line ${n}, ${show(s)} ${measure === 'calls' ? 'calls' : report.perStep}` : undefined}
+             onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
+          <span class="t">{s && PHASES.map((p, i) => (s.phases[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.phases[i]!) / s.ns)}px` }} /> : null))}</span>
+          <span class="v">{s ? show(s) : ''}</span><span class="n">{n || '?'}</span>
+          <span class="src">{source ?? (s ? topOps(s, 2) : '')}</span>
+        </div>
+        {on && source !== null && s && <div class="l hot wide"><span /><span /><span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ≤ ${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
+      </>
+    );
+  };
+  const topOps = (s: Sum, most2 = 4): VNode => (
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /> {ops.handle[o]} {ops.name[o] || 'no instruction'} <b>{ms(ns / d)}</b></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more</span>}</span>
+  );
+  const body: VNode[] = [];
+  if (parts) {
+    let last = 0;
+    for (const part of parts) {
+      if (last > 0 && part.first > last + 1) body.push(<div class="l cut"><span /><span /><span class="n">⋯</span><span class="src dim">{plural(part.first - last - 1, 'line')} without device time</span></div>);
+      part.lines.forEach((t, i) => body.push(row(part.first + i, t, `${part.first + i}`)));
+      last = part.first + part.lines.length - 1;
+    }
+    for (const n of [...file.lines.keys()].filter((k) => !parts.some((p) => k >= p.first && k < p.first + p.lines.length)).sort((a, b) => a - b)) body.push(row(n, null, `x${n}`));
+  } else {
+    for (const n of [...file.lines.keys()].sort((a, b) => a - b)) body.push(row(n, null, String(n)));
+  }
+  const sourced = view.total - (none?.sum.ns ?? 0);
+  return (
+    <>
+      <div class="bar-h">
+        <h2>Source</h2>
+        <Seg label="Measure" value={measure} options={[['time', 'device time'], ['waste', 'waste'], ['calls', 'launches']]} onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })} />
+        <span class="sm ink2">bars: square root, split by phase</span>
+        <span class="cap">{percent(sourced, view.total)}% of device time has a source line</span>
+      </div>
+      <div class="split srcsplit">
+        <table class="fix" aria-label="Files" data-testid="table">
+          <colgroup><col /><col style={{ width: '64px' }} /><col style={{ width: '74px' }} /></colgroup>
+          <thead><tr><th>file</th><th /><th class="num">{measure === 'calls' ? 'calls' : report.perStep} ▼</th></tr></thead>
+          <tbody>
+            {list.slice(0, 40).map(([f, v]) => (
+              <tr class={`act-row ${f === path ? 'on' : ''}`} data-testid="row" data-key={f} data-ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
+                <td class="name" title={f}><a href={`#/source?file=${encodeURIComponent(f)}`} class="plain" onClick={(e) => { e.preventDefault(); e.stopPropagation(); go({ args: { file: f, line: undefined } }); }}>{baseName(f)}</a></td>
+                <td><PhaseStack max={max} width={48} parts={PHASES.map((p, i) => ({ hue: p as Hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.phases[i]! / v.sum.ns : 0) }))} /></td>
+                <td class="num">{show(v.sum)}</td>
+              </tr>
+            ))}
+            {list.length > 40 && <tr class="oth" data-testid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><td class="num">{measure === 'time' && ms(list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d)}</td></tr>}
+            {none && <tr class="oth"><td>(no source line)</td><td /><td class="num">{show(none.sum)}</td></tr>}
+            {measure === 'time' && <tr class="tot" data-testid="total" data-ns={Math.round(view.total)}><td>all</td><td /><td class="num">{ms(view.total / d)}</td></tr>}
+          </tbody>
+        </table>
+        <div>
+          <p class="srchead"><b class="mono">{path}</b> <span class="dim">{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}%</span></p>
+          {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
+          {text !== undefined && !parts && <p class="note">The text of this file is not in the page: lines are named by what they became. Write the report where the file lies at this path to see it.</p>}
+          <div class="code" role="group" aria-label={`Lines of ${path}`}>{body}</div>
+        </div>
+        <div class="secs">
+          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3><Stack frames={stackOf} /></section>}
+          {at && (
+            <section>
+              <h3>Instructions from line {line || '?'}</h3>
+              <table class="fix" aria-label="Instructions of the line"><colgroup><col style={{ width: '46px' }} /><col style={{ width: '28px' }} /><col /><col style={{ width: '58px' }} /></colgroup><tbody>
+                {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} /></td><td class="num">{ms(ns / d)}</td></tr>)}
+                {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><td /></tr>}
+              </tbody></table>
+              <p class="sm ink2">{[...new Set([...at.ops.keys()].map((o) => ops.kind[o]!.replace(/_/g, ' ')))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</p>
+            </section>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}

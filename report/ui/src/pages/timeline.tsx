@@ -38,11 +38,11 @@ function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: numb
   const [ref, width] = useWidth<HTMLDivElement>(900);
   const max = Math.max(...steps.filter((s) => s.steady).map((s) => s.ns), steps.some((s) => s.steady) ? 0 : Math.max(...steps.map((s) => s.ns)));
   const wide = steps.length <= 12;
-  const each = wide ? 104 : Math.max(2, Math.min(14, (width - 10) / steps.length));
+  const each = wide ? 104 : Math.max(2, Math.min(26, (width - 10) / steps.length));
   const shown = wide ? steps : steps.slice(0, Math.floor(width / each));
   return (
     <div ref={ref} class="strip">
-      <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 52} role="group" aria-label="Steps">
+      <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 58} role="group" aria-label="Steps">
         {shown.map((s, i) => {
           const x = i * each;
           const on = s.step === current;
@@ -61,6 +61,7 @@ function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: numb
             </g>
           );
         })}
+        {!wide && [shown[0]!, shown[shown.length - 1]!].map((s, i) => <text class={`d ${i ? 'e' : ''}`} x={i ? each * shown.length : 0} y="56">{i ? '' : 'step '}{s.step}</text>)}
       </svg>
     </div>
   );
@@ -415,9 +416,15 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
     return () => el.removeEventListener('wheel', wheel);
   });
 
-  const sumRange: [number, number] = selection ?? range;
+  // Sums follow when the view rests: a million launches are not summed with every frame.
+  const wanted: [number, number] = selection ?? range;
+  const [sumRange, setSumRange] = useState(wanted);
+  useEffect(() => {
+    const t = setTimeout(() => setSumRange(wanted), 90);
+    return () => clearTimeout(t);
+  }, [wanted[0], wanted[1]]);
   const is = (s: StepBox | undefined): boolean => s !== undefined && inStep === true && shown!.step === s.step;
-  const gaps = report.gaps.filter((g) => tl.devices.includes(g.device) && g.start >= range[0] && g.end <= range[1]);
+  const gaps = useMemo(() => report.gaps.filter((g) => tl.devices.includes(g.device) && g.start >= sumRange[0] && g.end <= sumRange[1]), [report, tl, sumRange]);
   const longest = gaps.reduce((a, g) => (g.end - g.start > a ? g.end - g.start : a), 0);
   const cause = new Map<string, number>();
   for (const g of gaps) cause.set(g.cause, (cause.get(g.cause) ?? 0) + g.end - g.start);
@@ -440,8 +447,8 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
         {steps.length > 0 && <StepStrip steps={steps} current={inStep ? shown!.step : -1} onPick={zoomTo} />}
         <p class="note sm" data-testid="timeline-note">
           {gaps.length > 0
-            ? <>{plural(gaps.length, 'gap')} over 1 µs in sight hold {duration([...cause.values()].reduce((a, b) => a + b, 0))}, the longest {duration(longest)}; {mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
-            : <>No gap over 1 µs in sight.</>}
+            ? <>{plural(gaps.length, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} hold {duration([...cause.values()].reduce((a, b) => a + b, 0))}, the longest {duration(longest)}; {mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
+            : <>No gap over 1 µs here.</>}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
           {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}
         </p>

@@ -2,15 +2,16 @@
 
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { Command, Handle, Link, Linked, Phase, Words, useWidth } from '../components/bits';
-import { FindingEvidence } from '../components/inspector';
+import { CellBar, Command, Handle, Letter, Link, Linked, Phase, SourceChip, Words, scopeText, useWidth } from '../components/bits';
+import { evidenceText, FindingEvidence } from '../components/inspector';
 import { BaseVerdict } from '../components/base';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor } from '../data/hardware';
+import { opGroups } from '../data/oprows';
 import type { Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
 import { baseName, flopRate, ms, percent, plural, significant, thousands } from '../format';
-import { type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
+import { dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
 
 interface Bar { part: Part; ns: number }
 
@@ -170,7 +171,7 @@ function PhaseBar({ report }: { report: Report }): VNode {
   );
 }
 
-const LEVEL: Record<string, number> = { high: 3, medium: 2, low: 1 };
+const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
 function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode {
   const { report, state } = useCtx();
@@ -184,7 +185,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
       <span class="n">{n}</span>
       <div>
         <h3><Linked text={f.title} /></h3>
-        <p>{shown.map((e, i) => <>{i > 0 && ' '}<Linked text={/[.!?;]$/.test(e.text) ? e.text : `${e.text}.`} /></>)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
+        <p>{shown.map((e, i) => <Linked text={`${evidenceText(e).replace(/[.;]$/, '')}${i + 1 < shown.length ? '; ' : '.'}`} />)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
         <div class="meta">
           {f.where_layer && <span>{f.where_layer}</span>}
           {f.where_source && <Linked text={f.where_source} />}
@@ -204,6 +205,35 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
         {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden="true" />)} {f.confidence ?? '?'}
       </span>
     </li>
+  );
+}
+
+/** Where actions are few, the ops that hold most time stand below them. */
+function Largest({ report }: { report: Report }): VNode | null {
+  const { view } = useCtx();
+  const rows = opGroups(report, view, 'none', true)[0]?.rows ?? [];
+  if (rows.length === 0) return null;
+  const { ops } = report;
+  const d = view.divisor, most = rows[0]!.ns;
+  const rest = rows.slice(8);
+  return (
+    <section class="largest">
+      <div class="bar-h"><h2>Largest instructions</h2><span class="cap">{report.perStep} of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link></span></div>
+      <table class="fix" aria-label="Largest instructions">
+        <colgroup><col style={{ width: '46px' }} /><col /><col style={{ width: '28px' }} /><col /><col style={{ width: '120px' }} /><col style={{ width: '130px' }} /><col style={{ width: '56px' }} /></colgroup>
+        <tbody>
+          {rows.slice(0, 8).map((r) => (
+            <tr data-testid={`op-${ops.handle[r.op]}`} data-ns={Math.round(r.ns)}>
+              <td><Handle entity={{ type: 'op', row: r.op }} /></td><td class="mono name">{ops.name[r.op] || 'no instruction'}{r.ops.length > 1 && <span class="tag">×{r.ops.length}</span>}</td>
+              <td><Letter hue={ops.hue[r.op]!} word={ops.phase[r.op]!} /></td><td class="name" title={ops.opName[r.op]}>{scopeText(ops.group[r.op]!, ops.opName[r.op]!)}</td>
+              <td class="name"><SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} /></td>
+              <td class="num bar"><CellBar value={r.ns} max={most} hue={ops.hue[r.op]!} text={ms(r.ns / d)} /></td><td class="num">{percent(r.ns, view.total)}</td>
+            </tr>
+          ))}
+          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td /><td /><td /><td class="num">{ms(rest.reduce((a, r) => a + r.ns, 0) / d)}</td><td class="num">{percent(rest.reduce((a, r) => a + r.ns, 0), view.total)}</td></tr>}
+        </tbody>
+      </table>
+    </section>
   );
 }
 
@@ -266,6 +296,8 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
 export function VerdictPage(): VNode {
   const { report } = useCtx();
   const { verdict, findings, basis, run, launches } = report.meta;
+  const fine = (report.meta.ruled_out ?? []).filter((r) => r.verdict !== 'withheld');
+  const withheld = (report.meta.ruled_out ?? []).filter((r) => r.verdict === 'withheld');
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
   const step = basis.steady ? basis.mean_ns : 0;
@@ -277,16 +309,17 @@ export function VerdictPage(): VNode {
         {report.meta.base && <BaseVerdict />}
         <Facts report={report} bars={bars} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
-        <div class="acthead"><h2>Do this, in this order</h2><span>saves, ms/step</span><span>sure</span></div>
+        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, ms/step</span><span>sure</span></div>}
         <ol class="acts">
           {findings.map((f, i) => <Action f={f} n={i + 1} step={step} key={f.handle} />)}
         </ol>
         {findings.length > 1 && <p class="cap">Upper bounds that overlap: they do not add up.</p>}
+        {findings.length < 4 && <Largest report={report} />}
         {findings.length === 0 && <p class="ink2 none">{verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>
       <aside class="side" aria-label="Beside the verdict">
-        {verdict.ruled_out.length > 0 && <section><h2>Looked at and fine</h2><ul>{verdict.ruled_out.map((s) => <li><span><Words pieces={s} /></span></li>)}</ul></section>}
-        {verdict.not_known.length > 0 && <section class="q"><h2>Not known</h2><ul class="q">{verdict.not_known.map((s) => <li><span><Words pieces={s} /></span></li>)}</ul></section>}
+        {fine.length > 0 && <section><h2>Looked at and fine</h2><ul>{fine.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
+        {verdict.not_known.length + withheld.length > 0 && <section class="q"><h2>Not known</h2><ul class="q">{verdict.not_known.map((s) => <li><span><Words pieces={s} /></span></li>)}{withheld.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
         {launches.how === 'steps' && <section><h2>Not in this file</h2><p class="sm ink2">All {thousands(launches.in_run)} launches are in every table; the timeline holds {thousands(launches.in_page)}.</p></section>}
         <WhyStepsDiffer report={report} />
         <section>

@@ -58,7 +58,7 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
 
   // Axis: times since the left step or the run began read better than since the epoch.
   const span = v1 - v0;
-  const origin = axisOrigin(tl, v0);
+  const origin = axisOrigin(tl, v0, span * 0.02);
   const tick = niceStep(span, w / 110);
   const unit: [number, string] = tick >= 1e9 ? [1e9, 's'] : tick >= 1e5 ? [1e6, 'ms'] : tick >= 100 ? [1e3, 'µs'] : [1, 'ns'];
   ctx.strokeStyle = look.line;
@@ -77,9 +77,10 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     firstLabel = false;
   }
 
+  const em = ctx.measureText('abcdefghijklmnopqrstuvwxyz_0123456789').width / 37;
   const clipText = (text: string, x: number, y: number, room: number): void => {
-    const max = Math.floor(room / 6);
-    if (max < 2) return;
+    const max = Math.floor((room + 4) / em);
+    if (max < 1) return;
     ctx.fillText(text.length <= max ? text : max < 5 ? '' : `${text.slice(0, max - 1)}…`, x, y);
   };
 
@@ -125,11 +126,11 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
 }
 
 /** Where the axis starts to count: the step in sight, else the first launch. */
-export function axisOrigin(tl: Timeline, v0: number): number {
+export function axisOrigin(tl: Timeline, v0: number, slack: number): number {
   const steps = tl.tracks.find((t) => t.kind === 'step')?.segments;
   if (steps) {
     let best = tl.t0;
-    for (let i = 0; i < steps.start.length; ++i) if (steps.start[i]! <= v0 + 1 || i === 0) best = steps.start[i]!;
+    for (let i = 0; i < steps.start.length; ++i) if (steps.start[i]! <= v0 + slack || i === 0) best = steps.start[i]!;
     return best;
   }
   return tl.t0;

@@ -2,8 +2,9 @@
 // costs a few sums per pixel.
 
 import type { StreamLaunches } from '../data/launches';
+import { PHASES } from '../phases';
 
-export const HUES = ['forward', 'loss', 'recompute', 'backward', 'optimizer', 'other', 'unknown', 'collective', 'copy'] as const;
+export const HUES = [...PHASES, 'collective', 'copy'] as const;
 const H = HUES.length;
 
 export class Pyramid {

@@ -93,7 +93,9 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
     const hue = op >= 0 && ops.name[op] !== '' ? ops.hue[op]! : hueOf('unknown', sites.kind[r]!.startsWith('mem') ? 'copy' : '');
     hueOfSite[r] = Math.max(0, (HUES as readonly string[]).indexOf(hue));
   }
-  const all = [...new Set(launches.streams.map((s) => s.device))].filter(wanted);
+  const ordinal = (d: number): number => report.devices[d]?.ordinal || 0;
+  const all = [...new Set(launches.streams.map((s) => s.device))].filter(wanted)
+    .sort((a, b) => (report.devices[a]?.process ?? 0) - (report.devices[b]?.process ?? 0) || ordinal(a) - ordinal(b) || a - b);
   const devices = all.slice(0, MAX_DEVICES);
   const tracks: Track[] = [];
   let y = 20;

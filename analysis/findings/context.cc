@@ -1,0 +1,356 @@
+#include "analysis/findings/context.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/limits.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::Id;
+using model::kNoIndex;
+
+constexpr int64_t kEnoughSteps = 5;
+constexpr double kAttributedEnough = 0.95;
+// Ops below this share of device time are not looked at one by one.
+constexpr double kLeastOpShare = 0.0002;
+constexpr double kMostOfIt = 0.7;
+
+bool IsLibrary(std::string_view file) {
+  for (const std::string_view part : {"/flax/", "/optax/", "/haiku/", "/equinox/", "/keras/",
+                                      "/tensorflow/", "/jax/", "/site-packages/", "/dist-packages/",
+                                      "/chex/", "/jaxlib/", "/praxis/", "/paxml/", "<frozen"}) {
+    if (file.find(part) != file.npos) return true;
+  }
+  return file.empty() || file == "<string>";
+}
+
+std::string FileAndLine(std::string_view file, int64_t line) {
+  if (file.empty()) return {};
+  return line > 0 ? fmt::format("{}:{}", file, line) : std::string(file);
+}
+
+}  // namespace
+
+std::optional<double> Op::BytesPerSecond() const {
+  const std::optional<int64_t> bytes = row->bytes ? row->bytes : facts->bytes;
+  if (!bytes || ns <= 0 || calls <= 0) return std::nullopt;
+  return static_cast<double>(*bytes) * calls / (static_cast<double>(ns) * 1e-9);
+}
+
+Context::Context(const model::RunTables& run_tables,
+                 const model::AttributionTables& attribution_tables,
+                 const model::AnalysisTables& analysis_tables, const ModuleLoader& load_module,
+                 const AnalysisOptions& analysis_options)
+    : run(run_tables),
+      attribution(attribution_tables),
+      analysis(analysis_tables),
+      options(analysis_options) {
+  SumSteps();
+  FindLimits();
+  ReadOps(load_module);
+  FindMemoryRate();
+}
+
+double Context::ShareOfStep(int64_t ns) const {
+  return step_ns > 0 ? static_cast<double>(ns) / static_cast<double>(step_ns) : 0;
+}
+
+void Context::SumSteps() {
+  int64_t wall = 0;
+  int64_t device = 0;
+  std::map<Id, int64_t> per_device;
+  for (const model::StepRow& row : analysis.steps) {
+    if (!row.steady) continue;
+    steady_[{row.device_id, row.step}] = true;
+    ++steady_steps;
+    step_count = std::max(step_count, ++per_device[row.device_id]);
+    wall += row.end_ns - row.start_ns;
+    device += row.device_ns;
+  }
+  step_ns = PerStep(wall);
+  device_ns = PerStep(device);
+  for (const model::StepPartRow& row : analysis.step_parts) {
+    if (steady_.contains({row.device_id, row.step})) {
+      parts_[static_cast<size_t>(row.part)] += row.wall_ns;
+    }
+  }
+  for (int64_t& part : parts_) part = PerStep(part);
+  int64_t all = 0;
+  int64_t graphs = 0;
+  for (size_t i = 0; i < run.activities.size(); ++i) {
+    const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
+    all += run.activities.self_ns[i];
+    if (label.instruction_id == 0 && label.reason == model::Reason::kGraphWithoutBody) {
+      graphs += run.activities.self_ns[i];
+    }
+  }
+  if (all > 0) graph_share = static_cast<double>(graphs) / static_cast<double>(all);
+}
+
+void Context::FindLimits() {
+  for (const model::Device& device : run.devices) {
+    if (device.kind == model::DeviceKind::kGpu) on_gpu = true;
+  }
+  if (!run.devices.empty()) limits = LimitsOf(run.devices[0]);
+}
+
+void Context::ReadOps(const ModuleLoader& load_module) {
+  // Rows of a module are in its order, so a row's place tells its instruction.
+  std::map<Id, size_t> first_row;
+  for (size_t i = 0; i < attribution.instructions.size(); ++i) {
+    first_row.try_emplace(attribution.instructions[i].module_id, i);
+  }
+  op_of_instruction_.assign(attribution.instructions.size(), 0);
+  std::map<Id, std::vector<size_t>> of_module;  // Indices into ops.
+  int64_t labelled = 0;
+  int64_t all = 0;
+  static const OpFacts kNothing;
+  for (size_t i = 0; i < analysis.op_times.size(); ++i) {
+    const model::OpTimeRow& time = analysis.op_times[i];
+    all += steady_steps > 0 ? time.steady_ns : time.self_ns;
+    // Without steady steps ops are those of the whole run: they tell places, not times per step.
+    const int64_t ns = steady_steps > 0 ? time.steady_ns : time.self_ns;
+    if (time.instruction_id <= 0 || ns <= 0) continue;
+    labelled += ns;
+    Op op;
+    op.handle = fmt::format("o{}", i + 1);
+    op.time = &time;
+    op.row = &attribution.instructions[static_cast<size_t>(time.instruction_id) - 1];
+    op.facts = &kNothing;
+    op.ns = steady_steps > 0 ? PerStep(ns) : ns;
+    op.calls = static_cast<double>(time.occurrences) * static_cast<double>(ns) /
+               static_cast<double>(std::max<int64_t>(time.self_ns, 1)) /
+               static_cast<double>(std::max<int64_t>(steady_steps, 1));
+    ops.push_back(std::move(op));
+  }
+  attributed = all > 0 ? static_cast<double>(labelled) / static_cast<double>(all) : 1;
+  std::stable_sort(ops.begin(), ops.end(), [](const Op& a, const Op& b) { return a.ns > b.ns; });
+  for (size_t k = 0; k < ops.size(); ++k) {
+    op_of_instruction_[static_cast<size_t>(ops[k].time->instruction_id) - 1] =
+        static_cast<uint32_t>(k + 1);
+    if (static_cast<double>(ops[k].ns) >= kLeastOpShare * static_cast<double>(device_ns)) {
+      of_module[ops[k].row->module_id].push_back(k);
+    }
+  }
+  for (const auto& [module_id, indices] : of_module) {
+    const auto module = load_module(module_id);
+    if (!module || *module == nullptr) continue;
+    const model::HloModule& hlo = **module;
+    const auto by_name = model::IndexByName(hlo);
+    std::vector<uint32_t> nodes;
+    for (const size_t k : indices) {
+      const model::InstructionRow& row = *ops[k].row;
+      const size_t place =
+          static_cast<size_t>(ops[k].time->instruction_id) - 1 - first_row[module_id];
+      const auto named = by_name.find(row.name);
+      nodes.push_back(place < hlo.instructions.size() && hlo.instructions[place].name == row.name
+                          ? static_cast<uint32_t>(place)
+                      : named != by_name.end() ? named->second
+                                               : kNoIndex);
+    }
+    const HloFacts& facts = modules_.emplace(module_id, FactsOf(hlo, nodes)).first->second;
+    for (size_t k = 0; k < indices.size(); ++k) {
+      ops[indices[k]].facts = &facts.ops[k];
+      ops[indices[k]].module = &facts;
+    }
+  }
+}
+
+// The rate that a tenth of the memory-bound time reaches or exceeds.
+void Context::FindMemoryRate() {
+  memory_rate_ = limits.bytes;
+  if (memory_rate_) return;
+  std::vector<std::pair<double, int64_t>> rates;
+  int64_t all = 0;
+  for (const Op& op : ops) {
+    const model::OpKind kind = op.row->op_kind;
+    if (kind == model::OpKind::kGemm || kind == model::OpKind::kConvolution ||
+        kind == model::OpKind::kCollective || kind == model::OpKind::kAttention) {
+      continue;
+    }
+    if (const auto rate = op.BytesPerSecond()) {
+      rates.emplace_back(*rate, op.ns);
+      all += op.ns;
+    }
+  }
+  std::sort(rates.rbegin(), rates.rend());
+  int64_t sum = 0;
+  for (const auto& [rate, ns] : rates) {
+    sum += ns;
+    if (10 * sum >= all) {
+      memory_rate_ = rate;
+      return;
+    }
+  }
+}
+
+const Op* Context::OpOf(size_t activity) const {
+  const model::Label& label = attribution.labels[attribution.label_of[activity] - 1];
+  if (label.instruction_id <= 0) return nullptr;
+  const uint32_t at = op_of_instruction_[static_cast<size_t>(label.instruction_id) - 1];
+  return at == 0 ? nullptr : &ops[at - 1];
+}
+
+bool Context::InSteadyStep(size_t activity) const {
+  if (activity >= analysis.step_of.size() || !analysis.step_of[activity]) return false;
+  return steady_.contains({run.LaneOf(activity).device_id, *analysis.step_of[activity]});
+}
+
+Sure Context::Allowed(Sure sure) const {
+  if (step_count < kEnoughSteps) sure = OneLower(sure);
+  if (attributed < kAttributedEnough) sure = OneLower(sure);
+  return sure;
+}
+
+std::string Context::SourceOf(const Op& op) const {
+  if (op.module != nullptr) {
+    uint32_t frame = op.facts->frame;
+    for (int depth = 0; frame != 0 && frame <= op.module->frames.size() && depth < 200; ++depth) {
+      const SourceFrame& at = op.module->frames[frame - 1];
+      if (!IsLibrary(at.file)) return FileAndLine(at.file, at.line);
+      frame = at.parent;
+    }
+  }
+  if (!op.facts->inner_file.empty()) {
+    return FileAndLine(op.facts->inner_file, op.facts->inner_line);
+  }
+  return FileAndLine(op.row->source_file, op.row->source_line.value_or(0));
+}
+
+std::string Context::CallerOf(const std::vector<const Op*>& of) const {
+  // Time under each function of each module, and the line that called it there.
+  struct Function {
+    int64_t ns = 0;
+    int depth = 0;
+    std::map<std::string, int64_t> callers;
+  };
+  std::map<std::string, Function> functions;
+  int64_t all = 0;
+  for (const Op* op : of) {
+    all += op->ns;
+    if (op->module == nullptr) continue;
+    const std::vector<SourceFrame>& frames = op->module->frames;
+    std::vector<uint32_t> chain;
+    uint32_t frame = op->facts->frame;
+    while (frame != 0 && frame <= frames.size() && chain.size() < 200) {
+      chain.push_back(frame);
+      frame = frames[frame - 1].parent;
+    }
+    std::set<std::string> seen;
+    for (size_t k = 0; k + 1 < chain.size(); ++k) {
+      const SourceFrame& inner = frames[chain[k] - 1];
+      const SourceFrame& outer = frames[chain[k + 1] - 1];
+      if (IsLibrary(inner.file) || IsLibrary(outer.file)) continue;
+      const std::string name = inner.file + "\n" + inner.function;
+      if (!seen.insert(name).second) continue;
+      Function& function = functions[name];
+      function.ns += op->ns;
+      function.depth = std::max(function.depth, static_cast<int>(chain.size() - k));
+      function.callers[FileAndLine(outer.file, outer.line)] += op->ns;
+    }
+  }
+  const Function* best = nullptr;
+  for (const auto& [name, function] : functions) {
+    if (static_cast<double>(function.ns) < kMostOfIt * static_cast<double>(all)) continue;
+    if (best == nullptr || function.depth > best->depth) best = &function;
+  }
+  if (best != nullptr) {
+    return std::max_element(best->callers.begin(), best->callers.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  }
+  const std::vector<Site> sites = SitesOf(*this, of);
+  return sites.empty() ? std::string() : sites[0].source;
+}
+
+std::string Context::StepCallSource() const {
+  std::map<std::string, int64_t> callers;
+  for (const Op& op : ops) {
+    if (op.module == nullptr || op.facts->frame == 0) continue;
+    const std::string& function =
+        attribution.modules[static_cast<size_t>(op.row->module_id) - 1].framework_function;
+    if (function.empty()) continue;
+    // The outermost frame of the step function; what is above it called the step.
+    const std::vector<SourceFrame>& frames = op.module->frames;
+    uint32_t frame = op.facts->frame;
+    std::string caller;
+    for (int depth = 0; frame != 0 && frame <= frames.size() && depth < 200; ++depth) {
+      const SourceFrame& at = frames[frame - 1];
+      const size_t dot = at.function.find_last_of('.');
+      const std::string_view name =
+          std::string_view(at.function).substr(dot == std::string::npos ? 0 : dot + 1);
+      if (name == function && at.parent != 0 && at.parent <= frames.size() &&
+          !IsLibrary(frames[at.parent - 1].file)) {
+        caller = FileAndLine(frames[at.parent - 1].file, frames[at.parent - 1].line);
+      }
+      frame = at.parent;
+    }
+    if (!caller.empty()) callers[caller] += op.ns;
+  }
+  const auto most =
+      std::max_element(callers.begin(), callers.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == callers.end() ? std::string() : most->first;
+}
+
+std::vector<Site> SitesOf(const Context& context, const std::vector<const Op*>& ops) {
+  std::map<std::string, Site> by_source;
+  for (const Op* op : ops) {
+    Site& site = by_source[context.SourceOf(*op)];
+    site.ops.push_back(op);
+    site.ns += op->ns;
+  }
+  std::vector<Site> sites;
+  for (auto& [source, site] : by_source) {
+    site.source = source;
+    std::stable_sort(site.ops.begin(), site.ops.end(),
+                     [](const Op* a, const Op* b) { return a->ns > b->ns; });
+    sites.push_back(std::move(site));
+  }
+  std::stable_sort(sites.begin(), sites.end(),
+                   [](const Site& a, const Site& b) { return a.ns > b.ns; });
+  return sites;
+}
+
+Finding FindingAbout(const Context& context, std::string_view id, const Site& site) {
+  Finding finding;
+  finding.id = id;
+  const Op& largest = site.largest();
+  finding.where_op = largest.row->name;
+  finding.where_layer = site.ops.size() > 1 && !largest.row->layer_group.empty()
+                            ? largest.row->layer_group
+                            : largest.row->layer;
+  finding.where_source = site.source;
+  for (const Op* op : site.ops) finding.claims[op->handle] = op->ns;
+  finding.evidence.Add(site.ops.size() > 1
+                           ? fmt::format("{} instructions, per step", site.ops.size())
+                           : std::string("time per step"),
+                       site.ns, "ns", largest.handle);
+  finding.evidence.AddReal("of the step", 100 * context.ShareOfStep(site.ns), "%");
+  return finding;
+}
+
+std::string Time(int64_t ns) {
+  const auto value = static_cast<double>(ns);
+  const auto digits = [](double v) { return v >= 100 ? 0 : v >= 10 ? 1 : 2; };
+  if (value >= 999.5e6) return fmt::format("{:.{}f} s", value / 1e9, digits(value / 1e9));
+  if (value >= 999.5e3) return fmt::format("{:.{}f} ms", value / 1e6, digits(value / 1e6));
+  if (value >= 999.5) return fmt::format("{:.{}f} us", value / 1e3, digits(value / 1e3));
+  return fmt::format("{} ns", ns);
+}
+
+std::string Percent(double share) {
+  const double percent = 100 * share;
+  return fmt::format("{:.{}f} %", percent, percent >= 10 ? 0 : 1);
+}
+
+std::string ShortSource(std::string_view source) {
+  return std::string(source.substr(source.find_last_of('/') + 1));
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,126 @@
+// What every rule sees: the run per steady step of one device, its ops with their HLO facts, what
+// the device could do, and what the data cannot carry.
+//
+// Thread-safety: immutable once made; borrows the tables.
+
+#ifndef XLATRACE_ANALYSIS_FINDINGS_CONTEXT_H_
+#define XLATRACE_ANALYSIS_FINDINGS_CONTEXT_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/analysis.h"
+#include "analysis/findings/hlo_facts.h"
+#include "analysis/findings/report.h"
+#include "analysis/step_parts.h"
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis::findings {
+
+// An instruction with time in steady steps.
+struct Op {
+  std::string handle;  // "o17"
+  const model::OpTimeRow* time = nullptr;
+  const model::InstructionRow* row = nullptr;
+  const OpFacts* facts = nullptr;    // Never null.
+  const HloFacts* module = nullptr;  // Null: its HLO was not read.
+  int64_t ns = 0;                    // Per steady step of one device.
+  double calls = 0;                  // The same.
+
+  // Per call, where the cost model knows; nothing else.
+  std::optional<double> BytesPerSecond() const;
+};
+
+// What the device can do, per second; achievable, not the data sheet. Nothing: not known.
+struct Limits {
+  std::optional<double> bytes;
+  std::optional<double> f32, tf32, half;  // Operations: CUDA cores, tensor cores f32, 16 bit.
+};
+
+class Context {
+ public:
+  Context(const model::RunTables& run, const model::AttributionTables& attribution,
+          const model::AnalysisTables& analysis, const ModuleLoader& load_module,
+          const AnalysisOptions& options);
+
+  const model::RunTables& run;
+  const model::AttributionTables& attribution;
+  const model::AnalysisTables& analysis;
+  const AnalysisOptions& options;
+
+  int64_t steady_steps = 0;  // Pairs of step and device; the divisor of all sums.
+  int64_t step_count = 0;    // Distinct steady steps of the device that has most.
+  int64_t step_ns = 0;       // Mean duration of a steady step.
+  int64_t device_ns = 0;     // Device time of one.
+  double attributed = 1;     // Share of steady device time.
+  double graph_share = 0;    // Share of device time in graphs whose nodes are not known.
+  bool on_gpu = false;
+  Limits limits;
+  std::vector<Op> ops;  // By time.
+
+  int64_t Part(model::StepPart part) const { return parts_[static_cast<size_t>(part)]; }
+  double ShareOfStep(int64_t ns) const;
+  int64_t PerStep(int64_t sum) const { return steady_steps > 0 ? sum / steady_steps : 0; }
+  // Nothing when the activity has no instruction, or that has no time in steady steps.
+  const Op* OpOf(size_t activity) const;
+  bool InSteadyStep(size_t activity) const;
+
+  // Bytes per second that memory can do: the device's limit, else the best this program reaches.
+  std::optional<double> MemoryRate() const { return memory_rate_; }
+  bool MemoryRateIsOwn() const { return !limits.bytes && memory_rate_.has_value(); }
+
+  // Confidence that the data as a whole allows: one level lower for few steps, for ops that are
+  // missing, for a device that is not known.
+  Sure Allowed(Sure sure) const;
+
+  // "model.py:88" (with its path) of the line of the user's program that an op comes from: the
+  // line inside the fusion that matters, the first frame that is no library's.
+  std::string SourceOf(const Op& op) const;
+  // The line that calls the function in which most of the ops' time is spent: where a block is
+  // rematerialised or looped over. Falls back to the line with most time.
+  std::string CallerOf(const std::vector<const Op*>& ops) const;
+  // The line that calls the program's step function; empty where no frame tells.
+  std::string StepCallSource() const;
+
+ private:
+  void SumSteps();
+  void FindLimits();
+  void ReadOps(const ModuleLoader& load_module);
+  void FindMemoryRate();
+
+  std::array<int64_t, kStepPartCount> parts_{};
+  std::map<std::pair<model::Id, int64_t>, bool> steady_;
+  std::map<model::Id, HloFacts> modules_;
+  std::vector<uint32_t> op_of_instruction_;  // Index + 1 into ops.
+  std::optional<double> memory_rate_;
+};
+
+// Ops that share a line of source, by time: the finding's place.
+struct Site {
+  std::string source;
+  std::vector<const Op*> ops;
+  int64_t ns = 0;
+  const Op& largest() const { return *ops.front(); }
+};
+std::vector<Site> SitesOf(const Context& context, const std::vector<const Op*>& ops);
+
+// A finding about ops: place, claims, and the figures every such finding has.
+Finding FindingAbout(const Context& context, std::string_view id, const Site& site);
+
+// "12.3 ms", "45 us".
+std::string Time(int64_t ns);
+// "3.4 %"
+std::string Percent(double share);
+// "embeddings.py:84" of a path and line.
+std::string ShortSource(std::string_view source);
+
+}  // namespace xlatrace::analysis::findings
+
+#endif  // XLATRACE_ANALYSIS_FINDINGS_CONTEXT_H_

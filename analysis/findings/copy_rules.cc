@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+constexpr double kFineShare = 0.002;
+
+bool IsCopy(const Op& op) {
+  return op.row->op_kind == model::OpKind::kCopy || op.row->opcode.starts_with("copy") ||
+         op.row->opcode.starts_with("async");
+}
+
+bool UsesHostMemory(const Op& op) {
+  const std::string_view opcode = op.row->opcode;
+  return op.facts->host_memory || opcode == "infeed" || opcode == "outfeed" || opcode == "send" ||
+         opcode == "recv";
+}
+
+void HostCopies(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  int64_t kernels = 0;  // That read or write memory of the host themselves.
+  for (const Op& op : context.ops) {
+    if (!UsesHostMemory(op)) continue;
+    ops.push_back(&op);
+    if (!IsCopy(op)) kernels += op.ns;
+  }
+  const int64_t exposed = context.Part(model::StepPart::kExposedCopy);
+  if (ops.empty()) {
+    if (context.ShareOfStep(exposed) < kFineShare * 5) {
+      report.Fine("copy_in_step", fmt::format("copies: {} of the step is exposed copying",
+                                              Percent(context.ShareOfStep(exposed))));
+    }
+    return;
+  }
+  int64_t all = 0;
+  for (const Op* op : ops) all += op->ns;
+  const std::vector<Site> sites = SitesOf(context, ops);
+  Finding finding = FindingAbout(context, "copy_in_step", sites[0]);
+  for (const Site& site : sites) {
+    for (const Op* op : site.ops) finding.claims[op->handle] = op->ns;
+  }
+  finding.title = fmt::format(
+      "Keep this data on the device: {} per step copies from or to the host", Time(all));
+  finding.action =
+      "leave out host memory for what every step needs (offload fewer residuals or moments), or "
+      "start the copy earlier so that computation hides it";
+  finding.how_to_check = "no copy between memory spaces in the optimised HLO, exposed copies fall";
+  // Copies that computation hides cost nothing; kernels that wait for the link do.
+  finding.saves_high_ns = std::min(all, kernels + exposed);
+  if (kernels + exposed == 0) finding.saves_high_ns = all;
+  finding.saves_low_ns = *finding.saves_high_ns / 2;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.evidence.Add("copies and kernels on host memory inside the step", all, "ns")
+      .Add("of it kernels that read or write it themselves", kernels, "ns")
+      .Add("copying that nothing hides, per step", exposed, "ns");
+  report.Add(std::move(finding));
+}
+
+void Donation(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  bool judged = false;
+  bool all_aliased = true;
+  for (const Op& op : context.ops) {
+    if (op.module == nullptr) continue;
+    const auto source = context.run.modules[static_cast<size_t>(op.row->module_id) - 1].source;
+    // What XLA registers with NVTX does not say what is aliased.
+    if (source == model::ModuleSource::kNvtx) continue;
+    judged = true;
+    if (!op.facts->copied_parameter) continue;
+    if (op.facts->parameter_is_donated) continue;
+    all_aliased = false;
+    ops.push_back(&op);
+  }
+  if (!judged) {
+    report.Withhold("donation_missing", "donation: the HLO does not say which buffers are shared");
+    return;
+  }
+  int64_t all = 0;
+  for (const Op* op : ops) all += op->ns;
+  if (ops.empty() || context.ShareOfStep(all) < kLeastShare) {
+    if (all_aliased) {
+      report.Fine("donation_missing", "donation: no parameter of the step is copied");
+    } else {
+      report.Fine("donation_missing", fmt::format("donation: copies of parameters take {}",
+                                                  Percent(context.ShareOfStep(all))));
+    }
+    return;
+  }
+  const std::vector<Site> sites = SitesOf(context, ops);
+  Finding finding = FindingAbout(context, "donation_missing", sites[0]);
+  for (const Op* op : ops) finding.claims[op->handle] = op->ns;
+  finding.title = fmt::format("Donate the state: XLA copies {} of parameters each step", Time(all));
+  finding.action =
+      "`jax.jit(step, donate_argnums=0)`; the output must have the parameter's shape and type. Now "
+      "XLA must copy what it writes into";
+  finding.how_to_check = "input_output_alias in the HLO names the parameter, the copy is gone";
+  finding.saves_high_ns = all;
+  finding.saves_low_ns = all * 9 / 10;
+  finding.sure = context.Allowed(Sure::kHigh);
+  finding.evidence.Add("parameter that is copied", *sites[0].largest().facts->copied_parameter,
+                       "number", sites[0].largest().handle);
+  report.Add(std::move(finding));
+}
+
+// Copies on the device that neither donation nor layout explains.
+void DeviceCopies(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (op.facts->movement != Movement::kCopy || UsesHostMemory(op)) continue;
+    if (op.facts->copied_parameter && !op.facts->parameter_is_donated) continue;
+    ops.push_back(&op);
+  }
+  for (const Site& site : SitesOf(context, ops)) {
+    if (context.ShareOfStep(site.ns) < kLeastShare) break;
+    Finding finding = FindingAbout(context, "device_copies", site);
+    finding.title = fmt::format("Avoid copying {} per step on the device", Time(site.ns));
+    finding.action =
+        "such copies come from values that a loop carries unchanged, from outputs that are inputs, "
+        "and from buffers read after being overwritten: pass them around the loop, do not return "
+        "them";
+    finding.how_to_check = "the copy is gone from the optimised HLO";
+    finding.saves_high_ns = site.ns;
+    finding.saves_low_ns = 0;
+    finding.sure = context.Allowed(Sure::kMedium);
+    report.Add(std::move(finding));
+  }
+}
+
+}  // namespace
+
+void JudgeCopies(const Context& context, Report& report) {
+  HostCopies(context, report);
+  Donation(context, report);
+  DeviceCopies(context, report);
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,262 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::Id;
+
+constexpr double kUnattributed = 0.05;
+constexpr double kGraphs = 0.02;
+constexpr double kAutotune = 0.01;
+constexpr double kWarmUp = 0.05;
+constexpr double kCopyBound = 0.5;
+
+void Unattributed(const Context& context, Report& report) {
+  int64_t none = 0;
+  int64_t all = 0;
+  for (const model::OpTimeRow& row : context.analysis.op_times) {
+    all += row.self_ns;
+    if (row.instruction_id <= 0) none += row.self_ns;
+  }
+  if (all == 0) return;
+  const double share = static_cast<double>(none) / static_cast<double>(all);
+  if (share < kUnattributed) return;
+  Finding finding;
+  finding.id = "unattributed";
+  finding.about_data = true;
+  finding.sure = Sure::kHigh;
+  finding.title = fmt::format("Give xlatrace the HLO: {} of device time has none", Percent(share));
+  finding.action =
+      "look at `unattributed_reason`: where modules are missing, add them with --modules; work "
+      "outside XLA stays without one";
+  finding.how_to_check = "coverage on the first screen rises";
+  finding.evidence.Add("device time without an instruction, whole run", none, "ns")
+      .Add("device time of the whole run", all, "ns");
+  report.Add(std::move(finding));
+}
+
+void Graphs(const Context& context, Report& report) {
+  if (context.graph_share < kGraphs) return;
+  Finding finding;
+  finding.id = "graphs_not_expanded";
+  finding.about_data = true;
+  finding.sure = Sure::kHigh;
+  finding.title = fmt::format("Record what is inside CUDA graphs: {} of device time is closed",
+                              Percent(context.graph_share));
+  finding.action =
+      "record with xlatrace, or with `nsys profile --cuda-graph-trace=node`: now a graph is one "
+      "row";
+  finding.how_to_check = "activities of kind `graph` are gone";
+  finding.evidence.AddReal("device time in graphs without nodes", 100 * context.graph_share, "%");
+  report.Add(std::move(finding));
+}
+
+// Start of the second main execution: what is compiled or tried before it belongs to the start.
+int64_t EndOfStart(const Context& context) {
+  std::vector<int64_t> starts;
+  for (const model::Execution& execution : context.attribution.executions) {
+    if (context.attribution.modules[static_cast<size_t>(execution.module_id) - 1].role ==
+            model::ModuleRole::kMain &&
+        execution.device_id == context.attribution.executions[0].device_id) {
+      starts.push_back(execution.start_ns);
+    }
+  }
+  std::sort(starts.begin(), starts.end());
+  return starts.size() < 2 ? INT64_MAX : starts[1];
+}
+
+void Autotuning(const Context& context, Report& report) {
+  const int64_t from = EndOfStart(context);
+  int64_t ns = 0;
+  int64_t kernels = 0;
+  int64_t all = 0;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    all += context.run.activities.self_ns[i];
+    const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
+    if (label.origin != model::Origin::kAutotune || context.run.activities.start_ns[i] < from) {
+      continue;
+    }
+    ns += context.run.activities.self_ns[i];
+    ++kernels;
+  }
+  if (all == 0 || static_cast<double>(ns) < kAutotune * static_cast<double>(all)) return;
+  Finding finding;
+  finding.id = "autotune_in_trace";
+  finding.about_data = true;
+  finding.sure = Sure::kHigh;
+  finding.title = fmt::format("Keep tuning results: {} of the recording is autotuning", Time(ns));
+  finding.action =
+      "set jax_compilation_cache_dir (it keeps the results of autotuning too), or record after "
+      "warm-up";
+  finding.how_to_check = "device time of origin `autotune` is gone from later steps";
+  finding.evidence.Add("autotuning after the second step began", ns, "ns")
+      .Add("its kernels", kernels, "count");
+  report.Add(std::move(finding));
+}
+
+void WarmUp(const Context& context, Report& report) {
+  if (context.steady_steps == 0) return;
+  int64_t wall = 0;
+  int64_t count = 0;
+  for (const model::StepRow& row : context.analysis.steps) {
+    wall += row.end_ns - row.start_ns;
+    ++count;
+  }
+  const int64_t mean = wall / count;
+  if (static_cast<double>(mean) < (1 + kWarmUp) * static_cast<double>(context.step_ns)) {
+    report.Fine("warmup_in_average",
+                fmt::format("warm-up: it changes the mean by less than {}", Percent(kWarmUp)));
+    return;
+  }
+  Evidence evidence;
+  evidence.Add("mean of all steps", mean, "ns")
+      .Add("mean of steady steps", context.step_ns, "ns")
+      .Add("steps that are not steady, over all devices", count - context.steady_steps, "count");
+  report.Fine("warmup_in_average",
+              fmt::format("start-up is set apart: all steps average {}, steady ones {}", Time(mean),
+                          Time(context.step_ns)),
+              evidence);
+}
+
+}  // namespace
+
+void JudgeData(const Context& context, Report& report) {
+  Unattributed(context, report);
+  Graphs(context, report);
+  Autotuning(context, report);
+  WarmUp(context, report);
+}
+
+void JudgeCompilation(const Context& context, Report& report) {
+  // Programs of one function that ran: the main one compiled again and again.
+  std::map<std::string, std::set<Id>> programs;
+  std::map<Id, int64_t> executions;
+  for (const model::Execution& execution : context.attribution.executions) {
+    const auto& facts = context.attribution.modules[static_cast<size_t>(execution.module_id) - 1];
+    if (facts.role != model::ModuleRole::kMain) continue;
+    ++executions[execution.module_id];
+    programs[context.run.modules[static_cast<size_t>(execution.module_id) - 1].name].insert(
+        execution.module_id);
+  }
+  const std::set<Id>* most = nullptr;
+  std::string name;
+  for (const auto& [of, ids] : programs) {
+    if (most == nullptr || ids.size() > most->size()) {
+      most = &ids;
+      name = of;
+    }
+  }
+  if (context.run.compiles.empty()) {
+    if (most == nullptr || most->size() < 8) {
+      report.Withhold("recompile", "compilation: the recording does not show when XLA compiles");
+      return;
+    }
+  }
+  const int64_t from = EndOfStart(context);
+  int64_t compiled = 0;
+  int64_t compile_ns = 0;
+  for (const model::CompileSpan& span : context.run.compiles) {
+    if (span.start_ns < from) continue;
+    ++compiled;
+    compile_ns += span.end_ns - span.start_ns;
+  }
+  int64_t last = from;
+  int64_t steps = 0;
+  for (const model::StepRow& row : context.analysis.steps) {
+    last = std::max(last, row.end_ns);
+    ++steps;
+  }
+  // Programs of one name may be meant to differ (a benchmark of shapes); where compilation was not
+  // seen, only many of them say something.
+  const bool repeats = most != nullptr && most->size() >= (compiled >= 2 ? 3U : 8U) &&
+                       5 * static_cast<int64_t>(most->size()) >= steps;
+  const bool costs = from < last && compiled >= 2 && 50 * compile_ns >= last - from;
+  if (!repeats && !costs) {
+    report.Fine("recompile", fmt::format("no compilation to speak of after warm-up ({})",
+                                         compiled == 0 ? "none" : Time(compile_ns)));
+    return;
+  }
+  Finding finding;
+  finding.id = "recompile";
+  finding.sure = repeats && compiled >= 2 ? Sure::kHigh : repeats ? Sure::kLow : Sure::kMedium;
+  const int64_t later = std::max<int64_t>(steps - 1, 1);
+  finding.title =
+      repeats
+          ? fmt::format("Stop recompiling {}: {} programs for {} steps", name, most->size(), steps)
+          : fmt::format("Stop compiling between steps: {} times after the first", compiled);
+  finding.action =
+      "give every step the same shapes and types: pad or drop the last batch, bucket lengths, keep "
+      "Python numbers out of arguments; JAX_EXPLAIN_CACHE_MISSES=1 says which argument differs";
+  finding.how_to_check = "one program of that name, and no compilation after the first step";
+  if (compile_ns > 0) {
+    finding.saves_high_ns = compile_ns / later;
+    finding.saves_low_ns = *finding.saves_high_ns / 2;
+  }
+  finding.claims["compile"] = compile_ns / later;
+  finding.evidence.Add("compilations after the second step began", compiled, "count")
+      .Add("time in them", compile_ns, "ns");
+  if (most != nullptr) {
+    finding.evidence.Add("programs of this name that ran", static_cast<int64_t>(most->size()),
+                         "count");
+  }
+  finding.where_source = context.StepCallSource();
+  report.Add(std::move(finding));
+}
+
+void JudgeWholeRun(const Context& context, Report& report) {
+  if (context.steady_steps > 0) return;
+  int64_t copies = 0;
+  int64_t copied = 0;
+  int64_t all = 0;
+  int64_t kernels = 0;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    const int64_t ns = context.run.activities.self_ns[i];
+    all += ns;
+    const model::LaunchConfig& config = context.run.ConfigOf(i);
+    if (config.kind == model::ActivityKind::kKernel) kernels += ns;
+    if (config.kind != model::ActivityKind::kMemcpy ||
+        config.copy_kind != model::CopyKind::kHostToDevice) {
+      continue;
+    }
+    copies += ns;
+    copied += std::max<int64_t>(context.run.activities.bytes[i], 0);
+  }
+  int64_t exposed = 0;
+  int64_t busy = 0;
+  for (const model::BusyTimeRow& row : context.analysis.busy_times) {
+    exposed += row.exposed_copy_ns;
+    busy += row.busy_ns;
+  }
+  if (all == 0 || busy == 0 ||
+      static_cast<double>(copies) < kCopyBound * static_cast<double>(all) ||
+      static_cast<double>(exposed) < kCopyBound * static_cast<double>(busy)) {
+    return;
+  }
+  Finding finding;
+  finding.id = "copy_bound";
+  finding.sure = Sure::kHigh;
+  finding.title = fmt::format("Keep weights on the device: {} of busy time copies from the host",
+                              Percent(static_cast<double>(copies) / static_cast<double>(all)));
+  finding.action =
+      "make room for what is copied every time, or copy the next part while the present one "
+      "computes; prefetching can hide at most the kernels' own time";
+  finding.how_to_check = "host-to-device time per run falls; busy time follows";
+  finding.evidence.Add("copies from the host, whole run", copies, "ns")
+      .Add("of them with nothing beside them, all copies", exposed, "ns")
+      .Add("kernels, whole run: the most that prefetching can hide", kernels, "ns")
+      .Add("bytes copied", copied, "bytes");
+  if (copies > 0) {
+    finding.evidence.AddReal("rate", static_cast<double>(copied) / static_cast<double>(copies),
+                             "GB/s");
+  }
+  report.Add(std::move(finding));
+}
+
+}  // namespace xlatrace::analysis::findings

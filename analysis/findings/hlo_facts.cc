@@ -1,0 +1,392 @@
+#include "analysis/findings/hlo_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "hlo/backend_config.h"
+#include "hlo/opcode.h"
+#include "hlo/shape.h"
+#include "hlo/weights.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::HloModule;
+using model::Instruction;
+using model::kNoIndex;
+
+constexpr int64_t kHostMemorySpace = 5;
+constexpr int64_t kLeastScores = 512;
+constexpr int64_t kTensorCoreBytes = 16;
+constexpr int kMostSteps = 16;  // Along a chain of instructions that only pass data on.
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+bool IsShort(std::string_view type) { return type == "bf16" || type == "f16"; }
+
+bool PassesOn(std::string_view opcode) {
+  return opcode == "bitcast" || opcode == "copy" || opcode == "reshape" || opcode == "transpose" ||
+         opcode == "broadcast" || opcode == "get-tuple-element" || opcode == "slice" ||
+         opcode == "bitcast-convert" || opcode == "dynamic-slice" || opcode == "pad";
+}
+
+class Reader {
+ public:
+  explicit Reader(const HloModule& module) : module_(module), cost_(module) {
+    FindCallers();
+    FindLoops();
+  }
+
+  HloFacts Read(const std::vector<uint32_t>& nodes) {
+    HloFacts facts;
+    for (const model::StackFrame& frame : module_.stack_frames) {
+      facts.frames.push_back(
+          {std::string(frame.file), frame.line, std::string(frame.function), frame.parent});
+    }
+    facts.has_aliases = !module_.aliased_parameters.empty();
+    if (module_.entry != kNoIndex) {
+      for (const Instruction& i : module_.InstructionsOf(module_.computations[module_.entry])) {
+        if (i.opcode != "parameter") continue;
+        ++facts.parameters;
+        if (!facts.parameter_shapes.empty()) facts.parameter_shapes += ", ";
+        facts.parameter_shapes += i.shape.substr(0, i.shape.find('{'));
+      }
+    }
+    facts.ops.reserve(nodes.size());
+    for (const uint32_t node : nodes) {
+      facts.ops.push_back(node == kNoIndex ? OpFacts() : Of(node));
+    }
+    return facts;
+  }
+
+ private:
+  const Instruction& At(uint32_t node) const { return module_.instructions[node]; }
+  uint32_t IndexOf(const Instruction& i) const {
+    return static_cast<uint32_t>(&i - module_.instructions.data());
+  }
+
+  // The instruction that calls each computation, where there is one only.
+  void FindCallers() {
+    caller_.assign(module_.computations.size(), kNoIndex);
+    for (uint32_t i = 0; i < module_.instructions.size(); ++i) {
+      for (const uint32_t callee : module_.CalledComputations(At(i))) caller_[callee] = i;
+    }
+  }
+
+  void FindLoops() {
+    in_loop_.assign(module_.computations.size(), false);
+    // Callers come after what they call, so walking backwards meets the outer one first.
+    for (size_t c = module_.computations.size(); c-- > 0;) {
+      uint32_t at = caller_[c];
+      for (int depth = 0; at != kNoIndex && depth < kMostSteps; ++depth) {
+        if (At(at).opcode == "while") {
+          in_loop_[c] = true;
+          break;
+        }
+        at = caller_[At(at).computation];
+      }
+    }
+  }
+
+  // The instruction itself, and everything inside where it is a fusion or a wrapper.
+  void Collect(uint32_t node, int depth, std::vector<uint32_t>& into) const {
+    into.push_back(node);
+    const Instruction& i = At(node);
+    if (depth > 4 || (i.opcode != "fusion" && i.opcode != "call" &&
+                      !i.opcode.starts_with("async-") && i.opcode != "custom-call")) {
+      return;
+    }
+    for (const uint32_t callee : module_.CalledComputations(i)) {
+      const model::Computation& c = module_.computations[callee];
+      for (uint32_t k = 0; k < c.instruction_count; ++k) {
+        Collect(c.first_instruction + k, depth + 1, into);
+      }
+    }
+  }
+
+  // What a fused computation's parameter stands for, or the operand itself.
+  uint32_t Outside(uint32_t node) const {
+    for (int step = 0; step < kMostSteps; ++step) {
+      const Instruction& i = At(node);
+      if (i.opcode != "parameter") return node;
+      const uint32_t caller = caller_[i.computation];
+      if (caller == kNoIndex || At(caller).opcode == "while") return node;
+      const auto operands = module_.Operands(At(caller));
+      if (i.parameter_number < 0 || static_cast<size_t>(i.parameter_number) >= operands.size()) {
+        return node;
+      }
+      node = operands[static_cast<size_t>(i.parameter_number)];
+    }
+    return node;
+  }
+
+  // Walks operands through instructions that only pass data on, into fusions that do no more, and
+  // out of the computation; stops at the first that `is_it` accepts.
+  template <typename IsIt>
+  uint32_t Back(uint32_t node, IsIt is_it) const {
+    for (int step = 0; step < kMostSteps; ++step) {
+      node = Outside(node);
+      const Instruction& i = At(node);
+      if (is_it(i)) return node;
+      if (i.opcode == "fusion" && !module_.CalledComputations(i).empty()) {
+        const uint32_t root = module_.computations[module_.CalledComputations(i)[0]].root;
+        if (root == kNoIndex) return kNoIndex;
+        node = root;
+        if (is_it(At(node))) return node;
+        if (!PassesOn(At(node).opcode)) return kNoIndex;
+      } else if (!PassesOn(i.opcode)) {
+        return kNoIndex;
+      }
+      const auto operands = module_.Operands(At(node));
+      if (operands.empty()) return kNoIndex;
+      node = operands[0];
+    }
+    return kNoIndex;
+  }
+
+  bool IsProduct(const Instruction& i) const {
+    return i.opcode == "dot" ||
+           (i.opcode == "custom-call" && (Has(i.custom_call_target, "__cublas$gemm") ||
+                                          Has(i.custom_call_target, "__cublas$lt$matmul")));
+  }
+
+  DotFacts DotOf(const Instruction& i) const {
+    DotFacts dot;
+    const auto operands = module_.Operands(i);
+    if (operands.size() < 2) return dot;
+    const std::array<uint32_t, 2> inputs{operands[0], operands[1]};
+    const hlo::ArrayShape result = hlo::FirstLeaf(i.shape);
+    dot.result_type = result.type;
+    std::array<hlo::ArrayShape, 3> shapes{hlo::FirstLeaf(At(inputs[0]).shape),
+                                          hlo::FirstLeaf(At(inputs[1]).shape), result};
+    dot.lhs_type = shapes[0].type;
+    dot.rhs_type = shapes[1].type;
+    const std::string_view config = i.backend_config;
+    for (const std::string_view text : {i.attributes, config}) {
+      if (Has(text, "HIGHEST") || Has(text, "highest")) dot.precision = "highest";
+    }
+    for (const hlo::ArrayShape& shape : shapes) {
+      if (shape.dims.size() < 2 || shape.minor_to_major.empty() || shape.element_bits < 8) continue;
+      const auto minor = static_cast<size_t>(shape.minor_to_major[0]);
+      if (minor >= shape.dims.size()) continue;
+      const int64_t dimension = shape.dims[minor];
+      const int64_t row = dimension * shape.element_bits / 8;
+      if (dimension >= 64 && row % kTensorCoreBytes != 0) dot.odd_dimension = dimension;
+    }
+    for (const uint32_t input : inputs) {
+      if (hlo::FirstLeaf(At(input).shape).type == "f32") {
+        const uint32_t convert =
+            Back(input, [](const Instruction& at) { return at.opcode == "convert"; });
+        if (convert != kNoIndex) {
+          const auto from = module_.Operands(At(convert));
+          if (!from.empty() && IsShort(hlo::FirstLeaf(At(from[0]).shape).type)) {
+            dot.upcast_from = hlo::FirstLeaf(At(from[0]).shape).type;
+          }
+        }
+      }
+      const uint32_t pad = Back(input, [](const Instruction& at) { return at.opcode == "pad"; });
+      if (pad == kNoIndex) continue;
+      const auto from = module_.Operands(At(pad));
+      if (from.empty()) continue;
+      const hlo::ArrayShape before = hlo::FirstLeaf(At(from[0]).shape);
+      const hlo::ArrayShape after = hlo::FirstLeaf(At(pad).shape);
+      for (size_t d = 0; d < before.dims.size() && d < after.dims.size(); ++d) {
+        if (before.dims[d] >= 64 && after.dims[d] > before.dims[d]) {
+          dot.padded_from = before.dims[d];
+          dot.padded_to = after.dims[d];
+        }
+      }
+    }
+    return dot;
+  }
+
+  std::optional<ScatterFacts> ScatterOf(const Instruction& i) const {
+    const auto called = module_.CalledComputations(i);
+    if (called.empty()) return std::nullopt;
+    const uint32_t root = module_.computations[called[0]].root;
+    if (root == kNoIndex || At(root).opcode != "add") return std::nullopt;
+    const auto operands = module_.Operands(i);
+    if (operands.size() < 3) return std::nullopt;
+    const hlo::ArrayShape updates =
+        hlo::FirstLeaf(At(operands[(operands.size() - 1) / 2 + 1]).shape);
+    const hlo::ArrayShape table = hlo::FirstLeaf(i.shape);
+    if (table.dims.empty() || updates.dims.empty()) return std::nullopt;
+    ScatterFacts scatter;
+    scatter.type = table.type;
+    scatter.update_bytes = updates.bytes();
+    scatter.table_rows = *std::max_element(table.dims.begin(), table.dims.end());
+    scatter.row_elements = table.elements() / std::max<int64_t>(scatter.table_rows, 1);
+    scatter.table_rows = table.dims[0];
+    scatter.row_elements = table.elements() / std::max<int64_t>(table.dims[0], 1);
+    scatter.updates = updates.elements() / std::max<int64_t>(scatter.row_elements, 1);
+    return scatter;
+  }
+
+  // What a computation does when it only moves data.
+  Movement MovementOf(const std::vector<uint32_t>& body) const {
+    Movement movement = Movement::kNone;
+    bool fills = false;  // Writes a repeated value: nothing is copied.
+    const auto atLeast = [&](Movement at) {
+      if (movement == Movement::kNone || movement == Movement::kCopy) movement = at;
+    };
+    for (const uint32_t node : body) {
+      const Instruction& i = At(node);
+      if (i.opcode == "fusion" || i.opcode == "parameter" || i.opcode == "constant" ||
+          i.opcode == "bitcast" || i.opcode == "tuple" || i.opcode == "get-tuple-element") {
+        continue;
+      }
+      if (i.opcode == "copy") {
+        const auto operands = module_.Operands(i);
+        const bool same =
+            !operands.empty() && hlo::FirstLeaf(At(operands[0]).shape).minor_to_major ==
+                                     hlo::FirstLeaf(i.shape).minor_to_major;
+        atLeast(same ? Movement::kCopy : Movement::kLayout);
+      } else if (i.opcode == "transpose") {
+        atLeast(Movement::kTranspose);
+      } else if (i.opcode == "convert") {
+        atLeast(Movement::kConvert);
+      } else if (i.opcode == "pad" || i.opcode == "concatenate" || i.opcode == "reverse") {
+        atLeast(Movement::kPad);
+      } else if (i.opcode == "broadcast") {
+        fills = true;
+      } else if (i.opcode != "reshape" && i.opcode != "slice") {
+        return Movement::kNone;
+      }
+    }
+    return fills ? Movement::kNone : movement;
+  }
+
+  static int64_t SquareScores(std::string_view shape) {
+    for (const hlo::ArrayShape& leaf : hlo::Leaves(shape)) {
+      const size_t rank = leaf.dims.size();
+      if (rank < 3) continue;
+      const int64_t rows = leaf.dims[rank - 2];
+      if (rows >= kLeastScores && rows == leaf.dims[rank - 1]) return rows;
+    }
+    return 0;
+  }
+
+  static bool InHostMemory(std::string_view shape) {
+    if (!Has(shape, "S(5)")) return false;
+    for (const hlo::ArrayShape& leaf : hlo::Leaves(shape)) {
+      if (leaf.memory_space == kHostMemorySpace) return true;
+    }
+    return false;
+  }
+
+  OpFacts Of(uint32_t node) {
+    OpFacts facts;
+    facts.known = true;
+    const Instruction& i = At(node);
+    facts.frame = i.metadata.stack_frame;
+    const hlo::Cost cost = cost_.Of(i);
+    facts.flops = cost.flops;
+    facts.bytes = cost.bytes_accessed;
+    facts.in_loop = in_loop_[i.computation];
+    facts.square_scores = SquareScores(i.shape);
+    facts.host_memory = InHostMemory(i.shape);
+    for (const uint32_t operand : module_.Operands(i)) {
+      if (facts.square_scores == 0) facts.square_scores = SquareScores(At(operand).shape);
+      facts.host_memory = facts.host_memory || InHostMemory(At(operand).shape);
+    }
+    std::vector<uint32_t> body;
+    Collect(node, 0, body);
+    facts.movement = MovementOf(body);
+    ReadBody(body, facts);
+    if (facts.host_memory) ReadHostMemory(body, facts);
+    if (facts.movement == Movement::kCopy) ReadCopy(node, body, facts);
+    return facts;
+  }
+
+  void ReadBody(const std::vector<uint32_t>& body, OpFacts& facts) const {
+    double heaviest = -1;
+    for (const uint32_t inner : body) {
+      const Instruction& i = At(inner);
+      if (IsProduct(i)) {
+        const double weight = hlo::Weight(module_, i);
+        if (weight <= heaviest) continue;
+        heaviest = weight;
+        facts.dot = DotOf(i);
+        TakeLine(i, facts);
+      } else if (i.opcode == "scatter") {
+        if (auto scatter = ScatterOf(i)) {
+          facts.scatter = std::move(scatter);
+          TakeLine(i, facts);
+        }
+      } else if (i.opcode == "dynamic-update-slice") {
+        const auto operands = module_.Operands(i);
+        if (operands.size() > 1) facts.slice_bytes += hlo::ByteSize(At(operands[1]).shape);
+      } else if (i.opcode == "sort") {
+        const hlo::ArrayShape shape = hlo::FirstLeaf(i.shape);
+        facts.sorted_elements = shape.elements();
+        facts.sorted_type = shape.type;
+        TakeLine(i, facts);
+      }
+      if (i.opcode == "custom-call" && !IsProduct(i)) {
+        facts.target = i.custom_call_target;
+        facts.host_callback =
+            Has(i.custom_call_target, "python") && Has(i.custom_call_target, "callback");
+      }
+    }
+  }
+
+  // The line that reads memory of the host, rather than that of the fusion's root.
+  void ReadHostMemory(const std::vector<uint32_t>& body, OpFacts& facts) const {
+    for (const uint32_t inner : body) {
+      const Instruction& i = At(inner);
+      if (i.opcode == "fusion" || i.metadata.source_file.empty()) continue;
+      for (const uint32_t operand : module_.Operands(i)) {
+        if (!InHostMemory(At(Outside(operand)).shape)) continue;
+        TakeLine(i, facts);
+        return;
+      }
+    }
+  }
+
+  static void TakeLine(const Instruction& i, OpFacts& facts) {
+    if (i.metadata.source_file.empty()) return;
+    facts.inner_file = i.metadata.source_file;
+    facts.inner_line = i.metadata.source_line;
+    if (i.metadata.stack_frame != 0) facts.frame = i.metadata.stack_frame;
+  }
+
+  // Does it copy an entry parameter, and nothing else?
+  void ReadCopy(uint32_t node, const std::vector<uint32_t>& body, OpFacts& facts) const {
+    const Instruction& whole = At(node);
+    for (const uint32_t inner : body) {
+      if (At(inner).opcode != "copy") continue;
+      uint32_t at = inner;
+      for (int step = 0; step < kMostSteps; ++step) {
+        at = Outside(at);
+        const Instruction& i = At(at);
+        if (i.opcode == "parameter") break;
+        if (i.opcode != "copy" && i.opcode != "bitcast") return;
+        const auto operands = module_.Operands(i);
+        if (operands.empty()) return;
+        at = operands[0];
+      }
+      const Instruction& source = At(at);
+      if (source.opcode != "parameter" || source.computation != module_.entry) return;
+      if (hlo::ByteSize(source.shape) != hlo::ByteSize(whole.shape)) return;
+      facts.copied_parameter = source.parameter_number;
+      facts.parameter_is_donated =
+          std::binary_search(module_.aliased_parameters.begin(), module_.aliased_parameters.end(),
+                             source.parameter_number);
+    }
+  }
+
+  const HloModule& module_;
+  hlo::CostModel cost_;
+  std::vector<uint32_t> caller_;  // Per computation.
+  std::vector<bool> in_loop_;
+};
+
+}  // namespace
+
+HloFacts FactsOf(const HloModule& module, const std::vector<uint32_t>& nodes) {
+  return Reader(module).Read(nodes);
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,83 @@
+// What the HLO of an instruction with device time says that rules ask about.
+//
+// Modules are borrowed one at a time, so facts are copies. A fusion is judged by what is inside.
+// Thread-safety: pure functions of an immutable module; results are plain data.
+
+#ifndef XLATRACE_ANALYSIS_FINDINGS_HLO_FACTS_H_
+#define XLATRACE_ANALYSIS_FINDINGS_HLO_FACTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hlo/cost.h"
+#include "model/hlo_module.h"
+
+namespace xlatrace::analysis::findings {
+
+struct SourceFrame {
+  std::string file;
+  int64_t line = 0;
+  std::string function;
+  uint32_t parent = 0;  // 1-based, 0: none.
+};
+
+// A matrix product: the one with the most work, where a fusion holds several.
+struct DotFacts {
+  std::string lhs_type, rhs_type, result_type;
+  std::string precision;      // "highest", "high"; empty: the default.
+  std::string upcast_from;    // "bf16": an f32 operand was made from it just before. Else empty.
+  int64_t odd_dimension = 0;  // A contiguous dimension whose rows are no multiple of 16 bytes.
+  int64_t padded_from = 0;    // A dimension that XLA pads for the product, before padding.
+  int64_t padded_to = 0;
+};
+
+// An accumulation into rows of a table.
+struct ScatterFacts {
+  std::string type;
+  int64_t update_bytes = 0;
+  int64_t updates = 0;     // Rows that are added.
+  int64_t table_rows = 0;  // Rows of what they are added to.
+  int64_t row_elements = 0;
+};
+
+enum class Movement : uint8_t { kNone, kTranspose, kLayout, kCopy, kConvert, kPad };
+
+struct OpFacts {
+  bool known = false;  // The module holds the instruction.
+  std::optional<int64_t> flops, bytes;
+  std::optional<DotFacts> dot;
+  std::optional<ScatterFacts> scatter;
+  Movement movement = Movement::kNone;      // It does nothing else.
+  std::optional<int64_t> copied_parameter;  // Entry parameter that a copy copies whole.
+  bool parameter_is_donated = false;
+  bool host_memory = false;    // Reads or writes memory of the host.
+  bool host_callback = false;  // Calls Python.
+  std::string target;          // Of a custom call, in a fusion or alone.
+  int64_t square_scores = 0;   // S of a [.., S, S] array it reads or writes, S >= 512.
+  int64_t slice_bytes = 0;  // Of the part that a dynamic-update-slice writes.
+  bool in_loop = false;
+  int64_t sorted_elements = 0;  // Of a sort.
+  std::string sorted_type;
+  // Line of the scatter, dot or sort inside; empty: the row's own.
+  std::string inner_file;
+  int64_t inner_line = 0;
+  uint32_t frame = 0;  // 1-based into ModuleFacts::frames.
+};
+
+struct HloFacts {
+  std::vector<SourceFrame> frames;
+  std::vector<OpFacts> ops;  // In the order asked for.
+  int64_t parameters = 0;
+  bool has_aliases = false;
+  std::string parameter_shapes;  // "f32[8,16], ..." of the entry.
+};
+
+// `nodes`: instruction indices; kNoIndex gives facts that are not `known`.
+HloFacts FactsOf(const model::HloModule& module, const std::vector<uint32_t>& nodes);
+
+}  // namespace xlatrace::analysis::findings
+
+#endif  // XLATRACE_ANALYSIS_FINDINGS_HLO_FACTS_H_

@@ -1,0 +1,371 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::GapCause;
+using model::Id;
+
+constexpr int64_t kLaunchGapNs = 50'000;  // A host that only launches leaves no longer gap.
+constexpr int64_t kLaunchCostNs = 1'500;  // From kernel to kernel of a full queue.
+constexpr double kLaunchShare = 0.03;
+constexpr int64_t kSmallKernelNs = 3'000;
+constexpr double kHostShare = 0.02;
+constexpr double kFineShare = 0.01;
+
+// Idle time of steady steps, by what comes after it.
+struct Gap {
+  const model::GapRow* row = nullptr;
+  int64_t ns = 0;
+  const Op* next = nullptr;
+  bool within_execution = false;
+};
+
+std::vector<Gap> GapsOf(const Context& context) {
+  std::vector<Gap> gaps;
+  for (const model::GapRow& row : context.analysis.gaps) {
+    const auto next = static_cast<size_t>(row.next_activity_id) - 1;
+    const auto previous = static_cast<size_t>(row.previous_activity_id) - 1;
+    if (row.next_activity_id <= 0 || row.previous_activity_id <= 0) continue;
+    if (!context.InSteadyStep(previous) && !context.InSteadyStep(next)) continue;
+    Gap gap;
+    gap.row = &row;
+    gap.ns = row.end_ns - row.start_ns;
+    gap.next = context.OpOf(next);
+    const uint32_t execution = context.attribution.execution_of[next];
+    gap.within_execution =
+        execution != 0 && execution == context.attribution.execution_of[previous];
+    gaps.push_back(gap);
+  }
+  return gaps;
+}
+
+// The op in steady steps by time that gaps before it take.
+struct WaitedFor {
+  const Op* op = nullptr;
+  int64_t ns = 0;
+  int64_t count = 0;
+};
+
+void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  if (!context.on_gpu) return;
+  if (context.graph_share > 0.02) {
+    report.Withhold("launch_bound", "launches: CUDA graphs were not expanded");
+    return;
+  }
+  int64_t idle = 0;
+  int64_t count = 0;
+  std::map<const Op*, WaitedFor> waited;
+  for (const Gap& gap : gaps) {
+    if (!gap.within_execution || gap.ns >= kLaunchGapNs) continue;
+    if (gap.row->cause == GapCause::kSynchronisation || gap.row->cause == GapCause::kCopy ||
+        gap.row->cause == GapCause::kCompile) {
+      continue;
+    }
+    idle += gap.ns;
+    ++count;
+    if (gap.next == nullptr) continue;
+    WaitedFor& of = waited[gap.next];
+    of.op = gap.next;
+    of.ns += gap.ns;
+    ++of.count;
+  }
+  const int64_t ns = context.PerStep(idle);
+  const int64_t launches = context.PerStep(count);
+  const int64_t saves = ns - launches * kLaunchCostNs;
+  Evidence evidence;
+  evidence.Add("idle inside executions, gaps below 50 us, per step", ns, "ns")
+      .Add("such gaps per step", launches, "count");
+  const double share = context.ShareOfStep(ns);
+  if (share < kLaunchShare || context.ShareOfStep(saves) < kFineShare) {
+    report.Fine("launch_bound",
+                fmt::format("host launches: {} of the step waits for them", Percent(share)),
+                evidence);
+    return;
+  }
+  Finding finding;
+  finding.id = "launch_bound";
+  finding.title =
+      fmt::format("Launch less: the device waits {} per step for {} launches", Time(ns), launches);
+  finding.action =
+      "let command buffers (CUDA graphs) cover these ops (xla_gpu_enable_command_buffer; loops "
+      "need "
+      "WHILE in it), unroll the loop (`scan(unroll=8)`), or give each launch more work: a larger "
+      "batch, vmap over the parts";
+  finding.how_to_check = "idle inside executions falls; the kernels stay as they are";
+  finding.saves_high_ns = saves;
+  finding.saves_low_ns = saves / 2;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.claims["idle"] = ns;
+  std::vector<const Op*> ops;
+  std::map<std::string, int64_t> by_source;
+  const WaitedFor* most = nullptr;
+  for (const auto& [op, of] : waited) {
+    by_source[context.SourceOf(*op)] += of.ns;
+    if (most == nullptr || of.ns > most->ns) most = &of;
+  }
+  const auto source =
+      std::max_element(by_source.begin(), by_source.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (source != by_source.end()) {
+    finding.where_source = source->first;
+    evidence.Add("of it before ops of " + ShortSource(source->first),
+                 context.PerStep(source->second), "ns");
+  }
+  if (most != nullptr) {
+    finding.where_op = most->op->row->name;
+    finding.where_layer = most->op->row->layer_group;
+    evidence.Add("of it before this op", context.PerStep(most->ns), "ns", most->op->handle);
+  }
+  finding.evidence = std::move(evidence);
+  report.Add(std::move(finding));
+}
+
+// Kernels that take less than it takes to start them.
+void SmallKernels(const Context& context, Report& report) {
+  if (!context.on_gpu || context.graph_share > 0.02) return;
+  int64_t ns = 0;
+  double count = 0;
+  std::vector<const Op*> small;
+  for (const Op& op : context.ops) {
+    if (op.calls < 1 || static_cast<double>(op.ns) / op.calls >= kSmallKernelNs) continue;
+    ns += op.ns;
+    count += op.calls;
+    small.push_back(&op);
+  }
+  const auto ramp = static_cast<int64_t>(count * 1'200);
+  if (small.empty() || context.ShareOfStep(ramp) < kHostShare) {
+    report.Fine("small_kernels", fmt::format("small kernels: {:.0f} below 3 us take {}", count,
+                                             Percent(context.ShareOfStep(ns))));
+    return;
+  }
+  std::vector<Site> sites = SitesOf(context, small);
+  std::stable_sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) {
+    const auto calls = [](const Site& site) {
+      double sum = 0;
+      for (const Op* op : site.ops) sum += op->calls;
+      return sum;
+    };
+    return calls(a) > calls(b);
+  });
+  Finding finding = FindingAbout(context, "small_kernels", sites[0]);
+  finding.title =
+      fmt::format("Merge small kernels: {:.0f} per step take less than 3 us each", count);
+  finding.action =
+      "batch the work (vmap, larger batch), unroll the loop so that XLA can fuse across "
+      "iterations, "
+      "or stack parameters that are treated alike into one array";
+  finding.how_to_check = "launches per step fall";
+  finding.claims.clear();
+  for (const Op* op : small) finding.claims[op->handle] = op->ns;
+  finding.saves_high_ns = std::min(ramp, ns + context.Part(model::StepPart::kIdle));
+  finding.saves_low_ns = 0;
+  finding.basis = Basis::kCostModel;
+  finding.sure = Sure::kLow;
+  finding.evidence.Add("kernels below 3 us, per step", ns, "ns")
+      .Add("how many, per step", static_cast<int64_t>(count), "count");
+  report.Add(std::move(finding));
+}
+
+// Idle time that begins where the step's work ends, by its cause.
+void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  std::map<GapCause, int64_t> by_cause;
+  std::map<GapCause, Id> range;
+  std::map<GapCause, int64_t> longest;
+  std::map<GapCause, std::set<std::pair<Id, int64_t>>> steps;
+  int64_t all = 0;
+  for (const Gap& gap : gaps) {
+    if (gap.within_execution && gap.ns < kLaunchGapNs) continue;
+    if (gap.next != nullptr && gap.next->facts->host_callback) continue;  // Has its own rule.
+    by_cause[gap.row->cause] += gap.ns;
+    all += gap.ns;
+    if (gap.ns > longest[gap.row->cause]) {
+      longest[gap.row->cause] = gap.ns;
+      range[gap.row->cause] = gap.row->host_range_id;
+    }
+    const auto next = static_cast<size_t>(gap.row->next_activity_id) - 1;
+    if (context.analysis.step_of[next]) {
+      steps[gap.row->cause].emplace(gap.row->device_id, *context.analysis.step_of[next]);
+    }
+  }
+  if (context.ShareOfStep(context.PerStep(all)) < kFineShare) {
+    report.Fine("host_gap", fmt::format("between launches of the step: idle for {}",
+                                        Percent(context.ShareOfStep(context.PerStep(all)))));
+  }
+  struct Words {
+    GapCause cause;
+    std::string_view id, title, action, check;
+    Sure sure;
+  };
+  static constexpr std::array<Words, 6> kWords = {{
+      {GapCause::kSynchronisation, "sync_each_step",
+       "Stop waiting for the device each step: {} idle after a synchronisation",
+       "read metrics of the step before, or every N steps (`x.copy_to_host_async()`), instead of "
+       "`float(loss)`, `.item()`, print or block_until_ready in the loop",
+       "the device's queue holds more than one step; the gap is gone", Sure::kHigh},
+      {GapCause::kInput, "input_bound", "Prepare the next batch earlier: {} idle waiting for input",
+       "prefetch (grain, tf.data), call `jax.device_put` for the next batch right after the step "
+       "was dispatched",
+       "the gap before each step falls below 0.3 ms", Sure::kMedium},
+      {GapCause::kHost, "host_gap", "Dispatch faster: the device waits {} for the host",
+       "one jitted function for the whole step, fewer and flatter arguments, no Python work "
+       "between "
+       "steps; `lax.scan` over several steps",
+       "the gap before each step shrinks", Sure::kMedium},
+      {GapCause::kCopy, "copy_wait", "Copy earlier: {} idle around copies to or from the host",
+       "copy while the step before computes; reduce on the device before reading back",
+       "copies run beside kernels", Sure::kMedium},
+      {GapCause::kCompile, "compile_gap", "Compile ahead: {} idle during compilation",
+       "see which step compiled: shapes or types differ", "no compilation in steady steps",
+       Sure::kHigh},
+      {GapCause::kUnknown, "idle", "Find what the host does: the device is idle for {}",
+       "record with xlatrace or with host events: what the host does during the longest gaps "
+       "decides "
+       "between input, dispatch and synchronisation",
+       "the idle part of the step shrinks and the step with it", Sure::kMedium},
+  }};
+  for (const Words& words : kWords) {
+    const int64_t ns = context.PerStep(by_cause[words.cause]);
+    if (context.ShareOfStep(ns) < kHostShare) continue;
+    if (context.options.lost_records > 0) {
+      report.Withhold(words.id, "idle time: records were lost, so a gap may be missing work");
+      return;
+    }
+    if (context.graph_share > 0.02) {
+      report.Withhold(words.id, "idle time: CUDA graphs were not expanded");
+      return;
+    }
+    Finding finding;
+    finding.id = words.id;
+    finding.title = fmt::format(fmt::runtime(words.title), fmt::format("{} per step", Time(ns)));
+    finding.action = words.action;
+    finding.how_to_check = words.check;
+    finding.sure = context.Allowed(words.sure);
+    finding.saves_high_ns = ns;
+    // A gap stays between steps: 20 us of dispatch.
+    finding.saves_low_ns =
+        words.cause == GapCause::kUnknown ? 0 : std::max<int64_t>(0, ns - 20'000) / 2;
+    finding.claims["idle"] = ns;
+    finding.where_source = context.StepCallSource();
+    finding.evidence.Add("idle with this cause, per step", ns, "ns")
+        .Add("longest such gap", longest[words.cause], "ns")
+        .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
+        .AddReal("steady steps with one",
+                 100.0 * static_cast<double>(steps[words.cause].size()) /
+                     static_cast<double>(std::max<int64_t>(context.steady_steps, 1)),
+                 "%");
+    report.Add(std::move(finding));
+  }
+}
+
+void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (op.facts->host_callback) ops.push_back(&op);
+  }
+  if (ops.empty()) return;
+  for (Site& site : SitesOf(context, ops)) {
+    int64_t idle = 0;
+    const Id device = 0;
+    (void)device;
+    for (const Gap& gap : gaps) {
+      const Op* previous = context.OpOf(static_cast<size_t>(gap.row->previous_activity_id) - 1);
+      for (const Op* op : site.ops) {
+        if (gap.next == op || previous == op) {
+          idle += gap.ns;
+          break;
+        }
+      }
+    }
+    Finding finding = FindingAbout(context, "host_callback", site);
+    const int64_t gap_ns = context.PerStep(idle);
+    finding.title =
+        fmt::format("Take the Python callback out of the step ({})", Time(site.ns + gap_ns));
+    finding.action =
+        "compute it with jnp or an FFI call; call debug.print and io_callback every N steps only "
+        "(`lax.cond`)";
+    finding.how_to_check = "no python callback in the optimised HLO";
+    finding.saves_high_ns = site.ns + gap_ns;
+    finding.saves_low_ns = gap_ns / 2;
+    finding.sure = context.Allowed(Sure::kHigh);
+    finding.claims["idle"] = gap_ns;
+    finding.evidence.Add("idle before and after it, per step", gap_ns, "ns");
+    report.Add(std::move(finding));
+  }
+}
+
+// Small programs that run between steps.
+void EagerOps(const Context& context, Report& report) {
+  std::map<Id, int64_t> executions;
+  int64_t ns = 0;
+  int64_t main_executions = 0;
+  for (const model::Execution& execution : context.attribution.executions) {
+    const auto& facts = context.attribution.modules[static_cast<size_t>(execution.module_id) - 1];
+    if (facts.role == model::ModuleRole::kMain) ++main_executions;
+    for (const model::StepRow& step : context.analysis.steps) {
+      if (!step.steady || step.device_id != execution.device_id ||
+          execution.start_ns < step.start_ns || execution.start_ns >= step.end_ns) {
+        continue;
+      }
+      if (facts.role == model::ModuleRole::kHelper) ++executions[execution.module_id];
+      break;
+    }
+  }
+  int64_t count = 0;
+  for (const auto& [module, of_module] : executions) count += of_module;
+  if (context.PerStep(count) < 3) return;
+  std::string names;
+  for (const Op& op : context.ops) {
+    if (!executions.contains(op.row->module_id)) continue;
+    ns += op.ns;
+    const std::string& name = context.run.modules[static_cast<size_t>(op.row->module_id) - 1].name;
+    if (names.find(name) == std::string::npos && names.size() < 60) {
+      names += (names.empty() ? "" : ", ") + name;
+    }
+  }
+  int64_t gaps = 0;
+  for (const model::GapRow& row : context.analysis.gaps) {
+    const auto next = static_cast<size_t>(row.next_activity_id) - 1;
+    if (row.next_activity_id <= 0 || !context.InSteadyStep(next)) continue;
+    const Op* op = context.OpOf(next);
+    if (op != nullptr && executions.contains(op->row->module_id)) gaps += row.end_ns - row.start_ns;
+  }
+  const int64_t saves = ns + context.PerStep(gaps);
+  Finding finding;
+  finding.id = "eager_ops";
+  finding.title =
+      fmt::format("Move {} small programs per step into the jitted step", context.PerStep(count));
+  finding.action =
+      fmt::format("compute inside jit, or on the host with numpy; between steps run {}", names);
+  finding.how_to_check = "only the main module runs in a step";
+  finding.saves_high_ns = saves;
+  finding.saves_low_ns = ns;
+  finding.sure = context.Allowed(Sure::kHigh);
+  finding.claims["idle"] = context.PerStep(gaps);
+  finding.evidence.Add("their device time per step", ns, "ns")
+      .Add("idle in front of them, per step", context.PerStep(gaps), "ns")
+      .Add("programs per step", context.PerStep(count), "count");
+  finding.where_source = context.StepCallSource();
+  report.Add(std::move(finding));
+}
+
+}  // namespace
+
+void JudgeHost(const Context& context, Report& report) {
+  const std::vector<Gap> gaps = GapsOf(context);
+  LaunchBound(context, gaps, report);
+  SmallKernels(context, report);
+  BetweenSteps(context, gaps, report);
+  Callbacks(context, gaps, report);
+  EagerOps(context, report);
+}
+
+}  // namespace xlatrace::analysis::findings

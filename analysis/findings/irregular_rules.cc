@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::OpKind;
+
+constexpr double kNoticeable = 0.01;
+constexpr double kWastesMost = 0.5;
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+std::string_view Tail(std::string_view op_name) {
+  return op_name.substr(op_name.find_last_of('/') + 1);
+}
+
+bool IsScatterAdd(const Op& op) {
+  if (op.facts->scatter) return true;
+  // Backends that expand it into a loop keep the name.
+  return Tail(op.row->op_name).starts_with("scatter-add") ||
+         Tail(op.row->op_name).starts_with("scatter_add");
+}
+
+// What adding rows costs where they do not collide: they are read, and the table's rows read and
+// written.
+int64_t ScatterFloor(const Context& context, const Op& op) {
+  const auto rate = context.MemoryRate();
+  if (!op.facts->scatter || !rate) return 0;
+  return static_cast<int64_t>(3e9 * static_cast<double>(op.facts->scatter->update_bytes) *
+                              std::max(op.calls, 1.0) / *rate);
+}
+
+void Scatters(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (IsScatterAdd(op)) ops.push_back(&op);
+  }
+  int64_t all = 0;
+  bool found = false;
+  for (const Site& site : SitesOf(context, ops)) {
+    int64_t floor = 0;
+    for (const Op* op : site.ops) floor += ScatterFloor(context, *op);
+    const int64_t saves = site.ns - std::min(floor, site.ns);
+    all += site.ns;
+    if (context.ShareOfStep(saves) < kNoticeable ||
+        static_cast<double>(saves) < kWastesMost * static_cast<double>(site.ns)) {
+      continue;
+    }
+    found = true;
+    const Op& largest = site.largest();
+    const bool gradient = largest.row->phase == model::Phase::kBackward;
+    Finding finding = FindingAbout(context, "scatter_add", site);
+    int64_t product_ns = -1;
+    if (largest.facts->scatter) {
+      const ScatterFacts& scatter = *largest.facts->scatter;
+      finding.evidence.Add("rows that are added", scatter.updates, "count", largest.handle)
+          .Add("rows of the table", scatter.table_rows, "count", largest.handle)
+          .Add("elements of a row", scatter.row_elements, "count", largest.handle);
+      if (context.limits.half) {
+        // Lookup and gradient as products with a one-hot matrix: two of these.
+        product_ns =
+            static_cast<int64_t>(2 * 2e9 * static_cast<double>(scatter.updates) *
+                                 static_cast<double>(scatter.table_rows) *
+                                 static_cast<double>(scatter.row_elements) / *context.limits.half);
+      }
+      finding.evidence.Add("time to add them once, without collisions", floor, "ns");
+    }
+    const bool product_wins = product_ns >= 0 && product_ns < saves / 2;
+    if (product_ns >= 0) {
+      finding.evidence.Add("lookup and gradient as one-hot products", product_ns, "ns");
+    }
+    finding.title = gradient
+                        ? fmt::format("Replace this lookup: its gradient, a scatter-add, takes {}",
+                                      Time(site.ns))
+                        : fmt::format("Replace this scatter-add: it takes {}", Time(site.ns));
+    finding.action =
+        gradient && product_wins
+            ? "make the embedding lookup a one-hot product (`jax.nn.one_hot(ids, size) @ table`): "
+              "its "
+              "gradient is then a matrix product; or sort the ids and add rows with "
+              "`jax.ops.segment_sum(..., indices_are_sorted=True)`"
+            : "sort the indices and use `jax.ops.segment_sum(..., indices_are_sorted=True)`, say "
+              "`unique_indices=True` where it is true, add in f32; for small tables a one-hot "
+              "product";
+    finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
+    finding.saves_high_ns = saves;
+    finding.saves_low_ns = product_wins ? saves - product_ns : saves / 2;
+    finding.basis = floor > 0 ? Basis::kRoofline : Basis::kMeasured;
+    finding.sure = context.Allowed(Sure::kHigh);
+    if (context.step_count >= 2 && context.ShareOfStep(site.ns) > 0.2) finding.sure = Sure::kHigh;
+    report.Add(std::move(finding));
+  }
+  if (!found && !ops.empty()) {
+    report.Fine("scatter_add",
+                fmt::format("scatter-adds take {} of the step", Percent(context.ShareOfStep(all))));
+  }
+}
+
+void Sorts(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (op.row->op_kind == OpKind::kSort) ops.push_back(&op);
+  }
+  for (const Site& site : SitesOf(context, ops)) {
+    if (context.ShareOfStep(site.ns) < 0.02) break;
+    const OpFacts& facts = *site.largest().facts;
+    const bool wide =
+        facts.sorted_type == "s64" || facts.sorted_type == "u64" || facts.sorted_type == "f64";
+    Finding finding = FindingAbout(context, "sort_slow", site);
+    finding.title = fmt::format("Sort less here: {} per step", Time(site.ns));
+    finding.action = wide
+                         ? "use 32-bit keys: 64-bit ones take the slow path of many small kernels"
+                         : "sort once outside the loop, pack key and index into one value, or take "
+                           "top-k in two stages";
+    finding.how_to_check = "time and number of sort kernels";
+    finding.saves_high_ns = site.ns;
+    finding.saves_low_ns = wide ? site.ns / 2 : 0;
+    finding.sure = context.Allowed(wide ? Sure::kMedium : Sure::kLow);
+    if (facts.sorted_elements > 0) {
+      finding.evidence.Add("elements of type " + facts.sorted_type, facts.sorted_elements, "count");
+    }
+    report.Add(std::move(finding));
+  }
+}
+
+void RandomNumbers(const Context& context, Report& report) {
+  // Shares of fusions count, so that masks made where they are used are seen too.
+  std::vector<std::pair<const Op*, double>> parts;
+  const auto& shares = context.attribution.shares;
+  const auto is_random = [](std::string_view op_name) {
+    return Has(op_name, "threefry") || Has(op_name, "random_bits") || Has(op_name, "random_wrap") ||
+           Has(op_name, "rng_bit_generator");
+  };
+  int64_t all = 0;
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    const auto begin = std::lower_bound(
+        shares.begin(), shares.end(), op.time->instruction_id,
+        [](const model::ShareRow& share, model::Id id) { return share.instruction_id < id; });
+    int64_t ppm = 0;
+    bool split = false;
+    for (auto at = begin; at != shares.end() && at->instruction_id == op.time->instruction_id;
+         ++at) {
+      split = true;
+      if (is_random(at->op_name)) ppm += at->share_ppm;
+    }
+    if (!split && (is_random(op.row->op_name) || op.row->op_kind == OpKind::kRandom)) {
+      ppm = 1'000'000;
+    }
+    if (ppm < 200'000) continue;
+    all += static_cast<int64_t>(static_cast<double>(op.ns) * static_cast<double>(ppm) / 1e6);
+    ops.push_back(&op);
+  }
+  if (ops.empty()) return;
+  if (context.ShareOfStep(all) < 0.02) {
+    report.Fine("random_numbers", fmt::format("random numbers take {} of the step",
+                                              Percent(context.ShareOfStep(all))));
+    return;
+  }
+  const std::vector<Site> sites = SitesOf(context, ops);
+  Finding finding = FindingAbout(context, "random_numbers", sites[0]);
+  finding.title = fmt::format("Use cheaper random numbers: they take {} per step", Time(all));
+  finding.action =
+      "`jax.config.update('jax_default_prng_impl', 'rbg')` (another stream of numbers), masks of 8 "
+      "or 16 bits, fewer dropouts; split keys once outside the loop";
+  finding.how_to_check = "threefry is gone from the op_names";
+  finding.saves_high_ns = all * 7 / 10;
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.evidence.Add("time of random numbers, by share, per step", all, "ns");
+  report.Add(std::move(finding));
+}
+
+void CustomCalls(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (op.facts->target.empty() || op.facts->host_callback || op.facts->dot) continue;
+    if (op.row->op_kind != OpKind::kCustomCall && op.row->op_kind != OpKind::kOther) continue;
+    ops.push_back(&op);
+  }
+  for (const Site& site : SitesOf(context, ops)) {
+    if (context.ShareOfStep(site.ns) < 0.02) break;
+    const std::string& target = site.largest().facts->target;
+    const bool linear_algebra = Has(target, "cusolver") || Has(target, "cublas") ||
+                                Has(target, "potrf") || Has(target, "lapack") ||
+                                Has(target, "triangular") || Has(target, "hipsolver");
+    Finding finding = FindingAbout(context, "slow_custom_call", site);
+    finding.title = fmt::format("Speed up or avoid the custom call {}: {} per step",
+                                target.substr(0, 40), Time(site.ns));
+    finding.action =
+        linear_algebra
+            ? "factorise every N steps, batch small matrices (vmap), or iterate with matrix "
+              "products "
+              "(Newton-Schulz): solvers use a fraction of the device"
+            : "XLA cannot fuse or schedule into it: compare it with plain jnp code, and tune its "
+              "tiles and stages for this shape";
+    finding.how_to_check = "time of this custom call";
+    finding.saves_high_ns = site.ns;
+    finding.saves_low_ns = 0;
+    finding.sure = context.Allowed(linear_algebra ? Sure::kMedium : Sure::kLow);
+    finding.evidence.AddReal("calls per step", site.largest().calls, "count",
+                             site.largest().handle);
+    report.Add(std::move(finding));
+  }
+}
+
+}  // namespace
+
+void JudgeIrregular(const Context& context, Report& report) {
+  Scatters(context, report);
+  Sorts(context, report);
+  RandomNumbers(context, report);
+  CustomCalls(context, report);
+}
+
+}  // namespace xlatrace::analysis::findings

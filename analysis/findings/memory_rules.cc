@@ -1,0 +1,250 @@
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::OpKind;
+
+constexpr double kNoticeable = 0.01;
+constexpr double kAttention = 0.03;
+constexpr double kSlow = 0.4;  // Of what memory can do.
+constexpr double kDominantSlow = 0.03;
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+// Words of attention in an op_name: scopes, softmax, the subscripts of einsum.
+bool NamesAttention(const Op& op) {
+  for (const std::string_view part :
+       {"attn", "attention", "Attention", "softmax", "->bhqk", "bqhd", "hqk", "logits"}) {
+    if (Has(op.row->op_name, part) || Has(op.row->layer, part)) return true;
+  }
+  return op.row->op_kind == OpKind::kAttention;
+}
+
+// Is this shape of scores the product of queries and keys? The dots that make and use it say so.
+void Attention(const Context& context, Report& report) {
+  if (!context.on_gpu) return;
+  std::vector<const Op*> ops;
+  bool fused = false;
+  int64_t size = 0;
+  int64_t exponentials = 0;
+  for (const Op& op : context.ops) {
+    if (Has(op.facts->target, "fmha") || Has(op.facts->target, "flash") ||
+        Has(op.facts->target, "fused_attn") || Has(op.facts->target, "splash")) {
+      fused = true;
+    }
+    if (op.facts->square_scores == 0 || op.row->op_kind == OpKind::kCollective) continue;
+    if (!NamesAttention(op)) continue;
+    if (op.row->op_kind != OpKind::kGemm) exponentials += op.ns;
+    size = std::max(size, op.facts->square_scores);
+    ops.push_back(&op);
+  }
+  if (ops.empty()) {
+    if (fused) report.Fine("attention_unfused", "attention is one fused kernel");
+    return;
+  }
+  std::vector<Site> sites = SitesOf(context, ops);
+  int64_t all = 0;
+  double work = 0;
+  for (const Op* op : ops) {
+    all += op->ns;
+    if (op->facts->dot) work += static_cast<double>(op->facts->flops.value_or(0)) * op->calls;
+  }
+  int64_t fused_ns = all / 4;
+  if (context.limits.half && work > 0) {
+    // Fused kernels reach about 0.65 of what plain products do (cuDNN and FA3 on H100).
+    fused_ns = static_cast<int64_t>(work * 1e9 / (0.65 * *context.limits.half));
+  }
+  const int64_t saves = all - fused_ns;
+  if (context.ShareOfStep(saves) < kAttention) {
+    report.Fine("attention_unfused", fmt::format("attention: writing its scores costs at most {}",
+                                                 Percent(context.ShareOfStep(saves))));
+    return;
+  }
+  Finding finding = FindingAbout(context, "attention_unfused", sites[0]);
+  for (const Op* op : ops) finding.claims[op->handle] = op->ns;
+  finding.title =
+      fmt::format("Use a fused attention kernel: the {0}x{0} scores go through memory", size);
+  finding.action =
+      "`jax.nn.dot_product_attention(q, k, v, is_causal=..., implementation='cudnn')` (bf16 or "
+      "f16, "
+      "layout BTNH, head size a multiple of 8 up to 128), or a Pallas or Transformer Engine kernel";
+  finding.how_to_check = "one attention kernel per layer and direction, no [.., S, S] array";
+  finding.saves_high_ns = saves;
+  finding.saves_low_ns = std::min(saves, exponentials) / 2;
+  finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
+  finding.sure = context.Allowed(Sure::kHigh);
+  finding.evidence.Add("all ops that read or write scores, per step", all, "ns", ops[0]->handle)
+      .Add("of them not matrix products", exponentials, "ns")
+      .Add("sequence length", size, "elements");
+  report.Add(std::move(finding));
+}
+
+// Results and residuals of a scan are copied into stacks, slice by slice. Where the slice is made
+// by the same kernel, its write is no extra cost.
+void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Report& report) {
+  for (const Site& site : SitesOf(context, ops)) {
+    if (context.ShareOfStep(site.ns) < 2 * kNoticeable) break;
+    int64_t bytes = 0;
+    for (const Op* op : site.ops) {
+      bytes += static_cast<int64_t>(static_cast<double>(op->facts->slice_bytes) * op->calls);
+    }
+    Finding finding = FindingAbout(context, "scan_stack", site);
+    finding.title =
+        fmt::format("Save less in the scan: stacking its results takes {} per step", Time(site.ns));
+    finding.action =
+        "a checkpoint policy that saves fewer residuals of the scanned block, or an unrolled loop; "
+        "values that are only carried need no stack";
+    finding.how_to_check = "fewer dynamic-update-slice fusions in the loop's body";
+    finding.saves_high_ns = site.ns;
+    finding.saves_low_ns = 0;
+    finding.sure = context.Allowed(Sure::kMedium);
+    finding.evidence.Add("bytes written into stacks, per step", bytes, "bytes");
+    report.Add(std::move(finding));
+  }
+}
+
+void Layouts(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  std::vector<const Op*> converts;
+  std::vector<const Op*> stacks;
+  for (const Op& op : context.ops) {
+    const Movement movement = op.facts->movement;
+    if (movement == Movement::kTranspose || movement == Movement::kLayout) {
+      ops.push_back(&op);
+    } else if (movement == Movement::kConvert && op.row->phase != model::Phase::kOptimizer) {
+      converts.push_back(&op);
+    } else if (op.facts->in_loop && op.row->op_kind == OpKind::kScatterGather &&
+               !op.facts->scatter && Has(op.row->op_name, "dynamic_update_slice")) {
+      stacks.push_back(&op);
+    }
+  }
+  int64_t all = 0;
+  for (const Op* op : ops) all += op->ns;
+  bool found = false;
+  for (const Site& site : SitesOf(context, ops)) {
+    if (context.ShareOfStep(site.ns) < kNoticeable) break;
+    found = true;
+    Finding finding = FindingAbout(context, "layout_copy", site);
+    finding.title =
+        fmt::format("Avoid this transpose: {} per step only changes the layout", Time(site.ns));
+    finding.action =
+        "let the products read the other order (einsum subscripts, `swapaxes` moved next to a "
+        "dot), "
+        "store the weight transposed, keep one order of batch, length and heads throughout";
+    finding.how_to_check = "no transpose or copy kernel from this line";
+    finding.saves_high_ns = site.ns;
+    finding.saves_low_ns = 0;
+    finding.sure = context.Allowed(Sure::kMedium);
+    if (const auto rate = site.largest().BytesPerSecond()) {
+      finding.evidence.AddReal("its rate", *rate / 1e9, "GB/s", site.largest().handle);
+    }
+    report.Add(std::move(finding));
+  }
+  if (!found) {
+    report.Fine("layout_copy", fmt::format("transposes and layout changes: {} of the step",
+                                           Percent(context.ShareOfStep(all))));
+  }
+  for (const Site& site : SitesOf(context, converts)) {
+    if (context.ShareOfStep(site.ns) < kNoticeable) break;
+    Finding finding = FindingAbout(context, "convert_only", site);
+    finding.title =
+        fmt::format("Convert once, not here: {} per step only converts types", Time(site.ns));
+    finding.action =
+        "cast parameters once per step outside loops, or keep a 16-bit copy; return activations in "
+        "the type that their reader wants";
+    finding.how_to_check = "no fusion that only converts";
+    finding.saves_high_ns = site.ns;
+    finding.saves_low_ns = 0;
+    finding.sure = context.Allowed(Sure::kMedium);
+    report.Add(std::move(finding));
+  }
+  ScanStacks(context, stacks, report);
+}
+
+bool IsMemoryWork(const Op& op) {
+  switch (op.row->op_kind) {
+    case OpKind::kReduction:
+    case OpKind::kElementwiseFusion:
+      return !op.facts->dot && op.facts->movement == Movement::kNone;
+    default:
+      return false;
+  }
+}
+
+// Reductions and fusions that leave most of the memory's bandwidth unused.
+void SlowKernels(const Context& context, Report& report) {
+  const auto limit = context.MemoryRate();
+  int64_t all = 0;
+  int64_t fast = 0;
+  int64_t odd = 0;
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (!IsMemoryWork(op) || op.facts->square_scores != 0) continue;
+    const auto rate = op.BytesPerSecond();
+    if (!rate || !limit) continue;
+    // More than memory can do: the cost model counts too much, or it all stays in the cache.
+    if (*rate > 1.3 * *limit) {
+      odd += op.ns;
+      continue;
+    }
+    all += op.ns;
+    if (*rate >= 0.7 * *limit) fast += op.ns;
+    if (*rate<kSlow* * limit&& static_cast<double>(op.ns)> 20'000 * op.calls) ops.push_back(&op);
+  }
+  if (!limit || context.MemoryRateIsOwn()) {
+    report.Withhold("slow_memory_op", "memory-bound kernels: the device's bandwidth is not known");
+    return;
+  }
+  bool found = false;
+  for (const Site& site : SitesOf(context, ops)) {
+    int64_t saves = 0;
+    for (const Op* op : site.ops) {
+      saves +=
+          static_cast<int64_t>(static_cast<double>(op->ns) * (1 - *op->BytesPerSecond() / *limit));
+    }
+    if (context.ShareOfStep(saves) < kDominantSlow) continue;
+    found = true;
+    const double rate = *site.largest().BytesPerSecond();
+    const bool reduction = site.largest().row->op_kind == OpKind::kReduction;
+    Finding finding = FindingAbout(context, "slow_memory_op", site);
+    finding.title = fmt::format("Speed up this {}: it runs at {:.0f} % of the memory's rate",
+                                reduction ? "reduction" : "fusion", 100 * rate / *limit);
+    finding.action =
+        reduction
+            ? "sum over the minor dimension, in two steps, or as a product with ones; keep the "
+              "input in 16 bits"
+            : "see what is inside (`show`): a transpose, a broadcast of a column or many "
+              "operands keep it from streaming; split it with lax.optimization_barrier";
+    finding.how_to_check = "bytes per second of this op";
+    finding.saves_high_ns = saves;
+    finding.saves_low_ns = 0;
+    finding.basis = Basis::kRoofline;
+    finding.sure = context.Allowed(Sure::kLow);
+    finding.evidence.AddReal("its rate", rate / 1e9, "GB/s", site.largest().handle)
+        .AddReal("what this memory reaches", *limit / 1e9, "GB/s");
+    report.Add(std::move(finding));
+  }
+  if (!found && context.ShareOfStep(all) >= 0.05 && 10 * fast >= 8 * all) {
+    Evidence evidence;
+    evidence.Add("memory-bound fusions per step", all, "ns").Add("of them above 70 %", fast, "ns");
+    report.Fine("slow_memory_op",
+                "memory-bound kernels use the bandwidth: occupancy is not the lever", evidence);
+  }
+  (void)odd;
+}
+
+}  // namespace
+
+void JudgeMemory(const Context& context, Report& report) {
+  Attention(context, report);
+  Layouts(context, report);
+  SlowKernels(context, report);
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+constexpr double kNoticeable = 0.01;
+constexpr double kGoodRate = 0.6;  // Of the achievable: a product that does this much is fine.
+
+int64_t WorkOf(const Op& op) { return op.row->flops.value_or(op.facts->flops.value_or(0)); }
+
+// Operations per second of the op, where known.
+double RateOf(const Op& op) {
+  return op.ns > 0
+             ? static_cast<double>(WorkOf(op)) * op.calls / (static_cast<double>(op.ns) * 1e-9)
+             : 0;
+}
+
+// Time that the op would take at a rate; the whole time where the rate is not known.
+int64_t TimeAt(const Op& op, const std::optional<double>& rate) {
+  if (!rate || *rate <= 0) return op.ns;
+  return std::min(op.ns,
+                  static_cast<int64_t>(static_cast<double>(WorkOf(op)) * op.calls * 1e9 / *rate));
+}
+
+void Upcast(const Context& context, Report& report) {
+  if (!context.on_gpu) return;  // XLA:CPU computes 16-bit products in f32 by itself.
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (op.facts->dot && !op.facts->dot->upcast_from.empty() &&
+        op.row->phase != model::Phase::kOptimizer && op.row->phase != model::Phase::kLoss) {
+      ops.push_back(&op);
+    }
+  }
+  bool found = false;
+  for (const Site& site : SitesOf(context, ops)) {
+    int64_t saves = 0;
+    for (const Op* op : site.ops) {
+      saves += context.limits.half ? op->ns - TimeAt(*op, context.limits.half) : op->ns / 2;
+    }
+    if (context.ShareOfStep(saves) < kNoticeable) continue;
+    found = true;
+    const DotFacts& dot = *site.largest().facts->dot;
+    Finding finding = FindingAbout(context, "f32_upcast", site);
+    finding.title =
+        fmt::format("Keep this product in {}: its operands are converted to f32", dot.upcast_from);
+    finding.action = fmt::format(
+        "leave the operands in {} and ask for an f32 result "
+        "(`preferred_element_type=jnp.float32`): "
+        "tensor cores accumulate in f32 anyway",
+        dot.upcast_from);
+    finding.how_to_check =
+        fmt::format("the dot's operands are {} in the optimised HLO", dot.upcast_from);
+    finding.saves_high_ns = saves;
+    finding.saves_low_ns = saves / 3;
+    finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
+    finding.sure = context.Allowed(Sure::kHigh);
+    finding.evidence.AddReal("its rate", RateOf(site.largest()) / 1e12, "TFLOP/s",
+                             site.largest().handle);
+    if (context.limits.half) {
+      finding.evidence.AddReal("what this device reaches in 16 bits", *context.limits.half / 1e12,
+                               "TFLOP/s");
+    }
+    report.Add(std::move(finding));
+  }
+  if (!found) report.Fine("f32_upcast", "products: none has operands converted to f32 for it");
+}
+
+void Highest(const Context& context, Report& report) {
+  if (!context.limits.tf32) return;
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (op.facts->dot && op.facts->dot->precision == "highest" &&
+        op.facts->dot->lhs_type == "f32") {
+      ops.push_back(&op);
+    }
+  }
+  for (const Site& site : SitesOf(context, ops)) {
+    int64_t saves = 0;
+    for (const Op* op : site.ops) saves += op->ns - TimeAt(*op, context.limits.tf32);
+    if (context.ShareOfStep(saves) < kNoticeable) break;
+    Finding finding = FindingAbout(context, "f32_highest", site);
+    finding.title = "Let this f32 product use TF32: precision HIGHEST keeps off tensor cores";
+    finding.action =
+        "drop `precision='highest'` (or jax_default_matmul_precision) where the accuracy allows, "
+        "or "
+        "take BF16_BF16_F32_X3; this changes numerics";
+    finding.how_to_check = "the kernel's name, and the loss curve";
+    finding.saves_high_ns = saves;
+    finding.saves_low_ns = saves / 2;
+    finding.basis = Basis::kRoofline;
+    finding.sure = context.Allowed(Sure::kHigh);
+    finding.evidence.AddReal("its rate", RateOf(site.largest()) / 1e12, "TFLOP/s",
+                             site.largest().handle);
+    report.Add(std::move(finding));
+  }
+}
+
+// The best rate among products of the same type whose sizes are even.
+double BestRate(const Context& context, std::string_view type) {
+  double best = 0;
+  for (const Op& op : context.ops) {
+    if (!op.facts->dot || op.facts->dot->lhs_type != type || op.facts->dot->odd_dimension != 0 ||
+        op.facts->dot->padded_from != 0 || context.ShareOfStep(op.ns) < 0.003) {
+      continue;
+    }
+    best = std::max(best, RateOf(op));
+  }
+  return best;
+}
+
+// Kernels that do nothing but pad and slice for such a product: same op_name's line.
+void OddSizes(const Context& context, Report& report) {
+  if (!context.on_gpu) return;
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (op.facts->dot && (op.facts->dot->odd_dimension != 0 || op.facts->dot->padded_from != 0)) {
+      ops.push_back(&op);
+    }
+  }
+  bool found = false;
+  for (const Site& site : SitesOf(context, ops)) {
+    const Op& largest = site.largest();
+    const DotFacts& dot = *largest.facts->dot;
+    const int64_t odd = dot.odd_dimension != 0 ? dot.odd_dimension : dot.padded_from;
+    double best = BestRate(context, dot.lhs_type);
+    const bool own = best > 0;
+    if (!own) best = context.limits.half.value_or(0) * kGoodRate;
+    int64_t saves = 0;
+    bool slow = false;
+    for (const Op* op : site.ops) {
+      if (best <= 0) continue;
+      const int64_t lost = op->ns - TimeAt(*op, best);
+      saves += lost;
+      slow = slow || 4 * lost > op->ns;
+    }
+    Site whole = site;
+    for (const Op& op : context.ops) {
+      if (op.facts->movement != Movement::kPad || context.SourceOf(op) != site.source) continue;
+      whole.ops.push_back(&op);
+      whole.ns += op.ns;
+      saves += op.ns;
+      slow = true;
+    }
+    if (!slow || context.ShareOfStep(saves) < kNoticeable) continue;
+    found = true;
+    const int64_t next = (odd + 127) / 128 * 128;
+    Finding finding = FindingAbout(context, "gemm_bad_dims", whole);
+    finding.title = fmt::format("Pad the dimension {} of this product to {}", odd, next);
+    finding.action = fmt::format(
+        "make the array {} wide (and mask what is added): rows that are no multiple of 16 bytes "
+        "keep "
+        "tensor cores from loading them at full width",
+        next);
+    finding.how_to_check = "its rate comes up to that of products with even sizes";
+    finding.saves_high_ns = saves;
+    finding.saves_low_ns = saves / 2;
+    finding.basis = Basis::kRoofline;
+    finding.sure = context.Allowed(own ? Sure::kHigh : Sure::kMedium);
+    finding.evidence.Add("dimension", odd, "elements", largest.handle)
+        .Add("next multiple of 128", next, "elements")
+        .AddReal("its rate", RateOf(largest) / 1e12, "TFLOP/s", largest.handle)
+        .AddReal(own ? "best rate of an even product in this run" : "what this device reaches",
+                 best / 1e12, "TFLOP/s");
+    report.Add(std::move(finding));
+  }
+  if (!found) report.Fine("gemm_bad_dims", "sizes of products: none is slow for want of padding");
+}
+
+void Rates(const Context& context, Report& report) {
+  if (!context.limits.half) return;
+  int64_t ns = 0;
+  double work = 0;
+  for (const Op& op : context.ops) {
+    if (!op.facts->dot || WorkOf(op) == 0) continue;
+    const bool short_type = op.facts->dot->lhs_type == "bf16" || op.facts->dot->lhs_type == "f16";
+    if (!short_type) continue;
+    ns += op.ns;
+    work += static_cast<double>(WorkOf(op)) * op.calls;
+  }
+  if (context.ShareOfStep(ns) < 0.05) return;
+  const double rate = work / (static_cast<double>(ns) * 1e-9);
+  const double share = rate / *context.limits.half;
+  if (share > 1.3) {
+    report.Withhold("products", "rate of 16-bit products: the count of operations does not fit");
+    return;
+  }
+  Evidence evidence;
+  evidence.Add("16-bit products per step", ns, "ns").AddReal("their rate", rate / 1e12, "TFLOP/s");
+  const std::string text = fmt::format(
+      "16-bit products run at {:.0f} TFLOP/s, {:.0f} % of what such "
+      "a device reaches",
+      rate / 1e12, 100 * share);
+  if (share >= 0.7) report.Fine("products", text, evidence);
+}
+
+}  // namespace
+
+void JudgeProducts(const Context& context, Report& report) {
+  Upcast(context, report);
+  Highest(context, report);
+  OddSizes(context, report);
+  Rates(context, report);
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,117 @@
+#include "analysis/findings/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+// A finding of which this much is already saved by a larger one says nothing new.
+constexpr double kSameSaving = 0.8;
+
+double WeightOf(Sure sure) { return sure == Sure::kHigh ? 1.0 : sure == Sure::kMedium ? 0.8 : 0.5; }
+
+nlohmann::ordered_json Item(std::string_view text, std::string_view unit, std::string_view handle) {
+  nlohmann::ordered_json item = {{"text", text}, {"value", nullptr}, {"unit", unit}};
+  item["handle"] = handle.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(handle);
+  return item;
+}
+
+model::FindingRow RowOf(const Finding& finding) {
+  model::FindingRow row;
+  row.id = finding.id;
+  row.title = finding.title;
+  row.saves_low_ns_per_step = finding.saves_low_ns;
+  row.saves_high_ns_per_step = finding.saves_high_ns;
+  row.basis = Text(finding.basis);
+  row.confidence = Text(finding.sure);
+  row.where_op = finding.where_op;
+  row.where_layer = finding.where_layer;
+  row.where_source = finding.where_source;
+  row.evidence_json = finding.evidence.Json();
+  row.action = finding.action;
+  row.how_to_check = finding.how_to_check;
+  return row;
+}
+
+}  // namespace
+
+Evidence& Evidence::Add(std::string_view text, int64_t value, std::string_view unit,
+                        std::string_view handle) {
+  nlohmann::ordered_json item = Item(text, unit, handle);
+  item["value"] = value;
+  items_.push_back(std::move(item));
+  return *this;
+}
+
+Evidence& Evidence::AddReal(std::string_view text, double value, std::string_view unit,
+                            std::string_view handle) {
+  nlohmann::ordered_json item = Item(text, unit, handle);
+  const double digits = value == 0 ? 1 : std::pow(10, 2 - std::floor(std::log10(std::abs(value))));
+  item["value"] = std::abs(value) >= 1000 ? std::round(value) : std::round(value * digits) / digits;
+  items_.push_back(std::move(item));
+  return *this;
+}
+
+std::string Evidence::Json() const {
+  return items_.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string_view Text(Basis basis) {
+  return basis == Basis::kMeasured   ? "measured"
+         : basis == Basis::kRoofline ? "roofline"
+                                     : "cost_model";
+}
+
+std::string_view Text(Sure sure) {
+  return sure == Sure::kHigh ? "high" : sure == Sure::kMedium ? "medium" : "low";
+}
+
+Sure OneLower(Sure sure) { return sure == Sure::kHigh ? Sure::kMedium : Sure::kLow; }
+
+void Report::Fine(std::string_view id, std::string text, const Evidence& evidence) {
+  ruled_out_.push_back(
+      {std::string(id), false, std::move(text), evidence.empty() ? "" : evidence.Json()});
+}
+
+void Report::Withhold(std::string_view id, std::string text) {
+  ruled_out_.push_back({std::string(id), true, std::move(text), ""});
+}
+
+std::vector<model::FindingRow> Report::Ranked(int64_t step_ns) {
+  const auto key = [](const Finding& finding) {
+    return static_cast<double>(finding.saves_high_ns.value_or(0)) * WeightOf(finding.sure);
+  };
+  std::stable_sort(findings_.begin(), findings_.end(), [&](const Finding& a, const Finding& b) {
+    return a.about_data != b.about_data ? a.about_data : key(a) > key(b);
+  });
+  const auto least =
+      std::max<int64_t>(kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(step_ns)));
+  std::map<std::string, int64_t, std::less<>> claimed;
+  std::vector<model::FindingRow> rows;
+  for (Finding& finding : findings_) {
+    if (finding.about_data || !finding.saves_high_ns) {
+      rows.push_back(RowOf(finding));
+      continue;
+    }
+    if (*finding.saves_high_ns < least) continue;
+    int64_t already = 0;
+    for (const auto& [what, ns] : finding.claims) {
+      const auto at = claimed.find(what);
+      if (at != claimed.end()) already += std::min(ns, at->second);
+    }
+    already = std::min(already, *finding.saves_high_ns);
+    if (static_cast<double>(already) >= kSameSaving * static_cast<double>(*finding.saves_high_ns)) {
+      continue;
+    }
+    if (already > 0) finding.evidence.Add("of this, saved by findings above", already, "ns");
+    for (const auto& [what, ns] : finding.claims) {
+      int64_t& sum = claimed[what];
+      sum = std::max(sum, ns);
+    }
+    rows.push_back(RowOf(finding));
+  }
+  return rows;
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,88 @@
+// What rules write: findings with their evidence, and what they looked at and found fine.
+//
+// Times are per steady step of one device, in nanoseconds, unless a text says otherwise.
+// Thread-safety: plain data, one thread.
+
+#ifndef XLATRACE_ANALYSIS_FINDINGS_REPORT_H_
+#define XLATRACE_ANALYSIS_FINDINGS_REPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "model/derived.h"
+
+namespace xlatrace::analysis::findings {
+
+// Numbers that `show` and `query` give again: text, value, unit, handle ("o17") or none.
+class Evidence {
+ public:
+  Evidence& Add(std::string_view text, int64_t value, std::string_view unit,
+                std::string_view handle = {});
+  // Values below 1000 keep three digits.
+  Evidence& AddReal(std::string_view text, double value, std::string_view unit,
+                    std::string_view handle = {});
+  // JSON array; bytes of traced programs that are no UTF-8 are replaced.
+  std::string Json() const;
+  bool empty() const { return items_.empty(); }
+
+ private:
+  nlohmann::ordered_json items_ = nlohmann::ordered_json::array();
+};
+
+enum class Basis : uint8_t { kMeasured, kRoofline, kCostModel };
+enum class Sure : uint8_t { kHigh, kMedium, kLow };
+
+std::string_view Text(Basis basis);
+std::string_view Text(Sure sure);
+Sure OneLower(Sure sure);
+
+struct Finding {
+  std::string id;
+  std::string title;   // Imperative, what to do; a line of a terminal at most.
+  std::string action;  // How, in a sentence or two.
+  std::string how_to_check;
+  std::optional<int64_t> saves_low_ns;
+  std::optional<int64_t> saves_high_ns;
+  Basis basis = Basis::kMeasured;
+  Sure sure = Sure::kMedium;
+  std::string where_op, where_layer, where_source;
+  Evidence evidence;
+  // What the saving consists of: handles of ops, or words for time that is no op's ("idle").
+  // Findings that save the same time are told apart by it.
+  std::map<std::string, int64_t, std::less<>> claims;
+  // Limits what the others can know: comes first, and has no saving.
+  bool about_data = false;
+};
+
+class Report {
+ public:
+  void Add(Finding finding) { findings_.push_back(std::move(finding)); }
+  // Looked at, and no cause. `text` holds its number.
+  void Fine(std::string_view id, std::string text, const Evidence& evidence = {});
+  // Not judged; `text` says what the data lacks.
+  void Withhold(std::string_view id, std::string text);
+
+  // Drops what saves too little (1 % of the step and 20 us), or what a larger finding already
+  // saves; ranks by the upper bound times how sure it is; says where two save the same time.
+  std::vector<model::FindingRow> Ranked(int64_t step_ns);
+  std::vector<model::RuledOutRow> RuledOut() const { return ruled_out_; }
+
+ private:
+  std::vector<Finding> findings_;
+  std::vector<model::RuledOutRow> ruled_out_;
+};
+
+// The least that is worth a line.
+inline constexpr double kLeastShare = 0.01;
+inline constexpr int64_t kLeastNs = 20'000;
+
+}  // namespace xlatrace::analysis::findings
+
+#endif  // XLATRACE_ANALYSIS_FINDINGS_REPORT_H_

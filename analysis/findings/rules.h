@@ -1,0 +1,41 @@
+// The rules, one file per family. A rule gets the context and writes what it found, what it looked
+// at and found fine, or why it cannot say. Ids are stable; docs/findings.md has the catalogue.
+
+#ifndef XLATRACE_ANALYSIS_FINDINGS_RULES_H_
+#define XLATRACE_ANALYSIS_FINDINGS_RULES_H_
+
+#include "analysis/findings/context.h"
+#include "analysis/findings/report.h"
+
+namespace xlatrace::analysis::findings {
+
+// Can the data be trusted? `unattributed`, `graphs_not_expanded`, `autotune_in_trace`,
+// `warmup_in_average`. Need no steady step.
+void JudgeData(const Context& context, Report& report);
+// Compilation that goes on: `recompile`. Needs no steady step, as there is none then.
+void JudgeCompilation(const Context& context, Report& report);
+// Copies from and to the host over the whole run where no step is known: `copy_bound`.
+void JudgeWholeRun(const Context& context, Report& report);
+
+// The rest needs steady steps.
+// Why the device waits: `launch_bound`, `small_kernels`, `sync_each_step`, `host_gap`,
+// `host_callback`, `eager_ops`, `idle`.
+void JudgeHost(const Context& context, Report& report);
+// `copy_in_step`, `donation_missing`, `device_copies`.
+void JudgeCopies(const Context& context, Report& report);
+// `exposed_collective`, `arrival_skew`, `many_small_collectives`.
+void JudgeCollectives(const Context& context, Report& report);
+// `f32_upcast`, `f32_highest`, `gemm_bad_dims`.
+void JudgeProducts(const Context& context, Report& report);
+// `attention_unfused`, `layout_copy`, `convert_only`, `scan_stack`, `slow_memory_op`.
+void JudgeMemory(const Context& context, Report& report);
+// `scatter_add`, `sort_slow`, `random_numbers`, `slow_custom_call`.
+void JudgeIrregular(const Context& context, Report& report);
+// `recompute`, `optimizer`, `odd_layer`, `dominant_op`.
+void JudgeStructure(const Context& context, Report& report);
+// `step_jitter`, `overlap_slows_compute`.
+void JudgeTime(const Context& context, Report& report);
+
+}  // namespace xlatrace::analysis::findings
+
+#endif  // XLATRACE_ANALYSIS_FINDINGS_RULES_H_

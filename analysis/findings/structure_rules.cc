@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::Phase;
+
+constexpr double kRecompute = 0.03;
+constexpr double kOptimizer = 0.08;
+constexpr double kDominant = 0.25;
+constexpr double kOddLayer = 0.1;
+constexpr size_t kSiblings = 4;
+
+// Time of each op per phase, where its parts belong to several.
+int64_t TimeInPhase(const Context& context, const Op& op, Phase phase) {
+  const auto& shares = context.attribution.shares;
+  const auto begin = std::lower_bound(
+      shares.begin(), shares.end(), op.time->instruction_id,
+      [](const model::ShareRow& share, model::Id id) { return share.instruction_id < id; });
+  int64_t ppm = 0;
+  bool split = false;
+  for (auto at = begin; at != shares.end() && at->instruction_id == op.time->instruction_id; ++at) {
+    split = true;
+    if (at->phase == phase) ppm += at->share_ppm;
+  }
+  if (!split) return op.row->phase == phase ? op.ns : 0;
+  return static_cast<int64_t>(static_cast<double>(op.ns) * static_cast<double>(ppm) / 1e6);
+}
+
+void Recompute(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  int64_t by_compiler = 0;
+  int64_t products = 0;
+  int64_t all = 0;
+  Finding finding;
+  for (const Op& op : context.ops) {
+    const bool compiler = op.row->name.find(".remat") != std::string::npos;
+    const int64_t ns = compiler ? op.ns : TimeInPhase(context, op, Phase::kRecompute);
+    if (ns == 0) continue;
+    all += ns;
+    if (compiler) by_compiler += ns;
+    if (op.facts->dot || op.row->op_kind == model::OpKind::kGemm) products += ns;
+    finding.claims["recompute " + op.handle] = ns;
+    if (2 * ns >= op.ns) ops.push_back(&op);
+  }
+  const double share = context.ShareOfStep(all);
+  if (share < kRecompute) {
+    if (all > 0)
+      report.Fine("recompute", fmt::format("recomputation: {} of the step", Percent(share)));
+    return;
+  }
+  finding.id = "recompute";
+  const bool compiler = 2 * by_compiler > all;
+  finding.title =
+      fmt::format("Save instead of recomputing: {} per step is computed a second time", Time(all));
+  finding.action =
+      compiler
+          ? "XLA recomputes because memory is tight: a slightly smaller batch, donated state, or "
+            "jax.checkpoint where you choose"
+          : "where memory allows: "
+            "`policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable`, "
+            "or checkpoint only every other block";
+  finding.how_to_check = "the recompute part falls while peak memory rises";
+  finding.saves_high_ns = all;
+  finding.saves_low_ns = products / 2;
+  finding.sure = context.Allowed(Sure::kHigh);
+  finding.evidence.Add("recomputation per step", all, "ns")
+      .Add("of it matrix products", products, "ns")
+      .AddReal("of the step", 100 * share, "%");
+  finding.where_source = compiler ? "" : context.CallerOf(ops);
+  if (!ops.empty()) {
+    finding.where_op = ops[0]->row->name;
+    finding.where_layer = ops[0]->row->layer_group;
+    finding.evidence.Add("largest", ops[0]->ns, "ns", ops[0]->handle);
+  }
+  report.Add(std::move(finding));
+}
+
+void Optimizer(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  int64_t all = 0;
+  double calls = 0;
+  double bytes = 0;
+  bool all_known = true;
+  for (const Op& op : context.ops) {
+    if (op.row->phase != Phase::kOptimizer || op.row->op_kind == model::OpKind::kCollective ||
+        op.facts->host_memory) {
+      continue;
+    }
+    all += op.ns;
+    calls += op.calls;
+    const auto rate = op.BytesPerSecond();
+    all_known = all_known && rate.has_value();
+    bytes += rate.value_or(0) * static_cast<double>(op.ns) * 1e-9;
+    ops.push_back(&op);
+  }
+  if (ops.empty()) return;
+  const auto limit = context.limits.bytes;
+  const auto floor = limit && all_known ? static_cast<int64_t>(bytes * 1e9 / *limit) : int64_t{0};
+  if (context.ShareOfStep(all) < kOptimizer) return;
+  if (floor > 0 && 10 * all <= 13 * floor) {
+    report.Fine("optimizer", fmt::format("optimizer: {} per step, at its memory floor", Time(all)));
+    return;
+  }
+  if (floor == 0 && calls < 100) return;
+  const std::vector<Site> sites = SitesOf(context, ops);
+  Finding finding = FindingAbout(context, "optimizer", sites[0]);
+  for (const Op* op : ops) finding.claims[op->handle] = op->ns;
+  finding.title =
+      fmt::format("Make the optimizer cheaper: {} in {:.0f} kernels per step", Time(all), calls);
+  finding.action =
+      "stack parameters of repeated layers (scan over layers) or flatten them (`optax.flatten`), "
+      "shard the optimizer's state, keep moments in bf16";
+  finding.how_to_check = "optimizer time and its number of kernels";
+  finding.saves_high_ns = all - floor;
+  finding.saves_low_ns = 0;
+  finding.basis = floor > 0 ? Basis::kRoofline : Basis::kMeasured;
+  finding.sure = context.Allowed(floor > 0 ? Sure::kMedium : Sure::kLow);
+  finding.evidence.Add("optimizer per step", all, "ns")
+      .Add("kernels", static_cast<int64_t>(calls), "count");
+  if (floor > 0) finding.evidence.Add("time to read and write its bytes once", floor, "ns");
+  report.Add(std::move(finding));
+}
+
+// A repeated layer that takes longer than its siblings.
+void OddLayers(const Context& context, Report& report) {
+  // Group, without what lies inside the repeated part -> layer -> time.
+  struct Layer {
+    int64_t ns = 0;
+    std::vector<const Op*> ops;
+  };
+  std::map<std::string, std::map<std::string, Layer>> groups;
+  for (const Op& op : context.ops) {
+    const std::string& group = op.row->layer_group;
+    const size_t star = group.find('*');
+    if (star == std::string::npos || op.row->op_kind == model::OpKind::kCollective) continue;
+    const size_t end = std::min(group.find('/', star), group.size());
+    // As many components of the layer as of the group.
+    const std::string prefix = group.substr(0, end);
+    const auto depth = std::count(prefix.begin(), prefix.end(), '/');
+    size_t cut = 0;
+    const std::string& layer = op.row->layer;
+    for (int64_t k = 0; k <= depth && cut != std::string::npos; ++k)
+      cut = layer.find('/', cut + (k > 0));
+    Layer& of = groups[prefix][layer.substr(0, cut)];
+    of.ns += op.ns;
+    of.ops.push_back(&op);
+  }
+  bool judged = false;
+  bool found = false;
+  for (const auto& [group, layers] : groups) {
+    if (layers.size() < kSiblings) continue;
+    judged = true;
+    std::vector<int64_t> times;
+    for (const auto& [name, layer] : layers) times.push_back(layer.ns);
+    std::sort(times.begin(), times.end());
+    const int64_t median = times[times.size() / 2];
+    std::vector<int64_t> distances;
+    for (const int64_t ns : times) distances.push_back(std::abs(ns - median));
+    std::sort(distances.begin(), distances.end());
+    const auto spread =
+        std::max<double>(1.4826 * static_cast<double>(distances[distances.size() / 2]),
+                         0.005 * static_cast<double>(median));
+    for (const auto& [name, layer] : layers) {
+      const int64_t more = layer.ns - median;
+      if (static_cast<double>(more) < 5 * spread ||
+          static_cast<double>(more) < kOddLayer * static_cast<double>(median) ||
+          context.ShareOfStep(more) < kLeastShare) {
+        continue;
+      }
+      found = true;
+      Finding finding;
+      finding.id = "odd_layer";
+      finding.title = fmt::format("Make {} like its {} siblings: it is {:.0f} % slower", name,
+                                  layers.size() - 1,
+                                  100.0 * static_cast<double>(more) / static_cast<double>(median));
+      const Op* largest = *std::max_element(layer.ops.begin(), layer.ops.end(),
+                                            [](const Op* a, const Op* b) { return a->ns < b->ns; });
+      finding.action =
+          "compare what runs in it with a sibling: other algorithms of the same products (keep the "
+          "autotuning cache), other layouts, or work that XLA put there (first and last layers)";
+      finding.how_to_check = "`summary --by layer`: the layers take alike";
+      finding.saves_high_ns = more;
+      finding.saves_low_ns = 0;
+      finding.sure = context.Allowed(Sure::kMedium);
+      finding.where_layer = name;
+      finding.where_op = largest->row->name;
+      finding.where_source = context.SourceOf(*largest);
+      finding.claims["layer " + name] = more;
+      finding.evidence.Add("this layer per step", layer.ns, "ns")
+          .Add("median of the siblings", median, "ns")
+          .Add("its largest op", largest->ns, "ns", largest->handle);
+      report.Add(std::move(finding));
+    }
+  }
+  if (judged && !found) report.Fine("odd_layer", "repeated layers take alike");
+}
+
+// Says where to begin when no other rule knows the op.
+void Dominant(const Context& context, Report& report) {
+  if (context.ops.empty() || context.device_ns == 0) return;
+  const Op& op = context.ops[0];
+  if (static_cast<double>(op.ns) < kDominant * static_cast<double>(context.device_ns)) return;
+  // A matrix product that does what the device can is no problem.
+  if (op.facts->dot && context.limits.half && op.facts->flops &&
+      static_cast<double>(*op.facts->flops) * op.calls * 1e9 / static_cast<double>(op.ns) >
+          0.7 * *context.limits.half) {
+    report.Fine("dominant_op",
+                fmt::format("the largest op, {}, is a product at the device's rate", op.row->name));
+    return;
+  }
+  Site site{context.SourceOf(op), {&op}, op.ns};
+  Finding finding = FindingAbout(context, "dominant_op", site);
+  finding.title =
+      fmt::format("Start with one instruction: it is {} of device time",
+                  Percent(static_cast<double>(op.ns) / static_cast<double>(context.device_ns)));
+  finding.action = fmt::format("`xlatrace show {} run.db` lists what it computes", op.handle);
+  finding.how_to_check = "its time per step falls in `xlatrace diff`";
+  finding.saves_high_ns = op.ns;
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kLow);
+  finding.evidence.Add("times it ran in the whole run", op.time->occurrences, "count", op.handle);
+  report.Add(std::move(finding));
+}
+
+}  // namespace
+
+void JudgeStructure(const Context& context, Report& report) {
+  Recompute(context, report);
+  Optimizer(context, report);
+  OddLayers(context, report);
+  Dominant(context, report);
+}
+
+}  // namespace xlatrace::analysis::findings

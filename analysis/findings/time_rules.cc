@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+#include "analysis/intervals.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+constexpr int64_t kStepsForJitter = 10;
+constexpr double kJitter = 0.05;
+constexpr double kSteady = 0.03;
+constexpr double kSlowed = 1.15;
+constexpr size_t kSamples = 5;
+
+struct Steps {
+  std::vector<const model::StepRow*> rows;  // Of one device, by duration.
+  int64_t Percentile(int percent) const {
+    const size_t at = (rows.size() - 1) * static_cast<size_t>(percent) / 100;
+    return rows[at]->end_ns - rows[at]->start_ns;
+  }
+};
+
+void Jitter(const Context& context, Report& report) {
+  std::map<model::Id, Steps> devices;
+  for (const model::StepRow& row : context.analysis.steps) {
+    if (row.steady) devices[row.device_id].rows.push_back(&row);
+  }
+  if (devices.empty()) return;
+  Steps& steps = devices.begin()->second;
+  if (context.step_count < kStepsForJitter) {
+    report.Withhold("step_jitter", fmt::format("variation of steps: {} steady steps, 10 needed",
+                                               context.step_count));
+    return;
+  }
+  std::stable_sort(steps.rows.begin(), steps.rows.end(), [](const auto* a, const auto* b) {
+    return a->end_ns - a->start_ns < b->end_ns - b->start_ns;
+  });
+  const int64_t p50 = steps.Percentile(50);
+  const int64_t p95 = steps.Percentile(95);
+  int64_t sum = 0;
+  for (const model::StepRow* row : steps.rows) sum += row->end_ns - row->start_ns;
+  const auto mean = sum / static_cast<int64_t>(steps.rows.size());
+  const double jitter = static_cast<double>(p95 - p50) / static_cast<double>(p50);
+  Evidence evidence;
+  evidence.Add("median step", p50, "ns").Add("95th percentile", p95, "ns").Add("mean", mean, "ns");
+  if (jitter < kJitter) {
+    if (jitter < kSteady) {
+      report.Fine("step_jitter",
+                  fmt::format("step jitter: p95 is {} over the median", Percent(jitter)), evidence);
+    }
+    return;
+  }
+  // What the slow tenth has more of than the median step, by part.
+  std::map<std::pair<model::Id, int64_t>, std::array<int64_t, kStepPartCount>> parts;
+  for (const model::StepPartRow& row : context.analysis.step_parts) {
+    parts[{row.device_id, row.step}][static_cast<size_t>(row.part)] += row.wall_ns;
+  }
+  const model::StepRow& median = *steps.rows[steps.rows.size() / 2];
+  std::array<int64_t, kStepPartCount> more{};
+  const size_t slow = std::max<size_t>(1, steps.rows.size() / 10);
+  std::string numbers;
+  for (size_t k = steps.rows.size() - slow; k < steps.rows.size(); ++k) {
+    const model::StepRow& row = *steps.rows[k];
+    for (size_t part = 0; part < kStepPartCount; ++part) {
+      more[part] +=
+          parts[{row.device_id, row.step}][part] - parts[{median.device_id, median.step}][part];
+    }
+    if (numbers.size() < 30) numbers += (numbers.empty() ? "" : ", ") + std::to_string(row.step);
+  }
+  const auto most = std::max_element(more.begin(), more.end());
+  const auto part = static_cast<model::StepPart>(most - more.begin());
+  Finding finding;
+  finding.id = "step_jitter";
+  finding.title = fmt::format("Even out slow steps: p95 is {} over the median, mostly {}",
+                              Percent(jitter), model::Text(part));
+  finding.action = fmt::format(
+      "see steps {}: they differ from the median step in {} (checkpoints, evaluation, logging, "
+      "garbage collection, another program on the device)",
+      numbers, model::Text(part));
+  finding.how_to_check = "p95 of the steps comes down to the median";
+  finding.saves_high_ns = std::max<int64_t>(0, mean - p50);
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  evidence.Add(fmt::format("more {} in a slow step than in the median one", model::Text(part)),
+               *most / static_cast<int64_t>(slow), "ns");
+  finding.evidence = std::move(evidence);
+  finding.claims["jitter"] = *finding.saves_high_ns;
+  report.Add(std::move(finding));
+}
+
+// The same instruction beside a collective and alone.
+void SlowedByOverlap(const Context& context, Report& report) {
+  std::map<model::Id, Intervals> collectives;
+  for (const model::CollectiveRow& row : context.analysis.collectives) {
+    const auto i = static_cast<size_t>(row.activity_id) - 1;
+    if (!context.InSteadyStep(i)) continue;
+    collectives[context.run.LaneOf(i).device_id].push_back(
+        {context.run.activities.start_ns[i], context.run.activities.end_ns(i)});
+  }
+  if (collectives.empty()) return;
+  for (auto& [device, set] : collectives) set = Normalise(std::move(set));
+  struct Samples {
+    std::vector<int64_t> beside, alone;
+  };
+  std::map<const Op*, Samples> samples;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (!context.InSteadyStep(i)) continue;
+    const Op* op = context.OpOf(i);
+    if (op == nullptr || op->row->op_kind == model::OpKind::kCollective ||
+        context.ShareOfStep(op->ns) < 0.001) {
+      continue;
+    }
+    const auto set = collectives.find(context.run.LaneOf(i).device_id);
+    if (set == collectives.end()) continue;
+    const int64_t ns = context.run.activities.duration_ns[i];
+    const int64_t covered = Overlap(
+        set->second, {context.run.activities.start_ns[i], context.run.activities.end_ns(i)});
+    if (10 * covered >= 9 * ns) {
+      samples[op].beside.push_back(ns);
+    } else if (10 * covered <= ns) {
+      samples[op].alone.push_back(ns);
+    }
+  }
+  const auto median = [](std::vector<int64_t>& of) {
+    std::nth_element(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2), of.end());
+    return of[of.size() / 2];
+  };
+  int64_t lost = 0;
+  int64_t judged = 0;
+  const Op* worst = nullptr;
+  int64_t worst_lost = 0;
+  double worst_ratio = 1;
+  for (auto& [op, of] : samples) {
+    if (of.beside.size() < kSamples || of.alone.size() < kSamples) continue;
+    ++judged;
+    const int64_t alone = median(of.alone);
+    const int64_t beside = median(of.beside);
+    const double ratio =
+        static_cast<double>(beside) / static_cast<double>(std::max<int64_t>(alone, 1));
+    if (ratio < kSlowed) continue;
+    const int64_t of_op = (beside - alone) * static_cast<int64_t>(of.beside.size());
+    lost += of_op;
+    if (of_op > worst_lost) {
+      worst_lost = of_op;
+      worst = op;
+      worst_ratio = ratio;
+    }
+  }
+  const int64_t ns = context.PerStep(lost);
+  if (worst == nullptr || context.ShareOfStep(ns) < kLeastShare) {
+    if (judged > 0) {
+      report.Fine("overlap_slows_compute",
+                  fmt::format("kernels beside collectives: slowed by {} of the step",
+                              Percent(context.ShareOfStep(ns))));
+    }
+    return;
+  }
+  Site site{context.SourceOf(*worst), {worst}, worst->ns};
+  Finding finding = FindingAbout(context, "overlap_slows_compute", site);
+  finding.title =
+      fmt::format("Give collectives fewer multiprocessors: kernels beside them lose {}", Time(ns));
+  finding.action =
+      "--xla_gpu_nccl_collective_max_nchannels=8 (try 4 to 16; it costs bandwidth), user buffers "
+      "with "
+      "NVLS, or collectives placed beside products instead of memory-bound work";
+  finding.how_to_check = "the same kernel takes alike beside a collective and alone";
+  finding.saves_high_ns = ns / 2;
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.claims.clear();
+  finding.claims["overlap"] = ns;
+  finding.evidence.Add("lost by kernels beside collectives, per step", ns, "ns")
+      .AddReal("the worst takes so many times longer", worst_ratio, "x", worst->handle);
+  report.Add(std::move(finding));
+}
+
+}  // namespace
+
+void JudgeTime(const Context& context, Report& report) {
+  Jitter(context, report);
+  SlowedByOverlap(context, report);
+}
+
+}  // namespace xlatrace::analysis::findings

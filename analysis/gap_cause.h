@@ -1,0 +1,39 @@
+// Why a device was idle: what its host did meanwhile (RUNDB, gap).
+//
+// Rules, first match wins; names are those of CUDA's API, of XLA's and JAX's host ranges:
+// 1. more than half of the gap was compilation: `compile` (found by GapFinder);
+// 2. a host call waited for the device when the gap began and returned within it: what is left of
+//    the gap is the host getting on: `synchronisation`;
+// 3. a range that names a data loader covers most of it: `input`;
+// 4. the activity before or after is a copy from or to the host: `copy`;
+// 5. launch calls cover most of it, or it is short, inside one execution, and the launch of the
+//    next activity had not returned before the gap began: `launch_bound`;
+// 6. another host range covers most of it: `host`; nothing is known: `unknown`.
+// `host_range_id` is the innermost range that covers most of the gap.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_GAP_CAUSE_H_
+#define XLATRACE_ANALYSIS_GAP_CAUSE_H_
+
+#include <functional>
+#include <vector>
+
+#include "analysis/intervals.h"
+#include "model/derived.h"
+#include "model/host_event.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::analysis {
+
+// Gives the API calls and ranges of all processes that overlap any of the intervals, which are
+// sorted and do not overlap; in any order.
+using HostEventLoader = std::function<std::vector<model::HostEvent>(const Intervals& within)>;
+
+// Fills cause and host_range_id of gaps of 5 us or more whose cause is unknown.
+void FindGapCauses(const model::RunTables& run, const model::AttributionTables& attribution,
+                   const HostEventLoader& load_events, std::vector<model::GapRow>& gaps);
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_ANALYSIS_GAP_CAUSE_H_

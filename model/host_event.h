@@ -1,0 +1,24 @@
+// What a host thread was doing: an API call or a range, for what a device waited for.
+
+#ifndef XLATRACE_MODEL_HOST_EVENT_H_
+#define XLATRACE_MODEL_HOST_EVENT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "model/events.h"
+
+namespace xlatrace::model {
+
+struct HostEvent {
+  Id process_id = 0;
+  int64_t thread_id = 0;
+  std::string name;  // Of the function, or text of the range.
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  Id range_id = 0;  // 0: an API call.
+};
+
+}  // namespace xlatrace::model
+
+#endif  // XLATRACE_MODEL_HOST_EVENT_H_

@@ -1,0 +1,118 @@
+// A small program with times, to put a rule to the test: HLO text, how long each instruction takes
+// in a step, and what lies between.
+
+#ifndef XLATRACE_TESTS_ANALYSIS_FINDING_CASE_H_
+#define XLATRACE_TESTS_ANALYSIS_FINDING_CASE_H_
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/analysis.h"
+#include "hlo/op_category.h"
+#include "hlo/text_reader.h"
+#include "tests/analysis/run_builder.h"
+
+namespace xlatrace::analysis {
+
+class FindingCase {
+ public:
+  explicit FindingCase(const std::string& hlo, int devices = 1) {
+    auto read = hlo::ReadText(std::make_shared<const std::string>(hlo));
+    if (!read) throw std::invalid_argument(read.error().message);
+    module_ = std::move(*read);
+    for (int d = 0; d < devices; ++d) {
+      b.AddDevice();
+      model::Device& device = b.run.devices.back();
+      device.compute_capability = "9.0";
+      device.sm_count = 132;
+      device.clock_hz = 1'980'000'000;
+      device.memory_bandwidth_bytes_per_s = 3'350'000'000'000;
+      b.AddLane(d + 1);
+      b.AddLane(d + 1);
+    }
+    module_id_ = b.AddModule();
+    for (const model::Instruction& i : module_.instructions) {
+      b.AddInstruction(module_id_, model::Phase::kUnknown, hlo::KindOf(module_, i));
+      model::InstructionRow& row = b.attribution.instructions.back();
+      row.name = i.name;
+      row.opcode = i.opcode;
+      row.shape = i.shape;
+      row.op_name = i.metadata.op_name;
+      row.source_file = i.metadata.source_file;
+      if (i.metadata.source_line > 0) row.source_line = i.metadata.source_line;
+    }
+  }
+
+  // One step on a device: instructions one after the other from `at` (microseconds), each with its
+  // time; a name that starts with "+" runs on the second stream, "~" is idle time.
+  using Work = std::vector<std::pair<std::string, int64_t>>;
+  int64_t Step(int64_t at_us, const Work& work, model::Id device = 1) {
+    const auto execution = b.AddExecution(module_id_, device, at_us * 1000, 0);
+    int64_t now = at_us * 1000;
+    for (const auto& [what, us] : work) {
+      if (what == "~") {
+        now += us * 1000;
+        continue;
+      }
+      const bool aside = what[0] == '+';
+      const std::string name = aside ? what.substr(1) : what;
+      model::Id instruction = 0;
+      for (size_t i = 0; i < b.attribution.instructions.size(); ++i) {
+        if (b.attribution.instructions[i].name == name) instruction = static_cast<model::Id>(i + 1);
+      }
+      b.AddActivity(2 * (device - 1) + (aside ? 2 : 1), now, now + us * 1000,
+                    {.instruction = instruction, .execution = execution, .symbol = name});
+      if (!aside) now += us * 1000;
+    }
+    b.attribution.executions.back().end_ns = now;
+    return now / 1000;
+  }
+
+  // `steps` equal steps, back to back.
+  const model::AnalysisTables& Steps(int steps, const Work& work) {
+    int64_t at = 0;
+    for (int k = 0; k < steps; ++k) at = Step(at, work);
+    return Run();
+  }
+
+  const model::AnalysisTables& Run() {
+    tables = Analyze(
+        b.run, b.attribution,
+        [this](model::Id) -> Result<const model::HloModule*> { return &module_; }, options);
+    return tables;
+  }
+
+  // Null: no such finding.
+  const model::FindingRow* Find(const std::string& id) const {
+    for (const model::FindingRow& row : tables.findings) {
+      if (row.id == id) return &row;
+    }
+    return nullptr;
+  }
+  const model::RuledOutRow* FindRuledOut(const std::string& id) const {
+    for (const model::RuledOutRow& row : tables.ruled_out) {
+      if (row.id == id) return &row;
+    }
+    return nullptr;
+  }
+  std::string Ids() const {
+    std::string ids;
+    for (const model::FindingRow& row : tables.findings) ids += (ids.empty() ? "" : " ") + row.id;
+    return ids;
+  }
+
+  RunBuilder b;
+  AnalysisOptions options;
+  model::AnalysisTables tables;
+
+ private:
+  model::HloModule module_;
+  model::Id module_id_ = 0;
+};
+
+}  // namespace xlatrace::analysis
+
+#endif  // XLATRACE_TESTS_ANALYSIS_FINDING_CASE_H_

@@ -1,0 +1,192 @@
+// Which calls a window takes, and that activities follow their calls.
+
+#include "collector/steering.h"
+
+#include <random>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "collector/skipped_calls.h"
+
+namespace xlatrace::collector {
+namespace {
+
+constexpr uint64_t kMs = 1000000;
+
+// On a thread of its own, with a log that no other test has used.
+template <typename Body>
+void OnThread(Body body) {
+  std::thread([&] {
+    ThreadLog* log = ThreadLog::Current();
+    ASSERT_NE(log, nullptr);
+    body(*log);
+  }).join();
+}
+
+// One execution with so many thunks; whether its launches are taken.
+bool Execute(Steering& steering, ThreadLog& log, uint32_t title, int thunks,
+             std::optional<int64_t>* step = nullptr) {
+  const auto told = steering.OnModulePush(log, title);
+  if (step != nullptr) *step = told;
+  OpenRange module{};
+  module.text = title;
+  module.kind = RangeKind::kModule;
+  log.Push(module, 1);
+  const bool taken = !steering.Skips(log);
+  OpenRange range;
+  uint32_t depth = 0;
+  uint64_t run = 0;
+  for (int i = 0; i < thunks; ++i) {
+    OpenRange thunk{};
+    thunk.kind = RangeKind::kThunk;
+    thunk.text = 1000;
+    log.Push(thunk, 0);
+    log.Pop(nullptr, &range, &depth, &run);
+  }
+  steering.OnModulePop(log, title);
+  log.Pop(nullptr, &range, &depth, &run);
+  return taken;
+}
+
+TEST(Steps, AreParsed) {
+  EXPECT_EQ(ParseSteps("10:15")->first, 10);
+  EXPECT_EQ(ParseSteps("10:15")->end, 15);
+  for (const char* no :
+       {"", ":", "1:", ":2", "5:5", "6:5", "-1:2", "1:2:3", "1 :2", "a:b", "1:2 "}) {
+    EXPECT_FALSE(ParseSteps(no).has_value()) << no;
+  }
+}
+
+TEST(SteeringTest, WithoutAWindowEverythingIsTaken) {
+  OnThread([](ThreadLog& log) {
+    Steering steering;
+    steering.Configure(std::nullopt, 0, 0);
+    steering.Begin(1);
+    EXPECT_FALSE(steering.Skips(log));
+    EXPECT_FALSE(steering.EverClosed());
+    EXPECT_EQ(steering.Tick(100 * kMs, 1000), 1000u);
+    EXPECT_EQ(steering.State(), recording::ProcessState::kRecording);
+  });
+}
+
+TEST(SteeringTest, StepsAreRunsOfTheLargestModuleThatRecurs) {
+  OnThread([](ThreadLog& log) {
+    Steering steering;
+    steering.Configure(StepWindow{2, 4}, 0, 0);
+    EXPECT_EQ(steering.State(), recording::ProcessState::kWaiting);
+    EXPECT_FALSE(Execute(steering, log, 1, 60));  // Initialisation: large, once.
+    std::optional<int64_t> step;
+    std::set<int64_t> taken;
+    for (int64_t n = 0; n < 6; ++n) {
+      for (int i = 0; i < 5; ++i) Execute(steering, log, 2, 1);  // A helper.
+      if (Execute(steering, log, 3, 40, &step)) {
+        taken.insert(n);
+        EXPECT_EQ(step, n);
+      }
+    }
+    EXPECT_EQ(taken, (std::set<int64_t>{2, 3}));
+    EXPECT_EQ(steering.State(), recording::ProcessState::kFinished);
+  });
+}
+
+TEST(SteeringTest, AHelperBeforeTheMainModuleIsThereClosesNothingForGood) {
+  OnThread([](ThreadLog& log) {
+    Steering steering;
+    steering.Configure(StepWindow{0, 2}, 0, 0);
+    for (int i = 0; i < 20; ++i) Execute(steering, log, 2, 1);
+    EXPECT_TRUE(steering.Skips(log));
+    // XLA registers the training step when it has compiled it.
+    steering.OnRegisterModule(log, 3);
+    for (int i = 0; i < 40; ++i) steering.OnRegisterThunk(log);
+    EXPECT_FALSE(steering.Skips(log));
+    EXPECT_TRUE(Execute(steering, log, 3, 40));
+    EXPECT_TRUE(Execute(steering, log, 3, 40));
+    EXPECT_FALSE(Execute(steering, log, 3, 40));
+  });
+}
+
+TEST(SteeringTest, MarksAreTheStepsOnceThereIsOne) {
+  OnThread([](ThreadLog& log) {
+    Steering steering;
+    steering.Configure(StepWindow{5, 6}, 0, 0);
+    EXPECT_FALSE(steering.OnMark(log, 4));
+    EXPECT_TRUE(steering.Skips(log));
+    EXPECT_TRUE(steering.OnMark(log, 5));
+    EXPECT_FALSE(steering.Skips(log));
+    Execute(steering, log, 1, 9);  // Counts no more.
+    EXPECT_FALSE(steering.Skips(log));
+    EXPECT_FALSE(steering.OnMark(log, 6));
+    EXPECT_TRUE(steering.Skips(log));
+  });
+}
+
+TEST(SteeringTest, DelayAndDurationCountFromTheFirstContext) {
+  OnThread([](ThreadLog& log) {
+    Steering steering;
+    steering.Configure(std::nullopt, 500, 1000);
+    EXPECT_TRUE(steering.Skips(log));
+    EXPECT_EQ(steering.Tick(10 * kMs, 1000), 1000u);  // Not begun.
+    steering.Begin(2000 * kMs);
+    EXPECT_EQ(steering.Tick(2100 * kMs, 1000), 401u);
+    EXPECT_TRUE(steering.Skips(log));
+    EXPECT_EQ(steering.Tick(2500 * kMs, 1000), 1000u);
+    EXPECT_FALSE(steering.Skips(log));
+    EXPECT_EQ(steering.Tick(3400 * kMs, 1000), 101u);
+    EXPECT_EQ(steering.Tick(3500 * kMs, 1000), 1000u);
+    EXPECT_TRUE(steering.Skips(log));
+    EXPECT_EQ(steering.State(), recording::ProcessState::kFinished);
+  });
+}
+
+TEST(SteeringTest, ProgramAndControlMustBothAgree) {
+  OnThread([](ThreadLog& log) {
+    Steering steering;
+    steering.Configure(std::nullopt, 0, 0);
+    steering.SetPaused(true);
+    steering.OnOrder({1, false});
+    steering.SetPaused(false);
+    EXPECT_TRUE(steering.Skips(log));
+    EXPECT_EQ(steering.State(), recording::ProcessState::kStopped);
+    steering.OnOrder({2, true});
+    EXPECT_FALSE(steering.Skips(log));
+    EXPECT_TRUE(steering.EverClosed());
+  });
+}
+
+TEST(SkippedCallsTest, AreRememberedWhateverTheOrder) {
+  // Against a plain set, with windows that open and close.
+  std::mt19937 random(7);
+  SkippedCalls calls;
+  std::set<uint32_t> skipped;
+  bool open = true;
+  std::vector<uint32_t> ids;
+  for (uint32_t id = 1; id < 400000; ++id) {
+    if (id % 50000 == 0) open = !open;
+    if (random() % 3 == 0) continue;  // Calls that nobody asked about.
+    ids.push_back(id);
+    // Threads are a few calls apart.
+    if (open != (random() % 64 == 0 && id % 50000 < 1000)) {
+      calls.Keep(id);
+    } else {
+      calls.Skip(id);
+      skipped.insert(id);
+    }
+  }
+  for (const uint32_t id : ids) ASSERT_EQ(calls.Skipped(id), skipped.contains(id)) << id;
+  // Where all was skipped no bitmap is left: 4 KB for each page at an edge.
+  EXPECT_LE(calls.pages(), 12u);
+}
+
+TEST(SkippedCallsTest, ALongPauseTakesNoMemory) {
+  SkippedCalls calls;
+  for (uint32_t id = 0; id < 20'000'000; id += 7) calls.Skip(id);
+  EXPECT_LE(calls.pages(), 3u);
+  EXPECT_TRUE(calls.Skipped(7 * 1'000'000));
+  calls.Keep(7 * 1'000'000);  // Told late.
+  EXPECT_FALSE(calls.Skipped(7 * 1'000'000));
+}
+
+}  // namespace
+}  // namespace xlatrace::collector

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a real browser: Debian's Chromium, driven by Playwright. Run by test_page_browser.py
+with an interpreter that has Playwright; the page is opened from file://, as users do."""
+
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from playwright.sync_api import sync_playwright
+
+import support
+import test_page_data
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+READY = '[data-testid="app"][data-ready="1"]'
+PAGES = "verdict model ops timeline roofline graph occupancy source run".split()
+try:
+    import axe_playwright_python  # Brings axe-core's axe.min.js.
+
+    AXE = pathlib.Path(axe_playwright_python.__file__).with_name("axe.min.js")
+except ImportError:
+    AXE = None
+
+
+class Browser(unittest.TestCase):
+    """One browser and one synthetic run of 15,000 launches for all tests."""
+
+    @classmethod
+    def setUpClass(cls):
+        support.require_program()
+        if not CHROMIUM:
+            raise unittest.SkipTest("no chromium")
+        cls.work = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-page-"))
+        cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
+        cls.database = test_page_data.big_run(cls.work, 15_000)
+        result = support.run("report", cls.database, cwd=cls.work)
+        assert result.code == 0, result
+        cls.url = (cls.work / "run.html").as_uri()
+        cls.db = support.open_database(cls.database)
+        cls.addClassCleanup(cls.db.close)
+        playwright = sync_playwright().start()
+        cls.addClassCleanup(playwright.stop)
+        cls.browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--disable-gpu", "--no-sandbox"]
+        )
+        cls.addClassCleanup(cls.browser.close)
+
+    def sql(self, text):
+        return self.db.execute(text).fetchone()[0]
+
+    def open(self, fragment="", url=None, **options):
+        """A page in a context of its own; what it complains about fails the test."""
+        context = self.browser.new_context(viewport={"width": 1440, "height": 900}, **options)
+        self.addCleanup(context.close)
+        context.set_default_timeout(60_000)
+        page = context.new_page()
+        self.requests, self.problems = [], []
+        page.on("request", lambda request: self.requests.append(request.url))
+        self.failed = []
+        page.on("requestfailed", lambda request: self.failed.append((request.url, request.failure)))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on(
+            "console",
+            lambda message: self.problems.append(message.text)
+            if message.type in ("error", "warning")
+            else None,
+        )
+        page.goto((url or self.url) + fragment)
+        page.wait_for_selector(READY)
+        self.addCleanup(lambda: self.assertEqual(self.problems, []))
+        return page
+
+    @staticmethod
+    def ns(locator, name="data-ns"):
+        return int(locator.get_attribute(name))
+
+
+class Offline(Browser):
+    def test_nothing_is_requested_and_nothing_can_be(self):
+        page = self.open()
+        for name in PAGES:
+            page.get_by_test_id(f"tab-{name}").click()
+            page.wait_for_selector(f'[data-testid="page-{name}"]')
+            self.assertEqual(page.get_by_test_id("error").count(), 0, name)
+        outside = [url for url in self.requests if not url.startswith(("data:", "blob:"))]
+        self.assertEqual(outside, [self.url])
+        self.assertEqual(self.problems, [])
+        refused = page.evaluate(
+            """async () => {
+              const seen = [];
+              addEventListener('securitypolicyviolation', (e) => seen.push(e.effectiveDirective));
+              await fetch('https://example.invalid/').catch(() => {});
+              const image = new Image(); image.src = 'https://example.invalid/x.png';
+              const script = document.createElement('script');
+              script.textContent = 'window.hacked = 1'; document.body.append(script);
+              await new Promise((done) => setTimeout(done, 50));
+              return [...new Set(seen)].sort().concat(String(window.hacked));
+            }"""
+        )
+        self.assertEqual(refused, ["connect-src", "img-src", "script-src-elem", "undefined"])
+        self.problems.clear()  # The browser's own words about what was refused.
+        # Playwright hears of the picture, which the policy stopped before it left.
+        self.assertEqual({failure for _, failure in self.failed}, {"csp"})
+        self.assertEqual({url for url, _ in self.failed}, set(self.requests) - {self.url})
+
+    def test_without_scripts_the_static_part_stays(self):
+        context = self.browser.new_context(java_script_enabled=False)
+        self.addCleanup(context.close)
+        page = context.new_page()
+        page.goto(self.url)
+        self.assertIn("of the step", page.inner_text("#xlatrace-static h1"))
+        self.assertEqual(page.inner_text("#xlatrace-app"), "")
+
+    def test_hostile_names_are_text_in_every_page(self):
+        ops = [
+            (f"{name[:500]}.{i}", "add", f"jit(step)/{name[:3000]}/add", f"/{name[:500]}", i + 1)
+            for i, name in enumerate(test_page_data.HOSTILE)
+        ]
+        trace = self.work / "hostile.xplane.pb"
+        trace.write_bytes(support.xspace(test_page_data.HOSTILE[0], ops, executions=4))
+        for arguments in (("import", trace, "-o", "hostile.db"), ("report", "hostile.db")):
+            result = support.run(*arguments, cwd=self.work)
+            self.assertEqual(result.code, 0, result)
+        page = self.open(url=(self.work / "hostile.html").as_uri())
+        for name in PAGES:
+            page.get_by_test_id(f"tab-{name}").click()
+            page.wait_for_selector(f'[data-testid="page-{name}"]')
+            # Nothing that a name could have made: no script, no picture, no handler.
+            self.assertEqual(
+                page.evaluate(
+                    "() => document.querySelectorAll('#xlatrace-app script, #xlatrace-app img,"
+                    " #xlatrace-app [onerror], #xlatrace-app [onload]').length"
+                ),
+                0,
+                name,
+            )
+        self.assertEqual(page.locator("body > script:not([type])").count(), 1)
+
+
+class Questions(Browser):
+    """What an engineer asks first: at most two clicks, and the answer equals SQL."""
+
+    def test_how_long_is_a_step(self):  # 0 clicks
+        page = self.open()
+        wanted = self.sql("SELECT sum(end_ns - start_ns) / count(*) FROM step WHERE steady")
+        self.assertEqual(self.ns(page.get_by_test_id("fact-step"), "data-value"), wanted)
+
+    def test_how_much_is_idle(self):  # 0 clicks
+        page = self.open()
+        wanted = self.sql(
+            "SELECT sum(p.wall_ns) FROM step_part p JOIN step s USING (device_id, step)"
+            " WHERE s.steady AND part = 'idle'"
+        )
+        self.assertEqual(self.ns(page.get_by_test_id("part-idle").first), wanted)
+
+    def test_how_much_is_backward(self):  # 1 click
+        page = self.open()
+        page.get_by_test_id("phase-backward").click()
+        wanted = self.sql(
+            "SELECT sum(o.steady_ns) FROM op_time o WHERE phase = 'backward'"
+            " AND op_kind NOT IN ('collective', 'copy', 'memset')"
+        )
+        both = self.sql("SELECT sum(o.steady_ns) FROM op_time o WHERE phase = 'backward'")
+        self.assertIn(self.ns(page.get_by_test_id("filter-sum")), (wanted, both))
+
+    def test_which_instruction_takes_most(self):  # 2 clicks
+        page = self.open()
+        page.get_by_test_id("tab-ops").click()
+        page.get_by_label("fold copies").uncheck()
+        row = page.locator('[data-testid^="op-o"]').first
+        handle, ns = self.db.execute(
+            "SELECT handle, steady_ns FROM op_time WHERE instruction IS NOT NULL"
+            " ORDER BY steady_ns DESC LIMIT 1"
+        ).fetchone()
+        self.assertEqual(row.get_attribute("data-testid"), f"op-{handle}")
+        self.assertEqual(self.ns(row), ns)
+
+    def test_which_kernel_takes_most(self):  # 2 clicks
+        page = self.open()
+        page.get_by_test_id("tab-ops").click()
+        page.get_by_role("radio", name="kernel").or_(
+            page.get_by_role("button", name="kernel", exact=True)
+        ).first.click()
+        row = page.locator('[data-testid^="kernel-k"]').first
+        name, ns = self.db.execute(
+            "SELECT name, sum(self_ns) AS ns FROM activity JOIN step s USING (device_id, step)"
+            " WHERE s.steady GROUP BY name ORDER BY ns DESC LIMIT 1"
+        ).fetchone()
+        self.assertEqual(self.ns(row), ns)
+        self.assertIn(name[:12], row.inner_text())
+
+    def test_which_source_line_takes_most(self):  # 1 click
+        page = self.open()
+        page.get_by_test_id("tab-source").click()
+        row = page.locator('[data-testid="page-source"] [data-testid="row"]').first
+        wanted = self.sql(
+            "SELECT sum(steady_ns) FROM op_time WHERE source_file = '/work/train/model.py'"
+        )
+        self.assertEqual(self.ns(row), wanted)
+
+    def test_how_much_is_attributed_and_how(self):  # 0 clicks
+        page = self.open()
+        wanted = self.sql(
+            "SELECT sum(steady_ns) FROM op_time WHERE instruction IS NOT NULL"
+        )
+        self.assertEqual(self.ns(page.get_by_test_id("fact-attributed"), "data-value"), wanted)
+
+    def test_who_uses_this_instruction(self):  # deep link, then 0 clicks
+        page = self.open("#/graph?sel=o0~loop_select_fusion.3")
+        page.get_by_test_id("tab-graph").click()
+        text = page.get_by_test_id("page-graph").inner_text()
+        for name in ("input_reduce_fusion.2", "cublas-gemm.1"):  # Its operands.
+            self.assertIn(name, text)
+
+
+class Navigation(Browser):
+    def test_deep_links_hold_the_state_and_back_undoes(self):
+        page = self.open("#/o1")
+        self.assertTrue(page.get_by_test_id("inspector").is_visible())
+        self.assertIn("o1", page.get_by_test_id("inspector").inner_text())
+        page.get_by_test_id("inspector-close").click()
+        page.get_by_test_id("tab-run").click()
+        page.wait_for_selector('[data-testid="page-run"]')
+        self.assertIn("#/run", page.url)
+        page.go_back()
+        page.wait_for_selector('[data-testid="page-run"]', state="detached")
+
+    def test_a_filter_in_the_link_is_applied_and_can_be_removed(self):
+        page = self.open("#/ops?f=phase:optimizer")
+        wanted = self.sql("SELECT sum(steady_ns) FROM op_time WHERE phase = 'optimizer'")
+        self.assertEqual(self.ns(page.get_by_test_id("filter-sum")), wanted)
+        page.keyboard.press("Escape")
+        page.get_by_test_id("phase-all").click()
+        everything = self.sql("SELECT sum(steady_ns) FROM op_time")
+        self.assertEqual(self.ns(page.get_by_test_id("filter-sum")), everything)
+
+    def test_an_unknown_entity_is_said(self):
+        page = self.open("#/o999999")
+        self.assertIn("o999999", page.locator("body").inner_text())
+
+    def test_pages_and_help_by_keyboard(self):
+        page = self.open()
+        for number, name in enumerate(PAGES, start=1):
+            page.keyboard.press(str(number))
+            page.wait_for_selector(f'[data-testid="page-{name}"]')
+        page.keyboard.press("?")
+        page.wait_for_selector('[data-testid="help-dialog"]')
+        page.keyboard.press("Escape")
+        page.wait_for_selector('[data-testid="help-dialog"]', state="detached")
+        page.keyboard.press("/")
+        page.wait_for_selector('[data-testid="search"]:focus')
+        page.keyboard.press("1")  # Typing is no command.
+        page.wait_for_selector('[data-testid="page-run"]')
+
+    def test_the_theme_is_kept_and_set_before_the_first_paint(self):
+        page = self.open(color_scheme="light")
+        page.get_by_test_id("theme").click()
+        page.get_by_test_id("theme").click()
+        theme = page.evaluate("() => document.documentElement.dataset.theme")
+        stored = page.evaluate("() => localStorage.getItem('xlatrace-theme')")
+        self.assertIn(theme, ("light", "dark"))
+        self.assertEqual(stored, theme)
+        page.reload()
+        page.wait_for_selector(READY)
+        self.assertEqual(page.evaluate("() => document.documentElement.dataset.theme"), theme)
+
+    def test_prints_without_controls(self):
+        page = self.open()
+        page.emulate_media(media="print")
+        self.assertFalse(page.get_by_test_id("search").is_visible())
+        self.assertTrue(page.get_by_test_id("verdict-sentence").is_visible())
+        self.assertGreater(len(page.pdf()), 10_000)
+
+
+class Accessibility(Browser):
+    @unittest.skipUnless(AXE, "axe-playwright-python is not installed")
+    def test_axe_finds_nothing_serious(self):
+        source = AXE.read_text(encoding="utf-8")
+        for scheme in ("light", "dark"):
+            page = self.open(color_scheme=scheme)
+            page.evaluate(source)
+            for name in PAGES:
+                page.get_by_test_id(f"tab-{name}").click()
+                page.wait_for_selector(f'[data-testid="page-{name}"]')
+                found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+                serious = [
+                    (v["id"], v["nodes"][0]["html"][:160])
+                    for v in found["violations"]
+                    if v["impact"] in ("serious", "critical")
+                ]
+                self.assertEqual(serious, [], f"{name}, {scheme}")
+
+
+class Sizes(Browser):
+    def test_the_app_and_the_page_are_small(self):
+        app = (support.REPOSITORY / "report/ui/dist/app.js").stat().st_size
+        self.assertLessEqual(app, 256_000)
+        page = (self.work / "run.html").stat().st_size
+        # 15,000 launches at 5 bytes, module and static part.
+        self.assertLessEqual(page - app, 900_000)
+
+    def test_an_unknown_format_is_refused_in_words(self):
+        text = (self.work / "run.html").read_text(encoding="utf-8")
+        changed = text.replace('{"format":{"major":1,', '{"format":{"major":2,', 1)
+        self.assertNotEqual(text, changed)
+        path = self.work / "newer.html"
+        path.write_text(changed, encoding="utf-8")
+        context = self.browser.new_context()
+        self.addCleanup(context.close)
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.wait_for_selector('[data-testid="error"]')
+        self.assertIn("2", page.get_by_test_id("error").inner_text())
+        self.assertTrue(page.locator("#xlatrace-static h1").is_visible())
+
+
+if __name__ == "__main__":
+    unittest.main()

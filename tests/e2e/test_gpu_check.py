@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/gpu_check itself, on the fake GPU: its checks hold there, and a wrong run fails them."""
+
+import json
+import unittest
+
+import gpu_support
+import support
+
+SCRIPT = support.REPOSITORY / "scripts" / "gpu_check"
+
+
+class GpuCheck(gpu_support.GpuTestCase):
+    def check(self, *arguments, **environment):
+        prefix = gpu_support.library_folder().parent
+        command = [SCRIPT, "--prefix", prefix, "--out", self.folder / "out", *arguments]
+        return support.run_command(
+            [str(word) for word in command],
+            cwd=self.work,
+            env=self.environment(preload=False, FAKE_GPU_LOG=None, **environment),
+            timeout=120,
+        )
+
+    NAMES = "variables_set_by_a_constructor,conformance,forks"
+
+    def test_on_the_fake(self):
+        result = self.check("--fake", "--only", self.NAMES)
+        self.assertEqual(result.code, 0, result)
+        told = json.loads((self.folder / "out" / "results.json").read_text())
+        states = [told[name]["state"] for name in self.NAMES.split(",")]
+        self.assertEqual(states, ["ok"] * 3)
+        for name in ("conformance.tsv", "recording"):
+            self.assertTrue((self.folder / "out" / name).exists())
+
+    def test_what_is_wrong_fails(self):
+        result = self.check(
+            "--fake", "--only", self.NAMES, scenario="cupti drop records 7 3 counted"
+        )
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("FAIL  variables set by a constructor", result.stdout)
+        self.assertIn("FAIL  conformance", result.stdout)
+
+    def test_without_a_gpu_it_skips_with_the_reason(self):
+        result = self.check(LD_LIBRARY_PATH=None)
+        self.assertEqual((result.code, result.stdout[:16]), (0, "skip  everything"), result)
+        result = self.check()
+        self.assertEqual(result.code, 0)
+        self.assertIn("fake", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

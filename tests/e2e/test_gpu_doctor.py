@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`xlatrace doctor` in broken environments: each has its own line, and a command to type."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import gpu_support
+
+# An interpreter with JAX for CUDA, as far as the doctor asks.
+PYTHON = """#!/bin/sh
+case "$2" in
+  *nknown*) echo "$ANSWER_TO_FLAGS" ;;
+  *) echo "version 3.12.1"; echo "executable ${ANSWER_EXECUTABLE:-/usr/bin/python3}"
+     echo "jax 0.10.2"; echo "jaxlib 0.10.2"; echo "tensorflow "; echo "plugin 13" ;;
+esac
+"""
+
+
+class Doctor(gpu_support.GpuTestCase):
+    def setUp(self):
+        super().setUp()
+        self.python = self.folder / "python"
+        self.python.write_text(PYTHON)
+        self.python.chmod(0o755)
+
+    def doctor(self, code, **environment):
+        env = self.environment(preload=False, **environment)
+        command = ("doctor", "--python", str(self.python))
+        self.text = self.xlatrace(*command, env=env)
+        result = self.xlatrace(*command, "--format", "json", env=env)
+        self.assertEqual((self.text.code, result.code), (code, code), self.text)
+        return json.loads(result.stdout)["checks"]
+
+    def only_complaint(self, code=1, **environment):
+        """The one line that is not ok; in the text with its advice right below."""
+        complaints = [c for c in self.doctor(code, **environment) if c["state"] != "ok"]
+        self.assertEqual(len(complaints), 1, complaints)
+        (complaint,) = complaints
+        self.assertEqual(complaint["state"], "problem" if code else "notice")
+        self.assertNotEqual(complaint["advice"], "")
+        lines = self.text.stdout.splitlines()
+        (at,) = [n for n, line in enumerate(lines) if line.startswith(("FIX", "note"))]
+        self.assertIn("-> " + complaint["advice"], lines[at + 1])
+        return complaint
+
+    def folder_with(self, name, *files):
+        folder = self.folder / name
+        folder.mkdir()
+        for file in files:
+            shutil.copy(pathlib.Path(gpu_support.FAKE_GPU) / file, folder / file)
+        return folder
+
+    def test_all_is_well(self):
+        checks = {c["check"]: c for c in self.doctor(0)}
+        self.assertEqual({c["state"] for c in checks.values()}, {"ok"}, checks)
+        self.assertIn("1 device", checks["NVIDIA driver"]["found"])
+        self.assertIn("CUDA 13.0", checks["CUPTI"]["found"])
+        self.assertIn("libxlatrace.so", checks["preload"]["found"])
+
+    # The twelve.
+
+    def test_no_driver(self):
+        checks = {c["check"]: c for c in self.doctor(0, LD_LIBRARY_PATH=None)}
+        self.assertIn("none", checks["NVIDIA driver"]["found"])
+        self.assertIn("profiler", checks["NVIDIA driver"]["found"])
+
+    def test_stub_driver(self):
+        stubs = self.folder_with("stubs", "libcuda.so.1", "libcupti.so.13")
+        complaint = self.only_complaint(LD_LIBRARY_PATH=stubs)
+        self.assertIn("stub", complaint["found"])
+        self.assertIn("LD_LIBRARY_PATH", complaint["advice"])
+
+    def test_nsys_is_around_us(self):
+        complaint = self.only_complaint(NSYS_PROFILING_SESSION_ID="7")
+        self.assertIn("Nsight Systems", complaint["found"])
+        complaint = self.only_complaint(CUDA_INJECTION64_PATH="/opt/nvidia/libToolsInjection64.so")
+        self.assertIn("Nsight Systems", complaint["found"])
+
+    def test_another_tool_is_injected(self):
+        complaint = self.only_complaint(CUDA_INJECTION64_PATH="/opt/other.so")
+        self.assertIn("/opt/other.so", complaint["found"])
+        self.assertEqual(complaint["advice"], "unset CUDA_INJECTION64_PATH")
+        for nothing in ("", "none"):
+            self.doctor(0, CUDA_INJECTION64_PATH=nothing)
+
+    def test_cupti_that_is_too_old(self):
+        old = self.folder / "libcupti.so.11.2"
+        source = "int cuptiGetVersion(unsigned* v) { *v = 14; return 0; }"
+        try:
+            subprocess.run(
+                ["cc", "-shared", "-fPIC", "-xc", "-", "-o", str(old)],
+                input=source,
+                text=True,
+                check=True,
+            )
+        except FileNotFoundError:
+            self.skipTest("no cc")
+        complaint = self.only_complaint(XLATRACE_CUPTI=old)
+        self.assertIn("11.8 is the oldest", complaint["found"])
+        self.assertIn("pip install", complaint["advice"])
+
+    def test_cupti_that_is_newer_than_the_driver(self):
+        complaint = self.only_complaint(FAKE_GPU_DRIVER_VERSION="12040")
+        self.assertIn("newer than the driver's 12.4", complaint["found"])
+
+    def test_no_libcupti(self):
+        folder = self.folder_with("driver", "libcuda.so.1")
+        for name in ("libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so"):
+            (folder / name).write_text("hides a toolkit that the system may have")
+        complaint = self.only_complaint(LD_LIBRARY_PATH=folder, CUDA_HOME="/does/not/exist")
+        self.assertEqual(
+            (complaint["check"], complaint["advice"]),
+            ("CUPTI", "pip install 'nvidia-cuda-cupti==13.*'"),
+        )
+
+    def test_nvtx_is_taken(self):
+        complaint = self.only_complaint(code=0, NVTX_INJECTION64_PATH="/opt/nvtx.so")
+        self.assertIn("/opt/nvtx.so", complaint["found"])
+        self.assertEqual(complaint["advice"], "unset NVTX_INJECTION64_PATH")
+
+    def test_profile_guided_compilation(self):
+        self.assertEqual(
+            self.only_complaint(JAX_ENABLE_PGLE="true")["advice"], "unset JAX_ENABLE_PGLE"
+        )
+        self.doctor(0, JAX_ENABLE_PGLE="false")
+
+    def test_flag_that_xla_does_not_know(self):
+        complaint = self.only_complaint(
+            XLA_FLAGS="--xla_gpu_frobnicate=1",
+            ANSWER_TO_FLAGS="134 ['F parse_flags: Unknown flag in XLA_FLAGS: "
+            "--xla_gpu_frobnicate=1']",
+        )
+        self.assertEqual(complaint["advice"], "take --xla_gpu_frobnicate out of XLA_FLAGS")
+        self.doctor(0, XLA_FLAGS="--xla_good=1", ANSWER_TO_FLAGS="0 []")
+
+    def test_container_without_the_library(self):
+        complaint = self.only_complaint(LD_PRELOAD="/host/only/libxlatrace.so")
+        self.assertIn("/host/only/libxlatrace.so", complaint["found"])
+        self.assertIn("xlatrace lib", complaint["advice"])
+        complaint = self.only_complaint(XLATRACE_LIB="/nowhere/libxlatrace.so")
+        self.assertEqual(complaint["check"], "preload")
+
+    def test_mps(self):
+        complaint = self.only_complaint(code=0, CUDA_MPS_PIPE_DIRECTORY="/tmp/mps")
+        self.assertIn("MPS", complaint["found"])
+
+    def test_nothing_can_be_written(self):
+        complaint = self.only_complaint(XLATRACE_REC="/does/not/exist/run.rec")
+        self.assertEqual(complaint["check"], "working folder")
+        if os.getuid() != 0:
+            self.work.chmod(0o555)
+            self.addCleanup(self.work.chmod, 0o755)
+            self.assertIn("-o", self.only_complaint()["advice"])
+
+    def test_interpreter_of_another_libc(self):
+        true = pathlib.Path(shutil.which("true")).resolve().read_bytes()
+        glibc, musl = b"/lib64/ld-linux-x86-64.so.2\0", b"/lib/ld-musl-x86_64.so.1\0"
+        if glibc not in true:
+            self.skipTest("not x86-64 glibc")
+        program = self.folder / "musl-python"
+        program.write_bytes(true.replace(glibc, musl.ljust(len(glibc), b"\0")))
+        complaint = self.only_complaint(ANSWER_EXECUTABLE=program)
+        self.assertIn("musl", complaint["found"])
+
+    # Beside the twelve.
+
+    def test_no_device(self):
+        self.assertIn("no device", self.only_complaint(FAKE_GPU_DEVICES="0")["found"])
+
+    def test_driver_that_fails_or_hangs(self):
+        complaint = self.only_complaint(scenario="fail cuInit error 999")
+        self.assertIn("999", complaint["found"])
+
+    def test_cupti_that_crashes_without_harm(self):
+        """13.2.86 recursed without end where there was no driver; the doctor asks in a child."""
+        checks = self.doctor(1, scenario="fail cuptiGetVersion error 15")
+        (complaint,) = [c for c in checks if c["state"] == "problem"]
+        self.assertIn("error 15", complaint["found"])
+
+    def test_no_escape_and_no_hang_on_hostile_names(self):
+        text = self.doctor(1, CUDA_INJECTION64_PATH="/a\x1b[31m\n.so") and self.text.stdout
+        self.assertIsNone(re.search("[\x1b]", text))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has harmed programs under other profilers, and must not under ours (docs/collector.md)."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import threading
+import unittest
+
+import gpu_support
+
+PYTHON = "# python\nimport os, subprocess, sys, threading, time\nfrom tiny_gpu import *\n"
+
+
+class Hazards(gpu_support.GpuTestCase):
+    def check(self, script, lines=1, **environment):
+        traced = self.preloaded(script, **environment)
+        fakes = {name: value for name, value in environment.items() if name.startswith("FAKE_")}
+        self.assert_unharmed(
+            traced, self.alone(script, scenario=environment.get("scenario"), **fakes), lines
+        )
+        return traced
+
+    def test_ten_thousand_failed_execs_in_our_memory(self):
+        """vfork's children run in the parent's memory until exec, which fails; then they _exit."""
+        self.check("launch k x 50; sync; failed-execs 10000; launch k x 9; sync; exit 2")
+        self.assert_equals_truth(self.fold())
+
+    def test_a_shim_with_fifty_helper_processes(self):
+        """As pyenv's: bash, readlink, basename... before the program; no trace of any of them."""
+        program = shlex.join(self.command("launch k x 5; sync; print done"))
+        helpers = (
+            "for i in $(seq 14); do d=$(dirname $(readlink -f /bin/sh)); basename $d; true; done"
+        )
+        script = self.folder / "shim"
+        script.write_text(f"#!/bin/bash\n{helpers} >/dev/null\nexec {program}\n")
+        script.chmod(0o755)
+        self.check([script])
+        names = [p.name for p in (self.work / "run.rec").iterdir()]
+        self.assertEqual(len([n for n in names if n.endswith((".rec", ".note"))]), 1, names)
+        self.assert_equals_truth(self.fold())
+
+    def test_stub_driver(self):
+        """CUDA's stub library answers every call with 34 and injects nothing."""
+        script = "init"
+        traced = self.check(script, scenario="driver no injection\nfail cu* error 34 times 0")
+        self.assertNotEqual(traced.code, 0)
+        self.assertEqual(list(self.work.glob("run.rec/*.rec")), [])
+
+    def test_nvtx_long_before_cuda(self):
+        """CUPTI 13.0 crashed there; and names that were registered then are known later."""
+        script = "executable jit_f 3 { op a.1 }\nrange setup { module jit_f 3 { thunk a.1 { sleep 1 } } }\n"
+        script += "module jit_f 3 { thunk a.1 { launch k x 5 } }\nsync"
+        self.check(script)
+        rows = gpu_support.recorded_rows(self.fold())
+        self.assertEqual([row["instruction"] for row in rows], ["a.1"] * 5)
+
+    def test_fork_with_nvtx_before_cuda_and_cuda_in_both(self):
+        script = "executable jit_f 3 { op a.1 }\n"
+        body = "module jit_f 3 { thunk a.1 { launch %s x 5 } }; sync"
+        script += "fork { " + body % "child" + " }\n" + (body % "parent").replace("; ", "\n")
+        self.check(script)
+        rows = gpu_support.recorded_rows(self.fold())
+        self.assertEqual(len(rows), 10)
+        self.assertEqual({row["instruction"] for row in rows}, {"a.1"})
+
+    def test_a_forked_child_has_all_descriptors(self):
+        """Whatever number the recording has in the writer's own table, the child's is its own."""
+        body = (
+            "def look(): return [(n, os.fstat(n).st_ino > 0) for n in range(40) if there(n)]\n"
+            "def there(n):\n"
+            "    try: os.fstat(n); return True\n"
+            "    except OSError: return False\n"
+            "files = [os.open('/dev/null', os.O_RDONLY) for _ in range(20)]\n"
+            "launch('k', 9); sync(); time.sleep(.05)\n"
+            "before = look()\n"
+            "pid = os.fork()\n"
+            "if pid == 0: os._exit(0 if look() == before else 9)\n"
+            "print(os.waitpid(pid, 0)[1]); launch('k', 9); sync()\n"
+        )
+        self.assertEqual(self.check(PYTHON + body, XLATRACE_FLUSH_MS="10").stdout, "0\n")
+        self.assert_equals_truth(self.fold())
+
+    def test_a_thousand_threads_within_the_limit(self):
+        """Each with a buffer of its own, as CUPTI 13 has it: less than 256 MB for us."""
+        body = (
+            "import resource\nthreading.stack_size(64 << 10)\nlaunch('k')\n"
+            "def work():\n    start(); launch('k', 4); barrier.wait()\n"
+            "barrier = threading.Barrier(1000)\n"
+            "threads = [threading.Thread(target=work) for _ in range(1000)]\n"
+            "[t.start() for t in threads]; [t.join() for t in threads]; sync()\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=open('peak', 'w'))\n"
+        )
+        peaks = []
+        for run in (self.alone, self.preloaded):
+            result = run(PYTHON + body, timeout=120)
+            self.assertEqual(result.code, 0, result)
+            peaks.append(int((self.work / "peak").read_text()))
+        self.assertLess(peaks[1] - peaks[0], 256 * 1024)
+        self.assert_equals_truth(self.fold())
+
+    def test_a_disk_that_is_full(self):
+        """A file system of 3 MB; the program goes on, and the run says what is missing."""
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(disk)], capture_output=True
+        )
+        if mounted.returncode != 0:
+            self.skipTest("this user may not mount a file system")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=False)
+        script = "repeat 300 { launch kernel x 1000 }; sync; print done; exit 3"
+        traced = self.preloaded(
+            script,
+            cwd=disk,
+            XLATRACE_FLUSH_MS="20",
+            FAKE_GPU_TIME_SCALE="0.001",
+            FAKE_GPU_LOG=None,
+        )
+        self.assertEqual((traced.code, traced.stdout), (3, "done\n"), traced)
+        self.assertLessEqual(len(traced.stderr.splitlines()), 1, traced)
+        self.assertIn("No space left", traced.stderr)
+        moved = self.work / "run.rec"
+        shutil.copytree(disk / "run.rec", moved)
+        database = self.fold()
+        self.assertGreater(gpu_support.loss(database), 0)
+        self.assertGreater(gpu_support.scalar(database, "SELECT count(*) FROM activity"), 1000)
+
+    def test_a_place_that_hangs_does_not_hold_the_program(self):
+        """A network file system that is away, as a FIFO in the place of the job file."""
+        (self.work / "run.rec").mkdir()
+        os.mkfifo(self.work / "run.rec" / "job")
+        traced = self.preloaded("launch k x 9; sync; print done")
+        self.assertEqual((traced.code, traced.stdout), (0, "done\n"), traced)
+        self.assertLessEqual(len(traced.stderr.splitlines()), 1, traced)
+
+    def test_links_in_the_place_lead_nowhere(self):
+        """run.rec, its job and the order of `control` as links to something of the user's."""
+        precious = self.folder / "precious"
+        precious.write_text("stop 1\n")
+        (self.work / "run.rec").mkdir()
+        for name in ("job", "control"):
+            (self.work / "run.rec" / name).symlink_to(precious)
+        self.check("launch k x 9; sync")
+        self.assertEqual(precious.read_text(), "stop 1\n")
+
+    def test_many_programs_ask_at_once(self):
+        """`xlatrace control` and reports, while the program runs."""
+        process = self.started(
+            "launch k; sync; print go; rate 20000; repeat 30000 { launch k }; sync",
+            XLATRACE_FLUSH_MS="10",
+        )
+        self.assertEqual(process.stdout.readline(), b"go\n")
+        codes = []
+
+        def ask(verb):
+            codes.append(self.xlatrace("control", "run.rec", verb, "--timeout", "20").code)
+
+        threads = [threading.Thread(target=ask, args=(v,)) for v in ("stop", "start", "status") * 3]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (0, b""), err)
+        self.assertLessEqual(len(err.splitlines()), 1)
+        database = self.fold()
+        self.assertEqual(gpu_support.compare_sets(database, self.truths())[1], [])
+        self.assertEqual(gpu_support.run_stats(database, "data_loss", "error"), [])
+
+
+class TwoHosts(gpu_support.GpuTestCase):
+    def test_tasks_of_two_hosts_make_one_run(self):
+        """Eight tasks of one SLURM step, on hosts that share a folder and nothing else."""
+        if subprocess.run(["unshare", "-u", "true"], capture_output=True).returncode != 0:
+            self.skipTest("this user may not pretend to be another host")
+        processes = []
+        for rank in range(8):
+            host = f"node{rank // 4}"
+            command = shlex.join(self.command(f"launch task{rank} x {40 + rank}; sync"))
+            processes.append(
+                self.started(
+                    ["unshare", "-u", "sh", "-c", f"hostname {host} && exec {command}"],
+                    SLURM_JOB_ID="5",
+                    SLURM_STEP_ID="1",
+                    SLURM_PROCID=rank,
+                    SLURM_LOCALID=rank % 4,
+                    FAKE_GPU_LOG=self.truth_folder / f"t{rank}",
+                )
+            )
+        for process in processes:
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out), (0, b""), err)
+        self.assertEqual([p.name for p in self.work.iterdir()], ["run.rec"])
+        database = self.fold()
+        self.assert_equals_truth(database)
+        rows = gpu_support.rows_of(database, "SELECT host, rank FROM process ORDER BY rank")
+        self.assertEqual(
+            [(row["host"], row["rank"]) for row in rows], [(f"node{n // 4}", n) for n in range(8)]
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

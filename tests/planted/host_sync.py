@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Planted: the loss is read back after every step, so the device waits for the host each time."""
+
+import functools
+
+import jax
+import numpy as np
+import parts
+
+
+def loss_of(params, batch):
+    x = batch["x"]
+    for layer in params["layers"]:
+        x = parts.block(layer, x)
+    return parts.mean_square(x)
+
+
+@functools.partial(jax.jit, donate_argnums=0)
+def train_step(state, batch):
+    loss, grads = jax.value_and_grad(loss_of)(state["params"], batch)
+    return parts.adam(state, grads), loss
+
+
+def make(sizes):
+    rng = np.random.default_rng(0)
+    params = {"layers": parts.make_layers(rng, sizes)}
+    return train_step, parts.with_moments(params), parts.features(rng, sizes)
+
+
+def run(steps, step, state, batch):
+    history = []
+    for number in range(steps):
+        state, loss = step(state, batch)  # planted (the call whose result is read)
+        history.append(float(loss))  # planted
+
+
+if __name__ == "__main__":
+    parts.main(make, run)

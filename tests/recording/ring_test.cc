@@ -1,0 +1,130 @@
+// A recording that keeps only the end of what came.
+
+#include <gtest/gtest.h>
+
+#include "tests/recording/row_log.h"
+
+namespace xlatrace::recording {
+namespace {
+
+constexpr uint64_t kHour = uint64_t{3600} * 1000000000;
+
+void WriteRound(Writer& writer, uint32_t round) {
+  const std::string name = "kernel_" + std::to_string(round % 3);
+  ConfigRow config;
+  config.name = name;
+  for (uint32_t i = 0; i < 10; ++i) {
+    ActivityRow row;
+    row.start_ns = 1000 * round + i;
+    row.end_ns = row.start_ns + 1;
+    row.correlation = 10 * round + i + 1;
+    writer.AddActivity(row, config, LaneRow{0, 1, 7});
+    ApiCallRow call;
+    call.correlation = row.correlation;
+    writer.Add(call);
+  }
+  writer.Add(StringRow{.id = round + 1, .text = name});
+  writer.Flush();
+}
+
+struct Read {
+  RowLog log;
+  ReadOutcome outcome;
+};
+Read ReadAll(const TestFile& file) {
+  Read read;
+  const auto outcome = ReadRecording(file.path(), read.log);
+  EXPECT_TRUE(outcome);
+  if (outcome) read.outcome = *outcome;
+  return read;
+}
+
+TEST(Ring, OldRowsGoDefinitionsStay) {
+  const TestFile file;
+  Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
+  writer.KeepLast(1);  // A nanosecond: every flush begins a segment.
+  for (uint32_t round = 0; round < 50; ++round) WriteRound(writer, round);
+  writer.Finish();
+  const Read read = ReadAll(file);
+  EXPECT_TRUE(read.outcome.complete);
+  EXPECT_EQ(read.outcome.missing_blocks, 0u);
+  EXPECT_EQ(read.outcome.damaged_blocks, 0u);
+  EXPECT_EQ(read.log.Of<StringRow>().size(), 50u);
+  const auto activities = read.log.Of<FullActivity>();
+  ASSERT_FALSE(activities.empty());
+  EXPECT_LT(activities.size(), 50u);
+  EXPECT_EQ(activities.back().row.correlation % 10, 0u);  // Whole rounds.
+  bool last = false;
+  for (const FullActivity& activity : activities) {
+    const uint32_t round = (activity.row.correlation - 1) / 10;
+    EXPECT_EQ(activity.config.name, "kernel_" + std::to_string(round % 3));
+    last = last || round == 49;
+  }
+  EXPECT_TRUE(last);
+  // Three or four segments, written over and over.
+  EXPECT_LE(file.Bytes().size(), 5 * kSegmentBytes);
+}
+
+TEST(Ring, WhatIsYoungEnoughStaysWhole) {
+  const TestFile file;
+  Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
+  writer.KeepLast(kHour);
+  for (uint32_t round = 0; round < 50; ++round) WriteRound(writer, round);
+  writer.Finish();
+  const Read read = ReadAll(file);
+  EXPECT_TRUE(read.outcome.complete);
+  EXPECT_EQ(read.log.Of<FullActivity>().size(), 500u);
+  EXPECT_EQ(read.log.Of<ApiCallRow>().size(), 500u);
+}
+
+TEST(Ring, TheLimitShortensIt) {
+  const TestFile file;
+  Writer writer(file.Open(), "token.host.7.1f", 4 * kSegmentBytes);
+  writer.KeepLast(kHour);
+  // Names that do not repeat: some 60 MB of configurations.
+  const std::string filler(4000, 'x');
+  constexpr uint32_t kRows = 15000;
+  for (uint32_t i = 0; i < kRows; ++i) {
+    const std::string name = filler + std::to_string(i);
+    ConfigRow config;
+    config.name = name;
+    ActivityRow row;
+    row.correlation = i + 1;
+    row.start_ns = i;
+    row.end_ns = i + 1;
+    writer.AddActivity(row, config, LaneRow{0, 1, 7});
+  }
+  writer.Finish();
+  EXPECT_FALSE(writer.failed());
+  EXPECT_EQ(writer.lost_rows(), 0u);
+  const Read read = ReadAll(file);
+  EXPECT_TRUE(read.outcome.complete);
+  EXPECT_EQ(read.outcome.damaged_blocks, 0u) << read.outcome.first_damage_offset;
+  EXPECT_EQ(read.outcome.missing_blocks, 0u);
+  const auto activities = read.log.Of<FullActivity>();
+  EXPECT_LT(activities.size(), kRows);
+  EXPECT_GT(activities.size(), kRows / 3);
+  uint32_t newest = 0;
+  for (const FullActivity& activity : activities) {
+    newest = std::max(newest, activity.row.correlation);
+    EXPECT_EQ(activity.config.name, filler + std::to_string(activity.row.correlation - 1));
+  }
+  EXPECT_EQ(newest, kRows);
+  EXPECT_LE(file.Bytes().size(), 4 * kSegmentBytes);
+}
+
+TEST(Ring, AKilledOneMissesNothing) {
+  const TestFile file;
+  Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
+  writer.KeepLast(1);
+  for (uint32_t round = 0; round < 20; ++round) {
+    WriteRound(writer, round);
+    const Read read = ReadAll(file);
+    EXPECT_FALSE(read.outcome.complete);
+    EXPECT_EQ(read.outcome.missing_blocks, 0u) << round;
+    EXPECT_EQ(read.outcome.damaged_blocks, 0u) << round;
+  }
+}
+
+}  // namespace
+}  // namespace xlatrace::recording

@@ -1,0 +1,52 @@
+// The checks of `xlatrace doctor`, one function each: what was found, and what to type when it
+// stands in the way of a recording.
+//
+// Thread-safety: one thread; they run programs and read the environment.
+
+#ifndef XLATRACE_TOOLS_DOCTOR_CHECKS_H_
+#define XLATRACE_TOOLS_DOCTOR_CHECKS_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/gpu_probe.h"
+
+namespace xlatrace::tools {
+
+struct Check {
+  std::string what;
+  enum class State { kFine, kNotice, kProblem } state = State::kFine;
+  std::string found;
+  std::string advice;  // What to type; empty: nothing.
+};
+
+// What the interpreter tells about itself, without importing a framework.
+struct PythonFacts {
+  bool ran = false;
+  std::string version;
+  std::string jax;  // Versions; empty: not installed.
+  std::string jaxlib;
+  std::string tensorflow;
+  int cuda_plugin = 0;  // 12 or 13; 0: none.
+  std::string executable;
+  std::vector<std::string> cupti;  // Of pip's wheels.
+};
+PythonFacts AskPython(const std::string& python);
+
+Check CheckPython(const std::string& python, const PythonFacts& facts);
+Check CheckHook();
+Check CheckFolder();
+// The flags are tried on the installed XLA, which ends a program over one that it does not know.
+Check CheckFlags(const std::string& python, const PythonFacts& facts);
+
+// With an NVIDIA driver.
+Check CheckDriver(const GpuProbe& probe);
+Check CheckCupti(const GpuProbe& probe, const PythonFacts& facts);
+// Our libraries: there, and loadable by the interpreter.
+Check CheckLibraries(const PythonFacts& facts);
+// Other profilers around this shell: Nsight, injection variables, NVTX, JAX's own.
+std::vector<Check> CheckOtherTools();
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_DOCTOR_CHECKS_H_

@@ -1,0 +1,35 @@
+// What a program of this machine and environment finds of CUDA: the driver and CUPTI, asked in a
+// child process that is thrown away (CUPTI 13.2 ends the process without a driver; a stub may too).
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_TOOLS_GPU_PROBE_H_
+#define XLATRACE_TOOLS_GPU_PROBE_H_
+
+#include <string>
+#include <vector>
+
+namespace xlatrace::tools {
+
+struct GpuProbe {
+  bool answered = false;     // The child lived to the end of it.
+  std::string driver_path;   // libcuda.so.1; empty: cannot be loaded.
+  std::string driver_error;  // Why.
+  int init_result = -1;      // cuInit
+  int devices = 0;
+  int driver_version = 0;  // 13000 = CUDA 13.0
+  std::string cupti_path;  // Empty: none was found.
+  int cupti_result = -1;   // cuptiGetVersion
+  int cupti_version = 0;   // 18 to 28, then 130000 and up.
+};
+
+// `cupti_paths` are tried first, in order; then by name and in the toolkit's place.
+GpuProbe ProbeGpu(const std::vector<std::string>& cupti_paths);
+
+// The program interpreter that an ELF file names (/lib64/ld-linux-x86-64.so.2); empty for scripts
+// and static programs.
+std::string ElfInterpreter(const std::string& path);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_GPU_PROBE_H_

@@ -49,8 +49,7 @@ void AddShowCommand(CLI::App& app, Command* selected) {
       app.add_subcommand("show", "Everything about one op, kernel, module, layer or finding");
   command
       ->add_option("WHAT", options->what,
-                   "A handle (o17, k3, m2, f1), a layer, FILE:LINE, or the name of an instruction, "
-                   "kernel or module")
+                   "A handle (o17, k3, m2, f1), a layer, FILE:LINE, or a name")
       ->required();
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("--gpu", options->gpu, "The same launches on another GPU (h100, mi300x)");

@@ -132,6 +132,31 @@ ENTRY e {
   EXPECT_TRUE(facts.Of("u").library);
 }
 
+// 2 x 6 heads, 1024 queries and keys, head size 64: one product over the scores is
+// 2 x 2 x 6 x 1024 x 1024 x 64 = 1.61 GFLOP.
+TEST(InstructionFacts, FusedAttentionCountsItsProducts) {
+  const auto text = [](const std::string& target, const std::string& mask) {
+    return R"(HloModule m
+ENTRY e {
+  q = bf16[2,6,1024,64]{3,2,1,0} parameter(0)
+  k = bf16[2,6,1024,64]{3,2,1,0} parameter(1)
+  v = bf16[2,6,1024,64]{3,2,1,0} parameter(2)
+  ROOT a = (bf16[2,6,1024,64]{3,2,1,0}, f32[2,6,1024]{2,1,0}, u8[4096]{0}) custom-call(q, k, v), custom_call_target=")" +
+           target + R"(", backend_config={"cudnn_fmha_backend_config":{"fmha_scale":1,"intermediate_tensor_shape":{"element_type":"BF16","dimensions":["2","6","1024","1024"]},"mask_type":")" +
+           mask + R"("}}
+})";
+  };
+  constexpr int64_t kProduct = int64_t{2} * 2 * 6 * 1024 * 1024 * 64;
+  constexpr int64_t kTensor = 2 * 2 * 6 * 1024 * 64;
+  const Facts forward(text("__cudnn$fmhaSoftmax", "NO_MASK"));
+  EXPECT_EQ(forward.Of("a").flops, 2 * kProduct);
+  EXPECT_EQ(forward.Of("a").bytes, 4 * kTensor + 4 * 2 * 6 * 1024);  // Without workspace.
+  EXPECT_TRUE(forward.Of("a").matmul);
+  EXPECT_EQ(forward.Of("a").type, NumberType::kBf16);
+  EXPECT_EQ(Facts(text("__cudnn$fmhaSoftmaxBackward", "NO_MASK")).Of("a").flops, 5 * kProduct);
+  EXPECT_EQ(Facts(text("__cudnn$fmhaSoftmax", "CAUSAL")).Of("a").flops, kProduct);
+}
+
 TEST(InstructionFacts, UpcastOperandsAreSeen) {
   const Facts facts(R"(HloModule m
 ENTRY e {

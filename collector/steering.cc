@@ -49,6 +49,7 @@ void Steering::Configure(std::optional<StepWindow> steps, uint64_t delay_ms, uin
     Set(kOutsideTime, true);
   }
   if (steps) {
+    has_steps_.store(true, std::memory_order_release);
     if (steps->first > 0) step_progress_ = static_cast<int>(Progress::kBefore);
     Set(kStepsByModule, true);
   }
@@ -105,7 +106,7 @@ void Steering::OnModulePop(const ThreadLog& log, uint32_t title) {
 }
 
 bool Steering::OnMark(const ThreadLog& log, int64_t step) {
-  if (steps_) {
+  if (has_steps()) {
     const bool inside = steps_->first <= step && step < steps_->end;
     // Which rule holds goes first: threads may look in between.
     Set(kOutsideMarks, !inside);

@@ -40,7 +40,9 @@ class Steering {
 
   // A call that begins now on this thread is not recorded.
   bool Skips(const ThreadLog& log) const {
-    const uint32_t state = state_.load(std::memory_order_relaxed);
+    // Acquire: the window was written before its bit. (Threads push ranges while another starts
+    // CUDA.)
+    const uint32_t state = state_.load(std::memory_order_acquire);
     if (state == 0) return false;
     if ((state & kClosed) != 0) return true;
     if ((state & kStepsByMark) != 0) return (state & kOutsideMarks) != 0;
@@ -72,7 +74,7 @@ class Steering {
   uint64_t Tick(uint64_t now_ns, uint64_t limit_ms);
 
   recording::ProcessState State() const;
-  bool has_steps() const { return steps_.has_value(); }
+  bool has_steps() const { return has_steps_.load(std::memory_order_acquire); }
 
  private:
   static constexpr uint32_t kPaused = 1;
@@ -100,7 +102,8 @@ class Steering {
 
   std::atomic<uint32_t> state_{0};
   std::atomic<bool> ever_closed_{false};
-  std::optional<StepWindow> steps_;
+  std::optional<StepWindow> steps_;  // Written once, before has_steps_.
+  std::atomic<bool> has_steps_{false};
   uint64_t delay_ns_ = 0;
   uint64_t duration_ns_ = 0;
   std::atomic<uint64_t> begin_ns_{0};

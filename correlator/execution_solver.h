@@ -55,7 +55,10 @@ class ExecutionSolver {
     AlignedItem item;
   };
   struct ExecutionFacts {
-    std::vector<uint32_t> tokens;  // Kernels seen.
+    std::vector<uint32_t> tokens;        // Kernels seen.
+    uint32_t first_launch = UINT32_MAX;  // Of its anchors.
+    uint32_t last_launch = 0;
+    int64_t anchors = 0;
     bool certain = false;
     bool identified = false;
     bool rival = false;
@@ -64,6 +67,8 @@ class ExecutionSolver {
   void FindAnchors(std::span<const uint32_t> launches, bool one_group, bool clean_start);
   void AroundAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
   void JudgeExecutions(std::span<const uint32_t> launches);
+  bool Recognises(std::span<const uint32_t> launches, uint32_t program,
+                  const ExecutionFacts& execution) const;
   void FillWindow(std::span<const uint32_t> launches, const Anchor* before, const Anchor* after,
                   std::vector<Outcome>* outcomes);
   void WithoutAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);

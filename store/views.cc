@@ -143,7 +143,7 @@ std::string ActivityColumnsSql() {
   CASE WHEN i.instruction_id IS NOT NULL THEN {op_kind}
        WHEN c.kind = 1 THEN 'copy' WHEN c.kind = 2 THEN 'memset' ELSE 'other' END AS op_kind,
   coalesce({phase}, CASE b.reason WHEN {autotuning} THEN 'other' ELSE 'unknown' END) AS phase,
-  i.layer, i.layer_group, coalesce(i.mixed, 0) AS mixed,
+  i.layer, i.layer_group, coalesce(i.mixed, 0) | (c.kind = 3 AND i.instruction_id IS NOT NULL) AS mixed,
   {evidence} AS evidence, coalesce({confidence}, 'none') AS confidence,
   CASE WHEN b.instruction_id IS NULL THEN coalesce({reason}, 'unknown') END AS unattributed_reason)sql",
       fmt::arg("kind", Word<ActivityKind>("c.kind")),

@@ -66,7 +66,8 @@ class WorkloadTest(unittest.TestCase):
         self.assertEqual(launches, 6 * 5 * 3)
 
     def test_windows_of_time_and_a_ring(self):
-        script = "threads 4 { repeat 300 { range r { launch k on s%t; copy dtod 8 on s%t } } }; sync"
+        # As above: the header's first use is the main thread's.
+        script = "range first { }; threads 4 { repeat 300 { range r { launch k x 2 on s%t } } }; sync"
         self.run_script(script, XLATRACE_DELAY_MS="3", XLATRACE_DURATION_MS="5")
         self.run_script(script, XLATRACE_LAST_MS="2", XLATRACE_SYNC="1", XLATRACE_GRAPHS="graph")
 

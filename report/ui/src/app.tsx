@@ -311,7 +311,9 @@ export function App({ report }: { report: Report }): VNode {
         <div class={`body ${state.sel !== '' ? 'withdrawer' : ''}`}>
           <main>
             <div id={`p-${state.page}`} role="tabpanel" aria-labelledby={`t-${state.page}`} data-testid={`page-${state.page}`}>
+              {state.page !== 'verdict' && <h1 class="vh">{PAGES.find(([id]) => id === state.page)?.[1]}</h1>}
               <Guard page={state.page} key={state.page}><Body /></Guard>
+              {printing && state.page === 'verdict' && [ModelPage, OpsPage, RooflinePage, RunPage].map((P) => <div class="pp"><Guard page=""><P /></Guard></div>)}
             </div>
           </main>
           {state.sel !== '' && <Inspector entity={entity} sel={state.sel} />}

@@ -143,9 +143,13 @@ export function sourceFiles(report: Report): string[] {
   return list;
 }
 
-export const Words = ({ pieces }: { pieces: Sentence }): VNode => (
-  <>{pieces.map((p) => (p.code ? <code class="mono"><Linked text={p.text} /></code> : <Linked text={p.text} />))}</>
-);
+export function Words({ pieces }: { pieces: Sentence }): VNode {
+  const { report } = useCtx();
+  // The op that the verdict names leads to its inspector.
+  const op = report.entity(report.meta.verdict.op ?? '');
+  const named = (text: string): boolean => op !== undefined && report.nameOf(op) === text;
+  return <>{pieces.map((p) => (p.code ? <code class="mono">{named(p.text) ? <Link to={{ sel: report.selOf(op!) }}>{p.text}</Link> : <Linked text={p.text} />}</code> : <Linked text={p.text} />))}</>;
+}
 
 export function Note({ kind, children, testid }: { kind?: 'warn' | 'good' | 'bad'; children: ComponentChildren; testid?: string }): VNode {
   return <p class={`note ${kind ?? ''}`} data-testid={testid}>{children}</p>;

@@ -315,7 +315,7 @@ export function DataTable<T>(p: TableProps<T>): VNode {
           <tr>
             {columns.map((c) => {
               const active = c.id === sortId;
-              const head = c.head ?? c.label;
+              const head = c.head ?? (c.label || <span class="vh">{c.title ?? c.id}</span>);
               return (
                 <th scope="col" class={c.num ? 'num' : ''} aria-sort={active ? (down ? 'descending' : 'ascending') : undefined} title={c.title}>
                   {c.sort && p.onSort

@@ -43,8 +43,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
   const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: H }), n.links), [n, body, centre]);
   const pad = 12;
-  const fit = Math.min(1, (width - 2) / (plan.width + 2 * pad));
-  const scale = Math.max(0.62, fit);
+  const scale = Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), (window.innerHeight - 200) / (plan.height + 2 * pad + 18)));
   // Labels that would cover one another are left out, the smaller first; edges say it on hover.
   const labels: { x: number; y: number; text: string; bad: boolean }[] = [];
   const rank = (e: (typeof plan.edges)[number]): number => (e.from === centre || e.to === centre ? 1e18 : 0) + (byEnds.get(`${e.from}>${e.to}`)?.bytes ?? 0);
@@ -67,7 +66,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   }, [plan, centre, scale]);
   const heavy = (b: number): number => Math.max(0.8, Math.min(6, Math.log10(Math.max(10, b)) - 4.4));
   return (
-    <div ref={box} class="graphbox">
+    <div ref={box} class="graphbox" tabIndex={0} role="region" aria-label="Graph">
       <svg width={(plan.width + 2 * pad) * scale} height={(plan.height + 2 * pad + 18) * scale} viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`} role="group" aria-label={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}>
         <defs>
           <marker id="arr" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--ink-3)" /></marker>
@@ -225,7 +224,6 @@ export function GraphPage(): VNode {
           <section><h3>Users</h3>{io(outs)}</section>
           {reasons.length > 0 && <section><h3>Why not fused with {hlo.name[mainUser!]}? <span class="tag">likely</span></h3><ul class="evid">{reasons.map((r) => <li>{r}</li>)}</ul></section>}
           <section><h3>Legend</h3><p class="sm ink2">left stripe: phase (collectives and copies have their own)<br />edge width: log of bytes<br /><span class="badtext">red edge: bytes moved only to change a layout</span><br />dashed: no launch of its own</p></section>
-          <section><h3>Keys</h3><p class="sm ink2"><kbd>↑</kbd> <kbd>↓</kbd> operand, user · <kbd>Enter</kbd> recentre<br /><kbd>x</kbd> open fusion · <kbd>+</kbd> <kbd>−</kbd> more, fewer nodes</p></section>
         </div>
       </div>
     </>

@@ -177,10 +177,10 @@ export function OccupancyPage(): VNode {
     { id: 'block', label: 'block', num: true, width: 50, sort: (r) => r.shape.threads, raw: (r) => r.shape.threads, cell: (r) => thousands(r.shape.threads) },
     { id: 'grid', label: 'grid', num: true, width: 72, sort: (r) => r.shape.blocks, raw: (r) => r.shape.blocks, cell: (r) => (r.shape.blocks > 0 ? thousands(r.shape.blocks) : '') },
     { id: 'occ', label: 'occupancy %', num: true, width: 104, sort: (r) => r.pct, raw: (r) => r.pct, cell: (r) => (Number.isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) },
-    { id: 'limiter', label: 'limiter', width: 96, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => r.limiter.replace(/_/g, ' ') },
+    { id: 'limiter', label: 'limiter', width: 132, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => r.limiter.replace(/_/g, ' ') },
     { id: 'waves', label: 'waves', num: true, width: 56, sort: (r) => r.waves, raw: (r) => r.waves, cell: (r) => (Number.isNaN(r.waves) ? '' : significant(r.waves)) },
     { id: 'reached', label: 'reached', width: 106, from: 1000, sort: (r) => r.reached, raw: (r) => r.reached, cell: (r) => (Number.isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) },
-    { id: 'lever', label: 'is occupancy the lever?', width: 250, from: 1100, cls: 'name', sort: (r) => r.lever, raw: (r) => r.lever, cell: (r) => <span class={r.lever.startsWith('no') ? 'dim' : ''} title={r.lever}>{r.lever}</span> },
+    { id: 'lever', label: 'is occupancy the lever?', width: 236, from: 1100, cls: 'name', sort: (r) => r.lever, raw: (r) => r.lever, cell: (r) => <span class={r.lever.startsWith('no') ? 'dim' : ''} title={r.lever}>{r.lever}</span> },
   ];
   const ordered = sorted(rows, columns, sort);
   const shown = ordered.slice(0, state.args['all'] ? ordered.length : 14);

@@ -134,7 +134,7 @@ export function SourcePage(): VNode {
       <div class="split srcsplit">
         <table class="fix" aria-label="Files" data-testid="table">
           <colgroup><col /><col style={{ width: '64px' }} /><col style={{ width: '74px' }} /></colgroup>
-          <thead><tr><th>file</th><th /><th class="num">{measure === 'calls' ? 'calls' : report.perStep} ▼</th></tr></thead>
+          <thead><tr><th>file</th><th><span class="vh">phases</span></th><th class="num">{measure === 'calls' ? 'calls' : report.perStep} ▼</th></tr></thead>
           <tbody>
             {list.slice(0, 40).map(([f, v]) => (
               <tr class={`act-row ${f === path ? 'on' : ''}`} data-testid="row" data-key={f} data-ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>

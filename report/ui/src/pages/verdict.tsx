@@ -273,7 +273,7 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   return (
     <section>
       <h2>Why steps differ by {percent(slow.ns - fast.ns, report.meta.basis.mean_ns)}%</h2>
-      <div class="steps" role="img" aria-label={`Steps from ${ms(fast.ns)} to ${ms(slow.ns)} ms`}>
+      <div class="steps" role="group" aria-label={`Steps from ${ms(fast.ns)} to ${ms(slow.ns)} ms`}>
         {shown.map((s) => (
           <div>
             <Link to={{ page: 'timeline', args: { step: String(s.step) } }} class="n" title={`step ${s.step} on the timeline`}>{s.step}</Link>

@@ -216,7 +216,8 @@ CREATE VIEW op_launch AS SELECT 'o' || o.op_id AS handle, a.activity_id, l.devic
   {confidence} AS confidence, b.losers AS losing_evidence
   FROM x_activity a CROSS JOIN x_label b ON b.label_id = a.label_id
   CROSS JOIN x_op_time o ON o.instruction_id = b.instruction_id
-  JOIN x_config c ON c.config_id = a.config_id JOIN x_lane l ON l.lane_id = a.lane_id
+  CROSS JOIN x_config c ON c.config_id = a.config_id
+  CROSS JOIN x_lane l ON l.lane_id = a.lane_id
   LEFT JOIN x_string n ON n.string_id = c.name_id LEFT JOIN x_string k ON k.string_id = c.symbol_id
   LEFT JOIN x_occupancy y ON y.config_id = a.config_id AND y.device_id = l.device_id;
 )sql",

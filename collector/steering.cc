@@ -76,10 +76,12 @@ void Steering::OnRegisterThunk(const ThreadLog& log) {
   }
 }
 
-std::optional<int64_t> Steering::OnModulePush(ThreadLog& log, uint32_t title) {
+std::optional<int64_t> Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
+  const uint32_t title = log.pending_run();
+  log.set_pending_run(0);
   const Lock lock(&mutex_);
   Module& module = modules_[title];
-  const int64_t step = module.runs[&log]++;
+  const int64_t step = module.runs[context]++;
   if (step > 0 && title != main_ && module.size * kMuchSmaller >= largest_ &&
       (main_ == 0 || module.size > modules_[main_].size)) {
     SetMain(title);

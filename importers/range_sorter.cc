@@ -31,6 +31,7 @@ void RangeSorter::EmitHeld() {
 }
 
 void RangeSorter::Emit(const Row& row) {
+  if (!row.nests) return output_(row, -1);
   if (last_open_ == nullptr || last_tid_ != row.tid) {
     last_open_ = &open_ends_[row.tid];
     last_tid_ = row.tid;

@@ -330,7 +330,7 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT c.start_ns AS start,
   c.name_id AS nameId, CAST(NULL AS INT) AS returnValue, CAST(NULL AS INT) AS callchainId
   FROM x_api_call c JOIN x_process p USING (process_id);
 CREATE VIEW NVTX_EVENTS AS SELECT r.start_ns AS start, r.start_ns + r.duration_ns AS "end",
-  59 AS eventType, CAST(NULL AS INT) AS rangeId, CAST(NULL AS INT) AS category,
+  CASE WHEN r.depth IS NULL THEN 60 ELSE 59 END AS eventType, CAST(NULL AS INT) AS rangeId, CAST(NULL AS INT) AS category,
   CAST(NULL AS INT) AS color, t.text AS text,
   coalesce(p.source_id, p.pid << 24) | coalesce(r.thread_id, 0) AS globalTid,
   CAST(NULL AS INT) AS endGlobalTid, r.text_id AS textId, r.domain_id AS domainId,

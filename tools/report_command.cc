@@ -86,7 +86,7 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   command->add_option("--base", options->base,
                       "The same pages with differences to this run, matched by content");
   command->add_option("--source", options->page.source_folders,
-                      "A folder to take the text around source lines from; may be repeated");
+                      "Folder with the source files, to show lines with time; repeatable");
   command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
   const std::map<std::string, report::HloText> kHloTexts = {{"none", report::HloText::kNone},
@@ -94,7 +94,7 @@ void AddReportCommand(CLI::App& app, Command* selected) {
                                                             {"all", report::HloText::kAll}};
   command
       ->add_option("--hlo-text", options->page.hlo_text,
-                   "HLO text in the page: none, hot (what takes time), all; default: hot")
+                   "HLO text: none, hot (what takes time; default), all")
       ->transform(CLI::CheckedTransformer(kHloTexts).description(""));
   command
       ->add_option("--max-launches", options->page.max_launches,

@@ -66,7 +66,7 @@ void AddShowCommand(CLI::App& app, Command* selected) {
   command->add_option("--gpu", options->gpu, "The same launches on another GPU (h100, mi300x)");
   command->add_flag("--hlo", options->hlo, "All of the HLO, however long");
   command->add_flag("--sequence", options->sequence,
-                    "Of a module: its thunks in order, beside what one execution launched");
+                    "Of a module: its thunks in order beside what an execution launched");
   command->add_option("--execution", options->execution,
                       "With --sequence: execution_id; default: the first complete one");
   command->add_option("--format", options->format, "text or json")

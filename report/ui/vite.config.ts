@@ -47,6 +47,14 @@ function pageScript(): Plugin {
   };
 }
 
+const OWN_NAMES = new RegExp(`^(${[
+  'computeCapability', 'maxThreadsPerSm', 'maxBlocksPerSm', 'registersPerSm', 'smemPerSm', 'smemPerBlock', 'smemOptin',
+  'smemReserved', 'maxThreadsPerBlock', 'registersPerBlock', 'hueOfSite', 'sharesOfOp', 'sitesOfOp', 'sitesOfKernel',
+  'computations', 'bucketNs', 'wasteOf', 'warpsPerBlock', 'blocksPerSm', 'shareNs', 'siteNs', 'siteCalls', 'opCalls',
+  'opWaste', 'opNs', 'collectiveNs', 'roleReason', 'programId', 'peakMemory', 'deviceNs', 'fusionKind', 'outBytes',
+  'opName', 'fingerprint', 'stepParts', 'baseSteps', 'hiddenDevices', 'smemStatic', 'smemDynamic', 'opOfHandle', 'perStep',
+].join('|')})$`);
+
 export default defineConfig({
   root,
   plugins: [pageScript()],
@@ -60,7 +68,9 @@ export default defineConfig({
     emptyOutDir: true,
     sourcemap: false,
     minify: 'terser',
-    terserOptions: { ecma: 2020, compress: { passes: 3, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false }, format: { comments: false, ecma: 2020 } },
+    terserOptions: {
+      // Names of our own objects that no text of the page and no data refers to.
+      mangle: { properties: { regex: OWN_NAMES } }, ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true }, format: { comments: false, ecma: 2020 } },
     lib: { entry: 'src/main.tsx', formats: ['iife'], name: 'xlatracePage', fileName: () => 'app.js' },
   },
 });

@@ -280,7 +280,7 @@ function OpBody({ op }: { op: number }): VNode {
           <h3>Occupancy</h3>
           {occSite !== undefined
             ? <>
-                <p class="sm"><Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%, limited by {sites.limiter[occSite] || 'nothing'}</p>
+                <p class="sm"><Meter pct={sites.occupancy[occSite]!} /> {significant(sites.occupancy[occSite]!)}%, limited by {sites.limiter[occSite]!.replace(/_/g, ' ') || 'nothing'}</p>
                 <dl class="kv">
                   <dt>block</dt><dd>{thousands(sites.block.reduce((a, b) => a * (b[occSite]! || 1), 1))} threads</dd>
                   <dt>registers</dt><dd>{sites.regs[occSite]! > 0 ? sites.regs[occSite] : '–'}</dd>

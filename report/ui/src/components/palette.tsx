@@ -13,7 +13,8 @@ interface Entry { kind: string; text: string; extra: string; to: Change; low: st
 /** Letters of the query in order; runs and starts of words score. */
 function score(query: string, text: string): number {
   const direct = text.indexOf(query);
-  if (direct >= 0) return 1000 - direct - text.length / 100;
+  // A whole word counts more than the beginning of one: o1 before o1131.
+  if (direct >= 0) return 1000 - direct - text.length / 100 + (/\w/.test(text[direct + query.length] ?? '') ? 0 : 50);
   let at = -1, points = 0;
   for (const c of query) {
     const next = text.indexOf(c, at + 1);

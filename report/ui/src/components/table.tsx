@@ -73,8 +73,8 @@ export interface TableProps<T> {
   onSort?: (sort: string) => void;
   selected?: string;
   onOpen?: (line: Line<T>) => void;
-  /** Number of leading columns that headings of groups span. */
-  span?: number;
+  /** Headings of groups span the columns before this one. */
+  span?: string;
   rowTestid?: (line: Line<T>) => string | undefined;
   /** Fills the height of the window and scrolls inside; else all rows are drawn. */
   fill?: boolean;
@@ -275,7 +275,7 @@ export function DataTable<T>(p: TableProps<T>): VNode {
 
   const sortId = p.sort?.replace(/^-/, '');
   const down = p.sort?.startsWith('-') ?? false;
-  const span = p.span ?? 1;
+  const span = Math.max(1, columns.findIndex((c) => c.id === p.span));
   const line = (l: Line<T>, index: number): VNode => {
     const common = { 'data-ns': l.ns, 'aria-rowindex': virtual ? index + 2 : undefined };
     if (l.kind === 'detail') return <tr key={l.key} class={`lay ${l.cls ?? ''}`}><td colSpan={columns.length}>{l.lead}</td></tr>;

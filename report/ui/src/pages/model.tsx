@@ -29,7 +29,7 @@ function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
       <span class="heatbox">
         <Letter hue={hue} word={title} />
         <span class="heat" role="img" aria-label={`${title} of each repeat: ${values.map((v) => ms(v)).join(', ')} ms`}>
-          {values.slice(0, 64).map((v, i) => <i class={`p-${hue}`} style={{ opacity: String(0.25 + (0.75 * v) / max) }} title={`${names[i]}: ${ms(v)} ms`} />)}
+          {values.slice(0, 64).map((v, i) => <i class={`p-${hue}`} style={{ width: names.length > 12 ? '5px' : '', opacity: String(0.25 + (0.75 * v) / max) }} title={`${names[i]}: ${ms(v)} ms`} />)}
         </span>
         <span class="dim">{min === max ? ms(max) : `${ms(min)}–${ms(max)}`} ms{phases.length > 1 ? ' with recompute' : ''}</span>
       </span>
@@ -132,7 +132,7 @@ export function ModelPage(): VNode {
     { id: 'peak', label: '% peak', num: true, width: 56, from: 740, sort: () => 0, raw: (r) => (Number.isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (Number.isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
   ];
   const table: TableProps<Row> = {
-    columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, primary: true, span: 1, fileName: `model-${by}`,
+    columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, primary: true, fileName: `model-${by}`,
     onSort: (s) => go({ args: { s } }),
     onOpen: (l) => l.row && go(toOf(l.row.node)),
   };

@@ -49,7 +49,7 @@ function Limits({ row }: { row: Row }): VNode | null {
   return (
     <div>
       <h3>{row.ops.length > 0 && <Handle entity={{ type: 'op', row: row.ops[0]! }} />} Blocks per SM that each limit allows</h3>
-      <p class="sm ink2">{o.blocksPerSm} of {plural(o.warpsPerBlock, 'warp')}: {significant(row.pct)}%, limited by {row.limiter.replace('_', ' ')}.</p>
+      <p class="sm ink2">{plural(o.blocksPerSm, 'block')} of {plural(o.warpsPerBlock, 'warp')}: {significant(row.pct)}%, limited by {row.limiter.replace('_', ' ')}.</p>
       <div class="limits">
         {entries.map(([n, v]) => (
           <div class={v === o.blocksPerSm ? 'b' : ''}><span>{n.replace('_', ' ')}</span><span class="lbar"><i class={v === o.blocksPerSm ? `p-${row.hue}` : ''} style={{ width: `${Number.isFinite(v) ? (100 * v) / top : 100}%` }} /></span><span class="num">{Number.isFinite(v) ? v : '∞'}</span></div>
@@ -81,7 +81,7 @@ function Steps({ row, device }: { row: Row; device: Device }): VNode | null {
       <p class="sm ink2">{next ? `${row.shape.registers - next.limit} registers fewer give ${significant(next.pct)}%.` : 'Fewer registers do not raise it.'}</p>
       <svg width={width} height={h} role="img" aria-label={`Occupancy by registers per thread; now ${row.shape.registers} registers, ${significant(row.pct)}%`}>
         {[0, 25, 50, 75, 100].map((p) => <g><path class="g" d={`M${L} ${Y(p)}H${width - 8}`} /><text class="d e" x={L - 6} y={Y(p) + 4}>{p}{p === 100 ? '%' : ''}</text></g>)}
-        {[16, 32, 64, 96, 128, 160, 192, 224, 255].filter((r) => r <= r1).map((r) => <text class="d m" x={X(r)} y={h - B + 16}>{r}</text>)}
+        {[16, 32, 64, 96, 128, 160, 192, 224, 255].filter((r) => r <= r1).map((r) => <text class={`d ${X(r) > width - 20 ? 'e' : 'm'}`} x={X(r)} y={h - B + 16}>{r}</text>)}
         <path d={path} fill="none" stroke="var(--ink)" stroke-width="1.8" />
         <circle class={`f p-${row.hue}`} cx={X(row.shape.registers)} cy={Y(row.pct)} r="5.5" stroke="var(--bg)" />
         <text class="b halo" x={X(row.shape.registers) + (X(row.shape.registers) > width * 0.6 ? -9 : 9)} y={Y(row.pct) - 8} text-anchor={X(row.shape.registers) > width * 0.6 ? 'end' : 'start'}>now: {row.shape.registers} registers, {significant(row.pct)}%</text>
@@ -194,7 +194,7 @@ export function OccupancyPage(): VNode {
     lines.push({ key: 'others', kind: 'others', ns: Math.round(rest.reduce((a, r) => a + r.ns, 0)), lead: <>{plural(rest.length, 'other')} · <button type="button" class="lk" onClick={() => go({ args: { all: '1' } })}>show</button></>, cells: { ms: ms(rest.reduce((a, r) => a + r.ns, 0) / d) } });
   }
   const table: TableProps<Row> = {
-    columns, lines, label: 'Occupancy', sort, span: 3, primary: true, fileName: 'occupancy', selected: selected?.key ?? '',
+    columns, lines, label: 'Occupancy', sort, span: 'ms', primary: true, fileName: 'occupancy', selected: selected?.key ?? '',
     onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ args: { k: l.row.key } }),
   };
   const levers = rows.filter((r) => r.yes);

@@ -34,7 +34,7 @@ function opColumns(report: Report, divisor: number, total: number, most: number,
     },
     { id: 'kind', label: 'kind', width: 92, from: 760, cls: 'nb', sort: (r) => ops.kind[r.op]!, raw: (r) => ops.kind[r.op]!, cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' },
     { id: 'phase', label: '', width: 28, sort: (r) => ops.phase[r.op]!, raw: (r) => ops.phase[r.op]!, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' },
-    { id: 'scope', label: 'scope', cls: 'name', sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r) => <span title={ops.opName[r.op]}>{scopeText(ops.group[r.op]!, ops.opName[r.op]!) || <span class="dim">·</span>}</span>, title: 'framework op name' },
+    { id: 'scope', label: 'scope', cls: 'name', sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r) => <Mid text={scopeText(ops.group[r.op]!, ops.opName[r.op]!) || '·'} tail={16} title={ops.opName[r.op]!} />, title: 'framework op name' },
     { id: 'source', label: 'source', cls: 'name', width: 150, from: 1250, sort: (r) => sourceLine(ops.file[r.op]!, ops.line[r.op]!), raw: (r) => (ops.file[r.op] ? `${ops.file[r.op]}:${ops.line[r.op]}` : ''), cell: (r) => <SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} />, title: 'source info' },
     { id: 'ms', label: report.perStep, num: true, width: 96, cls: 'bar', sort: (r) => r.ns, raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} />, title: 'total self time' },
     { id: 'pct', label: '%', num: true, width: 48, sort: (r) => r.ns, raw: (r) => (100 * r.ns) / total, cell: (r) => percent(r.ns, total), title: 'total self time, % of what the filter leaves' },
@@ -142,9 +142,8 @@ function Instructions(): VNode {
     }
   }, [groups, all, sort, open, closed, by, view, fold]);
   const hasCopies = groups.some((g) => g.rows.some((r) => r.ops.length > 1)) || !fold;
-  const span = columns.findIndex((c) => c.id === 'ms');
   const table: TableProps<OpRow> = {
-    columns, lines, label: 'Ops', sort, span, fill: true, primary: true, fileName: 'ops', selected: selectedKey(),
+    columns, lines, label: 'Ops', sort, span: 'ms', fill: true, primary: true, fileName: 'ops', selected: selectedKey(),
     onSort: (s) => go({ args: { s } }),
     onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
   };
@@ -251,7 +250,7 @@ function KernelTable(): VNode {
   const lines: Line<KernelRow>[] = sorted(rows, columns, sort).map((r) => ({ key: kernels.handle[r.row]! || String(r.row), row: r, ns: Math.round(r.ns), testid: `kernel-${kernels.handle[r.row]}` }));
   lines.push({ key: 'total', kind: 'total', ns: Math.round(total), lead: 'all of these', cells: { ms: ms(total / d), pct: '100' } });
   const table: TableProps<KernelRow> = {
-    columns, lines, label: 'Kernels', sort, span: 4, fill: true, primary: true, fileName: 'kernels', selected: state.sel.split('~')[0]!,
+    columns, lines, label: 'Kernels', sort, span: 'ms', fill: true, primary: true, fileName: 'kernels', selected: state.sel.split('~')[0]!,
     onSort: (s) => go({ args: { s } }), onOpen: (l) => l.row && go({ sel: report.selOf({ type: 'kernel', row: l.row.row }) }),
   };
   return (

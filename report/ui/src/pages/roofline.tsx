@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Handle, Letter, Missing, scopeText, useWidth } from '../components/bits';
+import { Handle, Letter, Mid, Missing, scopeText, useWidth } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
@@ -156,7 +156,7 @@ export function RooflinePage(): VNode {
   const columns: Column<Dot>[] = [
     { id: 'op', label: '', width: 46, cell: (p) => <Handle entity={{ type: 'op', row: p.op }} />, raw: (p) => ops.handle[p.op]! },
     { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
-    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p) => <span title={ops.name[p.op]}>{scopeText(ops.group[p.op]!, ops.opName[p.op]!) || <span class="mono">{ops.name[p.op]}</span>}</span> },
+    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p) => <Mid text={scopeText(ops.group[p.op]!, ops.opName[p.op]!) || ops.name[p.op]!} tail={16} /> },
     { id: 'ms', label: 'ms', num: true, width: 58, sort: (p) => p.ns, raw: (p) => Math.round(p.ns), cell: (p) => ms(p.ns / d) },
     { id: 'roof', label: 'at roof', num: true, width: 62, sort: (p) => p.atRoof, raw: (p) => Math.round(p.atRoof), cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
     { id: 'waste', label: 'waste', num: true, width: 60, sort: (p) => p.waste, raw: (p) => Math.round(p.waste), cell: (p) => <b>{ms(p.waste / d)}</b> },

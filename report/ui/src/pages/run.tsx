@@ -91,7 +91,7 @@ function Modules({ report }: { report: Report }): VNode {
   if (busy.length > 60) lines.push({ key: 'others', kind: 'others', lead: plural(busy.length - 60, 'other'), cells: { ms: ms(busy.slice(60).reduce((a, m) => a + m.ns, 0) / d) } });
   if (idle > 0) lines.push({ key: 'idle', kind: 'others', lead: `${plural(idle, 'module')} without device time` });
   const { state } = useCtx();
-  const table: TableProps<ModuleRow> = { columns, lines, label: 'Modules', span: 4, primary: true, fileName: 'modules', selected: state.sel, onOpen: (l) => l.row && go({ sel: l.row.handle }) };
+  const table: TableProps<ModuleRow> = { columns, lines, label: 'Modules', span: 'ms', primary: true, fileName: 'modules', selected: state.sel, onOpen: (l) => l.row && go({ sel: l.row.handle }) };
   return (
     <section>
       <div class="bar-h"><h3>Modules</h3><span class="cap"><CopyMenu table={table} /></span></div>
@@ -152,7 +152,7 @@ function Compile({ report }: { report: Report }): VNode | null {
   const top = rows.slice(0, 15);
   const lines: Line<(typeof rows)[number]>[] = top.map((r, i) => ({ key: String(i), row: r, ns: r.ns }));
   if (rows.length > 15) lines.push({ key: 'o', kind: 'others', lead: plural(rows.length - 15, 'other'), cells: { ms: ms(rows.slice(15).reduce((a, r) => a + r.ns, 0)) } });
-  const table = { columns, lines, label: 'Compile time', span: 2, fileName: 'compile' };
+  const table = { columns, lines, label: 'Compile time', span: 'ms', fileName: 'compile' };
   return <section><div class="bar-h"><h3>Compile time and passes</h3><span class="cap">passes lie within compilations · <CopyMenu table={table} /></span></div><DataTable {...table} /></section>;
 }
 

@@ -88,7 +88,8 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     ctx.textAlign = 'right';
     ctx.fillStyle = look.ink3;
     const mid = tr.y + tr.height / 2 + 0.5;
-    ctx.fillText(tr.label.length > 14 ? `${tr.label.slice(0, 13)}…` : tr.label, GUTTER - 8, mid);
+    const most = Math.floor((GUTTER - 10 - (tr.first ? 48 : 0)) / em);
+    ctx.fillText(tr.label.length > most ? `${tr.label.slice(0, most - 1)}…` : tr.label, GUTTER - 8, mid);
     if (tr.first) {
       ctx.textAlign = 'left';
       ctx.fillStyle = look.ink;
@@ -248,7 +249,8 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
       ctx.strokeRect(a, tr.y + 0.5, Math.max(1.5, bw - 1), tr.height - 1);
       ctx.lineWidth = 1;
     }
-    if (bw > 34 && !pale) {
+    // What is nested inside covers the name of the outer box.
+    if (bw > 34 && !pale && !(i + 1 < i1 && s.start[i + 1]! < e)) {
       ctx.fillStyle = look.on[name]!;
       const op = opOfSite[site]!;
       text(op >= 0 ? `${nameOfOp(op)}  ${duration(s.dur[i]!)}` : duration(s.dur[i]!), Math.max(a, GUTTER) + 5, mid, b - Math.max(a, GUTTER) - 8);

@@ -106,7 +106,7 @@ ENTRY e {
   const Facts twelve(with(R"(, backend_config={"known_trip_count":{"n":"12"}})"));
   EXPECT_EQ(twelve.Of("w").flops, 12 * 1002);
   EXPECT_TRUE(twelve.Of("w").container);
-  EXPECT_EQ(twelve.Of("y").flops, 1000);  // Of one run.
+  EXPECT_EQ(twelve.Of("y").flops, 1000);    // Of one run.
   EXPECT_EQ(twelve.Of("y").bytes, 12'000);  // XLA counts an operand as often as it is named.
   EXPECT_EQ(twelve.module().flops, 12 * 1002);
 }
@@ -142,7 +142,8 @@ ENTRY e {
   k = bf16[2,6,1024,64]{3,2,1,0} parameter(1)
   v = bf16[2,6,1024,64]{3,2,1,0} parameter(2)
   ROOT a = (bf16[2,6,1024,64]{3,2,1,0}, f32[2,6,1024]{2,1,0}, u8[4096]{0}) custom-call(q, k, v), custom_call_target=")" +
-           target + R"(", backend_config={"cudnn_fmha_backend_config":{"fmha_scale":1,"intermediate_tensor_shape":{"element_type":"BF16","dimensions":["2","6","1024","1024"]},"mask_type":")" +
+           target +
+           R"(", backend_config={"cudnn_fmha_backend_config":{"fmha_scale":1,"intermediate_tensor_shape":{"element_type":"BF16","dimensions":["2","6","1024","1024"]},"mask_type":")" +
            mask + R"("}}
 })";
   };

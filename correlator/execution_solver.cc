@@ -261,24 +261,32 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   }
 }
 
+uint32_t ExecutionSolver::OnlyPossible(uint32_t program, LaunchKind kind,
+                                       CollectiveKind collective) const {
+  const auto tokens = programs_[program]->tokens();
+  uint32_t found = AlignedItem::kNone;
+  for (uint32_t t = 0; t < tokens.size(); ++t) {
+    if (IsAnchorOnly(program, t) || !MayLaunch(tokens[t], {kind, collective})) continue;
+    if (found != AlignedItem::kNone && tokens[found].instruction != tokens[t].instruction) {
+      return AlignedItem::kNone;
+    }
+    found = t;
+  }
+  return found;
+}
+
 // A module with one library call needs no order to tell whose a library's kernel is.
-void ExecutionSolver::TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome) const {
+void ExecutionSolver::TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome) {
   if (launch.module == AlignedItem::kNone || launch.fixed || !launch.candidates.empty() ||
       launch.kind == LaunchKind::kGraph || !NeedsWindow(launch)) {
     return;
   }
-  const auto tokens = programs_[launch.module]->tokens();
-  uint32_t found = AlignedItem::kNone;
-  for (uint32_t t = 0; t < tokens.size(); ++t) {
-    if (IsAnchorOnly(launch.module, t) || !MayLaunch(tokens[t], {launch.kind, launch.collective})) {
-      continue;
-    }
-    if (found != AlignedItem::kNone && tokens[found].instruction != tokens[t].instruction) return;
-    found = t;
-  }
-  if (found == AlignedItem::kNone) return;
+  const auto [it, fresh] =
+      only_possible_.try_emplace({launch.module, launch.kind, launch.collective}, 0);
+  if (fresh) it->second = OnlyPossible(launch.module, launch.kind, launch.collective);
+  if (it->second == AlignedItem::kNone) return;
   outcome->program = launch.module;
-  outcome->token = outcome->last_token = found;
+  outcome->token = outcome->last_token = it->second;
   outcome->confidence = launch.certain ? Confidence::kExact : Confidence::kInferred;
 }
 

@@ -7,7 +7,9 @@
 #define XLATRACE_CORRELATOR_EXECUTION_SOLVER_H_
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "correlator/launch_kind.h"
@@ -74,10 +76,13 @@ class ExecutionSolver {
   void WithoutAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
   // A token that only an anchor can be of.
   bool IsAnchorOnly(uint32_t program, uint32_t token) const;
-  void TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome) const;
+  void TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome);
+  // The token that is the only instruction's of a module to launch such an activity; kNone.
+  uint32_t OnlyPossible(uint32_t program, LaunchKind kind, CollectiveKind collective) const;
 
   std::span<const ThunkProgram* const> programs_;
   const std::vector<LaunchCase>& cases_;
+  std::map<std::tuple<uint32_t, LaunchKind, CollectiveKind>, uint32_t> only_possible_;
   // Of the stretch being solved.
   uint32_t windows_ = 0;
   std::vector<Anchor> anchors_;

@@ -6,6 +6,7 @@ Nothing exact is ever wrong, whatever is taken away from a capture.
 
 import json
 import os
+import sqlite3
 import subprocess
 import unittest
 
@@ -78,6 +79,33 @@ class Accuracy(unittest.TestCase):
 
     def test_profile_of_a_tpu(self):
         self.check(score("tpu", "xplane/tpu_v6e_jit_f_4chips.xplane.pb"))
+
+
+class OpNames(support.TestCase):
+    """Every thunk range whose module has a dump gets its instruction, and that a name that helps."""
+
+    def check(self, capture):
+        database = self.folder / "run.db"
+        self.run_program("import", support.require_data(capture), "-o", database)
+        with sqlite3.connect(database) as run:
+            # Named by its hlo_op, and the module was dumped.
+            (missed,) = run.execute(
+                "SELECT count(*) FROM activity WHERE instruction IS NULL"
+                " AND unattributed_reason NOT IN ('not_xla', 'no_module')"
+            ).fetchone()
+            time, deep = run.execute(
+                "SELECT sum(self_ns), sum(CASE WHEN op_name LIKE '%(%)/%' THEN self_ns END)"
+                " FROM activity WHERE confidence = 'exact' AND program_id IS NOT NULL"
+            ).fetchone()
+        self.assertEqual(missed, 0)
+        self.assertGreater(time, 0)
+        self.assertGreaterEqual(deep, 0.99 * time)
+
+    def test_maxtext(self):
+        self.check("captures/nsys-jax-maxtext-fsdp4-h100")
+
+    def test_pax(self):
+        self.check("captures/nsys-jax-pax-fsdp4-a100/proc0")
 
 
 if __name__ == "__main__":

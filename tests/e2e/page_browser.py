@@ -300,6 +300,20 @@ class Sizes(Browser):
         # 15,000 launches at 5 bytes, module and static part.
         self.assertLessEqual(page - app, 900_000)
 
+    def test_a_damaged_block_is_said_by_its_number(self):
+        text = (self.work / "run.html").read_text(encoding="utf-8")
+        at = text.index('id="xlatrace-block-1">') + len('id="xlatrace-block-1">') + 60
+        path = self.work / "damaged.html"
+        path.write_text(text[:at] + "AAAA" + text[at + 4 :], encoding="utf-8")
+        context = self.browser.new_context()
+        self.addCleanup(context.close)
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.wait_for_selector(READY)  # Block 1 holds launches, which only the timeline needs.
+        page.get_by_test_id("tab-timeline").click()
+        page.wait_for_selector('[data-testid="error"]')
+        self.assertIn("block 1", page.get_by_test_id("error").first.inner_text())
+
     def test_an_unknown_format_is_refused_in_words(self):
         text = (self.work / "run.html").read_text(encoding="utf-8")
         changed = text.replace('{"format":{"major":1,', '{"format":{"major":2,', 1)

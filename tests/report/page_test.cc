@@ -1,0 +1,188 @@
+// The whole page with its data, from run.db files whose figures are known. What the data says is
+// checked from outside by tests/e2e/test_page_data.py; here: that it is complete, sums up, and that
+// nothing in it depends on what a name holds.
+
+#include "report/page.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "report/html.h"
+#include "sample_run.h"
+#include "store/run_db.h"
+#include "temporary_folder.h"
+
+namespace xlatrace::report {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+class PageTest : public testing::Test {
+ protected:
+  store::RunDb Open(const SampleRun& run, const std::string& name) {
+    const std::string path = folder_.File(name);
+    EXPECT_TRUE(WriteSampleRun(run, path));
+    auto db = store::RunDb::Open(path);
+    EXPECT_TRUE(db);
+    return std::move(*db);
+  }
+
+  static std::string Write(store::RunDb& db, const PageOptions& options = {}) {
+    const auto view = LoadRunView(db);
+    EXPECT_TRUE(view);
+    std::string page;
+    const Status written = WriteHtml(db, *view, options, [&page](std::string_view piece) -> Status {
+      page += piece;
+      return {};
+    });
+    EXPECT_TRUE(written) << written.error().message;
+    return page;
+  }
+
+  static Json Index(const std::string& page) {
+    constexpr std::string_view kBegin = "<script type=\"application/json\" id=\"xlatrace-index\">";
+    const size_t begin = page.find(kBegin);
+    EXPECT_NE(begin, std::string::npos);
+    const size_t end = page.find("</script>", begin);
+    return Json::parse(page.substr(begin + kBegin.size(), end - begin - kBegin.size()));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(PageTest, HoldsTheRunsFigures) {
+  store::RunDb db = Open(TransformerRun(), "run.db");
+  const Json index = Index(Write(db));
+  EXPECT_EQ(index["format"]["major"], 1);
+  const Json& meta = index["meta"];
+  const auto view = LoadRunView(db);
+  EXPECT_EQ(meta["basis"]["device_ns"], view->coverage.device_ns);
+  EXPECT_EQ(meta["basis"]["mean_ns"], view->steps.mean_ns);
+  EXPECT_EQ(meta["launches"]["how"], "all");
+  EXPECT_EQ(meta["launches"]["in_page"], view->run_coverage.activities);
+  EXPECT_THAT(meta["verdict"]["sentence"][0]["text"].get<std::string>(),
+              testing::StartsWith("Backward is 55% of the step (14.6 of 26.3 ms)."));
+  EXPECT_TRUE(meta["base"].is_null());
+  const Json& tables = index["tables"];
+  EXPECT_EQ(tables["launches"]["rows"], view->run_coverage.activities);
+  EXPECT_EQ(tables["steps"]["rows"], 24);  // 12 on 2 devices.
+  EXPECT_EQ(tables["streams"]["rows"].get<int64_t>() > 0, true);
+  EXPECT_GE(tables["ops"]["rows"].get<size_t>(), view->ops.size());
+  for (const Json& block : index["blocks"]) EXPECT_GT(block["bytes"].get<int64_t>(), 0);
+}
+
+TEST_F(PageTest, ThinsTheTimelineOnly) {
+  store::RunDb db = Open(TransformerRun(), "run.db");
+  PageOptions options;
+  const Json all = Index(Write(db, options));
+  options.max_launches = all["meta"]["launches"]["in_run"].get<int64_t>() / 2;
+  const Json some = Index(Write(db, options));
+  EXPECT_EQ(some["meta"]["launches"]["how"], "steps");
+  EXPECT_LE(some["meta"]["launches"]["in_page"].get<int64_t>(), options.max_launches);
+  EXPECT_GT(some["tables"]["bins"]["rows"].get<int64_t>(), 0);
+  EXPECT_EQ(some["tables"]["ops"]["rows"], all["tables"]["ops"]["rows"]);
+  options.max_launches = 0;
+  const Json none = Index(Write(db, options));
+  EXPECT_EQ(none["meta"]["launches"]["how"], "none");
+  EXPECT_FALSE(none["tables"].contains("launches"));
+}
+
+TEST_F(PageTest, ComparesWithABaseRun) {
+  SampleRun slower = TransformerRun();
+  slower.ops[0].ns *= 2;
+  store::RunDb db = Open(TransformerRun(), "run.db");
+  store::RunDb base = Open(slower, "base.db");
+  const auto base_view = LoadRunView(base);
+  PageOptions options;
+  options.base = &base;
+  options.base_view = &*base_view;
+  const Json index = Index(Write(db, options));
+  const Json& meta = index["meta"]["base"];
+  EXPECT_EQ(meta["basis"]["device_ns"], base_view->coverage.device_ns);
+  EXPECT_EQ(meta["matched_ns"], base_view->coverage.device_ns - base_view->coverage.none_ns);
+  EXPECT_TRUE(index["tables"].contains("base_ops"));
+  EXPECT_TRUE(index["tables"].contains("base_op_shares"));
+}
+
+TEST_F(PageTest, NamesStayInsideTheirStrings) {
+  const std::vector<std::string> names = {"</script><script>alert(1)</script>",
+                                          "<!--<script>",
+                                          "\u202Egnp.exe",
+                                          "broken\xff\xfe",
+                                          "a\u2028b",
+                                          std::string("nul\0byte", 8),
+                                          std::string(1'000'000, 'y') + "tail.9"};
+  SampleRun run;
+  for (const std::string& name : names) {
+    run.ops.push_back({.instruction = name,
+                       .layer = name + "/" + name,
+                       .op_name = name + "/" + name,
+                       .source_file = "/d/" + name,
+                       .source_line = 3,
+                       .ns = 1'000'000});
+    run.stats.push_back({name, model::Severity::kDataLoss, name, 1, name});
+    model::FindingRow finding;
+    finding.id = "rule";
+    finding.title = finding.action = finding.where_source = finding.confidence = name;
+    finding.evidence_json = R"([{"text":"</script>","value":[1]},{"text":7},3])";
+    run.findings.push_back(finding);
+  }
+  run.command = names[0];
+  run.device_name = names[1];
+  run.module_name = names[0];
+  store::RunDb db = Open(run, "run.db");
+  const std::string page = Write(db);
+  const auto count = [&page](std::string_view word) {
+    size_t n = 0;
+    for (size_t at = page.find(word); at != std::string::npos; at = page.find(word, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(count("<script"), count("</script>"));
+  EXPECT_EQ(count("<!--"), 1u);
+  EXPECT_THAT(page, Not(HasSubstr("\u202E")));
+  EXPECT_EQ(page.find('\0'), std::string::npos);
+  EXPECT_LT(page.size(), 4'000'000u);
+  const Json index = Index(page);
+  EXPECT_EQ(index["meta"]["findings"][0]["evidence"].size(), 1u);
+  EXPECT_TRUE(index["meta"]["findings"][0]["evidence"][0]["value"].is_null());
+}
+
+TEST_F(PageTest, ShowsRunsWithoutModulesStepsOrAnything) {
+  SampleRun none = TransformerRun();
+  none.module = false;
+  SampleRun one = TransformerRun();
+  one.steps = 1;
+  SampleRun empty;
+  empty.steps = 0;
+  empty.module = false;
+  int number = 0;
+  for (const SampleRun& run : {none, one, empty}) {
+    store::RunDb db = Open(run, "run" + std::to_string(++number) + ".db");
+    const Json index = Index(Write(db));
+    EXPECT_EQ(index["meta"]["basis"]["steady"], number == 1);
+  }
+}
+
+TEST_F(PageTest, StopsAtTheFirstWriteThatFails) {
+  store::RunDb db = Open(TransformerRun(), "run.db");
+  const auto view = LoadRunView(db);
+  int calls = 0;
+  const Status written = WriteHtml(db, *view, {}, [&calls](std::string_view) -> Status {
+    ++calls;
+    return MakeError("disk full");
+  });
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().message, "disk full");
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace
+}  // namespace xlatrace::report

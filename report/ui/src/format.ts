@@ -138,6 +138,9 @@ export function opNameTail(opName: string): string {
   return opName;
 }
 
+/** The tail without parameters: dot_general, not dot_general[...]. */
+export const opKind = (opName: string): string => opNameTail(opName).replace(/(.)\[.*$/s, '$1');
+
 /** First and last component: "layer_7/…/softmax". */
 export function shortPath(path: string, width = 34): string {
   if (path.length <= width) return path;

@@ -4,7 +4,7 @@ import type { ComponentChildren, RefObject, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import type { Entity, Report, Sentence } from '../data/report';
-import { opNameTail, shortPath, sourceLine } from '../format';
+import { opKind, shortPath, sourceLine } from '../format';
 import { LETTER, type Hue } from '../phases';
 import { type Change, go, linkTo } from '../state';
 
@@ -51,7 +51,7 @@ export function Mid({ text, tail = 8, title }: { text: string; tail?: number; ti
 
 /** "layer_*⁄mlp dot_general": the layer group and the last component of the op_name. */
 export function scopeText(group: string, opName: string): string {
-  const tail = opNameTail(opName);
+  const tail = opKind(opName);
   const path = shortPath(group);
   if (group === '') return tail;
   if (tail === '' || group.endsWith(tail)) return path;
@@ -115,7 +115,7 @@ export function Linked({ text }: { text: string }): VNode {
       if (entity) link = <Handle entity={entity} />;
     } else {
       const file = fullPath(report, m[2]!);
-      if (file !== '') link = <Link to={{ page: 'source', args: { file, line: m[3]! } }} title={`${file}:${m[3]}`}>{m[0]}</Link>;
+      if (file !== '') link = <Link to={{ page: 'source', args: { file, line: m[3]! } }} title={`${file}:${m[3]}`}>{sourceLine(file, Number(m[3]))}</Link>;
     }
     if (!link) continue;
     out.push(text.slice(at, m.index), link);

@@ -1,7 +1,7 @@
 // Time as a tree: by model component, source line, Python stack or module. Nodes sum the share rows
 // below them, by phase.
 
-import { opNameTail } from '../format';
+import { opKind } from '../format';
 import { PHASES } from '../phases';
 import type { Report } from './report';
 import type { View } from './view';
@@ -91,7 +91,7 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
       }
     });
     if (by === 'scope') {
-      const tail = opNameTail(shares.opName[s]!) || ops.kind[op]!.replace(/_/g, ' ');
+      const tail = opKind(shares.opName[s]!) || ops.kind[op]!.replace(/_/g, ' ');
       const leaf = child(node, `${tail}`, '\u0000');
       leaf.leaf = true;
       leaf.path = node.path;

@@ -10,7 +10,7 @@ import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
 import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { addTerm, setTerm } from '../filter';
-import { count, baseName, ms, opNameTail, peakPercent, percent, plural, ratio } from '../format';
+import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio } from '../format';
 import { type Hue, PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
@@ -175,7 +175,7 @@ function baseTree(report: Report, by: TreeBy): Map<string, number> {
       path += path === '' ? p : (by === 'source' ? ':' : '/') + p;
       add(path);
     }
-    if (by === 'scope') add(`${path}\u0000${opNameTail(opName[r]!)}`);
+    if (by === 'scope') add(`${path}\u0000${opKind(opName[r]!)}`);
   }
   return out;
 }

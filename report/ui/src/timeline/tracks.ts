@@ -56,13 +56,13 @@ function layerSegments(report: Report, s: StreamLaunches): Segments | undefined 
   const short = (text: string): string => {
     const parts = text.split('/');
     const at = parts.findIndex((p) => /\d/.test(p));
-    return at >= 0 ? parts[at]! : parts.slice(0, 2).join('/');
+    return at >= 0 ? parts[at]! : parts[parts.length - 1]!;
   };
   const names = sites.op.length > 0 ? Array.from({ length: ops.n }, (_, r) => short(ops.layer[r]!)) : [];
   let last = -1;
   for (let i = 0; i < s.n; ++i) {
     const op = sites.op[s.site[i]!]!;
-    if (op < 0 || names[op] === '') continue;
+    if (op < 0 || names[op] === '' || ops.kind[op] === 'control') continue;
     const h = hueOf(ops.phase[op]!, '');
     const e = s.start[i]! + s.dur[i]!;
     if (last >= 0 && layer[last] === names[op] && hue[last] === h) {

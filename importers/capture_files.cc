@@ -34,7 +34,7 @@ bool IsDump(const hlo::DumpName& name) {
           name.stage == hlo::DumpStage::kAfter) ||
          name.kind == hlo::DumpKind::kThunkSequence ||
          name.kind == hlo::DumpKind::kThunkSequenceFinal ||
-         name.kind == hlo::DumpKind::kThunkMetadata;
+         name.kind == hlo::DumpKind::kThunkMetadata || name.kind == hlo::DumpKind::kTargetConfig;
 }
 
 class Collector {
@@ -55,6 +55,10 @@ class Collector {
       return {};
     }
     if (auto parsed = DumpOf(name)) {
+      if (parsed->kind == hlo::DumpKind::kTargetConfig) {
+        files.target_config = std::move(bytes);
+        return {};
+      }
       files.dump.push_back({std::move(name), std::move(*parsed), std::move(bytes)});
     }
     return {};

@@ -19,6 +19,7 @@ struct CaptureFiles {
   std::string device_metadata;
   std::string thread_metadata;
   std::string push_pop_trace;
+  std::string target_config;  // gpu_target_config.pbtxt of one module: the GPU is the same in all.
   struct DumpFile {
     std::string name;  // Inside the capture.
     hlo::DumpName parsed;

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "hlo/target_config.h"
 #include "importers/annotation.h"
 #include "importers/capture_files.h"
 #include "importers/counters.h"
@@ -56,6 +57,7 @@ class CaptureImport {
     ranges_ = &trace->ranges;
     ReadThreadNames(files);
     ReadDeviceFacts(files);
+    ReadTargetConfig(files);
     FindKinds();
     AddProcesses();
     AddModules(files);
@@ -144,6 +146,33 @@ class CaptureImport {
     }
   }
 
+  // What XLA compiled for, where the machine's own table is missing.
+  void ReadTargetConfig(const CaptureFiles& files) {
+    if (files.target_config.empty()) return;
+    const auto config =
+        hlo::ReadTargetConfig(std::make_shared<const std::string>(files.target_config));
+    if (!config) return;
+    const auto known = [](int64_t value) {
+      return value > 0 ? std::optional<int64_t>(value) : std::nullopt;
+    };
+    model::Device& device = target_;
+    device.name = config->description;
+    device.compute_capability = config->compute_capability;
+    device.sm_count = known(config->core_count);
+    device.clock_hz = known(config->clock_hz);
+    device.memory_bandwidth_bytes_per_s = known(config->memory_bandwidth_bytes_per_s);
+    device.memory_bytes = known(config->device_memory_bytes);
+    device.l2_bytes = known(config->l2_cache_bytes);
+    device.warp_size = known(config->threads_per_warp);
+    device.max_threads_per_sm = known(config->threads_per_core_limit);
+    device.max_threads_per_block = known(config->threads_per_block_limit);
+    device.registers_per_sm = known(config->registers_per_core);
+    device.registers_per_block = known(config->registers_per_block);
+    device.shared_memory_per_sm_bytes = known(config->shared_memory_per_core_bytes);
+    device.shared_memory_per_block_bytes = known(config->shared_memory_per_block_bytes);
+    device.shared_memory_per_block_optin_bytes = known(config->shared_memory_per_block_optin_bytes);
+  }
+
   // What each row is, and the thunk and module around it.
   void FindKinds() {
     const std::vector<ProjectedRange>& ranges = *ranges_;
@@ -211,7 +240,7 @@ class CaptureImport {
       auto facts = device_facts_.find(ordinal);
       // A process that sees one of the machine's GPUs calls it 0; the table may not.
       if (facts == device_facts_.end() && device_facts_.size() == 1) facts = device_facts_.begin();
-      model::Device row = facts == device_facts_.end() ? model::Device{} : facts->second;
+      model::Device row = facts == device_facts_.end() ? target_ : facts->second;
       row.process_id = process_of_[range.pid];
       row.kind = model::DeviceKind::kGpu;
       row.ordinal = ordinal;
@@ -449,8 +478,9 @@ class CaptureImport {
   std::vector<bool> has_child_;
   std::map<int64_t, int64_t> local_of_thread_;
   std::optional<int64_t> rank_;
-  std::map<int64_t, model::Device> device_facts_;              // By CUDA ordinal.
-  std::map<int64_t, model::Id> process_of_;                    // By pid.
+  std::map<int64_t, model::Device> device_facts_;  // By CUDA ordinal.
+  model::Device target_;                           // By the dump, where that table has none.
+  std::map<int64_t, model::Id> process_of_;        // By pid.
   std::map<std::pair<int64_t, int64_t>, int64_t> ordinal_of_;  // (pid, tid)
   std::map<std::pair<int64_t, int64_t>, model::Id> devices_;   // (pid, ordinal)
   std::map<std::pair<int64_t, int64_t>, model::Id> lanes_;     // (pid, tid)

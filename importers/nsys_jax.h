@@ -11,7 +11,7 @@
 //                             activities of kind range without an instruction
 //   nvtx_pushpop_trace        host ranges; XlaCompile is a compilation
 //   dump/*after_optimizations modules of the process, by the number in the file's name
-//   device-metadata           facts of the devices
+//   device-metadata           facts of the devices; else dump/*gpu_target_config.pbtxt
 // Devices: one thread launches for one device. The threads beside the main one are numbered by the
 // name XlaLauncher:#...local=N# where they have one, else by thread id; the main thread launches on
 // device 0.

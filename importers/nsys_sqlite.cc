@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -61,8 +62,13 @@ class NsysImport {
     XLATRACE_TRY(SetClock());
     XLATRACE_TRY(ReadRunInfo());
     XLATRACE_TRY(devices_.ReadFacts(db_, strings_, counters_));
-    XLATRACE_TRY(ReadNvtx());
-    XLATRACE_TRY(FindReferredCalls());
+    // The two passes that need nothing of each other, each with a connection of its own.
+    Status found;
+    std::thread finder([&] { found = FindReferredCalls(); });
+    const Status nvtx = ReadNvtx();
+    finder.join();
+    XLATRACE_TRY(nvtx);
+    XLATRACE_TRY(found);
     XLATRACE_TRY(ReadCalls());
     XLATRACE_TRY(ReadGraphNodes());
     XLATRACE_TRY(ReadKernels());
@@ -206,12 +212,15 @@ class NsysImport {
     return true;
   }
 
+  // Runs beside ReadNvtx: touches launches_ and has_pids_ only.
   Status FindReferredCalls() {
+    XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(db_.path()));
+    Counters uncounted(db_.path());  // Damage is counted where the rows are read.
     for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                               "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"}) {
-      XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, table, {"correlationId", "globalPid"},
+      XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db, table, {"correlationId", "globalPid"},
                                                       {"correlationId"}));
-      while (scan.Next(counters_)) {
+      while (scan.Next(uncounted)) {
         if (scan.IsNull(0)) continue;
         has_pids_ |= !scan.IsNull(1);
         launches_.Add(scan.IntOr(1, 0) & ~kTidMask, scan.IntOr(0, 0));

@@ -78,12 +78,18 @@ TEST_F(NsysJaxTest, DumpHostRangesAndCompilationsComeAlong) {
   Write("nvtx_gpu_proj_trace/trace.parquet", ProjectedTable(true, true));
   Write("dump/module_0004.jit_f.sm_9.0_gpu_after_optimizations.txt", "HloModule jit_f");
   Write("dump/module_0004.jit_f.before_optimizations.txt", "HloModule jit_f");
+  Write("dump/module_0004.jit_f.gpu_target_config.pbtxt",
+        "gpu_device_info { core_count: 132 cuda_compute_capability { major: 9 } }\n"
+        "platform_name: \"CUDA\"\ndevice_description_str: \"NVIDIA H100\"\n");
   Write("report_nvtx_pushpop_trace.csv",
         "Start (ns),End (ns),Name,PID,TID,Lvl\n"
         "1,9,TSL:XlaCompile:#module=jit_f#,7,8,0\n"
         "2,3,\"with \"\"quotes\"\", and a comma\",7,8,1\n"
         "2,3,cut off\n");
   const MemorySink sink = Import();
+  EXPECT_EQ(sink.devices[0].name, "NVIDIA H100");
+  EXPECT_EQ(sink.devices[0].compute_capability, "9.0");
+  EXPECT_EQ(sink.devices[0].sm_count, 132);
   ASSERT_EQ(sink.modules.size(), 1u);
   EXPECT_EQ(sink.modules[0].name, "jit_f");
   EXPECT_EQ(sink.modules[0].program_id, 4);

@@ -31,7 +31,7 @@ class App(unittest.TestCase):
         first = re.match(r"/\* xlatrace page \d+\.\d+ src-sha256:([0-9a-f]{64}) \*/\n", app)
         self.assertIsNotNone(first, app[:100])
         self.assertEqual(
-            first[1], source_hash(), "report/ui has changed: cd report/ui && npm ci && npm run build"
+            first[1], source_hash(), "report/ui has changed: cd report/ui && npm install --no-save && npm run build"
         )
 
     def test_is_one_script_that_can_stand_in_a_page(self):

@@ -71,6 +71,10 @@ Unexplained WithoutModule(const model::LaunchConfig& config, bool process_uses_x
     case ActivityKind::kOp:
       return {Reason::kNotXla, Origin::kFramework};
     case ActivityKind::kRange:
+      // XLA's own name for trying candidates (XlaAutotunerMeasurement:#hlo_op=..#).
+      if (config.symbol.starts_with("XlaAutotuner")) {
+        return {Reason::kAutotuning, Origin::kAutotune};
+      }
       return {Reason::kNotXla, launcher};
     case ActivityKind::kKernel:
       break;

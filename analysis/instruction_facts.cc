@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/attention_cost.h"
 #include "analysis/collective_model.h"
 #include "hlo/backend_config.h"
 #include "hlo/cost.h"
@@ -21,6 +22,8 @@ using model::Instruction;
 
 constexpr int kDeepest = 16;
 constexpr int kMostInner = 100'000;
+// Over a whole module: a damaged one may name one body a hundred thousand times.
+constexpr int64_t kMostLooks = 50'000'000;
 
 struct Cost {
   std::optional<int64_t> flops;
@@ -70,6 +73,9 @@ class ModuleCosts {
       if (!cost.flops) cost.flops = gpu.flops;
       cost.bytes = gpu.bytes_accessed;
     } else {
+      if (const auto attention = CostOfAttention(module_, instruction)) {
+        return {attention->flops, attention->bytes};
+      }
       // A library call may tell one of the two.
       if (!cost.flops) cost.flops = OwnFigure(instruction, gpu.flops);
       if (!cost.bytes) cost.bytes = OwnFigure(instruction, gpu.bytes_accessed);
@@ -214,7 +220,7 @@ class FactsReader {
   }
 
   void Look(const Instruction& instruction, int depth, InstructionFacts& facts) {
-    if (--budget_ < 0 || depth > kDeepest) return;
+    if (--budget_ < 0 || --looks_left_ < 0 || depth > kDeepest) return;
     const std::string_view base = hlo::BaseOpcode(instruction.opcode);
     if (base == "dot" || base == "ragged-dot" || base == "scaled-dot" || base == "convolution") {
       Product(instruction, base == "convolution", facts);
@@ -331,12 +337,19 @@ class FactsReader {
     return false;
   }
 
-  bool OnlyNarrowed(uint32_t index) const {
+  int64_t BodySize(const Instruction& fusion) const {
+    const auto callees = module_.CalledComputations(fusion);
+    return callees.empty() ? 0 : module_.computations[callees[0]].instruction_count;
+  }
+
+  bool OnlyNarrowed(uint32_t index) {
     const Instruction& maker = module_.instructions[index];
     if (hlo::IsTuple(maker.shape) || !maker.shape.starts_with("f32[")) return false;
     auto user = std::lower_bound(users_.begin(), users_.end(), std::pair(index, uint32_t{0}));
     if (user == users_.end() || user->first != index) return false;
     for (; user != users_.end() && user->first == index; ++user) {
+      looks_left_ -= 1 + BodySize(module_.instructions[user->second]);
+      if (looks_left_ < 0) return false;
       if (!Narrows(module_.instructions[user->second], index)) return false;
     }
     return true;
@@ -385,7 +398,8 @@ class FactsReader {
   const HloModule& module_;
   std::vector<std::pair<uint32_t, uint32_t>> users_;  // (instruction, user), sorted.
   double best_ = 0;                                   // Size of the largest product seen.
-  int budget_ = 0;
+  int budget_ = 0;                                    // Of one instruction.
+  int64_t looks_left_ = kMostLooks;
 };
 
 }  // namespace

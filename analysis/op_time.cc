@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "analysis/apportion.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -27,10 +31,10 @@ struct Sums {
   std::vector<Launches> launches;  // Few: kernels of one instruction times devices.
 };
 
-void AddActivity(Sums& sums, const model::RunTables& run, const LaunchOccupancies& occupancies,
-                 const model::Label& label, size_t i) {
+// `duration` and `self_ns`: all of the activity's, or the part of it that is the instruction's.
+void AddActivity(Sums& sums, const LaunchOccupancies& occupancies, const model::Label& label,
+                 size_t i, int64_t duration, int64_t self_ns) {
   OpTimeRow& row = sums.row;
-  const int64_t duration = run.activities.duration_ns[i];
   if (row.total_ns == 0 && row.occurrences == 0) {
     row.min_ns = duration;
     row.max_ns = duration;
@@ -40,7 +44,7 @@ void AddActivity(Sums& sums, const model::RunTables& run, const LaunchOccupancie
   row.max_ns = std::max(row.max_ns, duration);
   row.confidence = std::min(row.confidence, label.confidence);
   row.total_ns += duration;
-  row.self_ns += run.activities.self_ns[i];
+  row.self_ns += self_ns;
   ++row.occurrences;  // Activities, for now.
   const model::OccupancyRow* occupancy = occupancies.Of(i);
   if (occupancy != nullptr && occupancy->theoretical_milli_pct) {
@@ -76,16 +80,42 @@ int64_t CountOccurrences(const Sums& sums) {
   return occurrences;
 }
 
+// Labels of several instructions: where their rows are.
+class LabelShares {
+ public:
+  explicit LabelShares(const model::AttributionTables& attribution)
+      : rows_(attribution.label_shares) {
+    for (size_t k = 0; k < rows_.size(); ++k) {
+      const auto label = static_cast<uint32_t>(rows_[k].label_id);
+      auto& [begin, count] = of_label_.try_emplace(label, k, 0).first->second;
+      ++count;
+    }
+  }
+
+  std::span<const model::LabelShareRow> Of(uint32_t label_id) const {
+    if (of_label_.empty()) return {};
+    const auto it = of_label_.find(label_id);
+    if (it == of_label_.end()) return {};
+    return std::span(rows_).subspan(it->second.first, it->second.second);
+  }
+
+ private:
+  std::span<const model::LabelShareRow> rows_;
+  std::unordered_map<uint32_t, std::pair<size_t, size_t>> of_label_;
+};
+
 // Where one occurrence is several launches (a convolution and its layout change, say), the shortest
 // and longest occurrence are sums of launches that follow each other on a device. Slots whose
 // launches do not divide evenly keep one occurrence per launch.
 void GroupOccurrences(const model::RunTables& run, const model::AttributionTables& attribution,
-                      const std::vector<int64_t>& occurrences, std::vector<Sums>& sums) {
+                      const LabelShares& label_shares, const std::vector<int64_t>& occurrences,
+                      std::vector<Sums>& sums) {
   std::map<std::pair<size_t, model::Id>, std::vector<std::pair<int64_t, int64_t>>> launches;
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const auto slot = static_cast<size_t>(
         std::max<model::Id>(attribution.labels[attribution.label_of[i] - 1].instruction_id, 0));
-    if (slot == 0 || sums[slot].row.occurrences % occurrences[slot] != 0 ||
+    if (slot == 0 || !label_shares.Of(attribution.label_of[i]).empty() ||
+        sums[slot].row.occurrences % occurrences[slot] != 0 ||
         sums[slot].row.occurrences == occurrences[slot]) {
       continue;
     }
@@ -119,10 +149,33 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
                                     const LaunchOccupancies& occupancies) {
   const size_t slots = attribution.instructions.size() + 1;  // Slot 0: no instruction.
   std::vector<Sums> sums(slots);
+  std::vector<bool> shared(slots, false);
+  const LabelShares label_shares(attribution);
+  std::vector<int64_t> weights;
+  std::vector<int64_t> durations;
+  std::vector<int64_t> selves;
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
     const auto slot = static_cast<size_t>(std::max<model::Id>(label.instruction_id, 0));
-    AddActivity(sums[slot], run, occupancies, label, i);
+    if (const auto shares = label_shares.Of(attribution.label_of[i]); !shares.empty()) {
+      weights.clear();
+      for (const model::LabelShareRow& share : shares) weights.push_back(share.share_ppm);
+      durations.resize(weights.size());
+      selves.resize(weights.size());
+      Apportion(run.activities.duration_ns[i], weights, durations);
+      Apportion(run.activities.self_ns[i], weights, selves);
+      for (size_t k = 0; k < shares.size(); ++k) {
+        const auto part = static_cast<size_t>(shares[k].instruction_id);
+        AddActivity(sums[part], occupancies, label, i, durations[k], selves[k]);
+        if (steady[i]) sums[part].row.steady_ns += selves[k];
+        shared[part] = true;
+        CountLaunch(sums[part], static_cast<uint32_t>(run.LaneOf(i).device_id),
+                    run.activities.config[i]);
+      }
+      continue;
+    }
+    AddActivity(sums[slot], occupancies, label, i, run.activities.duration_ns[i],
+                run.activities.self_ns[i]);
     if (steady[i]) sums[slot].row.steady_ns += run.activities.self_ns[i];
     if (slot > 0) {
       CountLaunch(sums[slot], static_cast<uint32_t>(run.LaneOf(i).device_id),
@@ -132,9 +185,8 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
   std::vector<int64_t> occurrences;
   occurrences.reserve(slots);
   for (const Sums& of_slot : sums) occurrences.push_back(CountOccurrences(of_slot));
-  GroupOccurrences(run, attribution, occurrences, sums);
+  GroupOccurrences(run, attribution, label_shares, occurrences, sums);
 
-  std::vector<bool> shared(slots, false);
   for (const model::ShareRow& share : attribution.shares) {
     if (share.share_ppm < 1'000'000) shared[static_cast<size_t>(share.instruction_id)] = true;
   }

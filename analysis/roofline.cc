@@ -55,8 +55,8 @@ void AddStats(const Unjudged& time, std::vector<model::RunStat>& stats) {
   }
   if (time.peaks_ns > 0) {
     stats.push_back({"peaks_unknown_ns", model::Severity::kInfo, "analysis", time.peaks_ns,
-                     "device time on devices whose peaks are not known; give the GPU with "
-                     "`xlatrace summary --gpu NAME`"});
+                     "device time on devices whose peaks are not known; a GPU that the recording "
+                     "does not name can be given: `xlatrace summary --gpu NAME`"});
   }
   if (time.above_ns > 0) {
     stats.push_back({"above_peak_ns", model::Severity::kInfo, "analysis", time.above_ns,
@@ -215,7 +215,10 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
     OpPhysics& op = physics[r];
     row.bound_by = Text(BoundBy::kUnknown);
     const auto found = places.find(row.instruction_id);
-    if (found == places.end()) continue;
+    if (found == places.end()) {
+      unjudged.cost_ns += row.self_ns;  // A share of the time of whole graphs only.
+      continue;
+    }
     const Place& place = found->second;
     op.device = &devices[place.device];
     op.launches = place.launches;

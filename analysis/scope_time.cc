@@ -29,7 +29,7 @@ SplitTimes BuildSplitTimes(const model::RunTables& run, const model::Attribution
   std::pair<model::Id, std::optional<int32_t>> last_key;
   PhaseSums* last_sums = nullptr;
   for (size_t i = 0; i < run.activities.size(); ++i) {
-    const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
+    const uint32_t label = attribution.label_of[i];
     const bool estimated = split.Of(label).size() > 1;
     const std::pair key(run.LaneOf(i).device_id, step_of[i]);
     if (last_sums == nullptr || key != last_key) {

@@ -85,10 +85,10 @@ void StepParts::AddWithin(size_t step, const Segment& segment) {
   size_t k = 0;
   for (const uint32_t owner : segment.owners) {
     if (classes_[owner] != ActivityClass::kCompute) continue;
-    const model::Label& label = attribution_.labels[attribution_.label_of[owner] - 1];
-    split_.Split(label, parts_[k++], [&](const Piece& piece, int64_t amount) {
-      amounts[static_cast<size_t>(PartOf(piece.phase))] += amount;
-    });
+    split_.Split(attribution_.label_of[owner], parts_[k++],
+                 [&](const Piece& piece, int64_t amount) {
+                   amounts[static_cast<size_t>(PartOf(piece.phase))] += amount;
+                 });
   }
 }
 

@@ -73,6 +73,16 @@ TimeSplit::TimeSplit(const model::AttributionTables& attribution) {
     }
   }
   first_piece_.push_back(static_cast<uint32_t>(pieces_.size()));
+  for (const model::Label& label : attribution.labels) {
+    if (label.instruction_id <= 0) {
+      of_label_.push_back({static_cast<uint32_t>(PhaseOfUnattributed(label.reason)), 0});
+      continue;
+    }
+    const auto instruction = static_cast<size_t>(label.instruction_id) - 1;
+    const uint32_t begin = first_piece_[instruction];
+    of_label_.push_back({begin, first_piece_[instruction + 1] - begin});
+  }
+  AddSharedLabels(attribution);
   for (const Piece& piece : pieces_) weights_.push_back(piece.share_ppm);
 
   for (size_t phase = 0; phase < kPhaseCount; ++phase) {
@@ -85,13 +95,36 @@ TimeSplit::TimeSplit(const model::AttributionTables& attribution) {
   }
 }
 
-std::span<const Piece> TimeSplit::Of(const model::Label& label) const {
-  if (label.instruction_id <= 0) {
-    return {&unattributed_[static_cast<size_t>(PhaseOfUnattributed(label.reason))], 1};
+// Parts of parts: what an instruction has of the label, times what a scope has of the instruction.
+void TimeSplit::AddSharedLabels(const model::AttributionTables& attribution) {
+  const std::vector<model::LabelShareRow>& shares = attribution.label_shares;
+  for (size_t from = 0; from < shares.size();) {
+    size_t to = from;
+    std::vector<Piece> parts;
+    std::vector<int64_t> weights;
+    for (; to < shares.size() && shares[to].label_id == shares[from].label_id; ++to) {
+      const auto instruction = static_cast<size_t>(shares[to].instruction_id) - 1;
+      for (uint32_t k = first_piece_[instruction]; k < first_piece_[instruction + 1]; ++k) {
+        parts.push_back(pieces_[k]);
+        weights.push_back(shares[to].share_ppm * pieces_[k].share_ppm);
+      }
+    }
+    std::vector<int64_t> ppm(parts.size());
+    Apportion(kWhole, weights, ppm);
+    const auto begin = static_cast<uint32_t>(pieces_.size());
+    for (size_t k = 0; k < parts.size(); ++k) {
+      if (ppm[k] > 0) pieces_.push_back({parts[k].scope, parts[k].phase, ppm[k]});
+    }
+    of_label_[static_cast<size_t>(shares[from].label_id) - 1] = {
+        begin, static_cast<uint32_t>(pieces_.size()) - begin};
+    from = to;
   }
-  const auto instruction = static_cast<size_t>(label.instruction_id) - 1;
-  const uint32_t begin = first_piece_[instruction];
-  return std::span(pieces_).subspan(begin, first_piece_[instruction + 1] - begin);
+}
+
+std::span<const Piece> TimeSplit::Of(uint32_t label_id) const {
+  const PieceRange range = of_label_[label_id - 1];
+  if (range.count == 0) return {&unattributed_[range.begin], 1};
+  return std::span(pieces_).subspan(range.begin, range.count);
 }
 
 }  // namespace xlatrace::analysis

@@ -36,13 +36,14 @@ class TimeSplit {
   // Labels must already have their phases and layers.
   explicit TimeSplit(const model::AttributionTables& attribution);
 
-  // Parts of an activity's time, summing to a million. At least one.
-  std::span<const Piece> Of(const model::Label& label) const;
+  // Parts of the time of an activity with that label (label_id), summing to a million. At least
+  // one. A label of several instructions (a graph-level row) has the parts of all of them.
+  std::span<const Piece> Of(uint32_t label_id) const;
 
   // Splits a time: calls `add(piece, ns)` for each part, in order; the ns sum to self_ns.
   template <typename Add>
-  void Split(const model::Label& label, int64_t self_ns, Add add) const {
-    const std::span<const Piece> pieces = Of(label);
+  void Split(uint32_t label_id, int64_t self_ns, Add add) const {
+    const std::span<const Piece> pieces = Of(label_id);
     if (pieces.size() == 1) {
       add(pieces[0], self_ns);
       return;
@@ -64,9 +65,16 @@ class TimeSplit {
  private:
   static constexpr size_t kFew = 32;
 
+  void AddSharedLabels(const model::AttributionTables& attribution);
+
   std::vector<Piece> pieces_;
-  std::vector<int64_t> weights_;                 // share_ppm of the pieces.
-  std::vector<uint32_t> first_piece_;            // Per instruction, and one past the last.
+  std::vector<int64_t> weights_;       // share_ppm of the pieces.
+  std::vector<uint32_t> first_piece_;  // Per instruction, and one past the last.
+  struct PieceRange {
+    uint32_t begin = 0;
+    uint32_t count = 0;  // 0: unattributed, `begin` is the phase.
+  };
+  std::vector<PieceRange> of_label_;             // By label_id - 1.
   std::array<Piece, kPhaseCount> unattributed_;  // Per phase.
   std::vector<model::ScopeTimeRow> scopes_;
 };

@@ -138,10 +138,13 @@ bool ActivityDecoder::OutsideWindow(const ActivityRow& row) {
 }
 
 // A record that is not laid out as its CUPTI says has no pointer where one is expected, and reading
-// there would end the program. Asked once per pointer: the kernel looks, and says EFAULT.
+// there would end the program. Asked once per page: the kernel looks, and says EFAULT. (Names lie
+// close together: of pointers, some would share a slot of the table and be asked about at every
+// launch.)
 bool ActivityDecoder::CanBeRead(const char* text) {
   if (text == nullptr) return false;
-  const auto number = reinterpret_cast<uintptr_t>(text);
+  constexpr int kPageBits = 12;  // The smallest there is.
+  const uintptr_t number = (reinterpret_cast<uintptr_t>(text) >> kPageBits) + 1;  // 0: nothing.
   // Fibonacci hashing spreads neighbours.
   uintptr_t& known = readable_[(number * 0x9E3779B97F4A7C15u) >> (64 - kReadableBits)];
   if (known == number) return true;

@@ -60,7 +60,7 @@ class ActivityDecoder {
   DecodeCounts counts_;
   uint32_t sizes_[kKinds] = {};
   static constexpr int kReadableBits = 13;
-  uintptr_t readable_[size_t{1} << kReadableBits] = {};  // Pointers that were looked at.
+  uintptr_t readable_[size_t{1} << kReadableBits] = {};  // Pages that were looked at.
 };
 
 }  // namespace xlatrace::collector

@@ -71,6 +71,10 @@ void OnApi(Collector& collector, CUpti_CallbackDomain domain, uint32_t id,
   ThreadLog* log = ThreadLog::Current();
   if (log == nullptr) return;
   if (data.callbackSite == CUPTI_API_ENTER) {
+    if (log->pending_run() != 0) {
+      const auto step = collector.steering.OnFirstCall(*log, data.contextUid);
+      if (step) collector.AppendMark(*log, *step);
+    }
     const bool skip = collector.steering.Skips(*log);
     log->EnterCall(data.correlationId, skip ? 0 : NowNs(), skip);
     return;

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <cwchar>
 #include <new>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -109,13 +108,6 @@ void RecordPayloadOf(uint32_t text, const nvtxEventAttributes_t* attributes) {
 
 // ---- Ranges on the thread's stack ----
 
-// The module's run may be a step: a mark with its number, for those that are counted from there.
-void BeginStep(ThreadLog& log, uint32_t title) {
-  Collector& collector = Collector::Get();
-  const std::optional<int64_t> step = collector.steering.OnModulePush(log, title);
-  if (step) collector.AppendMark(log, *step);
-}
-
 int Push(const void* domain, uint32_t text) {
   ThreadLog* log = ThreadLog::Current();
   if (log == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
@@ -130,10 +122,13 @@ int Push(const void* domain, uint32_t text) {
     run = collector.next_run.fetch_add(1, std::memory_order_relaxed);
   }
   const uint32_t depth = log->depth();
-  if (range.kind == RangeKind::kModule && collector.steering.has_steps()) BeginStep(*log, text);
+  const bool maybe_step = range.kind == RangeKind::kModule && collector.steering.has_steps();
+  if (maybe_step) collector.steering.OnModulePush(*log, text);
   // Thunks are told by the API calls inside: no clock, no row.
   if (range.kind != RangeKind::kThunk) range.start_ns = NowNs();
-  range.wanted = range.kind == RangeKind::kCompiler || !collector.steering.Skips(*log);
+  // Whether a module's run is a step of the window is known with its first call.
+  range.wanted =
+      range.kind == RangeKind::kCompiler || (!maybe_step && !collector.steering.Skips(*log));
   log->Push(range, run);
   if (depth >= ThreadLog::kMaxDepth) {
     collector.ranges_too_deep.fetch_add(1, std::memory_order_relaxed);
@@ -154,6 +149,7 @@ int Pop(const void* domain) {
   Collector& collector = Collector::Get();
   if (range.kind == RangeKind::kModule && collector.steering.has_steps()) {
     collector.steering.OnModulePop(*log, range.text);
+    log->set_pending_run(0);  // It made no call.
   }
   // What was open while the window was, is kept.
   if (range.start_ns != 0 && range.text != 0 && Collector::Recording() &&

@@ -49,6 +49,7 @@ void Steering::Configure(std::optional<StepWindow> steps, uint64_t delay_ms, uin
     Set(kOutsideTime, true);
   }
   if (steps) {
+    has_steps_.store(true, std::memory_order_release);
     if (steps->first > 0) step_progress_ = static_cast<int>(Progress::kBefore);
     Set(kStepsByModule, true);
   }
@@ -75,10 +76,12 @@ void Steering::OnRegisterThunk(const ThreadLog& log) {
   }
 }
 
-std::optional<int64_t> Steering::OnModulePush(ThreadLog& log, uint32_t title) {
+std::optional<int64_t> Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
+  const uint32_t title = log.pending_run();
+  log.set_pending_run(0);
   const Lock lock(&mutex_);
   Module& module = modules_[title];
-  const int64_t step = module.runs[&log]++;
+  const int64_t step = module.runs[context]++;
   if (step > 0 && title != main_ && module.size * kMuchSmaller >= largest_ &&
       (main_ == 0 || module.size > modules_[main_].size)) {
     SetMain(title);
@@ -105,7 +108,7 @@ void Steering::OnModulePop(const ThreadLog& log, uint32_t title) {
 }
 
 bool Steering::OnMark(const ThreadLog& log, int64_t step) {
-  if (steps_) {
+  if (has_steps()) {
     const bool inside = steps_->first <= step && step < steps_->end;
     // Which rule holds goes first: threads may look in between.
     Set(kOutsideMarks, !inside);

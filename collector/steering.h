@@ -40,7 +40,9 @@ class Steering {
 
   // A call that begins now on this thread is not recorded.
   bool Skips(const ThreadLog& log) const {
-    const uint32_t state = state_.load(std::memory_order_relaxed);
+    // Acquire: the window was written before its bit. (Threads push ranges while another starts
+    // CUDA.)
+    const uint32_t state = state_.load(std::memory_order_acquire);
     if (state == 0) return false;
     if ((state & kClosed) != 0) return true;
     if ((state & kStepsByMark) != 0) return (state & kOutsideMarks) != 0;
@@ -49,17 +51,19 @@ class Steering {
   // A call has been or will be skipped.
   bool EverClosed() const { return ever_closed_.load(std::memory_order_acquire); }
 
-  // Steps are the runs of the main module, counted per thread (each device has one). The main
-  // module is the largest of those that run again and again: by the instructions that XLA
-  // registered, where it did, else by the thunks of a run. Helpers that are much smaller than some
-  // other module are not it, even while nothing larger has run twice.
+  // Steps are the runs of the main module, counted per context, so per device, whatever threads
+  // launch. The main module is the largest of those that run again and again: by the instructions
+  // that XLA registered, where it did, else by the thunks of a run. Helpers that are much smaller
+  // than some other module are not it, even while nothing larger has run twice.
 
   // An executable's strings are registered, its title first.
   void OnRegisterModule(ThreadLog& log, uint32_t title);
   void OnRegisterThunk(const ThreadLog& log);
-  // Ranges of modules begin and end. Gives the number of the step that begins, the first time a
-  // thread comes to it and only inside a window of steps.
-  std::optional<int64_t> OnModulePush(ThreadLog& log, uint32_t title);
+  // Ranges of modules begin and end, and between the two a call is the first of the run: it tells
+  // the context. Gives the number of the step that begins with it, for the first context that comes
+  // to it and only inside a window of steps.
+  void OnModulePush(ThreadLog& log, uint32_t title) { log.set_pending_run(title); }
+  std::optional<int64_t> OnFirstCall(ThreadLog& log, uint32_t context);
   void OnModulePop(const ThreadLog& log, uint32_t title);
   // xlatrace_mark_step: from the first one on, marks are the steps. True: to be recorded.
   bool OnMark(const ThreadLog& log, int64_t step);
@@ -72,7 +76,7 @@ class Steering {
   uint64_t Tick(uint64_t now_ns, uint64_t limit_ms);
 
   recording::ProcessState State() const;
-  bool has_steps() const { return steps_.has_value(); }
+  bool has_steps() const { return has_steps_.load(std::memory_order_acquire); }
 
  private:
   static constexpr uint32_t kPaused = 1;
@@ -88,8 +92,8 @@ class Steering {
   void Set(uint32_t bits, bool on);
 
   struct Module {
-    uint32_t size = 0;  // Instructions, or most thunks of a run.
-    std::unordered_map<const ThreadLog*, int64_t> runs;
+    uint32_t size = 0;                           // Instructions, or most thunks of a run.
+    std::unordered_map<uint32_t, int64_t> runs;  // By context.
   };
   bool InSteps(const ThreadLog& log) const {
     // Before a thread has come to a step of the main module, it is before the first one.
@@ -100,7 +104,8 @@ class Steering {
 
   std::atomic<uint32_t> state_{0};
   std::atomic<bool> ever_closed_{false};
-  std::optional<StepWindow> steps_;
+  std::optional<StepWindow> steps_;  // Written once, before has_steps_.
+  std::atomic<bool> has_steps_{false};
   uint64_t delay_ns_ = 0;
   uint64_t duration_ns_ = 0;
   std::atomic<uint64_t> begin_ns_{0};

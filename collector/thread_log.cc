@@ -62,6 +62,8 @@ ThreadLog* ThreadLog::Acquire() {
   log->thunk_ = log->module_ = 0;
   log->run_ = 0;
   log->calls_ = 0;
+  log->pending_run_ = log->registering_ = 0;
+  log->step_epoch_ = 0;
   log->captured_ = false;
   pthread_setspecific(key, log);
   return log;

@@ -68,6 +68,9 @@ class ThreadLog {
     step_epoch_ = epoch;
     in_steps_ = inside;
   }
+  // Title of the module whose run has begun and has made no call yet; 0: none.
+  uint32_t pending_run() const { return pending_run_; }
+  void set_pending_run(uint32_t title) { pending_run_ = title; }
   // Title of the executable that this thread registers; string id.
   uint32_t registering() const { return registering_; }
   void set_registering(uint32_t title) { registering_ = title; }
@@ -136,6 +139,7 @@ class ThreadLog {
   bool in_steps_ = false;
   uint32_t step_epoch_ = 0;
   uint32_t registering_ = 0;
+  uint32_t pending_run_ = 0;
   uint32_t callbacks_ = 0;
   std::atomic<uint64_t> cost_ns_{0};
   OpenRange open_[kMaxDepth];

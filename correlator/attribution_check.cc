@@ -1,5 +1,6 @@
 #include "correlator/attribution_check.h"
 
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ class Checker {
     if (!sentences_.empty()) return sentences_;  // Indices below would be out of range.
     CheckLabels();
     CheckShares();
+    CheckLabelShares();
     CheckActivities();
     CheckExecutions();
     return sentences_;
@@ -87,6 +89,21 @@ class Checker {
           tables_.instructions[static_cast<size_t>(label.instruction_id - 1)].module_id;
       Require(owner == label.module_id, "label {}: instruction {} is of module {}, not {}", i + 1,
               label.instruction_id, owner, label.module_id);
+    }
+  }
+
+  void CheckLabelShares() {
+    std::map<Id, int64_t> sums;
+    for (const model::LabelShareRow& share : tables_.label_shares) {
+      Require(share.share_ppm > 0, "label {} has a share of {}", share.label_id, share.share_ppm);
+      Require(share.label_id > 0 && IsRow(share.label_id, tables_.labels.size()),
+              "a share is of label {}", share.label_id);
+      Require(share.instruction_id > 0 && IsRow(share.instruction_id, tables_.instructions.size()),
+              "a share of label {} names instruction {}", share.label_id, share.instruction_id);
+      sums[share.label_id] += share.share_ppm;
+    }
+    for (const auto& [label, sum] : sums) {
+      Require(sum == kWhole, "shares of label {} sum to {}", label, sum);
     }
   }
 

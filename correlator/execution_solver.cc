@@ -12,10 +12,10 @@ using model::Confidence;
 // An execution is recognised, where no source names its module, by this many different kernels that
 // make up this much of what its module always launches: a helper of one `loop_add_fusion` is never
 // recognised for sure, because a module that the run does not hold may look the same.
-constexpr size_t kFewestKernels = 6;
-constexpr size_t kLargestGapPct = 20;
+constexpr int64_t kFewestKernels = 6;
+constexpr int64_t kLargestGapPct = 20;
 // An execution that the recording cuts off is recognised by more kernels.
-constexpr size_t kFewestKernelsOfPart = 12;
+constexpr int64_t kFewestKernelsOfPart = 12;
 
 bool NeedsWindow(const LaunchCase& launch) {
   return launch.kind != LaunchKind::kAutotuning && launch.kind != LaunchKind::kFramework &&
@@ -67,7 +67,8 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
     // A short execution that another module explains as well is no evidence at all.
     const bool tossed = anchor.item.tied && !anchor.item.rival;
     if (tossed) outcome.confidence = Confidence::kNone;
-    if (anchor.item.rival && !execution.certain && execution.tokens.size() < kFewestKernels) {
+    if (anchor.item.rival && !execution.certain &&
+        execution.tokens.size() < static_cast<size_t>(kFewestKernels)) {
       outcome.confidence = Confidence::kNone;
     }
     if (outcome.confidence == Confidence::kNone) outcome.program = AlignedItem::kNone;
@@ -104,6 +105,9 @@ void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
     ExecutionFacts& execution = executions_[anchor.item.execution];
     const LaunchCase& launch = cases_[launches[anchor.launch]];
     execution.tokens.push_back(anchor.item.token);
+    ++execution.anchors;
+    execution.first_launch = std::min(execution.first_launch, anchor.launch);
+    execution.last_launch = std::max(execution.last_launch, anchor.launch);
     execution.rival |= anchor.item.rival;
     execution.certain |= launch.certain || launch.fixed;
   }
@@ -113,12 +117,31 @@ void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
     std::sort(execution.tokens.begin(), execution.tokens.end());
     execution.tokens.erase(std::unique(execution.tokens.begin(), execution.tokens.end()),
                            execution.tokens.end());
-    const ThunkProgram& program = *programs_[anchor.item.program];
-    const auto required = static_cast<size_t>(program.required_kernels());
-    const size_t seen = execution.tokens.size();
-    const bool whole = seen >= kFewestKernels && seen * 100 >= required * (100 - kLargestGapPct);
-    execution.identified = execution.certain || whole || seen >= kFewestKernelsOfPart;
+    execution.identified =
+        execution.certain || Recognises(launches, anchor.item.program, execution);
   }
+}
+
+bool ExecutionSolver::Recognises(std::span<const uint32_t> launches, uint32_t program,
+                                 const ExecutionFacts& execution) const {
+  const auto mostly = [](int64_t part, int64_t whole) {
+    return part * 100 >= whole * (100 - kLargestGapPct);
+  };
+  const auto seen = static_cast<int64_t>(execution.tokens.size());
+  // What the module launches between the first and the last kernel that were seen must be there...
+  const int64_t required = programs_[program]->required_kernels();
+  const int64_t span =
+      programs_[program]->Skipped(execution.tokens.front(), execution.tokens.back()) + 2;
+  const bool whole = seen >= kFewestKernels && mostly(seen, required);
+  const bool part = seen >= kFewestKernelsOfPart && mostly(seen, span);
+  if (!whole && !part) return false;
+  // ... and XLA's kernels between them must be the module's: a module that the run does not hold
+  // has kernels of the same names among others.
+  int64_t kernels = 0;
+  for (uint32_t i = execution.first_launch; i <= execution.last_launch; ++i) {
+    if (cases_[launches[i]].kind == LaunchKind::kXlaKernel) ++kernels;
+  }
+  return mostly(execution.anchors, kernels);
 }
 
 void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Anchor* before,
@@ -175,7 +198,9 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
     const LaunchCase& launch = cases_[launches[places[k]]];
     if (launch.module != AlignedItem::kNone && launch.module != place.program) continue;
     const ExecutionFacts& execution = executions_[place.execution];
-    if (execution.rival && !execution.certain && execution.tokens.size() < kFewestKernels) continue;
+    if (execution.rival && !execution.certain &&
+        execution.tokens.size() < static_cast<size_t>(kFewestKernels))
+      continue;
     Outcome& outcome = (*outcomes)[places[k]];
     outcome.program = place.program;
     outcome.token = place.token;
@@ -236,24 +261,32 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   }
 }
 
+uint32_t ExecutionSolver::OnlyPossible(uint32_t program, LaunchKind kind,
+                                       CollectiveKind collective) const {
+  const auto tokens = programs_[program]->tokens();
+  uint32_t found = AlignedItem::kNone;
+  for (uint32_t t = 0; t < tokens.size(); ++t) {
+    if (IsAnchorOnly(program, t) || !MayLaunch(tokens[t], {kind, collective})) continue;
+    if (found != AlignedItem::kNone && tokens[found].instruction != tokens[t].instruction) {
+      return AlignedItem::kNone;
+    }
+    found = t;
+  }
+  return found;
+}
+
 // A module with one library call needs no order to tell whose a library's kernel is.
-void ExecutionSolver::TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome) const {
+void ExecutionSolver::TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome) {
   if (launch.module == AlignedItem::kNone || launch.fixed || !launch.candidates.empty() ||
       launch.kind == LaunchKind::kGraph || !NeedsWindow(launch)) {
     return;
   }
-  const auto tokens = programs_[launch.module]->tokens();
-  uint32_t found = AlignedItem::kNone;
-  for (uint32_t t = 0; t < tokens.size(); ++t) {
-    if (IsAnchorOnly(launch.module, t) || !MayLaunch(tokens[t], {launch.kind, launch.collective})) {
-      continue;
-    }
-    if (found != AlignedItem::kNone && tokens[found].instruction != tokens[t].instruction) return;
-    found = t;
-  }
-  if (found == AlignedItem::kNone) return;
+  const auto [it, fresh] =
+      only_possible_.try_emplace({launch.module, launch.kind, launch.collective}, 0);
+  if (fresh) it->second = OnlyPossible(launch.module, launch.kind, launch.collective);
+  if (it->second == AlignedItem::kNone) return;
   outcome->program = launch.module;
-  outcome->token = outcome->last_token = found;
+  outcome->token = outcome->last_token = it->second;
   outcome->confidence = launch.certain ? Confidence::kExact : Confidence::kInferred;
 }
 

@@ -7,7 +7,9 @@
 #define XLATRACE_CORRELATOR_EXECUTION_SOLVER_H_
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "correlator/launch_kind.h"
@@ -55,7 +57,10 @@ class ExecutionSolver {
     AlignedItem item;
   };
   struct ExecutionFacts {
-    std::vector<uint32_t> tokens;  // Kernels seen.
+    std::vector<uint32_t> tokens;        // Kernels seen.
+    uint32_t first_launch = UINT32_MAX;  // Of its anchors.
+    uint32_t last_launch = 0;
+    int64_t anchors = 0;
     bool certain = false;
     bool identified = false;
     bool rival = false;
@@ -64,15 +69,20 @@ class ExecutionSolver {
   void FindAnchors(std::span<const uint32_t> launches, bool one_group, bool clean_start);
   void AroundAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
   void JudgeExecutions(std::span<const uint32_t> launches);
+  bool Recognises(std::span<const uint32_t> launches, uint32_t program,
+                  const ExecutionFacts& execution) const;
   void FillWindow(std::span<const uint32_t> launches, const Anchor* before, const Anchor* after,
                   std::vector<Outcome>* outcomes);
   void WithoutAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
   // A token that only an anchor can be of.
   bool IsAnchorOnly(uint32_t program, uint32_t token) const;
-  void TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome) const;
+  void TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome);
+  // The token that is the only instruction's of a module to launch such an activity; kNone.
+  uint32_t OnlyPossible(uint32_t program, LaunchKind kind, CollectiveKind collective) const;
 
   std::span<const ThunkProgram* const> programs_;
   const std::vector<LaunchCase>& cases_;
+  std::map<std::tuple<uint32_t, LaunchKind, CollectiveKind>, uint32_t> only_possible_;
   // Of the stretch being solved.
   uint32_t windows_ = 0;
   std::vector<Anchor> anchors_;

@@ -1,6 +1,9 @@
 #include "correlator/origin.h"
 
+#include <string_view>
+
 #include "correlator/kernel_symbols.h"
+#include "correlator/launch_kind.h"
 
 namespace xlatrace::correlator {
 
@@ -8,16 +11,46 @@ using model::ActivityKind;
 using model::Origin;
 using model::Reason;
 
+namespace {
+
+bool IsLibraryCall(const model::InstructionRow& instruction) {
+  for (const std::string_view opcode :
+       {"fft", "cholesky", "triangular-solve", "convolution", "dot"}) {
+    if (instruction.opcode == opcode) return true;
+  }
+  switch (instruction.op_kind) {
+    case model::OpKind::kGemm:
+    case model::OpKind::kConvolution:
+    case model::OpKind::kAttention:
+    case model::OpKind::kSort:
+    case model::OpKind::kFft:
+      return instruction.opcode == "custom-call";
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 Origin OriginInModule(const model::LaunchConfig& config, const model::InstructionRow* instruction) {
-  if (config.kind == ActivityKind::kKernel) {
-    switch (FamilyOf(config.symbol)) {
-      case SymbolFamily::kLibrary:
-        return Origin::kXlaLibrary;
-      case SymbolFamily::kAutotune:
-        return Origin::kAutotune;
-      default:
-        return Origin::kXla;  // XLA's own, or a user's kernel that an XLA custom call runs.
-    }
+  switch (LaunchKindOf(config)) {
+    case LaunchKind::kAutotuning:
+      return Origin::kAutotune;
+    case LaunchKind::kGemm:
+    case LaunchKind::kConvolution:
+    case LaunchKind::kLibrary:
+      return Origin::kXlaLibrary;
+    case LaunchKind::kGemmPart:
+    case LaunchKind::kCollective:
+      // XLA has a few of its own (MakeBatchPointers, AllReduceKernelImpl).
+      return FamilyOf(config.symbol) == SymbolFamily::kXla ? Origin::kXla : Origin::kXlaLibrary;
+    case LaunchKind::kOtherKernel:
+      // A name nobody knows: a library's where the instruction is a library call, else a user's own
+      // kernel that an XLA custom call runs.
+      if (instruction != nullptr && IsLibraryCall(*instruction)) return Origin::kXlaLibrary;
+      return Origin::kXla;
+    default:
+      break;
   }
   // On a CPU or TPU there is no symbol to tell: a custom call is somebody else's code.
   if (config.kind == ActivityKind::kOp && instruction != nullptr &&
@@ -38,6 +71,10 @@ Unexplained WithoutModule(const model::LaunchConfig& config, bool process_uses_x
     case ActivityKind::kOp:
       return {Reason::kNotXla, Origin::kFramework};
     case ActivityKind::kRange:
+      // XLA's own name for trying candidates (XlaAutotunerMeasurement:#hlo_op=..#).
+      if (config.symbol.starts_with("XlaAutotuner")) {
+        return {Reason::kAutotuning, Origin::kAutotune};
+      }
       return {Reason::kNotXla, launcher};
     case ActivityKind::kKernel:
       break;

@@ -12,9 +12,13 @@ constexpr int64_t kStart = 1;    // Of an execution.
 constexpr int64_t kSlack = 2 * kSkip;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 // What is kept of the states behind an item.
-constexpr int64_t kWorst = 64;  // Above the best.
-constexpr size_t kMostMatched = 512;
+constexpr int64_t kWorst = 40;  // Above the best.
+constexpr size_t kMostMatched = 128;
 constexpr size_t kMostForeign = 8;
+// A module of a thousand equal kernels has thousands of states per item; from here on (160 MB) only
+// the best few are kept.
+constexpr size_t kMostStates = 4'000'000;
+constexpr size_t kMostMatchedLate = 4;
 
 struct State {
   uint32_t program = AlignedItem::kNone;  // Of the last match; kNone: none yet.
@@ -121,7 +125,8 @@ class Aligner {
         state.matched = true;
         next.push_back(state);
       }
-      const bool cut = Keep(kMostMatched, &next);
+      const bool late = states_.size() > kMostStates;
+      const bool cut = Keep(late ? kMostMatchedLate : kMostMatched, &next);
       // What was cut off may have been as good: nothing is unique until an item can be one thing
       // only.
       doubtful = cut || (doubtful && item.candidates->size() > 1);
@@ -134,7 +139,7 @@ class Aligner {
         state.matched = state.fresh = false;
         foreign.push_back(state);
       }
-      Keep(kMostForeign, &foreign);
+      Keep(late ? 1 : kMostForeign, &foreign);
       next.insert(next.end(), foreign.begin(), foreign.end());
       states_.insert(states_.end(), next.begin(), next.end());
       begin_.push_back(states_.size());

@@ -97,6 +97,10 @@ class ThunkProgramBuilder {
     if (module_.entry < module_.computations.size()) Walk(module_.entry, 0, false);
     if (!out_.from_thunk_list_) FindClasses();
     out_.CountRequired();
+    for (uint32_t t = 0; t < out_.tokens_.size(); ++t) {
+      out_.by_instruction_.emplace_back(out_.tokens_[t].instruction, t);
+    }
+    std::sort(out_.by_instruction_.begin(), out_.by_instruction_.end());
   }
 
  private:
@@ -413,9 +417,9 @@ std::vector<uint32_t> ThunkProgram::Matches(
 
 std::vector<uint32_t> ThunkProgram::TokensOf(uint32_t instruction) const {
   std::vector<uint32_t> found;
-  for (uint32_t t = 0; t < tokens_.size(); ++t) {
-    if (tokens_[t].instruction == instruction) found.push_back(t);
-  }
+  auto it = std::lower_bound(by_instruction_.begin(), by_instruction_.end(),
+                             std::pair<uint32_t, uint32_t>(instruction, 0));
+  for (; it != by_instruction_.end() && it->first == instruction; ++it) found.push_back(it->second);
   return found;
 }
 

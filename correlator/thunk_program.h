@@ -123,8 +123,9 @@ class ThunkProgram {
   std::unordered_map<std::string, std::vector<uint32_t>, Hash, std::equal_to<>> by_symbol_;
   // Without a thunk list: tokens of fusions with one body, ascending, and each token's class.
   std::vector<std::vector<uint32_t>> classes_;
-  std::vector<uint32_t> class_of_;       // By token; kNoIndex: none.
-  std::vector<std::string> own_symbol_;  // By token, for members of classes.
+  std::vector<uint32_t> class_of_;                             // By token; kNoIndex: none.
+  std::vector<std::pair<uint32_t, uint32_t>> by_instruction_;  // (instruction, token), sorted.
+  std::vector<std::string> own_symbol_;                        // By token, for members of classes.
 };
 
 }  // namespace xlatrace::correlator

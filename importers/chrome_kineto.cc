@@ -52,7 +52,7 @@ Category CategoryOf(std::string_view text) {
 void SetTriple(std::string_view list, std::optional<int64_t> out[3]) {
   std::string text;
   for (const char c : list) {
-    if (c != '[' && c != ']' && c != ' ') text += c;
+    if (c == ',' || c == '-' || (c >= '0' && c <= '9')) text += c;  // Some traces are indented.
   }
   ParseTriple(text, out);
 }

@@ -94,7 +94,8 @@ class Xprof final : public Dialect {
   };
 
   void AddPlane(int64_t pid, std::string_view name) {
-    for (const auto& [prefix, kind] : {std::pair(kGpuPlane, Kind::kGpu), std::pair(kTpuPlane, Kind::kTpu)}) {
+    for (const auto& [prefix, kind] :
+         {std::pair(kGpuPlane, Kind::kGpu), std::pair(kTpuPlane, Kind::kTpu)}) {
       if (!name.starts_with(prefix)) continue;
       std::string_view digits = name.substr(prefix.size());
       digits = digits.substr(0, digits.find_first_not_of("0123456789"));

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/inflate_stream.h"
 #include "importers/chrome_trace.h"
+#include "importers/nsys_jax.h"
 #include "importers/nsys_sqlite.h"
 #include "importers/recording_import.h"
 #include "importers/xplane.h"
@@ -40,8 +41,7 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
   if (LooksLikeXplane(head)) return SourceKind::kXplane;
   if (head.starts_with("\x0a\xEF\xBF\xBD"sv)) return SourceKind::kXplane;  // Says what is wrong.
   if (head.starts_with("PK\x03\x04"sv)) {
-    return NotImportable(path, "is a zip archive (nsys-jax?), which is not yet imported",
-                         "unpack it and import the .sqlite or .xplane.pb file inside");
+    return SourceKind::kNsysJax;
   }
   if (head.starts_with("QDSTRM"sv) || Contains(head.substr(0, 4096), "NVIDIA Nsight Systems"sv) ||
       path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
@@ -133,6 +133,8 @@ std::string_view Text(SourceKind kind) {
       return "recording";
     case SourceKind::kChromeTrace:
       return "chrome_trace";
+    case SourceKind::kNsysJax:
+      return "nsys_jax";
   }
   return "xplane";
 }
@@ -141,6 +143,7 @@ Result<SourceKind> Detect(const std::string& path) {
   if (recording::LooksLikeRecordingFolder(path) || recording::LooksLikeRecording(path)) {
     return SourceKind::kRecording;
   }
+  if (LooksLikeNsysJaxFolder(path)) return SourceKind::kNsysJax;
   XLATRACE_ASSIGN(std::string head, ReadHead(path));
   if (LooksCompressed(head)) {
     XLATRACE_ASSIGN(head, ReadInflatedHead(path));
@@ -157,6 +160,7 @@ Status Import(const std::string& path, model::EventSink& sink) {
     XLATRACE_TRY(ImportRecording(path, entry.live, sink));
     return {};
   }
+  if (LooksLikeNsysJaxFolder(path)) return ImportNsysJax(path, sink);
   XLATRACE_ASSIGN(const std::string head, ReadHead(path));
   if (head.starts_with(kSqliteMagic)) {
     XLATRACE_TRY(DetectSqlite(path));
@@ -172,6 +176,7 @@ Status Import(const std::string& path, model::EventSink& sink) {
     XLATRACE_ASSIGN(kind, DetectHead(path, head));
   }
   if (kind == SourceKind::kChromeTrace) return ImportChromeTrace(path, sink);
+  if (kind == SourceKind::kNsysJax) return ImportNsysJax(path, sink);
   XLATRACE_ASSIGN(const std::string bytes, ReadFileInflated(path));
   return ImportXplane(bytes, path, sink);
 }

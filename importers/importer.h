@@ -9,6 +9,7 @@
 //   xplane.h        XSpace protobuf of JAX and TensorFlow profilers (GPU, TPU, CPU)
 //   nsys_sqlite.h   Nsight Systems `nsys export --type sqlite`
 //   chrome_trace.h  JSON traces: PyTorch's Kineto, XProf's trace.json.gz
+//   nsys_jax.h      captures of nsys-jax, zip or folder
 //   recording_import.h  what xlatrace's own collector wrote: a `run.rec` folder or a file of it
 //
 // Errors: sentences that name the file, with a hint at what to do. A file that fails may already
@@ -29,9 +30,9 @@
 
 namespace xlatrace::importers {
 
-enum class SourceKind : uint8_t { kXplane, kNsysSqlite, kRecording, kChromeTrace };
+enum class SourceKind : uint8_t { kXplane, kNsysSqlite, kRecording, kChromeTrace, kNsysJax };
 
-// "xplane", "nsys_sqlite", "recording", "chrome_trace".
+// "xplane", "nsys_sqlite", "recording", "chrome_trace", "nsys_jax".
 std::string_view Text(SourceKind kind);
 
 // What the file at `path` is. Never decided by its name; the name only words the hints. Everything

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <thread>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -12,8 +12,10 @@
 
 #include "importers/copies.h"
 #include "importers/launch_table.h"
+#include "importers/nsys_devices.h"
 #include "importers/nsys_ranges.h"
 #include "importers/nsys_tables.h"
+#include "importers/range_sorter.h"
 #include "importers/text_fields.h"
 
 namespace xlatrace::importers {
@@ -22,7 +24,6 @@ namespace {
 using model::ActivityKind;
 using model::Severity;
 
-constexpr int64_t kTidMask = 0xffffff;
 constexpr int64_t kLatestNs = std::numeric_limits<int64_t>::max() / 4;
 
 // ENUM_NSYS_EVENT_TYPE.
@@ -32,16 +33,16 @@ constexpr int64_t kTextPushPopRange = 70;
 constexpr int64_t kTextStartEndRange = 71;
 constexpr int64_t kDomainCreate = 75;
 
-int64_t PidOf(int64_t global_id) { return (global_id >> 24) & 0xffffff; }
-
 std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
 // What is known of a launch from the host's side.
 struct Launch {
-  model::Id call = 0;
-  XlaRanges::Found ranges;
+  uint32_t call = 0;
+  uint32_t thunk_hint = 0;
+  uint32_t module_hint = 0;
+  int32_t module_range = -1;
 };
 
 // The columns that all device activities share, in this order, come first in each scan.
@@ -54,15 +55,20 @@ constexpr int kStart = 0, kEnd = 1, kDevice = 2, kContext = 3, kStream = 4, kCor
 class NsysImport {
  public:
   NsysImport(store::Database& db, const std::string& path, model::EventSink& sink)
-      : db_(db), sink_(sink), counters_(path), ranges_(sink) {}
+      : db_(db), sink_(sink), counters_(path), ranges_(sink), devices_(sink) {}
 
   Status Run() {
     XLATRACE_TRY(strings_.Read(db_, counters_));
     XLATRACE_TRY(SetClock());
     XLATRACE_TRY(ReadRunInfo());
-    XLATRACE_TRY(ReadDeviceFacts());
-    XLATRACE_TRY(ReadNvtx());
-    XLATRACE_TRY(FindReferredCalls());
+    XLATRACE_TRY(devices_.ReadFacts(db_, strings_, counters_));
+    // The two passes that need nothing of each other, each with a connection of its own.
+    Status found;
+    std::thread finder([&] { found = FindReferredCalls(); });
+    const Status nvtx = ReadNvtx();
+    finder.join();
+    XLATRACE_TRY(nvtx);
+    XLATRACE_TRY(found);
     XLATRACE_TRY(ReadCalls());
     XLATRACE_TRY(ReadGraphNodes());
     XLATRACE_TRY(ReadKernels());
@@ -106,7 +112,7 @@ class NsysImport {
       const std::string_view value = strings_.Of(system, 1);
       if (value.empty()) continue;
       if (name == "Hostname") {
-        host_ = std::string(value);
+        devices_.SetHost(value);
         sink_.SetRunInfo("host", value);
       } else if (name == "NvDriverVersion") {
         sink_.SetRunInfo("driver", value);
@@ -126,111 +132,16 @@ class NsysImport {
         sink_.SetRunInfo("nsys_version", meta.Text(1));
       }
     }
-    XLATRACE_ASSIGN(TableScan processes, TableScan::Open(db_, "PROCESSES", {"globalPid", "name"},
-                                                         {"globalPid", "name"}));
-    while (processes.Next(counters_)) {
-      process_names_.emplace(processes.IntOr(0, 0) & ~kTidMask, std::string(processes.Text(1)));
-    }
     return {};
-  }
-
-  // Facts per GPU (by its number in the machine), and which CUDA ordinal of which process it is.
-  Status ReadDeviceFacts() {
-    XLATRACE_ASSIGN(
-        TableScan gpus,
-        TableScan::Open(db_, "TARGET_INFO_GPU",
-                        {"id", "name", "uuid", "computeMajor", "computeMinor", "smCount",
-                         "clockRate", "memoryBandwidth", "totalMemory", "maxWarpsPerSm",
-                         "maxBlocksPerSm", "maxRegistersPerSm", "maxShmemPerSm",
-                         "maxShmemPerBlockOptin", "threadsPerWarp", "cuDevice"},
-                        {"id"}));
-    while (gpus.Next(counters_)) {
-      model::Device device;
-      device.name = std::string(strings_.Of(gpus, 1));
-      device.uuid = std::string(gpus.Text(2));
-      if (!gpus.IsNull(3) && !gpus.IsNull(4)) {
-        device.compute_capability = fmt::format("{}.{}", gpus.IntOr(3, 0), gpus.IntOr(4, 0));
-      }
-      device.sm_count = Positive(gpus.Int(5));
-      device.clock_hz = Positive(gpus.Int(6));
-      device.memory_bandwidth_bytes_per_s = Positive(gpus.Int(7));
-      device.memory_bytes = Positive(gpus.Int(8));
-      device.warp_size = Positive(gpus.Int(14));
-      if (const auto warps = Positive(gpus.Int(9)); warps && *warps < 4096) {
-        device.max_threads_per_sm = *warps * device.warp_size.value_or(32);
-      }
-      device.max_blocks_per_sm = Positive(gpus.Int(10));
-      device.registers_per_sm = Positive(gpus.Int(11));
-      device.shared_memory_per_sm_bytes = Positive(gpus.Int(12));
-      device.shared_memory_per_block_optin_bytes = Positive(gpus.Int(13));
-      const int64_t id = gpus.IntOr(0, -1);
-      gpu_facts_[id] = device;
-      if (const auto ordinal = gpus.Int(15)) gpu_of_ordinal_.emplace(*ordinal, id);
-    }
-    XLATRACE_ASSIGN(TableScan cuda,
-                    TableScan::Open(db_, "TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"},
-                                    {"gpuId", "cudaId"}));
-    while (cuda.Next(counters_)) {
-      gpu_of_process_[{cuda.IntOr(2, -1), cuda.IntOr(1, -1)}] = cuda.IntOr(0, -1);
-    }
-    XLATRACE_ASSIGN(TableScan streams,
-                    TableScan::Open(db_, "TARGET_INFO_CUDA_STREAM",
-                                    {"streamId", "processId", "contextId", "priority"},
-                                    {"streamId", "priority"}));
-    while (streams.Next(counters_)) {
-      if (streams.IsNull(3)) continue;
-      stream_priority_[{streams.IntOr(1, -1), streams.IntOr(2, -1), streams.IntOr(0, -1)}] =
-          streams.IntOr(3, 0);
-    }
-    return {};
-  }
-
-  model::Id ProcessOf(int64_t global_id) {
-    const int64_t pid_part = global_id & ~kTidMask;
-    model::Id& id = processes_[pid_part];
-    if (id == 0) {
-      model::Process process;
-      process.host = host_;
-      if (pid_part != 0) {
-        process.pid = PidOf(pid_part);
-        process.source_id = pid_part;
-      }
-      const auto name = process_names_.find(pid_part);
-      if (name != process_names_.end()) process.command = name->second;
-      id = sink_.AddProcess(process);
-    }
-    return id;
-  }
-
-  model::Id DeviceOf(int64_t pid_part, int64_t ordinal) {
-    model::Id& id = devices_[{pid_part, ordinal}];
-    if (id != 0) return id;
-    int64_t gpu = ordinal;
-    const auto in_process = gpu_of_process_.find({PidOf(pid_part), ordinal});
-    if (in_process != gpu_of_process_.end()) {
-      gpu = in_process->second;
-    } else if (const auto known = gpu_of_ordinal_.find(ordinal); known != gpu_of_ordinal_.end()) {
-      gpu = known->second;
-    }
-    const auto facts = gpu_facts_.find(gpu);
-    model::Device device = facts == gpu_facts_.end() ? model::Device{} : facts->second;
-    device.process_id = ProcessOf(pid_part);
-    device.kind = model::DeviceKind::kGpu;
-    device.ordinal = ordinal;
-    if (!device.name.empty() && gpu_names_.find(device.name) == std::string::npos) {
-      gpu_names_ += (gpu_names_.empty() ? "" : ", ") + device.name;
-    }
-    id = sink_.AddDevice(device);
-    return id;
   }
 
   Status ReadNvtx() {
-    XLATRACE_ASSIGN(TableScan domains,
-                    TableScan::Open(db_, "NVTX_EVENTS",
-                                    {"eventType", "domainId", "text", "textId", "globalTid"},
-                                    {"eventType", "domainId"}));
+    XLATRACE_ASSIGN(
+        TableScan domains,
+        TableScan::Open(db_, "NVTX_EVENTS",
+                        {"eventType", "domainId", "text", "textId", "globalTid"},
+                        {"eventType", "domainId"}, fmt::format("eventType = {}", kDomainCreate)));
     while (domains.Next(counters_)) {
-      if (domains.IntOr(0, 0) != kDomainCreate) continue;
       const std::string_view text = domains.IsNull(2) ? strings_.Of(domains, 3) : domains.Text(2);
       domains_[{domains.IntOr(4, 0) & ~kTidMask, domains.IntOr(1, 0)}] = std::string(text);
     }
@@ -238,15 +149,16 @@ class NsysImport {
                                                     {"start", "end", "eventType", "text", "textId",
                                                      "globalTid", "domainId"},
                                                     {"start", "eventType"}));
-    // Texts repeat; millions of ranges must not mean millions of strings.
-    struct HostRange {
-      int64_t tid, start, end;
-      const std::string* text;
-      const std::string* domain;
-    };
-    std::vector<HostRange> found;
-    std::unordered_set<std::string> texts;
     static const std::string kDefaultDomain;
+    RangeSorter sorter([&](const RangeSorter::Row& range, int32_t depth) {
+      sink_.AddRange({.process_id = devices_.ProcessOf(range.tid),
+                      .thread_id = range.tid & kTidMask,
+                      .domain = *range.domain,
+                      .text = range.text,
+                      .start_ns = range.start_ns,
+                      .end_ns = range.end_ns,
+                      .depth = depth});
+    });
     while (scan.Next(counters_)) {
       const int64_t type = scan.IntOr(2, 0);
       if (type == kDomainCreate) continue;
@@ -264,35 +176,26 @@ class NsysImport {
       if (!Time(scan, start, end)) continue;
       const int64_t tid = scan.IntOr(5, 0);
       const std::string_view text = scan.IsNull(3) ? strings_.Of(scan, 4) : scan.Text(3);
-      const auto domain = domains_.find({tid & ~kTidMask, scan.IntOr(6, 0)});
-      const std::string& domain_name = domain == domains_.end() ? kDefaultDomain : domain->second;
+      const std::string& domain_name = DomainOf(tid & ~kTidMask, scan.IntOr(6, 0), kDefaultDomain);
       // Trimmed files lack the rows that name domains; XLA's texts are unmistakable.
       if (type == kPushPopRange && (domain_name == "TSL" || domain_name.empty())) {
         ranges_.Add(tid, start, end, text);
       }
-      found.push_back({tid, start, end, &*texts.emplace(text).first, &domain_name});
+      const bool nests = type == kPushPopRange || type == kTextPushPopRange;
+      sorter.Add({tid, start, end, text, &domain_name, nests});
     }
     ranges_.Finish();
-    std::stable_sort(found.begin(), found.end(), [](const HostRange& a, const HostRange& b) {
-      if (a.tid != b.tid) return a.tid < b.tid;
-      if (a.start != b.start) return a.start < b.start;
-      return a.end > b.end;
-    });
-    std::vector<int64_t> open_ends;
-    for (size_t i = 0; i < found.size(); ++i) {
-      const HostRange& range = found[i];
-      if (i > 0 && found[i - 1].tid != range.tid) open_ends.clear();
-      while (!open_ends.empty() && open_ends.back() <= range.start) open_ends.pop_back();
-      sink_.AddRange({.process_id = ProcessOf(range.tid),
-                      .thread_id = range.tid & kTidMask,
-                      .domain = *range.domain,
-                      .text = *range.text,
-                      .start_ns = range.start,
-                      .end_ns = range.end,
-                      .depth = static_cast<int32_t>(open_ends.size())});
-      open_ends.push_back(range.end);
-    }
+    sorter.Finish();
     return {};
+  }
+
+  const std::string& DomainOf(int64_t pid_part, int64_t id, const std::string& otherwise) {
+    if (last_domain_ == nullptr || last_domain_key_ != std::pair(pid_part, id)) {
+      const auto domain = domains_.find({pid_part, id});
+      last_domain_ = domain == domains_.end() ? &otherwise : &domain->second;
+      last_domain_key_ = {pid_part, id};
+    }
+    return *last_domain_;
   }
 
   // Columns 0 and 1 of a scan as an interval of the sink's time; false (counted) when impossible.
@@ -309,12 +212,15 @@ class NsysImport {
     return true;
   }
 
+  // Runs beside ReadNvtx: touches launches_ and has_pids_ only.
   Status FindReferredCalls() {
+    XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(db_.path()));
+    Counters uncounted(db_.path());  // Damage is counted where the rows are read.
     for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                               "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"}) {
-      XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, table, {"correlationId", "globalPid"},
+      XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db, table, {"correlationId", "globalPid"},
                                                       {"correlationId"}));
-      while (scan.Next(counters_)) {
+      while (scan.Next(uncounted)) {
         if (scan.IsNull(0)) continue;
         has_pids_ |= !scan.IsNull(1);
         launches_.Add(scan.IntOr(1, 0) & ~kTidMask, scan.IntOr(0, 0));
@@ -344,16 +250,19 @@ class NsysImport {
         CountCall(name);
         continue;
       }
-      const model::Id call = sink_.AddApiCall({.process_id = ProcessOf(tid),
+      const model::Id call = sink_.AddApiCall({.process_id = devices_.ProcessOf(tid),
                                                .thread_id = tid & kTidMask,
                                                .name = name,
                                                .correlation_id = correlation,
                                                .start_ns = start,
                                                .end_ns = end});
       if (!referred) continue;
-      launch->call = call;
+      launch->call = static_cast<uint32_t>(call);
       if (!ranges_.empty()) {
-        launch->ranges = ranges_.At(tid, start, model::Evidence::kRange);
+        const XlaRanges::Found found = ranges_.At(tid, start, model::Evidence::kRange);
+        launch->thunk_hint = static_cast<uint32_t>(found.thunk_hint);
+        launch->module_hint = static_cast<uint32_t>(found.module_hint);
+        launch->module_range = static_cast<int32_t>(found.module_range);
       }
     }
     return {};
@@ -400,11 +309,7 @@ class NsysImport {
     const int64_t ordinal = scan.IntOr(kDevice, 0);
     const int64_t stream = scan.IntOr(kStream, 0);
     const int64_t context = scan.IntOr(kContext, -1);
-    if (last_lane_ == 0 || last_lane_key_ != LaneKey{pid_part, ordinal, context, stream}) {
-      last_lane_key_ = {pid_part, ordinal, context, stream};
-      last_lane_ = LaneOf(last_lane_key_);
-    }
-    activity.lane_id = last_lane_;
+    activity.lane_id = devices_.LaneOf({pid_part, ordinal, context, stream});
     activity.correlation_id = scan.IntOr(kCorrelation, 0);
     activity.graph_node_id = scan.IntOr(kGraphNode, 0);
     activity.graph_id = scan.IntOr(kGraph, 0);
@@ -413,38 +318,18 @@ class NsysImport {
     if (found == nullptr) return true;
     const Launch& launch = *found;
     activity.api_call_id = launch.call;
-    activity.hint_id =
-        launch.ranges.thunk_hint != 0 ? launch.ranges.thunk_hint : launch.ranges.module_hint;
+    activity.hint_id = launch.thunk_hint != 0 ? launch.thunk_hint : launch.module_hint;
     if (activity.graph_node_id != 0) {
       const auto node = node_hints_.find({pid_part, activity.graph_node_id});
-      activity.hint_id = node != node_hints_.end() ? node->second : launch.ranges.module_hint;
+      activity.hint_id = node != node_hints_.end() ? node->second : launch.module_hint;
     }
-    if (launch.ranges.module_range >= 0) {
-      const model::Id device = devices_[{pid_part, ordinal}];
-      int64_t& key = run_keys_[{launch.ranges.module_range, device}];
-      if (key == 0) key = (ProcessOf(pid_part) << 32) + ++last_run_;
+    if (launch.module_range >= 0) {
+      const model::Id device = devices_.DeviceOf(pid_part, ordinal);
+      int64_t& key = run_keys_[{launch.module_range, device}];
+      if (key == 0) key = (devices_.ProcessOf(pid_part) << 32) + ++last_run_;
       activity.run_key = key;
     }
     return true;
-  }
-
-  struct LaneKey {
-    int64_t pid_part, ordinal, context, stream;
-    auto operator<=>(const LaneKey&) const = default;
-  };
-
-  model::Id LaneOf(const LaneKey& key) {
-    model::Id& id = lanes_[key];
-    if (id != 0) return id;
-    model::Lane lane;
-    lane.device_id = DeviceOf(key.pid_part, key.ordinal);
-    lane.stream_id = key.stream;
-    if (key.context >= 0) lane.context_id = key.context;
-    lane.name = fmt::format("Stream #{}", key.stream);
-    const auto priority = stream_priority_.find({PidOf(key.pid_part), key.context, key.stream});
-    if (priority != stream_priority_.end()) lane.priority = priority->second;
-    id = sink_.AddLane(lane);
-    return id;
   }
 
   Status ReadKernels() {
@@ -550,8 +435,15 @@ class NsysImport {
   }
 
   Status CountRows(const std::string& table, const std::string& stat) {
-    XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, table, {"start"}, {"start"}));
-    while (scan.Next(counters_)) counters_.Add(stat, Severity::kInfo);
+    XLATRACE_ASSIGN(const std::vector<std::string> columns, db_.ColumnNames(table));
+    if (columns.empty()) return {};
+    const auto count = db_.QueryInt64(fmt::format("SELECT count(*) FROM \"{}\"", table));
+    if (count && *count) {
+      counters_.Add(stat, Severity::kInfo, **count);
+    } else if (!count) {
+      counters_.Add("table_damaged", Severity::kDataLoss, 1,
+                    fmt::format("{} could not be read: {}", table, count.error().message));
+    }
     return {};
   }
 
@@ -588,7 +480,7 @@ class NsysImport {
                     "the export holds no CUDA activity: profile with nsys profile --trace "
                     "cuda,nvtx");
     }
-    if (!gpu_names_.empty()) sink_.SetRunInfo("gpu", gpu_names_);
+    if (!devices_.gpu_names().empty()) sink_.SetRunInfo("gpu", devices_.gpu_names());
     counters_.Flush(sink_);
   }
 
@@ -596,24 +488,15 @@ class NsysImport {
   model::EventSink& sink_;
   Counters counters_;
   XlaRanges ranges_;
+  NsysDevices devices_;
   InternedStrings strings_;
   int64_t shift_ns_ = 0;
-  std::string host_;
-  std::string gpu_names_;
   bool has_pids_ = false;
   int64_t activities_ = 0;
   int64_t last_run_ = 0;
-  std::unordered_map<int64_t, std::string> process_names_;
-  std::map<int64_t, model::Id> processes_;      // By pid part of the global id.
-  std::map<int64_t, model::Device> gpu_facts_;  // By TARGET_INFO_GPU.id.
-  std::map<int64_t, int64_t> gpu_of_ordinal_;
-  std::map<std::pair<int64_t, int64_t>, int64_t> gpu_of_process_;  // (pid, ordinal).
-  std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> stream_priority_;
-  std::map<std::pair<int64_t, int64_t>, model::Id> devices_;    // (pid part, ordinal).
   std::map<std::pair<int64_t, int64_t>, std::string> domains_;  // (pid part, domain id).
-  std::map<LaneKey, model::Id> lanes_;
-  LaneKey last_lane_key_{};
-  model::Id last_lane_ = 0;
+  const std::string* last_domain_ = nullptr;
+  std::pair<int64_t, int64_t> last_domain_key_;
   LaunchTable<Launch> launches_;
   std::map<std::pair<int64_t, int64_t>, model::Id> node_hints_;  // (pid part, node).
   std::map<std::pair<int64_t, model::Id>, int64_t> run_keys_;    // (module range, device).

@@ -8,6 +8,8 @@
 //                                                  synchronisations of 1 us and more
 //   CUDA_GRAPH_NODE_EVENTS                         where a graph node was made (see hints)
 //   NVTX_EVENTS                                    push/pop and start/end ranges of all domains
+//   (the
+//                                                  latter with depth -1: they lie on no stack)
 //   PROCESSES, TARGET_INFO_*, META_DATA_*          processes, devices, facts of the run
 // Host synchronisation and overhead rows are no device work; they are counted.
 //

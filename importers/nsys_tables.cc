@@ -8,7 +8,8 @@ namespace xlatrace::importers {
 
 Result<TableScan> TableScan::Open(store::Database& db, const std::string& table,
                                   std::initializer_list<std::string_view> columns,
-                                  std::initializer_list<std::string_view> required) {
+                                  std::initializer_list<std::string_view> required,
+                                  std::string_view where) {
   TableScan scan;
   scan.table_ = table;
   XLATRACE_ASSIGN(const std::vector<std::string> present, db.ColumnNames(table));
@@ -23,6 +24,7 @@ Result<TableScan> TableScan::Open(store::Database& db, const std::string& table,
     sql += has(column) ? fmt::format("\"{}\"", column) : "NULL";
   }
   sql += fmt::format(" FROM \"{}\"", table);
+  if (!where.empty()) sql.append(" WHERE ").append(where);
   XLATRACE_ASSIGN(scan.statement_, db.Prepare(sql));
   scan.found_ = true;
   return scan;

@@ -21,10 +21,12 @@ namespace xlatrace::importers {
 // One pass over a table: asked-for columns that the table lacks read as NULL.
 class TableScan {
  public:
-  // `found` is false when there is no such table (or it lacks a column of `required`).
+  // `found` is false when there is no such table (or it lacks a column of `required`). `where`: SQL
+  // of this program over columns that are required.
   static Result<TableScan> Open(store::Database& db, const std::string& table,
                                 std::initializer_list<std::string_view> columns,
-                                std::initializer_list<std::string_view> required);
+                                std::initializer_list<std::string_view> required,
+                                std::string_view where = {});
 
   bool found() const { return found_; }
   // Next row; false at the end. A damaged table ends early, which is counted.

@@ -575,7 +575,8 @@ class Import {
     if (activities_without_call_ > 0) {
       counters_.Add("activity_without_call", Severity::kInfo, activities_without_call_);
     }
-    if (nodes_unknown_ > 0) {
+    // In light mode no node has a range: nothing to say about it.
+    if (nodes_unknown_ > 0 && process_.Fact("mode") != "light") {
       counters_.Add("graph_node_unknown", Severity::kNotice, nodes_unknown_,
                     "activities of CUDA graphs whose node was made outside of any XLA range");
     }

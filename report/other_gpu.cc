@@ -111,7 +111,7 @@ Result<Json> OpRows(RunDb& db, const analysis::Gpu& gpu, const analysis::DeviceF
     const analysis::OtherGpuEstimate estimate = analysis::EstimateOn(stored, here, there);
     op["bound_by_there"] = Text(estimate.there.bound);
     op["compute_type_there"] = estimate.there.peak.type;
-    const bool known = estimate.there.compute && estimate.there.memory;
+    const bool known = estimate.there.wasted_ns.has_value();  // Cost, peaks, no communication.
     op["ns_there"] = estimate.time_ns && known ? Json(*estimate.time_ns) : Json();
     if (!here.peaks && known) {
       op["utilisation_pct"] =

@@ -100,7 +100,13 @@ struct RunWriter::State {
   Statement insert_string, insert_process, insert_device, insert_lane, insert_config, insert_hint;
   Statement insert_module, insert_range_kind, insert_mark, insert_compile;
 
-  std::unordered_map<std::string, Id> strings, lanes, configs, hints;
+  // Texts come by the million: they are looked up as they are, without a copy.
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return Hash(text); }
+  };
+  std::unordered_map<std::string, Id, TextHash, std::equal_to<>> strings;
+  std::unordered_map<std::string, Id> lanes, configs, hints;
   std::unordered_map<int64_t, uint32_t> run_keys;
   std::map<std::string, std::string, std::less<>> run_info;
   std::map<std::tuple<std::string, model::Severity, std::string>, std::pair<int64_t, std::string>>
@@ -124,6 +130,14 @@ struct RunWriter::State {
     }
   };
   std::unordered_map<RangeKind, uint32_t, RangeKindHash> range_kinds;
+  // Kinds of recent ranges by the hash of what they are made of: one look instead of three.
+  struct RecentKind {
+    uint64_t hash = 0;
+    uint32_t kind = 0;
+  };
+  static constexpr size_t kRecentKinds = size_t{1} << 16;
+  std::vector<RecentKind> recent_kinds;
+  uint32_t RangeKindOf(const model::Range& range);
   PageSpool range_pages;
   TableBuilder range_rows;
 
@@ -172,6 +186,29 @@ Result<uint32_t> RootPage(Database& database, std::string_view table) {
 
 }  // namespace
 
+uint32_t RunWriter::State::RangeKindOf(const model::Range& range) {
+  uint64_t hash = Hash(range.text, static_cast<uint64_t>(range.thread_id));
+  hash ^= Hash(range.domain, static_cast<uint64_t>(range.process_id)) * 0x9E3779B97F4A7C15u;
+  if (recent_kinds.empty()) recent_kinds.resize(kRecentKinds);
+  RecentKind& recent = recent_kinds[hash % kRecentKinds];
+  if (recent.kind != 0 && recent.hash == hash) return recent.kind;
+  const RangeKind kind = {range.process_id, range.thread_id,
+                          range.domain.empty() ? 0 : Intern(range.domain), Intern(range.text)};
+  const auto [it, fresh] =
+      range_kinds.try_emplace(kind, static_cast<uint32_t>(range_kinds.size() + 1));
+  if (fresh) {
+    Statement& row = insert_range_kind;
+    row.BindInt64(0, it->second);
+    row.BindInt64(1, kind.process_id);
+    row.BindInt64(2, kind.thread_id);
+    row.BindOptional(3, NonZero(kind.domain_id));
+    row.BindInt64(4, kind.text_id);
+    Run(row);
+  }
+  recent = {hash, it->second};
+  return it->second;
+}
+
 Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root) {
   XLATRACE_ASSIGN(BulkFile file, BulkFile::Open(temporary));
   const auto add_leaf = [&](std::string_view page, int64_t last) { file.AddLeaf(page, last); };
@@ -186,13 +223,14 @@ Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root)
 }
 
 Id RunWriter::State::Intern(std::string_view text) {
-  const auto [it, fresh] = strings.try_emplace(std::string(text), strings.size() + 1);
-  if (fresh) {
-    insert_string.BindInt64(0, it->second);
-    insert_string.BindText(1, text);
-    Run(insert_string);
-  }
-  return it->second;
+  const auto known = strings.find(text);
+  if (known != strings.end()) return known->second;
+  const auto id = static_cast<Id>(strings.size() + 1);
+  strings.emplace(text, id);
+  insert_string.BindInt64(0, id);
+  insert_string.BindText(1, text);
+  Run(insert_string);
+  return id;
 }
 
 Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path) {
@@ -410,21 +448,10 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
 
 Id RunWriter::AddRange(const model::Range& range) {
   State& s = *state_;
-  const State::RangeKind kind = {range.process_id, range.thread_id,
-                                 range.domain.empty() ? 0 : s.Intern(range.domain),
-                                 s.Intern(range.text)};
-  const auto [it, fresh] =
-      s.range_kinds.try_emplace(kind, static_cast<uint32_t>(s.range_kinds.size() + 1));
-  if (fresh) {
-    Statement& row = s.insert_range_kind;
-    row.BindInt64(0, it->second);
-    row.BindInt64(1, kind.process_id);
-    row.BindInt64(2, kind.thread_id);
-    row.BindOptional(3, NonZero(kind.domain_id));
-    row.BindInt64(4, kind.text_id);
-    s.Run(row);
-  }
-  const int64_t values[] = {it->second, range.start_ns, range.end_ns - range.start_ns, range.depth};
+  const uint32_t kind = s.RangeKindOf(range);
+  // Less than 0: a start/end range, which lies on no thread's stack.
+  const int64_t values[] = {kind, range.start_ns, range.end_ns - range.start_ns,
+                            range.depth < 0 ? kNullValue : range.depth};
   const Id id = s.range_rows.rows() + 1;
   s.range_rows.Append(id, values);
   return id;

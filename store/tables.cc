@@ -35,7 +35,7 @@ CREATE TABLE x_module(module_id INTEGER PRIMARY KEY, process_id INT NOT NULL, pr
   name TEXT, source INT NOT NULL, file TEXT, format INT NOT NULL, hlo BLOB,
   thunk_sequence BLOB, thunk_metadata BLOB);
 CREATE TABLE x_packed_range(range_kind INT NOT NULL, start_ns INT NOT NULL,
-  duration_ns INT NOT NULL, depth INT NOT NULL);
+  duration_ns INT NOT NULL, depth INT);
 CREATE TABLE x_range_kind(range_kind INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
   domain_id INT, text_id INT NOT NULL);
 CREATE TABLE x_packed_activity(kind_id INT NOT NULL, slot_id INT NOT NULL, start_ns INT NOT NULL,

@@ -143,7 +143,7 @@ std::string ActivityColumnsSql() {
   CASE WHEN i.instruction_id IS NOT NULL THEN {op_kind}
        WHEN c.kind = 1 THEN 'copy' WHEN c.kind = 2 THEN 'memset' ELSE 'other' END AS op_kind,
   coalesce({phase}, CASE b.reason WHEN {autotuning} THEN 'other' ELSE 'unknown' END) AS phase,
-  i.layer, i.layer_group, coalesce(i.mixed, 0) AS mixed,
+  i.layer, i.layer_group, coalesce(i.mixed, 0) | (c.kind = 3 AND i.instruction_id IS NOT NULL) AS mixed,
   {evidence} AS evidence, coalesce({confidence}, 'none') AS confidence,
   CASE WHEN b.instruction_id IS NULL THEN coalesce({reason}, 'unknown') END AS unattributed_reason)sql",
       fmt::arg("kind", Word<ActivityKind>("c.kind")),
@@ -216,7 +216,8 @@ CREATE VIEW op_launch AS SELECT 'o' || o.op_id AS handle, a.activity_id, l.devic
   {confidence} AS confidence, b.losers AS losing_evidence
   FROM x_activity a CROSS JOIN x_label b ON b.label_id = a.label_id
   CROSS JOIN x_op_time o ON o.instruction_id = b.instruction_id
-  JOIN x_config c ON c.config_id = a.config_id JOIN x_lane l ON l.lane_id = a.lane_id
+  CROSS JOIN x_config c ON c.config_id = a.config_id
+  CROSS JOIN x_lane l ON l.lane_id = a.lane_id
   LEFT JOIN x_string n ON n.string_id = c.name_id LEFT JOIN x_string k ON k.string_id = c.symbol_id
   LEFT JOIN x_occupancy y ON y.config_id = a.config_id AND y.device_id = l.device_id;
 )sql",
@@ -329,7 +330,7 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT c.start_ns AS start,
   c.name_id AS nameId, CAST(NULL AS INT) AS returnValue, CAST(NULL AS INT) AS callchainId
   FROM x_api_call c JOIN x_process p USING (process_id);
 CREATE VIEW NVTX_EVENTS AS SELECT r.start_ns AS start, r.start_ns + r.duration_ns AS "end",
-  59 AS eventType, CAST(NULL AS INT) AS rangeId, CAST(NULL AS INT) AS category,
+  CASE WHEN r.depth IS NULL THEN 60 ELSE 59 END AS eventType, CAST(NULL AS INT) AS rangeId, CAST(NULL AS INT) AS category,
   CAST(NULL AS INT) AS color, t.text AS text,
   coalesce(p.source_id, p.pid << 24) | coalesce(r.thread_id, 0) AS globalTid,
   CAST(NULL AS INT) AS endGlobalTid, r.text_id AS textId, r.domain_id AS domainId,

@@ -23,6 +23,7 @@
 #include "recording/control.h"
 #include "recording/folder.h"
 #include "store/run_db.h"
+#include "store/run_db_mark.h"
 #include "tools/console.h"
 
 namespace xlatrace::tools {
@@ -286,12 +287,13 @@ Result<FoldOutcome> Fold(const FoldRequest& request) {
   bool other_job = false;
   if (there) {
     auto held = ReadHeld(request.database);
-    if (!held) {
+    if (!held && !store::LooksLikeRunDb(request.database)) {
       return MakeError(
           fmt::format("'{}' is in the way: {}", request.database, held.error().message),
           fmt::format("write the run elsewhere: xlatrace import {} -o FILE", request.folder));
     }
-    other_job = held->token != outcome.token;
+    // A run of another version is kept as an earlier one.
+    other_job = !held || held->token != outcome.token;
     if (!other_job && HoldsAll(*held, entries)) return outcome;
     if (!other_job && HoldsGone(*held, entries)) {
       other_job = true;  // Not the same recording any more: what run.db has is kept.

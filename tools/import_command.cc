@@ -45,10 +45,10 @@ Result<int> Run(const Options& options) {
 void AddImportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "import", "Make a run.db from traces of other tools (XProf, Nsight Systems)");
+      "import", "Make a run.db from traces of other tools (XProf, Nsight Systems, Kineto)");
   command
       ->add_option("FILE", options->request.inputs,
-                   "xplane.pb[.gz], nsys .sqlite; told apart by content")
+                   ".xplane.pb, .sqlite (nsys), .json (Kineto), nsys-jax .zip or folder")
       ->required();
   command->add_option("--modules", options->request.module_paths,
                       "XLA dump folders or HLO files to take modules from");

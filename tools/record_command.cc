@@ -18,7 +18,7 @@
 #include "base/masking.h"
 #include "base/number_format.h"
 #include "base/subprocess.h"
-#include "store/run_db.h"
+#include "store/run_db_mark.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -66,8 +66,9 @@ std::string FreeRecordingFolder(const std::string& output) {
 Result<std::string> OutputPath(const Options& options) {
   std::error_code error;
   std::string output = std::filesystem::absolute(options.output, error).lexically_normal().string();
-  // An earlier run.db is kept as run.old.db; anything else of that name is the user's.
-  if (Exists(output) && !IsDirectory(output) && !store::RunDb::Open(output)) {
+  // An earlier run.db, of whatever version, is kept as run.old.db; anything else of that name is
+  // the user's.
+  if (Exists(output) && !IsDirectory(output) && !store::LooksLikeRunDb(output)) {
     return MakeError(fmt::format("'{}' exists and is not a run.db", options.output),
                      "name another output: -o FILE", ErrorCode::kUsage);
   }

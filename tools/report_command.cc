@@ -86,8 +86,7 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   command->add_option("--base", options->base,
                       "The same pages with differences to this run, matched by content");
   command->add_option("--source", options->page.source_folders,
-                      "Put source text around lines with time into the page, from files in this "
-                      "folder; may be given more than once");
+                      "Folder with the source files, to show lines with time; repeatable");
   command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
   const std::map<std::string, report::HloText> kHloTexts = {{"none", report::HloText::kNone},
@@ -95,13 +94,11 @@ void AddReportCommand(CLI::App& app, Command* selected) {
                                                             {"all", report::HloText::kAll}};
   command
       ->add_option("--hlo-text", options->page.hlo_text,
-                   "HLO text in the page: none, hot (what takes time and its neighbours; default), "
-                   "all (of modules that ran)")
+                   "HLO text: none, hot (what takes time; default), all")
       ->transform(CLI::CheckedTransformer(kHloTexts).description(""));
   command
       ->add_option("--max-launches", options->page.max_launches,
-                   "Launches in the timeline; with more, some steps whole and sums of the rest "
-                   "(default 4,000,000)")
+                   "Launches in the timeline, beyond that sums; default: 4,000,000")
       ->check(CLI::NonNegativeNumber.description(""));
   AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace report run.db -o run.html");

@@ -11,6 +11,7 @@
 #include "tools/console.h"
 #include "tools/fold.h"
 #include "tools/gpu_option.h"
+#include "tools/show_sequence.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -23,6 +24,8 @@ struct Options {
   int width = 0;  // 0: the terminal's.
   bool ascii = false;
   bool hlo = false;
+  bool sequence = false;
+  int64_t execution = 0;  // 0: not said.
 };
 
 Result<int> Run(const Options& options) {
@@ -31,6 +34,14 @@ Result<int> Run(const Options& options) {
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   const Terminal terminal = DetectTerminal();
+  if (options.sequence || options.execution != 0) {
+    SequenceOptions sequence;
+    sequence.width = options.width > 0 ? options.width : terminal.width;
+    if (options.execution != 0) sequence.execution = options.execution;
+    XLATRACE_ASSIGN(const std::string lines, ShowSequence(db, options.what, sequence));
+    XLATRACE_TRY(PrintResult(lines));
+    return 0;
+  }
   show.json = options.format == "json";
   show.width = options.width > 0 ? options.width : terminal.width;
   show.ascii = options.ascii || !terminal.utf8;
@@ -49,12 +60,15 @@ void AddShowCommand(CLI::App& app, Command* selected) {
       app.add_subcommand("show", "Everything about one op, kernel, module, layer or finding");
   command
       ->add_option("WHAT", options->what,
-                   "A handle (o17, k3, m2, f1), a layer, FILE:LINE, or the name of an instruction, "
-                   "kernel or module")
+                   "A handle (o17, k3, m2, f1), a layer, FILE:LINE, or a name")
       ->required();
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("--gpu", options->gpu, "The same launches on another GPU (h100, mi300x)");
   command->add_flag("--hlo", options->hlo, "All of the HLO, however long");
+  command->add_flag("--sequence", options->sequence,
+                    "Of a module: its thunks in order beside what an execution launched");
+  command->add_option("--execution", options->execution,
+                      "With --sequence: execution_id; default: the first complete one");
   command->add_option("--format", options->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

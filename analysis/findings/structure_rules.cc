@@ -222,7 +222,7 @@ void Dominant(const Context& context, Report& report) {
       fmt::format("Start with one instruction: it is {} of device time",
                   Percent(static_cast<double>(op.ns) / static_cast<double>(context.device_ns)));
   finding.action = fmt::format("`xlatrace show {} run.db` lists what it computes", op.handle);
-  finding.how_to_check = "its time per step falls in `xlatrace diff`";
+  finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: its time per step falls";
   finding.saves_high_ns = op.ns;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kLow);

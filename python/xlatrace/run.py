@@ -167,6 +167,10 @@ class Run:
         """What `xlatrace summary` prints."""
         return places.call("summary", self.path, *(("--by", by) if by else ()))
 
+    def show(self, handle: str) -> str:
+        """What `xlatrace show HANDLE` prints: an op, kernel, module, layer, finding or line."""
+        return places.call("show", handle, self.path)
+
     def __repr__(self) -> str:
         return f"<xlatrace run {self.path}>"
 

@@ -106,7 +106,7 @@ ENTRY e {
   const Facts twelve(with(R"(, backend_config={"known_trip_count":{"n":"12"}})"));
   EXPECT_EQ(twelve.Of("w").flops, 12 * 1002);
   EXPECT_TRUE(twelve.Of("w").container);
-  EXPECT_EQ(twelve.Of("y").flops, 1000);  // Of one run.
+  EXPECT_EQ(twelve.Of("y").flops, 1000);    // Of one run.
   EXPECT_EQ(twelve.Of("y").bytes, 12'000);  // XLA counts an operand as often as it is named.
   EXPECT_EQ(twelve.module().flops, 12 * 1002);
 }
@@ -130,6 +130,32 @@ ENTRY e {
   EXPECT_FALSE(facts.Of("u").flops);
   EXPECT_FALSE(facts.Of("u").bytes);
   EXPECT_TRUE(facts.Of("u").library);
+}
+
+// 2 x 6 heads, 1024 queries and keys, head size 64: one product over the scores is
+// 2 x 2 x 6 x 1024 x 1024 x 64 = 1.61 GFLOP.
+TEST(InstructionFacts, FusedAttentionCountsItsProducts) {
+  const auto text = [](const std::string& target, const std::string& mask) {
+    return R"(HloModule m
+ENTRY e {
+  q = bf16[2,6,1024,64]{3,2,1,0} parameter(0)
+  k = bf16[2,6,1024,64]{3,2,1,0} parameter(1)
+  v = bf16[2,6,1024,64]{3,2,1,0} parameter(2)
+  ROOT a = (bf16[2,6,1024,64]{3,2,1,0}, f32[2,6,1024]{2,1,0}, u8[4096]{0}) custom-call(q, k, v), custom_call_target=")" +
+           target +
+           R"(", backend_config={"cudnn_fmha_backend_config":{"fmha_scale":1,"intermediate_tensor_shape":{"element_type":"BF16","dimensions":["2","6","1024","1024"]},"mask_type":")" +
+           mask + R"("}}
+})";
+  };
+  constexpr int64_t kProduct = int64_t{2} * 2 * 6 * 1024 * 1024 * 64;
+  constexpr int64_t kTensor = 2 * 2 * 6 * 1024 * 64;
+  const Facts forward(text("__cudnn$fmhaSoftmax", "NO_MASK"));
+  EXPECT_EQ(forward.Of("a").flops, 2 * kProduct);
+  EXPECT_EQ(forward.Of("a").bytes, 4 * kTensor + 4 * 2 * 6 * 1024);  // Without workspace.
+  EXPECT_TRUE(forward.Of("a").matmul);
+  EXPECT_EQ(forward.Of("a").type, NumberType::kBf16);
+  EXPECT_EQ(Facts(text("__cudnn$fmhaSoftmaxBackward", "NO_MASK")).Of("a").flops, 5 * kProduct);
+  EXPECT_EQ(Facts(text("__cudnn$fmhaSoftmax", "CAUSAL")).Of("a").flops, kProduct);
 }
 
 TEST(InstructionFacts, UpcastOperandsAreSeen) {

@@ -59,6 +59,8 @@ TEST(OtherGpu, WhatHasNoCostOrIsCommunicationIsNotEstimated) {
   op = Op(1000, 1'000'000, 10'000, "f32");
   op.bound_by = "network";
   EXPECT_FALSE(EstimateOn(op, On("A100"), On("H100")).time_ns);
+  EXPECT_FALSE(EstimateOn(op, On("A100"), On("H100")).there.wasted_ns);
+  EXPECT_FALSE(EstimateOn(op, DeviceFacts(), On("H100")).time_ns);
 }
 
 TEST(OtherGpu, StoredTypesSayWhetherItIsAProduct) {

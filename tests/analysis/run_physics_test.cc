@@ -17,6 +17,11 @@ namespace xlatrace::analysis {
 namespace {
 
 constexpr char kModule[] = R"(HloModule m
+add {
+  x = bf16[] parameter(0)
+  y = bf16[] parameter(1)
+  ROOT z = bf16[] add(x, y)
+}
 ENTRY e {
   a = bf16[1024,1024]{1,0} parameter(0)
   b = bf16[1024,1024]{1,0} parameter(1)
@@ -24,11 +29,6 @@ ENTRY e {
   sum = bf16[1024,1024]{1,0} all-reduce(dot), replica_groups={{0,1}}, to_apply=add
   own = bf16[1024,1024]{1,0} custom-call(sum), custom_call_target="somebodys_kernel"
   ROOT back = bf16[1024,1024]{1,0} copy(own)
-}
-add {
-  x = bf16[] parameter(0)
-  y = bf16[] parameter(1)
-  ROOT z = bf16[] add(x, y)
 })";
 
 // Two devices that ran the module once each.

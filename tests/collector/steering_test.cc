@@ -2,6 +2,7 @@
 
 #include "collector/steering.h"
 
+#include <map>
 #include <random>
 #include <set>
 #include <thread>
@@ -27,8 +28,9 @@ void OnThread(Body body) {
 
 // One execution with so many thunks; whether its launches are taken.
 bool Execute(Steering& steering, ThreadLog& log, uint32_t title, int thunks,
-             std::optional<int64_t>* step = nullptr) {
-  const auto told = steering.OnModulePush(log, title);
+             std::optional<int64_t>* step = nullptr, uint32_t context = 1) {
+  steering.OnModulePush(log, title);
+  const auto told = steering.OnFirstCall(log, context);
   if (step != nullptr) *step = told;
   OpenRange module{};
   module.text = title;
@@ -105,6 +107,22 @@ TEST(SteeringTest, AHelperBeforeTheMainModuleIsThereClosesNothingForGood) {
     EXPECT_TRUE(Execute(steering, log, 3, 40));
     EXPECT_FALSE(Execute(steering, log, 3, 40));
   });
+}
+
+TEST(SteeringTest, EachContextHasItsStepsWhateverThreadLaunches) {
+  // A thread of a pool per step and device; logs of threads that are gone are used again.
+  Steering steering;
+  steering.Configure(StepWindow{3, 5}, 0, 0);
+  std::map<uint32_t, std::set<int64_t>> taken;
+  for (int64_t n = 0; n < 8; ++n) {
+    for (const uint32_t context : {1u, 2u}) {
+      OnThread([&](ThreadLog& log) {
+        if (Execute(steering, log, 3, 40, nullptr, context)) taken[context].insert(n);
+      });
+    }
+  }
+  EXPECT_EQ(taken[1], (std::set<int64_t>{3, 4}));
+  EXPECT_EQ(taken[2], (std::set<int64_t>{3, 4}));
 }
 
 TEST(SteeringTest, MarksAreTheStepsOnceThereIsOne) {

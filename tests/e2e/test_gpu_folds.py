@@ -6,6 +6,7 @@ import random
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import time
 import unittest
@@ -181,6 +182,27 @@ class Folds(gpu_support.GpuTestCase):
         self.preloaded("launch k x 200; sync")
         self.fold().unlink()
         self.assert_equals_truth(self.fold())
+
+    def test_run_of_another_version_becomes_old(self):
+        """Whether `record` makes the new one or a fold; nothing is lost, nothing in the way."""
+        for fold in (False, True):
+            with self.subTest(fold=fold):
+                self.setUp()
+                run = self.work / "run.db"
+                with sqlite3.connect(run) as connection:  # "xltr", and a schema that we do not know
+                    connection.execute(f"PRAGMA application_id = {0x786C7472}")
+                    connection.execute("PRAGMA user_version = 7")
+                    connection.execute("CREATE TABLE x_other(a)")
+                before = run.read_bytes()
+                if fold:
+                    self.preloaded("launch k x 9; sync")
+                    self.fold()
+                else:
+                    result = self.xlatrace("record", "--", *self.command("launch k x 9; sync"),
+                                           env=self.environment(preload=False))
+                    self.assertEqual(result.code, 0, result)
+                self.assert_equals_truth(run)
+                self.assertEqual((self.work / "run.old.db").read_bytes(), before)
 
     def test_place_of_the_run_is_taken_by_something_else(self):
         """A file that is no run of ours is not touched."""

@@ -242,6 +242,10 @@ class Steering(gpu_support.GpuTestCase):
         )
         self.addCleanup(lambda: (process.kill(), process.communicate()))
         self.assertEqual(process.stdout.readline(), "go\n")
+        until = time.monotonic() + 30
+        while not list(self.work.glob("run.rec/*.rec")):  # the writer thread's first act
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
         return process
 
     def tell(self, process):
@@ -279,7 +283,7 @@ class Steering(gpu_support.GpuTestCase):
         process = self.start_interactive(self.WAITS, XLATRACE_FLUSH_MS="20")
         for garbage in ("stop", "stop \n", "stop -1\n", "halt 3\n", "stop 99999999999999999999\n"):
             (self.work / "run.rec" / "control").write_text(garbage)
-            time.sleep(0.06)
+            time.sleep(0.1)
         self.tell(process)
         self.tell(process)
         process.communicate("\n", timeout=30)

@@ -107,6 +107,15 @@ class PythonApiTest(unittest.TestCase):
             ["cosine.2", "sine.1"],
         )
 
+    def test_text_is_the_programs(self):
+        for expression, command in (
+            ("run.summary()", ("summary", "run.db")),
+            ("run.summary(by='layer')", ("summary", "run.db", "--by", "layer")),
+            ("run.show('o1')", ("show", "o1", "run.db")),
+        ):
+            self.assertEqual(self.answer(expression),
+                             support.run(*command, cwd=self.folder).stdout, expression)
+
     def test_notebooks_show_tables_and_text_escaped(self):
         table = self.answer("run.op_time()._repr_html_()")
         self.assertIn("<td>sine.1</td>", table)

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures how right the attribution is on every capture there is, and keeps docs/attribution.md.
+
+    measure.py [--update] [--runs FOLDER]
+
+Captures: recordings of real programs in XLATRACE_SHARED_DATA, and real JAX on the fake GPU, where
+XLATRACE_TEST_PYTHON_JAX_CUDA, XLATRACE_FAKE_GPU and XLATRACE_PRELOAD say how to run it. The program
+that measures is XLATRACE_ACCURACY, default build/release/tests/accuracy/attribution_accuracy.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENT = REPOSITORY / "docs" / "attribution.md"
+BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
+DATA = pathlib.Path(os.environ.get("XLATRACE_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
+PROGRAM = os.environ.get(
+    "XLATRACE_ACCURACY", str(REPOSITORY / "build/release/tests/accuracy/attribution_accuracy")
+)
+PROJECTED = "derived/nvtx_gpu_proj_trace.csv.xz"
+
+
+def recorded():
+    """(name, file, modules, simulate) of the captures that lie in the data folder."""
+    for folder, name in (
+        ("captures/nsys-jax-maxtext-fsdp4-h100", "MaxText, 4 x H100"),
+        ("captures/nsys-jax-pax-fsdp4-a100/proc0", "Pax, A100"),
+    ):
+        place = DATA / folder
+        if (place / PROJECTED).exists():
+            yield name, place / PROJECTED, place / "dump", True
+    for file, name in (
+        ("jax08_elementwise", "elementwise, MI300X"),
+        ("jax08_gemm", "gemm, MI300X"),
+        ("jax_conv_minimal", "convolution, MI300X"),
+        ("tpu_v6e_jit_f_4chips", "4 x TPU v6e"),
+    ):
+        place = DATA / "xplane" / f"{file}.xplane.pb"
+        if place.exists():
+            yield name, place, "", False
+
+
+def on_fake_gpu(folder):
+    """The same, of programs that run now."""
+    programs = [
+        (program, devices, graphs)
+        for program, devices in (("plain_step", 1), ("rich_step", 1), ("data_parallel", 2))
+        for graphs in (False, True)
+    ]
+    sys.path.insert(0, str(REPOSITORY / "tests" / "fake_gpu" / "jax"))
+    import rig  # pylint: disable=import-outside-toplevel
+
+    preload = os.environ.get("XLATRACE_PRELOAD")
+    for program, devices, graphs in programs:
+        place = pathlib.Path(folder) / f"{program}-{'graphs' if graphs else 'plain'}"
+        if not place.exists():
+            if not preload:
+                continue
+            try:
+                bench = rig.Rig()
+            except rig.Missing:
+                continue
+            place.mkdir()
+            bench.run(
+                f"{program}.py",
+                graphs=graphs,
+                devices=devices,
+                cwd=place,
+                log=place / "truth",
+                preload=preload,
+                xla_flags=f"--xla_dump_to={place / 'dump'} --xla_dump_hlo_as_text"
+                " --xla_dump_hlo_as_proto",
+            )
+        suffix = ", graphs" if graphs else ""
+        yield f"{program}{suffix}, fake GPU", place / "run.rec", place / "dump", False
+
+
+def measure(captures):
+    rows = []
+    for name, file, modules, simulate in captures:
+        command = [PROGRAM, "--json", *(["--simulate"] if simulate else [])]
+        command.append(f"{name}={file}" + (f",{modules}" if modules else ""))
+        # A comma ends the file's name, so the capture's own name has none here.
+        command[-1] = command[-1].replace(name, name.replace(",", ";"), 1)
+        output = subprocess.run(command, capture_output=True, text=True, check=False)
+        if output.returncode != 0:
+            sys.exit(f"measure: {name}: {output.stderr}")
+        for row in json.loads(output.stdout):
+            rows.append({**row, "capture": name})
+    return rows
+
+
+def table(rows):
+    def pct(row, *keys):
+        whole = row["told_ns"]
+        part = 100.0 * sum(row[f"{key}_ns"] for key in keys) / whole if whole else 0.0
+        return f"{part:.2f}"
+
+    lines = [
+        "| capture | taken away | right, exact | right, inferred | wrong, exact | wrong, inferred"
+        " | not told | `unknown` |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells = [
+            row["capture"],
+            row["grade"],
+            pct(row, "right_exact"),
+            pct(row, "right_inferred"),
+            pct(row, "wrong_exact"),
+            pct(row, "wrong_inferred"),
+            pct(row, "none"),
+            pct(row, "unknown"),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--update", action="store_true", help="write the table into the document")
+    parser.add_argument("--runs", help="folder for the runs on the fake GPU; those in it are used")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="xlatrace-accuracy-") as folder:
+        text = table(measure([*recorded(), *on_fake_gpu(arguments.runs or folder)]))
+    if not arguments.update:
+        print(text, end="")
+        return
+    before, rest = DOCUMENT.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    DOCUMENT.write_text(before + BEGIN + "\n" + text + "\n" + END + after)
+
+
+if __name__ == "__main__":
+    main()

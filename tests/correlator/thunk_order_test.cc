@@ -1,0 +1,269 @@
+// Thunk order: alignment, windows, reuse of kernels, lost records, graphs.
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "correlator/launch_sequence.h"
+#include "correlator/window_assignment.h"
+#include "tests/correlator/test_builders.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+using model::ActivityKind;
+using model::Confidence;
+using model::Evidence;
+using ::testing::ElementsAre;
+
+// f0, f2 and f4 have one body and run one kernel; f1, f3, f5, f6, f7 have bodies of their own.
+model::HloModule Step(const std::string& name, bool with_gemms = false) {
+  std::vector<Body> bodies;
+  Body main{"main", {{"x", "parameter"}}};
+  for (int i = 0; i < 8; ++i) {
+    const std::string body = "b" + std::to_string(i);
+    const bool same = i == 0 || i == 2 || i == 4;
+    const std::string shape = same ? "f32[8]" : "f32[" + std::to_string(16 + i) + "]";
+    bodies.push_back({body,
+                      {{.name = "p", .opcode = "parameter", .shape = shape},
+                       {.name = "a", .opcode = "add", .operands = {"p", "p"}, .shape = shape}}});
+    main.ops.push_back({"f" + std::to_string(i), "fusion", "n", {"x"}, {body}});
+    if (with_gemms && i == 1) main.ops.push_back({"dot.1", "fft", "n", {"x"}});
+    if (with_gemms && i == 3) {
+      main.ops.push_back({"dot.2", "fft", "n", {"x"}});
+      main.ops.push_back({"copy.3", "copy", "n", {"x"}});
+    }
+  }
+  bodies.push_back(main);
+  return MakeModule(name, bodies);
+}
+
+// What the kernels of one execution are called.
+const std::vector<std::string> kSymbols = {"f0", "f1", "f0", "f3", "f0", "f5", "f6", "f7"};
+
+class ThunkOrderTest : public ::testing::Test {
+ protected:
+  ThunkOrderTest() {
+    run_.AddDevice();
+    run_.AddLane();
+  }
+  void Module(const std::string& name, int64_t program_id, bool with_gemms = false) {
+    run_.AddModule(name, program_id, [=] { return LoadedModule{Step(name, with_gemms), {}}; });
+  }
+  void Launch(const std::vector<std::string>& symbols) {
+    for (const std::string& symbol : symbols)
+      launched_.push_back(run_.Activity(run_.Kernel(symbol)));
+  }
+  std::vector<std::string> Said(const model::AttributionTables& tables) {
+    std::vector<std::string> said;
+    for (const size_t i : launched_) said.push_back(Says(run_, tables, i));
+    return said;
+  }
+
+  RunBuilder run_;
+  std::vector<size_t> launched_;
+};
+
+TEST_F(ThunkOrderTest, ReusedKernelIsResolvedByItsPlaceAmongTheOthers) {
+  Module("jit_f", 5);
+  Launch(kSymbols);
+  Launch(kSymbols);
+  const auto tables = run_.Attribute();
+  std::vector<std::string> expected;
+  for (int step = 0; step < 2; ++step) {
+    for (int i = 0; i < 8; ++i) expected.push_back("jit_f/f" + std::to_string(i));
+  }
+  EXPECT_EQ(Said(tables), expected);
+  for (const size_t i : launched_) {
+    EXPECT_EQ(LabelOf(tables, i).evidence, Evidence::kThunkOrder);
+    EXPECT_EQ(LabelOf(tables, i).confidence, Confidence::kExact);
+  }
+  EXPECT_EQ(tables.executions.size(), 2u);
+}
+
+TEST_F(ThunkOrderTest, LostRecordOfAReusedKernelLeavesTheOthersInexact) {
+  Module("jit_f", 5);
+  Launch(kSymbols);
+  launched_.clear();
+  // One of the first two launches of f0's kernel is lost, and so is what lay between them.
+  Launch({"f0", "f3", "f0", "f5", "f6", "f7"});
+  Launch(kSymbols);
+  const auto tables = run_.Attribute();
+  EXPECT_NE(LabelOf(tables, launched_[0]).confidence, Confidence::kExact);
+  EXPECT_EQ(Says(run_, tables, launched_[1]), "jit_f/f3");
+  EXPECT_EQ(Says(run_, tables, launched_[2]), "jit_f/f4") << "between f3 and f5 there is one";
+}
+
+TEST_F(ThunkOrderTest, ShortHelperIsNeverExactWithoutAWordFromTheSource) {
+  // Another module, which the run does not hold, may launch such a kernel just as well.
+  run_.AddModule("jit_h", 6, [] {
+    return LoadedModule{
+        MakeModule(
+            "jit_h",
+            {{"b", {{"p", "parameter"}, {"a", "add", "", {"p"}}}},
+             {"main", {{"x", "parameter"}, {"loop_add_fusion", "fusion", "n", {"x"}, {"b"}}}}}),
+        {}};
+  });
+  Launch({"loop_add_fusion", "loop_add_fusion"});
+  const auto tables = run_.Attribute();
+  for (const size_t i : launched_) EXPECT_EQ(LabelOf(tables, i).confidence, Confidence::kInferred);
+}
+
+TEST_F(ThunkOrderTest, ModulesThatLookAlikeAreNotToldApart) {
+  Module("jit_f", 5);
+  Module("jit_g", 6);
+  Launch(kSymbols);
+  const auto tables = run_.Attribute();
+  for (const size_t i : launched_) {
+    EXPECT_NE(LabelOf(tables, i).confidence, Confidence::kExact);
+  }
+}
+
+TEST_F(ThunkOrderTest, LibraryCallsAndCopiesLieBetweenTheirNeighbours) {
+  Module("jit_f", 5, true);
+  std::vector<size_t> between;
+  for (int step = 0; step < 2; ++step) {
+    for (int i = 0; i < 8; ++i) {
+      launched_.push_back(run_.Activity(run_.Kernel(kSymbols[static_cast<size_t>(i)])));
+      if (i == 1) between.push_back(run_.Activity(run_.Kernel("void vector_fft<128>(float*)")));
+      if (i == 3) {
+        between.push_back(run_.Activity(run_.Kernel("void vector_fft<64>(float*)")));
+        between.push_back(run_.Activity(run_.Kernel("void vector_fft<32>(float*)")));
+        between.push_back(run_.Activity(run_.Config(ActivityKind::kMemcpy, "MemcpyD2D")));
+      }
+    }
+  }
+  const auto tables = run_.Attribute();
+  std::vector<std::string> said;
+  for (const size_t i : between) said.push_back(Says(run_, tables, i));
+  EXPECT_THAT(said, ElementsAre("jit_f/dot.1", "jit_f/dot.2", "jit_f/dot.2", "jit_f/copy.3",
+                                "jit_f/dot.1", "jit_f/dot.2", "jit_f/dot.2", "jit_f/copy.3"));
+}
+
+TEST_F(ThunkOrderTest, KernelsOfACommandBufferGetTheirInstruction) {
+  Module("jit_f", 5);
+  const auto hint = run_.Annotation("jit_f", 5, "command_buffer_1");
+  for (const std::string& symbol : kSymbols) {
+    launched_.push_back(run_.Activity(run_.Kernel(symbol), hint));
+  }
+  const auto tables = run_.Attribute();
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(Says(run_, tables, launched_[static_cast<size_t>(i)]), "jit_f/f" + std::to_string(i));
+  }
+}
+
+TEST_F(ThunkOrderTest, GraphLevelRowIsSharedOverItsModule) {
+  Module("jit_f", 5);
+  const size_t row = run_.Activity(run_.Config(ActivityKind::kGraph, "graph"),
+                                   run_.Annotation("jit_f", 5, "command_buffer_1"));
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(LabelOf(tables, row).confidence, Confidence::kInferred);
+  int64_t sum = 0;
+  for (const model::LabelShareRow& share : tables.label_shares) {
+    EXPECT_EQ(share.label_id, tables.label_of[row]);
+    sum += share.share_ppm;
+  }
+  EXPECT_EQ(sum, 1'000'000);
+  EXPECT_EQ(tables.label_shares.size(), 8u);
+}
+
+TEST_F(ThunkOrderTest, ThunkListWithoutMetadataIsJoinedWithTheSchedule) {
+  std::vector<model::Thunk> thunks;
+  for (const std::string& symbol : kSymbols) {
+    model::Thunk thunk;
+    thunk.kind = "kKernel";
+    thunk.kernel = symbol;
+    thunk.grid[0] = thunk.grid[1] = thunk.grid[2] = 1;
+    thunks.push_back(thunk);
+  }
+  run_.AddModule("jit_f", 5, [=] { return LoadedModule{Step("jit_f"), thunks}; });
+  Launch(kSymbols);
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(Says(run_, tables, launched_[2]), "jit_f/f2");
+  EXPECT_EQ(LabelOf(tables, launched_[2]).confidence, Confidence::kExact);
+}
+
+std::vector<uint32_t> Chosen(const std::vector<ThunkKind>& thunks,
+                             const std::vector<LaunchKind>& launches, bool* unique) {
+  std::vector<WindowToken> tokens(thunks.size());
+  for (size_t t = 0; t < thunks.size(); ++t) tokens[t].thunk.kind = thunks[t];
+  std::vector<WindowActivity> activities(launches.size());
+  for (size_t a = 0; a < launches.size(); ++a) activities[a].kind = launches[a];
+  std::vector<uint32_t> chosen;
+  *unique = true;
+  for (const WindowChoice& choice : AssignWindow(tokens, activities)) {
+    chosen.push_back(choice.token);
+    *unique &= choice.unique;
+  }
+  return chosen;
+}
+
+TEST(WindowAssignment, AsManyProductsAsCallsAreOneEach) {
+  bool unique = false;
+  EXPECT_THAT(
+      Chosen({ThunkKind::kGemm, ThunkKind::kGemm}, {LaunchKind::kGemm, LaunchKind::kGemm}, &unique),
+      ElementsAre(0, 1));
+  EXPECT_TRUE(unique);
+}
+
+TEST(WindowAssignment, SplitReductionBelongsToTheProductBeforeIt) {
+  bool unique = false;
+  EXPECT_THAT(Chosen({ThunkKind::kGemm, ThunkKind::kGemm},
+                     {LaunchKind::kGemm, LaunchKind::kGemmPart, LaunchKind::kGemm}, &unique),
+              ElementsAre(0, 0, 1));
+  EXPECT_TRUE(unique);
+}
+
+TEST(WindowAssignment, OneKernelForTwoCallsIsNotUnique) {
+  bool unique = true;
+  Chosen({ThunkKind::kGemm, ThunkKind::kGemm}, {LaunchKind::kGemm}, &unique);
+  EXPECT_FALSE(unique);
+}
+
+TEST(WindowAssignment, CollectivesTakeTheirOwnKind) {
+  std::vector<WindowToken> tokens(2);
+  tokens[0].thunk.kind = tokens[1].thunk.kind = ThunkKind::kCollective;
+  tokens[0].thunk.collective = CollectiveKind::kAllGather;
+  tokens[1].thunk.collective = CollectiveKind::kReduceScatter;
+  const std::vector<WindowActivity> activities = {
+      {LaunchKind::kCollective,
+       CollectiveOfSymbol("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL")}};
+  const auto choices = AssignWindow(tokens, activities);
+  EXPECT_EQ(choices[0].token, 1u);
+}
+
+TEST(LaunchSequence, CorrelationNumbersOrderBeforeStartTimes) {
+  RunBuilder run;
+  run.AddDevice();
+  run.AddLane();
+  run.AddLane(1, 8);
+  const uint32_t kernel = run.Kernel("k");
+  run.Activity(kernel, 0, 0, 1, 100);
+  run.Activity(kernel, 0, 0, 2, 50);
+  run.Activity(kernel, 0, 0, 1, 300);
+  model::RunTables tables = run.run();
+  EXPECT_THAT(LaunchSequences(tables)[0], ElementsAre(1, 0, 2));
+  tables.activities.correlation = {7, 9, 8};
+  EXPECT_THAT(LaunchSequences(tables)[0], ElementsAre(0, 2, 1));
+}
+
+TEST(LaunchSequence, NodesOfOneGraphComeInTheOrderInWhichTheyWereMade) {
+  RunBuilder run;
+  run.AddDevice();
+  run.AddLane();
+  const uint32_t kernel = run.Kernel("k");
+  for (int i = 0; i < 3; ++i) run.Activity(kernel);
+  model::RunTables tables = run.run();
+  tables.activities.correlation = {7, 7, 7};
+  tables.activities.graph_node = {(int64_t{9} << 32) + 3, (int64_t{9} << 32) + 1,
+                                  (int64_t{9} << 32) + 2};
+  EXPECT_THAT(LaunchSequences(tables)[0], ElementsAre(1, 2, 0));
+  // Nodes of a child graph have numbers of their own.
+  tables.activities.graph_node[1] = (int64_t{13} << 32) + 1;
+  EXPECT_THAT(LaunchSequences(tables)[0], ElementsAre(0, 1, 2));
+}
+
+}  // namespace
+}  // namespace xlatrace::correlator

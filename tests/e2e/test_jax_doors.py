@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real JAX on the fake GPU under the collector: doors, forked loaders, own flags, steps and marks.
+
+Environment: as test_jax_on_fake_gpu.py.
+"""
+
+import os
+import pathlib
+import shutil
+import sqlite3
+import sys
+import tempfile
+import unittest
+
+import support
+
+sys.path.insert(0, str(support.REPOSITORY / "tests" / "fake_gpu" / "jax"))
+
+import rig
+
+PRELOAD = os.environ.get("XLATRACE_PRELOAD")
+
+
+class Doors(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.rig = rig.Rig()
+        except rig.Missing as missing:
+            raise unittest.SkipTest(str(missing)) from None
+        if not PRELOAD:
+            raise unittest.SkipTest("XLATRACE_PRELOAD is not set")
+        support.require_program()
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-doors-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+
+    def steps_of(self, *arguments, status=0, **more):
+        """Runs, folds; (step, launches, exact ones) of the training step, and the place."""
+        place = self.folder / f"run{len(list(self.folder.iterdir()))}"
+        place.mkdir()
+        done = self.rig.run(
+            "doors.py",
+            *arguments,
+            tap=False,
+            preload=PRELOAD,
+            cwd=place,
+            cache=self.folder / "cache",  # the first run compiles; the others find it
+            more=more,
+        )
+        self.assertEqual((done.returncode, done.stdout), (status, "trained\n"), done.stderr[-3000:])
+        folded = support.run("summary", "run.db", cwd=place)
+        self.assertEqual(folded.code, 0, folded)
+        with sqlite3.connect(place / "run.db") as database:
+            lost = database.execute(
+                "SELECT * FROM run_stat WHERE severity IN ('data_loss', 'error')"
+            ).fetchall()
+            self.assertEqual(lost, [])
+            rows = database.execute(
+                "SELECT step, count(*), sum(confidence = 'exact') FROM launch "
+                "WHERE module = 'jit_step' GROUP BY 1 ORDER BY 1"
+            ).fetchall()
+        for _, launches, exact in rows:
+            self.assertEqual(launches, exact)
+        self.assertEqual(len({launches for _, launches, _ in rows}), 1, rows)
+        return [step for step, _, _ in rows], place
+
+    def test_every_door_leaves_all_steps(self):
+        for door, status in (
+            ("return", 0),
+            ("exit", 3),
+            ("_exit", 4),
+            ("raise", 1),
+            ("int", -2),
+            ("term", -15),
+        ):
+            with self.subTest(door=door):
+                steps, _ = self.steps_of("--leave", door, status=status)
+                self.assertEqual(steps, [0, 1, 2, 3])
+
+    def test_forked_data_loaders(self):
+        steps, place = self.steps_of("--fork")
+        self.assertEqual(steps, [0, 1, 2, 3])
+        self.assertEqual(len(list((place / "run.rec").glob("*.rec"))), 1)
+
+    def test_flags_that_the_script_sets_itself(self):
+        steps, _ = self.steps_of("--flags=--xla_gpu_enable_command_buffer=")
+        self.assertEqual(steps, [0, 1, 2, 3])
+
+    def test_a_window_of_steps(self):
+        steps, _ = self.steps_of("--steps", 8, XLATRACE_STEPS="3:5")
+        self.assertEqual(steps, [3, 4])
+
+    def test_marked_steps(self):
+        steps, _ = self.steps_of("--mark")
+        self.assertEqual(steps, [1000, 1001, 1002, 1003])
+
+
+if __name__ == "__main__":
+    unittest.main()

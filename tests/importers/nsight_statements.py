@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""People's SQL for Nsight Systems exports gives the same rows on an export and on our import of it.
+
+Twelve statements of the kinds that NVIDIA's documentation of the SQLite export and `nsys stats` show
+(resolving names, GPU traces and summaries, joining API calls with kernels, NVTX ranges with what was
+launched inside them, process and thread ids out of global ids).
+
+usage: nsight_statements.py --xlatrace build/.../xlatrace --data SHARED_DATA
+Exit status 77 (skipped) when the data is absent.
+"""
+
+import argparse
+import collections
+import glob
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+XLATRACE = DATA = None
+
+STATEMENTS = {
+    'names of kernels': '''
+        SELECT k.start, k.end, s.value FROM CUPTI_ACTIVITY_KIND_KERNEL k
+        JOIN StringIds s ON s.id = k.shortName ORDER BY 1, 2, 3''',
+    'demangled and mangled names': '''
+        SELECT d.value, m.value, count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k
+        JOIN StringIds d ON d.id = k.demangledName LEFT JOIN StringIds m ON m.id = k.mangledName
+        GROUP BY 1, 2 ORDER BY 1, 2''',
+    'kernel summary': '''
+        WITH t AS (SELECT demangledName AS name, end - start AS ns FROM CUPTI_ACTIVITY_KIND_KERNEL)
+        SELECT s.value, count(*), sum(ns), round(avg(ns), 3), min(ns), max(ns),
+        round(100.0 * sum(ns) / (SELECT sum(ns) FROM t), 6) FROM t JOIN StringIds s ON s.id = name
+        GROUP BY 1 ORDER BY 3 DESC, 1''',
+    'kernel summary by grid and block': '''
+        SELECT s.value, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread,
+        staticSharedMemory, dynamicSharedMemory, count(*), sum(end - start)
+        FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds s ON s.id = shortName
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10''',
+    'GPU trace': '''
+        SELECT start, end - start, deviceId, contextId, streamId, correlationId,
+        'kernel' AS what, NULL AS bytes FROM CUPTI_ACTIVITY_KIND_KERNEL
+        UNION ALL SELECT start, end - start, deviceId, contextId, streamId, correlationId,
+        'memcpy ' || copyKind, bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY
+        UNION ALL SELECT start, end - start, deviceId, contextId, streamId, correlationId,
+        'memset', bytes FROM CUPTI_ACTIVITY_KIND_MEMSET ORDER BY 1, 2, 3, 5, 7''',
+    'memory operations by time': '''
+        SELECT copyKind, count(*), sum(end - start), min(end - start), max(end - start)
+        FROM CUPTI_ACTIVITY_KIND_MEMCPY GROUP BY 1 ORDER BY 1''',
+    'memory operations by size': '''
+        SELECT copyKind, count(*), sum(bytes), min(bytes), max(bytes)
+        FROM CUPTI_ACTIVITY_KIND_MEMCPY GROUP BY 1 ORDER BY 1''',
+    'API call of each kernel': '''
+        SELECT r.start, r.end, n.value, k.start, k.start - r.start AS latency, k.correlationId
+        FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r
+        ON r.correlationId = k.correlationId AND r.globalTid / 0x1000000 = k.globalPid / 0x1000000
+        JOIN StringIds n ON n.id = r.nameId ORDER BY k.start, k.correlationId''',
+    'process and thread ids': '''
+        SELECT globalTid / 0x1000000 % 0x1000000 AS pid, globalTid % 0x1000000 AS tid, count(*)
+        FROM NVTX_EVENTS WHERE eventType = 59 AND end IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2''',
+    'NVTX push-pop summary': '''
+        SELECT coalesce(text, s.value) AS name, count(*), sum(end - start), min(end - start),
+        max(end - start) FROM NVTX_EVENTS LEFT JOIN StringIds s ON s.id = textId
+        WHERE eventType = 59 AND end IS NOT NULL GROUP BY 1 ORDER BY 1''',
+    'kernels launched inside NVTX ranges': '''
+        SELECT x.text, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k
+        JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId
+        AND r.globalTid / 0x1000000 = k.globalPid / 0x1000000
+        JOIN (SELECT * FROM NVTX_EVENTS WHERE eventType = 59 AND end IS NOT NULL
+              ORDER BY end - start DESC, start LIMIT 20) x
+        ON x.globalTid = r.globalTid AND x.start <= r.start AND x.end >= r.end
+        GROUP BY 1 ORDER BY 1''',
+    'GPUs that ran': '''
+        SELECT DISTINCT g.name, g.smCount, g.totalMemory, g.memoryBandwidth, g.clockRate
+        FROM TARGET_INFO_GPU g JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.deviceId = g.id
+        ORDER BY 1, 2''',
+}
+
+
+def rows_of(path, statement):
+    db = sqlite3.connect('file:%s?mode=ro&immutable=1' % path, uri=True)
+    db.execute('PRAGMA automatic_index = on')
+    return [tuple(row) for row in db.execute(statement)]
+
+
+class StatementsTest(unittest.TestCase):
+    maxDiff = 2000
+
+    def test_identical_rows(self):
+        self.assertEqual(len(STATEMENTS), 12)
+        paths = sorted(glob.glob(DATA + '/nsys/*.sqlite'))
+        self.assertGreaterEqual(len(paths), 3)
+        compared = collections.Counter()
+        with tempfile.TemporaryDirectory() as folder:
+            for path in paths:
+                ours = os.path.join(folder, os.path.basename(path) + '.run.db')
+                subprocess.run([XLATRACE, 'import', path, '-o', ours], check=True,
+                               capture_output=True)
+                for name, statement in STATEMENTS.items():
+                    with self.subTest(file=os.path.basename(path), statement=name):
+                        try:
+                            want = rows_of(path, statement)
+                        except sqlite3.OperationalError:
+                            continue  # A trimmed file that lacks the table.
+                        compared[name] += len(want)
+                        got = rows_of(ours, statement)
+                        self.assertEqual(len(got), len(want))
+                        for got_row, want_row in zip(got, want):
+                            self.assertEqual(got_row, want_row)
+        # Trimmed files lack tables; each statement met rows in one of them at least but the GPUs'.
+        for name in STATEMENTS:
+            self.assertTrue(compared[name] > 0 or name == 'GPUs that ran', name)
+
+
+def main():
+    global XLATRACE, DATA
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--xlatrace', required=True)
+    parser.add_argument('--data', required=True)
+    args, rest = parser.parse_known_args()
+    XLATRACE, DATA = args.xlatrace, os.environ.get('XLATRACE_SHARED_DATA') or args.data
+    if not os.path.isdir(DATA + '/nsys'):
+        print('skipped: no recorded data at %r (set XLATRACE_SHARED_DATA)' % DATA)
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0]] + rest)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,241 @@
+#include "tools/show_sequence.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "correlator/computation_roles.h"
+#include "correlator/kernel_symbols.h"
+#include "correlator/thunk_list_join.h"
+#include "correlator/thunk_program.h"
+#include "hlo/text_reader.h"
+#include "hlo/thunk_sequence.h"
+
+namespace xlatrace::tools {
+namespace {
+
+using correlator::ThunkKind;
+
+struct Launch {
+  std::string name;
+  std::string instruction;
+  std::string why;  // "thunk_order, exact", or the reason for none.
+};
+
+struct Line {
+  char mark = ' ';
+  std::string thunk;
+  std::string launch;
+  std::string why;
+};
+
+std::string Cut(std::string text, size_t width) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  if (text.size() > width) text = text.substr(0, width - 2) + "..";
+  return text;
+}
+
+std::string_view Word(ThunkKind kind) {
+  switch (kind) {
+    case ThunkKind::kKernel:
+      return "kernel";
+    case ThunkKind::kGemm:
+      return "gemm";
+    case ThunkKind::kConvolution:
+      return "convolution";
+    case ThunkKind::kLibrary:
+      return "library";
+    case ThunkKind::kCollective:
+      return "collective";
+    case ThunkKind::kCopy:
+    case ThunkKind::kHostCopy:
+      return "copy";
+    case ThunkKind::kMemset:
+      return "memset";
+    case ThunkKind::kAnything:
+      return "custom call";
+  }
+  return "";
+}
+
+Result<std::vector<Launch>> LaunchesOf(store::RunDb& db, int64_t execution) {
+  XLATRACE_ASSIGN(
+      const store::Table table,
+      db.Select(
+          "SELECT a.name, coalesce(l.kernel_symbol, a.name) AS symbol, a.instruction, "
+          "a.evidence, a.confidence, a.unattributed_reason FROM activity a LEFT JOIN launch l "
+          "ON l.launch_id = a.activity_id WHERE a.execution_id = ?1 "
+          "ORDER BY a.correlation_id, a.start_ns, a.activity_id",
+          {execution}));
+  std::vector<Launch> launches;
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    Launch launch;
+    launch.name = table.Text(row, "symbol");
+    launch.instruction = table.Text(row, "instruction");
+    launch.why = launch.instruction.empty()
+                     ? table.Text(row, "unattributed_reason")
+                     : table.Text(row, "evidence") + ", " + table.Text(row, "confidence");
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+class Sequence {
+ public:
+  Sequence(const model::HloModule& hlo, const correlator::ThunkProgram& program)
+      : hlo_(hlo), program_(program) {}
+
+  void Lay(const std::vector<Launch>& launches) {
+    size_t next = 0;  // Token that is due.
+    for (const Launch& launch : launches) {
+      if (launch.instruction.empty()) {
+        lines_.push_back({'+', "", launch.name, launch.why});
+        ++foreign_;
+        continue;
+      }
+      const size_t at = Find(launch.instruction, next);
+      if (at == kNowhere) {
+        // A further launch of the thunk before, a loop's next round, or one out of order.
+        const bool again = !lines_.empty() && Before(launch.instruction, next);
+        const size_t earlier = Find(launch.instruction, 0);
+        if (again) {
+          lines_.push_back({' ', "", Described(launch), launch.why});
+        } else if (earlier != kNowhere) {
+          const bool loops = next > 0 && program_.Skipped(static_cast<uint32_t>(next - 1),
+                                                          static_cast<uint32_t>(earlier)) >= 0;
+          lines_.push_back({loops ? '^' : '<', Thunk(earlier), Described(launch), launch.why});
+          next = earlier + 1;
+        } else {
+          lines_.push_back({'+', "", Described(launch), launch.why});
+          ++foreign_;
+        }
+        continue;
+      }
+      Missing(next, at);
+      lines_.push_back({' ', Thunk(at), Described(launch), launch.why});
+      next = at + 1;
+    }
+    Missing(next, program_.size());
+  }
+
+  std::string Text(int width) const {
+    const auto wide = static_cast<size_t>(std::max(width, 60));
+    const size_t why = 24;
+    const size_t left = (wide - why - 6) / 2;
+    std::string text = fmt::format("  {:<{}}  {:<{}}  {}\n", "thunk, in the order of the schedule",
+                                   left, "launch, in the order it was made", left, "evidence");
+    for (const Line& line : lines_) {
+      text += fmt::format("{} {:<{}}  {:<{}}  {}\n", line.mark, Cut(line.thunk, left), left,
+                          Cut(line.launch, left), left, line.why);
+    }
+    return text;
+  }
+
+  int missing() const { return missing_; }
+  int foreign() const { return foreign_; }
+
+ private:
+  static constexpr size_t kNowhere = SIZE_MAX;
+
+  std::string_view Name(size_t token) const {
+    return hlo_.instructions[program_.tokens()[token].instruction].name;
+  }
+  std::string Thunk(size_t token) const {
+    return fmt::format("{} ({})", Name(token), Word(program_.tokens()[token].kind));
+  }
+  static std::string Described(const Launch& launch) { return launch.name; }
+
+  size_t Find(std::string_view instruction, size_t from) const {
+    for (size_t t = from; t < program_.size(); ++t) {
+      if (Name(t) == instruction) return t;
+    }
+    return kNowhere;
+  }
+  bool Before(std::string_view instruction, size_t next) const {
+    return next > 0 && Name(next - 1) == instruction;
+  }
+  void Missing(size_t from, size_t to) {
+    for (size_t t = from; t < to; ++t) {
+      // What may leave nothing is not missed.
+      if (program_.tokens()[t].optional) continue;
+      lines_.push_back({'-', Thunk(t), "", "no record"});
+      ++missing_;
+    }
+  }
+
+  const model::HloModule& hlo_;
+  const correlator::ThunkProgram& program_;
+  std::vector<Line> lines_;
+  int missing_ = 0;
+  int foreign_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> ShowSequence(store::RunDb& db, std::string_view module,
+                                 const SequenceOptions& options) {
+  XLATRACE_ASSIGN(
+      const store::Table found,
+      db.Select("SELECT module_id, name, handle FROM module WHERE handle = ?1 OR name = "
+                "?1 OR CAST(module_id AS TEXT) = ?1 ORDER BY handle <> ?1 LIMIT 1",
+                {std::string(module)}));
+  if (found.rows.empty()) {
+    return MakeError(fmt::format("no module '{}' in '{}'", module, db.path()),
+                     fmt::format("xlatrace modules {}", db.path()));
+  }
+  const int64_t module_id = found.Int(0, "module_id");
+  XLATRACE_ASSIGN(const store::Table executions,
+                  db.Select("SELECT execution_id, start_ns, end_ns, activities, complete FROM "
+                            "execution WHERE module_id = ?1 ORDER BY execution_id",
+                            {module_id}));
+  if (executions.rows.empty()) {
+    return MakeError(fmt::format("module '{}' did not run", found.Text(0, "name")));
+  }
+  size_t chosen = 0;
+  while (chosen < executions.rows.size() &&
+         (options.execution ? executions.Int(chosen, "execution_id") != *options.execution
+                            : executions.Int(chosen, "complete") == 0)) {
+    ++chosen;
+  }
+  if (chosen == executions.rows.size()) {
+    if (options.execution) {
+      return MakeError(
+          fmt::format("module '{}' has no execution {}", found.Text(0, "name"), *options.execution),
+          fmt::format(
+              "xlatrace query {} \"SELECT execution_id FROM execution WHERE module_id = {}\"",
+              db.path(), module_id));
+    }
+    chosen = 0;
+  }
+  const int64_t execution = executions.Int(chosen, "execution_id");
+
+  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, db.ReadModule(module_id));
+  XLATRACE_ASSIGN(const model::HloModule hlo,
+                  hlo::ReadAny(std::make_shared<const std::string>(std::move(stored.bytes))));
+  const std::vector<correlator::ComputationUse> uses = correlator::ClassifyComputations(hlo);
+  std::vector<model::Thunk> thunks;
+  if (!stored.thunk_sequence.empty()) {
+    if (auto read = hlo::ReadThunks(stored.thunk_sequence, stored.thunk_metadata)) {
+      thunks = std::move(*read);
+    }
+  }
+  correlator::JoinThunkList(hlo, uses, &thunks);
+  const correlator::ThunkProgram program(hlo, uses, thunks);
+  XLATRACE_ASSIGN(const std::vector<Launch> launches, LaunchesOf(db, execution));
+  Sequence sequence(hlo, program);
+  sequence.Lay(launches);
+  const std::string body = sequence.Text(options.width);
+  return fmt::format(
+      "{} ({}), execution {}, {} of {}: {} thunks ({}), {} launches; {} thunks without a record, "
+      "{} "
+      "launches of no thunk\n\n{}",
+      found.Text(0, "name"), found.Text(0, "handle"), execution, chosen + 1, executions.rows.size(),
+      program.size(), program.from_thunk_list() ? "from the thunk list" : "from the schedule",
+      launches.size(), sequence.missing(), sequence.foreign(), body);
+}
+
+}  // namespace xlatrace::tools

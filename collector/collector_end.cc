@@ -1,0 +1,116 @@
+// The end of a process: what is complete goes to the file, within a limit of time; then the line.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "collector/collector.h"
+#include "collector/preload_abi.h"
+#include "collector/recording_place.h"
+
+namespace xlatrace::collector {
+namespace {
+
+// At worst.
+constexpr uint64_t kFlushLimitMs = 3000;
+constexpr uint64_t kWriteLimitMs = 5000;
+
+}  // namespace
+
+void Collector::AtExit() { Get().BeforeEnd(true); }
+
+void Collector::BeforeEnd(bool terminal) {
+  if (getpid() != owner_pid_) return;  // A child that shares our memory (vfork) or our image.
+  if (phase() != Phase::kRunning) return;
+  static std::atomic<bool> ending{false};
+  if (ending.exchange(true)) return;  // Two threads leave at once: the first one does it.
+
+  const auto wait = [](Signal& signal, std::atomic<uint64_t>& done, uint64_t wanted,
+                       uint64_t limit_ms) {
+    const uint64_t until = NowNs(CLOCK_MONOTONIC) + limit_ms * 1000000;
+    for (;;) {
+      const uint64_t seen = signal.count();
+      if (done.load(std::memory_order_acquire) >= wanted) return true;
+      const uint64_t now = NowNs(CLOCK_MONOTONIC);
+      if (now >= until) return false;
+      signal.WaitBeyond(seen, std::min<uint64_t>((until - now) / 1000000 + 1, 100));
+    }
+  };
+  if (terminal) final_flush_.store(true, std::memory_order_release);
+  const uint64_t flush = flush_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  flusher_signal_.Notify();
+  // FlushAll has no limit of its own and has been seen to hang (HPCToolkit #195).
+  if (!wait(flushed_signal_, flush_done_, flush, kFlushLimitMs)) {
+    flush_timeouts_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (terminal) finish_.store(true, std::memory_order_release);
+  const uint64_t write = write_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  writer_signal_.Notify();
+  const bool written = wait(written_signal_, write_done_, write, kWriteLimitMs);
+  if (written && !failed_to_open_.load(std::memory_order_acquire)) {
+    try {
+      TellEnd(place_, launches_ - told_, !told_once_);
+      told_ = launches_;
+      told_once_ = true;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  if (!terminal) {
+    ending.store(false);
+    return;
+  }
+  phase_.store(static_cast<int>(Phase::kFinished), std::memory_order_release);
+  try {
+    if (written) PrintLine();
+  } catch (const std::bad_alloc&) {
+    // The recording is whole; only the line is missing.
+  }
+}
+
+void Collector::PrintLine() {
+  const bool failed = failed_to_open_.load(std::memory_order_acquire);
+  const char* quiet = std::getenv("XLATRACE_QUIET");
+  if (quiet != nullptr && *quiet != '\0' && *quiet != '0') return;
+  // One line per job: the first process says it, of many ranks the one with rank 0.
+  const char* main_pid = std::getenv(XLATRACE_ENV_MAIN);
+  const bool is_main = main_pid == nullptr ? claimed_ : std::atoi(main_pid) == getpid();
+  if (!is_main || (!rank_.empty() && rank_ != "0")) return;
+  if (failed) {
+    std::fprintf(stderr, "xlatrace: nothing is recorded: %s\n", reason_.c_str());
+    return;
+  }
+  uint64_t launches = 0;
+  int processes = 0;
+  EndedProcesses(place_, &processes, &launches);
+  std::string count = std::to_string(launches);
+  for (size_t at = count.size(); at > 3; at -= 3) count.insert(at - 3, ",");
+  // run.rec beside run.db: the folder's name says the run's.
+  std::string run = place_;
+  if (run.size() > 4 && run.compare(run.size() - 4, 4, ".rec") == 0) {
+    run = run.substr(0, run.size() - 4) + ".db";
+  }
+  const auto shown = [](const std::string& path) {
+    char here[4096];
+    if (getcwd(here, sizeof(here)) == nullptr) return path;
+    const std::string prefix = std::string(here) + "/";
+    return path.compare(0, prefix.size(), prefix) == 0 ? path.substr(prefix.size()) : path;
+  };
+  std::string note = reason_;
+  {
+    const Lock lock(&error_mutex_);
+    for (const std::string& more : {error_, stopped_}) {
+      if (!more.empty()) note += (note.empty() ? "" : "; ") + more;
+    }
+  }
+  if (!note.empty()) note = " (" + note + ")";
+  std::fprintf(stderr, "xlatrace: %s %s, %d %s -> %s%s; next: xlatrace report %s\n", count.c_str(),
+               launches == 1 ? "launch" : "launches", processes,
+               processes == 1 ? "process" : "processes", shown(place_).c_str(), note.c_str(),
+               shown(run).c_str());
+}
+
+}  // namespace xlatrace::collector

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -125,6 +127,7 @@ class Layers {
     return at->second;
   }
 
+  const std::string& At(uint32_t number) const { return layers_[number]; }
   std::vector<std::string> Take() { return std::move(layers_); }
 
  private:
@@ -150,6 +153,39 @@ std::vector<uint32_t> NameLayers(const HloModule& module, const Names& names,
       at->second = layers.Number(finder.LayerOf(names.parsed[names.of[from]],
                                                 module.instructions[from].metadata.op_type,
                                                 phases[i].phase));
+    }
+    numbers[i] = at->second;
+  }
+  return numbers;
+}
+
+// Bodies of scans and of calls that XLA cloned keep names relative to a caller that is gone
+// ("layers/mlp"). Where exactly one layer of the module ends like that, it is meant.
+std::vector<uint32_t> CompleteLayers(const HloModule& module, std::vector<uint32_t> numbers,
+                                     Layers& layers) {
+  std::set<std::string> whole;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (!IsRooted(module.instructions[i].metadata.op_name)) continue;
+    std::string layer = layers.At(numbers[i]);
+    while (!layer.empty() && whole.insert(layer).second) {
+      const size_t slash = layer.find_last_of('/');
+      layer.resize(slash == std::string::npos ? 0 : slash);
+    }
+  }
+  std::map<uint32_t, uint32_t> meant;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] == 0) continue;
+    const auto [at, is_new] = meant.try_emplace(numbers[i], numbers[i]);
+    // A path of several components is also completed where a name that lost its head is rooted.
+    const std::string& own = layers.At(numbers[i]);
+    if (is_new && (!whole.contains(own) || own.find('/') != std::string::npos)) {
+      const std::string ending = "/" + layers.At(numbers[i]);
+      const auto ends = [&](const std::string& layer) { return layer.ends_with(ending); };
+      const auto found = std::find_if(whole.begin(), whole.end(), ends);
+      if (found != whole.end() &&
+          std::find_if(std::next(found), whole.end(), ends) == whole.end()) {
+        at->second = layers.Number(*found);
+      }
     }
     numbers[i] = at->second;
   }
@@ -197,6 +233,9 @@ ModuleLabels LabelModule(const HloModule& module, model::ModuleRole role) {
 
   Layers layers;
   std::vector<uint32_t> by_name = NameLayers(module, names, style, phases, layers);
+  if (style.framework == Framework::kJax) {
+    by_name = CompleteLayers(module, std::move(by_name), layers);
+  }
   if (style.framework == Framework::kTensorFlow) {
     by_name = MapRecomputedLayers(graph, phases, std::move(by_name));
   }

@@ -19,7 +19,10 @@ ActivityClass ClassOf(const model::LaunchConfig& config, OpKind op_kind) {
     return ActivityClass::kCopy;
   }
   if (op_kind == OpKind::kCopy || op_kind == OpKind::kMemset) return ActivityClass::kCopy;
-  if (IsCollectiveKernel(config.symbol)) return ActivityClass::kCollective;
+  // Recorded mangled ("_Z22ncclDevKernel_SendRecv...") or not.
+  if (IsCollectiveKernel(config.symbol) || IsCollectiveKernel(config.name)) {
+    return ActivityClass::kCollective;
+  }
   return ActivityClass::kCompute;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "report/labels.h"
@@ -41,9 +42,25 @@ class Maker {
       case By::kKernel:
         Kernels();
         break;
+      case By::kModule:
+        Modules();
+        break;
+      case By::kStep:
+        Steps();
+        break;
+      case By::kOpKind:
+        Named(view_.kinds, view_.coverage.none_ns, view_.coverage.none_activities);
+        break;
+      case By::kScope:
+      case By::kOrigin:
+      case By::kDevice:
+      case By::kRank:
+        Named(view_.slices, 0, 0);
+        break;
     }
     for (const char* column : {"ns", "ns_per_step", "pct"}) breakdown_.columns.push_back(column);
     const size_t ns = breakdown_.columns.size() - 3;
+    if (by == By::kStep || (by == By::kOp && view_.sorted_otherwise)) return std::move(breakdown_);
     std::stable_sort(breakdown_.rows.begin(), breakdown_.rows.end(),
                      [ns](const auto& a, const auto& b) {
                        return std::get<int64_t>(a[ns]) > std::get<int64_t>(b[ns]);
@@ -137,6 +154,39 @@ class Maker {
     }
   }
 
+  void Named(const std::vector<NamedFigure>& figures, int64_t none_ns, int64_t none_calls) {
+    breakdown_.columns = {breakdown_.name, "calls"};
+    for (const NamedFigure& figure : figures) {
+      Add({TextOrNull(figure.name), figure.calls > 0 ? Cell(figure.calls) : Cell(std::monostate())},
+          figure.ns);
+    }
+    if (none_ns > 0) Add({std::monostate(), none_calls}, none_ns);
+  }
+
+  void Modules() {
+    breakdown_.columns = {"handle", "module", "program_id", "role", "executions"};
+    int64_t rest = view_.coverage.device_ns;
+    for (const ModuleFigure& module : view_.modules) {
+      if (module.ns == 0) continue;
+      rest -= module.ns;
+      Add({TextOrNull(module.handle), TextOrNull(module.name), IntOrNull(module.program_id),
+           TextOrNull(module.role), module.executions},
+          module.ns);
+    }
+    if (rest > 0) Add({{}, {}, {}, {}, {}}, rest);
+  }
+
+  // Wall time, in the order of steps; steps that are not steady too, so that they can be compared.
+  void Steps() {
+    breakdown_.columns = {"step", "steady", "wall_ns"};
+    for (const StepFigure& step : view_.steps.all) {
+      Add({step.step, static_cast<int64_t>(step.steady ? 1 : 0), step.wall_ns}, step.wall_ns);
+      // Wall time is no share of device time, and each row is one step.
+      breakdown_.rows.back().end()[-1] = std::monostate();
+      breakdown_.rows.back().end()[-2] = std::monostate();
+    }
+  }
+
   const RunView& view_;
   Breakdown breakdown_;
 };
@@ -145,26 +195,29 @@ class Maker {
 
 Breakdown MakeBreakdown(const RunView& view, By by) { return Maker(view).Make(by); }
 
-std::string_view Text(By by) {
-  switch (by) {
-    case By::kPhase:
-      return "phase";
-    case By::kLayer:
-      return "layer";
-    case By::kKernel:
-      return "kernel";
-    case By::kSource:
-      return "source";
-    case By::kOp:
-      break;
-  }
-  return "op";
-}
+namespace {
+
+constexpr std::string_view kByTexts[] = {"op",      "phase",  "layer",  "kernel", "source", "scope",
+                                         "op_kind", "origin", "module", "step",   "device", "rank"};
+
+}  // namespace
+
+std::string_view Text(By by) { return kByTexts[static_cast<size_t>(by)]; }
+
+std::span<const std::string_view> ByTexts() { return kByTexts; }
 
 std::optional<By> ByFromText(std::string_view text) {
-  for (const By by : {By::kOp, By::kPhase, By::kLayer, By::kKernel, By::kSource}) {
-    if (Text(by) == text) return by;
+  for (size_t i = 0; i < std::size(kByTexts); ++i) {
+    if (kByTexts[i] == text) return static_cast<By>(i);
   }
+  return std::nullopt;
+}
+
+std::optional<Sort> SortFromText(std::string_view text) {
+  if (text == "time") return Sort::kTime;
+  if (text == "calls") return Sort::kCalls;
+  if (text == "average") return Sort::kAverage;
+  if (text == "waste") return Sort::kWaste;
   return std::nullopt;
 }
 

@@ -217,6 +217,11 @@ Status LoadFindings(RunDb& db, RunView& view) {
     }
     view.findings.push_back(std::move(finding));
   }
+  XLATRACE_ASSIGN(const Table ruled_out, db.Select("SELECT id, verdict, text FROM ruled_out"));
+  for (size_t i = 0; i < ruled_out.rows.size(); ++i) {
+    view.ruled_out.push_back(
+        {ruled_out.Text(i, "id"), ruled_out.Text(i, "verdict"), ruled_out.Text(i, "text")});
+  }
   return {};
 }
 
@@ -247,6 +252,17 @@ bool RunView::IsPartial() const {
   return std::any_of(info.begin(), info.end(), [](const auto& fact) {
     return fact.first == "recording_files" && fact.second.find(" live\n") != std::string::npos;
   });
+}
+
+int64_t StepPercentile(const StepsFigure& steps, int percent) {
+  std::vector<int64_t> times;
+  for (const StepFigure& step : steps.all) {
+    if (step.steady) times.push_back(step.wall_ns);
+  }
+  if (times.empty()) return 0;
+  std::sort(times.begin(), times.end());
+  const size_t rank = (times.size() * static_cast<size_t>(percent) + 99) / 100;
+  return times[rank == 0 ? 0 : rank - 1];
 }
 
 Result<RunView> LoadRunView(RunDb& db) {

@@ -154,6 +154,10 @@ struct FindingFigure {
   std::vector<std::string> evidence;                   // Texts.
 };
 
+struct RuledOutFigure {
+  std::string id, verdict, text;  // verdict: fine, withheld.
+};
+
 struct RunView {
   std::string path;                                       // Of run.db.
   std::string title;                                      // The script, or what stands for it.
@@ -188,6 +192,10 @@ struct RunView {
   int64_t lost = 0;               // Sum of all data_loss stats.
   int64_t errors = 0;             // Number of error stats.
   std::vector<FindingFigure> findings;
+  std::vector<RuledOutFigure> ruled_out;
+  std::vector<NamedFigure> slices;  // Made on demand (summary_slices.h).
+  std::string filter;               // "backward of layer_*": only this is in the view.
+  bool sorted_otherwise = false;    // `ops` are not by time.
 
   const ModuleFigure* MainModule() const;  // Null: none.
   // "4 x NVIDIA H100 80GB HBM3"; empty: none.
@@ -198,6 +206,10 @@ struct RunView {
   bool IsPartial() const;
   double PerStep(int64_t sum) const { return basis.PerStep(sum); }
 };
+
+// Of the durations of steady steps, by nearest rank; 0 where there is none. Said from 10 steps on.
+inline constexpr int64_t kStepsForPercentiles = 10;
+int64_t StepPercentile(const StepsFigure& steps, int percent);
 
 // Reads everything; errors are those of the database.
 Result<RunView> LoadRunView(store::RunDb& db);

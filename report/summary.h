@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,17 +15,38 @@
 
 namespace xlatrace::report {
 
-enum class By { kOp, kPhase, kLayer, kKernel, kSource };
+enum class By {
+  kOp,
+  kPhase,
+  kLayer,  // Repeated ones folded.
+  kKernel,
+  kSource,
+  kScope,  // op_name without the primitive.
+  kOpKind,
+  kOrigin,
+  kModule,
+  kStep,
+  kDevice,
+  kRank,
+};
 
-// "op" -> By::kOp; nullopt when it is none of the five words.
+// "op" -> By::kOp; nullopt when it is none of the words.
 std::optional<By> ByFromText(std::string_view text);
+// All words, in the order of the enum.
+std::span<const std::string_view> ByTexts();
+
+// How rows of ops are ordered.
+enum class Sort { kTime, kCalls, kAverage, kWaste };
+std::optional<Sort> SortFromText(std::string_view text);
 
 struct SummaryOptions {
   By by = By::kOp;
   int width = 100;     // Columns of text output; from 60 on nothing is wider than that.
   bool ascii = false;  // No block characters.
   bool color = false;  // Escape sequences (bold, and the colours of phases).
-  size_t rows = 0;     // Rows of the table; 0: text fills 45 lines, Markdown 20, CSV and JSON all.
+  // What the table is made of, where that is a part of the run (summary_slices.h); borrowed.
+  const RunView* table = nullptr;
+  size_t rows = 0;  // Rows of the table; 0: text fills 45 lines, Markdown 20, CSV and JSON all.
 };
 
 // At most 45 lines, each at most `width` columns; ends in a newline.

@@ -96,7 +96,8 @@ void MarkdownParts(const RunView& view, std::string& out) {
 }  // namespace
 
 std::string SummaryCsv(const RunView& view, const SummaryOptions& options) {
-  const Breakdown table = MakeBreakdown(view, options.by);
+  const RunView& of = options.table != nullptr ? *options.table : view;
+  const Breakdown table = MakeBreakdown(of, options.by);
   std::string out;
   for (size_t i = 0; i < table.columns.size(); ++i) {
     if (i > 0) out += ',';
@@ -136,7 +137,8 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
   out += fmt::format(", lost {}\n\n", Thousands(view.lost));
   MarkdownParts(view, out);
 
-  const Breakdown table = MakeBreakdown(view, options.by);
+  const RunView& of = options.table != nullptr ? *options.table : view;
+  const Breakdown table = MakeBreakdown(of, options.by);
   const size_t rows = options.rows == 0 ? kMarkdownRows : options.rows;
   const std::string_view unit = view.basis.steady ? "ms/step" : "ms, whole run";
   const bool ops = options.by == By::kOp;
@@ -146,8 +148,12 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
                    unit)
              : fmt::format("| {} | {} | % |\n|---|---:|---:|\n", table.name, unit);
   const size_t ns = table.columns.size() - 3;
-  const auto whole = static_cast<double>(view.coverage.device_ns);
+  const auto whole = static_cast<double>(of.coverage.device_ns);
   int64_t others = 0;
+  const bool steps = options.by == By::kStep;  // Wall time of one step each.
+  const auto ms = [&](int64_t time) {
+    return Milliseconds(steps ? static_cast<double>(time) : view.PerStep(time));
+  };
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const auto& row = table.rows[i];
     const int64_t time = std::get<int64_t>(row[ns]);
@@ -159,6 +165,10 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
       const auto* value = std::get_if<std::string>(&row[column]);
       return value == nullptr ? std::string() : *value;
     };
+    const auto line_of = [](const std::vector<store::Cell>& cells) {
+      const auto* value = std::get_if<int64_t>(&cells[0]);
+      return value == nullptr ? int64_t{0} : *value;
+    };
     std::optional<int64_t> line;
     if (const auto* value = std::get_if<int64_t>(&row[ops ? 10 : 1])) line = *value;
     if (ops) {
@@ -169,20 +179,22 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
                          MarkdownName(ScopeWords(text(7), text(8))),
                          MarkdownName(SourceLine(text(9), line)));
     } else {
-      const std::string name = options.by == By::kSource ? SourceLine(text(0), line) : text(0);
+      const std::string name = options.by == By::kSource   ? SourceLine(text(0), line)
+                               : options.by == By::kModule ? text(1)
+                               : options.by == By::kStep   ? std::to_string(line_of(row))
+                                                           : text(0);
       out += fmt::format("| {} ", name.empty() ? "not known" : MarkdownName(name));
     }
-    out += fmt::format("| {} | {} |\n", Milliseconds(view.PerStep(time)),
-                       Percent(static_cast<double>(time), whole));
+    out += fmt::format("| {} | {} |\n", ms(time), Percent(static_cast<double>(time), whole));
   }
   const std::string_view blank = ops ? "|  |  |  |  " : "";
   if (table.rows.size() > rows) {
     out += fmt::format("| {}{} others {}| {} | {} |\n", ops ? "| " : "", table.rows.size() - rows,
-                       blank, Milliseconds(view.PerStep(others)),
-                       Percent(static_cast<double>(others), whole));
+                       blank, ms(others), Percent(static_cast<double>(others), whole));
   }
+  if (steps) return out;
   out += fmt::format("| {}all device time {}| {} | 100 |\n", ops ? "| " : "", blank,
-                     Milliseconds(view.PerStep(view.coverage.device_ns)));
+                     Milliseconds(view.PerStep(of.coverage.device_ns)));
   return out;
 }
 

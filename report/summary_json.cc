@@ -1,9 +1,11 @@
 // Summary as JSON: the RunView with stable keys.
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <variant>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "report/breakdown.h"
@@ -56,6 +58,10 @@ Json StepsJson(const RunView& view) {
   json["mean_ns"] = steps.mean_ns;
   json["min_ns"] = steps.min_ns;
   json["max_ns"] = steps.max_ns;
+  for (const int percent : {10, 50, 90, 95}) {
+    json[fmt::format("p{}_ns", percent)] =
+        steps.steady_count >= kStepsForPercentiles ? Json(StepPercentile(steps, percent)) : Json();
+  }
   json["wall_ns"] = steps.wall_ns;
   json["busy_ns"] = steps.busy_ns;
   json["parts"] = Json::array();
@@ -108,7 +114,8 @@ Json FindingsJson(const RunView& view) {
 }
 
 Json TableJson(const RunView& view, const SummaryOptions& options) {
-  const Breakdown table = MakeBreakdown(view, options.by);
+  const Breakdown table =
+      MakeBreakdown(options.table != nullptr ? *options.table : view, options.by);
   const size_t rows = options.rows == 0 ? table.rows.size() : options.rows;
   const size_t ns = table.columns.size() - 3;
   Json json{{"by", table.name}, {"rows", Json::array()}};
@@ -126,13 +133,70 @@ Json TableJson(const RunView& view, const SummaryOptions& options) {
   }
   json["others"] = {{"rows", table.rows.size() > rows ? table.rows.size() - rows : 0},
                     {"ns", others}};
-  json["device_ns"] = view.coverage.device_ns;
+  json["device_ns"] = (options.table != nullptr ? *options.table : view).coverage.device_ns;
+  if (options.table != nullptr && !options.table->filter.empty()) {
+    json["filter"] = options.table->filter;
+  }
   return json;
 }
 
 }  // namespace
 
+namespace {
+
+// With a number of rows asked for, what fits a message: the head, the table, the findings in short.
+// Keys are those of the whole answer, some left out.
+std::string BriefJson(const RunView& view, const SummaryOptions& options) {
+  const Verdict verdict = MakeVerdict(view);
+  Json json{
+      {"schema_version", kSchemaVersion},
+      {"verdict",
+       {{"given", verdict.given},
+        {"sentence", PlainText(verdict.sentence)},
+        {"op", TextOrNull(verdict.op_handle)}}},
+      {"run", {{"path", view.path}, {"title", view.title}, {"devices", view.device_count}}},
+      {"basis", view.basis.steady ? "steady_steps" : "whole_run"},
+      {"steps", Json::object()},
+      {"attribution", {{"device_ns", view.coverage.device_ns}, {"none_ns", view.coverage.none_ns}}},
+      {"table", TableJson(view, options)},
+      {"findings", Json::array()},
+      {"lost", view.lost}};
+  json["steps"] = {{"recorded", view.steps.all.size()}, {"steady", view.steps.steady_count}};
+  if (view.basis.steady) {
+    json["steps"]["mean_ns"] = view.steps.mean_ns;
+    for (const model::StepPart part : kPartOrder) {
+      const int64_t ns = view.step_parts[static_cast<size_t>(part)];
+      if (ns == 0) continue;
+      json["steps"]["parts"].push_back({{"part", std::string(Text(part))},
+                                        {"wall_ns_per_step", std::llround(view.PerStep(ns))}});
+    }
+  }
+  static constexpr const char* kRowKeys[] = {"handle",      "instruction", "op_kind",     "phase",
+                                             "layer_group", "source_file", "source_line", "calls",
+                                             "ns",          "pct"};
+  if (options.by == By::kOp) {
+    for (Json& row : json["table"]["rows"]) {
+      Json brief = Json::object();
+      for (const char* key : kRowKeys) brief[key] = row[key];
+      row = std::move(brief);
+    }
+  }
+  for (size_t i = 0; i < std::min<size_t>(options.rows, view.findings.size()); ++i) {
+    const FindingFigure& f = view.findings[i];
+    json["findings"].push_back({{"handle", f.handle},
+                                {"id", f.id},
+                                {"title", f.title},
+                                {"saves_high_ns_per_step", OptionalJson(f.saves_high_ns)},
+                                {"confidence", TextOrNull(f.confidence)},
+                                {"where_source", TextOrNull(f.where_source)}});
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
 std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
+  if (options.rows > 0 && options.rows <= 20) return BriefJson(view, options);
   const Verdict verdict = MakeVerdict(view);
   Json json{{"schema_version", kSchemaVersion},
             {"verdict",
@@ -150,6 +214,7 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
             {"op_kinds", Json::array()},
             {"table", TableJson(view, options)},
             {"findings", FindingsJson(view)},
+            {"ruled_out", Json::array()},
             {"modules", Json::array()},
             {"gaps", Json::array()},
             {"lost", view.lost},
@@ -160,6 +225,9 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
   for (const model::Phase phase : kPhaseOrder) {
     json["phases"].push_back(
         {{"phase", std::string(Text(phase))}, {"ns", view.phases[static_cast<size_t>(phase)]}});
+  }
+  for (const RuledOutFigure& r : view.ruled_out) {
+    json["ruled_out"].push_back({{"id", r.id}, {"verdict", r.verdict}, {"text", r.text}});
   }
   for (const NamedFigure& kind : view.kinds) {
     json["op_kinds"].push_back({{"op_kind", kind.name}, {"ns", kind.ns}, {"calls", kind.calls}});

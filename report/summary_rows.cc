@@ -34,7 +34,21 @@ class Maker {
       case By::kSource:
         return Scopes(view_.sources, "source line", true);
       case By::kKernel:
-        return Kernels();
+        return Named(view_.kernels, "kernel", "[no name]");
+      case By::kOpKind:
+        return Kinds();
+      case By::kScope:
+        return Named(view_.slices, "scope", "[no scope]");
+      case By::kOrigin:
+        return Named(view_.slices, "origin", "[not known]");
+      case By::kDevice:
+        return Named(view_.slices, "device", "[not known]");
+      case By::kRank:
+        return Named(view_.slices, "rank", "[not known]");
+      case By::kModule:
+        return Modules();
+      case By::kStep:
+        return Steps();
       case By::kOp:
         break;
     }
@@ -42,6 +56,9 @@ class Maker {
   }
 
  private:
+  std::string All() const {
+    return view_.filter.empty() ? "all device time" : "all of " + view_.filter;
+  }
   std::string_view Unit() const { return view_.basis.steady ? "ms/step" : "ms"; }
   std::string Ms(int64_t ns) const { return Milliseconds(view_.PerStep(ns)); }
   std::string Pct(int64_t ns) const {
@@ -91,7 +108,12 @@ class Maker {
       cells.push_back(std::move(scope));
       table.Add(std::move(cells));
     };
-    const std::vector<FoldedOp> ops = FoldOps(view_);
+    std::vector<FoldedOp> ops = FoldOps(view_);
+    if (view_.sorted_otherwise) {
+      // As the view has them: by the place of the op that stands for each row.
+      std::stable_sort(ops.begin(), ops.end(),
+                       [](const FoldedOp& a, const FoldedOp& b) { return a.op < b.op; });
+    }
     int64_t sum = 0;
     int64_t shown = 0;
     int64_t others_calls = 0;
@@ -122,7 +144,7 @@ class Maker {
       add("", "[no instruction]", coverage.none_ns, "", coverage.none_activities, "", "", "", "",
           coverage.reasons.empty() ? "" : std::string(coverage.reasons[0].reason));
     }
-    add("", "all device time", coverage.device_ns, "", coverage.activities, "", "", "", "", "");
+    add("", All(), coverage.device_ns, "", coverage.activities, "", "", "", "", "");
     return table;
   }
 
@@ -134,7 +156,7 @@ class Maker {
       const int64_t ns = view_.phases[static_cast<size_t>(phase)];
       if (ns > 0) table.Add({std::string(Text(phase)), Ms(ns), Pct(ns)});
     }
-    table.Add({"all device time", Ms(view_.coverage.device_ns), "100"});
+    table.Add({All(), Ms(view_.coverage.device_ns), "100"});
     return table;
   }
 
@@ -177,34 +199,97 @@ class Maker {
     if (view_.coverage.none_ns > 0) {
       add("[no instruction]", view_.coverage.none_ns, view_.none_phases);
     }
-    add("all device time", view_.coverage.device_ns, view_.phases);
+    add(All(), view_.coverage.device_ns, view_.phases);
     return table;
   }
 
-  TextTable Kernels() {
-    TextTable table({{.heading = "kernel", .flexible = true},
+  TextTable Named(const std::vector<NamedFigure>& figures, const std::string& heading,
+                  const std::string& unnamed) {
+    TextTable table({{.heading = heading, .flexible = true},
                      {.heading = std::string(Unit()), .right = true},
                      {.heading = "%", .right = true},
                      {.heading = "calls", .right = true},
                      {.heading = "avg us", .right = true}});
     NamedFigure others;
-    for (size_t i = 0; i < view_.kernels.size(); ++i) {
-      const NamedFigure& kernel = view_.kernels[i];
+    for (size_t i = 0; i < figures.size(); ++i) {
+      const NamedFigure& figure = figures[i];
       if (i < rows_) {
-        table.Add({kernel.name.empty() ? "[no name]" : kernel.name, Ms(kernel.ns), Pct(kernel.ns),
-                   Calls(kernel.calls), Average(kernel.ns, kernel.calls)});
+        table.Add({figure.name.empty() ? unnamed : figure.name, Ms(figure.ns), Pct(figure.ns),
+                   Calls(figure.calls), Average(figure.ns, figure.calls)});
         continue;
       }
-      others.ns += kernel.ns;
-      others.calls += kernel.calls;
+      others.ns += figure.ns;
+      others.calls += figure.calls;
     }
-    if (view_.kernels.size() > rows_) {
-      table.Add({fmt::format("[{} others]",
-                             Thousands(static_cast<int64_t>(view_.kernels.size() - rows_))),
-                 Ms(others.ns), Pct(others.ns), Calls(others.calls), ""});
+    if (figures.size() > rows_) {
+      table.Add(
+          {fmt::format("[{} others]", Thousands(static_cast<int64_t>(figures.size() - rows_))),
+           Ms(others.ns), Pct(others.ns), Calls(others.calls), ""});
     }
-    table.Add({"all device time", Ms(view_.coverage.device_ns), "100",
-               Calls(view_.coverage.activities), ""});
+    table.Add({All(), Ms(view_.coverage.device_ns), "100", Calls(view_.coverage.activities), ""});
+    return table;
+  }
+
+  TextTable Kinds() {
+    std::vector<NamedFigure> kinds;
+    for (const NamedFigure& kind : view_.kinds)
+      kinds.push_back({KindWords(kind.name), kind.ns, kind.calls});
+    if (view_.coverage.none_ns > 0) {
+      kinds.push_back({"", view_.coverage.none_ns, view_.coverage.none_activities});
+    }
+    return Named(kinds, "kind of work", "[no instruction]");
+  }
+
+  TextTable Modules() {
+    TextTable table({{.heading = "id"},
+                     {.heading = "module", .flexible = true},
+                     {.heading = "role"},
+                     {.heading = "runs", .right = true},
+                     {.heading = std::string(Unit()), .right = true},
+                     {.heading = "%", .right = true}});
+    int64_t rest = view_.coverage.device_ns;
+    size_t shown = 0;
+    for (const ModuleFigure& module : view_.modules) {
+      if (module.ns == 0 || shown++ >= rows_) continue;
+      rest -= module.ns;
+      table.Add({module.handle, module.name, module.role, Thousands(module.executions),
+                 Ms(module.ns), Pct(module.ns)});
+    }
+    if (rest > 0) table.Add({"", "[others, and what has no module]", "", "", Ms(rest), Pct(rest)});
+    table.Add({"", All(), "", "", Ms(view_.coverage.device_ns), "100"});
+    return table;
+  }
+
+  // The slowest steps first, as they are what one looks for.
+  TextTable Steps() {
+    TextTable table({{.heading = "step", .right = true},
+                     {.heading = "ms", .right = true},
+                     {.heading = "to mean", .right = true},
+                     {.heading = "", .flexible = true}});
+    std::vector<StepFigure> steps = view_.steps.all;
+    std::stable_sort(steps.begin(), steps.end(), [](const StepFigure& a, const StepFigure& b) {
+      return a.wall_ns > b.wall_ns;
+    });
+    int64_t sum = 0;
+    int64_t others = 0;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      sum += steps[i].wall_ns;
+      if (i >= rows_) {
+        others += steps[i].wall_ns;
+        continue;
+      }
+      const double mean = static_cast<double>(view_.steps.mean_ns);
+      table.Add({std::to_string(steps[i].step), Milliseconds(static_cast<double>(steps[i].wall_ns)),
+                 mean > 0 ? fmt::format("{:+.1f}%",
+                                        100 * (static_cast<double>(steps[i].wall_ns) - mean) / mean)
+                          : "-",
+                 steps[i].steady ? "" : "not steady: left out of all figures"});
+    }
+    if (steps.size() > rows_) {
+      table.Add({fmt::format("[{} others]", Thousands(static_cast<int64_t>(steps.size() - rows_))),
+                 Milliseconds(static_cast<double>(others)), "", ""});
+    }
+    table.Add({"all", Milliseconds(static_cast<double>(sum)), "", ""});
     return table;
   }
 

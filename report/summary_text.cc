@@ -24,7 +24,8 @@ constexpr size_t kMostLines = 45;
 constexpr int kLeastWidth = 60;
 constexpr size_t kLeastRows = 3;
 constexpr size_t kMostFindings = 5;
-constexpr size_t kMostNotKnown = 3;
+constexpr size_t kMostNotKnown = 2;
+constexpr size_t kMostRuledOutLines = 2;
 
 using Lines = std::vector<std::string>;
 
@@ -51,18 +52,26 @@ class Summary {
     }
     Lines parts = options_.by == By::kPhase && !view_.has_step_parts ? Lines() : Parts();
     Lines findings = Findings();
+    Lines ruled_out = RuledOut();
     Lines not_known = NotKnown();
     Lines footer = Footer();
     // The table takes what is left: heading, rows, others, what has no name, total, blank lines.
     const size_t blanks =
         2 + (parts.empty() ? 0 : 1) + (findings.empty() ? 0 : 1) + (not_known.empty() ? 0 : 1);
-    const size_t used = head.size() + parts.size() + findings.size() + not_known.size() +
-                        footer.size() + blanks + 4;
+    size_t used = head.size() + parts.size() + findings.size() + not_known.size() + footer.size() +
+                  blanks + 4;
+    used += ruled_out.size();
+    while (!ruled_out.empty() && used + kLeastRows > kMostLines) {
+      ruled_out.pop_back();
+      --used;
+    }
+    Append(findings, std::move(ruled_out));
     size_t rows = used + kLeastRows < kMostLines ? kMostLines - used : kLeastRows;
     if (options_.rows > 0) rows = std::min(rows, options_.rows);
     // Where nothing has an instruction, the names as recorded say more than one line "none".
     const By by = options_.by == By::kOp && view_.ops.empty() ? By::kKernel : options_.by;
-    Lines table = MakeSummaryTable(view_, by, rows, width_).Lines(width_, options_.ascii);
+    const RunView& of = options_.table != nullptr ? *options_.table : view_;
+    Lines table = MakeSummaryTable(of, by, rows, width_).Lines(width_, options_.ascii);
 
     Lines lines = std::move(head);
     for (Lines* block : {&parts, &findings, &not_known, &table, &footer}) {
@@ -144,7 +153,12 @@ class Summary {
     if (view_.basis.steady) {
       const StepsFigure& steps = view_.steps;
       std::string text = "step " + Duration(static_cast<double>(steps.mean_ns));
-      if (steps.steady_count > 1) {
+      if (steps.steady_count >= kStepsForPercentiles) {
+        text += fmt::format(" (p10 {}, p90 {}, {} steps)",
+                            Milliseconds(static_cast<double>(StepPercentile(steps, 10))),
+                            Milliseconds(static_cast<double>(StepPercentile(steps, 90))),
+                            Thousands(steps.steady_count));
+      } else if (steps.steady_count > 1) {
         text += fmt::format(
             " ({} to {}, {} steps)", Milliseconds(static_cast<double>(steps.min_ns)),
             Milliseconds(static_cast<double>(steps.max_ns)), Thousands(steps.steady_count),
@@ -232,7 +246,10 @@ class Summary {
   }
 
   Lines Findings() const {
-    if (view_.findings.empty()) return {};
+    if (view_.findings.empty()) {
+      if (!view_.basis.steady) return {};
+      return {"do this    nothing: no cause saves 1 % of the step"};
+    }
     TextTable table({{.heading = "do this", .flexible = true},
                      {.heading = "saves<=", .right = true},
                      {.heading = "sure"},
@@ -245,7 +262,40 @@ class Summary {
                  finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
     }
     Lines lines = table.Lines(width_, options_.ascii);
-    lines.push_back("  upper bounds that overlap: do not add them");
+    const size_t more =
+        view_.findings.size() > kMostFindings ? view_.findings.size() - kMostFindings : size_t{0};
+    lines.push_back(Clean(
+        fmt::format("  upper bounds that overlap: do not add them{}; why: xlatrace show {} {}",
+                    more > 0 ? fmt::format("; {} more", more) : "", view_.findings[0].handle,
+                    ShellWord(view_.path))));
+    if (DisplayWidth(lines.back()) > width_) {
+      lines.back() = "  upper bounds that overlap: do not add them";
+    }
+    return lines;
+  }
+
+  // What was looked at and is fine, and what the data could not decide, by their short names.
+  Lines RuledOut() const {
+    Lines lines;
+    for (const std::string_view verdict : {"fine", "withheld"}) {
+      std::string text;
+      for (const RuledOutFigure& ruled_out : view_.ruled_out) {
+        if (ruled_out.verdict != verdict) continue;
+        const bool fine = verdict == "fine";
+        // Fine: the name alone. Not judged: with what is missing.
+        const std::string item =
+            fine ? ruled_out.text.substr(0, ruled_out.text.find(':')) : ruled_out.text;
+        text += (text.empty() ? "" : fine ? ", " : "; ") + item;
+      }
+      if (text.empty()) continue;
+      const Lines wrapped = Wrap(Clean(text), width_ - 11);
+      for (size_t k = 0; k < std::min(kMostRuledOutLines, wrapped.size()); ++k) {
+        lines.push_back((k > 0               ? "           "
+                         : verdict == "fine" ? "fine       "
+                                             : "not judged ") +
+                        wrapped[k]);
+      }
+    }
     return lines;
   }
 
@@ -272,6 +322,9 @@ class Summary {
   Lines Footer() const {
     const std::string file = ShellWord(view_.path);
     Lines fields{"xlatrace report " + file};
+    if (options_.by == By::kOp && !view_.ops.empty()) {
+      fields.push_back("xlatrace show " + view_.ops[0].handle + " " + file);
+    }
     if (options_.by == By::kOp) fields.push_back("xlatrace summary --by layer " + file);
     fields.push_back("xlatrace summary --format json " + file);
     std::string line;

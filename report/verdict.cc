@@ -277,7 +277,12 @@ class Maker {
     Builder lede;
     if (!view_.findings.empty()) {
       const FindingFigure& finding = view_.findings[0];
-      lede.Text(fmt::format("First: {}", finding.title));
+      std::string title = finding.title;
+      // Titles begin like sentences; words such as HLO stay as they are.
+      const bool sentence = title.size() > 1 && title[0] >= 'A' && title[0] <= 'Z' &&
+                            !(title[1] >= 'A' && title[1] <= 'Z');
+      if (sentence) title[0] = static_cast<char>(title[0] + 32);
+      lede.Text("First: " + title);
       if (finding.saves_high_ns) {
         lede.Text(fmt::format(", which saves at most {} per step",
                               Duration(static_cast<double>(*finding.saves_high_ns))));

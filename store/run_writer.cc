@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "store/activity_rows.h"
 #include "store/derived_writer.h"
-#include "store/host_event_reader.h"
+#include "store/host_event_list.h"
 #include "store/schema.h"
 #include "store/table_builder.h"
 
@@ -112,6 +112,7 @@ struct RunWriter::State {
   std::map<std::tuple<std::string, model::Severity, std::string>, std::pair<int64_t, std::string>>
       run_stats;
   ActivityRows activity_rows;
+  HostEventList host_events;
 
   // Ranges go straight into pages.
   struct RangeKind {
@@ -414,7 +415,13 @@ Id RunWriter::AddModule(const model::ModuleBlob& module) {
 }
 
 Id RunWriter::AddApiCall(const model::ApiCall& call) {
-  return state_->activity_rows.AddCall(call, state_->Intern(call.name));
+  const Id name = state_->Intern(call.name);
+  state_->host_events.Add({.process_id = call.process_id,
+                           .thread_id = call.thread_id,
+                           .start_ns = call.start_ns,
+                           .end_ns = call.end_ns,
+                           .name_id = static_cast<uint32_t>(name)});
+  return state_->activity_rows.AddCall(call, name);
 }
 
 Id RunWriter::AddActivity(const model::Activity& activity) {
@@ -454,6 +461,12 @@ Id RunWriter::AddRange(const model::Range& range) {
                             range.depth < 0 ? kNullValue : range.depth};
   const Id id = s.range_rows.rows() + 1;
   s.range_rows.Append(id, values);
+  s.host_events.Add({.process_id = range.process_id,
+                     .thread_id = range.thread_id,
+                     .start_ns = range.start_ns,
+                     .end_ns = range.end_ns,
+                     .name_id = static_cast<uint32_t>(kind.text_id),
+                     .range_id = static_cast<uint32_t>(id)});
   return id;
 }
 
@@ -503,11 +516,19 @@ Result<RunDb::ModuleBytes> RunWriter::ReadModule(Id module_id) {
 }
 
 std::vector<model::HostEvent> RunWriter::HostEvents(
-    const std::vector<std::pair<int64_t, int64_t>>& within) {
-  auto events = ReadHostEvents(*state_->database, within);
-  if (events) return std::move(*events);
-  state_->Remember(tl::unexpected<Error>(std::move(events).error()));
-  return {};
+    const std::vector<std::pair<int64_t, int64_t>>& within) const {
+  std::vector<const std::string*> names(state_->strings.size() + 1, nullptr);
+  for (const auto& [text, id] : state_->strings) names[static_cast<size_t>(id)] = &text;
+  std::vector<model::HostEvent> events;
+  for (const HostEventList::Event& event : state_->host_events.Within(within)) {
+    events.push_back({.process_id = event.process_id,
+                      .thread_id = event.thread_id,
+                      .name = *names[event.name_id],
+                      .start_ns = event.start_ns,
+                      .end_ns = event.end_ns,
+                      .range_id = event.range_id});
+  }
+  return events;
 }
 
 int64_t RunWriter::LostRecords() const {

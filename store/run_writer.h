@@ -53,8 +53,9 @@ class RunWriter final : public model::EventSink {
   // Sum of the data_loss run stats so far.
   int64_t LostRecords() const;
   // API calls and ranges of all processes that overlap any of the intervals (start, end; sorted,
-  // apart). Empty after an error, which status() has.
-  std::vector<model::HostEvent> HostEvents(const std::vector<std::pair<int64_t, int64_t>>& within);
+  // apart), but for short ones where there are very many.
+  std::vector<model::HostEvent> HostEvents(
+      const std::vector<std::pair<int64_t, int64_t>>& within) const;
 
   void WriteAttribution(const model::AttributionTables& attribution);
   // Also writes the instructions and shares of `attribution`, which the analysis completed with

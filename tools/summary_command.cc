@@ -1,12 +1,15 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/terminal.h"
 #include "report/other_gpu.h"
 #include "report/run_view.h"
 #include "report/summary.h"
+#include "report/summary_slices.h"
 #include "store/run_db.h"
 #include "tools/commands.h"
 #include "tools/console.h"
@@ -23,6 +26,9 @@ struct Options {
   std::string format = "text";
   int width = 0;  // 0: the terminal's.
   bool ascii = false;
+  std::string phase, scope;
+  std::string sort = "time";
+  size_t top = 0;
   std::string gpu;
 };
 
@@ -53,6 +59,19 @@ Result<int> Run(const Options& options) {
   summary.width = options.width > 0 ? options.width : terminal.width;
   summary.ascii = options.ascii || !terminal.utf8;
   summary.color = terminal.color;
+  summary.rows = options.top;
+  const report::SummaryFilter filter{options.phase, options.scope};
+  report::RunView table = view;
+  if (!filter.phase.empty() || !filter.scope.empty()) {
+    if (!report::CanFilter(summary.by)) {
+      return MakeError(fmt::format("--by {} cannot be cut by --phase or --scope", options.by),
+                       "they go with --by op, layer, source, phase, op_kind and module");
+    }
+    XLATRACE_TRY(report::ApplyFilter(db, filter, table));
+  }
+  XLATRACE_TRY(report::LoadSlices(db, summary.by, table));
+  if (options.sort != "time") report::SortOps(*report::SortFromText(options.sort), table);
+  summary.table = &table;
   const std::string text = options.format == "json"  ? report::SummaryJson(view, summary)
                            : options.format == "csv" ? report::SummaryCsv(view, summary)
                            : options.format == "md"  ? report::SummaryMarkdown(view, summary)
@@ -67,8 +86,22 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("summary", "Where the time goes, in the terminal");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
-  command->add_option("--by", options->by, "phase, layer, op, kernel or source")
-      ->check(CLI::IsMember({"phase", "layer", "op", "kernel", "source"}))
+  std::vector<std::string> words;
+  for (const std::string_view word : report::ByTexts()) words.emplace_back(word);
+  command
+      ->add_option(
+          "--by", options->by,
+          "op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device or "
+          "rank")
+      ->check(CLI::IsMember(words))
+      ->capture_default_str();
+  command->add_option("--phase", options->phase, "Only this phase: forward, backward, ...");
+  command->add_option("--scope", options->scope,
+                      "Only layers or source files that match ('layer_*', 'attention.py')");
+  command->add_option("--top", options->top, "Rows of the table; JSON gets short as well")
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--sort", options->sort, "Order of ops: time, calls, average or waste")
+      ->check(CLI::IsMember({"time", "calls", "average", "waste"}))
       ->capture_default_str();
   command->add_option("--format", options->format, "text, json, csv or md")
       ->check(CLI::IsMember({"text", "json", "csv", "md"}))
@@ -79,7 +112,7 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   command->add_option("--gpu", options->gpu,
                       "What another GPU would do with the same launches (h100, mi300x)");
   AddStrictFlag(*command, &options->strict);
-  command->footer("Example:\n  xlatrace summary run.db --by layer");
+  command->footer("Example:\n  xlatrace summary run.db --by layer --phase backward");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
 }
 

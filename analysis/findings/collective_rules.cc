@@ -111,7 +111,7 @@ void Skew(const Context& context, std::map<const Op*, Collective>& collectives, 
   }
   Finding finding;
   finding.id = "arrival_skew";
-  finding.title = fmt::format("Even out the devices: {} per step waits for the slowest", Time(ns));
+  finding.title = "Even out the devices: they wait for the slowest";
   const auto [last, often] = LastDevice(*worst);
   finding.action =
       "look at what the device that comes last does longer (`summary --by device`): uneven data, "
@@ -175,8 +175,7 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   Finding finding;
   finding.id = "exposed_collective";
-  finding.title =
-      fmt::format("Overlap communication: {} per step runs with nothing beside it", Time(transfer));
+  finding.title = "Overlap communication with computation";
   finding.action =
       "`jax.jit(..., compiler_options={\"optimization_level\": \"O1\"})` turns on the "
       "latency-hiding "

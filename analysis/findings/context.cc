@@ -93,10 +93,18 @@ void Context::SumSteps() {
 }
 
 void Context::FindLimits() {
+  // A profile of a GPU may describe the host as a device as well.
+  const model::Device* best = nullptr;
   for (const model::Device& device : run.devices) {
-    if (device.kind == model::DeviceKind::kGpu) on_gpu = true;
+    if (best == nullptr ||
+        (best->kind == model::DeviceKind::kCpu && device.kind != model::DeviceKind::kCpu)) {
+      best = &device;
+    }
   }
-  if (!run.devices.empty()) limits = LimitsOf(run.devices[0]);
+  if (best == nullptr) return;
+  on_gpu = best->kind == model::DeviceKind::kGpu;
+  on_cpu = best->kind == model::DeviceKind::kCpu;
+  if (!on_cpu) limits = LimitsOf(analysis::FactsOf(*best));
 }
 
 void Context::ReadOps(const ModuleLoader& load_module) {

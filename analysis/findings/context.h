@@ -62,6 +62,7 @@ class Context {
   double attributed = 1;     // Share of steady device time.
   double graph_share = 0;    // Share of device time in graphs whose nodes are not known.
   bool on_gpu = false;
+  bool on_cpu = false;  // The host is the device: nothing waits for launches or for the host.
   Limits limits;
   std::vector<Op> ops;  // By time.
 

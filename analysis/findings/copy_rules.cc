@@ -44,8 +44,7 @@ void HostCopies(const Context& context, Report& report) {
   for (const Site& site : sites) {
     for (const Op* op : site.ops) finding.claims[op->handle] = op->ns;
   }
-  finding.title = fmt::format(
-      "Keep this data on the device: {} per step copies from or to the host", Time(all));
+  finding.title = "Keep this data on the device, not in host memory";
   finding.action =
       "leave out host memory for what every step needs (offload fewer residuals or moments), or "
       "start the copy earlier so that computation hides it";
@@ -94,7 +93,7 @@ void Donation(const Context& context, Report& report) {
   const std::vector<Site> sites = SitesOf(context, ops);
   Finding finding = FindingAbout(context, "donation_missing", sites[0]);
   for (const Op* op : ops) finding.claims[op->handle] = op->ns;
-  finding.title = fmt::format("Donate the state: XLA copies {} of parameters each step", Time(all));
+  finding.title = "Donate the state: XLA copies parameters";
   finding.action =
       "`jax.jit(step, donate_argnums=0)`; the output must have the parameter's shape and type. Now "
       "XLA must copy what it writes into";
@@ -118,7 +117,7 @@ void DeviceCopies(const Context& context, Report& report) {
   for (const Site& site : SitesOf(context, ops)) {
     if (context.ShareOfStep(site.ns) < kLeastShare) break;
     Finding finding = FindingAbout(context, "device_copies", site);
-    finding.title = fmt::format("Avoid copying {} per step on the device", Time(site.ns));
+    finding.title = "Avoid this copy on the device";
     finding.action =
         "such copies come from values that a loop carries unchanged, from outputs that are inputs, "
         "and from buffers read after being overwritten: pass them around the loop, do not return "

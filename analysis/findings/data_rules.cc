@@ -28,6 +28,18 @@ void Unattributed(const Context& context, Report& report) {
   if (all == 0) return;
   const double share = static_cast<double>(none) / static_cast<double>(all);
   if (share < kUnattributed) return;
+  // Kernels of another framework: no HLO could be given.
+  const bool foreign =
+      context.run.modules.empty() &&
+      std::all_of(context.attribution.labels.begin(), context.attribution.labels.end(),
+                  [](const model::Label& label) {
+                    return label.instruction_id == 0 && (label.reason == model::Reason::kNotXla ||
+                                                         label.reason == model::Reason::kTransfer);
+                  });
+  if (foreign) {
+    report.Withhold("unattributed", "HLO: no kernel of this run is XLA's");
+    return;
+  }
   Finding finding;
   finding.id = "unattributed";
   finding.about_data = true;
@@ -120,7 +132,7 @@ void WarmUp(const Context& context, Report& report) {
       .Add("mean of steady steps", context.step_ns, "ns")
       .Add("steps that are not steady, over all devices", count - context.steady_steps, "count");
   report.Fine("warmup_in_average",
-              fmt::format("start-up is set apart: all steps average {}, steady ones {}", Time(mean),
+              fmt::format("warm-up: set apart; all steps average {}, steady ones {}", Time(mean),
                           Time(context.step_ns)),
               evidence);
 }
@@ -179,7 +191,7 @@ void JudgeCompilation(const Context& context, Report& report) {
                        5 * static_cast<int64_t>(most->size()) >= steps;
   const bool costs = from < last && compiled >= 2 && 50 * compile_ns >= last - from;
   if (!repeats && !costs) {
-    report.Fine("recompile", fmt::format("no compilation to speak of after warm-up ({})",
+    report.Fine("recompile", fmt::format("compilation after warm-up: {}",
                                          compiled == 0 ? "none" : Time(compile_ns)));
     return;
   }

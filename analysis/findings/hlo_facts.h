@@ -57,7 +57,7 @@ struct OpFacts {
   bool host_callback = false;  // Calls Python.
   std::string target;          // Of a custom call, in a fusion or alone.
   int64_t square_scores = 0;   // S of a [.., S, S] array it reads or writes, S >= 512.
-  int64_t slice_bytes = 0;  // Of the part that a dynamic-update-slice writes.
+  int64_t slice_bytes = 0;     // Of the part that a dynamic-update-slice writes.
   bool in_loop = false;
   int64_t sorted_elements = 0;  // Of a sort.
   std::string sorted_type;

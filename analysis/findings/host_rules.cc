@@ -197,7 +197,7 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
     }
   }
   if (context.ShareOfStep(context.PerStep(all)) < kFineShare) {
-    report.Fine("host_gap", fmt::format("between launches of the step: idle for {}",
+    report.Fine("host_gap", fmt::format("gaps between steps: idle for {}",
                                         Percent(context.ShareOfStep(context.PerStep(all)))));
   }
   struct Words {
@@ -274,8 +274,6 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
   if (ops.empty()) return;
   for (Site& site : SitesOf(context, ops)) {
     int64_t idle = 0;
-    const Id device = 0;
-    (void)device;
     for (const Gap& gap : gaps) {
       const Op* previous = context.OpOf(static_cast<size_t>(gap.row->previous_activity_id) - 1);
       for (const Op* op : site.ops) {
@@ -306,10 +304,8 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
 void EagerOps(const Context& context, Report& report) {
   std::map<Id, int64_t> executions;
   int64_t ns = 0;
-  int64_t main_executions = 0;
   for (const model::Execution& execution : context.attribution.executions) {
     const auto& facts = context.attribution.modules[static_cast<size_t>(execution.module_id) - 1];
-    if (facts.role == model::ModuleRole::kMain) ++main_executions;
     for (const model::StepRow& step : context.analysis.steps) {
       if (!step.steady || step.device_id != execution.device_id ||
           execution.start_ns < step.start_ns || execution.start_ns >= step.end_ns) {
@@ -363,7 +359,11 @@ void JudgeHost(const Context& context, Report& report) {
   const std::vector<Gap> gaps = GapsOf(context);
   LaunchBound(context, gaps, report);
   SmallKernels(context, report);
-  BetweenSteps(context, gaps, report);
+  if (context.on_cpu) {
+    report.Withhold("idle", "idle time: on a CPU the host is the device");
+  } else {
+    BetweenSteps(context, gaps, report);
+  }
   Callbacks(context, gaps, report);
   EagerOps(context, report);
 }

@@ -74,10 +74,8 @@ void Scatters(const Context& context, Report& report) {
     if (product_ns >= 0) {
       finding.evidence.Add("lookup and gradient as one-hot products", product_ns, "ns");
     }
-    finding.title = gradient
-                        ? fmt::format("Replace this lookup: its gradient, a scatter-add, takes {}",
-                                      Time(site.ns))
-                        : fmt::format("Replace this scatter-add: it takes {}", Time(site.ns));
+    finding.title = gradient ? "Replace the lookup whose gradient is this scatter-add"
+                             : "Replace this scatter-add";
     finding.action =
         gradient && product_wins
             ? "make the embedding lookup a one-hot product (`jax.nn.one_hot(ids, size) @ table`): "
@@ -97,7 +95,7 @@ void Scatters(const Context& context, Report& report) {
   }
   if (!found && !ops.empty()) {
     report.Fine("scatter_add",
-                fmt::format("scatter-adds take {} of the step", Percent(context.ShareOfStep(all))));
+                fmt::format("scatter-adds: {} of the step", Percent(context.ShareOfStep(all))));
   }
 }
 
@@ -158,8 +156,8 @@ void RandomNumbers(const Context& context, Report& report) {
   }
   if (ops.empty()) return;
   if (context.ShareOfStep(all) < 0.02) {
-    report.Fine("random_numbers", fmt::format("random numbers take {} of the step",
-                                              Percent(context.ShareOfStep(all))));
+    report.Fine("random_numbers",
+                fmt::format("random numbers: {} of the step", Percent(context.ShareOfStep(all))));
     return;
   }
   const std::vector<Site> sites = SitesOf(context, ops);

@@ -1,14 +1,15 @@
-// What a device can do at best, as far as rules need it: achievable rates, per second.
+// What a device reaches, as far as rules need it.
 
 #ifndef XLATRACE_ANALYSIS_FINDINGS_LIMITS_H_
 #define XLATRACE_ANALYSIS_FINDINGS_LIMITS_H_
 
+#include "analysis/device_facts.h"
 #include "analysis/findings/context.h"
 
 namespace xlatrace::analysis::findings {
 
-// Nothing for a CPU, and for what the recording does not tell.
-Limits LimitsOf(const model::Device& device);
+// Nothing of what is not known.
+Limits LimitsOf(const DeviceFacts& device);
 
 }  // namespace xlatrace::analysis::findings
 

@@ -17,6 +17,10 @@ constexpr double kDominantSlow = 0.03;
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
+std::string_view Tail(std::string_view op_name) {
+  return op_name.substr(op_name.find_last_of('/') + 1);
+}
+
 // Words of attention in an op_name: scopes, softmax, the subscripts of einsum.
 bool NamesAttention(const Op& op) {
   for (const std::string_view part :
@@ -26,7 +30,6 @@ bool NamesAttention(const Op& op) {
   return op.row->op_kind == OpKind::kAttention;
 }
 
-// Is this shape of scores the product of queries and keys? The dots that make and use it say so.
 void Attention(const Context& context, Report& report) {
   if (!context.on_gpu) return;
   std::vector<const Op*> ops;
@@ -45,7 +48,7 @@ void Attention(const Context& context, Report& report) {
     ops.push_back(&op);
   }
   if (ops.empty()) {
-    if (fused) report.Fine("attention_unfused", "attention is one fused kernel");
+    if (fused) report.Fine("attention_unfused", "attention: one fused kernel");
     return;
   }
   std::vector<Site> sites = SitesOf(context, ops);
@@ -68,8 +71,7 @@ void Attention(const Context& context, Report& report) {
   }
   Finding finding = FindingAbout(context, "attention_unfused", sites[0]);
   for (const Op* op : ops) finding.claims[op->handle] = op->ns;
-  finding.title =
-      fmt::format("Use a fused attention kernel: the {0}x{0} scores go through memory", size);
+  finding.title = fmt::format("Use a fused attention kernel: scores are {0} x {0}", size);
   finding.action =
       "`jax.nn.dot_product_attention(q, k, v, is_causal=..., implementation='cudnn')` (bf16 or "
       "f16, "
@@ -95,8 +97,7 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
       bytes += static_cast<int64_t>(static_cast<double>(op->facts->slice_bytes) * op->calls);
     }
     Finding finding = FindingAbout(context, "scan_stack", site);
-    finding.title =
-        fmt::format("Save less in the scan: stacking its results takes {} per step", Time(site.ns));
+    finding.title = "Save less in the scan: its results are stacked";
     finding.action =
         "a checkpoint policy that saves fewer residuals of the scanned block, or an unrolled loop; "
         "values that are only carried need no stack";
@@ -116,8 +117,10 @@ void Layouts(const Context& context, Report& report) {
   for (const Op& op : context.ops) {
     const Movement movement = op.facts->movement;
     if (movement == Movement::kTranspose || movement == Movement::kLayout) {
-      ops.push_back(&op);
-    } else if (movement == Movement::kConvert && op.row->phase != model::Phase::kOptimizer) {
+      // XLA:CPU transposes operands of products by itself.
+      if (!context.on_cpu || Has(Tail(op.row->op_name), "transpose")) ops.push_back(&op);
+    } else if (movement == Movement::kConvert && op.row->phase != model::Phase::kOptimizer &&
+               !context.on_cpu) {  // It computes 16-bit types in f32.
       converts.push_back(&op);
     } else if (op.facts->in_loop && op.row->op_kind == OpKind::kScatterGather &&
                !op.facts->scatter && Has(op.row->op_name, "dynamic_update_slice")) {
@@ -131,8 +134,7 @@ void Layouts(const Context& context, Report& report) {
     if (context.ShareOfStep(site.ns) < kNoticeable) break;
     found = true;
     Finding finding = FindingAbout(context, "layout_copy", site);
-    finding.title =
-        fmt::format("Avoid this transpose: {} per step only changes the layout", Time(site.ns));
+    finding.title = "Avoid this transpose: it only changes the layout";
     finding.action =
         "let the products read the other order (einsum subscripts, `swapaxes` moved next to a "
         "dot), "
@@ -153,8 +155,7 @@ void Layouts(const Context& context, Report& report) {
   for (const Site& site : SitesOf(context, converts)) {
     if (context.ShareOfStep(site.ns) < kNoticeable) break;
     Finding finding = FindingAbout(context, "convert_only", site);
-    finding.title =
-        fmt::format("Convert once, not here: {} per step only converts types", Time(site.ns));
+    finding.title = "Convert once, not here: this only converts types";
     finding.action =
         "cast parameters once per step outside loops, or keep a 16-bit copy; return activations in "
         "the type that their reader wants";
@@ -182,17 +183,13 @@ void SlowKernels(const Context& context, Report& report) {
   const auto limit = context.MemoryRate();
   int64_t all = 0;
   int64_t fast = 0;
-  int64_t odd = 0;
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
     if (!IsMemoryWork(op) || op.facts->square_scores != 0) continue;
     const auto rate = op.BytesPerSecond();
     if (!rate || !limit) continue;
     // More than memory can do: the cost model counts too much, or it all stays in the cache.
-    if (*rate > 1.3 * *limit) {
-      odd += op.ns;
-      continue;
-    }
+    if (*rate > 1.3 * *limit) continue;
     all += op.ns;
     if (*rate >= 0.7 * *limit) fast += op.ns;
     if (*rate<kSlow* * limit&& static_cast<double>(op.ns)> 20'000 * op.calls) ops.push_back(&op);
@@ -233,10 +230,8 @@ void SlowKernels(const Context& context, Report& report) {
   if (!found && context.ShareOfStep(all) >= 0.05 && 10 * fast >= 8 * all) {
     Evidence evidence;
     evidence.Add("memory-bound fusions per step", all, "ns").Add("of them above 70 %", fast, "ns");
-    report.Fine("slow_memory_op",
-                "memory-bound kernels use the bandwidth: occupancy is not the lever", evidence);
+    report.Fine("slow_memory_op", "occupancy: memory-bound kernels use the bandwidth", evidence);
   }
-  (void)odd;
 }
 
 }  // namespace

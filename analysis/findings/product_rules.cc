@@ -67,7 +67,8 @@ void Upcast(const Context& context, Report& report) {
     }
     report.Add(std::move(finding));
   }
-  if (!found) report.Fine("f32_upcast", "products: none has operands converted to f32 for it");
+  if (!found)
+    report.Fine("f32_upcast", "f32 conversions: no product has operands converted to f32 for it");
 }
 
 void Highest(const Context& context, Report& report) {
@@ -192,7 +193,7 @@ void Rates(const Context& context, Report& report) {
   Evidence evidence;
   evidence.Add("16-bit products per step", ns, "ns").AddReal("their rate", rate / 1e12, "TFLOP/s");
   const std::string text = fmt::format(
-      "16-bit products run at {:.0f} TFLOP/s, {:.0f} % of what such "
+      "matrix products: {:.0f} TFLOP/s in 16 bits, {:.0f} % of what such "
       "a device reaches",
       rate / 1e12, 100 * share);
   if (share >= 0.7) report.Fine("products", text, evidence);

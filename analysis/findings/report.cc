@@ -8,6 +8,7 @@ namespace {
 
 // A finding of which this much is already saved by a larger one says nothing new.
 constexpr double kSameSaving = 0.8;
+constexpr std::string_view kCatchAll = "dominant_op";
 
 double WeightOf(Sure sure) { return sure == Sure::kHigh ? 1.0 : sure == Sure::kMedium ? 0.8 : 0.5; }
 
@@ -15,6 +16,26 @@ nlohmann::ordered_json Item(std::string_view text, std::string_view unit, std::s
   nlohmann::ordered_json item = {{"text", text}, {"value", nullptr}, {"unit", unit}};
   item["handle"] = handle.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(handle);
   return item;
+}
+
+// Where to begin is only said of an op that no other rule knows.
+void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
+  std::vector<bool> known;
+  for (const Finding& finding : findings) {
+    known.push_back(false);
+    if (finding.id != kCatchAll || finding.claims.empty()) continue;
+    const auto& [handle, ns] = *finding.claims.begin();
+    for (const Finding& other : findings) {
+      const auto claim = other.claims.find(handle);
+      if (other.id == kCatchAll || claim == other.claims.end()) continue;
+      if (other.saves_high_ns.value_or(0) >= least &&
+          static_cast<double>(claim->second) >= kSameSaving * static_cast<double>(ns)) {
+        known.back() = true;
+      }
+    }
+  }
+  size_t i = 0;
+  std::erase_if(findings, [&](const Finding&) { return known[i++]; });
 }
 
 model::FindingRow RowOf(const Finding& finding) {
@@ -79,19 +100,25 @@ void Report::Withhold(std::string_view id, std::string text) {
 }
 
 std::vector<model::FindingRow> Report::Ranked(int64_t step_ns) {
+  const auto least =
+      std::max<int64_t>(kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(step_ns)));
+  DropCatchAlls(least, findings_);
   const auto key = [](const Finding& finding) {
     return static_cast<double>(finding.saves_high_ns.value_or(0)) * WeightOf(finding.sure);
   };
   std::stable_sort(findings_.begin(), findings_.end(), [&](const Finding& a, const Finding& b) {
     return a.about_data != b.about_data ? a.about_data : key(a) > key(b);
   });
-  const auto least =
-      std::max<int64_t>(kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(step_ns)));
   std::map<std::string, int64_t, std::less<>> claimed;
   std::vector<model::FindingRow> rows;
   for (Finding& finding : findings_) {
     if (finding.about_data || !finding.saves_high_ns) {
-      rows.push_back(RowOf(finding));
+      // Nothing is claimed; where others speak of all of it already, nothing new is said.
+      const bool known =
+          !finding.claims.empty() &&
+          std::all_of(finding.claims.begin(), finding.claims.end(),
+                      [&](const auto& claim) { return claimed.contains(claim.first); });
+      if (!known) rows.push_back(RowOf(finding));
       continue;
     }
     if (*finding.saves_high_ns < least) continue;

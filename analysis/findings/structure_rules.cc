@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -58,8 +59,7 @@ void Recompute(const Context& context, Report& report) {
   }
   finding.id = "recompute";
   const bool compiler = 2 * by_compiler > all;
-  finding.title =
-      fmt::format("Save instead of recomputing: {} per step is computed a second time", Time(all));
+  finding.title = "Save instead of computing a second time";
   finding.action =
       compiler
           ? "XLA recomputes because memory is tight: a slightly smaller batch, donated state, or "
@@ -109,7 +109,7 @@ void Optimizer(const Context& context, Report& report) {
     report.Fine("optimizer", fmt::format("optimizer: {} per step, at its memory floor", Time(all)));
     return;
   }
-  if (floor == 0 && calls < 100) return;
+  if (floor == 0 && (calls < 100 || context.on_cpu)) return;
   const std::vector<Site> sites = SitesOf(context, ops);
   Finding finding = FindingAbout(context, "optimizer", sites[0]);
   for (const Op* op : ops) finding.claims[op->handle] = op->ns;
@@ -200,31 +200,52 @@ void OddLayers(const Context& context, Report& report) {
       report.Add(std::move(finding));
     }
   }
-  if (judged && !found) report.Fine("odd_layer", "repeated layers take alike");
+  if (judged && !found) report.Fine("odd_layer", "repeated layers: they take alike");
 }
 
-// Says where to begin when no other rule knows the op.
+// What the op must take at the device's rates; nothing where neither is known.
+std::optional<int64_t> FloorOf(const Context& context, const Op& op) {
+  std::optional<int64_t> floor;
+  const auto add = [&](std::optional<int64_t> work, const std::optional<double>& rate) {
+    if (!work || !rate || *rate <= 0) return;
+    const auto ns = static_cast<int64_t>(static_cast<double>(*work) * op.calls * 1e9 / *rate);
+    floor = std::max(floor.value_or(0), ns);
+  };
+  add(op.row->bytes ? op.row->bytes : op.facts->bytes, context.limits.bytes);
+  if (op.facts->dot) {
+    const bool f32 = op.facts->dot->lhs_type == "f32";
+    add(op.row->flops ? op.row->flops : op.facts->flops,
+        f32 && context.limits.tf32 ? context.limits.tf32 : context.limits.half);
+  }
+  return floor;
+}
+
+// Says where to begin when no other rule knows the op. Nothing is claimed where nothing is known of
+// what it must take.
 void Dominant(const Context& context, Report& report) {
   if (context.ops.empty() || context.device_ns == 0) return;
   const Op& op = context.ops[0];
-  if (static_cast<double>(op.ns) < kDominant * static_cast<double>(context.device_ns)) return;
-  // A matrix product that does what the device can is no problem.
-  if (op.facts->dot && context.limits.half && op.facts->flops &&
-      static_cast<double>(*op.facts->flops) * op.calls * 1e9 / static_cast<double>(op.ns) >
-          0.7 * *context.limits.half) {
+  const double share = static_cast<double>(op.ns) / static_cast<double>(context.device_ns);
+  if (share < kDominant) return;
+  const std::optional<int64_t> floor = FloorOf(context, op);
+  if (floor && 10 * *floor >= 7 * op.ns) {
     report.Fine("dominant_op",
-                fmt::format("the largest op, {}, is a product at the device's rate", op.row->name));
+                fmt::format("largest op: {} is {} of device time, at the device's rate",
+                            op.row->name, Percent(share)));
     return;
   }
   Site site{context.SourceOf(op), {&op}, op.ns};
   Finding finding = FindingAbout(context, "dominant_op", site);
   finding.title =
-      fmt::format("Start with one instruction: it is {} of device time",
-                  Percent(static_cast<double>(op.ns) / static_cast<double>(context.device_ns)));
+      fmt::format("Start with one instruction: it is {} of device time", Percent(share));
   finding.action = fmt::format("`xlatrace show {} run.db` lists what it computes", op.handle);
   finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: its time per step falls";
-  finding.saves_high_ns = op.ns;
-  finding.saves_low_ns = 0;
+  if (floor) {
+    finding.saves_high_ns = op.ns - std::min(op.ns, *floor);
+    finding.saves_low_ns = 0;
+    finding.basis = Basis::kRoofline;
+    finding.evidence.Add("what it must take at the device's rates", *floor, "ns");
+  }
   finding.sure = context.Allowed(Sure::kLow);
   finding.evidence.Add("times it ran in the whole run", op.time->occurrences, "count", op.handle);
   report.Add(std::move(finding));

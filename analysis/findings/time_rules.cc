@@ -30,6 +30,10 @@ void Jitter(const Context& context, Report& report) {
     if (row.steady) devices[row.device_id].rows.push_back(&row);
   }
   if (devices.empty()) return;
+  if (context.on_cpu) {
+    report.Withhold("step_jitter", "step jitter: on a CPU other programs share the cores");
+    return;
+  }
   Steps& steps = devices.begin()->second;
   if (context.step_count < kStepsForJitter) {
     report.Withhold("step_jitter", fmt::format("variation of steps: {} steady steps, 10 needed",

@@ -248,9 +248,12 @@ TEST(Classes, NcclKernelsAreCollectivesEvenWithoutAnInstruction) {
   b.AddActivity(lane, 0, 1, {.symbol = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"});
   b.AddActivity(lane, 1, 2, {.kind = ActivityKind::kMemset});
   b.AddActivity(lane, 2, 3, {.symbol = "loop_add_fusion"});
-  EXPECT_THAT(
-      ClassifyActivities(b.run, b.attribution),
-      ElementsAre(ActivityClass::kCollective, ActivityClass::kCopy, ActivityClass::kCompute));
+  // Nsight Systems gives the mangled name as the symbol.
+  const size_t mangled = b.AddActivity(lane, 3, 4, {.symbol = "_Z22ncclDevKernel_SendRecvv"});
+  b.run.configs[b.run.activities.config[mangled] - 1].name = "ncclDevKernel_SendRecv";
+  EXPECT_THAT(ClassifyActivities(b.run, b.attribution),
+              ElementsAre(ActivityClass::kCollective, ActivityClass::kCopy, ActivityClass::kCompute,
+                          ActivityClass::kCollective));
 }
 
 }  // namespace

@@ -22,6 +22,10 @@ OPS = [
 ]
 
 
+GROUPINGS = ("op", "phase", "layer", "scope", "source", "kernel", "op_kind", "origin", "module")
+GROUPINGS += ("step", "device", "rank")
+
+
 class Refusals(support.TestCase):
     def setUp(self):
         super().setUp()
@@ -744,7 +748,7 @@ class HostileNames(support.TestCase):
         self.assert_inert(self.imported.stderr, "import")
 
     def test_summary(self):
-        for by in ("phase", "layer", "op", "kernel", "source"):
+        for by in GROUPINGS:
             for style in ("text", "md"):
                 with self.subTest(by=by, format=style):
                     result = self.run_program("summary", self.run_db, "--by", by, "--format", style)
@@ -772,7 +776,7 @@ class HostileNames(support.TestCase):
     def test_csv_holds_no_formula(self):
         outputs = [
             self.run_program("summary", self.run_db, "--by", by, "--format", "csv")
-            for by in ("phase", "layer", "op", "kernel", "source")
+            for by in GROUPINGS
         ]
         outputs.append(
             self.run_program("query", self.run_db, "SELECT * FROM activity", "--format", "csv")

@@ -30,10 +30,10 @@ def compile_one(name):
     """In a process of its own: XLA reads its flags once."""
     os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
     import jax
+    import parts
     from jax._src import source_info_util
     from jax.experimental import topologies
     from jax.sharding import NamedSharding, PartitionSpec
-    import parts
 
     # The stack of an op has the program's own frames only.
     source_info_util.register_exclusion(__file__)
@@ -71,9 +71,7 @@ def compile_one(name):
     np.random.default_rng = lambda seed: Shapes()
     np.zeros = lambda shape, dtype: np.broadcast_to(np.array(0, dtype), shape)
     np.stack = lambda leaves: np.broadcast_to(leaves[0], (len(leaves), *leaves[0].shape))
-    parts.weights = lambda rng, *shape: np.broadcast_to(
-        np.array(0, jax.numpy.bfloat16), shape
-    )
+    parts.weights = lambda rng, *shape: np.broadcast_to(np.array(0, jax.numpy.bfloat16), shape)
 
     sizes = copy.copy(parts.Sizes())
     if devices > 1:
@@ -124,9 +122,7 @@ def main(folder, names):
                 print(done.stderr[-2000:])
             for number, file in enumerate(files):
                 target = folder / (name + (f".{number}" if number else "") + ".hlo.pb.zst")
-                subprocess.run(
-                    ["zstd", "-q", "-f", "-19", file, "-o", str(target)], check=True
-                )
+                subprocess.run(["zstd", "-q", "-f", "-19", file, "-o", str(target)], check=True)
 
 
 if __name__ == "__main__":

@@ -4,16 +4,16 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import parts
+from jax.numpy import float32
 
 
 def loss_of(params, batch):
     x = batch["x"]
     for layer in params["layers"]:
         h = jax.nn.gelu(x @ layer["up"])
-        x = x + jnp.dot(h.astype(jnp.float32), layer["down"].astype(jnp.float32)).astype(x.dtype)  # planted
+        x = x + (h.astype(float32) @ layer["down"].astype(float32)).astype(x.dtype)  # planted
     return parts.mean_square(x)
 
 

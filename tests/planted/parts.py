@@ -33,7 +33,10 @@ def weights(rng, *shape):
 
 def make_layers(rng, sizes):
     return [
-        {"up": weights(rng, sizes.width, sizes.hidden), "down": weights(rng, sizes.hidden, sizes.width)}
+        {
+            "up": weights(rng, sizes.width, sizes.hidden),
+            "down": weights(rng, sizes.hidden, sizes.width),
+        }
         for _ in range(sizes.layers)
     ]
 
@@ -63,7 +66,11 @@ def adam(state, grads):
     def update(p, m, v, g):
         m = 0.9 * m + 0.1 * g
         v = 0.99 * v + 0.01 * g * g
-        return (p - 1e-3 * m / (jnp.sqrt(v) + 1e-4)).astype(p.dtype), m.astype(p.dtype), v.astype(p.dtype)
+        return (
+            (p - 1e-3 * m / (jnp.sqrt(v) + 1e-4)).astype(p.dtype),
+            m.astype(p.dtype),
+            v.astype(p.dtype),
+        )
 
     with jax.named_scope("adam"):
         triples = jax.tree.map(update, state["params"], state["m"], state["v"], grads)

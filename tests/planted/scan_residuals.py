@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planted: a scan over layers stacks every residual of the forward pass, by kernels of their own."""
+"""Planted: a scan over layers stacks every residual of the forward pass, by kernels that do
+nothing else."""
 
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import parts
 

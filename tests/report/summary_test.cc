@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/terminal.h"
+#include "report/breakdown.h"
+#include "report/summary_slices.h"
 #include "sample_run.h"
 #include "temporary_folder.h"
 
@@ -71,7 +73,9 @@ SampleRun HostileRun() {
   return run;
 }
 
-constexpr By kAllBy[] = {By::kOp, By::kPhase, By::kLayer, By::kKernel, By::kSource};
+constexpr By kAllBy[] = {By::kOp,     By::kPhase, By::kLayer,  By::kKernel,
+                         By::kSource, By::kScope, By::kOpKind, By::kOrigin,
+                         By::kModule, By::kStep,  By::kDevice, By::kRank};
 
 TEST(SummaryTextTest, NeverWiderThanAskedNorLongerThan45Lines) {
   SampleRun findings = TransformerRun();
@@ -121,7 +125,7 @@ TEST(SummaryTextTest, NeverWiderThanAskedNorLongerThan45Lines) {
 TEST(SummaryTextTest, SaysWhatTheStepIsMadeOf) {
   const std::string text = SummaryText(ViewOf(TransformerRun()), {});
   EXPECT_THAT(text, HasSubstr("train.py  2 x NVIDIA H100 80GB HBM3  jit_train_step"));
-  EXPECT_THAT(text, HasSubstr("step 26.3 ms (26.3 to 26.3, 10 steps)  busy 97.6%"));
+  EXPECT_THAT(text, HasSubstr("step 26.3 ms (p10 26.3, p90 26.3, 10 steps)  busy 97.6%"));
   // 26,273 us per step, of which 14,584 are backward: 8 x (464 + 301 + 3 x 141) + 5,080.
   EXPECT_THAT(text, HasSubstr("backward                14.6  55.5"));
   EXPECT_THAT(text, HasSubstr("custom-call.75.0 x8         3.71"));
@@ -173,7 +177,9 @@ TEST(SummaryJsonTest, NumbersAreThoseOfTheViewAndSumUp) {
 
 TEST(SummaryJsonTest, EveryBreakdownSumsToDeviceTimeWithOthers) {
   const RunView view = ViewOf(TransformerRun());
-  for (const By by : kAllBy) {
+  // Slices are loaded on demand (below), steps are wall time.
+  for (const By by :
+       {By::kOp, By::kPhase, By::kLayer, By::kKernel, By::kSource, By::kOpKind, By::kModule}) {
     const json parsed = json::parse(SummaryJson(view, {.by = by, .rows = 3}));
     int64_t sum = parsed["table"]["others"]["ns"].get<int64_t>();
     EXPECT_LE(parsed["table"]["rows"].size(), 3u);
@@ -253,7 +259,94 @@ TEST(SummaryMarkdownTest, TablesKeepTheirShapeWhateverTheNames) {
 TEST(ByTest, WordsAreReadBack) {
   EXPECT_EQ(ByFromText("layer"), By::kLayer);
   EXPECT_EQ(ByFromText("source"), By::kSource);
-  EXPECT_EQ(ByFromText("module"), std::nullopt);
+  for (const std::string_view word : ByTexts()) EXPECT_EQ(Text(*ByFromText(word)), word);
+  EXPECT_EQ(ByFromText("colour"), std::nullopt);
+}
+
+// Everything of a sample run through the database, with a filter and slices.
+struct Asked {
+  explicit Asked(const SampleRun& run, By by, const SummaryFilter& filter = {}) {
+    const std::string path = folder.File("run.db");
+    EXPECT_TRUE(WriteSampleRun(run, path).has_value());
+    auto db = store::RunDb::Open(path);
+    EXPECT_TRUE(db.has_value());
+    view = *LoadRunView(*db);
+    table = view;
+    EXPECT_TRUE(ApplyFilter(*db, filter, table).has_value());
+    EXPECT_TRUE(LoadSlices(*db, by, table).has_value());
+  }
+  TemporaryFolder folder;
+  RunView view, table;
+};
+
+int64_t Sum(const std::vector<NamedFigure>& figures) {
+  int64_t sum = 0;
+  for (const NamedFigure& figure : figures) sum += figure.ns;
+  return sum;
+}
+
+TEST(SummarySlices, EveryGroupingSumsToDeviceTime) {
+  for (const By by : {By::kOrigin, By::kDevice, By::kRank, By::kScope}) {
+    const Asked asked(TransformerRun(), by);
+    ASSERT_FALSE(asked.table.slices.empty()) << Text(by);
+    // Scopes are rounded one by one.
+    EXPECT_NEAR(static_cast<double>(Sum(asked.table.slices)),
+                static_cast<double>(asked.view.coverage.device_ns),
+                static_cast<double>(asked.table.slices.size()))
+        << Text(by);
+  }
+  EXPECT_EQ(Asked(TransformerRun(), By::kDevice).table.slices.size(), 2u);
+}
+
+TEST(SummarySlices, APhaseLeavesItsShareOfEveryOp) {
+  const Asked asked(TransformerRun(), By::kOp, {.phase = "back", .scope = {}});
+  const auto backward = static_cast<size_t>(model::Phase::kBackward);
+  EXPECT_NEAR(static_cast<double>(asked.table.coverage.device_ns),
+              static_cast<double>(asked.view.phases[backward]),
+              static_cast<double>(asked.table.ops.size()));
+  for (const OpFigure& op : asked.table.ops) EXPECT_EQ(op.phase, model::Phase::kBackward);
+  const std::string text = SummaryText(asked.view, {.table = &asked.table});
+  EXPECT_THAT(text, HasSubstr("all of backward"));
+}
+
+TEST(SummarySlices, AScopeWithAStarAndWithout) {
+  EXPECT_TRUE(MatchesScope("decoder/layer_3/mlp", "layer_*/mlp") == false);
+  EXPECT_TRUE(MatchesScope("decoder/layer_3/mlp", "*layer_*/mlp"));
+  EXPECT_TRUE(MatchesScope("decoder/layer_3/mlp", "layer_3"));
+  EXPECT_TRUE(MatchesScope("decoder/layer_3/mlp", "*"));
+  EXPECT_FALSE(MatchesScope("decoder", "encoder*"));
+}
+
+TEST(SummarySlices, NoSuchPhaseIsAnError) {
+  TemporaryFolder folder;
+  const std::string path = folder.File("run.db");
+  ASSERT_TRUE(WriteSampleRun(TransformerRun(), path).has_value());
+  auto db = store::RunDb::Open(path);
+  ASSERT_TRUE(db.has_value());
+  RunView view = *LoadRunView(*db);
+  EXPECT_FALSE(ApplyFilter(*db, {.phase = "sideways", .scope = {}}, view).has_value());
+}
+
+TEST(SummaryJsonTest, FiveRowsAreFourKilobytesAtMost) {
+  SampleRun run = TransformerRun();
+  for (int i = 0; i < 9; ++i) {
+    model::FindingRow finding;
+    finding.id = "a_rule_of_some_length";
+    finding.title = "Replace this lookup: its gradient, a scatter-add, takes 49.3 ms per step";
+    finding.saves_high_ns_per_step = 1'000'000 * (9 - i);
+    finding.confidence = "medium";
+    finding.where_source = "/opt/some/where/in/a/model/attention.py:287";
+    run.findings.push_back(finding);
+  }
+  const std::string text = SummaryJson(ViewOf(run), {.rows = 5});
+  EXPECT_LE(text.size(), 4096u);
+  const json brief = json::parse(text);
+  EXPECT_EQ(brief["schema_version"], 1);
+  EXPECT_EQ(brief["findings"].size(), 5u);
+  EXPECT_EQ(brief["table"]["rows"].size(), 5u);
+  int64_t sum = brief["table"]["others"]["ns"];
+  for (const json& row : brief["table"]["rows"]) sum += row["ns"].get<int64_t>();
+  EXPECT_EQ(sum, brief["table"]["device_ns"]);
 }
 
 }  // namespace

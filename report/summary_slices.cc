@@ -1,0 +1,252 @@
+#include "report/summary_slices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "report/labels.h"
+
+namespace xlatrace::report {
+namespace {
+
+using store::RunDb;
+using store::Table;
+
+// Activities of the basis: those of steady steps, or all.
+std::string FromBasis(const RunView& view) {
+  return view.basis.steady ? " FROM activity a JOIN step s ON s.device_id = a.device_id"
+                             " AND s.step = a.step AND s.steady = 1"
+                           : " FROM activity a";
+}
+
+Status Group(RunDb& db, const RunView& view, std::string_view key, std::string_view join,
+             std::vector<NamedFigure>& into) {
+  XLATRACE_ASSIGN(const Table rows,
+                  db.Select(fmt::format("SELECT {} AS name, sum(a.self_ns) AS ns, count(*) AS calls"
+                                        "{}{} GROUP BY 1 ORDER BY 2 DESC, 1",
+                                        key, FromBasis(view), join)));
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    into.push_back({rows.Text(i, "name"), rows.Int(i, "ns"), rows.Int(i, "calls")});
+  }
+  return {};
+}
+
+// op_name without the primitive: the scope in full, transformations included.
+Status Scopes(RunDb& db, RunView& view) {
+  XLATRACE_ASSIGN(const Table rows,
+                  db.Select("SELECT o.steady_ns, o.self_ns, s.share, s.op_name FROM op_time o"
+                            " JOIN instruction_share s USING (module_id, instruction)"));
+  std::map<std::string, double> scopes;
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    const int64_t ns = rows.Int(i, view.basis.steady ? "steady_ns" : "self_ns");
+    if (ns == 0) continue;
+    std::string name = rows.Text(i, "op_name");
+    const size_t tail = OpNameTail(name).size();
+    name.resize(tail < name.size() ? name.size() - tail - 1 : 0);
+    const double share = static_cast<double>(ns) * rows.Real(i, "share");
+    scopes[name] += share;
+  }
+  for (const auto& [name, ns] : scopes) {
+    view.slices.push_back({name, static_cast<int64_t>(std::llround(ns)), 0});
+  }
+  const int64_t none = view.coverage.none_ns;
+  if (none > 0) {
+    const auto unnamed = std::find_if(view.slices.begin(), view.slices.end(),
+                                      [](const NamedFigure& slice) { return slice.name.empty(); });
+    if (unnamed == view.slices.end()) {
+      view.slices.push_back({"", none, 0});
+    } else {
+      unnamed->ns += none;
+    }
+  }
+  std::stable_sort(view.slices.begin(), view.slices.end(),
+                   [](const NamedFigure& a, const NamedFigure& b) { return a.ns > b.ns; });
+  return {};
+}
+
+}  // namespace
+
+Status LoadSlices(RunDb& db, By by, RunView& view) {
+  view.slices.clear();
+  switch (by) {
+    case By::kScope:
+      return Scopes(db, view);
+    case By::kOrigin:
+      return Group(db, view, "a.origin", "", view.slices);
+    case By::kDevice:
+      return Group(db, view,
+                   "d.kind || ' ' || d.ordinal || coalesce(' ' || d.name, '')"
+                   " || CASE WHEN (SELECT count(*) FROM process) > 1"
+                   " THEN ' of process ' || d.process_id ELSE '' END",
+                   " JOIN device d ON d.device_id = a.device_id", view.slices);
+    case By::kRank:
+      return Group(db, view, "coalesce('rank ' || p.rank, 'process ' || p.process_id)",
+                   " JOIN process p ON p.process_id = a.process_id", view.slices);
+    default:
+      return {};
+  }
+}
+
+bool CanFilter(By by) {
+  return by == By::kOp || by == By::kLayer || by == By::kSource || by == By::kPhase ||
+         by == By::kOpKind || by == By::kModule;
+}
+
+bool MatchesScope(std::string_view text, std::string_view pattern) {
+  if (pattern.find('*') == std::string_view::npos) return text.find(pattern) != text.npos;
+  // Where the last star was met, and how much of the text it stands for so far.
+  size_t t = 0;
+  size_t p = 0;
+  std::optional<std::pair<size_t, size_t>> star;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = {p++, t};
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star) {
+      p = star->first + 1;
+      t = ++star->second;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+Status ApplyFilter(RunDb& db, const SummaryFilter& filter, RunView& view) {
+  if (filter.phase.empty() && filter.scope.empty()) return {};
+  std::optional<model::Phase> phase;
+  if (!filter.phase.empty()) {
+    for (const model::Phase candidate : kPhaseOrder) {
+      if (model::Text(candidate).starts_with(filter.phase)) phase = candidate;
+    }
+    if (filter.phase == "bwd") phase = model::Phase::kBackward;
+    if (filter.phase == "fwd") phase = model::Phase::kForward;
+    if (!phase) {
+      return MakeError(fmt::format("there is no phase '{}'", filter.phase),
+                       "forward, loss, backward, recompute, optimizer, other or unknown");
+    }
+  }
+  XLATRACE_ASSIGN(
+      const Table rows,
+      db.Select("SELECT o.handle, o.steady_ns, o.self_ns, s.share, s.phase, s.layer,"
+                " i.layer_group AS own_group, s.source_file, s.source_line"
+                " FROM op_time o JOIN instruction_share s USING (module_id, instruction)"
+                " JOIN instruction i USING (module_id, instruction)"));
+  // A share has a layer of its own; its group is that of the layer.
+  std::unordered_map<std::string, double> op_ns;
+  std::map<std::string, std::string> group_of;
+  for (const OpFigure& op : view.ops) group_of[op.layer] = op.layer_group;
+  std::map<std::string, ScopeFigure> layers;
+  std::map<std::pair<std::string, int64_t>, ScopeFigure> sources;
+  std::map<std::string, std::array<double, kPhaseCount>> layer_ns;
+  std::map<std::pair<std::string, int64_t>, std::array<double, kPhaseCount>> source_ns;
+  std::array<double, kPhaseCount> phase_ns{};
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    const int64_t whole = rows.Int(i, view.basis.steady ? "steady_ns" : "self_ns");
+    if (whole == 0) continue;
+    const model::Phase of = PhaseOrUnknown(rows.Text(i, "phase"));
+    if (phase && of != *phase) continue;
+    const std::string layer = rows.Text(i, "layer");
+    const auto grouped = group_of.find(layer);
+    const std::string group =
+        grouped != group_of.end() ? grouped->second : rows.Text(i, "own_group");
+    const std::string file = rows.Text(i, "source_file");
+    if (!filter.scope.empty() && !MatchesScope(layer, filter.scope) &&
+        !MatchesScope(group, filter.scope) && !MatchesScope(file, filter.scope)) {
+      continue;
+    }
+    const double ns = static_cast<double>(whole) * rows.Real(i, "share");
+    const auto p = static_cast<size_t>(of);
+    op_ns[rows.Text(i, "handle")] += ns;
+    layer_ns[group][p] += ns;
+    source_ns[{file, rows.IsNull(i, "source_line") ? -1 : rows.Int(i, "source_line")}][p] += ns;
+    phase_ns[p] += ns;
+  }
+  std::map<std::string, NamedFigure> kinds;
+  std::map<int64_t, double> modules;
+  std::vector<OpFigure> ops;
+  int64_t sum = 0;
+  int64_t calls = 0;
+  for (OpFigure& op : view.ops) {
+    const auto found = op_ns.find(op.handle);
+    if (found == op_ns.end()) continue;
+    op.ns = static_cast<int64_t>(std::llround(found->second));
+    if (op.ns == 0) continue;
+    if (phase) op.phase = *phase;
+    sum += op.ns;
+    calls += op.calls;
+    NamedFigure& kind = kinds[op.op_kind];
+    kind.name = op.op_kind;
+    kind.ns += op.ns;
+    kind.calls += op.calls;
+    modules[op.module_id] += static_cast<double>(op.ns);
+    ops.push_back(std::move(op));
+  }
+  const auto by_time = [](const auto& a, const auto& b) { return a.ns > b.ns; };
+  std::stable_sort(ops.begin(), ops.end(), by_time);
+  view.ops = std::move(ops);
+  const auto round = [](const std::array<double, kPhaseCount>& from, ScopeFigure& figure) {
+    for (size_t p = 0; p < kPhaseCount; ++p) {
+      figure.phases[p] = static_cast<int64_t>(std::llround(from[p]));
+      figure.ns += figure.phases[p];
+    }
+  };
+  view.layers.clear();
+  for (const auto& [name, times] : layer_ns) {
+    view.layers.push_back({.name = name});
+    round(times, view.layers.back());
+  }
+  std::stable_sort(view.layers.begin(), view.layers.end(), by_time);
+  view.sources.clear();
+  for (const auto& [place, times] : source_ns) {
+    view.sources.push_back({.name = place.first});
+    if (place.second >= 0) view.sources.back().line = place.second;
+    round(times, view.sources.back());
+  }
+  std::stable_sort(view.sources.begin(), view.sources.end(), by_time);
+  view.kinds.clear();
+  for (auto& [name, kind] : kinds) view.kinds.push_back(std::move(kind));
+  std::stable_sort(view.kinds.begin(), view.kinds.end(), by_time);
+  for (ModuleFigure& module : view.modules) {
+    module.ns = static_cast<int64_t>(std::llround(modules[module.module_id]));
+  }
+  for (size_t p = 0; p < kPhaseCount; ++p) {
+    view.phases[p] = static_cast<int64_t>(std::llround(phase_ns[p]));
+  }
+  view.coverage = {};
+  view.coverage.device_ns = sum;
+  view.coverage.activities = calls;
+  view.none_phases = {};
+  view.filter = (phase ? std::string(model::Text(*phase)) : std::string()) +
+                (phase && !filter.scope.empty() ? " of " : "") + filter.scope;
+  return {};
+}
+
+void SortOps(Sort sort, RunView& view) {
+  view.sorted_otherwise = sort != Sort::kTime;
+  const auto key = [sort](const OpFigure& op) {
+    switch (sort) {
+      case Sort::kCalls:
+        return static_cast<double>(op.calls);
+      case Sort::kAverage:
+        return op.calls > 0 ? static_cast<double>(op.ns) / static_cast<double>(op.calls) : 0.0;
+      case Sort::kWaste:
+        return static_cast<double>(op.wasted_ns.value_or(0));
+      case Sort::kTime:
+        break;
+    }
+    return static_cast<double>(op.ns);
+  };
+  std::stable_sort(view.ops.begin(), view.ops.end(),
+                   [&](const OpFigure& a, const OpFigure& b) { return key(a) > key(b); });
+}
+
+}  // namespace xlatrace::report

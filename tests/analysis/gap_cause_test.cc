@@ -1,0 +1,73 @@
+#include "analysis/gap_cause.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/analysis/run_builder.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::GapCause;
+
+// Two activities with 100 us between them, from 100 to 200 us.
+class GapCauseTest : public testing::Test {
+ protected:
+  GapCauseTest() {
+    const auto lane = b.AddLane(b.AddDevice());
+    b.AddActivity(lane, 0, 100'000, {});
+    b.AddActivity(lane, 200'000, 300'000, {});
+    gap.device_id = 1;
+    gap.start_ns = 100'000;
+    gap.end_ns = 200'000;
+    gap.previous_activity_id = 1;
+    gap.next_activity_id = 2;
+  }
+
+  model::GapRow Judge(std::vector<model::HostEvent> events) {
+    std::vector<model::GapRow> gaps{gap};
+    FindGapCauses(
+        b.run, b.attribution, [&](const Intervals&) { return events; }, gaps);
+    return gaps[0];
+  }
+
+  RunBuilder b;
+  model::GapRow gap;
+};
+
+TEST_F(GapCauseTest, AWaitThatEndsInTheGapIsSynchronisation) {
+  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
+            GapCause::kSynchronisation);
+  // One that goes on beyond it did not hold the host up when the gap began.
+  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 250'000, 0}}).cause, GapCause::kUnknown);
+  // Nor did one of another process.
+  EXPECT_EQ(Judge({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kUnknown);
+}
+
+TEST_F(GapCauseTest, ARangeThatCoversMostOfItIsTheHosts) {
+  const model::GapRow row =
+      Judge({{1, 7, "train_loop", 0, 400'000, 3}, {1, 7, "logging", 120'000, 190'000, 4}});
+  EXPECT_EQ(row.cause, GapCause::kHost);
+  EXPECT_EQ(row.host_range_id, 4);
+  EXPECT_EQ(Judge({{1, 7, "logging", 120'000, 140'000, 4}}).cause, GapCause::kUnknown);
+}
+
+TEST_F(GapCauseTest, ADataLoaderIsInput) {
+  const model::GapRow row = Judge({{1, 7, "IteratorGetNext", 105'000, 195'000, 9}});
+  EXPECT_EQ(row.cause, GapCause::kInput);
+  EXPECT_EQ(row.host_range_id, 9);
+}
+
+TEST_F(GapCauseTest, CallsThatLaunchMakeItLaunchBound) {
+  EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 180'000, 0}}).cause, GapCause::kLaunchBound);
+  EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 120'000, 0}}).cause, GapCause::kUnknown);
+}
+
+TEST_F(GapCauseTest, ACompilationStaysTheCause) {
+  gap.cause = GapCause::kCompile;
+  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kCompile);
+}
+
+}  // namespace
+}  // namespace xlatrace::analysis

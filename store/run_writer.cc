@@ -131,6 +131,7 @@ struct RunWriter::State {
     }
   };
   std::unordered_map<RangeKind, uint32_t, RangeKindHash> range_kinds;
+  std::vector<Id> text_of_range_kind = {0};  // By kind, from 1.
   // Kinds of recent ranges by the hash of what they are made of: one look instead of three.
   struct RecentKind {
     uint64_t hash = 0;
@@ -198,6 +199,7 @@ uint32_t RunWriter::State::RangeKindOf(const model::Range& range) {
   const auto [it, fresh] =
       range_kinds.try_emplace(kind, static_cast<uint32_t>(range_kinds.size() + 1));
   if (fresh) {
+    text_of_range_kind.push_back(kind.text_id);
     Statement& row = insert_range_kind;
     row.BindInt64(0, it->second);
     row.BindInt64(1, kind.process_id);
@@ -465,7 +467,7 @@ Id RunWriter::AddRange(const model::Range& range) {
                      .thread_id = range.thread_id,
                      .start_ns = range.start_ns,
                      .end_ns = range.end_ns,
-                     .name_id = static_cast<uint32_t>(kind.text_id),
+                     .name_id = static_cast<uint32_t>(s.text_of_range_kind[kind]),
                      .range_id = static_cast<uint32_t>(id)});
   return id;
 }

@@ -89,11 +89,10 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   std::vector<std::string> words;
   for (const std::string_view word : report::ByTexts()) words.emplace_back(word);
   command
-      ->add_option(
-          "--by", options->by,
-          "op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device or "
-          "rank")
-      ->check(CLI::IsMember(words))
+      ->add_option("--by", options->by,
+                   "op, phase, layer, scope, source, kernel, op_kind,\n"
+                   "origin, module, step, device or rank")
+      ->check(CLI::IsMember(words).description(""))
       ->capture_default_str();
   command->add_option("--phase", options->phase, "Only this phase: forward, backward, ...");
   command->add_option("--scope", options->scope,

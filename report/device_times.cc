@@ -208,6 +208,11 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
                 " phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
                 " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed FROM op_time"
                 " WHERE instruction IS NOT NULL"));
+  XLATRACE_ASSIGN(const Table modules, db.Select("SELECT module_id, fingerprint FROM module"));
+  std::unordered_map<int64_t, std::string> fingerprints;
+  for (size_t i = 0; i < modules.rows.size(); ++i) {
+    fingerprints.emplace(modules.Int(i, "module_id"), modules.Text(i, "fingerprint"));
+  }
   const std::string_view time = view.basis.steady ? "steady_ns" : "self_ns";
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     OpFigure op;
@@ -216,6 +221,7 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
     op.handle = rows.Text(i, "handle");
     op.module_id = rows.Int(i, "module_id");
     op.module = rows.Text(i, "module");
+    op.fingerprint = fingerprints[op.module_id];
     if (!rows.IsNull(i, "program_id")) op.program_id = rows.Int(i, "program_id");
     op.instruction = rows.Text(i, "instruction");
     op.category = rows.Text(i, "category");

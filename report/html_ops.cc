@@ -68,7 +68,7 @@ class Section {
     int64_t shown_instructions = 0;
     for (size_t i = 0; i < shown; ++i) {
       sum += ops[i].ns;
-      shown_instructions += ops[i].copies;
+      shown_instructions += ops[i].ops;
       OpRow(ops[i], largest, sum, bound);
     }
     const Coverage& coverage = view_.coverage;

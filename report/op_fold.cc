@@ -1,7 +1,10 @@
 #include "report/op_fold.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,11 +26,13 @@ std::string WithoutNumbers(std::string_view text) {
 }
 
 std::string KeyOf(const OpFigure& op) {
+  const std::string program =
+      op.fingerprint.empty() ? fmt::format("m{}", op.module_id) : op.fingerprint;
   // '\n' is in no name that HLO text can carry.
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", op.module_id,
-                     InstructionStem(op.instruction), op.op_kind, static_cast<int>(op.phase),
-                     op.layer_group, WithoutNumbers(op.op_name), op.source_file,
-                     op.source_line.value_or(0));
+  if (op.op_name.empty()) return fmt::format("{}\n{}", program, op.instruction);
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", program, InstructionStem(op.instruction),
+                     op.op_kind, static_cast<int>(op.phase), op.layer_group,
+                     WithoutNumbers(op.op_name), op.source_file, op.source_line.value_or(0));
 }
 
 }  // namespace
@@ -48,8 +53,7 @@ std::vector<size_t> FoldRows(const RunView& view) {
   std::unordered_map<std::string, size_t> row_of;
   size_t next = 0;
   for (const OpFigure& op : view.ops) {
-    size_t row = next;
-    if (!op.op_name.empty()) row = row_of.emplace(KeyOf(op), row).first->second;
+    const size_t row = row_of.emplace(KeyOf(op), next).first->second;
     if (row == next) ++next;
     rows.push_back(row);
   }
@@ -59,16 +63,19 @@ std::vector<size_t> FoldRows(const RunView& view) {
 std::vector<FoldedOp> FoldOps(const RunView& view) {
   std::vector<FoldedOp> folded;
   const std::vector<size_t> rows = FoldRows(view);
+  std::set<std::pair<size_t, std::string_view>> instructions;  // Of each row.
   for (size_t i = 0; i < rows.size(); ++i) {
     const OpFigure& op = view.ops[i];
     const size_t row = rows[i];
     const bool exact = op.confidence == "exact";
+    const bool fresh = instructions.emplace(row, op.instruction).second;
     if (row == folded.size()) {
-      folded.push_back({&op, 1, op.ns, op.calls, op.ns, op.ns, exact, op.bound_by});
+      folded.push_back({&op, 1, 1, op.ns, op.calls, op.ns, op.ns, exact, op.bound_by});
       continue;
     }
     FoldedOp& fold = folded[row];  // Ops come by time, so its first one is the largest.
-    ++fold.copies;
+    if (fresh) ++fold.copies;
+    ++fold.ops;
     fold.ns += op.ns;
     fold.calls = fold.calls == 0 || op.calls == 0 ? 0 : fold.calls + op.calls;
     fold.least_ns = std::min(fold.least_ns, op.ns);

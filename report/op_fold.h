@@ -1,8 +1,10 @@
-// Unrolled copies of one instruction as one row: "custom-call.75.0 x8".
+// Unrolled copies of one instruction as one row: "custom-call.75.0 x8"; and one instruction of one
+// program that several processes run as one row.
 //
 // XLA gives every layer of an unrolled model its own instructions. Copies are instructions of one
 // module that differ in nothing but numbers: name, op_name, layer; same kind, phase and source
-// line. An instruction without op_name is never folded.
+// line. An instruction without op_name is folded with itself in other processes only. Programs are
+// the same when their fingerprints are.
 //
 // Thread-safety: re-entrant. The result points into the view.
 
@@ -20,7 +22,8 @@ namespace xlatrace::report {
 
 struct FoldedOp {
   const OpFigure* op = nullptr;  // The one with the most time; its handle stands for all.
-  int64_t copies = 1;
+  int64_t copies = 1;            // Instructions: one that several processes run counts once.
+  int64_t ops = 1;               // Ops of the view.
   int64_t ns = 0;
   int64_t calls = 0;                  // 0: not known.
   int64_t least_ns = 0, most_ns = 0;  // Of one copy.

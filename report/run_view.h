@@ -91,6 +91,7 @@ struct OpFigure {
   std::string handle;  // "o17"
   int64_t module_id = 0;
   std::string module;
+  std::string fingerprint;  // Of the module: the same program in several processes. Empty: unknown.
   std::optional<int64_t> program_id;
   std::string instruction;
   std::string op_kind, category;

@@ -125,7 +125,7 @@ class Maker {
       }
       const OpFigure& op = *fold.op;
       sum += fold.ns;
-      shown += fold.copies;
+      shown += fold.ops;
       // An instruction that was deduced, not known, wears a tilde.
       std::string name = (fold.exact ? "" : "~") + op.instruction;
       if (fold.copies > 1) name += fmt::format(" x{}", fold.copies);

@@ -15,6 +15,7 @@
 #include "hlo/text_reader.h"
 #include "hlo/thunk_sequence.h"
 #include "importers/importer.h"
+#include "importers/same_process_sink.h"
 #include "store/run_writer.h"
 #include "tools/module_files.h"
 #include "tools/version.h"
@@ -114,14 +115,20 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   XLATRACE_ASSIGN(const std::unique_ptr<store::RunWriter> writer,
                   store::RunWriter::Create(request.output));
   writer->SetRunInfo("tool_version", kVersion);
-  for (const std::string& input : request.inputs) {
-    Status imported = importers::Import(input, *writer);
+  const auto import = [&](const std::string& input, model::EventSink& sink) -> Status {
+    Status imported = importers::Import(input, sink);
     XLATRACE_TRY(writer->status());
     if (imported) {
       ++outcome.inputs_read;
-      continue;
+    } else {
+      Skip(input, std::move(imported).error(), writer.get(), &outcome);
     }
-    Skip(input, std::move(imported).error(), writer.get(), &outcome);
+    return {};
+  };
+  for (const std::string& input : request.inputs) XLATRACE_TRY(import(input, *writer));
+  for (const std::vector<std::string>& process : request.sessions) {
+    importers::SameProcessSink sink(*writer);
+    for (const std::string& input : process) XLATRACE_TRY(import(input, sink));
   }
   XLATRACE_TRY(ImportRecordings(request, writer.get(), &outcome));
   if (outcome.inputs_read == 0) return tl::unexpected<Error>(outcome.skipped.front());

@@ -20,6 +20,7 @@ namespace xlatrace::tools {
 
 struct BuildRequest {
   std::vector<std::string> inputs;                 // Traces, any kind the importers know.
+  std::vector<std::vector<std::string>> sessions;  // Profiles of one process each, in order.
   std::vector<recording::FolderEntry> recordings;  // Our own, one per process.
   std::vector<std::string> module_paths;           // Dump folders and HLO files (--modules).
   std::string output;                              // run.db

@@ -134,9 +134,9 @@ Status FoldHook(const Options& options, const Places& places) {
   XLATRACE_ASSIGN(const HookRecording recording, ReadHookRecording(places.recording));
   BuildRequest request{.output = places.output, .run_info = RunInfo(options, recording)};
   for (const HookProcess& process : recording.processes) {
-    request.inputs.insert(request.inputs.end(), process.profiles.begin(), process.profiles.end());
+    if (!process.profiles.empty()) request.sessions.push_back(process.profiles);
   }
-  if (request.inputs.empty()) {
+  if (request.sessions.empty()) {
     const Error reason = NothingRecorded(recording);
     RemoveHookRecording(places.recording, recording);
     return tl::unexpected<Error>(reason);

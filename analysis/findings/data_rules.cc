@@ -18,26 +18,37 @@ constexpr double kAutotune = 0.01;
 constexpr double kWarmUp = 0.05;
 constexpr double kCopyBound = 0.5;
 
+// Reasons that more HLO could mend. Work outside XLA, transfers and autotuning stay without one.
+bool IsMended(model::Reason reason) {
+  switch (reason) {
+    case model::Reason::kNotXla:
+    case model::Reason::kTransfer:
+    case model::Reason::kAutotuning:
+      return false;
+    default:
+      return true;
+  }
+}
+
 void Unattributed(const Context& context, Report& report) {
   int64_t none = 0;
+  int64_t foreign = 0;
   int64_t all = 0;
-  for (const model::OpTimeRow& row : context.analysis.op_times) {
-    all += row.self_ns;
-    if (row.instruction_id <= 0) none += row.self_ns;
+  const bool steady = context.steady_steps > 0;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (steady && !context.InSteadyStep(i)) continue;
+    const int64_t ns = context.run.activities.self_ns[i];
+    const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
+    all += ns;
+    if (label.instruction_id != 0) continue;
+    (IsMended(label.reason) ? none : foreign) += ns;
   }
   if (all == 0) return;
   const double share = static_cast<double>(none) / static_cast<double>(all);
-  if (share < kUnattributed) return;
-  // Kernels of another framework: no HLO could be given.
-  const bool foreign =
-      context.run.modules.empty() &&
-      std::all_of(context.attribution.labels.begin(), context.attribution.labels.end(),
-                  [](const model::Label& label) {
-                    return label.instruction_id == 0 && (label.reason == model::Reason::kNotXla ||
-                                                         label.reason == model::Reason::kTransfer);
-                  });
-  if (foreign) {
-    report.Withhold("unattributed", "HLO: no kernel of this run is XLA's");
+  if (share < kUnattributed) {
+    if (foreign == all && context.run.modules.empty()) {
+      report.Withhold("unattributed", "HLO: no kernel of this run is XLA's");
+    }
     return;
   }
   Finding finding;
@@ -46,11 +57,13 @@ void Unattributed(const Context& context, Report& report) {
   finding.sure = Sure::kHigh;
   finding.title = fmt::format("Give xlatrace the HLO: {} of device time has none", Percent(share));
   finding.action =
-      "look at `unattributed_reason`: where modules are missing, add them with --modules; work "
-      "outside XLA stays without one";
+      "look at `unattributed_reason`: where modules are missing, add them with --modules";
   finding.how_to_check = "coverage on the first screen rises";
-  finding.evidence.Add("device time without an instruction, whole run", none, "ns")
-      .Add("device time of the whole run", all, "ns");
+  const std::string_view where = steady ? "steady steps" : "whole run";
+  finding.evidence
+      .Add(fmt::format("device time without an instruction that HLO could give, {}", where), none,
+           "ns")
+      .Add(fmt::format("device time, {}", where), all, "ns");
   report.Add(std::move(finding));
 }
 

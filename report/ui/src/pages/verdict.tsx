@@ -325,7 +325,7 @@ export function VerdictPage(): VNode {
         <section>
           <h2>Next</h2>
           <p class="sm ink2">{findings.length > 0 ? `Do action 1, record again, then compare:` : 'Change something, record again, then compare:'}</p>
-          <Command text={`xlatrace diff ${db} new.db`} />
+          <Command text={`xlatrace report new.db --base ${db}`} />
           {!basis.steady && <><p class="sm ink2">Record steady steps:</p><Command text="xlatrace record --steps 3:23 -- python train.py" /></>}
         </section>
       </aside>

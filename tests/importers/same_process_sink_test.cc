@@ -1,0 +1,56 @@
+#include "importers/same_process_sink.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/importers/memory_sink.h"
+
+namespace xlatrace::importers {
+namespace {
+
+// A session's definitions as an importer pours them; the ids it was given.
+struct Session {
+  model::Id process, cpu, gpu, module, other_module;
+};
+
+Session Pour(model::EventSink& sink) {
+  Session ids{};
+  model::Process process;
+  process.host = "node";
+  process.pid = 7;
+  ids.process = sink.AddProcess(process);
+  model::Device device;
+  device.process_id = ids.process;
+  device.kind = model::DeviceKind::kCpu;
+  ids.cpu = sink.AddDevice(device);
+  device.kind = model::DeviceKind::kGpu;
+  ids.gpu = sink.AddDevice(device);
+  model::ModuleBlob module;
+  module.process_id = ids.process;
+  module.name = "jit_step";
+  module.program_id = 3;
+  module.bytes = "one";
+  ids.module = sink.AddModule(module);
+  module.bytes = "two";  // Compiled again under the same number.
+  ids.other_module = sink.AddModule(module);
+  return ids;
+}
+
+TEST(SameProcessSink, SessionsOfAProcessShareItsDefinitions) {
+  MemorySink memory;
+  SameProcessSink sink(memory);
+  const Session first = Pour(sink);
+  const Session second = Pour(sink);
+  EXPECT_EQ(memory.processes.size(), 1u);
+  EXPECT_EQ(memory.devices.size(), 2u);
+  EXPECT_EQ(memory.modules.size(), 2u);
+  EXPECT_EQ(second.process, first.process);
+  EXPECT_EQ(second.cpu, first.cpu);
+  EXPECT_EQ(second.gpu, first.gpu);
+  EXPECT_EQ(second.module, first.module);
+  EXPECT_EQ(second.other_module, first.other_module);
+  EXPECT_NE(first.cpu, first.gpu);
+  EXPECT_NE(first.module, first.other_module);
+}
+
+}  // namespace
+}  // namespace xlatrace::importers

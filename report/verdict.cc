@@ -114,6 +114,17 @@ class Maker {
     return name.Append(Where(*fold.op)).Take();
   }
 
+  // Kernels of another framework and copies, as in a trace of PyTorch.
+  bool NothingIsXla() const {
+    const auto& reasons = view_.run_coverage.reasons;
+    return !reasons.empty() &&
+           std::any_of(reasons.begin(), reasons.end(),
+                       [](const ReasonFigure& r) { return r.reason == "not_xla"; }) &&
+           std::all_of(reasons.begin(), reasons.end(), [](const ReasonFigure& r) {
+             return r.ns == 0 || r.reason == "not_xla" || r.reason == "transfer";
+           });
+  }
+
   bool Refuse() {
     if (view_.run_coverage.activities == 0) {
       verdict_.sentence = {{"No verdict: the run holds no device activity.", false}};
@@ -122,6 +133,13 @@ class Maker {
                             : "Record again while the program computes; xlatrace doctor says what "
                               "stands in the way.",
                         false}};
+      return true;
+    }
+    if (view_.modules.empty() && NothingIsXla()) {
+      verdict_.sentence = {
+          {"No verdict: nothing in this run is XLA's, so no kernel can be led back to HLO.",
+           false}};
+      verdict_.lede = Builder().Append(LargestKernel()).Take();
       return true;
     }
     if (view_.modules.empty()) {

@@ -499,6 +499,20 @@ void RunWriter::AddRunStat(const model::RunStat& stat) {
   advice = stat.advice;
 }
 
+std::vector<model::RunStat> RunWriter::Losses() const {
+  std::vector<model::RunStat> losses;
+  for (const auto& [key, stat] : state_->run_stats) {
+    const auto& [name, severity, source] = key;
+    if (severity != model::Severity::kDataLoss && severity != model::Severity::kError) continue;
+    losses.push_back({.name = name,
+                      .severity = severity,
+                      .source = source,
+                      .value = stat.first,
+                      .advice = stat.second});
+  }
+  return losses;
+}
+
 const model::RunTables& RunWriter::tables() const {
   // The finest kind of row decides what a "launch" of this run is.
   model::RunTables& tables = state_->tables;

@@ -50,6 +50,8 @@ class RunWriter final : public model::EventSink {
   // HLO of a module that was added.
   Result<RunDb::ModuleBytes> ReadModule(model::Id module_id);
 
+  // What has been lost or gone wrong so far: run stats of severity data_loss and error.
+  std::vector<model::RunStat> Losses() const;
   // Sum of the data_loss run stats so far.
   int64_t LostRecords() const;
   // API calls and ranges of all processes that overlap any of the intervals (start, end; sorted,

@@ -35,6 +35,10 @@ Result<int> Run(const Options& options) {
   XLATRACE_TRY(CheckOutputPath(request.output, options.force));
   XLATRACE_ASSIGN(const BuildOutcome outcome, BuildRun(request));
   for (const Error& error : outcome.skipped) Warn("skipped: " + error.message);
+  for (const model::RunStat& loss : outcome.losses) {
+    Warn(fmt::format("{}{}{}", loss.name, loss.value > 1 ? " (" + Thousands(loss.value) + ")" : "",
+                     loss.advice.empty() ? "" : ": " + loss.advice));
+  }
   Note(BuildSentence(outcome, request.output));
   Note(fmt::format("next: xlatrace summary {}", request.output));
   return 0;

@@ -166,6 +166,7 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
       },
       analysis_options);
   writer->WriteAnalysis(attribution, analysis);
+  outcome.losses = writer->Losses();
   XLATRACE_TRY(writer->Finish());
   CountLabels(run, attribution, &outcome);
   return outcome;

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "importers/recording_import.h"
+#include "model/events.h"
 #include "recording/folder.h"
 
 namespace xlatrace::tools {
@@ -41,7 +42,8 @@ struct BuildOutcome {
   int64_t device_ns = 0;
   int64_t exact_ns = 0;
   int64_t inferred_ns = 0;
-  std::vector<Error> skipped;  // Inputs that could not be read; the rest was used.
+  std::vector<model::RunStat> losses;  // Of severity data_loss and error.
+  std::vector<Error> skipped;          // Inputs that could not be read; the rest was used.
 };
 
 // Fails when no input could be read (with the error of the first) or the output cannot be written;

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -29,16 +31,46 @@ struct Gap {
   bool within_execution = false;
 };
 
+// How much of an interval lies in steady steps of its device: what the idle part of the step bar
+// counts, so that no advice can win more than is there.
+class SteadyTime {
+ public:
+  explicit SteadyTime(const Context& context) {
+    for (const model::StepRow& step : context.analysis.steps) {
+      if (step.steady) steps_[step.device_id].emplace_back(step.start_ns, step.end_ns);
+    }
+    for (auto& [device, steps] : steps_) std::sort(steps.begin(), steps.end());
+  }
+
+  int64_t Of(const model::GapRow& gap) const {
+    const auto device = steps_.find(gap.device_id);
+    if (device == steps_.end()) return 0;
+    const auto& steps = device->second;
+    auto step = std::upper_bound(steps.begin(), steps.end(), std::pair(gap.start_ns, INT64_MAX));
+    if (step != steps.begin()) --step;
+    int64_t ns = 0;
+    for (; step != steps.end() && step->first < gap.end_ns; ++step) {
+      ns += std::max<int64_t>(
+          0, std::min(step->second, gap.end_ns) - std::max(step->first, gap.start_ns));
+    }
+    return ns;
+  }
+
+ private:
+  std::map<Id, std::vector<std::pair<int64_t, int64_t>>> steps_;
+};
+
 std::vector<Gap> GapsOf(const Context& context) {
+  const SteadyTime steady(context);
   std::vector<Gap> gaps;
   for (const model::GapRow& row : context.analysis.gaps) {
     const auto next = static_cast<size_t>(row.next_activity_id) - 1;
     const auto previous = static_cast<size_t>(row.previous_activity_id) - 1;
     if (row.next_activity_id <= 0 || row.previous_activity_id <= 0) continue;
-    if (!context.InSteadyStep(previous) && !context.InSteadyStep(next)) continue;
     Gap gap;
     gap.row = &row;
-    gap.ns = row.end_ns - row.start_ns;
+    gap.ns = steady.Of(row);
+    if (gap.ns == 0) continue;
     gap.next = context.OpOf(next);
     const uint32_t execution = context.attribution.execution_of[next];
     gap.within_execution =
@@ -327,12 +359,13 @@ void EagerOps(const Context& context, Report& report) {
       names += (names.empty() ? "" : ", ") + name;
     }
   }
+  const SteadyTime steady(context);
   int64_t gaps = 0;
   for (const model::GapRow& row : context.analysis.gaps) {
     const auto next = static_cast<size_t>(row.next_activity_id) - 1;
     if (row.next_activity_id <= 0 || !context.InSteadyStep(next)) continue;
     const Op* op = context.OpOf(next);
-    if (op != nullptr && executions.contains(op->row->module_id)) gaps += row.end_ns - row.start_ns;
+    if (op != nullptr && executions.contains(op->row->module_id)) gaps += steady.Of(row);
   }
   const int64_t saves = ns + context.PerStep(gaps);
   Finding finding;

@@ -112,6 +112,11 @@ std::vector<model::FindingRow> Report::Ranked(int64_t step_ns) {
   std::map<std::string, int64_t, std::less<>> claimed;
   std::vector<model::FindingRow> rows;
   for (Finding& finding : findings_) {
+    // Sums over streams that run side by side can exceed the step they would shorten.
+    if (step_ns > 0 && finding.saves_high_ns) {
+      finding.saves_high_ns = std::min(*finding.saves_high_ns, step_ns);
+      if (finding.saves_low_ns) finding.saves_low_ns = std::min(*finding.saves_low_ns, step_ns);
+    }
     if (finding.about_data || !finding.saves_high_ns) {
       // Nothing is claimed; where others speak of all of it already, nothing new is said.
       const bool known =

@@ -57,7 +57,8 @@ export function BaseVerdict(): VNode {
   return (
     <p class="note delta" data-testid="base-verdict">
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}
-      {percent(base.matched_ns, now.device_ns)}% of device time is matched with {base.run.title}.{' '}
+      {percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with {base.run.title}.{' '}
+      {steady ? '' : 'These are totals of whole recordings, which may differ in length. '}
       {base.notes.join(' ')} <Link to={{ page: 'ops', args: { s: '-delta' } }}>what changed</Link>
     </p>
   );

@@ -229,7 +229,7 @@ function InFile({ report }: { report: Report }): VNode {
       <dl class="kv">
         <dt>launches</dt><dd>{thousands(launches.in_page)} of {thousands(launches.in_run)}{launches.in_page > 0 && `, ${bytes(blocksOf('launches'))} unpacked`}</dd>
         <dt>HLO text</dt><dd>{hlo.text}{report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}{hlo.instructions_left_out > 0 && `; ${thousands(hlo.instructions_left_out)} instructions left out`}</dd>
-        <dt>source</dt><dd>{source > 0 ? plural(source, 'file') : 'none: the files were not at hand'}</dd>
+        <dt>source</dt><dd>{source > 0 ? plural(source, 'file') : 'none: report --source DIR adds it'}</dd>
         {left_out.map((l) => <><dt>left out</dt><dd>{l.what}: {thousands(l.rows)} rows{l.ns !== null && `, ${ms(l.ns / report.divisor)} ms`}</dd></>)}
         <dt>format</dt><dd>{index.format.major}.{index.format.minor}, written by xlatrace {report.meta.tool_version}</dd>
         <dt>made from</dt><dd class="mono">{baseName(report.meta.run.path)}</dd>
@@ -257,7 +257,7 @@ export function RunPage(): VNode {
         </div>
         <div class="secs">
           <Environment report={report} />
-          {base && <section><h3>Base run</h3><dl class="kv"><dt>run</dt><dd class="mono">{base.run.path}</dd><dt>command</dt><dd class="mono">{base.run.command}</dd><dt>recorded</dt><dd>{base.run.date}</dd><dt>devices</dt><dd>{base.run.device_text}</dd><dt>matched</dt><dd>{percent(base.matched_ns, report.meta.basis.device_ns)}% of device time</dd>{base.notes.map((n) => <><dt>note</dt><dd>{n}</dd></>)}</dl></section>}
+          {base && <section><h3>Base run</h3><dl class="kv"><dt>run</dt><dd class="mono">{base.run.path}</dd><dt>command</dt><dd class="mono">{base.run.command}</dd><dt>recorded</dt><dd>{base.run.date}</dd><dt>devices</dt><dd>{base.run.device_text}</dd><dt>matched</dt><dd>{percent(base.matched_ns, base.basis.device_ns)}% of device time</dd>{base.notes.map((n) => <><dt>note</dt><dd>{n}</dd></>)}</dl></section>}
           <InFile report={report} />
         </div>
       </div>

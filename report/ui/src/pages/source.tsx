@@ -151,7 +151,7 @@ export function SourcePage(): VNode {
         <div>
           <p class="srchead"><b class="mono">{path}</b> <span class="dim">{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}%</span></p>
           {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
-          {text !== undefined && !parts && <p class="note">The text of this file is not in the page: lines are named by what they became. Write the report where the file lies at this path to see it.</p>}
+          {text !== undefined && !parts && <p class="note">The text of this file is not in the page: lines are named by what they became. To see it: xlatrace report RUN.db --source DIR, where DIR holds the file.</p>}
           <div class="code" role="group" aria-label={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">

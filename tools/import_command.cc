@@ -52,7 +52,7 @@ void AddImportCommand(CLI::App& app, Command* selected) {
       "import", "Make a run.db from traces of other tools (XProf, Nsight Systems, Kineto)");
   command
       ->add_option("FILE", options->request.inputs,
-                   ".xplane.pb, .sqlite (nsys), .json (Kineto), nsys-jax .zip or folder")
+                   ".xplane.pb, .sqlite (nsys), .json (Kineto), nsys-jax zip or folder")
       ->required();
   command->add_option("--modules", options->request.module_paths,
                       "XLA dump folders or HLO files to take modules from");

@@ -225,6 +225,9 @@ class JaxDemo(Demo, unittest.TestCase):
             "embed": ("def forward", "def loss_fn"),
             "head": ("def forward", "def loss_fn"),
             "layers": ("def forward", "def loss_fn"),
+            # What lies between the parts of a block, and the call that checkpoints it.
+            "layer_0": ("def gelu", "def loss_fn"),
+            "layer_1": ("def gelu", "def loss_fn"),
         }
         top = self.rows(
             "SELECT layer, source_file, source_line, op_name FROM op_time WHERE layer IS NOT NULL "

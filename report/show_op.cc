@@ -10,6 +10,8 @@
 #include "analysis/other_gpu.h"
 #include "hlo/instruction_text.h"
 #include "hlo/text_printer.h"
+#include "report/op_fold.h"
+#include "report/run_view.h"
 #include "report/show_sheet.h"
 
 namespace xlatrace::report {
@@ -25,6 +27,28 @@ std::optional<int64_t> OptionalOf(const Json& row, std::string_view key) {
   return JsonInt(row, key);
 }
 std::string TextOf(const Json& row, std::string_view key) { return JsonText(row, key); }
+
+// The row of `summary` that stands for this op and its copies: their handles and their time. Null
+// where the op stands for itself.
+Result<Json> AlikeOps(RunDb& db, const std::string& handle) {
+  XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
+  const std::vector<size_t> rows = FoldRows(view);
+  const auto self = std::find_if(view.ops.begin(), view.ops.end(),
+                                 [&](const OpFigure& op) { return op.handle == handle; });
+  if (self == view.ops.end()) return Json();
+  const size_t row = rows[static_cast<size_t>(self - view.ops.begin())];
+  Json handles = Json::array();
+  int64_t ns = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] != row) continue;
+    handles.push_back(view.ops[i].handle);
+    ns += view.ops[i].ns;
+  }
+  if (handles.size() < 2) return Json();
+  return Json{{"handles", std::move(handles)},
+              {view.basis.steady ? "steady_ns_per_step" : "self_ns",
+               static_cast<int64_t>(view.PerStep(ns))}};
+}
 
 // Instructions of the same module by name, with their handle and time where they ran by themselves.
 Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, int64_t module_id,
@@ -237,6 +261,7 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
   XLATRACE_ASSIGN(const int64_t steady, SteadySteps(db));
   op["steady_steps"] = steady;
   op["steady_ns_per_step"] = steady > 0 ? Json(IntOf(op, "steady_ns") / steady) : Json();
+  XLATRACE_ASSIGN(op["alike"], AlikeOps(db, TextOf(op, "handle")));
   sheet["op"] = op;
 
   XLATRACE_ASSIGN(sheet["steps"],

@@ -319,6 +319,19 @@ void WriteOp(const Json& sheet, Writer& out) {
     out.Fact("per step", fmt::format("{} (mean of {} steady steps)", Time(op, "steady_ns_per_step"),
                                      Count(op, "steady_steps")));
   }
+  if (const Json& alike = At(op, "alike"); alike.is_object()) {
+    const bool steady = Has(alike, "steady_ns_per_step");
+    const Json& handles = At(alike, "handles");
+    std::string names;
+    for (size_t i = 0; i < std::min<size_t>(handles.size(), 8); ++i) {
+      names += (i == 0 ? "" : ", ") + handles[i].get<std::string>();
+    }
+    if (handles.size() > 8) names += fmt::format(" and {} more", handles.size() - 8);
+    out.Fact("with alike",
+             fmt::format("{} {} for all {} that summary shows as one: {}",
+                         Time(alike, steady ? "steady_ns_per_step" : "self_ns"),
+                         steady ? "per step" : "in the whole run", handles.size(), names));
+  }
   WriteSteps(At(sheet, "steps"), out);
   WriteRoofline(op, out);
   if (const Json& other = At(sheet, "other_gpu"); other.is_object()) {

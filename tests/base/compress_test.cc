@@ -17,7 +17,7 @@ TEST(CompressTest, ZstdRoundTrip) {
 
 TEST(CompressTest, GzipRoundTripIsOneMemberWithoutTime) {
   std::string text;
-  for (int i = 0; i < 50'000; ++i) text += static_cast<char>(i * i >> 5);
+  for (uint32_t i = 0; i < 50'000; ++i) text += static_cast<char>(i * i >> 5);
   const std::string packed = GzipCompress(text);
   ASSERT_GT(packed.size(), 18u);
   EXPECT_EQ(packed.substr(0, 3), "\x1f\x8b\x08");

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_format.h"
 #include "base/terminal.h"
 
 namespace xlatrace::report {
@@ -178,6 +179,13 @@ std::string_view EvidenceWords(std::string_view evidence) {
        {"symbol", "kernel name in the module that ran"},
        {"symbol_across", "kernel name, module deduced"}}};
   return Look(kWords, evidence, evidence);
+}
+
+std::string FigureWords(double value, std::string_view unit) {
+  if (unit == "ns") return Duration(value);
+  if (unit == "bytes") return Bytes(value);
+  if (unit == "count") return Thousands(static_cast<int64_t>(value));
+  return Significant(value) + (unit.empty() ? "" : " " + std::string(unit));
 }
 
 std::string SourceLine(std::string_view file, const std::optional<int64_t>& line) {

@@ -212,7 +212,14 @@ Status LoadFindings(RunDb& db, RunView& view) {
       for (const nlohmann::json& entry : evidence) {
         if (!entry.is_object()) continue;
         const auto text = entry.find("text");
-        if (text != entry.end() && text->is_string()) finding.evidence.push_back(*text);
+        if (text == entry.end() || !text->is_string()) continue;
+        std::string& words = finding.evidence.emplace_back(*text);
+        const auto value = entry.find("value");
+        if (value == entry.end() || !value->is_number()) continue;
+        const auto unit = entry.find("unit");
+        words += ": " + FigureWords(value->get<double>(), unit != entry.end() && unit->is_string()
+                                                              ? unit->get<std::string>()
+                                                              : std::string());
       }
     }
     view.findings.push_back(std::move(finding));

@@ -152,7 +152,7 @@ struct FindingFigure {
   std::string handle, id, title, basis, confidence, where_op, where_layer, where_source, action,
       how_to_check;
   std::optional<int64_t> saves_low_ns, saves_high_ns;  // Per step.
-  std::vector<std::string> evidence;                   // Texts.
+  std::vector<std::string> evidence;                   // "per step: 4.10 ms".
 };
 
 struct RuledOutFigure {

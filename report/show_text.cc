@@ -478,12 +478,7 @@ void WriteFinding(const Json& sheet, Writer& out) {
     const std::string unit = TextOf(row, "unit");
     const Json& value = At(row, "value");
     std::string text = value.is_string() ? value.get<std::string>() : "";
-    if (value.is_number()) {
-      text = unit == "ns"      ? Duration(value.get<double>())
-             : unit == "bytes" ? Bytes(value.get<double>())
-             : unit == "count" ? Thousands(value.get<int64_t>())
-                               : Significant(value.get<double>()) + " " + unit;
-    }
+    if (value.is_number()) text = FigureWords(value.get<double>(), unit);
     const std::string handle = TextOf(row, "handle");
     out.Paragraph(fmt::format("{}: {}{}", TextOf(row, "text"), text,
                               handle.empty() ? "" : "  [" + handle + "]"));

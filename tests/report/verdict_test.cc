@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/labels.h"
 #include "sample_run.h"
 #include "temporary_folder.h"
 
@@ -40,6 +41,14 @@ SampleRun BackwardRun() {
 }
 
 std::string Sentence(const SampleRun& run) { return PlainText(MakeVerdict(ViewOf(run)).sentence); }
+
+TEST(FigureWords, EveryUnitOfEvidence) {
+  EXPECT_EQ(FigureWords(4.1e6, "ns"), "4.10 ms");
+  EXPECT_EQ(FigureWords(1.5e6, "bytes"), "1.50 MB");
+  EXPECT_EQ(FigureWords(12345, "count"), "12,345");
+  EXPECT_EQ(FigureWords(7.35, "%"), "7.35 %");
+  EXPECT_EQ(FigureWords(2, ""), "2.00");
+}
 
 TEST(VerdictTest, TheLargestPhaseIsNamedWithItsLargestOp) {
   const Verdict verdict = MakeVerdict(ViewOf(BackwardRun()));

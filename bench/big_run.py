@@ -120,7 +120,7 @@ def write_module(path, rows):
     before, last = "p1", "p0"
     for i, (name, op_name, kernel, line, _, dot, collective) in enumerate(rows):
         root = "ROOT " if i + 1 == len(rows) else ""
-        meta = f'metadata={{op_name="{op_name}" source_file="/work/train/model.py" source_line={line}}}'
+        meta = f'metadata={{op_name="{op_name}" source_file="/home/user/model.py" source_line={line}}}'
         if dot:
             work = f"custom-call(%{last}, %{before}), custom_call_target=\"__cublas$gemm\""
         elif collective:

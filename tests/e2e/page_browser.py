@@ -195,7 +195,7 @@ class Questions(Browser):
         page.get_by_test_id("tab-source").click()
         row = page.locator('[data-testid="page-source"] [data-testid="row"]').first
         wanted = self.sql(
-            "SELECT sum(steady_ns) FROM op_time WHERE source_file = '/work/train/model.py'"
+            "SELECT sum(steady_ns) FROM op_time WHERE source_file = '/home/user/model.py'"
         )
         self.assertEqual(self.ns(row), wanted)
 

@@ -314,6 +314,13 @@ def stat(metadata_id, value, kind):
     return field(1, metadata_id) + field(kind, value)
 
 
+# A forward and an optimizer op for tests that need any program.
+OPS = [
+    ("dot.1", "dot", "jit(step)/jvp(layer_0)/dot_general", "/a/model.py", 12),
+    ("add.2", "add", "jit(step)/optimizer/add", "/a/model.py", 13),
+]
+
+
 def xspace(module_name, ops, executions=3, program_id=7, host="host", step_ns=1_000_000):
     """A CPU profile: every op runs once per execution, 10 us each, back to back."""
     names = {

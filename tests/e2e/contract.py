@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What RUNDB.md promises of the views: columns, closed lists of words, keys."""
+
+COLUMNS = {
+    "run_info": "key value",
+    "process": "process_id host pid rank local_rank command clock_offset_ns clock_error_ns",
+    "device": "device_id process_id host ordinal uuid name kind compute_capability sm_count clock_hz "
+    "memory_bandwidth_bytes_per_s",
+    "stream": "device_id stream_id name priority",
+    "activity": "activity_id kind process_id device_id stream_id context_id correlation_id "
+    "api_call_id graph_id graph_node_id start_ns end_ns duration_ns self_ns bytes copy_kind name "
+    "origin module_id module program_id execution_id step instruction op_name op_type source_file "
+    "source_line category op_kind phase layer layer_group mixed evidence confidence "
+    "unattributed_reason",
+    "activity_share": "activity_id module_id instruction share",
+    "api_call": "api_call_id process_id thread_id name correlation_id start_ns end_ns",
+    "range": "range_id process_id thread_id domain text start_ns end_ns depth",
+    "module": "module_id process_id program_id name fingerprint role role_reason "
+    "framework_function instruction_count flops bytes peak_memory_bytes source file",
+    "instruction": "module_id instruction computation opcode category op_kind shape operands "
+    "op_name op_name_method op_type source_file source_line phase layer layer_group mixed flops "
+    "bytes fusion_kind",
+    "instruction_share": "module_id instruction op_name phase layer source_file source_line share",
+    "execution": "execution_id module_id device_id start_ns end_ns activities complete",
+    "step": "step process_id device_id start_ns end_ns device_ns busy_ns steady how",
+    "op_time": "module_id module program_id instruction category op_kind phase layer layer_group "
+    "op_name source_file source_line occurrences total_ns self_ns steady_ns average_ns min_ns "
+    "max_ns self_pct flops bytes wasted_ns bound_by theoretical_occupancy_pct confidence estimated",
+    "scope_time": "op_name layer layer_group phase source_file source_line self_ns estimated_ns",
+    "phase_time": "device_id step phase self_ns estimated_ns",
+    "step_part": "device_id step part wall_ns",
+    "busy_time": "device_id start_ns end_ns busy_ns idle_ns overlap_ns compute_ns collective_ns "
+    "exposed_collective_ns copy_ns exposed_copy_ns steady_busy_ns",
+    "gap": "device_id start_ns end_ns cause previous_activity_id next_activity_id host_range_id",
+    "collective": "activity_id op bytes group_size algorithm_bandwidth bus_bandwidth exposed_ns "
+    "arrival_skew_ns",
+    "compile": "process_id module_id name start_ns end_ns",
+    "finding": "rank id handle title saves_low_ns_per_step saves_high_ns_per_step basis confidence "
+    "where_op where_layer where_source evidence action how_to_check",
+    "ruled_out": "id verdict text evidence",
+    "run_stat": "name severity source value advice",
+}
+COLUMNS["launch"] = (
+    "launch_id "  # this is the activity_id
+    + COLUMNS["activity"].removeprefix("activity_id ")
+    + " kernel_name kernel_symbol grid_x grid_y grid_z block_x block_y block_z cluster_x cluster_y "
+    "cluster_z registers_per_thread shared_memory_static_bytes shared_memory_dynamic_bytes "
+    "theoretical_occupancy_pct occupancy_limiter waves"
+)
+COLUMNS = {view: text.split() for view, text in COLUMNS.items()}
+NSIGHT = (
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    "NVTX_EVENTS",
+    "StringIds",
+    "TARGET_INFO_GPU",
+)
+
+PHASES = {"forward", "loss", "backward", "recompute", "optimizer", "other", "unknown"}
+OP_KINDS = set(
+    "gemm convolution attention reduction elementwise_fusion transpose copy memset scatter_gather "
+    "sort random fft collective custom_call control other".split()
+)
+CLOSED = {
+    ("activity", "kind"): {"kernel", "memcpy", "memset", "graph", "op", "range"},
+    ("activity", "origin"): {"xla", "xla_library", "framework", "autotune", "other"},
+    ("activity", "phase"): PHASES,
+    ("activity", "op_kind"): OP_KINDS,
+    ("activity", "confidence"): {"exact", "inferred", "none"},
+    ("activity", "mixed"): {0, 1},
+    ("instruction", "phase"): PHASES,
+    ("instruction", "op_kind"): OP_KINDS,
+    ("instruction", "op_name_method"): {"own", "body", "user", "operand"},
+    ("instruction_share", "phase"): PHASES,
+    ("op_time", "phase"): PHASES,
+    ("op_time", "op_kind"): OP_KINDS,
+    ("op_time", "confidence"): {"exact", "inferred", "none"},
+    ("op_time", "estimated"): {0, 1},
+    ("scope_time", "phase"): PHASES,
+    ("phase_time", "phase"): PHASES,
+    ("step_part", "part"): PHASES | {"exposed_collective", "exposed_copy", "idle"},
+    ("device", "kind"): {"gpu", "tpu", "cpu"},
+    ("module", "role"): {"main", "init", "helper", "autotune"},
+    ("module", "source"): {"dump", "proto", "nvtx", "xplane"},
+    ("gap", "cause"): {
+        "launch_bound", "host", "synchronisation", "copy", "compile", "input", "unknown",
+    },
+    ("step", "how"): {"marked", "execution"},
+    ("step", "steady"): {0, 1},
+    ("execution", "complete"): {0, 1},
+    ("run_stat", "severity"): {"info", "notice", "data_loss", "error"},
+    ("finding", "basis"): {"measured", "roofline", "cost_model"},
+    ("finding", "confidence"): {"high", "medium", "low"},
+}  # fmt: skip
+UNIQUE = {
+    "process": "process_id",
+    "device": "device_id",
+    "stream": "device_id, stream_id",
+    "activity": "activity_id",
+    "launch": "launch_id",
+    "api_call": "api_call_id",
+    "range": "range_id",
+    "module": "module_id",
+    "instruction": "module_id, instruction",
+    "execution": "execution_id",
+    "step": "step, device_id",
+    "busy_time": "device_id",
+    "run_info": "key",
+    "phase_time": "device_id, step, phase",
+    "step_part": "device_id, step, part",
+    "activity_share": "activity_id, module_id, instruction",
+}
+# (view, column) -> (view, column) it is a key of
+KEYS = {
+    ("activity", "process_id"): ("process", "process_id"),
+    ("activity", "device_id"): ("device", "device_id"),
+    ("activity", "module_id"): ("module", "module_id"),
+    ("activity", "execution_id"): ("execution", "execution_id"),
+    ("activity", "api_call_id"): ("api_call", "api_call_id"),
+    ("device", "process_id"): ("process", "process_id"),
+    ("stream", "device_id"): ("device", "device_id"),
+    ("execution", "module_id"): ("module", "module_id"),
+    ("execution", "device_id"): ("device", "device_id"),
+    ("instruction", "module_id"): ("module", "module_id"),
+    ("op_time", "module_id"): ("module", "module_id"),
+    ("step", "device_id"): ("device", "device_id"),
+    ("step", "process_id"): ("process", "process_id"),
+    ("busy_time", "device_id"): ("device", "device_id"),
+    ("gap", "device_id"): ("device", "device_id"),
+    ("gap", "previous_activity_id"): ("activity", "activity_id"),
+    ("gap", "next_activity_id"): ("activity", "activity_id"),
+    ("gap", "host_range_id"): ("range", "range_id"),
+    ("collective", "activity_id"): ("activity", "activity_id"),
+    ("activity_share", "activity_id"): ("activity", "activity_id"),
+    ("range", "process_id"): ("process", "process_id"),
+    ("compile", "process_id"): ("process", "process_id"),
+    ("module", "process_id"): ("process", "process_id"),
+}

@@ -31,6 +31,14 @@ struct Process {
   std::optional<int64_t> source_id;  // The source's own global id (nsys: globalPid).
   std::optional<int64_t> clock_offset_ns;
   std::optional<int64_t> clock_error_ns;
+  std::string name;  // Of the program: "python3.11".
+};
+
+// A host thread that has a name.
+struct Thread {
+  Id process_id = 0;
+  int64_t thread_id = 0;  // As in ApiCall and Range.
+  std::string_view name;
 };
 
 struct Device {

@@ -258,6 +258,7 @@ class LaunchPass {
   }
 
   void Add(const ScannedActivity& activity) {
+    if (!activity.timed) return;  // It has no place on a time axis and is in no sum.
     const Lane& lane = lanes_[activity.lane_id];
     const int64_t number = SiteOf(activity);
     Site& site = sites_[static_cast<size_t>(number)];

@@ -36,6 +36,7 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
     activity.lane_id = rows.Int64(1);
     activity.config_id = rows.Int64(2);
     activity.label_id = rows.OptionalInt64(3).value_or(0);
+    activity.timed = !rows.IsNull(5);
     activity.start_ns = rows.Int64(4);
     activity.duration_ns = rows.Int64(5);
     activity.self_ns = rows.Int64(6);

@@ -26,6 +26,7 @@ struct ScannedActivity {
   int64_t lane_id = 0;
   int64_t config_id = 0;
   int64_t label_id = 0;  // 0: the run is not attributed.
+  bool timed = true;     // False: the view has NULL for the times, these are 0.
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
   int64_t self_ns = 0;

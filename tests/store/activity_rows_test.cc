@@ -113,6 +113,37 @@ TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodes) {
             "60 160 100 100 - - - - - \n");
 }
 
+TEST_F(ActivityRowsTest, UnknownTimesAreNullAndTheCallOfSuchAnActivityIsNot) {
+  Launch(2000, 1, Call(1, 1000));
+  writer_->AddActivity({.lane_id = lane_,
+                        .config_id = config_,
+                        .api_call_id = Call(2, 1100),
+                        .start_ns = 2100,
+                        .end_ns = 2100,
+                        .correlation_id = 2,
+                        .timing = model::Timing::kUnknown});
+  writer_->AddActivity({.lane_id = lane_,
+                        .config_id = config_,
+                        .api_call_id = Call(3, 1200),
+                        .start_ns = 2200,
+                        .end_ns = 2200,
+                        .correlation_id = 3,
+                        .timing = model::Timing::kStartOnly});
+  Launch(2300, 4, Call(4, 1300));
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT a.start_ns, a.end_ns, a.duration_ns, a.self_ns, c.start_ns AS call, "
+                 "c.end_ns - c.start_ns AS took FROM activity a JOIN api_call c "
+                 "USING (api_call_id) ORDER BY a.activity_id"),
+            "2000 2100 100 100 1000 5 \n"
+            "- - - - 1100 5 \n"
+            "2200 - - - 1200 5 \n"
+            "2300 2400 100 100 1300 5 \n");
+  EXPECT_EQ(Rows("SELECT sum(self_ns) AS a, count(*) AS b FROM activity"), "200 4 \n");
+  EXPECT_EQ(Rows("SELECT count(*) AS n, count(start) AS s, count(\"end\") AS e "
+                 "FROM CUPTI_ACTIVITY_KIND_KERNEL"),
+            "4 3 2 \n");
+}
+
 TEST_F(ActivityRowsTest, GapsInTheRowAndOddOnes) {
   for (const int64_t start : {0, 2000, 9000, 20000}) Launch(start, 0, 0);
   model::AttributionTables attribution;

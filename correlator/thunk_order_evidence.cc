@@ -519,7 +519,7 @@ uint32_t ThunkOrder::SharedLabelFor(const Outcome& outcome) {
     const Id id = static_cast<Id>(entry.first_row) + tokens[t].instruction + 1;
     if (!instructions.empty() && instructions.back() == id) continue;
     instructions.push_back(id);
-    weights.push_back(tokens[t].weight);
+    weights.push_back(tokens[t].cost_ns * programs_[outcome.program]->Repeats(t, first, last));
   }
   if (instructions.empty()) return 0;
   const std::vector<int64_t> parts = LargestRemainder(weights);
@@ -598,7 +598,7 @@ void ThunkOrder::ExplainGraphRows(ThunkOrderResult* result) {
     for (const uint32_t p : candidates) {
       if (seen[p] || programs_[p]->size() < kSmallestGraph) continue;
       double weight = 0;
-      for (const ThunkToken& token : programs_[p]->tokens()) weight += token.weight;
+      for (const ThunkToken& token : programs_[p]->tokens()) weight += token.cost_ns;
       total += weight;
       if (heaviest == kNone || weight > most) {
         most = weight;

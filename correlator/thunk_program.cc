@@ -438,6 +438,45 @@ const ThunkProgram::Loop* ThunkProgram::CommonLoop(uint32_t a, uint32_t b) const
   return nullptr;
 }
 
+std::vector<uint32_t> ThunkProgram::Unrolled(size_t most) const {
+  std::vector<uint32_t> unrolled;
+  UnrollInto(0, static_cast<uint32_t>(tokens_.size()), loops_.size(), most, &unrolled);
+  return unrolled;
+}
+
+// `loops`: only loops before this one may begin here, which are inside of it or beside it.
+void ThunkProgram::UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
+                              std::vector<uint32_t>* out) const {
+  for (uint32_t t = begin; t < end;) {
+    size_t inner = loops;
+    while (inner > 0 && !(loops_[inner - 1].begin == t && loops_[inner - 1].end <= end)) --inner;
+    if (inner == 0) {
+      out->push_back(t++);
+      continue;
+    }
+    const Loop& loop = loops_[inner - 1];
+    for (int64_t trip = 0; trip < loop.trips && (trip == 0 || out->size() < most); ++trip) {
+      UnrollInto(loop.begin, loop.end, inner - 1, most, out);
+    }
+    t = loop.end;
+  }
+}
+
+std::vector<uint32_t> ThunkProgram::Covered(uint32_t first, uint32_t last) const {
+  std::vector<uint32_t> covered;
+  const auto add = [&](uint32_t begin, uint32_t end) {
+    for (uint32_t t = begin; t < end && t < tokens_.size(); ++t) covered.push_back(t);
+  };
+  const Loop* loop = last < first ? CommonLoop(first, last) : nullptr;
+  if (loop != nullptr) {
+    add(first, loop->end);
+    add(loop->begin, last + 1);
+  } else {
+    add(std::min(first, last), std::max(first, last) + 1);
+  }
+  return covered;
+}
+
 double ThunkProgram::Repeats(uint32_t token, uint32_t first, uint32_t last) const {
   double times = 1;
   for (const Loop& loop : loops_) {

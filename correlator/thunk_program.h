@@ -97,6 +97,11 @@ class ThunkProgram {
   // run; `to` = size(): up to the end. Empty where there is no way.
   std::vector<uint32_t> Between(uint32_t from, uint32_t to) const;
 
+  // Every token in the order in which it runs, loops as often as XLA knows that they run; not much
+  // longer than `most`.
+  std::vector<uint32_t> Unrolled(size_t most) const;
+  // Tokens from `first` to `last`, which may lie before it in the same loop.
+  std::vector<uint32_t> Covered(uint32_t first, uint32_t last) const;
   // Times that a token runs when tokens [first, last] run once.
   double Repeats(uint32_t token, uint32_t first, uint32_t last) const;
 
@@ -111,6 +116,8 @@ class ThunkProgram {
   void CountRequired();
   // Mandatory kernels in [0, token).
   int64_t Required(uint32_t token) const { return required_[token]; }
+  void UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
+                  std::vector<uint32_t>* out) const;
   // Innermost loop that holds both, or nullptr.
   const Loop* CommonLoop(uint32_t a, uint32_t b) const;
 

@@ -116,30 +116,16 @@ struct RunWriter::State {
   HostEventList host_events;
 
   // Ranges go straight into pages.
-  struct RangeKind {
-    Id process_id;
-    int64_t thread_id;
-    Id domain_id;
-    Id text_id;
-    bool operator==(const RangeKind&) const = default;
-  };
-  struct RangeKindHash {
-    size_t operator()(const RangeKind& kind) const {
-      uint64_t hash = static_cast<uint64_t>(kind.text_id) * 0x9E3779B97F4A7C15u;
-      hash = (hash ^ static_cast<uint64_t>(kind.thread_id)) * 0xC2B2AE3D27D4EB4Fu;
-      hash ^= static_cast<uint64_t>(kind.process_id) << 32 ^ static_cast<uint64_t>(kind.domain_id);
-      return hash ^ hash >> 29;
-    }
-  };
-  std::unordered_map<RangeKind, uint32_t, RangeKindHash> range_kinds;
-  std::vector<Id> text_of_range_kind = {0};  // By kind, from 1.
-  // Kinds of recent ranges by the hash of what they are made of: one look instead of three.
-  struct RecentKind {
+  // Kinds by the hash of what they are made of (open addressing, at most half full). 64 bits tell
+  // them apart: the texts lie in x_string once, and comparing them for every range would cost more
+  // than all the rest.
+  struct KindSlot {
     uint64_t hash = 0;
-    uint32_t kind = 0;
+    uint32_t kind = 0;  // From 1.
   };
-  static constexpr size_t kRecentKinds = size_t{1} << 16;
-  std::vector<RecentKind> recent_kinds;
+  std::vector<KindSlot> range_kinds = std::vector<KindSlot>(4096);
+  std::vector<Id> text_of_range_kind = {0};  // By kind.
+  KindSlot& RangeKindSlot(uint64_t hash);
   uint32_t RangeKindOf(const model::Range& range);
   PageSpool range_pages;
   TableBuilder range_rows;
@@ -190,28 +176,38 @@ Result<uint32_t> RootPage(Database& database, std::string_view table) {
 
 }  // namespace
 
+RunWriter::State::KindSlot& RunWriter::State::RangeKindSlot(uint64_t hash) {
+  const size_t mask = range_kinds.size() - 1;  // A power of two.
+  size_t at = hash & mask;
+  while (range_kinds[at].kind != 0 && range_kinds[at].hash != hash) at = (at + 1) & mask;
+  return range_kinds[at];
+}
+
 uint32_t RunWriter::State::RangeKindOf(const model::Range& range) {
   uint64_t hash = Hash(range.text, static_cast<uint64_t>(range.thread_id));
   hash ^= Hash(range.domain, static_cast<uint64_t>(range.process_id)) * 0x9E3779B97F4A7C15u;
-  if (recent_kinds.empty()) recent_kinds.resize(kRecentKinds);
-  RecentKind& recent = recent_kinds[hash % kRecentKinds];
-  if (recent.kind != 0 && recent.hash == hash) return recent.kind;
-  const RangeKind kind = {range.process_id, range.thread_id,
-                          range.domain.empty() ? 0 : Intern(range.domain), Intern(range.text)};
-  const auto [it, fresh] =
-      range_kinds.try_emplace(kind, static_cast<uint32_t>(range_kinds.size() + 1));
-  if (fresh) {
-    text_of_range_kind.push_back(kind.text_id);
-    Statement& row = insert_range_kind;
-    row.BindInt64(0, it->second);
-    row.BindInt64(1, kind.process_id);
-    row.BindInt64(2, kind.thread_id);
-    row.BindOptional(3, NonZero(kind.domain_id));
-    row.BindInt64(4, kind.text_id);
-    Run(row);
+  KindSlot& slot = RangeKindSlot(hash);
+  if (slot.kind != 0) return slot.kind;
+  const auto kind = static_cast<uint32_t>(text_of_range_kind.size());
+  slot = {hash, kind};
+  const Id domain_id = range.domain.empty() ? 0 : Intern(range.domain);
+  const Id text_id = Intern(range.text);
+  text_of_range_kind.push_back(text_id);
+  Statement& row = insert_range_kind;
+  row.BindInt64(0, kind);
+  row.BindInt64(1, range.process_id);
+  row.BindInt64(2, range.thread_id);
+  row.BindOptional(3, NonZero(domain_id));
+  row.BindInt64(4, text_id);
+  Run(row);
+  if (text_of_range_kind.size() > range_kinds.size() / 2) {
+    const std::vector<KindSlot> old =
+        std::exchange(range_kinds, std::vector<KindSlot>(2 * range_kinds.size()));
+    for (const KindSlot& full : old) {
+      if (full.kind != 0) RangeKindSlot(full.hash) = full;
+    }
   }
-  recent = {hash, it->second};
-  return it->second;
+  return kind;
 }
 
 Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root) {

@@ -58,6 +58,13 @@ Id ActivityRows::AddCall(const model::ApiCall& call, Id name_id) {
   return static_cast<Id>(calls_.size());
 }
 
+std::optional<model::HostCall> ActivityRows::CallOf(size_t activity) const {
+  if (activity >= call_of_.size() || call_of_[activity] == 0) return std::nullopt;
+  const Call& call = calls_[call_of_[activity] - 1];
+  return model::HostCall{static_cast<Id>(call_of_[activity]), call.start_ns,
+                         call.start_ns + call.duration_ns};
+}
+
 int64_t ActivityRows::CorrelationOf(const model::RunTables& run, size_t activity) const {
   const int64_t narrow = run.activities.correlation_of(activity);
   if (narrow != 0 || wide_correlations_.empty()) return narrow;

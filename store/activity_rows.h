@@ -17,12 +17,14 @@
 #define XLATRACE_STORE_ACTIVITY_ROWS_H_
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
 #include "model/derived.h"
 #include "model/events.h"
+#include "model/host_event.h"
 #include "model/run_tables.h"
 #include "store/sqlite.h"
 #include "store/table_builder.h"
@@ -35,6 +37,8 @@ class ActivityRows {
   void AddActivity(const model::Activity& activity);
   // `name_id`: of x_string. The id is good for Activity::api_call_id only.
   model::Id AddCall(const model::ApiCall& call, model::Id name_id);
+  // The call that started an activity (by index); nothing where it is not known.
+  std::optional<model::HostCall> CallOf(size_t activity) const;
 
   // Settles what each row holds. `attribution` and `analysis` may be null: not attributed.
   void Settle(const model::RunTables& run, const model::AttributionTables* attribution,

@@ -61,6 +61,10 @@ constexpr Promise kPromises[] = {
     {"exposed time is part of the whole",
      "SELECT device_id FROM busy_time WHERE exposed_collective_ns > collective_ns OR "
      "exposed_copy_ns > copy_ns OR steady_busy_ns > busy_ns"},
+    {"percentiles of launches are in order",
+     "SELECT device_id FROM launch_queue WHERE calls_on_idle > calls OR calls < 1 OR "
+     "latency_p50_ns > latency_p90_ns OR queued_p50_ns > queued_p90_ns OR "
+     "outstanding_p50 > outstanding_p90 OR outstanding_p90 > outstanding_max"},
     {"an activity of an execution ran on its device",
      "SELECT a.activity_id FROM activity a JOIN execution e USING (execution_id) "
      "WHERE a.device_id <> e.device_id"},
@@ -74,7 +78,8 @@ constexpr Promise kPromises[] = {
      "SELECT handle FROM op_time WHERE wasted_ns IS NOT NULL AND (flops IS NULL OR bytes IS NULL)"},
     {"what bounds an op is a word of the list",
      "SELECT handle FROM op_time WHERE bound_by IS NULL OR "
-     "bound_by NOT IN ('compute', 'memory', 'latency', 'network', 'unknown')"},
+     "bound_by NOT IN ('compute', 'memory', 'latency', 'network', 'hidden', "
+     "'unknown')"},
     {"occupancy is more than 0 and at most 100 %",
      "SELECT launch_id FROM launch WHERE theoretical_occupancy_pct <= 0 OR "
      "theoretical_occupancy_pct > 100 OR waves < 0 OR blocks_per_sm < 1 UNION ALL "

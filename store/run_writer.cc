@@ -558,6 +558,10 @@ std::vector<model::HostEvent> RunWriter::HostEvents(
   return events;
 }
 
+std::optional<model::HostCall> RunWriter::CallOf(size_t activity) const {
+  return state_->activity_rows.CallOf(activity);
+}
+
 int64_t RunWriter::LostRecords() const {
   int64_t lost = 0;
   for (const auto& [key, value] : state_->run_stats) {

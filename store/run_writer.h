@@ -60,6 +60,10 @@ class RunWriter final : public model::EventSink {
   std::vector<model::HostEvent> HostEvents(
       const std::vector<std::pair<int64_t, int64_t>>& within) const;
 
+  // The host call that started an activity (by index into tables().activities); nothing where the
+  // source does not tell.
+  std::optional<model::HostCall> CallOf(size_t activity) const;
+
   void WriteAttribution(const model::AttributionTables& attribution);
   // Also writes the instructions and shares of `attribution`, which the analysis completed with
   // phases and layers.

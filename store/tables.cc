@@ -97,6 +97,11 @@ CREATE TABLE x_busy_time(device_id INT NOT NULL, start_ns INT, end_ns INT, busy_
   idle_ns INT NOT NULL, overlap_ns INT NOT NULL, compute_ns INT NOT NULL,
   collective_ns INT NOT NULL, exposed_collective_ns INT NOT NULL, copy_ns INT NOT NULL,
   exposed_copy_ns INT NOT NULL, steady_busy_ns INT NOT NULL);
+CREATE TABLE x_launch_queue(device_id INTEGER PRIMARY KEY, steady INT NOT NULL,
+  calls INT NOT NULL, calls_on_idle INT NOT NULL, call_p50_ns INT NOT NULL,
+  latency_p50_ns INT NOT NULL, latency_p90_ns INT NOT NULL, queued_p50_ns INT NOT NULL,
+  queued_p90_ns INT NOT NULL, outstanding_p50 INT NOT NULL, outstanding_p90 INT NOT NULL,
+  outstanding_max INT NOT NULL);
 CREATE TABLE x_collective(activity_id INTEGER PRIMARY KEY, op TEXT, bytes INT, group_size INT,
   algorithm_bandwidth INT, bus_bandwidth INT, exposed_ns INT, arrival_skew_ns INT);
 CREATE TABLE x_device_facts(device_id INTEGER PRIMARY KEY, gpu TEXT, peaks_source TEXT,

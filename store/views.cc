@@ -261,6 +261,9 @@ CREATE VIEW step_part AS SELECT device_id, step, {part} AS part, wall_ns FROM x_
 CREATE VIEW busy_time AS SELECT device_id, start_ns, end_ns, busy_ns, idle_ns, overlap_ns,
   compute_ns, collective_ns, exposed_collective_ns, copy_ns, exposed_copy_ns, steady_busy_ns
   FROM x_busy_time;
+CREATE VIEW launch_queue AS SELECT device_id, steady, calls, calls_on_idle, call_p50_ns,
+  latency_p50_ns, latency_p90_ns, queued_p50_ns, queued_p90_ns, outstanding_p50, outstanding_p90,
+  outstanding_max FROM x_launch_queue;
 CREATE VIEW gap AS SELECT device_id, start_ns, end_ns, {cause} AS cause, previous_activity_id,
   next_activity_id, host_range_id FROM x_gap;
 CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, algorithm_bandwidth,

@@ -377,7 +377,9 @@ class Interruptions(Places):
         if result.code == 0:
             self.skipTest("the fold was over before it could be interrupted")
         self.assertEqual(result.code, 130, result)
-        self.assertEqual([p.name for p in self.work.iterdir()], ["run.rec"], result)
+        # The signal may come between the run's last step and the recording's removal.
+        left = {p.name for p in self.work.iterdir()}
+        self.assertIn(left, ({"run.rec"}, {"run.rec", "run.db"}), result)
         database = self.fold()
         self.assertEqual(scalar(database, "SELECT count(*) FROM launch"), 150000)
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 import unittest
@@ -305,6 +306,28 @@ class Steering(gpu_support.GpuTestCase):
             result = self.xlatrace("control", path, "stop")
             self.assertEqual((result.code, len(result.errors)), (1, 1), result)
         self.assertEqual(self.xlatrace("control", "run.rec", "restart").code, 2)
+
+    def test_control_of_a_run_that_has_ended(self):
+        self.assertEqual(self.preloaded("launch k x 3; sync").code, 0)
+        database = self.fold()
+        shutil.rmtree(self.work / "run.rec")
+        result = self.xlatrace("control", database, "stop")
+        self.assertEqual((result.code, result.hints), (1, [f"hint: xlatrace summary {database}"]))
+        self.assertIn("has ended", result.errors[0])
+
+    def test_control_of_a_framework_s_own_profiler(self):
+        """As python/xlatrace_hook leaves it while the script runs."""
+        process = self.work / "run.rec" / "123-0"
+        process.mkdir(parents=True)
+        (process / "status.json").write_text(json.dumps(
+            {"pid": 123, "framework": "jax", "started": True, "stopped": False}))
+        for name in ("run.rec", "run.db"):
+            result = self.xlatrace("control", name, "status")
+            self.assertEqual(
+                (result.code, result.stdout), (0, "process 123: the profiler of jax is recording\n"))
+            result = self.xlatrace("control", name, "stop")
+            self.assertEqual((result.code, len(result.errors)), (1, 1), result)
+            self.assertIn("--delay", result.hints[0])
 
     def test_garbage_in_the_order_is_no_order(self):
         process = self.start_interactive(self.WAITS, XLATRACE_FLUSH_MS="20")

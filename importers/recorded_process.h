@@ -49,7 +49,8 @@ class RecordedProcess final : public recording::RowSink {
   void OnPayload(const recording::PayloadRow& row) override { modules.AddPayload(row); }
   void OnDevice(const recording::DeviceRow& row) override;
   void OnContext(const recording::ContextRow& row) override {
-    null_streams[row.context] = row.null_stream;
+    // The callback that tells of a context first does not know its stream; streams count from 1.
+    if (row.null_stream != 0) null_streams[row.context] = row.null_stream;
   }
   void OnStream(const recording::StreamRow& row) override {
     priorities[{row.context, row.stream}] = row.priority;

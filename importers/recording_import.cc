@@ -229,7 +229,7 @@ class Import {
     if (launch == nullptr) {
       if (IsWait(FunctionName(row))) {
         AddApiCall(row);
-      } else if (row.result == 0) {  // A call that failed started nothing.
+      } else if (row.result == 0 && !LetGo(row)) {  // A call that failed started nothing.
         ++calls_without_activity_;
       }
       return;
@@ -245,6 +245,12 @@ class Import {
     }
     const auto graph = process_.graph_launch_ns.find(row.correlation);
     if (graph != process_.graph_launch_ns.end()) graph->second = row.start_ns;
+  }
+
+  // A ring forgets what is oldest: an activity may have gone, and its call, written after it, not
+  // yet.
+  bool LetGo(const recording::ApiCallRow& call) const {
+    return process_.ring && call.start_ns < process_.first_activity_ns;
   }
 
   void SeeThunk(uint32_t thunk, uint64_t time_ns) {

@@ -305,6 +305,7 @@ TEST_F(RecordingTest, DevicesStreamsAndFacts) {
                                            .shared_memory_per_sm_bytes = 233472,
                                            .shared_memory_reserved_per_block_bytes = 1024});
   builder.writer->Add(recording::ContextRow{.context = 1, .device = 0, .null_stream = 13});
+  builder.writer->Add(recording::ContextRow{.context = 1, .device = 0});  // Of the callback.
   builder.writer->Add(recording::StreamRow{.context = 1, .stream = 13, .priority = -5});
   builder.Kernel("a", builder.Call(307, 10, 20, 0, 0), 1000, 1100);
   builder.Finish();

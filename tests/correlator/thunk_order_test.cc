@@ -325,6 +325,53 @@ TEST_F(GraphRows, CountALoopInsideAsOftenAsItRuns) {
                           Pair("last", 100'000)));
 }
 
+// A library's kernel in a run whose source marks nothing.
+class LibraryKernels : public ::testing::Test {
+ protected:
+  LibraryKernels() {
+    run_.AddDevice();
+    run_.AddLane();
+    product_ = run_.Kernel("sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x32");
+  }
+
+  void AddModuleWithProduct(const std::string& name) {
+    run_.AddModule(name, {}, [name] {
+      LoadedModule module;
+      module.hlo =
+          MakeModule(name, {{"main", {{"x", "parameter"}, {"dot." + name, "fft", "n", {"x"}}}}});
+      return module;
+    });
+  }
+
+  RunBuilder run_;
+  uint32_t product_ = 0;
+};
+
+TEST_F(LibraryKernels, OfSeveralModulesThatCallItIsNotOutsideOfXla) {
+  AddModuleWithProduct("jit_f");
+  AddModuleWithProduct("jit_g");
+  const size_t launch = run_.Activity(product_);
+  EXPECT_EQ(Says(run_, run_.Attribute(), launch), "ambiguous_module");
+}
+
+TEST_F(LibraryKernels, AmongKernelsOfAMissingModuleMissesItsModuleToo) {
+  AddModuleWithProduct("jit_f");
+  AddModuleWithProduct("jit_g");
+  const size_t stray = run_.Activity(run_.Kernel("loop_add_fusion_77"));
+  const size_t launch = run_.Activity(product_);
+  const auto tables = run_.Attribute();
+  ASSERT_EQ(Says(run_, tables, stray), "no_module");
+  EXPECT_EQ(Says(run_, tables, launch), "no_module");
+}
+
+TEST_F(LibraryKernels, OutsideOfEveryMarkIsNotXlas) {
+  AddModuleWithProduct("jit_f");
+  AddModuleWithProduct("jit_g");
+  run_.Activity(product_, run_.Annotation("jit_f", {}, "dot.jit_f"));
+  const size_t launch = run_.Activity(product_);
+  EXPECT_EQ(Says(run_, run_.Attribute(), launch), "not_xla");
+}
+
 TEST(LaunchSequence, CorrelationNumbersOrderBeforeStartTimes) {
   RunBuilder run;
   run.AddDevice();

@@ -132,8 +132,7 @@ class LaunchPass {
       config_rows_.emplace(configs_.Int(i, "config_id"), i);
     }
     XLATRACE_ASSIGN(label_shares_, store::ScanLabelShares(page_.db));
-    XLATRACE_ASSIGN(const Table kernels,
-                    page_.db.Select("SELECT handle, kernel_symbol FROM kernel"));
+    XLATRACE_ASSIGN(const Table kernels, store::ScanKernels(page_.db));
     for (size_t i = 0; i < kernels.rows.size(); ++i) {
       kernel_handles_.emplace(kernels.Text(i, "kernel_symbol"), kernels.Text(i, "handle"));
     }

@@ -12,6 +12,7 @@
 
 #include "report/device_times.h"
 #include "report/labels.h"
+#include "store/activity_scan.h"
 
 namespace xlatrace::report {
 namespace {
@@ -136,19 +137,16 @@ Status LoadGaps(RunDb& db, RunView& view) {
     const auto after = std::upper_bound(spans.begin(), spans.end(), Span(start, INT64_MAX));
     return after != spans.begin() && start < std::prev(after)->second;
   };
-  std::map<std::string, GapFigure> causes;
-  XLATRACE_TRY(db.ForEach("SELECT device_id, start_ns, end_ns, cause FROM gap",
-                          [&](const store::Statement& row) {
-                            const int64_t start = row.Int64(1);
-                            if (!in_basis(row.Int64(0), start)) return true;
-                            const int64_t length = row.Int64(2) - start;
-                            GapFigure& gap = causes[std::string(row.Text(3))];
-                            gap.ns += length;
-                            ++gap.count;
-                            gap.longest_ns = std::max(gap.longest_ns, length);
-                            ++view.gap_count;
-                            return true;
-                          }));
+  std::map<std::string_view, GapFigure> causes;
+  XLATRACE_TRY(store::ScanGaps(db, [&](const store::ScannedGap& scanned) {
+    if (!in_basis(scanned.device_id, scanned.start_ns)) return;
+    const int64_t length = scanned.end_ns - scanned.start_ns;
+    GapFigure& gap = causes[Text(scanned.cause)];
+    gap.ns += length;
+    ++gap.count;
+    gap.longest_ns = std::max(gap.longest_ns, length);
+    ++view.gap_count;
+  }));
   for (auto& [cause, gap] : causes) {
     gap.cause = cause;
     view.gaps.push_back(std::move(gap));

@@ -128,8 +128,14 @@ class Maker {
   bool Refuse() {
     if (view_.run_coverage.activities == 0) {
       verdict_.sentence = {{"No verdict: the run holds no device activity.", false}};
-      verdict_.lede = {{view_.lost > 0 || view_.errors > 0
-                            ? "What went wrong is listed under run stats."
+      // The worst that was noted says more than that something was.
+      const StatFigure* worst = nullptr;
+      for (const StatFigure& stat : view_.stats) {
+        if (stat.severity < model::Severity::kDataLoss || stat.advice.empty()) continue;
+        if (worst == nullptr || stat.severity > worst->severity) worst = &stat;
+      }
+      verdict_.lede = {{worst != nullptr
+                            ? Capitalised(worst->advice) + "."
                             : "Record again while the program computes; xlatrace doctor says what "
                               "stands in the way.",
                         false}};

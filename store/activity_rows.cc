@@ -257,7 +257,10 @@ void ActivityRows::WriteRows(const model::RunTables& run, TableBuilder& rows) co
       }
     }
     if (!gap_of_.empty() && gap_of_[i] != kNoGap) values[8] = gap_of_[i];
-    if (columns.self_ns[i] != columns.duration_ns[i]) {
+    if (!columns.timed(i)) {
+      values[3] = kNullValue;
+      if (columns.timing_of(i) == model::Timing::kStartOnly) values[9] = 0;
+    } else if (columns.self_ns[i] != columns.duration_ns[i]) {
       values[9] = columns.duration_ns[i] - columns.self_ns[i];
     }
     rows.Append(id, values);

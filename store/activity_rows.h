@@ -6,7 +6,9 @@
 // bytes), x_slot (execution and step), x_call_kind (process, thread and name of a call). The API
 // call that launched an activity lies in the activity's row, relative to its start; so does the gap
 // before it. What does not fit that shape (calls that launched nothing, odd gaps) has tables of its
-// own. The private views x_activity, x_api_call and x_gap (views.cc) put it together again.
+// own. An activity without known times has no duration; its start is a place in the order, or is
+// known when nested_ns is 0 instead of NULL. The private views x_activity, x_api_call and x_gap
+// (views.cc) put it together again.
 //
 // Memory: 24 bytes per activity beyond model::ActivityColumns, 36 per API call.
 // Thread-safety: one thread.

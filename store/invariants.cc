@@ -88,9 +88,13 @@ constexpr Promise kPromises[] = {
     {"kernels sum to the time of launches",
      "SELECT a, b FROM (SELECT coalesce(sum(self_ns), 0) a FROM launch), "
      "(SELECT coalesce(sum(self_ns), 0) b FROM kernel) WHERE a <> b"},
-    {"op_launch has every activity of every op once",
-     "SELECT a, b FROM (SELECT count(*) a FROM activity WHERE instruction IS NOT NULL), "
-     "(SELECT count(*) b FROM op_launch) WHERE a <> b"},
+    {"op_launch has every timed activity of every op once",
+     "SELECT a, b FROM (SELECT count(*) a FROM activity WHERE instruction IS NOT NULL AND "
+     "duration_ns IS NOT NULL), "
+     "(SELECT count(*) b FROM op_launch WHERE duration_ns IS NOT NULL) WHERE a <> b"},
+    {"an activity without a duration has neither an end nor a time of its own",
+     "SELECT activity_id FROM activity WHERE (duration_ns IS NULL) <> (end_ns IS NULL) OR "
+     "(duration_ns IS NULL) <> (self_ns IS NULL) OR (start_ns IS NULL AND end_ns IS NOT NULL)"},
     {"a collective waits at most as long as it runs",
      "SELECT activity_id FROM collective JOIN activity USING (activity_id) "
      "WHERE arrival_skew_ns NOT BETWEEN 0 AND duration_ns OR bus_bandwidth < 0"},

@@ -41,6 +41,7 @@ class RunWriter final : public model::EventSink {
   model::Id AddApiCall(const model::ApiCall& call) override;
   model::Id AddActivity(const model::Activity& activity) override;
   model::Id AddRange(const model::Range& range) override;
+  void AddThread(const model::Thread& thread) override;
   void AddStepMark(const model::StepMark& mark) override;
   void AddCompile(const model::Compile& compile) override;
   void AddRunStat(const model::RunStat& stat) override;

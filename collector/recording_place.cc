@@ -19,6 +19,9 @@
 namespace xlatrace::collector {
 namespace {
 
+// How often a folder that others move away meanwhile is tried again.
+constexpr int kAttempts = 100;
+
 std::string Get(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
@@ -85,52 +88,58 @@ bool IsLive(const std::string& folder) {
   return live;
 }
 
-// run.rec -> run.old.rec, run.old.2.rec... Under a lock on the folder itself, so that two processes
-// of a new job do not move each other's.
-void MoveAside(const std::string& folder, const std::string& token) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return;
-  struct stat locked {};
-  struct stat named {};
-  if (flock(fd, LOCK_EX) == 0 && fstat(fd, &locked) == 0 && lstat(folder.c_str(), &named) == 0 &&
-      locked.st_ino == named.st_ino && locked.st_dev == named.st_dev && Claimant(folder) != token &&
-      !IsLive(folder)) {
-    const std::string base =
-        EndsWith(folder, ".rec") ? folder.substr(0, folder.size() - 4) : folder;
-    for (int n = 1; n < 1000; ++n) {
-      const std::string old =
-          base + ".old" + (n == 1 ? std::string() : "." + std::to_string(n)) + ".rec";
-      struct stat there {};
-      if (lstat(old.c_str(), &there) == 0) continue;
-      rename(folder.c_str(), old.c_str());
-      break;
+// The folder itself, locked while a process decides whose it is: made, claimed, moved aside and
+// given its first live file are one step for everybody who comes at the same moment. Without the
+// lock (a file system that has none, or a holder that is stopped) claims are still atomic, and
+// nothing is moved.
+class LockedFolder {
+ public:
+  explicit LockedFolder(const std::string& folder)
+      : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)) {
+    // A lock is held for some system calls; a holder that takes longer is no longer waited for.
+    for (int tries = 0; fd_ >= 0 && !locked_ && tries < kLockTries; ++tries) {
+      locked_ = flock(fd_, LOCK_EX | LOCK_NB) == 0;
+      if (!locked_ && errno != EWOULDBLOCK && errno != EINTR) break;
+      if (!locked_) usleep(kLockWaitUs);
     }
   }
-  close(fd);
-}
+  LockedFolder(const LockedFolder&) = delete;
+  LockedFolder& operator=(const LockedFolder&) = delete;
+  ~LockedFolder() {
+    if (fd_ < 0) return;
+    // Not left to close(): a child that another thread forked meanwhile shares the lock.
+    if (locked_) flock(fd_, LOCK_UN);
+    close(fd_);
+  }
 
-// The job's folder at `wanted`, or beside it. Empty: cannot be written, with errno.
-std::string JobFolder(const std::string& wanted, const std::string& token, bool* claimed) {
-  const std::string base = EndsWith(wanted, ".rec") ? wanted.substr(0, wanted.size() - 4) : wanted;
-  for (int n = 1; n < 1000; ++n) {
-    const std::string folder = n == 1 ? wanted : base + "." + std::to_string(n) + ".rec";
-    for (int attempt = 0; attempt < 3; ++attempt) {
-      const bool made = mkdir(folder.c_str(), 0700) == 0;
-      if (!made && errno != EEXIST) return {};
-      struct stat status {};
-      if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) break;
-      const std::string claimant = Claim(folder, token);
-      if (claimant == token) {
-        *claimed = made;
-        return folder;
-      }
-      if (claimant.empty()) return {};  // Not ours to write into.
-      if (IsLive(folder)) break;        // Another job is at work here: run.2.rec.
-      MoveAside(folder, token);
-    }
+  bool locked() const { return locked_; }
+  // Whether the path still names what was opened: another may have moved it before we had the lock.
+  bool Is(const std::string& folder) const {
+    struct stat opened {};
+    struct stat named {};
+    return fd_ >= 0 && fstat(fd_, &opened) == 0 && lstat(folder.c_str(), &named) == 0 &&
+           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
   }
-  errno = EEXIST;
-  return {};
+
+ private:
+  static constexpr int kLockTries = 1000;
+  static constexpr useconds_t kLockWaitUs = 2000;
+
+  int fd_;
+  bool locked_ = false;
+};
+
+// run.rec -> run.old.rec, run.old.2.rec... The caller holds the folder's lock.
+bool MoveAside(const std::string& folder) {
+  const std::string base = EndsWith(folder, ".rec") ? folder.substr(0, folder.size() - 4) : folder;
+  for (int n = 1; n < 1000; ++n) {
+    const std::string old =
+        base + ".old" + (n == 1 ? std::string() : "." + std::to_string(n)) + ".rec";
+    struct stat there {};
+    if (lstat(old.c_str(), &there) == 0) continue;
+    return rename(folder.c_str(), old.c_str()) == 0;
+  }
+  return false;
 }
 
 // A process that execs another program keeps its pid, within the same second perhaps.
@@ -148,6 +157,36 @@ int OpenFile(const std::string& folder, const std::string& stem, unsigned long l
   // Held as long as the file is written; a reader sees by it that there may be more.
   if (fd >= 0) flock(fd, LOCK_EX | LOCK_NB);
   return fd;
+}
+
+// The job's folder at `wanted`, or beside it, and this process's file in it. Without a file: cannot
+// be written, with errno.
+void OpenIn(const std::string& wanted, const std::string& token, const std::string& stem,
+            unsigned long long start_unix_s, RecordingPlace* place) {
+  const std::string base = EndsWith(wanted, ".rec") ? wanted.substr(0, wanted.size() - 4) : wanted;
+  for (int n = 1; n < 1000; ++n) {
+    const std::string folder = n == 1 ? wanted : base + "." + std::to_string(n) + ".rec";
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const bool made = mkdir(folder.c_str(), 0700) == 0;
+      if (!made && errno != EEXIST) return;
+      struct stat status {};
+      if (lstat(folder.c_str(), &status) != 0) continue;  // Moved aside this moment.
+      if (!S_ISDIR(status.st_mode)) break;
+      const LockedFolder lock(folder);
+      if (lock.locked() && !lock.Is(folder)) continue;
+      const std::string claimant = Claim(folder, token);
+      if (claimant == token) {
+        place->folder = folder;
+        place->claimed = made;
+        place->fd = OpenFile(folder, stem, start_unix_s, &place->identity);
+        return;
+      }
+      if (claimant.empty()) return;  // Not ours to write into.
+      // Another job's: at work, so that ours goes to run.2.rec; or over, so that it makes room.
+      if (IsLive(folder) || !lock.locked() || !MoveAside(folder)) break;
+    }
+  }
+  errno = EEXIST;
 }
 
 }  // namespace
@@ -190,10 +229,7 @@ RecordingPlace OpenRecordingPlace(unsigned long long start_unix_s) {
     if (candidate.empty() || candidate[0] != '/') continue;
     if (&candidate == &candidates[2]) mkdir(temporary.c_str(), 0700);
     errno = 0;
-    place.folder = JobFolder(candidate, token, &place.claimed);
-    if (!place.folder.empty()) {
-      place.fd = OpenFile(place.folder, stem, start_unix_s, &place.identity);
-    }
+    OpenIn(candidate, token, stem, start_unix_s, &place);
     if (place.fd >= 0) break;
     const char* reason = std::strerror(errno == 0 ? EACCES : errno);
     if (!place.note.empty()) place.note += "; ";

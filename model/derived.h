@@ -248,6 +248,23 @@ struct OccupancyRow {
   std::optional<int64_t> waves_milli;
 };
 
+// How far the host was ahead of a device, over its steady steps where there are any, else over the
+// whole run. One per device with launches whose host calls are known (analysis/launch_queue.h).
+struct LaunchQueueRow {
+  Id device_id = 0;
+  bool steady = false;         // False: of the whole run.
+  int64_t calls = 0;           // Host calls that launched; a graph is one.
+  int64_t calls_on_idle = 0;   // Of them those made when all earlier work had ended.
+  int64_t call_p50_ns = 0;     // Duration of the call.
+  int64_t latency_p50_ns = 0;  // From the start of the call to the start of its first activity.
+  int64_t latency_p90_ns = 0;
+  int64_t queued_p50_ns = 0;  // From the end of the call to the same; 0: started before that.
+  int64_t queued_p90_ns = 0;
+  int64_t outstanding_p50 = 0;  // Earlier calls whose work had not ended when the call was made.
+  int64_t outstanding_p90 = 0;
+  int64_t outstanding_max = 0;
+};
+
 struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string id;    // Rule: "scatter_add".
   std::string title;
@@ -284,6 +301,7 @@ struct AnalysisTables {
   std::vector<RuledOutRow> ruled_out;
   std::vector<DeviceFactsRow> devices;
   std::vector<OccupancyRow> occupancies;  // Kernels whose registers and blocks are known.
+  std::vector<LaunchQueueRow> launch_queues = {};
 };
 
 }  // namespace xlatrace::model

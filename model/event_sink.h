@@ -39,6 +39,8 @@ class EventSink {
   virtual Id AddApiCall(const ApiCall& call) = 0;
   virtual Id AddActivity(const Activity& activity) = 0;
   virtual Id AddRange(const Range& range) = 0;
+  // The last name of a thread counts.
+  virtual void AddThread(const Thread&) {}
   virtual void AddStepMark(const StepMark& mark) = 0;
   virtual void AddCompile(const Compile& compile) = 0;
 

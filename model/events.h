@@ -31,6 +31,14 @@ struct Process {
   std::optional<int64_t> source_id;  // The source's own global id (nsys: globalPid).
   std::optional<int64_t> clock_offset_ns;
   std::optional<int64_t> clock_error_ns;
+  std::string name;  // Of the program: "python3.11".
+};
+
+// A host thread that has a name.
+struct Thread {
+  Id process_id = 0;
+  int64_t thread_id = 0;  // As in ApiCall and Range.
+  std::string_view name;
 };
 
 struct Device {
@@ -107,6 +115,14 @@ struct Hint {
   bool operator==(const Hint&) const = default;
 };
 
+// What a source gives of an activity's times. CUPTI gives records without them (CUDA 13.0 after some
+// 25 million graph kernels; kernels that still run at the last flush have no end).
+enum class Timing : uint8_t {
+  kKnown = 0,
+  kStartOnly = 1,
+  kUnknown = 2,
+};
+
 struct Activity {
   Id lane_id = 0;
   Id config_id = 0;
@@ -122,6 +138,9 @@ struct Activity {
   // One run of one module on one device, numbered by the importer where the source tells which
   // (run_id, XLA Modules line, XlaModule range); unique within the sink's run. 0: not told.
   int64_t run_key = 0;
+  // Other than kKnown: start_ns = end_ns is the start, or only where it belongs in the order. The
+  // activity is kept and labelled, and is in no sum of times.
+  Timing timing = Timing::kKnown;
 };
 
 struct ApiCall {

@@ -36,7 +36,13 @@ struct ActivityColumns {
   std::vector<uint32_t> correlation = {};  // 0: not told.
   std::vector<int64_t> graph_node = {};    // 0: launched on its own, or not told.
 
+  // Empty, or one per activity. Where times are not known, start_ns is at most a place in the order
+  // and the duration is 0.
+  std::vector<Timing> timing = {};
+
   size_t size() const { return lane.size(); }
+  Timing timing_of(size_t i) const { return i < timing.size() ? timing[i] : Timing::kKnown; }
+  bool timed(size_t i) const { return timing_of(i) == Timing::kKnown; }
   uint32_t correlation_of(size_t i) const { return i < correlation.size() ? correlation[i] : 0; }
   int64_t graph_node_of(size_t i) const { return i < graph_node.size() ? graph_node[i] : 0; }
   int64_t end_ns(size_t i) const { return start_ns[i] + duration_ns[i]; }

@@ -102,7 +102,7 @@ class LaunchPass {
 
   Status Run() {
     XLATRACE_TRY(LoadDictionaries());
-    XLATRACE_TRY(LoadWanted());
+    LoadWanted();
     XLATRACE_TRY(ChooseSteps());
     XLATRACE_TRY(store::ScanActivities(page_.db, [this](const ScannedActivity& activity) {
       Add(activity);
@@ -158,19 +158,14 @@ class LaunchPass {
   }
 
   // Activities whose site the table of gaps wants to know.
-  Status LoadWanted() {
-    XLATRACE_TRY(
-        page_.db.ForEach("SELECT previous_activity_id, next_activity_id FROM"
-                         " (SELECT * FROM gap ORDER BY end_ns - start_ns DESC LIMIT 20000)",
-                         [this](const Statement& row) {
-                           for (int c = 0; c < 2; ++c) {
-                             if (!row.IsNull(c)) wanted_.push_back(row.Int64(c));
-                           }
-                           return true;
-                         }));
+  void LoadWanted() {
+    for (const store::ScannedGap& gap : page_.gaps) {
+      for (const int64_t id : {gap.previous_activity_id, gap.next_activity_id}) {
+        if (id != 0) wanted_.push_back(id);
+      }
+    }
     std::sort(wanted_.begin(), wanted_.end());
     wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
-    return {};
   }
 
   // With too many launches: the first, the slowest and the median step, then evenly spaced ones, as
@@ -253,6 +248,7 @@ class LaunchPass {
   }
 
   void Add(const ScannedActivity& activity) {
+    if (!activity.timed) return;  // It has no place on a time axis and is in no sum.
     const Lane& lane = lanes_[activity.lane_id];
     const int64_t number = SiteOf(activity);
     Site& site = sites_[static_cast<size_t>(number)];

@@ -5,6 +5,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 started=$SECONDS
+# What one checkout has compiled, another in a different folder need not.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
 # Where the Python environments of demo and tests live; they survive `git clean` of build/.
 venvs=${XLATRACE_VENVS:-$root/.venv}
@@ -50,6 +52,17 @@ install_packages() {
   rm -f "$root/.apt.log"
 }
 
+# What goes into the program and has no archive in Debian; without it the program builds, and needs
+# Debian's shared library.
+simdjson_source() {
+  if scripts/simdjson 2>"$root/.simdjson.log"; then
+    rm -f "$root/.simdjson.log"
+    say "simdjson: its source is there"
+  else
+    say "simdjson: its source is not to be had (.simdjson.log); Debian's shared library is used"
+  fi
+}
+
 # python_env NAME REQUIREMENT...: a virtual environment with exactly these; its python in $python.
 # Fails (returns 1) when the packages cannot be had.
 python_env() {
@@ -92,4 +105,18 @@ build() {
     grep -E 'error|FAILED' "$log" | head -n 30 >&2
     die "the build failed" "see $log"
   }
+}
+
+# run_tests PRESET [ARGUMENT of ctest...]: all of them; those that fail run once more, one at a time,
+# since a test that starts processes can be starved on a machine where all cores are busy. Both
+# results are printed: what fails only in company is a test to be mended.
+run_tests() {
+  local preset=$1
+  shift
+  say "test: $preset"
+  ctest --preset "$preset" --output-on-failure -j "$(nproc)" "$@" && return 0
+  say "test: $preset: once more, alone, what has failed"
+  ctest --preset "$preset" --rerun-failed --output-on-failure ||
+    die "tests failed, in company and alone" "see build/$preset/Testing/Temporary/LastTest.log"
+  say "test: $preset: passed alone, failed in company: look at these"
 }

@@ -121,13 +121,13 @@ export function ModelPage(): VNode {
     ...shownPhases.map(phaseColumn),
     { id: 'total', label: 'total', num: true, width: 62, sort: () => 0, raw: (r) => Math.round(r.node.ns), cell: (r) => <b>{ms(r.node.ns / d)}</b>, title: report.perStep },
     ...(then ? [{
-      id: 'delta', label: 'Δ ms', num: true, width: 62, title: 'change against the base run', raw: (r: Row) => Math.round(r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)),
+      id: 'delta', label: 'Δ ms', num: true, width: 62, raw: (r: Row) => Math.round(r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)),
       cell: (r: Row) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} />,
     }] : []),
     { id: 'bar', label: '', width: 68, from: 640, cell: (r) => <PhaseStack max={max} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
     { id: 'pct', label: '%', num: true, width: 46, raw: (r) => (100 * r.node.ns) / root.ns, cell: (r) => percent(r.node.ns, root.ns) },
     { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 620, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
-    { id: 'calls', label: 'calls', num: true, width: 52, from: 700, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
+    { id: 'calls', label: 'calls', num: true, width: 52, from: 900, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
     { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, raw: (r) => Math.round(r.node.waste), cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
     { id: 'peak', label: '% peak', num: true, width: 56, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
   ];

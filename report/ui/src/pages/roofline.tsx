@@ -177,7 +177,7 @@ export function RooflinePage(): VNode {
     { id: 'ms', label: 'ms', num: true, width: 58, sort: (p) => p.ns, raw: (p) => Math.round(p.ns), cell: (p) => ms(p.ns / d) },
     { id: 'roof', label: 'at roof', num: true, width: 62, sort: (p) => p.atRoof, raw: (p) => Math.round(p.atRoof), cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
     ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, raw: (p: Dot) => (isNaN(p.expected) ? null : Math.round(p.expected)), cell: (p: Dot) => (isNaN(p.expected) ? '' : ms(p.expected / d)) }] : []),
-    ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, title: 'change against the base run', raw: (p: Dot) => Math.round(p.ns / d - then(p)), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
+    ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, raw: (p: Dot) => Math.round(p.ns / d - then(p)), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
     { id: 'waste', label: 'waste', num: true, width: 60, sort: (p) => p.waste, raw: (p) => Math.round(p.waste), cell: (p) => <b>{ms(p.waste / d)}</b> },
     { id: 'bound', label: 'of bound', num: true, width: 66, sort: (p) => p.pct, raw: (p) => p.pct, cell: (p) => `${peakPercent(p.pct)}%` },
     { id: 'by', label: 'by', width: 66, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },

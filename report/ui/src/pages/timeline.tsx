@@ -157,23 +157,27 @@ function Selection({ report, view, tl, range, whole }: { report: Report; view: V
   );
 }
 
-/** Microseconds of the first device's busiest stream: what the pointer is at, else the longest gap. */
+/** Microseconds of the first device, its streams in one row: what the pointer is at, else the longest gap. */
 function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timeline; width: number; at: number; span: number; zero: number }): VNode | null {
   const tr = tl.tracks.find((t) => t.stream);
   if (!tr) return null;
   const { sites, ops } = report;
-  const s = tr.stream!, L = tl.gutter, from = at - span / 2, to = from + span;
+  const L = tl.gutter, from = at - span / 2, to = from + span;
   const X = (t: number): number => L + ((Math.max(from, Math.min(to, t)) - from) / span) * (width - L);
   const boxes: VNode[] = [], gaps: VNode[] = [];
-  for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, from); i < s.n && s.start[i]! < to && boxes.length < 300; ++i) {
-    const e = s.start[i]! + s.dur[i]!, op = sites.op[s.site[i]!]!, x = X(s.start[i]!), w = X(e) - x;
-    if (e <= from) continue;
-    const name = (op >= 0 && ops.name[op]) || report.kernels.name[sites.kernel[s.site[i]!]!] || '', fit = Math.floor((w - 6) / 6.6);
-    boxes.push(
-      <g class={`box p-${HUES[tl.hueOfSite[s.site[i]!]!]}`} onClick={() => op >= 0 && go({ sel: report.selOf({ type: 'op', row: op }) })}>
-        <title>{`${name}  ${duration(s.dur[i]!)}`}</title><rect class="f" x={x} y="2" width={Math.max(1, w - 1)} height="27" />
-        {fit > 5 && <><text class="on b" x={x + 5} y="13">{name.length > fit ? `${name.slice(0, fit - 1)}…` : name}</text><text class="on" x={x + 5} y="25">{duration(s.dur[i]!)}</text></>}
-      </g>);
+  // The busiest stream lies on top.
+  for (const { stream: s } of tl.tracks.filter((k) => k.device === tr.device && k.stream).reverse()) {
+    if (!s) continue;
+    for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, from); i < s.n && s.start[i]! < to && boxes.length < 300; ++i) {
+      const e = s.start[i]! + s.dur[i]!, op = sites.op[s.site[i]!]!, x = X(s.start[i]!), w = X(e) - x;
+      if (e <= from) continue;
+      const name = (op >= 0 && ops.name[op]) || report.kernels.name[sites.kernel[s.site[i]!]!] || '', fit = Math.floor((w - 6) / 6.6);
+      boxes.push(
+        <g class={`box p-${HUES[tl.hueOfSite[s.site[i]!]!]}`} onClick={() => op >= 0 && go({ sel: report.selOf({ type: 'op', row: op }) })}>
+          <title>{`${name}  ${duration(s.dur[i]!)}`}</title><rect class="f" x={x} y="2" width={Math.max(1, w - 1)} height="27" />
+          {fit > 5 && <><text class="on b" x={x + 5} y="13">{name.length > fit ? `${name.slice(0, fit - 1)}…` : name}</text><text class="on" x={x + 5} y="25">{duration(s.dur[i]!)}</text></>}
+        </g>);
+    }
   }
   let last = 0;
   for (const g of report.gaps) {
@@ -467,7 +471,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
   const most = widest(gaps), lensGap = widest(gaps.filter((g) => g.device === tl.devices[0]));
   const longest = most ? most.end - most.start : 0;
   const lensSpan = Math.min(1e6, (range[1] - range[0]) / 300);
-  const lensAt = lens !== null && lens > range[0] && lens < range[1] ? lens : lensGap ? (lensGap.start + lensGap.end) / 2 : (range[0] + range[1]) / 2;
+  const lensAt = lens !== null && lens > range[0] && lens < range[1] ? lens : lensGap ? (lensGap.end - lensGap.start > lensSpan / 2 ? lensGap.end : (lensGap.start + lensGap.end) / 2) : (range[0] + range[1]) / 2;
   const cause = new Map<string, number>();
   for (const g of gaps) cause.set(g.cause, (cause.get(g.cause) ?? 0) + g.end - g.start);
   const mainCause = [...cause].sort((a, b) => b[1] - a[1])[0];
@@ -516,8 +520,8 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
                     setRange([hit.start - d * 0.2, hit.end + d * 0.2], true);
                   }
                 }} />
-        {lensSpan > 5e3 && <>
-          <i class="lensmark" style={{ left: `${GUTTER + ((lensAt - lensSpan / 2 - range[0]) / (range[1] - range[0])) * (width - GUTTER)}px` }} />
+        {lensSpan > 15e3 && <>
+          <i class="lm" style={{ left: `${GUTTER + ((lensAt - lensSpan / 2 - range[0]) / (range[1] - range[0])) * (width - GUTTER)}px` }} />
           <Lens report={report} tl={tl} width={width} at={lensAt} span={lensSpan} zero={axisOrigin(tl, range[0], (range[1] - range[0]) * 0.02)} />
         </>}
         {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 340)}px`, top: `${tip.y + 18}px` }}>{tip.text}</div>}

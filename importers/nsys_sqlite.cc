@@ -136,20 +136,10 @@ class NsysImport {
   }
 
   Status ReadNvtx() {
-    XLATRACE_ASSIGN(
-        TableScan domains,
-        TableScan::Open(db_, "NVTX_EVENTS",
-                        {"eventType", "domainId", "text", "textId", "globalTid"},
-                        {"eventType", "domainId"}, fmt::format("eventType = {}", kDomainCreate)));
-    while (domains.Next(counters_)) {
-      const std::string_view text = domains.IsNull(2) ? strings_.Of(domains, 3) : domains.Text(2);
-      domains_[{domains.IntOr(4, 0) & ~kTidMask, domains.IntOr(1, 0)}] = std::string(text);
-    }
     XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, "NVTX_EVENTS",
                                                     {"start", "end", "eventType", "text", "textId",
                                                      "globalTid", "domainId"},
                                                     {"start", "eventType"}));
-    static const std::string kDefaultDomain;
     RangeSorter sorter([&](const RangeSorter::Row& range, int32_t depth) {
       sink_.AddRange({.process_id = devices_.ProcessOf(range.tid),
                       .thread_id = range.tid & kTidMask,
@@ -161,7 +151,11 @@ class NsysImport {
     });
     while (scan.Next(counters_)) {
       const int64_t type = scan.IntOr(2, 0);
-      if (type == kDomainCreate) continue;
+      if (type == kDomainCreate) {
+        AddDomain(scan.IntOr(5, 0), scan.IntOr(6, 0),
+                  scan.IsNull(3) ? strings_.Of(scan, 4) : scan.Text(3));
+        continue;
+      }
       if (type != kPushPopRange && type != kStartEndRange && type != kTextPushPopRange &&
           type != kTextStartEndRange) {
         counters_.Add("nvtx_row_not_kept", Severity::kInfo);
@@ -176,26 +170,51 @@ class NsysImport {
       if (!Time(scan, start, end)) continue;
       const int64_t tid = scan.IntOr(5, 0);
       const std::string_view text = scan.IsNull(3) ? strings_.Of(scan, 4) : scan.Text(3);
-      const std::string& domain_name = DomainOf(tid & ~kTidMask, scan.IntOr(6, 0), kDefaultDomain);
+      XLATRACE_ASSIGN(const std::string* domain, DomainOf(tid & ~kTidMask, scan.IntOr(6, 0)));
       // Trimmed files lack the rows that name domains; XLA's texts are unmistakable.
-      if (type == kPushPopRange && (domain_name == "TSL" || domain_name.empty())) {
+      if (type == kPushPopRange && (*domain == "TSL" || domain->empty())) {
         ranges_.Add(tid, start, end, text);
       }
       const bool nests = type == kPushPopRange || type == kTextPushPopRange;
-      sorter.Add({tid, start, end, text, &domain_name, nests});
+      sorter.Add({tid, start, end, text, domain, nests});
     }
     ranges_.Finish();
     sorter.Finish();
     return {};
   }
 
-  const std::string& DomainOf(int64_t pid_part, int64_t id, const std::string& otherwise) {
-    if (last_domain_ == nullptr || last_domain_key_ != std::pair(pid_part, id)) {
-      const auto domain = domains_.find({pid_part, id});
-      last_domain_ = domain == domains_.end() ? &otherwise : &domain->second;
-      last_domain_key_ = {pid_part, id};
+  // Rows that name domains mostly come before the ranges in them; when one is missed, all are
+  // looked for once.
+  Status ReadDomains() {
+    domains_read_ = true;
+    XLATRACE_ASSIGN(TableScan domains,
+                    TableScan::Open(db_, "NVTX_EVENTS",
+                                    {"eventType", "domainId", "text", "textId", "globalTid"},
+                                    {"eventType", "domainId"}));
+    while (domains.Next(counters_)) {
+      if (domains.IntOr(0, 0) != kDomainCreate) continue;
+      AddDomain(domains.IntOr(4, 0), domains.IntOr(1, 0),
+                domains.IsNull(2) ? strings_.Of(domains, 3) : domains.Text(2));
     }
-    return *last_domain_;
+    return {};
+  }
+
+  void AddDomain(int64_t tid, int64_t id, std::string_view name) {
+    domains_.try_emplace({tid & ~kTidMask, id}, name);
+  }
+
+  // Never null; empty for the default domain, 0, and for those that no row names.
+  Result<const std::string*> DomainOf(int64_t pid_part, int64_t id) {
+    if (last_domain_ != nullptr && last_domain_key_ == std::pair(pid_part, id)) return last_domain_;
+    auto domain = domains_.find({pid_part, id});
+    if (domain == domains_.end() && id != 0 && !domains_read_) {
+      XLATRACE_TRY(ReadDomains());
+      domain = domains_.find({pid_part, id});
+    }
+    static const std::string kDefaultDomain;
+    last_domain_ = domain == domains_.end() ? &kDefaultDomain : &domain->second;
+    last_domain_key_ = {pid_part, id};
+    return last_domain_;
   }
 
   // Columns 0 and 1 of a scan as an interval of the sink's time; false (counted) when impossible.
@@ -241,18 +260,16 @@ class NsysImport {
       if (!Time(scan, start, end)) continue;
       const int64_t tid = scan.IntOr(2, 0);
       const int64_t correlation = scan.IntOr(3, 0);
-      const std::string_view name = strings_.Of(scan, 4);
+      CallName& name = CallNameOf(strings_.Of(scan, 4));
       Launch* launch = launches_.Find(has_pids_ ? tid & ~kTidMask : 0, correlation);
       const bool referred = launch != nullptr && launch->call == 0;
-      const bool is_wait =
-          end - start >= 1000 && name.find("Synchronize") != std::string_view::npos;
-      if (!referred && !is_wait) {
-        CountCall(name);
+      if (!referred && !(name.is_wait && end - start >= 1000)) {
+        ++name.not_kept;
         continue;
       }
       const model::Id call = sink_.AddApiCall({.process_id = devices_.ProcessOf(tid),
                                                .thread_id = tid & kTidMask,
-                                               .name = name,
+                                               .name = name.text,
                                                .correlation_id = correlation,
                                                .start_ns = start,
                                                .end_ns = end});
@@ -268,17 +285,32 @@ class NsysImport {
     return {};
   }
 
-  void CountCall(std::string_view name) {
-    constexpr size_t kMaxNames = 1000;  // CUDA has some hundred; more is a hostile file.
-    auto known = call_names_.find(std::string(name));
-    if (known == call_names_.end()) {
-      if (call_names_.size() >= kMaxNames) {
-        counters_.Add("api_call_not_kept: others", Severity::kInfo);
-        return;
-      }
-      known = call_names_.emplace(std::string(name), 0).first;
+  struct CallName {
+    std::string text;
+    bool is_wait = false;
+    int64_t not_kept = 0;
+  };
+  CallName& CallNameOf(std::string_view text) {
+    // Interned texts stay where they are, so most calls are known by their place.
+    if (last_call_text_.data() == text.data() && last_call_text_.size() == text.size() &&
+        last_call_name_ != nullptr && last_call_name_->text == text) {
+      return *last_call_name_;
     }
-    ++known->second;
+    auto known = call_names_.find(text);
+    if (known == call_names_.end()) {
+      constexpr size_t kMaxNames = 1000;  // CUDA has some hundred; more is a hostile file.
+      if (call_names_.size() >= kMaxNames) {
+        other_call_.text = text;
+        other_call_.is_wait = text.find("Synchronize") != std::string_view::npos;
+        return other_call_;
+      }
+      known = call_names_.emplace(std::string(text), CallName{}).first;
+      known->second.text = text;
+      known->second.is_wait = text.find("Synchronize") != std::string_view::npos;
+    }
+    last_call_text_ = text;
+    last_call_name_ = &known->second;
+    return known->second;
   }
 
   Status ReadGraphNodes() {
@@ -470,9 +502,10 @@ class NsysImport {
   }
 
   void Finish() {
-    for (const auto& [name, count] : call_names_) {
-      counters_.Add("api_call_not_kept: " + name, Severity::kInfo, count);
+    for (const auto& [text, name] : call_names_) {
+      counters_.Add("api_call_not_kept: " + text, Severity::kInfo, name.not_kept);
     }
+    counters_.Add("api_call_not_kept: others", Severity::kInfo, other_call_.not_kept);
     if (activities_ > 0) {
       sink_.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));
     } else {
@@ -495,12 +528,16 @@ class NsysImport {
   int64_t activities_ = 0;
   int64_t last_run_ = 0;
   std::map<std::pair<int64_t, int64_t>, std::string> domains_;  // (pid part, domain id).
+  bool domains_read_ = false;
   const std::string* last_domain_ = nullptr;
   std::pair<int64_t, int64_t> last_domain_key_;
   LaunchTable<Launch> launches_;
   std::map<std::pair<int64_t, int64_t>, model::Id> node_hints_;  // (pid part, node).
   std::map<std::pair<int64_t, model::Id>, int64_t> run_keys_;    // (module range, device).
-  std::unordered_map<std::string, int64_t> call_names_;
+  std::map<std::string, CallName, std::less<>> call_names_;
+  CallName other_call_;  // Of those that are too many to tell apart.
+  std::string_view last_call_text_;
+  CallName* last_call_name_ = nullptr;
 };
 
 }  // namespace

@@ -8,8 +8,7 @@ namespace xlatrace::importers {
 
 Result<TableScan> TableScan::Open(store::Database& db, const std::string& table,
                                   std::initializer_list<std::string_view> columns,
-                                  std::initializer_list<std::string_view> required,
-                                  std::string_view where) {
+                                  std::initializer_list<std::string_view> required) {
   TableScan scan;
   scan.table_ = table;
   XLATRACE_ASSIGN(const std::vector<std::string> present, db.ColumnNames(table));
@@ -24,15 +23,17 @@ Result<TableScan> TableScan::Open(store::Database& db, const std::string& table,
     sql += has(column) ? fmt::format("\"{}\"", column) : "NULL";
   }
   sql += fmt::format(" FROM \"{}\"", table);
-  if (!where.empty()) sql.append(" WHERE ").append(where);
-  XLATRACE_ASSIGN(scan.statement_, db.Prepare(sql));
+  const std::vector<std::string> names(columns.begin(), columns.end());
+  XLATRACE_ASSIGN(scan.rows_,
+                  store::FullScan::Open(db.path(), table, names, sql,
+                                        [&](std::string_view text) { return db.Prepare(text); }));
   scan.found_ = true;
   return scan;
 }
 
 bool TableScan::Next(Counters& counters) {
   if (!found_) return false;
-  const Result<bool> row = statement_.Step();
+  const Result<bool> row = rows_.Next();
   if (row) return *row;
   counters.Add("table_damaged", model::Severity::kDataLoss, 1,
                fmt::format("the rest of {} could not be read: {}", table_, row.error().message));
@@ -41,13 +42,11 @@ bool TableScan::Next(Counters& counters) {
 }
 
 void TableScan::AppendKey(int column, std::string& key) const {
-  const store::Statement::Type type = statement_.ColumnType(column);
-  if (type == store::Statement::Type::kText) {
-    key.append(statement_.Text(column)).push_back('\0');
+  if (IsText(column)) {
+    key.append(Text(column)).push_back('\0');
     return;
   }
-  const int64_t value =
-      type == store::Statement::Type::kNull ? INT64_MIN : statement_.Int64(column);
+  const int64_t value = IntOr(column, INT64_MIN);
   key.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
@@ -55,14 +54,25 @@ Status InternedStrings::Read(store::Database& db, Counters& counters) {
   XLATRACE_ASSIGN(TableScan scan,
                   TableScan::Open(db, "StringIds", {"id", "value"}, {"id", "value"}));
   while (scan.Next(counters)) {
-    strings_.insert_or_assign(scan.IntOr(0, -1), std::string(scan.Text(1)));
+    const int64_t id = scan.IntOr(0, -1);
+    if (id < 0 || static_cast<uint64_t>(id) > 2 * dense_.size() + 1024) {
+      others_.insert_or_assign(id, std::string(scan.Text(1)));
+      continue;
+    }
+    const auto index = static_cast<size_t>(id);
+    if (index >= dense_.size()) dense_.resize(index + 1);
+    dense_[index] = scan.Text(1);
   }
   return {};
 }
 
 std::string_view InternedStrings::Get(int64_t id) const {
-  const auto it = strings_.find(id);
-  return it == strings_.end() ? std::string_view() : std::string_view(it->second);
+  if (id >= 0 && static_cast<uint64_t>(id) < dense_.size()) {
+    const std::string& text = dense_[static_cast<size_t>(id)];
+    if (!text.empty() || others_.empty()) return text;
+  }
+  const auto it = others_.find(id);
+  return it == others_.end() ? std::string_view() : std::string_view(it->second);
 }
 
 }  // namespace xlatrace::importers

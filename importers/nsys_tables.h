@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "importers/counters.h"
+#include "store/full_scan.h"
 #include "store/sqlite.h"
 
 namespace xlatrace::importers {
@@ -21,32 +22,30 @@ namespace xlatrace::importers {
 // One pass over a table: asked-for columns that the table lacks read as NULL.
 class TableScan {
  public:
-  // `found` is false when there is no such table (or it lacks a column of `required`). `where`: SQL
-  // of this program over columns that are required.
+  // `found` is false when there is no such table (or it lacks a column of `required`).
   static Result<TableScan> Open(store::Database& db, const std::string& table,
                                 std::initializer_list<std::string_view> columns,
-                                std::initializer_list<std::string_view> required,
-                                std::string_view where = {});
+                                std::initializer_list<std::string_view> required);
 
   bool found() const { return found_; }
   // Next row; false at the end. A damaged table ends early, which is counted.
   bool Next(Counters& counters);
 
-  std::optional<int64_t> Int(int column) const { return statement_.OptionalInt64(column); }
+  std::optional<int64_t> Int(int column) const { return rows_.OptionalInt64(column); }
   int64_t IntOr(int column, int64_t otherwise) const { return Int(column).value_or(otherwise); }
-  bool IsNull(int column) const { return statement_.IsNull(column); }
+  bool IsNull(int column) const { return rows_.IsNull(column); }
   bool IsText(int column) const {
-    return statement_.ColumnType(column) == store::Statement::Type::kText;
+    return rows_.ColumnType(column) == store::Statement::Type::kText;
   }
   // Appends the value's bytes, so that equal rows have equal keys.
   void AppendKey(int column, std::string& key) const;
-  double Real(int column) const { return statement_.Real(column); }
-  std::string_view Text(int column) const { return statement_.Text(column); }
+  double Real(int column) const { return rows_.Real(column); }
+  std::string_view Text(int column) const { return rows_.Text(column); }
 
  private:
   bool found_ = false;
   std::string table_;
-  store::Statement statement_;
+  store::FullScan rows_;
 };
 
 // StringIds. Empty text for ids that are not there.
@@ -61,7 +60,8 @@ class InternedStrings {
   }
 
  private:
-  std::unordered_map<int64_t, std::string> strings_;
+  std::vector<std::string> dense_;  // By id: exports count them from 0.
+  std::unordered_map<int64_t, std::string> others_;
 };
 
 }  // namespace xlatrace::importers

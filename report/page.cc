@@ -39,6 +39,7 @@ Status WritePageData(store::RunDb& db, const RunView& view, const PageOptions& o
   XLATRACE_TRY(page.steps.Load(db));
   XLATRACE_TRY(WriteRunTables(page));
   XLATRACE_TRY(LoadPageOps(page));
+  XLATRACE_TRY(LoadPageGaps(page));
   XLATRACE_TRY(WriteLaunchTables(page));
   XLATRACE_TRY(WriteTimeTables(page));
   XLATRACE_TRY(WriteHloTables(page));

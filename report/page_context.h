@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "report/page_blocks.h"
 #include "report/page_table.h"
 #include "report/run_view.h"
+#include "store/activity_scan.h"
 #include "store/run_db.h"
 
 namespace xlatrace::report {
@@ -60,6 +62,17 @@ struct PageOp {
   std::string stack;
 };
 
+// Sums of all gaps of a run.
+struct PageGapSums {
+  struct Sum {
+    int64_t ns = 0, count = 0, longest_ns = 0;
+  };
+  // By device, step (INT64_MIN: outside) and cause.
+  std::map<std::tuple<int64_t, int64_t, std::string>, Sum> sums;
+  int64_t count = 0;
+  int64_t ns = 0;
+};
+
 struct PageContext {
   store::RunDb& db;
   const RunView& view;
@@ -72,6 +85,8 @@ struct PageContext {
   std::vector<PageOp> ops;                                 // Rows of `ops`, by ns.
   std::unordered_map<std::string, int64_t> op_rows;        // By OpKey.
   std::unordered_map<int64_t, int64_t> site_of_activity;   // Of those that gaps name.
+  std::vector<store::ScannedGap> gaps;                     // The longest, by device and start.
+  PageGapSums gap_sums;
   nlohmann::ordered_json meta = nlohmann::ordered_json::object();
   int64_t start_ns = 0, end_ns = 0;  // Of all device work.
 
@@ -93,9 +108,10 @@ void SetRow(PageTable& table, const store::Statement& row, const std::vector<con
 void SetCell(PageTable& table, size_t column, const store::Cell& cell, const IdRows* ref = nullptr);
 
 Status WriteRunTables(PageContext& page);     // page_run.cc
-Status WriteTimeTables(PageContext& page);    // page_time.cc: needs site_of_activity
+Status LoadPageGaps(PageContext& page);       // page_time.cc
+Status WriteTimeTables(PageContext& page);    // page_time.cc: needs gaps and site_of_activity
 Status LoadPageOps(PageContext& page);        // page_ops.cc
-Status WriteLaunchTables(PageContext& page);  // page_launches.cc: needs ops, completes them
+Status WriteLaunchTables(PageContext& page);  // page_launches.cc: needs gaps and ops, completes ops
 Status WriteHloTables(PageContext& page);     // page_hlo.cc: needs ops, completes them
 Status WriteOpTables(PageContext& page);      // page_ops.cc: last of these
 // Of the ops of `page`, which is this run or the base run (page_shares.cc).

@@ -17,7 +17,7 @@ namespace {
 using store::Statement;
 using store::Table;
 
-constexpr int64_t kMostGaps = 20'000;
+constexpr size_t kMostGaps = 20'000;
 
 Status Steps(PageContext& page) {
   const std::vector<const IdRows*> devices = {&page.devices};
@@ -53,27 +53,10 @@ Status Steps(PageContext& page) {
   return {};
 }
 
-Status GapSums(PageContext& page, int64_t* count, int64_t* sum_ns) {
-  struct Sum {
-    int64_t ns = 0, count = 0, longest_ns = 0;
-  };
-  std::map<std::tuple<int64_t, int64_t, std::string>, Sum> sums;  // Step INT64_MIN: outside.
-  XLATRACE_TRY(page.db.ForEach(
-      "SELECT device_id, start_ns, end_ns, cause FROM gap", [&](const Statement& row) {
-        const StepIndex::Span* step = page.steps.At(row.Int64(0), row.Int64(1));
-        Sum& sum = sums[{row.Int64(0), step != nullptr ? step->step : INT64_MIN,
-                         std::string(row.Text(3))}];
-        const int64_t ns = row.Int64(2) - row.Int64(1);
-        sum.ns += ns;
-        ++sum.count;
-        sum.longest_ns = std::max(sum.longest_ns, ns);
-        *sum_ns += ns;
-        ++*count;
-        return true;
-      }));
+void GapSums(PageContext& page) {
   PageTable table("gap_sums", page.blocks.strings());
   table.Declare("device>devices step cause:word ns count longest_ns");
-  for (const auto& [key, sum] : sums) {
+  for (const auto& [key, sum] : page.gap_sums.sums) {
     const auto& [device, step, cause] = key;
     SetCell(table, 0, device, &page.devices);
     if (step != INT64_MIN) table.Set(1, step);
@@ -84,7 +67,6 @@ Status GapSums(PageContext& page, int64_t* count, int64_t* sum_ns) {
     table.EndRow();
   }
   page.blocks.Write(table);
-  return {};
 }
 
 // Rows of a small table by id, for the few that are referred to.
@@ -106,27 +88,18 @@ Status Referred(PageContext& page, PageTable& table, std::string_view columns,
 }
 
 Status Gaps(PageContext& page) {
-  int64_t count = 0;
-  int64_t sum_ns = 0;
-  XLATRACE_TRY(GapSums(page, &count, &sum_ns));
-  XLATRACE_ASSIGN(
-      const Table rows,
-      page.db.Select(fmt::format(
-          "SELECT * FROM (SELECT device_id, start_ns, end_ns, cause, previous_activity_id,"
-          " next_activity_id, host_range_id FROM gap ORDER BY end_ns - start_ns DESC LIMIT {})"
-          " ORDER BY device_id, start_ns",
-          kMostGaps)));
+  GapSums(page);
   std::vector<int64_t> call_ids;
   std::vector<int64_t> range_ids;
   // One by one: a join would make SQLite build the whole view first.
   XLATRACE_ASSIGN(Statement call_of,
                   page.db.Prepare("SELECT api_call_id FROM activity WHERE activity_id = ?1"));
-  for (size_t i = 0; i < rows.rows.size(); ++i) {
+  for (const store::ScannedGap& gap : page.gaps) {
     call_of.Reset();
-    call_of.BindInt64(0, rows.Int(i, "next_activity_id"));
+    call_of.BindInt64(0, gap.next_activity_id);
     XLATRACE_ASSIGN(const bool found, call_of.Step());
     call_ids.push_back(found ? call_of.OptionalInt64(0).value_or(0) : 0);
-    range_ids.push_back(rows.Int(i, "host_range_id"));
+    range_ids.push_back(gap.host_range_id);
   }
   PageTable calls("api_calls", page.blocks.strings());
   calls.Declare("process>processes thread_id name:text start_ns:delta end_ns:delta");
@@ -144,24 +117,29 @@ Status Gaps(PageContext& page) {
   gaps.Declare(
       "device>devices start_ns:delta end_ns:delta cause:word previous_site>sites next_site>sites"
       " range>ranges api_call>api_calls step steady");
-  const IdRows& sites = page.site_of_activity;
-  const IdRows* refs[] = {&page.devices, nullptr, nullptr, nullptr, &sites, &sites, &range_rows};
+  const auto id = [](int64_t value) { return value == 0 ? store::Cell() : store::Cell(value); };
   int64_t shown_ns = 0;
-  for (size_t i = 0; i < rows.rows.size(); ++i) {
-    for (size_t c = 0; c < rows.rows[i].size(); ++c) {
-      SetCell(gaps, c, rows.rows[i][c], refs[c]);
-    }
-    const StepIndex::Span* step = page.steps.At(rows.Int(i, "device_id"), rows.Int(i, "start_ns"));
+  for (size_t i = 0; i < page.gaps.size(); ++i) {
+    const store::ScannedGap& gap = page.gaps[i];
+    SetCell(gaps, 0, gap.device_id, &page.devices);
+    gaps.Set(1, gap.start_ns);
+    gaps.Set(2, gap.end_ns);
+    gaps.SetText(3, std::string(Text(gap.cause)));
+    SetCell(gaps, 4, id(gap.previous_activity_id), &page.site_of_activity);
+    SetCell(gaps, 5, id(gap.next_activity_id), &page.site_of_activity);
+    SetCell(gaps, 6, id(gap.host_range_id), &range_rows);
+    const StepIndex::Span* step = page.steps.At(gap.device_id, gap.start_ns);
     SetCell(gaps, 7, call_ids[i], &call_rows);
     if (step != nullptr) gaps.Set(8, step->step);
     gaps.Set(9, step != nullptr && step->steady ? 1 : 0);
-    shown_ns += rows.Int(i, "end_ns") - rows.Int(i, "start_ns");
+    shown_ns += gap.end_ns - gap.start_ns;
     gaps.EndRow();
   }
   page.blocks.Write(gaps);
   page.blocks.Write(calls);
   page.blocks.Write(ranges);
-  page.blocks.LeftOut("gaps", count - static_cast<int64_t>(gaps.rows()), sum_ns - shown_ns);
+  page.blocks.LeftOut("gaps", page.gap_sums.count - static_cast<int64_t>(gaps.rows()),
+                      page.gap_sums.ns - shown_ns);
   return {};
 }
 
@@ -218,6 +196,44 @@ Status Collectives(PageContext& page) {
 }
 
 }  // namespace
+
+Status LoadPageGaps(PageContext& page) {
+  std::vector<store::ScannedGap>& longest = page.gaps;
+  const auto is_longer = [](const store::ScannedGap& a, const store::ScannedGap& b) {
+    const int64_t a_ns = a.end_ns - a.start_ns;
+    const int64_t b_ns = b.end_ns - b.start_ns;
+    if (a_ns != b_ns) return a_ns > b_ns;
+    return std::tie(a.device_id, a.start_ns) < std::tie(b.device_id, b.start_ns);
+  };
+  const auto drop_short_ones = [&] {
+    if (longest.size() <= kMostGaps) return;
+    std::nth_element(longest.begin(), longest.begin() + kMostGaps, longest.end(), is_longer);
+    longest.resize(kMostGaps);
+  };
+  using Sum = PageGapSums::Sum;
+  std::map<std::tuple<int64_t, int64_t, model::GapCause>, Sum> sums;
+  XLATRACE_TRY(store::ScanGaps(page.db, [&](const store::ScannedGap& gap) {
+    const StepIndex::Span* step = page.steps.At(gap.device_id, gap.start_ns);
+    Sum& sum = sums[{gap.device_id, step != nullptr ? step->step : INT64_MIN, gap.cause}];
+    const int64_t ns = gap.end_ns - gap.start_ns;
+    sum.ns += ns;
+    ++sum.count;
+    sum.longest_ns = std::max(sum.longest_ns, ns);
+    page.gap_sums.ns += ns;
+    ++page.gap_sums.count;
+    longest.push_back(gap);
+    if (longest.size() >= 4 * kMostGaps) drop_short_ones();
+  }));
+  for (const auto& [key, sum] : sums) {
+    const auto& [device, step, cause] = key;
+    page.gap_sums.sums[{device, step, std::string(Text(cause))}] = sum;
+  }
+  drop_short_ones();
+  std::sort(longest.begin(), longest.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.device_id, a.start_ns) < std::tie(b.device_id, b.start_ns);
+  });
+  return {};
+}
 
 Status WriteTimeTables(PageContext& page) {
   XLATRACE_TRY(Steps(page));

@@ -12,6 +12,7 @@
 
 #include "report/device_times.h"
 #include "report/labels.h"
+#include "store/activity_scan.h"
 
 namespace xlatrace::report {
 namespace {
@@ -136,25 +137,42 @@ Status LoadGaps(RunDb& db, RunView& view) {
     const auto after = std::upper_bound(spans.begin(), spans.end(), Span(start, INT64_MAX));
     return after != spans.begin() && start < std::prev(after)->second;
   };
-  std::map<std::string, GapFigure> causes;
-  XLATRACE_TRY(db.ForEach("SELECT device_id, start_ns, end_ns, cause FROM gap",
-                          [&](const store::Statement& row) {
-                            const int64_t start = row.Int64(1);
-                            if (!in_basis(row.Int64(0), start)) return true;
-                            const int64_t length = row.Int64(2) - start;
-                            GapFigure& gap = causes[std::string(row.Text(3))];
-                            gap.ns += length;
-                            ++gap.count;
-                            gap.longest_ns = std::max(gap.longest_ns, length);
-                            ++view.gap_count;
-                            return true;
-                          }));
+  std::map<std::string_view, GapFigure> causes;
+  XLATRACE_TRY(store::ScanGaps(db, [&](const store::ScannedGap& scanned) {
+    if (!in_basis(scanned.device_id, scanned.start_ns)) return;
+    const int64_t length = scanned.end_ns - scanned.start_ns;
+    GapFigure& gap = causes[Text(scanned.cause)];
+    gap.ns += length;
+    ++gap.count;
+    gap.longest_ns = std::max(gap.longest_ns, length);
+    ++view.gap_count;
+  }));
   for (auto& [cause, gap] : causes) {
     gap.cause = cause;
     view.gaps.push_back(std::move(gap));
   }
   std::stable_sort(view.gaps.begin(), view.gaps.end(),
                    [](const GapFigure& a, const GapFigure& b) { return a.ns > b.ns; });
+  return {};
+}
+
+Status LoadLaunchQueues(RunDb& db, RunView& view) {
+  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT * FROM launch_queue ORDER BY device_id"));
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    LaunchQueueFigure& queue = view.launch_queues.emplace_back();
+    queue.device_id = rows.Int(i, "device_id");
+    queue.steady = rows.Int(i, "steady") != 0;
+    queue.calls = rows.Int(i, "calls");
+    queue.calls_on_idle = rows.Int(i, "calls_on_idle");
+    queue.call_p50_ns = rows.Int(i, "call_p50_ns");
+    queue.latency_p50_ns = rows.Int(i, "latency_p50_ns");
+    queue.latency_p90_ns = rows.Int(i, "latency_p90_ns");
+    queue.queued_p50_ns = rows.Int(i, "queued_p50_ns");
+    queue.queued_p90_ns = rows.Int(i, "queued_p90_ns");
+    queue.outstanding_p50 = rows.Int(i, "outstanding_p50");
+    queue.outstanding_p90 = rows.Int(i, "outstanding_p90");
+    queue.outstanding_max = rows.Int(i, "outstanding_max");
+  }
   return {};
 }
 
@@ -280,6 +298,7 @@ Result<RunView> LoadRunView(RunDb& db) {
   XLATRACE_ASSIGN(const DeviceTimes times, LoadDeviceTimes(db, view));
   XLATRACE_TRY(LoadModules(db, times, view));
   XLATRACE_TRY(LoadGaps(db, view));
+  XLATRACE_TRY(LoadLaunchQueues(db, view));
   XLATRACE_TRY(LoadFindings(db, view));
   return view;
 }

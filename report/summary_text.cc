@@ -255,8 +255,21 @@ class Summary {
     if (part == model::StepPart::kIdle && view_.gap_count > 0) {
       int64_t longest = 0;
       for (const GapFigure& gap : view_.gaps) longest = std::max(longest, gap.longest_ns);
-      return fmt::format("{} gaps/step, longest {}", Significant(view_.PerStep(view_.gap_count)),
-                         Duration(static_cast<double>(longest)));
+      std::string text =
+          fmt::format("{} gaps/step, longest {}", Significant(view_.PerStep(view_.gap_count)),
+                      Duration(static_cast<double>(longest)));
+      int64_t calls = 0;
+      int64_t on_idle = 0;
+      for (const LaunchQueueFigure& queue : view_.launch_queues) {
+        calls += queue.calls;
+        on_idle += queue.calls_on_idle;
+      }
+      // A note too long for its line is left out as a whole.
+      if (calls > 0 && width_ >= 120) {
+        text += fmt::format("; queue empty at {}%",
+                            Percent(static_cast<double>(on_idle), static_cast<double>(calls)));
+      }
+      return text;
     }
     if (part == model::StepPart::kExposedCollective) return "nothing computes meanwhile";
     return {};

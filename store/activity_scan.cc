@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "model/words.h"
+#include "store/full_scan.h"
 
 namespace xlatrace::store {
 namespace {
@@ -22,26 +23,133 @@ void ToWords(Table& table, std::string_view column) {
   }
 }
 
+model::GapCause CauseOf(int64_t value) {
+  const bool known =
+      value >= 0 && value < static_cast<int64_t>(model::Texts<model::GapCause>().size());
+  return known ? static_cast<model::GapCause>(value) : model::GapCause::kUnknown;
+}
+
+// A dictionary whose ids, in column 0, count from 1: the writer's do.
+template <typename Entry, typename Make>
+Result<std::vector<Entry>> LoadDictionary(RunDb& db, const std::string& sql, Make make) {
+  std::vector<Entry> entries;
+  XLATRACE_TRY(db.ForEach(sql, [&](const Statement& row) {
+    if (row.Int64(0) != static_cast<int64_t>(entries.size()) + 1) return false;
+    entries.push_back(make(row));
+    return true;
+  }));
+  return entries;
+}
+
+template <typename Entry>
+const Entry* Find(const std::vector<Entry>& entries, int64_t id) {
+  const bool known = id >= 1 && static_cast<uint64_t>(id) <= entries.size();
+  return known ? &entries[static_cast<size_t>(id) - 1] : nullptr;
+}
+
+Result<FullScan> ScanPacked(RunDb& db, const std::vector<std::string>& columns) {
+  const std::string sql =
+      fmt::format("SELECT {} FROM x_packed_activity ORDER BY rowid", fmt::join(columns, ", "));
+  return FullScan::Open(db.path(), "x_packed_activity", columns, sql,
+                        [&](std::string_view text) { return db.Prepare(text); });
+}
+
 }  // namespace
 
 Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&)>& row) {
-  XLATRACE_ASSIGN(Statement rows,
-                  db.Prepare("SELECT activity_id, lane_id, config_id, label_id, start_ns,"
-                             " duration_ns, self_ns, step FROM x_activity ORDER BY activity_id"));
+  // What the view x_activity joins.
+  struct Kind {
+    int64_t lane_id, config_id, label_id;
+  };
+  XLATRACE_ASSIGN(const auto kinds,
+                  (LoadDictionary<Kind>(
+                      db, "SELECT kind_id, lane_id, config_id, label_id FROM x_kind ORDER BY 1",
+                      [](const Statement& s) {
+                        return Kind{s.Int64(1), s.Int64(2), s.OptionalInt64(3).value_or(0)};
+                      })));
+  XLATRACE_ASSIGN(const auto steps, (LoadDictionary<std::optional<int64_t>>(
+                                        db, "SELECT slot_id, step FROM x_slot ORDER BY 1",
+                                        [](const Statement& s) { return s.OptionalInt64(1); })));
+  XLATRACE_ASSIGN(FullScan rows, ScanPacked(db, {"rowid", "kind_id", "slot_id", "start_ns",
+                                                 "duration_ns", "nested_ns"}));
   ScannedActivity activity;
   while (true) {
-    XLATRACE_ASSIGN(const bool more, rows.Step());
+    XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return {};
+    const Kind* kind = Find(kinds, rows.Int64(1));
+    const std::optional<int64_t>* step = Find(steps, rows.Int64(2));
+    if (kind == nullptr || step == nullptr) continue;
     activity.activity_id = rows.Int64(0);
-    activity.lane_id = rows.Int64(1);
-    activity.config_id = rows.Int64(2);
-    activity.label_id = rows.OptionalInt64(3).value_or(0);
-    activity.start_ns = rows.Int64(4);
-    activity.duration_ns = rows.Int64(5);
-    activity.self_ns = rows.Int64(6);
-    activity.step = rows.OptionalInt64(7);
+activity.lane_id = kind->lane_id;
+    activity.config_id = kind->config_id;
+    activity.label_id = kind->label_id;
+    activity.timed = !rows.IsNull(4);
+    const bool placed = activity.timed || !rows.IsNull(5);
+    activity.start_ns = placed ? rows.Int64(3) : 0;
+    activity.duration_ns = rows.Int64(4);
+    activity.self_ns = activity.timed ? activity.duration_ns - rows.Int64(5) : 0;
+    activity.step = *step;
     if (!row(activity)) return {};
   }
+}
+
+Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
+  XLATRACE_ASSIGN(const auto devices,
+                  (LoadDictionary<int64_t>(
+                      db,
+                      "SELECT k.kind_id, l.device_id FROM x_kind k JOIN x_lane l USING (lane_id)"
+                      " ORDER BY 1",
+                      [](const Statement& s) { return s.Int64(1); })));
+  XLATRACE_ASSIGN(FullScan rows,
+                  ScanPacked(db, {"rowid", "kind_id", "start_ns", "duration_ns", "gap"}));
+  // What the view x_gap joins: a gap says how many rows before it the previous activity lies.
+  std::vector<int64_t> ends;      // Of activity 1, 2...
+  std::vector<ScannedGap> early;  // Whose previous activity has a row after theirs.
+  const auto give = [&](ScannedGap& gap) {
+    if (gap.previous_activity_id < 1 ||
+        gap.previous_activity_id > static_cast<int64_t>(ends.size())) {
+      return;
+    }
+    gap.start_ns = ends[static_cast<size_t>(gap.previous_activity_id) - 1];
+    row(gap);
+  };
+  while (true) {
+    XLATRACE_ASSIGN(const bool more, rows.Next());
+    if (!more) break;
+    const int64_t id = rows.Int64(0);
+    // Rows are numbered from 1 without holes.
+    if (id != static_cast<int64_t>(ends.size()) + 1) break;
+    ends.push_back(rows.Int64(2) + rows.Int64(3));
+    if (rows.IsNull(4)) continue;
+    const int64_t* device = Find(devices, rows.Int64(1));
+    if (device == nullptr) continue;
+    const int64_t packed = rows.Int64(4);
+    ScannedGap gap;
+    gap.device_id = *device;
+    gap.end_ns = rows.Int64(2);
+    gap.cause = CauseOf(packed & 15);
+    gap.previous_activity_id = id - (packed >> 4);
+    gap.next_activity_id = id;
+    if (gap.previous_activity_id > id) {
+      early.push_back(gap);
+    } else {
+      give(gap);
+    }
+  }
+  for (ScannedGap& gap : early) give(gap);
+  return db.ForEach(
+      "SELECT device_id, start_ns, end_ns, cause, previous_activity_id, next_activity_id,"
+      " host_range_id FROM x_other_gap",
+      [&](const Statement& s) {
+        row({.device_id = s.Int64(0),
+             .start_ns = s.Int64(1),
+             .end_ns = s.Int64(2),
+             .cause = CauseOf(s.Int64(3)),
+             .previous_activity_id = s.Int64(4),
+             .next_activity_id = s.Int64(5),
+             .host_range_id = s.Int64(6)});
+        return true;
+      });
 }
 
 Result<Table> ScanLanes(RunDb& db) {

@@ -1,4 +1,4 @@
-// All activities of a run in one fast pass, with numbers instead of names.
+// All activities or gaps of a run in one fast pass, with numbers instead of names.
 //
 // The view `activity` joins eight tables for every row; a page of ten million launches needs the
 // times of all rows, but names only once each. A scan gives the rows in the order of activity_id
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/words.h"
 #include "store/run_db.h"
 
 namespace xlatrace::store {
@@ -26,6 +27,7 @@ struct ScannedActivity {
   int64_t lane_id = 0;
   int64_t config_id = 0;
   int64_t label_id = 0;  // 0: the run is not attributed.
+  bool timed = true;     // False: the view has NULL for the times, these are 0.
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
   int64_t self_ns = 0;
@@ -34,6 +36,20 @@ struct ScannedActivity {
 
 // Stops when the callback returns false.
 Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&)>& row);
+
+// A row of the view `gap`; ids are 0 where there is none.
+struct ScannedGap {
+  int64_t device_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  model::GapCause cause = model::GapCause::kUnknown;
+  int64_t previous_activity_id = 0;
+  int64_t next_activity_id = 0;
+  int64_t host_range_id = 0;
+};
+
+// All gaps, in no order. Holds 8 bytes per activity meanwhile.
+Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row);
 
 // lane_id, device_id, stream_id.
 Result<Table> ScanLanes(RunDb& db);

@@ -97,7 +97,8 @@ struct RunWriter::State {
   Status status;
   model::RunTables tables;
 
-  Statement insert_string, insert_process, insert_device, insert_lane, insert_config, insert_hint;
+  Statement insert_string, insert_process, insert_thread, insert_device, insert_lane, insert_config,
+      insert_hint;
   Statement insert_module, insert_range_kind, insert_mark, insert_compile;
 
   // Texts come by the million: they are looked up as they are, without a copy.
@@ -115,30 +116,16 @@ struct RunWriter::State {
   HostEventList host_events;
 
   // Ranges go straight into pages.
-  struct RangeKind {
-    Id process_id;
-    int64_t thread_id;
-    Id domain_id;
-    Id text_id;
-    bool operator==(const RangeKind&) const = default;
-  };
-  struct RangeKindHash {
-    size_t operator()(const RangeKind& kind) const {
-      uint64_t hash = static_cast<uint64_t>(kind.text_id) * 0x9E3779B97F4A7C15u;
-      hash = (hash ^ static_cast<uint64_t>(kind.thread_id)) * 0xC2B2AE3D27D4EB4Fu;
-      hash ^= static_cast<uint64_t>(kind.process_id) << 32 ^ static_cast<uint64_t>(kind.domain_id);
-      return hash ^ hash >> 29;
-    }
-  };
-  std::unordered_map<RangeKind, uint32_t, RangeKindHash> range_kinds;
-  std::vector<Id> text_of_range_kind = {0};  // By kind, from 1.
-  // Kinds of recent ranges by the hash of what they are made of: one look instead of three.
-  struct RecentKind {
+  // Kinds by the hash of what they are made of (open addressing, at most half full). 64 bits tell
+  // them apart: the texts lie in x_string once, and comparing them for every range would cost more
+  // than all the rest.
+  struct KindSlot {
     uint64_t hash = 0;
-    uint32_t kind = 0;
+    uint32_t kind = 0;  // From 1.
   };
-  static constexpr size_t kRecentKinds = size_t{1} << 16;
-  std::vector<RecentKind> recent_kinds;
+  std::vector<KindSlot> range_kinds = std::vector<KindSlot>(4096);
+  std::vector<Id> text_of_range_kind = {0};  // By kind.
+  KindSlot& RangeKindSlot(uint64_t hash);
   uint32_t RangeKindOf(const model::Range& range);
   PageSpool range_pages;
   TableBuilder range_rows;
@@ -161,7 +148,8 @@ struct RunWriter::State {
 Status RunWriter::State::PrepareAll() {
   const std::pair<Statement*, const char*> statements[] = {
       {&insert_string, "INSERT INTO x_string VALUES(?,?)"},
-      {&insert_process, "INSERT INTO x_process VALUES(?,?,?,?,?,?,?,?,?)"},
+      {&insert_process, "INSERT INTO x_process VALUES(?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_thread, "INSERT OR REPLACE INTO x_thread VALUES(?,?,?)"},
       {&insert_device, "INSERT INTO x_device VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_lane, "INSERT INTO x_lane VALUES(?,?,?,?,?,?)"},
       {&insert_config, "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
@@ -188,28 +176,38 @@ Result<uint32_t> RootPage(Database& database, std::string_view table) {
 
 }  // namespace
 
+RunWriter::State::KindSlot& RunWriter::State::RangeKindSlot(uint64_t hash) {
+  const size_t mask = range_kinds.size() - 1;  // A power of two.
+  size_t at = hash & mask;
+  while (range_kinds[at].kind != 0 && range_kinds[at].hash != hash) at = (at + 1) & mask;
+  return range_kinds[at];
+}
+
 uint32_t RunWriter::State::RangeKindOf(const model::Range& range) {
   uint64_t hash = Hash(range.text, static_cast<uint64_t>(range.thread_id));
   hash ^= Hash(range.domain, static_cast<uint64_t>(range.process_id)) * 0x9E3779B97F4A7C15u;
-  if (recent_kinds.empty()) recent_kinds.resize(kRecentKinds);
-  RecentKind& recent = recent_kinds[hash % kRecentKinds];
-  if (recent.kind != 0 && recent.hash == hash) return recent.kind;
-  const RangeKind kind = {range.process_id, range.thread_id,
-                          range.domain.empty() ? 0 : Intern(range.domain), Intern(range.text)};
-  const auto [it, fresh] =
-      range_kinds.try_emplace(kind, static_cast<uint32_t>(range_kinds.size() + 1));
-  if (fresh) {
-    text_of_range_kind.push_back(kind.text_id);
-    Statement& row = insert_range_kind;
-    row.BindInt64(0, it->second);
-    row.BindInt64(1, kind.process_id);
-    row.BindInt64(2, kind.thread_id);
-    row.BindOptional(3, NonZero(kind.domain_id));
-    row.BindInt64(4, kind.text_id);
-    Run(row);
+  KindSlot& slot = RangeKindSlot(hash);
+  if (slot.kind != 0) return slot.kind;
+  const auto kind = static_cast<uint32_t>(text_of_range_kind.size());
+  slot = {hash, kind};
+  const Id domain_id = range.domain.empty() ? 0 : Intern(range.domain);
+  const Id text_id = Intern(range.text);
+  text_of_range_kind.push_back(text_id);
+  Statement& row = insert_range_kind;
+  row.BindInt64(0, kind);
+  row.BindInt64(1, range.process_id);
+  row.BindInt64(2, range.thread_id);
+  row.BindOptional(3, NonZero(domain_id));
+  row.BindInt64(4, text_id);
+  Run(row);
+  if (text_of_range_kind.size() > range_kinds.size() / 2) {
+    const std::vector<KindSlot> old =
+        std::exchange(range_kinds, std::vector<KindSlot>(2 * range_kinds.size()));
+    for (const KindSlot& full : old) {
+      if (full.kind != 0) RangeKindSlot(full.hash) = full;
+    }
   }
-  recent = {hash, it->second};
-  return it->second;
+  return kind;
 }
 
 Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root) {
@@ -293,6 +291,7 @@ Id RunWriter::AddProcess(const model::Process& process) {
   row.BindOptional(6, process.clock_offset_ns);
   row.BindOptional(7, process.clock_error_ns);
   row.BindOptional(8, process.source_id);
+  row.BindTextOrNull(9, process.name);
   s.Run(row);
   return id;
 }
@@ -451,6 +450,10 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
     columns.graph_node.resize(columns.size(), 0);
     columns.graph_node.back() = activity.graph_node_id;
   }
+  if (activity.timing != model::Timing::kKnown || !columns.timing.empty()) {
+    columns.timing.resize(columns.size(), model::Timing::kKnown);
+    columns.timing.back() = activity.timing;
+  }
   s.activity_rows.AddActivity(activity);
   return static_cast<Id>(columns.size());
 }
@@ -470,6 +473,14 @@ Id RunWriter::AddRange(const model::Range& range) {
                      .name_id = static_cast<uint32_t>(s.text_of_range_kind[kind]),
                      .range_id = static_cast<uint32_t>(id)});
   return id;
+}
+
+void RunWriter::AddThread(const model::Thread& thread) {
+  Statement& row = state_->insert_thread;
+  row.BindInt64(0, thread.process_id);
+  row.BindInt64(1, thread.thread_id);
+  row.BindText(2, thread.name);
+  state_->Run(row);
 }
 
 void RunWriter::AddStepMark(const model::StepMark& mark) {
@@ -547,6 +558,10 @@ std::vector<model::HostEvent> RunWriter::HostEvents(
   return events;
 }
 
+std::optional<model::HostCall> RunWriter::CallOf(size_t activity) const {
+  return state_->activity_rows.CallOf(activity);
+}
+
 int64_t RunWriter::LostRecords() const {
   int64_t lost = 0;
   for (const auto& [key, value] : state_->run_stats) {
@@ -599,9 +614,10 @@ Status RunWriter::Finish() {
   // Statements go before the database that made them.
   info = Statement();
   row = Statement();
-  for (Statement* statement : {&s.insert_string, &s.insert_process, &s.insert_device,
-                               &s.insert_lane, &s.insert_config, &s.insert_hint, &s.insert_module,
-                               &s.insert_range_kind, &s.insert_mark, &s.insert_compile}) {
+  for (Statement* statement :
+       {&s.insert_string, &s.insert_process, &s.insert_thread, &s.insert_device, &s.insert_lane,
+        &s.insert_config, &s.insert_hint, &s.insert_module, &s.insert_range_kind, &s.insert_mark,
+        &s.insert_compile}) {
     *statement = Statement();
   }
   s.database.reset();

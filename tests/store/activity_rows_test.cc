@@ -3,9 +3,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "store/activity_scan.h"
 #include "store/run_db.h"
 #include "store/run_writer.h"
 
@@ -113,6 +116,37 @@ TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodes) {
             "60 160 100 100 - - - - - \n");
 }
 
+TEST_F(ActivityRowsTest, UnknownTimesAreNullAndTheCallOfSuchAnActivityIsNot) {
+  Launch(2000, 1, Call(1, 1000));
+  writer_->AddActivity({.lane_id = lane_,
+                        .config_id = config_,
+                        .api_call_id = Call(2, 1100),
+                        .start_ns = 2100,
+                        .end_ns = 2100,
+                        .correlation_id = 2,
+                        .timing = model::Timing::kUnknown});
+  writer_->AddActivity({.lane_id = lane_,
+                        .config_id = config_,
+                        .api_call_id = Call(3, 1200),
+                        .start_ns = 2200,
+                        .end_ns = 2200,
+                        .correlation_id = 3,
+                        .timing = model::Timing::kStartOnly});
+  Launch(2300, 4, Call(4, 1300));
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT a.start_ns, a.end_ns, a.duration_ns, a.self_ns, c.start_ns AS call, "
+                 "c.end_ns - c.start_ns AS took FROM activity a JOIN api_call c "
+                 "USING (api_call_id) ORDER BY a.activity_id"),
+            "2000 2100 100 100 1000 5 \n"
+            "- - - - 1100 5 \n"
+            "2200 - - - 1200 5 \n"
+            "2300 2400 100 100 1300 5 \n");
+  EXPECT_EQ(Rows("SELECT sum(self_ns) AS a, count(*) AS b FROM activity"), "200 4 \n");
+  EXPECT_EQ(Rows("SELECT count(*) AS n, count(start) AS s, count(\"end\") AS e "
+                 "FROM CUPTI_ACTIVITY_KIND_KERNEL"),
+            "4 3 2 \n");
+}
+
 TEST_F(ActivityRowsTest, GapsInTheRowAndOddOnes) {
   for (const int64_t start : {0, 2000, 9000, 20000}) Launch(start, 0, 0);
   model::AttributionTables attribution;
@@ -159,6 +193,59 @@ TEST_F(ActivityRowsTest, GapsInTheRowAndOddOnes) {
             "1 20100 30000 host 4 1 - \n"
             "1 40000 50000 unknown - - - \n");
   EXPECT_EQ(Rows("SELECT activity_id, step FROM activity"), "1 - \n2 4 \n3 4 \n4 -2 \n");
+}
+
+// store/activity_scan.h: the passes that read rows without the views' joins.
+TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
+  // The second ends before the first starts, so that gap's previous activity has a later row.
+  for (const int64_t start : {5000, 0, 9000}) Launch(start, 0, 0);
+  model::AttributionTables attribution;
+  attribution.labels.push_back({});
+  attribution.label_of = {1, 1, 1};
+  attribution.execution_of = {0, 0, 0};
+  model::AnalysisTables analysis;
+  analysis.step_of = {7, std::nullopt, 8};
+  analysis.gaps = {
+      {.device_id = 1,
+       .start_ns = 100,
+       .end_ns = 5000,
+       .cause = model::GapCause::kCopy,
+       .previous_activity_id = 2,
+       .next_activity_id = 1},
+      {.device_id = 1,
+       .start_ns = 5100,
+       .end_ns = 9000,
+       .cause = model::GapCause::kInput,
+       .previous_activity_id = 1,
+       .next_activity_id = 3},
+      {.device_id = 1, .start_ns = 40000, .end_ns = 50000, .host_range_id = 8},
+  };
+  writer_->WriteAttribution(attribution);
+  writer_->WriteAnalysis(attribution, analysis);
+  ASSERT_TRUE(writer_->Finish());
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db);
+  const auto id = [](int64_t value) { return value == 0 ? "-" : std::to_string(value); };
+  std::multiset<std::string> gaps;
+  ASSERT_TRUE(ScanGaps(*db, [&](const ScannedGap& gap) {
+    gaps.insert(fmt::format("{} {} {} {} {} {} {}", gap.device_id, gap.start_ns, gap.end_ns,
+                            Text(gap.cause), id(gap.previous_activity_id), id(gap.next_activity_id),
+                            id(gap.host_range_id)));
+  }));
+  EXPECT_EQ(gaps, (std::multiset<std::string>{"1 100 5000 copy 2 1 -", "1 5100 9000 input 1 3 -",
+                                              "1 40000 50000 unknown - - 8"}));
+  EXPECT_EQ(Rows("SELECT * FROM gap ORDER BY start_ns"),
+            "1 100 5000 copy 2 1 - \n"
+            "1 5100 9000 input 1 3 - \n"
+            "1 40000 50000 unknown - - 8 \n");
+  std::string activities;
+  ASSERT_TRUE(ScanActivities(*db, [&](const ScannedActivity& activity) {
+    activities += fmt::format("{} {} {} {} {} {}; ", activity.activity_id, activity.label_id,
+                              activity.start_ns, activity.duration_ns, activity.self_ns,
+                              activity.step ? std::to_string(*activity.step) : "-");
+    return activity.activity_id < 2;  // Stops after the second.
+  }));
+  EXPECT_EQ(activities, "1 1 5000 100 100 7; 2 1 0 100 100 -; ");
 }
 
 TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {

@@ -1,0 +1,419 @@
+#include "store/table_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace xlatrace::store {
+namespace {
+
+constexpr size_t kSlack = 32;                // Two varints may start at the last byte.
+constexpr size_t kWindowBytes = 256u << 10;  // Read at once where a table lies in one piece.
+constexpr size_t kMaxDepth = 20;             // SQLite's own limit (BTCURSOR_MAX_DEPTH).
+constexpr size_t kMaxColumns = 2000;         // SQLITE_MAX_COLUMN.
+constexpr size_t kHeaderBytes = 100;
+constexpr size_t kLeafHeader = 8;
+constexpr size_t kInteriorHeader = 12;
+constexpr unsigned char kLeafTable = 0x0D;
+constexpr unsigned char kInteriorTable = 0x05;
+
+uint32_t Byte(const char* at) { return static_cast<unsigned char>(*at); }
+uint32_t Big16(const char* at) { return Byte(at) << 8 | Byte(at + 1); }
+uint32_t Big32(const char* at) { return Big16(at) << 16 | Big16(at + 2); }
+
+// Section 1.6: 7 bits per byte, most significant first, the ninth byte whole. Returns its length.
+size_t ReadVarint(const char* at, uint64_t* value) {
+  uint64_t read = 0;
+  for (size_t i = 0; i < 8; ++i) {
+    read = read << 7 | (Byte(at + i) & 0x7F);
+    if (Byte(at + i) < 0x80) {
+      *value = read;
+      return i + 1;
+    }
+  }
+  *value = read << 8 | Byte(at + 8);
+  return 9;
+}
+
+// Bytes of a value of this serial type (section 2.1).
+uint64_t SerialBytes(uint64_t serial) {
+  constexpr uint8_t kBytes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+  return serial < 12 ? kBytes[serial] : (serial - 12) / 2;
+}
+
+bool ContainsWord(std::string_view text, std::string_view lower_case) {
+  return std::search(text.begin(), text.end(), lower_case.begin(), lower_case.end(),
+                     [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; }) !=
+         text.end();
+}
+
+}  // namespace
+
+Error TableReader::Damaged(std::string_view what) const {
+  return Error{fmt::format("table {} is damaged: {}", table_, what), {}, ErrorCode::kFailed};
+}
+
+// A statement in progress keeps the file as it is.
+struct TableReader::Connection {
+  Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() {
+    sqlite3_finalize(lock);
+    sqlite3_close_v2(handle);
+  }
+  sqlite3* handle = nullptr;
+  sqlite3_stmt* lock = nullptr;
+};
+
+void TableReader::CloseConnection::operator()(Connection* connection) const { delete connection; }
+
+std::optional<TableReader> TableReader::Open(const std::string& path, const std::string& table,
+                                             std::span<const std::string> columns) {
+  TableReader reader;
+  reader.table_ = table;
+  reader.fields_.resize(columns.size());
+  reader.converted_.resize(columns.size());
+  const auto rowid = std::find(columns.begin(), columns.end(), "rowid");
+  // A column of that name overwrites this in every row.
+  if (rowid != columns.end()) {
+    reader.fields_[static_cast<size_t>(rowid - columns.begin())].serial = kRowid;
+  }
+  if (!reader.OpenFile(path) || !reader.ReadFileHeader() || !reader.ReadSchema(table, columns)) {
+    return std::nullopt;
+  }
+  return reader;
+}
+
+bool TableReader::OpenFile(const std::string& path) {
+  connection_.reset(new Connection);
+  sqlite3*& handle = connection_->handle;
+  if (sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr) !=
+      SQLITE_OK) {
+    return false;
+  }
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  return sqlite3_prepare_v2(handle, "SELECT rootpage FROM sqlite_master", -1, &connection_->lock,
+                            nullptr) == SQLITE_OK &&
+         sqlite3_step(connection_->lock) == SQLITE_ROW &&
+         sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file_) == SQLITE_OK &&
+         file_ != nullptr && file_->pMethods != nullptr;
+}
+
+bool TableReader::ReadFileHeader() {
+  char header[kHeaderBytes];
+  sqlite3_int64 size = 0;
+  if (file_->pMethods->xRead(file_, header, sizeof(header), 0) != SQLITE_OK ||
+      file_->pMethods->xFileSize(file_, &size) != SQLITE_OK) {
+    return false;
+  }
+  page_bytes_ = Big16(header + 16) == 1 ? 65536 : Big16(header + 16);
+  const uint32_t reserved = Byte(header + 20);
+  const bool journal = header[18] == 1 && header[19] == 1;  // 2: write-ahead log.
+  const bool utf8 = Big32(header + 56) == 1;
+  if (std::string_view(header, 15) != "SQLite format 3" || !journal || !utf8 || page_bytes_ < 512 ||
+      (page_bytes_ & (page_bytes_ - 1)) != 0 || reserved > 32) {
+    return false;
+  }
+  usable_bytes_ = page_bytes_ - reserved;
+  const uint64_t pages = static_cast<uint64_t>(size) / page_bytes_;
+  page_count_ =
+      static_cast<uint32_t>(std::min<uint64_t>(pages, std::numeric_limits<uint32_t>::max() - 1));
+  // Twice: rows that do not fit a page may be gathered in two rounds.
+  pages_left_ = 2 * uint64_t{page_count_};
+  return true;
+}
+
+bool TableReader::ReadSchema(const std::string& table, std::span<const std::string> columns) {
+  // One row per column of the table, and in each what is to be known of the table.
+  sqlite3_stmt* info = nullptr;
+  if (sqlite3_prepare_v2(connection_->handle,
+                         "SELECT c.name, c.type, c.dflt_value, c.pk, c.hidden, m.rootpage, m.sql"
+                         " FROM sqlite_master m, pragma_table_xinfo(m.name) c"
+                         " WHERE m.type = 'table' AND m.name = ?1 ORDER BY c.cid",
+                         -1, &info, nullptr) != SQLITE_OK) {
+    return false;
+  }
+  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owner(info, sqlite3_finalize);
+  sqlite3_bind_text64(info, 1, table.data(), table.size(), SQLITE_STATIC, SQLITE_UTF8);
+  const auto text = [&](int column) -> std::string_view {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(info, column));
+    return bytes == nullptr ? std::string_view() : std::string_view(bytes);
+  };
+  int64_t root = 0;
+  int keys = 0;
+  std::vector<int8_t> slots;
+  int code = SQLITE_ROW;
+  while ((code = sqlite3_step(info)) == SQLITE_ROW) {
+    root = sqlite3_column_int64(info, 5);
+    // WITHOUT ROWID tables are stored as indices. The word in a comment costs only speed.
+    if (ContainsWord(text(6), "without") || sqlite3_column_int(info, 4) != 0) return false;
+    const auto wanted = std::find(columns.begin(), columns.end(), text(0));
+    const auto slot = static_cast<int8_t>(wanted - columns.begin());
+    slots.push_back(wanted == columns.end() ? int8_t{-1} : slot);
+    if (wanted != columns.end()) {
+      // Rows that are older than the column would need its default.
+      if (sqlite3_column_type(info, 2) != SQLITE_NULL) return false;
+      slot_of_column_ = slots;
+    }
+    if (sqlite3_column_int(info, 3) == 0) continue;
+    ++keys;
+    const bool integer = text(1).size() == 7 && ContainsWord(text(1), "integer");
+    if (integer && wanted != columns.end()) rowid_slot_ = slot;
+  }
+  if (keys > 1) rowid_slot_ = -1;  // A key of several columns is no rowid.
+  if (code != SQLITE_DONE || root < 2 || root > page_count_) return false;
+  levels_.push_back({{static_cast<uint32_t>(root)}, 0});
+  return true;
+}
+
+Status TableReader::LoadPage(uint32_t number, size_t ahead) {
+  if (number < 1 || number > page_count_) return tl::unexpected<Error>(Damaged("no such page"));
+  if (pages_left_ == 0) return tl::unexpected<Error>(Damaged("its pages go in a circle"));
+  --pages_left_;
+  if (number < window_first_ || number - window_first_ >= window_pages_) {
+    const size_t pages =
+        std::clamp<size_t>(1 + ahead, 1, std::max<size_t>(kWindowBytes / page_bytes_, 1));
+    const size_t bytes = pages * page_bytes_;
+    window_.resize(std::max(window_.size(), bytes + kSlack));
+    window_pages_ = 0;
+    if (file_->pMethods->xRead(file_, window_.data(), static_cast<int>(bytes),
+                               int64_t{number - 1} * page_bytes_) != SQLITE_OK) {
+      return tl::unexpected<Error>(Damaged("a page could not be read"));
+    }
+    window_first_ = number;
+    window_pages_ = pages;
+  }
+  page_ = window_.data() + size_t{number - window_first_} * page_bytes_;
+  return {};
+}
+
+Result<bool> TableReader::NextLeaf() {
+  while (!levels_.empty()) {
+    Level& level = levels_.back();
+    if (level.next == level.children.size()) {
+      levels_.pop_back();
+      continue;
+    }
+    // Children that follow each other in the file are read together.
+    const uint32_t number = level.children[level.next++];
+    size_t ahead = 0;
+    while (level.next + ahead < level.children.size() &&
+           level.children[level.next + ahead] == number + 1 + ahead &&
+           number + 1 + ahead <= page_count_) {
+      ++ahead;
+    }
+    XLATRACE_TRY(LoadPage(number, ahead));
+    const size_t cells = Big16(page_ + 3);
+    if (Byte(page_) == kLeafTable) {
+      if (kLeafHeader + 2 * cells > usable_bytes_) {
+        return tl::unexpected<Error>(Damaged("a page with too many rows"));
+      }
+      cells_ = cells;
+      next_cell_ = 0;
+      if (cells > 0) return true;
+      continue;
+    }
+    if (Byte(page_) != kInteriorTable || kInteriorHeader + 2 * cells > usable_bytes_ ||
+        levels_.size() >= kMaxDepth) {
+      return tl::unexpected<Error>(Damaged("a page of another kind"));
+    }
+    Level below;
+    below.children.reserve(cells + 1);
+    for (size_t i = 0; i < cells; ++i) {
+      const size_t cell = Big16(page_ + kInteriorHeader + 2 * i);
+      if (cell + 4 > usable_bytes_)
+        return tl::unexpected<Error>(Damaged("a cell outside its page"));
+      below.children.push_back(Big32(page_ + cell));
+    }
+    below.children.push_back(Big32(page_ + 8));
+    levels_.push_back(std::move(below));
+  }
+  return false;
+}
+
+Result<bool> TableReader::Next() {
+  if (ended_) return false;
+  if (next_cell_ == cells_) {
+    const Result<bool> leaf = NextLeaf();
+    if (!leaf || !*leaf) {
+      ended_ = true;
+      return leaf;
+    }
+  }
+  if (const Status read = ReadCell(); !read) {
+    ended_ = true;
+    return tl::unexpected<Error>(read.error());
+  }
+  return true;
+}
+
+Status TableReader::ReadCell() {
+  const size_t start = Big16(page_ + kLeafHeader + 2 * next_cell_++);
+  if (start >= usable_bytes_) return tl::unexpected<Error>(Damaged("a row outside its page"));
+  const char* at = page_ + start;
+  uint64_t payload = 0;
+  uint64_t rowid = 0;
+  at += ReadVarint(at, &payload);
+  at += ReadVarint(at, &rowid);
+  rowid_ = static_cast<int64_t>(rowid);
+  // Section 1.6: how much of a large payload stays on the page.
+  const uint64_t most = usable_bytes_ - 35;
+  uint64_t local = payload;
+  if (payload > most) {
+    const uint64_t least = (uint64_t{usable_bytes_} - 12) * 32 / 255 - 23;
+    const uint64_t fitting = least + (payload - least) % (usable_bytes_ - 4);
+    local = fitting <= most ? fitting : least;
+  }
+  const auto offset = static_cast<uint64_t>(at - page_);
+  if (offset + local + (local < payload ? 4 : 0) > usable_bytes_) {
+    return tl::unexpected<Error>(Damaged("a row beyond its page"));
+  }
+  record_ = at;
+  record_size_ = local;
+  uint64_t need = 0;
+  XLATRACE_ASSIGN(bool decoded, Decode(payload, &need));
+  if (decoded) return {};
+  const std::string_view on_page(at, local);
+  const uint32_t overflow = Big32(at + local);
+  // Once for the header, where that does not fit the page, then for the values.
+  for (int tries = 0; !decoded && tries < 2; ++tries) {
+    XLATRACE_TRY(Gather(on_page, overflow, need));
+    XLATRACE_ASSIGN(decoded, Decode(payload, &need));
+  }
+  if (!decoded) return tl::unexpected<Error>(Damaged("a row that does not end"));
+  return {};
+}
+
+Status TableReader::Gather(std::string_view local, uint32_t overflow_page, uint64_t size) {
+  const uint64_t in_page = usable_bytes_ - 4;
+  if (size > uint64_t{page_count_} * usable_bytes_) {
+    return tl::unexpected<Error>(Damaged("a row larger than the file"));
+  }
+  gathered_.assign(local);
+  std::string page(page_bytes_, '\0');
+  while (gathered_.size() < size) {
+    if (overflow_page < 2 || overflow_page > page_count_ || pages_left_ == 0) {
+      return tl::unexpected<Error>(Damaged("the rest of a row is not there"));
+    }
+    --pages_left_;
+    if (file_->pMethods->xRead(file_, page.data(), static_cast<int>(page_bytes_),
+                               int64_t{overflow_page - 1} * page_bytes_) != SQLITE_OK) {
+      return tl::unexpected<Error>(Damaged("a page could not be read"));
+    }
+    gathered_.append(page, 4, std::min<uint64_t>(in_page, size - gathered_.size()));
+    overflow_page = Big32(page.data());
+  }
+  record_size_ = gathered_.size();
+  gathered_.append(kSlack, '\0');
+  record_ = gathered_.data();
+  return {};
+}
+
+Result<bool> TableReader::Decode(uint64_t payload, uint64_t* need) {
+  uint64_t header = 0;
+  size_t at = ReadVarint(record_, &header);
+  if (header < at || header > payload) return tl::unexpected<Error>(Damaged("a row's header"));
+  if (header > record_size_) {
+    *need = header;
+    return false;
+  }
+  uint64_t offset = header;
+  uint64_t last = header;
+  size_t column = 0;
+  for (; column < slot_of_column_.size() && at < header; ++column) {
+    uint64_t serial = Byte(record_ + at);
+    if (serial < 0x80) {
+      ++at;
+    } else {
+      at += ReadVarint(record_ + at, &serial);
+    }
+    const uint64_t bytes = SerialBytes(serial);
+    if (bytes > payload - offset) return tl::unexpected<Error>(Damaged("a row's header"));
+    const int slot = slot_of_column_[column];
+    if (slot >= 0) {
+      if (serial == 10 || serial == 11) serial = kNull;  // Reserved.
+      if (serial == kNull && slot == rowid_slot_) serial = kRowid;
+      fields_[static_cast<size_t>(slot)] = {serial, offset};
+      last = offset + bytes;
+    }
+    offset += bytes;
+  }
+  // Rows that are older than a column end before it.
+  for (; column < slot_of_column_.size(); ++column) {
+    if (slot_of_column_[column] >= 0) fields_[static_cast<size_t>(slot_of_column_[column])] = {};
+  }
+  *need = last;
+  return last <= record_size_;
+}
+
+Statement::Type TableReader::ColumnType(int column) const {
+  const uint64_t serial = field(column).serial;
+  if (serial == kNull) return Statement::Type::kNull;
+  if (serial == 7) return Statement::Type::kReal;
+  if (serial < 12) return Statement::Type::kInteger;
+  return serial % 2 == 0 ? Statement::Type::kBlob : Statement::Type::kText;
+}
+
+int64_t TableReader::OtherInt64(const Field& f) const {
+  if (f.serial == 8) return 0;
+  if (f.serial == 9) return 1;
+  if (f.serial == kRowid) return rowid_;
+  if (f.serial == 7) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, record_ + f.offset, sizeof(bits));
+    bits = __builtin_bswap64(bits);
+    double real = 0;
+    std::memcpy(&real, &bits, sizeof(real));
+    if (!(real > static_cast<double>(std::numeric_limits<int64_t>::min()))) {
+      return real < 0 ? std::numeric_limits<int64_t>::min() : 0;
+    }
+    if (real >= static_cast<double>(std::numeric_limits<int64_t>::max())) {
+      return std::numeric_limits<int64_t>::max();
+    }
+    return static_cast<int64_t>(real);
+  }
+  if (f.serial < 12) return 0;
+  // SQLite takes the digits that a text begins with.
+  std::string_view text(record_ + f.offset, SerialBytes(f.serial));
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
+  if (text.starts_with('+')) text.remove_prefix(1);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    return text.starts_with('-') ? std::numeric_limits<int64_t>::min()
+                                 : std::numeric_limits<int64_t>::max();
+  }
+  return value;
+}
+
+double TableReader::Real(int column) const {
+  const Field& f = field(column);
+  if (f.serial == 7) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, record_ + f.offset, sizeof(bits));
+    bits = __builtin_bswap64(bits);
+    double real = 0;
+    std::memcpy(&real, &bits, sizeof(real));
+    return real;
+  }
+  if (f.serial < 12) return static_cast<double>(Int64(column));
+  return std::strtod(std::string(Text(column)).c_str(), nullptr);
+}
+
+std::string_view TableReader::Text(int column) const {
+  const Field& f = field(column);
+  if (f.serial >= 12) return {record_ + f.offset, SerialBytes(f.serial)};
+  if (f.serial == kNull) return {};
+  std::string& text = converted_[static_cast<size_t>(column)];
+  text = f.serial == 7 ? fmt::format("{:.15g}", Real(column)) : std::to_string(Int64(column));
+  return text;
+}
+
+}  // namespace xlatrace::store

@@ -1,0 +1,224 @@
+// store/table_reader.h: what it gives equals the same SELECT, and what it does not read it leaves.
+
+#include "store/table_reader.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace xlatrace::store {
+namespace {
+
+const std::vector<std::string> kColumns = {"a", "b", "missing", "d", "id"};
+
+class TableReaderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    path_ = std::filesystem::temp_directory_path() /
+            fmt::format("xlatrace_reader_{}_{}.sqlite", info->name(), getpid());
+    std::filesystem::remove(path_);
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  void Make(const std::string& sql, int page_bytes = 4096) {
+    std::filesystem::remove(path_);
+    auto db = Database::Create(path_);
+    ASSERT_TRUE(db);
+    const Status made =
+        db->Execute(fmt::format("PRAGMA page_size={}; VACUUM; {}", page_bytes, sql));
+    ASSERT_TRUE(made) << made.error().message;
+  }
+
+  static bool IsNumber(Statement::Type type) {
+    return type == Statement::Type::kInteger || type == Statement::Type::kReal;
+  }
+  static std::string Cell(Statement::Type type, int64_t integer, double real,
+                          std::string_view text) {
+    return fmt::format("{} {} {} '{}'", static_cast<int>(type), integer, real, text);
+  }
+
+  // Every value of every row in every way of asking, from the pages and by SQL.
+  void ExpectSameAsSql(const std::string& select_missing_as_null) {
+    auto db = Database::OpenForeign(path_);
+    ASSERT_TRUE(db);
+    auto reader = TableReader::Open(path_, "t", kColumns);
+    ASSERT_TRUE(reader) << "left to SQL";
+    auto rows = db->Prepare(select_missing_as_null);
+    ASSERT_TRUE(rows) << rows.error().message;
+    int64_t count = 0;
+    while (true) {
+      const Result<bool> expected = rows->Step();
+      const Result<bool> got = reader->Next();
+      ASSERT_TRUE(expected && got) << (got ? "" : got.error().message);
+      ASSERT_EQ(*expected, *got) << "after row " << count;
+      if (!*got) break;
+      ++count;
+      for (int c = 0; c < static_cast<int>(kColumns.size()); ++c) {
+        // Type first: asking SQLite for a text may change it.
+        const auto type = rows->ColumnType(c);
+        EXPECT_EQ(rows->OptionalInt64(c), reader->OptionalInt64(c)) << "row " << count;
+        ASSERT_EQ(
+            Cell(type, rows->Int64(c), IsNumber(type) ? rows->Real(c) : 0,
+                 type == Statement::Type::kReal ? "" : rows->Text(c)),
+            Cell(reader->ColumnType(c), reader->Int64(c), IsNumber(type) ? reader->Real(c) : 0,
+                 type == Statement::Type::kReal ? "" : reader->Text(c)))
+            << "row " << count << " column " << kColumns[static_cast<size_t>(c)];
+      }
+    }
+    EXPECT_FALSE(reader->Next().value_or(true));
+  }
+
+  bool LeftToSql(const std::string& table = "t") {
+    return !TableReader::Open(path_, table, kColumns);
+  }
+
+  std::string path_;
+};
+
+// Integers of every width, reals, texts from nothing to several pages, blobs and NULLs, in a tree
+// of two and more levels with rows that were deleted and pages that were freed.
+std::string MixedRows(int rows, size_t longest, uint32_t seed) {
+  std::mt19937_64 random(seed);
+  std::string sql =
+      "BEGIN; CREATE TABLE u (x); CREATE TABLE t (a INTEGER, b TEXT, c BLOB, d, "
+      "id INTEGER PRIMARY KEY);";
+  const auto value = [&]() -> std::string {
+    switch (random() % 9) {
+      case 0:
+        return "NULL";
+      case 1:
+        return std::to_string(static_cast<int64_t>(random() % 3) - 1);
+      case 2:
+      case 3:
+        return std::to_string(static_cast<int64_t>(random()) >> random() % 64);
+      case 4:
+        return fmt::format("{}.25", static_cast<int64_t>(random() % 100'000) - 50'000);
+      case 5:
+        return "1e300";
+      case 6:
+        return fmt::format("'{}abc'", random() % 1000);
+      case 7:
+        return fmt::format("x'{:016x}'", random());
+      default:
+        return fmt::format("'{}'", std::string(random() % longest, 'q'));
+    }
+  };
+  for (int i = 0; i < rows; ++i) {
+    sql += fmt::format("INSERT INTO t VALUES ({}, {}, {}, {}, {});", value(), value(), value(),
+                       value(), i * 3 - 100);
+    if (i % 50 == 0) sql += fmt::format("INSERT INTO u VALUES ({});", value());
+  }
+  return sql +
+         "DELETE FROM t WHERE id % 7 = 0; DELETE FROM u;"
+         "ALTER TABLE t ADD COLUMN later TEXT; COMMIT;";
+}
+
+TEST_F(TableReaderTest, GivesWhatSqlGives) {
+  for (const int page_bytes : {512, 4096, 65536}) {
+    SCOPED_TRACE(page_bytes);
+    Make(MixedRows(1000, 3000, static_cast<uint32_t>(page_bytes)), page_bytes);
+    ExpectSameAsSql("SELECT a, b, NULL, d, id FROM t");
+  }
+}
+
+TEST_F(TableReaderTest, RowsOlderThanAColumnHaveNullThere) {
+  Make(
+      "CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'x'); ALTER TABLE t ADD COLUMN d;"
+      "INSERT INTO t VALUES (2, 'y', 3);");
+  ExpectSameAsSql("SELECT a, b, NULL, d, NULL FROM t");
+}
+
+TEST_F(TableReaderTest, RowidIsTheRowsKeyAndATableMayHaveItUnderAnotherName) {
+  Make("CREATE TABLE t (a, b INTEGER PRIMARY KEY); INSERT INTO t VALUES (5, -7), (6, 1000000);");
+  auto reader = TableReader::Open(path_, "t", std::vector<std::string>{"rowid", "a", "b"});
+  ASSERT_TRUE(reader);
+  for (const int64_t rowid : {-7, 1'000'000}) {
+    ASSERT_TRUE(reader->Next().value_or(false));
+    EXPECT_EQ(reader->Int64(0), rowid);
+    EXPECT_EQ(reader->Int64(2), rowid);
+    EXPECT_EQ(reader->Text(0), std::to_string(rowid));
+  }
+  EXPECT_FALSE(reader->Next().value_or(true));
+}
+
+TEST_F(TableReaderTest, AnEmptyTableHasNoRows) {
+  Make("CREATE TABLE t (a, b, d);");
+  ExpectSameAsSql("SELECT a, b, NULL, d, NULL FROM t");
+}
+
+TEST_F(TableReaderTest, WhatIsNotPlainIsLeftToSql) {
+  Make("CREATE TABLE t (a INT, b TEXT, PRIMARY KEY (a)) WITHOUT ROWID;");
+  EXPECT_TRUE(LeftToSql());
+  Make("CREATE TABLE u (a); CREATE VIEW t AS SELECT a FROM u;");
+  EXPECT_TRUE(LeftToSql());
+  EXPECT_TRUE(LeftToSql("nowhere"));
+  Make("CREATE TABLE t (a); INSERT INTO t VALUES (1); ALTER TABLE t ADD COLUMN b DEFAULT 7;");
+  EXPECT_TRUE(LeftToSql());
+  Make("CREATE TABLE t (a, b AS (a + 1));");
+  EXPECT_TRUE(LeftToSql());
+  Make("CREATE TABLE t (a); PRAGMA journal_mode=WAL; INSERT INTO t VALUES (1);");
+  EXPECT_TRUE(LeftToSql());
+  Make("PRAGMA encoding='UTF-16le'; CREATE TABLE t (a); INSERT INTO t VALUES (1);");
+  EXPECT_TRUE(LeftToSql());
+}
+
+// Whatever is in the pages, reading ends: with the rows that are left or with a sentence.
+TEST_F(TableReaderTest, DamageEndsTheTable) {
+  Make(MixedRows(300, 2000, 5), 512);
+  std::ostringstream whole;
+  whole << std::ifstream(path_, std::ios::binary).rdbuf();
+  const std::string bytes = whole.str();
+  std::mt19937 random(20);
+  int refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::string damaged = bytes;
+    if (round % 10 == 0) {
+      damaged.resize(random() % bytes.size());
+    } else {
+      for (int i = 0; i < 1 + round % 20; ++i) {
+        damaged[512 + random() % (bytes.size() - 512)] = static_cast<char>(random());
+      }
+    }
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << damaged;
+    auto reader = TableReader::Open(path_, "t", kColumns);
+    if (!reader) continue;
+    int64_t rows = 0;
+    while (true) {
+      const Result<bool> more = reader->Next();
+      refused += !more;
+      if (!more || !*more) break;
+      for (int c = 0; c < static_cast<int>(kColumns.size()); ++c) {
+        (void)reader->Int64(c);
+        (void)reader->Text(c);
+      }
+      ASSERT_LT(++rows, static_cast<int64_t>(bytes.size()));
+    }
+  }
+  EXPECT_GT(refused, 40);
+}
+
+// The root page is its own child: SQLite's depth limit and the count of pages end it.
+TEST_F(TableReaderTest, PagesThatGoInACircleEnd) {
+  Make("CREATE TABLE t (a, b, d); INSERT INTO t VALUES (1, 2, 3);", 512);
+  std::string page(512, '\0');
+  page[0] = 5;
+  page[4] = 100;  // A hundred children, all of them page 2.
+  for (int i = 0; i < 100; ++i) page[static_cast<size_t>(12 + 2 * i)] = 1;
+  for (int i = 0; i < 100; ++i) page[static_cast<size_t>(13 + 2 * i)] = 8;
+  page[264 + 3] = 2;
+  page[11] = 2;
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(512) << page;
+  auto reader = TableReader::Open(path_, "t", kColumns);
+  ASSERT_TRUE(reader);
+  EXPECT_FALSE(reader->Next());
+}
+
+}  // namespace
+}  // namespace xlatrace::store

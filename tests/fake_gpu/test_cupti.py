@@ -120,8 +120,9 @@ class RecordTest(Case):
 
     def test_records_wait_for_the_device(self):
         # Killed while most work is still ahead: an ordinary flush told only what was over.
-        self.run_script("launch a x 1000 on s; sleep 50; kill 9", expect=-signal.SIGKILL,
-                        time_scale=50, CLIENT_FLUSH_MS=5)
+        # Seconds of work, and time for a flush on a busy machine, too.
+        self.run_script("launch a x 1000 on s; sleep 1000; kill 9", expect=-signal.SIGKILL,
+                        time_scale=2000, CLIENT_FLUSH_MS=5)
         told = self.activities()
         ends = sorted(row["end_ns"] for row in self.truth())
         self.assertTrue(0 < len(told) < 1000, len(told))

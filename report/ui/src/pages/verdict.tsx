@@ -44,8 +44,9 @@ function Facts({ report, bars }: { report: Report; bars: Bar[] }): VNode {
   const d = report.divisor;
   const part = (p: Part): number => bars.find((b) => b.part === p)?.ns ?? 0;
   const phases = phaseSums(report);
-  const fwd = (phases.get('forward') ?? 0) + (phases.get('loss') ?? 0);
-  const bwd = (phases.get('backward') ?? 0) + (phases.get('recompute') ?? 0);
+  // Of the step bar, as in the static part; without steady steps, of device time.
+  const time = (p: Part): number => (bars.length > 0 ? part(p) : (phases.get(p) ?? 0));
+  const fwd = time('forward'), bwd = time('backward') + time('recompute');
   const labelled = coverage.exact_ns + coverage.inferred_ns;
   const whole = labelled + coverage.none_ns;
   const device = gpuOf(report, '');

@@ -518,12 +518,13 @@ uint32_t ThunkOrder::SharedLabelFor(const Outcome& outcome) {
   const ThunkProgram& program = *programs_[outcome.program];
   const uint32_t first = outcome.token;
   const uint32_t last = outcome.last_token;
+  const std::vector<double> repeats = program.Repeats(first, last);
   for (const uint32_t t : program.Covered(first, last)) {
     if (tokens[t].kind == ThunkKind::kHostCopy) continue;
     const Id id = static_cast<Id>(entry.first_row) + tokens[t].instruction + 1;
     if (!instructions.empty() && instructions.back() == id) continue;
     instructions.push_back(id);
-    weights.push_back(tokens[t].cost_ns * program.Repeats(t, first, last));
+    weights.push_back(tokens[t].cost_ns * repeats[t]);
   }
   if (instructions.empty()) return 0;
   const std::vector<int64_t> parts = LargestRemainder(weights);

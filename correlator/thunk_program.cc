@@ -443,16 +443,19 @@ const ThunkProgram::Loop* ThunkProgram::CommonLoop(uint32_t a, uint32_t b) const
 }
 
 std::vector<uint32_t> ThunkProgram::Unrolled(size_t most) const {
+  std::vector<bool> opens_loop(tokens_.size());
+  for (const Loop& loop : loops_) opens_loop[loop.begin] = true;
   std::vector<uint32_t> unrolled;
-  UnrollInto(0, static_cast<uint32_t>(tokens_.size()), loops_.size(), most, &unrolled);
+  UnrollInto(0, static_cast<uint32_t>(tokens_.size()), loops_.size(), most, opens_loop, &unrolled);
   return unrolled;
 }
 
 // `loops`: only loops before this one may begin here, which are inside of it or beside it.
 void ThunkProgram::UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
+                              const std::vector<bool>& opens_loop,
                               std::vector<uint32_t>* out) const {
   for (uint32_t t = begin; t < end;) {
-    size_t inner = loops;
+    size_t inner = opens_loop[t] ? loops : 0;
     while (inner > 0 && !(loops_[inner - 1].begin == t && loops_[inner - 1].end <= end)) --inner;
     if (inner == 0) {
       out->push_back(t++);
@@ -460,7 +463,7 @@ void ThunkProgram::UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t
     }
     const Loop& loop = loops_[inner - 1];
     for (int64_t trip = 0; trip < loop.trips && (trip == 0 || out->size() < most); ++trip) {
-      UnrollInto(loop.begin, loop.end, inner - 1, most, out);
+      UnrollInto(loop.begin, loop.end, inner - 1, most, opens_loop, out);
     }
     t = loop.end;
   }
@@ -481,13 +484,11 @@ std::vector<uint32_t> ThunkProgram::Covered(uint32_t first, uint32_t last) const
   return covered;
 }
 
-double ThunkProgram::Repeats(uint32_t token, uint32_t first, uint32_t last) const {
-  double times = 1;
+std::vector<double> ThunkProgram::Repeats(uint32_t first, uint32_t last) const {
+  std::vector<double> times(tokens_.size(), 1);
   for (const Loop& loop : loops_) {
-    const bool inside = token >= loop.begin && token < loop.end;
-    if (inside && first <= loop.begin && loop.end <= last + 1) {
-      times *= static_cast<double>(loop.trips);
-    }
+    if (loop.begin < first || loop.end > last + 1) continue;
+    for (uint32_t t = loop.begin; t < loop.end; ++t) times[t] *= static_cast<double>(loop.trips);
   }
   return times;
 }

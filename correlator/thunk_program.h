@@ -102,8 +102,9 @@ class ThunkProgram {
   std::vector<uint32_t> Unrolled(size_t most) const;
   // Tokens from `first` to `last`, which may lie before it in the same loop.
   std::vector<uint32_t> Covered(uint32_t first, uint32_t last) const;
-  // Times that a token runs when tokens [first, last] run once.
-  double Repeats(uint32_t token, uint32_t first, uint32_t last) const;
+  // How often each token runs when tokens [first, last] run once: more than once in loops that lie
+  // inside as a whole.
+  std::vector<double> Repeats(uint32_t first, uint32_t last) const;
 
   // Kernels with a symbol that every execution launches at least once.
   int64_t required_kernels() const { return required_kernels_; }
@@ -117,7 +118,7 @@ class ThunkProgram {
   // Mandatory kernels in [0, token).
   int64_t Required(uint32_t token) const { return required_[token]; }
   void UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
-                  std::vector<uint32_t>* out) const;
+                  const std::vector<bool>& opens_loop, std::vector<uint32_t>* out) const;
   // Innermost loop that holds both, or nullptr.
   const Loop* CommonLoop(uint32_t a, uint32_t b) const;
 

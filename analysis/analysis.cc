@@ -144,7 +144,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
         {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});
   }
 
-  FindGapCauses(run, attribution, options.host_events, tables.gaps);
+  FindGapCauses(run, attribution, options.host_events, options.call_of, tables.gaps);
 
   tables.collectives = collectives.Rows();
   const std::vector<DeviceFacts> devices = FactsOfDevices(run.devices);
@@ -157,7 +157,9 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
                             "launches of which no block would fit on the GPU: their registers or "
                             "shared memory are recorded wrongly"});
   }
-  tables.op_times = BuildOpTimes(run, attribution, InSteadyStep(run, steps), occupancies);
+  const std::vector<bool> steady = InSteadyStep(run, steps);
+  tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, tables.stats);
+  tables.op_times = BuildOpTimes(run, attribution, steady, occupancies);
   const std::vector<OpPhysics> physics =
       JudgeOps(run, attribution, facts, devices, occupancies, tables.op_times, tables.stats);
   SplitTimes times = BuildSplitTimes(run, attribution, split, steps.step_of);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analysis/gap_cause.h"
+#include "analysis/launch_queue.h"
 #include "base/error.h"
 #include "model/derived.h"
 #include "model/hlo_module.h"
@@ -39,7 +40,8 @@ struct CompileSpan {
 struct AnalysisOptions {
   std::vector<CompileSpan> compiles;
   HostEventLoader host_events;  // May be empty: then gaps have no cause but compilation and copies.
-  int64_t lost_records = 0;  // What the recording is known to lack; then nothing is called idle.
+  int64_t lost_records = 0;     // What the recording is known to lack; then nothing is called idle.
+  HostCallOf call_of;           // May be empty: then launch latency and queue depth are not known.
 };
 
 // `attribution` is complete but for phases and layers, which are filled in.

@@ -82,7 +82,7 @@ std::unordered_map<size_t, Collectives::Arrival> Collectives::FindArrivals() con
   // so its process.
   std::map<model::Id, std::map<model::Id, std::vector<size_t>>> runs;
   for (size_t i = 0; i < exposed_ns_.size(); ++i) {
-    if (classes_[i] != ActivityClass::kCollective) continue;
+    if (classes_[i] != ActivityClass::kCollective || !run_.activities.timed(i)) continue;
     const model::Label& label = attribution_.labels[attribution_.label_of[i] - 1];
     if (label.instruction_id > 0) {
       runs[label.instruction_id][run_.LaneOf(i).device_id].push_back(i);
@@ -151,7 +151,7 @@ std::vector<model::CollectiveRow> Collectives::Rows() const {
   std::vector<model::CollectiveRow> rows;
   const std::unordered_map<size_t, Arrival> arrivals = FindArrivals();
   for (size_t i = 0; i < exposed_ns_.size(); ++i) {
-    if (classes_[i] != ActivityClass::kCollective) continue;
+    if (classes_[i] != ActivityClass::kCollective || !run_.activities.timed(i)) continue;
     model::CollectiveRow row;
     row.activity_id = static_cast<model::Id>(i + 1);
     row.exposed_ns = exposed_ns_[i];

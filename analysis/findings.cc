@@ -28,7 +28,9 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
     JudgeMemory(context, report);
     JudgeIrregular(context, report);
     JudgeStructure(context, report);
+    JudgeLayers(context, report);
     JudgeTime(context, report);
+    JudgeKernels(context, report);
   }
   if (options.lost_records > 0) {
     report.Withhold("lost_records", fmt::format("what was lost: {} records", options.lost_records));

@@ -59,8 +59,9 @@ struct Events {
 
 class Judge {
  public:
-  Judge(const model::RunTables& run, const model::AttributionTables& attribution)
-      : run_(run), attribution_(attribution) {}
+  Judge(const model::RunTables& run, const model::AttributionTables& attribution,
+        const HostCallOf& call_of)
+      : run_(run), attribution_(attribution), call_of_(call_of) {}
 
   void Decide(const Events& events, GapRow& gap) const {
     const int64_t length = gap.end_ns - gap.start_ns;
@@ -86,7 +87,11 @@ class Judge {
     }
     if (innermost != nullptr) gap.host_range_id = innermost->range_id;
     const bool same = SameExecution(attribution_, gap);
-    if (waited) {
+    if (WasLaunchedBefore(call_of_, gap)) {
+      if (IsHostCopy(run_, gap.previous_activity_id) || IsHostCopy(run_, gap.next_activity_id)) {
+        gap.cause = GapCause::kCopy;
+      }
+    } else if (waited) {
       gap.cause = GapCause::kSynchronisation;
     } else if (input != nullptr) {
       gap.cause = GapCause::kInput;
@@ -105,12 +110,14 @@ class Judge {
  private:
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
+  const HostCallOf& call_of_;
 };
 
 }  // namespace
 
 void FindGapCauses(const model::RunTables& run, const model::AttributionTables& attribution,
-                   const HostEventLoader& load_events, std::vector<GapRow>& gaps) {
+                   const HostEventLoader& load_events, const HostCallOf& call_of,
+                   std::vector<GapRow>& gaps) {
   Intervals within;
   for (const GapRow& gap : gaps) {
     if (gap.cause == GapCause::kUnknown && gap.end_ns - gap.start_ns >= kLeastNs) {
@@ -132,7 +139,7 @@ void FindGapCauses(const model::RunTables& run, const model::AttributionTables& 
       events.latest_end.push_back(latest = std::max(latest, event->end_ns));
     }
   }
-  const Judge judge(run, attribution);
+  const Judge judge(run, attribution, call_of);
   for (GapRow& gap : gaps) {
     if (gap.cause != GapCause::kUnknown || gap.end_ns - gap.start_ns < kLeastNs) continue;
     const Id process = run.devices[static_cast<size_t>(gap.device_id) - 1].process_id;

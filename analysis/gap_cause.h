@@ -2,13 +2,14 @@
 //
 // Rules, first match wins; names are those of CUDA's API, of XLA's and JAX's host ranges:
 // 1. more than half of the gap was compilation: `compile` (found by GapFinder);
-// 2. a host call waited for the device when the gap began and returned within it: what is left of
+// 2. the activity after it had been launched well before the gap began (analysis/launch_queue.h):
+//    the host held nobody up, whatever it did. `copy` where rule 5 says so, else `unknown`;
+// 3. a host call waited for the device when the gap began and returned within it: what is left of
 //    the gap is the host getting on: `synchronisation`;
-// 3. a range that names a data loader covers most of it: `input`;
-// 4. the activity before or after is a copy from or to the host: `copy`;
-// 5. launch calls cover most of it, or it is short, inside one execution, and the launch of the
-//    next activity had not returned before the gap began: `launch_bound`;
-// 6. another host range covers most of it: `host`; nothing is known: `unknown`.
+// 4. a range that names a data loader covers most of it: `input`;
+// 5. the activity before or after is a copy from or to the host: `copy`;
+// 6. launch calls cover most of it, or it is short and inside one execution: `launch_bound`;
+// 7. another host range covers most of it: `host`; nothing is known: `unknown`.
 // `host_range_id` is the innermost range that covers most of the gap.
 //
 // Thread-safety: pure functions.
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "analysis/intervals.h"
+#include "analysis/launch_queue.h"
 #include "model/derived.h"
 #include "model/host_event.h"
 #include "model/run_tables.h"
@@ -30,9 +32,11 @@ namespace xlatrace::analysis {
 // sorted and do not overlap; in any order.
 using HostEventLoader = std::function<std::vector<model::HostEvent>(const Intervals& within)>;
 
-// Fills cause and host_range_id of gaps of 5 us or more whose cause is unknown.
+// Fills cause and host_range_id of gaps of 5 us or more whose cause is unknown. Both functions may
+// be empty.
 void FindGapCauses(const model::RunTables& run, const model::AttributionTables& attribution,
-                   const HostEventLoader& load_events, std::vector<model::GapRow>& gaps);
+                   const HostEventLoader& load_events, const HostCallOf& call_of,
+                   std::vector<model::GapRow>& gaps);
 
 }  // namespace xlatrace::analysis
 

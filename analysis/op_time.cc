@@ -114,7 +114,8 @@ void GroupOccurrences(const model::RunTables& run, const model::AttributionTable
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const auto slot = static_cast<size_t>(
         std::max<model::Id>(attribution.labels[attribution.label_of[i] - 1].instruction_id, 0));
-    if (slot == 0 || !label_shares.Of(attribution.label_of[i]).empty() ||
+    if (slot == 0 || !run.activities.timed(i) ||
+        !label_shares.Of(attribution.label_of[i]).empty() ||
         sums[slot].row.occurrences % occurrences[slot] != 0 ||
         sums[slot].row.occurrences == occurrences[slot]) {
       continue;
@@ -155,6 +156,8 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
   std::vector<int64_t> durations;
   std::vector<int64_t> selves;
   for (size_t i = 0; i < run.activities.size(); ++i) {
+    // Occurrences are those that were timed, so that averages and rates hold.
+    if (!run.activities.timed(i)) continue;
     const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
     const auto slot = static_cast<size_t>(std::max<model::Id>(label.instruction_id, 0));
     if (const auto shares = label_shares.Of(attribution.label_of[i]); !shares.empty()) {

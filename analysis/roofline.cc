@@ -20,6 +20,10 @@ constexpr double kCacheShare = 0.8;
 // Vector units are easier to fill than matrix units.
 constexpr double kVectorAchievable = 0.8;
 constexpr double kNsPerS = 1e9;
+// What no thread of a CPU exceeds: two 512-bit multiply-adds per clock at 6 GHz, and sixteen times
+// that where matrix units take 16-bit or 8-bit numbers (Intel's optimisation manual, AMX).
+constexpr double kThreadFlops = 64 * 6e9;
+constexpr double kThreadMatrixFlops = 16 * kThreadFlops;
 
 int64_t MilliPct(double share) {
   return static_cast<int64_t>(std::lround(std::clamp(share, 0.0, 1.0) * 100'000));
@@ -45,6 +49,7 @@ struct Unjudged {
   int64_t peaks_ns = 0;
   int64_t above_ns = 0;
   int64_t above_ops = 0;
+  int64_t hidden_ops = 0;
 };
 
 void AddStats(const Unjudged& time, std::vector<model::RunStat>& stats) {
@@ -58,11 +63,26 @@ void AddStats(const Unjudged& time, std::vector<model::RunStat>& stats) {
                      "device time on devices whose peaks are not known; a GPU that the recording "
                      "does not name can be given: `xlatrace summary --gpu NAME`"});
   }
+  if (time.hidden_ops > 0) {
+    stats.push_back({"hidden_work_ops", model::Severity::kNotice, "analysis", time.hidden_ops,
+                     "ops that would need more than all recorded threads can do: their work runs "
+                     "in threads that the profile does not show, so their time is not known"});
+  }
   if (time.above_ns > 0) {
     stats.push_back({"above_peak_ns", model::Severity::kInfo, "analysis", time.above_ns,
                      "device time of ops that come out above 105 % of a roof: caches served them, "
                      "or the cost model is off; their utilisation is capped at 100 %"});
   }
+}
+
+// Does the recorded time of an op on a CPU have no room for its operations, were every thread that
+// the profile shows at it?
+bool IsHidden(const model::OpTimeRow& row, NumberType type, int64_t threads) {
+  if (!row.flops || row.total_ns <= 0) return false;
+  const bool narrow = type == NumberType::kBf16 || type == NumberType::kF16 ||
+                      type == NumberType::kF8 || type == NumberType::kI8;
+  const double most = (narrow ? kThreadMatrixFlops : kThreadFlops) * static_cast<double>(threads);
+  return static_cast<double>(*row.flops) > most * static_cast<double>(row.total_ns) / kNsPerS;
 }
 
 // Where each instruction ran first, and with which configuration it spent most time.
@@ -107,8 +127,8 @@ std::unordered_map<model::Id, Place> FindPlaces(const model::RunTables& run,
 }  // namespace
 
 std::string_view Text(BoundBy bound) {
-  static constexpr std::array<std::string_view, 5> kTexts = {"unknown", "compute", "memory",
-                                                             "latency", "network"};
+  static constexpr std::array<std::string_view, 6> kTexts = {"unknown", "compute", "memory",
+                                                             "latency", "network", "hidden"};
   return kTexts[static_cast<size_t>(bound)];
 }
 
@@ -210,6 +230,8 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
   const std::unordered_map<model::Id, Place> places = FindPlaces(run, attribution);
   std::vector<OpPhysics> physics(rows.size());
   Unjudged unjudged;
+  std::vector<int64_t> threads(run.devices.size(), 0);
+  for (const model::Lane& lane : run.lanes) ++threads[static_cast<size_t>(lane.device_id) - 1];
   for (size_t r = 0; r < rows.size(); ++r) {
     model::OpTimeRow& row = rows[r];
     OpPhysics& op = physics[r];
@@ -261,6 +283,14 @@ std::vector<OpPhysics> JudgeOps(const model::RunTables& run,
     }
     op.roofline = ComputeRoofline(load, *op.device);
     const Roofline& roofline = op.roofline;
+    if (run.devices[place.device].kind == model::DeviceKind::kCpu &&
+        IsHidden(row, load.type, threads[place.device])) {
+      op.roofline = {};
+      op.roofline.bound = BoundBy::kHidden;
+      row.bound_by = Text(BoundBy::kHidden);
+      ++unjudged.hidden_ops;
+      continue;
+    }
     row.bound_by = Text(roofline.bound);
     row.wasted_ns = roofline.wasted_ns;
     row.expected_ns = roofline.expected_ns;

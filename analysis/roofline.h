@@ -34,7 +34,9 @@ namespace xlatrace::analysis {
 //                    costs, dependent steps, contention, too little parallel work
 //   network          links to other devices or the host
 //   unknown          its cost or the GPU's peaks are not known
-enum class BoundBy : uint8_t { kUnknown, kCompute, kMemory, kLatency, kNetwork };
+//   hidden           on a CPU: no CPU does its operations in the time recorded, which is that of
+//                    handing them to threads that the profile does not show
+enum class BoundBy : uint8_t { kUnknown, kCompute, kMemory, kLatency, kNetwork, kHidden };
 std::string_view Text(BoundBy bound);
 
 // Below both of these an op is bound by latency.

@@ -47,6 +47,7 @@ std::vector<std::vector<uint32_t>> ActivitiesByDevice(const model::RunTables& ru
   const model::ActivityColumns& activities = run.activities;
   std::vector<std::vector<uint32_t>> by_device(run.devices.size());
   for (size_t i = 0; i < activities.size(); ++i) {
+    if (!activities.timed(i)) continue;
     by_device[static_cast<size_t>(run.LaneOf(i).device_id) - 1].push_back(static_cast<uint32_t>(i));
   }
   const auto before = [&](uint32_t a, uint32_t b) {

@@ -1,4 +1,5 @@
-# Third parties, all from Debian's packages (scripts/packages.txt). Nothing is vendored.
+# Third parties, all from Debian: packages (scripts/packages.txt), and the source of one package that
+# has no archive (scripts/simdjson). Nothing is vendored.
 # Imported targets are SYSTEM: their headers raise no warnings.
 
 include(XlatraceStatic)
@@ -16,7 +17,18 @@ endif()
 find_package(tl-expected REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(simdjson REQUIRED)
+set(simdjson_source "${PROJECT_SOURCE_DIR}/.simdjson")  # scripts/simdjson
+if(XLATRACE_STATIC AND EXISTS "${simdjson_source}/source")
+  add_library(xlatrace_simdjson STATIC "${simdjson_source}/simdjson.cpp")
+  target_include_directories(xlatrace_simdjson SYSTEM PUBLIC "${simdjson_source}")
+  add_library(simdjson::simdjson ALIAS xlatrace_simdjson)
+else()
+  find_package(simdjson REQUIRED)
+  if(XLATRACE_STATIC)
+    message(STATUS "xlatrace: simdjson is linked as Debian's shared library; scripts/simdjson fetches "
+                   "the source that a wheel needs")
+  endif()
+endif()
 find_package(SQLite3 REQUIRED)
 find_package(LibArchive REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)

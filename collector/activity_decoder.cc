@@ -42,8 +42,7 @@ void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, recording::W
   CUpti_Activity* record = nullptr;
   // The size of a record is known when the next one, or the end, is.
   for (;;) {
-    const CUptiResult result =
-        api_->cuptiActivityGetNextRecord(buffer.data, buffer.valid_bytes, &record);
+    const CUptiResult result = api_->NextRecord(buffer.data, buffer.valid_bytes, &record);
     const bool more = result == CUPTI_SUCCESS;
     const uint8_t* at = more ? reinterpret_cast<const uint8_t*>(record) : end;
     if (before != nullptr) {

@@ -54,6 +54,14 @@ void CUPTIAPI OnBufferCompleted(CUcontext, uint32_t, uint8_t* data, size_t bytes
   if (Collector::Alive()) collector.WakeWriter();
 }
 
+// The same for the second interface.
+void CUPTIAPI OnBufferRequestedV2(uint8_t** data, size_t* bytes, size_t* max_records, void*) {
+  OnBufferRequested(data, bytes, max_records);
+}
+void CUPTIAPI OnBufferCompletedV2(uint8_t* data, size_t bytes, size_t valid, void*) {
+  OnBufferCompleted(nullptr, 0, data, bytes, valid);
+}
+
 // Signals of the traced program are for its own threads.
 bool StartThread(void* (*body)(void*), void* argument, const char* name) {
   sigset_t all;
@@ -189,6 +197,9 @@ bool Collector::Subscribe() {
   }
   Fact("cupti_version", std::to_string(api.version));
   Fact("cupti_path", api.path);
+  if (api.CanUseV2()) {
+    if (const std::optional<bool> subscribed = SubscribeBesideOthers()) return *subscribed;
+  }
   // Without a subscription of our own two tools would overwrite each other's buffers, silently.
   const CUptiResult result =
       api.cuptiSubscribe(&subscriber_, reinterpret_cast<CUpti_CallbackFunc>(&OnCallback), this);
@@ -214,16 +225,45 @@ bool Collector::Subscribe() {
   return false;
 }
 
+// The second interface, for several profilers at a time, when all of them ask for that. Nullopt: it
+// is not to be had (the driver is older than this CUPTI); the first one may be.
+std::optional<bool> Collector::SubscribeBesideOthers() {
+  char first[128] = "";
+  cupti_v2::SubscriberParams parameters;
+  parameters.struct_size = sizeof(parameters);
+  parameters.subscriber_name = "xlatrace";
+  parameters.old_subscriber_name = first;
+  parameters.old_subscriber_size = sizeof(first);
+  parameters.allow_multiple_subscribers = 1;
+  const CUptiResult result = api.v2.cuptiSubscribe_v2(
+      &subscriber_, reinterpret_cast<CUpti_CallbackFunc>(&OnCallback), this, &parameters);
+  if (result == CUPTI_SUCCESS) {
+    api.v2_subscriber = subscriber_;
+    Fact("cupti_interface", "2");
+    if (first[0] != '\0') Fact("beside_profiler", first);
+    return true;
+  }
+  subscriber_ = nullptr;
+  if (result != CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) return std::nullopt;
+  std::string error =
+      "cuptiSubscribe_v2: " + api.Describe(result) + ": another profiler holds CUPTI for itself";
+  if (first[0] != '\0') error.append(": ").append(first);
+  Fact("error", error);
+  return false;
+}
+
 void Collector::EnableKinds() {
   // CUPTI takes NULL for a buffer from 12.9 on (API 27); it crashed before.
   buffers.Configure(api.version >= 27);
-  if (api.cuptiActivitySetAttribute != nullptr) {
-    // Our buffers come zeroed; else CUPTI clears them on the program's own threads.
-    uint8_t zeroed = 1;
-    size_t size = sizeof(zeroed);
-    api.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
-  }
-  CUptiResult result = api.cuptiActivityRegisterCallbacks(&OnBufferRequested, &OnBufferCompleted);
+  // Our buffers come zeroed; else CUPTI clears them on the program's own threads.
+  uint8_t zeroed = 1;
+  size_t size = sizeof(zeroed);
+  api.SetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
+  CUptiResult result =
+      api.v2_subscriber != nullptr
+          ? api.v2.cuptiActivityRegisterCallbacks_v2(api.v2_subscriber, &OnBufferRequestedV2,
+                                                     &OnBufferCompletedV2)
+          : api.cuptiActivityRegisterCallbacks(&OnBufferRequested, &OnBufferCompleted);
   if (result != CUPTI_SUCCESS) {
     Fact("error", "cuptiActivityRegisterCallbacks: " + api.Describe(result));
   }
@@ -232,13 +272,13 @@ void Collector::EnableKinds() {
        {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
         CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_DEVICE,
         CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_OVERHEAD}) {
-    result = api.cuptiActivityEnable(kind);
+    result = api.Enable(kind);
     if (result == CUPTI_SUCCESS) continue;
     Fact("error", "cuptiActivityEnable(" + std::to_string(kind) + "): " + api.Describe(result));
   }
   if (!whole_graphs_) return;
   // One record per graph launch in place of one per node.
-  result = api.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  result = api.Enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   if (result != CUPTI_SUCCESS) {
     Fact("graphs", "node");
     Fact("note", "whole graphs cannot be recorded here: " + api.Describe(result));
@@ -325,16 +365,20 @@ void Collector::WriterLoop() {
   uint64_t last_write_ns = 0;
   for (bool first = true;; first = false) {
     // The first time at once: whose recording it is stands in the file from the beginning.
-    if (!first) writer_signal_.WaitBeyond(seen, flush_period_ms_);
+    if (!first) writer_signal_.WaitBeyond(seen, FlushEveryMs());
     seen = writer_signal_.count();
     const uint64_t wanted = write_wanted_.load(std::memory_order_acquire);
     const bool finish = finish_.load(std::memory_order_acquire);
     const uint64_t now = NowNs(CLOCK_MONOTONIC);
     const bool asked = wanted != write_done_.load(std::memory_order_relaxed) || finish;
-    const bool due = first || now - last_write_ns >= flush_period_ms_ * 1000000;
+    const bool due = first || now - last_write_ns >= FlushEveryMs() * 1000000;
     try {
+      const bool write = asked || due || definitions.waiting_bytes() >= kWakeAtBytes;
+      // Before the buffers: where the clock of a flush stands in the file, all that the flush
+      // brought does.
+      if (write) definitions.Take(&taken_);
       TakeBuffers(decoder, open);
-      if (asked || due || definitions.waiting_bytes() >= kWakeAtBytes) {
+      if (write) {
         last_write_ns = now;
         WriteRows(decoder, finish, open);
       }
@@ -376,8 +420,12 @@ void Collector::DrainLogs(recording::Writer& writer) {
   SkippedCalls* calls = steering.EverClosed() ? &skipped_calls_ : nullptr;
   for (ThreadLog* log = ThreadLog::First(); log != nullptr; log = log->Next()) {
     counts_.api_calls += log->Drain(writer, calls);
-    if (const uint32_t thread = log->TakeNewThread(); thread != 0) {
-      const std::string name = ThreadName(thread);
+    std::string before;
+    if (const uint32_t thread = log->TakeNewThread(&before); thread != 0) {
+      // What the program itself says (NVTX) tells more.
+      if (named_threads_.count(thread) != 0) continue;
+      const std::string now = ThreadName(thread);
+      const std::string& name = now.empty() ? before : now;
       if (!name.empty()) writer.Add(recording::ThreadRow{thread, name});
     }
   }
@@ -396,10 +444,14 @@ void Collector::WatchLimit() {
 }
 
 void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open) {
-  definitions.Take(&taken_);
   if (!open) return;
   recording::Writer& writer = *writer_;
-  for (const Definition& definition : taken_) Write(definition, writer);
+  for (const Definition& definition : taken_) {
+    Write(definition, writer);
+    if (const auto* named = std::get_if<Owned<recording::ThreadRow>>(&definition)) {
+      named_threads_.insert(named->row.thread);
+    }
+  }
   taken_.clear();
   DrainLogs(writer);
   WatchLimit();
@@ -455,10 +507,14 @@ void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open
 
 void Collector::FlusherLoop() {
   uint64_t seen = 0;
+  const uint64_t every_ns = FlushEveryMs() * 1000000;
+  uint64_t next_ns = NowNs(CLOCK_MONOTONIC) + every_ns;
   for (;;) {
-    const uint64_t until_next = steering.Tick(NowNs(CLOCK_MONOTONIC), flush_period_ms_);
-    flusher_signal_.WaitBeyond(seen, until_next);
-    steering.Tick(NowNs(CLOCK_MONOTONIC), flush_period_ms_);
+    const uint64_t now = NowNs(CLOCK_MONOTONIC);
+    const uint64_t left_ms = next_ns > now ? (next_ns - now) / 1000000 + 1 : 0;
+    flusher_signal_.WaitBeyond(seen, steering.Tick(now, left_ms));
+    const uint64_t begin = NowNs(CLOCK_MONOTONIC);
+    steering.Tick(begin, FlushEveryMs());
     seen = flusher_signal_.count();
     const uint64_t wanted = flush_wanted_.load(std::memory_order_acquire);
     const bool final = final_flush_.load(std::memory_order_acquire);
@@ -466,8 +522,7 @@ void Collector::FlusherLoop() {
       // Forced only at the very end: it gives up records of kernels that still run.
       api.cuptiActivityFlushAll(final ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
       size_t dropped = 0;
-      if (api.cuptiActivityGetNumDroppedRecords != nullptr &&
-          api.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
+      if (api.Dropped(&dropped) == CUPTI_SUCCESS) {
         dropped_.fetch_add(dropped, std::memory_order_relaxed);
       }
     }
@@ -478,6 +533,8 @@ void Collector::FlusherLoop() {
       CountAllocationFailure();
     }
     flusher_cost_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
+    // From beginning to beginning; a CUPTI that takes long gets half of that in peace.
+    next_ns = std::max(begin + every_ns, NowNs(CLOCK_MONOTONIC) + every_ns / 2);
     flush_done_.store(wanted, std::memory_order_release);
     flushed_signal_.Notify();
     // What came back goes to the file now, not a period later.
@@ -492,9 +549,7 @@ void Collector::FlusherLoop() {
 void Collector::AskDriver() {
   recording::ClockRow clock;
   clock.realtime_ns = NowNs();
-  if (subscriber_ != nullptr && api.cuptiGetTimestamp != nullptr) {
-    api.cuptiGetTimestamp(&clock.cupti_ns);
-  }
+  if (subscriber_ != nullptr) api.Timestamp(&clock.cupti_ns);
   clock.monotonic_ns = NowNs(CLOCK_MONOTONIC);
   clock.boottime_ns = NowNs(CLOCK_BOOTTIME);
   definitions.Add(clock, 0);

@@ -2,7 +2,7 @@
 //
 //   cuInit -> InitializeInjection -> Start: CUPTI is subscribed, kinds are enabled.
 //   First context -> the writer and the flusher thread start, the file is opened.
-//   Every flush period (1 s): CUPTI's complete buffers, API calls and ranges go to the file.
+//   Twice per flush period (1 s): CUPTI's complete buffers, API calls and ranges go to the file.
 //   exit, _exit, exec...: BeforeEnd, bounded in time. A forked child touches nothing.
 //
 // Gets: CUPTI's records and callbacks, NVTX. Gives: one recording file (recording/format.md).
@@ -13,9 +13,12 @@
 #ifndef XLATRACE_COLLECTOR_COLLECTOR_H_
 #define XLATRACE_COLLECTOR_COLLECTOR_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -88,6 +91,7 @@ class Collector {
   static void* FlusherMain(void* self);
 
   bool Subscribe();
+  std::optional<bool> SubscribeBesideOthers();
   void EnableKinds();
   bool OpenRecording();
   void ReadSettings();
@@ -97,6 +101,9 @@ class Collector {
   void WatchLimit();
   void WriteRows(const ActivityDecoder& decoder, bool finish, bool open);
   void FlusherLoop();
+  // A kill loses what came since the last flush, and what that flush brought until it is written.
+  // Two flushes per period leave half of it for the second.
+  uint64_t FlushEveryMs() const { return std::max<uint64_t>(flush_period_ms_ / 2, 1); }
   void AskDriver();
   void ObeyFolder();
   void PrintLine();
@@ -128,12 +135,13 @@ class Collector {
   std::atomic<bool> failed_to_open_{false};
   std::vector<Definition> taken_;
   uint64_t flush_period_ms_ = 1000;
-  bool light_ = false;          // No NVTX.
-  bool whole_graphs_ = false;   // A row per graph launch.
-  bool records_waits_ = false;  // Calls in which the host waits.
-  uint64_t last_ns_ = 0;        // Ring; 0: everything is kept.
-  uint64_t max_bytes_ = 0;      // Of the job.
-  SkippedCalls skipped_calls_;  // The writer thread's.
+  bool light_ = false;                // No NVTX.
+  bool whole_graphs_ = false;         // A row per graph launch.
+  bool records_waits_ = false;        // Calls in which the host waits.
+  uint64_t last_ns_ = 0;              // Ring; 0: everything is kept.
+  uint64_t max_bytes_ = 0;            // Of the job.
+  SkippedCalls skipped_calls_;        // The writer thread's.
+  std::set<uint32_t> named_threads_;  // By the program; the writer thread's.
   uint64_t limit_looked_at_ = 0;
   std::string identity_;  // Of the file; with `place_` set before `place_known_`.
   std::atomic<bool> place_known_{false};

@@ -84,6 +84,37 @@ void* Open(std::string* error) {
 
 }  // namespace
 
+CUptiResult CuptiApi::Enable(CUpti_ActivityKind kind) const {
+  return v2_subscriber != nullptr ? v2.cuptiActivityEnable_v2(v2_subscriber, kind, nullptr)
+                                  : cuptiActivityEnable(kind);
+}
+
+CUptiResult CuptiApi::SetAttribute(CUpti_ActivityAttribute attribute, size_t* size,
+                                   void* value) const {
+  if (v2_subscriber != nullptr) {
+    if (v2.cuptiActivitySetAttribute_v2 == nullptr) return CUPTI_ERROR_NOT_SUPPORTED;
+    return v2.cuptiActivitySetAttribute_v2(v2_subscriber, attribute, size, value);
+  }
+  if (cuptiActivitySetAttribute == nullptr) return CUPTI_ERROR_NOT_SUPPORTED;
+  return cuptiActivitySetAttribute(attribute, size, value);
+}
+
+CUptiResult CuptiApi::Dropped(size_t* records) const {
+  if (v2_subscriber != nullptr) {
+    if (v2.cuptiActivityGetNumDroppedRecords_v2 == nullptr) return CUPTI_ERROR_NOT_SUPPORTED;
+    return v2.cuptiActivityGetNumDroppedRecords_v2(v2_subscriber, nullptr, 0, records);
+  }
+  if (cuptiActivityGetNumDroppedRecords == nullptr) return CUPTI_ERROR_NOT_SUPPORTED;
+  return cuptiActivityGetNumDroppedRecords(nullptr, 0, records);
+}
+
+CUptiResult CuptiApi::Timestamp(uint64_t* ns) const {
+  if (v2_subscriber != nullptr && v2.cuptiGetTimestamp_v2 != nullptr) {
+    return v2.cuptiGetTimestamp_v2(v2_subscriber, ns);
+  }
+  return cuptiGetTimestamp == nullptr ? CUPTI_ERROR_NOT_SUPPORTED : cuptiGetTimestamp(ns);
+}
+
 std::string CuptiApi::Describe(CUptiResult result) const {
   const char* text = nullptr;
   if (cuptiGetResultString != nullptr) cuptiGetResultString(result, &text);
@@ -102,6 +133,16 @@ bool LoadCupti(CuptiApi* api, std::string* error) {
 #define XLATRACE_FIND(name) api->name = reinterpret_cast<decltype(api->name)>(dlsym(handle, #name));
   XLATRACE_CUPTI_REQUIRED(XLATRACE_FIND)
   XLATRACE_CUPTI_OPTIONAL(XLATRACE_FIND)
+#undef XLATRACE_FIND
+#define XLATRACE_FIND(name) \
+  api->v2.name = reinterpret_cast<decltype(api->v2.name)>(dlsym(handle, #name));
+  XLATRACE_FIND(cuptiSubscribe_v2)
+  XLATRACE_FIND(cuptiActivityRegisterCallbacks_v2)
+  XLATRACE_FIND(cuptiActivityEnable_v2)
+  XLATRACE_FIND(cuptiActivityGetNextRecord_v2)
+  XLATRACE_FIND(cuptiActivitySetAttribute_v2)
+  XLATRACE_FIND(cuptiActivityGetNumDroppedRecords_v2)
+  XLATRACE_FIND(cuptiGetTimestamp_v2)
 #undef XLATRACE_FIND
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(api->cuptiGetVersion), &info) != 0 &&

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <string>
 
+#include "collector/cupti_v2.h"
+
 namespace xlatrace::collector {
 
 // X-macro: every function once.
@@ -37,7 +39,8 @@ namespace xlatrace::collector {
   X(cuptiGetContextId)                 \
   X(cuptiGetDeviceId)                  \
   X(cuptiGetGraphId)                   \
-  X(cuptiGetGraphNodeId)
+  X(cuptiGetGraphNodeId)               \
+  X(cuptiGetStreamIdEx)
 
 struct CuptiApi {
 #define XLATRACE_FIELD(name) decltype(&::name) name = nullptr;
@@ -47,6 +50,23 @@ struct CuptiApi {
 
   std::string path;      // Of the library in use.
   uint32_t version = 0;  // cuptiGetVersion: 18..28 for CUDA 11.8 to 12.9, then MMmmuu.
+
+  // Who we are to the second interface once we have subscribed through it: then its functions are
+  // used, and none of the first interface's in their place (the two may not be mixed).
+  cupti_v2::Functions v2;
+  CUpti_SubscriberHandle v2_subscriber = nullptr;
+  bool CanUseV2() const { return version >= cupti_v2::kFirstVersion && v2.complete(); }
+
+  // By the interface in use.
+  CUptiResult Enable(CUpti_ActivityKind kind) const;
+  CUptiResult SetAttribute(CUpti_ActivityAttribute attribute, size_t* size, void* value) const;
+  CUptiResult Dropped(size_t* records) const;
+  CUptiResult Timestamp(uint64_t* ns) const;
+  CUptiResult NextRecord(uint8_t* buffer, size_t bytes, CUpti_Activity** record) const {
+    return v2_subscriber != nullptr
+               ? v2.cuptiActivityGetNextRecord_v2(v2_subscriber, buffer, bytes, record)
+               : cuptiActivityGetNextRecord(buffer, bytes, record);
+  }
 
   // "39 (CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)"
   std::string Describe(CUptiResult result) const;

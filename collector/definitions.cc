@@ -25,6 +25,7 @@ void SetText(recording::StringRow& row, const std::string& text) { row.text = te
 void SetText(recording::SchemaRow& row, const std::string& text) { row.name = text; }
 void SetText(recording::PayloadRow& row, const std::string& text) { row.bytes = text; }
 void SetText(recording::ThreadRow& row, const std::string& text) { row.name = text; }
+void SetText(recording::StreamNameRow& row, const std::string& text) { row.name = text; }
 
 }  // namespace
 

@@ -28,11 +28,11 @@ struct Owned {
   std::string text;
 };
 
-using Definition =
-    std::variant<Owned<recording::StringRow>, Owned<recording::SchemaRow>,
-                 Owned<recording::PayloadRow>, Owned<recording::ThreadRow>,
-                 Owned<recording::FactRow>, Owned<recording::DeviceRow>, recording::GraphNodeRow,
-                 recording::ContextRow, recording::CubinRow, recording::ClockRow>;
+using Definition = std::variant<Owned<recording::StringRow>, Owned<recording::SchemaRow>,
+                                Owned<recording::PayloadRow>, Owned<recording::ThreadRow>,
+                                Owned<recording::StreamNameRow>, Owned<recording::FactRow>,
+                                Owned<recording::DeviceRow>, recording::GraphNodeRow,
+                                recording::ContextRow, recording::CubinRow, recording::ClockRow>;
 
 class Definitions {
  public:

@@ -18,6 +18,7 @@ struct Driver {
   decltype(&::cuDeviceGetUuid) uuid = nullptr;
   decltype(&::cuDeviceTotalMem) memory = nullptr;
   decltype(&::cuDriverGetVersion) version = nullptr;
+  CUresult (*stream_context)(CUstream, CUcontext*) = nullptr;
 };
 
 Driver FindDriver() {
@@ -33,10 +34,20 @@ Driver FindDriver() {
   find(&driver.uuid, "cuDeviceGetUuid_v2");
   find(&driver.memory, "cuDeviceTotalMem_v2");
   find(&driver.version, "cuDriverGetVersion");
+  find(&driver.stream_context, "cuStreamGetCtx");
   return driver;
 }
 
 }  // namespace
+
+CUcontext ContextOfStream(CUstream stream) {
+  const Driver driver = FindDriver();
+  CUcontext context = nullptr;
+  if (driver.stream_context == nullptr || driver.stream_context(stream, &context) != CUDA_SUCCESS) {
+    return nullptr;
+  }
+  return context;
+}
 
 void AddDeviceLimits(uint32_t ordinal, Definitions& definitions) {
   const Driver driver = FindDriver();

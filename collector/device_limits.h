@@ -1,8 +1,11 @@
-// Limits of a device that CUPTI's record does not have (opt-in and reserved shared memory), and all
-// the rest again where no record came, from the driver's attributes.
+// What the driver tells when asked. Limits of a device that CUPTI's record does not have (opt-in
+// and reserved shared memory), and all the rest again where no record came, from the driver's
+// attributes.
 
 #ifndef XLATRACE_COLLECTOR_DEVICE_LIMITS_H_
 #define XLATRACE_COLLECTOR_DEVICE_LIMITS_H_
+
+#include <cuda.h>
 
 #include <cstdint>
 
@@ -15,6 +18,8 @@ namespace xlatrace::collector {
 void AddDeviceLimits(uint32_t device, Definitions& definitions);
 // Version of the driver, as cuDriverGetVersion has it (13000 = CUDA 13.0); 0 = not known.
 int DriverVersion();
+// nullptr = not known. Outside of CUPTI's callbacks only.
+CUcontext ContextOfStream(CUstream stream);
 
 }  // namespace xlatrace::collector
 

@@ -15,6 +15,7 @@
 #include <nvtx3/nvToolsExtPayload.h>
 
 #include "collector/collector.h"
+#include "collector/device_limits.h"
 #include "collector/lock.h"
 #include "collector/thread_log.h"
 
@@ -320,6 +321,32 @@ void NameOsThreadW(uint32_t thread, const wchar_t* name) {
   NameOsThreadA(thread, Narrow(name).c_str());
 }
 
+// XLA names its streams as it makes them: which one computes, which ones copy.
+void NameCuStreamA(CUstream stream, const char* name) {
+  Collector& collector = Collector::Get();
+  // A stream lives in a context, and with the first of those the recording begins.
+  if (!Collector::Recording() || name == nullptr || collector.api.cuptiGetStreamIdEx == nullptr ||
+      collector.api.cuptiGetContextId == nullptr) {
+    return;
+  }
+  const CUcontext context = ContextOfStream(stream);
+  recording::StreamNameRow row;
+  if (context == nullptr ||
+      collector.api.cuptiGetContextId(context, &row.context) != CUPTI_SUCCESS ||
+      collector.api.cuptiGetStreamIdEx(context, stream, 0, &row.stream) != CUPTI_SUCCESS) {
+    return;
+  }
+  std::string text(name);
+  const size_t bytes = text.size();
+  collector.definitions.Add(Owned<recording::StreamNameRow>{row, std::move(text)}, bytes);
+}
+void NameCuStreamW(CUstream stream, const wchar_t* name) {
+  NameCuStreamA(stream, Narrow(name).c_str());
+}
+// The runtime's streams are the driver's.
+void NameCudaStreamA(cudaStream_t stream, const char* name) { NameCuStreamA(stream, name); }
+void NameCudaStreamW(cudaStream_t stream, const wchar_t* name) { NameCuStreamW(stream, name); }
+
 // ---- Payload extension ----
 
 uint64_t PayloadSchemaRegister(nvtxDomainHandle_t, const nvtxPayloadSchemaAttr_t* schema) {
@@ -408,6 +435,18 @@ int InitializeNvtx(NvtxGetExportTableFunc_t get_export_table) {
     Fill<&MarkEx>(table, size, NVTX_CBID_CORE_MarkEx);
     Fill<&NameOsThreadA>(table, size, NVTX_CBID_CORE_NameOsThreadA);
     Fill<&NameOsThreadW>(table, size, NVTX_CBID_CORE_NameOsThreadW);
+  }
+  table = nullptr;
+  size = 0;
+  if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CUDA, &table, &size) != 0) {
+    Fill<&NameCuStreamA>(table, size, NVTX_CBID_CUDA_NameCuStreamA);
+    Fill<&NameCuStreamW>(table, size, NVTX_CBID_CUDA_NameCuStreamW);
+  }
+  table = nullptr;
+  size = 0;
+  if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CUDART, &table, &size) != 0) {
+    Fill<&NameCudaStreamA>(table, size, NVTX_CBID_CUDART_NameCudaStreamA);
+    Fill<&NameCudaStreamW>(table, size, NVTX_CBID_CUDART_NameCudaStreamW);
   }
   table = nullptr;
   size = 0;

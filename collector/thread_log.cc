@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <new>
 
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 namespace xlatrace::collector {
@@ -57,7 +59,10 @@ ThreadLog* ThreadLog::Acquire() {
     while (!first_log.compare_exchange_weak(log->next_, log, std::memory_order_release)) {
     }
   }
-  log->thread_.store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_relaxed);
+  uint64_t name[2] = {};
+  prctl(PR_GET_NAME, name);
+  for (int i = 0; i < 2; ++i) log->name_[i].store(name[i], std::memory_order_relaxed);
+  log->thread_.store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_release);
   log->depth_ = log->too_deep_ = 0;
   log->thunk_ = log->module_ = 0;
   log->run_ = 0;
@@ -98,9 +103,15 @@ void ThreadLog::Push(const OpenRange& range, uint64_t run) {
   }
 }
 
-uint32_t ThreadLog::TakeNewThread() {
-  const uint32_t thread = this->thread();
+uint32_t ThreadLog::TakeNewThread(std::string* name) {
+  const uint32_t thread = thread_.load(std::memory_order_acquire);
   if (thread == thread_told_) return 0;
+  uint64_t letters[2];
+  for (int i = 0; i < 2; ++i) letters[i] = name_[i].load(std::memory_order_relaxed);
+  char text[sizeof(letters) + 1] = "";
+  std::memcpy(text, letters, sizeof(letters));
+  // The next thread to use the log may have come meanwhile.
+  *name = thread_.load(std::memory_order_acquire) == thread ? text : "";
   return thread_told_ = thread;
 }
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "collector/skipped_calls.h"
 #include "collector/string_table.h"
@@ -110,8 +111,9 @@ class ThreadLog {
   static ThreadLog* First();
   ThreadLog* Next() const { return next_; }
   static uint64_t rows_lost();
-  // For the writer thread: the thread that uses this log, once per thread; else 0.
-  uint32_t TakeNewThread();
+  // For the writer thread: the thread that uses this log, once per thread; else 0. `name`: what the
+  // system called it when it came here first; it may be gone by now.
+  uint32_t TakeNewThread(std::string* name);
 
  private:
   static constexpr uint32_t kRowsPerChunk = 256;
@@ -129,7 +131,8 @@ class ThreadLog {
   static void MakeKey();
 
   std::atomic<uint32_t> thread_{0};
-  uint32_t thread_told_ = 0;  // The writer thread's.
+  std::atomic<uint64_t> name_[2] = {};  // 15 letters and the end.
+  uint32_t thread_told_ = 0;            // The writer thread's.
   uint32_t depth_ = 0;
   uint32_t too_deep_ = 0;
   uint32_t thunk_ = 0;

@@ -153,8 +153,8 @@ class Checker {
               execution.module_id);
       Require(run_.LaneOf(i).device_id == execution.device_id,
               "activity {} is in execution {} of another device", i + 1, number);
-      Require(run_.activities.start_ns[i] >= execution.start_ns &&
-                  run_.activities.end_ns(i) <= execution.end_ns,
+      Require(!run_.activities.timed(i) || (run_.activities.start_ns[i] >= execution.start_ns &&
+                                            run_.activities.end_ns(i) <= execution.end_ns),
               "activity {} lies outside execution {}", i + 1, number);
     }
     for (size_t e = 0; e < tables_.executions.size(); ++e) {

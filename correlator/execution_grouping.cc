@@ -237,15 +237,21 @@ void Grouper::ByTime() {
 
 void Grouper::Number() {
   const auto& columns = run_.activities;
+  std::vector<bool> timed(tables_.executions.size() + 1, false);
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (tables_.execution_of[i] == 0) continue;
-    Execution& execution = tables_.executions[tables_.execution_of[i] - 1];
-    if (execution.activities == 0 || columns.start_ns[i] < execution.start_ns) {
+    const uint32_t number = tables_.execution_of[i];
+    if (number == 0) continue;
+    Execution& execution = tables_.executions[number - 1];
+    // Activities without times count only where there is nothing else to go by.
+    const bool known = columns.timed(i);
+    const bool first = known ? !timed[number] : execution.activities == 0;
+    if (first || (known && columns.start_ns[i] < execution.start_ns)) {
       execution.start_ns = columns.start_ns[i];
     }
-    if (execution.activities == 0 || columns.end_ns(i) > execution.end_ns) {
+    if (first || (known && columns.end_ns(i) > execution.end_ns)) {
       execution.end_ns = columns.end_ns(i);
     }
+    timed[number] = timed[number] || known;
     ++execution.activities;
   }
   std::vector<uint32_t> order(tables_.executions.size());

@@ -1,11 +1,14 @@
 #include "correlator/execution_solver.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "correlator/window_assignment.h"
 
 namespace xlatrace::correlator {
 namespace {
+
+constexpr size_t kLongestUnrolled = 20'000;
 
 using model::Confidence;
 
@@ -230,9 +233,17 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   if (module == AlignedItem::kNone) return;
   ++windows_;
   const ThunkProgram& program = *programs_[module];
+  const bool graphs = std::any_of(launches.begin(), launches.end(), [&](uint32_t launch) {
+    return cases_[launch].kind == LaunchKind::kGraph;
+  });
+  // Graph-level rows are placed by the collectives around them, which come again with every trip of
+  // a loop.
+  std::vector<uint32_t> tokens(program.size());
+  std::iota(tokens.begin(), tokens.end(), 0u);
+  if (graphs) tokens = program.Unrolled(kLongestUnrolled);
   std::vector<WindowToken> window;
   int libraries = 0;
-  for (uint32_t t = 0; t < program.size(); ++t) {
+  for (const uint32_t t : tokens) {
     const ThunkToken& thunk = program.tokens()[t];
     window.push_back({thunk, IsAnchorOnly(module, t)});
     if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy) ++libraries;
@@ -250,8 +261,8 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
     if (choices[k].token == WindowChoice::kOutside) continue;
     Outcome& outcome = (*outcomes)[places[k]];
     outcome.program = module;
-    outcome.token = choices[k].token;
-    outcome.last_token = choices[k].last_token;
+    outcome.token = tokens[choices[k].token];
+    outcome.last_token = tokens[choices[k].last_token];
     outcome.execution = 1;
     outcome.contested = libraries > 1 ? windows_ : 0;
     const bool told = certain && cases_[launches[places[k]]].certain;

@@ -1,5 +1,6 @@
 #include "correlator/module_table.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -65,6 +66,13 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
   out->modules.resize(run.modules.size());
   for (const model::Device& device : run.devices)
     any_gpu_ |= device.kind == model::DeviceKind::kGpu;
+  any_graph_row_ = std::any_of(run.configs.begin(), run.configs.end(), [](const auto& config) {
+    return config.kind == model::ActivityKind::kGraph;
+  });
+  const bool all_cpu = std::all_of(run.devices.begin(), run.devices.end(), [](const auto& device) {
+    return device.kind == model::DeviceKind::kCpu;
+  });
+  if (all_cpu && !run.devices.empty()) device_ = model::DeviceKind::kCpu;
   int64_t unreadable = 0;
   std::string first_error;
   for (size_t i = 0; i < run.modules.size(); ++i) {
@@ -126,7 +134,7 @@ void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTabl
   const std::vector<ComputationUse> computations = ClassifyComputations(hlo);
   ReadThunks(module_id, hlo, computations, std::move(module.thunks));
 
-  ShareSplitter splitter(&hlo);
+  ShareSplitter splitter(&hlo, device_);
   std::vector<ResolvedName> body_names(hlo.instructions.size());
   std::unordered_map<uint32_t, std::vector<Share>> shares;
   for (uint32_t i = 0; i < hlo.instructions.size(); ++i) {
@@ -178,7 +186,7 @@ void ModuleTable::ReadThunks(Id module_id, const HloModule& hlo,
   JoinThunkList(hlo, computations, &thunks);
   entry.symbols = SymbolIndex(hlo, computations, thunks);
   entry.has_thunks = !thunks.empty();
-  if (any_gpu_) entry.program = ThunkProgram(hlo, computations, thunks);
+  if (any_gpu_) entry.program = ThunkProgram(hlo, computations, thunks, any_graph_row_);
   thunks_[static_cast<size_t>(module_id - 1)] = std::move(thunks);
 }
 

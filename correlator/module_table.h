@@ -72,6 +72,8 @@ class ModuleTable {
   void LendThunkLists(const ModuleLoader& load);
 
   bool any_gpu_ = false;
+  bool any_graph_row_ = false;                          // Of a CUDA graph whose nodes are not told.
+  model::DeviceKind device_ = model::DeviceKind::kGpu;  // Whose costs split fusions.
   std::vector<ModuleEntry> entries_;
   std::vector<std::unordered_map<std::string_view, uint32_t>> names_;  // Name -> row.
   std::vector<std::vector<model::Thunk>> thunks_;                      // By module, while reading.

@@ -141,7 +141,7 @@ std::vector<Share> ShareSplitter::SplitBody(uint32_t instruction) {
   pieces.reserve(body_.size());
   for (const uint32_t index : body_) {
     const model::Instruction& inner = module_.instructions[index];
-    const double weight = hlo::Weight(module_, inner);
+    const double weight = hlo::Weight(module_, inner, device_);
     const std::string_view op_name = FirstOpName(inner.metadata.op_name);
     if (!op_name.empty()) {
       pieces.push_back({index, op_name, weight});

@@ -1,7 +1,7 @@
 // Splits the time of one instruction over the op_names it serves.
 //
-// A fusion's kernel does the work of many framework ops. Its time is divided by the weights that
-// the cost model gives to the instructions of its body (hlo/weights.h); nested fusions and wrapped
+// A fusion's kernel does the work of many framework ops. Its time is divided in proportion to what
+// the instructions of its body would take one by one (hlo/weights.h); nested fusions and wrapped
 // calls are opened, functions that a reduction applies belong to the reduction. A collective that
 // XLA combined from many is divided by the bytes of its operands. These are estimates, and shown as
 // such.
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "model/hlo_module.h"
+#include "model/words.h"
 
 namespace xlatrace::correlator {
 
@@ -46,7 +47,10 @@ std::vector<Share> GroupPieces(const model::HloModule& module, std::vector<Piece
 class ShareSplitter {
  public:
   // Adds names to the module's arena, nothing else. `module` must outlive the splitter.
-  explicit ShareSplitter(model::HloModule* module) : module_(*module) {}
+  // `device`: where the module runs.
+  explicit ShareSplitter(model::HloModule* module,
+                         model::DeviceKind device = model::DeviceKind::kGpu)
+      : module_(*module), device_(device) {}
 
   // Shares of a fusion, an async wrapper or a combined collective; empty for all others, and when
   // nothing inside has an op_name. Work without an op_name goes to the instruction's own op_name,
@@ -59,6 +63,7 @@ class ShareSplitter {
   void Collect(uint32_t computation, int depth);
 
   model::HloModule& module_;
+  model::DeviceKind device_;
   std::vector<uint32_t> body_;  // Reused between calls.
   int computations_left_ = 0;   // Bounds the walk of a module that calls itself in many ways.
 };

@@ -511,15 +511,15 @@ uint32_t ThunkOrder::SharedLabelFor(const Outcome& outcome) {
   const auto tokens = programs_[outcome.program]->tokens();
   std::vector<Id> instructions;
   std::vector<double> weights;
-  // A window that closes a loop lists the loop's end before its beginning.
-  const uint32_t first = std::min(outcome.token, outcome.last_token);
-  const uint32_t last = std::max(outcome.token, outcome.last_token);
-  for (uint32_t t = first; t <= last && t < tokens.size(); ++t) {
+  const ThunkProgram& program = *programs_[outcome.program];
+  const uint32_t first = outcome.token;
+  const uint32_t last = outcome.last_token;
+  for (const uint32_t t : program.Covered(first, last)) {
     if (tokens[t].kind == ThunkKind::kHostCopy) continue;
     const Id id = static_cast<Id>(entry.first_row) + tokens[t].instruction + 1;
     if (!instructions.empty() && instructions.back() == id) continue;
     instructions.push_back(id);
-    weights.push_back(tokens[t].weight);
+    weights.push_back(tokens[t].cost_ns * program.Repeats(t, first, last));
   }
   if (instructions.empty()) return 0;
   const std::vector<int64_t> parts = LargestRemainder(weights);
@@ -598,7 +598,7 @@ void ThunkOrder::ExplainGraphRows(ThunkOrderResult* result) {
     for (const uint32_t p : candidates) {
       if (seen[p] || programs_[p]->size() < kSmallestGraph) continue;
       double weight = 0;
-      for (const ThunkToken& token : programs_[p]->tokens()) weight += token.weight;
+      for (const ThunkToken& token : programs_[p]->tokens()) weight += token.cost_ns;
       total += weight;
       if (heaviest == kNone || weight > most) {
         most = weight;

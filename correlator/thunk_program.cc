@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "correlator/fusion_body.h"
 #include "correlator/kernel_symbols.h"
 #include "hlo/backend_config.h"
+#include "hlo/cost.h"
 #include "hlo/weights.h"
 
 namespace xlatrace::correlator {
@@ -82,8 +84,9 @@ ThunkKind ThunkKindOf(std::string_view kind) {
 class ThunkProgramBuilder {
  public:
   ThunkProgramBuilder(const HloModule& module, std::span<const ComputationUse> uses,
-                      std::span<const Thunk> thunks, ThunkProgram* program)
+                      std::span<const Thunk> thunks, bool with_costs, ThunkProgram* program)
       : module_(module), uses_(uses), out_(*program) {
+    if (with_costs) costs_.emplace(module, hlo::CostOptions{.kind = hlo::CostKind::kGpu});
     out_.from_thunk_list_ = false;
     for (const Thunk& thunk : thunks) {
       if (thunk.instruction.empty()) continue;
@@ -134,7 +137,8 @@ class ThunkProgramBuilder {
 
   void WalkLoop(const Instruction& loop, int depth, bool optional) {
     const auto begin = static_cast<uint32_t>(out_.tokens_.size());
-    const bool counted = hlo::TripCount(module_, loop).value_or(0) > 0;
+    const int64_t trips = hlo::TripCount(module_, loop).value_or(0);
+    const bool counted = trips > 0;
     const auto callees = module_.CalledComputations(loop);
     // A proto lists the body first, printed HLO the condition; the condition is the one that gives
     // a predicate. It runs on the device only where XLA does not know the number of trips.
@@ -150,7 +154,7 @@ class ThunkProgramBuilder {
       }
     }
     const auto end = static_cast<uint32_t>(out_.tokens_.size());
-    if (end > begin) out_.loops_.push_back({begin, end});
+    if (end > begin) out_.loops_.push_back({begin, end, std::max<int64_t>(trips, 1)});
   }
 
   bool IsCondition(uint32_t computation) const {
@@ -160,8 +164,11 @@ class ThunkProgramBuilder {
   }
 
   uint32_t Add(ThunkToken token) {
-    token.weight =
-        static_cast<float>(hlo::Weight(module_, module_.instructions[token.instruction]));
+    if (costs_) {
+      const Instruction& instruction = module_.instructions[token.instruction];
+      token.cost_ns = static_cast<float>(
+          hlo::LaunchNs(module_, instruction, costs_->Of(instruction).bytes_accessed));
+    }
     out_.tokens_.push_back(token);
     return static_cast<uint32_t>(out_.tokens_.size()) - 1;
   }
@@ -356,6 +363,7 @@ class ThunkProgramBuilder {
 
   const HloModule& module_;
   std::span<const ComputationUse> uses_;
+  std::optional<hlo::CostModel> costs_;
   ThunkProgram& out_;
   std::unordered_map<std::string_view, std::vector<const Thunk*>> thunks_of_;
 };
@@ -378,8 +386,8 @@ void ThunkProgram::SettleKernels(const std::vector<bool>& tokens) {
 }
 
 ThunkProgram::ThunkProgram(const HloModule& module, std::span<const ComputationUse> uses,
-                           std::span<const Thunk> thunks) {
-  ThunkProgramBuilder(module, uses, thunks, this).Build();
+                           std::span<const Thunk> thunks, bool with_costs) {
+  ThunkProgramBuilder(module, uses, thunks, with_costs, this).Build();
 }
 
 std::vector<uint32_t> ThunkProgram::Matches(
@@ -428,6 +436,56 @@ const ThunkProgram::Loop* ThunkProgram::CommonLoop(uint32_t a, uint32_t b) const
     if (a >= loop.begin && a < loop.end && b >= loop.begin && b < loop.end) return &loop;
   }
   return nullptr;
+}
+
+std::vector<uint32_t> ThunkProgram::Unrolled(size_t most) const {
+  std::vector<uint32_t> unrolled;
+  UnrollInto(0, static_cast<uint32_t>(tokens_.size()), loops_.size(), most, &unrolled);
+  return unrolled;
+}
+
+// `loops`: only loops before this one may begin here, which are inside of it or beside it.
+void ThunkProgram::UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
+                              std::vector<uint32_t>* out) const {
+  for (uint32_t t = begin; t < end;) {
+    size_t inner = loops;
+    while (inner > 0 && !(loops_[inner - 1].begin == t && loops_[inner - 1].end <= end)) --inner;
+    if (inner == 0) {
+      out->push_back(t++);
+      continue;
+    }
+    const Loop& loop = loops_[inner - 1];
+    for (int64_t trip = 0; trip < loop.trips && (trip == 0 || out->size() < most); ++trip) {
+      UnrollInto(loop.begin, loop.end, inner - 1, most, out);
+    }
+    t = loop.end;
+  }
+}
+
+std::vector<uint32_t> ThunkProgram::Covered(uint32_t first, uint32_t last) const {
+  std::vector<uint32_t> covered;
+  const auto add = [&](uint32_t begin, uint32_t end) {
+    for (uint32_t t = begin; t < end && t < tokens_.size(); ++t) covered.push_back(t);
+  };
+  const Loop* loop = last < first ? CommonLoop(first, last) : nullptr;
+  if (loop != nullptr) {
+    add(first, loop->end);
+    add(loop->begin, last + 1);
+  } else {
+    add(std::min(first, last), std::max(first, last) + 1);
+  }
+  return covered;
+}
+
+double ThunkProgram::Repeats(uint32_t token, uint32_t first, uint32_t last) const {
+  double times = 1;
+  for (const Loop& loop : loops_) {
+    const bool inside = token >= loop.begin && token < loop.end;
+    if (inside && first <= loop.begin && loop.end <= last + 1) {
+      times *= static_cast<double>(loop.trips);
+    }
+  }
+  return times;
 }
 
 int64_t ThunkProgram::Skipped(uint32_t from, uint32_t to) const {

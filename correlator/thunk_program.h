@@ -52,7 +52,7 @@ struct ThunkToken {
   bool may_copy = false;  // A kernel that may turn out to be a copy.
   uint16_t copies = 1;    // Then this many, one for each result.
   bool repeats = false;   // May be several kernels, the later ones with `__N` behind the symbol.
-  float weight = 0;       // Relative cost (hlo/weights.h), to share a graph-level row's time.
+  float cost_ns = 0;      // What it should take on a large GPU, to share a graph-level row's time.
   int64_t grid[3] = {0, 0, 0};  // Of kernels; 0: not known.
   int64_t block[3] = {0, 0, 0};
 };
@@ -63,11 +63,13 @@ class ThunkProgram {
   struct Loop {
     uint32_t begin = 0;
     uint32_t end = 0;
+    int64_t trips = 1;  // Where XLA found them out.
   };
 
   ThunkProgram() = default;
+  // Without `with_costs` tokens have none; only runs with graph-level rows need them.
   ThunkProgram(const model::HloModule& module, std::span<const ComputationUse> uses,
-               std::span<const model::Thunk> thunks);
+               std::span<const model::Thunk> thunks, bool with_costs = false);
 
   // These tokens are known to be kernels in this run (the run holds a kernel that they can be), so
   // that they are no copies, and every execution launches them.
@@ -95,6 +97,14 @@ class ThunkProgram {
   // run; `to` = size(): up to the end. Empty where there is no way.
   std::vector<uint32_t> Between(uint32_t from, uint32_t to) const;
 
+  // Every token in the order in which it runs, loops as often as XLA knows that they run; not much
+  // longer than `most`.
+  std::vector<uint32_t> Unrolled(size_t most) const;
+  // Tokens from `first` to `last`, which may lie before it in the same loop.
+  std::vector<uint32_t> Covered(uint32_t first, uint32_t last) const;
+  // Times that a token runs when tokens [first, last] run once.
+  double Repeats(uint32_t token, uint32_t first, uint32_t last) const;
+
   // Kernels with a symbol that every execution launches at least once.
   int64_t required_kernels() const { return required_kernels_; }
   // Every symbol, for an index over modules.
@@ -106,6 +116,8 @@ class ThunkProgram {
   void CountRequired();
   // Mandatory kernels in [0, token).
   int64_t Required(uint32_t token) const { return required_[token]; }
+  void UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
+                  std::vector<uint32_t>* out) const;
   // Innermost loop that holds both, or nullptr.
   const Loop* CommonLoop(uint32_t a, uint32_t b) const;
 

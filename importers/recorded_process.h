@@ -54,6 +54,12 @@ class RecordedProcess final : public recording::RowSink {
   void OnStream(const recording::StreamRow& row) override {
     priorities[{row.context, row.stream}] = row.priority;
   }
+  void OnThread(const recording::ThreadRow& row) override {
+    thread_names[row.thread] = std::string(row.name);
+  }
+  void OnStreamName(const recording::StreamNameRow& row) override {
+    stream_names[{row.context, row.stream}] = std::string(row.name);
+  }
   void OnCubin(const recording::CubinRow&) override { ++cubins; }
   void OnClock(const recording::ClockRow& row) override { clocks.push_back(row); }
   void OnOverhead(const recording::OverheadRow& row) override;
@@ -78,6 +84,8 @@ class RecordedProcess final : public recording::RowSink {
   std::map<uint32_t, Device> devices;
   std::map<uint32_t, uint32_t> null_streams;  // By context.
   std::map<std::pair<uint32_t, uint32_t>, int32_t> priorities;
+  std::map<std::pair<uint32_t, uint32_t>, std::string> stream_names;  // By context and stream.
+  std::map<uint32_t, std::string> thread_names;
   std::vector<recording::ClockRow> clocks;
   std::map<std::string, uint64_t> stats;
   std::map<std::string, std::string, std::less<>> facts;

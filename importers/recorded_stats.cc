@@ -32,7 +32,8 @@ constexpr Known kKnown[] = {
      "records of this CUPTI are shorter than any known; xlatrace doctor tells the versions"},
     {"strings_not_kept", Severity::kDataLoss,
      "texts beyond the collector's limit; some instructions have no module text"},
-    {"records_invalid_time", Severity::kNotice, "CUPTI gave no valid time for these activities"},
+    // The import counts them by what is missing: activity_times_unknown, activity_end_unknown.
+    {"records_invalid_time", Severity::kInfo, "CUPTI gave no valid time for these activities"},
     {"records_unknown", Severity::kNotice, "kinds of records that this collector does not know"},
     {"pops_unbalanced", Severity::kNotice, "ranges that were closed but not opened"},
     {"ranges_too_deep", Severity::kNotice, "ranges nested deeper than the collector follows"},

@@ -138,7 +138,13 @@ class Import {
     process.local_rank = process_.IntFact("local_rank");
     process.command = std::string(process_.Fact("command"));
     process.clock_offset_ns = 0;  // Times are as the clock of its host says.
+    const std::string_view program = process_.Fact("executable");
+    process.name = std::string(program.substr(program.rfind('/') + 1));
     process_id_ = sink_.AddProcess(process);
+    for (const auto& [thread, name] : process_.thread_names) {
+      if (name.empty()) continue;
+      sink_.AddThread({.process_id = process_id_, .thread_id = thread, .name = name});
+    }
   }
 
   void AddDevices() {
@@ -264,17 +270,35 @@ class Import {
     *start = *end = instant;
   }
 
+  // Times that CUPTI did not give, or that cannot be, are unknown. A start alone is believed: the
+  // activity still ran when CUPTI was asked for the last time.
+  void SetTimes(const recording::ActivityRow& row, model::Activity* activity) {
+    const auto possible = [](uint64_t ns) { return ns != 0 && ns <= kLatestNs; };
+    uint64_t start = row.start_ns;
+    uint64_t end = row.end_ns;
+    if (!possible(start) || !possible(end) || end < start) {
+      activity->timing =
+          possible(start) && end == 0 ? model::Timing::kStartOnly : model::Timing::kUnknown;
+      if (activity->timing == model::Timing::kStartOnly) {
+        ++activities_without_end_;
+      } else {
+        ++activities_without_times_;
+        // A place in the order: behind the one before in the file.
+        start = last_time_ns_ != 0 ? last_time_ns_ : static_cast<uint64_t>(start_ns_);
+      }
+      end = start;
+    }
+    last_time_ns_ = end;
+    activity->start_ns = TimeOf(start);
+    activity->end_ns = TimeOf(end);
+  }
+
   void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow& config,
                   const recording::LaneRow& lane) {
     model::Activity activity;
     activity.config_id = ConfigOf(row.config, config);
     activity.lane_id = LaneOf(row.lane, lane);
-    uint64_t start = row.start_ns;
-    uint64_t end = row.end_ns;
-    CheckTimes("activity_times_invalid", &start, &end);
-    last_time_ns_ = end;
-    activity.start_ns = TimeOf(start);
-    activity.end_ns = TimeOf(end);
+    SetTimes(row, &activity);
     activity.correlation_id = row.correlation;
     activity.graph_id = row.graph;
     activity.graph_node_id = static_cast<int64_t>(row.graph_node);
@@ -402,6 +426,10 @@ class Import {
     const bool is_default =
         null_stream != process_.null_streams.end() && null_stream->second == row.stream;
     lane.name = fmt::format("Stream #{}{}", row.stream, is_default ? " (default)" : "");
+    const auto name = process_.stream_names.find({row.context, row.stream});
+    if (name != process_.stream_names.end() && !name->second.empty()) {
+      lane.name += ": " + name->second;
+    }
     const auto priority = process_.priorities.find({row.context, row.stream});
     if (priority != process_.priorities.end()) lane.priority = priority->second;
     return id = sink_.AddLane(lane);
@@ -515,6 +543,8 @@ class Import {
     set("command", "command");
     set("mode", "mode");
     set("cupti_version", "cupti_version");
+    set("cupti_interface", "cupti_interface");
+    set("beside_profiler", "beside_profiler");
     set("collector_version", "tool_version");
     if (const auto driver = process_.IntFact("driver_version"); driver && *driver >= 1000) {
       sink_.SetRunInfo("cuda", fmt::format("{}.{}", *driver / 1000, *driver % 1000 / 10));
@@ -572,6 +602,14 @@ class Import {
                     outcome_.complete ? Severity::kDataLoss : Severity::kNotice,
                     calls_without_activity_, "calls that start device work, but no record of it");
     }
+    if (activities_without_times_ > 0) {
+      counters_.Add("activity_times_unknown", Severity::kDataLoss, activities_without_times_,
+                    "CUPTI gave no valid times: they are NULL, and in no sum");
+    }
+    if (activities_without_end_ > 0) {
+      counters_.Add("activity_end_unknown", Severity::kNotice, activities_without_end_,
+                    "still running when CUPTI was asked last: their end is NULL");
+    }
     if (activities_without_call_ > 0) {
       counters_.Add("activity_without_call", Severity::kInfo, activities_without_call_);
     }
@@ -623,6 +661,8 @@ class Import {
   HintKey last_hint_key_;
   model::Id last_hint_ = 0;
   int64_t activities_ = 0;
+  int64_t activities_without_times_ = 0;
+  int64_t activities_without_end_ = 0;
   int64_t calls_without_activity_ = 0;
   int64_t activities_without_call_ = 0;
   int64_t nodes_unknown_ = 0;

@@ -45,6 +45,7 @@ class SameProcessSink : public model::EventSink {
     return sink_.AddActivity(activity);
   }
   model::Id AddRange(const model::Range& range) override { return sink_.AddRange(range); }
+  void AddThread(const model::Thread& thread) override { sink_.AddThread(thread); }
   void AddStepMark(const model::StepMark& mark) override { sink_.AddStepMark(mark); }
   void AddCompile(const model::Compile& compile) override { sink_.AddCompile(compile); }
   void AddRunStat(const model::RunStat& stat) override { sink_.AddRunStat(stat); }

@@ -19,14 +19,30 @@ std::string Demangle(const std::string& symbol) {
   return status == 0 && text ? std::string(text.get()) : symbol;
 }
 
+// How deep in template arguments a C++ name is, character by character. Between parentheses there
+// "<" and ">" compare: std::enable_if<((8)>(0)), void>.
+struct TemplateDepth {
+  int depth = 0;
+  int parentheses = 0;
+
+  void Take(char c) {
+    if (depth > 0 && c == '(') ++parentheses;
+    if (parentheses > 0 && c == ')') --parentheses;
+    if (parentheses > 0) return;
+    if (c == '<') ++depth;
+    if (c == '>' && depth > 0) --depth;
+  }
+};
+
 // Position of the parenthesis that opens the parameter list, at template depth 0; npos if none.
 // "(anonymous namespace)" and "operator()" are parts of the name.
 size_t ParameterList(std::string_view text) {
-  int depth = 0;
+  TemplateDepth in;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '<') ++depth;
-    if (text[i] == '>') --depth;
-    if (text[i] != '(' || depth > 0) continue;
+    if (text[i] != '(' || in.depth > 0) {
+      in.Take(text[i]);
+      continue;
+    }
     if (text.substr(i).starts_with("(anonymous namespace)")) {
       i += 20;
     } else if (text.substr(0, i).ends_with("operator")) {
@@ -125,17 +141,16 @@ std::string ShortKernelName(const std::string& symbol) {
   // What is left is "[return type ]scope::name[<arguments>]". Drop the arguments, then what stands
   // before the last blank outside them.
   std::string name;
-  int depth = 0;
+  TemplateDepth in;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '<') ++depth;
-    if (depth == 0) {
-      if (text[i] == ' ' && !text.substr(0, i).ends_with("(anonymous")) {
-        name.clear();
-      } else {
-        name += text[i];
-      }
+    const bool was_outside = in.depth == 0;
+    in.Take(text[i]);
+    if (!was_outside || in.depth > 0) continue;
+    if (text[i] == ' ' && !text.substr(0, i).ends_with("(anonymous")) {
+      name.clear();
+    } else {
+      name += text[i];
     }
-    if (text[i] == '>' && depth > 0) --depth;
   }
   return name.empty() ? full : name;
 }

@@ -1,4 +1,5 @@
-// What a host thread was doing: an API call or a range, for what a device waited for.
+// What a host thread was doing: an API call or a range, for what a device waited for; and the call
+// that started an activity.
 
 #ifndef XLATRACE_MODEL_HOST_EVENT_H_
 #define XLATRACE_MODEL_HOST_EVENT_H_
@@ -17,6 +18,13 @@ struct HostEvent {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   Id range_id = 0;  // 0: an API call.
+};
+
+// The host call that started an activity. A call may have started several: a graph is one launch.
+struct HostCall {
+  Id call_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
 };
 
 }  // namespace xlatrace::model

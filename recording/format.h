@@ -48,8 +48,9 @@ enum class BlockType : uint16_t {
   kOverheads = 19,  // CUPTI's own cost.
   kFooter = 20,     // The process closed the file: nothing is missing behind it.
   kReserve = 21,    // Room at the file's beginning, for what must be said when the disk is full.
+  kStreamNames = 22,
 };
-inline constexpr uint16_t kLastBlockType = 21;
+inline constexpr uint16_t kLastBlockType = 22;
 
 // Blocks that stand where a kReserve block stood have its sequence number.
 inline constexpr uint32_t kReserveBytes = 4096;

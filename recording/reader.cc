@@ -235,6 +235,8 @@ class FileReader {
         return Plain<ContextRow>(h, [&](const ContextRow& row) { sink_.OnContext(row); });
       case BlockType::kStreams:
         return Plain<StreamRow>(h, [&](const StreamRow& row) { sink_.OnStream(row); });
+      case BlockType::kStreamNames:
+        return Plain<StreamNameRow>(h, [&](const StreamNameRow& row) { sink_.OnStreamName(row); });
       case BlockType::kThreads:
         return Plain<ThreadRow>(h, [&](const ThreadRow& row) { sink_.OnThread(row); });
       case BlockType::kCubins:

@@ -37,6 +37,7 @@ class RowSink {
   virtual void OnContext(const ContextRow&) {}
   virtual void OnStream(const StreamRow&) {}
   virtual void OnThread(const ThreadRow&) {}
+  virtual void OnStreamName(const StreamNameRow&) {}
   virtual void OnCubin(const CubinRow&) {}
   virtual void OnClock(const ClockRow&) {}
   virtual void OnOverhead(const OverheadRow&) {}

@@ -180,6 +180,13 @@ void List(Visit& f, ThreadRow& r) {
 }
 
 template <typename Visit>
+void List(Visit& f, StreamNameRow& r) {
+  f(r.context);
+  f(r.stream);
+  f(r.name);
+}
+
+template <typename Visit>
 void List(Visit& f, CubinRow& r) {
   f(r.module);
   f(r.context);
@@ -410,6 +417,8 @@ void Put(Encoder& out, const StreamRow& row) { PutFields(out, row); }
 bool Get(Decoder& in, StreamRow* row) { return GetFields(in, row); }
 void Put(Encoder& out, const ThreadRow& row) { PutFields(out, row); }
 bool Get(Decoder& in, ThreadRow* row) { return GetFields(in, row); }
+void Put(Encoder& out, const StreamNameRow& row) { PutFields(out, row); }
+bool Get(Decoder& in, StreamNameRow* row) { return GetFields(in, row); }
 void Put(Encoder& out, const CubinRow& row) { PutFields(out, row); }
 bool Get(Decoder& in, CubinRow* row) { return GetFields(in, row); }
 void Put(Encoder& out, const ClockRow& row) { PutFields(out, row); }

@@ -47,6 +47,8 @@ void Put(Encoder& out, const StreamRow& row);
 bool Get(Decoder& in, StreamRow* row);
 void Put(Encoder& out, const ThreadRow& row);
 bool Get(Decoder& in, ThreadRow* row);
+void Put(Encoder& out, const StreamNameRow& row);
+bool Get(Decoder& in, StreamNameRow* row);
 void Put(Encoder& out, const CubinRow& row);
 bool Get(Decoder& in, CubinRow* row);
 void Put(Encoder& out, const ClockRow& row);

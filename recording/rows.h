@@ -207,6 +207,15 @@ struct ThreadRow {
   bool operator==(const ThreadRow&) const = default;
 };
 
+// What the program calls a stream (NVTX): "Compute", "Host-to-device".
+struct StreamNameRow {
+  uint32_t context = 0;
+  uint32_t stream = 0;
+  std::string_view name;
+
+  bool operator==(const StreamNameRow&) const = default;
+};
+
 // A module that the driver loaded.
 struct CubinRow {
   uint32_t module = 0;  // CUPTI's module id.

@@ -22,11 +22,11 @@ namespace {
 constexpr size_t kBlockTarget = 256 << 10;
 // Definitions come before what refers to them.
 constexpr BlockType kOrder[] = {
-    BlockType::kFacts,     BlockType::kStrings,  BlockType::kSchemas,    BlockType::kPayloads,
-    BlockType::kDevices,   BlockType::kContexts, BlockType::kStreams,    BlockType::kThreads,
-    BlockType::kCubins,    BlockType::kClocks,   BlockType::kGraphNodes, BlockType::kRanges,
-    BlockType::kApiCalls,  BlockType::kConfigs,  BlockType::kLanes,      BlockType::kActivities,
-    BlockType::kOverheads, BlockType::kStats};
+    BlockType::kFacts,       BlockType::kStrings,   BlockType::kSchemas, BlockType::kPayloads,
+    BlockType::kDevices,     BlockType::kContexts,  BlockType::kStreams, BlockType::kThreads,
+    BlockType::kStreamNames, BlockType::kCubins,    BlockType::kClocks,  BlockType::kGraphNodes,
+    BlockType::kRanges,      BlockType::kApiCalls,  BlockType::kConfigs, BlockType::kLanes,
+    BlockType::kActivities,  BlockType::kOverheads, BlockType::kStats};
 
 // Valid in their segment only.
 constexpr BlockType kBound[] = {BlockType::kConfigs, BlockType::kLanes, BlockType::kActivities};
@@ -174,6 +174,9 @@ void Writer::Add(const DeviceRow& row) { AddPlain(BlockType::kDevices, row, row.
 void Writer::Add(const ContextRow& row) { AddPlain(BlockType::kContexts, row, 0); }
 void Writer::Add(const StreamRow& row) { AddPlain(BlockType::kStreams, row, 0); }
 void Writer::Add(const ThreadRow& row) { AddPlain(BlockType::kThreads, row, row.name.size()); }
+void Writer::Add(const StreamNameRow& row) {
+  AddPlain(BlockType::kStreamNames, row, row.name.size());
+}
 void Writer::Add(const CubinRow& row) { AddPlain(BlockType::kCubins, row, 0); }
 void Writer::Add(const ClockRow& row) { AddPlain(BlockType::kClocks, row, 0); }
 void Writer::Add(const OverheadRow& row) { AddPlain(BlockType::kOverheads, row, 0); }

@@ -53,6 +53,7 @@ class Writer {
   void Add(const ContextRow& row);
   void Add(const StreamRow& row);
   void Add(const ThreadRow& row);
+  void Add(const StreamNameRow& row);
   void Add(const CubinRow& row);
   void Add(const ClockRow& row);
   void Add(const OverheadRow& row);

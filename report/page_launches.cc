@@ -132,10 +132,6 @@ class LaunchPass {
       config_rows_.emplace(configs_.Int(i, "config_id"), i);
     }
     XLATRACE_ASSIGN(label_shares_, store::ScanLabelShares(page_.db));
-    XLATRACE_ASSIGN(const Table kernels, store::ScanKernels(page_.db));
-    for (size_t i = 0; i < kernels.rows.size(); ++i) {
-      kernel_handles_.emplace(kernels.Text(i, "kernel_symbol"), kernels.Text(i, "handle"));
-    }
     XLATRACE_ASSIGN(labels_, store::ScanLabels(page_.db));
     for (size_t i = 0; i < labels_.rows.size(); ++i) {
       label_rows_.emplace(labels_.Int(i, "label_id"), i);
@@ -252,6 +248,7 @@ class LaunchPass {
   }
 
   void Add(const ScannedActivity& activity) {
+    if (!activity.timed) return;  // It has no place on a time axis and is in no sum.
     const Lane& lane = lanes_[activity.lane_id];
     const int64_t number = SiteOf(activity);
     Site& site = sites_[static_cast<size_t>(number)];
@@ -379,6 +376,27 @@ class LaunchPass {
     }
   }
 
+  // Numbers of the view `kernel`, by symbol: it would sort all launches to find them, and the sums
+  // are here. Launches without a symbol are one kernel there.
+  std::map<std::string, size_t> KernelHandles() const {
+    // Of the finest rows that the source has, as in the view `launch`.
+    const std::string& finest = page_.view.granularity;
+    const std::string launch_kind = finest == "kernel" || finest == "op" ? finest : "range";
+    std::map<std::string, int64_t> time;
+    for (const Site& site : sites_) {
+      const size_t config = config_rows_.at(site.config_id);
+      if (configs_.Text(config, "kind") != launch_kind) continue;
+      time[configs_.Text(config, "kernel_symbol")] += site.self_ns;
+    }
+    std::vector<std::pair<int64_t, std::string_view>> order;
+    order.reserve(time.size());
+    for (const auto& [symbol, ns] : time) order.emplace_back(-ns, symbol);
+    std::sort(order.begin(), order.end());
+    std::map<std::string, size_t> handles;
+    for (size_t i = 0; i < order.size(); ++i) handles.emplace(order[i].second, i + 1);
+    return handles;
+  }
+
   void WriteSites() {
     struct Kernel {
       std::string name, symbol, kind;
@@ -410,15 +428,16 @@ class LaunchPass {
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
       return a->second.self_ns > b->second.self_ns;
     });
+    const std::map<std::string, size_t> handles = KernelHandles();
     PageTable kernels("kernels", page_.blocks.strings());
     kernels.Declare("handle:text name:text symbol:text kind:word ns calls self_ns occurrences");
     std::map<Key, int64_t> row_of;
     for (const auto* entry : order) {
       const auto& [key, kernel] = *entry;
       row_of.emplace(key, static_cast<int64_t>(kernels.rows()));
-      const auto handle = kernel_handles_.find(kernel.symbol);
-      if (!kernel.symbol.empty() && handle != kernel_handles_.end()) {
-        kernels.SetText(0, handle->second);
+      const auto handle = handles.find(kernel.symbol);
+      if (!kernel.symbol.empty() && handle != handles.end()) {
+        kernels.SetText(0, "k" + std::to_string(handle->second));
       }
       kernels.SetText(1, kernel.name);
       kernels.SetText(2, kernel.symbol);
@@ -510,7 +529,6 @@ class LaunchPass {
   PageContext& page_;
   std::unordered_map<int64_t, Lane> lanes_;
   Table configs_, labels_, label_shares_;
-  std::unordered_map<std::string, std::string> kernel_handles_;  // By symbol.
   std::unordered_map<int64_t, size_t> config_rows_, label_rows_;
   std::unordered_map<int64_t, size_t> part_of_op_;
   std::vector<int64_t> wanted_;

@@ -156,6 +156,26 @@ Status LoadGaps(RunDb& db, RunView& view) {
   return {};
 }
 
+Status LoadLaunchQueues(RunDb& db, RunView& view) {
+  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT * FROM launch_queue ORDER BY device_id"));
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    LaunchQueueFigure& queue = view.launch_queues.emplace_back();
+    queue.device_id = rows.Int(i, "device_id");
+    queue.steady = rows.Int(i, "steady") != 0;
+    queue.calls = rows.Int(i, "calls");
+    queue.calls_on_idle = rows.Int(i, "calls_on_idle");
+    queue.call_p50_ns = rows.Int(i, "call_p50_ns");
+    queue.latency_p50_ns = rows.Int(i, "latency_p50_ns");
+    queue.latency_p90_ns = rows.Int(i, "latency_p90_ns");
+    queue.queued_p50_ns = rows.Int(i, "queued_p50_ns");
+    queue.queued_p90_ns = rows.Int(i, "queued_p90_ns");
+    queue.outstanding_p50 = rows.Int(i, "outstanding_p50");
+    queue.outstanding_p90 = rows.Int(i, "outstanding_p90");
+    queue.outstanding_max = rows.Int(i, "outstanding_max");
+  }
+  return {};
+}
+
 Status LoadModules(RunDb& db, const DeviceTimes& times, RunView& view) {
   XLATRACE_ASSIGN(
       const Table modules,
@@ -278,6 +298,7 @@ Result<RunView> LoadRunView(RunDb& db) {
   XLATRACE_ASSIGN(const DeviceTimes times, LoadDeviceTimes(db, view));
   XLATRACE_TRY(LoadModules(db, times, view));
   XLATRACE_TRY(LoadGaps(db, view));
+  XLATRACE_TRY(LoadLaunchQueues(db, view));
   XLATRACE_TRY(LoadFindings(db, view));
   return view;
 }

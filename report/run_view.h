@@ -140,6 +140,17 @@ struct GapFigure {
   int64_t longest_ns = 0;
 };
 
+// How far the host was ahead of a device (view `launch_queue`).
+struct LaunchQueueFigure {
+  int64_t device_id = 0;
+  bool steady = false;
+  int64_t calls = 0, calls_on_idle = 0;
+  int64_t call_p50_ns = 0;
+  int64_t latency_p50_ns = 0, latency_p90_ns = 0;
+  int64_t queued_p50_ns = 0, queued_p90_ns = 0;
+  int64_t outstanding_p50 = 0, outstanding_p90 = 0, outstanding_max = 0;
+};
+
 struct StatFigure {
   std::string name;
   model::Severity severity = model::Severity::kInfo;
@@ -189,9 +200,10 @@ struct RunView {
   std::vector<ModuleFigure> modules;  // By time of the whole run.
   std::vector<GapFigure> gaps;        // Of the basis.
   int64_t gap_count = 0;
-  std::vector<StatFigure> stats;  // Worst first.
-  int64_t lost = 0;               // Sum of all data_loss stats.
-  int64_t errors = 0;             // Number of error stats.
+  std::vector<LaunchQueueFigure> launch_queues;  // By device; none: host calls are not known.
+  std::vector<StatFigure> stats;                 // Worst first.
+  int64_t lost = 0;                              // Sum of all data_loss stats.
+  int64_t errors = 0;                            // Number of error stats.
   std::vector<FindingFigure> findings;
   std::vector<RuledOutFigure> ruled_out;
   std::vector<NamedFigure> slices;  // Made on demand (summary_slices.h).

@@ -78,6 +78,8 @@ Result<Json> ByName(RunDb& db, const std::string& what, const ShowOptions& optio
                             " substr(layer_group, 1, length(?1) + 1) = ?1 || '/'",
                             what));
   if (!layer.empty()) return LayerSheet(db, what);
+  XLATRACE_ASSIGN(Json instruction, InstructionSheet(db, name, options));
+  if (!instruction.is_null()) return instruction;
   XLATRACE_ASSIGN(const store::Table counts,
                   db.Select("SELECT (SELECT count(*) FROM op_time WHERE handle IS NOT NULL) AS ops,"
                             " (SELECT count(*) FROM module) AS modules,"

@@ -1,10 +1,10 @@
 // `show`: everything about one thing of a run.
 //
 // Gets an open run.db and what to show: a handle (o17, k3, m2, f1), a layer, a source line
-// ("layers.py:88"), or the name of an instruction, kernel or module. Gives text for a terminal, or
-// one JSON object with "schema_version": 1 whose keys only get more; both show the same figures,
-// all of them from the public views (docs/schema.md) but for HLO and memory, which come from the
-// stored module.
+// ("layers.py:88"), or the name of an instruction (launched or not), kernel or module. Gives text
+// for a terminal, or one JSON object with "schema_version": 1 whose keys only get more; both show
+// the same figures, all of them from the public views (docs/schema.md) but for HLO and memory,
+// which come from the stored module.
 //
 // Thread-safety: one thread per RunDb.
 

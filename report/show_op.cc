@@ -235,6 +235,53 @@ Status AddOccupancyAdvice(RunDb& db, const ShowOptions& options, Json* rows) {
   return {};
 }
 
+namespace {
+
+// Who runs an instruction that is inside a computation: the instructions that call it.
+void AddCallers(const model::HloModule& module, const model::Instruction& instruction,
+                Json* sheet) {
+  const model::Computation& computation = module.computations[instruction.computation];
+  (*sheet)["computation"] = std::string(computation.name);
+  if (computation.is_entry) return;
+  Json callers = Json::array();
+  for (const model::Instruction& other : module.instructions) {
+    const auto called = module.CalledComputations(other);
+    if (std::find(called.begin(), called.end(), instruction.computation) == called.end()) continue;
+    if (callers.size() < kMostNeighbours) callers.push_back(std::string(other.name));
+  }
+  (*sheet)["called_by"] = std::move(callers);
+}
+
+}  // namespace
+
+Result<Json> InstructionSheet(RunDb& db, const std::string& name, const ShowOptions& options) {
+  XLATRACE_ASSIGN(const Json row,
+                  Row(db,
+                      "SELECT i.*, m.handle AS module_handle, m.name AS module FROM instruction i"
+                      " JOIN module m ON m.module_id = i.module_id WHERE i.instruction = ?1"
+                      " ORDER BY CAST(substr(m.handle, 2) AS INT)",
+                      {name}));
+  if (row.is_null()) return Json();
+  Json sheet{{"kind", "instruction"}, {"instruction", row}};
+  const auto module = LoadHlo(db, IntOf(row, "module_id"));
+  if (!module) return sheet;
+  const auto found = model::IndexByName(*module);
+  const auto index = found.find(name);
+  if (index == found.end()) return sheet;
+  AddCallers(*module, module->instructions[index->second], &sheet);
+  Json ops = Json::array();
+  for (const Json& caller : sheet.value("called_by", Json::array())) {
+    XLATRACE_ASSIGN(const Json op, Row(db,
+                                       "SELECT handle, instruction, self_ns FROM op_time"
+                                       " WHERE module_id = ?1 AND instruction = ?2",
+                                       {IntOf(row, "module_id"), caller.get<std::string>()}));
+    if (!op.is_null()) ops.push_back(op);
+  }
+  sheet["ops"] = std::move(ops);
+  XLATRACE_TRY(AddHlo(db, IntOf(row, "module_id"), name, options, &sheet));
+  return sheet;
+}
+
 Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& options) {
   XLATRACE_ASSIGN(Json op, Row(db,
                                "SELECT o.*, m.handle AS module_handle FROM op_time o"
@@ -283,6 +330,10 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
            {handle}, kMostNeighbours));
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
   XLATRACE_TRY(AddOtherGpu(db, op, launches, options, &sheet));
+  XLATRACE_ASSIGN(const Json device,
+                  Row(db, "SELECT kind FROM device WHERE device_id = ?1",
+                      {launches.empty() ? int64_t{1} : IntOf(launches[0], "device_id")}));
+  sheet["op"]["device_kind"] = device.is_null() ? Json() : device["kind"];
   sheet["launches"] = std::move(launches);
   XLATRACE_ASSIGN(sheet["shares"],
                   Rows(db,

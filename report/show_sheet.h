@@ -23,6 +23,10 @@ using Json = nlohmann::ordered_json;
 
 // Each gives {"kind": ..., ...}.
 Result<Json> OpSheet(store::RunDb& db, const std::string& handle, const ShowOptions& options);
+// An instruction of a stored module that has no time of its own: inside a fusion, or never
+// launched. Null where no module has it.
+Result<Json> InstructionSheet(store::RunDb& db, const std::string& name,
+                              const ShowOptions& options);
 Result<Json> KernelSheet(store::RunDb& db, const std::string& handle, const ShowOptions& options);
 Result<Json> ModuleSheet(store::RunDb& db, const std::string& handle);
 Result<Json> FindingSheet(store::RunDb& db, const std::string& handle);

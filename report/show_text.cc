@@ -257,7 +257,9 @@ void WriteRoofline(const Json& op, Writer& out) {
                          "about {}",
                          Time(op, "wasted_ns"), Time(op, "self_ns"), Time(op, "expected_ns")));
   } else if (TextOf(op, "bound_by") == "unknown") {
-    out.Paragraph("the peaks of this GPU are not known; --gpu NAME compares with one that is");
+    out.Paragraph(TextOf(op, "device_kind") == "gpu"
+                      ? "the peaks of this GPU are not known; --gpu NAME compares with one that is"
+                      : "the peaks of this device are not known");
   }
 }
 
@@ -377,6 +379,36 @@ void WriteOp(const Json& sheet, Writer& out) {
     }
   }
   WriteFindings(At(sheet, "findings"), out);
+  if (Has(sheet, "hlo")) {
+    out.Heading("HLO");
+    out.Code(At(sheet, "hlo"));
+  }
+}
+
+// An instruction without time of its own.
+void WriteInstruction(const Json& sheet, Writer& out) {
+  const Json& row = At(sheet, "instruction");
+  out.Title(fmt::format("{}  ({}, {})", TextOf(row, "instruction"),
+                        KindWords(TextOf(row, "op_kind")), TextOf(row, "opcode")));
+  out.Fact("module", fmt::format("{} {}", TextOf(row, "module_handle"), TextOf(row, "module")));
+  out.Fact("computation", TextOf(row, "computation"));
+  out.Fact("phase", TextOf(row, "phase"));
+  out.Fact("layer", TextOf(row, "layer"));
+  out.Fact("source", Source(row));
+  out.Fact("op_name", TextOf(row, "op_name"));
+  out.Fact("result", TextOf(row, "shape"));
+  out.Heading("Time");
+  const Json& ops = At(sheet, "ops");
+  if (ops.is_array() && !ops.empty()) {
+    for (const Json& op : ops) {
+      out.Fact("inside of", fmt::format("{}  {}, {} in the whole run", TextOf(op, "handle"),
+                                        TextOf(op, "instruction"), Time(op, "self_ns")));
+    }
+  } else {
+    out.Paragraph("none of its own: nothing in this run was launched by it");
+  }
+  WriteNeighbours(At(sheet, "operands"), "Operands", out);
+  WriteNeighbours(At(sheet, "users"), "Users", out);
   if (Has(sheet, "hlo")) {
     out.Heading("HLO");
     out.Code(At(sheet, "hlo"));
@@ -526,6 +558,7 @@ std::string SheetText(const Json& sheet, const ShowOptions& options) {
   Writer out(options);
   const std::string kind = TextOf(sheet, "kind");
   if (kind == "op") WriteOp(sheet, out);
+  if (kind == "instruction") WriteInstruction(sheet, out);
   if (kind == "kernel") WriteKernel(sheet, out);
   if (kind == "module") WriteModule(sheet, out);
   if (kind == "finding") WriteFinding(sheet, out);

@@ -217,6 +217,7 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
             {"ruled_out", Json::array()},
             {"modules", Json::array()},
             {"gaps", Json::array()},
+            {"launch_queues", Json::array()},
             {"lost", view.lost},
             {"run_stats", Json::array()}};
   for (const Sentence& sentence : verdict.not_known) {
@@ -248,6 +249,20 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
                             {"ns", gap.ns},
                             {"count", gap.count},
                             {"longest_ns", gap.longest_ns}});
+  }
+  for (const LaunchQueueFigure& queue : view.launch_queues) {
+    json["launch_queues"].push_back({{"device_id", queue.device_id},
+                                     {"steady", queue.steady},
+                                     {"calls", queue.calls},
+                                     {"calls_on_idle", queue.calls_on_idle},
+                                     {"call_p50_ns", queue.call_p50_ns},
+                                     {"latency_p50_ns", queue.latency_p50_ns},
+                                     {"latency_p90_ns", queue.latency_p90_ns},
+                                     {"queued_p50_ns", queue.queued_p50_ns},
+                                     {"queued_p90_ns", queue.queued_p90_ns},
+                                     {"outstanding_p50", queue.outstanding_p50},
+                                     {"outstanding_p90", queue.outstanding_p90},
+                                     {"outstanding_max", queue.outstanding_max}});
   }
   for (const StatFigure& stat : view.stats) {
     json["run_stats"].push_back({{"name", stat.name},

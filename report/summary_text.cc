@@ -11,6 +11,7 @@
 
 #include "base/number_format.h"
 #include "base/terminal.h"
+#include "hlo/module_origin.h"
 #include "report/labels.h"
 #include "report/summary.h"
 #include "report/summary_rows.h"
@@ -26,6 +27,7 @@ constexpr size_t kLeastRows = 3;
 constexpr size_t kMostFindings = 5;
 constexpr size_t kMostNotKnown = 2;
 constexpr size_t kMostRuledOutLines = 2;
+constexpr size_t kMostTitleLines = 3;
 
 using Lines = std::vector<std::string>;
 
@@ -62,16 +64,26 @@ class Summary {
                   blanks + 4;
     used += ruled_out.size();
     while (!ruled_out.empty() && used + kLeastRows > kMostLines) {
+      // By whole entries: half of one is a riddle.
+      while (ruled_out.back().starts_with(' ')) {
+        ruled_out.pop_back();
+        --used;
+      }
       ruled_out.pop_back();
       --used;
     }
     Append(findings, std::move(ruled_out));
+    const bool letters = options_.by == By::kOp && !view_.ops.empty() && view_.filter.empty() &&
+                         used + kLeastRows + 1 < kMostLines;
+    if (letters) ++used;
     size_t rows = used + kLeastRows < kMostLines ? kMostLines - used : kLeastRows;
     if (options_.rows > 0) rows = std::min(rows, options_.rows);
     // Where nothing has an instruction, the names as recorded say more than one line "none".
     const By by = options_.by == By::kOp && view_.ops.empty() ? By::kKernel : options_.by;
     const RunView& of = options_.table != nullptr ? *options_.table : view_;
     Lines table = MakeSummaryTable(of, by, rows, width_).Lines(width_, options_.ascii);
+    if (letters) table.push_back(Letters());
+    if (view_.run_coverage.activities == 0) table.clear();  // The verdict has said so.
 
     Lines lines = std::move(head);
     for (Lines* block : {&parts, &findings, &not_known, &table, &footer}) {
@@ -137,7 +149,12 @@ class Summary {
     Lines first{"xlatrace " XLATRACE_VERSION, FitName(file, 30)};
     if (view_.title != file) first.push_back(FitName(view_.title, 30));
     first.push_back(FitName(view_.DeviceText(), 40));
-    if (const ModuleFigure* main = view_.MainModule()) first.push_back(FitName(main->name, 40));
+    if (const ModuleFigure* main = view_.MainModule()) {
+      // TensorFlow's names of modules are made of the function's and a number of 60 characters.
+      const hlo::ModuleOrigin origin = hlo::OriginOfModule(main->name);
+      const bool function = origin.how == "tf.function" || origin.how == "cluster";
+      first.push_back(FitName(function ? origin.function : main->name, 40));
+    }
     first.push_back(view_.framework);
     const Coverage& coverage = view_.coverage;
     if (view_.basis.steady) {
@@ -238,8 +255,21 @@ class Summary {
     if (part == model::StepPart::kIdle && view_.gap_count > 0) {
       int64_t longest = 0;
       for (const GapFigure& gap : view_.gaps) longest = std::max(longest, gap.longest_ns);
-      return fmt::format("{} gaps/step, longest {}", Significant(view_.PerStep(view_.gap_count)),
-                         Duration(static_cast<double>(longest)));
+      std::string text =
+          fmt::format("{} gaps/step, longest {}", Significant(view_.PerStep(view_.gap_count)),
+                      Duration(static_cast<double>(longest)));
+      int64_t calls = 0;
+      int64_t on_idle = 0;
+      for (const LaunchQueueFigure& queue : view_.launch_queues) {
+        calls += queue.calls;
+        on_idle += queue.calls_on_idle;
+      }
+      // A note too long for its line is left out as a whole.
+      if (calls > 0 && width_ >= 120) {
+        text += fmt::format("; queue empty at {}%",
+                            Percent(static_cast<double>(on_idle), static_cast<double>(calls)));
+      }
+      return text;
     }
     if (part == model::StepPart::kExposedCollective) return "nothing computes meanwhile";
     return {};
@@ -250,16 +280,34 @@ class Summary {
       if (!view_.basis.steady) return {};
       return {"do this    nothing: no cause saves 1 % of the step"};
     }
+    constexpr int kWidestSource = 28;
+    const size_t count = std::min(kMostFindings, view_.findings.size());
+    std::vector<Lines> rows;  // saves, sure, source
+    int beside[] = {7, 4, 6};
+    for (size_t i = 0; i < count; ++i) {
+      const FindingFigure& finding = view_.findings[i];
+      const std::string_view source = finding.where_source;
+      rows.push_back(
+          {finding.saves_high_ns ? Duration(static_cast<double>(*finding.saves_high_ns)) : "",
+           finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
+      for (size_t c = 0; c < 3; ++c) beside[c] = std::max(beside[c], DisplayWidth(rows[i][c]));
+    }
+    beside[2] = std::min(beside[2], kWidestSource);
+    // A title that is longer than the room beside these goes on in the next line.
+    const int room = std::max(width_ - beside[0] - beside[1] - beside[2] - 3 - 2, 20);
     TextTable table({{.heading = "do this", .flexible = true},
                      {.heading = "saves<=", .right = true},
                      {.heading = "sure"},
-                     {.heading = "source", .at_most = 28}});
-    for (size_t i = 0; i < std::min(kMostFindings, view_.findings.size()); ++i) {
-      const FindingFigure& finding = view_.findings[i];
-      const std::string_view source = finding.where_source;
-      table.Add({fmt::format("{} {}", i + 1, finding.title),
-                 finding.saves_high_ns ? Duration(static_cast<double>(*finding.saves_high_ns)) : "",
-                 finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
+                     {.heading = "source", .at_most = kWidestSource}});
+    for (size_t i = 0; i < count; ++i) {
+      const Lines title = Wrap(Clean(view_.findings[i].title), room);
+      for (size_t k = 0; k < std::min(kMostTitleLines, title.size()); ++k) {
+        if (k > 0) {
+          table.Add({"  " + title[k]});
+        } else {
+          table.Add({fmt::format("{} {}", i + 1, title[0]), rows[i][0], rows[i][1], rows[i][2]});
+        }
+      }
     }
     Lines lines = table.Lines(width_, options_.ascii);
     const size_t more =
@@ -278,18 +326,15 @@ class Summary {
   Lines RuledOut() const {
     Lines lines;
     for (const std::string_view verdict : {"fine", "withheld"}) {
-      std::string text;
+      const bool fine = verdict == "fine";
+      Lines items;
       for (const RuledOutFigure& ruled_out : view_.ruled_out) {
         if (ruled_out.verdict != verdict) continue;
-        const bool fine = verdict == "fine";
         // Fine: the name alone. Not judged: with what is missing.
-        const std::string item =
-            fine ? ruled_out.text.substr(0, ruled_out.text.find(':')) : ruled_out.text;
-        text += (text.empty() ? "" : fine ? ", " : "; ") + item;
+        items.push_back(fine ? ruled_out.text.substr(0, ruled_out.text.find(':')) : ruled_out.text);
       }
-      if (text.empty()) continue;
-      const Lines wrapped = Wrap(Clean(text), width_ - 11);
-      for (size_t k = 0; k < std::min(kMostRuledOutLines, wrapped.size()); ++k) {
+      const Lines wrapped = WrapItems(items, fine ? ", " : "; ");
+      for (size_t k = 0; k < wrapped.size(); ++k) {
         lines.push_back((k > 0               ? "           "
                          : verdict == "fine" ? "fine       "
                                              : "not judged ") +
@@ -297,6 +342,33 @@ class Summary {
       }
     }
     return lines;
+  }
+
+  // As many of them as fit two lines, and how many do not.
+  Lines WrapItems(const Lines& items, std::string_view between) const {
+    Lines wrapped;
+    for (size_t left_out = 0; left_out < items.size(); ++left_out) {
+      std::string text;
+      for (size_t i = 0; i + left_out < items.size(); ++i) {
+        text += (i == 0 ? "" : std::string(between)) + items[i];
+      }
+      if (left_out > 0) text += fmt::format("{}{} more", between, left_out);
+      wrapped = Wrap(Clean(text), width_ - 11);
+      if (wrapped.size() <= kMostRuledOutLines) break;
+    }
+    if (wrapped.size() > kMostRuledOutLines) wrapped.resize(kMostRuledOutLines);
+    return wrapped;
+  }
+
+  // What the letters of column P stand for.
+  std::string Letters() const {
+    Lines letters;
+    for (const model::Phase phase : kPhaseOrder) {
+      if (view_.phases[static_cast<size_t>(phase)] == 0) continue;
+      letters.push_back(fmt::format("{} {}", PhaseLetter(phase), Text(phase)));
+    }
+    letters.insert(letters.begin(), "P:");
+    return Fields(letters);
   }
 
   Lines NotKnown() const {
@@ -312,9 +384,10 @@ class Summary {
       if (stat.severity < model::Severity::kDataLoss || shown++ == 2) break;
       const std::string text =
           fmt::format("{} {}: {}", Thousands(stat.value), stat.name, stat.advice);
-      const std::string safe = Clean(text);
-      lines.push_back((shown == 1 ? "lost       " : "           ") +
-                      (DisplayWidth(safe) > width_ - 11 ? FitLeft(safe, width_ - 11) : safe));
+      const Lines wrapped = Wrap(Clean(text), width_ - 11);
+      for (size_t k = 0; k < std::min<size_t>(3, wrapped.size()); ++k) {
+        lines.push_back((shown == 1 && k == 0 ? "lost       " : "           ") + wrapped[k]);
+      }
     }
     return lines;
   }
@@ -325,7 +398,11 @@ class Summary {
     if (options_.by == By::kOp && !view_.ops.empty()) {
       fields.push_back("xlatrace show " + view_.ops[0].handle + " " + file);
     }
-    if (options_.by == By::kOp) fields.push_back("xlatrace summary --by layer " + file);
+    if (options_.by == By::kOp && !view_.ops.empty()) {
+      fields.push_back("xlatrace summary --by layer " + file);
+    } else if (options_.by == By::kOp && !view_.kernels.empty()) {
+      fields.push_back("xlatrace show k1 " + file);
+    }
     fields.push_back("xlatrace summary --format json " + file);
     std::string line;
     for (const std::string& field : fields) {

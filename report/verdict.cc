@@ -128,8 +128,14 @@ class Maker {
   bool Refuse() {
     if (view_.run_coverage.activities == 0) {
       verdict_.sentence = {{"No verdict: the run holds no device activity.", false}};
-      verdict_.lede = {{view_.lost > 0 || view_.errors > 0
-                            ? "What went wrong is listed under run stats."
+      // The worst that was noted says more than that something was.
+      const StatFigure* worst = nullptr;
+      for (const StatFigure& stat : view_.stats) {
+        if (stat.severity < model::Severity::kDataLoss || stat.advice.empty()) continue;
+        if (worst == nullptr || stat.severity > worst->severity) worst = &stat;
+      }
+      verdict_.lede = {{worst != nullptr
+                            ? Capitalised(worst->advice) + "."
                             : "Record again while the program computes; xlatrace doctor says what "
                               "stands in the way.",
                         false}};
@@ -251,8 +257,14 @@ class Maker {
                                             Duration(view_.PerStep(view_.steps.wall_ns)));
     switch (part) {
       case StepPart::kIdle:
-        sentence.Text(fmt::format("{} device is idle for {} of the step: {}.",
-                                  partly ? "the" : "The", share, of_step));
+        if (OnCpuOnly()) {
+          // What such a profile shows is what XLA runs; the host is not idle meanwhile.
+          sentence.Text(fmt::format("{} op runs for {} of the step: {}.", partly ? "no" : "No",
+                                    share, of_step));
+        } else {
+          sentence.Text(fmt::format("{} device is idle for {} of the step: {}.",
+                                    partly ? "the" : "The", share, of_step));
+        }
         idle_is_the_answer_ = true;
         return;
       case StepPart::kExposedCollective:
@@ -275,6 +287,12 @@ class Maker {
     sentence.Text(phase ? "Its largest op, " : " The largest such op, ")
         .Append(NameOf(*op))
         .Text(fmt::format(", is {} of device time.", About(op->ns, view_.coverage.device_ns)));
+  }
+
+  bool OnCpuOnly() const {
+    return !view_.devices.empty() &&
+           std::all_of(view_.devices.begin(), view_.devices.end(),
+                       [](const DeviceFigure& device) { return device.kind == "cpu"; });
   }
 
   // Ops are by time, so the first that fits is the largest.
@@ -323,8 +341,9 @@ class Maker {
       AppendGaps(lede);
     } else if (view_.has_step_parts) {
       const int64_t idle = view_.step_parts[static_cast<size_t>(StepPart::kIdle)];
-      lede.Text(
-          fmt::format("The device is idle for {} of the step.", About(idle, view_.steps.wall_ns)));
+      lede.Text(fmt::format("{} for {} of the step.",
+                            OnCpuOnly() ? "No op runs" : "The device is idle",
+                            About(idle, view_.steps.wall_ns)));
     }
     return lede.Take();
   }

@@ -52,6 +52,17 @@ install_packages() {
   rm -f "$root/.apt.log"
 }
 
+# What goes into the program and has no archive in Debian; without it the program builds, and needs
+# Debian's shared library.
+simdjson_source() {
+  if scripts/simdjson 2>"$root/.simdjson.log"; then
+    rm -f "$root/.simdjson.log"
+    say "simdjson: its source is there"
+  else
+    say "simdjson: its source is not to be had (.simdjson.log); Debian's shared library is used"
+  fi
+}
+
 # python_env NAME REQUIREMENT...: a virtual environment with exactly these; its python in $python.
 # Fails (returns 1) when the packages cannot be had.
 python_env() {

@@ -58,6 +58,13 @@ Id ActivityRows::AddCall(const model::ApiCall& call, Id name_id) {
   return static_cast<Id>(calls_.size());
 }
 
+std::optional<model::HostCall> ActivityRows::CallOf(size_t activity) const {
+  if (activity >= call_of_.size() || call_of_[activity] == 0) return std::nullopt;
+  const Call& call = calls_[call_of_[activity] - 1];
+  return model::HostCall{static_cast<Id>(call_of_[activity]), call.start_ns,
+                         call.start_ns + call.duration_ns};
+}
+
 int64_t ActivityRows::CorrelationOf(const model::RunTables& run, size_t activity) const {
   const int64_t narrow = run.activities.correlation_of(activity);
   if (narrow != 0 || wide_correlations_.empty()) return narrow;
@@ -250,7 +257,10 @@ void ActivityRows::WriteRows(const model::RunTables& run, TableBuilder& rows) co
       }
     }
     if (!gap_of_.empty() && gap_of_[i] != kNoGap) values[8] = gap_of_[i];
-    if (columns.self_ns[i] != columns.duration_ns[i]) {
+    if (!columns.timed(i)) {
+      values[3] = kNullValue;
+      if (columns.timing_of(i) == model::Timing::kStartOnly) values[9] = 0;
+    } else if (columns.self_ns[i] != columns.duration_ns[i]) {
       values[9] = columns.duration_ns[i] - columns.self_ns[i];
     }
     rows.Append(id, values);

@@ -6,7 +6,9 @@
 // bytes), x_slot (execution and step), x_call_kind (process, thread and name of a call). The API
 // call that launched an activity lies in the activity's row, relative to its start; so does the gap
 // before it. What does not fit that shape (calls that launched nothing, odd gaps) has tables of its
-// own. The private views x_activity, x_api_call and x_gap (views.cc) put it together again.
+// own. An activity without known times has no duration; its start is a place in the order, or is
+// known when nested_ns is 0 instead of NULL. The private views x_activity, x_api_call and x_gap
+// (views.cc) put it together again.
 //
 // Memory: 24 bytes per activity beyond model::ActivityColumns, 36 per API call.
 // Thread-safety: one thread.
@@ -15,12 +17,14 @@
 #define XLATRACE_STORE_ACTIVITY_ROWS_H_
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
 #include "model/derived.h"
 #include "model/events.h"
+#include "model/host_event.h"
 #include "model/run_tables.h"
 #include "store/sqlite.h"
 #include "store/table_builder.h"
@@ -33,6 +37,8 @@ class ActivityRows {
   void AddActivity(const model::Activity& activity);
   // `name_id`: of x_string. The id is good for Activity::api_call_id only.
   model::Id AddCall(const model::ApiCall& call, model::Id name_id);
+  // The call that started an activity (by index); nothing where it is not known.
+  std::optional<model::HostCall> CallOf(size_t activity) const;
 
   // Settles what each row holds. `attribution` and `analysis` may be null: not attributed.
   void Settle(const model::RunTables& run, const model::AttributionTables* attribution,

@@ -27,6 +27,7 @@ struct ScannedActivity {
   int64_t lane_id = 0;
   int64_t config_id = 0;
   int64_t label_id = 0;  // 0: the run is not attributed.
+  bool timed = true;     // False: the view has NULL for the times, these are 0.
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
   int64_t self_ns = 0;
@@ -56,8 +57,6 @@ Result<Table> ScanLanes(RunDb& db);
 // theoretical_occupancy_pct, occupancy_limiter, blocks_per_sm, waves (of the first device that ran
 // it; the devices of a run are equal but for rare mixtures).
 Result<Table> ScanConfigs(RunDb& db);
-// handle and kernel_symbol of the view `kernel`, in its order.
-Result<Table> ScanKernels(RunDb& db);
 // label_id, and of `activity`: module_id, instruction, evidence, confidence, unattributed_reason,
 // origin.
 Result<Table> ScanLabels(RunDb& db);

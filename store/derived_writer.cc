@@ -146,9 +146,9 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
 
 Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
-  for (const char* table :
-       {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part", "x_busy_time",
-        "x_collective", "x_finding", "x_ruled_out", "x_device_facts", "x_occupancy"}) {
+  for (const char* table : {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
+                            "x_busy_time", "x_launch_queue", "x_collective", "x_finding",
+                            "x_ruled_out", "x_device_facts", "x_occupancy"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
@@ -186,6 +186,12 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, b.device_id, b.start_ns, b.end_ns, b.busy_ns, b.idle_ns, b.overlap_ns,
                         b.compute_ns, b.collective_ns, b.exposed_collective_ns, b.copy_ns,
                         b.exposed_copy_ns, b.steady_busy_ns));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_launch_queue", 12));
+  for (const model::LaunchQueueRow& q : analysis.launch_queues) {
+    XLATRACE_TRY(Insert(row, q.device_id, q.steady, q.calls, q.calls_on_idle, q.call_p50_ns,
+                        q.latency_p50_ns, q.latency_p90_ns, q.queued_p50_ns, q.queued_p90_ns,
+                        q.outstanding_p50, q.outstanding_p90, q.outstanding_max));
   }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_collective", 8));
   for (const model::CollectiveRow& c : analysis.collectives) {

@@ -61,6 +61,10 @@ constexpr Promise kPromises[] = {
     {"exposed time is part of the whole",
      "SELECT device_id FROM busy_time WHERE exposed_collective_ns > collective_ns OR "
      "exposed_copy_ns > copy_ns OR steady_busy_ns > busy_ns"},
+    {"percentiles of launches are in order",
+     "SELECT device_id FROM launch_queue WHERE calls_on_idle > calls OR calls < 1 OR "
+     "latency_p50_ns > latency_p90_ns OR queued_p50_ns > queued_p90_ns OR "
+     "outstanding_p50 > outstanding_p90 OR outstanding_p90 > outstanding_max"},
     {"an activity of an execution ran on its device",
      "SELECT a.activity_id FROM activity a JOIN execution e USING (execution_id) "
      "WHERE a.device_id <> e.device_id"},
@@ -74,7 +78,8 @@ constexpr Promise kPromises[] = {
      "SELECT handle FROM op_time WHERE wasted_ns IS NOT NULL AND (flops IS NULL OR bytes IS NULL)"},
     {"what bounds an op is a word of the list",
      "SELECT handle FROM op_time WHERE bound_by IS NULL OR "
-     "bound_by NOT IN ('compute', 'memory', 'latency', 'network', 'unknown')"},
+     "bound_by NOT IN ('compute', 'memory', 'latency', 'network', 'hidden', "
+     "'unknown')"},
     {"occupancy is more than 0 and at most 100 %",
      "SELECT launch_id FROM launch WHERE theoretical_occupancy_pct <= 0 OR "
      "theoretical_occupancy_pct > 100 OR waves < 0 OR blocks_per_sm < 1 UNION ALL "
@@ -83,9 +88,13 @@ constexpr Promise kPromises[] = {
     {"kernels sum to the time of launches",
      "SELECT a, b FROM (SELECT coalesce(sum(self_ns), 0) a FROM launch), "
      "(SELECT coalesce(sum(self_ns), 0) b FROM kernel) WHERE a <> b"},
-    {"op_launch has every activity of every op once",
-     "SELECT a, b FROM (SELECT count(*) a FROM activity WHERE instruction IS NOT NULL), "
-     "(SELECT count(*) b FROM op_launch) WHERE a <> b"},
+    {"op_launch has every timed activity of every op once",
+     "SELECT a, b FROM (SELECT count(*) a FROM activity WHERE instruction IS NOT NULL AND "
+     "duration_ns IS NOT NULL), "
+     "(SELECT count(*) b FROM op_launch WHERE duration_ns IS NOT NULL) WHERE a <> b"},
+    {"an activity without a duration has neither an end nor a time of its own",
+     "SELECT activity_id FROM activity WHERE (duration_ns IS NULL) <> (end_ns IS NULL) OR "
+     "(duration_ns IS NULL) <> (self_ns IS NULL) OR (start_ns IS NULL AND end_ns IS NOT NULL)"},
     {"a collective waits at most as long as it runs",
      "SELECT activity_id FROM collective JOIN activity USING (activity_id) "
      "WHERE arrival_skew_ns NOT BETWEEN 0 AND duration_ns OR bus_bandwidth < 0"},

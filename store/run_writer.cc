@@ -97,7 +97,8 @@ struct RunWriter::State {
   Status status;
   model::RunTables tables;
 
-  Statement insert_string, insert_process, insert_device, insert_lane, insert_config, insert_hint;
+  Statement insert_string, insert_process, insert_thread, insert_device, insert_lane, insert_config,
+      insert_hint;
   Statement insert_module, insert_range_kind, insert_mark, insert_compile;
 
   // Texts come by the million: they are looked up as they are, without a copy.
@@ -147,7 +148,8 @@ struct RunWriter::State {
 Status RunWriter::State::PrepareAll() {
   const std::pair<Statement*, const char*> statements[] = {
       {&insert_string, "INSERT INTO x_string VALUES(?,?)"},
-      {&insert_process, "INSERT INTO x_process VALUES(?,?,?,?,?,?,?,?,?)"},
+      {&insert_process, "INSERT INTO x_process VALUES(?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_thread, "INSERT OR REPLACE INTO x_thread VALUES(?,?,?)"},
       {&insert_device, "INSERT INTO x_device VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_lane, "INSERT INTO x_lane VALUES(?,?,?,?,?,?)"},
       {&insert_config, "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
@@ -289,6 +291,7 @@ Id RunWriter::AddProcess(const model::Process& process) {
   row.BindOptional(6, process.clock_offset_ns);
   row.BindOptional(7, process.clock_error_ns);
   row.BindOptional(8, process.source_id);
+  row.BindTextOrNull(9, process.name);
   s.Run(row);
   return id;
 }
@@ -447,6 +450,10 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
     columns.graph_node.resize(columns.size(), 0);
     columns.graph_node.back() = activity.graph_node_id;
   }
+  if (activity.timing != model::Timing::kKnown || !columns.timing.empty()) {
+    columns.timing.resize(columns.size(), model::Timing::kKnown);
+    columns.timing.back() = activity.timing;
+  }
   s.activity_rows.AddActivity(activity);
   return static_cast<Id>(columns.size());
 }
@@ -466,6 +473,14 @@ Id RunWriter::AddRange(const model::Range& range) {
                      .name_id = static_cast<uint32_t>(s.text_of_range_kind[kind]),
                      .range_id = static_cast<uint32_t>(id)});
   return id;
+}
+
+void RunWriter::AddThread(const model::Thread& thread) {
+  Statement& row = state_->insert_thread;
+  row.BindInt64(0, thread.process_id);
+  row.BindInt64(1, thread.thread_id);
+  row.BindText(2, thread.name);
+  state_->Run(row);
 }
 
 void RunWriter::AddStepMark(const model::StepMark& mark) {
@@ -543,6 +558,10 @@ std::vector<model::HostEvent> RunWriter::HostEvents(
   return events;
 }
 
+std::optional<model::HostCall> RunWriter::CallOf(size_t activity) const {
+  return state_->activity_rows.CallOf(activity);
+}
+
 int64_t RunWriter::LostRecords() const {
   int64_t lost = 0;
   for (const auto& [key, value] : state_->run_stats) {
@@ -595,9 +614,10 @@ Status RunWriter::Finish() {
   // Statements go before the database that made them.
   info = Statement();
   row = Statement();
-  for (Statement* statement : {&s.insert_string, &s.insert_process, &s.insert_device,
-                               &s.insert_lane, &s.insert_config, &s.insert_hint, &s.insert_module,
-                               &s.insert_range_kind, &s.insert_mark, &s.insert_compile}) {
+  for (Statement* statement :
+       {&s.insert_string, &s.insert_process, &s.insert_thread, &s.insert_device, &s.insert_lane,
+        &s.insert_config, &s.insert_hint, &s.insert_module, &s.insert_range_kind, &s.insert_mark,
+        &s.insert_compile}) {
     *statement = Statement();
   }
   s.database.reset();

@@ -41,6 +41,7 @@ class RunWriter final : public model::EventSink {
   model::Id AddApiCall(const model::ApiCall& call) override;
   model::Id AddActivity(const model::Activity& activity) override;
   model::Id AddRange(const model::Range& range) override;
+  void AddThread(const model::Thread& thread) override;
   void AddStepMark(const model::StepMark& mark) override;
   void AddCompile(const model::Compile& compile) override;
   void AddRunStat(const model::RunStat& stat) override;
@@ -58,6 +59,10 @@ class RunWriter final : public model::EventSink {
   // apart), but for short ones where there are very many.
   std::vector<model::HostEvent> HostEvents(
       const std::vector<std::pair<int64_t, int64_t>>& within) const;
+
+  // The host call that started an activity (by index into tables().activities); nothing where the
+  // source does not tell.
+  std::optional<model::HostCall> CallOf(size_t activity) const;
 
   void WriteAttribution(const model::AttributionTables& attribution);
   // Also writes the instructions and shares of `attribution`, which the analysis completed with

@@ -12,7 +12,10 @@ std::string TablesSql() {
 CREATE TABLE x_run_info(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE x_string(string_id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE x_process(process_id INTEGER PRIMARY KEY, host TEXT, pid INT, rank INT,
-  local_rank INT, command TEXT, clock_offset_ns INT, clock_error_ns INT, source_id INT);
+  local_rank INT, command TEXT, clock_offset_ns INT, clock_error_ns INT, source_id INT,
+  name TEXT);
+CREATE TABLE x_thread(process_id INT NOT NULL, thread_id INT NOT NULL, name TEXT NOT NULL,
+  PRIMARY KEY(process_id, thread_id)) WITHOUT ROWID;
 CREATE TABLE x_device(device_id INTEGER PRIMARY KEY, process_id INT NOT NULL, kind INT NOT NULL,
   ordinal INT, name TEXT, uuid TEXT, compute_capability TEXT, sm_count INT, clock_hz INT,
   memory_bandwidth_bytes_per_s INT, memory_bytes INT, max_threads_per_sm INT,
@@ -39,7 +42,7 @@ CREATE TABLE x_packed_range(range_kind INT NOT NULL, start_ns INT NOT NULL,
 CREATE TABLE x_range_kind(range_kind INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
   domain_id INT, text_id INT NOT NULL);
 CREATE TABLE x_packed_activity(kind_id INT NOT NULL, slot_id INT NOT NULL, start_ns INT NOT NULL,
-  duration_ns INT NOT NULL, correlation_id INT, call_kind INT, call_reference INT,
+  duration_ns INT, correlation_id INT, call_kind INT, call_reference INT,
   call_duration_ns INT, gap INT, nested_ns INT);
 CREATE TABLE x_kind(kind_id INTEGER PRIMARY KEY, lane_id INT NOT NULL, config_id INT NOT NULL,
   hint_id INT, label_id INT, bytes INT, graph_id INT, graph_node_id INT);
@@ -94,6 +97,11 @@ CREATE TABLE x_busy_time(device_id INT NOT NULL, start_ns INT, end_ns INT, busy_
   idle_ns INT NOT NULL, overlap_ns INT NOT NULL, compute_ns INT NOT NULL,
   collective_ns INT NOT NULL, exposed_collective_ns INT NOT NULL, copy_ns INT NOT NULL,
   exposed_copy_ns INT NOT NULL, steady_busy_ns INT NOT NULL);
+CREATE TABLE x_launch_queue(device_id INTEGER PRIMARY KEY, steady INT NOT NULL,
+  calls INT NOT NULL, calls_on_idle INT NOT NULL, call_p50_ns INT NOT NULL,
+  latency_p50_ns INT NOT NULL, latency_p90_ns INT NOT NULL, queued_p50_ns INT NOT NULL,
+  queued_p90_ns INT NOT NULL, outstanding_p50 INT NOT NULL, outstanding_p90 INT NOT NULL,
+  outstanding_max INT NOT NULL);
 CREATE TABLE x_collective(activity_id INTEGER PRIMARY KEY, op TEXT, bytes INT, group_size INT,
   algorithm_bandwidth INT, bus_bandwidth INT, exposed_ns INT, arrival_skew_ns INT);
 CREATE TABLE x_device_facts(device_id INTEGER PRIMARY KEY, gpu TEXT, peaks_source TEXT,

@@ -32,7 +32,8 @@ constexpr std::string_view kLaunchKind =
 // The packed rows (activity_rows.h) as plain tables. Private: the public views stand on these.
 std::string PackedViews() {
   return R"sql(
-CREATE VIEW x_activity AS SELECT r.rowid AS activity_id, k.lane_id, k.config_id, r.start_ns,
+CREATE VIEW x_activity AS SELECT r.rowid AS activity_id, k.lane_id, k.config_id,
+  CASE WHEN r.duration_ns IS NULL AND r.nested_ns IS NULL THEN NULL ELSE r.start_ns END AS start_ns,
   r.duration_ns, r.duration_ns - coalesce(r.nested_ns, 0) AS self_ns, k.hint_id,
   CASE WHEN r.call_kind IS NULL THEN r.rowid - r.call_reference ELSE r.rowid END AS api_call_id,
   r.correlation_id, k.bytes, k.graph_id, k.graph_node_id, k.label_id, s.execution_id, s.step
@@ -61,7 +62,8 @@ std::string RunViews() {
       R"sql(
 CREATE VIEW run_info AS SELECT key, value FROM x_run_info;
 CREATE VIEW process AS SELECT process_id, host, pid, rank, local_rank, command, clock_offset_ns,
-  clock_error_ns FROM x_process;
+  clock_error_ns, name FROM x_process;
+CREATE VIEW thread AS SELECT process_id, thread_id, name FROM x_thread;
 CREATE VIEW device AS SELECT d.device_id, d.process_id, p.host, d.ordinal, d.uuid, d.name,
   {device_kind} AS kind, coalesce(d.compute_capability, f.compute_capability) AS compute_capability,
   coalesce(d.sm_count, f.sm_count) AS sm_count, coalesce(d.clock_hz, f.clock_hz) AS clock_hz,
@@ -259,6 +261,9 @@ CREATE VIEW step_part AS SELECT device_id, step, {part} AS part, wall_ns FROM x_
 CREATE VIEW busy_time AS SELECT device_id, start_ns, end_ns, busy_ns, idle_ns, overlap_ns,
   compute_ns, collective_ns, exposed_collective_ns, copy_ns, exposed_copy_ns, steady_busy_ns
   FROM x_busy_time;
+CREATE VIEW launch_queue AS SELECT device_id, steady, calls, calls_on_idle, call_p50_ns,
+  latency_p50_ns, latency_p90_ns, queued_p50_ns, queued_p90_ns, outstanding_p50, outstanding_p90,
+  outstanding_max FROM x_launch_queue;
 CREATE VIEW gap AS SELECT device_id, start_ns, end_ns, {cause} AS cause, previous_activity_id,
   next_activity_id, host_range_id FROM x_gap;
 CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, algorithm_bandwidth,

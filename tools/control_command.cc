@@ -21,8 +21,10 @@
 #include "base/terminal.h"
 #include "recording/control.h"
 #include "recording/folder.h"
+#include "store/run_db_mark.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/hook_recording.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -123,13 +125,43 @@ bool AllHaveSeen(const Answers& answers, uint64_t order) {
   return true;
 }
 
+// What lies at `folder` when it is no recording of the collector.
+Result<int> NotSteered(const Options& options, const std::string& folder) {
+  if (IsDirectory(folder)) {
+    XLATRACE_ASSIGN(const HookRecording hook, ReadHookRecording(folder));
+    if (!hook.processes.empty() && options.verb == "status" && options.format == "text") {
+      std::string text;
+      for (const HookProcess& process : hook.processes) {
+        text += fmt::format("process {}: the profiler of {} {}\n", process.pid,
+                            process.framework.empty() ? "the framework" : process.framework,
+                            process.stopped   ? "has ended"
+                            : process.started ? "is recording"
+                                              : "has not begun");
+      }
+      XLATRACE_TRY(PrintResult(text));
+      return 0;
+    }
+    if (!hook.processes.empty()) {
+      return MakeError(
+          fmt::format("'{}' is recorded by the framework's own profiler, which takes no orders; "
+                      "only NVIDIA recordings do",
+                      options.path),
+          "say before the start what to record: xlatrace record --delay 60 --duration 10 -- "
+          "python train.py");
+    }
+  }
+  if (store::LooksLikeRunDb(options.path)) {
+    return MakeError(fmt::format("'{}' is a run that has ended", options.path),
+                     "xlatrace summary " + options.path);
+  }
+  return MakeError(fmt::format("'{}' is no recording", options.path),
+                   "name the folder that the running program writes: xlatrace control run.rec "
+                   "status");
+}
+
 Result<int> Run(const Options& options) {
   const std::string folder = FolderOf(options.path);
-  if (!recording::LooksLikeRecordingFolder(folder)) {
-    return MakeError(fmt::format("'{}' is no recording", options.path),
-                     "name the folder that the running program writes: xlatrace control run.rec "
-                     "status");
-  }
+  if (!recording::LooksLikeRecordingFolder(folder)) return NotSteered(options, folder);
   XLATRACE_ASSIGN(Answers answers, ReadAnswers(folder));
   if (options.verb != "status") {
     if (answers.live.empty()) {
@@ -161,13 +193,14 @@ Result<int> Run(const Options& options) {
 
 void AddControlCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("control", "Stop and start a running recording, or ask what it does");
+  CLI::App* command = app.add_subcommand(
+      "control", "Stop and start a running recording of a GPU, or ask what it does");
   command->add_option("RECORDING", options->path, "run.rec, or the run.db it will be")->required();
   command->add_option("ORDER", options->verb, "start, stop or status")
       ->required()
       ->check(CLI::IsMember({"start", "stop", "status"}));
   command->add_option("--timeout", options->timeout_s, "Seconds to wait for the processes' answer")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   command->add_option("--format", options->format, "text or json")

@@ -116,13 +116,17 @@ Check CheckPython(const std::string& python, const PythonFacts& facts) {
     return {"python", State::kProblem, fmt::format("'{}' cannot be run", python),
             "name the interpreter you train with: xlatrace doctor --python PATH"};
   }
-  std::string found = fmt::format("Python {}", facts.version);
+  // Whose Python: the one of PATH need not be the one that trains.
+  std::string found = fmt::format("Python {} ({})", facts.version,
+                                  facts.executable.empty() ? python : facts.executable);
   if (!facts.jax.empty()) found += fmt::format(", jax {} (jaxlib {})", facts.jax, facts.jaxlib);
   if (!facts.tensorflow.empty()) found += fmt::format(", tensorflow {}", facts.tensorflow);
   if (facts.cuda_plugin != 0) found += ", CUDA plugin";
   if (facts.jax.empty() && facts.tensorflow.empty()) {
     return {"framework", State::kProblem, found + ", neither jax nor tensorflow",
-            fmt::format("{} -m pip install jax", python)};
+            fmt::format("{} -m pip install jax; or name the one you train with: xlatrace doctor "
+                        "--python PATH",
+                        python)};
   }
   return {"framework", State::kFine, found, ""};
 }

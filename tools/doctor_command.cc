@@ -82,6 +82,7 @@ void AddDoctorCommand(CLI::App& app, Command* selected) {
   CLI::App* command = app.add_subcommand(
       "doctor", "Check whether a run can be recorded here, and say what to type if not");
   command->add_option("--python", options->python, "The interpreter you train with")
+      ->type_name("PATH")
       ->capture_default_str();
   command->add_option("--format", options->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

@@ -10,10 +10,12 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/masking.h"
 #include "base/ordered_work.h"
 #include "base/terminal.h"
 #include "hlo/explained_file.h"
 #include "report/text_table.h"
+#include "store/run_db_mark.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/dump_text.h"
@@ -73,6 +75,15 @@ Done ExplainOne(const std::string& path, const Options& options, bool json, bool
   hlo::ExplainedFile file;
   if (FileSize(path) > kLargeFileBytes) lock.lock();
   file = hlo::ExplainFile(path);
+  if (file.ok() && file.note.kind == "profile") {
+    const std::string word = MaskedCommand({path});  // As a shell wants it.
+    file.note.next = "xlatrace import " + word + " -o run.db";
+    if (store::LooksLikeRunDb(path)) {
+      file.note.what = file.note.brief = "run.db of xlatrace";
+      file.note.purpose = "a recorded or imported run, with its modules";
+      file.note.next = "xlatrace summary " + word;
+    }
+  }
   Done done{.ok = file.ok()};
   if (json) {
     done.text = ExplainJson(file, options.parts);

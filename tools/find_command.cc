@@ -2,12 +2,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/number_format.h"
 #include "base/terminal.h"
 #include "hlo/find_pattern.h"
@@ -195,7 +197,9 @@ std::string AsJson(const FindResult& result, const Options& options) {
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Result<int> Run(const Options& options) {
+Result<int> Run(Options options) {
+  // The other way round is as clear.
+  if (!Exists(options.path) && Exists(options.pattern)) std::swap(options.pattern, options.path);
   XLATRACE_ASSIGN(const hlo::FindPattern pattern,
                   hlo::FindPattern::Make(options.pattern, options.literal));
   if (!pattern.why_plain().empty()) {
@@ -252,8 +256,9 @@ void AddFindCommand(CLI::App& app, Command* selected) {
   command->add_option("--stage", options->stage, "Dumps to search: all, before, after, passes")
       ->check(CLI::IsMember({"all", "before", "after", "passes"}))
       ->capture_default_str();
-  command->add_option("--module", options->module,
-                      "Only this module: its number, name, or part of it");
+  command
+      ->add_option("--module", options->module, "Only this module: its number, name, or part of it")
+      ->type_name("NAME");
   command->add_option("-C,--context", options->context, "Lines around each hit")->type_name("N");
   command->add_flag("--literal", options->literal, "PATTERN is no regular expression");
   command->add_flag("--all", options->all, "Leave nothing out");

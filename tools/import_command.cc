@@ -54,9 +54,12 @@ void AddImportCommand(CLI::App& app, Command* selected) {
       ->add_option("FILE", options->request.inputs,
                    ".xplane.pb, .sqlite (nsys), .json (Kineto), nsys-jax zip or folder")
       ->required();
-  command->add_option("--modules", options->request.module_paths,
-                      "XLA dump folders or HLO files to take modules from");
+  command
+      ->add_option("--modules", options->request.module_paths,
+                   "XLA dump folders or HLO files to take modules from")
+      ->type_name("PATH");
   command->add_option("-o,--output", options->request.output, "The run.db to write")
+      ->type_name("FILE")
       ->default_val("run.db");
   command->add_flag("--force", options->force, "Replace an existing output");
   command->footer("Example:\n  xlatrace import trace.xplane.pb -o run.db");

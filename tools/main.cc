@@ -3,8 +3,11 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,6 +15,8 @@
 #include "base/file.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/help_format.h"
+#include "tools/unknown_command.h"
 #include "tools/version.h"
 
 namespace {
@@ -28,8 +33,10 @@ int Run(int argc, char** argv) {
       "Profiler and trace correlation for XLA programs: which line of the model, which "
       "layer, forward or backward, and why it is slow.",
       "xlatrace"};
-  app.set_version_flag("--version", std::string("xlatrace ") + tools::kVersion);
-  app.get_formatter()->column_width(34);
+  app.set_version_flag("--version", std::string("xlatrace ") + tools::kVersion,
+                       "Print the version and exit");
+  app.formatter(tools::MakeHelpFormatter());
+  app.set_help_flag("-h,--help", "Print this and exit");
   app.footer(
       "The main job:\n"
       "  xlatrace record -- python train.py    # leaves run.db\n"
@@ -49,8 +56,21 @@ int Run(int argc, char** argv) {
   tools::AddControlCommand(app, &selected);
   tools::AddLibCommand(app, &selected);
   tools::AddDoctorCommand(app, &selected);
+  std::vector<std::string> commands;
+  for (const CLI::App* sub : app.get_subcommands({})) commands.push_back(sub->get_name());
+  std::vector<const char*> arguments(argv, argv + argc);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first == "help") {  // As git has it.
+    arguments.erase(arguments.begin() + 1);
+    arguments.push_back("--help");
+  } else if (argc > 1 && !first.starts_with('-') &&
+             std::find(commands.begin(), commands.end(), first) == commands.end()) {
+    const Error error = tools::UnknownCommand({argv + 1, argv + argc}, commands);
+    tools::PrintError(error);
+    return static_cast<int>(error.code);
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       app.exit(error);

@@ -92,17 +92,23 @@ void AddPassesCommand(CLI::App& app, Command* selected) {
       "passes", "What each pass of the compiler did to a module, from its dumps");
   command->add_option("DIR", options->path, "A folder that --xla_dump_to filled")->required();
   command->add_option("MODULE", options->module, "Number or name of a module in it")->required();
-  command->add_option("--from", options->from,
-                      "Compare this dump (a number, a pass, before, after)...");
-  command->add_option("--to", options->to, "...with this one: what was fused, replaced, removed");
-  command->add_option("--instruction", options->instruction,
-                      "Tell how this instruction was made and what became of it");
+  command
+      ->add_option("--from", options->from,
+                   "Compare this dump (a number, a pass, before, after)...")
+      ->type_name("DUMP");
+  command->add_option("--to", options->to, "...with this one: what was fused, replaced, removed")
+      ->type_name("DUMP");
+  command
+      ->add_option("--instruction", options->instruction,
+                   "Tell how this instruction was made and what became of it")
+      ->type_name("NAME");
   command->add_flag("--all", options->all, "Leave nothing out");
   command->add_option("--format", options->format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   command->footer(
-      "Dumps of passes are written with XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_pass_re=.*'\n"
+      "Dumps of passes are written with\n"
+      "  XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_pass_re=.*'\n"
       "Example:\n"
       "  xlatrace passes dump/ train_step\n"
       "  xlatrace passes dump/ train_step --from 73 --to priority-fusion\n"

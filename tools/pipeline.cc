@@ -157,6 +157,7 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
     }
     return writer->HostEvents(times);
   };
+  analysis_options.call_of = [&](size_t activity) { return writer->CallOf(activity); };
   const model::AnalysisTables analysis = analysis::Analyze(
       run, attribution,
       [&](model::Id id) -> Result<const model::HloModule*> {

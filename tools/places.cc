@@ -61,7 +61,14 @@ Result<std::string> PreloadLibrary() {
   for (const fs::path& candidate : candidates) {
     if (!IsRegularFile(candidate.string())) continue;
     const fs::path library = fs::canonical(candidate, error);
-    if (!error) return library.string();
+    if (error) continue;
+    // The loader knows no quotes (ld.so(8)): blanks and colons end a name.
+    if (library.string().find_first_of(" :\t\n") != std::string::npos) {
+      return MakeError(fmt::format("LD_PRELOAD cannot name '{}': there is a blank or a colon in it",
+                                   library.string()),
+                       "install xlatrace into a folder without one");
+    }
+    return library.string();
   }
   return MakeError(
       fmt::format("libxlatrace.so is missing: it is not at '{}'", candidates.front().string()),

@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -8,8 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/terminal.h"
 #include "store/run_db.h"
+#include "store/run_db_mark.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -101,7 +104,11 @@ std::string AsJson(const store::Table& table) {
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Result<int> Run(const Options& options) {
+Result<int> Run(Options options) {
+  // The other way round is as clear.
+  if (!Exists(options.path) && store::LooksLikeRunDb(options.sql)) {
+    std::swap(options.sql, options.path);
+  }
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   db.SetTimeLimit(options.time_limit_s * 1000);
@@ -140,6 +147,7 @@ void AddQueryCommand(CLI::App& app, Command* selected) {
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();
   command->add_option("--time-limit", options->time_limit_s, "Seconds; 0 for none")
+      ->type_name("SECONDS")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000}))
       ->capture_default_str();
   command->footer(

@@ -190,9 +190,11 @@ Result<int> RunCommand(const Options& options,
   auto child = RunChild(options.command, environment);
   if (!child) return CannotRecord(std::move(child).error());
   if (child->exec_error != 0) {
+    const bool script = options.command[0].ends_with(".py") && Exists(options.command[0]);
     return MakeError(
         fmt::format("cannot run '{}': {}", options.command[0], std::strerror(child->exec_error)),
-        fmt::format("check the command: command -v {}", options.command[0]),
+        script ? fmt::format("xlatrace record -- python {}", options.command[0])
+               : fmt::format("check the command: command -v {}", options.command[0]),
         static_cast<ErrorCode>(child->status));
   }
   if (child->signal != 0) {
@@ -313,6 +315,7 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("-o,--output", options->output,
                    "The run.db to write; %r: rank, %h: host, %p: our pid")
+      ->type_name("FILE")
       ->capture_default_str();
   AddRecordingOptions(*command, &options->recording);
   command->add_option("CMD", options->command, "The command and its arguments, after --")

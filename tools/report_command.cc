@@ -83,11 +83,16 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("report", "Where the time goes, as one offline HTML file");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
-  command->add_option("--base", options->base,
-                      "The same pages with differences to this run, matched by content");
-  command->add_option("--source", options->page.source_folders,
-                      "Folder with the source files, to show lines with time; repeatable");
-  command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html");
+  command
+      ->add_option("--base", options->base,
+                   "The same pages with differences to this run, matched by content")
+      ->type_name("RUN");
+  command
+      ->add_option("--source", options->page.source_folders,
+                   "Folder with the source files, to show lines with time; repeatable")
+      ->type_name("DIR");
+  command->add_option("-o,--output", options->given_output, "The page to write; default: RUN.html")
+      ->type_name("FILE");
   command->add_flag("--force", options->force, "Replace a file that is not a report of ours");
   const std::map<std::string, report::HloText> kHloTexts = {{"none", report::HloText::kNone},
                                                             {"hot", report::HloText::kHot},
@@ -95,7 +100,7 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("--hlo-text", options->page.hlo_text,
                    "HLO text: none, hot (what takes time; default), all")
-      ->transform(CLI::CheckedTransformer(kHloTexts).description(""));
+      ->transform(CLI::CheckedTransformer(kHloTexts).description("{none,hot,all}"));
   command
       ->add_option("--max-launches", options->page.max_launches,
                    "Launches in the timeline, beyond that sums; default: 4,000,000")

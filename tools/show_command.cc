@@ -1,12 +1,15 @@
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "analysis/gpu_table.h"
+#include "base/file.h"
 #include "base/terminal.h"
 #include "report/show.h"
 #include "store/run_db.h"
+#include "store/run_db_mark.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -28,7 +31,11 @@ struct Options {
   int64_t execution = 0;  // 0: not said.
 };
 
-Result<int> Run(const Options& options) {
+Result<int> Run(Options options) {
+  // The other way round is as clear.
+  if (!Exists(options.path) && store::LooksLikeRunDb(options.what)) {
+    std::swap(options.what, options.path);
+  }
   report::ShowOptions show;
   XLATRACE_ASSIGN(show.gpu, GpuOfOption(options.gpu));
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
@@ -63,7 +70,8 @@ void AddShowCommand(CLI::App& app, Command* selected) {
                    "A handle (o17, k3, m2, f1), a layer, FILE:LINE, or a name")
       ->required();
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
-  command->add_option("--gpu", options->gpu, "The same launches on another GPU (h100, mi300x)");
+  command->add_option("--gpu", options->gpu, "The same launches on another GPU (h100, mi300x)")
+      ->type_name("NAME");
   command->add_flag("--hlo", options->hlo, "All of the HLO, however long");
   command->add_flag("--sequence", options->sequence,
                     "Of a module: its thunks in order beside what an execution launched");

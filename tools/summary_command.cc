@@ -89,14 +89,18 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   std::vector<std::string> words;
   for (const std::string_view word : report::ByTexts()) words.emplace_back(word);
   command
-      ->add_option("--by", options->by,
-                   "op, phase, layer, scope, source, kernel, op_kind,\n"
-                   "origin, module, step, device or rank")
+      ->add_option(
+          "--by", options->by,
+          "op, phase, layer, scope, source, kernel, op_kind, origin, module, step, device or rank")
+      ->type_name("WHAT")
       ->check(CLI::IsMember(words).description(""))
       ->capture_default_str();
-  command->add_option("--phase", options->phase, "Only this phase: forward, backward, ...");
-  command->add_option("--scope", options->scope,
-                      "Only layers or source files that match ('layer_*', 'attention.py')");
+  command->add_option("--phase", options->phase, "Only this phase: forward, backward, ...")
+      ->type_name("PHASE");
+  command
+      ->add_option("--scope", options->scope,
+                   "Only layers or source files that match ('layer_*', 'attention.py')")
+      ->type_name("PATTERN");
   command->add_option("--top", options->top, "Rows of the table; JSON gets short as well")
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--sort", options->sort, "Order of ops: time, calls, average or waste")
@@ -108,8 +112,10 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   command->add_option("--width", options->width, "Columns of the text; default: the terminal's")
       ->check(CLI::Range(60, 400));
   command->add_flag("--ascii", options->ascii, "No block characters");
-  command->add_option("--gpu", options->gpu,
-                      "What another GPU would do with the same launches (h100, mi300x)");
+  command
+      ->add_option("--gpu", options->gpu,
+                   "What another GPU would do with the same launches (h100, mi300x)")
+      ->type_name("NAME");
   AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace summary run.db --by layer --phase backward");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/collective_model.h"
+#include "analysis/device_facts.h"
 #include "analysis/findings/rules.h"
 
 namespace xlatrace::analysis::findings {
@@ -15,6 +17,9 @@ using model::Id;
 constexpr double kExposedShare = 0.02;
 constexpr double kSkewShare = 0.02;
 constexpr int64_t kSmallBytes = 1 << 20;
+constexpr int64_t kLargeBytes = 4 << 20;  // Below that it is latency, not bandwidth.
+constexpr double kLowBandwidth = 0.6;     // Of what such links reach.
+constexpr double kGoodBandwidth = 0.8;
 
 // Times of one collective instruction, over steady steps and devices.
 struct Collective {
@@ -132,8 +137,104 @@ void Skew(const Context& context, std::map<const Op*, Collective>& collectives, 
   report.Add(std::move(finding));
 }
 
+// Devices of one host: what a collective among them crosses are the host's own links.
+int64_t DevicesOfHost(const Context& context, const model::Device& device) {
+  const auto host = [&](const model::Device& of) {
+    return of.process_id > 0 ? context.run.processes[static_cast<size_t>(of.process_id) - 1].host
+                             : std::string();
+  };
+  return std::count_if(context.run.devices.begin(), context.run.devices.end(),
+                       [&](const model::Device& of) { return host(of) == host(device); });
+}
+
+// Large collectives with nothing beside them that stay far behind what such links reach. Returns
+// what they lose per step, where that is a finding.
+int64_t Bandwidth(const Context& context, Report& report) {
+  struct Rate {
+    double best = 0;      // Of its instances: the one that waited least.
+    double expected = 0;  // Bytes per second of bus bandwidth.
+    int64_t exposed_ns = 0;
+    int64_t bytes = 0;
+  };
+  std::map<const Op*, Rate> rates;
+  int64_t unknown_ns = 0;
+  int64_t all_ns = 0;
+  for (const model::CollectiveRow& row : context.analysis.collectives) {
+    const auto i = static_cast<size_t>(row.activity_id) - 1;
+    const Op* op = context.InSteadyStep(i) ? context.OpOf(i) : nullptr;
+    if (op == nullptr || !row.bytes || !row.group_size || !row.bus_bandwidth_bytes_per_s ||
+        *row.bytes < kLargeBytes || !row.exposed_ns ||
+        10 * *row.exposed_ns < 9 * context.run.activities.duration_ns[i]) {
+      continue;
+    }
+    const model::Device& device = context.run.DeviceOf(i);
+    const DeviceFacts facts = analysis::FactsOf(device);
+    const auto expected =
+        facts.gpu != nullptr && *row.group_size <= DevicesOfHost(context, device)
+            ? ExpectedBusBandwidth(*facts.gpu, row.op, *row.bytes, *row.group_size)
+            : std::nullopt;
+    all_ns += *row.exposed_ns;
+    if (!expected) {
+      unknown_ns += *row.exposed_ns;
+      continue;
+    }
+    Rate& rate = rates[op];
+    rate.best = std::max(rate.best, static_cast<double>(*row.bus_bandwidth_bytes_per_s));
+    rate.expected = *expected;
+    rate.exposed_ns += *row.exposed_ns;
+    rate.bytes = *row.bytes;
+  }
+  if (context.ShareOfStep(context.PerStep(all_ns)) < kExposedShare) return 0;
+  if (2 * unknown_ns > all_ns) {
+    report.Withhold("low_busbw",
+                    "bandwidth of collectives: the links between these devices are not known");
+    return 0;
+  }
+  std::vector<const Op*> ops;
+  int64_t good_ns = 0;
+  for (const auto& [op, rate] : rates) {
+    if (rate.best < kLowBandwidth * rate.expected) ops.push_back(op);
+    if (rate.best >= kGoodBandwidth * rate.expected) good_ns += rate.exposed_ns;
+  }
+  const auto lost = [&](const Op* op) {
+    const Rate& rate = rates.at(op);
+    return context.PerStep(static_cast<int64_t>(static_cast<double>(rate.exposed_ns) *
+                                                (1 - rate.best / rate.expected)));
+  };
+  int64_t saves = 0;
+  for (const Op* op : ops) saves += lost(op);
+  if (ops.empty() || context.ShareOfStep(saves) < kLeastShare) {
+    if (10 * good_ns >= 8 * all_ns) report.Fine("low_busbw", "collectives: at the links' speed");
+    return 0;
+  }
+  const Op& worst = **std::max_element(ops.begin(), ops.end(),
+                                       [&](const Op* a, const Op* b) { return lost(a) < lost(b); });
+  const Rate& rate = rates.at(&worst);
+  Finding finding;
+  finding.id = "low_busbw";
+  finding.title = fmt::format("Find what slows the links: collectives run at {:.0f} % of theirs",
+                              100 * rate.best / rate.expected);
+  finding.action =
+      "see `nvidia-smi nvlink -s` and `nvidia-smi topo -m`, NCCL_DEBUG=INFO for the path it takes "
+      "(NCCL_P2P_DISABLE unset, NCCL_NVLS_ENABLE not 0); combine small ones into larger ones";
+  finding.how_to_check = "bus bandwidth of these collectives (`collective.bus_bandwidth`)";
+  finding.saves_high_ns = saves;
+  finding.saves_low_ns = 0;
+  finding.basis = Basis::kCostModel;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.where_op = worst.row->name;
+  finding.where_layer = worst.row->layer_group;
+  finding.where_source = context.SourceOf(worst);
+  finding.claims["slow links"] = saves;
+  finding.evidence.Add("bytes of the one that loses most", rate.bytes, "bytes", worst.handle)
+      .AddReal("its best bus bandwidth", rate.best / 1e9, "GB/s", worst.handle)
+      .AddReal("what this size reaches on such links", rate.expected / 1e9, "GB/s");
+  report.Add(std::move(finding));
+  return saves;
+}
+
 void Exposed(const Context& context, const std::map<const Op*, Collective>& collectives,
-             Report& report) {
+             int64_t lost_to_links, Report& report) {
   int64_t all = 0;
   int64_t exposed = 0;
   int64_t wait = 0;
@@ -146,11 +247,12 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   }
   if (collectives.empty()) return;
   const int64_t ns = context.PerStep(exposed);
-  const int64_t transfer = context.PerStep(exposed - wait);
+  const int64_t transfer = context.PerStep(exposed - wait) - lost_to_links;
   Evidence evidence;
   evidence.Add("collectives per step", context.PerStep(all), "ns")
       .Add("of them with nothing beside them", ns, "ns")
       .Add("of that, waiting for other devices", context.PerStep(wait), "ns");
+  if (lost_to_links > 0) evidence.Add("of that, lost to slow links", lost_to_links, "ns");
   if (context.ShareOfStep(transfer) < kExposedShare) {
     report.Fine("exposed_collective",
                 fmt::format("collectives: {} of {} per step exposed beyond waiting", Time(transfer),
@@ -206,7 +308,8 @@ void JudgeCollectives(const Context& context, Report& report) {
   int64_t exposed = 0;
   for (const auto& [op, of] : collectives) exposed += of.exposed_ns;
   Skew(context, collectives, exposed, report);
-  Exposed(context, collectives, report);
+  const int64_t lost_to_links = Bandwidth(context, report);
+  Exposed(context, collectives, lost_to_links, report);
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -29,6 +29,11 @@ bool IsLibrary(std::string_view file) {
   return file.empty() || file == "<string>";
 }
 
+// A file through which every op of the framework goes: its line says nothing about any one.
+bool IsFrameworkCore(std::string_view file) {
+  return file.find("/tensorflow/python/framework/ops.py") != file.npos || file == "dummy_file_name";
+}
+
 std::string FileAndLine(std::string_view file, int64_t line) {
   if (file.empty()) return {};
   return line > 0 ? fmt::format("{}:{}", file, line) : std::string(file);
@@ -54,6 +59,9 @@ Context::Context(const model::RunTables& run_tables,
   FindLimits();
   ReadOps(load_module);
   FindMemoryRate();
+  for (const model::LaunchQueueRow& row : analysis.launch_queues) {
+    if (launch_queue == nullptr || row.calls > launch_queue->calls) launch_queue = &row;
+  }
 }
 
 double Context::ShareOfStep(int64_t ns) const {
@@ -134,6 +142,7 @@ void Context::ReadOps(const ModuleLoader& load_module) {
     op.calls = static_cast<double>(time.occurrences) * static_cast<double>(ns) /
                static_cast<double>(std::max<int64_t>(time.self_ns, 1)) /
                static_cast<double>(std::max<int64_t>(steady_steps, 1));
+    op.hidden = time.bound_by == "hidden";
     ops.push_back(std::move(op));
   }
   attributed = all > 0 ? static_cast<double>(labelled) / static_cast<double>(all) : 1;
@@ -161,8 +170,10 @@ void Context::ReadOps(const ModuleLoader& load_module) {
                       : named != by_name.end() ? named->second
                                                : kNoIndex);
     }
-    const HloFacts& facts = modules_.emplace(module_id, FactsOf(hlo, nodes)).first->second;
+    HloFacts& facts = modules_.emplace(module_id, FactsOf(hlo, nodes)).first->second;
     for (size_t k = 0; k < indices.size(); ++k) {
+      uint32_t& producer = facts.ops[k].producer;
+      if (producer != 0) producer = static_cast<uint32_t>(indices[producer - 1] + 1);
       ops[indices[k]].facts = &facts.ops[k];
       ops[indices[k]].module = &facts;
     }
@@ -224,9 +235,10 @@ std::string Context::SourceOf(const Op& op) const {
       frame = at.parent;
     }
   }
-  if (!op.facts->inner_file.empty()) {
+  if (!op.facts->inner_file.empty() && !IsFrameworkCore(op.facts->inner_file)) {
     return FileAndLine(op.facts->inner_file, op.facts->inner_line);
   }
+  if (IsFrameworkCore(op.row->source_file)) return {};
   return FileAndLine(op.row->source_file, op.row->source_line.value_or(0));
 }
 

@@ -33,6 +33,7 @@ struct Op {
   const HloFacts* module = nullptr;  // Null: its HLO was not read.
   int64_t ns = 0;                    // Per steady step of one device.
   double calls = 0;                  // The same.
+  bool hidden = false;               // Its work runs where the profile does not look (roofline.h).
 
   // Per call, where the cost model knows; nothing else.
   std::optional<double> BytesPerSecond() const;
@@ -77,12 +78,16 @@ class Context {
   std::optional<double> MemoryRate() const { return memory_rate_; }
   bool MemoryRateIsOwn() const { return !limits.bytes && memory_rate_.has_value(); }
 
+  // How far the host was ahead of its devices: of the device with most launches. Null: not known.
+  const model::LaunchQueueRow* launch_queue = nullptr;
+
   // Confidence that the data as a whole allows: one level lower for few steps, for ops that are
   // missing, for a device that is not known.
   Sure Allowed(Sure sure) const;
 
   // "model.py:88" (with its path) of the line of the user's program that an op comes from: the
   // line inside the fusion that matters, the first frame that is no library's.
+  // Empty where every frame that is known is the framework's own.
   std::string SourceOf(const Op& op) const;
   // The line that calls the function in which most of the ops' time is spent: where a block is
   // rematerialised or looped over. Falls back to the line with most time.

@@ -9,6 +9,8 @@ namespace xlatrace::analysis::findings {
 namespace {
 
 constexpr double kFineShare = 0.002;
+constexpr int64_t kLeastReadBack = 1 << 20;
+constexpr double kGoodLinkShare = 0.6;
 
 bool IsCopy(const Op& op) {
   return op.row->op_kind == model::OpKind::kCopy || op.row->opcode.starts_with("copy") ||
@@ -39,6 +41,13 @@ void HostCopies(const Context& context, Report& report) {
   }
   int64_t all = 0;
   for (const Op* op : ops) all += op->ns;
+  // Copies that computation hides cost nothing; kernels that wait for the link do.
+  const int64_t cost = std::min(all, kernels + exposed);
+  if (context.ShareOfStep(cost) < kLeastShare) {
+    report.Fine("copy_in_step", fmt::format("copies: computation hides all but {} of {} per step",
+                                            Time(cost), Time(all)));
+    return;
+  }
   const std::vector<Site> sites = SitesOf(context, ops);
   Finding finding = FindingAbout(context, "copy_in_step", sites[0]);
   for (const Site& site : sites) {
@@ -49,14 +58,70 @@ void HostCopies(const Context& context, Report& report) {
       "leave out host memory for what every step needs (offload fewer residuals or moments), or "
       "start the copy earlier so that computation hides it";
   finding.how_to_check = "no copy between memory spaces in the optimised HLO, exposed copies fall";
-  // Copies that computation hides cost nothing; kernels that wait for the link do.
-  finding.saves_high_ns = std::min(all, kernels + exposed);
-  if (kernels + exposed == 0) finding.saves_high_ns = all;
+  finding.saves_high_ns = cost;
   finding.saves_low_ns = *finding.saves_high_ns / 2;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.evidence.Add("copies and kernels on host memory inside the step", all, "ns")
       .Add("of it kernels that read or write it themselves", kernels, "ns")
       .Add("copying that nothing hides, per step", exposed, "ns");
+  report.Add(std::move(finding));
+}
+
+// Large results that are read back in every step, slower than the link goes.
+void ReadBack(const Context& context, Report& report) {
+  if (!context.on_gpu) return;
+  int64_t ns = 0;
+  int64_t bytes = 0;
+  size_t device = 0;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    const model::LaunchConfig& config = context.run.ConfigOf(i);
+    if (config.kind != model::ActivityKind::kMemcpy ||
+        config.copy_kind != model::CopyKind::kDeviceToHost || !context.InSteadyStep(i)) {
+      continue;
+    }
+    ns += context.run.activities.duration_ns[i];
+    bytes += std::max<int64_t>(context.run.activities.bytes[i], 0);
+    device = static_cast<size_t>(context.run.LaneOf(i).device_id) - 1;
+  }
+  if (context.PerStep(bytes) < kLeastReadBack || ns <= 0) return;
+  const double rate = static_cast<double>(bytes) / (static_cast<double>(ns) * 1e-9);
+  const auto link = device < context.analysis.devices.size()
+                        ? context.analysis.devices[device].host_link_bytes_per_s
+                        : std::nullopt;
+  const int64_t cost = std::min(context.PerStep(ns), context.Part(model::StepPart::kExposedCopy));
+  if (!link) {
+    if (context.ShareOfStep(cost) >= kLeastShare) {
+      report.Withhold("d2h_stall", "reading back: the speed of the device's link is not known");
+    }
+    return;
+  }
+  const double share = rate / static_cast<double>(*link);
+  Evidence evidence;
+  evidence.Add("bytes read back per step", context.PerStep(bytes), "bytes")
+      .AddReal("their rate", rate / 1e9, "GB/s")
+      .AddReal("what this link reaches", static_cast<double>(*link) / 1e9, "GB/s")
+      .Add("of it with nothing beside it, at most, per step", cost, "ns");
+  if (share >= kGoodLinkShare || context.ShareOfStep(cost) < kLeastShare) {
+    report.Fine("d2h_stall",
+                fmt::format("reading back: {} per step, at {:.0f} % of the link's rate",
+                            Time(context.PerStep(ns)), 100 * share),
+                evidence);
+    return;
+  }
+  Finding finding;
+  finding.id = "d2h_stall";
+  finding.title = fmt::format("Read back less: {} per step, at {:.0f} % of the link's rate",
+                              Time(cost), 100 * share);
+  finding.action =
+      "reduce on the device before reading, read every N steps, start the copy early "
+      "(`x.copy_to_host_async()`); a slow rate means pageable memory: read into pinned memory";
+  finding.how_to_check = "bytes from device to host per step fall, exposed copies with them";
+  finding.saves_high_ns = cost;
+  finding.saves_low_ns = static_cast<int64_t>(static_cast<double>(cost) * (1 - share) / 2);
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.claims["reading back"] = cost;
+  finding.evidence = std::move(evidence);
+  finding.where_source = context.StepCallSource();
   report.Add(std::move(finding));
 }
 
@@ -134,6 +199,7 @@ void DeviceCopies(const Context& context, Report& report) {
 
 void JudgeCopies(const Context& context, Report& report) {
   HostCopies(context, report);
+  ReadBack(context, report);
   Donation(context, report);
   DeviceCopies(context, report);
 }

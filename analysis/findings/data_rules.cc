@@ -150,6 +150,34 @@ void WarmUp(const Context& context, Report& report) {
               evidence);
 }
 
+// Products of which a CPU's profile shows the hand-over to other threads only.
+void HiddenWork(const Context& context, Report& report) {
+  const auto count =
+      std::count_if(context.ops.begin(), context.ops.end(), [](const Op& op) { return op.hidden; });
+  if (count == 0) return;
+  report.Withhold(
+      "hidden_work",
+      fmt::format(
+          "time of {} products: no CPU is as fast as recorded; threads that the profile does "
+          "not show do the work, so its time is in `idle` or under what waits for it",
+          count));
+}
+
+// TensorFlow names one line of its own for every op.
+void SourceLines(const Context& context, Report& report) {
+  int64_t ns = 0;
+  int64_t all = 0;
+  for (const Op& op : context.ops) {
+    all += op.ns;
+    if (!op.row->source_file.empty() && context.SourceOf(op).empty()) ns += op.ns;
+  }
+  if (all == 0 || 2 * ns < all) return;
+  report.Withhold("source_lines",
+                  fmt::format("source lines: for {} of the time the HLO holds one frame only, the "
+                              "framework's own; layers and op names say where",
+                              Percent(static_cast<double>(ns) / static_cast<double>(all))));
+}
+
 }  // namespace
 
 void JudgeData(const Context& context, Report& report) {
@@ -157,6 +185,8 @@ void JudgeData(const Context& context, Report& report) {
   Graphs(context, report);
   Autotuning(context, report);
   WarmUp(context, report);
+  HiddenWork(context, report);
+  SourceLines(context, report);
 }
 
 void JudgeCompilation(const Context& context, Report& report) {

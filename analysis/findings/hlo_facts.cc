@@ -58,6 +58,7 @@ class Reader {
     for (const uint32_t node : nodes) {
       facts.ops.push_back(node == kNoIndex ? OpFacts() : Of(node));
     }
+    FindProducers(nodes, facts.ops);
     return facts;
   }
 
@@ -72,6 +73,30 @@ class Reader {
     caller_.assign(module_.computations.size(), kNoIndex);
     for (uint32_t i = 0; i < module_.instructions.size(); ++i) {
       for (const uint32_t callee : module_.CalledComputations(At(i))) caller_[callee] = i;
+    }
+  }
+
+  void FindProducers(const std::vector<uint32_t>& nodes, std::vector<OpFacts>& ops) const {
+    std::vector<uint32_t> users(module_.instructions.size(), 0);
+    for (const Instruction& i : module_.instructions) {
+      for (const uint32_t operand : module_.Operands(i)) ++users[operand];
+    }
+    std::vector<uint32_t> position(module_.instructions.size(), 0);
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      if (nodes[k] != kNoIndex) position[nodes[k]] = static_cast<uint32_t>(k + 1);
+    }
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      if (nodes[k] == kNoIndex) continue;
+      for (uint32_t operand : module_.Operands(At(nodes[k]))) {
+        if (users[operand] == 1 && At(operand).opcode == "bitcast") {
+          operand = module_.Operands(At(operand))[0];
+        }
+        if (users[operand] != 1 || position[operand] == 0) continue;
+        const int64_t bytes = hlo::ByteSize(At(operand).shape);
+        if (bytes <= ops[k].passed_bytes) continue;
+        ops[k].producer = position[operand];
+        ops[k].passed_bytes = bytes;
+      }
     }
   }
 

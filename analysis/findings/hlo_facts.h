@@ -65,6 +65,10 @@ struct OpFacts {
   std::string inner_file;
   int64_t inner_line = 0;
   uint32_t frame = 0;  // 1-based into ModuleFacts::frames.
+  // The op whose result only this one reads, in the same computation: position + 1 among the nodes
+  // asked for (Context: among its ops), 0: none; and the bytes that pass between them.
+  uint32_t producer = 0;
+  int64_t passed_bytes = 0;
 };
 
 struct HloFacts {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "analysis/launch_queue.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -22,6 +23,8 @@ constexpr double kLaunchShare = 0.03;
 constexpr int64_t kSmallKernelNs = 3'000;
 constexpr double kHostShare = 0.02;
 constexpr double kFineShare = 0.01;
+constexpr int64_t kLoopFloorNs = 2'000;  // What an iteration costs without asking the host.
+constexpr int64_t kLeastIterations = 10;
 
 // Idle time of steady steps, by what comes after it.
 struct Gap {
@@ -95,6 +98,8 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   }
   int64_t idle = 0;
   int64_t count = 0;
+  int64_t known = 0;     // Gaps of which the host's call is known, and came too late.
+  int64_t launched = 0;  // Idle time before what had been launched long before.
   std::map<const Op*, WaitedFor> waited;
   for (const Gap& gap : gaps) {
     if (!gap.within_execution || gap.ns >= kLaunchGapNs) continue;
@@ -102,8 +107,14 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
         gap.row->cause == GapCause::kCompile) {
       continue;
     }
+    const HostCallOf& call_of = context.options.call_of;
+    if (WasLaunchedBefore(call_of, *gap.row)) {
+      launched += gap.ns;
+      continue;
+    }
     idle += gap.ns;
     ++count;
+    if (call_of && call_of(static_cast<size_t>(gap.row->next_activity_id) - 1)) ++known;
     if (gap.next == nullptr) continue;
     WaitedFor& of = waited[gap.next];
     of.op = gap.next;
@@ -116,11 +127,25 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   Evidence evidence;
   evidence.Add("idle inside executions, gaps below 50 us, per step", ns, "ns")
       .Add("such gaps per step", launches, "count");
+  if (launched > 0) {
+    evidence.Add("idle before what had been launched long before, per step",
+                 context.PerStep(launched), "ns");
+  }
+  std::string queue;
+  if (const model::LaunchQueueRow* row = context.launch_queue) {
+    const double on_idle = static_cast<double>(row->calls_on_idle) /
+                           static_cast<double>(std::max<int64_t>(row->calls, 1));
+    evidence.AddReal("launches that found the device with nothing to do", 100 * on_idle, "%")
+        .Add("launches outstanding, median", row->outstanding_p50, "count")
+        .Add("from host call to start on the device, median", row->latency_p50_ns, "ns");
+    queue = fmt::format(", {} launches ahead in the median", row->outstanding_p50);
+  }
   const double share = context.ShareOfStep(ns);
   if (share < kLaunchShare || context.ShareOfStep(saves) < kFineShare) {
-    report.Fine("launch_bound",
-                fmt::format("host launches: {} of the step waits for them", Percent(share)),
-                evidence);
+    report.Fine(
+        "launch_bound",
+        fmt::format("host launches: {} of the step waits for them{}", Percent(share), queue),
+        evidence);
     return;
   }
   Finding finding;
@@ -135,9 +160,9 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   finding.how_to_check = "idle inside executions falls; the kernels stay as they are";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = saves / 2;
-  finding.sure = context.Allowed(Sure::kMedium);
+  // Seen in the calls that they came too late, or only guessed from the length of the gaps.
+  finding.sure = context.Allowed(10 * known >= 7 * count ? Sure::kHigh : Sure::kMedium);
   finding.claims["idle"] = ns;
-  std::vector<const Op*> ops;
   std::map<std::string, int64_t> by_source;
   const WaitedFor* most = nullptr;
   for (const auto& [op, of] : waited) {
@@ -213,12 +238,17 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
   std::map<GapCause, Id> range;
   std::map<GapCause, int64_t> longest;
   std::map<GapCause, std::set<std::pair<Id, int64_t>>> steps;
+  int64_t launched = 0;  // Of unknown cause, before work that had been launched long before.
   int64_t all = 0;
   for (const Gap& gap : gaps) {
     if (gap.within_execution && gap.ns < kLaunchGapNs) continue;
     if (gap.next != nullptr && gap.next->facts->host_callback) continue;  // Has its own rule.
     by_cause[gap.row->cause] += gap.ns;
     all += gap.ns;
+    if (gap.row->cause == GapCause::kUnknown &&
+        WasLaunchedBefore(context.options.call_of, *gap.row)) {
+      launched += gap.ns;
+    }
     if (gap.ns > longest[gap.row->cause]) {
       longest[gap.row->cause] = gap.ns;
       range[gap.row->cause] = gap.row->host_range_id;
@@ -280,6 +310,13 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
     finding.title = fmt::format(fmt::runtime(words.title), fmt::format("{} per step", Time(ns)));
     finding.action = words.action;
     finding.how_to_check = words.check;
+    if (words.cause == GapCause::kUnknown && 2 * context.PerStep(launched) > ns) {
+      finding.title =
+          fmt::format("Find what the device waits for: {} per step, its work launched", Time(ns));
+      finding.action =
+          "the next kernels stood ready, so the host is not the cause: they wait for an event of "
+          "another stream, a transfer or another device; see the timeline around the longest gaps";
+    }
     finding.sure = context.Allowed(words.sure);
     finding.saves_high_ns = ns;
     // A gap stays between steps: 20 us of dispatch.
@@ -294,8 +331,109 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
                  100.0 * static_cast<double>(steps[words.cause].size()) /
                      static_cast<double>(std::max<int64_t>(context.steady_steps, 1)),
                  "%");
+    if (context.launch_queue != nullptr) {
+      finding.evidence.Add("launches outstanding, median", context.launch_queue->outstanding_p50,
+                           "count");
+    }
     report.Add(std::move(finding));
   }
+}
+
+// On a CPU the host is the device: gaps inside a program are threads handing over to each other,
+// but nothing that XLA compiled runs between programs.
+void BetweenPrograms(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  int64_t sum = 0;
+  int64_t input = 0;
+  int64_t longest = 0;
+  for (const Gap& gap : gaps) {
+    if (gap.within_execution) continue;
+    sum += gap.ns;
+    if (gap.row->cause == GapCause::kInput) input += gap.ns;
+    longest = std::max(longest, gap.ns);
+  }
+  const int64_t ns = context.PerStep(sum);
+  if (context.ShareOfStep(ns) < kHostShare) {
+    report.Fine("host_gap", fmt::format("time between programs: {} of the step",
+                                        Percent(context.ShareOfStep(ns))));
+    return;
+  }
+  if (context.options.lost_records > 0) {
+    report.Withhold("host_gap", "time between programs: records were lost");
+    return;
+  }
+  Finding finding;
+  finding.id = "host_gap";
+  finding.title = fmt::format("Do more in one call: {} per step pass between programs", Time(ns));
+  finding.action =
+      "one compiled function for the whole step (`jax.jit`, `tf.function`), several steps in one "
+      "call (`lax.scan` over batches, Keras `steps_per_execution`), a larger batch; prepare input "
+      "in another thread";
+  finding.how_to_check = "the idle part of the step shrinks and the step with it";
+  finding.saves_high_ns = ns;
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.claims["idle"] = ns;
+  finding.where_source = context.StepCallSource();
+  finding.evidence.Add("between compiled programs, per step", ns, "ns")
+      .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
+      .Add("longest", longest, "ns");
+  if (input > 0) finding.evidence.Add("of it loading input", context.PerStep(input), "ns");
+  report.Add(std::move(finding));
+}
+
+// A loop whose trip count the host reads back: a copy of a byte or two, and a wait, per iteration.
+void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  if (!context.on_gpu) return;
+  const auto reads_condition = [&](model::Id activity_id) {
+    const auto i = static_cast<size_t>(activity_id) - 1;
+    const model::LaunchConfig& config = context.run.ConfigOf(i);
+    return config.kind == model::ActivityKind::kMemcpy &&
+           config.copy_kind == model::CopyKind::kDeviceToHost &&
+           context.run.activities.bytes[i] >= 1 && context.run.activities.bytes[i] <= 8 &&
+           context.attribution.execution_of[i] != 0;
+  };
+  int64_t idle = 0;
+  int64_t count = 0;
+  std::map<const Op*, int64_t> before;
+  for (const Gap& gap : gaps) {
+    if (!gap.within_execution) continue;
+    const bool after = reads_condition(gap.row->previous_activity_id);
+    if (!after && !reads_condition(gap.row->next_activity_id)) continue;
+    idle += gap.ns;
+    if (!after) continue;
+    ++count;
+    if (gap.next != nullptr) before[gap.next] += gap.ns;
+  }
+  const int64_t iterations = context.PerStep(count);
+  const int64_t saves = context.PerStep(idle) - iterations * kLoopFloorNs;
+  if (iterations < kLeastIterations || context.ShareOfStep(saves) < kLaunchShare) return;
+  Finding finding;
+  finding.id = "while_overhead";
+  finding.title =
+      fmt::format("Tell the loop its trip count: the host checks it {} times per step", iterations);
+  finding.action =
+      "a static length (`lax.scan`, `fori_loop` with constant bounds) lets XLA run the loop "
+      "without "
+      "asking; check convergence every k iterations, unroll, or put WHILE into command buffers "
+      "(xla_gpu_enable_command_buffer)";
+  finding.how_to_check = "no copy of a few bytes to the host per iteration";
+  finding.saves_high_ns = saves;
+  finding.saves_low_ns = saves / 2;
+  finding.sure = context.Allowed(Sure::kHigh);
+  finding.claims["idle"] = context.PerStep(idle);
+  finding.evidence.Add("iterations per step whose condition the host reads", iterations, "count")
+      .Add("idle around these copies, per step", context.PerStep(idle), "ns");
+  const auto most =
+      std::max_element(before.begin(), before.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != before.end()) {
+    finding.where_op = most->first->row->name;
+    finding.where_layer = most->first->row->layer_group;
+    finding.where_source = context.SourceOf(*most->first);
+    finding.evidence.Add("of it before this op", context.PerStep(most->second), "ns",
+                         most->first->handle);
+  }
+  report.Add(std::move(finding));
 }
 
 void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& report) {
@@ -392,8 +530,10 @@ void JudgeHost(const Context& context, Report& report) {
   const std::vector<Gap> gaps = GapsOf(context);
   LaunchBound(context, gaps, report);
   SmallKernels(context, report);
+  LoopConditions(context, gaps, report);
   if (context.on_cpu) {
-    report.Withhold("idle", "idle time: on a CPU the host is the device");
+    BetweenPrograms(context, gaps, report);
+    report.Withhold("idle", "idle time inside programs: on a CPU the host is the device");
   } else {
     BetweenSteps(context, gaps, report);
   }

@@ -12,6 +12,7 @@ using model::OpKind;
 
 constexpr double kNoticeable = 0.01;
 constexpr double kWastesMost = 0.5;
+constexpr double kMemoryBound = 0.8;  // Of what memory reaches.
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
@@ -128,7 +129,6 @@ void Sorts(const Context& context, Report& report) {
 
 void RandomNumbers(const Context& context, Report& report) {
   // Shares of fusions count, so that masks made where they are used are seen too.
-  std::vector<std::pair<const Op*, double>> parts;
   const auto& shares = context.attribution.shares;
   const auto is_random = [](std::string_view op_name) {
     return Has(op_name, "threefry") || Has(op_name, "random_bits") || Has(op_name, "random_wrap") ||
@@ -151,6 +151,11 @@ void RandomNumbers(const Context& context, Report& report) {
       ppm = 1'000'000;
     }
     if (ppm < 200'000) continue;
+    // Made where they are used, in a fusion that memory bounds: without them it would take as long.
+    const auto rate = op.BytesPerSecond();
+    if (split && rate && context.limits.bytes && *rate >= kMemoryBound * *context.limits.bytes) {
+      continue;
+    }
     all += static_cast<int64_t>(static_cast<double>(op.ns) * static_cast<double>(ppm) / 1e6);
     ops.push_back(&op);
   }

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,8 +14,10 @@ using model::OpKind;
 
 constexpr double kNoticeable = 0.01;
 constexpr double kAttention = 0.03;
-constexpr double kSlow = 0.4;  // Of what memory can do.
+constexpr double kSlow = 0.4;           // Of what memory can do.
+constexpr double kSlowBesideOwn = 0.3;  // Of what the best of the same program do.
 constexpr double kDominantSlow = 0.03;
+constexpr double kStreams = 0.6;  // Of what memory can do: bound by it.
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
@@ -168,35 +172,42 @@ void Layouts(const Context& context, Report& report) {
   ScanStacks(context, stacks, report);
 }
 
+// Fusions that arithmetic or the cache does not bound, as far as the HLO tells.
 bool IsMemoryWork(const Op& op) {
   switch (op.row->op_kind) {
     case OpKind::kReduction:
     case OpKind::kElementwiseFusion:
+    case OpKind::kTranspose:
       return !op.facts->dot && op.facts->movement == Movement::kNone;
     default:
       return false;
   }
 }
 
-// Reductions and fusions that leave most of the memory's bandwidth unused.
+// Reductions and fusions that leave most of the memory's bandwidth unused. On a CPU, whose
+// bandwidth is not known, those that stay far behind the best of the same program.
 void SlowKernels(const Context& context, Report& report) {
   const auto limit = context.MemoryRate();
+  const bool own = context.MemoryRateIsOwn();
+  if (!limit || (own && !context.on_cpu)) {
+    report.Withhold("slow_memory_op", "memory-bound kernels: the device's bandwidth is not known");
+    return;
+  }
+  const double slow = own ? kSlowBesideOwn : kSlow;
   int64_t all = 0;
   int64_t fast = 0;
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
     if (!IsMemoryWork(op) || op.facts->square_scores != 0) continue;
     const auto rate = op.BytesPerSecond();
-    if (!rate || !limit) continue;
+    if (!rate) continue;
     // More than memory can do: the cost model counts too much, or it all stays in the cache.
-    if (*rate > 1.3 * *limit) continue;
+    if (*rate > 1.3 * *limit && !own) continue;
     all += op.ns;
     if (*rate >= 0.7 * *limit) fast += op.ns;
-    if (*rate<kSlow* * limit&& static_cast<double>(op.ns)> 20'000 * op.calls) ops.push_back(&op);
-  }
-  if (!limit || context.MemoryRateIsOwn()) {
-    report.Withhold("slow_memory_op", "memory-bound kernels: the device's bandwidth is not known");
-    return;
+    if (*rate<slow* * limit&& static_cast<double>(op.ns)> 20'000 * op.calls) {
+      ops.push_back(&op);
+    }
   }
   bool found = false;
   for (const Site& site : SitesOf(context, ops)) {
@@ -209,11 +220,19 @@ void SlowKernels(const Context& context, Report& report) {
     found = true;
     const double rate = *site.largest().BytesPerSecond();
     const bool reduction = site.largest().row->op_kind == OpKind::kReduction;
+    const bool transposes =
+        Has(site.largest().row->name, "copy_") || site.largest().row->op_kind == OpKind::kTranspose;
     Finding finding = FindingAbout(context, "slow_memory_op", site);
-    finding.title = fmt::format("Speed up this {}: it runs at {:.0f} % of the memory's rate",
-                                reduction ? "reduction" : "fusion", 100 * rate / *limit);
+    finding.title = own ? fmt::format("Speed up this {}: {:.0f} % of the rate of this run's best",
+                                      reduction ? "reduction" : "fusion", 100 * rate / *limit)
+                        : fmt::format("Speed up this {}: it runs at {:.0f} % of the memory's rate",
+                                      reduction ? "reduction" : "fusion", 100 * rate / *limit);
     finding.action =
-        reduction
+        own && transposes
+            ? "it computes and transposes at once, which a CPU does element by element: compute in "
+              "the order of the input and transpose after it (lax.optimization_barrier between "
+              "them), or write the gradient so that no transpose is needed"
+        : reduction
             ? "sum over the minor dimension, in two steps, or as a product with ones; keep the "
               "input in 16 bits"
             : "see what is inside (`show`): a transpose, a broadcast of a column or many "
@@ -221,10 +240,12 @@ void SlowKernels(const Context& context, Report& report) {
     finding.how_to_check = "bytes per second of this op";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = 0;
-    finding.basis = Basis::kRoofline;
+    finding.basis = own ? Basis::kMeasured : Basis::kRoofline;
     finding.sure = context.Allowed(Sure::kLow);
     finding.evidence.AddReal("its rate", rate / 1e9, "GB/s", site.largest().handle)
-        .AddReal("what this memory reaches", *limit / 1e9, "GB/s");
+        .AddReal(own ? "what the best tenth of such work in this run reaches"
+                     : "what this memory reaches",
+                 *limit / 1e9, "GB/s");
     report.Add(std::move(finding));
   }
   if (!found && context.ShareOfStep(all) >= 0.05 && 10 * fast >= 8 * all) {
@@ -234,12 +255,64 @@ void SlowKernels(const Context& context, Report& report) {
   }
 }
 
+// Fusions of which one writes what only the next one reads, both at the memory's rate.
+void Chains(const Context& context, Report& report) {
+  const auto limit = context.limits.bytes;
+  if (!limit) return;
+  const auto streams = [&](const Op& op) {
+    const auto rate = op.BytesPerSecond();
+    return IsMemoryWork(op) && rate && *rate >= kStreams * *limit && *rate <= 1.3 * *limit;
+  };
+  std::vector<const Op*> ops;
+  std::map<const Op*, int64_t> saves;
+  for (const Op& op : context.ops) {
+    if (op.facts->producer == 0 || !streams(op)) continue;
+    const Op& producer = context.ops[op.facts->producer - 1];
+    if (!streams(producer) || producer.row->op_kind != OpKind::kElementwiseFusion ||
+        std::abs(producer.calls - op.calls) > 0.01 * op.calls) {
+      continue;
+    }
+    // Written once and read once.
+    saves[&op] =
+        static_cast<int64_t>(2e9 * static_cast<double>(op.facts->passed_bytes) * op.calls / *limit);
+    ops.push_back(&op);
+  }
+  for (const Site& site : SitesOf(context, ops)) {
+    int64_t all = 0;
+    double bytes = 0;
+    for (const Op* op : site.ops) {
+      all += saves[op];
+      bytes += static_cast<double>(op->facts->passed_bytes) * op->calls;
+    }
+    if (context.ShareOfStep(all) < kNoticeable) continue;
+    Finding finding = FindingAbout(context, "elementwise_chain", site);
+    finding.title = "Let this and what feeds it become one: only memory lies between them";
+    finding.action =
+        "see what keeps XLA from fusing them (a reduction in between, a layout change, a custom "
+        "call's operand): restructure to one pass, pass 16 bits, or write the pair as one Pallas "
+        "or Triton kernel";
+    finding.how_to_check = "one fusion in place of two; bytes per step fall";
+    finding.claims.clear();
+    for (const Op* op : site.ops) finding.claims["chain " + op->handle] = saves[op];
+    finding.saves_high_ns = all;
+    finding.saves_low_ns = 0;
+    finding.basis = Basis::kRoofline;
+    finding.sure = context.Allowed(Sure::kLow);
+    finding.evidence
+        .Add("bytes that pass between them, per step", static_cast<int64_t>(bytes), "bytes")
+        .Add("its producer, per step", context.ops[site.largest().facts->producer - 1].ns, "ns",
+             context.ops[site.largest().facts->producer - 1].handle);
+    report.Add(std::move(finding));
+  }
+}
+
 }  // namespace
 
 void JudgeMemory(const Context& context, Report& report) {
   Attention(context, report);
   Layouts(context, report);
   SlowKernels(context, report);
+  Chains(context, report);
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -10,7 +10,7 @@
 namespace xlatrace::analysis::findings {
 
 // Can the data be trusted? `unattributed`, `graphs_not_expanded`, `autotune_in_trace`,
-// `warmup_in_average`. Need no steady step.
+// `warmup_in_average`, `hidden_work`, `source_lines`. Need no steady step.
 void JudgeData(const Context& context, Report& report);
 // Compilation that goes on: `recompile`. Needs no steady step, as there is none then.
 void JudgeCompilation(const Context& context, Report& report);
@@ -21,20 +21,25 @@ void JudgeWholeRun(const Context& context, Report& report);
 // Why the device waits: `launch_bound`, `small_kernels`, `sync_each_step`, `host_gap`,
 // `host_callback`, `eager_ops`, `idle`.
 void JudgeHost(const Context& context, Report& report);
-// `copy_in_step`, `donation_missing`, `device_copies`.
+// `copy_in_step`, `d2h_stall`, `donation_missing`, `device_copies`.
 void JudgeCopies(const Context& context, Report& report);
-// `exposed_collective`, `arrival_skew`, `many_small_collectives`.
+// `exposed_collective`, `arrival_skew`, `low_busbw`.
 void JudgeCollectives(const Context& context, Report& report);
 // `f32_upcast`, `f32_highest`, `gemm_bad_dims`.
 void JudgeProducts(const Context& context, Report& report);
-// `attention_unfused`, `layout_copy`, `convert_only`, `scan_stack`, `slow_memory_op`.
+// `attention_unfused`, `layout_copy`, `convert_only`, `scan_stack`, `slow_memory_op`,
+// `elementwise_chain`.
 void JudgeMemory(const Context& context, Report& report);
 // `scatter_add`, `sort_slow`, `random_numbers`, `slow_custom_call`.
 void JudgeIrregular(const Context& context, Report& report);
-// `recompute`, `optimizer`, `odd_layer`, `dominant_op`.
+// `recompute`, `optimizer`, `dominant_op`.
 void JudgeStructure(const Context& context, Report& report);
+// `odd_layer`.
+void JudgeLayers(const Context& context, Report& report);
 // `step_jitter`, `overlap_slows_compute`.
 void JudgeTime(const Context& context, Report& report);
+// `gemm_tail_waves`, `register_pressure`, `clock_throttle`.
+void JudgeKernels(const Context& context, Report& report);
 
 }  // namespace xlatrace::analysis::findings
 

@@ -16,8 +16,6 @@ using model::Phase;
 constexpr double kRecompute = 0.03;
 constexpr double kOptimizer = 0.08;
 constexpr double kDominant = 0.25;
-constexpr double kOddLayer = 0.1;
-constexpr size_t kSiblings = 4;
 
 // Time of each op per phase, where its parts belong to several.
 int64_t TimeInPhase(const Context& context, const Op& op, Phase phase) {
@@ -131,80 +129,6 @@ void Optimizer(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// A repeated layer that takes longer than its siblings.
-void OddLayers(const Context& context, Report& report) {
-  // Group, without what lies inside the repeated part -> layer -> time.
-  struct Layer {
-    int64_t ns = 0;
-    std::vector<const Op*> ops;
-  };
-  std::map<std::string, std::map<std::string, Layer>> groups;
-  for (const Op& op : context.ops) {
-    const std::string& group = op.row->layer_group;
-    const size_t star = group.find('*');
-    if (star == std::string::npos || op.row->op_kind == model::OpKind::kCollective) continue;
-    const size_t end = std::min(group.find('/', star), group.size());
-    // As many components of the layer as of the group.
-    const std::string prefix = group.substr(0, end);
-    const auto depth = std::count(prefix.begin(), prefix.end(), '/');
-    size_t cut = 0;
-    const std::string& layer = op.row->layer;
-    for (int64_t k = 0; k <= depth && cut != std::string::npos; ++k)
-      cut = layer.find('/', cut + (k > 0));
-    Layer& of = groups[prefix][layer.substr(0, cut)];
-    of.ns += op.ns;
-    of.ops.push_back(&op);
-  }
-  bool judged = false;
-  bool found = false;
-  for (const auto& [group, layers] : groups) {
-    if (layers.size() < kSiblings) continue;
-    judged = true;
-    std::vector<int64_t> times;
-    for (const auto& [name, layer] : layers) times.push_back(layer.ns);
-    std::sort(times.begin(), times.end());
-    const int64_t median = times[times.size() / 2];
-    std::vector<int64_t> distances;
-    for (const int64_t ns : times) distances.push_back(std::abs(ns - median));
-    std::sort(distances.begin(), distances.end());
-    const auto spread =
-        std::max<double>(1.4826 * static_cast<double>(distances[distances.size() / 2]),
-                         0.005 * static_cast<double>(median));
-    for (const auto& [name, layer] : layers) {
-      const int64_t more = layer.ns - median;
-      if (static_cast<double>(more) < 5 * spread ||
-          static_cast<double>(more) < kOddLayer * static_cast<double>(median) ||
-          context.ShareOfStep(more) < kLeastShare) {
-        continue;
-      }
-      found = true;
-      Finding finding;
-      finding.id = "odd_layer";
-      finding.title = fmt::format("Make {} like its {} siblings: it is {:.0f} % slower", name,
-                                  layers.size() - 1,
-                                  100.0 * static_cast<double>(more) / static_cast<double>(median));
-      const Op* largest = *std::max_element(layer.ops.begin(), layer.ops.end(),
-                                            [](const Op* a, const Op* b) { return a->ns < b->ns; });
-      finding.action =
-          "compare what runs in it with a sibling: other algorithms of the same products (keep the "
-          "autotuning cache), other layouts, or work that XLA put there (first and last layers)";
-      finding.how_to_check = "`summary --by layer`: the layers take alike";
-      finding.saves_high_ns = more;
-      finding.saves_low_ns = 0;
-      finding.sure = context.Allowed(Sure::kMedium);
-      finding.where_layer = name;
-      finding.where_op = largest->row->name;
-      finding.where_source = context.SourceOf(*largest);
-      finding.claims["layer " + name] = more;
-      finding.evidence.Add("this layer per step", layer.ns, "ns")
-          .Add("median of the siblings", median, "ns")
-          .Add("its largest op", largest->ns, "ns", largest->handle);
-      report.Add(std::move(finding));
-    }
-  }
-  if (judged && !found) report.Fine("odd_layer", "repeated layers: they take alike");
-}
-
 // What the op must take at the device's rates; nothing where neither is known.
 std::optional<int64_t> FloorOf(const Context& context, const Op& op) {
   std::optional<int64_t> floor;
@@ -225,8 +149,10 @@ std::optional<int64_t> FloorOf(const Context& context, const Op& op) {
 // Says where to begin when no other rule knows the op. Nothing is claimed where nothing is known of
 // what it must take.
 void Dominant(const Context& context, Report& report) {
-  if (context.ops.empty() || context.device_ns == 0) return;
-  const Op& op = context.ops[0];
+  const auto first =
+      std::find_if(context.ops.begin(), context.ops.end(), [](const Op& op) { return !op.hidden; });
+  if (first == context.ops.end() || context.device_ns == 0) return;
+  const Op& op = *first;
   const double share = static_cast<double>(op.ns) / static_cast<double>(context.device_ns);
   if (share < kDominant) return;
   const std::optional<int64_t> floor = FloorOf(context, op);
@@ -258,7 +184,6 @@ void Dominant(const Context& context, Report& report) {
 void JudgeStructure(const Context& context, Report& report) {
   Recompute(context, report);
   Optimizer(context, report);
-  OddLayers(context, report);
   Dominant(context, report);
 }
 

@@ -36,8 +36,9 @@ void Jitter(const Context& context, Report& report) {
   }
   Steps& steps = devices.begin()->second;
   if (context.step_count < kStepsForJitter) {
-    report.Withhold("step_jitter", fmt::format("variation of steps: {} steady steps, 10 needed",
-                                               context.step_count));
+    report.Withhold("step_jitter",
+                    fmt::format("variation of steps: {} steady step{}, 10 needed",
+                                context.step_count, context.step_count == 1 ? "" : "s"));
     return;
   }
   std::stable_sort(steps.rows.begin(), steps.rows.end(), [](const auto* a, const auto* b) {

@@ -47,20 +47,38 @@ function pageScript(): Plugin {
   };
 }
 
+/** See src/short.ts. */
+function shortElements(): Plugin {
+  return {
+    name: 'xlatrace-short-elements',
+    enforce: 'post',
+    apply: 'build',
+    transform(code, id) {
+      if (!id.endsWith('.tsx')) return null;
+      return code.replace(/\$h\("([a-z0-9]+)", (?:null|\{ class: "([^"\\.]+)" \})(?=[,)])/g,
+        (_, tag: string, cls?: string) => `$k("${tag}${cls ? `.${cls}` : ''}"`);
+    },
+  };
+}
+
 const OWN_NAMES = new RegExp(`^(${[
   'computeCapability', 'maxThreadsPerSm', 'maxBlocksPerSm', 'registersPerSm', 'smemPerSm', 'smemPerBlock', 'smemOptin',
   'smemReserved', 'maxThreadsPerBlock', 'registersPerBlock', 'hueOfSite', 'sharesOfOp', 'sitesOfOp', 'sitesOfKernel',
   'computations', 'bucketNs', 'wasteOf', 'warpsPerBlock', 'blocksPerSm', 'shareNs', 'siteNs', 'siteCalls', 'opCalls',
   'opWaste', 'opNs', 'collectiveNs', 'roleReason', 'programId', 'peakMemory', 'deviceNs', 'fusionKind', 'outBytes',
   'opName', 'fingerprint', 'stepParts', 'baseSteps', 'hiddenDevices', 'smemStatic', 'smemDynamic', 'opOfHandle', 'perStep',
+  'texts', 'numbers', 'divisor', 'devices', 'opcode', 'modules', 'waste', 'kernels', 'limiter', 'members',
+  'streams', 'waves', 'symbol', 'ordinal', 'filtered', 'reached', 'gapSums', 'expected', 'segments', 'gutter',
+  'occurrences', 'refs', 'onOpen', 'onSort', 'bare', 'primary', 'printing',
 ].join('|')})$`);
 
 export default defineConfig({
   root,
-  plugins: [pageScript()],
+  plugins: [shortElements(), pageScript()],
+  resolve: { alias: { '@short': join(root, 'src/short.ts') } },
   // The classic call is a tenth shorter in the bundle than the automatic one. Names with a $ so that
   // no variable of a component hides them.
-  esbuild: { jsx: 'transform', jsxFactory: '$h', jsxFragment: '$F', jsxInject: "import { h as $h, Fragment as $F } from 'preact'", legalComments: 'none', charset: 'utf8' },
+  esbuild: { jsx: 'transform', jsxFactory: '$h', jsxFragment: '$F', jsxInject: "import { h as $h, Fragment as $F } from 'preact'; import { $k } from '@short'", legalComments: 'none', charset: 'utf8' },
   define: { 'process.env.NODE_ENV': '"production"' },
   build: {
     target: 'es2022',

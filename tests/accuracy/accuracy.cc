@@ -75,7 +75,14 @@ class Judge {
     for (size_t i = 0; i < columns.size(); ++i) {
       const model::Label& label = tables_.labels[tables_.label_of[i] - 1];
       if (stripped_.truth[i].empty()) {
-        if (label.confidence == Confidence::kExact) score_.false_exact += columns.self_ns[i];
+        if (label.confidence == Confidence::kExact) {
+          score_.false_exact += columns.self_ns[i];
+          score_.wrong[fmt::format(
+              "EXACT, outside any told instruction: {} ({}): {}", stripped_.run.ConfigOf(i).symbol,
+              model::Text(label.evidence),
+              tables_.instructions[static_cast<size_t>(label.instruction_id) - 1].name)] +=
+              columns.self_ns[i];
+        }
       } else if (label.instruction_id == 0) {
         int64_t ns = 0;
         for (const TruthPart& part : stripped_.truth[i]) ns += part.ns;

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how right the attribution is on every capture there is, and keeps docs/attribution.md.
 
-    measure.py [--update] [--runs FOLDER]
+    measure.py [--update] [--runs FOLDER] [--only table|split]
 
 Captures: recordings of real programs in XLATRACE_SHARED_DATA, and real JAX on the fake GPU, where
 XLATRACE_TEST_PYTHON_JAX_CUDA, XLATRACE_FAKE_GPU and XLATRACE_PRELOAD say how to run it. The program
-that measures is XLATRACE_ACCURACY, default build/release/tests/accuracy/attribution_accuracy.
+that measures is XLATRACE_ACCURACY, default build/release/tests/accuracy/attribution_accuracy. How
+fusions are split is measured by split_of_fusions.py, which says what it needs.
 """
 
 import argparse
@@ -17,9 +18,11 @@ import subprocess
 import sys
 import tempfile
 
+import split_of_fusions
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = REPOSITORY / "docs" / "attribution.md"
-BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
+PARTS = ("table", "split")  # Each between `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
 DATA = pathlib.Path(os.environ.get("XLATRACE_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
 PROGRAM = os.environ.get(
     "XLATRACE_ACCURACY", str(REPOSITORY / "build/release/tests/accuracy/attribution_accuracy")
@@ -123,19 +126,46 @@ def table(rows):
     return "\n".join(lines) + "\n"
 
 
+def split_table(results):
+    lines = [
+        "| program | fusions | shares | median error, points of the fusion | median error, % of the"
+        " measured share | broadcasts counted, too |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row, everything in results:
+        lines.append(
+            "| {program} | {fusions} | {shares} | {median_points:.1f} | {median_relative_pct:.0f}"
+            " | {of_all:.0f} |".format(**row, of_all=everything["median_relative_pct"])
+        )
+    return "\n".join(lines) + "\n"
+
+
+def update(part, text):
+    begin, end = f"<!-- {part}: begin -->\n", f"<!-- {part}: end -->\n"
+    before, rest = DOCUMENT.read_text().split(begin)
+    after = rest.split(end)[1]
+    DOCUMENT.write_text(before + begin + "\n" + text + "\n" + end + after)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--update", action="store_true", help="write the table into the document")
-    parser.add_argument("--runs", help="folder for the runs on the fake GPU; those in it are used")
+    parser.add_argument("--update", action="store_true", help="write the tables into the document")
+    parser.add_argument("--runs", help="folder for the runs; those in it are used")
+    parser.add_argument("--only", choices=PARTS, help="one of the tables")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="xlatrace-accuracy-") as folder:
-        text = table(measure([*recorded(), *on_fake_gpu(arguments.runs or folder)]))
-    if not arguments.update:
-        print(text, end="")
-        return
-    before, rest = DOCUMENT.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    DOCUMENT.write_text(before + BEGIN + "\n" + text + "\n" + END + after)
+    with tempfile.TemporaryDirectory(prefix="xlatrace-accuracy-") as temporary:
+        folder = arguments.runs or temporary
+        for part in [arguments.only] if arguments.only else PARTS:
+            if part == "table":
+                text = table(measure([*recorded(), *on_fake_gpu(folder)]))
+            else:
+                shares = split_of_fusions.measure(folder)
+                everything = split_of_fusions.measure(folder, everything=True)
+                text = split_table(zip(shares, everything))
+            if arguments.update:
+                update(part, text)
+            else:
+                print(text, end="")
 
 
 if __name__ == "__main__":

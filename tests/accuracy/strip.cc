@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,7 +14,27 @@ using model::ActivityKind;
 using model::Id;
 using model::RunTables;
 
-bool TakesAnnotations(Grade grade) { return grade >= Grade::kNoAnnotations; }
+bool TakesAnnotations(Grade grade) {
+  return grade >= Grade::kNoAnnotations && grade != Grade::kStretches;
+}
+
+// Module and program id stay, the instruction goes.
+bool TakesInstructions(Grade grade) {
+  return grade == Grade::kNoInstruction || grade == Grade::kStretches;
+}
+
+void ForgetInstructions(RunTables* run) {
+  for (model::Hint& hint : run->hints) {
+    hint.module_id = 0;
+    hint.instruction.clear();
+    hint.op_name.clear();
+    hint.category.clear();
+    hint.source_file.clear();
+    hint.source_line.reset();
+    hint.flops.reset();
+    hint.bytes_accessed.reset();
+  }
+}
 
 // The same one of a hundred every time, spread evenly (a multiplicative hash of the place).
 bool IsDropped(size_t activity) {
@@ -27,7 +48,9 @@ void Remove(const std::vector<bool>& gone, Stripped* stripped) {
     if (column.empty()) return;
     size_t to = 0;
     for (size_t i = 0; i < n; ++i) {
-      if (!gone[i]) column[to++] = std::move(column[i]);
+      if (gone[i]) continue;
+      if (to != i) column[to] = std::move(column[i]);  // What moves onto itself may be lost.
+      ++to;
     }
     column.resize(to);
   };
@@ -95,6 +118,74 @@ void FoldGraphs(Stripped* stripped) {
   Remove(gone, stripped);
 }
 
+// What XLA would have put into one CUDA graph: launches of one execution, side by side in launch
+// order, at least as many as its flag says, none of them a collective.
+constexpr size_t kSmallestGraph = 5;  // --xla_gpu_graph_min_graph_size
+
+std::vector<std::vector<size_t>> Stretches(const Capture& capture) {
+  const RunTables& run = capture.run;
+  const auto& columns = run.activities;
+  std::vector<std::vector<size_t>> found;
+  if (!columns.graph_node.empty() || columns.run_key.empty() || columns.correlation.empty()) {
+    return found;
+  }
+  std::vector<size_t> order(columns.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto place = [&](size_t i) {
+    return std::tuple(run.lanes[columns.lane[i] - 1].device_id, columns.run_key[i],
+                      columns.correlation_of(i), i);
+  };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return place(a) < place(b); });
+  std::vector<size_t> open;
+  const auto close = [&] {
+    if (open.size() >= kSmallestGraph) found.push_back(open);
+    open.clear();
+  };
+  for (const size_t i : order) {
+    const model::LaunchConfig& config = run.ConfigOf(i);
+    const bool same = !open.empty() && columns.run_key[open.back()] == columns.run_key[i] &&
+                      columns.lane[open.back()] == columns.lane[i];
+    if (!same) close();
+    const bool recordable = columns.run_key[i] != 0 && capture.truth_of[i] != 0 &&
+                            config.kind != ActivityKind::kRange &&
+                            config.kind != ActivityKind::kOp &&
+                            config.symbol.find("nccl") == std::string::npos;
+    if (recordable) {
+      open.push_back(i);
+    } else {
+      close();
+    }
+  }
+  close();
+  return found;
+}
+
+void FoldStretches(const Capture& capture, Stripped* stripped) {
+  RunTables& run = stripped->run;
+  model::LaunchConfig graph;
+  graph.kind = ActivityKind::kGraph;
+  run.configs.push_back(graph);
+  auto& columns = run.activities;
+  std::vector<bool> gone(columns.size(), false);
+  for (const std::vector<size_t>& stretch : Stretches(capture)) {
+    const size_t row = stretch.front();
+    int64_t sum = 0;
+    int64_t end = 0;
+    for (const size_t i : stretch) {
+      sum += columns.self_ns[i];
+      end = std::max(end, columns.end_ns(i));
+      if (i == row) continue;
+      gone[i] = true;
+      stripped->truth[row].insert(stripped->truth[row].end(), stripped->truth[i].begin(),
+                                  stripped->truth[i].end());
+    }
+    columns.config[row] = static_cast<uint32_t>(run.configs.size());
+    columns.duration_ns[row] = end - columns.start_ns[row];
+    columns.self_ns[row] = sum;
+  }
+  Remove(gone, stripped);
+}
+
 }  // namespace
 
 std::string_view Text(Grade grade) {
@@ -119,6 +210,8 @@ std::string_view Text(Grade grade) {
       return "no annotations, modules missing";
     case Grade::kGraphRows:
       return "no annotations, graphs as rows";
+    case Grade::kStretches:
+      return "no instruction, stretches as rows of graphs";
   }
   return "";
 }
@@ -131,8 +224,9 @@ bool Applies(const Capture& capture, Grade grade) {
   const bool ops = some_config([](const model::LaunchConfig& c) {
     return c.kind == ActivityKind::kOp || c.kind == ActivityKind::kRange;
   });
-  if (ops && (TakesAnnotations(grade) || grade == Grade::kNoInstruction)) return false;
+  if (ops && (TakesAnnotations(grade) || TakesInstructions(grade))) return false;
   if (grade == Grade::kGraphRows) return !columns.graph_node.empty();
+  if (grade == Grade::kStretches) return !Stretches(capture).empty();
   if (grade == Grade::kModulesMissing) return capture.modules.size() >= 3;
   if (grade == Grade::kNoThunkLists) {
     return std::any_of(capture.modules.begin(), capture.modules.end(),
@@ -163,16 +257,7 @@ Stripped Strip(const Capture& capture, Grade grade) {
     case Grade::kNoAnnotations:
       break;
     case Grade::kNoInstruction:
-      for (model::Hint& hint : run.hints) {
-        hint.module_id = 0;
-        hint.instruction.clear();
-        hint.op_name.clear();
-        hint.category.clear();
-        hint.source_file.clear();
-        hint.source_line.reset();
-        hint.flops.reset();
-        hint.bytes_accessed.reset();
-      }
+      ForgetInstructions(&run);
       break;
     case Grade::kNoProgramId:
       for (model::Hint& hint : run.hints) {
@@ -219,6 +304,10 @@ Stripped Strip(const Capture& capture, Grade grade) {
     case Grade::kGraphRows:
       FoldGraphs(&stripped);
       break;
+    case Grade::kStretches:
+      ForgetInstructions(&run);
+      FoldStretches(capture, &stripped);
+      break;
   }
   return stripped;
 }
@@ -255,7 +344,7 @@ std::vector<std::string> Leaks(const Stripped& stripped, Grade grade) {
       }
     }
   }
-  if (grade == Grade::kNoInstruction) {
+  if (TakesInstructions(grade)) {
     for (const model::Hint& hint : run.hints) {
       if (!hint.instruction.empty() || !hint.op_name.empty()) {
         leaks.push_back("a hint names an instruction");

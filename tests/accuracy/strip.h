@@ -25,12 +25,13 @@ enum class Grade : uint8_t {
   kDropped,         // No annotations, and one record of a hundred is gone.
   kModulesMissing,  // No annotations, and every third module is gone.
   kGraphRows,       // No annotations, and one row per launch of a CUDA graph.
+  kStretches,       // No instruction, and of what XLA could have put into a graph one row.
 };
 
 inline constexpr Grade kAllGrades[] = {
     Grade::kAnnotated,      Grade::kNoInstruction, Grade::kNoProgramId,   Grade::kOtherDump,
     Grade::kNoAnnotations,  Grade::kNoThunkLists,  Grade::kNoLaunchCalls, Grade::kDropped,
-    Grade::kModulesMissing, Grade::kGraphRows,
+    Grade::kModulesMissing, Grade::kGraphRows,     Grade::kStretches,
 };
 std::string_view Text(Grade grade);
 

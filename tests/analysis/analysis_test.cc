@@ -161,6 +161,45 @@ TEST(Analyze, OpTimeCountsRunsNotKernelsAndHoldsUnattributedTime) {
   EXPECT_EQ(tables.op_times[1].confidence, model::Confidence::kNone);
 }
 
+TEST(Analyze, ActivitiesWithoutTimesChangeNoFigure) {
+  const auto make = [](bool with_untimed) {
+    RunBuilder b;
+    const auto lane = b.AddLane(b.AddDevice());
+    const auto module = b.AddModule();
+    const auto gemm = b.AddInstruction(module, Phase::kForward, OpKind::kGemm);
+    b.attribution.instructions[0].flops = 100;
+    const auto reduce = b.AddInstruction(module, Phase::kForward, OpKind::kCollective);
+    for (int64_t k = 0; k < 3; ++k) {
+      b.AddActivity(lane, 10000 * k, 10000 * k + 10, {.instruction = gemm});
+      if (k == 1 && with_untimed) {
+        // In the middle of what is a gap of one piece; one is all that its instruction has.
+        for (const auto instruction : {gemm, reduce}) {
+          const size_t i = b.AddActivity(lane, 15000, 15000, {.instruction = instruction});
+          b.run.activities.timing.resize(i + 1, model::Timing::kKnown);
+          b.run.activities.timing[i] = model::Timing::kUnknown;
+        }
+      }
+    }
+    return b;
+  };
+  RunBuilder with = make(true);
+  RunBuilder without = make(false);
+  const auto a = Analyze(with.run, with.attribution, kNoModules);
+  const auto b = Analyze(without.run, without.attribution, kNoModules);
+  EXPECT_THAT(CheckAnalysis(with.run, with.attribution, a), IsEmpty());
+  ASSERT_EQ(a.op_times.size(), 1u);
+  EXPECT_EQ(a.op_times[0].occurrences, 3);
+  EXPECT_EQ(a.op_times[0].min_ns, 10);
+  EXPECT_EQ(a.op_times[0].flops, 300);
+  EXPECT_TRUE(a.collectives.empty());
+  ASSERT_EQ(a.gaps.size(), 2u);
+  EXPECT_EQ(a.gaps[1].start_ns, 10010);
+  EXPECT_EQ(a.gaps[1].end_ns, 20000);
+  ASSERT_EQ(a.busy_times.size(), 1u);
+  EXPECT_EQ(a.busy_times[0].busy_ns, b.busy_times[0].busy_ns);
+  EXPECT_EQ(a.busy_times[0].idle_ns, b.busy_times[0].idle_ns);
+}
+
 TEST(Analyze, OfTimeWithoutAnInstructionOnlyAutotuningIsKnownToBeOther) {
   RunBuilder b;
   const auto lane = b.AddLane(b.AddDevice());

@@ -19,6 +19,8 @@ namespace xlatrace::analysis {
 
 class FindingCase {
  public:
+  using Work = std::vector<std::pair<std::string, int64_t>>;
+
   explicit FindingCase(const std::string& hlo, int devices = 1) {
     auto read = hlo::ReadText(std::make_shared<const std::string>(hlo));
     if (!read) throw std::invalid_argument(read.error().message);
@@ -48,7 +50,6 @@ class FindingCase {
 
   // One step on a device: instructions one after the other from `at` (microseconds), each with its
   // time; a name that starts with "+" runs on the second stream, "~" is idle time.
-  using Work = std::vector<std::pair<std::string, int64_t>>;
   int64_t Step(int64_t at_us, const Work& work, model::Id device = 1) {
     const auto execution = b.AddExecution(module_id_, device, at_us * 1000, 0);
     int64_t now = at_us * 1000;
@@ -71,6 +72,50 @@ class FindingCase {
     return now / 1000;
   }
 
+  // The only device becomes the host's CPU.
+  void RunOnCpu() {
+    b.run.devices[0] = {};
+    b.run.devices[0].process_id = 1;
+    b.run.devices[0].kind = model::DeviceKind::kCpu;
+  }
+
+  // What the launches of an instruction look like; after its steps, before Run.
+  model::LaunchConfig& ConfigOf(const std::string& name) {
+    for (model::LaunchConfig& config : b.run.configs) {
+      if (config.symbol == name) return config;
+    }
+    throw std::invalid_argument(name);
+  }
+  void SetLaunch(const std::string& name, int64_t blocks, int64_t threads, int64_t registers,
+                 int64_t shared_bytes = 0) {
+    model::LaunchConfig& config = ConfigOf(name);
+    for (int i = 0; i < 3; ++i) config.grid[i] = config.block[i] = 1;
+    config.grid[0] = blocks;
+    config.block[0] = threads;
+    config.registers_per_thread = registers;
+    config.shared_memory_dynamic_bytes = shared_bytes;
+  }
+  // `steps` equal steps, back to back, not analysed yet.
+  void AddSteps(int steps, const Work& work) {
+    int64_t at = 0;
+    for (int k = 0; k < steps; ++k) at = Step(at, work);
+  }
+
+  // A small program of its own, with one instruction; returns the instruction's id. Call before
+  // RunHelper.
+  model::Id AddHelper() {
+    return b.AddInstruction(b.AddModule(model::ModuleRole::kHelper), model::Phase::kUnknown);
+  }
+  // Runs it on device 1 for `us`; returns when it ends.
+  int64_t RunHelper(int64_t at_us, model::Id instruction, int64_t us) {
+    const model::Id module =
+        b.attribution.instructions[static_cast<size_t>(instruction) - 1].module_id;
+    const auto execution = b.AddExecution(module, 1, at_us * 1000, (at_us + us) * 1000);
+    b.AddActivity(1, at_us * 1000, (at_us + us) * 1000,
+                  {.instruction = instruction, .execution = execution, .symbol = "helper"});
+    return at_us + us;
+  }
+
   // `steps` equal steps, back to back.
   const model::AnalysisTables& Steps(int steps, const Work& work) {
     int64_t at = 0;
@@ -81,7 +126,10 @@ class FindingCase {
   const model::AnalysisTables& Run() {
     tables = Analyze(
         b.run, b.attribution,
-        [this](model::Id) -> Result<const model::HloModule*> { return &module_; }, options);
+        [this](model::Id id) -> Result<const model::HloModule*> {
+          return id == module_id_ ? &module_ : nullptr;
+        },
+        options);
     return tables;
   }
 
@@ -102,6 +150,19 @@ class FindingCase {
     std::string ids;
     for (const model::FindingRow& row : tables.findings) ids += (ids.empty() ? "" : " ") + row.id;
     return ids;
+  }
+
+  // What failing tests print.
+  std::string Ops() const {
+    std::string ops = Ids();
+    for (const model::OpTimeRow& row : tables.op_times) {
+      if (row.instruction_id <= 0) continue;
+      const auto& i = b.attribution.instructions[static_cast<size_t>(row.instruction_id) - 1];
+      ops += "; " + i.name + " " + std::string(Text(i.op_kind)) + " " + std::string(Text(i.phase)) +
+             " " + std::to_string(row.self_ns) + " ns " + std::to_string(row.bytes.value_or(-1)) +
+             " bytes " + row.bound_by;
+    }
+    return ops;
   }
 
   RunBuilder b;

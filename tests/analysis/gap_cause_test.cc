@@ -25,10 +25,10 @@ class GapCauseTest : public testing::Test {
     gap.next_activity_id = 2;
   }
 
-  model::GapRow Judge(std::vector<model::HostEvent> events) {
+  model::GapRow Judge(std::vector<model::HostEvent> events, const HostCallOf& call_of = {}) {
     std::vector<model::GapRow> gaps{gap};
     FindGapCauses(
-        b.run, b.attribution, [&](const Intervals&) { return events; }, gaps);
+        b.run, b.attribution, [&](const Intervals&) { return events; }, call_of, gaps);
     return gaps[0];
   }
 
@@ -62,6 +62,20 @@ TEST_F(GapCauseTest, ADataLoaderIsInput) {
 TEST_F(GapCauseTest, CallsThatLaunchMakeItLaunchBound) {
   EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 180'000, 0}}).cause, GapCause::kLaunchBound);
   EXPECT_EQ(Judge({{1, 7, "cuLaunchKernel", 110'000, 120'000, 0}}).cause, GapCause::kUnknown);
+}
+
+TEST_F(GapCauseTest, WhatWasLaunchedLongBeforeDidNotWaitForTheHost) {
+  const std::vector<model::HostEvent> wait = {{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}};
+  const auto launched_until = [](int64_t end_ns) {
+    return [=](size_t) { return model::HostCall{1, end_ns - 5'000, end_ns}; };
+  };
+  // The call returned 20 us before the gap began at 100 us.
+  EXPECT_EQ(Judge(wait, launched_until(80'000)).cause, GapCause::kUnknown);
+  // It returned 5 us before (launching takes about that long to arrive), or in the gap.
+  EXPECT_EQ(Judge(wait, launched_until(95'000)).cause, GapCause::kSynchronisation);
+  EXPECT_EQ(Judge(wait, launched_until(190'000)).cause, GapCause::kSynchronisation);
+  // It is not known.
+  EXPECT_EQ(Judge(wait, [](size_t) { return std::nullopt; }).cause, GapCause::kSynchronisation);
 }
 
 TEST_F(GapCauseTest, ACompilationStaysTheCause) {

@@ -78,6 +78,8 @@ class RunBuilder {
     std::string symbol = "kernel";
     model::Reason reason = model::Reason::kUnknown;
     int64_t self_ns = -1;
+    model::CopyKind copy = model::CopyKind::kUnknown;
+    model::Origin origin = model::Origin::kOther;
   };
 
   // Returns the index.
@@ -85,12 +87,14 @@ class RunBuilder {
     model::LaunchConfig config;
     config.kind = where.kind;
     config.symbol = where.symbol;
+    config.copy_kind = where.copy;
     size_t config_id = 0;
     while (config_id < run.configs.size() && !(run.configs[config_id] == config)) ++config_id;
     if (config_id == run.configs.size()) run.configs.push_back(config);
     model::Label label;
     label.instruction_id = where.instruction;
     label.reason = where.reason;
+    label.origin = where.origin;
     if (where.instruction > 0) {
       label.module_id =
           attribution.instructions[static_cast<size_t>(where.instruction) - 1].module_id;

@@ -149,6 +149,21 @@ TEST_F(ExecutionGroupingTest, TheSourcesOwnGroupingWins) {
   EXPECT_EQ(tables.execution_of[outside], 0u);
 }
 
+TEST_F(ExecutionGroupingTest, ActivitiesWithoutTimesDoNotStretchAnExecution) {
+  const auto launch = [&](const char* name, int64_t start_ns, bool timed) {
+    run_.Activity(kernel_, run_.Annotation("jit_f", 5, name), 1, 1, start_ns, timed ? 5 : 0);
+    run_.SetTimed(timed);
+  };
+  launch("a", 20, false);
+  launch("b", 100, true);
+  launch("c", 200, true);
+  launch("a", 900, false);
+  const auto tables = run_.Attribute();
+  ASSERT_THAT(Sizes(tables), ElementsAre(4));
+  EXPECT_EQ(tables.executions[0].start_ns, 100);
+  EXPECT_EQ(tables.executions[0].end_ns, 205);
+}
+
 TEST_F(ExecutionGroupingTest, GroupOfTwoModulesIsTwoExecutions) {
   Launch("aABbc", 1);
   const auto tables = run_.Attribute();

@@ -163,6 +163,12 @@ size_t RunBuilder::Activity(uint32_t config, uint32_t hint, uint32_t run_key, ui
   return columns.size() - 1;
 }
 
+void RunBuilder::SetTimed(bool timed) {
+  auto& columns = run_.activities;
+  columns.timing.resize(columns.size(), model::Timing::kKnown);
+  columns.timing.back() = timed ? model::Timing::kKnown : model::Timing::kUnknown;
+}
+
 ModuleLoader RunBuilder::loader() const {
   return [this](Id id) { return make_[static_cast<size_t>(id - 1)](); };
 }

@@ -63,6 +63,9 @@ class RunBuilder {
   size_t Activity(uint32_t config, uint32_t hint = 0, uint32_t run_key = 0, uint32_t lane = 1,
                   std::optional<int64_t> start_ns = {}, int64_t duration_ns = 5);
 
+  // Of the last activity.
+  void SetTimed(bool timed);
+
   const model::RunTables& run() const { return run_; }
   ModuleLoader loader() const;
 

@@ -31,6 +31,8 @@ COLUMNS = {
     "step_part": "device_id step part wall_ns",
     "busy_time": "device_id start_ns end_ns busy_ns idle_ns overlap_ns compute_ns collective_ns "
     "exposed_collective_ns copy_ns exposed_copy_ns steady_busy_ns",
+    "launch_queue": "device_id steady calls calls_on_idle call_p50_ns latency_p50_ns latency_p90_ns "
+    "queued_p50_ns queued_p90_ns outstanding_p50 outstanding_p90 outstanding_max",
     "gap": "device_id start_ns end_ns cause previous_activity_id next_activity_id host_range_id",
     "collective": "activity_id op bytes group_size algorithm_bandwidth bus_bandwidth exposed_ns "
     "arrival_skew_ns",
@@ -107,6 +109,7 @@ UNIQUE = {
     "execution": "execution_id",
     "step": "step, device_id",
     "busy_time": "device_id",
+    "launch_queue": "device_id",
     "run_info": "key",
     "phase_time": "device_id, step, phase",
     "step_part": "device_id, step, part",
@@ -128,6 +131,7 @@ KEYS = {
     ("step", "device_id"): ("device", "device_id"),
     ("step", "process_id"): ("process", "process_id"),
     ("busy_time", "device_id"): ("device", "device_id"),
+    ("launch_queue", "device_id"): ("device", "device_id"),
     ("gap", "device_id"): ("device", "device_id"),
     ("gap", "previous_activity_id"): ("activity", "activity_id"),
     ("gap", "next_activity_id"): ("activity", "activity_id"),

@@ -11,16 +11,24 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 import unittest
 
+import gpu_truth
 import support
 from gpu_truth import (  # noqa: F401
+    FACTS,
+    FOOTER,
+    STATS,
+    blocks,
     compare_sets,
     differences,
+    flushed_until,
     loss,
     read_truths,
     recorded_rows,
     recording_files,
+    rows_in,
     rows_of,
     run_stats,
     scalar,
@@ -171,6 +179,24 @@ class GpuTestCase(support.TestCase):
         path = pathlib.Path(cwd) / name
         self.assertTrue(path.exists(), result)
         return path
+
+    def wait_until(self, what, condition):
+        """For things that other threads and processes do in their own time."""
+        for _ in range(6000):
+            if condition():
+                return
+            time.sleep(0.02)
+        self.fail(f"after two minutes still not: {what}")
+
+    def wait_for_rows(self, count, kind=gpu_truth.ACTIVITIES, folder=None, files=1):
+        """Until so many rows (of activities) are in the recording's files, and there are `files`."""
+        folder = folder or self.work / "run.rec"
+
+        def there():
+            have = recording_files(folder)
+            return len(have) >= files and sum(rows_in(file, kind) for file in have) >= count
+
+        self.wait_until(f"{count} rows of type {kind} in {folder}", there)
 
     def truths(self):
         return read_truths(self.truth_folder)

@@ -83,6 +83,10 @@ class Offline(Browser):
             page.get_by_test_id(f"tab-{name}").click()
             page.wait_for_selector(f'[data-testid="page-{name}"]')
             self.assertEqual(page.get_by_test_id("error").count(), 0, name)
+            shown = page.get_by_test_id(f"page-{name}").inner_text()
+            self.assertGreater(len(shown), 80, name)
+            for never in ("[object", "undefined", "NaN"):
+                self.assertNotIn(never, shown, name)
         outside = [url for url in self.requests if not url.startswith(("data:", "blob:"))]
         self.assertEqual(outside, [self.url])
         self.assertEqual(self.problems, [])

@@ -509,13 +509,66 @@ class Refusals(support.TestCase):
             with self.subTest(arguments=arguments):
                 self.assert_refused(*arguments, codes=(2,))
 
+    COMMANDS = ("record", "import", "summary", "show", "report", "modules", "explain", "passes",
+                "find", "query", "control", "lib", "doctor")
+
     def test_help_is_on_stdout_and_shows_an_example(self):
-        for command in ("record", "import", "summary", "report", "query", "modules", "doctor"):
+        for command in self.COMMANDS:
             with self.subTest(command=command):
                 result = self.run_program(command, "-h")
                 self.assertEqual((result.code, result.stderr), (0, ""), result)
                 self.assertIn("xlatrace " + command, result.stdout)
                 self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
+
+    def test_help_fits_a_narrow_terminal_and_names_no_types(self):
+        for command in ("", *self.COMMANDS):
+            with self.subTest(command=command):
+                result = self.run_program(*filter(None, [command, "--help"]),
+                                          env=support.environment(COLUMNS="80"))
+                text = result.stdout.split("Example")[0]  # examples are for copying, not wrapped
+                self.assertLessEqual(max(map(len, text.splitlines())), 80, result)
+                self.assertNotRegex(text, r"\b(TEXT|UINT|INT|FLOAT|ENUM)\b")
+
+    def test_help_as_a_command(self):
+        for words in (("help",), ("help", "summary")):
+            result = self.run_program(*words)
+            self.assertEqual((result.code, result.stderr), (0, ""), result)
+            self.assertEqual(result.stdout, self.run_program(*words[1:], "--help").stdout)
+
+    def test_command_that_is_none(self):
+        for words, hint in (
+            (("smmary", "run.db"), "hint: xlatrace summary run.db"),
+            (("diff", "a.db", "b.db"), "xlatrace report new.db --base base.db"),
+            ((self.run_db,), f"hint: xlatrace summary {self.run_db}"),
+            (("python3", "train.py"), "hint: xlatrace record -- python train.py"),
+            (("frobnicate",), "hint: xlatrace --help"),
+        ):
+            with self.subTest(words=words):
+                result = self.run_program(*words)
+                self.assertEqual((result.code, result.stdout), (2, ""), result)
+                self.assertIn(f"there is no command '{words[0]}'", result.errors[0])
+                self.assertIn(hint, result.hints[0])
+
+    def test_arguments_the_other_way_round(self):
+        for words in (("show", "o1", self.run_db), ("query", self.run_db, "SELECT 1 AS one"),
+                      ("find", "sine", self.run_db)):
+            with self.subTest(words=words):
+                there = self.run_program(*words)
+                self.assertEqual(there.code, 0, there)
+                back = self.run_program(words[0], words[2], words[1])
+                self.assertEqual((back.code, back.stdout), (0, there.stdout), back)
+
+    def test_script_without_its_interpreter(self):
+        (self.folder / "train.py").write_text("print('trained')\n")
+        result = self.run_program("record", "--", "./train.py")
+        self.assertEqual(result.code, 126, result)
+        self.assertEqual(result.hints, ["hint: xlatrace record -- python ./train.py"])
+
+    def test_run_is_explained_as_one(self):
+        result = self.run_program("explain", self.run_db)
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("run.db of xlatrace", result.stdout)
+        self.assertIn("xlatrace summary", result.stdout)
 
     # --- query ---
 

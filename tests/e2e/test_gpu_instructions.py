@@ -85,6 +85,80 @@ class Instructions(gpu_support.GpuTestCase):
         self.assertIn({"text": "ncclAllReduce", "domain": "NCCL", "n": 3}, texts)
         self.assertIn({"text": "first", "domain": None, "n": 3}, texts)
 
+    def test_ranges_of_nccl_with_their_payload(self):
+        """Domain NCCL: registered names, a payload whose schema has a number that NCCL has chosen.
+
+        They are ranges like others: the thunk around them keeps the launches, and the kernels are
+        collectives by their names where no module says so.
+        """
+        script = STEP + "repeat 3 { module jit_step 7 {\n"
+        script += (
+            f"thunk neg.1 {{ nccl ncclAllReduce 4096 {{ launch {kernel(7, 'neg.1')} }} }}\n"
+            + thunk(7, "neg.2")
+            + "} }\nnccl ncclAllGather 64 { launch ncclDevKernel_AllGather_RING_LL }\nsync"
+        )
+        self.recorded(script)
+        database = self.work / "run.db"
+        ranges = gpu_support.rows_of(
+            database,
+            "SELECT r.text, r.depth, p.pid = r.thread_id AS main, (SELECT group_concat(l.name) FROM"
+            " launch l JOIN api_call c USING (api_call_id) WHERE c.start_ns BETWEEN r.start_ns AND"
+            " r.end_ns) AS inside FROM range r JOIN process p USING (process_id)"
+            " WHERE r.domain = 'NCCL' ORDER BY r.start_ns",
+        )
+        reduce = {"text": "ncclAllReduce", "depth": 2, "main": 1, "inside": kernel(7, "neg.1")}
+        gather = {"text": "ncclAllGather", "depth": 0, "main": 1}
+        self.assertEqual(
+            ranges, [reduce] * 3 + [gather | {"inside": "ncclDevKernel_AllGather_RING_LL"}]
+        )
+        labels = gpu_support.rows_of(
+            database, "SELECT instruction, evidence, count(*) AS n FROM launch GROUP BY 1, 2 ORDER BY 1"
+        )
+        self.assertEqual(
+            labels,
+            [
+                {"instruction": None, "evidence": None, "n": 1},
+                {"instruction": "neg.1", "evidence": "range", "n": 3},
+                {"instruction": "neg.2", "evidence": "range", "n": 3},
+            ],
+        )
+        self.assertEqual(
+            gpu_support.rows_of(database, "SELECT op FROM collective"), [{"op": "all-gather"}]
+        )
+
+    def test_names_of_streams_threads_and_the_program(self):
+        script = (
+            "name thread XlaLauncher\nlaunch a\nname stream s1 Compute\nlaunch b on s1\n"
+            "launch c on s2\nthreads 1 { launch d on s3 }\nsync"
+        )
+        self.recorded(script)
+        database = self.work / "run.db"
+        names = {
+            row["kernel_symbol"]: row["name"]
+            for row in gpu_support.rows_of(
+                database,
+                "SELECT DISTINCT l.kernel_symbol, s.name FROM launch l"
+                " JOIN stream s USING (device_id, stream_id)",
+            )
+        }
+        self.assertRegex(names["a"], r"^Stream #\d+ \(default\)$")
+        self.assertRegex(names["b"], r"^Stream #\d+: Compute$")
+        self.assertRegex(names["c"], r"^Stream #\d+$")
+        threads = {
+            row["kernel_symbol"]: (row["name"], row["main"])
+            for row in gpu_support.rows_of(
+                database,
+                "SELECT l.kernel_symbol, t.name, c.thread_id = p.pid AS main FROM launch l"
+                " JOIN api_call c USING (api_call_id) JOIN process p ON p.process_id = c.process_id"
+                " LEFT JOIN thread t ON t.process_id = c.process_id AND t.thread_id = c.thread_id",
+            )
+        }
+        # What the program says itself comes before what the system calls the thread.
+        self.assertEqual(threads["a"], ("XlaLauncher", 1))
+        self.assertEqual(threads["d"], ("fake_workload", 0))
+        (row,) = gpu_support.rows_of(database, "SELECT name FROM process")
+        self.assertEqual(row["name"], "fake_workload")
+
     def test_copies_and_sets(self):
         """They have no name; their bytes say which is which."""
         script = STEP + (

@@ -318,17 +318,22 @@ class Notebooks(Places):
     """A kernel that lives on: what it asks of xlatrace in a cell runs under the preload as well."""
 
     KERNEL = PYTHON + textwrap.dedent("""
+        def count(at_least):  # what was launched comes to the file in the collector's own time
+            for _ in range(600):
+                try:
+                    with xlatrace.open("run.db") as run:
+                        have = len(run.launches())
+                except Exception:  # nothing to be folded yet
+                    have = -1
+                if have >= at_least: return have
+                time.sleep(0.1)
         launch("k", 7); sync()
-        time.sleep(1.3)  # more than a flush period
         import xlatrace
-        with xlatrace.open("run.db") as run:
-            print(len(run.launches()), flush=True)
+        print(count(7), flush=True)
         print(subprocess.run([xlatrace.program(), "report", "run.db"], capture_output=True).returncode,
               flush=True)
         launch("k", 3); sync()
-        time.sleep(1.3)
-        with xlatrace.open("run.db") as run:
-            print(len(run.launches()), flush=True)
+        print(count(10), flush=True)
         time.sleep(60)
         """)
 
@@ -344,9 +349,8 @@ class Notebooks(Places):
         self.assertRegex(html, "(?i)still (running|recording|being recorded)|partial|live")
 
     def test_killed_kernel(self):
-        kernel = self.started(PYTHON + "launch('k', 7); sync(); time.sleep(1.3)\n"
-                              "print('go', flush=True); time.sleep(60)\n")
-        self.assertEqual(kernel.stdout.readline(), b"go\n")
+        kernel = self.started(PYTHON + "launch('k', 7); sync(); time.sleep(300)\n")
+        self.wait_for_rows(7)
         kernel.kill()
         kernel.wait()
         self.assertEqual(scalar(self.fold(), "SELECT count(*) FROM launch"), 7)
@@ -373,7 +377,9 @@ class Interruptions(Places):
         if result.code == 0:
             self.skipTest("the fold was over before it could be interrupted")
         self.assertEqual(result.code, 130, result)
-        self.assertEqual([p.name for p in self.work.iterdir()], ["run.rec"], result)
+        # The signal may come between the run's last step and the recording's removal.
+        left = {p.name for p in self.work.iterdir()}
+        self.assertIn(left, ({"run.rec"}, {"run.rec", "run.db"}), result)
         database = self.fold()
         self.assertEqual(scalar(database, "SELECT count(*) FROM launch"), 150000)
 

@@ -137,8 +137,10 @@ class Record(gpu_support.GpuTestCase):
         """Its recording is not complete: nothing is removed, and the output says what to do."""
         script = PYTHON + (
             "launch('k', 5); sync()\n"
-            "if len(sys.argv) > 1: print('up', flush=True); time.sleep(2); launch('late', 3); \\\n"
-            "    sync(); sys.exit(0)\n"
+            "if len(sys.argv) > 1:\n"
+            "    print('up', flush=True)\n"
+            f"    while not os.path.exists('{self.folder}/go-on'): time.sleep(.02)\n"
+            "    launch('late', 3); sync(); sys.exit(0)\n"
             "child = subprocess.Popen([sys.executable, __file__, 'x'], stdout=subprocess.PIPE,\n"
             "                         stderr=subprocess.DEVNULL, start_new_session=True)\n"
             "child.stdout.readline()\n"
@@ -147,13 +149,8 @@ class Record(gpu_support.GpuTestCase):
         self.assertEqual(result.code, 0, result)
         self.assertTrue((self.work / "run.rec").is_dir(), result)
         self.assertIn("run.rec", result.stderr)
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            rows = [row for rows in self.truths().values() for row in rows]
-            if sum(row["name"] == "late" for row in rows) == 3:
-                break
-            time.sleep(0.1)
-        time.sleep(1)
+        (self.folder / "go-on").touch()
+        self.wait_for_rows(2, gpu_support.FOOTER)  # both have ended
         self.assert_equals_truth(self.fold())
 
     def test_earlier_run_becomes_old(self):

@@ -170,6 +170,72 @@ class Releases(gpu_support.GpuTestCase):
         self.check_refused("(?i)cupti", XLATRACE_CUPTI=found[0])
 
 
+class SecondInterface(Releases):
+    """From CUDA 13.3 on several profilers may hold CUPTI, if all ask for that."""
+
+    RELEASE = {"FAKE_CUPTI_API": "130301"}
+
+    for name in list(vars(Releases)):
+        if name.startswith("test_"):
+            locals()[name] = None  # the tests of Releases are its own
+
+    def info(self):
+        rows = gpu_support.rows_of(self.work / "run.db", "SELECT key, value FROM run_info")
+        return {row["key"]: row["value"] for row in rows}
+
+    def scenario(self, text):
+        path = self.folder / "scenario.txt"
+        path.write_text(text)
+        return {"FAKE_GPU_SCENARIO": path}
+
+    def test_it_is_used_where_it_is_there(self):
+        for api, interface in (("130301", "2"), ("130500", "2"), ("130202", None), ("130001", None)):
+            with self.subTest(api=api):
+                self.setUp()
+                self.check(FAKE_CUPTI_API=api)
+                self.assertEqual(self.info().get("cupti_interface"), interface)
+                self.assertNotIn("beside_profiler", self.info())
+                self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
+
+    def test_beside_another_profiler(self):
+        """Both record; the run says who else was there."""
+        self.check(**self.RELEASE, **self.scenario('cupti subscriber beside "CUPTI for XLA"'))
+        self.assertEqual(self.info()["beside_profiler"], "CUPTI for XLA")
+        self.assertEqual(gpu_support.loss(self.work / "run.db"), 0)
+
+    def test_another_profiler_that_wants_to_be_alone(self):
+        self.check_refused(
+            "Nsight Systems", **self.RELEASE, **self.scenario('cupti subscriber "Nsight Systems"')
+        )
+
+    def test_a_driver_that_is_older_than_this_cupti(self):
+        """It knows the first interface only: that one is used then."""
+        for error in (15, 27, 999):
+            with self.subTest(error=error):
+                self.setUp()
+                self.check(
+                    **self.RELEASE, **self.scenario(f"fail cuptiSubscribe_v2 error {error} times 0")
+                )
+                self.assertNotIn("cupti_interface", self.info())
+
+    def test_functions_missing(self):
+        """Without those that are needed the first interface serves, without the others we go on."""
+        for function, interface in (
+            ("cuptiSubscribe_v2", None),
+            ("cuptiActivityEnable_v2", None),
+            ("cuptiActivityRegisterCallbacks_v2", None),
+            ("cuptiActivityGetNextRecord_v2", None),
+            ("cuptiActivitySetAttribute_v2", "2"),
+            ("cuptiActivityGetNumDroppedRecords_v2", "2"),
+            ("cuptiGetTimestamp_v2", "2"),
+        ):
+            with self.subTest(function=function):
+                self.setUp()
+                folder = self.folder_of_libraries("lib", without=[function])
+                self.check(LD_LIBRARY_PATH=folder, **self.RELEASE)
+                self.assertEqual(self.info().get("cupti_interface"), interface)
+
+
 class OtherTools(Releases):
     """Another tool in the injection variables is left alone."""
 
@@ -282,12 +348,16 @@ class Limits(gpu_support.GpuTestCase):
         self.assert_unharmed(self.preloaded(script, FAKE_GPU_DEVICES="0"), alone)
 
     def test_recording_removed_while_it_is_written(self):
-        script = (
-            "# python\nimport shutil\nfrom tiny_gpu import *\nlaunch('k', 50); sync()\n"
-            "import time; time.sleep(0.2); shutil.rmtree('run.rec')\n"
-            "launch('k', 50); sync(); time.sleep(0.2); print('done')"
+        removal = (
+            "while not os.path.exists('run.rec'): time.sleep(0.02)\n"
+            "time.sleep(0.1); shutil.rmtree('run.rec', ignore_errors=True)\n"
         )
-        plain = script.replace("shutil.rmtree('run.rec')", "pass")
+        script = (
+            "# python\nimport os, shutil, time\nfrom tiny_gpu import *\nlaunch('k', 50); sync()\n"
+            + removal
+            + "launch('k', 50); sync(); time.sleep(0.2); print('done')"
+        )
+        plain = script.replace(removal, "")
         traced = self.preloaded(script, XLATRACE_FLUSH_MS="20")
         self.assert_unharmed(traced, self.alone(plain))
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import time
 import unittest
@@ -201,23 +202,50 @@ class Steering(gpu_support.GpuTestCase):
 
     # ---- by the clock ----
 
+    # Early work is surely inside the first so many ms when all of it was over before they were; the
+    # window itself moves when the collector's thread comes to it, which the program can ask.
+    EARLY_AND_LATE = XLATRACE_H + (
+        "begin = time.time()\n"
+        "launch('early', 9); sync()\n"
+        "fast = time.time() - begin < float(sys.argv[1])\n"
+        "while xlatrace('is_recording') != int(sys.argv[2]): time.sleep(.01)\n"
+        "launch('late', 5); sync()\n"
+        "print('fast' if fast else 'slow')\n"
+    )
+
+    def early_and_late(self, seconds, recording, run):
+        """Names in the run, of a try in which the machine did not hold the program up."""
+        for attempt in range(10):
+            self.setUp()
+            (self.folder / "script.py").write_text(self.EARLY_AND_LATE)
+            command = ["python3", self.folder / "script.py", str(seconds), str(recording)]
+            result = run(command)
+            self.assertEqual(result.code, 0, result)
+            if "fast" in result.stdout:
+                return self.names(self.fold())
+        self.skipTest("this machine is never fast enough")
+
     def test_delay(self):
-        script = PYTHON + "launch('early', 9); sync(); time.sleep(.8); launch('late', 5); sync()\n"
-        database = self.recorded(script, XLATRACE_DELAY_MS="500")
-        self.assertEqual(self.names(database), ["late"] * 5)
+        names = self.early_and_late(
+            0.5, 1, lambda command: self.preloaded(command, XLATRACE_DELAY_MS="500")
+        )
+        self.assertEqual(names, ["late"] * 5)
 
     def test_duration(self):
-        script = PYTHON + "launch('early', 9); sync(); time.sleep(.8); launch('late', 5); sync()\n"
-        database = self.recorded(script, XLATRACE_DURATION_MS="400")
-        self.assertEqual(self.names(database), ["early"] * 9)
+        names = self.early_and_late(
+            0.4, 0, lambda command: self.preloaded(command, XLATRACE_DURATION_MS="400")
+        )
+        self.assertEqual(names, ["early"] * 9)
 
     def test_record_passes_them_on(self):
-        script = PYTHON + "launch('early', 9); sync(); time.sleep(1); launch('late', 5); sync()\n"
-        result = self.xlatrace(
-            "record", "--delay", "0.5", "--", *self.command(script), env=self.environment(False)
+        names = self.early_and_late(
+            0.5,
+            1,
+            lambda command: self.xlatrace(
+                "record", "--delay", "0.5", "--", *command, env=self.environment(False)
+            ),
         )
-        self.assertEqual(result.code, 0, result)
-        self.assertEqual(self.names(self.work / "run.db"), ["late"] * 5)
+        self.assertEqual(names, ["late"] * 5)
         facts = gpu_support.rows_of(self.work / "run.db", "SELECT key, value FROM run_info")
         self.assertIn({"key": "recorded_delay_ms", "value": "500"}, [dict(row) for row in facts])
 
@@ -279,6 +307,28 @@ class Steering(gpu_support.GpuTestCase):
             self.assertEqual((result.code, len(result.errors)), (1, 1), result)
         self.assertEqual(self.xlatrace("control", "run.rec", "restart").code, 2)
 
+    def test_control_of_a_run_that_has_ended(self):
+        self.assertEqual(self.preloaded("launch k x 3; sync").code, 0)
+        database = self.fold()
+        shutil.rmtree(self.work / "run.rec")
+        result = self.xlatrace("control", database, "stop")
+        self.assertEqual((result.code, result.hints), (1, [f"hint: xlatrace summary {database}"]))
+        self.assertIn("has ended", result.errors[0])
+
+    def test_control_of_a_framework_s_own_profiler(self):
+        """As python/xlatrace_hook leaves it while the script runs."""
+        process = self.work / "run.rec" / "123-0"
+        process.mkdir(parents=True)
+        (process / "status.json").write_text(json.dumps(
+            {"pid": 123, "framework": "jax", "started": True, "stopped": False}))
+        for name in ("run.rec", "run.db"):
+            result = self.xlatrace("control", name, "status")
+            self.assertEqual(
+                (result.code, result.stdout), (0, "process 123: the profiler of jax is recording\n"))
+            result = self.xlatrace("control", name, "stop")
+            self.assertEqual((result.code, len(result.errors)), (1, 1), result)
+            self.assertIn("--delay", result.hints[0])
+
     def test_garbage_in_the_order_is_no_order(self):
         process = self.start_interactive(self.WAITS, XLATRACE_FLUSH_MS="20")
         for garbage in ("stop", "stop \n", "stop -1\n", "halt 3\n", "stop 99999999999999999999\n"):
@@ -309,33 +359,61 @@ class Steering(gpu_support.GpuTestCase):
 
     # ---- the ring ----
 
+    def wait_for_dropped(self):
+        """Until the ring has let go of something."""
+
+        def dropped():
+            for file in (self.work / "run.rec").glob("*.rec"):
+                for kind, _, payload in gpu_support.blocks(file):
+                    if kind == gpu_support.STATS and b"ring_blocks_dropped" in payload:
+                        return True
+            return False
+
+        self.wait_until("the ring drops something", dropped)
+
     def test_only_the_last_is_kept(self):
-        script = PYTHON + ("for n in range(40): launch(f'k{n}', 20); sync(); time.sleep(.05)\n")
-        database = self.recorded(script, XLATRACE_LAST_MS="400", XLATRACE_FLUSH_MS="20")
+        script = PYTHON + (
+            "n = 0\n"
+            "while not os.path.exists('stop'): launch(f'k{n}', 20); sync(); n += 1; time.sleep(.05)\n"
+        )
+        process = self.started(script, XLATRACE_LAST_MS="400", XLATRACE_FLUSH_MS="20")
+        self.wait_for_dropped()
+        time.sleep(0.6)
+        (self.work / "stop").touch()
+        process.communicate(timeout=60)
+        gone = time.time_ns()  # nothing is let go of later than that
+        self.assertEqual(process.returncode, 0)
+        database = self.fold()
         self.assertEqual(gpu_support.run_stats(database, *LOST), [])
         have = {int(name[1:]) for name in self.names(database)}
-        # At least the last 0.4 s (8 rounds), and not the beginning.
-        self.assertTrue(set(range(33, 40)) <= have, have)
+        (truth,) = self.truths().values()
+        rounds = {}  # when each one ended
+        for row in truth:
+            rounds[int(row["name"][1:])] = int(row["end_ns"])
+        last = max(rounds)
+        # At least the last 0.4 s, and not the beginning.
+        must = {n for n, end in rounds.items() if end >= gone - 400_000_000}
+        self.assertTrue(must <= have, (must, have))
         self.assertNotIn(0, have)
-        self.assertEqual(have, set(range(min(have), 40)))
+        self.assertEqual(have, set(range(min(have), last + 1)))
         self.assertEqual(len(self.names(database)), 20 * len(have))
 
     def test_a_killed_ring_folds(self):
         script = "launch k; sync; print go; rate 5000; forever { launch k x 8; copy dtod 64 }"
         process = self.started(script, XLATRACE_LAST_MS="300", XLATRACE_FLUSH_MS="20")
         self.assertEqual(process.stdout.readline(), b"go\n")
-        time.sleep(1.5)
-        sent = time.time_ns()
+        self.wait_for_dropped()
         process.kill()
         process.communicate(timeout=30)
+        gone = time.time_ns()
         database = self.fold()
+        (recording,) = (self.work / "run.rec").glob("*.rec")
+        flushed = gpu_support.flushed_until(recording)
         missing, invented = gpu_support.compare_sets(database, self.truths())
         self.assertEqual(invented, [])
         ends = [int(row["end_ns"]) for row in missing]
-        self.assertEqual([e for e in ends if sent - 280_000_000 < e < sent - 200_000_000], [])
-        self.assertTrue([e for e in ends if e < sent - 900_000_000])
-        (recording,) = (self.work / "run.rec").glob("*.rec")
-        self.assertLess(recording.stat().st_blocks * 512, 4 << 20)
+        self.assertEqual([e for e in ends if gone - 300_000_000 < e < flushed], [])
+        self.assertTrue([e for e in ends if e < gone - 300_000_000])
 
     # ---- whole graphs, waiting ----
 

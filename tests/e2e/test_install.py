@@ -52,6 +52,21 @@ class InstallTest(support.TestCase):
         self.assertEqual(Path(done.stdout.strip()).resolve(),
                          (self.lib / "libxlatrace.so").resolve())
 
+    def test_a_place_that_no_preload_can_name(self):
+        odd = self.folder / "my programs"
+        shutil.copytree(self.prefix, odd)
+        env = {k: v for k, v in os.environ.items() if not k.startswith("XLATRACE")}
+        env["LD_LIBRARY_PATH"] = str(FAKES)
+        done = subprocess.run([odd / "bin" / "xlatrace", "lib"], env=env, capture_output=True,
+                              text=True)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertIn("blank or a colon", done.stderr)
+        # The program runs as ever, and the reason is said.
+        done = subprocess.run([odd / "bin" / "xlatrace", "record", "--", "echo", "ran"], env=env,
+                              cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (0, "ran\n"), done.stderr)
+        self.assertIn("blank or a colon", done.stderr)
+
     def test_record_finds_it(self):
         done = self.run_here("xlatrace", "record", "--", str(FAKES / "fake_workload"), "-e",
                              "launch a x 5; sync")

@@ -297,6 +297,12 @@ def check_launches(test, page, db):
     """Every launch of the page, decoded by hand, is a row of `activity`, and none is missing."""
     streams, sites = page.rows("streams"), page.rows("sites")
     ops, kernels = page.rows("ops"), page.rows("kernels")
+    handles = db.execute(
+        "SELECT handle, kernel_symbol FROM kernel WHERE kernel_symbol IS NOT NULL"
+    ).fetchall()
+    named = {(k["handle"], k["symbol"]) for k in kernels if k["handle"] is not None}
+    if all(len(symbol) < 2000 for _, symbol in handles):  # Longer ones are cut in the page.
+        test.assertEqual(named, set(map(tuple, handles)))
     devices = [row["device_id"] for row in page.rows("devices")]
     found = []
     for chunk, columns in page.chunks("launches"):

@@ -7,6 +7,7 @@ does not name the GPU. Expected figures are worked out here from shapes and dura
 
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 import unicodedata
@@ -106,6 +107,29 @@ class Show(unittest.TestCase):
         source = self.show(f"{file}:{op['source_line']}", self.gemm)
         self.assertIn("o1", [row["handle"] for row in source["ops"]])
         self.assertGreaterEqual(source["self_ns"], op["self_ns"])
+
+    def test_an_instruction_without_time_of_its_own_says_where_it_is(self):
+        rows = self.query(
+            self.elementwise,
+            "SELECT i.instruction, i.computation, i.opcode, m.handle FROM instruction i"
+            " JOIN module m ON m.module_id = i.module_id"
+            " WHERE i.instruction NOT IN"
+            " (SELECT instruction FROM op_time WHERE instruction IS NOT NULL)"
+            " ORDER BY CAST(substr(m.handle, 2) AS INT)")
+        inside = [r for r in rows if "fused" in r["computation"] and r["opcode"] != "parameter"]
+        self.assertTrue(inside)
+        row = inside[0]
+        text = ok("modules", self.elementwise, row["handle"], "--format", "text")
+        callers = re.findall(rf"^\s*(?:ROOT )?%(\S+) = .*calls=%{re.escape(row['computation'])}\b",
+                             text, re.M)
+        sheet = self.show(row["instruction"], self.elementwise)
+        self.assertEqual((sheet["kind"], sheet["called_by"]), ("instruction", callers))
+        shown = ok("show", row["instruction"], self.elementwise)
+        for op in sheet["ops"]:
+            self.assertIn(op["handle"] + " ", shown)
+        parameter = [r for r in rows if r["opcode"] == "parameter" and "main" in r["computation"]
+                     and r["instruction"] not in {i["instruction"] for i in inside}]
+        self.assertIn("none of its own", ok("show", parameter[0]["instruction"], self.elementwise))
 
     def test_a_source_line_has_the_time_that_scope_time_gives_it(self):
         line = self.query(

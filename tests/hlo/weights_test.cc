@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "hlo/text_reader.h"
@@ -23,19 +24,30 @@ fused {
   exp = f32[64,32]{1,0} exponential(a)
   sum = f32[64]{0} reduce(a, zero), dimensions={1}, to_apply=add
   dot = f32[64,16]{1,0} dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  tanh = f32[64,32]{1,0} tanh(a)
+  everywhere = f32[64,32]{1,0} broadcast(zero), dimensions={}
+  shifted = f32[64,32]{1,0} add(a, everywhere)
+  narrow = bf16[64,32]{1,0} parameter(2)
+  half = bf16[64,32]{1,0} negate(narrow)
+  n = s32[64,32]{1,0} parameter(3)
+  rest = s32[64,32]{1,0} remainder(n, n)
   ROOT t = (f32[64,32]{1,0}, f32[64]{0}) tuple(negate, sum)
 }
 ENTRY e {
   a = f32[64,32]{1,0} parameter(0)
   b = f32[32,16]{1,0} parameter(1)
-  ROOT f = (f32[64,32]{1,0}, f32[64]{0}) fusion(a, b), kind=kInput, calls=fused
+  narrow = bf16[64,32]{1,0} parameter(2)
+  n = s32[64,32]{1,0} parameter(3)
+  ROOT f = (f32[64,32]{1,0}, f32[64]{0}) fusion(a, b, narrow, n), kind=kInput, calls=fused
 }
 )";
 
 class WeightsTest : public ::testing::Test {
  protected:
   WeightsTest() : module_(*ReadText(Shared(kModule))) {}
-  double Of(std::string_view name) { return Weight(module_, Find(module_, name)); }
+  double Of(std::string_view name, model::DeviceKind device = model::DeviceKind::kGpu) {
+    return Weight(module_, Find(module_, name), device);
+  }
   model::HloModule module_;
 };
 
@@ -43,21 +55,52 @@ TEST_F(WeightsTest, WhatDoesNoWorkWeighsNothing) {
   for (const char* name : {"a", "zero", "cast", "t"}) EXPECT_EQ(Of(name), 0) << name;
 }
 
-TEST_F(WeightsTest, AReductionWeighsItsInputNotItsResult) {
-  EXPECT_DOUBLE_EQ(Of("sum") / Of("negate"), 1.0);  // Both look at 64 x 32 elements.
+// 64 x 32 elements of four bytes are 8,192 bytes.
+TEST_F(WeightsTest, CheapWorkWeighsTheBytesItMoves) {
+  EXPECT_DOUBLE_EQ(Of("sum") / Of("negate"), (8192 + 4 + 256) / (2 * 8192.0));
+  EXPECT_DOUBLE_EQ(Of("half") / Of("negate"), 0.5);
+  EXPECT_DOUBLE_EQ(Of("negate", model::DeviceKind::kCpu), 2 * 8192 / 40.0);  // 40 GB/s.
 }
 
-TEST_F(WeightsTest, TranscendentalsWeighEightTimes) {
-  EXPECT_DOUBLE_EQ(Of("exp") / Of("negate"), 8.0);
+TEST_F(WeightsTest, ABroadcastIsNeitherWrittenNorRead) {
+  EXPECT_LT(Of("everywhere"), 0.05 * Of("negate"));
+  EXPECT_DOUBLE_EQ(Of("shifted") / Of("negate"), (2 * 8192 + 4) / (2 * 8192.0));
+}
+
+// An H100 does 66.9 cycles' worth of work per picosecond and moves 3.35 bytes in it: the 79 cycles
+// of an exponential hide behind 8 bytes, the 467 of a tanh do not.
+TEST_F(WeightsTest, CostlyOperationsWeighTheirTimeWhereItIsLongerThanTheBytes) {
+  EXPECT_DOUBLE_EQ(Of("exp"), Of("negate"));
+  EXPECT_NEAR(Of("tanh") / Of("negate"), (467 / 66.9) / (8 / 3.35), 0.01);
+  EXPECT_GT(Of("rest"), Of("negate"));
+}
+
+TEST_F(WeightsTest, ProcessorsDiffer) {
+  const auto cpu = model::DeviceKind::kCpu;
+  EXPECT_NEAR(Of("exp", cpu) / Of("negate", cpu), 0.47 / (8 / 40.0), 0.01);
+  EXPECT_LT(Of("tanh", cpu) / Of("exp", cpu), 1.2);  // Both are short polynomials there.
 }
 
 TEST_F(WeightsTest, ADotGrowsWithTheContractedDimension) {
-  // 2 x 64 x 16 x 32 operations against 64 x 32, a sixteenth each on matrix units.
-  EXPECT_DOUBLE_EQ(Of("dot") / Of("negate"), 2.0);
+  const auto product = [](int contracted) {
+    const auto module = ReadText(
+        Shared(fmt::format("HloModule m\nENTRY e {{\n a = f32[1024,{0}] parameter(0)\n b = "
+                           "f32[{0},1024] parameter(1)\n"
+                           " ROOT d = f32[1024,1024] dot(a, b), lhs_contracting_dims={{1}}, "
+                           "rhs_contracting_dims={{0}}\n}}",
+                           contracted)));
+    return Weight(*module, Find(*module, "d"));
+  };
+  EXPECT_DOUBLE_EQ(product(4096) / product(2048), 2.0);
 }
 
 TEST_F(WeightsTest, AFusionWeighsWhatIsInside) {
-  EXPECT_DOUBLE_EQ(Of("f"), Of("negate") + Of("exp") + Of("sum") + Of("dot"));
+  double sum = 0;
+  for (const char* name :
+       {"negate", "exp", "sum", "dot", "tanh", "everywhere", "shifted", "half", "rest"}) {
+    sum += Of(name);
+  }
+  EXPECT_DOUBLE_EQ(Of("f"), sum);
 }
 
 TEST_F(WeightsTest, WeightsAreFinite) {

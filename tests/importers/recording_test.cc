@@ -260,19 +260,29 @@ TEST_F(RecordingTest, WhatWasNotToldDoesNotCostTheModule) {
   EXPECT_EQ(sink_.Stat("computation_not_told"), 1);
 }
 
-TEST_F(RecordingTest, ImpossibleTimesAreKeptAsInstantsAndCounted) {
+TEST_F(RecordingTest, ImpossibleTimesAreUnknownAndCounted) {
   RecordingBuilder builder(folder_ / "a.rec");
   builder.Kernel("a", builder.Call(307, 10, 20, 0, 0), 1000, 1100);
   builder.Kernel("a", builder.Call(307, 30, 40, 0, 0), 2000, 1900);
   builder.writer->AddActivity({.start_ns = 0, .end_ns = 0, .correlation = 3}, {}, {0, 1, 13});
+  // Runs still when CUPTI gives up its buffer: a start and no end.
+  builder.writer->AddActivity({.start_ns = RecordingBuilder::kStart + 3000, .correlation = 4}, {},
+                              {0, 1, 13});
   builder.Finish();
   Import(builder);
-  ASSERT_EQ(sink_.activities.size(), 3u);
-  EXPECT_EQ(sink_.activities[1].start_ns, 2000);
-  EXPECT_EQ(sink_.activities[1].end_ns, 2000);
-  EXPECT_EQ(sink_.activities[2].start_ns, 2000);  // Nothing better is known than the one before.
-  EXPECT_EQ(sink_.activities[2].end_ns, 2000);
-  EXPECT_EQ(sink_.Stat("activity_times_invalid"), 2);
+  ASSERT_EQ(sink_.activities.size(), 4u);
+  EXPECT_EQ(sink_.activities[0].timing, model::Timing::kKnown);
+  EXPECT_EQ(sink_.activities[1].timing, model::Timing::kUnknown);
+  EXPECT_EQ(sink_.activities[2].timing, model::Timing::kUnknown);
+  EXPECT_EQ(sink_.activities[3].timing, model::Timing::kStartOnly);
+  for (const size_t i : {1, 2}) {  // A place in the order: behind the one before.
+    EXPECT_EQ(sink_.activities[i].start_ns, 1100);
+    EXPECT_EQ(sink_.activities[i].end_ns, 1100);
+  }
+  EXPECT_EQ(sink_.activities[3].start_ns, 3000);
+  EXPECT_EQ(sink_.activities[3].end_ns, 3000);
+  EXPECT_EQ(sink_.Stat("activity_times_unknown"), 2);
+  EXPECT_EQ(sink_.Stat("activity_end_unknown"), 1);
 }
 
 TEST_F(RecordingTest, DevicesStreamsAndFacts) {

@@ -78,6 +78,10 @@ TEST(ShortKernelName, CppNamesLoseTypesArgumentsAndParameters) {
   EXPECT_EQ(ShortKernelName("void at::native::foo<float, (int)4>(int, float*)"), "at::native::foo");
   EXPECT_EQ(ShortKernelName("void (anonymous namespace)::softmax<float>(float*)"),
             "(anonymous namespace)::softmax");
+  // A return type with a comparison among its arguments.
+  EXPECT_EQ(ShortKernelName("std::enable_if<(((8)>(0)))&&a::T<b::B>::exists, void>::type "
+                            "vllm::fused_add<b::B, (4)<(8)>(b::B*, float)"),
+            "vllm::fused_add");
   EXPECT_EQ(ShortKernelName("loop_add_fusion_3"), "loop_add_fusion_3");
   EXPECT_EQ(ShortKernelName("Cijk_Ailk.kd"), "Cijk_Ailk");
   EXPECT_EQ(ShortKernelName("_Znot_mangled"), "_Znot_mangled");

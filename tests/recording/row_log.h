@@ -32,8 +32,8 @@ struct FullActivity {
 };
 
 using AnyRow = std::variant<FullActivity, ApiCallRow, RangeRow, GraphNodeRow, StringRow, SchemaRow,
-                            PayloadRow, DeviceRow, ContextRow, StreamRow, ThreadRow, CubinRow,
-                            ClockRow, StatRow, OverheadRow, FactRow>;
+                            PayloadRow, DeviceRow, ContextRow, StreamRow, ThreadRow, StreamNameRow,
+                            CubinRow, ClockRow, StatRow, OverheadRow, FactRow>;
 
 // Keeps rows with their texts.
 class RowLog final : public RowSink {
@@ -72,6 +72,11 @@ class RowLog final : public RowSink {
   void OnStream(const StreamRow& row) override { rows.emplace_back(row); }
   void OnThread(const ThreadRow& row) override {
     ThreadRow kept = row;
+    kept.name = Keep(row.name);
+    rows.emplace_back(kept);
+  }
+  void OnStreamName(const StreamNameRow& row) override {
+    StreamNameRow kept = row;
     kept.name = Keep(row.name);
     rows.emplace_back(kept);
   }

@@ -68,6 +68,7 @@ class SampleRows {
     rows.emplace_back(ContextRow{n32, n32, n32});
     rows.emplace_back(StreamRow{n32, n32, i32, n32});
     rows.emplace_back(ThreadRow{n32, text});
+    rows.emplace_back(StreamNameRow{n32, n32, text});
     rows.emplace_back(CubinRow{n32, n32, n, n, n});
     rows.emplace_back(ClockRow{n, n, n, n});
     rows.emplace_back(OverheadRow{n32, n32, n, n});

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -132,6 +133,56 @@ TEST(SummaryTextTest, SaysWhatTheStepIsMadeOf) {
   EXPECT_THAT(text, HasSubstr("[no instruction]"));
   EXPECT_THAT(text, HasSubstr("all device time             25.6"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(SummaryTextTest, TheLettersOfPhasesAreExplained) {
+  const std::string text = SummaryText(ViewOf(TransformerRun()), {});
+  EXPECT_THAT(text, HasSubstr("\nP:  F forward"));
+  EXPECT_THAT(text, HasSubstr("B backward"));
+  EXPECT_THAT(text, HasSubstr("O optimizer"));
+}
+
+TEST(SummaryTextTest, WhatToDoIsReadWholeInANarrowTerminal) {
+  SampleRun run = TransformerRun();
+  model::FindingRow finding;
+  finding.id = "rule";
+  finding.title = "Find what the host does: the device is idle for 21.0 ms per step, and waits";
+  finding.saves_high_ns_per_step = 1'000'000;
+  finding.confidence = "medium";
+  finding.where_source = "attention.py:287";
+  run.findings.push_back(finding);
+  for (const int width : {80, 100}) {
+    std::string joined;
+    for (const std::string& line : Lines(SummaryText(ViewOf(run), {.width = width}))) {
+      const size_t saves = line.find(" 1.00 ms medium");
+      joined += line.substr(0, saves) + " ";
+    }
+    std::string words;  // With single blanks.
+    for (const char c : joined) {
+      if (c != ' ' || !words.ends_with(' ')) words += c;
+    }
+    EXPECT_THAT(words, HasSubstr("1 " + finding.title)) << width;
+  }
+}
+
+TEST(SummaryTextTest, ListsThatDoNotFitSayHowManyAreLeftOut) {
+  RunView view = ViewOf(TransformerRun());
+  view.ruled_out.clear();
+  for (int i = 0; i < 40; ++i) {
+    view.ruled_out.push_back({.verdict = "fine", .text = fmt::format("thing {}: all is well", i)});
+  }
+  const std::string text = SummaryText(view, {.width = 80});
+  const size_t begin = text.find("fine  ");
+  const size_t end = text.find(" more\n", begin);
+  ASSERT_NE(begin, std::string::npos);
+  ASSERT_NE(end, std::string::npos);
+  const std::string list = text.substr(begin, end - begin);
+  EXPECT_EQ(std::count(list.begin(), list.end(), '\n'), 1);
+  size_t shown = 0;
+  for (size_t at = list.find("thing"); at != std::string::npos; at = list.find("thing", at + 1)) {
+    ++shown;
+  }
+  EXPECT_EQ(shown + std::stoul(list.substr(list.rfind(' ') + 1)), 40u);
 }
 
 TEST(SummaryTextTest, ColourIsOnlyThereWhenWanted) {

@@ -116,6 +116,37 @@ TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodes) {
             "60 160 100 100 - - - - - \n");
 }
 
+TEST_F(ActivityRowsTest, UnknownTimesAreNullAndTheCallOfSuchAnActivityIsNot) {
+  Launch(2000, 1, Call(1, 1000));
+  writer_->AddActivity({.lane_id = lane_,
+                        .config_id = config_,
+                        .api_call_id = Call(2, 1100),
+                        .start_ns = 2100,
+                        .end_ns = 2100,
+                        .correlation_id = 2,
+                        .timing = model::Timing::kUnknown});
+  writer_->AddActivity({.lane_id = lane_,
+                        .config_id = config_,
+                        .api_call_id = Call(3, 1200),
+                        .start_ns = 2200,
+                        .end_ns = 2200,
+                        .correlation_id = 3,
+                        .timing = model::Timing::kStartOnly});
+  Launch(2300, 4, Call(4, 1300));
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT a.start_ns, a.end_ns, a.duration_ns, a.self_ns, c.start_ns AS call, "
+                 "c.end_ns - c.start_ns AS took FROM activity a JOIN api_call c "
+                 "USING (api_call_id) ORDER BY a.activity_id"),
+            "2000 2100 100 100 1000 5 \n"
+            "- - - - 1100 5 \n"
+            "2200 - - - 1200 5 \n"
+            "2300 2400 100 100 1300 5 \n");
+  EXPECT_EQ(Rows("SELECT sum(self_ns) AS a, count(*) AS b FROM activity"), "200 4 \n");
+  EXPECT_EQ(Rows("SELECT count(*) AS n, count(start) AS s, count(\"end\") AS e "
+                 "FROM CUPTI_ACTIVITY_KIND_KERNEL"),
+            "4 3 2 \n");
+}
+
 TEST_F(ActivityRowsTest, GapsInTheRowAndOddOnes) {
   for (const int64_t start : {0, 2000, 9000, 20000}) Launch(start, 0, 0);
   model::AttributionTables attribution;
@@ -215,33 +246,6 @@ TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
     return activity.activity_id < 2;  // Stops after the second.
   }));
   EXPECT_EQ(activities, "1 1 5000 100 100 7; 2 1 0 100 100 -; ");
-}
-
-TEST_F(ActivityRowsTest, KernelsAreNumberedByTimeThenSymbol) {
-  const Id later = writer_->AddLaunchConfig({.symbol = "z", .name = "z"});
-  const Id earlier = writer_->AddLaunchConfig({.symbol = "b", .name = "b"});
-  const Id wider = writer_->AddLaunchConfig({.symbol = "z", .name = "z", .grid = {2, 1, 1}});
-  const Id copy = writer_->AddLaunchConfig({.kind = model::ActivityKind::kMemcpy, .symbol = "c"});
-  const Id unused = writer_->AddLaunchConfig({.symbol = "u", .name = "u"});
-  EXPECT_GT(unused, 0);
-  int64_t start = 0;
-  for (const auto& [config, ns] :
-       {std::pair{config_, 300}, {later, 200}, {wider, 200}, {earlier, 300}, {copy, 9000}}) {
-    writer_->AddActivity(
-        {.lane_id = lane_, .config_id = config, .start_ns = start, .end_ns = start + ns});
-    start += ns;
-  }
-  ASSERT_TRUE(writer_->Finish());
-  EXPECT_EQ(Rows("SELECT handle, kernel_symbol FROM kernel"), "k1 z \nk2 b \nk3 k \n");
-  auto db = RunDb::Open(path_);
-  ASSERT_TRUE(db);
-  const Result<Table> kernels = ScanKernels(*db);
-  ASSERT_TRUE(kernels);
-  std::string text;
-  for (size_t i = 0; i < kernels->rows.size(); ++i) {
-    text += kernels->Text(i, "handle") + " " + kernels->Text(i, "kernel_symbol") + "; ";
-  }
-  EXPECT_EQ(text, "k1 z; k2 b; k3 k; ");
 }
 
 TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {

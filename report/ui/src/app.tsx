@@ -9,6 +9,7 @@ import { Patterns, copyText } from './components/bits';
 import { primaryTable } from './components/table';
 import { Ctx } from './ctx';
 import { loadLaunches } from './data/launches';
+import { deviceName, deviceNumber } from './data/hardware';
 import type { Report } from './data/report';
 import { computeView, type View } from './data/view';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
@@ -193,7 +194,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
       {lists.steps.length > 1 && <Select label="step" value={getTerm(f, 'step') ?? ''} options={lists.steps.map((s) => [String(s), `step ${s}`])}
               onChange={(v) => go({ f: setTerm(f, 'step', v) })} />}
       {report.devices.length > 1 && <Select label="device" value={getTerm(f, 'dev') ?? ''}
-              options={report.devices.map((d, i) => { const o = String(Number.isNaN(d.ordinal) ? i : d.ordinal); return [o, `${d.kind || 'device'} ${o}`]; })}
+              options={report.devices.map((_, i) => [String(deviceNumber(report, i)), deviceName(report, i)])}
               onChange={(v) => go({ f: setTerm(f, 'dev', v) })} />}
       {rest.map((t) => (
         <button type="button" class="chip on x" data-testid="filter-chip" aria-label={`remove ${t.raw}`} onClick={() => go({ f: removeTerm(f, t.raw) })}>

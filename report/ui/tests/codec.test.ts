@@ -38,6 +38,9 @@ describe('columns', () => {
   it('cut texts by their lengths in bytes', () => {
     const text = new TextEncoder().encode('aµ</script>');
     expect(decodeBlob(text, 2, column({ type: 'blob', bytes: text.length }), Uint8Array.of(3, 9), null)).toEqual(['aµ', '</script>']);
+    // Nothing but ASCII, behind other bytes, with a NULL row: the same rules.
+    const plain = new TextEncoder().encode('??abcd');
+    expect(decodeBlob(plain, 3, column({ type: 'blob', at: 2, bytes: 4 }), Uint8Array.of(1, 9, 3), bytes(0b10))).toEqual(['a', null, 'bcd']);
   });
   it('refuse what ends too early', () => {
     expect(() => decodeInts(bytes(1), 2, column({}))).toThrow(/column c ends at byte 2 of 1/);

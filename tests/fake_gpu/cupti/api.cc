@@ -47,6 +47,16 @@ bool HangsInForkChild(const char* function) {
          std::strcmp(function, "cuptiActivityEnable") == 0;
 }
 
+// Functions of the first interface that have a sister with a subscriber in the second.
+bool IsOfFirstInterface(const char* function) {
+  for (const char* name : {"cuptiActivityEnable", "cuptiActivityDisable",
+                           "cuptiActivityRegisterCallbacks", "cuptiActivityGetNextRecord",
+                           "cuptiActivitySetAttribute", "cuptiActivityGetNumDroppedRecords"}) {
+    if (std::strcmp(name, function) == 0) return true;
+  }
+  return false;
+}
+
 bool Wanted(uint32_t domain, uint32_t id) {
   State& state = TheState();
   return state.callbacks[domain].Has(id) ||
@@ -59,12 +69,14 @@ bool IsGraphCallback(uint32_t id) {
          id != CUPTI_CBID_RESOURCE_STREAM_ATTRIBUTE_CHANGED;
 }
 
+// `beside`: through the second interface, with others allowed.
 CUptiResult Subscribe(CUpti_SubscriberHandle* out, CUpti_CallbackFunc callback, void* user_data,
-                      const char* name) {
+                      const char* name, bool beside) {
   if (out == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   State& state = TheState();
   std::lock_guard guard(state.subscribe_lock);
-  if (state.subscribed || !TheFaults().other_subscriber.empty())
+  if (state.subscribed || !TheFaults().other_subscriber.empty() ||
+      (!beside && !TheFaults().polite_subscriber.empty()))
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   state.user_data = user_data;
   state.callback.store(callback, std::memory_order_release);
@@ -128,6 +140,11 @@ bool Refuses(const char* function, CUptiResult* refused) {
   State& state = TheState();
   if (state.gpu != nullptr && state.owner != getpid() && HangsInForkChild(function)) {
     for (;;) pause();
+  }
+  if (state.second_interface && IsOfFirstInterface(function)) {
+    state.gpu->note("CUPTI: misuse: a function of the first interface beside the second");
+    *refused = CUPTI_ERROR_NOT_COMPATIBLE;
+    return true;
   }
   if (state.gpu == nullptr && !NeedsNoDriver(function) && !Couple()) {
     *refused = NoDriver();
@@ -205,17 +222,24 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                            void* user_data) {
-  return Subscribe(subscriber, callback, user_data, "<unknown>");
+  return Subscribe(subscriber, callback, user_data, "<unknown>", false);
 }
 
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                               void* user_data, CUpti_SubscriberParams* params) {
   const char* name =
       params != nullptr && params->subscriberName != nullptr ? params->subscriberName : "<unknown>";
-  const CUptiResult result = Subscribe(subscriber, callback, user_data, name);
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && params != nullptr &&
-      params->oldSubscriberName != nullptr) {
-    const std::string& other = TheFaults().other_subscriber;
+  // The field came with 13.2, behind those that the headers at hand may have.
+  const bool second = ApiVersion() >= 130200;
+  const bool beside = second && params != nullptr && params->structSize > 32 &&
+                      reinterpret_cast<const uint8_t*>(params)[32] != 0;
+  const CUptiResult result = Subscribe(subscriber, callback, user_data, name, beside);
+  if (result == CUPTI_SUCCESS) TheState().second_interface = second;
+  const Faults& faults = TheFaults();
+  const std::string& other =
+      faults.other_subscriber.empty() ? faults.polite_subscriber : faults.other_subscriber;
+  if ((result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || !other.empty()) &&
+      params != nullptr && params->oldSubscriberName != nullptr) {
     std::snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s%s",
                   other.empty() ? "CUPTI for " : "",
                   other.empty() ? TheState().subscriber_name : other.c_str());

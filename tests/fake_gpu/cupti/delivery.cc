@@ -63,10 +63,17 @@ void Note(const std::string& text) {
 Buffer* Request() {
   State& state = TheState();
   const auto request = state.request.load(std::memory_order_acquire);
-  if (request == nullptr) return nullptr;
+  const auto request_v2 = state.request_v2.load(std::memory_order_acquire);
+  if (request == nullptr && request_v2 == nullptr) return nullptr;
   uint8_t* data = nullptr;
   size_t size = 0, room = 0;
-  request(&data, &size, &room);
+  if (request_v2 != nullptr) {
+    BufferInfoV2 info;
+    info.size = sizeof info.size;
+    request_v2(&data, &size, &room, &info);
+  } else {
+    request(&data, &size, &room);
+  }
   if (data == nullptr || size == 0) {
     // Before CUDA 12.9 a tool that gave none crashed the process.
     if (data == nullptr && ApiVersion() < 27) {
@@ -93,7 +100,13 @@ void Complete(Buffer* buffer) {
     buffer->used = 0;
   }
   const auto complete = state.complete.load(std::memory_order_acquire);
-  if (complete != nullptr) complete(nullptr, 0, buffer->data, buffer->size, buffer->used);
+  if (const auto second = state.complete_v2.load(std::memory_order_acquire)) {
+    BufferInfoV2 info;
+    info.size = sizeof info;
+    second(buffer->data, buffer->size, buffer->used, &info);
+  } else if (complete != nullptr) {
+    complete(nullptr, 0, buffer->data, buffer->size, buffer->used);
+  }
   delete buffer;
 }
 
@@ -260,6 +273,7 @@ bool Disturb(Record* record) {
     std::memset(record->bytes + record->start_at, 0, sizeof(Nanos));
     std::memset(record->bytes + record->end_at, 0, sizeof(Nanos));
   }
+  if (faults.unended.Holds(number)) std::memset(record->bytes + record->end_at, 0, sizeof(Nanos));
   if (faults.reversed_times.Holds(number)) {
     Nanos start, end;
     std::memcpy(&start, record->bytes + record->start_at, sizeof start);

@@ -36,6 +36,7 @@ const Faults& TheFaults() {
     f->drop_buffers = ReadSpan({"cupti", "drop", "buffers"});
     f->zero_times = ReadSpan({"cupti", "times", "zero"});
     f->reversed_times = ReadSpan({"cupti", "times", "reversed"});
+    f->unended = ReadSpan({"cupti", "times", "unended"});
     f->lose_clone = ReadSpan({"cupti", "lose", "clone"});
     f->swap_correlation = scenario.Number({"cupti", "swap", "correlation"}, 0);
     for (const auto& rest : scenario.Lines({"cupti", "unknown", "kind"})) {
@@ -51,11 +52,16 @@ const Faults& TheFaults() {
     f->hold_until_exit = scenario.Has({"cupti", "hold", "until", "exit"});
     f->fatal_after = scenario.Number({"cupti", "fatal", "after"}, 0);
     for (const auto& rest : scenario.Lines({"cupti", "subscriber"})) {
-      f->other_subscriber = rest.empty() ? "another tool" : rest[0];
+      if (rest.size() > 1 && rest[0] == "beside") {
+        f->polite_subscriber = rest[1];
+      } else {
+        f->other_subscriber = rest.empty() ? "another tool" : rest[0];
+      }
     }
     f->any_record_fault = f->drop_records.first != 0 || f->zero_times.first != 0 ||
-                          f->reversed_times.first != 0 || f->swap_correlation != 0 ||
-                          f->unknown_before != 0 || !f->sizes.empty() || f->fatal_after != 0;
+                          f->reversed_times.first != 0 || f->unended.first != 0 ||
+                          f->swap_correlation != 0 || f->unknown_before != 0 || !f->sizes.empty() ||
+                          f->fatal_after != 0;
     return f;
   }();
   return *faults;

@@ -19,11 +19,11 @@ struct Span {
 };
 
 struct Faults {
-  Span drop_records, drop_buffers;  // device records, completed buffers
-  Span zero_times, reversed_times;  // device records
-  Span lose_clone;                  // GRAPHNODE_CLONED callbacks
-  uint64_t swap_correlation = 0;    // this device record and the next
-  uint64_t unknown_before = 0;      // a record of an unknown kind comes before this one
+  Span drop_records, drop_buffers;           // device records, completed buffers
+  Span zero_times, reversed_times, unended;  // device records
+  Span lose_clone;                           // GRAPHNODE_CLONED callbacks
+  uint64_t swap_correlation = 0;             // this device record and the next
+  uint64_t unknown_before = 0;               // a record of an unknown kind comes before this one
   uint32_t unknown_kind = 999;
   std::map<uint32_t, uint16_t> sizes;  // kind -> bytes written instead of the right number
   uint64_t late_ns = 0;                // records show this much after the device is done
@@ -31,6 +31,7 @@ struct Faults {
   bool hold_until_exit = false;        // completed buffers come after the exit handlers
   uint64_t fatal_after = 0;            // so many device records, then FATAL_ERROR
   std::string other_subscriber;        // somebody else holds CUPTI
+  std::string polite_subscriber;       // the same, but it lets others be (second interface)
   bool any_record_fault = false;
 };
 

@@ -71,6 +71,16 @@ struct Line {
   std::atomic<bool> ended{false};  // its thread is gone
 };
 
+// CUPTI's second interface (13.2 and later), which the headers at hand may not have.
+struct BufferInfoV2 {
+  size_t size = 0;
+  uint64_t thread = 0;
+  void** layouts = nullptr;
+  size_t layout_count = 0;
+};
+using RequestV2 = void (*)(uint8_t**, size_t*, size_t*, BufferInfoV2*);
+using CompleteV2 = void (*)(uint8_t*, size_t, size_t, BufferInfoV2*);
+
 struct State {
   const FakeGpuTable* gpu = nullptr;  // null: no driver, or not the fake one
   pid_t owner = 0;
@@ -78,6 +88,7 @@ struct State {
   // Subscriber.
   std::mutex subscribe_lock;
   std::atomic<bool> subscribed{false};
+  std::atomic<bool> second_interface{false};  // the subscriber uses it
   std::atomic<CUpti_CallbackFunc> callback{nullptr};
   void* user_data = nullptr;
   char subscriber_name[64] = "";
@@ -86,6 +97,8 @@ struct State {
   // Activities.
   std::atomic<CUpti_BuffersCallbackRequestFunc> request{nullptr};
   std::atomic<CUpti_BuffersCallbackCompleteFunc> complete{nullptr};
+  std::atomic<RequestV2> request_v2{nullptr};  // second_interface.cc
+  std::atomic<CompleteV2> complete_v2{nullptr};
   std::atomic<CUpti_TimestampCallbackFunc> timestamp{nullptr};
   IdSet kinds;
   IdSet driver_records, runtime_records;

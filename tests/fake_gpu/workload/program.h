@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "workload/cubin.h"
+#include "workload/words.h"
 
 namespace fakegpu {
 
@@ -39,6 +40,11 @@ F* Find(const char* name) {
     static const auto resolved = Find<decltype(name)>(STRING(name)); \
     return resolved;                                                 \
   }())
+
+inline void Check(const Step& step, CUresult result, const char* what) {
+  if (result != CUDA_SUCCESS) Fail(step, std::string(what) + " returned " + std::to_string(result));
+}
+#define CHECK(call) Check(step, call, #call)
 
 struct Graph {
   CUgraph graph = nullptr;

@@ -141,7 +141,8 @@ std::string ModuleTitle(const std::string& name, int id) {
 }
 
 template <typename Payload>
-void Push(nvtxStringHandle_t title, uint64_t schema, const Payload& payload) {
+void PushIn(const std::string& domain, nvtxStringHandle_t title, uint64_t schema,
+            const Payload& payload) {
   nvtxPayloadData_t data{schema, sizeof payload, &payload};
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;
@@ -151,7 +152,11 @@ void Push(nvtxStringHandle_t title, uint64_t schema, const Payload& payload) {
   attributes.payloadType = static_cast<int32_t>(NVTX_PAYLOAD_TYPE_EXT);
   attributes.reserved0 = 1;
   attributes.payload.ullValue = reinterpret_cast<uint64_t>(&data);
-  nvtxDomainRangePushEx(Domain("TSL"), &attributes);
+  nvtxDomainRangePushEx(Domain(domain), &attributes);
+}
+template <typename Payload>
+void Push(nvtxStringHandle_t title, uint64_t schema, const Payload& payload) {
+  PushIn("TSL", title, schema, payload);
 }
 
 }  // namespace
@@ -248,5 +253,48 @@ void PopModule() {
 }
 
 void PopThunk() { PopRange("TSL"); }
+
+void PushNccl(const std::string& function, uint64_t bytes) {
+  static constexpr uint64_t kAllReduce = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 5;
+  static constexpr uint64_t kOperation = NVTX_PAYLOAD_SCHEMA_ID_STATIC_START + 11;
+  struct Parameters {
+    uint64_t bytes;
+    int32_t operation;
+  };
+  [[maybe_unused]] static const bool registered = [] {
+    static const nvtxPayloadEnum_t operations[] = {{"Sum", 0, 0}, {"Product", 1, 0}};
+    nvtxPayloadEnumAttr_t names{};
+    names.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
+                      NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
+    names.entries = operations;
+    names.numEntries = std::size(operations);
+    names.sizeOfEnum = sizeof(int32_t);
+    names.schemaId = kOperation;
+    nvtxPayloadEnumRegister(Domain("NCCL"), &names);
+    static const nvtxPayloadSchemaEntry_t entries[] = {
+        Entry(NVTX_PAYLOAD_ENTRY_TYPE_SIZE, "Message size [bytes]", offsetof(Parameters, bytes)),
+        Entry(kOperation, "Reduction operation", offsetof(Parameters, operation))};
+    nvtxPayloadSchemaAttr_t schema{};
+    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
+                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+    schema.name = "AllReduce";
+    schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+    schema.entries = entries;
+    schema.numEntries = std::size(entries);
+    schema.payloadStaticSize = sizeof(Parameters);
+    schema.schemaId = kAllReduce;
+    nvtxPayloadSchemaRegister(Domain("NCCL"), &schema);
+    return true;
+  }();
+  static std::mutex* const lock = new std::mutex;
+  static auto* const names = new std::map<std::string, nvtxStringHandle_t>;
+  std::unique_lock guard(*lock);
+  nvtxStringHandle_t& name = (*names)[function];
+  if (name == nullptr) name = nvtxDomainRegisterStringA(Domain("NCCL"), function.c_str());
+  const nvtxStringHandle_t title = name;
+  guard.unlock();
+  PushIn("NCCL", title, kAllReduce, Parameters{bytes, 0});
+}
 
 }  // namespace fakegpu

@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ void PushModule(const std::string& name, int id);
 void PushThunk(const ThunkText& text);
 void PopModule();
 void PopThunk();
+
+// A collective as NCCL tells it (src/include/nvtx.h since 2.18): domain NCCL, the function's name
+// as a registered string, and a payload whose schema has a number that NCCL has chosen. PopRange
+// ends it.
+void PushNccl(const std::string& function, uint64_t bytes);
 
 }  // namespace fakegpu
 

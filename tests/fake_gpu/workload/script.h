@@ -15,7 +15,8 @@ struct Step {
 
 // Instructions end at a line's end or at ";". A block is "{" at the end of an instruction up to
 // "}".
-// "..." keeps blanks, \" in it is a quote, # begins a comment. On error prints it and ends the process (exit 2).
+// "..." keeps blanks, \" in it is a quote, # begins a comment. On error prints it and ends the
+// process (exit 2).
 std::vector<Step> ParseScript(const std::string& text);
 
 }  // namespace fakegpu

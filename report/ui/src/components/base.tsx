@@ -39,6 +39,17 @@ export const baseDivisor = (report: Report): number => {
   return b && b.steady && b.step_devices > 0 ? b.step_devices : 1;
 };
 
+/** Figures per step and totals of a recording are not to be subtracted. */
+export const comparable = (report: Report): boolean => report.meta.base !== null && report.meta.base.basis.steady === report.meta.basis.steady;
+
+/** What a difference of this page is one of, where that is not a step. */
+export function TotalsNote(): VNode | null {
+  const { report } = useCtx();
+  const b = report.meta.base;
+  if (!b || (b.basis.steady && report.meta.basis.steady)) return null;
+  return <span class="warn-text">{comparable(report) ? 'Δ compares totals of whole recordings · ' : `no Δ: ${b.basis.steady ? 'this run' : 'the base'} has no steady step · `}</span>;
+}
+
 export function Delta({ now, then }: { now: number; then: number }): VNode {
   const d = now - then;
   return <span class={d === 0 ? 'dim' : ''} title={`base ${ms(then)}`}>{signed(d / 1e6)}</span>;
@@ -58,7 +69,7 @@ export function BaseVerdict(): VNode {
     <p class="note delta" data-testid="base-verdict">
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}
       {percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with {base.run.title}.{' '}
-      {steady ? '' : 'These are totals of whole recordings, which may differ in length. '}
+      {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings, which may differ in length. `}
       {base.notes.join(' ')} <Link to={{ page: 'ops', args: { s: '-delta' } }}>what changed</Link>
     </p>
   );

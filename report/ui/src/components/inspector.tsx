@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Histogram } from '../charts/histogram';
 import { MiniRoof } from '../charts/mini_roof';
 import { useCtx } from '../ctx';
+import { baseDivisor, baseOps, comparable, Delta } from './base';
 import { hloOf, hloText, lineOf } from '../data/hlo';
 import { loadLaunches } from '../data/launches';
 import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
@@ -312,6 +313,8 @@ function OpBody({ op }: { op: number }): VNode {
           {ops.flops[op]! > 0 && <><dt>work</dt><dd>{flop(ops.flops[op]!)}, {bytes(ops.bytes[op]!)} a call</dd></>}
           {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && <><dt>traffic</dt><dd>{bytes(ops.bytes[op]!)} a call</dd></>}
           {ops.peak[op]! >= 0 && <><dt>reached</dt><dd>{peakPercent(ops.peak[op]!)}% of the {ops.bound[op] || 'roof'} bound; {ms(ops.waste[op]! / report.divisor)} ms above it</dd></>}
+          {ops.expected[op]! > 0 && <><dt>expected</dt><dd>{ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel</dd></>}
+          {comparable(report) && <><dt>base</dt><dd>{baseOps(report).has[op] ? <>{ms(baseOps(report).byOp[op]! / baseDivisor(report))} ms, Δ <Delta now={ops.ns[op]! / report.divisor} then={baseOps(report).byOp[op]! / baseDivisor(report)} /></> : 'not in the base run'}</dd></>}
           <dt>whole run</dt><dd>{thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}</dd>
           <dt>phase</dt><dd>{ops.phase[op]}{ops.mixed[op] ? ' most of it; several' : ''}</dd>
           {ops.estimated[op] === 1 && <><dt>note</dt><dd>part of this time is an estimate</dd></>}

@@ -12,16 +12,28 @@ export function gpuOf(report: Report, name: string): Device | undefined {
   return report.devices.find((d) => d.kind === 'gpu') ?? report.devices[0];
 }
 
-export interface Roofs {
-  device: Device;
-  /** Bytes/s; NaN: not known. */
-  bandwidth: number;
-  peaks: [string, number][];
+/** Devices that answer to the same words: of several processes, each with a GPU 0. */
+const twins = (report: Report, d: Device): Device[] => report.devices.filter((o) => o.kind === d.kind && o.ordinal === d.ordinal);
+
+/** The number that `dev:` in the filter knows a device by: its ordinal where that is clear. */
+export function deviceNumber(report: Report, row: number): number {
+  const d = report.devices[row];
+  return d && !Number.isNaN(d.ordinal) && report.devices.every((o) => twins(report, o).length < 2) ? d.ordinal : row;
 }
 
-export function roofsOf(device: Device | undefined): Roofs | undefined {
-  if (!device || !(device.bandwidth > 0)) return undefined;
-  return { device, bandwidth: device.bandwidth, peaks: Object.entries(device.peaks).sort((a, b) => b[1] - a[1]) };
+const KINDS = dict({ gpu: 'GPU', tpu: 'TPU', cpu: 'CPU' });
+/** "GPU 0", and whose where several processes have one: "GPU 0, rank 3". */
+export function deviceName(report: Report, row: number): string {
+  const d = report.devices[row];
+  const name = `${KINDS[d?.kind ?? ''] ?? 'device'} ${Number.isNaN(d?.ordinal ?? NaN) ? row : d!.ordinal}`;
+  const others = d ? twins(report, d) : [];
+  if (others.length < 2) return name;
+  const t = report.tables.table('processes');
+  const whose = [
+    (p: number) => (t.numbers('rank')[p]! >= 0 ? `rank ${t.numbers('rank')[p]}` : ''), (p: number) => t.texts('host')[p]!,
+    (p: number) => `pid ${t.numbers('pid')[p]}`, (p: number) => `${t.texts('host')[p]} pid ${t.numbers('pid')[p]}`,
+  ].find((f) => new Set(others.map((o) => f(o.process))).size === others.length && others.every((o) => f(o.process) !== ''));
+  return `${name}, ${whose ? whose(d!.process) : `device ${row}`}`;
 }
 
 /** The peak an op of this dtype can reach; the matrix units' where there are several words. */

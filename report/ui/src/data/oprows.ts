@@ -2,7 +2,7 @@
 // rows of any grouping sum to what the filter leaves.
 
 import { sourceLine } from '../format';
-import { PHASES } from '../phases';
+import { type Hue, PHASES } from '../phases';
 import type { Report } from './report';
 import type { View } from './view';
 
@@ -20,6 +20,25 @@ export interface OpRow {
   /** Share of the ops' filtered time that lies in this group. */
   part: number;
 }
+export interface KernelRow { row: number; ns: number; calls: number; sites: number[]; ops: number; hue: Hue }
+
+/** Kernels with time left, by time. */
+export function kernelRows(report: Report, view: View): KernelRow[] {
+  const { kernels, sites, ops } = report;
+  const out: KernelRow[] = [];
+  for (let k = 0; k < kernels.n; ++k) {
+    const mine = report.sitesOfKernel[k]!.filter((s) => view.siteNs[s]! > 0);
+    const ns = mine.reduce((a, s) => a + view.siteNs[s]!, 0);
+    if (!(ns > 0)) continue;
+    const first = sites.op[mine[0]!]!;
+    out.push({
+      row: k, ns, calls: mine.reduce((a, s) => a + view.siteCalls[s]!, 0), sites: mine,
+      ops: new Set(mine.map((s) => sites.op[s]!).filter((o) => o >= 0 && ops.name[o] !== '')).size, hue: first >= 0 ? ops.hue[first]! : 'unknown',
+    });
+  }
+  return out.sort((a, b) => b.ns - a.ns);
+}
+
 export interface OpGroup { name: string; ns: number; calls: number; waste: number; rows: OpRow[] }
 
 export const GROUPINGS = [

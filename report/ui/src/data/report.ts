@@ -57,6 +57,8 @@ export interface Ops {
   waste: Float64Array;
   /** Percent of the bound that is reached; NaN: not known. */
   peak: Float64Array;
+  /** ns of the basis at the bound of this device, as run.db says; NaN: not known. */
+  expected: Float64Array;
   bound: string[]; occupancy: Float64Array; confidence: string[];
   estimated: Float64Array; mixed: Float64Array; copies: Float64Array; stack: string[];
   hue: Hue[];
@@ -127,6 +129,8 @@ export interface ModuleRow {
 }
 export interface StepRow { step: number; device: number; start: number; end: number; deviceNs: number; busyNs: number; steady: boolean }
 export interface StepPartRow { step: number; device: number; part: string; ns: number }
+/** All gaps of a device, step and cause; the table of single gaps holds the longest only. */
+export interface GapSum { device: number; step: number; ns: number; count: number }
 export interface GapRow {
   device: number; start: number; end: number; cause: string; step: number; steady: boolean;
   previous: number; next: number; api: number; range: number;
@@ -149,12 +153,10 @@ export type Entity =
 export class Report {
   readonly meta: Meta;
   readonly tables: Tables;
-  readonly summary: unknown;
 
-  constructor(index: PageIndex, textOf: BlockText, summary: unknown) {
+  constructor(index: PageIndex, textOf: BlockText) {
     this.meta = index.meta as Meta;
     this.tables = new Tables(index, textOf);
-    this.summary = summary;
   }
 
   private readonly memo = new Map<string, unknown>();
@@ -183,6 +185,7 @@ export class Report {
       const compute = t.numbers('compute_utilisation_pct'), memory = t.numbers('memory_utilisation_pct');
       const waste = new Float64Array(t.rows);
       const peak = new Float64Array(t.rows);
+      const expected = t.numbers('expected_ns').slice();
       const kind = t.texts('op_kind');
       const phase = t.texts('phase');
       const hue: Hue[] = new Array<Hue>(t.rows);
@@ -192,6 +195,7 @@ export class Report {
         // The same figure either way where both are there; NaN compares false.
         const used = compute[r]! >= memory[r]! || Number.isNaN(memory[r]!) ? compute[r]! : memory[r]!;
         peak[r] = used >= 0 ? used : s > 0 ? 100 * (1 - wasted[r]! / s) : NaN;
+        expected[r]! *= s > 0 ? ns[r]! / s : NaN;
         hue[r] = hueOf(phase[r]!, kind[r]!);
       }
       return {
@@ -201,7 +205,7 @@ export class Report {
         file: t.texts('source_file'), line: t.numbers('source_line'), opcode: t.texts('opcode'),
         shape: t.texts('shape'), dtype: t.texts('dtype').map((d, r) => t.texts('compute_type')[r] || d), reason: t.texts('unattributed_reason'), ns, calls: t.numbers('calls'), selfNs,
         occurrences, min: t.numbers('min_ns'), max: t.numbers('max_ns'),
-        flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, bound: t.texts('bound_by').map((b) => (b === 'unknown' ? '' : b)),
+        flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, expected, bound: t.texts('bound_by').map((b) => (b === 'unknown' ? '' : b)),
         occupancy: t.numbers('theoretical_occupancy_pct'), confidence: t.texts('confidence'),
         estimated: t.numbers('estimated'), mixed: t.numbers('mixed'), copies: t.numbers('copies'),
         stack: t.texts('stack'), hue,
@@ -299,6 +303,13 @@ export class Report {
       return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, part: part[r]!, ns: ns[r]! }));
     });
   }
+  get gapSums(): GapSum[] {
+    return this.once('gap_sums', () => {
+      const t = this.tables.table('gap_sums');
+      const step = t.numbers('step'), device = t.refs('device'), ns = t.numbers('ns'), count = t.numbers('count');
+      return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, ns: ns[r]!, count: count[r]! }));
+    });
+  }
   get gaps(): GapRow[] {
     return this.once('gaps', () => {
       const t = this.tables.table('gaps');
@@ -311,6 +322,10 @@ export class Report {
     });
   }
 
+  /** No activity of the run has an instruction: kernels are what can be listed. */
+  get bare(): boolean {
+    return this.once('bare', () => !this.ops.name.some((n, r) => n !== '' && this.ops.selfNs[r]! > 0));
+  }
   /** Sites by op: what an op's launches look like. */
   get sitesOfOp(): number[][] {
     return this.once('sitesOfOp', () => {
@@ -426,7 +441,7 @@ export async function readReport(doc: Document): Promise<Report> {
     node.remove();  // The text is not needed twice; a big file lets go of it.
     return text;
   };
-  const report = new Report(index, textOf, json('xlatrace-summary'));
+  const report = new Report(index, textOf);
   await report.tables.loadEager();
   return report;
 }

@@ -8,6 +8,7 @@ import {
   compare, layerMatcher, matcher, parseQuery, rangeMatcher, type Query, type Term,
 } from '../filter';
 import { PHASES } from '../phases';
+import { deviceNumber } from './hardware';
 import { launchesNow } from './launches';
 import type { Report } from './report';
 
@@ -147,10 +148,7 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
       const negated = term.negated;
       if (term.key === 'step') stepTest = both(stepTest, (n) => range!(n) !== negated);
       if (term.key === 'dev') {
-        deviceTest = both(deviceTest, (d) => {
-          const device = report.devices[d];
-          return range!(Number.isNaN(device?.ordinal ?? NaN) ? d : device!.ordinal) !== negated;
-        });
+        deviceTest = both(deviceTest, (d) => range!(deviceNumber(report, d)) !== negated);
       }
       if (term.key === 'stream') {
         streamTest = both(streamTest, (s) => {

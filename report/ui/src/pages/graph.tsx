@@ -2,12 +2,13 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { baseDivisor, baseOps, comparable, TotalsNote } from '../components/base';
 import { Link, Missing, copyText, useWidth } from '../components/bits';
 import { useCtx } from '../ctx';
 import { hloOf, type Hlo } from '../data/hlo';
 import { gpuOf } from '../data/hardware';
 import type { Report } from '../data/report';
-import { byteRate, bytes, duration, ms, percent, plural } from '../format';
+import { byteRate, bytes, duration, ms, percent, plural, signed } from '../format';
 import { layout, type Layout, smooth } from '../graph/layout';
 import { neighbourhood, type Neighbourhood, realOperands, realUsers, timeOf, whyNotFused } from '../graph/select';
 import { hueOf, kindWords } from '../phases';
@@ -40,6 +41,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
 }): VNode {
   const { report } = useCtx();
   const [box, width] = useWidth<HTMLDivElement>(1000);
+  const base = comparable(report) ? baseOps(report) : null;
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
   const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: H }), n.links), [n, body, centre]);
   const pad = 12;
@@ -82,6 +84,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
           const ns = timeOf(report, hlo, i) / divisor;
           const hue = hueOf(hlo.phase[i]!, hlo.kind[i]!);
           const big = i === centre;
+          const delta = base && op >= 0 && base.has[op] ? ` (${signed((ns - base.byOp[op]! / baseDivisor(report)) / 1e6)})` : base && op >= 0 && ns > 0 ? ' (new)' : '';
           const inner = big ? body : null;
           const users = n.more.get(i);
           const loop = hlo.opcode[i] === 'while';
@@ -96,7 +99,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
               <text class="mono b" x="10" y="16">{big && op >= 0 ? `${report.ops.handle[op]} ` : ''}{clip(hlo.name[i]!, inner ? 40 : 25)}</text>
               {inner
                 ? <>
-                    <text class="b e" x={b.w - 9} y="16">{duration(ns)}</text>
+                    <text class="b e" x={b.w - 9} y="16">{duration(ns)}{delta}</text>
                     <text class="i2" x="10" y="31">{hlo.fusionKind[i] || 'fusion'}, opened{step > 0 && ns > 0 && ` · ${percent(ns, step)}% of the step`}{inner.hidden > 0 && ` · ${inner.hidden} more inside`}</text>
                     <rect x="10" y="37" width={b.w - 20} height="3" fill="var(--bg-3)" />
                     {step > 0 && <rect class={`f p-${hue}`} x="10" y="37" width={(b.w - 20) * Math.min(1, ns / step)} height="3" />}
@@ -115,7 +118,7 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
                 : <>
                     <text class="mono d" x="10" y="30">{clip(hlo.shape[i]!.replace(/\{[^}]*\}/g, ''), 26)}</text>
                     <text class="i2" x="10" y="44">{loop ? 'loop, its body below' : op < 0 && hlo.opcode[i] === 'parameter' ? 'parameter' : kindWords(hlo.kind[i] || hlo.opcode[i]!)}</text>
-                    <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">{ns > 0 ? duration(ns) : 'no launch'}</text>
+                    <text class={ns > 0 ? 'b e' : 'd e'} x={b.w - 8} y="44">{ns > 0 ? duration(ns) + delta : 'no launch'}</text>
                   </>}
               {users && <text class="d m" x={b.w / 2} y={b.h + 12}>+{plural(users.n, 'user')}{users.ns > 0 && `, ${ms(users.ns / divisor)} ms`}</text>}
             </g>
@@ -210,7 +213,7 @@ export function GraphPage(): VNode {
         <span class="sm ink2 pick">{n.nodes.length} nodes of {limit} allowed <button type="button" class="mini" aria-label="fewer nodes" onClick={() => move({ args: { n: String(Math.max(6, limit - 6)) } })}>−</button><button type="button" class="mini" aria-label="more nodes" onClick={() => move({ args: { n: String(Math.min(60, limit + 6)) } })}>+</button></span>
         {hlo.opcode[centre] === 'fusion' && <button type="button" class="sm" onClick={() => move({ args: { x: open ? 'no' : undefined } })}>{open ? 'close' : 'open'} the fusion <kbd>x</kbd></button>}
         {callers[0] !== undefined && !hlo.computations.entry[within] && <Link class="sm" to={{ sel: selOf(report, hlo, callers[0]), args: { c: undefined } }}>in {hlo.computations.name[within]}, called by {hlo.name[callers[0]]}</Link>}
-        <span class="cap">bitcasts, tuples and constants are folded into edges · <button type="button" class="lk" onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</button></span>
+        <span class="cap"><TotalsNote />{comparable(report) && '(Δ ms against the base) · '}bitcasts, tuples and constants are folded into edges · <button type="button" class="lk" onClick={() => void copyText(dot()).then(setDone)}>{done ? 'DOT copied' : 'copy DOT'}</button></span>
       </div>
       <div class="split graphsplit">
         <Drawing hlo={hlo} n={n} centre={centre} picked={picked} open={open} divisor={d} step={step} />

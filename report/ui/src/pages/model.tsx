@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { Icicle } from '../charts/icicle';
-import { baseDivisor, Delta } from '../components/base';
+import { baseDivisor, comparable, Delta, TotalsNote } from '../components/base';
 import { Letter, Link, PhaseStack, Seg } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
@@ -92,7 +92,7 @@ export function ModelPage(): VNode {
     if (by === 'stack') return { page: 'ops', f: addTerm(state.f, n.name.split(' ')[0]!) };
     return { f: n.path === 'no instruction' ? addTerm(state.f, 'conf:none') : setTerm(state.f, 'scope', `${n.path}*`) };
   };
-  const then = useMemo(() => (report.meta.base && !view.filtered && (by === 'scope' || by === 'source') ? baseTree(report, by) : null), [report, view, by]);
+  const then = useMemo(() => (comparable(report) && !view.filtered && (by === 'scope' || by === 'source') ? baseTree(report, by) : null), [report, view, by]);
   const max = lines.reduce((a, l) => Math.max(a, l.row?.node.ns ?? 0), 0);
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
     const i = PHASES.indexOf(p);
@@ -145,7 +145,7 @@ export function ModelPage(): VNode {
         <Seg label="Group by" testid="group-by" value={by} options={[['scope', 'scope'], ['source', 'source line'], ['stack', 'Python stack'], ['module', 'module']]}
              onChange={(g) => go({ args: { g: g === 'scope' ? undefined : g } })} />
         {by === 'scope' && folded && <span class="sm ink2">{folded.members!.size} layers folded into <code>{folded.name}</code></span>}
-        <span class="cap">device time, {report.perStep} · <CopyMenu table={table} /></span>
+        <span class="cap"><TotalsNote />device time, {report.perStep} · <CopyMenu table={table} /></span>
       </div>
       {root.ns === 0 ? <NothingMatches /> : (
         <div class="split modelsplit">
@@ -162,7 +162,7 @@ export function ModelPage(): VNode {
 }
 const baseKey = (n: Node): string => (n.leaf ? `${n.path}\u0000${n.name}` : n.path);
 /** ms of the base run by the same paths. */
-function baseTree(report: Report, by: TreeBy): Map<string, number> {
+export function baseTree(report: Report, by: TreeBy): Map<string, number> {
   const t = report.tables.table('base_op_shares');
   const group = t.texts('layer_group'), opName = t.texts('op_name'), file = t.texts('source_file'), line = t.numbers('source_line'), ns = t.numbers('ns');
   const d = baseDivisor(report);

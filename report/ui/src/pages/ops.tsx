@@ -2,12 +2,13 @@
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { baseDivisor, baseOps, Delta } from '../components/base';
+import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { CellBar, Handle, Letter, Link, Mid, Seg, SourceChip, scopeText, useLoad } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, MadeLines, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
-import { GROUPINGS, type Grouping, type OpRow, opGroups } from '../data/oprows';
+import { GROUPINGS, type Grouping, kernelRows, type KernelRow, type OpRow, opGroups } from '../data/oprows';
+import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
 import { count, duration, flop, bytes, ms, peakPercent, percent, plural, significant, sourceLine, thousands, us } from '../format';
 import { type Hue, hueOf, kindWords } from '../phases';
@@ -17,7 +18,7 @@ const nan = (v: number, text: (v: number) => string): string => (Number.isNaN(v)
 
 function opColumns(report: Report, divisor: number, total: number, most: number, by: Grouping): (Column<OpRow> & { more?: boolean })[] {
   const { ops } = report;
-  const base = report.meta.base ? baseOps(report) : null;
+  const base = comparable(report) ? baseOps(report) : null;
   const bd = baseDivisor(report);
   const baseNs = (r: OpRow): number => (base ? r.ops.reduce((a, o) => a + base.byOp[o]!, 0) / bd : 0);
   const peak = (r: OpRow): number => (Number.isNaN(r.waste) || r.wasteOf <= 0 ? NaN : 100 * (1 - r.waste / r.wasteOf));
@@ -50,6 +51,7 @@ function opColumns(report: Report, divisor: number, total: number, most: number,
     { id: 'avg', label: 'avg µs', num: true, width: 62, from: 820, sort: (r) => (r.calls > 0 ? r.ns / r.calls : NaN), raw: (r) => (r.calls > 0 ? Math.round(r.ns / r.calls) : null), cell: (r) => (r.calls > 0 ? us(r.ns / r.calls) : ''), title: 'avg. time of a launch' },
     { id: 'peak', label: '% peak', num: true, width: 58, sort: peak, raw: (r) => nan0(peak(r)), cell: (r) => nan(peak(r), peakPercent), title: 'of its bound: the larger of FLOP and bandwidth utilisation' },
     { id: 'bound', label: 'bound', width: 72, from: 960, cls: 'ink2', sort: (r) => ops.bound[r.op]!, raw: (r) => ops.bound[r.op]!, cell: (r) => ops.bound[r.op]!, title: 'bound by' },
+    { id: 'expected', more: true, label: 'expected', num: true, width: 66, sort: (r) => sumOf(r, ops.expected), raw: (r) => nan0(sumOf(r, ops.expected)), cell: (r) => nan(sumOf(r, ops.expected), (v) => ms(v / divisor)), title: 'what a well-made kernel would take, ms: 0.9 of the peak or bandwidth that can be reached, 2 µs a launch' },
     { id: 'min', more: true, label: 'min µs', num: true, width: 62, sort: (r) => ops.min[r.op]!, raw: (r) => nan0(ops.min[r.op]!), cell: (r) => nan(ops.min[r.op]!, us) },
     { id: 'max', more: true, label: 'max µs', num: true, width: 68, sort: (r) => ops.max[r.op]!, raw: (r) => nan0(ops.max[r.op]!), cell: (r) => nan(ops.max[r.op]!, us) },
     { id: 'flop', more: true, label: 'FLOP', title: 'FLOP of one call', num: true, width: 84, sort: (r) => ops.flops[r.op]!, raw: (r) => nan0(ops.flops[r.op]!), cell: (r) => nan(ops.flops[r.op]!, flop) },
@@ -66,6 +68,8 @@ function opColumns(report: Report, divisor: number, total: number, most: number,
   );
   return columns;
 }
+/** Of what the filter leaves of the row. */
+const sumOf = (r: OpRow, v: Float64Array): number => r.ops.reduce((a, o) => a + v[o]!, 0) * r.part;
 const nan0 = (v: number): number | null => (Number.isFinite(v) ? v : null);
 
 const GROUP_ROWS = 18;
@@ -123,7 +127,7 @@ function Instructions(): VNode {
         });
       }
     }
-    if (report.meta.base && by === 'none') {
+    if (comparable(report) && by === 'none') {
       // What the base run had and this one has not.
       const b = baseOps(report), bd = baseDivisor(report);
       const gone = Array.from({ length: b.n }, (_, r) => r).filter((r) => b.op[r]! < 0 && b.ns[r]! > 0).sort((x, y) => b.ns[y]! - b.ns[x]!);
@@ -165,7 +169,7 @@ function Instructions(): VNode {
             {GROUPINGS.map(([id, text]) => <option value={id}>{text}</option>)}
           </select></label>
         {hasCopies && <label class="sm ink2 pick"><input type="checkbox" checked={fold} onChange={(e) => go({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })} /> fold copies</label>}
-        <span class="cap">{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={{ ...table, columns: all }} /></span>
+        <span class="cap"><TotalsNote />{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={{ ...table, columns: all }} /></span>
       </div>
       {rowsOfAll === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
@@ -197,34 +201,22 @@ function ColumnChooser({ all, shown, chosen }: { all: (Column<OpRow> & { more?: 
   );
 }
 
-function ViewSwitch(): VNode {
-  const { state } = useCtx();
-  const v = (state.args['v'] ?? 'hlo') as 'hlo' | 'kernel' | 'launch';
-  return <Seg label="Rows" testid="ops-view" value={v} options={[['hlo', 'HLO instruction'], ['kernel', 'kernel'], ['launch', 'launches']]}
-              onChange={(id) => go({ args: { v: id === 'hlo' ? undefined : id, s: undefined, g: undefined } })} />;
-}
+/** Where nothing has an instruction, kernels are what there is to rank. */
+const rowsShown = (report: Report, v?: string): string => v ?? (report.bare ? 'kernel' : 'hlo');
 
-interface KernelRow { row: number; ns: number; calls: number; sites: number[]; ops: number; hue: Hue }
+function ViewSwitch(): VNode {
+  const { report, state } = useCtx();
+  const v = rowsShown(report, state.args['v']);
+  return <Seg label="Rows" testid="ops-view" value={v} options={[['hlo', 'HLO instruction'], ['kernel', 'kernel'], ['launch', 'launches']]}
+              onChange={(id) => go({ args: { v: id === rowsShown(report) ? undefined : id, s: undefined, g: undefined } })} />;
+}
 
 function KernelTable(): VNode {
   const { report, view, state } = useCtx();
   const sort = state.args['s'] ?? '-ms';
-  const { kernels, sites, ops } = report;
+  const { kernels, sites } = report;
   const d = view.divisor;
-  const rows = useMemo(() => {
-    const out: KernelRow[] = [];
-    for (let k = 0; k < kernels.n; ++k) {
-      const mine = report.sitesOfKernel[k]!.filter((s) => view.siteNs[s]! > 0);
-      const ns = mine.reduce((a, s) => a + view.siteNs[s]!, 0);
-      if (!(ns > 0)) continue;
-      const first = sites.op[mine[0]!]!;
-      out.push({
-        row: k, ns, calls: mine.reduce((a, s) => a + view.siteCalls[s]!, 0), sites: mine,
-        ops: new Set(mine.map((s) => sites.op[s]!)).size, hue: first >= 0 ? ops.hue[first]! : 'unknown',
-      });
-    }
-    return out.sort((a, b) => b.ns - a.ns);
-  }, [report, view]);
+  const rows = useMemo(() => kernelRows(report, view), [report, view]);
   const most = rows[0]?.ns ?? 0;
   const total = rows.reduce((a, r) => a + r.ns, 0);
   const at = (r: KernelRow, v: Float64Array): number => v[r.sites[0]!]!;
@@ -301,7 +293,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
   const site = (r: LaunchRow): number => L(r).site[r.i]!;
   const op = (r: LaunchRow): number => sites.op[site(r)]!;
   const t0 = report.meta.run.start_ns;
-  const device = (r: LaunchRow) => report.devices[L(r).device];
+  const names = report.devices.map((_, i) => deviceName(report, i));
   const columns: Column<LaunchRow>[] = [
     { id: 'op', label: 'op', width: 50, sort: () => 0, cell: (r) => (op(r) >= 0 ? <Handle entity={{ type: 'op', row: op(r) }} /> : ''), raw: (r) => (op(r) >= 0 ? ops.handle[op(r)]! : '') },
     { id: 'instruction', label: 'instruction', cls: 'name mono', cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{sites.reason[site(r)]!.replace(/_/g, ' ')}</span>), raw: (r) => (op(r) >= 0 ? ops.name[op(r)]! : '') },
@@ -310,7 +302,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
     { id: 'dur', label: 'duration µs', num: true, width: 96, sort: () => 0, cell: (r) => us(L(r).dur[r.i]!), raw: (r) => L(r).dur[r.i]! },
     { id: 'start', label: 'start ms', num: true, width: 96, sort: () => 0, cell: (r) => <Link to={{ page: 'timeline', args: { t: `${Math.round(L(r).start[r.i]! - L(r).dur[r.i]! * 3)},${Math.round(L(r).start[r.i]! + L(r).dur[r.i]! * 4)}` } }} title={duration(L(r).start[r.i]! - t0)}>{((L(r).start[r.i]! - t0) / 1e6).toFixed(3)}</Link>, raw: (r) => L(r).start[r.i]! },
     { id: 'step', label: 'step', num: true, width: 56, sort: () => 0, cell: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i] : ''), raw: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i]! : null) },
-    { id: 'device', label: 'device', width: 70, cell: (r) => `${device(r)?.kind ?? ''} ${Number.isNaN(device(r)?.ordinal ?? NaN) ? L(r).device : device(r)!.ordinal}`, raw: (r) => L(r).device },
+    { id: 'device', label: 'device', width: 70, cls: 'name', cell: (r) => names[L(r).device], raw: (r) => L(r).device },
     { id: 'stream', label: 'stream', width: 90, cls: 'name', cell: (r) => report.streams[L(r).stream]?.name || String(report.streams[L(r).stream]?.id ?? ''), raw: (r) => report.streams[L(r).stream]?.id ?? null },
   ];
   const lines = useMemo(() => new MadeLines<LaunchRow>(order.kept.length, (i) => {
@@ -347,8 +339,8 @@ function LaunchesView(): VNode {
 }
 
 export function OpsPage(): VNode {
-  const { state } = useCtx();
-  switch (state.args['v']) {
+  const { report, state } = useCtx();
+  switch (rowsShown(report, state.args['v'])) {
     case 'kernel': return <KernelTable />;
     case 'launch': return <LaunchesView />;
     default: return <Instructions />;

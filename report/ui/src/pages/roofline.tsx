@@ -3,9 +3,11 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Handle, Letter, Mid, Missing, scopeText, useWidth } from '../components/bits';
+import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
+import { opGroups } from '../data/oprows';
 import type { Device, Report } from '../data/report';
 import { byteRate, flopRate, ms, peakPercent, plural, significant } from '../format';
 import { go } from '../state';
@@ -22,7 +24,7 @@ export function GpuPicker({ report, value }: { report: Report; value: string }):
   );
 }
 
-interface Dot extends Point { ns: number; waste: number; pct: number }
+interface Dot extends Point { ns: number; waste: number; pct: number; ops: number[]; expected: number }
 
 function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   dots: Dot[]; device: Device; width: number; height: number; selected: number; peaks: [string, number][]; divisor: number;
@@ -31,12 +33,13 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   const { ops } = report;
   const bw = device.bandwidth;
   const xs = dots.map((p) => Math.log10(p.x)), ys = dots.map((p) => Math.log10(p.y));
-  const x0 = Math.floor(Math.min(-1, ...xs)), x1 = Math.ceil(Math.max(3, ...xs, ...peaks.map(([, v]) => Math.log10(v / bw) + 0.8)));
+  // A conversion that counts a handful of FLOP would push all others together: it stands at the edge.
+  const x0 = Math.max(-4, Math.floor(Math.min(-1, ...xs))), x1 = Math.ceil(Math.max(3, ...xs, ...peaks.map(([, v]) => Math.log10(v / bw) + 0.8)));
   const top = Math.log10(Math.max(...peaks.map(([, v]) => v), bw * 10 ** x1 * (peaks.length > 0 ? 0 : 1))) + 0.35;
-  const y1 = Number.isFinite(top) ? top : 15, y0 = Math.floor(Math.min(y1 - 4, ...ys));
+  const y1 = Number.isFinite(top) ? top : 15, y0 = Math.max(Math.floor(y1) - 9, Math.floor(Math.min(y1 - 4, ...ys)));
   const L = 52, B = 34, T = 8;
-  const X = (v: number): number => L + ((v - x0) / (x1 - x0)) * (width - L - 4);
-  const Y = (v: number): number => T + ((y1 - v) / (y1 - y0)) * (height - T - B);
+  const X = (v: number): number => L + ((Math.max(v, x0) - x0) / (x1 - x0)) * (width - L - 4);
+  const Y = (v: number): number => T + ((y1 - Math.max(v, y0)) / (y1 - y0)) * (height - T - B);
   const peak = peaks[0]?.[1];
   const ridge = peak !== undefined ? Math.log10(peak / bw) : x1;
   const roof = (shift: number): string => {
@@ -51,7 +54,8 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   const labels = new Set([...named.slice(0, 3), ...(sel ? [sel] : [])]);
   const slope = (Math.atan2(Y(1) - Y(0), X(1) - X(0)) * 180) / Math.PI;
   const at = (x0 + Math.min(ridge, x1)) / 2 - 0.6;
-  const boxes: [number, number, number, number][] = [];
+  // The words at the roofs come first.
+  const boxes: [number, number, number, number][] = peaks.map(([, v], i) => [width - 150, Y(Math.log10(v)) - 16, width, Y(Math.log10(v)) + (i === 0 ? 24 : 4)]);
   const text = (p: Dot): VNode | null => {
     const r = R(p.ns), cx = X(Math.log10(p.x)), cy = Y(Math.log10(p.y));
     const w = 190, right = cx + r + w < width;
@@ -62,15 +66,15 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
     const anchor = right ? 'start' : 'end';
     return (
       <g class="lab">
-        <text class="b halo" x={tx} y={cy} text-anchor={anchor}>{ops.handle[p.op]} {ops.name[p.op]!.slice(0, 24)}, {ms(p.ns / divisor)} ms</text>
-        <text class="i2 halo" x={tx} y={cy + 13} text-anchor={anchor}>{p.roof / p.y >= 2 ? `${significant(p.roof / p.y)} times below the ${p.bound} roof` : `${peakPercent((100 * p.y) / p.roof)}% of the ${p.bound} roof`}</text>
+        <text class="b halo" x={tx} y={cy} text-anchor={anchor}>{ops.handle[p.op]} {ops.name[p.op]!.slice(0, 24)}, {ms(p.ns / divisor)} ms{p.ops.length > 1 && `, ×${p.ops.length}`}</text>
+        <text class="i2 halo" x={tx} y={cy + 13} text-anchor={anchor}>{p.roof / p.y >= 2 ? `${significant(p.roof / p.y)} times below the ${p.bound} roof` : `${peakPercent(p.pct)}% of the ${p.bound} roof`}</text>
       </g>
     );
   };
   return (
     <svg width={width} height={height} role="img" aria-label={`Roofline of ${dots.length} instructions; the table beside it holds the same`}>
       {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
-        <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>{v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
+        <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>{v === x0 && xs.some((x) => x < x0) ? '≤ ' : ''}{v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
       ))}
       {Array.from({ length: Math.floor(y1) - y0 + 1 }, (_, i) => y0 + i).map((v) => (
         <g><path class="g" d={`M${L} ${Y(v)}H${width - 4}`} /><text class="d e" x={L - 6} y={Y(v) + 4}>{flopRate(10 ** v).replace('FLOP/s', '').replace('.00', '').replace(/\.0$/, '')}</text></g>
@@ -110,9 +114,10 @@ export function RooflinePage(): VNode {
   const found = useMemo(() => {
     const dots: Dot[] = [];
     let outNs = 0, out = 0, collectives = 0, collectiveNs = 0;
-    for (const r of view.ops) {
+    // Copies of one instruction are one dot, as they are one row of Ops.
+    for (const row of opGroups(report, view, 'none', true)[0]?.rows ?? []) {
+      const r = row.op, ns = row.ns;
       const p = device && pointOf(report, device, r);
-      const ns = view.opNs[r]!;
       if (!p) {
         if (ops.kind[r] === 'collective') {
           ++collectives;
@@ -123,14 +128,24 @@ export function RooflinePage(): VNode {
         }
         continue;
       }
-      const part = ops.ns[r]! > 0 ? ns / ops.ns[r]! : 0;
-      const atRoof = p.atRoof * part;
-      dots.push({ ...p, ns, atRoof, waste: Math.max(0, ns - atRoof), pct: (100 * p.y) / p.roof });
+      let work = 0, whole = 0, atRoof = 0, expected = 0;
+      for (const o of row.ops) {
+        const part = view.opNs[o]! / ops.ns[o]!;
+        work += ops.flops[o]! * ops.calls[o]! * part;
+        whole += view.opNs[o]!;
+        atRoof += (pointOf(report, device!, o)?.atRoof ?? NaN) * part;
+        expected += ops.expected[o]! * part;
+      }
+      // On the run's own device utilisations are those of run.db.
+      if (gpu === '' && row.wasteOf > 0) atRoof = ns - (row.waste * ns) / row.wasteOf;
+      const y = (work / whole) * 1e9;
+      dots.push({ ...p, y, ops: row.ops, ns, atRoof, expected: gpu === '' ? expected : NaN, waste: Math.max(0, ns - atRoof), pct: (100 * atRoof) / ns });
     }
     return { dots, out, outNs, collectives, collectiveNs };
-  }, [report, view, device]);
+  }, [report, view, device, gpu]);
   const entity = report.resolve(state.sel);
-  const selected = entity?.type === 'op' ? entity.row : -1;
+  const picked = entity?.type === 'op' ? entity.row : -1;
+  const selected = found.dots.find((p) => p.ops.includes(picked))?.op ?? -1;
   if (!device || !(device.bandwidth > 0)) {
     return (
       <Missing title="No roofline" command={`xlatrace query ${report.meta.run.path.split('/').pop()} "SELECT name, memory_bandwidth_bytes_per_s, peak_flops FROM device"`}
@@ -153,12 +168,16 @@ export function RooflinePage(): VNode {
   const under = found.dots.filter((p) => p.pct < 50);
   const underNs = under.reduce((a, p) => a + p.ns, 0);
   const worst = [...under].sort((a, b) => b.waste - a.waste)[0];
+  const base = comparable(report) && !view.filtered ? baseOps(report) : null;
+  const then = (p: Dot): number => p.ops.reduce((a, o) => a + base!.byOp[o]!, 0) / baseDivisor(report);
   const columns: Column<Dot>[] = [
     { id: 'op', label: '', width: 46, cell: (p) => <Handle entity={{ type: 'op', row: p.op }} />, raw: (p) => ops.handle[p.op]! },
     { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
-    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p) => <Mid text={scopeText(ops.group[p.op]!, ops.opName[p.op]!) || ops.name[p.op]!} tail={16} /> },
+    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p) => <span class="nmrow"><Mid text={scopeText(ops.group[p.op]!, ops.opName[p.op]!) || ops.name[p.op]!} tail={p.ops.length > 1 ? 12 : 16} />{p.ops.length > 1 && <span class="tag">×{p.ops.length}</span>}</span> },
     { id: 'ms', label: 'ms', num: true, width: 58, sort: (p) => p.ns, raw: (p) => Math.round(p.ns), cell: (p) => ms(p.ns / d) },
     { id: 'roof', label: 'at roof', num: true, width: 62, sort: (p) => p.atRoof, raw: (p) => Math.round(p.atRoof), cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
+    ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, raw: (p: Dot) => (Number.isNaN(p.expected) ? null : Math.round(p.expected)), cell: (p: Dot) => (Number.isNaN(p.expected) ? '' : ms(p.expected / d)), title: 'what a well-made kernel would take' }] : []),
+    ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, title: 'change against the base run', raw: (p: Dot) => Math.round(p.ns / d - then(p)), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
     { id: 'waste', label: 'waste', num: true, width: 60, sort: (p) => p.waste, raw: (p) => Math.round(p.waste), cell: (p) => <b>{ms(p.waste / d)}</b> },
     { id: 'bound', label: 'of bound', num: true, width: 66, sort: (p) => p.pct, raw: (p) => p.pct, cell: (p) => `${peakPercent(p.pct)}%` },
     { id: 'by', label: 'by', width: 66, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },
@@ -175,7 +194,7 @@ export function RooflinePage(): VNode {
       <div class="bar-h">
         <h2>Distance to the hardware limit</h2><GpuPicker report={report} value={gpu} />
         <span class="sm ink2">area = {report.perStep} · colour = phase</span>
-        <span class="cap">{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${plural(found.out, 'instruction')} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></span>
+        <span class="cap"><TotalsNote />{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${plural(found.out, 'instruction')} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></span>
       </div>
       <p class="note">Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>{report.meta.basis.steady ? ' per step' : ''}{worst && <>; the largest is <Handle entity={{ type: 'op', row: worst.op }} /> with {ms(worst.waste / d)} ms above its bound</>}.{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}</p>
       <div class="split roofsplit">

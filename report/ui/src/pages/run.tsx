@@ -7,7 +7,7 @@ import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '..
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
 import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, thousands } from '../format';
-import { EVIDENCE_WORDS, REASON_WORDS } from '../phases';
+import { dict, EVIDENCE_WORDS, REASON_WORDS } from '../phases';
 import { LICENCES } from '../licences';
 import { go } from '../state';
 
@@ -81,7 +81,7 @@ function Modules({ report }: { report: Report }): VNode {
     { id: 'why', label: 'why', cls: 'ink2 name', cell: (m) => <span title={m.roleReason}>{m.roleReason}</span>, raw: (m) => m.roleReason },
     { id: 'instructions', label: 'instructions', num: true, width: 88, cell: (m) => (m.instructions >= 0 ? thousands(m.instructions) : ''), raw: (m) => m.instructions },
     { id: 'work', label: 'work per run', num: true, width: 92, from: 760, cell: (m) => (m.flops > 0 ? flop(m.flops) : ''), raw: (m) => m.flops },
-    { id: 'memory', label: 'peak memory', num: true, width: 92, from: 820, cell: (m) => (m.peakMemory > 0 ? bytes(m.peakMemory) : ''), raw: (m) => m.peakMemory },
+    { id: 'memory', label: 'peak memory', num: true, width: 104, from: 820, cell: (m) => (m.peakMemory > 0 ? bytes(m.peakMemory) : ''), raw: (m) => m.peakMemory },
     { id: 'ms', label: report.perStep, num: true, width: 74, cell: (m) => ms(m.ns / d), raw: (m) => m.ns },
     { id: 'runs', label: 'runs', num: true, width: 56, cell: (m) => thousands(m.executions), raw: (m) => m.executions },
   ];
@@ -156,17 +156,32 @@ function Compile({ report }: { report: Report }): VNode | null {
   return <section><div class="bar-h"><h3>Compile time and passes</h3><span class="cap">passes lie within compilations · <CopyMenu table={table} /></span></div><DataTable {...table} /></section>;
 }
 
+const MEMORY = dict({ parameters: 'parameters', results: 'results that are no parameters', constants: 'constants', temporary: 'temporary values' });
+
+/** What the memory of the module that needs most is for, and what is alive when most is in use. */
 function Memory({ report }: { report: Report }): VNode | null {
   const t = report.tables.table('memory');
   if (t.rows === 0) return null;
-  const module = t.refs('module'), what = t.texts('what'), size = t.numbers('bytes');
-  const rows = Array.from({ length: t.rows }, (_, r) => r).sort((a, b) => size[b]! - size[a]!).slice(0, 15);
+  const module = t.refs('module'), kind = t.texts('kind'), what = t.texts('what'), shape = t.texts('shape'), size = t.numbers('bytes');
+  const need = (r: number): number => report.modules[module[r]!]?.peakMemory || 0;
+  const all = Array.from({ length: t.rows }, (_, r) => r);
+  const of = module[all.reduce((a, r) => (need(r) > need(a) ? r : a), 0)]!;
+  const mine = all.filter((r) => module[r] === of && size[r] !== 0);
+  const alive = mine.filter((r) => kind[r] === 'alive');
+  const at = mine.find((r) => kind[r] === 'peak_at');
+  const whole = mine.reduce((a, r) => a + (MEMORY[kind[r]!] ? size[r]! : 0), 0);
+  const line = (r: number, name: VNode | string, more = ''): VNode => <tr><td class="name" title={what[r]}>{name}</td><td class="name mono dim" title={more}>{more}</td><td class="num">{bytes(size[r]!)}</td><td class="num dim">{percent(size[r]!, whole)}%</td></tr>;
+  const op = (name: string): VNode | string => {
+    const e = report.resolve(`?~${name}`);
+    return e ? <><Handle entity={e} /> <span class="mono">{name}</span></> : <span class="mono">{name}</span>;
+  };
   return (
-    <section>
-      <h3>Live at the peak of memory</h3>
-      <table class="fix" aria-label="Memory at the peak"><tbody>
-        {rows.map((r) => <tr><td class="name mono" title={what[r]}>{what[r]}</td><td class="name mono dim">{report.modules[module[r]!]?.name}</td><td class="num">{bytes(size[r]!)}</td></tr>)}
-        {t.rows > 15 && <tr class="oth"><td>{plural(t.rows - 15, 'other')}</td><td /><td /></tr>}
+    <section data-testid="memory">
+      <div class="bar-h"><h3>Device memory of {report.modules[of]?.name}</h3><span class="cap">{bytes(whole)} by XLA’s buffer assignment</span></div>
+      <table class="fix" aria-label="Memory"><colgroup><col /><col /><col style={{ width: '84px' }} /><col style={{ width: '60px' }} /></colgroup><tbody>
+        {mine.filter((r) => MEMORY[kind[r]!]).map((r) => line(r, MEMORY[kind[r]!]!))}
+        {alive.length > 0 && <tr class="grp"><td colSpan={4}>largest values alive when most of it is in use{at !== undefined && <>: while {op(what[at]!)} runs</>}</td></tr>}
+        {alive.map((r) => line(r, op(what[r]!), shape[r]))}
       </tbody></table>
     </section>
   );
@@ -230,7 +245,7 @@ function InFile({ report }: { report: Report }): VNode {
         <dt>launches</dt><dd>{thousands(launches.in_page)} of {thousands(launches.in_run)}{launches.in_page > 0 && `, ${bytes(blocksOf('launches'))} unpacked`}</dd>
         <dt>HLO text</dt><dd>{hlo.text}{report.tables.rows('hlo_text') > 0 && `, ${bytes(blocksOf('hlo_text'))} unpacked`}{hlo.instructions_left_out > 0 && `; ${thousands(hlo.instructions_left_out)} instructions left out`}</dd>
         <dt>source</dt><dd>{source > 0 ? plural(source, 'file') : 'none: report --source DIR adds it'}</dd>
-        {left_out.map((l) => <><dt>left out</dt><dd>{l.what}: {thousands(l.rows)} rows{l.ns !== null && `, ${ms(l.ns / report.divisor)} ms`}</dd></>)}
+        {left_out.map((l) => <><dt>left out</dt><dd>{l.what}: {thousands(l.rows)} rows{l.ns ? `, ${ms(l.ns / report.divisor)} ms` : ''}</dd></>)}
         <dt>format</dt><dd>{index.format.major}.{index.format.minor}, written by xlatrace {report.meta.tool_version}</dd>
         <dt>made from</dt><dd class="mono">{baseName(report.meta.run.path)}</dd>
         <dt>network</dt><dd>never used: the page’s policy forbids it</dd>

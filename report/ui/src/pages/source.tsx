@@ -3,12 +3,14 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Handle, Letter, Mid, Missing, PhaseStack, Seg, useLoad } from '../components/bits';
+import { comparable, Delta, TotalsNote } from '../components/base';
 import { Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
 import { count, baseName, ms, percent, plural } from '../format';
 import { PHASES, type Hue } from '../phases';
 import { go } from '../state';
+import { baseTree } from './model';
 import { NothingMatches } from './ops';
 
 interface Sum { ns: number; phases: Float64Array; waste: number; calls: number; ops: Map<number, number> }
@@ -66,6 +68,7 @@ export function SourcePage(): VNode {
     }
     return map;
   }, [report, view]);
+  const then = useMemo(() => (comparable(report) && !view.filtered ? baseTree(report, 'source') : null), [report, view]);
   const value = (s: Sum): number => (measure === 'time' ? s.ns : measure === 'waste' ? s.waste : s.calls);
   const show = (s: Sum): string => (measure === 'calls' ? count(s.calls / d) : ms(value(s) / d));
   const list = [...files].filter(([f]) => f !== '').sort((a, b) => value(b[1].sum) - value(a[1].sum));
@@ -100,10 +103,10 @@ export function SourcePage(): VNode {
              role={s ? 'button' : undefined} tabIndex={s ? 0 : undefined} aria-label={s ? `line ${n}, ${show(s)} ${measure === 'calls' ? 'calls' : report.perStep}` : undefined}
              onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
           <span class="t">{s && PHASES.map((p, i) => (s.phases[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.phases[i]!) / s.ns)}px` }} /> : null))}</span>
-          <span class="v">{s ? show(s) : ''}</span><span class="n">{n || '?'}</span>
+          <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>
           <span class="src">{source ?? (s ? topOps(s, 2) : '')}</span>
         </div>
-        {on && source !== null && s && <div class="l hot wide"><span /><span /><span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ≤ ${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
+        {on && source !== null && s && <div class="l hot wide"><span /><span />{then && <span />}<span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ≤ ${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
       </>
     );
   };
@@ -114,7 +117,7 @@ export function SourcePage(): VNode {
   if (parts) {
     let last = 0;
     for (const part of parts) {
-      if (last > 0 && part.first > last + 1) body.push(<div class="l cut"><span /><span /><span class="n">⋯</span><span class="src dim">{plural(part.first - last - 1, 'line')} without device time</span></div>);
+      if (last > 0 && part.first > last + 1) body.push(<div class="l cut"><span />{then && <span />}<span /><span class="n">⋯</span><span class="src dim">{plural(part.first - last - 1, 'line')} without device time</span></div>);
       part.lines.forEach((t, i) => body.push(row(part.first + i, t, `${part.first + i}`)));
       last = part.first + part.lines.length - 1;
     }
@@ -129,18 +132,18 @@ export function SourcePage(): VNode {
         <h2>Source</h2>
         <Seg label="Measure" value={measure} options={[['time', 'device time'], ['waste', 'waste'], ['calls', 'launches']]} onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })} />
         <span class="sm ink2">bars: square root, split by phase</span>
-        <span class="cap">{percent(sourced, view.total)}% of device time has a source line</span>
+        <span class="cap"><TotalsNote />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% of device time has a source line</span>
       </div>
       <div class="split srcsplit">
         <table class="fix" aria-label="Files" data-testid="table">
-          <colgroup><col /><col style={{ width: '64px' }} /><col style={{ width: '74px' }} /></colgroup>
-          <thead><tr><th>file</th><th><span class="vh">phases</span></th><th class="num">{measure === 'calls' ? 'calls' : report.perStep} ▼</th></tr></thead>
+          <colgroup><col /><col style={{ width: '64px' }} /><col style={{ width: '74px' }} />{then && <col style={{ width: '62px' }} />}</colgroup>
+          <thead><tr><th>file</th><th><span class="vh">phases</span></th><th class="num">{measure === 'calls' ? 'calls' : report.perStep} ▼</th>{then && <th class="num">Δ ms</th>}</tr></thead>
           <tbody>
             {list.slice(0, 40).map(([f, v]) => (
               <tr class={`act-row ${f === path ? 'on' : ''}`} data-testid="row" data-key={f} data-ns={Math.round(v.sum.ns)} onClick={() => go({ args: { file: f, line: undefined } })}>
                 <td class="name" title={f}><a href={`#/source?file=${encodeURIComponent(f)}`} class="plain" onClick={(e) => { e.preventDefault(); e.stopPropagation(); go({ args: { file: f, line: undefined } }); }}>{baseName(f)}</a></td>
                 <td><PhaseStack max={max} width={48} parts={PHASES.map((p, i) => ({ hue: p as Hue, ns: value(v.sum) * (v.sum.ns > 0 ? v.sum.phases[i]! / v.sum.ns : 0) }))} /></td>
-                <td class="num">{show(v.sum)}</td>
+                <td class="num">{show(v.sum)}</td>{then && <td class="num"><Delta now={v.sum.ns / d} then={then.get(f) ?? 0} /></td>}
               </tr>
             ))}
             {list.length > 40 && <tr class="oth" data-testid="others"><td>{plural(list.length - 40, 'other file')}</td><td /><td class="num">{measure === 'time' && ms(list.slice(40).reduce((a, [, v]) => a + v.sum.ns, 0) / d)}</td></tr>}
@@ -152,7 +155,7 @@ export function SourcePage(): VNode {
           <p class="srchead"><b class="mono">{path}</b> <span class="dim">{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}%</span></p>
           {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
           {text !== undefined && !parts && <p class="note">The text of this file is not in the page: lines are named by what they became. To see it: xlatrace report RUN.db --source DIR, where DIR holds the file.</p>}
-          <div class="code" role="group" aria-label={`Lines of ${path}`}>{body}</div>
+          <div class={`code ${then ? 'withdelta' : ''}`} role="group" aria-label={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">
           {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3><Stack frames={stackOf} /></section>}

@@ -6,15 +6,16 @@ import { CellBar, Handle, Letter, Missing, Seg, useLoad, useWidth } from '../com
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
+import { deviceNumber } from '../data/hardware';
 import type { Report } from '../data/report';
 import type { View } from '../data/view';
 import { getTerm, rangeMatcher } from '../filter';
 import { duration, ms, percent, plural, thousands, us } from '../format';
 import { CAUSE_WORDS, type Hue } from '../phases';
 import { go, move } from '../state';
-import { draw, GUTTER, type Look, readLook } from '../timeline/draw';
+import { draw, type Look, readLook } from '../timeline/draw';
 import { HUES } from '../timeline/pyramid';
-import { buildTimeline, deviceName, firstVisible, type Timeline } from '../timeline/tracks';
+import { buildTimeline, firstVisible, type Timeline } from '../timeline/tracks';
 
 interface StepBox { step: number; ns: number; start: number; end: number; steady: boolean }
 
@@ -38,7 +39,7 @@ function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: numb
   const [ref, width] = useWidth<HTMLDivElement>(900);
   const max = Math.max(...steps.filter((s) => s.steady).map((s) => s.ns), steps.some((s) => s.steady) ? 0 : Math.max(...steps.map((s) => s.ns)));
   const wide = steps.length <= 12;
-  const each = wide ? 104 : Math.max(2, Math.min(26, (width - 10) / steps.length));
+  const each = wide ? Math.max(62, Math.min(132, width / steps.length)) : Math.max(2, Math.min(26, (width - 10) / steps.length));
   const shown = wide ? steps : steps.slice(0, Math.floor(width / each));
   return (
     <div ref={ref} class="strip">
@@ -54,8 +55,8 @@ function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: numb
               {wide
                 ? <>
                     <text class={on ? 'b' : 'i2'} x={x} y="11">step {s.step}</text>
-                    <rect x={x} y="16" width={s.steady ? 92 * part : 92} height="14" class={s.steady ? 'st' : 'un'} />
-                    <text class="d" x={x} y="43">{s.steady ? duration(s.ns) : `not steady, ${duration(s.ns)}`.slice(0, 20)}</text>
+                    <rect x={x} y="16" width={s.steady ? (each - 12) * part : each - 12} height="14" class={s.steady ? 'st' : 'un'} />
+                    <text class="d" x={x} y="43">{duration(s.ns)}{!s.steady && each > 124 && ', not steady'}</text>
                   </>
                 : <><rect x={x} y="0" width={each} height="52" fill="transparent" /><rect x={x} y={44 - 40 * part} width={Math.max(1, each - 1)} height={40 * part} class={s.steady ? 'st' : 'un'} /></>}
             </g>
@@ -146,8 +147,8 @@ function Selection({ report, view, tl, range, whole }: { report: Report; view: V
   return (
     <section data-testid="timeline-selection" data-ns={Math.round(total)}>
       <div class="bar-h">
-        <h3>{whole ? 'In sight' : 'Selection'}: {duration(span)}, {deviceName(report, device)}</h3>
-        {tl.devices.length > 1 && <Seg label="Device" value={String(device)} options={tl.devices.map((d) => [String(d), deviceName(report, d)] as const)} onChange={(d) => go({ args: { d } })} />}
+        <h3>{whole ? 'In sight' : 'Selection'}: {duration(span)}, {tl.names[device]}</h3>
+        {tl.devices.length > 1 && <Seg label="Device" value={String(device)} options={tl.devices.map((d) => [String(d), tl.names[d]!] as const)} onChange={(d) => go({ args: { d } })} />}
         <Seg label="Sum by" value={by} testid="group-by" options={[['phase', 'phase'], ['op', 'instruction'], ['layer', 'layer'], ['kernel', 'kernel']]} onChange={(g) => go({ args: { g: g === 'phase' ? undefined : g } })} />
         <span class="cap"><CopyMenu table={table} /></span>
       </div>
@@ -169,6 +170,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
   const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const { sites, ops } = report;
+  const GUTTER = tl.gutter;
   const entity = report.resolve(state.sel);
   const selectedOp = entity?.type === 'op' ? entity.row : -1;
   const steady = steps.filter((s) => s.steady);
@@ -224,16 +226,16 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
     }
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     draw(ctx, tl, { view: range, width, selection, selectedOp, kept, hover: null }, look.current, sites.op,
-      (op) => `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}`, (d) => deviceName(report, d));
+      (op) => `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}`);
   }, [tl, range[0], range[1], width, selection?.[0], selection?.[1], selectedOp, kept, theme]);
 
   // What lies under the pointer.
   const at = (x: number, y: number): { text: string; op: number; start: number; end: number } | null => {
-    if (x < GUTTER) return null;
+    const tr = tl.tracks.find((k) => y >= k.y - 1 && y <= k.y + k.height + 1);
+    if (x < GUTTER) return tr ? { text: `${tl.names[tr.device]}: ${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}`, op: -1, start: 0, end: 0 } : null;
     const [v0, v1] = current.current;
     const t = v0 + ((x - GUTTER) / (width - GUTTER)) * (v1 - v0);
     const slack = ((v1 - v0) / (width - GUTTER)) * 2;
-    const tr = tl.tracks.find((k) => y >= k.y - 1 && y <= k.y + k.height + 1);
     if (tr?.stream) {
       const s = tr.stream;
       let best = -1;
@@ -450,6 +452,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
             ? <>{plural(gaps.length, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} hold {duration([...cause.values()].reduce((a, b) => a + b, 0))}, the longest {duration(longest)}; {mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
+          {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average. `}Launches of the base are not in this file: nothing of it is drawn.</>}
           {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}
         </p>
       </div>
@@ -467,7 +470,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
                 onDblClick={(e) => {
                   const rect = canvas.current!.getBoundingClientRect();
                   const hit = at(e.clientX - rect.left, e.clientY - rect.top);
-                  if (hit) {
+                  if (hit && hit.end > 0) {
                     const d = Math.max(200, hit.end - hit.start);
                     setRange([hit.start - d * 0.2, hit.end + d * 0.2], true);
                   }
@@ -487,7 +490,7 @@ export function TimelinePage(): VNode {
   const tl = useMemo(() => {
     if (!launches || launches.total === 0) return null;
     const test = dev ? rangeMatcher(dev.split(',')) : undefined;
-    const wanted = (d: number): boolean => !test || test(Number.isNaN(report.devices[d]?.ordinal ?? NaN) ? d : report.devices[d]!.ordinal);
+    const wanted = (d: number): boolean => !test || test(deviceNumber(report, d));
     return buildTimeline(report, launches, wanted);
   }, [report, launches, dev]);
   if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;

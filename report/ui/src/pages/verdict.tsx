@@ -7,10 +7,10 @@ import { evidenceText, FindingEvidence } from '../components/inspector';
 import { BaseVerdict } from '../components/base';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor } from '../data/hardware';
-import { opGroups } from '../data/oprows';
-import type { Finding, Report } from '../data/report';
+import { kernelRows, opGroups } from '../data/oprows';
+import type { Entity, Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
-import { baseName, flopRate, ms, percent, plural, significant, thousands } from '../format';
+import { baseName, count, flopRate, ms, percent, plural, significant, thousands, us } from '../format';
 import { dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
 
 interface Bar { part: Part; ns: number }
@@ -63,15 +63,17 @@ function Facts({ report, bars }: { report: Report; bars: Bar[] }): VNode {
   const peak = device && type !== '' ? peakFor(device, type, 'gemm') : undefined;
   const rate = basis.steady && basis.wall_ns > 0 ? work / (basis.wall_ns / 1e9) : 0;
   const idle = part('idle');
-  const gaps = report.gaps.filter((g) => g.steady).length;
+  // Per step, as the idle time is: of all gaps, not of the longest that the file holds one by one.
+  const steady = new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
+  const gaps = report.gapSums.reduce((a, g) => a + (steady.has(`${g.step}/${g.device}`) ? g.count : 0), 0) / d;
   return (
     <dl class="five">
       {basis.steady
         ? <Fact label="Step" value={`${ms(basis.mean_ns)} ms`} testid="fact-step" raw={basis.mean_ns}
                 more={basis.steps_steady > 1 ? `mean of ${basis.steps_steady} steps, ${ms(basis.min_ns)} to ${ms(basis.max_ns)}` : 'one steady step'} />
         : <Fact label="Device time" value={`${ms(basis.device_ns)} ms`} testid="fact-step" raw={basis.device_ns} more="whole run: no steady step" />}
-      {basis.wall_ns > 0 && <Fact label={device?.kind === 'cpu' ? 'Device busy' : 'GPU busy'} value={`${percent(basis.busy_ns, basis.wall_ns)}%`} testid="fact-busy" raw={basis.busy_ns}
-            more={idle > 0 ? `idle ${ms(idle / d)} ms${gaps > 0 ? ` in ${plural(gaps, 'gap')} over 1 µs` : ''}` : 'never idle'} />}
+      {basis.wall_ns > 0 && <Fact label={device?.kind === 'gpu' ? 'GPU busy' : 'Device busy'} value={`${percent(basis.busy_ns, basis.wall_ns)}%`} testid="fact-busy" raw={basis.busy_ns}
+            more={idle > 0 ? `idle ${ms(idle / d)} ms a step${gaps > 0 ? `, ${count(gaps)} gaps over 1 µs` : ''}` : 'never idle'} />}
       {fwd > 0 && bwd > 0 && <Fact label="Backward / forward" value={`${significant(bwd / fwd)}×`} more={`${(phases.get('recompute') ?? 0) > 0 ? 'with recompute; ' : ''}about ${(phases.get('recompute') ?? 0) > 0 ? 3 : 2} is usual`} />}
       {part('exposed_collective') > 0 && <Fact label="Exposed collectives" value={`${ms(part('exposed_collective') / d)} ms`} more={`${percent(part('exposed_collective'), basis.wall_ns)}% of the step`} />}
       {rate > 0 && peak && <Fact label="FLOP rate" value={`${percent(rate, peak[1])}%`} more={`${flopRate(rate)} of ${flopRate(peak[1])}, ${peak[0]}`} />}
@@ -208,29 +210,39 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
   );
 }
 
-/** Where actions are few, the ops that hold most time stand below them. */
+/** Where actions are few, the ops that hold most time stand below them; without HLO, the kernels. */
 function Largest({ report }: { report: Report }): VNode | null {
   const { view } = useCtx();
-  const rows = opGroups(report, view, 'none', true)[0]?.rows ?? [];
+  const { ops, kernels, bare } = report;
+  const d = view.divisor;
+  const line = (entity: Entity, name: string, hue: Hue, ns: number, calls: number, more?: VNode): { ns: number; cells: VNode; calls: number; hue: Hue; key: string } => ({
+    ns, calls, hue, key: 'row', cells: <><td><Handle entity={entity} /></td><td class="mono name" title={name}>{name}{more}</td><td><Letter hue={hue} /></td></>,
+  });
+  const rows = bare
+    ? kernelRows(report, view).map((k) => line({ type: 'kernel', row: k.row }, kernels.name[k.row] || kernels.kind[k.row]!, k.hue, k.ns, k.calls))
+    : (opGroups(report, view, 'none', true)[0]?.rows ?? []).map((r) => {
+        const o = r.op;
+        const l = line({ type: 'op', row: o }, ops.name[o] || `no instruction: ${ops.reason[o]!.replace(/_/g, ' ')}`, ops.hue[o]!, r.ns, r.calls, r.ops.length > 1 ? <span class="tag">×{r.ops.length}</span> : undefined);
+        return { ...l, key: `op-${ops.handle[o]}`, cells: <>{l.cells}<td class="name" title={ops.opName[o]}>{scopeText(ops.group[o]!, ops.opName[o]!)}</td><td class="name src"><SourceChip file={ops.file[o]!} line={ops.line[o]!} /></td></> };
+      });
   if (rows.length === 0) return null;
-  const { ops } = report;
-  const d = view.divisor, most = rows[0]!.ns;
-  const rest = rows.slice(8);
+  const most = rows[0]!.ns, rest = rows.slice(8);
+  const sum = rest.reduce((a, r) => a + r.ns, 0);
+  const width = (w: number): VNode => <col style={{ width: `${w}px` }} />;
   return (
     <section class="largest">
-      <div class="bar-h"><h2>Largest instructions</h2><span class="cap">{report.perStep} of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link></span></div>
-      <table class="fix" aria-label="Largest instructions">
-        <colgroup><col style={{ width: '46px' }} /><col /><col style={{ width: '28px' }} /><col /><col style={{ width: '120px' }} /><col style={{ width: '130px' }} /><col style={{ width: '56px' }} /></colgroup>
+      <div class="bar-h"><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><span class="cap">{report.perStep} of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link></span></div>
+      <table class="fix" aria-label="Largest">
+        <colgroup>{width(46)}<col />{width(28)}{!bare && <><col /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{bare && <>{width(64)}{width(70)}</>}</colgroup>
+        {bare && <thead><tr><th /><th>kernel</th><th /><th class="num">{report.perStep}</th><th class="num">%</th><th class="num">calls</th><th class="num">avg µs</th></tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
-            <tr data-testid={`op-${ops.handle[r.op]}`} data-ns={Math.round(r.ns)}>
-              <td><Handle entity={{ type: 'op', row: r.op }} /></td><td class="mono name">{ops.name[r.op] || 'no instruction'}{r.ops.length > 1 && <span class="tag">×{r.ops.length}</span>}</td>
-              <td><Letter hue={ops.hue[r.op]!} word={ops.phase[r.op]!} /></td><td class="name" title={ops.opName[r.op]}>{scopeText(ops.group[r.op]!, ops.opName[r.op]!)}</td>
-              <td class="name"><SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} /></td>
-              <td class="num bar"><CellBar value={r.ns} max={most} hue={ops.hue[r.op]!} text={ms(r.ns / d)} /></td><td class="num">{percent(r.ns, view.total)}</td>
+            <tr data-testid={r.key} data-ns={Math.round(r.ns)}>
+              {r.cells}<td class="num bar"><CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /></td><td class="num">{percent(r.ns, view.total)}</td>
+              {bare && <><td class="num">{count(r.calls / d)}</td><td class="num">{us(r.ns / r.calls)}</td></>}
             </tr>
           ))}
-          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td /><td /><td /><td class="num">{ms(rest.reduce((a, r) => a + r.ns, 0) / d)}</td><td class="num">{percent(rest.reduce((a, r) => a + r.ns, 0), view.total)}</td></tr>}
+          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{!bare && <><td /><td class="src" /></>}<td class="num">{ms(sum / d)}</td><td class="num">{percent(sum, view.total)}</td>{bare && <><td /><td /></>}</tr>}
         </tbody>
       </table>
     </section>

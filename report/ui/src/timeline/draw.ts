@@ -6,8 +6,6 @@ import type { Hue } from '../phases';
 import { HUES } from './pyramid';
 import { firstVisible, type Segments, type Timeline, type Track } from './tracks';
 
-export const GUTTER = 124;
-
 export interface Look {
   fill: Record<string, string>;
   on: Record<string, string>;
@@ -46,7 +44,8 @@ export interface Drawn {
   hover: { track: number; x: number } | null;
 }
 
-export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, opOfSite: Int32Array, nameOfOp: (op: number) => string, deviceName: (device: number) => string): void {
+export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, opOfSite: Int32Array, nameOfOp: (op: number) => string): void {
+  const GUTTER = tl.gutter;
   const [v0, v1] = d.view;
   const w = d.width - GUTTER;
   const scale = w / (v1 - v0);
@@ -81,20 +80,21 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
   const clipText = (text: string, x: number, y: number, room: number): void => {
     const max = Math.floor((room + 4) / em);
     if (max < 1) return;
-    ctx.fillText(text.length <= max ? text : max < 5 ? '' : `${text.slice(0, max - 1)}…`, x, y);
+    ctx.fillText(text.length <= max ? text : max < 6 ? '' : `${text.slice(0, max - 1)}…`, x, y);
   };
 
   for (const tr of tl.tracks) {
     ctx.textAlign = 'right';
     ctx.fillStyle = look.ink3;
     const mid = tr.y + tr.height / 2 + 0.5;
-    const most = Math.floor((GUTTER - 10 - (tr.first ? 48 : 0)) / em);
+    const name = tr.first ? tl.names[tr.device]! : '';
+    const most = Math.max(4, Math.floor((GUTTER - 10 - (name ? Math.min(GUTTER * 0.6, name.length * 6.7) + 6 : 0)) / em));
     ctx.fillText(tr.label.length > most ? `${tr.label.slice(0, most - 1)}…` : tr.label, GUTTER - 8, mid);
     if (tr.first) {
       ctx.textAlign = 'left';
       ctx.fillStyle = look.ink;
       ctx.font = `600 11px ${look.font}`;
-      ctx.fillText(deviceName(tr.device), 0, mid);
+      ctx.fillText(name, 0, mid, GUTTER * 0.6);
       ctx.font = `11px ${look.font}`;
     }
     ctx.textAlign = 'left';
@@ -102,8 +102,8 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     ctx.beginPath();
     ctx.rect(GUTTER, tr.y - 2, w, tr.height + 4);
     ctx.clip();
-    if (tr.stream) drawStream(ctx, tr, d, look, X, scale, tl.hueOfSite, opOfSite, nameOfOp, clipText);
-    else if (tr.segments) drawSegments(ctx, tr, tr.segments, v0, v1, look, X, clipText);
+    if (tr.stream) drawStream(ctx, tr, d, look, X, scale, GUTTER, tl.hueOfSite, opOfSite, nameOfOp, clipText);
+    else if (tr.segments) drawSegments(ctx, tr, tr.segments, v0, v1, look, X, GUTTER, clipText);
     ctx.restore();
   }
 
@@ -137,7 +137,7 @@ export function axisOrigin(tl: Timeline, v0: number, slack: number): number {
   return tl.t0;
 }
 
-function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0: number, v1: number, look: Look, X: (t: number) => number,
+function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0: number, v1: number, look: Look, X: (t: number) => number, GUTTER: number,
                       text: (t: string, x: number, y: number, room: number) => void): void {
   const n = s.start.length;
   const mid = tr.y + tr.height / 2 + 0.5;
@@ -156,10 +156,11 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
     lastX = e;
     if (tr.kind === 'idle') {
       // Long gaps stand higher: their count would hide them otherwise.
-      const h = Math.min(tr.height, 3 + 1.6 * Math.max(0, Math.log10((s.end[i]! - s.start[i]!) / 1e3)) * (tr.height / 8));
+      const told = bw > 70 && tr.height > 12;
+      const h = told ? tr.height : Math.min(tr.height, 3 + 1.6 * Math.max(0, Math.log10((s.end[i]! - s.start[i]!) / 1e3)) * (tr.height / 8));
       ctx.fillStyle = look.bad;
       ctx.fillRect(a, tr.y + tr.height - h, Math.max(1, bw), h);
-      if (bw > 70) {
+      if (told) {
         ctx.fillStyle = look.bg;
         text(s.label(i), a + 4, mid, bw - 6);
       }
@@ -174,14 +175,15 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
     }
     if (bw > 14) {
       ctx.fillStyle = look.ink;
-      text(s.label(i), a + 5, mid, bw - 8);
+      // What begins inside covers the rest of the name.
+      text(s.label(i), a + 5, mid, (i + 1 < n ? Math.min(e, X(s.start[i + 1]!)) : e) - a - 8);
     }
   }
 }
 
 const sums = new Float32Array(HUES.length);
 
-function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Look, X: (t: number) => number, scale: number, hueOfSite: Uint8Array,
+function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Look, X: (t: number) => number, scale: number, GUTTER: number, hueOfSite: Uint8Array,
                     opOfSite: Int32Array, nameOfOp: (op: number) => string, text: (t: string, x: number, y: number, room: number) => void): void {
   const s = tr.stream!;
   const [v0, v1] = d.view;

@@ -1,6 +1,7 @@
 // Rows of the timeline: steps, modules, layers, streams, idle time, host, per device.
 
 import { type Launches, lowerBound, type StreamLaunches } from '../data/launches';
+import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
 import { duration, plural } from '../format';
 import { CAUSE_WORDS, hueOf, type Hue } from '../phases';
@@ -25,6 +26,10 @@ export interface Track {
 }
 export interface Timeline {
   tracks: Track[];
+  /** Pixels that the labels at the left take. */
+  gutter: number;
+  /** Names of the devices, by row. */
+  names: string[];
   height: number;
   t0: number;
   t1: number;
@@ -34,12 +39,11 @@ export interface Timeline {
   launches: Launches;
 }
 
-export const deviceName = (report: Report, d: number): string => {
-  const device = report.devices[d];
-  if (!device) return `device ${d}`;
-  const word = device.kind === 'gpu' ? 'GPU' : device.kind === 'tpu' ? 'TPU' : device.kind === 'cpu' ? 'CPU' : 'device';
-  return `${word} ${Number.isNaN(device.ordinal) ? d : device.ordinal}`;
-};
+/** Names of streams as short as tells them apart: profilers put numbers of their own in. */
+function streamName(name: string, id: number | undefined): string {
+  if (!name || /^\d+$/.test(name)) return `stream ${id ?? ''}`;
+  return name.replace(/^Stream #?(\d+).*/i, 'stream $1').replace(/^launched by /, '').replace(/\/-?\d{6,}$/, '');
+}
 
 function segmentsOf<T>(rows: T[], start: (r: T) => number, end: (r: T) => number, label: (r: T) => string, hue: (r: T) => Hue | ''): Segments {
   const sorted = [...rows].sort((a, b) => start(a) - start(b));
@@ -84,6 +88,7 @@ function layerSegments(report: Report, s: StreamLaunches): Segments | undefined 
 }
 
 const MAX_DEVICES = 8;
+const COLLECTIVE = HUES.indexOf('collective');
 
 export function buildTimeline(report: Report, launches: Launches, wanted: (device: number) => boolean): Timeline {
   const { sites, ops } = report;
@@ -123,24 +128,26 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
       add({ label: 'module', kind: 'module', height: 17, segments: segmentsOf(rows, (r) => execStart[r]!, (r) => execEnd[r]!, (r) => `${report.modules[execModule[r]!]?.name ?? ''}   ${plural(execN[r]!, 'launch', 'launches')}`, () => '') });
     }
     const streams = launches.streams.filter((s) => s.device === device).map((s) => {
-      let busy = 0;
-      for (let i = 0; i < s.n; ++i) busy += s.dur[i]!;
-      return { s, busy };
+      let busy = 0, together = 0;
+      for (let i = 0; i < s.n; ++i) {
+        busy += s.dur[i]!;
+        if (hueOfSite[s.site[i]!] === COLLECTIVE) together += s.dur[i]!;
+      }
+      return { s, busy, note: together > busy / 2 ? ', collectives' : '' };
     }).sort((a, b) => b.busy - a.busy);
     if (full && streams[0]) {
       const segments = layerSegments(report, streams[0].s);
       if (segments) add({ label: 'layer', kind: 'layer', height: 16, segments });
     }
-    for (const { s } of streams.slice(0, full ? 12 : 3)) {
+    for (const { s, note } of streams.slice(0, full ? 12 : 3)) {
       const info = report.streams[s.stream];
       t0 = Math.min(t0, s.start[0] ?? Infinity);
       t1 = Math.max(t1, (s.start[s.n - 1] ?? -Infinity) + (s.dur[s.n - 1] ?? 0));
-      const name = info?.name && !/^\d+$/.test(info.name) ? info.name : `stream ${info?.id ?? ''}`;
-      add({ label: name, kind: 'stream', height: full ? 18 : 16, stream: s, pyramid: new Pyramid(s, hueOfSite) });
+      add({ label: streamName(info?.name ?? '', info?.id) + note, kind: 'stream', height: full ? 18 : 16, stream: s, pyramid: new Pyramid(s, hueOfSite) });
     }
     const gaps = report.gaps.filter((g) => g.device === device);
     if (gaps.length > 0) {
-      add({ label: 'idle', kind: 'idle', height: full ? 12 : 8, segments: segmentsOf(gaps, (g) => g.start, (g) => g.end, (g) => `${duration(g.end - g.start)}: ${CAUSE_WORDS[g.cause] ?? g.cause}`, () => 'idle') });
+      add({ label: 'idle', kind: 'idle', height: full ? 14 : 8, segments: segmentsOf(gaps, (g) => g.start, (g) => g.end, (g) => `${duration(g.end - g.start)}: ${CAUSE_WORDS[g.cause] ?? g.cause}`, () => 'idle') });
     }
     if (full) {
       const process = report.devices[device]?.process ?? -1;
@@ -154,7 +161,9 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
     }
     y += 8;
   });
-  return { tracks, height: y, t0: Number.isFinite(t0) ? t0 : 0, t1: Number.isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, launches };
+  const names = report.devices.map((_, d) => deviceName(report, d));
+  const widest = Math.max(...tracks.map((t) => t.label.length * 6.5 + (t.first ? names[t.device]!.length * 6.9 + 10 : 0)));
+  return { tracks, gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest), names, height: y, t0: Number.isFinite(t0) ? t0 : 0, t1: Number.isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, launches };
 }
 
 /** First row that may reach into the view. */

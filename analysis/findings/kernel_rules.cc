@@ -1,0 +1,291 @@
+// Rules about how kernels fill the device: the last wave of a product, registers that leave room
+// for few warps, the whole device running slower.
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/longest_launch.h"
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+constexpr double kNoticeable = 0.01;
+constexpr int64_t kMostWavesMilli = 3000;
+constexpr double kWaveEfficiency = 0.75;
+constexpr double kGoodRate = 0.7;  // Of the achievable: no finding about shape or registers then.
+constexpr int64_t kManyRegisters = 168;
+constexpr int64_t kLowOccupancyMilliPct = 25'000;
+constexpr double kFarFromRoofs = 0.4;
+constexpr size_t kStepsForClocks = 12;
+constexpr double kSlower = 1.04;
+constexpr double kMostOfThem = 0.8;
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+// Launches as many blocks as the device holds, and lets each take tile after tile: its waves say
+// nothing about its tiles.
+bool IsPersistent(const model::LaunchConfig& config, int64_t sm_count) {
+  int64_t blocks = 1;
+  for (const auto& n : config.grid) blocks *= n.value_or(1);
+  for (const std::string_view part : {"coop", "ersistent", "stream_k", "streamk", "StreamK"}) {
+    if (Has(config.symbol, part)) return true;
+  }
+  return sm_count > 0 && blocks % sm_count == 0;
+}
+
+int64_t SmCount(const Context& context, model::Id device_id) {
+  const auto at = static_cast<size_t>(device_id) - 1;
+  if (at >= context.analysis.devices.size()) return 0;
+  return context.analysis.devices[at].sm_count.value_or(0);
+}
+
+std::optional<double> ProductRate(const Context& context, const Op& op) {
+  const std::string& type = op.facts->dot->lhs_type;
+  if (type == "f32") return context.limits.tf32 ? context.limits.tf32 : context.limits.f32;
+  if (type == "bf16" || type == "f16") return context.limits.half;
+  return std::nullopt;
+}
+
+void TailWaves(const Context& context, const LongestLaunches& launches, Report& report) {
+  std::vector<const Op*> ops;
+  bool judged = false;
+  for (const Op& op : context.ops) {
+    if (!op.facts->dot || context.ShareOfStep(op.ns) < kNoticeable) continue;
+    const auto rate = ProductRate(context, op);
+    const auto work = op.row->flops ? op.row->flops : op.facts->flops;
+    const model::OccupancyRow* occupancy = launches.OccupancyOf(op);
+    if (!rate || !work || occupancy == nullptr || !occupancy->waves_milli) continue;
+    judged = true;
+    const double reached =
+        static_cast<double>(*work) * op.calls / (static_cast<double>(op.ns) * 1e-9) / *rate;
+    if (reached >= kGoodRate || *occupancy->waves_milli >= kMostWavesMilli ||
+        IsPersistent(*launches.ConfigOf(op), SmCount(context, occupancy->device_id))) {
+      continue;
+    }
+    ops.push_back(&op);
+  }
+  bool found = false;
+  for (const Site& site : SitesOf(context, ops)) {
+    int64_t saves = 0;
+    for (const Op* op : site.ops) {
+      const double waves = static_cast<double>(*launches.OccupancyOf(*op)->waves_milli) / 1000;
+      const double efficiency = waves / std::max(std::ceil(waves), 1.0);
+      if (efficiency >= kWaveEfficiency) continue;
+      const auto work = op->row->flops ? op->row->flops : op->facts->flops;
+      const auto floor = static_cast<int64_t>(static_cast<double>(*work) * op->calls * 1e9 /
+                                              *ProductRate(context, *op));
+      saves += std::min(static_cast<int64_t>(static_cast<double>(op->ns) * (1 - efficiency)),
+                        op->ns - std::min(op->ns, floor));
+    }
+    if (context.ShareOfStep(saves) < kNoticeable) continue;
+    found = true;
+    const Op& largest = site.largest();
+    const double waves = static_cast<double>(*launches.OccupancyOf(largest)->waves_milli) / 1000;
+    Finding finding = FindingAbout(context, "gemm_tail_waves", site);
+    finding.title = fmt::format("Fill the device: this product runs in {:.2f} waves", waves);
+    finding.action =
+        "give it a number of tiles that is near a multiple of the multiprocessors: another batch "
+        "or "
+        "sequence length, q, k and v in one product, vmap into a batched product, or split-K";
+    finding.how_to_check = "waves near a whole number, or three and more; its rate rises";
+    finding.saves_high_ns = saves;
+    finding.saves_low_ns = 0;
+    finding.basis = Basis::kCostModel;
+    finding.sure = context.Allowed(Sure::kMedium);
+    finding.evidence.AddReal("waves of blocks", waves, "count", largest.handle)
+        .AddReal("of the slots of its waves are used",
+                 100 * waves / std::max(std::ceil(waves), 1.0), "%");
+    report.Add(std::move(finding));
+  }
+  if (judged && !found) {
+    report.Fine("gemm_tail_waves", "waves: no slow product leaves a wave half empty");
+  }
+}
+
+void Registers(const Context& context, const LongestLaunches& launches, Report& report) {
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (op.facts->dot || context.ShareOfStep(op.ns) < kNoticeable || launches.IsLibrary(op)) {
+      continue;
+    }
+    const model::OccupancyRow* occupancy = launches.OccupancyOf(op);
+    if (occupancy == nullptr || !occupancy->theoretical_milli_pct ||
+        *occupancy->theoretical_milli_pct > kLowOccupancyMilliPct ||
+        !Has(occupancy->limiter, "registers")) {
+      continue;
+    }
+    const int64_t registers = launches.ConfigOf(op)->registers_per_thread.value_or(0);
+    const auto compute = op.time->compute_utilisation_milli_pct;
+    const auto memory = op.time->memory_utilisation_milli_pct;
+    if (registers < kManyRegisters || !compute || !memory ||
+        static_cast<double>(std::max(*compute, *memory)) >= kFarFromRoofs * 100'000) {
+      continue;
+    }
+    ops.push_back(&op);
+  }
+  for (const Site& site : SitesOf(context, ops)) {
+    int64_t saves = 0;
+    for (const Op* op : site.ops) {
+      const double left =
+          1 - static_cast<double>(std::max(*op->time->compute_utilisation_milli_pct,
+                                           *op->time->memory_utilisation_milli_pct)) /
+                  100'000;
+      saves += static_cast<int64_t>(static_cast<double>(op->ns) * left);
+    }
+    if (context.ShareOfStep(saves) < kNoticeable) continue;
+    const Op& largest = site.largest();
+    const model::OccupancyRow& occupancy = *launches.OccupancyOf(largest);
+    Finding finding = FindingAbout(context, "register_pressure", site);
+    finding.title = fmt::format("Split this fusion: {} registers leave {:.0f} % of the warps",
+                                *launches.ConfigOf(largest)->registers_per_thread,
+                                static_cast<double>(*occupancy.theoretical_milli_pct) / 1000);
+    finding.action =
+        "cut it in two with lax.optimization_barrier, vmap over fewer at once, put a checkpoint "
+        "boundary inside, or take f32 instead of f64";
+    finding.how_to_check = "registers per thread and occupancy of its kernel; its time";
+    finding.saves_high_ns = saves;
+    finding.saves_low_ns = 0;
+    finding.basis = Basis::kRoofline;
+    finding.sure = context.Allowed(Sure::kMedium);
+    finding.evidence
+        .Add("registers of a thread", *launches.ConfigOf(largest)->registers_per_thread, "count",
+             largest.handle)
+        .AddReal("theoretical occupancy",
+                 static_cast<double>(*occupancy.theoretical_milli_pct) / 1000, "%", largest.handle)
+        .AddReal("of the roof it is nearer to",
+                 static_cast<double>(std::max(*largest.time->compute_utilisation_milli_pct,
+                                              *largest.time->memory_utilisation_milli_pct)) /
+                     1000,
+                 "%");
+    report.Add(std::move(finding));
+  }
+}
+
+// By how much an op takes longer in the last third of the steady steps than in the first.
+struct Drift {
+  int64_t ns = 0;  // In both.
+  double ratio = 1;
+  bool compute = false;
+};
+
+double MedianOf(std::vector<int64_t>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return static_cast<double>(*middle);
+}
+
+std::vector<Drift> DriftsOf(const Context& context) {
+  std::vector<int64_t> steps;
+  for (const model::StepRow& row : context.analysis.steps) {
+    if (row.steady) steps.push_back(row.step);
+  }
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  const int64_t early = steps[steps.size() / 3];
+  const int64_t late = steps[steps.size() - steps.size() / 3 - 1];
+  struct Samples {
+    std::vector<int64_t> early, late;
+  };
+  std::vector<Samples> samples(context.ops.size());
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (!context.InSteadyStep(i)) continue;
+    const Op* op = context.OpOf(i);
+    if (op == nullptr || context.ShareOfStep(op->ns) < 0.002) continue;
+    if (op->time->bound_by != "compute" && op->time->bound_by != "memory") continue;
+    const int64_t step = *context.analysis.step_of[i];
+    Samples& of = samples[static_cast<size_t>(op - context.ops.data())];
+    if (step < early) of.early.push_back(context.run.activities.duration_ns[i]);
+    if (step > late) of.late.push_back(context.run.activities.duration_ns[i]);
+  }
+  std::vector<Drift> drifts;
+  for (size_t k = 0; k < samples.size(); ++k) {
+    if (samples[k].early.size() < 4 || samples[k].late.size() < 4) continue;
+    drifts.push_back({context.ops[k].ns,
+                      MedianOf(samples[k].late) / std::max(MedianOf(samples[k].early), 1.0),
+                      context.ops[k].time->bound_by == "compute"});
+  }
+  return drifts;
+}
+
+// Multiprocessors that clock down slow what they bound, and leave memory as it is.
+void Clocks(const Context& context, Report& report) {
+  if (static_cast<size_t>(context.step_count) < kStepsForClocks) {
+    report.Withhold("clock_throttle", fmt::format("clocks: {} steady steps, {} needed",
+                                                  context.step_count, kStepsForClocks));
+    return;
+  }
+  int64_t compute = 0, slowed = 0, memory = 0;
+  double compute_ratio = 0, memory_ratio = 0;
+  for (const Drift& drift : DriftsOf(context)) {
+    const double weighted = drift.ratio * static_cast<double>(drift.ns);
+    if (drift.compute) {
+      compute += drift.ns;
+      compute_ratio += weighted;
+      if (drift.ratio >= kSlower) slowed += drift.ns;
+    } else {
+      memory += drift.ns;
+      memory_ratio += weighted;
+    }
+  }
+  if (context.ShareOfStep(compute) < 0.1) {
+    report.Withhold("clock_throttle", "clocks: too little is bound by computation to tell");
+    return;
+  }
+  compute_ratio /= static_cast<double>(compute);
+  if (memory > 0) memory_ratio /= static_cast<double>(memory);
+  const bool memory_as_well = memory > 0 && memory_ratio - 1 > (compute_ratio - 1) / 2;
+  if (compute_ratio < kSlower || memory_as_well ||
+      static_cast<double>(slowed) < kMostOfThem * static_cast<double>(compute)) {
+    if (std::abs(compute_ratio - 1) < 0.02) {
+      report.Fine("clock_throttle",
+                  fmt::format("clocks: products take {:.1f} % more at the end than at the start "
+                              "(from durations)",
+                              100 * (compute_ratio - 1)));
+    }
+    return;
+  }
+  Finding finding;
+  finding.id = "clock_throttle";
+  finding.title = fmt::format("Keep the clocks up: all products slow down by {:.0f} % over the run",
+                              100 * (compute_ratio - 1));
+  finding.action =
+      "see `nvidia-smi -q -d PERFORMANCE,POWER,CLOCK` while it runs: power cap, heat, another job; "
+      "lock the clocks when you compare runs";
+  finding.how_to_check = "the same products take alike in the first and the last steps";
+  finding.saves_high_ns =
+      static_cast<int64_t>(static_cast<double>(compute) * (1 - 1 / compute_ratio));
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.claims["clocks"] = *finding.saves_high_ns;
+  finding.evidence.Add("ops that computation bounds, per step", compute, "ns")
+      .AddReal("last third of the steps against the first", compute_ratio, "x")
+      .AddReal("of them slower by 4 % and more",
+               100 * static_cast<double>(slowed) / static_cast<double>(compute), "%");
+  if (memory > 0) {
+    finding.evidence.AddReal("the same of ops that memory bounds", memory_ratio, "x");
+  }
+  report.Add(std::move(finding));
+}
+
+}  // namespace
+
+void JudgeKernels(const Context& context, Report& report) {
+  if (!context.on_gpu) return;
+  const bool known = !context.analysis.occupancies.empty();
+  if (known) {
+    const LongestLaunches launches(context);
+    TailWaves(context, launches, report);
+    Registers(context, launches, report);
+  } else {
+    report.Withhold("register_pressure",
+                    "occupancy: the source does not record registers and blocks of launches");
+  }
+  Clocks(context, report);
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,42 @@
+// The longest launch of each op in steady steps: what stands for its kernel, launch dimensions and
+// occupancy.
+//
+// One pass over the activities, so a rule makes it when it needs it. Borrows the context.
+// Thread-safety: immutable once made.
+
+#ifndef XLATRACE_ANALYSIS_FINDINGS_LONGEST_LAUNCH_H_
+#define XLATRACE_ANALYSIS_FINDINGS_LONGEST_LAUNCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analysis/findings/context.h"
+
+namespace xlatrace::analysis::findings {
+
+class LongestLaunches {
+ public:
+  explicit LongestLaunches(const Context& context);
+
+  // Null: it has none in steady steps.
+  const model::LaunchConfig* ConfigOf(const Op& op) const;
+  // Null: its registers and blocks are not known.
+  const model::OccupancyRow* OccupancyOf(const Op& op) const;
+  // A kernel of a library rather than one that XLA made.
+  bool IsLibrary(const Op& op) const;
+  // Share of the op's time in steady steps during which a collective ran on the device.
+  double ShareBesideCollectives(const Op& op) const;
+
+ private:
+  size_t IndexOf(const Op& op) const { return static_cast<size_t>(&op - context_.ops.data()); }
+
+  const Context& context_;
+  std::vector<size_t> activity_;    // By op: index + 1, 0: none.
+  std::vector<int64_t> beside_ns_;  // By op.
+  std::vector<int64_t> all_ns_;
+};
+
+}  // namespace xlatrace::analysis::findings
+
+#endif  // XLATRACE_ANALYSIS_FINDINGS_LONGEST_LAUNCH_H_

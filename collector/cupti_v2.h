@@ -1,0 +1,60 @@
+// CUPTI's second interface, which serves several subscribers at a time: functions with the
+// subscriber as first argument (beta in CUDA 13.2, for all from 13.3 on; the driver has to be of
+// that release, too). Declared here, because the headers that the collector is built with may be
+// older. Source: cupti_activity.h and cupti_callbacks.h of CUDA 13.3 and 13.4.
+//
+// Without CUPTI_ACTIVITY_ATTR_USER_DEFINED_RECORDS, which is off unless asked for, records have all
+// their fields where the first interface has them.
+
+#ifndef XLATRACE_COLLECTOR_CUPTI_V2_H_
+#define XLATRACE_COLLECTOR_CUPTI_V2_H_
+
+#include <cuda.h>
+#include <cupti.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace xlatrace::collector::cupti_v2 {
+
+inline constexpr uint32_t kFirstVersion = 130300;
+
+struct SubscriberParams {
+  size_t struct_size = 0;
+  const char* subscriber_name = nullptr;
+  char* old_subscriber_name = nullptr;  // Who came first.
+  size_t old_subscriber_size = 0;
+  uint8_t allow_multiple_subscribers = 0;
+  uint8_t padding[7] = {};
+};
+static_assert(sizeof(SubscriberParams) == 40);
+
+using Request = void(CUPTIAPI*)(uint8_t** buffer, size_t* bytes, size_t* max_records, void* info);
+using Complete = void(CUPTIAPI*)(uint8_t* buffer, size_t bytes, size_t valid_bytes, void* info);
+
+// nullptr where this CUPTI has none.
+struct Functions {
+  CUptiResult (*cuptiSubscribe_v2)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*,
+                                   SubscriberParams*) = nullptr;
+  CUptiResult (*cuptiActivityRegisterCallbacks_v2)(CUpti_SubscriberHandle, Request,
+                                                   Complete) = nullptr;
+  CUptiResult (*cuptiActivityEnable_v2)(CUpti_SubscriberHandle, CUpti_ActivityKind,
+                                        void* config) = nullptr;
+  CUptiResult (*cuptiActivityGetNextRecord_v2)(CUpti_SubscriberHandle, uint8_t*, size_t,
+                                               CUpti_Activity**) = nullptr;
+  // Optional.
+  CUptiResult (*cuptiActivitySetAttribute_v2)(CUpti_SubscriberHandle, CUpti_ActivityAttribute,
+                                              size_t*, void*) = nullptr;
+  CUptiResult (*cuptiActivityGetNumDroppedRecords_v2)(CUpti_SubscriberHandle, CUcontext, uint32_t,
+                                                      size_t*) = nullptr;
+  CUptiResult (*cuptiGetTimestamp_v2)(CUpti_SubscriberHandle, uint64_t*) = nullptr;
+
+  bool complete() const {
+    return cuptiSubscribe_v2 != nullptr && cuptiActivityRegisterCallbacks_v2 != nullptr &&
+           cuptiActivityEnable_v2 != nullptr && cuptiActivityGetNextRecord_v2 != nullptr;
+  }
+};
+
+}  // namespace xlatrace::collector::cupti_v2
+
+#endif  // XLATRACE_COLLECTOR_CUPTI_V2_H_

@@ -1,0 +1,192 @@
+// Rules about the data and about the run as a whole, each from both sides: a case that has the
+// problem, and a near case that has not.
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/analysis/finding_case.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kTwoOps[] = R"(HloModule jit_step, is_scheduled=true
+ENTRY e {
+  x = f32[1024,1024]{1,0} parameter(0)
+  a = f32[1024,1024]{1,0} exponential(x), metadata={op_name="jit(step)/jvp(net)/exp" source_file="a.py" source_line=3}
+  ROOT b = f32[1024,1024]{1,0} sine(a), metadata={op_name="jit(step)/jvp(net)/sin" source_file="a.py" source_line=7}
+})";
+
+// Eight steps of 1000 us, of which the last `us` are something else.
+FindingCase WithAtTheEnd(int64_t us, const RunBuilder::Where& what) {
+  FindingCase made(kTwoOps);
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) {
+    at = made.Step(at, {{"a", 500}, {"b", 500 - us}});
+    RunBuilder::Where where = what;
+    where.execution = static_cast<model::Id>(made.b.attribution.executions.size());
+    made.b.AddActivity(1, at * 1000, (at + us) * 1000, where);
+    at += us;
+  }
+  made.Run();
+  return made;
+}
+
+TEST(DataRules, TimeThatMoreHloCouldNameAndTimeThatNobodyCan) {
+  EXPECT_NE(WithAtTheEnd(60, {.reason = model::Reason::kNoModule}).Find("unattributed"), nullptr);
+  // Below 5 % of device time.
+  EXPECT_EQ(WithAtTheEnd(40, {.reason = model::Reason::kNoModule}).Find("unattributed"), nullptr);
+  // Not XLA's: no HLO can name it, however much it is.
+  EXPECT_EQ(WithAtTheEnd(400, {.reason = model::Reason::kNotXla}).Find("unattributed"), nullptr);
+}
+
+TEST(DataRules, GraphsWithoutNodesAndGraphsOfWhichNextToNothingIsClosed) {
+  const RunBuilder::Where closed = {.kind = model::ActivityKind::kGraph,
+                                    .reason = model::Reason::kGraphWithoutBody};
+  const FindingCase with = WithAtTheEnd(100, closed);
+  ASSERT_NE(with.Find("graphs_not_expanded"), nullptr) << with.Ids();
+  // Nothing is said of launches then.
+  ASSERT_NE(with.FindRuledOut("launch_bound"), nullptr);
+  EXPECT_TRUE(with.FindRuledOut("launch_bound")->withheld);
+
+  const FindingCase little = WithAtTheEnd(15, closed);
+  EXPECT_EQ(little.Find("graphs_not_expanded"), nullptr) << little.Ids();
+  // A graph-level row whose instructions are known is not closed.
+  const FindingCase known =
+      WithAtTheEnd(100, {.instruction = 2, .kind = model::ActivityKind::kGraph});
+  EXPECT_EQ(known.Find("graphs_not_expanded"), nullptr) << known.Ids();
+}
+
+TEST(DataRules, AutotuningAmongTheStepsAndBeforeThem) {
+  const RunBuilder::Where tuning = {.reason = model::Reason::kAutotuning,
+                                    .origin = model::Origin::kAutotune};
+  const FindingCase with = WithAtTheEnd(20, tuning);
+  ASSERT_NE(with.Find("autotune_in_trace"), nullptr) << with.Ids();
+  EXPECT_EQ(with.Find("autotune_in_trace")->saves_high_ns_per_step, std::nullopt);
+  EXPECT_EQ(WithAtTheEnd(5, tuning).Find("autotune_in_trace"), nullptr);
+
+  // The same work while the first step was made ready is how it should be.
+  FindingCase before(kTwoOps);
+  before.b.AddActivity(1, 0, 2'000'000, tuning);
+  int64_t at = 2000;
+  for (int step = 0; step < 8; ++step) at = before.Step(at, {{"a", 500}, {"b", 500}});
+  before.Run();
+  EXPECT_EQ(before.Find("autotune_in_trace"), nullptr) << before.Ids();
+}
+
+TEST(DataRules, CompilationThatGoesOnAndCompilationBeforeTheSteps) {
+  const auto make = [](int from_step) {
+    FindingCase made(kTwoOps);
+    int64_t at = 0;
+    for (int step = 0; step < 12; ++step) {
+      if (step == from_step || step == from_step + 1) {
+        made.options.compiles.push_back({1, at * 1000, (at + 3000) * 1000});
+        made.b.run.compiles.push_back({1, at * 1000, (at + 3000) * 1000});
+        at += 3000;
+      }
+      at = made.Step(at, {{"a", 500}, {"b", 500}});
+    }
+    made.Run();
+    return made;
+  };
+  const FindingCase with = make(5);
+  ASSERT_NE(with.Find("recompile"), nullptr) << with.Ids();
+  // Two compilations of 3 ms, over the eleven steps after the first.
+  EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_step, 6'000'000 / 11);
+  const FindingCase before = make(0);
+  EXPECT_EQ(before.Find("recompile"), nullptr) << before.Ids();
+  ASSERT_NE(before.FindRuledOut("recompile"), nullptr);
+  EXPECT_FALSE(before.FindRuledOut("recompile")->withheld);
+}
+
+// Two runs of the program (too few for steps) behind a copy of 3000 us each.
+FindingCase WithCopies(model::CopyKind kind, bool beside_kernels) {
+  FindingCase made(kTwoOps);
+  int64_t at = 0;
+  for (int k = 0; k < 2; ++k) {
+    made.b.AddActivity(
+        2, at * 1000, (at + 3000) * 1000,
+        {.kind = model::ActivityKind::kMemcpy, .reason = model::Reason::kTransfer, .copy = kind});
+    if (!beside_kernels) at += 3000;
+    at = made.Step(at, {{"a", 1400}, {"b", 1400}});
+  }
+  made.Run();
+  return made;
+}
+
+TEST(DataRules, CopiesThatTheDeviceWaitsForAndCopiesBesideKernels) {
+  const FindingCase with = WithCopies(model::CopyKind::kHostToDevice, false);
+  ASSERT_NE(with.Find("copy_bound"), nullptr) << with.Ids();
+  // 6000 of 11600 us.
+  EXPECT_THAT(with.Find("copy_bound")->title, HasSubstr("52 %"));
+  const FindingCase hidden = WithCopies(model::CopyKind::kHostToDevice, true);
+  EXPECT_EQ(hidden.Find("copy_bound"), nullptr) << hidden.Ids();
+  const FindingCase back = WithCopies(model::CopyKind::kDeviceToHost, false);
+  EXPECT_EQ(back.Find("copy_bound"), nullptr) << back.Ids();
+}
+
+// A product of 2 * 4096^3 = 137 GFLOP on a CPU of which two threads were recorded.
+FindingCase CpuProduct(int64_t us) {
+  FindingCase made(R"(HloModule jit_step, is_scheduled=true
+ENTRY e {
+  x = f32[4096,4096]{1,0} parameter(0)
+  n = f32[4096,4096]{1,0} negate(x), metadata={op_name="jit(step)/jvp(net)/neg" source_file="a.py" source_line=3}
+  ROOT dot = f32[4096,4096]{1,0} dot(n, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(step)/jvp(net)/dot_general" source_file="a.py" source_line=4}
+})");
+  made.RunOnCpu();
+  made.Steps(8, {{"n", 20'000}, {"dot", us}});
+  return made;
+}
+
+TEST(DataRules, AProductFasterThanAnyCpuAndOneThatIsNot) {
+  // 137 TFLOP/s; two threads do 0.77 at most.
+  const FindingCase with = CpuProduct(1'000);
+  ASSERT_NE(with.FindRuledOut("hidden_work"), nullptr);
+  EXPECT_TRUE(with.FindRuledOut("hidden_work")->withheld);
+  for (const model::OpTimeRow& row : with.tables.op_times) {
+    const auto& instruction =
+        with.b.attribution.instructions[static_cast<size_t>(row.instruction_id) - 1];
+    EXPECT_EQ(row.bound_by == "hidden", instruction.name == "dot") << instruction.name;
+    EXPECT_EQ(row.wasted_ns, std::nullopt);
+  }
+  // Half of what two threads can do is fast, and possible.
+  const FindingCase possible = CpuProduct(360'000);
+  EXPECT_EQ(possible.FindRuledOut("hidden_work"), nullptr);
+  // The largest op is named where its time is known, not where it is hidden.
+  EXPECT_EQ(possible.Find("dominant_op")->where_op, "dot");
+  const FindingCase mostly_hidden = CpuProduct(30'000);
+  ASSERT_NE(mostly_hidden.FindRuledOut("hidden_work"), nullptr);
+  for (const model::FindingRow& row : mostly_hidden.tables.findings) {
+    EXPECT_NE(row.where_op, "dot") << row.id;
+  }
+}
+
+FindingCase FromFile(const std::string& file) {
+  FindingCase made(R"(HloModule a_inference_train_step_1__.7, is_scheduled=true
+ENTRY e {
+  x = f32[4096,4096]{1,0} parameter(0)
+  ROOT t = f32[4096,4096]{1,0} transpose(x), dimensions={1,0}, metadata={op_name="model/dense/transpose" source_file=")" +
+                   file + R"(" source_line=1221}
+})");
+  made.Steps(8, {{"t", 500}});
+  return made;
+}
+
+TEST(DataRules, AFramesOfTheFrameworkIsNoPlaceAndTheUsersIs) {
+  const FindingCase with =
+      FromFile("/usr/lib/python3/site-packages/tensorflow/python/framework/ops.py");
+  ASSERT_NE(with.Find("layout_copy"), nullptr) << with.Ids();
+  EXPECT_EQ(with.Find("layout_copy")->where_source, "");
+  ASSERT_NE(with.FindRuledOut("source_lines"), nullptr);
+  EXPECT_TRUE(with.FindRuledOut("source_lines")->withheld);
+  const FindingCase user = FromFile("/home/u/train.py");
+  ASSERT_NE(user.Find("layout_copy"), nullptr) << user.Ids();
+  EXPECT_EQ(user.Find("layout_copy")->where_source, "/home/u/train.py:1221");
+  EXPECT_EQ(user.FindRuledOut("source_lines"), nullptr);
+}
+
+}  // namespace
+}  // namespace xlatrace::analysis

@@ -1,0 +1,307 @@
+// Rules about the host, each from both sides: a case that has the problem, and a near case that has
+// not.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/analysis/finding_case.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kTwoOps[] = R"(HloModule jit_step, is_scheduled=true
+ENTRY e {
+  x = f32[1024,1024]{1,0} parameter(0)
+  a = f32[1024,1024]{1,0} exponential(x), metadata={op_name="jit(step)/jvp(net)/exp" source_file="a.py" source_line=3}
+  c = f32[1024,1024]{1,0} custom-call(a), custom_call_target="TARGET", metadata={op_name="jit(step)/jvp(net)/call" source_file="a.py" source_line=5}
+  ROOT b = f32[1024,1024]{1,0} sine(c), metadata={op_name="jit(step)/jvp(net)/sin" source_file="a.py" source_line=7}
+})";
+
+std::string Module(const std::string& target = "somebodys_kernel") {
+  std::string text = kTwoOps;
+  text.replace(text.find("TARGET"), 6, target);
+  return text;
+}
+
+FindingCase::Work Many(int count, int64_t us, int64_t rest) {
+  FindingCase::Work work;
+  for (int k = 0; k < count; ++k) work.emplace_back("a", us);
+  work.emplace_back("b", rest);
+  return work;
+}
+
+// Eight steps of eight kernels of 30 us with 20 us between them, each launched `ahead_us` before it
+// starts by a call of 4 us.
+FindingCase WithLaunches(int64_t ahead_us) {
+  FindingCase made(Module());
+  FindingCase::Work work;
+  for (int k = 0; k < 8; ++k) {
+    if (k > 0) work.emplace_back("~", 20);
+    work.emplace_back(k % 2 == 0 ? "a" : "b", 30);
+  }
+  int64_t at = 1000;
+  for (int step = 0; step < 8; ++step) at = made.Step(at, work) + 2;
+  const std::vector<int64_t> starts = made.b.run.activities.start_ns;
+  made.options.call_of = [starts, ahead_us](size_t i) {
+    return model::HostCall{static_cast<model::Id>(i + 1), starts[i] - ahead_us * 1000,
+                           starts[i] - ahead_us * 1000 + 4'000};
+  };
+  made.Run();
+  return made;
+}
+
+TEST(HostRules, GapsBeforeLaunchesThatCameLateAndBeforeOnesThatStoodReady) {
+  const FindingCase with = WithLaunches(6);
+  ASSERT_NE(with.Find("launch_bound"), nullptr) << with.Ids();
+  EXPECT_EQ(with.Find("launch_bound")->confidence, "high");
+  // Seven gaps of 20 us, less 1.5 us for each launch.
+  EXPECT_EQ(with.Find("launch_bound")->saves_high_ns_per_step, 7 * 18'500);
+  ASSERT_EQ(with.tables.launch_queues.size(), 1U);
+  // A call comes 14 us after the kernel before has ended, but for the first of a step: 2 us lie
+  // between steps.
+  EXPECT_EQ(with.tables.launch_queues[0].outstanding_p50, 0);
+  EXPECT_EQ(with.tables.launch_queues[0].outstanding_max, 1);
+  EXPECT_EQ(with.tables.launch_queues[0].latency_p50_ns, 6'000);
+
+  // Launched 200 us before: the gaps are the device's own (an event of another stream, graph
+  // nodes).
+  const FindingCase ahead = WithLaunches(200);
+  EXPECT_EQ(ahead.Find("launch_bound"), nullptr) << ahead.Ids();
+  ASSERT_NE(ahead.FindRuledOut("launch_bound"), nullptr);
+  // A kernel starts every 50 us, so within 200 us four are outstanding, less what is between steps.
+  EXPECT_THAT(ahead.FindRuledOut("launch_bound")->text, HasSubstr("4 launches ahead"));
+}
+
+TEST(HostRules, ManySmallKernelsAndOnesThatAreFewOrNotSmall) {
+  FindingCase with(Module());
+  with.Steps(8, Many(100, 2, 4800));
+  ASSERT_NE(with.Find("small_kernels"), nullptr) << with.Ids();
+  // 100 starts of 1.2 us.
+  EXPECT_EQ(with.Find("small_kernels")->saves_high_ns_per_step, 120'000);
+  FindingCase longer(Module());
+  longer.Steps(8, Many(100, 4, 4600));
+  EXPECT_EQ(longer.Find("small_kernels"), nullptr) << longer.Ids();
+  // 20 starts are 24 of 4840 us: 0.5 %.
+  FindingCase few(Module());
+  few.Steps(8, Many(20, 2, 4800));
+  EXPECT_EQ(few.Find("small_kernels"), nullptr) << few.Ids();
+  EXPECT_NE(few.FindRuledOut("small_kernels"), nullptr);
+}
+
+// Eight steps of 1000 us with 400 us between them, about which `events` of each gap tell.
+using EventsOf = std::function<std::vector<model::HostEvent>(int64_t from_ns, int64_t to_ns)>;
+FindingCase WithGaps(const EventsOf& events_of) {
+  FindingCase made(Module());
+  std::vector<model::HostEvent> events;
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) {
+    const int64_t end = made.Step(at, {{"a", 500}, {"b", 500}});
+    at = end + 400;
+    for (const model::HostEvent& event : events_of(end * 1000, at * 1000)) events.push_back(event);
+  }
+  made.options.host_events = [events](const Intervals&) { return events; };
+  made.Run();
+  return made;
+}
+
+// A range over the first `share` percent of the gap.
+EventsOf Range(const std::string& name, int share) {
+  return [=](int64_t from, int64_t to) {
+    return std::vector<model::HostEvent>{{1, 7, name, from, from + (to - from) * share / 100, 4}};
+  };
+}
+
+TEST(HostRules, AGapThatADataLoaderFillsAndOneThatItDoesNot) {
+  const FindingCase with = WithGaps(Range("IteratorGetNext", 90));
+  ASSERT_NE(with.Find("input_bound"), nullptr) << with.Ids();
+  EXPECT_EQ(with.Find("idle"), nullptr) << with.Ids();
+  const FindingCase other = WithGaps(Range("IteratorGetNext", 40));
+  EXPECT_EQ(other.Find("input_bound"), nullptr) << other.Ids();
+  EXPECT_NE(other.Find("idle"), nullptr) << other.Ids();
+}
+
+TEST(HostRules, AGapThatPythonFillsAndOneThatItDoesNot) {
+  const FindingCase with = WithGaps(Range("write_summaries", 90));
+  ASSERT_NE(with.Find("host_gap"), nullptr) << with.Ids();
+  EXPECT_EQ(with.Find("input_bound"), nullptr) << with.Ids();
+  const FindingCase other = WithGaps(Range("write_summaries", 40));
+  EXPECT_EQ(other.Find("host_gap"), nullptr) << other.Ids();
+}
+
+TEST(HostRules, AWaitBeforeTheGapAndOneThatGoesOnBeyondIt) {
+  const FindingCase with = WithGaps([](int64_t from, int64_t) {
+    return std::vector<model::HostEvent>{
+        {1, 7, "cuStreamSynchronize", from - 200'000, from + 5'000, 0}};
+  });
+  ASSERT_NE(with.Find("sync_each_step"), nullptr) << with.Ids();
+  // Another thread that waits for something else all the time holds nobody up.
+  const FindingCase other = WithGaps([](int64_t from, int64_t to) {
+    return std::vector<model::HostEvent>{
+        {1, 8, "cuStreamSynchronize", from - 200'000, to + 200'000, 0}};
+  });
+  EXPECT_EQ(other.Find("sync_each_step"), nullptr) << other.Ids();
+}
+
+// Eight steps, before each of which a copy of 100 us stands alone, 300 us after the step before.
+FindingCase WithCopyBefore(model::CopyKind kind) {
+  FindingCase made(Module());
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) {
+    made.b.AddActivity(
+        2, at * 1000, (at + 100) * 1000,
+        {.kind = model::ActivityKind::kMemcpy, .reason = model::Reason::kTransfer, .copy = kind});
+    at = made.Step(at + 100, {{"a", 500}, {"b", 500}}) + 300;
+  }
+  made.Run();
+  return made;
+}
+
+TEST(HostRules, IdleTimeInFrontOfACopyFromTheHostAndOfOneOnTheDevice) {
+  const FindingCase with = WithCopyBefore(model::CopyKind::kHostToDevice);
+  ASSERT_NE(with.Find("copy_wait"), nullptr) << with.Ids();
+  const FindingCase device = WithCopyBefore(model::CopyKind::kDeviceToDevice);
+  EXPECT_EQ(device.Find("copy_wait"), nullptr) << device.Ids();
+}
+
+TEST(HostRules, IdleTimeOfAHostThatIsBehindAndOfOneThatIsAhead) {
+  const auto make = [](int64_t ahead_us) {
+    FindingCase made(Module());
+    int64_t at = 5000;
+    for (int step = 0; step < 8; ++step) at = made.Step(at, {{"a", 500}, {"b", 500}}) + 400;
+    const std::vector<int64_t> starts = made.b.run.activities.start_ns;
+    made.options.call_of = [starts, ahead_us](size_t i) {
+      const int64_t call = starts[i] - ahead_us * 1000;
+      return model::HostCall{static_cast<model::Id>(i + 1), call, call + 4'000};
+    };
+    made.Run();
+    return made;
+  };
+  const FindingCase behind = make(6);
+  ASSERT_NE(behind.Find("idle"), nullptr) << behind.Ids();
+  EXPECT_THAT(behind.Find("idle")->title, HasSubstr("what the host does"));
+  const FindingCase ahead = make(2000);
+  ASSERT_NE(ahead.Find("idle"), nullptr) << ahead.Ids();
+  EXPECT_THAT(ahead.Find("idle")->title, HasSubstr("what the device waits for"));
+}
+
+TEST(HostRules, ShortGapsBetweenStepsAreFine) {
+  FindingCase fine(Module());
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) at = fine.Step(at, {{"a", 500}, {"b", 500}}) + 8;
+  fine.Run();
+  EXPECT_EQ(fine.Find("idle"), nullptr) << fine.Ids();
+  ASSERT_NE(fine.FindRuledOut("host_gap"), nullptr);
+  EXPECT_FALSE(fine.FindRuledOut("host_gap")->withheld);
+}
+
+TEST(HostRules, APythonCallbackAndACustomCallThatIsNone) {
+  FindingCase with(Module("xla_ffi_python_gpu_callback"));
+  with.Steps(8, {{"a", 500}, {"~", 60}, {"c", 100}, {"~", 40}, {"b", 300}});
+  ASSERT_NE(with.Find("host_callback"), nullptr) << with.Ids();
+  EXPECT_EQ(with.Find("host_callback")->where_source, "a.py:5");
+  // Its own time and the idle time before and after it.
+  EXPECT_EQ(with.Find("host_callback")->saves_high_ns_per_step, 200'000);
+  FindingCase other(Module());
+  other.Steps(8, {{"a", 500}, {"~", 60}, {"c", 100}, {"~", 40}, {"b", 300}});
+  EXPECT_EQ(other.Find("host_callback"), nullptr) << other.Ids();
+  // One that hardly costs anything, because it runs every thousandth step only.
+  FindingCase rare(Module("xla_ffi_python_gpu_callback"));
+  rare.Steps(8, {{"a", 5000}, {"c", 10}, {"b", 3000}});
+  EXPECT_EQ(rare.Find("host_callback"), nullptr) << rare.Ids();
+}
+
+// Eight steps with `count` small programs of 20 us after each, 30 us apart.
+FindingCase WithHelpers(int count) {
+  FindingCase made(Module());
+  const model::Id helper = made.AddHelper();
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) {
+    at = made.Step(at, {{"a", 500}, {"b", 500}});
+    for (int k = 0; k < count; ++k) at = made.RunHelper(at + 30, helper, 20);
+  }
+  made.Run();
+  return made;
+}
+
+TEST(HostRules, SmallProgramsBetweenStepsFromThreePerStep) {
+  const FindingCase with = WithHelpers(4);
+  ASSERT_NE(with.Find("eager_ops"), nullptr) << with.Ids();
+  EXPECT_THAT(with.Find("eager_ops")->title, HasSubstr("4 small programs"));
+  const FindingCase few = WithHelpers(2);
+  EXPECT_EQ(few.Find("eager_ops"), nullptr) << few.Ids();
+  // The same four programs before the first step.
+  FindingCase before(Module());
+  const model::Id helper = before.AddHelper();
+  int64_t at = 0;
+  for (int k = 0; k < 32; ++k) at = before.RunHelper(at + 30, helper, 20);
+  for (int step = 0; step < 8; ++step) at = before.Step(at, {{"a", 500}, {"b", 500}});
+  before.Run();
+  EXPECT_EQ(before.Find("eager_ops"), nullptr) << before.Ids();
+}
+
+// Eight steps, each a loop of `iterations` in which the host reads `bytes` back before it goes on:
+// a kernel of 10 us, 5 us, a copy of 1 us, 20 us.
+FindingCase WithLoop(int iterations, int64_t bytes) {
+  FindingCase made(Module());
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) {
+    const auto execution = made.b.AddExecution(1, 1, at * 1000, 0);
+    const auto add = [&](model::Id instruction, int64_t us) {
+      made.b.AddActivity(1, at * 1000, (at + us) * 1000,
+                         {.instruction = instruction, .execution = execution});
+      at += us;
+    };
+    for (int k = 0; k < iterations; ++k) {
+      add(2, 10);
+      at += 5;
+      const size_t copy = made.b.AddActivity(1, at * 1000, (at + 1) * 1000,
+                                             {.execution = execution,
+                                              .kind = model::ActivityKind::kMemcpy,
+                                              .reason = model::Reason::kTransfer,
+                                              .copy = model::CopyKind::kDeviceToHost});
+      made.b.run.activities.bytes[copy] = bytes;
+      at += 21;
+    }
+    add(4, 100);
+    made.b.attribution.executions.back().end_ns = at * 1000;
+  }
+  made.Run();
+  return made;
+}
+
+TEST(HostRules, ALoopWhoseConditionTheHostReadsAndOneThatReadsData) {
+  const FindingCase with = WithLoop(20, 1);
+  ASSERT_NE(with.Find("while_overhead"), nullptr) << with.Ids();
+  EXPECT_THAT(with.Find("while_overhead")->title, HasSubstr("20 times"));
+  // 20 times 5 + 20 us, less 2 us each.
+  EXPECT_EQ(with.Find("while_overhead")->saves_high_ns_per_step, 460'000);
+  const FindingCase data = WithLoop(20, 1 << 20);
+  EXPECT_EQ(data.Find("while_overhead"), nullptr) << data.Ids();
+  const FindingCase few = WithLoop(5, 1);
+  EXPECT_EQ(few.Find("while_overhead"), nullptr) << few.Ids();
+}
+
+TEST(HostRules, OnACpuTimeBetweenProgramsIsToldFromThreadsThatHandOver) {
+  FindingCase with(Module());
+  with.RunOnCpu();
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) at = with.Step(at, {{"a", 500}, {"b", 500}}) + 400;
+  with.Run();
+  ASSERT_NE(with.Find("host_gap"), nullptr) << with.Ids();
+  EXPECT_THAT(with.Find("host_gap")->title, HasSubstr("between programs"));
+  FindingCase inside(Module());
+  inside.RunOnCpu();
+  inside.Steps(8, {{"a", 500}, {"~", 400}, {"b", 500}});
+  EXPECT_EQ(inside.Find("host_gap"), nullptr) << inside.Ids();
+  ASSERT_NE(inside.FindRuledOut("idle"), nullptr);
+  EXPECT_TRUE(inside.FindRuledOut("idle")->withheld);
+}
+
+}  // namespace
+}  // namespace xlatrace::analysis

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in Firefox, opened from file://: every page is drawn, nothing is complained about, the
+figures are those of run.db, and nothing can be loaded. Skips where no Firefox is."""
+
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import firefox
+import support
+import test_page_data
+
+PAGES = "verdict model ops timeline roofline graph occupancy source run".split()
+READY = '[data-testid="app"][data-ready="1"]'
+
+
+class PageInFirefox(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        support.require_program()
+        if not firefox.PROGRAM:
+            raise unittest.SkipTest("no firefox")
+        cls.work = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-firefox-page-"))
+        cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
+        cls.database = test_page_data.big_run(cls.work, 15_000)
+        result = support.run("report", cls.database, cwd=cls.work)
+        assert result.code == 0, result
+        cls.url = (cls.work / "run.html").as_uri()
+        cls.browser = firefox.Firefox()
+        cls.addClassCleanup(cls.browser.close)
+
+    def test_every_page_is_drawn_and_nothing_is_complained_about(self):
+        browser = self.browser
+        browser.console("")
+        browser.open(self.url)
+        browser.wait_for(READY)
+        for page in PAGES:
+            browser.run("document.querySelector(`[data-testid=tab-${arguments[0]}]`).click()", page)
+            browser.wait_for(f'[data-testid="page-{page}"]')
+            if page == "timeline":
+                browser.wait_for('[data-testid="timeline-canvas"]')
+            self.assertEqual(
+                browser.run("return document.querySelectorAll('[data-testid=error]').length"), 0, page
+            )
+            self.assertGreater(
+                browser.run(
+                    "return document.querySelector(`[data-testid=page-${arguments[0]}]`)"
+                    ".innerText.length",
+                    page,
+                ),
+                80,
+                page,
+            )
+        self.assertEqual(browser.console("run.html"), [])
+
+    def test_figures_are_those_of_run_db(self):
+        browser = self.browser
+        browser.open(self.url + "#/ops?f=phase:optimizer")
+        browser.wait_for(READY)
+        db = support.open_database(self.database)
+        self.addCleanup(db.close)
+        wanted = db.execute(
+            "SELECT sum(steady_ns) FROM op_time WHERE phase = 'optimizer'"
+        ).fetchone()[0]
+        self.assertEqual(
+            int(browser.run("return document.querySelector('[data-testid=filter-sum]').dataset.ns")),
+            wanted,
+        )
+
+    def test_nothing_can_be_loaded(self):
+        browser = self.browser
+        browser.open(self.url)
+        browser.wait_for(READY)
+        self.assertEqual(
+            browser.run("return performance.getEntriesByType('resource').map((e) => e.name)"), []
+        )
+        refused = browser.call(
+            "WebDriver:ExecuteAsyncScript",
+            {
+                "script": "const done = arguments[0]; const seen = [];"
+                " addEventListener('securitypolicyviolation', (e) => {"
+                " seen.push(e.effectiveDirective); if (seen.length === 2) done(seen.sort()); });"
+                " const image = document.createElement('img');"
+                " image.src = 'https://example.invalid/x.png';"
+                " const script = document.createElement('script');"
+                " script.textContent = 'window.hacked = 1'; document.body.append(image, script);",
+                "args": [],
+                "scriptTimeout": 60_000,
+            },
+        )
+        self.assertEqual(refused, ["img-src", "script-src-elem"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,20 @@
+// How `--help` looks: what CLI11 knows of a command, in lines of the terminal's width, without the
+// names of C++ types. Thread-safety: one thread.
+
+#ifndef XLATRACE_TOOLS_HELP_FORMAT_H_
+#define XLATRACE_TOOLS_HELP_FORMAT_H_
+
+#include <memory>
+
+namespace CLI {
+class FormatterBase;
+}
+
+namespace xlatrace::tools {
+
+// For CLI::App::formatter, before subcommands are added: they inherit it.
+std::shared_ptr<CLI::FormatterBase> MakeHelpFormatter();
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_HELP_FORMAT_H_

@@ -29,15 +29,15 @@ void Sort(std::vector<int64_t>& values) {
   if (!std::is_sorted(values.begin(), values.end())) std::sort(values.begin(), values.end());
 }
 
-// Launches of each device. Activities that one call started follow each other in few places only,
-// so a call is looked for by number.
+// Launches of each device, of activities whose times are known. Activities that one call started
+// follow each other in few places only, so a call is looked for by number.
 std::vector<std::vector<Launch>> LaunchesOf(const model::RunTables& run, const HostCallOf& call_of,
                                             const std::vector<bool>& steady) {
   std::vector<std::vector<Launch>> launches(run.devices.size());
   std::vector<uint32_t> launch_of;  // By call: position + 1 among those of the device.
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const std::optional<model::HostCall> call = call_of(i);
-    if (!call || call->call_id <= 0) continue;
+    if (!call || call->call_id <= 0 || !run.activities.timed(i)) continue;
     std::vector<Launch>& of_device = launches[static_cast<size_t>(run.LaneOf(i).device_id) - 1];
     const auto id = static_cast<size_t>(call->call_id);
     if (id >= launch_of.size()) launch_of.resize(std::max(id + 1, 2 * launch_of.size()), 0);

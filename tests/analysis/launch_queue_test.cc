@@ -110,6 +110,17 @@ TEST_F(LaunchQueueTest, WithoutCallsOrWithClocksThatDoNotFitNothingIsSaid) {
   EXPECT_EQ(stats[0].value, 1);
 }
 
+TEST_F(LaunchQueueTest, WhatHasNoTimesCountsNowhere) {
+  Add(0, 0, {1, 500'000, 505'000});
+  Add(110'000, 120'000, {2, 100'000, 105'000});
+  b.run.activities.timing = {model::Timing::kUnknown, model::Timing::kKnown};
+  const auto rows = Measure();
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].calls, 1);
+  EXPECT_EQ(rows[0].latency_p50_ns, 10'000);
+  EXPECT_TRUE(stats.empty());
+}
+
 TEST_F(LaunchQueueTest, DevicesHaveQueuesOfTheirOwn) {
   Add(10'000, 500'000, {1, 0, 5'000});
   lane_ = b.AddLane(b.AddDevice());

@@ -412,7 +412,8 @@ class ContractViews:
         steady = {tuple(row) for row in self.rows("SELECT device_id, step FROM step WHERE steady")}
         launches = {}  # device -> call -> start of its first activity, end of its last, steady
         for device, call, start, end, step in self.rows(
-            "SELECT device_id, api_call_id, start_ns, end_ns, step FROM activity WHERE api_call_id IS NOT NULL"
+            "SELECT device_id, api_call_id, start_ns, end_ns, step FROM activity "
+            "WHERE api_call_id IS NOT NULL AND start_ns IS NOT NULL AND end_ns IS NOT NULL"
         ):
             first, last, counts = launches.setdefault(device, {}).get(call, (start, end, False))
             launches[device][call] = (

@@ -10,6 +10,7 @@ void RecordedProcess::OnActivity(const recording::ActivityRow& row, const record
                                  const recording::LaneRow&) {
   if (row.correlation != 0) launches.Mark(row.correlation);
   if (row.graph_node != 0) graph_launch_ns.try_emplace(row.correlation, 0);
+  if (row.start_ns != 0) first_activity_ns = std::min(first_activity_ns, row.start_ns);
   See(row.start_ns);
   See(row.end_ns);
 }

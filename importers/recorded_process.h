@@ -92,6 +92,7 @@ class RecordedProcess final : public recording::RowSink {
   std::vector<std::string> errors;  // Why the process could not be recorded, or not all of it.
   uint64_t first_ns = 0;            // Of activities and ranges; 0: none.
   uint64_t last_ns = 0;
+  uint64_t first_activity_ns = UINT64_MAX;          // Begin of the first one that is kept.
   std::vector<std::pair<uint64_t, int64_t>> steps;  // Marks: when, and which step. By time.
   uint64_t overhead_ns = 0;
   int64_t cubins = 0;

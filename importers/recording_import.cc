@@ -223,13 +223,20 @@ class Import {
                                                    .end_ns = TimeOf(end)}));
   }
 
+  // A ring (--last) lets go of whole blocks: the calls of a moment may stay where its activities,
+  // which lay in another block, do not. That is no loss but what was asked for.
+  bool LetGo(const recording::ApiCallRow& row) const {
+    return process_.stats.contains("ring_blocks_dropped") &&
+           row.start_ns < process_.first_activity_ns;
+  }
+
   void OnApiCall(const recording::ApiCallRow& row) {
     if (row.thunk != 0) SeeThunk(row.thunk, row.start_ns);
     RecordedLaunch* launch = process_.launches.Find(row.correlation);
     if (launch == nullptr) {
       if (IsWait(FunctionName(row))) {
         AddApiCall(row);
-      } else if (row.result == 0) {  // A call that failed started nothing.
+      } else if (row.result == 0 && !LetGo(row)) {  // A call that failed started nothing.
         ++calls_without_activity_;
       }
       return;

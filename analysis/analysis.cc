@@ -110,6 +110,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   const std::vector<std::vector<uint32_t>> by_device = ActivitiesByDevice(run);
   Collectives collectives(run, attribution, classes, facts);
   int64_t small_gaps_ns = 0;
+  tables.gaps.reserve(run.activities.size());  // Growing by copies would take twice the memory.
   for (size_t d = 0; d < run.devices.size(); ++d) {
     const auto device_id = static_cast<Id>(d + 1);
     const std::vector<model::StepRow> device_steps = steps.OfDevice(device_id);
@@ -119,7 +120,8 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
 
     BusyTime busy(classes);
     StepParts parts(classes, attribution, split, device_steps);
-    GapFinder gaps(run, device_id, known ? compiles[static_cast<size_t>(process_id) - 1] : kNone);
+    GapFinder gaps(run, device_id, known ? compiles[static_cast<size_t>(process_id) - 1] : kNone,
+                   tables.gaps);
     ForEachSegment(run, by_device[d], [&](const Segment& segment) {
       busy.Add(segment);
       parts.Add(segment);
@@ -134,7 +136,6 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
           busy.Row(device_id, device_time_ns, SteadyIntervals(device_steps)));
     }
     MoveTo(tables.step_parts, parts.Rows());
-    MoveTo(tables.gaps, gaps.rows());
     small_gaps_ns += gaps.small_gaps_ns();
     FillStepTimes(run, by_device[d], busy.busy(), device_id, steps);
   }

@@ -15,19 +15,19 @@ namespace xlatrace::analysis {
 
 inline constexpr int64_t kSmallestGapNs = 1000;
 
-// Collects the segments of one device, in order. A gap is idle time between two activities; time
+// Takes the segments of one device, in order. A gap is idle time between two activities; time
 // before the first and after the last is not the device's to explain.
 class GapFinder {
  public:
   // `compiles`: when a compilation of the device's process was under way. A gap that lies in one
   // for more than half of its length has cause `compile`; every other cause needs host events and
-  // is `unknown` here.
-  GapFinder(const model::RunTables& run, model::Id device_id, const Intervals& compiles)
-      : run_(run), device_id_(device_id), compiles_(compiles) {}
+  // is `unknown` here. Gaps are appended to `rows`: there may be one per activity.
+  GapFinder(const model::RunTables& run, model::Id device_id, const Intervals& compiles,
+            std::vector<model::GapRow>& rows)
+      : run_(run), device_id_(device_id), compiles_(compiles), rows_(rows) {}
 
   void Add(const Segment& segment);
 
-  const std::vector<model::GapRow>& rows() const { return rows_; }
   int64_t small_gaps() const { return small_gaps_; }
   int64_t small_gaps_ns() const { return small_gaps_ns_; }
 
@@ -35,7 +35,7 @@ class GapFinder {
   const model::RunTables& run_;
   model::Id device_id_;
   const Intervals& compiles_;
-  std::vector<model::GapRow> rows_;
+  std::vector<model::GapRow>& rows_;
   int64_t small_gaps_ = 0;
   int64_t small_gaps_ns_ = 0;
   int64_t last_end_ns_ = 0;

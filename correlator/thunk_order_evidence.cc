@@ -14,6 +14,7 @@
 #include "correlator/launch_sequence.h"
 #include "correlator/origin.h"
 #include "correlator/shares.h"
+#include "correlator/window_assignment.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -79,6 +80,7 @@ class ThunkOrder {
     for (KnownStretch& stretch : stretches_) MakeLabels(&stretch);
     ThunkOrderResult result = Apply();
     ExplainGraphRows(&result);
+    ExplainLibraryKernels();
     return result;
   }
 
@@ -117,6 +119,8 @@ class ThunkOrder {
   uint32_t SharedLabelFor(const Outcome& outcome);
   ThunkOrderResult Apply();
   void ExplainGraphRows(ThunkOrderResult* result);
+  void ExplainLibraryKernels();
+  size_t ModulesThatMayLaunch(const JudgedCase& judged, const LaunchCase& launch) const;
 
   const model::RunTables& run_;
   const ModuleTable& modules_;
@@ -615,6 +619,67 @@ void ThunkOrder::ExplainGraphRows(ThunkOrderResult* result) {
     for (const uint32_t i : rows) {
       tables_.label_of[i] = label;
       result->execution[i] = ++result->executions;
+    }
+  }
+}
+
+size_t ThunkOrder::ModulesThatMayLaunch(const JudgedCase& judged, const LaunchCase& launch) const {
+  const auto join = join_.ModulesOf(judged.process_id);
+  return static_cast<size_t>(std::count_if(join.begin(), join.end(), [&](Id id) {
+    const auto tokens = modules_.entry(id).program.tokens();
+    return std::any_of(tokens.begin(), tokens.end(), [&](const ThunkToken& token) {
+      return token.kind != ThunkKind::kKernel && MayLaunch(token, {launch.kind, launch.collective});
+    });
+  }));
+}
+
+// Where a source marks nothing, a library's kernel that no order told is not outside of XLA for
+// that: among kernels of a module that the run does not hold it is that module's as well, else any
+// module that calls such a library may have launched it.
+void ThunkOrder::ExplainLibraryKernels() {
+  std::set<Id> marked;  // Processes.
+  for (size_t i = 0; i < run_.activities.size(); ++i) {
+    if (run_.activities.hint[i] != 0) marked.insert(run_.DeviceOf(i).process_id);
+  }
+  std::vector<bool> library(judged_.size());
+  std::vector<bool> contested(judged_.size());
+  for (size_t c = 0; c < judged_.size(); ++c) {
+    const LaunchKind kind = cases_[c].kind;
+    library[c] = (kind == LaunchKind::kGemm || kind == LaunchKind::kGemmPart ||
+                  kind == LaunchKind::kConvolution || kind == LaunchKind::kLibrary ||
+                  kind == LaunchKind::kCollective) &&
+                 LabelOf(judged_[c]).reason == model::Reason::kNotXla &&
+                 !marked.contains(judged_[c].process_id);
+    contested[c] = library[c] && ModulesThatMayLaunch(judged_[c], cases_[c]) > 1;
+  }
+  const auto reason_of = [&](uint32_t activity) {
+    return tables_.labels[tables_.label_of[activity] - 1].reason;
+  };
+  std::map<std::pair<uint32_t, bool>, uint32_t> known;  // (case, among) -> label
+  for (const std::vector<uint32_t>& sequence : sequences_) {
+    // Whether the nearest of XLA's own kernels on either side is one without a module.
+    std::vector<bool> among(sequence.size());
+    bool open = false;
+    const auto look = [&](size_t k) {
+      if (cases_[case_of_[sequence[k]]].kind == LaunchKind::kXlaKernel) {
+        open = reason_of(sequence[k]) == model::Reason::kNoModule;
+      }
+      if (open) among[k] = true;
+    };
+    for (size_t k = 0; k < sequence.size(); ++k) look(k);
+    open = false;
+    for (size_t k = sequence.size(); k-- > 0;) look(k);
+    for (size_t k = 0; k < sequence.size(); ++k) {
+      const uint32_t c = case_of_[sequence[k]];
+      if (!library[c] || tables_.label_of[sequence[k]] != judged_[c].label) continue;
+      if (!among[k] && !contested[c]) continue;
+      uint32_t& explained = known[{c, among[k]}];
+      if (explained == 0) {
+        Label label = LabelOf(judged_[c]);
+        label.reason = among[k] ? model::Reason::kNoModule : model::Reason::kAmbiguousModule;
+        explained = labels_.Intern(std::move(label));
+      }
+      tables_.label_of[sequence[k]] = explained;
     }
   }
 }

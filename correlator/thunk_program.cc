@@ -86,7 +86,11 @@ class ThunkProgramBuilder {
   ThunkProgramBuilder(const HloModule& module, std::span<const ComputationUse> uses,
                       std::span<const Thunk> thunks, bool with_costs, ThunkProgram* program)
       : module_(module), uses_(uses), out_(*program) {
-    if (with_costs) costs_.emplace(module, hlo::CostOptions{.kind = hlo::CostKind::kGpu});
+    if (with_costs) {
+      // What is read again and again comes from a cache.
+      costs_.emplace(module, hlo::CostOptions{.kind = hlo::CostKind::kGpu,
+                                              .count_multiple_input_accesses = false});
+    }
     out_.from_thunk_list_ = false;
     for (const Thunk& thunk : thunks) {
       if (thunk.instruction.empty()) continue;

@@ -17,6 +17,9 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
 constexpr uint64_t kMaxTotalBytes = uint64_t{2} << 30;
+// Of files inside files together: real captures inflate some twenty times.
+constexpr uint64_t kMaxRatio = 100;
+constexpr uint64_t kRatioFreeBytes = uint64_t{128} << 20;
 constexpr int kMaxFolderDepth = 4;
 
 std::string BaseName(const std::string& name) { return name.substr(name.rfind('/') + 1); }
@@ -41,13 +44,20 @@ class Collector {
  public:
   bool Wants(const std::string& name) const { return Target(name) != nullptr || DumpOf(name); }
 
+  // Bytes on disk of what is taken: all files of a capture may inflate to so many times that.
+  void AddStored(uint64_t bytes) { stored_ += bytes; }
+
   Status Take(std::string name, std::string content) {
-    XLATRACE_ASSIGN(std::string bytes, Inflate(std::move(content), name, kMaxFileBytes));
-    total_ += bytes.size();
-    if (total_ > kMaxTotalBytes) {
-      return MakeError("a capture of more than 2 GB",
+    const uint64_t most =
+        std::min(kMaxTotalBytes, std::max(kRatioFreeBytes, kMaxRatio * stored_)) - total_;
+    XLATRACE_ASSIGN(std::string bytes,
+                    Inflate(std::move(content), name, std::min(kMaxFileBytes, most)));
+    if (bytes.size() > most) {
+      return MakeError(fmt::format("with '{}' the capture is {} bytes, more than any real one",
+                                   name, total_ + bytes.size()),
                        "import its report: nsys export --type sqlite");
     }
+    total_ += bytes.size();
     if (std::string CaptureFiles::*target = Target(name)) {
       // The Parquet file is what was recorded; a CSV beside it is a copy.
       std::string& place = files.*target;
@@ -83,7 +93,8 @@ class Collector {
     return parsed && IsDump(*parsed) ? parsed : std::nullopt;
   }
 
-  uint64_t total_ = 0;
+  uint64_t stored_ = 0;
+  uint64_t total_ = 0;  // Of what was taken; never more than its limit.
 };
 
 }  // namespace
@@ -103,9 +114,13 @@ Result<CaptureFiles> ReadCaptureFiles(const std::string& path) {
     for (const std::string& name : names) {
       if (!collector.Wants(name)) continue;
       XLATRACE_ASSIGN(std::string bytes, ReadFile(path + "/" + name, kMaxFileBytes));
+      collector.AddStored(bytes.size());
       XLATRACE_TRY(collector.Take(name, std::move(bytes)));
     }
   } else {
+    std::error_code error;
+    const uintmax_t size = fs::file_size(path, error);
+    collector.AddStored(error ? 0 : size);
     XLATRACE_TRY(ForEachArchiveEntry(
         path, kMaxFileBytes, [&](const std::string& name) { return collector.Wants(name); },
         [&](std::string name, std::string content) {

@@ -19,6 +19,10 @@ enum PageType { kDataPage = 0, kIndexPage = 1, kDictionaryPage = 2, kDataPageV2 
 enum Encoding { kPlain = 0, kPlainDictionary = 2, kRle = 3, kRleDictionary = 8 };
 
 constexpr int64_t kMaxPageBytes = int64_t{1} << 30;
+// Real tables inflate up to ten times, and start times alone take more than a byte per row.
+constexpr uint64_t kMaxRatio = 100;
+constexpr uint64_t kRatioFreeBytes = uint64_t{64} << 20;
+constexpr uint64_t kRowsFree = 65536;
 
 tl::unexpected<Error> Damaged(std::string_view what) {
   return MakeError(fmt::format("a Parquet file with {}", what),
@@ -161,6 +165,9 @@ Result<ParquetFile> ParquetFile::Open(std::string_view bytes) {
     return MakeError(
         fmt::format("a Parquet file of {} rows; {} are read at most", file.rows_, kMaxParquetRows));
   }
+  if (static_cast<uint64_t>(file.rows_) > kRowsFree + bytes.size()) {
+    return Damaged(fmt::format("{} rows in {} bytes", file.rows_, bytes.size()));
+  }
   const std::vector<ThriftValue>& schema = (*meta)[2].items;
   for (size_t i = 1; i < schema.size(); ++i) {
     Column column;
@@ -203,8 +210,9 @@ Result<ParquetColumn> ParquetFile::Read(std::string_view name) const {
       return MakeError(
           fmt::format("column '{}' of a Parquet file has a type that is not read", name));
     }
+    uint64_t inflated_bytes = 0;
     for (const Chunk& chunk : column.chunks) {
-      if (auto status = ReadChunk(column, chunk, &out); !status) {
+      if (auto status = ReadChunk(column, chunk, &out, &inflated_bytes); !status) {
         return Wrap(fmt::format("column '{}'", name), std::move(status).error());
       }
     }
@@ -215,12 +223,23 @@ Result<ParquetColumn> ParquetFile::Read(std::string_view name) const {
   return out;
 }
 
-Status ParquetFile::ReadChunk(const Column& column, const Chunk& chunk, ParquetColumn* out) const {
+Status ParquetFile::ReadChunk(const Column& column, const Chunk& chunk, ParquetColumn* out,
+                              uint64_t* inflated_bytes) const {
   if (chunk.offset < 4 || chunk.bytes < 0 || chunk.values < 0 || chunk.values > rows_ ||
       static_cast<uint64_t>(chunk.offset) > bytes_.size() ||
       static_cast<uint64_t>(chunk.bytes) > bytes_.size() - static_cast<uint64_t>(chunk.offset)) {
     return Damaged("a column outside the file");
   }
+  if (std::max(out->texts.size(), out->numbers.size()) + static_cast<uint64_t>(chunk.values) >
+      static_cast<uint64_t>(rows_)) {
+    return Damaged("a column of too many values");
+  }
+  const uint64_t most_bytes = std::max(kRatioFreeBytes, kMaxRatio * bytes_.size());
+  const auto keep = [&](std::string page) {
+    *inflated_bytes += page.size();
+    out->storage.push_back(std::move(page));
+    return *inflated_bytes <= most_bytes;
+  };
   std::string_view rest =
       bytes_.substr(static_cast<size_t>(chunk.offset), static_cast<size_t>(chunk.bytes));
   Values dictionary;
@@ -243,7 +262,7 @@ Status ParquetFile::ReadChunk(const Column& column, const Chunk& chunk, ParquetC
       if (count < 0 || count > static_cast<int64_t>(inflated.size()) * 8) {
         return Damaged("a dictionary of an impossible size");
       }
-      out->storage.push_back(std::move(inflated));
+      if (!keep(std::move(inflated))) return Damaged("pages that inflate to too much");
       dictionary = {};
       if (!ReadPlain(out->storage.back(), column.type, static_cast<size_t>(count), &dictionary)) {
         return Damaged("a damaged dictionary");
@@ -270,7 +289,7 @@ Status ParquetFile::ReadChunk(const Column& column, const Chunk& chunk, ParquetC
     XLATRACE_ASSIGN(std::string inflated,
                     InflatePage(body, compressed ? chunk.codec : static_cast<int>(kUncompressed),
                                 page[2].integer - static_cast<int64_t>(level_bytes.size())));
-    out->storage.push_back(std::move(inflated));
+    if (!keep(std::move(inflated))) return Damaged("pages that inflate to too much");
     body = out->storage.back();
     size_t present = static_cast<size_t>(count);
     levels.assign(static_cast<size_t>(count), 1);

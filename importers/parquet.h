@@ -5,7 +5,8 @@
 // and dictionary encodings; data pages v1 and v2; no compression, snappy, gzip, zstd. Else: an
 // error that says what is not read.
 //
-// Limits: kMaxParquetRows rows; pages inflate no further than their stated size. Thread-safety:
+// Limits: kMaxParquetRows rows and about as many as the file has bytes; pages inflate no further
+// than their stated size, and those of a column not to a hundred times the file. Thread-safety:
 // re-entrant.
 
 #ifndef XLATRACE_IMPORTERS_PARQUET_H_
@@ -64,7 +65,8 @@ class ParquetFile {
     bool flat = true;
     std::vector<Chunk> chunks;
   };
-  Status ReadChunk(const Column& column, const Chunk& chunk, ParquetColumn* out) const;
+  Status ReadChunk(const Column& column, const Chunk& chunk, ParquetColumn* out,
+                   uint64_t* inflated_bytes) const;
 
   std::string_view bytes_;
   int64_t rows_ = 0;

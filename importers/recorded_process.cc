@@ -10,9 +10,11 @@ void RecordedProcess::OnActivity(const recording::ActivityRow& row, const record
                                  const recording::LaneRow&) {
   if (row.correlation != 0) launches.Mark(row.correlation);
   if (row.graph_node != 0) graph_launch_ns.try_emplace(row.correlation, 0);
-  if (row.start_ns != 0) first_activity_ns = std::min(first_activity_ns, row.start_ns);
   See(row.start_ns);
   See(row.end_ns);
+  if (row.start_ns != 0 && (first_activity_ns == 0 || row.start_ns < first_activity_ns)) {
+    first_activity_ns = row.start_ns;
+  }
 }
 
 void RecordedProcess::OnRange(const recording::RangeRow& row) {
@@ -47,6 +49,7 @@ void RecordedProcess::OnFact(const recording::FactRow& row) {
 }
 
 void RecordedProcess::Finish() {
+  ring = !Fact("last_ms").empty();
   modules.Build(strings);
   nodes.Finish();
   launches.Freeze();

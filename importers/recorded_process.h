@@ -49,7 +49,8 @@ class RecordedProcess final : public recording::RowSink {
   void OnPayload(const recording::PayloadRow& row) override { modules.AddPayload(row); }
   void OnDevice(const recording::DeviceRow& row) override;
   void OnContext(const recording::ContextRow& row) override {
-    null_streams[row.context] = row.null_stream;
+    // The callback that tells of a context first does not know its stream; streams count from 1.
+    if (row.null_stream != 0) null_streams[row.context] = row.null_stream;
   }
   void OnStream(const recording::StreamRow& row) override {
     priorities[{row.context, row.stream}] = row.priority;
@@ -92,7 +93,8 @@ class RecordedProcess final : public recording::RowSink {
   std::vector<std::string> errors;  // Why the process could not be recorded, or not all of it.
   uint64_t first_ns = 0;            // Of activities and ranges; 0: none.
   uint64_t last_ns = 0;
-  uint64_t first_activity_ns = UINT64_MAX;          // Begin of the first one that is kept.
+  bool ring = false;               // Only the last so much of the process was kept.
+  uint64_t first_activity_ns = 0;  // The earliest start, 0: none.
   std::vector<std::pair<uint64_t, int64_t>> steps;  // Marks: when, and which step. By time.
   uint64_t overhead_ns = 0;
   int64_t cubins = 0;

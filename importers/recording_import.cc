@@ -223,13 +223,6 @@ class Import {
                                                    .end_ns = TimeOf(end)}));
   }
 
-  // A ring (--last) lets go of whole blocks: the calls of a moment may stay where its activities,
-  // which lay in another block, do not. That is no loss but what was asked for.
-  bool LetGo(const recording::ApiCallRow& row) const {
-    return process_.stats.contains("ring_blocks_dropped") &&
-           row.start_ns < process_.first_activity_ns;
-  }
-
   void OnApiCall(const recording::ApiCallRow& row) {
     if (row.thunk != 0) SeeThunk(row.thunk, row.start_ns);
     RecordedLaunch* launch = process_.launches.Find(row.correlation);
@@ -252,6 +245,12 @@ class Import {
     }
     const auto graph = process_.graph_launch_ns.find(row.correlation);
     if (graph != process_.graph_launch_ns.end()) graph->second = row.start_ns;
+  }
+
+  // A ring forgets what is oldest: an activity may have gone, and its call, written after it, not
+  // yet.
+  bool LetGo(const recording::ApiCallRow& call) const {
+    return process_.ring && call.start_ns < process_.first_activity_ns;
   }
 
   void SeeThunk(uint32_t thunk, uint64_t time_ns) {

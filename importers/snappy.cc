@@ -13,7 +13,8 @@ std::optional<std::string> SnappyInflate(std::string_view in, size_t max_bytes) 
     size |= uint64_t{byte(at) & 0x7Fu} << shift;
     if (byte(at++) < 0x80) break;
   }
-  if (size > max_bytes) return std::nullopt;
+  // Three bytes make 64 at most, so what a few bytes claim is not made room for.
+  if (size > max_bytes || size > 32 * in.size()) return std::nullopt;
   std::string out;
   out.reserve(size);
   while (at < in.size()) {

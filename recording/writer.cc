@@ -190,10 +190,7 @@ void Writer::Add(const FactRow& row) {
 void Writer::Flush() { FlushRows(true); }
 
 void Writer::FlushRows(bool rotate) {
-  // A quarter of the ring's time per segment: what is kept is at most that much too much.
-  const bool due = rotate && ring_ns_ != 0 && main_.blocks > 1 &&
-                   MonotonicNs() - main_.opened_ns >= ring_ns_ / 4;
-  if (due || PendingBytes(main_) > SegmentRoom(main_)) {
+  if (PendingBytes(main_) > SegmentRoom(main_)) {
     // What refers to this segment's dictionaries still fits (AddActivity saw to it); the rest goes
     // to a new one.
     for (const BlockType type : kBound) WriteBlock(type, At(type));
@@ -203,6 +200,12 @@ void Writer::FlushRows(bool rotate) {
     StartSegment(definitions_);
   }
   for (const BlockType type : kOrder) WriteBlock(type, At(type));
+  // A quarter of the ring's time per segment: what is kept is at most that much too much. Segments
+  // go as a whole, so calls and the activities that came with them are in one.
+  if (rotate && ring_ns_ != 0 && main_.blocks > 1 &&
+      MonotonicNs() - main_.opened_ns >= ring_ns_ / 4) {
+    StartSegment(main_);
+  }
 }
 
 void Writer::Finish() {

@@ -256,6 +256,11 @@ void WriteRoofline(const Json& op, Writer& out) {
              fmt::format("{} of {} below the nearer roof; a well-made kernel would need "
                          "about {}",
                          Time(op, "wasted_ns"), Time(op, "self_ns"), Time(op, "expected_ns")));
+  } else if (TextOf(op, "bound_by") == "hidden") {
+    out.Paragraph(
+        "no CPU is that fast: threads that the profile does not show do the work, so its time is "
+        "not "
+        "known");
   } else if (TextOf(op, "bound_by") == "unknown") {
     out.Paragraph(TextOf(op, "device_kind") == "gpu"
                       ? "the peaks of this GPU are not known; --gpu NAME compares with one that is"

@@ -1,5 +1,10 @@
 #include "store/activity_scan.h"
 
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "model/words.h"
@@ -174,6 +179,33 @@ Result<Table> ScanConfigs(RunDb& db) {
           " (SELECT min(device_id) FROM x_occupancy o WHERE o.config_id = c.config_id)"));
   ToWords<model::ActivityKind>(table, "kind");
   ToWords<model::CopyKind>(table, "copy_kind");
+  return table;
+}
+
+Result<Table> ScanKernels(RunDb& db) {
+  std::unordered_map<int64_t, int64_t> self_ns;  // By configuration.
+  XLATRACE_TRY(ScanActivities(db, [&](const ScannedActivity& activity) {
+    self_ns[activity.config_id] += activity.self_ns;
+    return true;
+  }));
+  XLATRACE_ASSIGN(const Table configs, ScanConfigs(db));
+  std::map<std::string, int64_t> by_symbol;
+  for (size_t i = 0; i < configs.rows.size(); ++i) {
+    const auto ran = self_ns.find(configs.Int(i, "config_id"));
+    if (ran == self_ns.end() || configs.Text(i, "kind") != Text(model::ActivityKind::kKernel)) {
+      continue;
+    }
+    by_symbol[configs.Text(i, "kernel_symbol")] += ran->second;
+  }
+  std::vector<std::pair<std::string, int64_t>> kernels(by_symbol.begin(), by_symbol.end());
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  Table table;
+  table.columns = {"handle", "kernel_symbol"};
+  for (auto& [symbol, ns] : kernels) {
+    table.rows.push_back({fmt::format("k{}", table.rows.size() + 1),
+                          symbol.empty() ? Cell() : Cell(std::move(symbol))});
+  }
   return table;
 }
 

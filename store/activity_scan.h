@@ -57,6 +57,8 @@ Result<Table> ScanLanes(RunDb& db);
 // theoretical_occupancy_pct, occupancy_limiter, blocks_per_sm, waves (of the first device that ran
 // it; the devices of a run are equal but for rare mixtures).
 Result<Table> ScanConfigs(RunDb& db);
+// handle and kernel_symbol of the view `kernel`, in its order.
+Result<Table> ScanKernels(RunDb& db);
 // label_id, and of `activity`: module_id, instruction, evidence, confidence, unattributed_reason,
 // origin.
 Result<Table> ScanLabels(RunDb& db);

@@ -72,9 +72,10 @@ void Context::SumSteps() {
   int64_t wall = 0;
   int64_t device = 0;
   std::map<Id, int64_t> per_device;
+  std::set<std::pair<Id, int64_t>> steady;
   for (const model::StepRow& row : analysis.steps) {
     if (!row.steady) continue;
-    steady_[{row.device_id, row.step}] = true;
+    steady.emplace(row.device_id, row.step);
     ++steady_steps;
     step_count = std::max(step_count, ++per_device[row.device_id]);
     wall += row.end_ns - row.start_ns;
@@ -83,14 +84,24 @@ void Context::SumSteps() {
   step_ns = PerStep(wall);
   device_ns = PerStep(device);
   for (const model::StepPartRow& row : analysis.step_parts) {
-    if (steady_.contains({row.device_id, row.step})) {
+    if (steady.contains({row.device_id, row.step})) {
       parts_[static_cast<size_t>(row.part)] += row.wall_ns;
     }
   }
   for (int64_t& part : parts_) part = PerStep(part);
   int64_t all = 0;
   int64_t graphs = 0;
+  in_steady_step_.assign(run.activities.size(), false);
+  // Neighbours mostly share device and step.
+  std::pair<Id, int64_t> last = {0, 0};
+  bool last_is_steady = false;
   for (size_t i = 0; i < run.activities.size(); ++i) {
+    if (i < analysis.step_of.size() && analysis.step_of[i]) {
+      const std::pair<Id, int64_t> key = {run.LaneOf(i).device_id, *analysis.step_of[i]};
+      if (key != last) last_is_steady = steady.contains(key);
+      last = key;
+      in_steady_step_[i] = last_is_steady;
+    }
     const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
     all += run.activities.self_ns[i];
     if (label.instruction_id == 0 && label.reason == model::Reason::kGraphWithoutBody) {
@@ -213,11 +224,6 @@ const Op* Context::OpOf(size_t activity) const {
   if (label.instruction_id <= 0) return nullptr;
   const uint32_t at = op_of_instruction_[static_cast<size_t>(label.instruction_id) - 1];
   return at == 0 ? nullptr : &ops[at - 1];
-}
-
-bool Context::InSteadyStep(size_t activity) const {
-  if (activity >= analysis.step_of.size() || !analysis.step_of[activity]) return false;
-  return steady_.contains({run.LaneOf(activity).device_id, *analysis.step_of[activity]});
 }
 
 Sure Context::Allowed(Sure sure) const {

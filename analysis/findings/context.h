@@ -72,7 +72,9 @@ class Context {
   int64_t PerStep(int64_t sum) const { return steady_steps > 0 ? sum / steady_steps : 0; }
   // Nothing when the activity has no instruction, or that has no time in steady steps.
   const Op* OpOf(size_t activity) const;
-  bool InSteadyStep(size_t activity) const;
+  bool InSteadyStep(size_t activity) const {
+    return activity < in_steady_step_.size() && in_steady_step_[activity];
+  }
 
   // Bytes per second that memory can do: the device's limit, else the best this program reaches.
   std::optional<double> MemoryRate() const { return memory_rate_; }
@@ -102,7 +104,7 @@ class Context {
   void FindMemoryRate();
 
   std::array<int64_t, kStepPartCount> parts_{};
-  std::map<std::pair<model::Id, int64_t>, bool> steady_;
+  std::vector<bool> in_steady_step_;  // Per activity: rules ask for it in passes over all of them.
   std::map<model::Id, HloFacts> modules_;
   std::vector<uint32_t> op_of_instruction_;  // Index + 1 into ops.
   std::optional<double> memory_rate_;

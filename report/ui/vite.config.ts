@@ -67,9 +67,9 @@ const OWN_NAMES = new RegExp(`^(${[
   'computations', 'bucketNs', 'wasteOf', 'warpsPerBlock', 'blocksPerSm', 'shareNs', 'siteNs', 'siteCalls', 'opCalls',
   'opWaste', 'opNs', 'collectiveNs', 'roleReason', 'programId', 'peakMemory', 'deviceNs', 'fusionKind', 'outBytes',
   'opName', 'fingerprint', 'stepParts', 'baseSteps', 'hiddenDevices', 'smemStatic', 'smemDynamic', 'opOfHandle', 'perStep',
-  'texts', 'numbers', 'divisor', 'devices', 'opcode', 'modules', 'waste', 'kernels', 'limiter', 'members',
+  'texts', 'numbers', 'divisor', 'devices', 'opcode', 'modules', 'kernels', 'limiter', 'members',
   'streams', 'waves', 'symbol', 'ordinal', 'filtered', 'reached', 'gapSums', 'expected', 'segments', 'gutter',
-  'occurrences', 'refs', 'onOpen', 'onSort', 'bare', 'primary', 'printing',
+   'refs', 'onOpen', 'onSort', 'bare', 'primary', 'printing',
 ].join('|')})$`);
 
 export default defineConfig({

@@ -111,14 +111,16 @@ def record(program, folder, fused):
         return database
     flags = f"--xla_cpu_multi_thread_eigen=false --xla_dump_to={folder / name}"
     flags += " --xla_dump_hlo_as_text" + ("" if fused else " " + UNFUSED)
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})  # The program inherits it.
     subprocess.run(
         [os.environ["XLATRACE_BIN"], "record", "-o", str(database), "--"]
         + [os.environ["XLATRACE_TEST_PYTHON_JAX"], str(program)],
         env={**os.environ, "XLA_FLAGS": flags, "STEPS": "20"},
-        preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}),
         stdout=subprocess.DEVNULL,
         check=True,
     )
+    os.sched_setaffinity(0, allowed)
     return database
 
 

@@ -347,6 +347,20 @@ TEST(OpRules, ALayerThatIsSlowerThanItsSiblings) {
   EXPECT_EQ(three.Find("odd_layer"), nullptr) << three.Ids();
 }
 
+TEST(OpRules, UpdatesOfParametersMakeNoLayerOdd) {
+  // XLA fuses updates of several layers into one kernel, which then counts for one of them.
+  std::string text = Layers(6);
+  for (size_t at = text.find("jvp(Net)/"); at != text.npos; at = text.find("jvp(Net)/")) {
+    text.replace(at, 9, "optimizer/Net/");
+  }
+  FindingCase updates(text);
+  updates.Steps(8, LayerTimes({100, 101, 100, 150, 99, 100}));
+  for (size_t i = 2; i < updates.b.attribution.instructions.size(); ++i) {
+    EXPECT_EQ(updates.b.attribution.instructions[i].phase, model::Phase::kOptimizer);
+  }
+  EXPECT_EQ(updates.Find("odd_layer"), nullptr) << updates.Ops();
+}
+
 // The action of `odd_layer` for the fourth of six layers.
 std::string WhyOdd(FindingCase& made) {
   made.Run();

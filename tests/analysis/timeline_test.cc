@@ -121,15 +121,16 @@ TEST(Busy, UnionsAndExposedTimes) {
 TEST(Gaps, OneMicrosecondOrMoreWithItsNeighbours) {
   Scene scene;
   const Intervals compiles = {{500, 1600}};
-  GapFinder gaps(scene.b.run, 1, compiles);
+  std::vector<model::GapRow> rows;
+  GapFinder gaps(scene.b.run, 1, compiles, rows);
   ForEachSegment(scene.b.run, ActivitiesByDevice(scene.b.run)[0],
                  [&](const Segment& segment) { gaps.Add(segment); });
-  ASSERT_EQ(gaps.rows().size(), 1u);
-  EXPECT_EQ(gaps.rows()[0].start_ns, 100);
-  EXPECT_EQ(gaps.rows()[0].end_ns, 2100);
-  EXPECT_EQ(gaps.rows()[0].previous_activity_id, 4);
-  EXPECT_EQ(gaps.rows()[0].next_activity_id, 5);
-  EXPECT_EQ(gaps.rows()[0].cause, model::GapCause::kCompile);  // 1100 of 2000 ns.
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].start_ns, 100);
+  EXPECT_EQ(rows[0].end_ns, 2100);
+  EXPECT_EQ(rows[0].previous_activity_id, 4);
+  EXPECT_EQ(rows[0].next_activity_id, 5);
+  EXPECT_EQ(rows[0].cause, model::GapCause::kCompile);  // 1100 of 2000 ns.
 }
 
 TEST(Gaps, SmallerOnesAreOnlyCounted) {
@@ -139,13 +140,14 @@ TEST(Gaps, SmallerOnesAreOnlyCounted) {
   b.AddActivity(lane, 1009, 1020, {});
   b.AddActivity(lane, 2020, 2030, {});
   const Intervals none;
-  GapFinder gaps(b.run, 1, none);
+  std::vector<model::GapRow> rows;
+  GapFinder gaps(b.run, 1, none, rows);
   ForEachSegment(b.run, ActivitiesByDevice(b.run)[0],
                  [&](const Segment& segment) { gaps.Add(segment); });
   EXPECT_EQ(gaps.small_gaps(), 1);
   EXPECT_EQ(gaps.small_gaps_ns(), 999);
-  ASSERT_EQ(gaps.rows().size(), 1u);
-  EXPECT_EQ(gaps.rows()[0].cause, model::GapCause::kUnknown);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].cause, model::GapCause::kUnknown);
 }
 
 std::map<StepPart, int64_t> Parts(const RunBuilder& b, int64_t start, int64_t end) {

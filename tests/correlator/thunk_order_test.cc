@@ -1,13 +1,17 @@
 // Thunk order: alignment, windows, reuse of kernels, lost records, graphs.
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "correlator/launch_sequence.h"
 #include "correlator/window_assignment.h"
+#include "hlo/text_reader.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {
@@ -17,6 +21,7 @@ using model::ActivityKind;
 using model::Confidence;
 using model::Evidence;
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 // f0, f2 and f4 have one body and run one kernel; f1, f3, f5, f6, f7 have bodies of their own.
 model::HloModule Step(const std::string& name, bool with_gemms = false) {
@@ -232,6 +237,139 @@ TEST(WindowAssignment, CollectivesTakeTheirOwnKind) {
        CollectiveOfSymbol("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL")}};
   const auto choices = AssignWindow(tokens, activities);
   EXPECT_EQ(choices[0].token, 1u);
+}
+
+// Graph-level rows of a module that the source tells, and nothing beside them but collectives.
+class GraphRows : public ::testing::Test {
+ protected:
+  GraphRows() {
+    run_.AddDevice();
+    run_.AddLane();
+    graph_ = run_.Config(ActivityKind::kGraph, "graph");
+    all_reduce_ = run_.Kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)");
+    told_ = run_.Annotation("jit_f", 7, "");
+  }
+
+  void AddModule(int trips, bool collective) {
+    const std::string text = fmt::format(
+        R"(HloModule jit_f, is_scheduled=true
+add {{ x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT z = f32[] add(x, y) }}
+fused {{ p = f32[8] parameter(0)
+  ROOT n = f32[8] negate(p) }}
+condition {{ t = (s32[], f32[8]) parameter(0)
+  ROOT go = pred[] constant(true) }}
+body {{ t = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  x = f32[8] get-tuple-element(t), index=1
+  before = f32[8] fusion(x), kind=kLoop, calls=fused
+  r = f32[8] {}
+  after = f32[8] fusion(r), kind=kLoop, calls=fused
+  ROOT o = (s32[], f32[8]) tuple(i, after) }}
+ENTRY e {{ p = f32[8] parameter(0)
+  first = f32[8] fusion(p), kind=kLoop, calls=fused
+  zero = s32[] constant(0)
+  t = (s32[], f32[8]) tuple(zero, first)
+  w = (s32[], f32[8]) while(t), condition=condition, body=body, backend_config={{"known_trip_count":{{"n":"{}"}}}}
+  y = f32[8] get-tuple-element(w), index=1
+  ROOT last = f32[8] fusion(y), kind=kLoop, calls=fused }}
+)",
+        collective ? "all-reduce(before), replica_groups={}, to_apply=add" : "bitcast(before)",
+        trips);
+    run_.AddModule("jit_f", 7, [text] {
+      LoadedModule module;
+      module.hlo = hlo::ReadText(std::make_shared<const std::string>(text)).value();
+      return module;
+    });
+  }
+
+  std::map<std::string, int64_t> Shares(const model::AttributionTables& tables, size_t row) {
+    std::map<std::string, int64_t> shares;
+    for (const model::LabelShareRow& share : tables.label_shares) {
+      if (share.label_id != tables.label_of[row]) continue;
+      shares[tables.instructions[static_cast<size_t>(share.instruction_id) - 1].name] +=
+          share.share_ppm;
+    }
+    return shares;
+  }
+
+  RunBuilder run_;
+  uint32_t graph_ = 0;
+  uint32_t all_reduce_ = 0;
+  uint32_t told_ = 0;
+};
+
+TEST_F(GraphRows, LieBetweenTheCollectivesOfEveryTrip) {
+  AddModule(2, true);
+  const size_t opening = run_.Activity(graph_, told_, 1);
+  run_.Activity(all_reduce_, told_, 1);
+  const size_t middle = run_.Activity(graph_, told_, 1);
+  run_.Activity(all_reduce_, told_, 1);
+  const size_t closing = run_.Activity(graph_, told_, 1);
+  const auto tables = run_.Attribute();
+  // Four equal kernels: what starting them costs is nearly all of it.
+  EXPECT_THAT(Shares(tables, opening),
+              ElementsAre(Pair("before", 500'000), Pair("first", 500'000)));
+  EXPECT_THAT(Shares(tables, middle), ElementsAre(Pair("after", 500'000), Pair("before", 500'000)));
+  EXPECT_THAT(Shares(tables, closing), ElementsAre(Pair("after", 500'000), Pair("last", 500'000)));
+  EXPECT_EQ(LabelOf(tables, middle).confidence, model::Confidence::kInferred);
+}
+
+TEST_F(GraphRows, CountALoopInsideAsOftenAsItRuns) {
+  AddModule(4, false);
+  const size_t row = run_.Activity(graph_, told_, 1);
+  // Two kernels outside, two inside four times: ten.
+  EXPECT_THAT(Shares(run_.Attribute(), row),
+              ElementsAre(Pair("after", 400'000), Pair("before", 400'000), Pair("first", 100'000),
+                          Pair("last", 100'000)));
+}
+
+// A library's kernel in a run whose source marks nothing.
+class LibraryKernels : public ::testing::Test {
+ protected:
+  LibraryKernels() {
+    run_.AddDevice();
+    run_.AddLane();
+    product_ = run_.Kernel("sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x32");
+  }
+
+  void AddModuleWithProduct(const std::string& name) {
+    run_.AddModule(name, {}, [name] {
+      LoadedModule module;
+      module.hlo =
+          MakeModule(name, {{"main", {{"x", "parameter"}, {"dot." + name, "fft", "n", {"x"}}}}});
+      return module;
+    });
+  }
+
+  RunBuilder run_;
+  uint32_t product_ = 0;
+};
+
+TEST_F(LibraryKernels, OfSeveralModulesThatCallItIsNotOutsideOfXla) {
+  AddModuleWithProduct("jit_f");
+  AddModuleWithProduct("jit_g");
+  const size_t launch = run_.Activity(product_);
+  EXPECT_EQ(Says(run_, run_.Attribute(), launch), "ambiguous_module");
+}
+
+TEST_F(LibraryKernels, AmongKernelsOfAMissingModuleMissesItsModuleToo) {
+  AddModuleWithProduct("jit_f");
+  AddModuleWithProduct("jit_g");
+  const size_t stray = run_.Activity(run_.Kernel("loop_add_fusion_77"));
+  const size_t launch = run_.Activity(product_);
+  const auto tables = run_.Attribute();
+  ASSERT_EQ(Says(run_, tables, stray), "no_module");
+  EXPECT_EQ(Says(run_, tables, launch), "no_module");
+}
+
+TEST_F(LibraryKernels, OutsideOfEveryMarkIsNotXlas) {
+  AddModuleWithProduct("jit_f");
+  AddModuleWithProduct("jit_g");
+  run_.Activity(product_, run_.Annotation("jit_f", {}, "dot.jit_f"));
+  const size_t launch = run_.Activity(product_);
+  EXPECT_EQ(Says(run_, run_.Attribute(), launch), "not_xla");
 }
 
 TEST(LaunchSequence, CorrelationNumbersOrderBeforeStartTimes) {

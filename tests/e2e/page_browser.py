@@ -217,6 +217,24 @@ class Questions(Browser):
         for name in ("input_reduce_fusion.2", "cublas-gemm.1"):  # Its operands.
             self.assertIn(name, text)
 
+    def test_which_kernels_where_no_module_is_at_hand(self):  # 0 and 1 clicks
+        database = self.work / "bare.db"
+        result = support.run("import", "trace.sqlite", "-o", database, cwd=self.work)
+        self.assertEqual(result.code, 0, result)
+        result = support.run("report", database, cwd=self.work)
+        self.assertEqual(result.code, 0, result)
+        db = support.open_database(database)
+        self.addCleanup(db.close)
+        labelled = db.execute("SELECT count(*) FROM activity WHERE instruction IS NOT NULL")
+        self.assertEqual(labelled.fetchone()[0], 0)
+        handle, name = db.execute("SELECT handle, kernel_name FROM kernel ORDER BY self_ns DESC"
+                                  " LIMIT 1").fetchone()
+        page = self.open(url=(self.work / "bare.html").as_uri())
+        self.assertIn(name, page.get_by_test_id("page-verdict").inner_text())
+        page.get_by_test_id("tab-ops").click()
+        row = page.locator('[data-testid="page-ops"] [data-testid^="kernel-k"]').first
+        self.assertEqual(row.get_attribute("data-testid"), f"kernel-{handle}")
+
 
 class Navigation(Browser):
     def test_deep_links_hold_the_state_and_back_undoes(self):
@@ -275,6 +293,20 @@ class Navigation(Browser):
         self.assertFalse(page.get_by_test_id("search").is_visible())
         self.assertTrue(page.get_by_test_id("verdict-sentence").is_visible())
         self.assertGreater(len(page.pdf()), 10_000)
+
+
+class Layout(Browser):
+    def test_narrow_windows_scroll_tables_not_the_page(self):
+        page = self.open()
+        for width in (800, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.reload()
+            page.wait_for_selector(READY)
+            for name in PAGES:
+                page.get_by_test_id(f"tab-{name}").click()
+                page.wait_for_selector(f'[data-testid="page-{name}"]')
+                wide = page.evaluate("() => document.documentElement.scrollWidth")
+                self.assertLessEqual(wide, width, f"{name} at {width}")
 
 
 class Accessibility(Browser):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RUNDB.md, sentence by sentence, on every real recording."""
 
+import bisect
 import json
 import unittest
 
@@ -403,6 +404,56 @@ class ContractViews:
             "SELECT * FROM gap g JOIN activity a ON a.activity_id = g.next_activity_id "
             "WHERE a.start_ns != g.end_ns OR a.device_id != g.device_id"
         )
+
+    def test_launch_queue(self):
+        calls = {
+            row[0]: (row[1], row[2]) for row in self.rows("SELECT api_call_id, start_ns, end_ns FROM api_call")
+        }
+        steady = {tuple(row) for row in self.rows("SELECT device_id, step FROM step WHERE steady")}
+        launches = {}  # device -> call -> start of its first activity, end of its last, steady
+        for device, call, start, end, step in self.rows(
+            "SELECT device_id, api_call_id, start_ns, end_ns, step FROM activity WHERE api_call_id IS NOT NULL"
+        ):
+            first, last, counts = launches.setdefault(device, {}).get(call, (start, end, False))
+            launches[device][call] = (
+                min(first, start),
+                max(last, end),
+                counts or (device, step) in steady,
+            )
+        view = {row["device_id"]: row for row in self.rows("SELECT * FROM launch_queue")}
+        expected = {}
+        for device, of_device in launches.items():
+            early = sum(first < calls[call][0] for call, (first, _, _) in of_device.items())
+            if 20 * early <= len(of_device):
+                expected[device] = of_device
+        self.assertEqual(sorted(expected), sorted(view))
+        for device, of_device in expected.items():
+            with self.subTest(device=device):
+                row = view[device]
+                any_steady = any(counts for _, _, counts in of_device.values())
+                self.assertEqual(bool(row["steady"]), any_steady)
+                starts = sorted(calls[call][0] for call in of_device)
+                ends = sorted(last for _, last, _ in of_device.values())
+                latency, queued, outstanding = [], [], []
+                for call, (first, _, counts) in of_device.items():
+                    if any_steady and not counts:
+                        continue
+                    called, returned = calls[call]
+                    latency.append(max(0, first - called))
+                    queued.append(max(0, latency[-1] - (returned - called)))
+                    before = bisect.bisect_left(starts, called) - bisect.bisect_right(ends, called)
+                    outstanding.append(max(0, before))
+                self.assertEqual(row["calls"], len(latency))
+                self.assertEqual(row["calls_on_idle"], outstanding.count(0))
+                for column, values in (
+                    ("latency_p50_ns", latency),
+                    ("queued_p50_ns", queued),
+                    ("outstanding_p50", outstanding),
+                ):
+                    self.assertEqual(row[column], sorted(values)[(len(values) - 1) // 2], column)
+                for column, values in (("latency_p90_ns", latency), ("outstanding_p90", outstanding)):
+                    self.assertEqual(row[column], sorted(values)[(len(values) - 1) * 90 // 100], column)
+                self.assertEqual(row["outstanding_max"], max(outstanding))
 
     # --- executions and steps ---
 

@@ -138,6 +138,8 @@ class Record(gpu_support.GpuTestCase):
         script = PYTHON + (
             "launch('k', 5); sync()\n"
             "if len(sys.argv) > 1:\n"
+            "    import glob\n"  # both are being recorded
+            "    while len(glob.glob('run.rec/*.rec')) < 2: time.sleep(.02)\n"
             "    print('up', flush=True)\n"
             f"    while not os.path.exists('{self.folder}/go-on'): time.sleep(.02)\n"
             "    launch('late', 3); sync(); sys.exit(0)\n"

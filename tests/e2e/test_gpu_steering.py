@@ -397,7 +397,8 @@ class Steering(gpu_support.GpuTestCase):
         must = {n for n, end in rounds.items() if end >= gone - 400_000_000}
         self.assertTrue(must <= have, (must, have))
         self.assertNotIn(0, have)
-        self.assertEqual(have, set(range(min(have), last + 1)))
+        told = gpu_support.run_stats(database, "notice")
+        self.assertEqual(have, set(range(min(have), last + 1)), told)
         self.assertEqual(len(self.names(database)), 20 * len(have))
 
     def test_a_killed_ring_folds(self):

@@ -335,6 +335,22 @@ def check_launches(test, page, db):
     test.assertEqual(list((wanted - found).items())[:5], [])
 
 
+def check_memory(test, page, db):
+    """What a module's memory is for sums to what it needs; values at its peak are part of it."""
+    modules = page.rows("modules")
+    parts, alive = collections.Counter(), collections.Counter()
+    for row in page.rows("memory"):
+        if row["kind"] in ("parameters", "results", "constants", "temporary"):
+            parts[row["module"]] += row["bytes"]
+        elif row["kind"] == "alive":
+            alive[row["module"]] += row["bytes"]
+    for module, size in parts.items():
+        handle = modules[module]["handle"]
+        wanted = db.execute("SELECT peak_memory_bytes FROM module WHERE handle = ?", (handle,))
+        test.assertEqual(size, wanted.fetchone()[0], handle)
+        test.assertLessEqual(alive[module], size, handle)
+
+
 class PagesOfRealRecordings(unittest.TestCase):
     """The same invariants on every recording at hand."""
 
@@ -351,6 +367,7 @@ class PagesOfRealRecordings(unittest.TestCase):
         self.addCleanup(db.close)
         check_sums(self, page, db)
         check_launches(self, page, db)
+        check_memory(self, page, db)
 
 
 def _add_recordings():

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/importers/fuzz/chrome_trace_input.h"
+#include "tests/importers/fuzz/nsys_input.h"
+#include "tests/importers/fuzz/parquet_input.h"
 #include "tests/importers/trace_json.h"
 #include "tests/importers/xspace_builder.h"
 
@@ -42,6 +44,28 @@ TEST(ChromeTraceFuzzCorpus, Replays) {
     std::ostringstream bytes;
     bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
     replay(bytes.str());
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+TEST(NsysFuzzCorpus, Replays) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_NSYS_CORPUS)) {
+    std::ostringstream bytes;
+    bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+    RunNsysInput(reinterpret_cast<const uint8_t*>(bytes.str().data()), bytes.str().size());
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+TEST(ParquetFuzzCorpus, Replays) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(XLATRACE_PARQUET_CORPUS)) {
+    std::ostringstream bytes;
+    bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+    RunParquetInput(reinterpret_cast<const uint8_t*>(bytes.str().data()), bytes.str().size());
     ++files;
   }
   EXPECT_GT(files, 0);

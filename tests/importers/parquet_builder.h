@@ -39,6 +39,12 @@ class ParquetBuilder {
     return Column(name, 2, plain, present, dictionary, snappy);
   }
 
+  // What the footer says from now on, whatever the pages hold.
+  ParquetBuilder& ClaimRows(int64_t rows) {
+    rows_ = rows;
+    return *this;
+  }
+
   std::string Build() const {
     std::string footer = Int(1, 1, 0);  // version
     footer += Head(9, 1) + ListHead(names_.size() + 1, 12);

@@ -1,5 +1,7 @@
 // A recording that keeps only the end of what came.
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "tests/recording/row_log.h"
@@ -54,6 +56,12 @@ TEST(Ring, OldRowsGoDefinitionsStay) {
   ASSERT_FALSE(activities.empty());
   EXPECT_LT(activities.size(), 50u);
   EXPECT_EQ(activities.back().row.correlation % 10, 0u);  // Whole rounds.
+  // Nor has a call lost its activity, or an activity its call.
+  std::set<uint32_t> ran;
+  std::set<uint32_t> called;
+  for (const FullActivity& activity : activities) ran.insert(activity.row.correlation);
+  for (const ApiCallRow& call : read.log.Of<ApiCallRow>()) called.insert(call.correlation);
+  EXPECT_EQ(ran, called);
   bool last = false;
   for (const FullActivity& activity : activities) {
     const uint32_t round = (activity.row.correlation - 1) / 10;

@@ -248,6 +248,33 @@ TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
   EXPECT_EQ(activities, "1 1 5000 100 100 7; 2 1 0 100 100 -; ");
 }
 
+TEST_F(ActivityRowsTest, KernelsAreNumberedByTimeThenSymbol) {
+  const Id later = writer_->AddLaunchConfig({.symbol = "z", .name = "z"});
+  const Id earlier = writer_->AddLaunchConfig({.symbol = "b", .name = "b"});
+  const Id wider = writer_->AddLaunchConfig({.symbol = "z", .name = "z", .grid = {2, 1, 1}});
+  const Id copy = writer_->AddLaunchConfig({.kind = model::ActivityKind::kMemcpy, .symbol = "c"});
+  const Id unused = writer_->AddLaunchConfig({.symbol = "u", .name = "u"});
+  EXPECT_GT(unused, 0);
+  int64_t start = 0;
+  for (const auto& [config, ns] :
+       {std::pair{config_, 300}, {later, 200}, {wider, 200}, {earlier, 300}, {copy, 9000}}) {
+    writer_->AddActivity(
+        {.lane_id = lane_, .config_id = config, .start_ns = start, .end_ns = start + ns});
+    start += ns;
+  }
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT handle, kernel_symbol FROM kernel"), "k1 z \nk2 b \nk3 k \n");
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db);
+  const Result<Table> kernels = ScanKernels(*db);
+  ASSERT_TRUE(kernels);
+  std::string text;
+  for (size_t i = 0; i < kernels->rows.size(); ++i) {
+    text += kernels->Text(i, "handle") + " " + kernels->Text(i, "kernel_symbol") + "; ";
+  }
+  EXPECT_EQ(text, "k1 z; k2 b; k3 k; ");
+}
+
 TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {
   EXPECT_EQ(writer_->AddRange({.process_id = 1,
                                .thread_id = 5,

@@ -309,7 +309,7 @@ export function App({ report }: { report: Report }): VNode {
         </header>
         <Banner report={report} />
         {state.f !== '' && <p class="print-only">Filter: {state.f}</p>}
-        <div class={`body ${state.sel !== '' ? 'withdrawer' : ''}`}>
+        <div class={`body ${state.sel !== '' ? 'wdr' : ''}`}>
           <main>
             <div id={`p-${state.page}`} role="tabpanel" aria-labelledby={`t-${state.page}`} data-testid={`page-${state.page}`}>
               {state.page !== 'verdict' && <h1 class="vh">{PAGES.find(([id]) => id === state.page)?.[1]}</h1>}

@@ -87,7 +87,7 @@ export function parseQuery(text: string): Query {
       // A bare number of a time key has the unit of its column: µs for dur, ms else.
       const unit = n?.[2]?.toLowerCase() ?? '';
       const scale = unit === '' && TIME_KEYS.has(key) ? (key === 'dur' ? 1e3 : 1e6) : SCALE[unit];
-      if (!n || scale === undefined || !Number.isFinite(Number(n[1]))) {
+      if (!n || scale === undefined || !isFinite(Number(n[1]))) {
         query.errors.push(`“${raw}”: ${word} wants a number, as in ${key}>50${key === 'dur' ? 'us' : ''}`);
         continue;
       }

@@ -28,7 +28,7 @@ const minus = (text: string): string => text.replace('-', '−');
 export function significant(value: number): string {
   if (value === 0) return '0';
   const size = Math.abs(value);
-  if (!Number.isFinite(value)) return '';
+  if (!isFinite(value)) return '';
   if (size < 0.0005) return value < 0 ? '>−0.001' : '<0.001';
   if (size < 0.9995) return minus(fixed(value, 3));
   if (size < 9.995) return minus(fixed(value, 2));

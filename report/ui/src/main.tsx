@@ -6,6 +6,7 @@ import { App } from './app';
 import { readReport } from './data/report';
 import { startState } from './state';
 import { darkCss } from './dark';
+import { LETTER } from './phases';
 import css from './style.css?inline';
 
 async function start(): Promise<void> {
@@ -15,7 +16,9 @@ async function start(): Promise<void> {
   try {
     const report = await readReport(document);
     const style = document.createElement('style');
-    style.textContent = css + darkCss;
+    // One colour for a phase, one for what is written on it, wherever its class stands.
+    const hues = Object.keys(LETTER).map((h) => `.p-${h}{--c:var(--ph-${h});--on:var(--on-${h})}`);
+    style.textContent = css + darkCss + hues.join('');
     document.head.append(style);
     document.getElementById('xlatrace-static-css')?.remove();
     startState();

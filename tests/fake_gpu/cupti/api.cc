@@ -230,9 +230,9 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_Callback
   const char* name =
       params != nullptr && params->subscriberName != nullptr ? params->subscriberName : "<unknown>";
   // The field came with 13.2, behind those that the headers at hand may have.
-  const bool second = ApiVersion() >= 130200;
-  const bool beside = second && params != nullptr && params->structSize > 32 &&
-                      reinterpret_cast<const uint8_t*>(params)[32] != 0;
+  // A tool of 13.0 or 13.1 knows this function alone of the second interface.
+  const bool second = ApiVersion() >= 130200 && params != nullptr && params->structSize > 32;
+  const bool beside = second && reinterpret_cast<const uint8_t*>(params)[32] != 0;
   const CUptiResult result = Subscribe(subscriber, callback, user_data, name, beside);
   if (result == CUPTI_SUCCESS) TheState().second_interface = second;
   const Faults& faults = TheFaults();

@@ -113,7 +113,7 @@ function OpLaunches({ op }: { op: number }): VNode {
         : value !== undefined && (
           <p class="sm dim">
             {ops.calls[op] === 0 && ops.ns[op]! > 0 ? 'It ran inside a CUDA graph that was recorded as one row: its time is an estimate.'
-              : Number.isNaN(ops.min[op]!) ? 'No launch of it is in this file.' : `from ${duration(ops.min[op]!)} to ${duration(ops.max[op]!)} over the whole run`}
+              : isNaN(ops.min[op]!) ? 'No launch of it is in this file.' : `from ${duration(ops.min[op]!)} to ${duration(ops.max[op]!)} over the whole run`}
           </p>)}
       {value === undefined && error === undefined && <p class="sm dim">reading launches…</p>}
     </Section>
@@ -363,7 +363,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
               <tr>
                 <td>{s.grid[0][r]! > 0 ? s.grid.map((g) => g[r]).join('×') : ''}</td><td>{s.block[0][r]! > 0 ? s.block.map((g) => g[r]).join('×') : ''}</td>
                 <td class="num">{s.regs[r]! > 0 ? s.regs[r] : ''}</td>
-                <td class="num">{Number.isNaN(s.smemStatic[r]! + s.smemDynamic[r]!) ? '' : significant((s.smemStatic[r]! + s.smemDynamic[r]!) / 1000)}</td>
+                <td class="num">{isNaN(s.smemStatic[r]! + s.smemDynamic[r]!) ? '' : significant((s.smemStatic[r]! + s.smemDynamic[r]!) / 1000)}</td>
                 <td class="num">{s.occupancy[r]! >= 0 ? significant(s.occupancy[r]!) : ''}</td><td class="num">{ms(s.ns[r]! / report.divisor)}</td>
               </tr>
             ))}

@@ -101,7 +101,7 @@ export const primaryTable = (): PrimaryTable | null => primary;
 // --- copies -------------------------------------------------------------------------------------
 
 function csvCell(value: number | string | null): string {
-  if (value === null || (typeof value === 'number' && Number.isNaN(value))) return '';
+  if (value === null || (typeof value === 'number' && isNaN(value))) return '';
   if (typeof value === 'number') return String(value);
   // Text that a spreadsheet would take for a formula stays text.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
@@ -121,7 +121,7 @@ export function toCsv<T>(p: TableProps<T>): string {
 export function toMarkdown<T>(p: TableProps<T>): string {
   const { head, rows } = rawRows(p);
   const cell = (v: number | string | null): string =>
-    v === null || (typeof v === 'number' && Number.isNaN(v)) ? '' : String(v).replace(/\|/g, '\\|').replace(/\s+/g, ' ');
+    v === null || (typeof v === 'number' && isNaN(v)) ? '' : String(v).replace(/\|/g, '\\|').replace(/\s+/g, ' ');
   const columns = p.columns.filter((c) => c.raw);
   return [
     `| ${head.join(' | ')} |`,
@@ -131,7 +131,7 @@ export function toMarkdown<T>(p: TableProps<T>): string {
 }
 export function toText<T>(p: TableProps<T>): string {
   const { head, rows } = rawRows(p);
-  const all = [head, ...rows.map((r) => r.map((v) => (v === null || (typeof v === 'number' && Number.isNaN(v)) ? '' : String(v))))];
+  const all = [head, ...rows.map((r) => r.map((v) => (v === null || (typeof v === 'number' && isNaN(v)) ? '' : String(v))))];
   const columns = p.columns.filter((c) => c.raw);
   const widths = columns.map((_, i) => Math.min(60, Math.max(...all.map((r) => r[i]!.length))));
   return all.map((r) => r.map((v, i) => (columns[i]!.num ? v.padStart(widths[i]!) : v.padEnd(widths[i]!))).join('  ').trimEnd()).join('\n') + '\n';

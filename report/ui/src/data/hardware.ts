@@ -18,14 +18,14 @@ const twins = (report: Report, d: Device): Device[] => report.devices.filter((o)
 /** The number that `dev:` in the filter knows a device by: its ordinal where that is clear. */
 export function deviceNumber(report: Report, row: number): number {
   const d = report.devices[row];
-  return d && !Number.isNaN(d.ordinal) && report.devices.every((o) => twins(report, o).length < 2) ? d.ordinal : row;
+  return d && !isNaN(d.ordinal) && report.devices.every((o) => twins(report, o).length < 2) ? d.ordinal : row;
 }
 
 const KINDS = dict({ gpu: 'GPU', tpu: 'TPU', cpu: 'CPU' });
 /** "GPU 0", and whose where several processes have one: "GPU 0, rank 3". */
 export function deviceName(report: Report, row: number): string {
   const d = report.devices[row];
-  const name = `${KINDS[d?.kind ?? ''] ?? 'device'} ${Number.isNaN(d?.ordinal ?? NaN) ? row : d!.ordinal}`;
+  const name = `${KINDS[d?.kind ?? ''] ?? 'device'} ${isNaN(d?.ordinal ?? NaN) ? row : d!.ordinal}`;
   const others = d ? twins(report, d) : [];
   if (others.length < 2) return name;
   const t = report.tables.table('processes');

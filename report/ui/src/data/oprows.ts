@@ -100,7 +100,7 @@ export function opGroups(report: Report, view: View, by: Grouping, fold: boolean
         row.calls += view.opCalls[r]!;
         whole += view.opNs[r]!;
         const share = view.opNs[r]! > 0 ? ns / view.opNs[r]! : 0;
-        if (!Number.isNaN(view.opWaste[r]!)) {
+        if (!isNaN(view.opWaste[r]!)) {
           row.waste += view.opWaste[r]! * share;
           row.wasteOf += ns;
           known = true;

@@ -193,7 +193,7 @@ export class Report {
         const s = selfNs[r]!;
         waste[r] = s > 0 ? (wasted[r]! * ns[r]!) / s : NaN;
         // The same figure either way where both are there; NaN compares false.
-        const used = compute[r]! >= memory[r]! || Number.isNaN(memory[r]!) ? compute[r]! : memory[r]!;
+        const used = compute[r]! >= memory[r]! || isNaN(memory[r]!) ? compute[r]! : memory[r]!;
         peak[r] = used >= 0 ? used : s > 0 ? 100 * (1 - wasted[r]! / s) : NaN;
         expected[r]! *= s > 0 ? ns[r]! / s : NaN;
         hue[r] = hueOf(phase[r]!, kind[r]!);

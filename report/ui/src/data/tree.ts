@@ -73,7 +73,7 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
       n.ns += ns;
       n.phases[shares.phase[s]!]! += ns;
       n.calls += calls;
-      if (!Number.isNaN(waste)) {
+      if (!isNaN(waste)) {
         n.waste += waste;
         n.wasteOf += ns;
       }

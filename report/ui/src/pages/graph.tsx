@@ -14,7 +14,7 @@ import { neighbourhood, type Neighbourhood, realOperands, realUsers, timeOf, why
 import { hueOf, kindWords } from '../phases';
 import { go, move } from '../state';
 
-const W = 182, H = 52;
+const H = 52;
 
 const selOf = (report: Report, hlo: Hlo, i: number): string =>
   hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i });
@@ -43,7 +43,8 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const [box, width] = useWidth<HTMLDivElement>(1000);
   const base = comparable(report) ? baseOps(report) : null;
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
-  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: H }), n.links), [n, body, centre]);
+  const W = base ? 222 : 182;
+  const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: H }), n.links), [n, body, centre, W]);
   const pad = 12;
   const scale = Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), (window.innerHeight - 200) / (plan.height + 2 * pad + 18)));
   // Labels that would cover one another are left out, the smaller first; edges say it on hover.
@@ -145,7 +146,7 @@ export function GraphPage(): VNode {
     const { ops } = report;
     for (let r = 0; r < ops.n; ++r) {
       if (ops.row[r]! < 0) continue;
-      const v = Number.isNaN(ops.waste[r]!) ? ops.ns[r]! * 0.5 : ops.waste[r]!;
+      const v = isNaN(ops.waste[r]!) ? ops.ns[r]! * 0.5 : ops.waste[r]!;
       if (v > most) {
         most = v;
         best = ops.row[r]!;

@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { Icicle } from '../charts/icicle';
 import { baseDivisor, comparable, Delta, TotalsNote } from '../components/base';
-import { Letter, Link, PhaseStack, Seg } from '../components/bits';
+import { Letter, Link, PhaseStack, Seg, sourceFiles } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
@@ -121,15 +121,15 @@ export function ModelPage(): VNode {
     ...shownPhases.map(phaseColumn),
     { id: 'total', label: 'total', num: true, width: 62, sort: () => 0, raw: (r) => Math.round(r.node.ns), cell: (r) => <b>{ms(r.node.ns / d)}</b>, title: report.perStep },
     ...(then ? [{
-      id: 'delta', label: 'Δ ms', num: true, width: 62, title: 'change against the base run', raw: (r: Row) => Math.round(r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)),
+      id: 'delta', label: 'Δ ms', num: true, width: 62, raw: (r: Row) => Math.round(r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)),
       cell: (r: Row) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} />,
     }] : []),
     { id: 'bar', label: '', width: 68, from: 640, cell: (r) => <PhaseStack max={max} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
     { id: 'pct', label: '%', num: true, width: 46, raw: (r) => (100 * r.node.ns) / root.ns, cell: (r) => percent(r.node.ns, root.ns) },
     { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 620, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
-    { id: 'calls', label: 'calls', num: true, width: 52, from: 700, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
+    { id: 'calls', label: 'calls', num: true, width: 52, from: 900, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
     { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, raw: (r) => Math.round(r.node.waste), cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
-    { id: 'peak', label: '% peak', num: true, width: 56, from: 740, sort: () => 0, raw: (r) => (Number.isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (Number.isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
+    { id: 'peak', label: '% peak', num: true, width: 56, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
   ];
   const table: TableProps<Row> = {
     columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, primary: true, fileName: `model-${by}`,
@@ -164,10 +164,17 @@ const baseKey = (n: Node): string => (n.leaf ? `${n.path}\u0000${n.name}` : n.pa
 /** ms of the base run by the same paths. */
 export function baseTree(report: Report, by: TreeBy): Map<string, number> {
   const t = report.tables.table('base_op_shares');
-  const group = t.texts('layer_group'), opName = t.texts('op_name'), file = t.texts('source_file'), line = t.numbers('source_line'), ns = t.numbers('ns');
+  const group = t.texts('layer_group'), opName = t.texts('op_name'), file = [...t.texts('source_file')], line = t.numbers('source_line'), ns = t.numbers('ns');
   const d = baseDivisor(report);
   const out = new Map<string, number>();
+  // The same file in another checkout has another path.
+  const here = sourceFiles(report);
+  const same = new Map([...new Set(file)].map((f) => {
+    const like = here.includes(f) ? [f] : here.filter((h) => baseName(h) === baseName(f));
+    return [f, like.length === 1 ? like[0]! : f] as const;
+  }));
   for (let r = 0; r < t.rows; ++r) {
+    file[r] = same.get(file[r]!)!;
     const parts = by === 'source' ? (file[r] ? [file[r]!, String(line[r]! > 0 ? line[r] : '?')] : ['no source line']) : group[r] ? group[r]!.split('/') : ['no layer known'];
     let path = '';
     const add = (key: string): void => void out.set(key, (out.get(key) ?? 0) + ns[r]! / d);

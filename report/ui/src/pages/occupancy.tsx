@@ -36,7 +36,7 @@ function lever(r: Omit<Row, 'lever' | 'yes'>, kind: string, device: Device): [st
   if (r.waves >= 1 && r.waves < 4 && tail < 0.5 && r.occ) return [`tail: the last wave fills ${percent(tail, 1)}% of the GPU`, false];
   if (r.waves < 1) return [`no: the grid fills ${percent(r.waves, 1)}% of the GPU`, false];
   const step = r.occ && r.limiter.includes('registers') ? registerSteps(r.shape, device)[0] : undefined;
-  if (step) return [`${Number.isNaN(r.reached) ? 'perhaps' : r.pct < 50 ? 'yes' : 'little'}: ${step.limit} registers give ${significant(step.pct)}%`, r.pct < 50 && r.reached < 50];
+  if (step) return [`${isNaN(r.reached) ? 'perhaps' : r.pct < 50 ? 'yes' : 'little'}: ${step.limit} registers give ${significant(step.pct)}%`, r.pct < 50 && r.reached < 50];
   if (r.limiter.includes('shared_memory') && kind === 'gemm') return ['no: few large blocks by design', false];
   return [r.limiter.includes('shared_memory') ? 'less shared memory per block' : r.limiter.includes('blocks') ? 'larger blocks' : '', false];
 }
@@ -45,14 +45,14 @@ function Limits({ row }: { row: Row }): VNode | null {
   const o = row.occ;
   if (!o) return null;
   const entries = (['registers', 'warps', 'shared_memory', 'blocks'] as const).map((n) => [n, o.limits[n]] as const);
-  const top = Math.max(...entries.map(([, v]) => (Number.isFinite(v) ? v : 0)));
+  const top = Math.max(...entries.map(([, v]) => (isFinite(v) ? v : 0)));
   return (
     <div>
       <h3>{row.ops.length > 0 && <Handle entity={{ type: 'op', row: row.ops[0]! }} />} Blocks per SM that each limit allows</h3>
       <p class="sm ink2">{plural(o.blocksPerSm, 'block')} of {plural(o.warpsPerBlock, 'warp')}: {significant(row.pct)}%, limited by {row.limiter.replace('_', ' ')}.</p>
       <div class="limits">
         {entries.map(([n, v]) => (
-          <div class={v === o.blocksPerSm ? 'b' : ''}><span>{n.replace('_', ' ')}</span><span class="lbar"><i class={v === o.blocksPerSm ? `p-${row.hue}` : ''} style={{ width: `${Number.isFinite(v) ? (100 * v) / top : 100}%` }} /></span><span class="num">{Number.isFinite(v) ? v : '∞'}</span></div>
+          <div class={v === o.blocksPerSm ? 'b' : ''}><span>{n.replace('_', ' ')}</span><span class="lbar"><i class={v === o.blocksPerSm ? `p-${row.hue}` : ''} style={{ width: `${isFinite(v) ? (100 * v) / top : 100}%` }} /></span><span class="num">{isFinite(v) ? v : '∞'}</span></div>
         ))}
       </div>
     </div>
@@ -99,7 +99,7 @@ function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
   const o = occupancyOf(shape, device);
   const waves = o ? wavesOf(shape, o, device.sms) : NaN;
   const field = (key: keyof Shape, label: string, min: number, max: number, step = 1): VNode => (
-    <label><span>{label}</span><input type="number" data-testid={`whatif-${key}`} min={min} max={max} step={step} value={Number.isNaN(shape[key]) ? '' : shape[key]}
+    <label><span>{label}</span><input type="number" data-testid={`whatif-${key}`} min={min} max={max} step={step} value={isNaN(shape[key]) ? '' : shape[key]}
       onInput={(e) => setChange({ ...change, [key]: Number(e.currentTarget.value) })} /></label>
   );
   return (
@@ -176,10 +176,10 @@ export function OccupancyPage(): VNode {
     { id: 'smem', label: 'smem kB', num: true, width: 74, sort: (r) => r.shape.smem, raw: (r) => r.shape.smem, cell: (r) => significant(r.shape.smem / 1000) },
     { id: 'block', label: 'block', num: true, width: 50, sort: (r) => r.shape.threads, raw: (r) => r.shape.threads, cell: (r) => thousands(r.shape.threads) },
     { id: 'grid', label: 'grid', num: true, width: 72, sort: (r) => r.shape.blocks, raw: (r) => r.shape.blocks, cell: (r) => (r.shape.blocks > 0 ? thousands(r.shape.blocks) : '') },
-    { id: 'occ', label: 'occupancy %', num: true, width: 104, sort: (r) => r.pct, raw: (r) => r.pct, cell: (r) => (Number.isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) },
+    { id: 'occ', label: 'occupancy %', num: true, width: 104, sort: (r) => r.pct, raw: (r) => r.pct, cell: (r) => (isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) },
     { id: 'limiter', label: 'limiter', width: 132, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => r.limiter.replace(/_/g, ' ') },
-    { id: 'waves', label: 'waves', num: true, width: 56, sort: (r) => r.waves, raw: (r) => r.waves, cell: (r) => (Number.isNaN(r.waves) ? '' : significant(r.waves)) },
-    { id: 'reached', label: 'reached', width: 106, from: 1000, sort: (r) => r.reached, raw: (r) => r.reached, cell: (r) => (Number.isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) },
+    { id: 'waves', label: 'waves', num: true, width: 56, sort: (r) => r.waves, raw: (r) => r.waves, cell: (r) => (isNaN(r.waves) ? '' : significant(r.waves)) },
+    { id: 'reached', label: 'reached', width: 106, from: 1000, sort: (r) => r.reached, raw: (r) => r.reached, cell: (r) => (isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) },
     { id: 'lever', label: 'is occupancy the lever?', width: 236, from: 1100, cls: 'name', sort: (r) => r.lever, raw: (r) => r.lever, cell: (r) => <span class={r.lever.startsWith('no') ? 'dim' : ''} title={r.lever}>{r.lever}</span> },
   ];
   const ordered = sorted(rows, columns, sort);
@@ -199,7 +199,7 @@ export function OccupancyPage(): VNode {
   };
   const levers = rows.filter((r) => r.yes);
   const total = rows.reduce((a, r) => a + r.ns, 0);
-  const tails = rows.filter((r) => r.waves >= 1 && r.occ && !Number.isNaN(r.waves)).map((r) => ({ r, fill: lastWave(r.waves), lost: r.ns * (1 - r.waves / Math.ceil(r.waves)) }))
+  const tails = rows.filter((r) => r.waves >= 1 && r.occ && !isNaN(r.waves)).map((r) => ({ r, fill: lastWave(r.waves), lost: r.ns * (1 - r.waves / Math.ceil(r.waves)) }))
     .sort((a, b) => b.lost - a.lost).slice(0, 6);
   return (
     <>
@@ -211,7 +211,7 @@ export function OccupancyPage(): VNode {
       <p class={`note ${!rows.some((r) => r.pct >= 0) ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!rows.some((r) => r.pct >= 0) ? '' : levers.length === 0
         ? 'Occupancy is not what holds this run back: no kernel is limited by it while below half of its bound.'
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} </>)}{ms(levers.reduce((a, r) => a + r.ns, 0) / d)} {report.perStep} together.</>}
-        {report.meta.base && ' Launch configurations of the base are not in this file: Ops has the change of each instruction.'}
+        {report.meta.base && ' Of the base this file holds no launch configurations: Ops has the changes.'}
         {!(device && device.maxThreadsPerSm > 0) && ' The limits of this device are not known: choose another GPU to compute with, where the list offers one.'}</p>
       <DataTable {...table} />
       {selected?.occ && device && (

@@ -14,14 +14,14 @@ import { count, duration, flop, bytes, ms, peakPercent, percent, plural, signifi
 import { type Hue, hueOf, kindWords } from '../phases';
 import { go } from '../state';
 
-const nan = (v: number, text: (v: number) => string): string => (Number.isNaN(v) ? '' : text(v));
+const nan = (v: number, text: (v: number) => string): string => (isNaN(v) ? '' : text(v));
 
 function opColumns(report: Report, divisor: number, total: number, most: number, by: Grouping): (Column<OpRow> & { more?: boolean })[] {
   const { ops } = report;
   const base = comparable(report) ? baseOps(report) : null;
   const bd = baseDivisor(report);
   const baseNs = (r: OpRow): number => (base ? r.ops.reduce((a, o) => a + base.byOp[o]!, 0) / bd : 0);
-  const peak = (r: OpRow): number => (Number.isNaN(r.waste) || r.wasteOf <= 0 ? NaN : 100 * (1 - r.waste / r.wasteOf));
+  const peak = (r: OpRow): number => (isNaN(r.waste) || r.wasteOf <= 0 ? NaN : 100 * (1 - r.waste / r.wasteOf));
   const rowHue = (r: OpRow): Hue => (by === 'phase' && ops.hue[r.op] !== 'collective' && ops.hue[r.op] !== 'copy' ? (r.key.split('/').pop() as Hue) : ops.hue[r.op]!);
   const reason = (r: OpRow): string => ops.reason[r.op] || (report.sites.reason[report.sitesOfOp[r.op]![0] ?? -1] ?? '');
   const columns: (Column<OpRow> & { more?: boolean })[] = [
@@ -51,7 +51,7 @@ function opColumns(report: Report, divisor: number, total: number, most: number,
     { id: 'avg', label: 'avg µs', num: true, width: 62, from: 820, sort: (r) => (r.calls > 0 ? r.ns / r.calls : NaN), raw: (r) => (r.calls > 0 ? Math.round(r.ns / r.calls) : null), cell: (r) => (r.calls > 0 ? us(r.ns / r.calls) : ''), title: 'avg. time of a launch' },
     { id: 'peak', label: '% peak', num: true, width: 58, sort: peak, raw: (r) => nan0(peak(r)), cell: (r) => nan(peak(r), peakPercent), title: 'of its bound: the larger of FLOP and bandwidth utilisation' },
     { id: 'bound', label: 'bound', width: 72, from: 960, cls: 'ink2', sort: (r) => ops.bound[r.op]!, raw: (r) => ops.bound[r.op]!, cell: (r) => ops.bound[r.op]!, title: 'bound by' },
-    { id: 'expected', more: true, label: 'expected', num: true, width: 66, sort: (r) => sumOf(r, ops.expected), raw: (r) => nan0(sumOf(r, ops.expected)), cell: (r) => nan(sumOf(r, ops.expected), (v) => ms(v / divisor)), title: 'what a well-made kernel would take, ms: 0.9 of the peak or bandwidth that can be reached, 2 µs a launch' },
+    { id: 'expected', more: true, label: 'expected', num: true, width: 66, sort: (r) => sumOf(r, ops.expected), raw: (r) => nan0(sumOf(r, ops.expected)), cell: (r) => nan(sumOf(r, ops.expected), (v) => ms(v / divisor)), title: 'what a well-made kernel would take, ms' },
     { id: 'min', more: true, label: 'min µs', num: true, width: 62, sort: (r) => ops.min[r.op]!, raw: (r) => nan0(ops.min[r.op]!), cell: (r) => nan(ops.min[r.op]!, us) },
     { id: 'max', more: true, label: 'max µs', num: true, width: 68, sort: (r) => ops.max[r.op]!, raw: (r) => nan0(ops.max[r.op]!), cell: (r) => nan(ops.max[r.op]!, us) },
     { id: 'flop', more: true, label: 'FLOP', title: 'FLOP of one call', num: true, width: 84, sort: (r) => ops.flops[r.op]!, raw: (r) => nan0(ops.flops[r.op]!), cell: (r) => nan(ops.flops[r.op]!, flop) },
@@ -70,7 +70,7 @@ function opColumns(report: Report, divisor: number, total: number, most: number,
 }
 /** Of what the filter leaves of the row. */
 const sumOf = (r: OpRow, v: Float64Array): number => r.ops.reduce((a, o) => a + v[o]!, 0) * r.part;
-const nan0 = (v: number): number | null => (Number.isFinite(v) ? v : null);
+const nan0 = (v: number): number | null => (isFinite(v) ? v : null);
 
 const GROUP_ROWS = 18;
 
@@ -86,7 +86,7 @@ function Instructions(): VNode {
   const most = useMemo(() => groups.reduce((a, g) => Math.max(a, g.rows[0]?.ns ?? 0), 0), [groups]);
   const all = useMemo(() => opColumns(report, view.divisor, view.total, most, by), [report, view, most, by]);
   const filled = useMemo(() => ({
-    waste: view.ops.some((r) => !Number.isNaN(report.ops.waste[r]!)), bound: view.ops.some((r) => report.ops.bound[r] !== ''),
+    waste: view.ops.some((r) => !isNaN(report.ops.waste[r]!)), bound: view.ops.some((r) => report.ops.bound[r] !== ''),
   }), [report, view]);
   const columns = all.filter((c) => (!c.more || chosen.includes(c.id) || c.id === sort.replace(/^-/, '')) &&
     ((c.id !== 'waste' && c.id !== 'peak') || filled.waste) && (c.id !== 'bound' || filled.bound));

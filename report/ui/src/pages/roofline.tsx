@@ -36,7 +36,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   // A conversion that counts a handful of FLOP would push all others together: it stands at the edge.
   const x0 = Math.max(-4, Math.floor(Math.min(-1, ...xs))), x1 = Math.ceil(Math.max(3, ...xs, ...peaks.map(([, v]) => Math.log10(v / bw) + 0.8)));
   const top = Math.log10(Math.max(...peaks.map(([, v]) => v), bw * 10 ** x1 * (peaks.length > 0 ? 0 : 1))) + 0.35;
-  const y1 = Number.isFinite(top) ? top : 15, y0 = Math.max(Math.floor(y1) - 9, Math.floor(Math.min(y1 - 4, ...ys)));
+  const y1 = isFinite(top) ? top : 15, y0 = Math.max(Math.floor(y1) - 9, Math.floor(Math.min(y1 - 4, ...ys)));
   const L = 52, B = 34, T = 8;
   const X = (v: number): number => L + ((Math.max(v, x0) - x0) / (x1 - x0)) * (width - L - 4);
   const Y = (v: number): number => T + ((y1 - Math.max(v, y0)) / (y1 - y0)) * (height - T - B);
@@ -52,7 +52,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   const named = [...dots].sort((a, b) => b.ns - a.ns);
   const sel = dots.find((p) => p.op === selected);
   const labels = new Set([...named.slice(0, 3), ...(sel ? [sel] : [])]);
-  const slope = (Math.atan2(Y(1) - Y(0), X(1) - X(0)) * 180) / Math.PI;
+  const slope = (Math.atan2(Y(y1) - Y(y1 - 1), X(x1) - X(x1 - 1)) * 180) / Math.PI;
   const at = (x0 + Math.min(ridge, x1)) / 2 - 0.6;
   // The words at the roofs come first.
   const boxes: [number, number, number, number][] = peaks.map(([, v], i) => [width - 150, Y(Math.log10(v)) - 16, width, Y(Math.log10(v)) + (i === 0 ? 24 : 4)]);
@@ -176,8 +176,8 @@ export function RooflinePage(): VNode {
     { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p) => <span class="nmrow"><Mid text={scopeText(ops.group[p.op]!, ops.opName[p.op]!) || ops.name[p.op]!} tail={p.ops.length > 1 ? 12 : 16} />{p.ops.length > 1 && <span class="tag">×{p.ops.length}</span>}</span> },
     { id: 'ms', label: 'ms', num: true, width: 58, sort: (p) => p.ns, raw: (p) => Math.round(p.ns), cell: (p) => ms(p.ns / d) },
     { id: 'roof', label: 'at roof', num: true, width: 62, sort: (p) => p.atRoof, raw: (p) => Math.round(p.atRoof), cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
-    ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, raw: (p: Dot) => (Number.isNaN(p.expected) ? null : Math.round(p.expected)), cell: (p: Dot) => (Number.isNaN(p.expected) ? '' : ms(p.expected / d)), title: 'what a well-made kernel would take' }] : []),
-    ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, title: 'change against the base run', raw: (p: Dot) => Math.round(p.ns / d - then(p)), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
+    ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, raw: (p: Dot) => (isNaN(p.expected) ? null : Math.round(p.expected)), cell: (p: Dot) => (isNaN(p.expected) ? '' : ms(p.expected / d)) }] : []),
+    ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, raw: (p: Dot) => Math.round(p.ns / d - then(p)), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
     { id: 'waste', label: 'waste', num: true, width: 60, sort: (p) => p.waste, raw: (p) => Math.round(p.waste), cell: (p) => <b>{ms(p.waste / d)}</b> },
     { id: 'bound', label: 'of bound', num: true, width: 66, sort: (p) => p.pct, raw: (p) => p.pct, cell: (p) => `${peakPercent(p.pct)}%` },
     { id: 'by', label: 'by', width: 66, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },

@@ -155,7 +155,7 @@ export function SourcePage(): VNode {
           <p class="srchead"><b class="mono">{path}</b> <span class="dim">{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}%</span></p>
           {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
           {text !== undefined && !parts && <p class="note">The text of this file is not in the page: lines are named by what they became. To see it: xlatrace report RUN.db --source DIR, where DIR holds the file.</p>}
-          <div class={`code ${then ? 'withdelta' : ''}`} role="group" aria-label={`Lines of ${path}`}>{body}</div>
+          <div class={`code ${then ? 'wdl' : ''}`} role="group" aria-label={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">
           {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3><Stack frames={stackOf} /></section>}

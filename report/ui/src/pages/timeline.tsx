@@ -7,13 +7,13 @@ import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '..
 import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
 import { deviceNumber } from '../data/hardware';
-import type { Report } from '../data/report';
+import type { GapRow, Report } from '../data/report';
 import type { View } from '../data/view';
 import { getTerm, rangeMatcher } from '../filter';
 import { duration, ms, percent, plural, thousands, us } from '../format';
 import { CAUSE_WORDS, type Hue } from '../phases';
 import { go, move } from '../state';
-import { draw, type Look, readLook } from '../timeline/draw';
+import { axisOrigin, draw, type Look, readLook } from '../timeline/draw';
 import { HUES } from '../timeline/pyramid';
 import { buildTimeline, firstVisible, type Timeline } from '../timeline/tracks';
 
@@ -157,6 +157,45 @@ function Selection({ report, view, tl, range, whole }: { report: Report; view: V
   );
 }
 
+/** Microseconds of the first device, its streams in one row: what the pointer is at, else the longest gap. */
+function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timeline; width: number; at: number; span: number; zero: number }): VNode | null {
+  const tr = tl.tracks.find((t) => t.stream);
+  if (!tr) return null;
+  const { sites, ops } = report;
+  const L = tl.gutter, from = at - span / 2, to = from + span;
+  const X = (t: number): number => L + ((Math.max(from, Math.min(to, t)) - from) / span) * (width - L);
+  const boxes: VNode[] = [], gaps: VNode[] = [];
+  // The busiest stream lies on top.
+  for (const { stream: s } of tl.tracks.filter((k) => k.device === tr.device && k.stream).reverse()) {
+    if (!s) continue;
+    for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, from); i < s.n && s.start[i]! < to && boxes.length < 300; ++i) {
+      const e = s.start[i]! + s.dur[i]!, op = sites.op[s.site[i]!]!, x = X(s.start[i]!), w = X(e) - x;
+      if (e <= from) continue;
+      const name = (op >= 0 && ops.name[op]) || report.kernels.name[sites.kernel[s.site[i]!]!] || '', fit = Math.floor((w - 6) / 6.6);
+      boxes.push(
+        <g class={`box p-${HUES[tl.hueOfSite[s.site[i]!]!]}`} onClick={() => op >= 0 && go({ sel: report.selOf({ type: 'op', row: op }) })}>
+          <title>{`${name}  ${duration(s.dur[i]!)}`}</title><rect class="f" x={x} y="2" width={Math.max(1, w - 1)} height="27" />
+          {fit > 5 && <><text class="on b" x={x + 5} y="13">{name.length > fit ? `${name.slice(0, fit - 1)}…` : name}</text><text class="on" x={x + 5} y="25">{duration(s.dur[i]!)}</text></>}
+        </g>);
+    }
+  }
+  let last = 0;
+  for (const g of report.gaps) {
+    if (g.device !== tr.device || g.end <= from || g.start >= to) continue;
+    const a = X(g.start), b = X(g.end);
+    gaps.push(<path d={`M${a} 31v4H${b}v-4`} fill="none" stroke="var(--bad)" />);
+    if ((a + b) / 2 < last) continue;
+    gaps.push(<text class="m" x={Math.min(width - 22, (a + b) / 2)} y="47">{duration(g.end - g.start)}</text>);
+    last = (a + b) / 2 + 52;
+  }
+  return (
+    <svg class="lens" width={width} height="52" role="img" aria-label={`Lens: ${duration(span)} of ${tl.names[tr.device]}`}>
+      <text class="b" x="0" y="14">Lens</text><text class="d e" x={L - 8} y="14">{duration(span)}</text><text class="d e" x={L - 8} y="27">at {duration(at - zero)}</text>
+      {boxes}{gaps}
+    </svg>
+  );
+}
+
 const parseRange = (text: string | undefined): [number, number] | null => {
   const m = /^(-?\d+),(-?\d+)$/.exec(text ?? '');
   return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : null;
@@ -168,6 +207,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
   const canvas = useRef<HTMLCanvasElement>(null);
   const [theme, setTheme] = useState(0);
   const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
+  const [lens, setLens] = useState<number | null>(null);
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const { sites, ops } = report;
   const GUTTER = tl.gutter;
@@ -427,7 +467,11 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
   }, [wanted[0], wanted[1]]);
   const is = (s: StepBox | undefined): boolean => s !== undefined && inStep === true && shown!.step === s.step;
   const gaps = useMemo(() => report.gaps.filter((g) => tl.devices.includes(g.device) && g.start >= sumRange[0] && g.end <= sumRange[1]), [report, tl, sumRange]);
-  const longest = gaps.reduce((a, g) => (g.end - g.start > a ? g.end - g.start : a), 0);
+  const widest = (list: typeof gaps): GapRow | undefined => list.reduce<GapRow | undefined>((a, g) => (!a || g.end - g.start > a.end - a.start ? g : a), undefined);
+  const most = widest(gaps), lensGap = widest(gaps.filter((g) => g.device === tl.devices[0]));
+  const longest = most ? most.end - most.start : 0;
+  const lensSpan = Math.min(1e6, (range[1] - range[0]) / 300);
+  const lensAt = lens !== null && lens > range[0] && lens < range[1] ? lens : lensGap ? (lensGap.end - lensGap.start > lensSpan / 2 ? lensGap.end : (lensGap.start + lensGap.end) / 2) : (range[0] + range[1]) / 2;
   const cause = new Map<string, number>();
   for (const g of gaps) cause.set(g.cause, (cause.get(g.cause) ?? 0) + g.end - g.start);
   const mainCause = [...cause].sort((a, b) => b[1] - a[1])[0];
@@ -452,7 +496,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
             ? <>{plural(gaps.length, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} hold {duration([...cause.values()].reduce((a, b) => a + b, 0))}, the longest {duration(longest)}; {mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
-          {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average. `}Launches of the base are not in this file: nothing of it is drawn.</>}
+          {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average. `}This file holds no launches of the base.</>}
           {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}
         </p>
       </div>
@@ -466,6 +510,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
                   const x = e.clientX - rect.left, y = e.clientY - rect.top;
                   const hit = at(x, y);
                   setTip(hit ? { x, y, text: hit.text } : null);
+                  if (x > GUTTER) setLens(timeAt(x));
                 }}
                 onDblClick={(e) => {
                   const rect = canvas.current!.getBoundingClientRect();
@@ -475,6 +520,10 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
                     setRange([hit.start - d * 0.2, hit.end + d * 0.2], true);
                   }
                 }} />
+        {lensSpan > 15e3 && <>
+          <i class="lm" style={{ left: `${GUTTER + ((lensAt - lensSpan / 2 - range[0]) / (range[1] - range[0])) * (width - GUTTER)}px` }} />
+          <Lens report={report} tl={tl} width={width} at={lensAt} span={lensSpan} zero={axisOrigin(tl, range[0], (range[1] - range[0]) * 0.02)} />
+        </>}
         {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 340)}px`, top: `${tip.y + 18}px` }}>{tip.text}</div>}
       </div>
       <Selection report={report} view={view} tl={tl} range={sumRange} whole={selection === null} />

@@ -163,7 +163,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
   });
   const names = report.devices.map((_, d) => deviceName(report, d));
   const widest = Math.max(...tracks.map((t) => t.label.length * 6.5 + (t.first ? names[t.device]!.length * 6.9 + 10 : 0)));
-  return { tracks, gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest), names, height: y, t0: Number.isFinite(t0) ? t0 : 0, t1: Number.isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, launches };
+  return { tracks, gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest), names, height: y, t0: isFinite(t0) ? t0 : 0, t1: isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, launches };
 }
 
 /** First row that may reach into the view. */

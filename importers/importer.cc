@@ -62,9 +62,10 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
     return NotImportable(path, "is HLO text: a program, not a recording",
                          fmt::format("xlatrace explain '{}'", path));
   }
-  return NotImportable(path, "is no kind of recording that xlatrace knows",
-                       "it imports .xplane.pb files of JAX and TensorFlow and nsys exports (nsys "
-                       "export --type sqlite)");
+  return NotImportable(
+      path, "is no kind of recording that xlatrace knows",
+      "it imports .xplane.pb files of JAX and TensorFlow, nsys exports (nsys export "
+      "--type sqlite), Kineto's .json and captures of nsys-jax");
 }
 
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);

@@ -58,6 +58,18 @@ std::string Sentence(sqlite3* handle, const std::string& path, std::string_view 
   return fmt::format("{} '{}': {}", doing, path, sqlite3_errmsg(handle));
 }
 
+std::string HintFor(int code) {
+  switch (code & 0xFF) {  // The rest of an extended code says where it happened.
+    case SQLITE_FULL:
+      return "free some space or name another place with -o FILE";
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return "the file is damaged or cut off; copy it again from its source";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 struct Database::Deadline {
@@ -124,8 +136,7 @@ Result<bool> Statement::Step() {
     return MakeError("the query took longer than its time limit",
                      "narrow it with WHERE or LIMIT, or give it more time");
   }
-  return MakeError(Sentence(handle, path == nullptr ? "" : path, "database"),
-                   code == SQLITE_FULL ? "free some space or name another place with -o FILE" : "");
+  return MakeError(Sentence(handle, path == nullptr ? "" : path, "database"), HintFor(code));
 }
 
 Status Statement::Run() {
@@ -192,7 +203,8 @@ Database::~Database() {
 }
 
 Error Database::LastError(std::string_view doing) const {
-  return Error{Sentence(handle_, path_, doing), {}, ErrorCode::kFailed};
+  return Error{Sentence(handle_, path_, doing), HintFor(sqlite3_errcode(handle_)),
+               ErrorCode::kFailed};
 }
 
 Result<Database> Database::Open(const std::string& path, const std::string& uri, int flags) {
@@ -265,8 +277,8 @@ Result<Statement> Database::Prepare(std::string_view sql) {
   const char* tail = nullptr;
   if (sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &statement, &tail) !=
       SQLITE_OK) {
-    return tl::unexpected<Error>(
-        Error{fmt::format("SQL: {}", sqlite3_errmsg(handle_)), {}, ErrorCode::kFailed});
+    return tl::unexpected<Error>(Error{fmt::format("SQL: {}", sqlite3_errmsg(handle_)),
+                                       HintFor(sqlite3_errcode(handle_)), ErrorCode::kFailed});
   }
   if (statement == nullptr) return MakeError("SQL: there is no statement");
   const std::string_view rest(tail, static_cast<size_t>(sql.data() + sql.size() - tail));

@@ -150,9 +150,11 @@ Result<int> NotSteered(const Options& options, const std::string& folder) {
           "python train.py");
     }
   }
-  if (store::LooksLikeRunDb(options.path)) {
-    return MakeError(fmt::format("'{}' is a run that has ended", options.path),
-                     "xlatrace summary " + options.path);
+  // `run.rec` goes when all of it is in `run.db`.
+  const std::string run = std::filesystem::path(folder).replace_extension(".db").string();
+  for (const std::string& path : {options.path, run}) {
+    if (!store::LooksLikeRunDb(path)) continue;
+    return MakeError(fmt::format("'{}' is a run that has ended", path), "xlatrace summary " + path);
   }
   return MakeError(fmt::format("'{}' is no recording", options.path),
                    "name the folder that the running program writes: xlatrace control run.rec "

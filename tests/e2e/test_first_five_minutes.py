@@ -154,7 +154,7 @@ class Refusals(support.TestCase):
         for size in (10, 100, 4096, len(data) // 2, len(data) - 1):
             with self.subTest(size=size):
                 (self.folder / "cut.db").write_bytes(data[:size])
-                self.assert_all_refused("cut.db", only_run_db=True, says=["cut.db"])
+                self.assert_all_refused("cut.db", only_run_db=True, says=["cut.db"], hint=True)
 
     def test_damaged_run_never_crashes(self):
         data = self.run_db.read_bytes()

@@ -311,9 +311,11 @@ class Steering(gpu_support.GpuTestCase):
         self.assertEqual(self.preloaded("launch k x 3; sync").code, 0)
         database = self.fold()
         shutil.rmtree(self.work / "run.rec")
-        result = self.xlatrace("control", database, "stop")
-        self.assertEqual((result.code, result.hints), (1, [f"hint: xlatrace summary {database}"]))
-        self.assertIn("has ended", result.errors[0])
+        for path in (database, database.with_suffix(".rec")):
+            result = self.xlatrace("control", path, "stop")
+            self.assertEqual(
+                (result.code, result.hints), (1, [f"hint: xlatrace summary {database}"]))
+            self.assertIn("has ended", result.errors[0])
 
     def test_control_of_a_framework_s_own_profiler(self):
         """As python/xlatrace_hook leaves it while the script runs."""

@@ -41,7 +41,9 @@ class NullSink final : public model::EventSink {
 };
 
 int Fail(const Error& error) {
-  std::printf("%s\n", json{{"error", error.message}, {"hint", error.hint}}.dump().c_str());
+  std::printf("%s\n", json{{"error", error.message}, {"hint", error.hint}}
+                          .dump(-1, ' ', false, json::error_handler_t::replace)
+                          .c_str());
   return 1;
 }
 

@@ -15,7 +15,6 @@ namespace {
 constexpr size_t kSlack = 32;                // Two varints may start at the last byte.
 constexpr size_t kWindowBytes = 256u << 10;  // Read at once where a table lies in one piece.
 constexpr size_t kMaxDepth = 20;             // SQLite's own limit (BTCURSOR_MAX_DEPTH).
-constexpr size_t kMaxColumns = 2000;         // SQLITE_MAX_COLUMN.
 constexpr size_t kHeaderBytes = 100;
 constexpr size_t kLeafHeader = 8;
 constexpr size_t kInteriorHeader = 12;

@@ -417,9 +417,11 @@ void Collector::TakeBuffers(ActivityDecoder& decoder, bool open) {
 }
 
 void Collector::DrainLogs(recording::Writer& writer) {
-  SkippedCalls* calls = steering.EverClosed() ? &skipped_calls_ : nullptr;
+  // Calls that are recorded need to be told only once some are not. Those that are not, always: the
+  // window may close while this runs.
+  const bool keep = steering.EverClosed();
   for (ThreadLog* log = ThreadLog::First(); log != nullptr; log = log->Next()) {
-    counts_.api_calls += log->Drain(writer, calls);
+    counts_.api_calls += log->Drain(writer, &skipped_calls_, keep);
     std::string before;
     if (const uint32_t thread = log->TakeNewThread(&before); thread != 0) {
       // What the program itself says (NVTX) tells more.

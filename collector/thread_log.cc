@@ -231,7 +231,7 @@ void ThreadLog::AppendSkipped(uint32_t correlation) {
   Filled();
 }
 
-uint64_t ThreadLog::Drain(recording::Writer& writer, SkippedCalls* calls) {
+uint64_t ThreadLog::Drain(recording::Writer& writer, SkippedCalls* calls, bool keep) {
   uint64_t api_calls = 0;
   for (;;) {
     const uint32_t filled = reading_->filled.load(std::memory_order_acquire);
@@ -239,7 +239,7 @@ uint64_t ThreadLog::Drain(recording::Writer& writer, SkippedCalls* calls) {
       const LogRow& row = reading_->rows[read_];
       switch (row.kind) {
         case LogRow::Kind::kApi:
-          if (calls != nullptr) calls->Keep(row.api.correlation);
+          if (calls != nullptr && keep) calls->Keep(row.api.correlation);
           writer.Add(row.api);
           ++api_calls;
           break;
@@ -248,6 +248,7 @@ uint64_t ThreadLog::Drain(recording::Writer& writer, SkippedCalls* calls) {
           break;
         case LogRow::Kind::kSkippedCall:
           if (calls != nullptr) calls->Skip(row.skipped);
+          keep = true;
           break;
       }
     }

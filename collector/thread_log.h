@@ -94,8 +94,8 @@ class ThreadLog {
   void Append(const recording::RangeRow& row);
   void AppendSkipped(uint32_t correlation);
   // Writes all rows that are there; number of API calls among them. `calls`, where it is not
-  // nullptr, hears of each call whether it is recorded.
-  uint64_t Drain(recording::Writer& writer, SkippedCalls* calls = nullptr);
+  // nullptr, hears of each call that is not recorded, and with `keep` of those that are.
+  uint64_t Drain(recording::Writer& writer, SkippedCalls* calls = nullptr, bool keep = true);
 
   // ---- Cost ----
   // CPU time of callbacks on this thread, estimated from every 1024th.

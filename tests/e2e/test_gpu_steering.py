@@ -399,7 +399,9 @@ class Steering(gpu_support.GpuTestCase):
         self.assertNotIn(0, have)
         told = gpu_support.run_stats(database, "notice")
         self.assertEqual(have, set(range(min(have), last + 1)), told)
-        self.assertEqual(len(self.names(database)), 20 * len(have))
+        # A flush in the middle of a round may have ended a segment there.
+        whole = [name for name in self.names(database) if name != f"k{min(have)}"]
+        self.assertEqual(len(whole), 20 * (len(have) - 1))
 
     def test_a_killed_ring_folds(self):
         script = "launch k; sync; print go; rate 5000; forever { launch k x 8; copy dtod 64 }"

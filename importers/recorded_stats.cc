@@ -61,7 +61,8 @@ void AddRecordedStats(const RecordedProcess& process, Counters* counters) {
                               "XLATRACE_MAX_BYTES",
                               stopped->second));
   }
-  for (const auto& [name, value] : process.stats) {
+  for (const auto& [stat_name, value] : process.stats) {
+    const auto& name = stat_name;  // A lambda cannot capture the binding (clang 14).
     if (stopped != process.facts.end() && (name == "write_errno" || name == "rows_lost")) continue;
     if (name == "write_errno") {
       if (value == 0) continue;

@@ -144,7 +144,14 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
         {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});
   }
 
-  FindGapCauses(run, attribution, options.host_events, options.call_of, tables.gaps);
+  const std::vector<bool> steady = InSteadyStep(run, steps);
+  const size_t stats_before = tables.stats.size();
+  tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, tables.stats);
+  // Calls whose clock does not fit the devices' (the stat says so) decide nothing either.
+  AnalysisOptions trusted = options;
+  if (tables.stats.size() != stats_before) trusted.call_of = nullptr;
+
+  FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
 
   tables.collectives = collectives.Rows();
   const std::vector<DeviceFacts> devices = FactsOfDevices(run.devices);
@@ -157,8 +164,6 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
                             "launches of which no block would fit on the GPU: their registers or "
                             "shared memory are recorded wrongly"});
   }
-  const std::vector<bool> steady = InSteadyStep(run, steps);
-  tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, tables.stats);
   tables.op_times = BuildOpTimes(run, attribution, steady, occupancies);
   const std::vector<OpPhysics> physics =
       JudgeOps(run, attribution, facts, devices, occupancies, tables.op_times, tables.stats);
@@ -167,7 +172,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   tables.phase_times = std::move(times.phases);
   tables.steps = std::move(steps.rows);
   tables.step_of = std::move(steps.step_of);
-  FindFindings(run, attribution, load_module, options, tables);
+  FindFindings(run, attribution, load_module, trusted, tables);
   return tables;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "correlator/window_assignment.h"
 
@@ -236,18 +237,6 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   const bool graphs = std::any_of(launches.begin(), launches.end(), [&](uint32_t launch) {
     return cases_[launch].kind == LaunchKind::kGraph;
   });
-  // Graph-level rows are placed by the collectives around them, which come again with every trip of
-  // a loop.
-  std::vector<uint32_t> tokens(program.size());
-  std::iota(tokens.begin(), tokens.end(), 0u);
-  if (graphs) tokens = program.Unrolled(kLongestUnrolled);
-  std::vector<WindowToken> window;
-  int libraries = 0;
-  for (const uint32_t t : tokens) {
-    const ThunkToken& thunk = program.tokens()[t];
-    window.push_back({thunk, IsAnchorOnly(module, t)});
-    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy) ++libraries;
-  }
   std::vector<WindowActivity> activities;
   std::vector<uint32_t> places;
   for (uint32_t i = 0; i < launches.size(); ++i) {
@@ -255,6 +244,22 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
     if (launch.fixed || !NeedsWindow(launch)) continue;
     activities.push_back({launch.kind, launch.collective});
     places.push_back(i);
+  }
+  // Graph-level rows are placed by the collectives around them, which come again with every trip of
+  // a loop.
+  std::vector<uint32_t> tokens(program.size());
+  std::iota(tokens.begin(), tokens.end(), 0u);
+  if (graphs) {
+    // One trip of each loop is better than nothing at all.
+    std::vector<uint32_t> unrolled = program.Unrolled(kLongestUnrolled);
+    if (FitsWindow(unrolled.size(), activities.size())) tokens = std::move(unrolled);
+  }
+  std::vector<WindowToken> window;
+  int libraries = 0;
+  for (const uint32_t t : tokens) {
+    const ThunkToken& thunk = program.tokens()[t];
+    window.push_back({thunk, IsAnchorOnly(module, t)});
+    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy) ++libraries;
   }
   const std::vector<WindowChoice> choices = AssignWindow(window, activities);
   for (size_t k = 0; k < choices.size(); ++k) {

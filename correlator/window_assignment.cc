@@ -201,22 +201,35 @@ std::vector<WindowChoice> AroundGraphs(std::span<const WindowToken> tokens,
     choices[places[k]] = chosen[k];
     choices[places[k]].unique = false;
   }
+  // Neighbours of which none has a place would leave every graph the whole program.
+  if (!others.empty() && std::none_of(chosen.begin(), chosen.end(), [](const WindowChoice& choice) {
+        return choice.token != WindowChoice::kOutside;
+      })) {
+    return choices;
+  }
+  const auto placed = [&](size_t a) {
+    return activities[a].kind != LaunchKind::kGraph && choices[a].token != WindowChoice::kOutside;
+  };
+  // The first token of those behind each activity.
+  std::vector<uint32_t> behind(activities.size() + 1, static_cast<uint32_t>(tokens.size()));
+  for (size_t a = activities.size(); a-- > 0;) {
+    behind[a] = placed(a) ? std::min(behind[a + 1], choices[a].token) : behind[a + 1];
+  }
+  uint32_t first = 0;
   for (size_t a = 0; a < activities.size(); ++a) {
+    if (placed(a)) first = choices[a].token + 1;
     if (activities[a].kind != LaunchKind::kGraph) continue;
-    uint32_t first = 0;
-    auto last = static_cast<uint32_t>(tokens.size());
-    for (size_t b = 0; b < activities.size(); ++b) {
-      if (activities[b].kind == LaunchKind::kGraph || choices[b].token == WindowChoice::kOutside)
-        continue;
-      if (b < a) first = choices[b].token + 1;
-      if (b > a && choices[b].token < last) last = choices[b].token;
-    }
+    const uint32_t last = behind[a + 1];
     if (first < last) choices[a] = {first, last - 1, false};
   }
   return choices;
 }
 
 }  // namespace
+
+bool FitsWindow(size_t tokens, size_t activities) {
+  return (tokens + 1) * (activities + 1) <= kMostCells;
+}
 
 bool MayLaunch(const ThunkToken& thunk, const WindowActivity& activity) {
   return Fit(thunk, activity, true) < kNever || Fit(thunk, activity, false) < kNever;
@@ -230,7 +243,7 @@ std::vector<WindowChoice> AssignWindow(std::span<const WindowToken> tokens,
     return activity.kind == LaunchKind::kGraph;
   });
   if (graphs) return AroundGraphs(tokens, activities);
-  if ((tokens.size() + 1) * (activities.size() + 1) > kMostCells) return choices;
+  if (!FitsWindow(tokens.size(), activities.size())) return choices;
   return Table(tokens, activities).Choices();
 }
 

@@ -9,6 +9,7 @@
 #ifndef XLATRACE_CORRELATOR_WINDOW_ASSIGNMENT_H_
 #define XLATRACE_CORRELATOR_WINDOW_ASSIGNMENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -38,7 +39,10 @@ struct WindowChoice {
 // True where an activity of that kind may be the thunk's.
 bool MayLaunch(const ThunkToken& thunk, const WindowActivity& activity);
 
-// One choice per activity.
+// Whether a window of so many can be judged; time and memory grow with the product.
+bool FitsWindow(size_t tokens, size_t activities);
+
+// One choice per activity; outside where the window is too large.
 std::vector<WindowChoice> AssignWindow(std::span<const WindowToken> tokens,
                                        std::span<const WindowActivity> activities);
 

@@ -261,6 +261,7 @@ class Summary {
       int64_t calls = 0;
       int64_t on_idle = 0;
       for (const LaunchQueueFigure& queue : view_.launch_queues) {
+        if (queue.steady != view_.basis.steady) continue;
         calls += queue.calls;
         on_idle += queue.calls_on_idle;
       }

@@ -259,8 +259,8 @@ class Maker {
       case StepPart::kIdle:
         if (OnCpuOnly()) {
           // What such a profile shows is what XLA runs; the host is not idle meanwhile.
-          sentence.Text(fmt::format("{} op runs for {} of the step: {}.", partly ? "no" : "No",
-                                    share, of_step));
+          sentence.Text(fmt::format("{} op of XLA runs for {} of the step: {}.",
+                                    partly ? "no" : "No", share, of_step));
         } else {
           sentence.Text(fmt::format("{} device is idle for {} of the step: {}.",
                                     partly ? "the" : "The", share, of_step));
@@ -342,7 +342,7 @@ class Maker {
     } else if (view_.has_step_parts) {
       const int64_t idle = view_.step_parts[static_cast<size_t>(StepPart::kIdle)];
       lede.Text(fmt::format("{} for {} of the step.",
-                            OnCpuOnly() ? "No op runs" : "The device is idle",
+                            OnCpuOnly() ? "No op of XLA runs" : "The device is idle",
                             About(idle, view_.steps.wall_ns)));
     }
     return lede.Take();

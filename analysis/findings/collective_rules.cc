@@ -149,7 +149,8 @@ int64_t DevicesOfHost(const Context& context, const model::Device& device) {
 
 // Large collectives with nothing beside them that stay far behind what such links reach. Returns
 // what they lose per step, where that is a finding.
-int64_t Bandwidth(const Context& context, Report& report) {
+int64_t Bandwidth(const Context& context, const std::map<const Op*, Collective>& collectives,
+                  Report& report) {
   struct Rate {
     double best = 0;      // Of its instances: the one that waited least.
     double expected = 0;  // Bytes per second of bus bandwidth.
@@ -198,8 +199,11 @@ int64_t Bandwidth(const Context& context, Report& report) {
   }
   const auto lost = [&](const Op* op) {
     const Rate& rate = rates.at(op);
-    return context.PerStep(static_cast<int64_t>(static_cast<double>(rate.exposed_ns) *
-                                                (1 - rate.best / rate.expected)));
+    // Waiting for other devices is not the links' fault.
+    const int64_t moving =
+        std::max<int64_t>(rate.exposed_ns - collectives.at(op).exposed_wait_ns, 0);
+    return context.PerStep(
+        static_cast<int64_t>(static_cast<double>(moving) * (1 - rate.best / rate.expected)));
   };
   int64_t saves = 0;
   for (const Op* op : ops) saves += lost(op);
@@ -247,7 +251,7 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   }
   if (collectives.empty()) return;
   const int64_t ns = context.PerStep(exposed);
-  const int64_t transfer = context.PerStep(exposed - wait) - lost_to_links;
+  const int64_t transfer = std::max<int64_t>(context.PerStep(exposed - wait) - lost_to_links, 0);
   Evidence evidence;
   evidence.Add("collectives per step", context.PerStep(all), "ns")
       .Add("of them with nothing beside them", ns, "ns")
@@ -308,7 +312,7 @@ void JudgeCollectives(const Context& context, Report& report) {
   int64_t exposed = 0;
   for (const auto& [op, of] : collectives) exposed += of.exposed_ns;
   Skew(context, collectives, exposed, report);
-  const int64_t lost_to_links = Bandwidth(context, report);
+  const int64_t lost_to_links = Bandwidth(context, collectives, report);
   Exposed(context, collectives, lost_to_links, report);
 }
 

@@ -60,6 +60,8 @@ Context::Context(const model::RunTables& run_tables,
   ReadOps(load_module);
   FindMemoryRate();
   for (const model::LaunchQueueRow& row : analysis.launch_queues) {
+    if (row.steady != (steady_steps > 0))
+      continue;  // A device that has no step says nothing of one.
     if (launch_queue == nullptr || row.calls > launch_queue->calls) launch_queue = &row;
   }
 }

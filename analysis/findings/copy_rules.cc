@@ -76,7 +76,8 @@ void ReadBack(const Context& context, Report& report) {
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
     const model::LaunchConfig& config = context.run.ConfigOf(i);
     if (config.kind != model::ActivityKind::kMemcpy ||
-        config.copy_kind != model::CopyKind::kDeviceToHost || !context.InSteadyStep(i)) {
+        config.copy_kind != model::CopyKind::kDeviceToHost || !context.InSteadyStep(i) ||
+        context.OpOf(i) != nullptr) {  // The program offloads that itself: copy_in_step.
       continue;
     }
     ns += context.run.activities.duration_ns[i];

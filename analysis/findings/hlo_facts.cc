@@ -88,8 +88,9 @@ class Reader {
     for (size_t k = 0; k < nodes.size(); ++k) {
       if (nodes[k] == kNoIndex) continue;
       for (uint32_t operand : module_.Operands(At(nodes[k]))) {
-        if (users[operand] == 1 && At(operand).opcode == "bitcast") {
-          operand = module_.Operands(At(operand))[0];
+        const auto inner = module_.Operands(At(operand));
+        if (users[operand] == 1 && At(operand).opcode == "bitcast" && !inner.empty()) {
+          operand = inner[0];
         }
         if (users[operand] != 1 || position[operand] == 0) continue;
         const int64_t bytes = hlo::ByteSize(At(operand).shape);

@@ -114,7 +114,9 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
     }
     idle += gap.ns;
     ++count;
-    if (call_of && call_of(static_cast<size_t>(gap.row->next_activity_id) - 1)) ++known;
+    if (context.launch_queue != nullptr && call_of &&
+        call_of(static_cast<size_t>(gap.row->next_activity_id) - 1))
+      ++known;
     if (gap.next == nullptr) continue;
     WaitedFor& of = waited[gap.next];
     of.op = gap.next;
@@ -254,7 +256,7 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
       range[gap.row->cause] = gap.row->host_range_id;
     }
     const auto next = static_cast<size_t>(gap.row->next_activity_id) - 1;
-    if (context.analysis.step_of[next]) {
+    if (context.InSteadyStep(next)) {
       steps[gap.row->cause].emplace(gap.row->device_id, *context.analysis.step_of[next]);
     }
   }
@@ -387,6 +389,9 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
   const auto reads_condition = [&](model::Id activity_id) {
     const auto i = static_cast<size_t>(activity_id) - 1;
     const model::LaunchConfig& config = context.run.ConfigOf(i);
+    const Op* op = context.OpOf(i);
+    // A branch reads its predicate back, too.
+    if (op != nullptr && op->row->opcode == "conditional") return false;
     return config.kind == model::ActivityKind::kMemcpy &&
            config.copy_kind == model::CopyKind::kDeviceToHost &&
            context.run.activities.bytes[i] >= 1 && context.run.activities.bytes[i] <= 8 &&
@@ -394,6 +399,7 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
   };
   int64_t idle = 0;
   int64_t count = 0;
+  int64_t loops = 0;  // Of them copies that are known to be a loop's.
   std::map<const Op*, int64_t> before;
   for (const Gap& gap : gaps) {
     if (!gap.within_execution) continue;
@@ -402,6 +408,8 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
     idle += gap.ns;
     if (!after) continue;
     ++count;
+    const Op* loop = context.OpOf(static_cast<size_t>(gap.row->previous_activity_id) - 1);
+    if (loop != nullptr && loop->row->opcode == "while") ++loops;
     if (gap.next != nullptr) before[gap.next] += gap.ns;
   }
   const int64_t iterations = context.PerStep(count);
@@ -419,7 +427,7 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
   finding.how_to_check = "no copy of a few bytes to the host per iteration";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = saves / 2;
-  finding.sure = context.Allowed(Sure::kHigh);
+  finding.sure = context.Allowed(loops == count ? Sure::kHigh : Sure::kMedium);
   finding.claims["idle"] = context.PerStep(idle);
   finding.evidence.Add("iterations per step whose condition the host reads", iterations, "count")
       .Add("idle around these copies, per step", context.PerStep(idle), "ns");
@@ -515,7 +523,8 @@ void EagerOps(const Context& context, Report& report) {
   finding.how_to_check = "only the main module runs in a step";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = ns;
-  finding.sure = context.Allowed(Sure::kHigh);
+  // A CPU's profile does not show what the framework computes itself between programs.
+  finding.sure = context.Allowed(context.on_gpu ? Sure::kHigh : Sure::kMedium);
   finding.claims["idle"] = context.PerStep(gaps);
   finding.evidence.Add("their device time per step", ns, "ns")
       .Add("idle in front of them, per step", context.PerStep(gaps), "ns")

@@ -152,7 +152,8 @@ Cause CauseOf(const Context& context, const LongestLaunches& launches, const Lay
                           at == sibling.end() ? nullptr : &at->second);
     }
     std::nth_element(theirs.begin(),
-                     theirs.begin() + static_cast<std::ptrdiff_t>(theirs.size() / 2), theirs.end());
+                     theirs.begin() + static_cast<std::ptrdiff_t>(theirs.size() / 2), theirs.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     const auto& [median, counterpart] = theirs[theirs.size() / 2];
     if (role.ns - median <= cause.more_ns) continue;
     cause = {role.largest, role.ns - median, median, "", ""};

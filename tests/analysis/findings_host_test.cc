@@ -246,9 +246,11 @@ TEST(HostRules, SmallProgramsBetweenStepsFromThreePerStep) {
 }
 
 // Eight steps, each a loop of `iterations` in which the host reads `bytes` back before it goes on:
-// a kernel of 10 us, 5 us, a copy of 1 us, 20 us.
-FindingCase WithLoop(int iterations, int64_t bytes) {
+// a kernel of 10 us, 5 us, a copy of 1 us, 20 us. `opcode`: of the instruction that copies, where
+// that is known.
+FindingCase WithLoop(int iterations, int64_t bytes, const std::string& opcode = "") {
   FindingCase made(Module());
+  if (!opcode.empty()) made.b.attribution.instructions[1].opcode = opcode;
   int64_t at = 0;
   for (int step = 0; step < 8; ++step) {
     const auto execution = made.b.AddExecution(1, 1, at * 1000, 0);
@@ -261,7 +263,8 @@ FindingCase WithLoop(int iterations, int64_t bytes) {
       add(2, 10);
       at += 5;
       const size_t copy = made.b.AddActivity(1, at * 1000, (at + 1) * 1000,
-                                             {.execution = execution,
+                                             {.instruction = opcode.empty() ? 0 : 2,
+                                              .execution = execution,
                                               .kind = model::ActivityKind::kMemcpy,
                                               .reason = model::Reason::kTransfer,
                                               .copy = model::CopyKind::kDeviceToHost});
@@ -283,6 +286,13 @@ TEST(HostRules, ALoopWhoseConditionTheHostReadsAndOneThatReadsData) {
   EXPECT_EQ(with.Find("while_overhead")->saves_high_ns_per_step, 460'000);
   const FindingCase data = WithLoop(20, 1 << 20);
   EXPECT_EQ(data.Find("while_overhead"), nullptr) << data.Ids();
+  // Nothing says that it is a loop; then something does; then it is a branch.
+  EXPECT_EQ(with.Find("while_overhead")->confidence, "medium");
+  const FindingCase loop = WithLoop(20, 1, "while");
+  ASSERT_NE(loop.Find("while_overhead"), nullptr) << loop.Ids();
+  EXPECT_EQ(loop.Find("while_overhead")->confidence, "high");
+  const FindingCase branch = WithLoop(20, 1, "conditional");
+  EXPECT_EQ(branch.Find("while_overhead"), nullptr) << branch.Ids();
   const FindingCase few = WithLoop(5, 1);
   EXPECT_EQ(few.Find("while_overhead"), nullptr) << few.Ids();
 }

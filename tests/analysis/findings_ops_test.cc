@@ -579,8 +579,9 @@ TEST(OpRules, ReadingBackSlowerThanTheLinkAndAsFast) {
   EXPECT_EQ(hidden.Find("d2h_stall"), nullptr) << hidden.Ids();
 }
 
-// An all-reduce of 64 MiB among `ranks`, on the two devices of this run.
-FindingCase AllReduce(int ranks, int64_t us) {
+// An all-reduce of 64 MiB among `ranks`, on the two devices of this run, of which the first comes
+// `early_us` before the other and waits.
+FindingCase AllReduce(int ranks, int64_t us, int64_t early_us = 0) {
   std::string groups;
   for (int k = 0; k < ranks; ++k) groups += (k > 0 ? "," : "") + std::to_string(k);
   std::string text = WithCollective();
@@ -590,8 +591,8 @@ FindingCase AllReduce(int ranks, int64_t us) {
   for (model::Device& device : made.b.run.devices) device.name = "NVIDIA H100 80GB HBM3";
   int64_t at = 0;
   for (int step = 0; step < 8; ++step) {
-    made.Step(at, {{"y", 2000}, {"g", us}}, 1);
-    at = made.Step(at, {{"y", 2000}, {"g", us}}, 2);
+    made.Step(at, {{"y", 2000}, {"g", early_us + us}}, 1);
+    at = made.Step(at, {{"y", 2000 + early_us}, {"g", us}}, 2);
   }
   made.Run();
   return made;
@@ -610,6 +611,14 @@ TEST(OpRules, ACollectiveFarBelowTheLinksAndOneNearThem) {
   EXPECT_EQ(far.Find("low_busbw"), nullptr) << far.Ids();
   ASSERT_NE(far.FindRuledOut("low_busbw"), nullptr);
   EXPECT_TRUE(far.FindRuledOut("low_busbw")->withheld);
+}
+
+TEST(OpRules, WaitingForAnotherDeviceIsNotTheLinksFault) {
+  // 67 GB/s for 1 ms, after the first device has waited 10 ms.
+  const FindingCase with = AllReduce(2, 1000, 10'000);
+  ASSERT_NE(with.Find("arrival_skew"), nullptr) << with.Ids();
+  ASSERT_NE(with.Find("low_busbw"), nullptr) << with.Ids();
+  EXPECT_LT(*with.Find("low_busbw")->saves_high_ns_per_step, 1'000'000);
 }
 
 }  // namespace

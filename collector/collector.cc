@@ -448,14 +448,27 @@ void Collector::WatchLimit() {
 void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open) {
   if (!open) return;
   recording::Writer& writer = *writer_;
-  for (const Definition& definition : taken_) {
+  const auto write = [&](const Definition& definition) {
     Write(definition, writer);
     if (const auto* named = std::get_if<Owned<recording::ThreadRow>>(&definition)) {
       named_threads_.insert(named->row.thread);
     }
-  }
+  };
+  for (const Definition& clock : held_clocks_) write(clock);
+  held_clocks_.clear();
+  for (const Definition& definition : taken_) write(definition);
   taken_.clear();
   DrainLogs(writer);
+  // What rows refer to that came meanwhile, in the buffers or in the logs.
+  definitions.Take(&taken_);
+  for (const Definition& definition : taken_) {
+    if (std::holds_alternative<recording::ClockRow>(definition)) {
+      held_clocks_.push_back(definition);
+    } else {
+      write(definition);
+    }
+  }
+  taken_.clear();
   WatchLimit();
   uint64_t callbacks_ns = 0;
   for (ThreadLog* log = ThreadLog::First(); log != nullptr; log = log->Next()) {

@@ -134,6 +134,7 @@ class Collector {
   uint32_t devices_asked_ = 0;             // The flusher thread's.
   std::atomic<bool> failed_to_open_{false};
   std::vector<Definition> taken_;
+  std::vector<Definition> held_clocks_;  // Of flushes whose buffers may not be written yet.
   uint64_t flush_period_ms_ = 1000;
   bool light_ = false;                // No NVTX.
   bool whole_graphs_ = false;         // A row per graph launch.

@@ -1,6 +1,7 @@
 // CUPTI's second interface, which serves several subscribers at a time: functions with the
 // subscriber as first argument (beta in CUDA 13.2, for all from 13.3 on; the driver has to be of
-// that release, too). Declared here, because the headers that the collector is built with may be
+// that release, too). Used from 13.3 Update 1 on, whose release notes mend a crash of several
+// subscribers. Declared here, because the headers that the collector is built with may be
 // older. Source: cupti_activity.h and cupti_callbacks.h of CUDA 13.3 and 13.4.
 //
 // Without CUPTI_ACTIVITY_ATTR_USER_DEFINED_RECORDS, which is off unless asked for, records have all
@@ -17,7 +18,7 @@
 
 namespace xlatrace::collector::cupti_v2 {
 
-inline constexpr uint32_t kFirstVersion = 130300;
+inline constexpr uint32_t kFirstVersion = 130301;
 
 struct SubscriberParams {
   size_t struct_size = 0;

@@ -61,14 +61,19 @@ std::string Claim(const std::string& folder, const std::string& token) {
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return {};
   const std::string line = token + "\n";
+  errno = 0;
   const bool written = write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  int why = written ? 0 : (errno != 0 ? errno : ENOSPC);
   close(fd);
-  if (written && link(temporary.c_str(), (folder + "/job").c_str()) != 0 && errno == EPERM) {
+  if (written && link(temporary.c_str(), (folder + "/job").c_str()) != 0) {
+    why = errno;
     // A file system without hard links.
-    rename(temporary.c_str(), (folder + "/job").c_str());
+    if (why == EPERM) rename(temporary.c_str(), (folder + "/job").c_str());
   }
   unlink(temporary.c_str());
-  return Claimant(folder);
+  std::string claimant = Claimant(folder);
+  if (claimant.empty() && why != 0) errno = why;
+  return claimant;
 }
 
 // Somebody holds the lock of a recording file in the folder.

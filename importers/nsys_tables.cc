@@ -53,9 +53,12 @@ void TableScan::AppendKey(int column, std::string& key) const {
 Status InternedStrings::Read(store::Database& db, Counters& counters) {
   XLATRACE_ASSIGN(TableScan scan,
                   TableScan::Open(db, "StringIds", {"id", "value"}, {"id", "value"}));
+  uint64_t rows = 0;
   while (scan.Next(counters)) {
+    ++rows;
     const int64_t id = scan.IntOr(0, -1);
-    if (id < 0 || static_cast<uint64_t>(id) > 2 * dense_.size() + 1024) {
+    // By rows, not by what is there: ids that double would take any amount of memory.
+    if (id < 0 || static_cast<uint64_t>(id) > 4 * rows + 1024) {
       others_.insert_or_assign(id, std::string(scan.Text(1)));
       continue;
     }

@@ -92,8 +92,10 @@ std::optional<TableReader> TableReader::Open(const std::string& path, const std:
 bool TableReader::OpenFile(const std::string& path) {
   connection_.reset(new Connection);
   sqlite3*& handle = connection_->handle;
-  if (sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr) !=
-      SQLITE_OK) {
+  // Never a URI: SQLite may be built to read names that begin so as one.
+  const std::string plain = path.starts_with("file:") ? "./" + path : path;
+  if (sqlite3_open_v2(plain.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+                      nullptr) != SQLITE_OK) {
     return false;
   }
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -125,20 +126,44 @@ bool AllHaveSeen(const Answers& answers, uint64_t order) {
   return true;
 }
 
+std::string ProfilerState(const HookProcess& process) {
+  if (process.stopped) return "has ended";
+  if (!process.start_error.empty()) return "did not start: " + process.start_error;
+  if (!process.started) return "has not begun";
+  // Killed, or on another host.
+  const bool gone =
+      process.pid <= 0 || (kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH);
+  return gone ? "had begun; no such process here any more" : "is recording";
+}
+
+std::string ProfilersAsText(const HookRecording& hook) {
+  std::string text;
+  for (const HookProcess& process : hook.processes) {
+    text += fmt::format("process {}: the profiler of {} {}\n", process.pid,
+                        process.framework.empty() ? "the framework" : Printable(process.framework),
+                        Printable(ProfilerState(process)));
+  }
+  return text;
+}
+
+std::string ProfilersAsJson(const HookRecording& hook) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const HookProcess& process : hook.processes) {
+    list.push_back({{"pid", process.pid},
+                    {"framework", process.framework},
+                    {"state", ProfilerState(process)}});
+  }
+  const nlohmann::ordered_json document = {{"schema_version", 1}, {"profilers", std::move(list)}};
+  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 // What lies at `folder` when it is no recording of the collector.
 Result<int> NotSteered(const Options& options, const std::string& folder) {
   if (IsDirectory(folder)) {
     XLATRACE_ASSIGN(const HookRecording hook, ReadHookRecording(folder));
-    if (!hook.processes.empty() && options.verb == "status" && options.format == "text") {
-      std::string text;
-      for (const HookProcess& process : hook.processes) {
-        text += fmt::format("process {}: the profiler of {} {}\n", process.pid,
-                            process.framework.empty() ? "the framework" : process.framework,
-                            process.stopped   ? "has ended"
-                            : process.started ? "is recording"
-                                              : "has not begun");
-      }
-      XLATRACE_TRY(PrintResult(text));
+    if (!hook.processes.empty() && options.verb == "status") {
+      XLATRACE_TRY(
+          PrintResult(options.format == "json" ? ProfilersAsJson(hook) : ProfilersAsText(hook)));
       return 0;
     }
     if (!hook.processes.empty()) {

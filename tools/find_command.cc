@@ -16,6 +16,7 @@
 #include "hlo/module_origin.h"
 #include "hlo/module_summary.h"
 #include "report/text_table.h"
+#include "store/run_db_mark.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/dump_text.h"
@@ -199,7 +200,10 @@ std::string AsJson(const FindResult& result, const Options& options) {
 
 Result<int> Run(Options options) {
   // The other way round is as clear.
-  if (!Exists(options.path) && Exists(options.pattern)) std::swap(options.pattern, options.path);
+  if (!Exists(options.path) &&
+      (IsDirectory(options.pattern) || store::LooksLikeRunDb(options.pattern))) {
+    std::swap(options.pattern, options.path);
+  }
   XLATRACE_ASSIGN(const hlo::FindPattern pattern,
                   hlo::FindPattern::Make(options.pattern, options.literal));
   if (!pattern.why_plain().empty()) {

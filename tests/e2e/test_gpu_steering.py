@@ -319,14 +319,26 @@ class Steering(gpu_support.GpuTestCase):
 
     def test_control_of_a_framework_s_own_profiler(self):
         """As python/xlatrace_hook leaves it while the script runs."""
-        process = self.work / "run.rec" / "123-0"
+        pid = os.getpid()
+        process = self.work / "run.rec" / f"{pid}-0"
         process.mkdir(parents=True)
-        (process / "status.json").write_text(json.dumps(
-            {"pid": 123, "framework": "jax", "started": True, "stopped": False}))
-        for name in ("run.rec", "run.db"):
+
+        def status(name="run.rec", **told):
+            (process / "status.json").write_text(json.dumps({"pid": pid, "framework": "jax", **told}))
             result = self.xlatrace("control", name, "status")
-            self.assertEqual(
-                (result.code, result.stdout), (0, "process 123: the profiler of jax is recording\n"))
+            self.assertEqual(result.code, 0, result)
+            return result.stdout
+
+        says = f"process {pid}: the profiler of jax "
+        failed = status(started=True, start_error="no\x1b[31m memory\n")
+        self.assertTrue(failed.startswith(says + "did not start: no"), failed)
+        self.assertNotIn("\x1b", failed)
+        self.assertEqual(failed.count("\n"), 1)
+        self.assertIn("no such process", status(started=True, pid=2**22 + 1))
+        as_json = json.loads(self.xlatrace("control", "run.rec", "status", "--format", "json").stdout)
+        self.assertEqual([row["framework"] for row in as_json["profilers"]], ["jax"])
+        for name in ("run.rec", "run.db"):
+            self.assertEqual(status(name, started=True), says + "is recording\n")
             result = self.xlatrace("control", name, "stop")
             self.assertEqual((result.code, len(result.errors)), (1, 1), result)
             self.assertIn("--delay", result.hints[0])

@@ -105,6 +105,19 @@ TEST_F(NsysTest, KernelsHaveNamesGeometryProcessAndClock) {
   EXPECT_EQ(sink.info.at("granularity"), "kernel");
 }
 
+TEST_F(NsysTest, IdsOfStringsThatDoubleTakeNoMoreThanTheirRows) {
+  std::string strings;
+  for (int k = 0; k < 24; ++k) {
+    strings +=
+        fmt::format("INSERT INTO StringIds VALUES ({}, 'name {}');\n", int64_t{1024} << k, k);
+  }
+  const MemorySink sink = ImportSql(
+      kSchema + strings + Kernel(1000, 1500, 11) +
+      fmt::format("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET shortName = {};\n", int64_t{1024} << 23));
+  ASSERT_EQ(sink.activities.size(), 1u);
+  EXPECT_EQ(sink.Config(sink.activities[0]).name, "name 23");
+}
+
 TEST_F(NsysTest, CorrelationIdsAreUniquePerProcessOnly) {
   constexpr int64_t kOther = kPid + (int64_t{1} << 24);
   const MemorySink sink =

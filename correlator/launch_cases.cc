@@ -75,6 +75,7 @@ void LaunchCases::ReadCases() {
     if (launch.kind == LaunchKind::kCollective) {
       launch.collective = CollectiveOfSymbol(config.symbol);
     }
+    if (launch.kind == LaunchKind::kLibrary) launch.library = LibraryOf(config.symbol);
     launch.fixed = label.instruction_id != 0 && label.confidence == Confidence::kExact;
     const Id module_id = launch.fixed ? label.module_id : judged.module_id;
     if (module_id != 0) launch.module = static_cast<uint32_t>(module_id - 1);

@@ -415,7 +415,8 @@ size_t ThunkOrder::ModulesThatMayLaunch(const JudgedCase& judged, const LaunchCa
   return static_cast<size_t>(std::count_if(join.begin(), join.end(), [&](Id id) {
     const auto tokens = modules_.entry(id).program.tokens();
     return std::any_of(tokens.begin(), tokens.end(), [&](const ThunkToken& token) {
-      return token.kind != ThunkKind::kKernel && MayLaunch(token, {launch.kind, launch.collective});
+      return token.kind != ThunkKind::kKernel &&
+             MayLaunch(token, {launch.kind, launch.collective, launch.library});
     });
   }));
 }

@@ -8,7 +8,7 @@ import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
 import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, thousands } from '../format';
 import { dict, EVIDENCE_WORDS, REASON_WORDS } from '../phases';
-import { LICENCES } from '../licences';
+import { texts } from '../texts';
 import { go } from '../state';
 
 function trust(report: Report): string {
@@ -250,7 +250,7 @@ function InFile({ report }: { report: Report }): VNode {
         <dt>made from</dt><dd class="mono">{baseName(report.meta.run.path)}</dd>
         <dt>network</dt><dd>never used: the page’s policy forbids it</dd>
       </dl>
-      <details class="lic"><summary>licences: Preact (MIT)</summary><pre>{LICENCES}</pre></details>
+      <details class="lic"><summary>licences: Preact (MIT)</summary><pre>{texts.licences}</pre></details>
     </section>
   );
 }

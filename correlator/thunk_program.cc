@@ -9,6 +9,7 @@
 #include "correlator/kernel_symbols.h"
 #include "hlo/backend_config.h"
 #include "hlo/cost.h"
+#include "hlo/shape.h"
 #include "hlo/weights.h"
 
 namespace xlatrace::correlator {
@@ -287,6 +288,10 @@ class ThunkProgramBuilder {
         AddNamed(instruction, token);
         return;
       }
+      if (const uint32_t sort = SortInside(instruction); sort != kNoIndex) {
+        EmitSort(instruction, module_.instructions[sort].name, token);
+        return;
+      }
       token.may_copy = MayBeCopy(instruction);
       if (token.may_copy) token.copies = Results(instruction);
       AddNamed(instruction, token);
@@ -339,12 +344,12 @@ class ThunkProgramBuilder {
       Add(token);
       return;
     }
-    // Kernels of their own: sort and rng in all eras, nearly everything before 2024. A sort copies
-    // its operands first and has one kernel per far stage.
-    token.repeats = true;
+    // Kernels of their own: sort and rng in all eras, nearly everything before 2024.
     if (op == "sort") {
-      Add({.instruction = index, .kind = ThunkKind::kCopy, .optional = true});
+      EmitSort(instruction, instruction.name, token);
+      return;
     }
+    token.repeats = true;
     for (const std::string_view mover : {"slice", "dynamic-slice", "dynamic-update-slice",
                                          "concatenate", "reshape", "transpose", "pad"}) {
       token.may_copy |= op == mover;
@@ -352,8 +357,36 @@ class ThunkProgramBuilder {
     AddNamed(instruction, token);
   }
 
-  void AddNamed(const Instruction& instruction, const ThunkToken& token) {
+  void AddNamed(const Instruction& instruction, ThunkToken token) {
+    token.elements = hlo::ElementCount(instruction.shape);
+    for (const uint32_t operand : module_.Operands(instruction)) {
+      if (operand >= module_.instructions.size()) continue;
+      const int64_t more = hlo::ElementCount(module_.instructions[operand].shape);
+      token.elements += std::min(more, INT64_MAX - token.elements);
+    }
     out_.by_symbol_[SymbolOfInstruction(instruction.name)].push_back(Add(token));
+  }
+
+  // A sort copies its operands first, and has one kernel per far stage.
+  void EmitSort(const Instruction& instruction, std::string_view name, ThunkToken token) {
+    for (uint32_t i = 0; i < std::min<uint32_t>(instruction.operands.size, 16); ++i) {
+      Add({.instruction = token.instruction, .kind = ThunkKind::kCopy, .optional = true});
+    }
+    token.repeats = true;
+    const uint32_t sort = Add(token);
+    out_.by_symbol_[SymbolOfInstruction(name)].push_back(sort);
+  }
+
+  // XLA wraps a sort into a fusion since 2025; its kernels are called after the sort.
+  uint32_t SortInside(const Instruction& fusion) const {
+    for (const uint32_t callee : module_.CalledComputations(fusion)) {
+      if (callee >= module_.computations.size()) break;
+      const uint32_t root = module_.computations[callee].root;
+      if (root < module_.instructions.size() && module_.instructions[root].opcode == "sort") {
+        return root;
+      }
+    }
+    return kNoIndex;
   }
 
   uint16_t Results(const Instruction& fusion) const {

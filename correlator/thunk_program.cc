@@ -39,6 +39,7 @@ bool IsMark(std::string_view target) {
 }
 
 ThunkKind KindOfCustomCall(std::string_view target) {
+  if (Holds(target, "triangular")) return ThunkKind::kLibrary;  // "__cublas$triangularSolve"
   if (Holds(target, "cublas") || Holds(target, "matmul") || Holds(target, "gemm")) {
     return ThunkKind::kGemm;
   }
@@ -158,7 +159,7 @@ class ThunkProgramBuilder {
       }
     }
     const auto end = static_cast<uint32_t>(out_.tokens_.size());
-    if (end > begin) out_.loops_.push_back({begin, end, std::max<int64_t>(trips, 1)});
+    if (end > begin) out_.loops_.push_back({begin, end, std::max<int64_t>(trips, 1), counted});
   }
 
   bool IsCondition(uint32_t computation) const {
@@ -168,6 +169,11 @@ class ThunkProgramBuilder {
   }
 
   uint32_t Add(ThunkToken token) {
+    if (token.kind == ThunkKind::kLibrary && token.library == LibraryKind::kAny) {
+      const Instruction& instruction = module_.instructions[token.instruction];
+      token.library = LibraryOf(instruction.opcode == "custom-call" ? instruction.custom_call_target
+                                                                    : instruction.opcode);
+    }
     if (costs_) {
       const Instruction& instruction = module_.instructions[token.instruction];
       token.cost_ns = static_cast<float>(
@@ -201,11 +207,39 @@ class ThunkProgramBuilder {
     }
     token.kind = ThunkKindOf(thunk.kind);
     token.collective = CollectiveOfOpcode(thunk.kind);
+    const Instruction& instruction = module_.instructions[index];
+    if (token.kind == ThunkKind::kAnything && instruction.opcode == "custom-call") {
+      token.kind = KindOfCustomCall(instruction.custom_call_target);
+    }
+    if (token.kind == ThunkKind::kLibrary) token.library = LibraryOf(thunk.kind);
+    token.to_host = Holds(thunk.kind, "Host") || thunk.kind == "kInfeed" ||
+                    thunk.kind == "kOutfeed" || TouchesHost(instruction);
+    if (token.kind == ThunkKind::kCollective) AddKernelOfCollective(instruction, Add(token));
+    if (token.kind == ThunkKind::kCollective) return;
     // Numbers of the device are written from the host, or by nothing at all.
     if (thunk.kind == "kPartitionId" || thunk.kind == "kReplicaId") token.optional = true;
     if (thunk.kind == "kInfeed" || thunk.kind == "kOutfeed") token.optional = true;
     if (token.kind == ThunkKind::kAnything) token.optional = true;
     Add(token);
+  }
+
+  // XLA has kernels of its own for small collectives, called after the instruction.
+  void AddKernelOfCollective(const Instruction& instruction, uint32_t token) {
+    const std::string symbol = SymbolOfInstruction(instruction.name);
+    out_.by_symbol_[symbol].push_back(token);
+    out_.by_symbol_[symbol + "_fusion"].push_back(token);
+  }
+
+  // A layout in memory space 5 is the host's (xla/layout.h).
+  bool TouchesHost(const Instruction& instruction) const {
+    if (Holds(instruction.shape, "S(5)")) return true;
+    for (const uint32_t operand : module_.Operands(instruction)) {
+      if (operand < module_.instructions.size() &&
+          Holds(module_.instructions[operand].shape, "S(5)")) {
+        return true;
+      }
+    }
+    return false;
   }
 
   // A dynamic-slice fusion is a copy or a library call on a slice: the thunk is that of the
@@ -260,13 +294,14 @@ class ThunkProgramBuilder {
     }
     if (op == "copy" || op == "copy-start") {
       token.may_copy = true;
+      token.to_host = op == "copy-start" || TouchesHost(instruction);
       AddNamed(instruction, token);
       return;
     }
     if (IsCollective(op)) {
       token.kind = ThunkKind::kCollective;
       token.collective = CollectiveOfOpcode(op);
-      Add(token);
+      AddKernelOfCollective(instruction, Add(token));
       return;
     }
     if (op == "custom-call") {
@@ -299,6 +334,7 @@ class ThunkProgramBuilder {
     }
     if (op == "infeed" || op == "outfeed") {
       token.kind = ThunkKind::kCopy;
+      token.to_host = true;
       token.optional = true;
       Add(token);
       return;
@@ -467,6 +503,32 @@ void ThunkProgram::UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t
     }
     t = loop.end;
   }
+}
+
+bool ThunkProgram::KernelsBetween(uint32_t from, uint32_t to, size_t most,
+                                  std::vector<uint32_t>* kernels,
+                                  std::vector<uint32_t>* optional) const {
+  const uint32_t begin = from == kStart ? 0 : from + 1;
+  if (from != kStart && from >= to) return false;
+  std::vector<bool> opens_loop(tokens_.size());
+  for (const Loop& loop : loops_) {
+    const bool holds_from = from != kStart && from >= loop.begin && from < loop.end;
+    const bool holds_to = to >= loop.begin && to < loop.end;
+    if (holds_from != holds_to) return false;
+    if (holds_from || loop.end <= begin || loop.begin >= to) continue;
+    if (!loop.counted) return false;
+    opens_loop[loop.begin] = true;
+  }
+  std::vector<uint32_t> unrolled;
+  UnrollInto(begin, to, loops_.size(), most, opens_loop, &unrolled);
+  if (unrolled.size() >= most) return false;
+  for (const uint32_t t : unrolled) {
+    if (tokens_[t].kind != ThunkKind::kKernel || tokens_[t].may_copy) continue;
+    (tokens_[t].optional ? optional : kernels)->push_back(t);
+  }
+  std::sort(optional->begin(), optional->end());
+  optional->erase(std::unique(optional->begin(), optional->end()), optional->end());
+  return true;
 }
 
 std::vector<uint32_t> ThunkProgram::Covered(uint32_t first, uint32_t last) const {

@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -64,6 +65,10 @@ class Doors(unittest.TestCase):
         self.assertEqual(len({launches for _, launches, _ in rows}), 1, rows)
         return [step for step, _, _ in rows], place
 
+    def query(self, place, sql):
+        with sqlite3.connect(place / "run.db") as database:
+            return database.execute(sql).fetchall()
+
     def test_every_door_leaves_all_steps(self):
         for door, status in (
             ("return", 0),
@@ -85,6 +90,53 @@ class Doors(unittest.TestCase):
     def test_flags_that_the_script_sets_itself(self):
         steps, _ = self.steps_of("--flags=--xla_gpu_enable_command_buffer=")
         self.assertEqual(steps, [0, 1, 2, 3])
+
+    def test_found_in_the_persistent_cache(self):
+        """XLA registers the strings of an executable that it did not compile, too."""
+        self.steps_of()  # compiles, unless another test has
+        steps, place = self.steps_of()
+        self.assertEqual(steps, [0, 1, 2, 3])
+        compiled = self.query(place, "SELECT name FROM compile WHERE name LIKE '%module=jit_step%'")
+        self.assertEqual(compiled, [])
+        sources = self.query(place, "SELECT DISTINCT source FROM module WHERE name = 'jit_step'")
+        self.assertEqual(sources, [("nvtx",)])
+
+    def test_the_program_s_own_profiler(self):
+        """Below CUDA 13.3 one of the two gets CUPTI: us. The program goes on, its profile is there."""
+        steps, place = self.steps_of("--profile")
+        self.assertEqual(steps, [0, 1, 2, 3])
+        self.assertEqual(len(list((place / "profile").rglob("*.xplane.pb"))), 1)
+
+    def test_two_processes_of_one_job(self):
+        self.steps_of()  # compiles, unless another test has
+        place = self.folder / "two"
+        place.mkdir()
+        environment = self.rig.environment(
+            tap=False, preload=PRELOAD, cache=self.folder / "cache", more={"XLATRACE_JOB": "two"}
+        )
+        command = [str(self.rig.python), str(support.REPOSITORY / "tests/fake_gpu/jax/doors.py")]
+        processes = [
+            subprocess.Popen(
+                command,
+                cwd=place,
+                env={**environment, "RANK": str(rank)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            for rank in range(2)
+        ]
+        for process in processes:
+            out, err = process.communicate(timeout=300)
+            self.assertEqual((process.returncode, out), (0, b"trained\n"), err[-3000:])
+        folded = support.run("summary", "run.db", cwd=place)
+        self.assertEqual(folded.code, 0, folded)
+        rows = self.query(
+            place,
+            "SELECT p.rank, l.step, count(*), sum(l.confidence = 'exact') FROM launch l "
+            "JOIN process p USING (process_id) WHERE l.module = 'jit_step' GROUP BY 1, 2 ORDER BY 1, 2",
+        )
+        self.assertEqual([row[:2] for row in rows], [(r, s) for r in range(2) for s in range(4)])
+        self.assertEqual({row[2:] for row in rows}, {(rows[0][2], rows[0][2])})
 
     def test_a_window_of_steps(self):
         steps, _ = self.steps_of("--steps", 8, XLATRACE_STEPS="3:5")

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "store/read_ahead.h"
 
@@ -264,6 +265,34 @@ TEST_F(TableReaderTest, PagesThatGoInACircleEnd) {
   auto reader = TableReader::Open(path_, "t", kColumns);
   ASSERT_TRUE(reader);
   EXPECT_FALSE(reader->Next());
+}
+
+// A name is a name, even where SQLite was built, or told, to read "file:..." as a URI: it would
+// open another file, and write options.
+TEST_F(TableReaderTest, NamesThatLookLikeUrisAreNames) {
+  const std::string folder = path_ + ".d";
+  std::filesystem::create_directory(folder);
+  const std::filesystem::path before = std::filesystem::current_path();
+  const std::string uri = "file:t.sqlite?mode=rwc";
+  Make("CREATE TABLE t (a, b, d); INSERT INTO t VALUES (1, 'the other file', 3);");
+  std::filesystem::copy_file(path_, folder + "/t.sqlite");
+  Make("CREATE TABLE t (a, b, d); INSERT INTO t VALUES (2, 'the named file', 3);");
+  std::filesystem::copy_file(path_, folder + "/" + uri);
+  ASSERT_EQ(sqlite3_shutdown(), SQLITE_OK);
+  ASSERT_EQ(sqlite3_config(SQLITE_CONFIG_URI, 1), SQLITE_OK);
+  std::filesystem::current_path(folder);
+  {
+    auto reader = TableReader::Open(uri, "t", kColumns);
+    ASSERT_TRUE(reader);
+    ASSERT_TRUE(reader->Next().value_or(false));
+    EXPECT_EQ(reader->Text(1), "the named file");
+    EXPECT_FALSE(TableReader::Open("file:none.sqlite?mode=rwc", "t", kColumns));
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(sqlite3_shutdown(), SQLITE_OK);
+  EXPECT_EQ(sqlite3_config(SQLITE_CONFIG_URI, 0), SQLITE_OK);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/none.sqlite"));
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

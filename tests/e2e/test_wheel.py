@@ -287,8 +287,9 @@ class WheelTest(unittest.TestCase):
         (program,) = [p for p in prefix.rglob("bin/xlatrace") if "_prefix" not in p.parts]
         work = self.folder / "conda-work"
         work.mkdir()
-        workload = f"{gpu_support.FAKE_GPU}/fake_workload -e 'launch a x 5; sync'"
-        train = f"python -c 'import os; os.system(\"\"\"{workload}\"\"\")'"
+        (work / "tiny_gpu.py").write_text(gpu_support.TINY_GPU)
+        (work / "train.py").write_text("from tiny_gpu import *\nlaunch('k', 5); sync()\n")
+        train = "python ../train.py"
         for number, line in enumerate((
             f"xlatrace record -- {train}",
             f"python -m xlatrace record -- {train}",

@@ -49,8 +49,12 @@ Result<Json> ByHandle(RunDb& db, const std::string& handle, const ShowOptions& o
   switch (handle[0]) {
     case 'o':
       return OpSheet(db, handle, options);
-    case 'k':
-      return KernelSheet(db, handle, options);
+    case 'k': {
+      XLATRACE_ASSIGN(Json sheet, KernelSheet(db, handle, options));
+      if (!sheet.is_null()) return sheet;
+      return MakeError("there is no kernel " + handle + " in '" + db.path() + "'",
+                       "kernels are numbered by time: xlatrace summary --by kernel " + db.path());
+    }
     case 'm':
       return ModuleSheet(db, handle);
     default:
@@ -61,16 +65,19 @@ Result<Json> ByHandle(RunDb& db, const std::string& handle, const ShowOptions& o
 Result<Json> ByName(RunDb& db, const std::string& what, const ShowOptions& options) {
   std::string name = what;
   if (name.starts_with('%')) name.erase(0, 1);
-  constexpr std::string_view kNames[] = {
-      "SELECT handle FROM op_time WHERE instruction = ?1 ORDER BY self_ns DESC",
-      "SELECT handle FROM kernel WHERE kernel_symbol = ?1 OR kernel_name = ?1",
-      "SELECT handle FROM module WHERE name = ?1 OR framework_function = ?1"
-      " ORDER BY CAST(substr(handle, 2) AS INT)",
-  };
-  for (const std::string_view sql : kNames) {
-    XLATRACE_ASSIGN(const std::string handle, FirstText(db, sql, name));
-    if (!handle.empty()) return ByHandle(db, handle, options);
-  }
+  XLATRACE_ASSIGN(
+      const std::string op,
+      FirstText(db, "SELECT handle FROM op_time WHERE instruction = ?1 ORDER BY self_ns DESC",
+                name));
+  if (!op.empty()) return ByHandle(db, op, options);
+  XLATRACE_ASSIGN(Json kernel, KernelSheet(db, name, options));
+  if (!kernel.is_null()) return kernel;
+  XLATRACE_ASSIGN(const std::string module,
+                  FirstText(db,
+                            "SELECT handle FROM module WHERE name = ?1 OR framework_function = ?1"
+                            " ORDER BY CAST(substr(handle, 2) AS INT)",
+                            name));
+  if (!module.empty()) return ByHandle(db, module, options);
   XLATRACE_ASSIGN(const std::string layer,
                   FirstText(db,
                             "SELECT ?1 FROM scope_time WHERE layer = ?1 OR layer_group = ?1 OR"

@@ -27,7 +27,8 @@ Result<Json> OpSheet(store::RunDb& db, const std::string& handle, const ShowOpti
 // launched. Null where no module has it.
 Result<Json> InstructionSheet(store::RunDb& db, const std::string& name,
                               const ShowOptions& options);
-Result<Json> KernelSheet(store::RunDb& db, const std::string& handle, const ShowOptions& options);
+// `what`: its handle, symbol or name. Null where there is none.
+Result<Json> KernelSheet(store::RunDb& db, const std::string& what, const ShowOptions& options);
 Result<Json> ModuleSheet(store::RunDb& db, const std::string& handle);
 Result<Json> FindingSheet(store::RunDb& db, const std::string& handle);
 Result<Json> LayerSheet(store::RunDb& db, const std::string& layer);

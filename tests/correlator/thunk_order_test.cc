@@ -361,6 +361,30 @@ ENTRY e { p = s32[8] parameter(0)
               ElementsAre("jit_f/first", "jit_f/fusion.11", "jit_f/fusion.11", "jit_f/last"));
 }
 
+TEST_F(ToldModule, TopKOfAThunkListIsTheTemplateThatRuns) {
+  std::vector<model::Thunk> thunks(2);
+  thunks[0].kind = thunks[1].kind = "kCustomKernel";
+  thunks[0].kernel = thunks[0].instruction = "first";
+  thunks[1].kernel = "topk";
+  thunks[1].instruction = "custom-call.1";
+  run_.AddModule("jit_f", 7, [thunks] {
+    LoadedModule module;
+    module.thunks = thunks;
+    module.hlo =
+        hlo::ReadText(std::make_shared<const std::string>(R"(HloModule jit_f, is_scheduled=true
+fused { p = f32[8] parameter(0)
+  ROOT n = f32[8] negate(p) }
+ENTRY e { p = f32[8] parameter(0)
+  first = f32[8] fusion(p), kind=kLoop, calls=fused
+  ROOT custom-call.1 = f32[2] custom-call(first), custom_call_target="__gpu$TopK" }
+)"))
+            .value();
+    return module;
+  });
+  EXPECT_THAT(Launch({"first", "_ZN15stream_executor4cuda3RunILm16EfjEEvPT0_iS3_Pji"}),
+              ElementsAre("jit_f/first", "jit_f/custom-call.1"));
+}
+
 // A program compiled for several sizes, and launches without a word from the source.
 class Recompiled : public ::testing::Test {
  protected:

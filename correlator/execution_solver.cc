@@ -72,7 +72,7 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
     // A short execution that another module explains as well is no evidence at all.
     const bool tossed = anchor.item.tied && !anchor.item.rival;
     if (tossed) outcome.confidence = Confidence::kNone;
-    if (anchor.item.rival && !execution.certain &&
+    if (anchor.item.even && !execution.certain &&
         execution.tokens.size() < static_cast<size_t>(kFewestKernels)) {
       outcome.confidence = Confidence::kNone;
     }
@@ -171,7 +171,7 @@ void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
     ++execution.anchors;
     execution.first_launch = std::min(execution.first_launch, anchor.launch);
     execution.last_launch = std::max(execution.last_launch, anchor.launch);
-    execution.rival |= anchor.item.rival;
+    execution.rival |= anchor.item.even;
     execution.certain |= launch.certain || launch.fixed;
   }
   for (const Anchor& anchor : anchors_) {

@@ -21,6 +21,7 @@ LaunchCases::LaunchCases(const model::RunTables& run, const ModuleTable& modules
     : run_(run), modules_(modules), join_(join), judged_(judged), labels_(labels) {
   ReadPrograms();
   ReadCases();
+  CompareSizes();
   SettlePrograms();
 }
 
@@ -86,6 +87,50 @@ void LaunchCases::ReadCases() {
   }
   for (size_t c = 0; c < judged_.size(); ++c) {
     cases_[c].candidates = CandidatesOf(judged_[c], cases_[c]);
+  }
+}
+
+void LaunchCases::CompareSizes() {
+  struct Sizes {
+    std::set<int64_t> threads;   // Of the launches.
+    std::set<int64_t> elements;  // Of what they may be.
+    std::vector<size_t> cases;
+  };
+  std::map<std::pair<Id, std::string_view>, Sizes> by_symbol;  // In a process.
+  const auto threads_of = [&](size_t c) {
+    const model::LaunchConfig& config = run_.configs[judged_[c].config - 1];
+    int64_t threads = 1;
+    for (int d = 0; d < 3; ++d) {
+      for (const auto& size : {config.grid[d], config.block[d]}) {
+        const int64_t factor = std::max<int64_t>(size.value_or(1), 1);
+        threads = threads > INT64_MAX / factor ? INT64_MAX : threads * factor;
+      }
+    }
+    return threads;
+  };
+  for (size_t c = 0; c < cases_.size(); ++c) {
+    const LaunchCase& launch = cases_[c];
+    if (launch.module != kNone || launch.candidates.size() < 2) continue;
+    const model::LaunchConfig& config = run_.configs[judged_[c].config - 1];
+    if (!config.grid[0] || !config.block[0]) continue;
+    Sizes& sizes = by_symbol[{judged_[c].process_id, PlainSymbol(config.symbol)}];
+    sizes.threads.insert(threads_of(c));
+    sizes.cases.push_back(c);
+    for (const Candidate& candidate : launch.candidates) {
+      sizes.elements.insert(programs_[candidate.program]->tokens()[candidate.token].elements);
+    }
+  }
+  for (const auto& [symbol, sizes] : by_symbol) {
+    if (sizes.threads.size() < 2 || sizes.threads.size() != sizes.elements.size()) continue;
+    if (sizes.elements.contains(0)) continue;  // A thunk list tells the grid of some.
+    for (const size_t c : sizes.cases) {
+      const auto rank = std::distance(sizes.threads.begin(), sizes.threads.find(threads_of(c)));
+      const int64_t expected = *std::next(sizes.elements.begin(), rank);
+      for (Candidate& candidate : cases_[c].candidates) {
+        candidate.doubtful =
+            programs_[candidate.program]->tokens()[candidate.token].elements != expected;
+      }
+    }
   }
 }
 

@@ -55,6 +55,10 @@ class LaunchCases {
   void ReadPrograms();
   void ReadCases();
   void SettlePrograms();
+  // Of several modules with a kernel of one name, as of one program compiled for several shapes,
+  // the smaller one has the smaller grid: where there are as many sizes of programs as of launches,
+  // candidates of another rank are doubtful.
+  void CompareSizes();
   std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);
 
   const model::RunTables& run_;

@@ -34,10 +34,29 @@ constexpr auto kConvolutionWords = std::to_array<std::string_view>(
     {"cudnn", "nchwtonhwc", "nhwctonchw", "implicit_convolve", "winograd", "fprop", "dgrad",
      "wgrad", "conv", "im2col", "im3d2col", "im2d2col", "miopen", "xdlops_conv", "igemm"});
 
-constexpr auto kOtherLibraryWords = std::to_array<std::string_view>(
-    {"cub::",    "n3cub", "cufft", "vector_fft", "regular_fft", "rocprim", "cusolver",
-     "cusparse", "fmha",  "flash", "sdpa",       "topk",        "trsm",    "trsv",
-     "potrf",    "potf2", "getrf", "getf2",      "geqrf",       "syevd",   "gesvd"});
+constexpr auto kOtherLibraryWords = std::to_array<std::string_view>({"cub::",
+                                                                     "n3cub",
+                                                                     "cufft",
+                                                                     "vector_fft",
+                                                                     "regular_fft",
+                                                                     "rocprim",
+                                                                     "cusolver",
+                                                                     "cusparse",
+                                                                     "fmha",
+                                                                     "flash",
+                                                                     "sdpa",
+                                                                     "topk",
+                                                                     "trsm",
+                                                                     "trsv",
+                                                                     "potrf",
+                                                                     "potf2",
+                                                                     "getrf",
+                                                                     "getf2",
+                                                                     "geqrf",
+                                                                     "syevd",
+                                                                     "gesvd",
+                                                                     "fft_rtc",
+                                                                     "transformer_engine"});
 
 LaunchKind OfKernel(const model::LaunchConfig& config) {
   const std::string_view symbol = config.symbol;

@@ -54,6 +54,7 @@ struct ThunkToken {
   bool may_copy = false;  // A kernel that may turn out to be a copy.
   uint16_t copies = 1;    // Then this many, one for each result.
   bool repeats = false;   // May be several kernels, the later ones with `__N` behind the symbol.
+  int64_t elements = 0;   // That it reads and writes, of kernels whose grid is not known.
   float cost_ns = 0;      // What it should take on a large GPU, to share a graph-level row's time.
   int64_t grid[3] = {0, 0, 0};  // Of kernels; 0: not known.
   int64_t block[3] = {0, 0, 0};

@@ -1,8 +1,11 @@
 #include "store/activity_scan.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -197,6 +200,49 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
              .host_range_id = s.Int64(6)});
         return true;
       });
+}
+
+Result<std::vector<ScannedGraphLaunch>> ScanGraphLaunches(RunDb& db) {
+  struct Kind {
+    int64_t device_id, graph_id;
+  };
+  XLATRACE_ASSIGN(const auto kinds,
+                  (LoadDictionary<Kind>(db,
+                                        "SELECT k.kind_id, l.device_id, k.graph_id FROM x_kind k"
+                                        " JOIN x_lane l USING (lane_id) ORDER BY 1",
+                                        [](const Statement& s) {
+                                          return Kind{s.Int64(1), s.OptionalInt64(2).value_or(0)};
+                                        })));
+  std::vector<ScannedGraphLaunch> launches;
+  if (std::none_of(kinds.begin(), kinds.end(), [](const Kind& k) { return k.graph_id != 0; })) {
+    return launches;
+  }
+  XLATRACE_ASSIGN(FullScan rows, ScanPacked(db, {"rowid", "kind_id", "start_ns", "duration_ns",
+                                                 "call_kind", "call_reference", "correlation_id"}));
+  // By device, graph and call (as the view x_activity has it), or minus the correlation id.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, size_t> index;
+  while (true) {
+    XLATRACE_ASSIGN(const bool more, rows.Next());
+    if (!more) return launches;
+    const Kind* kind = Find(kinds, rows.Int64(1));
+    if (kind == nullptr || kind->graph_id == 0 || rows.IsNull(3)) continue;
+    const int64_t id = rows.Int64(0);
+    const int64_t call = !rows.IsNull(4)   ? id
+                         : !rows.IsNull(5) ? id - rows.Int64(5)
+                                           : -rows.Int64(6) - 1;
+    const auto [at, added] =
+        index.try_emplace({kind->device_id, kind->graph_id, call}, launches.size());
+    const int64_t start = rows.Int64(2);
+    const int64_t end = start + rows.Int64(3);
+    if (added) {
+      launches.push_back({kind->device_id, kind->graph_id, start, end, 1});
+      continue;
+    }
+    ScannedGraphLaunch& launch = launches[at->second];
+    launch.start_ns = std::min(launch.start_ns, start);
+    launch.end_ns = std::max(launch.end_ns, end);
+    ++launch.activities;
+  }
 }
 
 Result<Table> ScanLanes(RunDb& db) {

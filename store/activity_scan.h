@@ -52,6 +52,19 @@ struct ScannedGap {
 // All gaps, in no order. Holds 4 bytes per activity meanwhile.
 Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row);
 
+// One launch of a graph on a device: the activities of one host call (else of one correlation id)
+// that carry a graph.
+struct ScannedGraphLaunch {
+  int64_t device_id = 0;
+  int64_t graph_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t activities = 0;
+};
+
+// All of them, by the first of their activities. Costs nothing where no activity has a graph.
+Result<std::vector<ScannedGraphLaunch>> ScanGraphLaunches(RunDb& db);
+
 // lane_id, device_id, stream_id.
 Result<Table> ScanLanes(RunDb& db);
 // config_id, name_id (of the text `name`), and of the view `launch`: kind, copy_kind, name,

@@ -317,6 +317,14 @@ Check CheckLibraries(const PythonFacts& facts) {
     return {what, State::kProblem, library.error().message,
             Variable("XLATRACE_LIB").empty() ? library.error().hint : "unset XLATRACE_LIB"};
   }
+  // The preload finds it beside itself.
+  const auto collector = std::filesystem::path(*library).parent_path() / "libxlatrace_collector.so";
+  if (!Exists(collector.string()) && Variable("XLATRACE_COLLECTOR").empty()) {
+    return {
+        what, State::kProblem,
+        fmt::format("'{}' is alone: built without CUDA's headers, there is no collector", *library),
+        "scripts/cuda_headers && cmake --preset release && cmake --build --preset release"};
+  }
   const std::string interpreter = ElfInterpreter(facts.executable);
   if (interpreter.find("musl") != std::string::npos) {
     return {

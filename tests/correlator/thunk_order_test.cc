@@ -343,6 +343,86 @@ ENTRY e { p = f32[8] parameter(0)
               ElementsAre("jit_f/first", "jit_f/all-reduce-start.2"));
 }
 
+TEST_F(ToldModule, KernelsOfASortInAFusionAreCalledAfterTheSort) {
+  Module(R"(HloModule jit_f, is_scheduled=true
+less { x = s32[] parameter(0)
+  y = s32[] parameter(1)
+  ROOT z = pred[] compare(x, y), direction=LT }
+fused { p = s32[8] parameter(0)
+  ROOT sort.3.1 = s32[8] sort(p), dimensions={0}, to_apply=less }
+other { p = s32[8] parameter(0)
+  ROOT n = s32[8] negate(p) }
+ENTRY e { p = s32[8] parameter(0)
+  first = s32[8] fusion(p), kind=kLoop, calls=other
+  fusion.11 = s32[8] fusion(first), kind=kCustom, calls=fused
+  ROOT last = s32[8] fusion(fusion.11), kind=kLoop, calls=other }
+)");
+  EXPECT_THAT(Launch({"first", "sort_3_1", "sort_3_1__1", "first"}),
+              ElementsAre("jit_f/first", "jit_f/fusion.11", "jit_f/fusion.11", "jit_f/last"));
+}
+
+// A program compiled for several sizes, and launches without a word from the source.
+class Recompiled : public ::testing::Test {
+ protected:
+  Recompiled() {
+    run_.AddDevice();
+    run_.AddLane();
+  }
+  void AddModule(int64_t program_id, int size) {
+    const std::string text = fmt::format(
+        R"(HloModule jit_eval, is_scheduled=true
+fused {{ p = f32[{0}] parameter(0)
+  ROOT n = f32[{0}] negate(p) }}
+other {{ p = f32[{0}] parameter(0)
+  ROOT n = f32[{0}] cosine(p) }}
+ENTRY e {{ p = f32[{0}] parameter(0)
+  loop_negate_fusion = f32[{0}] fusion(p), kind=kLoop, calls=fused
+  ROOT loop_cosine_fusion = f32[{0}] fusion(loop_negate_fusion), kind=kLoop, calls=other }}
+)",
+        size);
+    run_.AddModule("jit_eval", program_id, [text] {
+      LoadedModule module;
+      module.hlo = hlo::ReadText(std::make_shared<const std::string>(text)).value();
+      return module;
+    });
+  }
+  void Launch(int64_t blocks) {
+    for (const char* symbol : {"loop_negate_fusion", "loop_cosine_fusion"}) {
+      rows_.push_back(run_.Activity(run_.Kernel(symbol, blocks, 128)));
+    }
+  }
+  // Program ids; 0: no instruction.
+  std::vector<int64_t> Programs() {
+    const auto tables = run_.Attribute();
+    std::vector<int64_t> programs;
+    for (const size_t row : rows_) {
+      const model::Label& label = LabelOf(tables, row);
+      EXPECT_NE(label.confidence, Confidence::kExact);
+      programs.push_back(label.instruction_id == 0 ? 0 : label.module_id);
+    }
+    return programs;
+  }
+
+  RunBuilder run_;
+  std::vector<size_t> rows_;
+};
+
+TEST_F(Recompiled, TheLargerGridIsTheLargerProgramsButNeverForSure) {
+  AddModule(5, 4096);
+  AddModule(6, 256);
+  Launch(2);
+  Launch(32);
+  Launch(2);
+  EXPECT_THAT(Programs(), ElementsAre(2, 2, 1, 1, 2, 2));
+}
+
+TEST_F(Recompiled, GridsOfAnotherNumberOfSizesTellNothing) {
+  AddModule(5, 4096);
+  AddModule(6, 256);
+  Launch(2);
+  EXPECT_THAT(Programs(), ElementsAre(0, 0));
+}
+
 // Two loops, one behind the other, whose bodies run the same kernel.
 std::string TwoLoops(const std::string& first_trips, const std::string& second_trips) {
   const auto config = [](const std::string& trips) {

@@ -23,7 +23,7 @@ esac
 
 
 COMMAND = (
-    r"(^|: |; )(unset [A-Z]|export [A-Z_]+='|pip install |nvidia-smi|xlatrace |docker run |FROM |"
+    r"(^|: |; )(unset [A-Z]|export [A-Z_]+='|pip install |nvidia-smi|xlatrace |docker run |FROM |scripts/cuda_headers |"
     r"echo quit \| |LD_PRELOAD=|/\S+/python )"
 )
 
@@ -192,6 +192,14 @@ class Doctor(gpu_support.GpuTestCase):
         self.assertIn("musl", complaint["found"])
 
     # Beside the twelve.
+
+    def test_built_without_cuda_headers(self):
+        folder = self.folder / "lib"
+        folder.mkdir()
+        shutil.copy(gpu_support.preload_library(), folder)
+        complaint = self.only_complaint(XLATRACE_LIB=folder / "libxlatrace.so")
+        self.assertEqual(complaint["check"], "preload")
+        self.assertIn("no collector", complaint["found"])
 
     def test_no_device(self):
         self.assertIn("no device", self.only_complaint(FAKE_GPU_DEVICES="0")["found"])

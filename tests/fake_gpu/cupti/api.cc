@@ -147,7 +147,7 @@ bool Refuses(const char* function, CUptiResult* refused) {
   }
   // The iterator is a pure function, and called for every buffer.
   static thread_local bool inside = false;
-  if (TheFaults().reenter && !inside &&
+  if (TheFaults().reenter && state.context_seen && !inside &&
       std::strncmp(function, "cuptiActivityGetNextRecord", 26) != 0) {
     inside = true;
     Reenter();

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "analysis/parameter_users.h"
 
@@ -88,10 +91,12 @@ class Decider {
 
   std::vector<NodePhase> Run() {
     TakeNames();
+    const bool old_jax = style_.framework == Framework::kJax && style_.has_jit_main;
+    const bool products = old_jax && FindProductGradients();
     FindRelations();
     // `add_any` alone does not make an old JAX module one in which phases can be told apart.
     const bool jax = style_.framework == Framework::kJax;
-    if (!style_.has_backward && (jax || !has_backward_)) {
+    if (!style_.has_backward && !products && (jax || !has_backward_)) {
       DecideModuleWithoutGradient();
     } else if (jax) {
       if (style_.MarksEverything()) {
@@ -150,6 +155,86 @@ class Decider {
         weak_[node] = facts_[node].verdict.certainty == Certainty::kWeak;
       }
     }
+  }
+
+  using Line = std::pair<std::string_view, int32_t>;
+  static bool HasLine(const Instruction& self) {
+    return !self.metadata.source_file.empty() && self.metadata.source_line > 0;
+  }
+  static Line LineOf(const Instruction& self) {
+    return {self.metadata.source_file, self.metadata.source_line};
+  }
+
+  // In old releases nothing marks the gradient of code outside of all scopes, but products give it
+  // away: the gradient of dot(x, w) by w is another product with x, of something that depends on
+  // the first one, and it has its source line. What a loop unrolled in Python makes of one line has
+  // the shared operand in the same place with the same dimensions contracted, and is none. True
+  // where one was found.
+  bool FindProductGradients() {
+    std::map<std::pair<Line, uint32_t>, std::vector<std::pair<uint32_t, size_t>>> by_operand;
+    for (uint32_t node = 0; node < size_; ++node) {
+      const Instruction& self = At(node);
+      if (!IsOpen(node) || !IsMatrixWork(self.opcode) || !HasLine(self)) continue;
+      if (Name(node).kind == OpName::Kind::kEmpty) continue;
+      const auto operands = module_.Operands(self);
+      for (size_t i = 0; i < std::min<size_t>(operands.size(), 2); ++i) {
+        by_operand[{LineOf(self), Carried(operands[i])}].emplace_back(node, i);
+      }
+    }
+    int64_t budget = 20'000'000;  // Visited nodes; what is left out stays undecided.
+    std::vector<uint32_t> forward, backward;
+    for (const auto& [key, uses] : by_operand) {
+      for (const auto& [product, place] : uses) {
+        for (const auto& [gradient, other_place] : uses) {
+          if (product == gradient || budget <= 0) continue;
+          if (place == other_place && !DiffersFrom(product, gradient)) continue;
+          const uint32_t carried = module_.Operands(At(gradient))[1 - other_place];
+          if (!DependsOn(carried, product, &budget)) continue;
+          forward.push_back(product);
+          backward.push_back(gradient);
+        }
+      }
+    }
+    for (const uint32_t node : forward) {
+      Decide(node, Phase::kForward);
+      weak_[node] = true;
+    }
+    for (const uint32_t node : backward) Decide(node, Phase::kBackward);
+    return !backward.empty();
+  }
+
+  // What an operand is but for its layout and type.
+  uint32_t Carried(uint32_t node) const {
+    while (true) {
+      const std::string_view opcode = At(node).opcode;
+      const auto operands = module_.Operands(At(node));
+      if (operands.size() != 1 || (opcode != "bitcast" && opcode != "copy" && opcode != "convert" &&
+                                   opcode != "reshape" && opcode != "transpose")) {
+        return node;
+      }
+      node = operands[0];
+    }
+  }
+
+  // Of two products that share an operand in the same place.
+  bool DiffersFrom(uint32_t a, uint32_t b) const {
+    if (At(a).opcode == "convolution") return true;
+    const auto left = module_.LhsContractingDims(At(a)), right = module_.LhsContractingDims(At(b));
+    return !std::equal(left.begin(), left.end(), right.begin(), right.end());
+  }
+
+  bool DependsOn(uint32_t node, uint32_t on, int64_t* budget) const {
+    std::vector<uint32_t> open = {node};
+    std::unordered_set<uint32_t> seen = {node};
+    while (!open.empty() && --*budget > 0) {
+      const uint32_t at = open.back();
+      open.pop_back();
+      if (at == on) return true;
+      for (const uint32_t operand : graph_.Operands(at)) {
+        if (seen.insert(operand).second) open.push_back(operand);
+      }
+    }
+    return false;
   }
 
   // A fusion carries its root's name; the root speaks for itself.
@@ -274,21 +359,40 @@ class Decider {
     return before;
   }
 
-  void DecideUnmarkedOldJax() {
-    std::set<std::pair<std::string_view, int32_t>> forward_lines;
+  std::set<Line> LinesOf(bool (*has)(Phase)) const {
+    std::set<Line> lines;
     for (uint32_t node = 0; node < size_; ++node) {
-      const model::OpMetadata& metadata = At(node).metadata;
-      if (!metadata.source_file.empty() && !IsOpen(node) && IsForward(PhaseOf(node))) {
-        forward_lines.emplace(metadata.source_file, metadata.source_line);
-      }
+      if (HasLine(At(node)) && !IsOpen(node) && has(PhaseOf(node))) lines.insert(LineOf(At(node)));
     }
+    return lines;
+  }
+
+  // Between the last layer and the first gradient: what depends on no other line than those of the
+  // layers is still forward. All true where the loss has no line of its own.
+  std::vector<bool> AfterTheTurn(const std::set<Line>& forward_lines) const {
+    std::vector<bool> turns(size_, false);
+    for (uint32_t node = 0; node < size_; ++node) {
+      turns[node] = IsUnmarked(node) && after_forward_[node] && !before_forward_[node] &&
+                    before_backward_[node] && HasLine(At(node)) &&
+                    !forward_lines.contains(LineOf(At(node)));
+    }
+    if (std::find(turns.begin(), turns.end(), true) == turns.end()) {
+      return std::vector<bool>(size_, true);
+    }
+    std::vector<bool> after = graph_.Dependents(turns);
+    for (uint32_t node = 0; node < size_; ++node) after[node] = after[node] || turns[node];
+    return after;
+  }
+
+  void DecideUnmarkedOldJax() {
     // First what leads to marked work or to the loss; that may add to the backward work that the
     // rest is judged by.
     const std::vector<bool> before_loss = BeforeLossValue();
+    const std::vector<bool> after_turn = AfterTheTurn(LinesOf(IsForward));
     std::vector<std::pair<uint32_t, Phase>> decided;
     for (uint32_t node = 0; node < size_; ++node) {
       if (!IsUnmarked(node)) continue;
-      const Phase phase = LeadingInOldJax(node, before_loss);
+      const Phase phase = LeadingInOldJax(node, before_loss, after_turn);
       if (phase != Phase::kUnknown) decided.emplace_back(node, phase);
     }
     for (const auto& [node, phase] : decided) {
@@ -296,24 +400,25 @@ class Decider {
       weak_[node] = phase == Phase::kForward;
     }
     after_backward_ = graph_.Dependents(Seeds(IsGradient, true));
+    const std::set<Line> forward_lines = LinesOf(IsForward);
     for (uint32_t node = 0; node < size_; ++node) {
       if (!IsUnmarked(node)) continue;
-      const model::OpMetadata& metadata = At(node).metadata;
-      const bool forward_line =
-          forward_lines.contains({metadata.source_file, metadata.source_line});
       const bool gradient = after_forward_[node] || after_backward_[node];
+      const bool forward_line = forward_lines.contains(LineOf(At(node)));
       Decide(node, gradient && forward_line ? Phase::kBackward : Phase::kOptimizer);
     }
   }
 
-  Phase LeadingInOldJax(uint32_t node, const std::vector<bool>& before_loss) const {
+  Phase LeadingInOldJax(uint32_t node, const std::vector<bool>& before_loss,
+                        const std::vector<bool>& after_turn) const {
     const bool after_backward = after_backward_[node];
     if (before_forward_[node]) return after_backward ? Phase::kBackward : Phase::kForward;
     if (facts_[node].source.loss) {
       return after_backward || !before_loss[node] ? Phase::kBackward : Phase::kLoss;
     }
     if (before_backward_[node]) {
-      if (after_backward || (after_forward_[node] && !before_loss[node])) return Phase::kBackward;
+      if (after_backward) return Phase::kBackward;
+      if (after_forward_[node] && !before_loss[node] && after_turn[node]) return Phase::kBackward;
       return Phase::kForward;
     }
     if (before_loss[node]) return style_.has_loss_scope ? Phase::kOther : Phase::kForward;

@@ -224,6 +224,14 @@ ModuleStyle StyleOf(std::string_view module_name, const std::vector<OpName>& nam
   return style;
 }
 
+bool IsLayerFile(std::string_view file) {
+  static constexpr std::array<std::string_view, 5> kFolders = {
+      "/flax/linen/", "/flax/nnx/", "/haiku/_src/", "/equinox/nn/", "/keras/src/layers/"};
+  return std::any_of(kFolders.begin(), kFolders.end(),
+                     [&](std::string_view folder) { return Contains(file, folder); }) &&
+         !Contains(file, "loss");
+}
+
 SourceHint HintFromSource(const model::HloModule& module, const model::OpMetadata& metadata) {
   SourceHint hint;
   const auto look_at = [&](std::string_view file) {
@@ -236,6 +244,7 @@ SourceHint HintFromSource(const model::HloModule& module, const model::OpMetadat
                       Contains(file, "/optimizers/");
   };
   look_at(metadata.source_file);
+  hint.layer = IsLayerFile(metadata.source_file);
   bool innermost = true;
   uint32_t frame = metadata.stack_frame;
   // Parents are smaller than their children by contract; the check keeps a broken table from
@@ -243,7 +252,10 @@ SourceHint HintFromSource(const model::HloModule& module, const model::OpMetadat
   while (frame > 0 && frame <= module.stack_frames.size()) {
     const model::StackFrame& at = module.stack_frames[frame - 1];
     look_at(at.file);
-    if (innermost) hint.loss_function = IsLossScope(at.function);
+    if (innermost) {
+      hint.loss_function = IsLossScope(at.function);
+      hint.layer |= IsLayerFile(at.file);
+    }
     innermost = false;
     if (at.parent >= frame) break;
     frame = at.parent;

@@ -45,6 +45,7 @@ struct SourceHint {
   bool optimizer = false;      // An optimizer library is on the stack (optax, Keras optimizers).
   bool loss = false;           // A loss library is (optax losses).
   bool loss_function = false;  // The innermost function is called something with "loss".
+  bool layer = false;  // The line itself is a library's layer (Flax, Haiku, Equinox, Keras).
 };
 
 SourceHint HintFromSource(const model::HloModule& module, const model::OpMetadata& metadata);

@@ -321,7 +321,9 @@ class Decider {
     for (uint32_t node = 0; node < size_; ++node) {
       update |= IsUpdateFunction(Name(node).function);
     }
-    if (role_ == ModuleRole::kHelper && update) {
+    bool products = false;
+    for (uint32_t node = 0; node < size_; ++node) products |= IsMatrixWork(At(node).opcode);
+    if (update && (role_ == ModuleRole::kHelper || (role_ == ModuleRole::kMain && !products))) {
       rest = Phase::kOptimizer;
     } else if (role_ != ModuleRole::kMain && !(cluster && role_ == ModuleRole::kHelper)) {
       rest = Phase::kOther;
@@ -337,11 +339,29 @@ class Decider {
 
   // ---- JAX -----------------------------------------------------------------------------------
 
+  // What leads to a result that is more than a number to look at: an array, or a counter.
+  std::vector<bool> BeforeState() const {
+    std::vector<bool> state(size_, false);
+    if (module_.entry >= module_.computations.size()) return state;
+    const uint32_t root = module_.computations[module_.entry].root;
+    if (root == kNoIndex) return state;
+    const auto is_state = [&](uint32_t node) {
+      const std::string_view shape = At(node).shape;
+      return !IsScalarShape(shape) || !(shape.starts_with("f") || shape.starts_with("bf"));
+    };
+    if (At(root).opcode != "tuple") return std::vector<bool>(size_, true);
+    for (const uint32_t result : module_.Operands(At(root))) state[result] = is_state(result);
+    std::vector<bool> before = graph_.Dependencies(state);
+    for (uint32_t node = 0; node < size_; ++node) before[node] = before[node] || state[node];
+    return before;
+  }
+
   // What marked work uses stays open: it is hoisted out of a loop and gets its user's phase.
   void DecideUnmarkedJax() {
+    const std::vector<bool> before_state = BeforeState();
     for (uint32_t node = 0; node < size_; ++node) {
       if (!IsUnmarked(node) || before_forward_[node] || before_backward_[node]) continue;
-      const bool metrics = after_forward_[node] && !after_backward_[node];
+      const bool metrics = !after_backward_[node] && (after_forward_[node] || !before_state[node]);
       Decide(node, metrics ? Phase::kOther : Phase::kOptimizer);
     }
   }
@@ -434,18 +454,44 @@ class Decider {
     }
     const std::vector<bool> before_core = graph_.Dependencies(core);
     const std::vector<bool> after_core = graph_.Dependents(core);
-    std::vector<bool> tail(size_, false);
+    // Derivatives of a layer's last line, made for the backward pass, are no loss.
+    std::set<Line> product_lines;
+    std::vector<bool> values(size_, false);
+    bool any = false;
+    for (uint32_t node = 0; node < size_; ++node) {
+      any |= core[node];
+      if (core[node] && IsMatrixWork(At(node).opcode) && HasLine(At(node))) {
+        product_lines.insert(LineOf(At(node)));
+      }
+      values[node] = !IsOpen(node) && IsForward(PhaseOf(node)) && IsScalarShape(At(node).shape);
+    }
+    const std::vector<bool> before_value = graph_.Dependencies(values);
+    std::vector<bool> tail(size_, false);  // Behind the model.
+    std::vector<bool> side(size_, false);  // Beside it: labels, regularisers, a last bias.
     std::vector<bool> loss(size_, false);
     for (uint32_t node = 0; node < size_; ++node) {
       if (IsOpen(node) || PhaseOf(node) != Phase::kForward || core[node]) continue;
       if (!weak_[node] || Name(node).loop || At(node).opcode == "while") continue;
-      tail[node] = after_core[node] && !before_core[node];
-      loss[node] =
-          tail[node] && (facts_[node].source.loss_function || !MayBelongToHead(Name(node).leaf));
+      if (!any || before_core[node] || !from_inputs_[node] || facts_[node].source.layer) continue;
+      const bool layer_line = HasLine(At(node)) && product_lines.contains(LineOf(At(node)));
+      if (after_core[node]) {
+        tail[node] = !layer_line || before_value[node] || values[node];
+        loss[node] =
+            tail[node] && (facts_[node].source.loss_function || !MayBelongToHead(Name(node).leaf));
+      } else {
+        side[node] = !layer_line && Name(node).leaf != "while" && Name(node).leaf != "cond";
+      }
     }
     const std::vector<bool> after_loss = graph_.Dependents(loss);
+    std::vector<bool> head(size_, false);
     for (uint32_t node = 0; node < size_; ++node) {
-      if (tail[node] && (loss[node] || after_loss[node])) Decide(node, Phase::kLoss);
+      loss[node] = loss[node] || (tail[node] && after_loss[node]);
+      head[node] =
+          after_core[node] && !IsOpen(node) && PhaseOf(node) == Phase::kForward && !loss[node];
+    }
+    const std::vector<bool> before_head = graph_.Dependencies(head);
+    for (uint32_t node = 0; node < size_; ++node) {
+      if (loss[node] || (side[node] && !before_head[node])) Decide(node, Phase::kLoss);
     }
   }
 

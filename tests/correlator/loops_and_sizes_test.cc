@@ -111,6 +111,62 @@ ENTRY e { p = f32[8] parameter(0)
               ElementsAre("jit_f/first", "jit_f/custom-call.1"));
 }
 
+// Two solves in a row, in a list that names no instruction: which thunk of which is not told where
+// they are not held together.
+TEST_F(ToldModule, ThunksThatAListDoesNotNameAreNotLeftOut) {
+  for (const bool held : {true, false}) {
+    SCOPED_TRACE(held);
+    std::vector<model::Thunk> thunks;
+    const auto add = [&](const char* kind, int depth, const char* kernel = "") {
+      model::Thunk thunk;
+      thunk.kind = kind;
+      thunk.depth = depth;
+      thunk.kernel = kernel;
+      thunks.push_back(thunk);
+    };
+    add("kCustomKernel", 0, "first");
+    for (int solve = 0; solve < 2; ++solve) {
+      if (held) add("kSequential", 0);
+      add("kCopy", held ? 1 : 0);
+      add("kTriangularSolve", held ? 1 : 0);
+    }
+    add("kCustomKernel", 0, "last");
+    const int64_t program_id = held ? 7 : 8;
+    told_ = run_.Annotation("jit_f", program_id, "");
+    run_.AddModule("jit_f", program_id, [thunks] {
+      LoadedModule module;
+      module.thunks = thunks;
+      module.hlo =
+          hlo::ReadText(std::make_shared<const std::string>(R"(HloModule jit_f, is_scheduled=true
+fused { p = f32[8] parameter(0)
+  ROOT n = f32[8] negate(p) }
+other { p = f32[8] parameter(0)
+  ROOT n = f32[8] cosine(p) }
+ENTRY e { p = f32[8] parameter(0)
+  first = f32[8] fusion(p), kind=kLoop, calls=fused
+  solve.1 = f32[8] custom-call(first), custom_call_target="__cublas$triangularSolve"
+  solve.2 = f32[8] custom-call(solve.1), custom_call_target="__cublas$triangularSolve"
+  ROOT last = f32[8] fusion(solve.2), kind=kLoop, calls=other }
+)"))
+              .value();
+      return module;
+    });
+    std::vector<size_t> rows;
+    for (const char* symbol : {"first", "copy", "trsm_kernel", "copy", "trsm_kernel", "last"}) {
+      const bool copy = std::string_view(symbol) == "copy";
+      const uint32_t config =
+          copy ? run_.Config(model::ActivityKind::kMemcpy, "MemcpyD2D") : run_.Kernel(symbol);
+      rows.push_back(run_.Activity(config, told_, held ? 1 : 2));
+    }
+    const auto tables = run_.Attribute();
+    const char* const expected[] = {"first", "solve.1", "solve.1", "solve.2", "solve.2", "last"};
+    for (size_t k = 0; k < rows.size(); ++k) {
+      if (LabelOf(tables, rows[k]).confidence != Confidence::kExact) continue;
+      EXPECT_EQ(Says(run_, tables, rows[k]), std::string("jit_f/") + expected[k]) << k;
+    }
+  }
+}
+
 // A program compiled for several sizes, and launches without a word from the source.
 class Recompiled : public ::testing::Test {
  protected:

@@ -54,6 +54,90 @@ Result<Json> AlikeOps(RunDb& db, const std::string& handle) {
                static_cast<int64_t>(view.PerStep(ns))}};
 }
 
+// Instructions that only name or pass on what another one made.
+bool PassesOn(std::string_view opcode) {
+  return opcode == "bitcast" || opcode == "get-tuple-element" || opcode == "tuple" ||
+         opcode == "opt-barrier" || opcode.ends_with("-done");
+}
+
+// An instruction that made or reads a value, and those between that have no time.
+struct Neighbour {
+  uint32_t index = 0;
+  std::vector<uint32_t> through;
+};
+
+class Neighbours {
+ public:
+  Neighbours(const model::HloModule& module,
+             const std::unordered_map<std::string, const Json*>& ops)
+      : module_(module), ops_(ops) {}
+
+  Neighbour MakerOf(uint32_t index) const {
+    Neighbour maker{index, {}};
+    while (IsPassive(maker.index) && maker.through.size() < kMostPassed) {
+      const model::Instruction& i = At(maker.index);
+      const auto operands = module_.Operands(i);
+      if (operands.empty()) break;
+      maker.through.push_back(maker.index);
+      maker.index = operands[0];
+      // An element of a tuple made just before.
+      if (i.opcode == "get-tuple-element" && At(maker.index).opcode == "tuple") {
+        const auto elements = module_.Operands(At(maker.index));
+        if (i.tuple_index >= 0 && static_cast<size_t>(i.tuple_index) < elements.size()) {
+          maker.through.push_back(maker.index);
+          maker.index = elements[static_cast<size_t>(i.tuple_index)];
+        }
+      }
+    }
+    return maker;
+  }
+
+  // Who reads the value, through what passes it on; a reader that is no end stands for itself.
+  std::vector<Neighbour> ReadersOf(uint32_t index) {
+    if (users_.empty()) FindUsers();
+    std::vector<Neighbour> readers;
+    Follow({index, {}}, readers);
+    return readers;
+  }
+
+ private:
+  static constexpr size_t kMostPassed = 8;
+
+  const model::Instruction& At(uint32_t index) const { return module_.instructions[index]; }
+  bool IsPassive(uint32_t index) const {
+    return PassesOn(At(index).opcode) && !ops_.contains(std::string(At(index).name));
+  }
+
+  void FindUsers() {
+    users_.resize(module_.instructions.size());
+    for (uint32_t i = 0; i < module_.instructions.size(); ++i) {
+      for (const uint32_t operand : module_.Operands(At(i))) {
+        if (users_[operand].empty() || users_[operand].back() != i) users_[operand].push_back(i);
+      }
+    }
+  }
+
+  void Follow(const Neighbour& from, std::vector<Neighbour>& readers) const {
+    for (const uint32_t user : users_[from.index]) {
+      if (readers.size() >= kMostNeighbours) return;
+      Neighbour reader{user, from.through};
+      // What a tuple's elements feed is not told apart here, so a tuple is an end.
+      const bool ends = !IsPassive(user) || At(user).opcode == "tuple" || users_[user].empty() ||
+                        reader.through.size() >= kMostPassed;
+      if (ends) {
+        readers.push_back(std::move(reader));
+        continue;
+      }
+      reader.through.push_back(user);
+      Follow(reader, readers);
+    }
+  }
+
+  const model::HloModule& module_;
+  const std::unordered_map<std::string, const Json*>& ops_;
+  std::vector<std::vector<uint32_t>> users_;
+};
+
 // Instructions of the same module by name, with their handle and time where they ran by themselves.
 Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, int64_t module_id,
                      Json* sheet) {
@@ -62,22 +146,35 @@ Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, 
                        {module_id}));
   std::unordered_map<std::string, const Json*> by_name;
   for (const Json& op : ops) by_name[TextOf(op, "instruction")] = &op;
-  const auto row_of = [&](uint32_t neighbour) {
-    const model::Instruction& other = module.instructions[neighbour];
-    Json row{{"instruction", other.name}, {"opcode", other.opcode}, {"shape", other.shape}};
-    const auto found = by_name.find(std::string(other.name));
+  // `value`: the array as this op reads it or its reader takes it.
+  const auto row_of = [&](const Neighbour& neighbour, std::string_view value) {
+    const model::Instruction& other = module.instructions[neighbour.index];
+    Json row{{"instruction", other.name}, {"opcode", other.opcode}, {"shape", value}};
+    auto found = by_name.find(std::string(other.name));
+    // A wrapper around one instruction (async-start): the time is under that one's name.
+    for (const uint32_t callee : module.CalledComputations(other)) {
+      if (found != by_name.end() || other.opcode == "while") break;
+      const uint32_t root = module.computations[callee].root;
+      if (root == model::kNoIndex) continue;
+      found = by_name.find(std::string(module.instructions[root].name));
+    }
     row["handle"] = found == by_name.end() ? Json() : (*found->second)["handle"];
     row["self_ns"] = found == by_name.end() ? Json() : (*found->second)["self_ns"];
+    row["through"] = Json::array();
+    for (const uint32_t passed : neighbour.through) {
+      row["through"].push_back(module.instructions[passed].name);
+    }
     return row;
   };
+  Neighbours neighbours(module, by_name);
   Json operands = Json::array();
   for (const uint32_t operand : module.Operands(module.instructions[index])) {
-    if (operands.size() < kMostNeighbours) operands.push_back(row_of(operand));
+    if (operands.size() >= kMostNeighbours) break;
+    operands.push_back(row_of(neighbours.MakerOf(operand), module.instructions[operand].shape));
   }
   Json users = Json::array();
-  for (uint32_t i = 0; i < module.instructions.size() && users.size() < kMostNeighbours; ++i) {
-    const auto reads = module.Operands(module.instructions[i]);
-    if (std::find(reads.begin(), reads.end(), index) != reads.end()) users.push_back(row_of(i));
+  for (const Neighbour& reader : neighbours.ReadersOf(index)) {
+    users.push_back(row_of(reader, module.instructions[reader.index].shape));
   }
   (*sheet)["operands"] = std::move(operands);
   (*sheet)["users"] = std::move(users);
@@ -335,12 +432,21 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
         }
         return true;
       }));
+  XLATRACE_ASSIGN(const store::Table of_run,
+                  db.Select("SELECT step, count(*) AS devices, min(steady) AS steady FROM step"
+                            " GROUP BY step ORDER BY step"));
   sheet["steps"] = Json::array();
-  for (const auto& [step, sum] : steps) {
-    if (sheet["steps"].size() == kMostSteps) break;
-    sheet["steps"].push_back({{"step", step},
-                              {"launches", sum.launches},
-                              {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()}});
+  for (size_t i = 0; i < of_run.rows.size() && sheet["steps"].size() < kMostSteps; ++i) {
+    const auto at = steps.find(of_run.Int(i, "step"));
+    if (at == steps.end()) continue;
+    const LaunchSum& sum = at->second;
+    const bool timed = sum.timed > 0;
+    sheet["steps"].push_back(
+        {{"step", at->first},
+         {"launches", sum.launches},
+         {"self_ns", timed ? Json(sum.self_ns) : Json()},
+         {"ns_per_device", timed ? Json(sum.self_ns / of_run.Int(i, "devices")) : Json()},
+         {"steady", of_run.Int(i, "steady")}});
   }
   std::vector<LaunchSum> mine;
   for (const LaunchSum& sum : sums.sums()) {
@@ -359,6 +465,7 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
     launches.push_back(std::move(row));
   }
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
+  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, "op_launch", "handle", handle));
   XLATRACE_TRY(AddOtherGpu(db, op, launches, options, &sheet));
   XLATRACE_ASSIGN(const Json device,
                   Row(db, "SELECT kind FROM device WHERE device_id = ?1",

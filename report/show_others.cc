@@ -1,6 +1,7 @@
 // Sheets of kernels, modules, findings, layers and source lines.
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,6 +9,8 @@
 
 #include "hlo/module_memory.h"
 #include "report/launch_sums.h"
+#include "report/run_view.h"
+#include "report/share_times.h"
 #include "report/show_sheet.h"
 
 namespace xlatrace::report {
@@ -56,6 +59,50 @@ Status AddScopeTimes(RunDb& db, std::string_view where,
   XLATRACE_ASSIGN(
       (*sheet)["op_names"],
       Rows(db, names + " GROUP BY op_name, phase ORDER BY self_ns DESC", parameters, kMostRows));
+  return {};
+}
+
+bool IsInside(const std::string& layer, const std::string& whole) {
+  return layer.starts_with(whole) && (layer.size() == whole.size() || layer[whole.size()] == '/');
+}
+
+// Time per steady step of one device, and of each layer that a `*` stands for.
+Status AddStepTimes(RunDb& db, const std::function<bool(const ShareTime&)>& here,
+                    const std::string& layer, Json* sheet) {
+  XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
+  if (!view.basis.steady) return {};
+  XLATRACE_ASSIGN(const std::vector<ShareTime> shares, LoadShareTimes(db, view));
+  const size_t star = layer.find('*');
+  const auto depth =
+      star == std::string::npos ? -1 : std::count(layer.begin(), layer.begin() + star, '/');
+  int64_t ns = 0;
+  std::map<std::string, int64_t> siblings;
+  for (const ShareTime& share : shares) {
+    if (!here(share)) continue;
+    ns += share.ns;
+    if (depth < 0 || share.layer.find('*') != std::string::npos) continue;
+    // XLA combines collectives and updates of several layers; they count for one of them.
+    if (view.ops[share.op].op_kind == "collective" || share.phase == model::Phase::kOptimizer) {
+      continue;
+    }
+    // As many components as of the layer up to the star.
+    size_t end = 0;
+    for (int64_t k = 0; k <= depth && end != std::string::npos; ++k) {
+      end = share.layer.find('/', end + (k > 0));
+    }
+    siblings[share.layer.substr(0, end)] += share.ns;
+  }
+  const auto per_step = [&](int64_t of) { return of / view.basis.step_devices; };
+  (*sheet)["per_step"] = {{"ns", per_step(ns)}, {"device_ns", per_step(view.coverage.device_ns)}};
+  if (siblings.size() < 2) return {};
+  std::vector<int64_t> times;
+  for (const auto& [name, of] : siblings) times.push_back(per_step(of));
+  std::sort(times.begin(), times.end());
+  Json rows = Json::array();
+  for (const auto& [name, of] : siblings) rows.push_back({{"layer", name}, {"ns", per_step(of)}});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Json& a, const Json& b) { return a["ns"] > b["ns"]; });
+  (*sheet)["siblings"] = {{"median_ns", times[times.size() / 2]}, {"layers", std::move(rows)}};
   return {};
 }
 
@@ -132,6 +179,7 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
     rows.push_back(std::move(row));
   }
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &rows));
+  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, "launch", "kernel_symbol", kernel->symbol));
   sheet["launches"] = std::move(rows);
 
   XLATRACE_ASSIGN(const store::Table ops,
@@ -230,6 +278,12 @@ Result<Json> LayerSheet(RunDb& db, const std::string& layer) {
       "(layer = ?1 OR layer_group = ?1 OR substr(layer, 1, length(?1) + 1) = ?1 || '/'"
       " OR substr(layer_group, 1, length(?1) + 1) = ?1 || '/')";
   XLATRACE_TRY(AddScopeTimes(db, kInside, {layer}, &sheet));
+  XLATRACE_TRY(AddStepTimes(
+      db,
+      [&](const ShareTime& share) {
+        return IsInside(share.layer, layer) || IsInside(share.layer_group, layer);
+      },
+      layer, &sheet));
   XLATRACE_ASSIGN(sheet["layers"],
                   Rows(db,
                        "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
@@ -249,6 +303,13 @@ Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
       "source_line = ?2 AND (source_file = ?1 OR"
       " substr(source_file, -length(?1) - 1) = '/' || ?1)";
   XLATRACE_TRY(AddScopeTimes(db, kHere, {file, line}, &sheet));
+  XLATRACE_TRY(AddStepTimes(
+      db,
+      [&](const ShareTime& share) {
+        return share.source_line == line &&
+               (share.source_file == file || share.source_file.ends_with("/" + file));
+      },
+      "", &sheet));
   if (sheet["phases"].empty()) {
     return MakeError(
         "no device time of '" + db.path() + "' comes from " + file + ":" + std::to_string(line),

@@ -56,7 +56,7 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request);
 // process, STATE live, ended or complete. Stored as run_info.recording_files.
 std::string FoldedFiles(const BuildOutcome& outcome);
 
-// "1,203,441 launches, 2 processes, 99.5 % exact -> run.db"
+// "1,203,441 launches, 2 processes, 99.5% exact -> run.db"
 std::string BuildSentence(const BuildOutcome& outcome, const std::string& output);
 
 }  // namespace xlatrace::tools

@@ -54,14 +54,21 @@ class Refusals(refusals.RefusalCase):
         result = self.assert_refused("import", "good.db", "-o", "out.db", codes=(1,), hint=True)
         self.assertIn("good.db", result.stderr)
 
-    def test_run_from_the_future(self):
-        future = self.folder / "future.db"
-        shutil.copy(self.run_db, future)
-        connection = sqlite3.connect(future)
-        connection.execute("PRAGMA user_version=99")
-        connection.commit()
-        connection.close()
-        self.assert_all_refused(future, only_run_db=True, says=["newer"], hint=True)
+    def test_run_of_another_version(self):
+        """Its views may be others, too: what counts is the number."""
+        for version, says in ((99, "a newer version"), (1, "an older version")):
+            with self.subTest(version=version):
+                other = self.folder / f"version-{version}.db"
+                shutil.copy(self.run_db, other)
+                connection = sqlite3.connect(other)
+                connection.execute(f"PRAGMA user_version={version}")
+                connection.execute("DROP VIEW finding")
+                connection.commit()
+                connection.close()
+                self.assert_all_refused(other, only_run_db=True, says=[says], hint=True)
+                result = self.run_program("summary", other)
+                self.assertIn("xlatrace import TRACE -o", result.stderr)
+                self.assertIn(f"schema {version}, this one reads ", result.stderr)
 
     def test_foreign_sqlite_database(self):
         foreign = self.folder / "foreign.db"

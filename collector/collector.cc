@@ -220,6 +220,8 @@ bool Collector::Subscribe() {
                             &parameters);
       if (holder[0] != '\0') error.append(": ").append(holder);
     }
+  } else if (IsUnderDebugger()) {
+    error += ": a debugger is attached, beside which CUPTI does not work";
   }
   Fact("error", error);
   return false;

@@ -25,6 +25,7 @@ namespace xlatrace::correlator {
 struct Candidate {
   uint32_t program = 0;  // Index among the programs.
   uint32_t token = 0;
+  bool doubtful = false;  // Others of the candidates fit the launch's size better.
 };
 
 struct SequenceItem {
@@ -39,6 +40,7 @@ struct AlignedItem {
   uint32_t execution = 0;  // Counts up with each start.
   bool unique = false;     // No other instruction is possible.
   bool rival = false;      // Another program is.
+  bool even = false;       // And nothing that the launches show speaks against it.
   bool tied = false;       // Another instruction of the program is as good.
 };
 

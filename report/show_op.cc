@@ -1,7 +1,10 @@
 // The sheet of one op: what it is, its time, roofline, launches, neighbours, insides, evidence.
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -10,6 +13,8 @@
 #include "analysis/other_gpu.h"
 #include "hlo/instruction_text.h"
 #include "hlo/text_printer.h"
+#include "report/launch_sums.h"
+#include "report/launch_wait.h"
 #include "report/op_fold.h"
 #include "report/run_view.h"
 #include "report/show_sheet.h"
@@ -408,28 +413,67 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
   XLATRACE_ASSIGN(op["alike"], AlikeOps(db, TextOf(op, "handle")));
   sheet["op"] = op;
 
-  XLATRACE_ASSIGN(sheet["steps"],
-                  Rows(db,
-                       "SELECT l.step, count(*) AS launches, sum(l.self_ns) AS self_ns,"
-                       " sum(l.self_ns) / s.devices AS ns_per_device, s.steady FROM op_launch l"
-                       " JOIN (SELECT step, count(*) AS devices, min(steady) AS steady FROM step"
-                       " GROUP BY step) s ON s.step = l.step"
-                       " WHERE l.handle = ?1 GROUP BY l.step ORDER BY l.step",
-                       {handle}, kMostSteps));
+  // Of the activities of this op: those whose label names its instruction.
+  XLATRACE_ASSIGN(const store::Table labels, store::ScanLabels(db));
+  std::unordered_set<int64_t> of_op;
+  for (size_t i = 0; i < labels.rows.size(); ++i) {
+    if (labels.Int(i, "module_id") == module_id && labels.Text(i, "instruction") == name) {
+      of_op.insert(labels.Int(i, "label_id"));
+    }
+  }
+  std::map<int64_t, LaunchSum> steps;
+  ActivitySample sample;
   XLATRACE_ASSIGN(
-      Json launches,
-      Rows(db,
-           "SELECT k.handle, l.kernel_name, l.kernel_symbol, l.kind, min(l.device_id) AS device_id,"
-           " l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.cluster_x,"
-           " l.cluster_y, l.cluster_z, l.registers_per_thread, l.shared_memory_static_bytes,"
-           " l.shared_memory_dynamic_bytes, l.local_memory_per_thread_bytes,"
-           " l.theoretical_occupancy_pct, l.occupancy_limiter, l.waves, l.blocks_per_sm,"
-           " count(*) AS launches, sum(l.self_ns) AS self_ns FROM op_launch l"
-           " LEFT JOIN kernel k ON k.kernel_symbol = l.kernel_symbol WHERE l.handle = ?1"
-           " GROUP BY l.config_id ORDER BY sum(l.self_ns) DESC",
-           {handle}, kMostNeighbours));
+      const LaunchSums sums,
+      LaunchSums::Load(db, [&](const LaunchSum& sum, const store::ScannedActivity& activity) {
+        if (activity.step && of_op.contains(sum.label_id)) {
+          LaunchSum& step = steps[*activity.step];
+          ++step.launches;
+          step.timed += activity.timed ? 1 : 0;
+          step.self_ns += activity.self_ns;
+        }
+        if (of_op.contains(sum.label_id)) sample.Add(activity.activity_id);
+        return true;
+      }));
+  // A step is as long as on one device, whatever number of them run it.
+  XLATRACE_ASSIGN(const store::Table step_rows,
+                  db.Select("SELECT step, count(*) AS devices, min(steady) AS steady FROM step"
+                            " GROUP BY step"));
+  std::unordered_map<int64_t, size_t> row_of_step;
+  for (size_t i = 0; i < step_rows.rows.size(); ++i) {
+    row_of_step.emplace(step_rows.Int(i, "step"), i);
+  }
+  sheet["steps"] = Json::array();
+  for (const auto& [step, sum] : steps) {
+    if (sheet["steps"].size() == kMostSteps) break;
+    const auto row = row_of_step.find(step);
+    if (row == row_of_step.end()) continue;
+    sheet["steps"].push_back(
+        {{"step", step},
+         {"launches", sum.launches},
+         {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()},
+         {"ns_per_device",
+          sum.timed > 0 ? Json(sum.self_ns / step_rows.Int(row->second, "devices")) : Json()},
+         {"steady", step_rows.Int(row->second, "steady")}});
+  }
+  std::vector<LaunchSum> mine;
+  for (const LaunchSum& sum : sums.sums()) {
+    if (of_op.contains(sum.label_id)) mine.push_back(sum);
+  }
+  std::unordered_map<std::string, std::string> kernel_handles;
+  for (const LaunchSums::Kernel& kernel : sums.Kernels()) {
+    if (!kernel.symbol.empty()) kernel_handles.emplace(kernel.symbol, kernel.handle);
+  }
+  Json launches = Json::array();
+  for (const LaunchSum& sum : GroupSums(mine, [](const LaunchSum& s) { return s.config_id; })) {
+    if (launches.size() == kMostNeighbours) break;
+    const auto handle_of = kernel_handles.find(sums.ConfigText(sum, "kernel_symbol"));
+    Json row{{"handle", handle_of == kernel_handles.end() ? Json() : Json(handle_of->second)}};
+    row.update(sums.LaunchJson(sum));
+    launches.push_back(std::move(row));
+  }
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
-  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, "op_launch", "handle", handle));
+  XLATRACE_ASSIGN(sheet["host"], LaunchWaits(db, sample));
   XLATRACE_TRY(AddOtherGpu(db, op, launches, options, &sheet));
   XLATRACE_ASSIGN(const Json device,
                   Row(db, "SELECT kind FROM device WHERE device_id = ?1",
@@ -442,12 +486,21 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
                        " FROM instruction_share WHERE module_id = ?1 AND instruction = ?2"
                        " ORDER BY share DESC",
                        {module_id, name}, kMostNeighbours));
-  XLATRACE_ASSIGN(sheet["evidence"],
-                  Rows(db,
-                       "SELECT evidence, confidence, losing_evidence, count(*) AS activities,"
-                       " sum(self_ns) AS self_ns FROM op_launch WHERE handle = ?1"
-                       " GROUP BY evidence, confidence, losing_evidence ORDER BY self_ns DESC",
-                       {handle}, kMostNeighbours));
+  sheet["evidence"] = Json::array();
+  const auto evidence_of = [&](const LaunchSum& sum) {
+    return std::tuple(sums.LabelText(sum, "evidence"), sums.LabelText(sum, "confidence"),
+                      sums.LabelText(sum, "losing_evidence"));
+  };
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  for (const LaunchSum& sum : GroupSums(mine, evidence_of)) {
+    if (sheet["evidence"].size() == kMostNeighbours) break;
+    const auto [evidence, confidence, losers] = evidence_of(sum);
+    sheet["evidence"].push_back({{"evidence", or_null(evidence)},
+                                 {"confidence", or_null(confidence)},
+                                 {"losing_evidence", or_null(losers)},
+                                 {"activities", sum.launches},
+                                 {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()}});
+  }
   XLATRACE_ASSIGN(sheet["findings"], Rows(db,
                                           "SELECT handle, title FROM finding WHERE where_op = ?1 OR"
                                           " instr(evidence, '\"' || ?2 || '\"') > 0 ORDER BY rank",

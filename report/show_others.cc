@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "hlo/module_memory.h"
+#include "report/launch_sums.h"
+#include "report/launch_wait.h"
 #include "report/run_view.h"
 #include "report/share_times.h"
 #include "report/show_sheet.h"
@@ -129,46 +133,99 @@ Status AddMemory(RunDb& db, int64_t module_id, Json* sheet) {
 
 }  // namespace
 
-Result<Json> KernelSheet(RunDb& db, const std::string& handle, const ShowOptions& options) {
-  XLATRACE_ASSIGN(const Json kernel, Row(db, "SELECT * FROM kernel WHERE handle = ?1", {handle}));
-  if (kernel.is_null()) {
-    return MakeError("there is no kernel " + handle + " in '" + db.path() + "'",
-                     "kernels are numbered by time: xlatrace summary --by kernel " + db.path());
+Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& options) {
+  XLATRACE_ASSIGN(const LaunchSums launches, LaunchSums::Load(db));
+  const std::vector<LaunchSums::Kernel> kernels = launches.Kernels();
+  const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) {
+    return k.handle == what || k.symbol == what || k.name == what;
+  });
+  if (kernel == kernels.end()) return Json();
+  Json sheet{{"kind", "kernel"},
+             {"handle", kernel->handle},
+             {"kernel",
+              {{"handle", kernel->handle},
+               {"kernel_name", kernel->name.empty() ? Json() : Json(kernel->name)},
+               {"kernel_symbol", kernel->symbol.empty() ? Json() : Json(kernel->symbol)},
+               {"launches", kernel->sum.launches},
+               {"self_ns", kernel->sum.timed > 0 ? Json(kernel->sum.self_ns) : Json()},
+               {"total_ns", kernel->sum.timed > 0 ? Json(kernel->sum.total_ns) : Json()}}}};
+  std::vector<LaunchSum> of_symbol;  // Of the view `launch`: kernels.
+  std::vector<LaunchSum> of_ops, without_op;
+  for (const LaunchSum& sum : launches.sums()) {
+    if (kernel->symbol.empty() || launches.ConfigText(sum, "kernel_symbol") != kernel->symbol) {
+      continue;
+    }
+    const bool attributed = !launches.LabelText(sum, "instruction").empty();
+    if (attributed) of_ops.push_back(sum);
+    if (!launches.IsLaunch(sum)) continue;
+    of_symbol.push_back(sum);
+    if (!attributed) without_op.push_back(sum);
   }
-  Json sheet{{"kind", "kernel"}, {"handle", handle}, {"kernel", kernel}};
-  const store::Cell symbol = kernel["kernel_symbol"].is_string()
-                                 ? store::Cell(kernel["kernel_symbol"].get<std::string>())
-                                 : store::Cell(std::string());
-  XLATRACE_ASSIGN(
-      Json launches,
-      Rows(db,
-           "SELECT kernel_name, kind, min(device_id) AS device_id, grid_x, grid_y, grid_z, block_x,"
-           " block_y, block_z, cluster_x, cluster_y, cluster_z, registers_per_thread,"
-           " shared_memory_static_bytes, shared_memory_dynamic_bytes,"
-           " local_memory_per_thread_bytes, theoretical_occupancy_pct, occupancy_limiter, waves,"
-           " blocks_per_sm, count(*) AS launches, sum(self_ns) AS self_ns, min(duration_ns) AS"
-           " min_ns, max(duration_ns) AS max_ns FROM launch WHERE kernel_symbol = ?1"
-           " GROUP BY grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread,"
-           " shared_memory_static_bytes, shared_memory_dynamic_bytes ORDER BY sum(self_ns) DESC",
-           {symbol}, kMostRows));
-  XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
-  XLATRACE_ASSIGN(sheet["host"],
-                  LaunchLatency(db, "launch", "kernel_symbol", std::get<std::string>(symbol)));
-  sheet["launches"] = std::move(launches);
-  XLATRACE_ASSIGN(sheet["ops"],
-                  Rows(db,
-                       "SELECT o.handle, o.instruction, o.op_kind, o.phase, o.layer, l.self_ns,"
-                       " l.launches, o.bound_by FROM (SELECT handle, sum(self_ns) AS self_ns,"
-                       " count(*) AS launches FROM op_launch WHERE kernel_symbol = ?1"
-                       " GROUP BY handle) l JOIN op_time o ON o.handle = l.handle"
-                       " ORDER BY l.self_ns DESC",
-                       {symbol}, kMostRows));
-  XLATRACE_ASSIGN(sheet["unattributed"],
-                  Rows(db,
-                       "SELECT unattributed_reason, count(*) AS launches, sum(self_ns) AS self_ns"
-                       " FROM launch WHERE kernel_symbol = ?1 AND instruction IS NULL"
-                       " GROUP BY unattributed_reason ORDER BY self_ns DESC",
-                       {symbol}));
+  // Launches that differ in nothing but names or clusters are one row.
+  const auto shape_of = [&](const LaunchSum& sum) {
+    std::string shape;
+    for (const std::string_view column :
+         {"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "registers_per_thread",
+          "shared_memory_static_bytes", "shared_memory_dynamic_bytes"}) {
+      shape.append(launches.ConfigText(sum, column)).push_back(' ');
+    }
+    return shape;
+  };
+  Json rows = Json::array();
+  for (const LaunchSum& sum : GroupSums(of_symbol, shape_of)) {
+    if (rows.size() == kMostRows) break;
+    Json row = launches.LaunchJson(sum);
+    row.erase("kernel_symbol");
+    row["min_ns"] = sum.timed > 0 ? Json(sum.min_ns) : Json();
+    row["max_ns"] = sum.timed > 0 ? Json(sum.max_ns) : Json();
+    rows.push_back(std::move(row));
+  }
+  XLATRACE_TRY(AddOccupancyAdvice(db, options, &rows));
+  sheet["launches"] = std::move(rows);
+  std::set<int64_t> configs;
+  for (const LaunchSum& sum : of_symbol) configs.insert(sum.config_id);
+  ActivitySample sample;
+  XLATRACE_TRY(store::ScanActivities(db, [&](const store::ScannedActivity& activity) {
+    if (configs.contains(activity.config_id)) sample.Add(activity.activity_id);
+    return true;
+  }));
+  XLATRACE_ASSIGN(sheet["host"], LaunchWaits(db, sample));
+
+  XLATRACE_ASSIGN(const store::Table ops,
+                  db.Select("SELECT module_id, instruction, handle, op_kind, phase, layer, bound_by"
+                            " FROM op_time WHERE handle IS NOT NULL"));
+  std::map<std::pair<int64_t, std::string>, size_t> row_of_op;
+  for (size_t i = 0; i < ops.rows.size(); ++i) {
+    row_of_op.emplace(std::pair(ops.Int(i, "module_id"), ops.Text(i, "instruction")), i);
+  }
+  const auto op_of = [&](const LaunchSum& sum) {
+    return std::pair(launches.ModuleOf(sum), launches.LabelText(sum, "instruction"));
+  };
+  const Json op_rows = RowsJson(ops);
+  Json& into = sheet["ops"] = Json::array();
+  for (const LaunchSum& sum : GroupSums(of_ops, op_of)) {
+    const auto row = row_of_op.find(op_of(sum));
+    if (row == row_of_op.end() || into.size() == kMostRows) continue;
+    const Json& op = op_rows[row->second];
+    into.push_back({{"handle", op["handle"]},
+                    {"instruction", op["instruction"]},
+                    {"op_kind", op["op_kind"]},
+                    {"phase", op["phase"]},
+                    {"layer", op["layer"]},
+                    {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()},
+                    {"launches", sum.launches},
+                    {"bound_by", op["bound_by"]}});
+  }
+  const auto reason_of = [&](const LaunchSum& sum) {
+    const std::string reason = launches.LabelText(sum, "unattributed_reason");
+    return reason.empty() ? std::string(Text(model::Reason::kUnknown)) : reason;
+  };
+  sheet["unattributed"] = Json::array();
+  for (const LaunchSum& sum : GroupSums(without_op, reason_of)) {
+    sheet["unattributed"].push_back({{"unattributed_reason", reason_of(sum)},
+                                     {"launches", sum.launches},
+                                     {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()}});
+  }
   return sheet;
 }
 

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "report/labels.h"
+#include "report/launch_sums.h"
 #include "report/share_times.h"
 
 namespace xlatrace::report {
@@ -18,23 +22,54 @@ namespace {
 using store::RunDb;
 using store::Table;
 
-// Activities of the basis: those of steady steps, or all.
-std::string FromBasis(const RunView& view) {
-  return view.basis.steady ? " FROM activity a JOIN step s ON s.device_id = a.device_id"
-                             " AND s.step = a.step AND s.steady = 1"
-                           : " FROM activity a";
+// Activities of the basis (those of steady steps, or all), by what `name_of` calls them.
+Status Group(RunDb& db, const RunView& view,
+             const std::function<std::string(const LaunchSums&, const LaunchSum&)>& name_of,
+             std::vector<NamedFigure>& into) {
+  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT device_id, step FROM step WHERE steady"));
+  std::set<std::pair<int64_t, int64_t>> steady;
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    steady.emplace(rows.Int(i, "device_id"), rows.Int(i, "step"));
+  }
+  std::pair<int64_t, int64_t> last{INT64_MIN, INT64_MIN};
+  bool last_is_steady = false;
+  const auto in_basis = [&](const LaunchSum& sum, const store::ScannedActivity& activity) {
+    if (!view.basis.steady) return true;
+    if (!activity.step) return false;
+    // Activities of one device and step lie together, mostly.
+    if (const std::pair step(sum.device_id, *activity.step); step != last) {
+      last = step;
+      last_is_steady = steady.contains(step);
+    }
+    return last_is_steady;
+  };
+  XLATRACE_ASSIGN(const LaunchSums launches, LaunchSums::Load(db, in_basis));
+  std::map<std::string, NamedFigure> figures;
+  for (const LaunchSum& sum : launches.sums()) {
+    NamedFigure& figure = figures[name_of(launches, sum)];
+    figure.ns += sum.self_ns;
+    figure.calls += sum.launches;
+  }
+  for (auto& [name, figure] : figures) {
+    figure.name = name;
+    into.push_back(std::move(figure));
+  }
+  std::stable_sort(into.begin(), into.end(),
+                   [](const NamedFigure& a, const NamedFigure& b) { return a.ns > b.ns; });
+  return {};
 }
 
-Status Group(RunDb& db, const RunView& view, std::string_view key, std::string_view join,
-             std::vector<NamedFigure>& into) {
-  XLATRACE_ASSIGN(const Table rows,
-                  db.Select(fmt::format("SELECT {} AS name, sum(a.self_ns) AS ns, count(*) AS calls"
-                                        "{}{} GROUP BY 1 ORDER BY 2 DESC, 1",
-                                        key, FromBasis(view), join)));
-  for (size_t i = 0; i < rows.rows.size(); ++i) {
-    into.push_back({rows.Text(i, "name"), rows.Int(i, "ns"), rows.Int(i, "calls")});
+// By the device: a text that SQL makes of each.
+Status GroupByDevice(RunDb& db, const RunView& view, std::string_view sql,
+                     std::vector<NamedFigure>& into) {
+  XLATRACE_ASSIGN(const Table devices, db.Select(sql));
+  std::map<int64_t, std::string> names;
+  for (size_t i = 0; i < devices.rows.size(); ++i) {
+    names.emplace(devices.Int(i, "device_id"), devices.Text(i, "name"));
   }
-  return {};
+  return Group(
+      db, view, [&](const LaunchSums&, const LaunchSum& sum) { return names[sum.device_id]; },
+      into);
 }
 
 // op_name without the primitive: the scope in full, transformations included.
@@ -71,16 +106,26 @@ Status LoadSlices(RunDb& db, By by, RunView& view) {
     case By::kScope:
       return Scopes(db, view);
     case By::kOrigin:
-      return Group(db, view, "a.origin", "", view.slices);
+      return Group(
+          db, view,
+          [](const LaunchSums& launches, const LaunchSum& sum) {
+            const std::string origin = launches.LabelText(sum, "origin");
+            return origin.empty() ? std::string(Text(model::Origin{})) : origin;
+          },
+          view.slices);
     case By::kDevice:
-      return Group(db, view,
-                   "d.kind || ' ' || d.ordinal || coalesce(' ' || d.name, '')"
-                   " || CASE WHEN (SELECT count(*) FROM process) > 1"
-                   " THEN ' of process ' || d.process_id ELSE '' END",
-                   " JOIN device d ON d.device_id = a.device_id", view.slices);
+      return GroupByDevice(db, view,
+                           "SELECT d.device_id, d.kind || ' ' || d.ordinal"
+                           " || coalesce(' ' || d.name, '')"
+                           " || CASE WHEN (SELECT count(*) FROM process) > 1"
+                           " THEN ' of process ' || d.process_id ELSE '' END AS name FROM device d",
+                           view.slices);
     case By::kRank:
-      return Group(db, view, "coalesce('rank ' || p.rank, 'process ' || p.process_id)",
-                   " JOIN process p ON p.process_id = a.process_id", view.slices);
+      return GroupByDevice(db, view,
+                           "SELECT d.device_id, coalesce('rank ' || p.rank, 'process ' ||"
+                           " p.process_id) AS name FROM device d"
+                           " JOIN process p ON p.process_id = d.process_id",
+                           view.slices);
     default:
       return {};
   }

@@ -138,6 +138,13 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
     }
   }
   for (const auto& [key, value] : request.run_info) writer->SetRunInfo(key, value);
+  for (const auto& [path, why] : request.left_out) {
+    writer->AddRunStat({.name = "input_left_out",
+                        .severity = model::Severity::kNotice,
+                        .source = path,
+                        .value = 1,
+                        .advice = "it " + why});
+  }
 
   const model::RunTables& run = writer->tables();
   XLATRACE_ASSIGN(model::AttributionTables attribution,

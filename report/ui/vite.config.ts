@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defineConfig, type Plugin } from 'vite';
+import { gzipSync } from 'fflate';
+import { defineConfig, transformWithEsbuild, type Plugin } from 'vite';
 
 const root = dirname(fileURLToPath(import.meta.url));
 
@@ -48,15 +49,39 @@ function pageScript(): Plugin {
 }
 
 /** See src/short.ts. */
-function shortElements(): Plugin {
+function shortNames(): Plugin {
   return {
-    name: 'xlatrace-short-elements',
+    name: 'xlatrace-short-names',
     enforce: 'post',
     apply: 'build',
     transform(code, id) {
-      if (!id.endsWith('.tsx')) return null;
-      return code.replace(/\$h\("([a-z0-9]+)", (?:null|\{ class: "([^"\\.]+)" \})(?=[,)])/g,
-        (_, tag: string, cls?: string) => `$k("${tag}${cls ? `.${cls}` : ''}"`);
+      if (!id.startsWith(join(root, 'src')) || id.endsWith('short.ts')) return null;
+      const element = /\$h\("([a-z0-9]+)", (?:null|\{ (?:class: "([^"\\.@]+)")?(?:, )?(?:"data-testid": "([^"\\.@]+)")? \})(?=[,)])/g;
+      const used = new Set<string>();
+      const out = code
+        .replace(element, (_, tag: string, cls?: string, test?: string) => `$k("${tag}${cls ? `.${cls}` : ''}${test ? `@${test}` : ''}"`)
+        .replace(/\bMath\.(max|min|round|floor|ceil|abs|log10|sqrt)\b/g, (_, name: string) => {
+          used.add(name);
+          return `$${name}`;
+        });
+      return used.size > 0 ? `import { ${[...used].map((n) => `$${n}`).join(', ')} } from '@short';\n${out}` : out;
+    },
+  };
+}
+
+/** `virtual:packed`: the style sheet and the licences, gzip in base64 (by a library, so that every node gives the same bytes). */
+function packedTexts(): Plugin {
+  const id = '\0virtual:packed';
+  return {
+    name: 'xlatrace-packed-texts',
+    resolveId: (name) => (name === 'virtual:packed' ? id : null),
+    async load(name) {
+      if (name !== id) return null;
+      const read = (file: string): string => readFileSync(join(root, 'src', file), 'utf8');
+      const css = await transformWithEsbuild(read('style.css'), 'style.css', { loader: 'css', minify: true, charset: 'utf8' });
+      const bytes = new TextEncoder().encode(`${css.code.trim()}\0${read('licences.txt').trim()}`);
+      const packed = Buffer.from(gzipSync(bytes, { level: 9, mtime: 0 })).toString('base64');
+      return `export const LENGTH = ${bytes.length};\nexport const PACKED = "${packed}";`;
     },
   };
 }
@@ -69,12 +94,13 @@ const OWN_NAMES = new RegExp(`^(${[
   'opName', 'fingerprint', 'stepParts', 'baseSteps', 'hiddenDevices', 'smemStatic', 'smemDynamic', 'opOfHandle', 'perStep',
   'texts', 'numbers', 'divisor', 'devices', 'opcode', 'modules', 'kernels', 'limiter', 'members',
   'streams', 'waves', 'symbol', 'ordinal', 'filtered', 'reached', 'gapSums', 'expected', 'segments', 'gutter',
-   'refs', 'onOpen', 'onSort', 'bare', 'primary', 'printing',
+  'refs', 'onOpen', 'onSort', 'bare', 'primary', 'printing', 'cell', 'entity', 'selOf', 'negated', 'durations', 'cached',
+  'selfNs', 'levels', 'threadsPerBlock', 'atRoof', 'selectedOp', 'regsPerBlock', 'knownNs', 'clockHz', 'wasteNs', 'args',
 ].join('|')})$`);
 
 export default defineConfig({
   root,
-  plugins: [shortElements(), pageScript()],
+  plugins: [packedTexts(), shortNames(), pageScript()],
   resolve: { alias: { '@short': join(root, 'src/short.ts') } },
   // The classic call is a tenth shorter in the bundle than the automatic one. Names with a $ so that
   // no variable of a component hides them.

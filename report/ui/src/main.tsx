@@ -7,18 +7,18 @@ import { readReport } from './data/report';
 import { startState } from './state';
 import { darkCss } from './dark';
 import { LETTER } from './phases';
-import css from './style.css?inline';
+import { texts, unpackTexts } from './texts';
 
 async function start(): Promise<void> {
   const root = document.getElementById('xlatrace-app');
   const still = document.getElementById('xlatrace-static');
   if (!root) return;
   try {
-    const report = await readReport(document);
+    const [report] = await Promise.all([readReport(document), unpackTexts()]);
     const style = document.createElement('style');
     // One colour for a phase, one for what is written on it, wherever its class stands.
     const hues = Object.keys(LETTER).map((h) => `.p-${h}{--c:var(--ph-${h});--on:var(--on-${h})}`);
-    style.textContent = css + darkCss + hues.join('');
+    style.textContent = texts.css + darkCss + hues.join('');
     document.head.append(style);
     document.getElementById('xlatrace-static-css')?.remove();
     startState();

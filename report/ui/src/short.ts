@@ -4,6 +4,12 @@
 import { type ComponentChildren, createElement, type VNode } from 'preact';
 
 export function $k(what: string, ...children: ComponentChildren[]): VNode {
-  const [tag, cls] = what.split('.');
-  return createElement(tag!, cls ? { class: cls } : null, ...children) as VNode;
+  const [head, test] = what.split('@');
+  const [tag, cls] = head!.split('.');
+  return createElement(tag!, { ...(cls && { class: cls }), ...(test && { 'data-testid': test }) }, ...children) as VNode;
 }
+
+// And Math.max(...) as $max(...), of which there are hundreds.
+export const {
+  max: $max, min: $min, round: $round, floor: $floor, ceil: $ceil, abs: $abs, log10: $log10, sqrt: $sqrt,
+} = Math;

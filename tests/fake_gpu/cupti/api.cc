@@ -141,6 +141,18 @@ bool Refuses(const char* function, CUptiResult* refused) {
   if (state.gpu != nullptr && state.owner != getpid() && HangsInForkChild(function)) {
     for (;;) pause();
   }
+  if (TheFaults().flush_needs_context && !state.context_seen &&
+      std::strcmp(function, "cuptiActivityFlushAll") == 0) {
+    for (;;) pause();  // HPCToolkit #295
+  }
+  // The iterator is a pure function, and called for every buffer.
+  static thread_local bool inside = false;
+  if (TheFaults().reenter && state.context_seen && !inside &&
+      std::strncmp(function, "cuptiActivityGetNextRecord", 26) != 0) {
+    inside = true;
+    Reenter();
+    inside = false;
+  }
   if (state.second_interface && IsOfFirstInterface(function)) {
     state.gpu->note("CUPTI: misuse: a function of the first interface beside the second");
     *refused = CUPTI_ERROR_NOT_COMPATIBLE;

@@ -411,6 +411,10 @@ void Flush(bool forced) {
   }
 }
 
+void Reenter() {
+  if (Buffer* buffer = Request()) Complete(buffer);
+}
+
 void StartWorker() {
   State& state = TheState();
   std::lock_guard guard(state.delivery_lock);

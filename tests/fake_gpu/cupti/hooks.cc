@@ -121,6 +121,7 @@ void OnResource(const FakeGpuResource* resource) {
       }
       break;
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+      state.context_seen = true;
       if (state.kinds.Has(CUPTI_ACTIVITY_KIND_CONTEXT)) DumpContexts(resource->context);
       break;
     case CUPTI_CBID_RESOURCE_STREAM_CREATED:

@@ -106,6 +106,7 @@ struct State {
   std::atomic<int> thread_id_type{0};
   std::atomic<size_t> dropped{0};
   std::atomic<bool> finished{false};  // after a fatal error
+  std::atomic<bool> context_seen{false};
 
   std::mutex lines_lock;
   std::vector<Line*> lines, free_lines;
@@ -146,6 +147,8 @@ void Submit(Record record);
 // All that is ready goes to the tool before this returns; `forced`: the rest too, without end.
 void Flush(bool forced);
 void StartWorker();
+// Asks the tool for a buffer and hands it back empty, on this thread.
+void Reenter();
 // Drops everything on its way, without a word to the tool.
 void Forget();
 

@@ -129,7 +129,7 @@ export function ModelPage(): VNode {
     { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 620, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
     { id: 'calls', label: 'calls', num: true, width: 52, from: 900, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
     { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, raw: (r) => Math.round(r.node.waste), cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
-    { id: 'peak', label: '% peak', num: true, width: 56, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
+    { id: 'peak', label: '% peak', num: true, width: 62, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
   ];
   const table: TableProps<Row> = {
     columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, primary: true, fileName: `model-${by}`,

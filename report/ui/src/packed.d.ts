@@ -1,0 +1,4 @@
+declare module 'virtual:packed' {
+  export const LENGTH: number;
+  export const PACKED: string;
+}

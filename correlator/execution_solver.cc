@@ -10,6 +10,10 @@ namespace xlatrace::correlator {
 namespace {
 
 constexpr size_t kLongestUnrolled = 20'000;
+// Trips still count where this little is lost: one record of 32, or two of a shorter stretch, each
+// among 8.
+constexpr size_t kLostOf = 32;
+constexpr size_t kFewestPerLost = 8;
 
 using model::Confidence;
 
@@ -138,26 +142,38 @@ void ExecutionSolver::CountTripsBetween(std::span<const uint32_t> launches, size
           kLongestUnrolled, &kernels, &optional)) {
     return;
   }
-  if (kernels.size() != past - first) return;
+  const size_t count = past - first;
+  const bool all = kernels.size() == count;
+  const size_t lost = kernels.size() - count;
+  const size_t forgiven = std::min(std::max<size_t>(2, count / kLostOf), count / kFewestPerLost);
+  if (!all && (kernels.size() < count || lost > forgiven)) return;
   // Nothing that looks like the module's was left over in between.
   const uint32_t begin = begins ? anchors_[first].launch : anchors_[first - 1].launch;
   const uint32_t end = ends ? anchors_[past - 1].launch : anchors_[past].launch;
   size_t candidates = 0;
   for (uint32_t i = begin; i <= end; ++i) candidates += !cases_[launches[i]].candidates.empty();
-  if (candidates != past - first + (begins ? 0 : 1) + (ends ? 0 : 1)) return;
+  if (candidates != count + (begins ? 0 : 1) + (ends ? 0 : 1)) return;
+  std::vector<uint32_t> tokens;
+  size_t next = 0;
   for (size_t a = first; a < past; ++a) {
-    bool fits = false;
-    for (const Candidate& c : cases_[launches[anchors_[a].launch]].candidates) {
+    const std::vector<Candidate>& can_be = cases_[launches[anchors_[a].launch]].candidates;
+    for (const Candidate& c : can_be) {
       if (c.program != any.program) continue;
-      fits |= c.token == kernels[a - first];
       if (std::binary_search(optional.begin(), optional.end(), c.token)) return;
     }
-    if (!fits) return;
+    const auto fits = [&](uint32_t token) {
+      return std::any_of(can_be.begin(), can_be.end(), [&](const Candidate& c) {
+        return c.program == any.program && c.token == token;
+      });
+    };
+    while (next < kernels.size() && !fits(kernels[next])) ++next;
+    if (next == kernels.size()) return;
+    tokens.push_back(kernels[next++]);
   }
   for (size_t a = first; a < past; ++a) {
     AlignedItem& item = anchors_[a].item;
-    item.token = kernels[a - first];
-    item.unique = !item.rival;
+    item.token = tokens[a - first];
+    item.unique = all && !item.rival;
     item.tied = false;
   }
 }

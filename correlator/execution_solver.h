@@ -69,7 +69,8 @@ class ExecutionSolver {
 
   void FindAnchors(std::span<const uint32_t> launches, bool one_group, bool clean_start);
   // Equal kernels of several loops in a row, or of one loop and what follows it, are told apart by
-  // how often XLA knows that the loops run: where just as many are there.
+  // how often XLA knows that the loops run: for sure where just as many are there, else where a few
+  // are lost.
   void CountTrips(std::span<const uint32_t> launches);
   void CountTripsBetween(std::span<const uint32_t> launches, size_t first, size_t past);
   void AroundAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);

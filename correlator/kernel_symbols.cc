@@ -102,6 +102,7 @@ constexpr auto kXlaHelpers = std::to_array<std::string_view>({
     "RaggedAllToAllKernel",
     "AppendChecksum",
     "stream_executor::",
+    "15stream_executor",
 });
 
 // Instruction names of the emitters before 2024 that are kernels of their own.

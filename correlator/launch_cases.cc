@@ -21,6 +21,7 @@ LaunchCases::LaunchCases(const model::RunTables& run, const ModuleTable& modules
     : run_(run), modules_(modules), join_(join), judged_(judged), labels_(labels) {
   ReadPrograms();
   ReadCases();
+  PreferKnownGrids();
   CompareSizes();
   SettlePrograms();
 }
@@ -90,6 +91,19 @@ void LaunchCases::ReadCases() {
   }
 }
 
+void LaunchCases::PreferKnownGrids() {
+  for (LaunchCase& launch : cases_) {
+    if (launch.module != kNone) continue;
+    const auto told = [&](const Candidate& candidate) {
+      return programs_[candidate.program]->tokens()[candidate.token].grid[0] != 0;
+    };
+    if (std::none_of(launch.candidates.begin(), launch.candidates.end(), told)) continue;
+    for (Candidate& candidate : launch.candidates) {
+      candidate.doubt = told(candidate) ? 0 : kOfUntoldSize;
+    }
+  }
+}
+
 void LaunchCases::CompareSizes() {
   struct Sizes {
     std::set<int64_t> threads;   // Of the launches.
@@ -127,8 +141,8 @@ void LaunchCases::CompareSizes() {
       const auto rank = std::distance(sizes.threads.begin(), sizes.threads.find(threads_of(c)));
       const int64_t expected = *std::next(sizes.elements.begin(), rank);
       for (Candidate& candidate : cases_[c].candidates) {
-        candidate.doubtful =
-            programs_[candidate.program]->tokens()[candidate.token].elements != expected;
+        const ThunkToken& token = programs_[candidate.program]->tokens()[candidate.token];
+        candidate.doubt = token.elements == expected ? 0 : kOfAnotherSize;
       }
     }
   }

@@ -63,6 +63,9 @@ LaunchKind OfKernel(const model::LaunchConfig& config) {
   if (symbol.starts_with("set_") && symbol.ends_with("_condition")) return LaunchKind::kPredicate;
   if (symbol.starts_with("__amd_rocclr_fill")) return LaunchKind::kMemset;
   if (symbol.starts_with("__amd_rocclr_")) return LaunchKind::kDeviceCopy;
+  if (LibraryOf(symbol) == LibraryKind::kTopK && symbol.find("stream_executor") != symbol.npos) {
+    return LaunchKind::kLibrary;
+  }
   const SymbolFamily family = FamilyOf(symbol);
   if (family == SymbolFamily::kAutotune) return LaunchKind::kAutotuning;
   if (family == SymbolFamily::kFramework) return LaunchKind::kFramework;
@@ -118,7 +121,9 @@ LibraryKind LibraryOf(std::string_view name) {
   const std::string lower = Lower(name);
   const auto holds = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
   if (holds("fft")) return LibraryKind::kFft;
-  if (holds("topk")) return LibraryKind::kTopK;
+  // XLA's own kernel of that is a function template called Run (topk_kernel_cuda_common.cu.h).
+  const bool xlas = holds("stream_executor") && (holds("cuda3run") || holds("cuda::run<"));
+  if (holds("topk") || xlas) return LibraryKind::kTopK;
   if (holds("trsm") || holds("trsv") || holds("triangular")) return LibraryKind::kTriangularSolve;
   static constexpr auto kFactorizations =
       std::to_array<std::string_view>({"potrf", "potf2", "cholesky", "getrf", "getf2", "geqrf",

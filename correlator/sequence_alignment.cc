@@ -7,11 +7,10 @@ namespace xlatrace::correlator {
 namespace {
 
 // Doubts decide between what is equal otherwise, however many they are.
-constexpr int64_t kUnit = 1 << 20;
+constexpr int64_t kUnit = int64_t{1} << 34;
 constexpr int64_t kSkip = 2 * kUnit;     // A kernel that must be there and is not.
 constexpr int64_t kForeign = 5 * kUnit;  // An activity that no token is for; more than the slack.
 constexpr int64_t kStart = 1 * kUnit;    // Of an execution.
-constexpr int64_t kDoubt = 1;
 constexpr int64_t kSlack = 2 * kSkip;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 // What is kept of the states behind an item.
@@ -30,7 +29,7 @@ struct State {
   uint32_t back = 0;   // State behind the item before.
   bool matched = false;
   bool fresh = false;  // Starts an execution.
-  bool doubtful = false;
+  uint16_t doubt = 0;
   int64_t cost = 0;
 };
 
@@ -79,7 +78,7 @@ class Aligner {
                bool* fresh) const {
     *fresh = true;
     const ThunkProgram& program = *programs_[to.program];
-    const int64_t doubt = to.doubtful ? kDoubt : 0;
+    const int64_t doubt = to.doubt;
     if (from.program == AlignedItem::kNone) {
       return doubt + (clean_start_ ? kSkip * program.Skipped(ThunkProgram::kStart, to.token) : 0);
     }
@@ -126,7 +125,7 @@ class Aligner {
         if (state.cost >= kNever) continue;
         state.program = candidate.program;
         state.token = candidate.token;
-        state.doubtful = candidate.doubtful;
+        state.doubt = candidate.doubt;
         state.group = item.group;
         state.matched = true;
         next.push_back(state);
@@ -142,7 +141,8 @@ class Aligner {
         State state = previous[p];
         state.cost += kForeign;
         state.back = p;
-        state.matched = state.fresh = state.doubtful = false;
+        state.matched = state.fresh = false;
+        state.doubt = 0;
         foreign.push_back(state);
       }
       Keep(late ? 1 : kMostForeign, &foreign);
@@ -183,7 +183,7 @@ class Aligner {
           if (states[s].matched) {
             bool fresh = false;
             step = Step(earlier[e], items_[i],
-                        {states[s].program, states[s].token, states[s].doubtful}, &fresh);
+                        {states[s].program, states[s].token, states[s].doubt}, &fresh);
           } else if (states[s].program == earlier[e].program &&
                      states[s].token == earlier[e].token && states[s].group == earlier[e].group) {
             step = kForeign;
@@ -205,7 +205,7 @@ class Aligner {
       if (!state.matched || after[s] >= kNever || state.cost + after[s] > best + kSlack) continue;
       if (state.program != item->program) {
         item->rival = true;
-        item->even |= (state.cost + after[s]) % kUnit <= best % kUnit;
+        item->even |= (state.cost + after[s]) % kUnit - best % kUnit < kOfAnotherSize;
         item->unique = false;
       } else if (programs_[state.program]->tokens()[state.token].instruction != instruction) {
         item->unique = false;

@@ -202,6 +202,11 @@ class ThunkProgramBuilder {
     ThunkToken token{.instruction = index, .optional = optional};
     std::copy(std::begin(thunk.grid), std::end(thunk.grid), std::begin(token.grid));
     std::copy(std::begin(thunk.block), std::end(thunk.block), std::begin(token.block));
+    // A function template of XLA's own, which lists call so and devices by its mangled name.
+    if (thunk.kernel == "topk") {
+      token.kind = ThunkKind::kLibrary;
+      token.library = LibraryKind::kTopK;
+    }
     if (!thunk.kernel.empty()) {
       out_.by_symbol_[thunk.kernel].push_back(Add(token));
       return;

@@ -189,6 +189,15 @@ std::string FigureWords(double value, std::string_view unit) {
   return Significant(value) + (unit.empty() ? "" : " " + std::string(unit));
 }
 
+std::string InUnitOf(double ns, double of_ns) {
+  const std::string of = Duration(of_ns);
+  if (of.ends_with(" us")) return Microseconds(ns);
+  if (of.ends_with(" ms")) return Milliseconds(ns);
+  if (of.ends_with(" ns")) return Significant(ns);
+  // Minutes are written with their seconds, so both have words.
+  return of.find("min") == of.npos ? Significant(ns / 1e9) : Duration(ns);
+}
+
 std::string SourceLine(std::string_view file, const std::optional<int64_t>& line) {
   if (file.empty()) return {};
   return line ? fmt::format("{}:{}", BaseName(file), *line) : std::string(BaseName(file));

@@ -435,26 +435,21 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
         if (of_op.contains(sum.label_id)) sample.Add(activity.activity_id);
         return true;
       }));
-  // A step is as long as on one device, whatever number of them run it.
-  XLATRACE_ASSIGN(const store::Table step_rows,
+  XLATRACE_ASSIGN(const store::Table of_run,
                   db.Select("SELECT step, count(*) AS devices, min(steady) AS steady FROM step"
-                            " GROUP BY step"));
-  std::unordered_map<int64_t, size_t> row_of_step;
-  for (size_t i = 0; i < step_rows.rows.size(); ++i) {
-    row_of_step.emplace(step_rows.Int(i, "step"), i);
-  }
+                            " GROUP BY step ORDER BY step"));
   sheet["steps"] = Json::array();
-  for (const auto& [step, sum] : steps) {
-    if (sheet["steps"].size() == kMostSteps) break;
-    const auto row = row_of_step.find(step);
-    if (row == row_of_step.end()) continue;
+  for (size_t i = 0; i < of_run.rows.size() && sheet["steps"].size() < kMostSteps; ++i) {
+    const auto at = steps.find(of_run.Int(i, "step"));
+    if (at == steps.end()) continue;
+    const LaunchSum& sum = at->second;
+    const bool timed = sum.timed > 0;
     sheet["steps"].push_back(
-        {{"step", step},
+        {{"step", at->first},
          {"launches", sum.launches},
-         {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()},
-         {"ns_per_device",
-          sum.timed > 0 ? Json(sum.self_ns / step_rows.Int(row->second, "devices")) : Json()},
-         {"steady", step_rows.Int(row->second, "steady")}});
+         {"self_ns", timed ? Json(sum.self_ns) : Json()},
+         {"ns_per_device", timed ? Json(sum.self_ns / of_run.Int(i, "devices")) : Json()},
+         {"steady", of_run.Int(i, "steady")}});
   }
   std::vector<LaunchSum> mine;
   for (const LaunchSum& sum : sums.sums()) {

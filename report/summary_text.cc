@@ -180,16 +180,17 @@ class Summary {
     Lines second;
     if (view_.basis.steady) {
       const StepsFigure& steps = view_.steps;
-      std::string text = "step " + Duration(static_cast<double>(steps.mean_ns));
+      const auto mean = static_cast<double>(steps.mean_ns);
+      std::string text = "step " + Duration(mean);
       if (steps.steady_count >= kStepsForPercentiles) {
         text += fmt::format(" (p10 {}, p90 {}, {} steps)",
-                            Milliseconds(static_cast<double>(StepPercentile(steps, 10))),
-                            Milliseconds(static_cast<double>(StepPercentile(steps, 90))),
+                            InUnitOf(static_cast<double>(StepPercentile(steps, 10)), mean),
+                            InUnitOf(static_cast<double>(StepPercentile(steps, 90)), mean),
                             Thousands(steps.steady_count));
       } else if (steps.steady_count > 1) {
         text += fmt::format(
-            " ({} to {}, {} steps)", Milliseconds(static_cast<double>(steps.min_ns)),
-            Milliseconds(static_cast<double>(steps.max_ns)), Thousands(steps.steady_count),
+            " ({} to {}, {} steps)", InUnitOf(static_cast<double>(steps.min_ns), mean),
+            InUnitOf(static_cast<double>(steps.max_ns), mean), Thousands(steps.steady_count),
             Thousands(static_cast<int64_t>(steps.all.size())));
       } else {
         text += " (1 step)";

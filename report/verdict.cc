@@ -255,14 +255,15 @@ class Maker {
     }
     sentence.Append(NameOf(op))
         .Text(fmt::format(" {} {} of {}{}.", op.copies > 1 ? "take" : "takes",
-                          Milliseconds(view_.PerStep(op.ns)), OfDeviceTime(view_),
-                          PerStepWords(view_)));
+                          InUnitOf(view_.PerStep(op.ns), view_.PerStep(view_.coverage.device_ns)),
+                          OfDeviceTime(view_), PerStepWords(view_)));
   }
 
   void SayPart(StepPart part, int64_t part_ns, bool partly, Builder& sentence) {
     const std::string share = About(part_ns, view_.steps.wall_ns);
-    const std::string of_step = fmt::format("{} of {}", Milliseconds(view_.PerStep(part_ns)),
-                                            Duration(view_.PerStep(view_.steps.wall_ns)));
+    const std::string of_step = fmt::format(
+        "{} of {}", InUnitOf(view_.PerStep(part_ns), view_.PerStep(view_.steps.wall_ns)),
+        Duration(view_.PerStep(view_.steps.wall_ns)));
     switch (part) {
       case StepPart::kIdle:
         if (OnCpuOnly()) {

@@ -45,6 +45,11 @@ class ReadAhead {
     const Value& v = value(column);
     return v.type == Statement::Type::kInteger ? v.number : OtherInt64(v);
   }
+  std::optional<int64_t> OptionalInt64(int column) const {
+    const Value& v = value(column);
+    if (v.type == Statement::Type::kInteger) return v.number;
+    return v.type == Statement::Type::kNull ? std::nullopt : std::optional<int64_t>(OtherInt64(v));
+  }
   double Real(int column) const;
   std::string_view Text(int column) const;
 

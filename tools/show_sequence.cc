@@ -104,6 +104,23 @@ Result<std::vector<Launch>> LaunchesOf(store::RunDb& db, int64_t execution) {
   return ordered;
 }
 
+// What is stored of a module, or of another copy of the very program that tells its order better:
+// one with a thunk list, else one that was not put together from registered strings.
+Result<store::RunDb::ModuleBytes> BestCopy(store::RunDb& db, int64_t module_id) {
+  XLATRACE_ASSIGN(
+      const store::Table copies,
+      db.Select("SELECT c.module_id FROM module m JOIN module c ON c.program_id = m.program_id AND "
+                "c.name = m.name AND c.instruction_count = m.instruction_count AND "
+                "(c.process_id = m.process_id OR c.process_id = 0) WHERE m.module_id = ?1 "
+                "ORDER BY c.source = 'nvtx', c.module_id <> m.module_id, c.module_id",
+                {module_id}));
+  for (size_t row = 0; row < copies.rows.size(); ++row) {
+    XLATRACE_ASSIGN(store::RunDb::ModuleBytes copy, db.ReadModule(copies.Int(row, "module_id")));
+    if (!copy.thunk_sequence.empty()) return copy;
+  }
+  return db.ReadModule(copies.rows.empty() ? module_id : copies.Int(0, "module_id"));
+}
+
 class Sequence {
  public:
   Sequence(const model::HloModule& hlo, const correlator::ThunkProgram& program)
@@ -233,7 +250,7 @@ Result<std::string> ShowSequence(store::RunDb& db, std::string_view module,
   }
   const int64_t execution = executions.Int(chosen, "execution_id");
 
-  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, db.ReadModule(module_id));
+  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, BestCopy(db, module_id));
   XLATRACE_ASSIGN(const model::HloModule hlo,
                   hlo::ReadAny(std::make_shared<const std::string>(std::move(stored.bytes))));
   const std::vector<correlator::ComputationUse> uses = correlator::ClassifyComputations(hlo);

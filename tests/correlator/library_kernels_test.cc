@@ -119,6 +119,17 @@ TEST(KernelsOfLibraries, OfTheUserAreNoLibrarys) {
   }
 }
 
+TEST(KernelsOfLibraries, OfXlaItselfAreXlas) {
+  model::InstructionRow call;
+  call.opcode = "custom-call";
+  for (const char* symbol : {"_ZN15stream_executor4cuda3RunILm16EfjEEvPT0_iS3_Pji",
+                             "void stream_executor::cuda::Run<16ul, float, unsigned int>"}) {
+    EXPECT_EQ(LaunchKindOf(Config(symbol)), LaunchKind::kLibrary) << symbol;
+    EXPECT_EQ(LibraryOf(symbol), LibraryOf("__gpu$TopK")) << symbol;
+    EXPECT_EQ(OriginInModule(Config(symbol), &call), Origin::kXla) << symbol;
+  }
+}
+
 // XLA's own, whatever words their instruction's name holds.
 TEST(KernelsOfLibraries, AreNotWhatXlaGenerated) {
   model::InstructionRow fusion;

@@ -361,6 +361,30 @@ ENTRY e { p = s32[8] parameter(0)
               ElementsAre("jit_f/first", "jit_f/fusion.11", "jit_f/fusion.11", "jit_f/last"));
 }
 
+TEST_F(ToldModule, TopKOfAThunkListIsTheTemplateThatRuns) {
+  std::vector<model::Thunk> thunks(2);
+  thunks[0].kind = thunks[1].kind = "kCustomKernel";
+  thunks[0].kernel = thunks[0].instruction = "first";
+  thunks[1].kernel = "topk";
+  thunks[1].instruction = "custom-call.1";
+  run_.AddModule("jit_f", 7, [thunks] {
+    LoadedModule module;
+    module.thunks = thunks;
+    module.hlo =
+        hlo::ReadText(std::make_shared<const std::string>(R"(HloModule jit_f, is_scheduled=true
+fused { p = f32[8] parameter(0)
+  ROOT n = f32[8] negate(p) }
+ENTRY e { p = f32[8] parameter(0)
+  first = f32[8] fusion(p), kind=kLoop, calls=fused
+  ROOT custom-call.1 = f32[2] custom-call(first), custom_call_target="__gpu$TopK" }
+)"))
+            .value();
+    return module;
+  });
+  EXPECT_THAT(Launch({"first", "_ZN15stream_executor4cuda3RunILm16EfjEEvPT0_iS3_Pji"}),
+              ElementsAre("jit_f/first", "jit_f/custom-call.1"));
+}
+
 // A program compiled for several sizes, and launches without a word from the source.
 class Recompiled : public ::testing::Test {
  protected:
@@ -368,27 +392,31 @@ class Recompiled : public ::testing::Test {
     run_.AddDevice();
     run_.AddLane();
   }
-  void AddModule(int64_t program_id, int size) {
+  void AddModule(int64_t program_id, int size, const std::vector<model::Thunk>& thunks = {}) {
+    std::string bodies;
+    std::string entry;
+    std::string before = "p";
+    for (const std::string& op : ops_) {
+      bodies += fmt::format("{0} {{ p = f32[{1}] parameter(0)\n  ROOT n = f32[{1}] {0}(p) }}\n", op,
+                            size);
+      const bool last = op == ops_.back();
+      entry += fmt::format("  {}loop_{}_fusion = f32[{}] fusion({}), kind=kLoop, calls={}\n",
+                           last ? "ROOT " : "", op, size, before, op);
+      before = "loop_" + op + "_fusion";
+    }
     const std::string text = fmt::format(
-        R"(HloModule jit_eval, is_scheduled=true
-fused {{ p = f32[{0}] parameter(0)
-  ROOT n = f32[{0}] negate(p) }}
-other {{ p = f32[{0}] parameter(0)
-  ROOT n = f32[{0}] cosine(p) }}
-ENTRY e {{ p = f32[{0}] parameter(0)
-  loop_negate_fusion = f32[{0}] fusion(p), kind=kLoop, calls=fused
-  ROOT loop_cosine_fusion = f32[{0}] fusion(loop_negate_fusion), kind=kLoop, calls=other }}
-)",
-        size);
-    run_.AddModule("jit_eval", program_id, [text] {
+        "HloModule jit_eval, is_scheduled=true\n{}ENTRY e {{ p = f32[{}] parameter(0)\n{}}}\n",
+        bodies, size, entry);
+    run_.AddModule("jit_eval", program_id, [text, thunks] {
       LoadedModule module;
+      module.thunks = thunks;
       module.hlo = hlo::ReadText(std::make_shared<const std::string>(text)).value();
       return module;
     });
   }
   void Launch(int64_t blocks) {
-    for (const char* symbol : {"loop_negate_fusion", "loop_cosine_fusion"}) {
-      rows_.push_back(run_.Activity(run_.Kernel(symbol, blocks, 128)));
+    for (const std::string& op : ops_) {
+      rows_.push_back(run_.Activity(run_.Kernel("loop_" + op + "_fusion", blocks, 128)));
     }
   }
   // Program ids; 0: no instruction.
@@ -397,14 +425,16 @@ ENTRY e {{ p = f32[{0}] parameter(0)
     std::vector<int64_t> programs;
     for (const size_t row : rows_) {
       const model::Label& label = LabelOf(tables, row);
-      EXPECT_NE(label.confidence, Confidence::kExact);
+      exact_ += label.confidence == Confidence::kExact;
       programs.push_back(label.instruction_id == 0 ? 0 : label.module_id);
     }
     return programs;
   }
 
   RunBuilder run_;
+  std::vector<std::string> ops_ = {"negate", "cosine"};
   std::vector<size_t> rows_;
+  int exact_ = 0;
 };
 
 TEST_F(Recompiled, TheLargerGridIsTheLargerProgramsButNeverForSure) {
@@ -414,6 +444,28 @@ TEST_F(Recompiled, TheLargerGridIsTheLargerProgramsButNeverForSure) {
   Launch(32);
   Launch(2);
   EXPECT_THAT(Programs(), ElementsAre(2, 2, 1, 1, 2, 2));
+  EXPECT_EQ(exact_, 0);
+}
+
+TEST_F(Recompiled, GridThatAThunkListTellsIsTheBetterOne) {
+  ops_ = {"negate", "cosine", "sine", "tanh", "exponential", "abs"};
+  std::vector<model::Thunk> thunks;
+  for (const std::string& op : ops_) {
+    model::Thunk thunk;
+    thunk.kind = "kKernel";
+    thunk.kernel = thunk.instruction = "loop_" + op + "_fusion";
+    thunk.grid[0] = 32;
+    thunk.block[0] = 128;
+    thunk.grid[1] = thunk.grid[2] = thunk.block[1] = thunk.block[2] = 1;
+    thunks.push_back(thunk);
+  }
+  AddModule(5, 256);
+  AddModule(6, 4096, thunks);
+  Launch(32);
+  Launch(2);
+  EXPECT_THAT(Programs(), ElementsAre(2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1));
+  // The small ones can be nothing else.
+  EXPECT_EQ(exact_, 6);
 }
 
 TEST_F(Recompiled, GridsOfAnotherNumberOfSizesTellNothing) {

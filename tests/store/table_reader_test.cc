@@ -74,7 +74,7 @@ class TableReaderTest : public testing::Test {
       for (int c = 0; c < static_cast<int>(kColumns.size()); ++c) {
         // Type first: asking SQLite for a text may change it.
         const auto type = rows->ColumnType(c);
-        EXPECT_EQ(rows->OptionalInt64(c), Optional(reader, c)) << "row " << count;
+        EXPECT_EQ(rows->OptionalInt64(c), reader.OptionalInt64(c)) << "row " << count;
         ASSERT_EQ(Cell(type, rows->Int64(c), IsNumber(type) ? rows->Real(c) : 0,
                        type == Statement::Type::kReal ? "" : rows->Text(c)),
                   Cell(reader.ColumnType(c), reader.Int64(c), IsNumber(type) ? reader.Real(c) : 0,
@@ -84,11 +84,6 @@ class TableReaderTest : public testing::Test {
     }
     EXPECT_FALSE(reader.Next().value_or(true));
   }
-  template <typename Reader>
-  static std::optional<int64_t> Optional(const Reader& reader, int column) {
-    return reader.IsNull(column) ? std::nullopt : std::optional<int64_t>(reader.Int64(column));
-  }
-
   bool LeftToSql(const std::string& table = "t") {
     return !TableReader::Open(path_, table, kColumns);
   }

@@ -45,7 +45,7 @@ class Guard extends Component<{ children: ComponentChildren; page: string }, { e
 }
 
 const SOURCE = dict({
-  record: 'recorded', nsys_sqlite: 'imported from Nsight Systems', nsys_jax: 'imported from nsys-jax', xplane: 'imported from XProf', kineto: 'imported from Kineto', chrome: 'imported from a Chrome trace',
+  record: 'recorded', recording: 'recorded', nsys_sqlite: 'imported from Nsight Systems', nsys_jax: 'imported from nsys-jax', xplane: 'imported from XProf', kineto: 'imported from Kineto', chrome: 'imported from a Chrome trace',
 });
 function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNode {
   const [theme, cycle] = useTheme();

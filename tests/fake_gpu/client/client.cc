@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
@@ -52,6 +53,7 @@ void Log(const char* format, ...) {
 
 pid_t program_thread = 0;  // The one that starts the driver.
 thread_local bool flushing = false;
+std::atomic<bool> ended{false};  // CUPTI has finalised itself.
 
 const char* Where() {
   if (flushing) return "flusher";
@@ -202,6 +204,7 @@ void CUPTIAPI Callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   } else if (domain == CUPTI_CB_DOMAIN_STATE) {
     const auto* state = static_cast<const CUpti_StateData*>(data);
     Log("state\t%u\t%s\n", id, state->notification.message);
+    if (id == CUPTI_CBID_STATE_FATAL_ERROR) ended = true;
   }
 }
 
@@ -209,7 +212,7 @@ pid_t owner = 0;
 
 void AtExit() {
   if (getpid() != owner) return;
-  if (std::getenv("CLIENT_NO_EXIT_FLUSH") == nullptr) {
+  if (std::getenv("CLIENT_NO_EXIT_FLUSH") == nullptr && !ended) {
     flushing = true;
     const CUptiResult flushed = CUPTI(cuptiActivityFlushAll)(1);
     flushing = false;

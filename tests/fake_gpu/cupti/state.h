@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "cupti/layout.h"
@@ -115,6 +116,7 @@ struct State {
   std::mutex delivery_lock;
   std::condition_variable delivery;
   std::deque<Buffer*> full;
+  std::set<uint8_t*> out;  // Buffers of the tool's that are here.
   int delivering = 0;
   bool worker = false, stopped = false;
 };
@@ -154,6 +156,9 @@ void Forget();
 
 // ---- hooks.cc ----
 const FakeGpuTool* Hooks();
+// The callback of the tool's that this thread is in; 0: none. Buffers' count as one.
+enum class Inside { kNothing, kApi, kOther };
+Inside InsideCallback();
 void TellState(uint32_t id, CUptiResult result, const char* message);
 
 }  // namespace fakegpu::cupti

@@ -217,7 +217,9 @@ export function DataTable<T>(p: TableProps<T>): VNode {
   const [top, setTop] = useState(0);
   const [size, setSize] = useState({ width: 1000, height: 600 });
   const [cursor, setCursor] = useState<string | undefined>(undefined);
-  const columns = useMemo(() => p.columns.filter((c) => c.from === undefined || size.width >= c.from), [p.columns, size.width]);
+  // Paper has some 740 pixels, whatever the window has.
+  const wide = printing ? 740 : size.width;
+  const columns = useMemo(() => p.columns.filter((c) => c.from === undefined || wide >= c.from), [p.columns, wide]);
 
   useLayoutEffect(() => {
     const el = box.current;

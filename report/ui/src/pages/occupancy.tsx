@@ -241,13 +241,13 @@ export function OccupancyPage(): VNode {
         <div class="split occsplit" data-testid="occupancy-detail">
           <div class="secs"><Limits row={selected} /><WhatIf row={selected} device={device} key={selected.key} /></div>
           <Steps row={selected} device={device} />
-          <div>
+          {tails.length > 0 && <div>
             <div class="bar-h"><h3>Waves and tail</h3><span class="cap"><CopyMenu /></span></div>
             <p class="sm ink2">Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent kernels loop over work: no tail.</p>
             <table class="fix" aria-label="Waves"><colgroup><col /><col style={{ width: '56px' }} /><col style={{ width: '106px' }} /><col style={{ width: '66px' }} /></colgroup><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
               {tails.map(({ r, fill, lost }) => <tr><td class="name">{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} <span class="mono">{r.ops[0] !== undefined ? ops.name[r.ops[0]] : ''}</span></td><td class="num">{significant(r.waves)}</td><td class="num"><Meter pct={100 * fill} />{percent(fill, 1)}%</td><td class="num">{ms(lost / d)}</td></tr>)}
             </tbody></table>
-          </div>
+          </div>}
         </div>
       )}
     </>

@@ -16,7 +16,7 @@ function trust(report: Report): string {
   const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
   const out: string[] = [];
   if (run.fake_gpu) out.push('No: a fake GPU computes nothing, its times are meaningless.');
-  else if (lost > 0) out.push(`With care: ${plural(lost, 'record')} were lost, so idle time cannot be told from missing data.`);
+  else if (lost > 0) out.push(`With care: ${plural(lost, 'record')} ${lost === 1 ? 'was' : 'were'} lost, so idle time cannot be told from missing data.`);
   else if (!basis.steady) out.push('In part: no step was steady, so figures are sums over the whole run.');
   else if (whole > 0 && coverage.none_ns / whole > 0.05) out.push(`In part: ${percent(coverage.none_ns, whole)}% of device time has no instruction.`);
   else out.push('Yes, for one run:');
@@ -58,7 +58,7 @@ function Stats({ report }: { report: Report }): VNode {
     { id: 'severity', label: 'severity', width: 92, cell: (r) => <span class={`badge ${severity[r] === 'notice' ? 'warn' : severity[r] === 'info' ? 'plain' : 'bad'}`}>{severity[r]!.replace('_', ' ')}</span>, raw: (r) => severity[r]! },
     { id: 'name', label: 'name', width: 270, cls: 'mono name', cell: (r) => <span title={name[r]}>{name[r]}</span>, raw: (r) => name[r]! },
     { id: 'value', label: 'value', num: true, width: 96, cell: (r) => show(name[r]!, value[r]!), raw: (r) => value[r]! },
-    { id: 'source', label: 'source', width: 140, cls: 'dim name', cell: (r) => <span title={source[r]}>{baseName(source[r]!)}</span>, raw: (r) => baseName(source[r]!) },
+    { id: 'source', label: 'source', width: 140, from: 760, cls: 'dim name', cell: (r) => <span title={source[r]}>{baseName(source[r]!)}</span>, raw: (r) => baseName(source[r]!) },
     { id: 'advice', label: 'meaning and advice', cls: 'wrap', cell: (r) => <Linked text={advice[r]!} />, raw: (r) => advice[r]! },
   ];
   const lines: Line<number>[] = Array.from({ length: t.rows }, (_, r) => ({ key: String(r), row: r }));

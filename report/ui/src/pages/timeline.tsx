@@ -428,7 +428,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         <p class="note sm" data-testid="timeline-note">
           {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span data-testid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last. </span>}
           {pair ? <>Each row counts from the begin of its step; rows that part show where the time went. Click another step to put it in the first place.</> : gaps.length > 0
-            ? <>{plural(gaps.length, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} hold {duration([...cause.values()].reduce((a, b) => a + b, 0))}, the longest {duration(longest)}; {mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
+            ? <>{plural(gaps.length, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} {gaps.length === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gaps.length > 1 && <>the longest {duration(longest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
           {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed). `}Its launches are not in this file; the table below compares whole steps with its mean.</>}
@@ -480,6 +480,7 @@ export function TimelinePage(): VNode {
     return buildTimeline(report, launches, wanted);
   }, [report, launches, dev]);
   if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
+  if (report.meta.launches.in_run === 0) return <Missing title="No launch" why="The run holds no device activity." />;
   if (report.tables.rows('launches') === 0) {
     return <Missing title="No timeline" why={`This page was written without single launches; every table still sums all ${thousands(report.meta.launches.in_run)} of them.`}
                     command={`xlatrace report ${report.meta.run.path.split('/').pop()}`} />;

@@ -63,9 +63,32 @@ void ModuleJoin::DropCopies(std::vector<Id>* modules) const {
   }
 }
 
+// A dump of the very program stands in for a module whose own text cannot be read.
+ModuleMatch ModuleJoin::ReadableCopy(Id process_id, Id module_id) const {
+  const ModuleEntry& entry = modules_.entry(module_id);
+  ModuleMatch match;
+  if (entry.program_id) {
+    for (const Id owner : {process_id, Id{0}}) {
+      const auto it = by_program_id_.find({owner, *entry.program_id});
+      if (it == by_program_id_.end()) continue;
+      for (const Id id : it->second) {
+        if (modules_.entry(id).readable && NameFits(id, entry.name)) match.modules.push_back(id);
+      }
+      if (!match.modules.empty() || owner == 0) break;
+    }
+    DropCopies(&match.modules);
+  }
+  match.certain = match.modules.size() == 1;
+  if (match.modules.empty()) match = {{module_id}, true};
+  return match;
+}
+
 ModuleMatch ModuleJoin::Find(Id process_id, const model::Hint& hint) const {
   ModuleMatch match;
-  if (hint.module_id != 0) return {{hint.module_id}, true};
+  if (hint.module_id != 0) {
+    if (modules_.entry(hint.module_id).readable) return {{hint.module_id}, true};
+    return ReadableCopy(process_id, hint.module_id);
+  }
   if (hint.program_id) {
     // The process's own modules before those that no process is told of.
     for (const Id owner : {process_id, Id{0}}) {

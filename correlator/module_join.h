@@ -40,6 +40,7 @@ class ModuleJoin {
   bool ids_related() const { return ids_related_; }
 
  private:
+  ModuleMatch ReadableCopy(model::Id process_id, model::Id module_id) const;
   bool NameFits(model::Id module_id, std::string_view name) const;
   bool SameProgram(model::Id a, model::Id b) const;
 

@@ -1,5 +1,7 @@
 #include "importers/hlo_line.h"
 
+#include <algorithm>
+
 #include "importers/text_fields.h"
 
 namespace xlatrace::importers {
@@ -116,6 +118,14 @@ void ReadMetadata(string_view body, HloLine* out) {
   }
 }
 
+HloLine::Role RoleOf(string_view key) {
+  if (key == "body") return HloLine::Role::kBody;
+  if (key == "condition") return HloLine::Role::kCondition;
+  const bool branch =
+      key == "true_computation" || key == "false_computation" || key == "branch_computations";
+  return branch ? HloLine::Role::kBranch : HloLine::Role::kOther;
+}
+
 void ReadAttribute(string_view item, HloLine* out) {
   item = Trimmed(item);
   const size_t equals = item.find('=');
@@ -131,7 +141,11 @@ void ReadAttribute(string_view item, HloLine* out) {
   } else if (IsCallKey(key) && value.find('=') == string_view::npos) {  // Else printed inline.
     ForItems(value, [&](string_view name) {
       if (const string_view callee = NameIn(name); !callee.empty()) {
-        out->callees.push_back({callee, key == "condition"});
+        const HloLine::Role role = RoleOf(key);
+        const auto branch = static_cast<uint32_t>(
+            std::count_if(out->callees.begin(), out->callees.end(),
+                          [](const auto& known) { return known.role == HloLine::Role::kBranch; }));
+        out->callees.push_back({callee, role, role == HloLine::Role::kBranch ? branch : 0});
       }
     });
   }

@@ -18,9 +18,11 @@ namespace xlatrace::importers {
 inline constexpr std::string_view kCutMark = "\n[truncated]\n";
 
 struct HloLine {
+  enum class Role : uint8_t { kOther, kBody, kCondition, kBranch };
   struct Callee {
     std::string_view name;
-    bool is_condition = false;  // Of a while loop.
+    Role role = Role::kOther;
+    uint32_t branch = 0;  // Which one of a conditional.
   };
   std::string_view name;
   std::string_view shape;

@@ -169,19 +169,48 @@ class Rebuild {
   // A computation that is called and of which no text was kept: the one behind a cut body, say.
   struct Missing {
     string_view name;
-    bool is_condition;
-    string_view caller_shape;
+    HloLine::Role role;
+    string_view parameter_shape;  // Of its first parameter; empty: not known.
+    string_view root_shape;       // The same.
   };
   std::vector<Missing> MissingCallees() const {
     std::vector<Missing> missing;
     std::unordered_map<string_view, bool> seen;
     for (const Own& own : own_) {
-      for (const HloLine::Callee& callee : own.line.parsed.callees) {
+      const HloLine& caller = own.line.parsed;
+      for (const HloLine::Callee& callee : caller.callees) {
         if (by_name_.contains(callee.name) || !seen.try_emplace(callee.name, true).second) continue;
-        missing.push_back({callee.name, callee.is_condition, own.line.parsed.shape});
+        Missing now{callee.name, callee.role, {}, {}};
+        switch (callee.role) {
+          case HloLine::Role::kBody:
+            now.parameter_shape = now.root_shape = caller.shape;
+            break;
+          case HloLine::Role::kCondition:
+            now.parameter_shape = caller.shape;
+            now.root_shape = "pred[]";
+            break;
+          case HloLine::Role::kBranch:
+            now.parameter_shape = OperandShape(caller, callee.branch + 1);
+            now.root_shape = caller.shape;
+            break;
+          case HloLine::Role::kOther:
+            if (caller.opcode != "fusion" && caller.opcode != "call") break;
+            now.parameter_shape = OperandShape(caller, 0);
+            now.root_shape = caller.shape;
+            break;
+        }
+        missing.push_back(now);
       }
     }
+    // What a condition is leaves no doubt; it must not be given away as something else.
+    std::stable_partition(missing.begin(), missing.end(),
+                          [](const Missing& m) { return m.role == HloLine::Role::kCondition; });
     return missing;
+  }
+  string_view OperandShape(const HloLine& line, size_t operand) const {
+    if (operand >= line.needs.size()) return {};
+    const auto own = own_by_name_.find(line.needs[operand]);
+    return own == own_by_name_.end() ? string_view() : own_[own->second].line.parsed.shape;
   }
 
   // Union-find over own instructions, then computations.
@@ -205,15 +234,17 @@ class Rebuild {
     }
   }
 
-  // Groups with parameters of their own besides the entry's (the largest) are the missing ones. A
-  // loop's condition gives a pred and takes what the loop gives; the rest goes by order.
+  // Instructions of no text that data flow joins.
+  struct Group {
+    std::vector<uint32_t> members;
+    string_view parameter_shape;  // Of parameter 0.
+    string_view last_shape;
+    bool takes_parameters = false;
+  };
+
+  // Groups with parameters of their own besides the entry's (the largest) are the missing ones.
+  // What they take and give tells which is which, else the order.
   void NameLeftGroups(const std::vector<Missing>& missing) {
-    struct Group {
-      std::vector<uint32_t> members;
-      string_view parameter_shape;
-      string_view last_shape;
-      bool takes_parameters = false;
-    };
     std::map<uint32_t, size_t> index_of;
     std::vector<Group> groups;  // By first registration.
     for (uint32_t i = 0; i < own_.size(); ++i) {
@@ -225,33 +256,70 @@ class Rebuild {
       group.members.push_back(i);
       group.last_shape = parsed.shape;
       if (parsed.opcode != "parameter") continue;
-      if (!group.takes_parameters) group.parameter_shape = parsed.shape;
+      if (ParameterNumber(own_[i].line) == "0") group.parameter_shape = parsed.shape;
       group.takes_parameters = true;
     }
     if (groups.empty()) return;
-    const Group* const entry_group = &*std::max_element(
+    Group* const entry_group = &*std::max_element(
         groups.begin(), groups.end(),
         [](const Group& a, const Group& b) { return a.members.size() < b.members.size(); });
+    const auto same = [](string_view a, string_view b) {
+      return a.empty() || b.empty() || a.starts_with(b);  // A layout may stand behind `pred[]`.
+    };
     for (const Missing& callee : missing) {
       Group* best = nullptr;
       for (Group& group : groups) {
         if (&group == entry_group || group.members.empty() || !group.takes_parameters) continue;
         // The entry's unused parameters are groups of one.
         if (group.members.size() < 2) continue;
-        const bool pred = group.last_shape.starts_with("pred[]");
-        const bool fits =
-            !callee.is_condition || (pred && group.parameter_shape == callee.caller_shape);
+        const bool fits = same(group.last_shape, callee.root_shape) &&
+                          same(group.parameter_shape, callee.parameter_shape);
         if (fits && best == nullptr) best = &group;
       }
-      if (best == nullptr) continue;
-      const auto number = static_cast<uint32_t>(computations_.size());
-      computations_.push_back({.name = callee.name, .cut = true});
-      by_name_.emplace(callee.name, number);
-      for (const uint32_t member : best->members) Give(member, number);
-      best->members.clear();
-      SortByNeed(&computations_[number].lines);
-      MarkRoot(&computations_[number].lines);
+      if (best != nullptr) GiveGroup(callee.name, best);
     }
+    LeaveOutStrays(*entry_group, &groups);
+  }
+
+  void GiveGroup(string_view name, Group* group) {
+    const auto number = static_cast<uint32_t>(computations_.size());
+    computations_.push_back({.name = name, .cut = true});
+    by_name_.emplace(name, number);
+    for (const uint32_t member : group->members) Give(member, number);
+    group->members.clear();
+    SortByNeed(&computations_[number].lines);
+    MarkRoot(&computations_[number].lines);
+  }
+
+  // What has a parameter that the entry has already is not the entry's, whoever may call it.
+  void LeaveOutStrays(const Group& entry, std::vector<Group>* groups) {
+    std::unordered_map<string_view, bool> taken;
+    const auto numbers = [&](const Group& group, auto&& each) {
+      for (const uint32_t member : group.members) {
+        if (own_[member].line.parsed.opcode == "parameter") {
+          each(ParameterNumber(own_[member].line));
+        }
+      }
+    };
+    numbers(entry, [&](string_view number) { taken[number] = true; });
+    for (Group& group : *groups) {
+      if (&group == &entry || group.members.empty()) continue;
+      bool stray = false;
+      numbers(group, [&](string_view number) { stray |= taken.contains(number); });
+      if (stray) {
+        GiveGroup(names_.emplace_back(fmt::format("not_told.{}", names_.size() + 1)), &group);
+      } else {
+        numbers(group, [&](string_view number) { taken[number] = true; });
+      }
+    }
+  }
+
+  static string_view ParameterNumber(const Line& line) {
+    constexpr string_view kOpcode = " parameter(";
+    const size_t at = line.text.find(kOpcode);
+    if (at == string_view::npos) return {};
+    const string_view rest = line.text.substr(at + kOpcode.size());
+    return rest.substr(0, rest.find(')'));
   }
 
   // What an instruction needs comes before it; else the order stays.
@@ -429,6 +497,7 @@ class Rebuild {
   std::vector<Own> own_;
   std::unordered_map<string_view, uint32_t> own_by_name_;
   std::deque<std::string> repaired_;  // Do not move.
+  std::deque<std::string> names_;     // The same; made here.
   std::vector<uint32_t> group_;
   std::vector<Line> entry_;
   std::unordered_map<string_view, bool> written_;

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <string>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "importers/annotation.h"
-#include "importers/copies.h"
 #include "importers/counters.h"
-#include "importers/hlo_rebuild.h"
+#include "importers/recorded_names.h"
 #include "importers/recorded_process.h"
 #include "importers/recorded_stats.h"
 #include "importers/text_fields.h"
@@ -23,35 +19,12 @@
 namespace xlatrace::importers {
 namespace {
 
-using model::ActivityKind;
 using model::Evidence;
 using model::Severity;
 using recording::BlockType;
 using recording::RowKind;
 
-// Later than any clock; sums of two stay in 64 bits.
-constexpr uint64_t kLatestNs = uint64_t{1} << 61;
-constexpr int64_t kNeverSeen = std::numeric_limits<int64_t>::max();
-
-std::optional<int64_t> Positive(uint64_t value) {
-  if (value == 0 || value > static_cast<uint64_t>(kNeverSeen)) return std::nullopt;
-  return static_cast<int64_t>(value);
-}
-
-ActivityKind KindOf(RowKind kind) {
-  switch (kind) {
-    case RowKind::kKernel:
-      return ActivityKind::kKernel;
-    case RowKind::kMemcpy:
-    case RowKind::kMemcpyPeer:
-      return ActivityKind::kMemcpy;
-    case RowKind::kMemset:
-      return ActivityKind::kMemset;
-    case RowKind::kGraph:
-      break;
-  }
-  return ActivityKind::kGraph;
-}
+constexpr uint64_t kLatestNs = kLatestRecordedNs;
 
 class Import {
  public:
@@ -59,18 +32,19 @@ class Import {
       : path_(path),
         live_(live),
         sink_(sink),
-        counters_(std::filesystem::path(path).filename().string()) {}
+        counters_(std::filesystem::path(path).filename().string()),
+        names_(process_, sink, counters_) {}
 
   Result<RecordingImport> Run() {
     XLATRACE_ASSIGN(outcome_, recording::ReadRecording(path_, process_));
     process_.Finish();
     SetClock();
-    AddProcess();
-    AddDevices();
+    names_.AddProcess();
+    names_.AddDevices();
     AddSteps();
     CallPass calls(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, calls, outcome_.bytes_read));
-    AddModules();
+    names_.AddModules();
     ActivityPass activities(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, activities, outcome_.bytes_read));
     AddRunInfo();
@@ -89,8 +63,8 @@ class Import {
         .activities = activities_,
         .own_cost_ns = cost("cost_writer_ns") + cost("cost_flusher_ns") + cost("cost_callbacks_ns"),
         .command = std::string(process_.Fact("command")),
-        .process_id = process_id_,
-        .has_modules = !module_ids_.empty(),
+        .process_id = names_.process_id(),
+        .has_modules = names_.has_modules(),
         .dump_folder = std::string(process_.Fact("dump_folder")),
         .errors = process_.errors};
   }
@@ -107,10 +81,7 @@ class Import {
     bool Wants(BlockType type) const override {
       return type == BlockType::kActivities || type == BlockType::kRanges;
     }
-    void OnSegment(uint64_t, std::string_view) override {
-      import.configs_.clear();
-      import.lanes_of_segment_.clear();
-    }
+    void OnSegment(uint64_t, std::string_view) override { import.names_.StartSegment(); }
     void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow& config,
                     const recording::LaneRow& lane) override {
       import.OnActivity(row, config, lane);
@@ -130,82 +101,6 @@ class Import {
 
   int64_t TimeOf(uint64_t ns) const { return static_cast<int64_t>(ns) - start_ns_; }
 
-  void AddProcess() {
-    model::Process process;
-    process.host = std::string(process_.Fact("host"));
-    process.pid = process_.IntFact("pid");
-    process.rank = process_.IntFact("rank");
-    process.local_rank = process_.IntFact("local_rank");
-    process.command = std::string(process_.Fact("command"));
-    process.clock_offset_ns = 0;  // Times are as the clock of its host says.
-    const std::string_view program = process_.Fact("executable");
-    process.name = std::string(program.substr(program.rfind('/') + 1));
-    process_id_ = sink_.AddProcess(process);
-    for (const auto& [thread, name] : process_.thread_names) {
-      if (name.empty()) continue;
-      sink_.AddThread({.process_id = process_id_, .thread_id = thread, .name = name});
-    }
-  }
-
-  void AddDevices() {
-    for (const auto& [id, row] : process_.devices) {
-      model::Device device;
-      device.process_id = process_id_;
-      device.ordinal = row.device;
-      device.name = row.name_text;
-      device.uuid = row.uuid_text;
-      if (row.compute_major != 0) {
-        device.compute_capability = fmt::format("{}.{}", row.compute_major, row.compute_minor);
-      }
-      device.sm_count = Positive(row.sm_count);
-      if (row.core_clock_khz < kLatestNs / 1000) {
-        device.clock_hz = Positive(row.core_clock_khz * 1000);
-      }
-      if (row.memory_bandwidth_kb_per_s < kLatestNs / 1000) {
-        device.memory_bandwidth_bytes_per_s = Positive(row.memory_bandwidth_kb_per_s * 1000);
-      }
-      device.memory_bytes = Positive(row.memory_bytes);
-      device.warp_size = Positive(row.warp_size);
-      device.max_threads_per_sm = Positive(uint64_t{row.max_warps_per_sm} * row.warp_size);
-      device.max_blocks_per_sm = Positive(row.max_blocks_per_sm);
-      device.registers_per_sm = Positive(row.registers_per_sm);
-      device.shared_memory_per_sm_bytes = Positive(row.shared_memory_per_sm_bytes);
-      device.shared_memory_per_block_optin_bytes =
-          Positive(row.shared_memory_per_block_optin_bytes);
-      device.shared_memory_per_block_bytes = Positive(row.shared_memory_per_block_bytes);
-      device.shared_memory_reserved_per_block_bytes =
-          Positive(row.shared_memory_reserved_per_block_bytes);
-      device.max_threads_per_block = Positive(row.max_threads_per_block);
-      device.registers_per_block = Positive(row.registers_per_block);
-      device.l2_bytes = Positive(row.l2_bytes);
-      if (!device.name.empty() && gpu_names_.find(device.name) == std::string::npos) {
-        gpu_names_ += (gpu_names_.empty() ? "" : ", ") + device.name;
-      }
-      devices_[id] = sink_.AddDevice(device);
-    }
-  }
-
-  model::Id DeviceOf(uint32_t id) {
-    model::Id& device = devices_[id];
-    if (device == 0) {
-      device = sink_.AddDevice({.process_id = process_id_, .ordinal = id});
-      counters_.Add("device_not_described", Severity::kNotice, 1,
-                    "activities name a device that the recording does not describe");
-    }
-    return device;
-  }
-
-  // "cuLaunchKernelEx", as the process itself told.
-  const std::string& FunctionName(const recording::ApiCallRow& row) {
-    std::string& name = functions_[{row.domain, row.function}];
-    if (!name.empty()) return name;
-    const bool driver = row.domain == recording::ApiDomain::kDriver;
-    const std::string_view domain = driver ? "driver" : "runtime";
-    name = process_.Fact(fmt::format("api.{}.{}", domain, row.function));
-    if (name.empty()) name = fmt::format("{} function {}", domain, row.function);
-    return name;
-  }
-
   // The host waits for the device there; nothing is started.
   static bool IsWait(std::string_view function) {
     return function.find("Synchronize") != std::string_view::npos;
@@ -215,19 +110,19 @@ class Import {
     uint64_t start = row.start_ns;
     uint64_t end = row.end_ns;
     CheckTimes("call_times_invalid", &start, &end);
-    return static_cast<uint32_t>(sink_.AddApiCall({.process_id = process_id_,
+    return static_cast<uint32_t>(sink_.AddApiCall({.process_id = names_.process_id(),
                                                    .thread_id = row.thread,
-                                                   .name = FunctionName(row),
+                                                   .name = names_.FunctionName(row),
                                                    .correlation_id = row.correlation,
                                                    .start_ns = TimeOf(start),
                                                    .end_ns = TimeOf(end)}));
   }
 
   void OnApiCall(const recording::ApiCallRow& row) {
-    if (row.thunk != 0) SeeThunk(row.thunk, row.start_ns);
+    if (row.thunk != 0) names_.SeeThunk(row.thunk, row.start_ns);
     RecordedLaunch* launch = process_.launches.Find(row.correlation);
     if (launch == nullptr) {
-      if (IsWait(FunctionName(row))) {
+      if (IsWait(names_.FunctionName(row))) {
         AddApiCall(row);
       } else if (row.result == 0 && !LetGo(row)) {  // A call that failed started nothing.
         ++calls_without_activity_;
@@ -241,7 +136,7 @@ class Import {
       launch->run = process_.RunIndex(row.module_run);
       uint32_t& title = process_.runs[launch->run - 1];
       // The run's own range was lost (a killed process, a damaged block).
-      if (title == 0) title = ModuleTitleOf(row.thunk);
+      if (title == 0) title = names_.ModuleTitleOf(row.thunk);
     }
     const auto graph = process_.graph_launch_ns.find(row.correlation);
     if (graph != process_.graph_launch_ns.end()) graph->second = row.start_ns;
@@ -251,18 +146,6 @@ class Import {
   // yet.
   bool LetGo(const recording::ApiCallRow& call) const {
     return process_.ring && call.start_ns < process_.first_activity_ns;
-  }
-
-  void SeeThunk(uint32_t thunk, uint64_t time_ns) {
-    if (time_ns == 0 || time_ns > kLatestNs) return;
-    const auto time = static_cast<int64_t>(time_ns);
-    const auto [it, fresh] = first_seen_.try_emplace(thunk, time);
-    if (!fresh) it->second = std::min(it->second, time);
-  }
-
-  uint32_t ModuleTitleOf(uint32_t thunk) const {
-    const uint32_t index = process_.modules.ModuleOf(thunk);
-    return index == RegisteredModules::kNone ? 0 : process_.modules.modules()[index].title;
   }
 
   // Keeps rows of impossible times, as instants.
@@ -302,8 +185,8 @@ class Import {
   void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow& config,
                   const recording::LaneRow& lane) {
     model::Activity activity;
-    activity.config_id = ConfigOf(row.config, config);
-    activity.lane_id = LaneOf(row.lane, lane);
+    activity.config_id = names_.ConfigOf(row.config, config);
+    activity.lane_id = names_.LaneOf(row.lane, lane);
     SetTimes(row, &activity);
     activity.correlation_id = row.correlation;
     activity.graph_id = row.graph;
@@ -328,7 +211,7 @@ class Import {
     if (called) {
       activity->api_call_id = launch->call;
       if (launch->run != 0) {
-        activity->run_key = (process_id_ << 32) + launch->run;
+        activity->run_key = (names_.process_id() << 32) + launch->run;
         title = process_.runs[launch->run - 1];
       }
     }
@@ -343,102 +226,7 @@ class Import {
       if (title == 0) title = node.module;
       if (thunk == 0) ++nodes_unknown_;
     }
-    activity->hint_id = HintOf(thunk, title, evidence);
-  }
-
-  model::Id HintOf(uint32_t thunk, uint32_t title, Evidence evidence) {
-    // A title is registered for one executable: it tells more than the names of ranges do.
-    if (const uint32_t own = ModuleTitleOf(thunk); own != 0) {
-      const uint32_t around = process_.modules.ModuleOf(title);
-      const bool other =
-          around != RegisteredModules::kNone && around != process_.modules.ModuleOf(own);
-      if (other && evidence == Evidence::kRange) ++thunks_in_other_run_;
-      title = own;
-    }
-    if (thunk == 0 && title == 0) return 0;
-    const HintKey key = {thunk, title, evidence};
-    if (key == last_hint_key_) return last_hint_;
-    model::Id& id = hints_[key];
-    if (id == 0) id = MakeHint(thunk, title, evidence);
-    last_hint_key_ = key;
-    return last_hint_ = id;
-  }
-
-  model::Id MakeHint(uint32_t thunk, uint32_t title, Evidence evidence) {
-    const Annotation module = ParseAnnotation(process_.strings.Text(title));
-    const Annotation op = ParseAnnotation(process_.strings.Text(thunk));
-    model::Hint hint;
-    hint.evidence = evidence;
-    // An executable that comes from a cache keeps the id it was compiled with: name and id may be
-    // those of two modules, the handles of their strings are not.
-    const uint32_t index = process_.modules.ModuleOf(title);
-    if (index != RegisteredModules::kNone) hint.module_id = registered_ids_[index];
-    // Thunks before 2022 name their module themselves.
-    hint.module_name = std::string(module.Get("hlo_module"));
-    if (hint.module_name.empty()) hint.module_name = std::string(op.Get("hlo_module"));
-    hint.program_id = ParseInt(module.Get("program_id"));
-    hint.instruction = std::string(op.Get("hlo_op"));
-    if (const std::string_view name = op.Get("name"); !name.empty()) {
-      const std::string_view prefix = module.Get("prefix");
-      hint.op_name = prefix.empty() ? std::string(name) : fmt::format("{}/{}", prefix, name);
-    }
-    // Annotation level 1 (XLA since August 2026) says these itself.
-    if (const std::string_view name = op.Get("op_name"); !name.empty()) {
-      hint.op_name = std::string(name);
-    }
-    hint.source_file = std::string(op.Get("source_file"));
-    hint.source_line = ParseInt(op.Get("source_line"));
-    return sink_.AddHint(hint);
-  }
-
-  model::Id ConfigOf(uint32_t number, const recording::ConfigRow& row) {
-    if (configs_.size() <= number) configs_.resize(number + 1, 0);
-    model::Id& id = configs_[number];
-    if (id != 0) return id;
-    model::LaunchConfig config;
-    config.kind = KindOf(row.kind);
-    if (row.kind == RowKind::kKernel) {
-      config.symbol = row.name.empty() ? "(unnamed)" : std::string(row.name);
-      config.name = ShortKernelName(config.symbol);
-      config.registers_per_thread = Positive(row.registers_per_thread);
-      for (int i = 0; i < 3; ++i) {
-        config.grid[i] = row.grid[i];
-        config.block[i] = row.block[i];
-        config.cluster[i] = Positive(row.cluster[i]);  // 0: no cluster.
-      }
-      config.shared_memory_static_bytes = row.shared_memory_static_bytes;
-      config.shared_memory_dynamic_bytes = row.shared_memory_dynamic_bytes;
-      config.local_memory_per_thread_bytes = row.local_memory_per_thread_bytes;
-    } else {
-      if (row.kind == RowKind::kMemcpy) config.copy_kind = CopyKindOf(row.copy_kind);
-      if (row.kind == RowKind::kMemcpyPeer) config.copy_kind = model::CopyKind::kPeerToPeer;
-      config.symbol = row.kind == RowKind::kMemset  ? "Memset"
-                      : row.kind == RowKind::kGraph ? "CudaGraph"
-                                                    : CopyName(config.copy_kind);
-      config.name = config.symbol;
-    }
-    return id = sink_.AddLaunchConfig(config);
-  }
-
-  model::Id LaneOf(uint32_t number, const recording::LaneRow& row) {
-    if (lanes_of_segment_.size() <= number) lanes_of_segment_.resize(number + 1, 0);
-    model::Id& id = lanes_of_segment_[number];
-    if (id != 0) return id;
-    model::Lane lane;
-    lane.device_id = DeviceOf(row.device);
-    lane.stream_id = row.stream;
-    lane.context_id = row.context;
-    const auto null_stream = process_.null_streams.find(row.context);
-    const bool is_default =
-        null_stream != process_.null_streams.end() && null_stream->second == row.stream;
-    lane.name = fmt::format("Stream #{}{}", row.stream, is_default ? " (default)" : "");
-    const auto name = process_.stream_names.find({row.context, row.stream});
-    if (name != process_.stream_names.end() && !name->second.empty()) {
-      lane.name += ": " + name->second;
-    }
-    const auto priority = process_.priorities.find({row.context, row.stream});
-    if (priority != process_.priorities.end()) lane.priority = priority->second;
-    return id = sink_.AddLane(lane);
+    activity->hint_id = names_.HintOf(thunk, title, evidence);
   }
 
   // Steps that the program marks (xlatrace.h), or that a window of steps counted: each lasts until
@@ -449,7 +237,7 @@ class Import {
       const uint64_t next = i + 1 < process_.steps.size() ? process_.steps[i + 1].first
                                                           : std::max(process_.last_ns, time);
       if (time == 0 || next > kLatestNs) continue;
-      sink_.AddStepMark({.process_id = process_id_,
+      sink_.AddStepMark({.process_id = names_.process_id(),
                          .number = number,
                          .start_ns = TimeOf(time),
                          .end_ns = TimeOf(next)});
@@ -466,7 +254,7 @@ class Import {
     CheckTimes("range_times_invalid", &start, &end);
     const std::string_view text = process_.strings.Text(row.text);
     if (text.empty()) counters_.Add("range_without_text", Severity::kInfo);
-    sink_.AddRange({.process_id = process_id_,
+    sink_.AddRange({.process_id = names_.process_id(),
                     .thread_id = row.thread,
                     .domain = process_.strings.Text(row.domain),
                     .text = text,
@@ -485,59 +273,12 @@ class Import {
     if (const std::string_view pass = annotation.Get("name"); !pass.empty()) {
       name += fmt::format(": {}", pass);
     }
-    const auto module = module_ids_.find(
-        {std::string(annotation.Get("module")), ParseInt(annotation.Get("program_id"))});
-    sink_.AddCompile({.process_id = process_id_,
-                      .module_id = module == module_ids_.end() ? 0 : module->second,
+    sink_.AddCompile({.process_id = names_.process_id(),
+                      .module_id = names_.ModuleNamed(annotation.Get("module"),
+                                                      ParseInt(annotation.Get("program_id"))),
                       .name = name,
                       .start_ns = start_ns,
                       .end_ns = end_ns});
-  }
-
-  // The modules of which something ran.
-  void AddModules() {
-    const std::vector<RegisteredModule>& modules = process_.modules.modules();
-    registered_ids_.assign(modules.size(), 0);
-    std::vector<bool> ran(modules.size(), false);
-    const auto mark = [&](uint32_t title) {
-      const uint32_t index = process_.modules.ModuleOf(title);
-      if (index != RegisteredModules::kNone) ran[index] = true;
-    };
-    process_.nodes.ForEachThunk(
-        [&](uint32_t thunk, uint64_t time_ns) { SeeThunk(thunk, time_ns); });
-    for (const auto& [thunk, time] : first_seen_) mark(thunk);
-    for (const uint32_t title : process_.runs) mark(title);
-    const InstructionOrder order = [&](const RegisteredInstruction& instruction) {
-      const auto it = first_seen_.find(instruction.title);
-      return it == first_seen_.end() ? kNeverSeen : it->second;
-    };
-    for (size_t i = 0; i < modules.size(); ++i) {
-      const RegisteredModule& module = modules[i];
-      if (!ran[i] || module.instructions.empty()) {
-        counters_.Add(ran[i] ? "module_without_instructions" : "module_not_run", Severity::kInfo);
-        continue;
-      }
-      const RebuiltModule rebuilt = RebuildHlo(module, order);
-      if (rebuilt.missing > 0) {
-        counters_.Add("computation_not_told", Severity::kNotice, rebuilt.missing,
-                      "computations whose text XLA did not register are left empty");
-      }
-      if (rebuilt.undefined > 0) {
-        counters_.Add("instruction_not_told", Severity::kNotice, rebuilt.undefined,
-                      "operands that XLA did not register stand as empty instructions");
-      }
-      if (rebuilt.completed > 0) {
-        counters_.Add("computation_text_cut", Severity::kInfo, rebuilt.completed);
-      }
-      const model::Id id = sink_.AddModule({.process_id = process_id_,
-                                            .name = module.name,
-                                            .program_id = module.program_id,
-                                            .source = model::ModuleSource::kNvtx,
-                                            .format = model::ModuleBlob::Format::kHloText,
-                                            .bytes = rebuilt.text});
-      module_ids_[{std::string(module.name), module.program_id}] = id;  // The latest one counts.
-      registered_ids_[i] = id;
-    }
   }
 
   void AddRunInfo() {
@@ -561,7 +302,17 @@ class Import {
     set("recorded_duration_ms", "duration_ms");
     set("recorded_last_ms", "last_ms");
     set("graphs", "graphs");
-    if (!gpu_names_.empty()) sink_.SetRunInfo("gpu", gpu_names_);
+    // What the program calls its devices; XLA: which of the job's devices each one is.
+    constexpr std::string_view kDeviceName = "device_name.";
+    for (auto it = process_.facts.lower_bound(kDeviceName);
+         it != process_.facts.end() && it->first.starts_with(kDeviceName); ++it) {
+      const std::string host_and_pid =
+          fmt::format("{}.{}", process_.Fact("host"), process_.Fact("pid"));
+      sink_.SetRunInfo(
+          fmt::format("device_name.{}.{}", host_and_pid, it->first.substr(kDeviceName.size())),
+          it->second);
+    }
+    if (!names_.gpu_names().empty()) sink_.SetRunInfo("gpu", names_.gpu_names());
     if (activities_ > 0) {
       sink_.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));
     }
@@ -624,8 +375,8 @@ class Import {
       counters_.Add("graph_node_unknown", Severity::kNotice, nodes_unknown_,
                     "activities of CUDA graphs whose node was made outside of any XLA range");
     }
-    if (thunks_in_other_run_ > 0) {
-      counters_.Add("thunk_in_run_of_other_module", Severity::kNotice, thunks_in_other_run_,
+    if (names_.thunks_in_other_run() > 0) {
+      counters_.Add("thunk_in_run_of_other_module", Severity::kNotice, names_.thunks_in_other_run(),
                     "launches under a thunk of another module than the run around it");
     }
     if (process_.strings.cut() > 0) {
@@ -633,46 +384,21 @@ class Import {
     }
   }
 
-  struct HintKey {
-    uint32_t thunk = 0;
-    uint32_t title = 0;
-    Evidence evidence = Evidence::kNone;
-    bool operator==(const HintKey&) const = default;
-  };
-  struct HintKeyHash {
-    size_t operator()(const HintKey& key) const {
-      return (uint64_t{key.thunk} << 32 | key.title) * 0x9E3779B97F4A7C15u +
-             static_cast<size_t>(key.evidence);
-    }
-  };
-
   const std::string& path_;
   const bool live_;
   model::EventSink& sink_;
   Counters counters_;
   RecordedProcess process_;
+  RecordedNames names_;
   recording::ReadOutcome outcome_;
   int64_t start_ns_ = 0;  // Of the sink's clock.
   uint64_t last_time_ns_ = 0;
-  model::Id process_id_ = 0;
-  std::string gpu_names_;
-  std::map<uint32_t, model::Id> devices_;
-  std::map<std::pair<recording::ApiDomain, uint32_t>, std::string> functions_;
-  std::unordered_map<uint32_t, int64_t> first_seen_;  // By string id of the thunk.
-  std::map<std::pair<std::string, std::optional<int64_t>>, model::Id> module_ids_;
-  std::vector<model::Id> registered_ids_;    // Of process_.modules; 0: not added.
-  std::vector<model::Id> configs_;           // By number in the segment.
-  std::vector<model::Id> lanes_of_segment_;  // The same.
-  std::unordered_map<HintKey, model::Id, HintKeyHash> hints_;
-  HintKey last_hint_key_;
-  model::Id last_hint_ = 0;
   int64_t activities_ = 0;
   int64_t activities_without_times_ = 0;
   int64_t activities_without_end_ = 0;
   int64_t calls_without_activity_ = 0;
   int64_t activities_without_call_ = 0;
   int64_t nodes_unknown_ = 0;
-  int64_t thunks_in_other_run_ = 0;
 };
 
 }  // namespace

@@ -34,6 +34,10 @@ constexpr BlockType kBound[] = {BlockType::kConfigs, BlockType::kLanes, BlockTyp
 constexpr BlockType kRingRows[] = {BlockType::kConfigs,  BlockType::kLanes,  BlockType::kActivities,
                                    BlockType::kApiCalls, BlockType::kRanges, BlockType::kOverheads,
                                    BlockType::kClocks};
+// Those of them for which it is there: clocks and CUPTI's cost come from a program that hangs as
+// well.
+constexpr BlockType kRowsThatCount[] = {BlockType::kActivities, BlockType::kApiCalls,
+                                        BlockType::kRanges};
 // More than a config without its name, a lane and an activity can take.
 constexpr size_t kMaxConfigBytes = 512;
 
@@ -77,8 +81,9 @@ Writer::Writer(int fd, std::string identity, uint64_t max_file_bytes, bool check
   WriteReserve();
 }
 
-void Writer::KeepLast(uint64_t ns) {
+void Writer::KeepLast(uint64_t ns, uint64_t (*clock)()) {
   ring_ns_ = std::max<uint64_t>(ns, 1);
+  clock_ = clock == nullptr ? &MonotonicNs : clock;
   definitions_ = main_;
   StartSegment(main_);
 }
@@ -189,12 +194,22 @@ void Writer::Add(const FactRow& row) {
 
 void Writer::Flush() { FlushRows(true); }
 
+void Writer::NoteNewRows() {
+  const bool any = std::any_of(std::begin(kRowsThatCount), std::end(kRowsThatCount),
+                               [&](BlockType type) { return At(type).rows != 0; });
+  if (!any) return;
+  newest_rows_ns_ = clock_();
+  if (main_.rows_ns == 0) main_.rows_ns = newest_rows_ns_;
+}
+
 void Writer::FlushRows(bool rotate) {
+  if (ring_ns_ != 0) NoteNewRows();
   if (PendingBytes(main_) > SegmentRoom(main_)) {
     // What refers to this segment's dictionaries still fits (AddActivity saw to it); the rest goes
     // to a new one.
     for (const BlockType type : kBound) WriteBlock(type, At(type));
     StartSegment(main_);
+    if (ring_ns_ != 0) NoteNewRows();
   }
   if (ring_ns_ != 0 && PendingBytes(definitions_) > SegmentRoom(definitions_)) {
     StartSegment(definitions_);
@@ -202,8 +217,8 @@ void Writer::FlushRows(bool rotate) {
   for (const BlockType type : kOrder) WriteBlock(type, At(type));
   // A quarter of the ring's time per segment: what is kept is at most that much too much. Segments
   // go as a whole, so calls and the activities that came with them are in one.
-  if (rotate && ring_ns_ != 0 && main_.blocks > 1 &&
-      MonotonicNs() - main_.opened_ns >= ring_ns_ / 4) {
+  if (rotate && ring_ns_ != 0 && main_.rows_ns != 0 &&
+      newest_rows_ns_ - main_.rows_ns >= ring_ns_ / 4) {
     StartSegment(main_);
   }
 }
@@ -305,9 +320,8 @@ uint64_t Writer::SegmentRoom(const Cursor& cursor) {
 // the file may not grow.
 void Writer::TakeSlot(Cursor& cursor) {
   const bool rows = &cursor == &main_;
-  const uint64_t now = ring_ns_ == 0 ? 0 : MonotonicNs();
   if (ring_ns_ != 0 && rows && cursor.segment != definitions_.segment) {
-    full_.push_back({cursor.segment, cursor.blocks, now});
+    full_.push_back({cursor.segment, cursor.blocks, newest_rows_ns_});
   }
   const auto drop_oldest = [&] {
     free_.push_back(full_.front().segment);
@@ -317,7 +331,7 @@ void Writer::TakeSlot(Cursor& cursor) {
   cursor.reused = false;
   if (ring_ns_ != 0 && rows) {
     const uint64_t before = ring_blocks_dropped_;
-    while (!full_.empty() && full_.front().closed_ns + ring_ns_ <= now) drop_oldest();
+    while (!full_.empty() && full_.front().newest_ns + ring_ns_ <= newest_rows_ns_) drop_oldest();
     if (free_.empty() && (segments_ + 1) * kSegmentBytes > max_file_bytes_ && !full_.empty()) {
       drop_oldest();
     }
@@ -330,8 +344,8 @@ void Writer::TakeSlot(Cursor& cursor) {
       WriteBlock(BlockType::kStats, At(BlockType::kStats));
     }
     if (!free_.empty()) {
-      cursor.segment = free_.back();
-      free_.pop_back();
+      cursor.segment = free_.front();
+      free_.pop_front();
       cursor.reused = true;
       const uint8_t nothing[sizeof(BlockHeader)] = {};
       if (stop_errno_ == 0) {
@@ -341,7 +355,7 @@ void Writer::TakeSlot(Cursor& cursor) {
   }
   if (!cursor.reused) cursor.segment = segments_++;
   cursor.offset = cursor.segment * kSegmentBytes;
-  cursor.opened_ns = now;
+  cursor.rows_ns = 0;
   cursor.blocks = 0;
 }
 

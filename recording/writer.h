@@ -33,10 +33,12 @@ class Writer {
   // Closes the file; writes nothing.
   ~Writer();
 
-  // Before the first row: of activities, API calls and ranges, at least the last `ns` are kept and
-  // the file stays small: segments that are older are written over. Definitions stay in segments of
-  // their own. The size limit shortens the time rather than ending the recording.
-  void KeepLast(uint64_t ns);
+  // Before the first row: of activities, API calls and ranges, at least the last `ns` before the
+  // newest of them are kept and the file stays small: segments that are older are written over. So
+  // the end of what a program did stays, however long it hangs afterwards. Definitions stay in
+  // segments of their own. The size limit shortens the time rather than ending the recording.
+  // `clock`: nanoseconds that never go back; nullptr: CLOCK_MONOTONIC.
+  void KeepLast(uint64_t ns, uint64_t (*clock)() = nullptr);
   // A new limit, for instance because others share the room.
   void set_max_file_bytes(uint64_t bytes, std::string reason);
 
@@ -88,14 +90,14 @@ class Writer {
   struct Cursor {
     uint64_t segment = 0;
     uint64_t offset = 0;
-    uint64_t blocks = 0;     // In this segment.
-    uint64_t opened_ns = 0;  // CLOCK_MONOTONIC; ring only.
-    bool reused = false;     // Blocks of an older segment lie behind.
+    uint64_t blocks = 0;   // In this segment.
+    uint64_t rows_ns = 0;  // Ring only: when its first rows that count came; 0: none yet.
+    bool reused = false;   // Blocks of an older segment lie behind.
   };
   struct FullSegment {
     uint64_t segment = 0;
     uint64_t blocks = 0;
-    uint64_t closed_ns = 0;
+    uint64_t newest_ns = 0;  // No row in it is younger.
   };
   Cursor& CursorOf(BlockType type);
 
@@ -109,6 +111,7 @@ class Writer {
   bool StillOurs() const;
   bool WriteAll(const uint8_t* data, size_t size, uint64_t offset);
   void FlushRows(bool rotate);
+  void NoteNewRows();
   void StartSegment(Cursor& cursor);
   void TakeSlot(Cursor& cursor);
   void WriteReserve();
@@ -131,8 +134,12 @@ class Writer {
   Cursor main_;         // Everything; with a ring: rows.
   Cursor definitions_;  // With a ring.
   uint64_t ring_ns_ = 0;
+  uint64_t (*clock_)() = nullptr;
+  uint64_t newest_rows_ns_ = 0;   // When activities, calls or ranges came last.
   std::deque<FullSegment> full_;  // Segments of rows, oldest first.
-  std::vector<uint64_t> free_;    // Segments that may be written over.
+  // Segments that may be written over, oldest first: what can still be read is the end, with no
+  // hole.
+  std::deque<uint64_t> free_;
   uint64_t ring_blocks_dropped_ = 0;
   uint64_t segments_ = 0;  // Of the file.
   uint64_t end_ = 0;

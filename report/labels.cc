@@ -185,6 +185,7 @@ std::string FigureWords(double value, std::string_view unit) {
   if (unit == "ns") return Duration(value);
   if (unit == "bytes") return Bytes(value);
   if (unit == "count") return Thousands(static_cast<int64_t>(value));
+  if (unit == "%") return Significant(value) + "%";
   return Significant(value) + (unit.empty() ? "" : " " + std::string(unit));
 }
 

@@ -95,11 +95,14 @@ Result<RunDb> RunDb::Open(const std::string& path) {
                                  path));
   }
   XLATRACE_ASSIGN(const auto version, database.QueryInt64("PRAGMA user_version"));
-  if (version.value_or(0) > kSchemaVersion) {
-    return MakeError(fmt::format("'{}' was written by a newer xlatrace (schema {}, this one reads "
-                                 "up to {})",
-                                 path, *version, kSchemaVersion),
-                     "update xlatrace, or make the run.db again with this version");
+  if (const int64_t theirs = version.value_or(0); theirs != kSchemaVersion) {
+    const bool newer = theirs > kSchemaVersion;
+    return MakeError(
+        fmt::format("'{}' was made by {} version of xlatrace (schema {}, this one reads {})", path,
+                    newer ? "a newer" : "an older", theirs, kSchemaVersion),
+        fmt::format("{}make it again from the trace or recording it came from: xlatrace import "
+                    "TRACE -o new.db",
+                    newer ? "update xlatrace, or " : ""));
   }
   XLATRACE_ASSIGN(const std::string theirs, SchemaText(database));
   XLATRACE_ASSIGN(const std::string ours, OurSchemaText());

@@ -303,6 +303,11 @@ Result<FoldOutcome> Fold(const FoldRequest& request) {
           std::any_of(entries.begin(), entries.end(), [&](const recording::FolderEntry& entry) {
             return ModifiedNs(entry.path) > ModifiedNs(request.database);
           });
+      if (!newer && !held) {  // No command can open it, and the recording is here.
+        return MakeError(held.error().message,
+                         fmt::format("make it again from the recording: xlatrace import {} -o FILE",
+                                     request.folder));
+      }
       if (!newer) return outcome;
     }
   }

@@ -212,6 +212,23 @@ class Folds(gpu_support.GpuTestCase):
                 self.assert_equals_truth(run)
                 self.assertEqual((self.work / "run.old.db").read_bytes(), before)
 
+    def test_run_of_another_version_beside_its_recording(self):
+        """Nothing new lies there, and nobody can open it: the answer names the recording."""
+        self.preloaded("launch k x 9; sync")
+        run = self.fold()
+        with sqlite3.connect(run) as connection:
+            connection.execute("PRAGMA user_version = 1")
+        before = run.read_bytes()
+        result = self.xlatrace("summary", "run.db")
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("an older version", result.stderr)
+        self.assertIn("xlatrace import run.rec -o", result.stderr)
+        self.assertEqual(run.read_bytes(), before)
+        again = self.xlatrace("import", "run.rec", "-o", "again.db")
+        self.assertEqual(again.code, 0, again)
+        self.assertEqual(
+            gpu_support.scalar(self.work / "again.db", "SELECT count(*) FROM launch"), 9)
+
     def test_place_of_the_run_is_taken_by_something_else(self):
         """A file that is no run of ours is not touched."""
         (self.work / "run.db").write_text("precious")

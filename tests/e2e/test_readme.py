@@ -3,8 +3,8 @@
 in a folder where the things it names are.
 
 `python` is this interpreter, `train.py` a small program on the fake GPU, `run.db` a small run with
-one module, `dump/` a dump folder. `pip install` and scripts that build have tests of their own
-(test_wheel.py, CI); of those only that they exist is looked at here.
+one module, `dump/` a dump folder; `./scripts/wheel` packs the build that is being tested. A block that
+is not run here is in ELSEWHERE, with who runs it.
 """
 
 import os
@@ -29,7 +29,11 @@ OPS = [
     ("dot.3", "dot", "jit(train_step)/transpose(jvp(mlp))/dot_general", "model.py", 7),
     ("subtract.4", "subtract", "jit(train_step)/optimizer/sub", "train.py", 31),
 ]
-BUILDS = re.compile(r"^\./scripts/|pip install|^sudo |^docker |^git clone", re.M)
+# Whole commands, as they stand in a page, and what runs them.
+ELSEWHERE = {
+    "./scripts/demo": "itself (from nothing, minutes); what it trains by test_demo_truth.py",
+    "./scripts/test": "CI: it is what runs this",
+}
 
 
 def blocks():
@@ -81,34 +85,73 @@ class Readme(gpu_support.GpuTestCase):
         env = self.environment(preload=False, PYTHONPATH=f"{place}:{package_folder()}")
         env["PATH"] = f"{self.programs}:{env['PATH']}"
         if language == "sh":
+            commands = [line.split("#")[0].strip() for line in text.splitlines()]
+            elsewhere = [c for c in commands if c in ELSEWHERE]
+            if elsewhere:
+                self.assertEqual(elsewhere, list(filter(None, commands)), "not a block of its own")
+                for script in elsewhere:
+                    self.assertTrue(os.access(support.REPOSITORY / script, os.X_OK), script)
+                return None
             command = ["bash", "-ec", text]
         elif language == "sql":
             command = [support.PROGRAM, "query", "run.db", text]
         elif language == "python":
             wants_tables = re.search(r"\.(pandas|polars|arrow)\(", text)
             if wants_tables and not PYTHON_TABLES:
-                return None
+                self.skipTest("XLATRACE_TEST_PYTHON_TABLES is not set")
             command = [PYTHON_TABLES if wants_tables else sys.executable, "-c", text]
-        else:
+        else:  # "c" and "text" have tests of their own, below
             return None
         return support.run_command(command, cwd=place, env=env, timeout=120)
 
     def test_every_block(self):
         self.make_template()
-        ran = 0
+        ran, others = 0, []
         for number, (page, line, language, text) in enumerate(blocks()):
             with self.subTest(f"{page}:{line}"):
                 self.assertIn(language, LANGUAGES)
-                if language == "sh" and BUILDS.search(text):
-                    for script in re.findall(r"\./(scripts/\w+)", text):
-                        self.assertTrue(os.access(support.REPOSITORY / script, os.X_OK), script)
+                if language == "sh" and "./scripts/wheel" in text:
+                    self.check_wheel_block(text)
+                    ran += 1
                     continue
                 result = self.run_block(language, text, self.place(number))
-                if result is not None:
+                if result is None:
+                    others.append((page, language))
+                else:
                     self.assertEqual(result.code, 0, f"{text}\n{result}")
                     self.assertEqual([], result.errors, f"{text}\n{result}")
                     ran += 1
         self.assertGreater(ran, 10)
+        # The demo and the tests, the sample output, the program in C.
+        self.assertEqual(others, [("README.md", "text"), ("README.md", "sh"), ("docs/guide.md", "c")])
+
+    def check_wheel_block(self, text):
+        """As it stands, in a fresh virtual environment; the build is the one that is there."""
+        build = pathlib.Path(support.PROGRAM).resolve().parents[1]
+        if not (build / "lib" / "libxlatrace_collector.so").exists():
+            self.skipTest("the collector is not built")
+        place = self.folder / "wheel"
+        (place / "scripts").mkdir(parents=True)
+        script = place / "scripts" / "wheel"
+        script.write_text(
+            f"#!/bin/sh\nexec {support.REPOSITORY}/scripts/wheel --build {build} -o dist\n")
+        script.chmod(0o755)
+        environment = place / "environment"
+        done = support.run_command(
+            [sys.executable, "-m", "venv", "--without-pip", environment], timeout=120)
+        self.assertEqual(done.code, 0, done)
+        pip = environment / "bin" / "pip"
+        pip.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip --python "{environment}/bin/python" '
+                       '"$@" --no-index --no-deps --no-compile -q\n')
+        pip.chmod(0o755)
+        env = support.environment()
+        env["PATH"] = f"{environment}/bin:{env['PATH']}"
+        result = support.run_command(["bash", "-ec", text], cwd=place, env=env, timeout=300)
+        if re.search("not every Linux has|libsimdjson|No module named pip", result.stderr):
+            self.skipTest("this build makes no wheel, or no pip: " + result.stderr)
+        self.assertEqual(result.code, 0, result)
+        version = support.run_command([environment / "bin" / "xlatrace", "--version"])
+        self.assertEqual((version.code, version.stdout), (0, support.run("--version").stdout))
 
     def test_what_the_first_two_commands_leave(self):
         self.make_template()

@@ -12,6 +12,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import unittest
 import zipfile
@@ -33,6 +34,20 @@ def elf_facts(path):
     symbols = subprocess.run(["objdump", "-T", path], capture_output=True, text=True).stdout
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", symbols + headers.split("Version References")[-1])
     return set(re.findall(r"NEEDED\s+(\S+)", headers)), {tuple(map(int, v)) for v in versions}
+
+
+def libraries_beside_python():
+    """Files of the libraries that conda's Python brings along, as this Python has them."""
+    script = ("import ctypes, sqlite3, zlib\n"
+              "ctypes.CDLL('libstdc++.so.6')\n"
+              "print(open('/proc/self/maps').read())")
+    maps = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
+    pattern = r"/\S+/lib(?:stdc\+\+|gcc_s|sqlite3|z|python[\d.]+)\.so\S*"
+    found = {path: os.path.basename(path) for path in re.findall(pattern, maps)}
+    # Under the name that is asked for: libz.so.1.2.13 is found as libz.so.1.
+    return {
+        path: re.sub(r"(\.so\.\d+).*", r"\1", name) for path, name in found.items()
+    }
 
 
 class WheelTest(unittest.TestCase):
@@ -229,6 +244,70 @@ class WheelTest(unittest.TestCase):
         self.assertEqual(done.code, 0, done)
         self.assertEqual(gpu_support.scalar(place / "run.db", "SELECT count(*) FROM launch"), 5)
         self.assertEqual(gpu_support.scalar(place / "run.old.db", "SELECT count(*) FROM launch"), 5)
+
+    def conda_environment(self):
+        """The prefix of a conda environment, without conda, whose packages come from its own
+        channels only: an interpreter with a prefix of its own (no venv), the libraries it was
+        built with beside it, and what `conda activate` does."""
+        prefix = self.folder / "conda" / "envs" / "train"
+        version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+        library = prefix / "lib" / version
+        (library / "site-packages").mkdir(parents=True)
+        standard = pathlib.Path(sysconfig.get_path("stdlib"))
+        for entry in standard.iterdir():
+            if entry.name not in ("site-packages", "dist-packages", "EXTERNALLY-MANAGED"):
+                (library / entry.name).symlink_to(entry)
+        (prefix / "bin").mkdir()
+        shutil.copy(os.path.realpath(sys.executable), prefix / "bin" / "python")
+        for file, name in libraries_beside_python().items():
+            shutil.copy(file, prefix / "lib" / name)
+        (prefix / "conda-meta").mkdir()
+        (prefix / "conda-meta" / "history").write_text("")
+        hooks = prefix / "etc" / "conda" / "activate.d"
+        hooks.mkdir(parents=True)
+        (hooks / "libraries.sh").write_text(
+            'export LD_LIBRARY_PATH="$CONDA_PREFIX/lib:$LD_LIBRARY_PATH"\n'
+            'export SSL_CERT_DIR="$CONDA_PREFIX/ssl/certs" PYTHONNOUSERSITE=1\n')
+        (prefix.parent / "activate").write_text(
+            f"export CONDA_PREFIX={prefix} CONDA_DEFAULT_ENV=train CONDA_SHLVL=1\n"
+            f'export PATH="{prefix}/bin:$PATH"\n. {hooks}/libraries.sh\n')
+        asked = support.run_command([prefix / "bin" / "python", "-c", "import sys; print(sys.prefix)"])
+        if (asked.code, asked.stdout.strip()) != (0, str(prefix)):
+            self.skipTest(f"this interpreter cannot be moved: {asked}")
+        return prefix
+
+    def test_conda_environment(self):
+        prefix = self.conda_environment()
+        done = support.run_command(
+            [sys.executable, "-m", "pip", "--python", prefix / "bin" / "python", "install", "-q",
+             "--no-index", "--no-deps", "--no-compile", self.wheel], timeout=300)
+        if b"No module named pip" in done.stderr_bytes:
+            self.skipTest("no pip in this Python")
+        self.assertEqual(done.code, 0, done)
+        (program,) = [p for p in prefix.rglob("bin/xlatrace") if "_prefix" not in p.parts]
+        work = self.folder / "conda-work"
+        work.mkdir()
+        (work / "tiny_gpu.py").write_text(gpu_support.TINY_GPU)
+        (work / "train.py").write_text("from tiny_gpu import *\nlaunch('k', 5); sync()\n")
+        train = "python ../train.py"
+        for number, line in enumerate((
+            f"xlatrace record -- {train}",
+            f"python -m xlatrace record -- {train}",
+            f"LD_PRELOAD=$(xlatrace lib) {train}",
+        )):
+            with self.subTest(line):
+                place = work / str(number)
+                place.mkdir()
+                done = support.run_command(
+                    ["bash", "-ec", f". {prefix.parent}/activate\n{line}\n"
+                     "xlatrace report run.db\nxlatrace --version\n"
+                     "python -c 'import xlatrace; print(len(xlatrace.open(\"run.db\").launches()),"
+                     " xlatrace.library())'"], cwd=place, env=self.gpu_environment(program.parent))
+                self.assertEqual(done.code, 0, done)
+                launches, library = done.stdout.split()[-2:]
+                self.assertEqual(launches, "5", done)
+                self.assertTrue(library.startswith(str(prefix)), done)
+                self.assertTrue((place / "run.html").exists(), done)
 
     def test_api_opens_a_recording_that_no_command_has_folded(self):
         bin_folder = self.installed()

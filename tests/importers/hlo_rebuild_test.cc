@@ -2,11 +2,13 @@
 
 #include "importers/hlo_rebuild.h"
 
+#include <deque>
 #include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +36,7 @@ TEST(HloLineTest, NamesNeedsAndCallees) {
   EXPECT_THAT(line.needs, ElementsAre("tuple.1", "a.1", "b.2"));
   ASSERT_EQ(line.callees.size(), 2u);
   EXPECT_EQ(line.callees[0].name, "cond.1");
-  EXPECT_TRUE(line.callees[0].is_condition);
+  EXPECT_EQ(line.callees[0].role, HloLine::Role::kCondition);
   EXPECT_EQ(line.callees[1].name, "body.2");
   EXPECT_EQ(line.op_name, "jit(f)/a,b=\"c\"");
   EXPECT_EQ(line.stack_frame_id, 17);
@@ -243,6 +245,81 @@ TEST_F(RebuildTest, BodyThatWasCutIsCompletedAndTheConditionBehindItFound) {
     ExpectTheLoop();
     EXPECT_EQ(rebuilt_.missing, 0);
   }
+}
+
+// A loop whose body branches; of the called computations the loop's text tells the body's first
+// line only, and the conditional's text nothing.
+RegisteredModule BranchesInALoop(bool second_branch_is_told) {
+  RegisteredModule module;
+  module.name = "jit_switch";
+  const auto add = [&](std::string_view name, std::string_view line,
+                       std::string_view called = "\n") {
+    module.instructions.push_back(
+        {static_cast<uint32_t>(module.instructions.size() + 1), name, line, "\n", called});
+  };
+  add("a.1", "a.1 = (f32[8]{0}) parameter(0)");
+  add("a.2", "a.2 = f32[8]{0} get-tuple-element(a.1), index=0");
+  add("a.3", "a.3 = f32[8]{0} negate(a.2)");
+  add("b.1", "b.1 = (f32[8]{0}, f32[4]{0}) parameter(0)");
+  add("b.2", "b.2 = f32[8]{0} get-tuple-element(b.1), index=0");
+  add("b.3", "b.3 = f32[8]{0} cosine(b.2)");
+  add("s.1", "s.1 = (s32[], f32[8]{0}) parameter(0)");
+  add("i.1", "i.1 = s32[] get-tuple-element(s.1), index=0");
+  add("v.1", "v.1 = f32[8]{0} get-tuple-element(s.1), index=1");
+  add("four.1", "four.1 = f32[4]{0} constant({1, 2, 3, 4})");
+  add("one.1", "one.1 = (f32[8]{0}) tuple(v.1)");
+  add("two.1", "two.1 = (f32[8]{0}, f32[4]{0}) tuple(v.1, four.1)");
+  add("cond.1",
+      "cond.1 = f32[8]{0} conditional(i.1, two.1, one.1), branch_computations={first, second}",
+      second_branch_is_told
+          ? "\nsecond {\n  a.1 = (f32[8]{0}) parameter(0)\n  a.2 = f32[8]{0} "
+            "get-tuple-element(a.1), index=0\n  ROOT a.3 = f32[8]{0} negate(a.2)\n} // second\n"
+          : "\n[truncated]\n");
+  add("state.1", "state.1 = (s32[], f32[8]{0}) tuple(i.1, cond.1)");
+  add("s.2", "s.2 = (s32[], f32[8]{0}) parameter(0)");
+  add("i.2", "i.2 = s32[] get-tuple-element(s.2), index=0");
+  add("less.2", "less.2 = pred[] compare(i.2, i.2), direction=LT");
+  add("p.9", "p.9 = (s32[], f32[8]{0}) parameter(0)");
+  add("while.9", "while.9 = (s32[], f32[8]{0}) while(p.9), condition=cond, body=body",
+      "\nbody {\n  s.1 = (s32[], f32[8]{0}) parameter(0)\n  i.1 = s32[] \n[truncated]\n");
+  for (int i = 0; i < 10; ++i) {
+    static std::deque<std::string> texts;
+    const std::string_view name = texts.emplace_back(fmt::format("neg.{}", 20 + i));
+    const std::string before = i == 0 ? "while.9" : fmt::format("neg.{}", 19 + i);
+    add(name, texts.emplace_back(fmt::format("{} = (s32[], f32[8]{{0}}) copy({})", name, before)));
+  }
+  return module;
+}
+
+TEST_F(RebuildTest, ComputationsThatNoTextTellsAreKnownByWhatTheyTakeAndGive) {
+  for (const bool second_branch_is_told : {false, true}) {
+    SCOPED_TRACE(second_branch_is_told);
+    Read(BranchesInALoop(second_branch_is_told));
+    if (HasFatalFailure()) return;
+    for (const char* name : {"a.1", "a.2", "a.3"}) EXPECT_EQ(ComputationOf(name), "second") << name;
+    for (const char* name : {"b.1", "b.2", "b.3"}) EXPECT_EQ(ComputationOf(name), "first") << name;
+    for (const char* name : {"s.2", "i.2", "less.2"})
+      EXPECT_EQ(ComputationOf(name), "cond") << name;
+    for (const char* name : {"s.1", "cond.1", "state.1"}) {
+      EXPECT_EQ(ComputationOf(name), "body") << name;
+    }
+    EXPECT_TRUE(hlo_->computations[At("neg.29").computation].is_entry);
+    EXPECT_EQ(rebuilt_.missing, 0);
+  }
+}
+
+TEST_F(RebuildTest, WhatNobodyCallsDoesNotMakeTheModuleUnreadable) {
+  RegisteredModule module = BranchesInALoop(false);
+  // The caller of the branches was cut before it named them.
+  for (RegisteredInstruction& instruction : module.instructions) {
+    if (instruction.name == "cond.1")
+      instruction.line = "cond.1 = f32[8]{0} conditional(i.1, two.1";
+  }
+  Read(module);
+  if (HasFatalFailure()) return;
+  EXPECT_EQ(hlo_->instructions.size(), module.instructions.size());
+  EXPECT_EQ(ComputationOf("a.3"), ComputationOf("a.1"));
+  EXPECT_FALSE(hlo_->computations[At("a.1").computation].is_entry);
 }
 
 TEST_F(RebuildTest, LinesThatWereCutDoNotCostTheModule) {

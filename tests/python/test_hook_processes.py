@@ -82,11 +82,13 @@ class Limits(HookTestCase):
         )
         self.assertEqual(result.returncode, 0, result.stderr)
         status = self.status()
-        self.assert_recorded(status, "duration")
-        self.assertEqual(status["stop_reason"], "duration")
+        # Whatever compiles after that (`double`, on a slow machine) may open another window.
+        reasons = [session["stop_reason"] for session in status["sessions"]]
+        self.assertEqual(reasons[0], "duration")
+        self.assert_recorded(status, *reasons)
         self.assertEqual(status["exit"], {"kind": "exit"})
-        recorded_ns = status["profile_stop_unix_ns"] - status["profile_start_unix_ns"]
-        self.assertGreater(recorded_ns, 0.3e9)
+        first = status["sessions"][0]
+        self.assertGreater(first["stop_unix_ns"] - first["start_unix_ns"], 0.3e9)
 
     def test_a_limit_waits_for_a_compilation(self):
         script = JAX + (
@@ -98,6 +100,7 @@ class Limits(HookTestCase):
             "        pass\n"
             "# A function that claims to be of JAX's compiler.\n"
             "slow.__code__ = slow.__code__.replace(co_filename=compiler.__file__)\n"
+            "double(jnp.ones(8))\n"
             "slow()\n"
             "float(jax.jit(lambda x: jnp.cos(x) * 3)(jnp.ones(8)).sum())\n"
         )

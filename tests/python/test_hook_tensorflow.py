@@ -44,6 +44,35 @@ class TensorFlow(HookTestCase):
         names = sorted(path.name for path in status["folder"].iterdir())
         self.assertEqual(names, ["session-1.xplane.pb", "status.json"])
 
+    def test_calls_that_compile_are_told_from_others(self):
+        """A call that traced, and no other, opens the window; it is one while it runs."""
+        script = TENSORFLOW + (
+            "from xlatrace_hook import hook\n"
+            "double(tf.ones(8))  # brings the profiler up\n"
+            "recorder, profiler = hook._hook.recorder, hook._hook.recorder._profiler\n"
+            "heard = []\n"
+            "recorder.compiled = heard.append\n"
+            "def state(): heard.append(profiler.compiling())\n"
+            "@tf.function(jit_compile=True)\n"
+            "def step(x):\n"
+            "    state()  # while it is traced\n"
+            "    return x + 1\n"
+            "@tf.function\n"
+            "def outer(x):\n"
+            "    tf.py_function(state, [], [])  # at run time\n"
+            "    return step(x)\n"
+            "for size in (8, 8, 9): outer(tf.ones(size))\n"
+            "state()\n"
+            "print([type(word).__name__ if isinstance(word, float) else word for word in heard])\n"
+        )
+        result = self.run_script(script)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        # Each: step is traced inside outer, then outer is compiled and runs. That a function with
+        # traces gets another one is seen when it has it.
+        first = "True, 'float', True, 'float', "
+        again = "False, 'float', True, 'float', "
+        self.assertEqual(result.stdout.strip(), f"[{first}False, {again}False]", result.stderr)
+
     def test_profiles_of_the_script(self):
         script = TENSORFLOW + (
             "try:\n"

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import pathlib
+import shutil
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -13,7 +16,9 @@ sys.path.insert(0, str(HOOK))
 
 from xlatrace_hook import limits  # noqa: E402
 from xlatrace_hook.masking import mask_secrets  # noqa: E402
+from xlatrace_hook.recorder import Recorder  # noqa: E402
 from xlatrace_hook.settings import Settings  # noqa: E402
+from xlatrace_hook.status import Status  # noqa: E402
 
 
 class Masking(unittest.TestCase):
@@ -81,12 +86,34 @@ class TheLimits(unittest.TestCase):
         for _ in range(100):
             self.later(1, grown_mb=5)
             self.limits.reached()
-        self.limits.compiled(100)
+        self.assertTrue(self.limits.compiled(100))
         self.assertEqual(self.limits.growth(), int(10e6))
-        self.later(58)
+        # The longest so far: 60 s begin. A shorter one takes nothing from them.
+        self.later(20)
+        for _ in range(50):
+            self.later(1)
+            self.assertIsNone(self.limits.reached(begun=False))
+        self.assertFalse(self.limits.compiled(50))
+        self.later(39)
         self.assertIsNone(self.limits.reached())
         self.later(1)
         self.assertEqual(self.limits.reached(), "duration")
+
+    def test_nothing_is_over_before_something_was_compiled(self):
+        self.limits.session_started()
+        self.later(1000)
+        self.assertFalse(self.limits.has_compiled)
+        self.assertIsNone(self.limits.reached(begun=self.limits.has_compiled))
+        self.limits.compiled(1)
+        self.later(59)
+        self.assertIsNone(self.limits.reached(begun=self.limits.has_compiled))
+        self.later(1)
+        self.assertEqual(self.limits.reached(begun=self.limits.has_compiled), "duration")
+
+    def test_windows_are_opened_again_so_many_times(self):
+        self.limits.session_started()
+        opened = [self.limits.compiled(seconds) for seconds in range(1, 20)]
+        self.assertEqual(opened, [True] * limits.MAX_WINDOWS + [False] * (19 - limits.MAX_WINDOWS))
 
     def test_growth_that_is_the_profile(self):
         self.limits.session_started()
@@ -105,6 +132,117 @@ class TheLimits(unittest.TestCase):
             goes_on = self.limits.may_go_on(self.limits.growth(), written=int(1e6))
             self.assertEqual(goes_on, alarm <= limits.MAX_FALSE_ALARMS)
             self.limits.session_started()
+
+
+class FakeProfiler:
+    """Writes a file per session; `busy` is what it says about compilations."""
+
+    name = "fake"
+    busy = False
+    computes = False
+
+    def versions(self):
+        return {}
+
+    def start(self, directory):
+        pass
+
+    def stop(self, path):
+        pathlib.Path(path).write_text("profile")
+
+    def compiling(self):
+        return self.busy
+
+    def computing_while_compiling(self):
+        return self.computes
+
+    def abandon(self):
+        pass
+
+
+class TheWindow(unittest.TestCase):
+    """Which part of a run is recorded, with a clock that the test sets."""
+
+    def setUp(self) -> None:
+        self.now, self.size = 100.0, int(1e9)
+        for where, name, replacement in (
+            (limits.time, "monotonic", lambda: self.now),
+            (limits, "resident_bytes", lambda: self.size),
+        ):
+            patch = mock.patch.object(where, name, replacement)
+            patch.start()
+            self.addCleanup(patch.stop)
+        folder = tempfile.mkdtemp(prefix="xlatrace-hook-")
+        self.addCleanup(shutil.rmtree, folder)
+        settings = Settings({"XLATRACE_HOOK_DIR": folder})
+        self.profiler = FakeProfiler()
+        self.recorder = Recorder(settings, Status(folder), limits.Limits(settings))
+        self.recorder.runtime_ready(self.profiler)
+
+    def after(self, seconds: float, grown_mb: float = 0) -> str:
+        """The state after a tick that much later."""
+        self.now += seconds
+        self.size += int(grown_mb * 1e6)
+        self.recorder.tick()
+        return self.recorder.state
+
+    def reasons(self) -> list:
+        return [session["stop_reason"] for session in self.recorder.status.data["sessions"]]
+
+    def test_minutes_of_loading_before_the_first_program(self):
+        self.assertEqual(self.after(300), "running")
+        self.recorder.compiled(20)
+        self.assertEqual(self.after(59), "running")
+        self.assertEqual(self.after(1), "resting")
+        self.assertEqual(self.reasons(), ["duration"])
+
+    def test_minutes_of_loading_between_small_programs_and_the_step(self):
+        for _ in range(5):
+            self.recorder.compiled(0.1)
+        self.assertEqual(self.after(61), "resting")
+        self.recorder.compiled(0.05)
+        self.assertEqual(self.after(200), "resting")
+        self.recorder.compiled(20)  # the training step
+        self.assertEqual(self.after(59), "running")
+        self.recorder.finish("exit", {"kind": "exit"})
+        self.assertEqual(self.reasons(), ["duration", "exit"])
+        self.assertEqual(self.recorder.status.data["stop_reason"], "exit")
+
+    def test_a_first_epoch_of_minutes(self):
+        """TensorFlow: the call that compiles lasts longer than the window."""
+        self.recorder.compiled(0.01)
+        self.profiler.busy = self.profiler.computes = True
+        for _ in range(10):
+            self.assertEqual(self.after(50), "running")
+        self.profiler.busy = False
+        self.recorder.compiled(500)
+        self.assertEqual(self.after(59), "running")
+        self.assertEqual(self.after(1), "resting")
+
+    def test_memory_is_bounded_where_that_call_computes(self):
+        self.recorder.compiled(0.01)
+        self.profiler.busy = True
+        self.assertEqual(self.after(70, grown_mb=300), "running")
+        self.assertEqual(self.reasons(), [None])
+        self.profiler.computes = True
+        self.after(1)
+        self.assertEqual(self.reasons()[0], "memory")
+
+    def test_the_script_s_own_profile_is_not_disturbed(self):
+        self.recorder.compiled(1)
+        self.assertEqual(self.after(60), "resting")
+        self.recorder.give_way("script_profiler")
+        self.recorder.compiled(2)
+        self.assertEqual(self.recorder.state, "paused")
+        self.recorder.go_on()
+        self.assertEqual(self.recorder.state, "running")
+
+    def test_ends_while_resting(self):
+        self.recorder.compiled(1)
+        self.after(60)
+        self.recorder.finish("exit", {"kind": "exit"})
+        data = self.recorder.status.data
+        self.assertEqual((data["stop_reason"], data["exit"]), ("duration", {"kind": "exit"}))
 
 
 if __name__ == "__main__":

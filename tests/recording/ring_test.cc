@@ -121,6 +121,63 @@ TEST(Ring, TheLimitShortensIt) {
   EXPECT_LE(file.Bytes().size(), 4 * kSegmentBytes);
 }
 
+uint64_t test_clock_ns = 0;
+uint64_t TestClock() { return test_clock_ns; }
+
+std::set<uint32_t> RoundsOf(const Read& read) {
+  std::set<uint32_t> rounds;
+  for (const FullActivity& activity : read.log.Of<FullActivity>()) {
+    rounds.insert((activity.row.correlation - 1) / 10);
+  }
+  return rounds;
+}
+
+TEST(Ring, TheEndOfAProgramThatHangsStays) {
+  const TestFile file;
+  Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
+  test_clock_ns = 0;
+  writer.KeepLast(100, &TestClock);
+  for (uint32_t round = 0; round < 50; ++round) {
+    test_clock_ns += 10;
+    WriteRound(writer, round);
+  }
+  // Then nothing but what flushes bring by themselves, for a thousand times as long.
+  for (uint32_t flush = 0; flush < 1000; ++flush) {
+    test_clock_ns += 100;
+    writer.Add(ClockRow{.cupti_ns = flush});
+    writer.Add(OverheadRow{.kind = 1, .start_ns = flush, .end_ns = flush + 1});
+    writer.Flush();
+  }
+  writer.Finish();
+  const Read read = ReadAll(file);
+  EXPECT_EQ(read.outcome.missing_blocks, 0u);
+  const std::set<uint32_t> rounds = RoundsOf(read);
+  for (uint32_t round = 40; round < 50; ++round) EXPECT_TRUE(rounds.contains(round)) << round;
+  EXPECT_LT(rounds.size(), 30u);
+  EXPECT_EQ(*rounds.rbegin() - *rounds.begin() + 1, rounds.size());
+}
+
+TEST(Ring, AfterAPauseWhatIsLeftOfOldRowsHasNoHole) {
+  const TestFile file;
+  Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
+  test_clock_ns = 0;
+  writer.KeepLast(100, &TestClock);
+  uint32_t round = 0;
+  const auto write = [&] {
+    test_clock_ns += 30;  // More than a quarter: every second flush begins a segment.
+    WriteRound(writer, round++);
+  };
+  for (int i = 0; i < 20; ++i) write();
+  test_clock_ns += 10'000;  // All that is there is too old now.
+  for (int i = 0; i < 6; ++i) {
+    write();
+    const std::set<uint32_t> rounds = RoundsOf(ReadAll(file));
+    EXPECT_TRUE(rounds.contains(round - 1));
+    // What has not been written over yet is the newest of the old.
+    EXPECT_EQ(*rounds.rbegin() - *rounds.begin() + 1, rounds.size()) << *rounds.begin();
+  }
+}
+
 TEST(Ring, AKilledOneMissesNothing) {
   const TestFile file;
   Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);

@@ -46,7 +46,7 @@ TEST(FigureWords, EveryUnitOfEvidence) {
   EXPECT_EQ(FigureWords(4.1e6, "ns"), "4.10 ms");
   EXPECT_EQ(FigureWords(1.5e6, "bytes"), "1.50 MB");
   EXPECT_EQ(FigureWords(12345, "count"), "12,345");
-  EXPECT_EQ(FigureWords(7.35, "%"), "7.35 %");
+  EXPECT_EQ(FigureWords(7.35, "%"), "7.35%");
   EXPECT_EQ(FigureWords(2, ""), "2.00");
 }
 

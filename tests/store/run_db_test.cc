@@ -157,15 +157,21 @@ TEST_F(RunDbTest, AnAbandonedWriterLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
-TEST_F(RunDbTest, AFileFromTheFutureIsRefusedWithASentence) {
-  WriteSmallRun();
-  auto database = Database::OpenOurs(path_);
-  ASSERT_TRUE(database);
-  ASSERT_TRUE(database->Execute("PRAGMA user_version = 99"));
-  const auto db = RunDb::Open(path_);
-  ASSERT_FALSE(db);
-  EXPECT_NE(db.error().message.find("newer xlatrace (schema 99"), std::string::npos)
-      << db.error().message;
+TEST_F(RunDbTest, AFileOfAnotherVersionIsRefusedWithASentence) {
+  for (const auto& [version, says] :
+       {std::pair("99", "a newer version of xlatrace (schema 99"),
+        std::pair("1", "an older version of xlatrace (schema 1"),
+        std::pair("0", "an older version of xlatrace (schema 0")}) {
+    std::filesystem::remove(path_);
+    WriteSmallRun();
+    auto database = Database::OpenOurs(path_);
+    ASSERT_TRUE(database);
+    ASSERT_TRUE(database->Execute(std::string("PRAGMA user_version = ") + version));
+    const auto db = RunDb::Open(path_);
+    ASSERT_FALSE(db);
+    EXPECT_NE(db.error().message.find(says), std::string::npos) << db.error().message;
+    EXPECT_NE(db.error().hint.find("xlatrace import"), std::string::npos) << db.error().hint;
+  }
 }
 
 TEST_F(RunDbTest, APlantedViewIsRefused) {

@@ -33,8 +33,7 @@ class Hook:
     """What there is once per process, made at the import of the first framework."""
 
     def __init__(self, settings: Settings) -> None:
-        self.limits = Limits(settings)
-        self.recorder = Recorder(settings, Status(settings.directory), self.limits)
+        self.recorder = Recorder(settings, Status(settings.directory), Limits(settings))
         self.signals = Signals(self.recorder.when_free, self._finish_by_signal)
         self._armed = False
         self._watched = False
@@ -52,7 +51,7 @@ class Hook:
         try:
             profiler: JaxProfiler | TensorFlowProfiler
             if name == "jax":
-                profiler = JaxProfiler(module, self.recorder, self.limits)
+                profiler = JaxProfiler(module, self.recorder)
             else:
                 profiler = TensorFlowProfiler(module, self.recorder)
             if status.data["framework"] is None:

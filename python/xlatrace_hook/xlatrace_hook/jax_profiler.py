@@ -24,7 +24,6 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from . import script_profiler
-from .limits import Limits
 from .recorder import Recorder
 from .status import write_file
 from .tensorflow_import import no_tensorflow_import
@@ -36,11 +35,11 @@ COMPILATION = "/jax/core/compile/backend_compile_duration"
 class JaxProfiler:
     name = "jax"
 
-    def __init__(self, jax: ModuleType, recorder: Recorder, limits: Limits) -> None:
+    def __init__(self, jax: ModuleType, recorder: Recorder) -> None:
         public = importlib.import_module("jax.profiler")
         self._jax = jax
         self._public = public
-        self._limits = limits
+        self._recorder = recorder
         self._private = sys.modules.get("jax._src.profiler")
         self._start_trace = public.start_trace
         self._stop_trace = public.stop_trace
@@ -122,6 +121,9 @@ class JaxProfiler:
                 caller = caller.f_back
         return False
 
+    def computing_while_compiling(self) -> bool:
+        return False
+
     def abandon(self) -> None:
         session, self._session = self._session, None
         state = self._state()
@@ -156,14 +158,14 @@ class JaxProfiler:
     def _count_compilations(self) -> None:
         def listener(event: str, duration: float, **_: Any) -> None:
             if event == COMPILATION:
-                self._limits.compiled(duration)
+                self._recorder.compiled(duration)
 
         try:
             from jax import monitoring
 
             monitoring.register_event_duration_secs_listener(listener)
         except (ImportError, AttributeError):
-            pass  # then compilation counts as recorded time
+            self._recorder.compiled(0.0)  # compilation counts as recorded time
 
     def _hide_from_tracebacks(self) -> None:
         """JAX leaves its own frames out of tracebacks; ours are between them."""

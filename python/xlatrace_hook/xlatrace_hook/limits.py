@@ -5,6 +5,10 @@ A profiler keeps all its events in memory until it is stopped (about 120 bytes e
 a second in a busy training loop), and nobody can ask it how many there are. So the growth of the
 process is watched, and when there has been too much of it, the size of the profile tells whose it
 was. Time and growth during compilation do not count.
+
+The seconds are a window of computing. A script may load data for minutes between its first use of
+a device and its first step, so the window is not over before something was compiled, and a program
+that took longer to compile than all before it, as a training step does, opens it again.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ MEMORY_PER_BYTE_WRITTEN = 8
 # The growth is the profile's if the profile explains a quarter of it.
 EXPLAINED = 0.25
 MAX_FALSE_ALARMS = 5
+MAX_WINDOWS = 8
 SAMPLES_KEPT = 4096
 _PAGE = resource.getpagesize()
 
@@ -35,6 +40,9 @@ class Limits:
         self._baseline = 0
         self._false_alarms = 0
         self._started = False
+        self._longest_compilation_s = 0.0
+        self._windows = 0
+        self.has_compiled = False
         self._samples: list[tuple[float, int]] = []  # (time, resident bytes), in order of time
 
     def wait(self, seconds: float) -> None:
@@ -50,12 +58,18 @@ class Limits:
         self._baseline = resident_bytes()
         self._samples = [(time.monotonic(), self._baseline)]
 
-    def compiled(self, seconds: float) -> None:
-        """A compilation of that many seconds has just ended."""
+    def compiled(self, seconds: float) -> bool:
+        """A compilation of that many seconds has just ended. Does it open the window again?"""
+        self.has_compiled = True
         if not self._samples:
-            return
+            return False
         now = time.monotonic()
         self._deadline += seconds
+        opens = seconds > self._longest_compilation_s and self._windows < MAX_WINDOWS
+        if opens:
+            self._longest_compilation_s = seconds
+            self._windows += 1
+            self._deadline = now + self._duration_s
         before = next(
             (size for when, size in reversed(self._samples) if when <= now - seconds),
             self._samples[0][1],
@@ -63,12 +77,17 @@ class Limits:
         size = resident_bytes()
         self._baseline += max(0, size - before)
         self._sample(now, size)
+        return opens
 
-    def reached(self) -> str | None:
-        """The limit that has been reached, if any. Takes a sample of the process's size."""
+    def reached(self, begun: bool = True) -> str | None:
+        """The limit that has been reached, if any. Takes a sample of the process's size.
+
+        Without `begun` the window is not over: nothing can have been computed yet, or a
+        compilation is under way.
+        """
         now = time.monotonic()
         self._sample(now, resident_bytes())
-        if now >= self._deadline:
+        if begun and now >= self._deadline:
             return "duration"
         return "memory" if self.growth() > self._memory else None
 

@@ -2,8 +2,10 @@
 """One profile at a time: when it starts, gives way, goes on and ends, and which process it is of.
 
     WAITING --runtime_ready--> [DELAYED ->] RUNNING <--give_way, go_on--> PAUSED
-                                               |                            |
-                                               +---------- finish ----------+--> FINISHED
+                                             |   ^                          |
+                        the window is over --+   +-- compiled               |
+                                             v   |                          |
+                                            RESTING ------- finish ---------+--> FINISHED
 
 A fork of a process that has begun to record is DISOWNED: the profile belongs to its parent.
 A RUNNING stretch is one session, one file. Calls may come from any thread and from a signal
@@ -24,6 +26,7 @@ from .settings import Settings
 from .status import Status
 
 WAITING, DELAYED, RUNNING, PAUSED = "waiting", "delayed", "running", "paused"
+RESTING = "resting"
 FINISHED, DISOWNED = "finished", "disowned"
 
 # Whoever ends the process waits that long for another thread that is writing the profile.
@@ -45,7 +48,10 @@ class Profiler(Protocol):
         """Stops the session and puts the XSpace protobuf at `path`, complete or not at all."""
 
     def compiling(self) -> bool:
-        """Whether some thread is compiling a program: no limit ends a session then."""
+        """Whether some thread is compiling a program: no window is over then."""
+
+    def computing_while_compiling(self) -> bool:
+        """Whether what `compiling` tells of may compute, too, so that the profile may grow."""
 
     def abandon(self) -> None:
         """In a fork of the recording process: makes sure that its session is never touched."""
@@ -78,13 +84,13 @@ class Recorder:
                     self.limits.wait(self.settings.delay_s)
                 else:
                     self._start_or_wait()
-            elif self.state in (DELAYED, RUNNING, PAUSED) and profiler.name == "jax":
+            elif self.state in (DELAYED, RUNNING, PAUSED, RESTING) and profiler.name == "jax":
                 # JAX programs use TensorFlow to read their data, and often begin with it.
                 self.status.note("tensorflow was profiled until jax came up")
                 if self.state == RUNNING:
                     self._stop("jax_started")
                 self._profiler = profiler
-                if self.state == PAUSED:
+                if self.state in (PAUSED, RESTING):
                     self._start_or_wait()
             else:
                 self.status.note(profiler.name + " came up, too, and was not profiled")
@@ -117,7 +123,7 @@ class Recorder:
             has_begun = self._has_begun()
             if self.state == RUNNING:
                 self._stop(reason)
-            if self.state == PAUSED:
+            if self.state == PAUSED:  # RESTING has its reason already
                 self.status.data["stop_reason"] = reason
             self.state = FINISHED
             if has_begun:
@@ -136,16 +142,31 @@ class Recorder:
                 if free and self.state == DELAYED:
                     self._start_or_wait()
         elif self.state == RUNNING:
-            reached = self.limits.reached()
-            if reached and self._profiler is not None and self._profiler.compiling():
-                return  # it does not count, but how much it was is known only afterwards
+            reached = self.limits.reached(begun=self.limits.has_compiled)
+            profiler = self._profiler
+            if reached and profiler is not None and profiler.compiling():
+                # It does not count, but how much it was is known only afterwards.
+                if not profiler.computing_while_compiling():
+                    return
+                reached = self.limits.reached(begun=False)
             if reached == "duration":
-                self.finish("duration")
+                self._rest()
             elif reached == "memory":
                 self._end_or_split_session()
 
+    def compiled(self, seconds: float) -> None:
+        """A compilation of that many seconds has just ended: what comes now may be wanted.
+
+        A framework that cannot tell of compilations says 0 once.
+        """
+        opens_window = self.limits.compiled(seconds)
+        if opens_window and self.state == RESTING:
+            with self._exclusive() as free:
+                if free and self.state == RESTING:
+                    self._start_or_wait()
+
     def needs_ticks(self) -> bool:
-        return self.state in (DELAYED, RUNNING, PAUSED)
+        return self.state in (DELAYED, RUNNING, PAUSED, RESTING)
 
     def when_free(self, action: Callable[[], None]) -> None:
         """Runs a signal's action: now, or when the call that the signal interrupted is done."""
@@ -229,6 +250,15 @@ class Recorder:
             data["stop_error"] = describe(error)
         data["own_cost_ns"] += time.perf_counter_ns() - began
         self.status.update()
+
+    def _rest(self) -> None:
+        """The window is over. Another compilation may open it again."""
+        with self._exclusive() as free:
+            if free and self.state == RUNNING:
+                self._stop("duration")
+                self.state = RESTING
+                if self.limits.reached() != "duration":  # compiled meanwhile
+                    self._start_or_wait()
 
     def _end_or_split_session(self) -> None:
         """The process has grown. If that was not the profile, it goes on in another session."""

@@ -3,14 +3,21 @@
 
 It is started when TensorFlow's runtime is first used, not at the import: until then the script may
 still choose devices, and many programs import TensorFlow for its readers and writers only.
+
+TensorFlow does not tell of compilations. A `tf.function` is traced, compiled and run once by the
+call that finds no trace for its arguments, and every call asks for the number of traces before and
+after (`Function.__call__`, which names its span by it): there it is seen which calls were such.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import sys
+import threading
+import time
 from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from . import script_profiler
@@ -20,10 +27,15 @@ from .recorder import Recorder
 
 # Whichever of these is called first brings the runtime up: eager mode and functions, or sessions
 # of TensorFlow 1.
-RUNTIME = (
-    ("tensorflow.python.eager.context", "Context", "ensure_initialized"),
-    ("tensorflow.python.client.session", "BaseSession", "__init__"),
+SESSIONS = ("tensorflow.python.client.session", "BaseSession", "__init__")
+RUNTIME = (("tensorflow.python.eager.context", "Context", "ensure_initialized"), SESSIONS)
+
+# The class whose calls trace and compile: since TensorFlow 2.11, and before.
+FUNCTIONS = (
+    ("tensorflow.python.eager.polymorphic_function.polymorphic_function", "Function"),
+    ("tensorflow.python.eager.def_function", "Function"),
 )
+COUNT = "experimental_get_tracing_count"
 
 
 class TensorFlowProfiler:
@@ -34,9 +46,12 @@ class TensorFlowProfiler:
 
         self._tensorflow = tensorflow
         self._private = profiler_v2
+        self._recorder = recorder
         self._start = profiler_v2.start
         self._stop = profiler_v2.stop
         self._directory = ""
+        self._functions: type | None = None
+        self._count: Callable[[Any], int] = lambda function: 0
         modules = [profiler_v2, tensorflow.profiler.experimental] + [
             module
             for name, module in list(sys.modules.items())
@@ -65,12 +80,22 @@ class TensorFlowProfiler:
                 undo.clear()
                 ready()
 
+        sessions = getattr(sys.modules.get(SESSIONS[0]), SESSIONS[1], None)
+        if sessions is not None:  # graphs of TensorFlow 1 are not seen to compile
+            _call_after(sessions, SESSIONS[2], lambda: self._recorder.compiled(0.0))
         for module_name, class_name, method in RUNTIME:
             owner = getattr(sys.modules.get(module_name), class_name, None)
             if owner is not None and method in vars(owner):
                 undo.append(_call_after(owner, method, first_call))
         if not undo:
             raise RuntimeError("this version of TensorFlow has no Context.ensure_initialized")
+        for module_name, class_name in FUNCTIONS:
+            owner = getattr(sys.modules.get(module_name), class_name, None)
+            if owner is not None and COUNT in vars(owner):
+                self._watch_calls(owner)
+                break
+        else:
+            self._recorder.compiled(0.0)
 
     def start(self, directory: str) -> None:
         self._directory = directory
@@ -83,7 +108,49 @@ class TensorFlowProfiler:
         take_xplane(self._directory, path)
 
     def compiling(self) -> bool:
-        return False  # TensorFlow does not say; its compilations are short
+        for frame in sys._current_frames().values():
+            caller: FrameType | None = frame
+            while caller is not None:
+                if self._is_first_call(caller):
+                    return True
+                caller = caller.f_back
+        return False
+
+    def computing_while_compiling(self) -> bool:
+        return True  # the call that compiles also runs, and may be a whole loop of training
+
+    def _is_first_call(self, frame: FrameType) -> bool:
+        """Is it a call of a tf.function that traces for the first time, or has traced again?"""
+        if frame.f_code.co_name != "__call__" or self._functions is None:
+            return False
+        variables = frame.f_locals
+        before, function = variables.get("tracing_count"), variables.get("self")
+        if not isinstance(before, int) or not isinstance(function, self._functions):
+            return False
+        return before == 0 or self._count(function) > before
+
+    def _watch_calls(self, functions: type) -> None:
+        self._functions = functions
+        self._count = original = vars(functions)[COUNT]
+        recorder = self._recorder
+        local = threading.local()
+
+        @functools.wraps(original)
+        def counted(function: Any) -> int:
+            count: int = original(function)
+            if recorder.pid == os.getpid():
+                # Per thread: when each function last had how many traces.
+                seen: dict[int, tuple[int, float]] = vars(local).setdefault("seen", {})
+                now = time.monotonic()
+                before, since = seen.get(id(function), (count, now))
+                if len(seen) > 1000:
+                    seen.clear()
+                seen[id(function)] = (count, now)
+                if count > before:
+                    recorder.compiled(now - since)
+            return count
+
+        setattr(functions, COUNT, counted)
 
     def abandon(self) -> None:
         session = getattr(self._private, "_profiler", None)

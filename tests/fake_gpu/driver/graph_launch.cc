@@ -6,6 +6,7 @@
 
 #include "driver/call.h"
 #include "driver/graph_parts.h"
+#include "driver/predicates.h"
 #include "driver/timeline.h"
 #include "driver/truth_log.h"
 #include "fake_gpu_api.h"
@@ -71,7 +72,9 @@ void RunConditionKernel(const NodeWork& work) {
   };
   int32_t read = 0;
   if (name == "set_case_condition") {
-    std::memcpy(&read, address, number(9) != 0 ? 1 : 4);
+    const size_t bytes = number(9) != 0 ? 1 : 4;
+    std::memcpy(&read, address, bytes);
+    read = NextDecision(bytes).value_or(read);
     const auto first = static_cast<int32_t>(number(10)), count = static_cast<int32_t>(number(11));
     int32_t chosen = read - first;
     if (number(12) != 0 && (read < 0 || chosen >= count)) chosen = count - 1;
@@ -83,8 +86,9 @@ void RunConditionKernel(const NodeWork& work) {
     read = more ? read + 1 : 0;
     std::memcpy(address, &read, sizeof read);
   } else {
-    set(0, *address != 0);
-    if (handles == 2) set(1, *address == 0);
+    const bool value = NextDecision(1).value_or(*address) != 0;
+    set(0, value);
+    if (handles == 2) set(1, !value);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "driver/call.h"
 #include "driver/memory_state.h"
+#include "driver/predicates.h"
 #include "driver/timeline.h"
 #include "fake_gpu_api.h"
 
@@ -132,6 +133,10 @@ void Copy::Run() const {
       std::memmove(target + z * target_slice + y * target_pitch,
                    source + z * source_slice + y * source_pitch, width);
     }
+  }
+  if (kind() != kDeviceToHost) return;
+  if (const std::optional<int> decision = NextDecision(bytes())) {
+    std::memcpy(target, &*decision, bytes());
   }
 }
 

@@ -192,6 +192,11 @@ FAKE_EXPORT int ncclAllGather(const void*, void*, size_t count, int type,
                               Communicator* communicator, cudaStream_t stream) {
   return Enqueue(communicator, stream, "ncclDevKernel_AllGather_RING_LL", count * TypeBytes(type));
 }
+// Since 2.28.
+FAKE_EXPORT int ncclAlltoAll(const void*, void*, size_t count, int type, Communicator* communicator,
+                             cudaStream_t stream) {
+  return Enqueue(communicator, stream, "ncclDevKernel_SendRecv", count * TypeBytes(type));
+}
 FAKE_EXPORT int ncclBroadcast(const void*, void*, size_t count, int type, int,
                               Communicator* communicator, cudaStream_t stream) {
   return Enqueue(communicator, stream, "ncclDevKernel_Broadcast_RING_LL", count * TypeBytes(type));

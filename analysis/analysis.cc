@@ -105,6 +105,14 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   Steps steps = FindSteps(run, attribution, compiles);
   MoveTo(tables.stats, std::move(steps.stats));
 
+  // Before the gaps are collected: of ten million launches each of the two takes half a gigabyte.
+  const std::vector<bool> steady = InSteadyStep(run, steps);
+  const size_t stats_before = tables.stats.size();
+  tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, tables.stats);
+  // Calls whose clock does not fit the devices' (the stat says so) decide nothing either.
+  AnalysisOptions trusted = options;
+  if (tables.stats.size() != stats_before) trusted.call_of = nullptr;
+
   const TimeSplit split(attribution);
   const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
   const std::vector<std::vector<uint32_t>> by_device = ActivitiesByDevice(run);
@@ -143,13 +151,6 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
     tables.stats.push_back(
         {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});
   }
-
-  const std::vector<bool> steady = InSteadyStep(run, steps);
-  const size_t stats_before = tables.stats.size();
-  tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, tables.stats);
-  // Calls whose clock does not fit the devices' (the stat says so) decide nothing either.
-  AnalysisOptions trusted = options;
-  if (tables.stats.size() != stats_before) trusted.call_of = nullptr;
 
   FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
 

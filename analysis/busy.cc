@@ -44,7 +44,7 @@ model::BusyTimeRow BusyTime::Row(model::Id device_id, int64_t device_time_ns,
   row.exposed_collective_ns = exposed_collective_ns_;
   row.copy_ns = copy_ns_;
   row.exposed_copy_ns = exposed_copy_ns_;
-  row.steady_busy_ns = Length(Intersect(busy_, steady));
+  for (const Interval& interval : steady) row.steady_busy_ns += Overlap(busy_, interval);
   return row;
 }
 

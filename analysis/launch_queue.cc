@@ -34,6 +34,12 @@ void Sort(std::vector<int64_t>& values) {
 std::vector<std::vector<Launch>> LaunchesOf(const model::RunTables& run, const HostCallOf& call_of,
                                             const std::vector<bool>& steady) {
   std::vector<std::vector<Launch>> launches(run.devices.size());
+  // Growing by copies would take the lists' memory twice.
+  std::vector<size_t> activities(run.devices.size());
+  for (size_t i = 0; i < run.activities.size(); ++i) {
+    ++activities[static_cast<size_t>(run.LaneOf(i).device_id) - 1];
+  }
+  for (size_t d = 0; d < launches.size(); ++d) launches[d].reserve(activities[d]);
   std::vector<uint32_t> launch_of;  // By call: position + 1 among those of the device.
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const std::optional<model::HostCall> call = call_of(i);
@@ -65,34 +71,49 @@ model::LaunchQueueRow Measure(const std::vector<Launch>& launches) {
   model::LaunchQueueRow row;
   row.steady =
       std::any_of(launches.begin(), launches.end(), [](const Launch& l) { return l.steady; });
-  std::vector<int64_t> calls;
-  std::vector<int64_t> ends;
+  // One figure at a time: of ten million launches each list is 80 MB.
+  std::vector<int64_t> values;
+  values.reserve(launches.size());
+  const auto collect = [&](const auto& figure) {
+    values.clear();
+    for (const Launch& launch : launches) {
+      if (launch.steady || !row.steady) values.push_back(figure(launch));
+    }
+  };
+  const auto latency = [](const Launch& launch) {
+    return std::max<int64_t>(0, launch.first_ns - launch.call_ns);
+  };
+  collect([](const Launch& launch) { return int64_t{launch.duration_ns}; });
+  row.calls = static_cast<int64_t>(values.size());
+  row.call_p50_ns = Percentile(values, 50);
+  collect(latency);
+  row.latency_p50_ns = Percentile(values, 50);
+  row.latency_p90_ns = Percentile(values, 90);
+  collect([&](const Launch& launch) {
+    return std::max<int64_t>(0, latency(launch) - launch.duration_ns);
+  });
+  row.queued_p50_ns = Percentile(values, 50);
+  row.queued_p90_ns = Percentile(values, 90);
+  std::vector<int64_t> calls, ends;
+  calls.reserve(launches.size());
+  ends.reserve(launches.size());
   for (const Launch& launch : launches) {
     calls.push_back(launch.call_ns);
     ends.push_back(launch.last_ns);
   }
   Sort(calls);
   Sort(ends);
-  std::vector<int64_t> duration, latency, queued, outstanding;
-  for (const Launch& launch : launches) {
-    if (row.steady && !launch.steady) continue;
-    duration.push_back(launch.duration_ns);
-    latency.push_back(std::max<int64_t>(0, launch.first_ns - launch.call_ns));
-    queued.push_back(std::max<int64_t>(0, latency.back() - launch.duration_ns));
+  collect([&](const Launch& launch) {
     const auto called = std::lower_bound(calls.begin(), calls.end(), launch.call_ns);
     const auto ended = std::upper_bound(ends.begin(), ends.end(), launch.call_ns);
-    outstanding.push_back(std::max<int64_t>(0, (called - calls.begin()) - (ended - ends.begin())));
-    row.outstanding_max = std::max(row.outstanding_max, outstanding.back());
-    row.calls_on_idle += outstanding.back() == 0 ? 1 : 0;
+    return std::max<int64_t>(0, (called - calls.begin()) - (ended - ends.begin()));
+  });
+  for (const int64_t outstanding : values) {
+    row.outstanding_max = std::max(row.outstanding_max, outstanding);
+    row.calls_on_idle += outstanding == 0 ? 1 : 0;
   }
-  row.calls = static_cast<int64_t>(duration.size());
-  row.call_p50_ns = Percentile(duration, 50);
-  row.latency_p50_ns = Percentile(latency, 50);
-  row.latency_p90_ns = Percentile(latency, 90);
-  row.queued_p50_ns = Percentile(queued, 50);
-  row.queued_p90_ns = Percentile(queued, 90);
-  row.outstanding_p50 = Percentile(outstanding, 50);
-  row.outstanding_p90 = Percentile(outstanding, 90);
+  row.outstanding_p50 = Percentile(values, 50);
+  row.outstanding_p90 = Percentile(values, 90);
   return row;
 }
 

@@ -11,7 +11,7 @@
 // starts on the device before its call began they are not, and nothing is said.
 //
 // Cost: one pass over the activities, two sorts of 8 bytes per launch (none where the source is in
-// order), 32 bytes per launch meanwhile. Thread-safety: pure functions.
+// order), 60 bytes per launch meanwhile. Thread-safety: pure functions.
 
 #ifndef XLATRACE_ANALYSIS_LAUNCH_QUEUE_H_
 #define XLATRACE_ANALYSIS_LAUNCH_QUEUE_H_

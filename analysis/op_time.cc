@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -212,8 +213,13 @@ std::vector<OpTimeRow> BuildOpTimes(const model::RunTables& run,
     }
     rows.push_back(std::move(row));
   }
+  // Handles follow this order, so the first is what tables of a step begin with: by time in steady
+  // steps, else in the whole run. What has no instruction has no handle and comes last.
+  const auto key = [](const OpTimeRow& row) {
+    return std::tuple(row.instruction_id > 0, row.steady_ns, row.self_ns);
+  };
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const OpTimeRow& a, const OpTimeRow& b) { return a.self_ns > b.self_ns; });
+                   [&](const OpTimeRow& a, const OpTimeRow& b) { return key(a) > key(b); });
   return rows;
 }
 

@@ -70,8 +70,8 @@ void AddStats(const Unjudged& time, std::vector<model::RunStat>& stats) {
   }
   if (time.above_ns > 0) {
     stats.push_back({"above_peak_ns", model::Severity::kInfo, "analysis", time.above_ns,
-                     "device time of ops that come out above 105 % of a roof: caches served them, "
-                     "or the cost model is off; their utilisation is capped at 100 %"});
+                     "device time of ops that come out above 105% of a roof: caches served them, "
+                     "or the cost model is off; their utilisation is capped at 100%"});
   }
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/gzip_inflater.h"
 
 namespace xlatrace {
 namespace {
@@ -85,8 +86,41 @@ bool LooksCompressed(std::string_view head) {
   return false;
 }
 
+namespace {
+
+Result<std::string> InflateGzip(std::string_view bytes, const std::string& name,
+                                uint64_t max_bytes) {
+  const uint64_t limit =
+      std::min<uint64_t>(max_bytes, std::max<uint64_t>(kRatioFreeBytes, bytes.size() * kMaxRatio));
+  GzipInflater inflater([&]() -> Result<std::string_view> {
+    const std::string_view piece = bytes.substr(0, size_t{1} << 24);  // zlib counts in 32 bits.
+    bytes.remove_prefix(piece.size());
+    return piece;
+  });
+  std::string out;
+  std::string block(1 << 18, '\0');
+  while (true) {
+    const Result<size_t> got = inflater.Read(block.data(), block.size());
+    if (!got) {
+      return MakeError(fmt::format("decompressing '{}' after {} bytes: {}", name, out.size(),
+                                   got.error().message),
+                       "the file is damaged or cut off; copy it again from its source");
+    }
+    if (*got == 0) return out;
+    if (out.size() + *got > limit) return TooLarge(name, limit);
+    out.append(block.data(), *got);
+  }
+}
+
+}  // namespace
+
 Result<std::string> Inflate(std::string bytes, const std::string& name, uint64_t max_bytes) {
   if (!LooksCompressed(bytes)) return bytes;
+  if (bytes.starts_with("\x1f\x8b")) {
+    // Another layer may lie inside; each has the limits of a file of its own size.
+    XLATRACE_ASSIGN(bytes, InflateGzip(bytes, name, max_bytes));
+    if (!LooksCompressed(bytes)) return bytes;
+  }
   const std::unique_ptr<archive, decltype(&archive_read_free)> reader(archive_read_new(),
                                                                       archive_read_free);
   archive_read_support_filter_gzip(reader.get());

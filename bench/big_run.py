@@ -174,7 +174,8 @@ def write_trace(path, rows, launches):
                                 384 if dot else 256, 1, 1, 0, 200_000 if dot else 1024, 0, 0, done, 0, None, 0))
             call_rows.append((host, host + 1_500, 0, tid, done, 9_000, 0, None))
             range_rows.append((host - 300, host + 1_700, 59, None, None, None, None, tid, None, 10_000 + i, 2))
-        range_rows.append((begin, host + 1_750, 59, None, None, None, None, tid, None, 9_001, 2))
+        # Exports list ranges by their start.
+        range_rows.insert(0, (begin, host + 1_750, 59, None, None, None, None, tid, None, 9_001, 2))
         host = max(host + 30_000, max(free.values()) - 20_000_000)
         db.executemany(kernel_sql, kernel_rows)
         db.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,?,?,?,?,?,?)", call_rows)

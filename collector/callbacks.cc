@@ -212,6 +212,7 @@ void Dispatch(Collector& collector, CUpti_CallbackDomain domain, CUpti_CallbackI
     case CUPTI_CB_DOMAIN_STATE: {
       const auto& state = *static_cast<const CUpti_StateData*>(data);
       if (id == CUPTI_CBID_STATE_FATAL_ERROR) {
+        collector.cupti_ended.store(true, std::memory_order_release);
         const char* message = state.notification.message;
         collector.Fact("error", std::string("CUPTI ended itself: ") +
                                     (message == nullptr ? "no message" : message));

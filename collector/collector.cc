@@ -220,6 +220,8 @@ bool Collector::Subscribe() {
                             &parameters);
       if (holder[0] != '\0') error.append(": ").append(holder);
     }
+  } else if (IsUnderDebugger()) {
+    error += ": a debugger is attached, beside which CUPTI does not work";
   }
   Fact("error", error);
   return false;
@@ -533,7 +535,7 @@ void Collector::FlusherLoop() {
     seen = flusher_signal_.count();
     const uint64_t wanted = flush_wanted_.load(std::memory_order_acquire);
     const bool final = final_flush_.load(std::memory_order_acquire);
-    if (subscriber_ != nullptr) {
+    if (CuptiIsOn()) {
       // Forced only at the very end: it gives up records of kernels that still run.
       api.cuptiActivityFlushAll(final ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
       size_t dropped = 0;
@@ -564,7 +566,7 @@ void Collector::FlusherLoop() {
 void Collector::AskDriver() {
   recording::ClockRow clock;
   clock.realtime_ns = NowNs();
-  if (subscriber_ != nullptr) api.Timestamp(&clock.cupti_ns);
+  if (CuptiIsOn()) api.Timestamp(&clock.cupti_ns);
   clock.monotonic_ns = NowNs(CLOCK_MONOTONIC);
   clock.boottime_ns = NowNs(CLOCK_BOOTTIME);
   definitions.Add(clock, 0);

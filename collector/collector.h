@@ -79,6 +79,8 @@ class Collector {
   std::atomic<uint64_t> pops_unbalanced{0};
   std::atomic<uint64_t> ranges_too_deep{0};
   std::atomic<uint64_t> captured_calls{0};
+  // After a fatal error CUPTI finalises itself: a call would start it again, or worse.
+  std::atomic<bool> cupti_ended{false};
 
   void CountAllocationFailure() { allocation_failures_.fetch_add(1, std::memory_order_relaxed); }
   void WakeWriter() { writer_signal_.Notify(); }
@@ -90,6 +92,9 @@ class Collector {
   static void* WriterMain(void* self);
   static void* FlusherMain(void* self);
 
+  bool CuptiIsOn() const {
+    return subscriber_ != nullptr && !cupti_ended.load(std::memory_order_acquire);
+  }
   bool Subscribe();
   std::optional<bool> SubscribeBesideOthers();
   void EnableKinds();

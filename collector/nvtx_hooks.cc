@@ -253,12 +253,19 @@ void DomainRangeEnd(nvtxDomainHandle_t, nvtxRangeId_t id) {
 nvtxRangeId_t RangeStartEx(const nvtxEventAttributes_t* attributes) {
   return DomainRangeStartEx(nullptr, attributes);
 }
-nvtxRangeId_t RangeStartA(const char* message) {
+nvtxEventAttributes_t Message(const char* text) {
   nvtxEventAttributes_t attributes{};
   attributes.size = sizeof(attributes);
   attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
-  attributes.message.ascii = message;
+  attributes.message.ascii = text;
+  return attributes;
+}
+nvtxRangeId_t RangeStartA(const char* message) {
+  const nvtxEventAttributes_t attributes = Message(message);
   return DomainRangeStartEx(nullptr, &attributes);
+}
+nvtxRangeId_t RangeStartW(const wchar_t* message) {
+  return Collector::Alive() ? RangeStartA(Narrow(message).c_str()) : 0;
 }
 void RangeEnd(nvtxRangeId_t id) { DomainRangeEnd(nullptr, id); }
 
@@ -276,6 +283,13 @@ void DomainMarkEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attrib
   log->Append(row);
 }
 void MarkEx(const nvtxEventAttributes_t* attributes) { DomainMarkEx(nullptr, attributes); }
+void MarkA(const char* message) {
+  const nvtxEventAttributes_t attributes = Message(message);
+  DomainMarkEx(nullptr, &attributes);
+}
+void MarkW(const wchar_t* message) {
+  if (Collector::Recording()) MarkA(Narrow(message).c_str());
+}
 
 // ---- Names ----
 
@@ -346,6 +360,17 @@ void NameCuStreamW(CUstream stream, const wchar_t* name) {
 // The runtime's streams are the driver's.
 void NameCudaStreamA(cudaStream_t stream, const char* name) { NameCuStreamA(stream, name); }
 void NameCudaStreamW(cudaStream_t stream, const wchar_t* name) { NameCuStreamW(stream, name); }
+
+// "Xla:#global=3,local=1,process=1,partition=0#": which of the job's devices this one is.
+void NameCuDeviceA(CUdevice device, const char* name) {
+  if (!Collector::Alive() || name == nullptr) return;
+  Collector::Get().Fact("device_name." + std::to_string(device), name);
+}
+void NameCuDeviceW(CUdevice device, const wchar_t* name) {
+  NameCuDeviceA(device, Narrow(name).c_str());
+}
+void NameCudaDeviceA(int device, const char* name) { NameCuDeviceA(device, name); }
+void NameCudaDeviceW(int device, const wchar_t* name) { NameCuDeviceW(device, name); }
 
 // ---- Payload extension ----
 
@@ -431,20 +456,27 @@ int InitializeNvtx(NvtxGetExportTableFunc_t get_export_table) {
     Fill<&RangePop>(table, size, NVTX_CBID_CORE_RangePop);
     Fill<&RangeStartEx>(table, size, NVTX_CBID_CORE_RangeStartEx);
     Fill<&RangeStartA>(table, size, NVTX_CBID_CORE_RangeStartA);
+    Fill<&RangeStartW>(table, size, NVTX_CBID_CORE_RangeStartW);
     Fill<&RangeEnd>(table, size, NVTX_CBID_CORE_RangeEnd);
     Fill<&MarkEx>(table, size, NVTX_CBID_CORE_MarkEx);
+    Fill<&MarkA>(table, size, NVTX_CBID_CORE_MarkA);
+    Fill<&MarkW>(table, size, NVTX_CBID_CORE_MarkW);
     Fill<&NameOsThreadA>(table, size, NVTX_CBID_CORE_NameOsThreadA);
     Fill<&NameOsThreadW>(table, size, NVTX_CBID_CORE_NameOsThreadW);
   }
   table = nullptr;
   size = 0;
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CUDA, &table, &size) != 0) {
+    Fill<&NameCuDeviceA>(table, size, NVTX_CBID_CUDA_NameCuDeviceA);
+    Fill<&NameCuDeviceW>(table, size, NVTX_CBID_CUDA_NameCuDeviceW);
     Fill<&NameCuStreamA>(table, size, NVTX_CBID_CUDA_NameCuStreamA);
     Fill<&NameCuStreamW>(table, size, NVTX_CBID_CUDA_NameCuStreamW);
   }
   table = nullptr;
   size = 0;
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CUDART, &table, &size) != 0) {
+    Fill<&NameCudaDeviceA>(table, size, NVTX_CBID_CUDART_NameCudaDeviceA);
+    Fill<&NameCudaDeviceW>(table, size, NVTX_CBID_CUDART_NameCudaDeviceW);
     Fill<&NameCudaStreamA>(table, size, NVTX_CBID_CUDART_NameCudaStreamA);
     Fill<&NameCudaStreamW>(table, size, NVTX_CBID_CUDART_NameCudaStreamW);
   }

@@ -111,6 +111,7 @@ static void (*next_exit[3])(int); /* _exit, _Exit, quick_exit */
 static int (*next_kill)(pid_t, int);
 static int (*next_execve)(const char*, char* const[], char* const[]);
 static int (*next_execvpe)(const char*, char* const[], char* const[]);
+static int (*next_fexecve)(int, char* const[], char* const[]);
 
 static void find_next(void) {
   if (dlsym == NULL) return;
@@ -122,6 +123,7 @@ static void find_next(void) {
       (int (*)(const char*, char* const[], char* const[]))(uintptr_t)dlsym(RTLD_NEXT, "execve");
   next_execvpe =
       (int (*)(const char*, char* const[], char* const[]))(uintptr_t)dlsym(RTLD_NEXT, "execvpe");
+  next_fexecve = (int (*)(int, char* const[], char* const[]))(uintptr_t)dlsym(RTLD_NEXT, "fexecve");
 }
 
 /* Where libc's own cannot be found: the system call (without the search of PATH: it is left to the
@@ -178,6 +180,46 @@ EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) {
 }
 
 EXPORT int execvp(const char* file, char* const argv[]) { return execvpe(file, argv, environ); }
+
+EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) {
+  before_end(0);
+  if (next_fexecve == NULL) find_next();
+  if (next_fexecve != NULL) return next_fexecve(fd, argv, envp);
+  errno = ENOSYS;
+  return -1;
+}
+
+/* execl and its kind: glibc's call its own execve, in front of which nobody can stand. The
+ * arguments go onto the stack: a child of vfork may not allocate. */
+#define ARGUMENTS_OF(arg, list)                               \
+  va_list list;                                               \
+  size_t count = 1;                                           \
+  va_start(list, arg);                                        \
+  while (va_arg(list, char*) != NULL) ++count;                \
+  va_end(list);                                               \
+  char** argv = __builtin_alloca((count + 1) * sizeof *argv); \
+  va_start(list, arg);                                        \
+  argv[0] = (char*)(uintptr_t)(arg);                          \
+  for (size_t i = 1; i <= count; ++i) argv[i] = va_arg(list, char*)
+
+EXPORT int execl(const char* path, const char* arg, ...) {
+  ARGUMENTS_OF(arg, list);
+  va_end(list);
+  return execve(path, argv, environ);
+}
+
+EXPORT int execlp(const char* file, const char* arg, ...) {
+  ARGUMENTS_OF(arg, list);
+  va_end(list);
+  return execvpe(file, argv, environ);
+}
+
+EXPORT int execle(const char* path, const char* arg, ...) {
+  ARGUMENTS_OF(arg, list);
+  char* const* envp = va_arg(list, char* const*); /* Behind the NULL. */
+  va_end(list);
+  return execve(path, argv, envp);
+}
 
 /* ---- What the environment of this process and its children must say. ---- */
 

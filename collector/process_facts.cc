@@ -64,6 +64,19 @@ std::string ThreadName(uint32_t thread) {
   return FirstLine("/proc/self/task/" + std::to_string(thread) + "/comm");
 }
 
+bool IsUnderDebugger() {
+  const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char text[2048];  // The line is among the first ten.
+  const ssize_t got = read(fd, text, sizeof(text));
+  close(fd);
+  const std::string_view status(text, got > 0 ? static_cast<size_t>(got) : 0);
+  constexpr std::string_view kTracer = "\nTracerPid:\t";
+  const size_t at = status.find(kTracer);
+  return at != std::string_view::npos && at + kTracer.size() < status.size() &&
+         status[at + kTracer.size()] != '0';
+}
+
 void ReadProcessFacts(const FactSink& sink) {
   sink("pid", std::to_string(getpid()));
   sink("ppid", std::to_string(getppid()));

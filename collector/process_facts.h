@@ -19,6 +19,9 @@ void ReadProcessFacts(const FactSink& sink);
 // Name of a thread of this process, as the kernel has it; empty when it is gone.
 std::string ThreadName(uint32_t thread);
 
+// A debugger (cuda-gdb, gdb, strace) traces this process.
+bool IsUnderDebugger();
+
 }  // namespace xlatrace::collector
 
 #endif  // XLATRACE_COLLECTOR_PROCESS_FACTS_H_

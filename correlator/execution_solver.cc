@@ -10,6 +10,10 @@ namespace xlatrace::correlator {
 namespace {
 
 constexpr size_t kLongestUnrolled = 20'000;
+// Trips still count where this little is lost: one record of 32, or two of a shorter stretch, each
+// among 8.
+constexpr size_t kLostOf = 32;
+constexpr size_t kFewestPerLost = 8;
 
 using model::Confidence;
 
@@ -44,6 +48,7 @@ std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, 
                                             bool clean_start) {
   std::vector<Outcome> outcomes(launches.size());
   FindAnchors(launches, one_group, clean_start);
+  CountTrips(launches);
   if (anchors_.empty()) {
     WithoutAnchors(launches, &outcomes);
   } else {
@@ -71,7 +76,7 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
     // A short execution that another module explains as well is no evidence at all.
     const bool tossed = anchor.item.tied && !anchor.item.rival;
     if (tossed) outcome.confidence = Confidence::kNone;
-    if (anchor.item.rival && !execution.certain &&
+    if (anchor.item.even && !execution.certain &&
         execution.tokens.size() < static_cast<size_t>(kFewestKernels)) {
       outcome.confidence = Confidence::kNone;
     }
@@ -103,6 +108,76 @@ void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_g
   }
 }
 
+void ExecutionSolver::CountTrips(std::span<const uint32_t> launches) {
+  for (size_t a = 0; a < anchors_.size();) {
+    if (anchors_[a].item.unique) {
+      ++a;
+      continue;
+    }
+    size_t past = a + 1;
+    while (past < anchors_.size() && !anchors_[past].item.unique &&
+           anchors_[past].item.execution == anchors_[a].item.execution) {
+      ++past;
+    }
+    CountTripsBetween(launches, a, past);
+    a = past;
+  }
+}
+
+// Anchors [first, past), which are not unique while those on either side are.
+void ExecutionSolver::CountTripsBetween(std::span<const uint32_t> launches, size_t first,
+                                        size_t past) {
+  const AlignedItem& any = anchors_[first].item;
+  const ThunkProgram& program = *programs_[any.program];
+  const auto same_execution = [&](size_t a) {
+    return a < anchors_.size() && anchors_[a].item.execution == any.execution;
+  };
+  const bool begins = first == 0 || !same_execution(first - 1);
+  const bool ends = !same_execution(past);
+  std::vector<uint32_t> kernels;
+  std::vector<uint32_t> optional;
+  if (!program.KernelsBetween(
+          begins ? ThunkProgram::kStart : anchors_[first - 1].item.token,
+          ends ? static_cast<uint32_t>(program.size()) : anchors_[past].item.token,
+          kLongestUnrolled, &kernels, &optional)) {
+    return;
+  }
+  const size_t count = past - first;
+  const bool all = kernels.size() == count;
+  const size_t lost = kernels.size() - count;
+  const size_t forgiven = std::min(std::max<size_t>(2, count / kLostOf), count / kFewestPerLost);
+  if (!all && (kernels.size() < count || lost > forgiven)) return;
+  // Nothing that looks like the module's was left over in between.
+  const uint32_t begin = begins ? anchors_[first].launch : anchors_[first - 1].launch;
+  const uint32_t end = ends ? anchors_[past - 1].launch : anchors_[past].launch;
+  size_t candidates = 0;
+  for (uint32_t i = begin; i <= end; ++i) candidates += !cases_[launches[i]].candidates.empty();
+  if (candidates != count + (begins ? 0 : 1) + (ends ? 0 : 1)) return;
+  std::vector<uint32_t> tokens;
+  size_t next = 0;
+  for (size_t a = first; a < past; ++a) {
+    const std::vector<Candidate>& can_be = cases_[launches[anchors_[a].launch]].candidates;
+    for (const Candidate& c : can_be) {
+      if (c.program != any.program) continue;
+      if (std::binary_search(optional.begin(), optional.end(), c.token)) return;
+    }
+    const auto fits = [&](uint32_t token) {
+      return std::any_of(can_be.begin(), can_be.end(), [&](const Candidate& c) {
+        return c.program == any.program && c.token == token;
+      });
+    };
+    while (next < kernels.size() && !fits(kernels[next])) ++next;
+    if (next == kernels.size()) return;
+    tokens.push_back(kernels[next++]);
+  }
+  for (size_t a = first; a < past; ++a) {
+    AlignedItem& item = anchors_[a].item;
+    item.token = tokens[a - first];
+    item.unique = all && !item.rival;
+    item.tied = false;
+  }
+}
+
 void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
   executions_.assign(anchors_.back().item.execution + size_t{1}, ExecutionFacts());
   for (const Anchor& anchor : anchors_) {
@@ -112,7 +187,7 @@ void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
     ++execution.anchors;
     execution.first_launch = std::min(execution.first_launch, anchor.launch);
     execution.last_launch = std::max(execution.last_launch, anchor.launch);
-    execution.rival |= anchor.item.rival;
+    execution.rival |= anchor.item.even;
     execution.certain |= launch.certain || launch.fixed;
   }
   for (const Anchor& anchor : anchors_) {
@@ -157,7 +232,7 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
   for (uint32_t i = begin; i < end; ++i) {
     const LaunchCase& launch = cases_[launches[i]];
     if (launch.fixed || !NeedsWindow(launch)) continue;
-    activities.push_back({launch.kind, launch.collective});
+    activities.push_back({launch.kind, launch.collective, launch.library});
     places.push_back(i);
   }
   if (activities.empty()) return;
@@ -242,7 +317,7 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   for (uint32_t i = 0; i < launches.size(); ++i) {
     const LaunchCase& launch = cases_[launches[i]];
     if (launch.fixed || !NeedsWindow(launch)) continue;
-    activities.push_back({launch.kind, launch.collective});
+    activities.push_back({launch.kind, launch.collective, launch.library});
     places.push_back(i);
   }
   // Graph-level rows are placed by the collectives around them, which come again with every trip of
@@ -282,7 +357,8 @@ uint32_t ExecutionSolver::OnlyPossible(uint32_t program, LaunchKind kind,
   const auto tokens = programs_[program]->tokens();
   uint32_t found = AlignedItem::kNone;
   for (uint32_t t = 0; t < tokens.size(); ++t) {
-    if (IsAnchorOnly(program, t) || !MayLaunch(tokens[t], {kind, collective})) continue;
+    if (IsAnchorOnly(program, t) || !MayLaunch(tokens[t], {kind, collective, LibraryKind::kAny}))
+      continue;
     if (found != AlignedItem::kNone && tokens[found].instruction != tokens[t].instruction) {
       return AlignedItem::kNone;
     }

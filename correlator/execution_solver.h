@@ -23,6 +23,7 @@ namespace xlatrace::correlator {
 struct LaunchCase {
   LaunchKind kind = LaunchKind::kOther;
   CollectiveKind collective = CollectiveKind::kAny;
+  LibraryKind library = LibraryKind::kAny;
   std::vector<Candidate> candidates;     // Tokens that it can be; empty: no anchor.
   uint32_t module = AlignedItem::kNone;  // Told; index among the programs.
   bool certain = false;                  // The source means that very module.
@@ -63,10 +64,15 @@ class ExecutionSolver {
     int64_t anchors = 0;
     bool certain = false;
     bool identified = false;
-    bool rival = false;
+    bool rival = false;  // With nothing that speaks against it.
   };
 
   void FindAnchors(std::span<const uint32_t> launches, bool one_group, bool clean_start);
+  // Equal kernels of several loops in a row, or of one loop and what follows it, are told apart by
+  // how often XLA knows that the loops run: for sure where just as many are there, else where a few
+  // are lost.
+  void CountTrips(std::span<const uint32_t> launches);
+  void CountTripsBetween(std::span<const uint32_t> launches, size_t first, size_t past);
   void AroundAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
   void JudgeExecutions(std::span<const uint32_t> launches);
   bool Recognises(std::span<const uint32_t> launches, uint32_t program,

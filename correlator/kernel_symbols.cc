@@ -56,6 +56,14 @@ constexpr auto kLibrary = std::to_array<std::string_view>({
     "miopen",
     "hipblaslt",
     "rocprim",
+    "rocfft",
+    "fft_rtc_",
+    " ck::",
+    "_ZN2ck",
+    "ck_tile",
+    "cusparse",
+    "cusolver",
+    "transformer_engine",
     "naive_conv_",
     "tensorrt",
 });
@@ -94,6 +102,7 @@ constexpr auto kXlaHelpers = std::to_array<std::string_view>({
     "RaggedAllToAllKernel",
     "AppendChecksum",
     "stream_executor::",
+    "15stream_executor",
 });
 
 // Instruction names of the emitters before 2024 that are kernels of their own.

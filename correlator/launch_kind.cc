@@ -34,14 +34,38 @@ constexpr auto kConvolutionWords = std::to_array<std::string_view>(
     {"cudnn", "nchwtonhwc", "nhwctonchw", "implicit_convolve", "winograd", "fprop", "dgrad",
      "wgrad", "conv", "im2col", "im3d2col", "im2d2col", "miopen", "xdlops_conv", "igemm"});
 
-constexpr auto kOtherLibraryWords = std::to_array<std::string_view>(
-    {"cub::", "n3cub", "cufft", "vector_fft", "regular_fft", "rocprim", "cusolver", "cusparse",
-     "fmha", "flash", "sdpa", "topk"});
+constexpr auto kOtherLibraryWords = std::to_array<std::string_view>({"cub::",
+                                                                     "n3cub",
+                                                                     "cufft",
+                                                                     "vector_fft",
+                                                                     "regular_fft",
+                                                                     "rocprim",
+                                                                     "cusolver",
+                                                                     "cusparse",
+                                                                     "fmha",
+                                                                     "flash",
+                                                                     "sdpa",
+                                                                     "topk",
+                                                                     "trsm",
+                                                                     "trsv",
+                                                                     "potrf",
+                                                                     "potf2",
+                                                                     "getrf",
+                                                                     "getf2",
+                                                                     "geqrf",
+                                                                     "syevd",
+                                                                     "gesvd",
+                                                                     "fft_rtc",
+                                                                     "transformer_engine"});
 
 LaunchKind OfKernel(const model::LaunchConfig& config) {
   const std::string_view symbol = config.symbol;
+  if (symbol.starts_with("set_") && symbol.ends_with("_condition")) return LaunchKind::kPredicate;
   if (symbol.starts_with("__amd_rocclr_fill")) return LaunchKind::kMemset;
   if (symbol.starts_with("__amd_rocclr_")) return LaunchKind::kDeviceCopy;
+  if (LibraryOf(symbol) == LibraryKind::kTopK && symbol.find("stream_executor") != symbol.npos) {
+    return LaunchKind::kLibrary;
+  }
   const SymbolFamily family = FamilyOf(symbol);
   if (family == SymbolFamily::kAutotune) return LaunchKind::kAutotuning;
   if (family == SymbolFamily::kFramework) return LaunchKind::kFramework;
@@ -91,6 +115,23 @@ CollectiveKind CollectiveOfSymbol(std::string_view symbol) {
   if (holds("sendrecv") || holds("alltoall")) return CollectiveKind::kSendRecv;
   if (holds("broadcast")) return CollectiveKind::kBroadcast;
   return CollectiveKind::kAny;
+}
+
+LibraryKind LibraryOf(std::string_view name) {
+  const std::string lower = Lower(name);
+  const auto holds = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
+  if (holds("fft")) return LibraryKind::kFft;
+  // XLA's own kernel of that is a function template called Run (topk_kernel_cuda_common.cu.h).
+  const bool xlas = holds("stream_executor") && (holds("cuda3run") || holds("cuda::run<"));
+  if (holds("topk") || xlas) return LibraryKind::kTopK;
+  if (holds("trsm") || holds("trsv") || holds("triangular")) return LibraryKind::kTriangularSolve;
+  static constexpr auto kFactorizations =
+      std::to_array<std::string_view>({"potrf", "potf2", "cholesky", "getrf", "getf2", "geqrf",
+                                       "orgqr", "syevd", "gesvd", "heevd"});
+  if (HoldsAny(lower, kFactorizations)) return LibraryKind::kFactorization;
+  if (holds("sort") || holds("onesweep")) return LibraryKind::kSort;
+  if (holds("scan")) return LibraryKind::kScan;
+  return LibraryKind::kAny;
 }
 
 CollectiveKind CollectiveOfOpcode(std::string_view opcode) {

@@ -19,7 +19,8 @@ enum class LaunchKind : uint8_t {
   kCollective,
   kOtherKernel,  // Unknown: a user's own (Triton, pallas, FFI), or a library's unknown one.
   kDeviceCopy,
-  kHostCopy,  // Between host and device.
+  kHostCopy,   // Between host and device.
+  kPredicate,  // Reads in a CUDA graph what a loop or branch depends on.
   kMemset,
   kGraph,
   kAutotuning,  // Checks around candidates.
@@ -36,10 +37,23 @@ enum class CollectiveKind : uint8_t {
   kBroadcast,
 };
 
+// What a library's call is for; where both sides know, it tells calls that share a window apart.
+enum class LibraryKind : uint8_t {
+  kAny,
+  kFft,
+  kFactorization,    // Cholesky, LU, QR, eigenvalues.
+  kTriangularSolve,  // Also a part of factorizations.
+  kSort,
+  kScan,
+  kTopK,
+};
+
 LaunchKind LaunchKindOf(const model::LaunchConfig& config);
 
 // Of a communication library's kernel; kAny where its name does not tell.
 CollectiveKind CollectiveOfSymbol(std::string_view symbol);
+// Of a library's kernel, the target of a custom call, an opcode, or a thunk's kind.
+LibraryKind LibraryOf(std::string_view name);
 // Of an HLO opcode ("all-gather-start") or a thunk's kind ("kAllGather").
 CollectiveKind CollectiveOfOpcode(std::string_view opcode);
 // True for the opcodes of collectives, -done and async wrappers not included.

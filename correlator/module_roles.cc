@@ -87,7 +87,7 @@ void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) 
       if (static_cast<int>(m) == main) {
         facts.role = ModuleRole::kMain;
         facts.role_reason = fmt::format(
-            "{:.0f} % of the device time of this process's modules, {} execution{} per device",
+            "{:.0f}% of the device time of this process's modules, {} execution{} per device",
             share_pct(), use.executions, use.executions == 1 ? "" : "s");
       } else if (use.executions == 0) {
         facts.role_reason = "did not run while this run was recorded";
@@ -103,7 +103,7 @@ void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) 
       } else {
         facts.role = ModuleRole::kHelper;
         facts.role_reason =
-            fmt::format("{:.1f} % of the device time of this process's modules", share_pct());
+            fmt::format("{:.1f}% of the device time of this process's modules", share_pct());
       }
     }
   }

@@ -38,11 +38,11 @@ Origin OriginInModule(const model::LaunchConfig& config, const model::Instructio
       return Origin::kAutotune;
     case LaunchKind::kGemm:
     case LaunchKind::kConvolution:
-    case LaunchKind::kLibrary:
       return Origin::kXlaLibrary;
+    case LaunchKind::kLibrary:
     case LaunchKind::kGemmPart:
     case LaunchKind::kCollective:
-      // XLA has a few of its own (MakeBatchPointers, AllReduceKernelImpl).
+      // XLA has a few of its own (MakeBatchPointers, AllReduceKernelImpl, its top-k).
       return FamilyOf(config.symbol) == SymbolFamily::kXla ? Origin::kXla : Origin::kXlaLibrary;
     case LaunchKind::kOtherKernel:
       // A name nobody knows: a library's where the instruction is a library call, else a user's own

@@ -6,13 +6,15 @@
 namespace xlatrace::correlator {
 namespace {
 
-constexpr int64_t kSkip = 2;     // A kernel that must be there and is not.
-constexpr int64_t kForeign = 5;  // An activity that no token is for; more than the slack.
-constexpr int64_t kStart = 1;    // Of an execution.
+// Doubts decide between what is equal otherwise, however many they are.
+constexpr int64_t kUnit = int64_t{1} << 34;
+constexpr int64_t kSkip = 2 * kUnit;     // A kernel that must be there and is not.
+constexpr int64_t kForeign = 5 * kUnit;  // An activity that no token is for; more than the slack.
+constexpr int64_t kStart = 1 * kUnit;    // Of an execution.
 constexpr int64_t kSlack = 2 * kSkip;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 // What is kept of the states behind an item.
-constexpr int64_t kWorst = 40;  // Above the best.
+constexpr int64_t kWorst = 40 * kUnit;  // Above the best.
 constexpr size_t kMostMatched = 128;
 constexpr size_t kMostForeign = 8;
 // A module of a thousand equal kernels has thousands of states per item; from here on (160 MB) only
@@ -27,6 +29,7 @@ struct State {
   uint32_t back = 0;   // State behind the item before.
   bool matched = false;
   bool fresh = false;  // Starts an execution.
+  uint16_t doubt = 0;
   int64_t cost = 0;
 };
 
@@ -75,8 +78,9 @@ class Aligner {
                bool* fresh) const {
     *fresh = true;
     const ThunkProgram& program = *programs_[to.program];
+    const int64_t doubt = to.doubt;
     if (from.program == AlignedItem::kNone) {
-      return clean_start_ ? kSkip * program.Skipped(ThunkProgram::kStart, to.token) : 0;
+      return doubt + (clean_start_ ? kSkip * program.Skipped(ThunkProgram::kStart, to.token) : 0);
     }
     const bool both_told = item.group != 0 && from.group != 0;
     int64_t best = kNever;
@@ -96,7 +100,7 @@ class Aligner {
         *fresh = false;
       }
     }
-    return best;
+    return best >= kNever ? kNever : best + doubt;
   }
 
   void Forward() {
@@ -121,6 +125,7 @@ class Aligner {
         if (state.cost >= kNever) continue;
         state.program = candidate.program;
         state.token = candidate.token;
+        state.doubt = candidate.doubt;
         state.group = item.group;
         state.matched = true;
         next.push_back(state);
@@ -137,6 +142,7 @@ class Aligner {
         state.cost += kForeign;
         state.back = p;
         state.matched = state.fresh = false;
+        state.doubt = 0;
         foreign.push_back(state);
       }
       Keep(late ? 1 : kMostForeign, &foreign);
@@ -176,7 +182,8 @@ class Aligner {
           int64_t step = kNever;
           if (states[s].matched) {
             bool fresh = false;
-            step = Step(earlier[e], items_[i], {states[s].program, states[s].token}, &fresh);
+            step = Step(earlier[e], items_[i],
+                        {states[s].program, states[s].token, states[s].doubt}, &fresh);
           } else if (states[s].program == earlier[e].program &&
                      states[s].token == earlier[e].token && states[s].group == earlier[e].group) {
             step = kForeign;
@@ -198,6 +205,7 @@ class Aligner {
       if (!state.matched || after[s] >= kNever || state.cost + after[s] > best + kSlack) continue;
       if (state.program != item->program) {
         item->rival = true;
+        item->even |= (state.cost + after[s]) % kUnit - best % kUnit < kOfAnotherSize;
         item->unique = false;
       } else if (programs_[state.program]->tokens()[state.token].instruction != instruction) {
         item->unique = false;

@@ -25,7 +25,14 @@ namespace xlatrace::correlator {
 struct Candidate {
   uint32_t program = 0;  // Index among the programs.
   uint32_t token = 0;
+  uint16_t doubt = 0;  // Others of the candidates fit the launch better; one of the two below.
 };
+
+// Among programs of one kernel, this one's size does not go with the size of the launch.
+inline constexpr uint16_t kOfAnotherSize = 1 << 10;
+// Another's list of thunks tells just this grid, and this one's tells none. Less than that: only to
+// choose by, never a reason to believe it.
+inline constexpr uint16_t kOfUntoldSize = 1;
 
 struct SequenceItem {
   const std::vector<Candidate>* candidates = nullptr;  // Not null.
@@ -39,6 +46,7 @@ struct AlignedItem {
   uint32_t execution = 0;  // Counts up with each start.
   bool unique = false;     // No other instruction is possible.
   bool rival = false;      // Another program is.
+  bool even = false;       // And nothing that the launches show speaks against it.
   bool tied = false;       // Another instruction of the program is as good.
 };
 

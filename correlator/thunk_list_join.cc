@@ -15,23 +15,23 @@ namespace {
 WindowActivity ActivityOf(const model::Thunk& thunk) {
   switch (ThunkKindOf(thunk.kind)) {
     case ThunkKind::kGemm:
-      return {LaunchKind::kGemm};
+      return {.kind = LaunchKind::kGemm};
     case ThunkKind::kConvolution:
-      return {LaunchKind::kConvolution};
+      return {.kind = LaunchKind::kConvolution};
     case ThunkKind::kLibrary:
-      return {LaunchKind::kLibrary};
+      return {LaunchKind::kLibrary, CollectiveKind::kAny, LibraryOf(thunk.kind)};
     case ThunkKind::kCollective:
-      return {LaunchKind::kCollective, CollectiveOfOpcode(thunk.kind)};
+      return {LaunchKind::kCollective, CollectiveOfOpcode(thunk.kind), LibraryKind::kAny};
     case ThunkKind::kCopy:
     case ThunkKind::kHostCopy:
-      return {LaunchKind::kDeviceCopy};
+      return {.kind = LaunchKind::kDeviceCopy};
     case ThunkKind::kMemset:
-      return {LaunchKind::kMemset};
+      return {.kind = LaunchKind::kMemset};
     case ThunkKind::kAnything:
     case ThunkKind::kKernel:
       break;
   }
-  return {LaunchKind::kOtherKernel};
+  return {.kind = LaunchKind::kOtherKernel};
 }
 
 }  // namespace

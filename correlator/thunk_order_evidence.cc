@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
@@ -10,7 +9,7 @@
 #include <utility>
 
 #include "correlator/execution_solver.h"
-#include "correlator/kernel_symbols.h"
+#include "correlator/known_stretches.h"
 #include "correlator/launch_sequence.h"
 #include "correlator/origin.h"
 #include "correlator/shares.h"
@@ -30,29 +29,11 @@ constexpr uint32_t kNone = AlignedItem::kNone;
 constexpr size_t kFirstStretch = 8192;
 constexpr size_t kLongestStretch = 1'000'000;
 
-// A stretch of launches that is known already, and what became of it.
-struct KnownStretch {
-  std::vector<uint32_t> cases;
-  std::vector<Outcome> outcomes;
-  std::vector<uint32_t> labels;  // Per launch; 0: as before.
-  int64_t occurrences = 0;
-  bool executes = false;  // One execution, all of it found by order.
-};
-
 struct Instance {
   uint32_t device;
   size_t begin;  // In the device's sequence.
   uint32_t stretch;
 };
-
-uint64_t HashCases(std::span<const uint32_t> cases) {
-  uint64_t h = cases.size();
-  for (const uint32_t c : cases) {
-    h = (h ^ c) * 0x9E3779B97F4A7C15u;
-    h ^= h >> 29;
-  }
-  return h;
-}
 
 class ThunkOrder {
  public:
@@ -69,15 +50,16 @@ class ThunkOrder {
 
   ThunkOrderResult Run() {
     if (!HasWork()) return {};
-    ReadPrograms();
-    ReadCases();
-    SettlePrograms();
-    ExecutionSolver solver(programs_, cases_);
+    LaunchCases read(run_, modules_, join_, judged_, tables_.labels);
+    read_ = &read;
+    programs_ = read.programs();
+    cases_ = read.cases();
+    ExecutionSolver solver(programs_, read.cases());
     solver_ = &solver;
     sequences_ = LaunchSequences(run_);
     for (uint32_t d = 0; d < sequences_.size(); ++d) SolveDevice(d);
     JudgeContested();
-    for (KnownStretch& stretch : stretches_) MakeLabels(&stretch);
+    for (KnownStretch& stretch : known_.all()) MakeLabels(&stretch);
     ThunkOrderResult result = Apply();
     ExplainGraphRows(&result);
     ExplainLibraryKernels();
@@ -98,21 +80,8 @@ class ThunkOrder {
     });
   }
 
-  int Rank(Id module_id) const {
-    const bool rebuilt =
-        run_.modules[static_cast<size_t>(module_id) - 1].source == model::ModuleSource::kNvtx;
-    return (modules_.entry(module_id).has_thunks ? 2 : 0) + (rebuilt ? 0 : 1);
-  }
-  void ReadPrograms();
-  void ReadCases();
-  void SettlePrograms();
-  std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);
   void SolveDevice(uint32_t device);
   size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end);
-  uint32_t Known(std::span<const uint32_t> cases,
-                 const std::vector<Outcome>* outcomes = nullptr) const;
-  uint32_t KnownAt(std::span<const uint32_t> cases) const;
-  uint32_t Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes);
   void JudgeContested();
   void MakeLabels(KnownStretch* stretch);
   uint32_t LabelFor(const JudgedCase& judged, const Outcome& outcome);
@@ -130,149 +99,15 @@ class ThunkOrder {
   LabelTable& labels_;
   model::AttributionTables& tables_;
 
-  std::vector<const ThunkProgram*> programs_;  // By module.
-  std::vector<std::unique_ptr<ThunkProgram>> settled_;
-  std::vector<LaunchCase> cases_;  // As judged_.
-  // Process -> symbol -> modules, copies of one program once.
-  std::map<Id, std::unordered_map<std::string_view, std::vector<uint32_t>>> owners_;
-  // (module, symbol) that the run holds for sure, and (kNone, symbol) of launches of no told
-  // module.
-  std::set<std::pair<uint32_t, std::string_view>> observed_;
-
+  LaunchCases* read_ = nullptr;  // While Run runs, as all below.
+  std::span<const ThunkProgram* const> programs_;
+  std::span<const LaunchCase> cases_;
   ExecutionSolver* solver_ = nullptr;
   std::vector<std::vector<uint32_t>> sequences_;
-  std::vector<KnownStretch> stretches_;
-  std::unordered_map<uint64_t, std::vector<uint32_t>> by_hash_;
-  std::unordered_map<uint32_t, std::vector<uint32_t>> by_first_case_;  // Longest first.
+  KnownStretches known_;
   std::vector<Instance> instances_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> shared_labels_;
 };
-
-void ThunkOrder::ReadPrograms() {
-  std::set<Id> processes = {0};
-  for (const model::Device& device : run_.devices) processes.insert(device.process_id);
-  for (Id id = 1; id <= static_cast<Id>(modules_.size()); ++id) {
-    programs_.push_back(&modules_.entry(id).program);
-  }
-  for (const Id process : processes) {
-    // Of several copies of one program (a dump beside an embedded module) the one with a thunk
-    // list, else the first; one that was put together from registered strings comes last, because
-    // they do not tell the whole schedule.
-    std::map<std::pair<int64_t, std::string_view>, Id> chosen;
-    std::vector<Id> alone;
-    for (const Id id : join_.ModulesOf(process)) {
-      const ModuleEntry& entry = modules_.entry(id);
-      if (!entry.readable || entry.program.size() == 0) continue;
-      if (!entry.program_id) {
-        alone.push_back(id);
-        continue;
-      }
-      Id& best = chosen[{*entry.program_id, entry.hlo_name}];
-      if (best == 0 || Rank(id) > Rank(best)) best = id;
-    }
-    for (const auto& [key, id] : chosen) alone.push_back(id);
-    std::sort(alone.begin(), alone.end());
-    auto& owners = owners_[process];
-    for (const Id id : alone) {
-      const auto module = static_cast<uint32_t>(id - 1);
-      for (const std::string_view symbol : programs_[module]->Symbols()) {
-        owners[symbol].push_back(module);
-      }
-    }
-  }
-}
-
-void ThunkOrder::ReadCases() {
-  cases_.resize(judged_.size());
-  for (size_t c = 0; c < judged_.size(); ++c) {
-    const JudgedCase& judged = judged_[c];
-    const Label& label = LabelOf(judged);
-    const model::LaunchConfig& config = run_.configs[judged.config - 1];
-    LaunchCase& launch = cases_[c];
-    launch.kind = LaunchKindOf(config);
-    if (launch.kind == LaunchKind::kCollective) {
-      launch.collective = CollectiveOfSymbol(config.symbol);
-    }
-    launch.fixed = label.instruction_id != 0 && label.confidence == Confidence::kExact;
-    const Id module_id = launch.fixed ? label.module_id : judged.module_id;
-    if (module_id != 0) launch.module = static_cast<uint32_t>(module_id - 1);
-    launch.certain = launch.fixed || (module_id != 0 && judged.certain);
-    if (config.kind == model::ActivityKind::kKernel) {
-      observed_.emplace(launch.module, PlainSymbol(config.symbol));
-    }
-  }
-  for (size_t c = 0; c < judged_.size(); ++c) {
-    cases_[c].candidates = CandidatesOf(judged_[c], cases_[c]);
-  }
-}
-
-void ThunkOrder::SettlePrograms() {
-  std::vector<std::vector<bool>> kernels(programs_.size());
-  for (const LaunchCase& launch : cases_) {
-    if (launch.fixed) continue;
-    for (const Candidate& c : launch.candidates) {
-      if (!programs_[c.program]->tokens()[c.token].may_copy) continue;
-      kernels[c.program].resize(programs_[c.program]->size());
-      kernels[c.program][c.token] = true;
-    }
-  }
-  for (size_t p = 0; p < programs_.size(); ++p) {
-    if (kernels[p].empty()) continue;
-    settled_.push_back(std::make_unique<ThunkProgram>(*programs_[p]));
-    settled_.back()->SettleKernels(kernels[p]);
-    programs_[p] = settled_.back().get();
-  }
-}
-
-std::vector<Candidate> ThunkOrder::CandidatesOf(const JudgedCase& judged,
-                                                const LaunchCase& launch) {
-  std::vector<Candidate> candidates;
-  const auto add = [&](uint32_t module, const std::vector<uint32_t>& tokens) {
-    for (const uint32_t token : tokens) candidates.push_back({module, token});
-  };
-  if (launch.fixed) {
-    const Label& label = LabelOf(judged);
-    const ModuleEntry& entry = modules_.entry(label.module_id);
-    add(launch.module, programs_[launch.module]->TokensOf(
-                           static_cast<uint32_t>(label.instruction_id - 1) - entry.first_row));
-    return candidates;
-  }
-  const model::LaunchConfig& config = run_.configs[judged.config - 1];
-  if (config.kind != model::ActivityKind::kKernel || config.symbol.empty() ||
-      launch.kind == LaunchKind::kAutotuning || launch.kind == LaunchKind::kFramework) {
-    return candidates;
-  }
-  const std::string_view symbol = PlainSymbol(config.symbol);
-  const auto& all = owners_[judged.process_id];
-  const auto owners_of = [&](std::string_view s) {
-    const auto it = all.find(s);
-    return it == all.end() ? std::span<const uint32_t>() : std::span<const uint32_t>(it->second);
-  };
-  const auto matches = [&](uint32_t module) {
-    add(module, programs_[module]->Matches(config, [&](std::string_view other) {
-      return observed_.contains({module, other}) ||
-             (observed_.contains({kNone, other}) && owners_of(other).size() == 1);
-    }));
-  };
-  if (launch.module != kNone) {
-    matches(launch.module);
-    return candidates;
-  }
-  std::vector<uint32_t> owners(owners_of(symbol).begin(), owners_of(symbol).end());
-  if (owners.empty()) {
-    const auto base = owners_of(WithoutUniqueTail(symbol));
-    owners.assign(base.begin(), base.end());
-  }
-  for (const uint32_t module : owners) {
-    const Id id = static_cast<Id>(module) + 1;
-    if (judged.names_module &&
-        std::find(judged.among.begin(), judged.among.end(), id) == judged.among.end()) {
-      continue;
-    }
-    matches(module);
-  }
-  return candidates;
-}
 
 void ThunkOrder::SolveDevice(uint32_t device) {
   const std::vector<uint32_t>& sequence = sequences_[device];
@@ -290,9 +125,9 @@ void ThunkOrder::SolveDevice(uint32_t device) {
     const bool all_fixed =
         std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
     if (!all_fixed) {
-      uint32_t known = Known(part);
-      if (known == kNone) known = Remember(part, solver_->Solve(part, true, true));
-      ++stretches_[known].occurrences;
+      uint32_t known = known_.Find(part);
+      if (known == kNone) known = known_.Remember(part, solver_->Solve(part, true, true));
+      ++known_[known].occurrences;
       instances_.push_back({device, begin, known});
     }
     begin = end;
@@ -302,10 +137,10 @@ void ThunkOrder::SolveDevice(uint32_t device) {
 // Solves from `begin` on, and returns where to go on.
 size_t ThunkOrder::SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin,
                                   size_t end) {
-  if (const uint32_t known = KnownAt(cases.subspan(begin, end - begin)); known != kNone) {
-    ++stretches_[known].occurrences;
+  if (const uint32_t known = known_.FindPrefix(cases.subspan(begin, end - begin)); known != kNone) {
+    ++known_[known].occurrences;
     instances_.push_back({device, begin, known});
-    return begin + stretches_[known].cases.size();
+    return begin + known_[known].cases.size();
   }
   for (size_t length = kFirstStretch;; length *= 8) {
     const size_t stop = std::min(end, begin + length);
@@ -340,24 +175,13 @@ size_t ThunkOrder::SolveUngrouped(uint32_t device, std::span<const uint32_t> cas
                                          [](const Outcome& o) { return o.program != kNone; });
       if (!found_any) return;
       for (Outcome& outcome : piece_outcomes) outcome.execution = outcome.execution != 0 ? 1 : 0;
-      uint32_t stretch = Known(piece, &piece_outcomes);
-      if (stretch == kNone) stretch = Remember(piece, std::move(piece_outcomes));
-      stretches_[stretch].executes = executes;
+      uint32_t stretch = known_.Find(piece, &piece_outcomes);
+      if (stretch == kNone) stretch = known_.Remember(piece, std::move(piece_outcomes));
+      known_[stretch].executes = executes;
       // Only whole executions in the middle are patterns for others.
       const bool whole = executes && from > 0 && to < part.size();
-      if (whole) {
-        auto& same_start = by_first_case_[piece.front()];
-        const bool there = std::any_of(same_start.begin(), same_start.end(), [&](uint32_t s) {
-          return stretches_[s].cases == stretches_[stretch].cases;
-        });
-        if (!there) {
-          same_start.push_back(stretch);
-          std::sort(same_start.begin(), same_start.end(), [&](uint32_t a, uint32_t b) {
-            return stretches_[a].cases.size() > stretches_[b].cases.size();
-          });
-        }
-      }
-      ++stretches_[stretch].occurrences;
+      if (whole) known_.MakePattern(stretch);
+      ++known_[stretch].occurrences;
       instances_.push_back({device, begin + from, stretch});
     };
     for (uint32_t e = 1; e <= executions; ++e) {
@@ -379,44 +203,6 @@ size_t ThunkOrder::SolveUngrouped(uint32_t device, std::span<const uint32_t> cas
     emit(at, finished, false);
     return begin + finished;
   }
-}
-
-uint32_t ThunkOrder::Known(std::span<const uint32_t> cases,
-                           const std::vector<Outcome>* outcomes) const {
-  const auto it = by_hash_.find(HashCases(cases));
-  if (it == by_hash_.end()) return kNone;
-  for (const uint32_t stretch : it->second) {
-    if (std::equal(cases.begin(), cases.end(), stretches_[stretch].cases.begin(),
-                   stretches_[stretch].cases.end()) &&
-        (outcomes == nullptr || *outcomes == stretches_[stretch].outcomes)) {
-      return stretch;
-    }
-  }
-  return kNone;
-}
-
-// The longest known execution that the launches begin with, where what follows it is known to begin
-// something as well: else a longer, new one might begin here.
-uint32_t ThunkOrder::KnownAt(std::span<const uint32_t> cases) const {
-  const auto it = by_first_case_.find(cases.front());
-  if (it == by_first_case_.end()) return kNone;
-  for (const uint32_t stretch : it->second) {
-    const std::vector<uint32_t>& pattern = stretches_[stretch].cases;
-    if (pattern.size() >= cases.size()) continue;
-    if (!std::equal(pattern.begin(), pattern.end(), cases.begin())) continue;
-    if (by_first_case_.contains(cases[pattern.size()])) return stretch;
-  }
-  return kNone;
-}
-
-uint32_t ThunkOrder::Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes) {
-  const auto id = static_cast<uint32_t>(stretches_.size());
-  KnownStretch stretch;
-  stretch.cases.assign(cases.begin(), cases.end());
-  stretch.outcomes = std::move(outcomes);
-  stretches_.push_back(std::move(stretch));
-  by_hash_[HashCases(cases)].push_back(id);
-  return id;
 }
 
 // A library call launches the same kernels every time: where several calls shared a window, what
@@ -445,12 +231,12 @@ void ThunkOrder::JudgeContested() {
     }
   };
   std::unordered_map<uint64_t, std::unordered_map<uint64_t, int64_t>> counts;
-  for (KnownStretch& stretch : stretches_) {
+  for (KnownStretch& stretch : known_.all()) {
     for_each_call(stretch, [&](uint64_t call, const Launches& launches) {
       counts[call][launches.hash] += stretch.occurrences;
     });
   }
-  for (KnownStretch& stretch : stretches_) {
+  for (KnownStretch& stretch : known_.all()) {
     std::set<uint32_t> odd;  // Windows.
     for_each_call(stretch, [&](uint64_t call, const Launches& launches) {
       const auto& by_hash = counts[call];
@@ -551,7 +337,7 @@ ThunkOrderResult ThunkOrder::Apply() {
   ThunkOrderResult result;
   result.execution.assign(run_.activities.size(), 0);
   for (const Instance& instance : instances_) {
-    const KnownStretch& stretch = stretches_[instance.stretch];
+    const KnownStretch& stretch = known_[instance.stretch];
     const uint32_t* activity = &sequences_[instance.device][instance.begin];
     bool alone = stretch.executes;  // Nothing but order says what these are.
     for (size_t k = 0; k < stretch.cases.size(); ++k) {
@@ -597,7 +383,7 @@ void ThunkOrder::ExplainGraphRows(ThunkOrderResult* result) {
     double most = 0;
     uint32_t heaviest = kNone;
     std::set<uint32_t> candidates;
-    for (const auto& [symbol, owners] : owners_[run_.DeviceOf(rows.front()).process_id]) {
+    for (const auto& [symbol, owners] : read_->OwnersOf(run_.DeviceOf(rows.front()).process_id)) {
       candidates.insert(owners.begin(), owners.end());
     }
     for (const uint32_t p : candidates) {
@@ -629,7 +415,8 @@ size_t ThunkOrder::ModulesThatMayLaunch(const JudgedCase& judged, const LaunchCa
   return static_cast<size_t>(std::count_if(join.begin(), join.end(), [&](Id id) {
     const auto tokens = modules_.entry(id).program.tokens();
     return std::any_of(tokens.begin(), tokens.end(), [&](const ThunkToken& token) {
-      return token.kind != ThunkKind::kKernel && MayLaunch(token, {launch.kind, launch.collective});
+      return token.kind != ThunkKind::kKernel &&
+             MayLaunch(token, {launch.kind, launch.collective, launch.library});
     });
   }));
 }

@@ -23,24 +23,13 @@
 #include <vector>
 
 #include "correlator/label_table.h"
+#include "correlator/launch_cases.h"
 #include "correlator/module_join.h"
 #include "correlator/module_table.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 
 namespace xlatrace::correlator {
-
-// A kind of activity, as the first pass judged it.
-struct JudgedCase {
-  model::Id process_id = 0;
-  uint32_t config = 0;
-  uint32_t label = 0;
-  model::Id module_id = 0;  // Told by the source, or by others of the group; 0: not told.
-  bool certain = false;     // The source means that very module.
-  // The source names a module; it can only be one of these (none: the run does not hold it).
-  bool names_module = false;
-  std::vector<model::Id> among = {};
-};
 
 struct ThunkOrderResult {
   // Per activity: number of the execution it was aligned with; 0: none. Empty: nothing was.

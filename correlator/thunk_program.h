@@ -48,10 +48,13 @@ struct ThunkToken {
   uint32_t instruction = model::kNoIndex;  // In the module.
   ThunkKind kind = ThunkKind::kKernel;
   CollectiveKind collective = CollectiveKind::kAny;
+  LibraryKind library = LibraryKind::kAny;
+  bool to_host = false;   // A copy that may leave the device.
   bool optional = false;  // May leave no record: branches, loops of unknown length, guesses.
   bool may_copy = false;  // A kernel that may turn out to be a copy.
   uint16_t copies = 1;    // Then this many, one for each result.
   bool repeats = false;   // May be several kernels, the later ones with `__N` behind the symbol.
+  int64_t elements = 0;   // That it reads and writes, of kernels whose grid is not known.
   float cost_ns = 0;      // What it should take on a large GPU, to share a graph-level row's time.
   int64_t grid[3] = {0, 0, 0};  // Of kernels; 0: not known.
   int64_t block[3] = {0, 0, 0};
@@ -63,7 +66,8 @@ class ThunkProgram {
   struct Loop {
     uint32_t begin = 0;
     uint32_t end = 0;
-    int64_t trips = 1;  // Where XLA found them out.
+    int64_t trips = 1;     // Where XLA found them out.
+    bool counted = false;  // It did.
   };
 
   ThunkProgram() = default;
@@ -96,6 +100,13 @@ class ThunkProgram {
   // The tokens that Skipped counts and the optional ones among them, in the order in which they
   // run; `to` = size(): up to the end. Empty where there is no way.
   std::vector<uint32_t> Between(uint32_t from, uint32_t to) const;
+
+  // The kernels that an execution launches strictly between two tokens (kStart: from its beginning;
+  // size(): to its end), loops as often as XLA knows that they run. `optional`: those that may run
+  // besides. False where that is not known: `to` does not follow in the same trip of a loop, a loop
+  // in between is not counted, or there are more than `most`.
+  bool KernelsBetween(uint32_t from, uint32_t to, size_t most, std::vector<uint32_t>* kernels,
+                      std::vector<uint32_t>* optional) const;
 
   // Every token in the order in which it runs, loops as often as XLA knows that they run; not much
   // longer than `most`.

@@ -8,10 +8,23 @@ namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 constexpr int64_t kSkip = 6;     // A thunk that must have launched something and did not.
+constexpr int64_t kLost = 1;     // The same, where a lost record is thought as likely as anything.
 constexpr int64_t kOutside = 7;  // An activity of no thunk.
 constexpr int64_t kSlack = 2;    // Cheaper differences than this decide nothing.
 // Larger windows are left alone: nothing in them could be told apart.
 constexpr size_t kMostCells = 4'000'000;
+
+constexpr int64_t kOfAnother = 5;  // A kernel of another kind of library; less than kOutside.
+
+int64_t FitLibrary(LibraryKind call, LibraryKind kernel) {
+  if (kernel == LibraryKind::kAny) return 0;
+  if (call == kernel) return 0;
+  if (call == LibraryKind::kAny) return 1;
+  const bool part = call == LibraryKind::kFactorization && kernel == LibraryKind::kTriangularSolve;
+  const bool sorts = (call == LibraryKind::kTopK && kernel == LibraryKind::kSort) ||
+                     (call == LibraryKind::kSort && kernel == LibraryKind::kScan);
+  return part || sorts ? 1 : kOfAnother;
+}
 
 // Cost of an activity as the first (or a further) one of a thunk; kNever where it cannot be.
 int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first) {
@@ -22,21 +35,26 @@ int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first)
   switch (thunk.kind) {
     case ThunkKind::kKernel:
       // Its own symbol would have made it an anchor.
-      if (!thunk.may_copy || kind != LaunchKind::kDeviceCopy) return kNever;
+      if (!thunk.may_copy) return kNever;
+      if (kind != LaunchKind::kDeviceCopy && !(thunk.to_host && kind == LaunchKind::kHostCopy)) {
+        return kNever;
+      }
       return first || thunk.copies > 1 ? 0 : kNever;
     case ThunkKind::kGemm:
       if (kind == LaunchKind::kGemm) return first ? 0 : 3;
       if (kind == LaunchKind::kGemmPart) return first ? 4 : 0;
       if (kind == LaunchKind::kMemset) return 1;
+      if (activity.library != LibraryKind::kAny) return kOfAnother;
       return kernel ? (first ? 2 : 3) : kNever;
     case ThunkKind::kConvolution:
       if (kind == LaunchKind::kConvolution || kind == LaunchKind::kGemm) return first ? 0 : 1;
       if (kind == LaunchKind::kMemset) return 1;
       return kernel ? 1 : kNever;
     case ThunkKind::kLibrary:
-      if (kind == LaunchKind::kLibrary) return 0;
-      if (kind == LaunchKind::kMemset || kind == LaunchKind::kDeviceCopy) return 1;
-      return kernel ? 1 : kNever;
+      if (kind == LaunchKind::kLibrary) return FitLibrary(thunk.library, activity.library);
+      // What prepares a call comes before it, what scales its result behind it.
+      if (kind == LaunchKind::kMemset || kind == LaunchKind::kDeviceCopy) return first ? 1 : 2;
+      return kernel ? (first ? 2 : 1) : kNever;
     case ThunkKind::kCollective:
       if (kind == LaunchKind::kCollective) {
         const bool same = activity.collective == CollectiveKind::kAny ||
@@ -48,8 +66,10 @@ int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first)
       return kind == LaunchKind::kDeviceCopy ? (first ? 2 : 1) : kNever;
     case ThunkKind::kCopy:
       if (!first) return kNever;
-      return kind == LaunchKind::kDeviceCopy || kind == LaunchKind::kHostCopy ? 0 : kNever;
+      if (kind == LaunchKind::kHostCopy) return thunk.to_host ? 0 : kNever;
+      return kind == LaunchKind::kDeviceCopy ? 0 : kNever;
     case ThunkKind::kHostCopy:
+      if (kind == LaunchKind::kPredicate) return 0;
       return first && kind == LaunchKind::kHostCopy ? 0 : kNever;
     case ThunkKind::kMemset:
       return first && kind == LaunchKind::kMemset ? 0 : kNever;
@@ -61,20 +81,26 @@ int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first)
   return kNever;
 }
 
-int64_t OwedCost(const WindowToken& token) {
+int64_t OwedCost(const WindowToken& token, int64_t skip) {
   if (token.taken || token.thunk.optional) return 0;
   // A kernel with a symbol of its own would be an anchor, and a missing one was paid for there.
-  return token.thunk.kind == ThunkKind::kKernel && !token.thunk.may_copy ? 0 : kSkip;
+  return token.thunk.kind == ThunkKind::kKernel && !token.thunk.may_copy ? 0 : skip;
+}
+
+bool IsCopyOrMemset(LaunchKind kind) {
+  return kind == LaunchKind::kDeviceCopy || kind == LaunchKind::kHostCopy ||
+         kind == LaunchKind::kMemset;
 }
 
 // best[a][t]: cheapest way for the first `a` activities with token `t - 1` the last that took one
 // (t = 0: none has).
 class Table {
  public:
-  Table(std::span<const WindowToken> tokens, std::span<const WindowActivity> activities)
+  Table(std::span<const WindowToken> tokens, std::span<const WindowActivity> activities,
+        int64_t skip)
       : tokens_(tokens), activities_(activities), width_(tokens.size() + 1) {
     owed_.assign(width_, 0);
-    for (size_t t = 0; t < tokens.size(); ++t) owed_[t + 1] = owed_[t] + OwedCost(tokens[t]);
+    for (size_t t = 0; t < tokens.size(); ++t) owed_[t + 1] = owed_[t] + OwedCost(tokens[t], skip);
     forward_.assign((activities.size() + 1) * width_, kNever);
     backward_.assign((activities.size() + 1) * width_, kNever);
     forward_[0] = 0;
@@ -244,7 +270,18 @@ std::vector<WindowChoice> AssignWindow(std::span<const WindowToken> tokens,
   });
   if (graphs) return AroundGraphs(tokens, activities);
   if (!FitsWindow(tokens.size(), activities.size())) return choices;
-  return Table(tokens, activities).Choices();
+  choices = Table(tokens, activities, kSkip).Choices();
+  // A copy has no name: where one that may not have run could be it, and the one that must have run
+  // was lost, nobody can tell. (What a library's call launches is compared with other executions.)
+  const bool copies = std::any_of(activities.begin(), activities.end(),
+                                  [](const auto& a) { return IsCopyOrMemset(a.kind); });
+  if (!copies) return choices;
+  const std::vector<WindowChoice> lossy = Table(tokens, activities, kLost).Choices();
+  for (size_t a = 0; a < activities.size(); ++a) {
+    if (!IsCopyOrMemset(activities[a].kind)) continue;
+    choices[a].unique &= lossy[a].unique && lossy[a].token == choices[a].token;
+  }
+  return choices;
 }
 
 }  // namespace xlatrace::correlator

@@ -22,6 +22,7 @@ namespace xlatrace::correlator {
 struct WindowActivity {
   LaunchKind kind = LaunchKind::kOther;
   CollectiveKind collective = CollectiveKind::kAny;
+  LibraryKind library = LibraryKind::kAny;
 };
 
 struct WindowToken {

@@ -88,7 +88,7 @@ int64_t OperationsOf(const FolderModule& module) {
 }
 
 std::string Share(double part, double whole) {
-  return whole > 0 ? Percent(part, whole) + " %" : std::string("none");
+  return whole > 0 ? Percent(part, whole) + "%" : std::string("none");
 }
 
 bool HeavierThan(const FolderModule& a, const FolderModule& b) {

@@ -149,12 +149,33 @@ void ReadSchedule(std::string_view text, std::vector<Thunk>& thunks) {
   }
 }
 
+// A sequential thunk prints the first thunk it holds behind itself, on its own line:
+// "011: kSequential [prev=008 (1) | next=014 (1)]   009: kCopy ...". What is left of the line, with
+// its indentation; empty where there is none.
+std::string_view HeldOnTheSameLine(std::string_view line) {
+  const size_t close = line.find("] ");
+  if (close == std::string_view::npos) return {};
+  const std::string_view rest = line.substr(close + 2);
+  std::string_view thunk = Trim(rest);
+  int64_t id = 0;
+  if (thunk.empty() || !IsDigit(thunk[0]) || !TakeInt(thunk, &id) || !thunk.starts_with(": k")) {
+    return {};
+  }
+  return rest;
+}
+
 void ReadSequence(std::string_view text, std::vector<Thunk>& thunks) {
   Depth depth;
   while (!text.empty()) {
     const size_t newline = text.find('\n');
-    Thunk thunk;
-    if (ReadLine(text.substr(0, newline), depth, thunk)) thunks.push_back(std::move(thunk));
+    const std::string_view line = text.substr(0, newline);
+    for (std::string_view part = line; !part.empty();) {
+      const std::string_view held = HeldOnTheSameLine(part);
+      Thunk thunk;
+      const std::string_view own = part.substr(0, part.size() - held.size());
+      if (ReadLine(own, depth, thunk)) thunks.push_back(std::move(thunk));
+      part = held;
+    }
     text = newline == std::string_view::npos ? std::string_view() : text.substr(newline + 1);
   }
 }

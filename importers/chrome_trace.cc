@@ -149,6 +149,9 @@ class TraceImport {
     }
   }
 
+  // Was there anything that took time?
+  bool found_times() const { return import_.has_epoch; }
+
   void Finish(const ReadOutcome& outcome) {
     if (!dialect_) dialect_ = chrome::MakeKineto(import_);
     if (outcome.oversized > 0) {
@@ -156,10 +159,10 @@ class TraceImport {
                            "events of more than 16 MB were left out");
     }
     if (outcome.truncated || !outcome.status) {
-      import_.counters.Add("trace_truncated", Severity::kDataLoss, 1,
-                           outcome.status
-                               ? "the file ends inside the trace; what came after is missing"
-                               : outcome.status.error().message);
+      import_.counters.Add(
+          "trace_truncated", Severity::kDataLoss, 1,
+          outcome.status ? "the file ends inside the trace; what came after is missing"
+                         : outcome.status.error().message + "; what was read before is in the run");
     }
     const chrome::Placement placement = dialect_->Finish();
     const int64_t shift = SetClock();
@@ -289,6 +292,8 @@ Status ImportChromeTrace(const std::string& path, model::EventSink& sink) {
     return MakeError(fmt::format("reading '{}': JSON, but no trace: it has no traceEvents", path),
                      "import what the profiler exported (PyTorch: prof.export_chrome_trace)");
   }
+  // A bomb, or a file cut off in its first words: nothing to make a run of.
+  if (!import.found_times()) XLATRACE_TRY(outcome.status);
   import.Finish(outcome);
   return {};
 }

@@ -58,6 +58,10 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
     return NotImportable(path, "is a web page",
                          "a download of a page about the file, perhaps; fetch the file itself");
   }
+  if (head.starts_with("\xFF\xFE"sv) || head.starts_with("\xFE\xFF"sv)) {
+    return NotImportable(path, "is UTF-16 text, which no profiler writes",
+                         fmt::format("iconv -f UTF-16 -t UTF-8 '{0}' > utf8.json", path));
+  }
   if (text.starts_with("HloModule")) {
     return NotImportable(path, "is HLO text: a program, not a recording",
                          fmt::format("xlatrace explain '{}'", path));
@@ -102,15 +106,20 @@ Result<std::string> ReadHead(const std::string& path) {
   return head;
 }
 
-// First bytes of what a compressed file holds.
+// First bytes of what a compressed file holds; of one that is cut off, what there is of them.
 Result<std::string> ReadInflatedHead(const std::string& path) {
   XLATRACE_ASSIGN(InflateStream stream, InflateStream::Open(path));
   std::string head(kHeadBytes, '\0');
   size_t size = 0;
   while (size < head.size()) {
-    XLATRACE_ASSIGN(const size_t got, stream.Read(head.data() + size, head.size() - size));
-    if (got == 0) break;
-    size += got;
+    const Result<size_t> got = stream.Read(head.data() + size, head.size() - size);
+    if (!got && size == 0) return tl::unexpected<Error>(got.error());
+    if (!got || *got == 0) break;
+    size += *got;
+  }
+  if (size == 0) {
+    return MakeError(fmt::format("'{}' is empty inside", path),
+                     "the profiler did not finish; stop it before the program ends");
   }
   head.resize(size);
   return head;

@@ -43,27 +43,32 @@ class LaunchTable {
  private:
   struct Table {
     void Finish() {
-      std::sort(ids.begin(), ids.end());
+      if (!std::is_sorted(ids.begin(), ids.end())) std::sort(ids.begin(), ids.end());
       ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
       ids.shrink_to_fit();
+      first = ids.front();
+      last = ids.back();
       launches.resize(ids.size());
-      const uint64_t span = static_cast<uint64_t>(ids.back()) - static_cast<uint64_t>(ids.front());
+      const uint64_t span = static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
       if (span > 16 * ids.size() + 1024) return;
       dense.assign(span + 1, -1);
       for (size_t i = 0; i < ids.size(); ++i) {
-        dense[static_cast<size_t>(ids[i] - ids.front())] = static_cast<int32_t>(i);
+        dense[static_cast<size_t>(ids[i] - first)] = static_cast<int32_t>(i);
       }
+      ids = {};
     }
     Launch* Find(int64_t id) {
-      if (id < ids.front() || id > ids.back()) return nullptr;
+      if (id < first || id > last) return nullptr;
       if (!dense.empty()) {
-        const int32_t at = dense[static_cast<size_t>(id - ids.front())];
+        const int32_t at = dense[static_cast<size_t>(id - first)];
         return at < 0 ? nullptr : &launches[static_cast<size_t>(at)];
       }
       const auto it = std::lower_bound(ids.begin(), ids.end(), id);
       return *it == id ? &launches[static_cast<size_t>(it - ids.begin())] : nullptr;
     }
-    std::vector<int64_t> ids;  // Never empty: made by the first Add.
+    std::vector<int64_t> ids;  // Never empty before Finish: made by the first Add. Then only
+                               // where there is no `dense`.
+    int64_t first = 0, last = 0;
     std::vector<Launch> launches;
     std::vector<int32_t> dense;
   };

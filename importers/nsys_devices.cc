@@ -46,6 +46,7 @@ Status NsysDevices::ReadFacts(store::Database& db, const InternedStrings& string
     gpu_facts_[id] = device;
     if (const auto ordinal = gpus.Int(15)) gpu_of_ordinal_.emplace(*ordinal, id);
   }
+  if (gpu_facts_.empty()) XLATRACE_TRY(ReadOldFacts(db, strings, counters));
   XLATRACE_ASSIGN(TableScan cuda, TableScan::Open(db, "TARGET_INFO_CUDA_DEVICE",
                                                   {"gpuId", "cudaId", "pid"}, {"gpuId", "cudaId"}));
   while (cuda.Next(counters)) {
@@ -65,6 +66,40 @@ Status NsysDevices::ReadFacts(store::Database& db, const InternedStrings& string
   while (processes.Next(counters)) {
     process_names_.emplace(processes.IntOr(0, 0) & ~kTidMask, std::string(processes.Text(1)));
   }
+  XLATRACE_ASSIGN(TableScan threads, TableScan::Open(db, "ThreadNames", {"globalTid", "nameId"},
+                                                     {"globalTid", "nameId"}));
+  while (threads.Next(counters)) {
+    const int64_t tid = threads.IntOr(0, 0);
+    const std::string_view name = strings.Of(threads, 1);
+    if (!name.empty()) thread_names_[tid & ~kTidMask][tid & kTidMask] = std::string(name);
+  }
+  return {};
+}
+
+// Exports of 2020 and early 2021 have a row per GPU under CUPTI's names. Of its units only those
+// are taken that need no guess.
+Status NsysDevices::ReadOldFacts(store::Database& db, const InternedStrings& strings,
+                                 Counters& counters) {
+  XLATRACE_ASSIGN(TableScan gpus,
+                  TableScan::Open(db, "TARGET_INFO_CUDA_GPU",
+                                  {"deviceId", "name", "computeCapabilityMajor",
+                                   "computeCapabilityMinor", "numMultiprocessors",
+                                   "numThreadsPerWarp", "maxWarpsPerMultiprocessor", "uuid"},
+                                  {"deviceId"}));
+  while (gpus.Next(counters)) {
+    model::Device device;
+    device.name = std::string(strings.Of(gpus, 1));
+    if (gpus.IntOr(2, 0) > 0 && !gpus.IsNull(3)) {
+      device.compute_capability = fmt::format("{}.{}", gpus.IntOr(2, 0), gpus.IntOr(3, 0));
+    }
+    device.sm_count = Positive(gpus.Int(4));
+    device.warp_size = Positive(gpus.Int(5));
+    if (const auto warps = Positive(gpus.Int(6)); warps && *warps < 4096) {
+      device.max_threads_per_sm = *warps * device.warp_size.value_or(32);
+    }
+    device.uuid = std::string(gpus.Text(7));
+    gpu_facts_[gpus.IntOr(0, -1)] = device;
+  }
   return {};
 }
 
@@ -81,6 +116,12 @@ model::Id NsysDevices::ProcessOf(int64_t global_id) {
     const auto name = process_names_.find(pid_part);
     if (name != process_names_.end()) process.command = name->second;
     id = sink_.AddProcess(process);
+    const auto threads = thread_names_.find(pid_part);
+    if (pid_part != 0 && threads != thread_names_.end()) {
+      for (const auto& [thread, thread_name] : threads->second) {
+        sink_.AddThread({.process_id = id, .thread_id = thread, .name = thread_name});
+      }
+    }
   }
   return id;
 }

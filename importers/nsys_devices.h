@@ -32,7 +32,7 @@ class NsysDevices {
   // Of all processes made from now on.
   void SetHost(std::string_view host) { host_ = std::string(host); }
   // Facts per GPU (by its number in the machine), which CUDA ordinal of which process it is,
-  // priorities of streams, names of processes. Every table may be missing.
+  // priorities of streams, names of processes and threads. Every table may be missing.
   Status ReadFacts(store::Database& db, const InternedStrings& strings, Counters& counters);
 
   model::Id ProcessOf(int64_t global_id);
@@ -49,10 +49,14 @@ class NsysDevices {
   const std::string& gpu_names() const { return gpu_names_; }
 
  private:
+  Status ReadOldFacts(store::Database& db, const InternedStrings& strings, Counters& counters);
+
   model::EventSink& sink_;
   std::string host_;
   std::string gpu_names_;
   std::unordered_map<int64_t, std::string> process_names_;
+  // By pid part of the global id, then by thread.
+  std::unordered_map<int64_t, std::map<int64_t, std::string>> thread_names_;
   std::map<int64_t, model::Id> processes_;      // By pid part of the global id.
   std::map<int64_t, model::Device> gpu_facts_;  // By TARGET_INFO_GPU.id.
   std::map<int64_t, int64_t> gpu_of_ordinal_;

@@ -1,6 +1,7 @@
 #include "importers/nsys_ranges.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <tuple>
 
 #include "importers/annotation.h"
@@ -24,28 +25,34 @@ void XlaRanges::Add(int64_t global_tid, int64_t start_ns, int64_t end_ns, std::s
     parsed.op_name = std::string(annotation.Get("name"));
     texts_.push_back(std::move(parsed));
   }
-  threads_[global_tid].push_back({.start_ns = start_ns, .end_ns = end_ns, .text = entry->second});
+  threads_[global_tid].ranges.push_back(
+      {.start_ns = start_ns, .end_ns = end_ns, .text = entry->second});
 }
 
 void XlaRanges::Finish() {
   int64_t number = 0;
   // In the order of thread ids, so that runs get the same numbers on every machine.
   std::vector<int64_t> tids;
-  for (const auto& [tid, ranges] : threads_) tids.push_back(tid);
+  for (const auto& [tid, thread] : threads_) tids.push_back(tid);
   std::sort(tids.begin(), tids.end());
   for (const int64_t tid : tids) {
-    std::vector<Range>& ranges = threads_[tid];
-    std::stable_sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+    threads_[tid].first_number = number;
+    std::vector<Range>& ranges = threads_[tid].ranges;
+    number += static_cast<int64_t>(ranges.size());
+    const auto before = [](const Range& a, const Range& b) {
       if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
       return a.end_ns > b.end_ns;
-    });
+    };
+    // Exports list them by start; sorting takes as much memory again.
+    if (!std::is_sorted(ranges.begin(), ranges.end(), before)) {
+      std::stable_sort(ranges.begin(), ranges.end(), before);
+    }
     int32_t open = -1;
     for (size_t i = 0; i < ranges.size(); ++i) {
       while (open >= 0 && ranges[static_cast<size_t>(open)].end_ns <= ranges[i].start_ns) {
         open = ranges[static_cast<size_t>(open)].parent;
       }
       ranges[i].parent = open;
-      ranges[i].number = number++;
       open = static_cast<int32_t>(i);
     }
   }
@@ -73,25 +80,39 @@ model::Id XlaRanges::HintOf(int32_t thunk, int32_t module, model::Evidence evide
   return id;
 }
 
+size_t XlaRanges::FirstAfter(Thread& thread, int64_t time_ns) {
+  const std::vector<Range>& ranges = thread.ranges;
+  // Calls come in the order of time, so it is mostly one of the next.
+  size_t at = thread.after;
+  if (at > 0 && ranges[at - 1].start_ns > time_ns) at = 0;
+  const size_t near = std::min(ranges.size(), at + 32);
+  while (at < near && ranges[at].start_ns <= time_ns) ++at;
+  if (at == near) {
+    const auto found =
+        std::upper_bound(ranges.begin() + static_cast<std::ptrdiff_t>(at), ranges.end(), time_ns,
+                         [](int64_t time, const Range& range) { return time < range.start_ns; });
+    at = static_cast<size_t>(found - ranges.begin());
+  }
+  return thread.after = at;
+}
+
 XlaRanges::Found XlaRanges::At(int64_t global_tid, int64_t time_ns, model::Evidence evidence) {
   Found found;
   const auto thread = threads_.find(global_tid);
   if (thread == threads_.end()) return found;
-  const std::vector<Range>& ranges = thread->second;
-  const auto after =
-      std::upper_bound(ranges.begin(), ranges.end(), time_ns,
-                       [](int64_t time, const Range& range) { return time < range.start_ns; });
+  const std::vector<Range>& ranges = thread->second.ranges;
+  const size_t after = FirstAfter(thread->second, time_ns);
   int32_t thunk = -1;
   int32_t module = -1;
   int levels = 0;  // XLA nests a dozen deep; a hostile file must not cost a walk over all ranges.
-  for (auto at = static_cast<int32_t>(after - ranges.begin()) - 1; at >= 0 && levels < 256;
+  for (auto at = static_cast<int32_t>(after) - 1; at >= 0 && levels < 256;
        at = ranges[static_cast<size_t>(at)].parent, ++levels) {
     const Range& range = ranges[static_cast<size_t>(at)];
     if (range.end_ns < time_ns) continue;
     const Text& text = texts_[static_cast<size_t>(range.text)];
     if (text.is_module) {
       module = range.text;
-      found.module_range = range.number;
+      found.module_range = thread->second.first_number + at;
       break;
     }
     if (thunk < 0 && !text.instruction.empty()) thunk = range.text;

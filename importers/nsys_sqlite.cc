@@ -123,13 +123,15 @@ class NsysImport {
         }
       }
     }
-    XLATRACE_ASSIGN(TableScan meta,
-                    TableScan::Open(db_, "META_DATA_EXPORT", {"name", "value"}, {"name", "value"}));
-    while (meta.Next(counters_)) {
-      if (meta.Text(0) == "EXPORT_SCHEMA_VERSION") {
-        sink_.SetRunInfo("nsys_schema_version", meta.Text(1));
-      } else if (meta.Text(0) == "EXPORT_PRODUCT_VERSION") {
-        sink_.SetRunInfo("nsys_version", meta.Text(1));
+    for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA"}) {  // The latter until 2022.
+      XLATRACE_ASSIGN(TableScan meta,
+                      TableScan::Open(db_, table, {"name", "value"}, {"name", "value"}));
+      while (meta.Next(counters_)) {
+        if (meta.Text(0) == "EXPORT_SCHEMA_VERSION") {
+          sink_.SetRunInfo("nsys_schema_version", meta.Text(1));
+        } else if (meta.Text(0) == "EXPORT_PRODUCT_VERSION") {
+          sink_.SetRunInfo("nsys_version", meta.Text(1));
+        }
       }
     }
     return {};
@@ -139,7 +141,7 @@ class NsysImport {
     XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, "NVTX_EVENTS",
                                                     {"start", "end", "eventType", "text", "textId",
                                                      "globalTid", "domainId"},
-                                                    {"start", "eventType"}));
+                                                    {"start"}));
     RangeSorter sorter([&](const RangeSorter::Row& range, int32_t depth) {
       sink_.AddRange({.process_id = devices_.ProcessOf(range.tid),
                       .thread_id = range.tid & kTidMask,
@@ -150,10 +152,9 @@ class NsysImport {
                       .depth = depth});
     });
     while (scan.Next(counters_)) {
-      const int64_t type = scan.IntOr(2, 0);
+      const int64_t type = scan.IntOr(2, kPushPopRange);  // Copies of such tables lack types.
       if (type == kDomainCreate) {
-        AddDomain(scan.IntOr(5, 0), scan.IntOr(6, 0),
-                  scan.IsNull(3) ? strings_.Of(scan, 4) : scan.Text(3));
+        AddDomain(scan.IntOr(5, 0), scan.IntOr(6, 0), TextOf(scan, 3));
         continue;
       }
       if (type != kPushPopRange && type != kStartEndRange && type != kTextPushPopRange &&
@@ -161,7 +162,8 @@ class NsysImport {
         counters_.Add("nvtx_row_not_kept", Severity::kInfo);
         continue;
       }
-      if (scan.IsNull(1)) {
+      // Until schema 2.x there was no NULL: what is not known is 0 or -1.
+      if (scan.IsNull(1) || (scan.IntOr(1, 0) <= 0 && scan.IntOr(1, 0) < scan.IntOr(0, 0))) {
         counters_.Add("range_not_finished", Severity::kInfo);
         continue;
       }
@@ -169,7 +171,7 @@ class NsysImport {
       int64_t end = 0;
       if (!Time(scan, start, end)) continue;
       const int64_t tid = scan.IntOr(5, 0);
-      const std::string_view text = scan.IsNull(3) ? strings_.Of(scan, 4) : scan.Text(3);
+      const std::string_view text = TextOf(scan, 3);
       XLATRACE_ASSIGN(const std::string* domain, DomainOf(tid & ~kTidMask, scan.IntOr(6, 0)));
       // Trimmed files lack the rows that name domains; XLA's texts are unmistakable.
       if (type == kPushPopRange && (*domain == "TSL" || domain->empty())) {
@@ -193,10 +195,16 @@ class NsysImport {
                                     {"eventType", "domainId"}));
     while (domains.Next(counters_)) {
       if (domains.IntOr(0, 0) != kDomainCreate) continue;
-      AddDomain(domains.IntOr(4, 0), domains.IntOr(1, 0),
-                domains.IsNull(2) ? strings_.Of(domains, 3) : domains.Text(2));
+      AddDomain(domains.IntOr(4, 0), domains.IntOr(1, 0), TextOf(domains, 2));
     }
     return {};
+  }
+
+  // The text in one column, else the one that the id in the column behind it stands for. Exports
+  // that know no NULL have '' there.
+  std::string_view TextOf(const TableScan& scan, int column) const {
+    const std::string_view text = scan.Text(column);
+    return text.empty() ? strings_.Of(scan, column + 1) : text;
   }
 
   void AddDomain(int64_t tid, int64_t id, std::string_view name) {
@@ -240,7 +248,7 @@ class NsysImport {
       XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db, table, {"correlationId", "globalPid"},
                                                       {"correlationId"}));
       while (scan.Next(uncounted)) {
-        if (scan.IsNull(0)) continue;
+        if (scan.IntOr(0, 0) == 0) continue;
         has_pids_ |= !scan.IsNull(1);
         launches_.Add(scan.IntOr(1, 0) & ~kTidMask, scan.IntOr(0, 0));
       }
@@ -345,7 +353,7 @@ class NsysImport {
     activity.correlation_id = scan.IntOr(kCorrelation, 0);
     activity.graph_node_id = scan.IntOr(kGraphNode, 0);
     activity.graph_id = scan.IntOr(kGraph, 0);
-    if (scan.IsNull(kCorrelation)) return true;
+    if (activity.correlation_id == 0) return true;
     const Launch* found = launches_.Find(pid_part, activity.correlation_id);
     if (found == nullptr) return true;
     const Launch& launch = *found;

@@ -4,22 +4,50 @@
 
 #include <fmt/format.h>
 
+#include "importers/text_fields.h"
+
 namespace xlatrace::importers {
 
-Result<TableScan> TableScan::Open(store::Database& db, const std::string& table,
+namespace {
+
+// `table`, or the latest of TABLE_V2, TABLE_V3 ... where the export numbers its tables.
+Result<std::string> NameInFile(store::Database& db, const std::string& table) {
+  XLATRACE_ASSIGN(const std::vector<std::string> columns, db.ColumnNames(table));
+  if (!columns.empty()) return table;
+  XLATRACE_ASSIGN(store::Statement names,
+                  db.Prepare("SELECT name FROM sqlite_master WHERE type = 'table'"));
+  std::string latest = table;
+  int64_t version = 0;
+  while (true) {
+    XLATRACE_ASSIGN(const bool row, names.Step());
+    if (!row) return latest;
+    const std::string_view name = names.Text(0);
+    if (!name.starts_with(table + "_V")) continue;
+    const auto number = ParseInt(name.substr(table.size() + 2));
+    if (number && *number > version) {
+      version = *number;
+      latest = std::string(name);
+    }
+  }
+}
+
+}  // namespace
+
+Result<TableScan> TableScan::Open(store::Database& db, const std::string& name,
                                   std::initializer_list<std::string_view> columns,
                                   std::initializer_list<std::string_view> required) {
   TableScan scan;
+  XLATRACE_ASSIGN(const std::string table, NameInFile(db, name));
   scan.table_ = table;
   XLATRACE_ASSIGN(const std::vector<std::string> present, db.ColumnNames(table));
-  const auto has = [&](std::string_view name) {
-    return std::find(present.begin(), present.end(), name) != present.end();
+  const auto has = [&](std::string_view column) {
+    return std::find(present.begin(), present.end(), column) != present.end();
   };
   if (present.empty() || !std::all_of(required.begin(), required.end(), has)) return scan;
   std::string sql = "SELECT ";
   for (const std::string_view column : columns) {
     if (sql.size() > 7) sql += ", ";
-    // Both are words of this program, never text of the file.
+    // Columns are words of this program; of a table the file adds a number at most.
     sql += has(column) ? fmt::format("\"{}\"", column) : "NULL";
   }
   sql += fmt::format(" FROM \"{}\"", table);

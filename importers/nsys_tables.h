@@ -23,6 +23,7 @@ namespace xlatrace::importers {
 class TableScan {
  public:
   // `found` is false when there is no such table (or it lacks a column of `required`).
+  // A table that is there only as `table`_V2 and the like is read as `table`.
   static Result<TableScan> Open(store::Database& db, const std::string& table,
                                 std::initializer_list<std::string_view> columns,
                                 std::initializer_list<std::string_view> required);

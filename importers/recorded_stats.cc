@@ -88,8 +88,9 @@ void AddRecordedStats(const RecordedProcess& process, Counters* counters) {
     const auto offset = [&](size_t at) {
       return static_cast<int64_t>(process.clocks[at].realtime_ns - process.clocks[at].monotonic_ns);
     };
-    const int64_t jump = offset(i) - offset(i - 1);
-    if (jump > kJumpNs || jump < -kJumpNs) {
+    int64_t jump = 0;  // Damaged readings may lie further apart than a number can say.
+    if (__builtin_sub_overflow(offset(i), offset(i - 1), &jump) || jump > kJumpNs ||
+        jump < -kJumpNs) {
       counters->Add("wall_clock_jumped", Severity::kNotice, 1,
                     "the clock of the machine was set while the process ran; times before and "
                     "after are not comparable");

@@ -302,6 +302,16 @@ class Import {
     set("recorded_duration_ms", "duration_ms");
     set("recorded_last_ms", "last_ms");
     set("graphs", "graphs");
+    // What the program calls its devices; XLA: which of the job's devices each one is.
+    constexpr std::string_view kDeviceName = "device_name.";
+    for (auto it = process_.facts.lower_bound(kDeviceName);
+         it != process_.facts.end() && it->first.starts_with(kDeviceName); ++it) {
+      const std::string host_and_pid =
+          fmt::format("{}.{}", process_.Fact("host"), process_.Fact("pid"));
+      sink_.SetRunInfo(
+          fmt::format("device_name.{}.{}", host_and_pid, it->first.substr(kDeviceName.size())),
+          it->second);
+    }
     if (!names_.gpu_names().empty()) sink_.SetRunInfo("gpu", names_.gpu_names());
     if (activities_ > 0) {
       sink_.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));

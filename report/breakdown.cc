@@ -178,9 +178,15 @@ class Maker {
 
   // Wall time, in the order of steps; steps that are not steady too, so that they can be compared.
   void Steps() {
-    breakdown_.columns = {"step", "steady", "wall_ns"};
+    breakdown_.columns = {"step", "steady", "wall_ns", "differs_in", "differs_ns"};
     for (const StepFigure& step : view_.steps.all) {
-      Add({step.step, static_cast<int64_t>(step.steady ? 1 : 0), step.wall_ns}, step.wall_ns);
+      std::vector<Cell> cells{step.step, static_cast<int64_t>(step.steady ? 1 : 0), step.wall_ns};
+      cells.resize(breakdown_.columns.size());
+      if (step.differs_in) {
+        cells[3].emplace<std::string>(model::Text(*step.differs_in));
+        cells[4].emplace<int64_t>(step.differs_ns);
+      }
+      Add(std::move(cells), step.wall_ns);
       // Wall time is no share of device time, and each row is one step.
       breakdown_.rows.back().end()[-1] = std::monostate();
       breakdown_.rows.back().end()[-2] = std::monostate();

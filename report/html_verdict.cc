@@ -73,12 +73,14 @@ class Section {
 
   void StepFacts() {
     const StepsFigure& steps = view_.steps;
-    Fact("Step", HtmlDuration(static_cast<double>(steps.mean_ns)),
-         steps.steady_count == 1
-             ? "one steady step"
-             : fmt::format("mean of {} steps, {} to {}", Thousands(steps.steady_count),
-                           Milliseconds(static_cast<double>(steps.min_ns)),
-                           Milliseconds(static_cast<double>(steps.max_ns))));
+    Fact(
+        "Step", HtmlDuration(static_cast<double>(steps.mean_ns)),
+        steps.steady_count == 1
+            ? "one steady step"
+            : fmt::format(
+                  "mean of {} steps, {} to {}", Thousands(steps.steady_count),
+                  InUnitOf(static_cast<double>(steps.min_ns), static_cast<double>(steps.mean_ns)),
+                  InUnitOf(static_cast<double>(steps.max_ns), static_cast<double>(steps.mean_ns))));
     const int64_t idle = Part(StepPart::kIdle);
     int64_t longest = 0;
     for (const GapFigure& gap : view_.gaps) longest = std::max(longest, gap.longest_ns);

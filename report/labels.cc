@@ -185,7 +185,17 @@ std::string FigureWords(double value, std::string_view unit) {
   if (unit == "ns") return Duration(value);
   if (unit == "bytes") return Bytes(value);
   if (unit == "count") return Thousands(static_cast<int64_t>(value));
+  if (unit == "%") return Significant(value) + "%";
   return Significant(value) + (unit.empty() ? "" : " " + std::string(unit));
+}
+
+std::string InUnitOf(double ns, double of_ns) {
+  const std::string of = Duration(of_ns);
+  if (of.ends_with(" us")) return Microseconds(ns);
+  if (of.ends_with(" ms")) return Milliseconds(ns);
+  if (of.ends_with(" ns")) return Significant(ns);
+  // Minutes are written with their seconds, so both have words.
+  return of.find("min") == of.npos ? Significant(ns / 1e9) : Duration(ns);
 }
 
 std::string SourceLine(std::string_view file, const std::optional<int64_t>& line) {

@@ -52,8 +52,10 @@ std::string_view ReasonWords(std::string_view reason);
 // "NVTX range at the launch" for an evidence word.
 std::string_view EvidenceWords(std::string_view evidence);
 
-// A figure of a finding's evidence: "4.10 ms", "1.5 MB", "16", "7.35 %".
+// A figure of a finding's evidence: "4.10 ms", "1.5 MB", "16", "7.35%".
 std::string FigureWords(double value, std::string_view unit);
+// A duration in the unit that Duration gives `of_ns`, which is not repeated: "0.700" of "1.00 s".
+std::string InUnitOf(double ns, double of_ns);
 
 // "layers.py:88" from a path and a line; empty when there is no file.
 std::string SourceLine(std::string_view file, const std::optional<int64_t>& line);

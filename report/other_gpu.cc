@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "analysis/occupancy.h"
 #include "analysis/other_gpu.h"
 #include "base/number_format.h"
+#include "report/launch_sums.h"
 #include "report/show_sheet.h"
 #include "report/text_table.h"
 
@@ -63,21 +65,26 @@ struct Occupancies {
   }
 };
 
-constexpr std::string_view kShapeColumns =
-    " grid_x, grid_y, grid_z, block_x, block_y, block_z, cluster_x, cluster_y, cluster_z,"
-    " registers_per_thread, shared_memory_static_bytes, shared_memory_dynamic_bytes,"
-    " theoretical_occupancy_pct, min(device_id) AS device_id, count(*) AS launches,"
-    " sum(self_ns) AS self_ns ";
-
-Result<std::map<std::string, Occupancies>> OccupanciesBy(RunDb& db, std::string_view key,
-                                                         std::string_view from,
-                                                         std::string_view group,
-                                                         const analysis::Gpu& gpu) {
-  XLATRACE_ASSIGN(const Json rows, Rows(db, fmt::format("SELECT {} AS key, {} FROM {} GROUP BY {}",
-                                                        key, kShapeColumns, from, group)));
+// By handle of the op.
+Result<std::map<std::string, Occupancies>> OccupanciesOfOps(RunDb& db, const analysis::Gpu& gpu) {
+  XLATRACE_ASSIGN(const store::Table ops, db.Select("SELECT module_id, instruction, handle FROM"
+                                                    " op_time WHERE handle IS NOT NULL"));
+  std::map<std::pair<int64_t, std::string>, std::string> handle_of;
+  for (size_t i = 0; i < ops.rows.size(); ++i) {
+    handle_of.emplace(std::pair(ops.Int(i, "module_id"), ops.Text(i, "instruction")),
+                      ops.Text(i, "handle"));
+  }
+  XLATRACE_ASSIGN(const LaunchSums launches, LaunchSums::Load(db));
+  const auto group = [&](const LaunchSum& sum) {
+    const auto handle =
+        handle_of.find({launches.ModuleOf(sum), launches.LabelText(sum, "instruction")});
+    return std::tuple(handle == handle_of.end() ? std::string() : handle->second, sum.config_id,
+                      sum.device_id);
+  };
   std::map<std::string, Occupancies> result;
-  for (const Json& row : rows) {
-    if (row["key"].is_string()) result[row["key"].get<std::string>()].Add(row, gpu);
+  for (const LaunchSum& sum : GroupSums(launches.sums(), group)) {
+    const std::string handle = std::get<0>(group(sum));
+    if (!handle.empty()) result[handle].Add(launches.LaunchJson(sum), gpu);
   }
   return result;
 }
@@ -90,7 +97,7 @@ Result<Json> OpRows(RunDb& db, const analysis::Gpu& gpu, const analysis::DeviceF
                        "SELECT handle, instruction, op_kind, layer, self_ns, flops, bytes,"
                        " bound_by, compute_type FROM op_time WHERE handle IS NOT NULL"
                        " ORDER BY self_ns DESC"));
-  auto occupancies = OccupanciesBy(db, "handle", "op_launch", "handle, config_id, device_id", gpu);
+  auto occupancies = OccupanciesOfOps(db, gpu);
   if (!occupancies) return tl::unexpected<Error>(std::move(occupancies).error());
   const analysis::DeviceFacts there = analysis::FactsOf(gpu);
   int64_t judged_ns = 0;
@@ -130,21 +137,25 @@ Result<Json> OpRows(RunDb& db, const analysis::Gpu& gpu, const analysis::DeviceF
 }
 
 Result<Json> KernelRows(RunDb& db, const analysis::Gpu& gpu) {
-  XLATRACE_ASSIGN(Json kernels, Rows(db,
-                                     "SELECT handle, kernel_name, kernel_symbol, self_ns FROM"
-                                     " kernel ORDER BY self_ns DESC",
-                                     {}, 500));
-  XLATRACE_ASSIGN(
-      auto occupancies,
-      OccupanciesBy(
-          db, "kernel_symbol", "launch",
-          "kernel_symbol, device_id, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
-          " registers_per_thread, shared_memory_static_bytes, shared_memory_dynamic_bytes",
-          gpu));
-  for (Json& kernel : kernels) {
-    occupancies[JsonText(kernel, "kernel_symbol")].Write(&kernel);
+  constexpr size_t kMostKernels = 500;
+  XLATRACE_ASSIGN(const LaunchSums launches, LaunchSums::Load(db));
+  std::map<std::string, Occupancies> occupancies;
+  const auto group = [](const LaunchSum& sum) { return std::pair(sum.config_id, sum.device_id); };
+  for (const LaunchSum& sum : GroupSums(launches.sums(), group)) {
+    if (!launches.IsLaunch(sum)) continue;
+    occupancies[launches.ConfigText(sum, "kernel_symbol")].Add(launches.LaunchJson(sum), gpu);
   }
-  return kernels;
+  Json rows = Json::array();
+  for (const LaunchSums::Kernel& kernel : launches.Kernels()) {
+    if (rows.size() == kMostKernels) break;
+    Json& row = rows.emplace_back(
+        Json{{"handle", kernel.handle},
+             {"kernel_name", kernel.name.empty() ? Json() : Json(kernel.name)},
+             {"kernel_symbol", kernel.symbol.empty() ? Json() : Json(kernel.symbol)},
+             {"self_ns", kernel.sum.self_ns}});
+    occupancies[kernel.symbol].Write(&row);
+  }
+  return rows;
 }
 
 std::string PctOrDash(const Json& row, std::string_view key) {

@@ -13,6 +13,7 @@
 namespace xlatrace::report {
 namespace {
 
+using store::Statement;
 using store::Table;
 using Json = nlohmann::ordered_json;
 
@@ -113,7 +114,15 @@ Status WriteBaseTables(PageContext& page) {
   table.Declare(
       "op>ops how:word handle:text module_name:text instruction:text op_kind:word phase:word"
       " layer:text layer_group:text op_name:text source_file:text source_line ns calls"
-      " unattributed_reason:word");
+      " unattributed_reason:word theoretical_occupancy_pct:real");
+  std::unordered_map<std::string, double> occupancy;
+  XLATRACE_TRY(
+      base.db.ForEach("SELECT module_id, instruction, theoretical_occupancy_pct FROM op_time"
+                      " WHERE theoretical_occupancy_pct IS NOT NULL",
+                      [&](const Statement& row) {
+                        occupancy.emplace(OpKey(row.Int64(0), row.Text(1)), row.Real(2));
+                        return true;
+                      }));
   int64_t matched_ns = 0;
   for (size_t i = 0; i < before.size(); ++i) {
     const PageOp& op = base.ops[i];
@@ -140,6 +149,8 @@ Status WriteBaseTables(PageContext& page) {
     }
     table.SetText(9, before[i].op_name);
     table.Set(12, op.ns);
+    const auto known = occupancy.find(OpKey(op.module_id, op.instruction));
+    if (known != occupancy.end()) table.SetReal(15, known->second);
     table.EndRow();
   }
   // What has no instruction there: by reason.

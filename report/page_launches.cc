@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "report/launch_sums.h"
 #include "report/page_context.h"
 #include "store/activity_scan.h"
 
@@ -378,7 +379,7 @@ class LaunchPass {
 
   // Numbers of the view `kernel`, by symbol: it would sort all launches to find them, and the sums
   // are here. Launches without a symbol are one kernel there.
-  std::map<std::string, size_t> KernelHandles() const {
+  std::map<std::string, std::string> KernelHandles() const {
     // Of the finest rows that the source has, as in the view `launch`.
     const std::string& finest = page_.view.granularity;
     const std::string launch_kind = finest == "kernel" || finest == "op" ? finest : "range";
@@ -388,13 +389,7 @@ class LaunchPass {
       if (configs_.Text(config, "kind") != launch_kind) continue;
       time[configs_.Text(config, "kernel_symbol")] += site.self_ns;
     }
-    std::vector<std::pair<int64_t, std::string_view>> order;
-    order.reserve(time.size());
-    for (const auto& [symbol, ns] : time) order.emplace_back(-ns, symbol);
-    std::sort(order.begin(), order.end());
-    std::map<std::string, size_t> handles;
-    for (size_t i = 0; i < order.size(); ++i) handles.emplace(order[i].second, i + 1);
-    return handles;
+    return report::KernelHandles(time);
   }
 
   void WriteSites() {
@@ -428,7 +423,7 @@ class LaunchPass {
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
       return a->second.self_ns > b->second.self_ns;
     });
-    const std::map<std::string, size_t> handles = KernelHandles();
+    const std::map<std::string, std::string> handles = KernelHandles();
     PageTable kernels("kernels", page_.blocks.strings());
     kernels.Declare("handle:text name:text symbol:text kind:word ns calls self_ns occurrences");
     std::map<Key, int64_t> row_of;
@@ -437,7 +432,7 @@ class LaunchPass {
       row_of.emplace(key, static_cast<int64_t>(kernels.rows()));
       const auto handle = handles.find(kernel.symbol);
       if (!kernel.symbol.empty() && handle != handles.end()) {
-        kernels.SetText(0, "k" + std::to_string(handle->second));
+        kernels.SetText(0, handle->second);
       }
       kernels.SetText(1, kernel.name);
       kernels.SetText(2, kernel.symbol);

@@ -143,6 +143,39 @@ Status Gaps(PageContext& page) {
   return {};
 }
 
+// The longest, by device and start: a row of the timeline.
+Status GraphLaunches(PageContext& page) {
+  XLATRACE_ASSIGN(std::vector<store::ScannedGraphLaunch> launches,
+                  store::ScanGraphLaunches(page.db));
+  if (launches.size() > kMostGaps) {
+    const auto cut = launches.begin() + kMostGaps;
+    std::nth_element(launches.begin(), cut, launches.end(), [](const auto& a, const auto& b) {
+      return std::tuple(b.end_ns - b.start_ns, a.device_id, a.start_ns) <
+             std::tuple(a.end_ns - a.start_ns, b.device_id, b.start_ns);
+    });
+    int64_t ns = 0;
+    for (auto at = cut; at != launches.end(); ++at) ns += at->end_ns - at->start_ns;
+    page.blocks.LeftOut("graph_launches", launches.end() - cut, ns);
+    launches.erase(cut, launches.end());
+  }
+  std::sort(launches.begin(), launches.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.device_id, a.start_ns, a.graph_id) <
+           std::tie(b.device_id, b.start_ns, b.graph_id);
+  });
+  PageTable table("graph_launches", page.blocks.strings());
+  table.Declare("device>devices start_ns:delta end_ns:delta activities graph_id");
+  for (const store::ScannedGraphLaunch& launch : launches) {
+    SetCell(table, 0, launch.device_id, &page.devices);
+    table.Set(1, launch.start_ns);
+    table.Set(2, launch.end_ns);
+    table.Set(3, launch.activities);
+    table.Set(4, launch.graph_id);
+    table.EndRow();
+  }
+  page.blocks.Write(table);
+  return {};
+}
+
 Status Collectives(PageContext& page) {
   struct Sum {
     int64_t calls = 0, ns = 0;
@@ -238,6 +271,7 @@ Status LoadPageGaps(PageContext& page) {
 Status WriteTimeTables(PageContext& page) {
   XLATRACE_TRY(Steps(page));
   XLATRACE_TRY(Gaps(page));
+  XLATRACE_TRY(GraphLaunches(page));
   return Collectives(page);
 }
 

@@ -1,6 +1,7 @@
 #include "report/run_view.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <string_view>
@@ -118,6 +119,35 @@ Status LoadSteps(RunDb& db, RunView& view) {
     }
   }
   view.has_step_parts = !parts.rows.empty();
+  return {};
+}
+
+// In which part each step differs most from the mean steady one.
+Status LoadStepDifferences(RunDb& db, RunView& view) {
+  if (!view.basis.steady || !view.has_step_parts) return {};
+  using Parts = std::array<int64_t, kStepPartCount>;
+  std::map<int64_t, Parts> of_step;  // Mean over its devices.
+  XLATRACE_ASSIGN(
+      const Table rows,
+      db.Select("SELECT p.step, p.part, sum(p.wall_ns) / d.devices AS wall_ns FROM step_part p"
+                " JOIN (SELECT step, count(*) AS devices FROM step GROUP BY step) d"
+                " ON d.step = p.step GROUP BY p.step, p.part"));
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    if (const auto part = StepPartFromText(rows.Text(i, "part"))) {
+      of_step[rows.Int(i, "step")][static_cast<size_t>(*part)] += rows.Int(i, "wall_ns");
+    }
+  }
+  for (StepFigure& step : view.steps.all) {
+    const auto parts = of_step.find(step.step);
+    if (parts == of_step.end()) continue;
+    for (size_t p = 0; p < kStepPartCount; ++p) {
+      const int64_t mean = view.step_parts[p] / view.basis.step_devices;
+      const int64_t more = parts->second[p] - mean;
+      if (std::abs(more) <= std::abs(step.differs_ns)) continue;
+      step.differs_ns = more;
+      step.differs_in = static_cast<model::StepPart>(p);
+    }
+  }
   return {};
 }
 
@@ -295,6 +325,7 @@ Result<RunView> LoadRunView(RunDb& db) {
   XLATRACE_TRY(LoadRunFacts(db, view));
   XLATRACE_TRY(LoadStats(db, view));
   XLATRACE_TRY(LoadSteps(db, view));
+  XLATRACE_TRY(LoadStepDifferences(db, view));
   XLATRACE_ASSIGN(const DeviceTimes times, LoadDeviceTimes(db, view));
   XLATRACE_TRY(LoadModules(db, times, view));
   XLATRACE_TRY(LoadGaps(db, view));

@@ -46,6 +46,10 @@ struct StepFigure {
   int64_t step = 0;
   int64_t wall_ns = 0;  // Mean over the devices that have this step.
   bool steady = false;
+  // The part of which it has most more (or less) than the mean steady step, mean over devices;
+  // none where the parts are not known or nothing differs.
+  std::optional<model::StepPart> differs_in;
+  int64_t differs_ns = 0;
 };
 
 struct StepsFigure {

@@ -49,8 +49,12 @@ Result<Json> ByHandle(RunDb& db, const std::string& handle, const ShowOptions& o
   switch (handle[0]) {
     case 'o':
       return OpSheet(db, handle, options);
-    case 'k':
-      return KernelSheet(db, handle, options);
+    case 'k': {
+      XLATRACE_ASSIGN(Json sheet, KernelSheet(db, handle, options));
+      if (!sheet.is_null()) return sheet;
+      return MakeError("there is no kernel " + handle + " in '" + db.path() + "'",
+                       "kernels are numbered by time: xlatrace summary --by kernel " + db.path());
+    }
     case 'm':
       return ModuleSheet(db, handle);
     default:
@@ -61,16 +65,20 @@ Result<Json> ByHandle(RunDb& db, const std::string& handle, const ShowOptions& o
 Result<Json> ByName(RunDb& db, const std::string& what, const ShowOptions& options) {
   std::string name = what;
   if (name.starts_with('%')) name.erase(0, 1);
-  constexpr std::string_view kNames[] = {
-      "SELECT handle FROM op_time WHERE instruction = ?1 ORDER BY self_ns DESC",
-      "SELECT handle FROM kernel WHERE kernel_symbol = ?1 OR kernel_name = ?1",
-      "SELECT handle FROM module WHERE name = ?1 OR framework_function = ?1"
-      " ORDER BY CAST(substr(handle, 2) AS INT)",
-  };
-  for (const std::string_view sql : kNames) {
-    XLATRACE_ASSIGN(const std::string handle, FirstText(db, sql, name));
-    if (!handle.empty()) return ByHandle(db, handle, options);
-  }
+  XLATRACE_ASSIGN(const std::string op,
+                  FirstText(db,
+                            "SELECT handle FROM op_time WHERE instruction = ?1"
+                            " ORDER BY CAST(substr(handle, 2) AS INT)",
+                            name));
+  if (!op.empty()) return ByHandle(db, op, options);
+  XLATRACE_ASSIGN(Json kernel, KernelSheet(db, name, options));
+  if (!kernel.is_null()) return kernel;
+  XLATRACE_ASSIGN(const std::string module,
+                  FirstText(db,
+                            "SELECT handle FROM module WHERE name = ?1 OR framework_function = ?1"
+                            " ORDER BY CAST(substr(handle, 2) AS INT)",
+                            name));
+  if (!module.empty()) return ByHandle(db, module, options);
   XLATRACE_ASSIGN(const std::string layer,
                   FirstText(db,
                             "SELECT ?1 FROM scope_time WHERE layer = ?1 OR layer_group = ?1 OR"
@@ -149,6 +157,43 @@ Result<int64_t> SteadySteps(RunDb& db) {
   XLATRACE_ASSIGN(const store::Table table,
                   db.Select("SELECT count(*) AS n FROM step WHERE steady"));
   return table.Int(0, "n");
+}
+
+Result<Json> LaunchLatency(RunDb& db, std::string_view view, std::string_view column,
+                           const std::string& value) {
+  // A graph is launched by one call: the wait of its nodes is the graph's, not theirs.
+  const std::string from = fmt::format(
+      "FROM {0} v JOIN activity a ON a.activity_id = v.{1} JOIN api_call c"
+      " ON c.api_call_id = a.api_call_id WHERE v.{2} = ?1 AND a.start_ns IS NOT NULL"
+      " AND a.graph_id IS NULL",
+      view, view == "launch" ? "launch_id" : "activity_id", column);
+  XLATRACE_ASSIGN(const Json all,
+                  Row(db,
+                      "SELECT count(*) AS n, sum(a.start_ns < c.start_ns) AS skewed,"
+                      " min(a.device_id) AS device_id " +
+                          from,
+                      {value}));
+  const int64_t n = JsonInt(all, "n").value_or(0);
+  if (n == 0 || 20 * JsonInt(all, "skewed").value_or(0) > n) return Json();
+  Json host{{"launches", n}};
+  const auto percentile = [&](std::string_view what, int64_t percent) -> Result<Json> {
+    XLATRACE_ASSIGN(const Json row,
+                    Row(db,
+                        fmt::format("SELECT max(0, {}) AS ns {} ORDER BY 1 LIMIT 1 OFFSET {}", what,
+                                    from, (n - 1) * percent / 100),
+                        {value}));
+    return row.is_null() ? Json() : row["ns"];
+  };
+  constexpr std::string_view kLatency = "a.start_ns - c.start_ns";
+  XLATRACE_ASSIGN(host["call_p50_ns"], percentile("c.end_ns - c.start_ns", 50));
+  XLATRACE_ASSIGN(host["latency_p50_ns"], percentile(kLatency, 50));
+  XLATRACE_ASSIGN(host["latency_p90_ns"], percentile(kLatency, 90));
+  XLATRACE_ASSIGN(host["queued_p50_ns"], percentile("a.start_ns - c.end_ns", 50));
+  XLATRACE_ASSIGN(const Json queue,
+                  Row(db, "SELECT outstanding_p50 FROM launch_queue WHERE device_id = ?1",
+                      {JsonInt(all, "device_id").value_or(0)}));
+  host["outstanding_p50"] = queue.is_null() ? Json() : queue["outstanding_p50"];
+  return host;
 }
 
 Result<model::HloModule> LoadHlo(RunDb& db, int64_t module_id) {

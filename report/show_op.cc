@@ -1,7 +1,10 @@
 // The sheet of one op: what it is, its time, roofline, launches, neighbours, insides, evidence.
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "analysis/other_gpu.h"
 #include "hlo/instruction_text.h"
 #include "hlo/text_printer.h"
+#include "report/launch_sums.h"
 #include "report/op_fold.h"
 #include "report/run_view.h"
 #include "report/show_sheet.h"
@@ -50,6 +54,90 @@ Result<Json> AlikeOps(RunDb& db, const std::string& handle) {
                static_cast<int64_t>(view.PerStep(ns))}};
 }
 
+// Instructions that only name or pass on what another one made.
+bool PassesOn(std::string_view opcode) {
+  return opcode == "bitcast" || opcode == "get-tuple-element" || opcode == "tuple" ||
+         opcode == "opt-barrier" || opcode.ends_with("-done");
+}
+
+// An instruction that made or reads a value, and those between that have no time.
+struct Neighbour {
+  uint32_t index = 0;
+  std::vector<uint32_t> through;
+};
+
+class Neighbours {
+ public:
+  Neighbours(const model::HloModule& module,
+             const std::unordered_map<std::string, const Json*>& ops)
+      : module_(module), ops_(ops) {}
+
+  Neighbour MakerOf(uint32_t index) const {
+    Neighbour maker{index, {}};
+    while (IsPassive(maker.index) && maker.through.size() < kMostPassed) {
+      const model::Instruction& i = At(maker.index);
+      const auto operands = module_.Operands(i);
+      if (operands.empty()) break;
+      maker.through.push_back(maker.index);
+      maker.index = operands[0];
+      // An element of a tuple made just before.
+      if (i.opcode == "get-tuple-element" && At(maker.index).opcode == "tuple") {
+        const auto elements = module_.Operands(At(maker.index));
+        if (i.tuple_index >= 0 && static_cast<size_t>(i.tuple_index) < elements.size()) {
+          maker.through.push_back(maker.index);
+          maker.index = elements[static_cast<size_t>(i.tuple_index)];
+        }
+      }
+    }
+    return maker;
+  }
+
+  // Who reads the value, through what passes it on; a reader that is no end stands for itself.
+  std::vector<Neighbour> ReadersOf(uint32_t index) {
+    if (users_.empty()) FindUsers();
+    std::vector<Neighbour> readers;
+    Follow({index, {}}, readers);
+    return readers;
+  }
+
+ private:
+  static constexpr size_t kMostPassed = 8;
+
+  const model::Instruction& At(uint32_t index) const { return module_.instructions[index]; }
+  bool IsPassive(uint32_t index) const {
+    return PassesOn(At(index).opcode) && !ops_.contains(std::string(At(index).name));
+  }
+
+  void FindUsers() {
+    users_.resize(module_.instructions.size());
+    for (uint32_t i = 0; i < module_.instructions.size(); ++i) {
+      for (const uint32_t operand : module_.Operands(At(i))) {
+        if (users_[operand].empty() || users_[operand].back() != i) users_[operand].push_back(i);
+      }
+    }
+  }
+
+  void Follow(const Neighbour& from, std::vector<Neighbour>& readers) const {
+    for (const uint32_t user : users_[from.index]) {
+      if (readers.size() >= kMostNeighbours) return;
+      Neighbour reader{user, from.through};
+      // What a tuple's elements feed is not told apart here, so a tuple is an end.
+      const bool ends = !IsPassive(user) || At(user).opcode == "tuple" || users_[user].empty() ||
+                        reader.through.size() >= kMostPassed;
+      if (ends) {
+        readers.push_back(std::move(reader));
+        continue;
+      }
+      reader.through.push_back(user);
+      Follow(reader, readers);
+    }
+  }
+
+  const model::HloModule& module_;
+  const std::unordered_map<std::string, const Json*>& ops_;
+  std::vector<std::vector<uint32_t>> users_;
+};
+
 // Instructions of the same module by name, with their handle and time where they ran by themselves.
 Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, int64_t module_id,
                      Json* sheet) {
@@ -58,22 +146,35 @@ Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, 
                        {module_id}));
   std::unordered_map<std::string, const Json*> by_name;
   for (const Json& op : ops) by_name[TextOf(op, "instruction")] = &op;
-  const auto row_of = [&](uint32_t neighbour) {
-    const model::Instruction& other = module.instructions[neighbour];
-    Json row{{"instruction", other.name}, {"opcode", other.opcode}, {"shape", other.shape}};
-    const auto found = by_name.find(std::string(other.name));
+  // `value`: the array as this op reads it or its reader takes it.
+  const auto row_of = [&](const Neighbour& neighbour, std::string_view value) {
+    const model::Instruction& other = module.instructions[neighbour.index];
+    Json row{{"instruction", other.name}, {"opcode", other.opcode}, {"shape", value}};
+    auto found = by_name.find(std::string(other.name));
+    // A wrapper around one instruction (async-start): the time is under that one's name.
+    for (const uint32_t callee : module.CalledComputations(other)) {
+      if (found != by_name.end() || other.opcode == "while") break;
+      const uint32_t root = module.computations[callee].root;
+      if (root == model::kNoIndex) continue;
+      found = by_name.find(std::string(module.instructions[root].name));
+    }
     row["handle"] = found == by_name.end() ? Json() : (*found->second)["handle"];
     row["self_ns"] = found == by_name.end() ? Json() : (*found->second)["self_ns"];
+    row["through"] = Json::array();
+    for (const uint32_t passed : neighbour.through) {
+      row["through"].push_back(module.instructions[passed].name);
+    }
     return row;
   };
+  Neighbours neighbours(module, by_name);
   Json operands = Json::array();
   for (const uint32_t operand : module.Operands(module.instructions[index])) {
-    if (operands.size() < kMostNeighbours) operands.push_back(row_of(operand));
+    if (operands.size() >= kMostNeighbours) break;
+    operands.push_back(row_of(neighbours.MakerOf(operand), module.instructions[operand].shape));
   }
   Json users = Json::array();
-  for (uint32_t i = 0; i < module.instructions.size() && users.size() < kMostNeighbours; ++i) {
-    const auto reads = module.Operands(module.instructions[i]);
-    if (std::find(reads.begin(), reads.end(), index) != reads.end()) users.push_back(row_of(i));
+  for (const Neighbour& reader : neighbours.ReadersOf(index)) {
+    users.push_back(row_of(reader, module.instructions[reader.index].shape));
   }
   (*sheet)["operands"] = std::move(operands);
   (*sheet)["users"] = std::move(users);
@@ -311,24 +412,60 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
   XLATRACE_ASSIGN(op["alike"], AlikeOps(db, TextOf(op, "handle")));
   sheet["op"] = op;
 
-  XLATRACE_ASSIGN(sheet["steps"],
-                  Rows(db,
-                       "SELECT step, count(*) AS launches, sum(self_ns) AS self_ns FROM op_launch"
-                       " WHERE handle = ?1 AND step IS NOT NULL GROUP BY step ORDER BY step",
-                       {handle}, kMostSteps));
+  // Of the activities of this op: those whose label names its instruction.
+  XLATRACE_ASSIGN(const store::Table labels, store::ScanLabels(db));
+  std::unordered_set<int64_t> of_op;
+  for (size_t i = 0; i < labels.rows.size(); ++i) {
+    if (labels.Int(i, "module_id") == module_id && labels.Text(i, "instruction") == name) {
+      of_op.insert(labels.Int(i, "label_id"));
+    }
+  }
+  std::map<int64_t, LaunchSum> steps;
   XLATRACE_ASSIGN(
-      Json launches,
-      Rows(db,
-           "SELECT k.handle, l.kernel_name, l.kernel_symbol, l.kind, min(l.device_id) AS device_id,"
-           " l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.cluster_x,"
-           " l.cluster_y, l.cluster_z, l.registers_per_thread, l.shared_memory_static_bytes,"
-           " l.shared_memory_dynamic_bytes, l.local_memory_per_thread_bytes,"
-           " l.theoretical_occupancy_pct, l.occupancy_limiter, l.waves, l.blocks_per_sm,"
-           " count(*) AS launches, sum(l.self_ns) AS self_ns FROM op_launch l"
-           " LEFT JOIN kernel k ON k.kernel_symbol = l.kernel_symbol WHERE l.handle = ?1"
-           " GROUP BY l.config_id ORDER BY sum(l.self_ns) DESC",
-           {handle}, kMostNeighbours));
+      const LaunchSums sums,
+      LaunchSums::Load(db, [&](const LaunchSum& sum, const store::ScannedActivity& activity) {
+        if (activity.step && of_op.contains(sum.label_id)) {
+          LaunchSum& step = steps[*activity.step];
+          ++step.launches;
+          step.timed += activity.timed ? 1 : 0;
+          step.self_ns += activity.self_ns;
+        }
+        return true;
+      }));
+  XLATRACE_ASSIGN(const store::Table of_run,
+                  db.Select("SELECT step, count(*) AS devices, min(steady) AS steady FROM step"
+                            " GROUP BY step ORDER BY step"));
+  sheet["steps"] = Json::array();
+  for (size_t i = 0; i < of_run.rows.size() && sheet["steps"].size() < kMostSteps; ++i) {
+    const auto at = steps.find(of_run.Int(i, "step"));
+    if (at == steps.end()) continue;
+    const LaunchSum& sum = at->second;
+    const bool timed = sum.timed > 0;
+    sheet["steps"].push_back(
+        {{"step", at->first},
+         {"launches", sum.launches},
+         {"self_ns", timed ? Json(sum.self_ns) : Json()},
+         {"ns_per_device", timed ? Json(sum.self_ns / of_run.Int(i, "devices")) : Json()},
+         {"steady", of_run.Int(i, "steady")}});
+  }
+  std::vector<LaunchSum> mine;
+  for (const LaunchSum& sum : sums.sums()) {
+    if (of_op.contains(sum.label_id)) mine.push_back(sum);
+  }
+  std::unordered_map<std::string, std::string> kernel_handles;
+  for (const LaunchSums::Kernel& kernel : sums.Kernels()) {
+    if (!kernel.symbol.empty()) kernel_handles.emplace(kernel.symbol, kernel.handle);
+  }
+  Json launches = Json::array();
+  for (const LaunchSum& sum : GroupSums(mine, [](const LaunchSum& s) { return s.config_id; })) {
+    if (launches.size() == kMostNeighbours) break;
+    const auto handle_of = kernel_handles.find(sums.ConfigText(sum, "kernel_symbol"));
+    Json row{{"handle", handle_of == kernel_handles.end() ? Json() : Json(handle_of->second)}};
+    row.update(sums.LaunchJson(sum));
+    launches.push_back(std::move(row));
+  }
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
+  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, "op_launch", "handle", handle));
   XLATRACE_TRY(AddOtherGpu(db, op, launches, options, &sheet));
   XLATRACE_ASSIGN(const Json device,
                   Row(db, "SELECT kind FROM device WHERE device_id = ?1",
@@ -341,12 +478,21 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
                        " FROM instruction_share WHERE module_id = ?1 AND instruction = ?2"
                        " ORDER BY share DESC",
                        {module_id, name}, kMostNeighbours));
-  XLATRACE_ASSIGN(sheet["evidence"],
-                  Rows(db,
-                       "SELECT evidence, confidence, losing_evidence, count(*) AS activities,"
-                       " sum(self_ns) AS self_ns FROM op_launch WHERE handle = ?1"
-                       " GROUP BY evidence, confidence, losing_evidence ORDER BY self_ns DESC",
-                       {handle}, kMostNeighbours));
+  sheet["evidence"] = Json::array();
+  const auto evidence_of = [&](const LaunchSum& sum) {
+    return std::tuple(sums.LabelText(sum, "evidence"), sums.LabelText(sum, "confidence"),
+                      sums.LabelText(sum, "losing_evidence"));
+  };
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  for (const LaunchSum& sum : GroupSums(mine, evidence_of)) {
+    if (sheet["evidence"].size() == kMostNeighbours) break;
+    const auto [evidence, confidence, losers] = evidence_of(sum);
+    sheet["evidence"].push_back({{"evidence", or_null(evidence)},
+                                 {"confidence", or_null(confidence)},
+                                 {"losing_evidence", or_null(losers)},
+                                 {"activities", sum.launches},
+                                 {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()}});
+  }
   XLATRACE_ASSIGN(sheet["findings"], Rows(db,
                                           "SELECT handle, title FROM finding WHERE where_op = ?1 OR"
                                           " instr(evidence, '\"' || ?2 || '\"') > 0 ORDER BY rank",

@@ -1,9 +1,16 @@
 // Sheets of kernels, modules, findings, layers and source lines.
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "hlo/module_memory.h"
+#include "report/launch_sums.h"
+#include "report/run_view.h"
+#include "report/share_times.h"
 #include "report/show_sheet.h"
 
 namespace xlatrace::report {
@@ -55,6 +62,50 @@ Status AddScopeTimes(RunDb& db, std::string_view where,
   return {};
 }
 
+bool IsInside(const std::string& layer, const std::string& whole) {
+  return layer.starts_with(whole) && (layer.size() == whole.size() || layer[whole.size()] == '/');
+}
+
+// Time per steady step of one device, and of each layer that a `*` stands for.
+Status AddStepTimes(RunDb& db, const std::function<bool(const ShareTime&)>& here,
+                    const std::string& layer, Json* sheet) {
+  XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
+  if (!view.basis.steady) return {};
+  XLATRACE_ASSIGN(const std::vector<ShareTime> shares, LoadShareTimes(db, view));
+  const size_t star = layer.find('*');
+  const auto depth =
+      star == std::string::npos ? -1 : std::count(layer.begin(), layer.begin() + star, '/');
+  int64_t ns = 0;
+  std::map<std::string, int64_t> siblings;
+  for (const ShareTime& share : shares) {
+    if (!here(share)) continue;
+    ns += share.ns;
+    if (depth < 0 || share.layer.find('*') != std::string::npos) continue;
+    // XLA combines collectives and updates of several layers; they count for one of them.
+    if (view.ops[share.op].op_kind == "collective" || share.phase == model::Phase::kOptimizer) {
+      continue;
+    }
+    // As many components as of the layer up to the star.
+    size_t end = 0;
+    for (int64_t k = 0; k <= depth && end != std::string::npos; ++k) {
+      end = share.layer.find('/', end + (k > 0));
+    }
+    siblings[share.layer.substr(0, end)] += share.ns;
+  }
+  const auto per_step = [&](int64_t of) { return of / view.basis.step_devices; };
+  (*sheet)["per_step"] = {{"ns", per_step(ns)}, {"device_ns", per_step(view.coverage.device_ns)}};
+  if (siblings.size() < 2) return {};
+  std::vector<int64_t> times;
+  for (const auto& [name, of] : siblings) times.push_back(per_step(of));
+  std::sort(times.begin(), times.end());
+  Json rows = Json::array();
+  for (const auto& [name, of] : siblings) rows.push_back({{"layer", name}, {"ns", per_step(of)}});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Json& a, const Json& b) { return a["ns"] > b["ns"]; });
+  (*sheet)["siblings"] = {{"median_ns", times[times.size() / 2]}, {"layers", std::move(rows)}};
+  return {};
+}
+
 Status AddMemory(RunDb& db, int64_t module_id, Json* sheet) {
   const auto module = LoadHlo(db, module_id);
   if (!module || module->peak_memory_bytes < 0) return {};
@@ -80,44 +131,92 @@ Status AddMemory(RunDb& db, int64_t module_id, Json* sheet) {
 
 }  // namespace
 
-Result<Json> KernelSheet(RunDb& db, const std::string& handle, const ShowOptions& options) {
-  XLATRACE_ASSIGN(const Json kernel, Row(db, "SELECT * FROM kernel WHERE handle = ?1", {handle}));
-  if (kernel.is_null()) {
-    return MakeError("there is no kernel " + handle + " in '" + db.path() + "'",
-                     "kernels are numbered by time: xlatrace summary --by kernel " + db.path());
+Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& options) {
+  XLATRACE_ASSIGN(const LaunchSums launches, LaunchSums::Load(db));
+  const std::vector<LaunchSums::Kernel> kernels = launches.Kernels();
+  const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) {
+    return k.handle == what || k.symbol == what || k.name == what;
+  });
+  if (kernel == kernels.end()) return Json();
+  Json sheet{{"kind", "kernel"},
+             {"handle", kernel->handle},
+             {"kernel",
+              {{"handle", kernel->handle},
+               {"kernel_name", kernel->name.empty() ? Json() : Json(kernel->name)},
+               {"kernel_symbol", kernel->symbol.empty() ? Json() : Json(kernel->symbol)},
+               {"launches", kernel->sum.launches},
+               {"self_ns", kernel->sum.timed > 0 ? Json(kernel->sum.self_ns) : Json()},
+               {"total_ns", kernel->sum.timed > 0 ? Json(kernel->sum.total_ns) : Json()}}}};
+  std::vector<LaunchSum> of_symbol;  // Of the view `launch`: kernels.
+  std::vector<LaunchSum> of_ops, without_op;
+  for (const LaunchSum& sum : launches.sums()) {
+    if (kernel->symbol.empty() || launches.ConfigText(sum, "kernel_symbol") != kernel->symbol) {
+      continue;
+    }
+    const bool attributed = !launches.LabelText(sum, "instruction").empty();
+    if (attributed) of_ops.push_back(sum);
+    if (!launches.IsLaunch(sum)) continue;
+    of_symbol.push_back(sum);
+    if (!attributed) without_op.push_back(sum);
   }
-  Json sheet{{"kind", "kernel"}, {"handle", handle}, {"kernel", kernel}};
-  const store::Cell symbol = kernel["kernel_symbol"].is_string()
-                                 ? store::Cell(kernel["kernel_symbol"].get<std::string>())
-                                 : store::Cell(std::string());
-  XLATRACE_ASSIGN(
-      Json launches,
-      Rows(db,
-           "SELECT kernel_name, kind, min(device_id) AS device_id, grid_x, grid_y, grid_z, block_x,"
-           " block_y, block_z, cluster_x, cluster_y, cluster_z, registers_per_thread,"
-           " shared_memory_static_bytes, shared_memory_dynamic_bytes,"
-           " local_memory_per_thread_bytes, theoretical_occupancy_pct, occupancy_limiter, waves,"
-           " blocks_per_sm, count(*) AS launches, sum(self_ns) AS self_ns, min(duration_ns) AS"
-           " min_ns, max(duration_ns) AS max_ns FROM launch WHERE kernel_symbol = ?1"
-           " GROUP BY grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread,"
-           " shared_memory_static_bytes, shared_memory_dynamic_bytes ORDER BY sum(self_ns) DESC",
-           {symbol}, kMostRows));
-  XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
-  sheet["launches"] = std::move(launches);
-  XLATRACE_ASSIGN(sheet["ops"],
-                  Rows(db,
-                       "SELECT o.handle, o.instruction, o.op_kind, o.phase, o.layer, l.self_ns,"
-                       " l.launches, o.bound_by FROM (SELECT handle, sum(self_ns) AS self_ns,"
-                       " count(*) AS launches FROM op_launch WHERE kernel_symbol = ?1"
-                       " GROUP BY handle) l JOIN op_time o ON o.handle = l.handle"
-                       " ORDER BY l.self_ns DESC",
-                       {symbol}, kMostRows));
-  XLATRACE_ASSIGN(sheet["unattributed"],
-                  Rows(db,
-                       "SELECT unattributed_reason, count(*) AS launches, sum(self_ns) AS self_ns"
-                       " FROM launch WHERE kernel_symbol = ?1 AND instruction IS NULL"
-                       " GROUP BY unattributed_reason ORDER BY self_ns DESC",
-                       {symbol}));
+  // Launches that differ in nothing but names or clusters are one row.
+  const auto shape_of = [&](const LaunchSum& sum) {
+    std::string shape;
+    for (const std::string_view column :
+         {"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "registers_per_thread",
+          "shared_memory_static_bytes", "shared_memory_dynamic_bytes"}) {
+      shape.append(launches.ConfigText(sum, column)).push_back(' ');
+    }
+    return shape;
+  };
+  Json rows = Json::array();
+  for (const LaunchSum& sum : GroupSums(of_symbol, shape_of)) {
+    if (rows.size() == kMostRows) break;
+    Json row = launches.LaunchJson(sum);
+    row.erase("kernel_symbol");
+    row["min_ns"] = sum.timed > 0 ? Json(sum.min_ns) : Json();
+    row["max_ns"] = sum.timed > 0 ? Json(sum.max_ns) : Json();
+    rows.push_back(std::move(row));
+  }
+  XLATRACE_TRY(AddOccupancyAdvice(db, options, &rows));
+  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, "launch", "kernel_symbol", kernel->symbol));
+  sheet["launches"] = std::move(rows);
+
+  XLATRACE_ASSIGN(const store::Table ops,
+                  db.Select("SELECT module_id, instruction, handle, op_kind, phase, layer, bound_by"
+                            " FROM op_time WHERE handle IS NOT NULL"));
+  std::map<std::pair<int64_t, std::string>, size_t> row_of_op;
+  for (size_t i = 0; i < ops.rows.size(); ++i) {
+    row_of_op.emplace(std::pair(ops.Int(i, "module_id"), ops.Text(i, "instruction")), i);
+  }
+  const auto op_of = [&](const LaunchSum& sum) {
+    return std::pair(launches.ModuleOf(sum), launches.LabelText(sum, "instruction"));
+  };
+  const Json op_rows = RowsJson(ops);
+  Json& into = sheet["ops"] = Json::array();
+  for (const LaunchSum& sum : GroupSums(of_ops, op_of)) {
+    const auto row = row_of_op.find(op_of(sum));
+    if (row == row_of_op.end() || into.size() == kMostRows) continue;
+    const Json& op = op_rows[row->second];
+    into.push_back({{"handle", op["handle"]},
+                    {"instruction", op["instruction"]},
+                    {"op_kind", op["op_kind"]},
+                    {"phase", op["phase"]},
+                    {"layer", op["layer"]},
+                    {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()},
+                    {"launches", sum.launches},
+                    {"bound_by", op["bound_by"]}});
+  }
+  const auto reason_of = [&](const LaunchSum& sum) {
+    const std::string reason = launches.LabelText(sum, "unattributed_reason");
+    return reason.empty() ? std::string(Text(model::Reason::kUnknown)) : reason;
+  };
+  sheet["unattributed"] = Json::array();
+  for (const LaunchSum& sum : GroupSums(without_op, reason_of)) {
+    sheet["unattributed"].push_back({{"unattributed_reason", reason_of(sum)},
+                                     {"launches", sum.launches},
+                                     {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()}});
+  }
   return sheet;
 }
 
@@ -179,6 +278,12 @@ Result<Json> LayerSheet(RunDb& db, const std::string& layer) {
       "(layer = ?1 OR layer_group = ?1 OR substr(layer, 1, length(?1) + 1) = ?1 || '/'"
       " OR substr(layer_group, 1, length(?1) + 1) = ?1 || '/')";
   XLATRACE_TRY(AddScopeTimes(db, kInside, {layer}, &sheet));
+  XLATRACE_TRY(AddStepTimes(
+      db,
+      [&](const ShareTime& share) {
+        return IsInside(share.layer, layer) || IsInside(share.layer_group, layer);
+      },
+      layer, &sheet));
   XLATRACE_ASSIGN(sheet["layers"],
                   Rows(db,
                        "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
@@ -198,6 +303,13 @@ Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
       "source_line = ?2 AND (source_file = ?1 OR"
       " substr(source_file, -length(?1) - 1) = '/' || ?1)";
   XLATRACE_TRY(AddScopeTimes(db, kHere, {file, line}, &sheet));
+  XLATRACE_TRY(AddStepTimes(
+      db,
+      [&](const ShareTime& share) {
+        return share.source_line == line &&
+               (share.source_file == file || share.source_file.ends_with("/" + file));
+      },
+      "", &sheet));
   if (sheet["phases"].empty()) {
     return MakeError(
         "no device time of '" + db.path() + "' comes from " + file + ":" + std::to_string(line),

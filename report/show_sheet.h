@@ -27,7 +27,8 @@ Result<Json> OpSheet(store::RunDb& db, const std::string& handle, const ShowOpti
 // launched. Null where no module has it.
 Result<Json> InstructionSheet(store::RunDb& db, const std::string& name,
                               const ShowOptions& options);
-Result<Json> KernelSheet(store::RunDb& db, const std::string& handle, const ShowOptions& options);
+// `what`: its handle, symbol or name. Null where there is none.
+Result<Json> KernelSheet(store::RunDb& db, const std::string& what, const ShowOptions& options);
 Result<Json> ModuleSheet(store::RunDb& db, const std::string& handle);
 Result<Json> FindingSheet(store::RunDb& db, const std::string& handle);
 Result<Json> LayerSheet(store::RunDb& db, const std::string& layer);
@@ -61,6 +62,12 @@ bool JsonHas(const Json& row, std::string_view key);
 double JsonNumber(const Json& row, std::string_view key);
 std::optional<int64_t> JsonInt(const Json& row, std::string_view key);
 std::string JsonText(const Json& row, std::string_view key);
+
+// From the host's call to the start on the device, of the rows of a view (op_launch, launch) whose
+// column has this value; with how far ahead the host is on that device. Null: no calls known, or
+// clocks that do not fit (one launch in twenty starts before its call).
+Result<Json> LaunchLatency(store::RunDb& db, std::string_view view, std::string_view column,
+                           const std::string& value);
 
 // Launch configurations with their occupancy and what would raise it. `rows`: objects with the
 // launch columns of view op_launch.

@@ -36,7 +36,7 @@ std::string Count(const Json& json, std::string_view key) {
   return Has(json, key) ? Thousands(static_cast<int64_t>(Number(json, key))) : "-";
 }
 std::string Pct(const Json& json, std::string_view key) {
-  return Has(json, key) ? Significant(Number(json, key)) + " %" : "-";
+  return Has(json, key) ? Significant(Number(json, key)) + "%" : "-";
 }
 std::string Rate(double per_s, std::string_view unit) {
   constexpr std::array<std::pair<double, std::string_view>, 4> kPrefixes = {
@@ -159,7 +159,7 @@ std::string StepsText(const Json& steps, std::string_view what, bool bytes) {
   if (!steps.is_array()) return text;
   for (size_t i = 0; i < steps.size() && i < 3; ++i) {
     const double limit = Number(steps[i], "at_most");
-    text += fmt::format("{}{} <= {} gives {} %", text.empty() ? "" : "; ", what,
+    text += fmt::format("{}{} <= {} gives {}%", text.empty() ? "" : "; ", what,
                         bytes ? Bytes(limit) : fmt::format("{}", limit),
                         Significant(Number(steps[i], "theoretical_occupancy_pct")));
   }
@@ -210,13 +210,19 @@ void WriteLaunches(const Json& launches, bool with_names, Writer& out) {
     out.Fact("", StepsText(At(row, "register_steps"), "registers", false));
     out.Fact("", StepsText(At(row, "shared_memory_steps"), "shared memory", true));
     if (const Json& other = At(row, "other_gpu"); other.is_object()) {
-      out.Fact("on " + TextOf(other, "gpu"),
-               Has(other, "note")
-                   ? TextOf(other, "note")
-                   : fmt::format(
-                         "{}, limited by {}; {} waves", Pct(other, "theoretical_occupancy_pct"),
-                         TextOf(other, "occupancy_limiter"), Significant(Number(other, "waves"))));
+      const std::string note =
+          Has(other, "note")
+              ? TextOf(other, "note")
+              : fmt::format("{}, limited by {}; {} waves", Pct(other, "theoretical_occupancy_pct"),
+                            TextOf(other, "occupancy_limiter"),
+                            Significant(Number(other, "waves")));
+      out.Fact("other GPU", TextOf(other, "gpu") + ": " + note);
     }
+  }
+  const Json& first = launches[0];
+  if (Has(first, "registers_per_thread") && !Has(first, "theoretical_occupancy_pct") &&
+      !Has(first, "other_gpu")) {
+    out.Paragraph("occupancy is not known: no NVIDIA GPU is named; --gpu NAME takes one");
   }
   if (launches.size() > kMost) {
     out.Paragraph(
@@ -233,17 +239,19 @@ void WriteRoofline(const Json& op, Writer& out) {
   const double seconds = Number(op, "self_ns") / 1e9;
   const double flops = Number(op, "flops");
   const double bytes = Number(op, "bytes");
-  out.Fact("work", fmt::format("{} and {} per run; {} FLOP per byte",
-                               Rate(Number(op, "flops_per_run"), "FLOP"),
-                               Bytes(Number(op, "bytes_per_run")),
-                               bytes > 0 ? Significant(flops / bytes) : "-"));
+  const std::string moved = Bytes(Number(op, "bytes_per_run"));
+  out.Fact("work", flops > 0 ? fmt::format("{} and {} per run; {} FLOP per byte",
+                                           Rate(Number(op, "flops_per_run"), "FLOP"), moved,
+                                           bytes > 0 ? Significant(flops / bytes) : "-")
+                             : moved + " per run, no arithmetic");
   if (seconds > 0) {
-    out.Fact("compute", fmt::format("{}{}", Rate(flops / seconds, "FLOP/s"),
-                                    Has(op, "compute_utilisation_pct")
-                                        ? fmt::format(" = {} of the {} peak",
-                                                      Pct(op, "compute_utilisation_pct"),
-                                                      TextOf(op, "compute_type"))
-                                        : ""));
+    if (flops > 0)
+      out.Fact("compute", fmt::format("{}{}", Rate(flops / seconds, "FLOP/s"),
+                                      Has(op, "compute_utilisation_pct")
+                                          ? fmt::format(" = {} of the {} peak",
+                                                        Pct(op, "compute_utilisation_pct"),
+                                                        TextOf(op, "compute_type"))
+                                          : ""));
     out.Fact("memory",
              fmt::format("{}{}", Rate(bytes / seconds, "B/s"),
                          Has(op, "memory_utilisation_pct")
@@ -271,7 +279,7 @@ void WriteRoofline(const Json& op, Writer& out) {
 void WriteSteps(const Json& steps, Writer& out) {
   if (!steps.is_array() || steps.size() < 2) return;
   std::vector<double> times;
-  for (const Json& step : steps) times.push_back(Number(step, "self_ns"));
+  for (const Json& step : steps) times.push_back(Number(step, "ns_per_device"));
   const double most = *std::max_element(times.begin(), times.end());
   const std::string_view marks = out.options().ascii ? "_.-=#" : "";
   static constexpr std::array<std::string_view, 8> kBlocks = {
@@ -289,9 +297,22 @@ void WriteSteps(const Json& steps, Writer& out) {
   std::vector<double> sorted = times;
   std::sort(sorted.begin(), sorted.end());
   out.Fact("by step", line);
-  out.Fact("", fmt::format("median {}, least {}, most {} over {} steps",
+  out.Fact("", fmt::format("median {}, least {}, most {} over {} steps, of one device",
                            Duration(sorted[sorted.size() / 2]), Duration(sorted.front()),
                            Duration(sorted.back()), sorted.size()));
+}
+
+// How long the device took to begin what the host had called for.
+void WriteHost(const Json& host, Writer& out) {
+  if (!host.is_object()) return;
+  std::string text = fmt::format(
+      "{} from host call to start on the device (median; {} in one of ten), {} of it queued",
+      Time(host, "latency_p50_ns"), Time(host, "latency_p90_ns"), Time(host, "queued_p50_ns"));
+  if (Has(host, "outstanding_p50")) {
+    text += fmt::format("; the host is {} launches ahead of its device",
+                        Count(host, "outstanding_p50"));
+  }
+  out.Fact("launched", text);
 }
 
 void WriteNeighbours(const Json& rows, std::string_view heading, Writer& out) {
@@ -300,8 +321,12 @@ void WriteNeighbours(const Json& rows, std::string_view heading, Writer& out) {
   TextTable table(
       {{"op"}, {"time", true}, {"instruction", false, 44}, {"shape", false, 60, false, true}});
   for (const Json& row : rows) {
-    table.Add({TextOf(row, "handle"), Has(row, "self_ns") ? Time(row, "self_ns") : "",
-               TextOf(row, "instruction"), TextOf(row, "shape")});
+    std::string name = TextOf(row, "instruction");
+    if (const Json& through = At(row, "through"); through.is_array() && !through.empty()) {
+      name += " via " + through.back().get<std::string>();
+    }
+    table.Add({TextOf(row, "handle"), Has(row, "self_ns") ? Time(row, "self_ns") : "", name,
+               TextOf(row, "shape")});
   }
   out.Table(table);
 }
@@ -340,6 +365,7 @@ void WriteOp(const Json& sheet, Writer& out) {
                          steady ? "per step" : "in the whole run", handles.size(), names));
   }
   WriteSteps(At(sheet, "steps"), out);
+  WriteHost(At(sheet, "host"), out);
   WriteRoofline(op, out);
   if (const Json& other = At(sheet, "other_gpu"); other.is_object()) {
     std::string text = TextOf(other, "gpu") + ": bound by " + TextOf(other, "bound_by");
@@ -365,7 +391,7 @@ void WriteOp(const Json& sheet, Writer& out) {
                      {"op_name", false, 200, true, true},
                      {"source", false, 30}});
     for (const Json& share : shares) {
-      table.Add({Significant(Number(share, "share") * 100) + " %", TextOf(share, "phase"),
+      table.Add({Significant(Number(share, "share") * 100) + "%", TextOf(share, "phase"),
                  TextOf(share, "op_name"), Source(share)});
     }
     out.Table(table);
@@ -428,6 +454,7 @@ void WriteKernel(const Json& sheet, Writer& out) {
   }
   out.Fact("time",
            fmt::format("{} in {} launches", Time(kernel, "self_ns"), Count(kernel, "launches")));
+  WriteHost(At(sheet, "host"), out);
   WriteLaunches(At(sheet, "launches"), /*with_names=*/false, out);
   WriteOps(At(sheet, "ops"), out);
   for (const Json& row : At(sheet, "unattributed")) {
@@ -442,7 +469,7 @@ void WritePhases(const Json& phases, double whole, Writer& out) {
   out.Heading("Phases");
   for (const Json& row : phases) {
     out.Fact(TextOf(row, "phase"),
-             fmt::format("{}  {} %", Time(row, "self_ns"), Percent(Number(row, "self_ns"), whole)));
+             fmt::format("{}  {}%", Time(row, "self_ns"), Percent(Number(row, "self_ns"), whole)));
   }
 }
 
@@ -457,7 +484,7 @@ void WriteModule(const Json& sheet, Writer& out) {
   out.Fact("fingerprint", TextOf(module, "fingerprint"));
   out.Fact("from",
            TextOf(module, "source") + (Has(module, "file") ? ": " + TextOf(module, "file") : ""));
-  out.Fact("time", fmt::format("{} = {} % of device time", Time(time, "self_ns"),
+  out.Fact("time", fmt::format("{} = {}% of device time", Time(time, "self_ns"),
                                Percent(Number(time, "self_ns"), Number(time, "device_ns"))));
   out.Fact("executions",
            fmt::format("{}, {} each ({} to {})", Count(runs, "count"), Time(runs, "average_ns"),
@@ -517,8 +544,16 @@ void WriteFinding(const Json& sheet, Writer& out) {
     std::string text = value.is_string() ? value.get<std::string>() : "";
     if (value.is_number()) text = FigureWords(value.get<double>(), unit);
     const std::string handle = TextOf(row, "handle");
-    out.Paragraph(fmt::format("{}: {}{}", TextOf(row, "text"), text,
-                              handle.empty() ? "" : "  [" + handle + "]"));
+    std::string of = handle.empty() ? "" : "  [" + handle + "]";
+    if (const Json& handles = At(row, "handles"); handles.is_array() && !handles.empty()) {
+      of = "  [";
+      constexpr size_t kMost = 6;
+      for (size_t i = 0; i < handles.size() && i < kMost; ++i) {
+        if (handles[i].is_string()) of += (i == 0 ? "" : " ") + handles[i].get<std::string>();
+      }
+      of += handles.size() > kMost ? fmt::format(" +{}]", handles.size() - kMost) : "]";
+    }
+    out.Paragraph(fmt::format("{}: {}{}", TextOf(row, "text"), text, of));
   }
   out.Heading("What to do");
   out.Paragraph(TextOf(finding, "action"));
@@ -532,16 +567,31 @@ void WriteFinding(const Json& sheet, Writer& out) {
 void WriteScope(const Json& sheet, const std::string& title, Writer& out) {
   out.Title(title);
   const double self = Number(sheet, "self_ns");
-  std::string text = fmt::format("{} = {} % of device time", Duration(self),
+  std::string text = fmt::format("{} = {}% of device time", Duration(self),
                                  Percent(self, Number(sheet, "device_ns")));
   if (Number(sheet, "estimated_ns") > 0) {
     text += fmt::format("; {} of it are shares of fused kernels, by estimate",
                         Time(sheet, "estimated_ns"));
   }
-  out.Fact("time", text);
+  out.Fact("whole run", text);
+  if (const Json& step = At(sheet, "per_step"); step.is_object()) {
+    out.Fact("per step", fmt::format("{} = {}% of device time", Time(step, "ns"),
+                                     Percent(Number(step, "ns"), Number(step, "device_ns"))));
+  }
   WritePhases(At(sheet, "phases"), self, out);
+  if (const Json& alike = At(sheet, "siblings"); alike.is_object()) {
+    out.Heading("Layers alike, per step, without collectives and updates");
+    TextTable table({{"layer", false, 60, true, true}, {"time", true}, {"to median", true}});
+    const double median = Number(alike, "median_ns");
+    for (const Json& row : At(alike, "layers")) {
+      const double ns = Number(row, "ns");
+      table.Add({TextOf(row, "layer"), Duration(ns),
+                 median > 0 ? fmt::format("{:+.1f}%", 100 * (ns - median) / median) : "-"});
+    }
+    out.Table(table);
+  }
   if (const Json& layers = At(sheet, "layers"); layers.is_array() && layers.size() > 1) {
-    out.Heading("Layers");
+    out.Heading("Layers, whole run");
     for (const Json& row : layers) {
       out.Fact(Time(row, "self_ns"), Has(row, "layer") ? TextOf(row, "layer") : "no layer known");
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -261,6 +262,17 @@ class Maker {
   }
 
   // The slowest steps first, as they are what one looks for.
+  // "backward +3.10 ms": of what the step has more or less than the mean.
+  static std::string Difference(const StepFigure& step) {
+    std::string text;
+    if (step.differs_in && 100 * std::abs(step.differs_ns) >= step.wall_ns) {
+      text = fmt::format("{} {}{}", PartWords(*step.differs_in), step.differs_ns > 0 ? "+" : "",
+                         Duration(static_cast<double>(step.differs_ns)));
+    }
+    if (step.steady) return text;
+    return "not steady: left out of all figures" + (text.empty() ? "" : "; " + text);
+  }
+
   TextTable Steps() {
     TextTable table({{.heading = "step", .right = true},
                      {.heading = "ms", .right = true},
@@ -283,7 +295,7 @@ class Maker {
                  mean > 0 ? fmt::format("{:+.1f}%",
                                         100 * (static_cast<double>(steps[i].wall_ns) - mean) / mean)
                           : "-",
-                 steps[i].steady ? "" : "not steady: left out of all figures"});
+                 Difference(steps[i])});
     }
     if (steps.size() > rows_) {
       table.Add({fmt::format("[{} others]", Thousands(static_cast<int64_t>(steps.size() - rows_))),

@@ -2,14 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "report/labels.h"
+#include "report/launch_sums.h"
+#include "report/share_times.h"
 
 namespace xlatrace::report {
 namespace {
@@ -17,43 +24,67 @@ namespace {
 using store::RunDb;
 using store::Table;
 
-// Activities of the basis: those of steady steps, or all.
-std::string FromBasis(const RunView& view) {
-  return view.basis.steady ? " FROM activity a JOIN step s ON s.device_id = a.device_id"
-                             " AND s.step = a.step AND s.steady = 1"
-                           : " FROM activity a";
+// Activities of the basis (those of steady steps, or all), by what `name_of` calls them.
+Status Group(RunDb& db, const RunView& view,
+             const std::function<std::string(const LaunchSums&, const LaunchSum&)>& name_of,
+             std::vector<NamedFigure>& into) {
+  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT device_id, step FROM step WHERE steady"));
+  std::set<std::pair<int64_t, int64_t>> steady;
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    steady.emplace(rows.Int(i, "device_id"), rows.Int(i, "step"));
+  }
+  std::pair<int64_t, int64_t> last{INT64_MIN, INT64_MIN};
+  bool last_is_steady = false;
+  const auto in_basis = [&](const LaunchSum& sum, const store::ScannedActivity& activity) {
+    if (!view.basis.steady) return true;
+    if (!activity.step) return false;
+    // Activities of one device and step lie together, mostly.
+    if (const std::pair step(sum.device_id, *activity.step); step != last) {
+      last = step;
+      last_is_steady = steady.contains(step);
+    }
+    return last_is_steady;
+  };
+  XLATRACE_ASSIGN(const LaunchSums launches, LaunchSums::Load(db, in_basis));
+  std::map<std::string, NamedFigure> figures;
+  for (const LaunchSum& sum : launches.sums()) {
+    NamedFigure& figure = figures[name_of(launches, sum)];
+    figure.ns += sum.self_ns;
+    figure.calls += sum.launches;
+  }
+  for (auto& [name, figure] : figures) {
+    figure.name = name;
+    into.push_back(std::move(figure));
+  }
+  std::stable_sort(into.begin(), into.end(),
+                   [](const NamedFigure& a, const NamedFigure& b) { return a.ns > b.ns; });
+  return {};
 }
 
-Status Group(RunDb& db, const RunView& view, std::string_view key, std::string_view join,
-             std::vector<NamedFigure>& into) {
-  XLATRACE_ASSIGN(const Table rows,
-                  db.Select(fmt::format("SELECT {} AS name, sum(a.self_ns) AS ns, count(*) AS calls"
-                                        "{}{} GROUP BY 1 ORDER BY 2 DESC, 1",
-                                        key, FromBasis(view), join)));
-  for (size_t i = 0; i < rows.rows.size(); ++i) {
-    into.push_back({rows.Text(i, "name"), rows.Int(i, "ns"), rows.Int(i, "calls")});
+// By the device: a text that SQL makes of each.
+Status GroupByDevice(RunDb& db, const RunView& view, std::string_view sql,
+                     std::vector<NamedFigure>& into) {
+  XLATRACE_ASSIGN(const Table devices, db.Select(sql));
+  std::map<int64_t, std::string> names;
+  for (size_t i = 0; i < devices.rows.size(); ++i) {
+    names.emplace(devices.Int(i, "device_id"), devices.Text(i, "name"));
   }
-  return {};
+  return Group(
+      db, view, [&](const LaunchSums&, const LaunchSum& sum) { return names[sum.device_id]; },
+      into);
 }
 
 // op_name without the primitive: the scope in full, transformations included.
 Status Scopes(RunDb& db, RunView& view) {
-  XLATRACE_ASSIGN(const Table rows,
-                  db.Select("SELECT o.steady_ns, o.self_ns, s.share, s.op_name FROM op_time o"
-                            " JOIN instruction_share s USING (module_id, instruction)"));
-  std::map<std::string, double> scopes;
-  for (size_t i = 0; i < rows.rows.size(); ++i) {
-    const int64_t ns = rows.Int(i, view.basis.steady ? "steady_ns" : "self_ns");
-    if (ns == 0) continue;
-    std::string name = rows.Text(i, "op_name");
+  XLATRACE_ASSIGN(const std::vector<ShareTime> shares, LoadShareTimes(db, view));
+  std::map<std::string, int64_t> scopes;
+  for (const ShareTime& share : shares) {
+    const std::string_view name = share.op_name;
     const size_t tail = OpNameTail(name).size();
-    name.resize(tail < name.size() ? name.size() - tail - 1 : 0);
-    const double share = static_cast<double>(ns) * rows.Real(i, "share");
-    scopes[name] += share;
+    scopes[std::string(name.substr(0, tail < name.size() ? name.size() - tail - 1 : 0))] +=
+        share.ns;
   }
-  for (const auto& [name, ns] : scopes) {
-    view.slices.push_back({name, static_cast<int64_t>(std::llround(ns)), 0});
-  }
+  for (const auto& [name, ns] : scopes) view.slices.push_back({name, ns, 0});
   const int64_t none = view.coverage.none_ns;
   if (none > 0) {
     const auto unnamed = std::find_if(view.slices.begin(), view.slices.end(),
@@ -77,16 +108,26 @@ Status LoadSlices(RunDb& db, By by, RunView& view) {
     case By::kScope:
       return Scopes(db, view);
     case By::kOrigin:
-      return Group(db, view, "a.origin", "", view.slices);
+      return Group(
+          db, view,
+          [](const LaunchSums& launches, const LaunchSum& sum) {
+            const std::string origin = launches.LabelText(sum, "origin");
+            return origin.empty() ? std::string(Text(model::Origin{})) : origin;
+          },
+          view.slices);
     case By::kDevice:
-      return Group(db, view,
-                   "d.kind || ' ' || d.ordinal || coalesce(' ' || d.name, '')"
-                   " || CASE WHEN (SELECT count(*) FROM process) > 1"
-                   " THEN ' of process ' || d.process_id ELSE '' END",
-                   " JOIN device d ON d.device_id = a.device_id", view.slices);
+      return GroupByDevice(db, view,
+                           "SELECT d.device_id, d.kind || ' ' || d.ordinal"
+                           " || coalesce(' ' || d.name, '')"
+                           " || CASE WHEN (SELECT count(*) FROM process) > 1"
+                           " THEN ' of process ' || d.process_id ELSE '' END AS name FROM device d",
+                           view.slices);
     case By::kRank:
-      return Group(db, view, "coalesce('rank ' || p.rank, 'process ' || p.process_id)",
-                   " JOIN process p ON p.process_id = a.process_id", view.slices);
+      return GroupByDevice(db, view,
+                           "SELECT d.device_id, coalesce('rank ' || p.rank, 'process ' ||"
+                           " p.process_id) AS name FROM device d"
+                           " JOIN process p ON p.process_id = d.process_id",
+                           view.slices);
     default:
       return {};
   }
@@ -134,52 +175,35 @@ Status ApplyFilter(RunDb& db, const SummaryFilter& filter, RunView& view) {
                        "forward, loss, backward, recompute, optimizer, other or unknown");
     }
   }
-  XLATRACE_ASSIGN(
-      const Table rows,
-      db.Select("SELECT o.handle, o.steady_ns, o.self_ns, s.share, s.phase, s.layer,"
-                " i.layer_group AS own_group, s.source_file, s.source_line"
-                " FROM op_time o JOIN instruction_share s USING (module_id, instruction)"
-                " JOIN instruction i USING (module_id, instruction)"));
-  // A share has a layer of its own; its group is that of the layer.
-  std::unordered_map<std::string, double> op_ns;
-  std::map<std::string, std::string> group_of;
-  for (const OpFigure& op : view.ops) group_of[op.layer] = op.layer_group;
+  XLATRACE_ASSIGN(const std::vector<ShareTime> shares, LoadShareTimes(db, view));
+  std::vector<int64_t> op_ns(view.ops.size(), 0);
   std::map<std::string, ScopeFigure> layers;
   std::map<std::pair<std::string, int64_t>, ScopeFigure> sources;
-  std::map<std::string, std::array<double, kPhaseCount>> layer_ns;
-  std::map<std::pair<std::string, int64_t>, std::array<double, kPhaseCount>> source_ns;
-  std::array<double, kPhaseCount> phase_ns{};
-  for (size_t i = 0; i < rows.rows.size(); ++i) {
-    const int64_t whole = rows.Int(i, view.basis.steady ? "steady_ns" : "self_ns");
-    if (whole == 0) continue;
-    const model::Phase of = PhaseOrUnknown(rows.Text(i, "phase"));
-    if (phase && of != *phase) continue;
-    const std::string layer = rows.Text(i, "layer");
-    const auto grouped = group_of.find(layer);
-    const std::string group =
-        grouped != group_of.end() ? grouped->second : rows.Text(i, "own_group");
-    const std::string file = rows.Text(i, "source_file");
-    if (!filter.scope.empty() && !MatchesScope(layer, filter.scope) &&
-        !MatchesScope(group, filter.scope) && !MatchesScope(file, filter.scope)) {
+  std::map<std::string, std::array<int64_t, kPhaseCount>> layer_ns;
+  std::map<std::pair<std::string, int64_t>, std::array<int64_t, kPhaseCount>> source_ns;
+  std::array<int64_t, kPhaseCount> phase_ns{};
+  for (const ShareTime& share : shares) {
+    if (phase && share.phase != *phase) continue;
+    const std::string& group = share.layer_group;
+    if (!filter.scope.empty() && !MatchesScope(share.layer, filter.scope) &&
+        !MatchesScope(group, filter.scope) && !MatchesScope(share.source_file, filter.scope)) {
       continue;
     }
-    const double ns = static_cast<double>(whole) * rows.Real(i, "share");
-    const auto p = static_cast<size_t>(of);
-    op_ns[rows.Text(i, "handle")] += ns;
-    layer_ns[group][p] += ns;
-    source_ns[{file, rows.IsNull(i, "source_line") ? -1 : rows.Int(i, "source_line")}][p] += ns;
-    phase_ns[p] += ns;
+    const auto p = static_cast<size_t>(share.phase);
+    op_ns[share.op] += share.ns;
+    layer_ns[group][p] += share.ns;
+    source_ns[{share.source_file, share.source_line.value_or(-1)}][p] += share.ns;
+    phase_ns[p] += share.ns;
   }
   std::map<std::string, NamedFigure> kinds;
-  std::map<int64_t, double> modules;
+  std::map<int64_t, int64_t> modules;
   std::vector<OpFigure> ops;
   int64_t sum = 0;
   int64_t calls = 0;
-  for (OpFigure& op : view.ops) {
-    const auto found = op_ns.find(op.handle);
-    if (found == op_ns.end()) continue;
-    op.ns = static_cast<int64_t>(std::llround(found->second));
-    if (op.ns == 0) continue;
+  for (size_t i = 0; i < view.ops.size(); ++i) {
+    if (op_ns[i] == 0) continue;
+    OpFigure& op = view.ops[i];
+    op.ns = op_ns[i];
     if (phase) op.phase = *phase;
     sum += op.ns;
     calls += op.calls;
@@ -187,40 +211,36 @@ Status ApplyFilter(RunDb& db, const SummaryFilter& filter, RunView& view) {
     kind.name = op.op_kind;
     kind.ns += op.ns;
     kind.calls += op.calls;
-    modules[op.module_id] += static_cast<double>(op.ns);
+    modules[op.module_id] += op.ns;
     ops.push_back(std::move(op));
   }
   const auto by_time = [](const auto& a, const auto& b) { return a.ns > b.ns; };
   std::stable_sort(ops.begin(), ops.end(), by_time);
   view.ops = std::move(ops);
-  const auto round = [](const std::array<double, kPhaseCount>& from, ScopeFigure& figure) {
-    for (size_t p = 0; p < kPhaseCount; ++p) {
-      figure.phases[p] = static_cast<int64_t>(std::llround(from[p]));
-      figure.ns += figure.phases[p];
-    }
+  const auto add = [](const std::array<int64_t, kPhaseCount>& from, ScopeFigure& figure) {
+    figure.phases = from;
+    for (const int64_t ns : from) figure.ns += ns;
   };
   view.layers.clear();
-  for (const auto& [name, times] : layer_ns) {
+  for (const auto& [name, by_phase] : layer_ns) {
     view.layers.push_back({.name = name});
-    round(times, view.layers.back());
+    add(by_phase, view.layers.back());
   }
   std::stable_sort(view.layers.begin(), view.layers.end(), by_time);
   view.sources.clear();
-  for (const auto& [place, times] : source_ns) {
+  for (const auto& [place, by_phase] : source_ns) {
     view.sources.push_back({.name = place.first});
     if (place.second >= 0) view.sources.back().line = place.second;
-    round(times, view.sources.back());
+    add(by_phase, view.sources.back());
   }
   std::stable_sort(view.sources.begin(), view.sources.end(), by_time);
   view.kinds.clear();
   for (auto& [name, kind] : kinds) view.kinds.push_back(std::move(kind));
   std::stable_sort(view.kinds.begin(), view.kinds.end(), by_time);
   for (ModuleFigure& module : view.modules) {
-    module.ns = static_cast<int64_t>(std::llround(modules[module.module_id]));
+    module.ns = modules[module.module_id];
   }
-  for (size_t p = 0; p < kPhaseCount; ++p) {
-    view.phases[p] = static_cast<int64_t>(std::llround(phase_ns[p]));
-  }
+  view.phases = phase_ns;
   view.coverage = {};
   view.coverage.device_ns = sum;
   view.coverage.activities = calls;

@@ -13,6 +13,7 @@
 #include "base/terminal.h"
 #include "hlo/module_origin.h"
 #include "report/labels.h"
+#include "report/op_fold.h"
 #include "report/summary.h"
 #include "report/summary_rows.h"
 #include "report/text_table.h"
@@ -24,6 +25,7 @@ namespace {
 constexpr size_t kMostLines = 45;
 constexpr int kLeastWidth = 60;
 constexpr size_t kLeastRows = 3;
+constexpr size_t kAskedRows = 15;
 constexpr size_t kMostFindings = 5;
 constexpr size_t kMostNotKnown = 2;
 constexpr size_t kMostRuledOutLines = 2;
@@ -63,6 +65,15 @@ class Summary {
     size_t used = head.size() + parts.size() + findings.size() + not_known.size() + footer.size() +
                   blanks + 4;
     used += ruled_out.size();
+    // Who asks for a table wants its rows more than what else there is to say.
+    const size_t wanted = options_.rows > 0                                     ? options_.rows
+                          : options_.by == By::kOp || options_.by == By::kPhase ? 0
+                                                                                : kAskedRows;
+    for (Lines* block : {&ruled_out, &not_known}) {
+      if (block->empty() || used + wanted <= kMostLines) continue;
+      used -= block->size() + (block == &not_known ? 1 : 0);
+      block->clear();
+    }
     while (!ruled_out.empty() && used + kLeastRows > kMostLines) {
       // By whole entries: half of one is a riddle.
       while (ruled_out.back().starts_with(' ')) {
@@ -169,16 +180,17 @@ class Summary {
     Lines second;
     if (view_.basis.steady) {
       const StepsFigure& steps = view_.steps;
-      std::string text = "step " + Duration(static_cast<double>(steps.mean_ns));
+      const auto mean = static_cast<double>(steps.mean_ns);
+      std::string text = "step " + Duration(mean);
       if (steps.steady_count >= kStepsForPercentiles) {
         text += fmt::format(" (p10 {}, p90 {}, {} steps)",
-                            Milliseconds(static_cast<double>(StepPercentile(steps, 10))),
-                            Milliseconds(static_cast<double>(StepPercentile(steps, 90))),
+                            InUnitOf(static_cast<double>(StepPercentile(steps, 10)), mean),
+                            InUnitOf(static_cast<double>(StepPercentile(steps, 90)), mean),
                             Thousands(steps.steady_count));
       } else if (steps.steady_count > 1) {
         text += fmt::format(
-            " ({} to {}, {} steps)", Milliseconds(static_cast<double>(steps.min_ns)),
-            Milliseconds(static_cast<double>(steps.max_ns)), Thousands(steps.steady_count),
+            " ({} to {}, {} steps)", InUnitOf(static_cast<double>(steps.min_ns), mean),
+            InUnitOf(static_cast<double>(steps.max_ns), mean), Thousands(steps.steady_count),
             Thousands(static_cast<int64_t>(steps.all.size())));
       } else {
         text += " (1 step)";
@@ -279,7 +291,7 @@ class Summary {
   Lines Findings() const {
     if (view_.findings.empty()) {
       if (!view_.basis.steady) return {};
-      return {"do this    nothing: no cause saves 1 % of the step"};
+      return {"do this    nothing: no cause saves 1% of the step"};
     }
     constexpr int kWidestSource = 28;
     const size_t count = std::min(kMostFindings, view_.findings.size());
@@ -396,8 +408,11 @@ class Summary {
   Lines Footer() const {
     const std::string file = ShellWord(view_.path);
     Lines fields{"xlatrace report " + file};
-    if (options_.by == By::kOp && !view_.ops.empty()) {
-      fields.push_back("xlatrace show " + view_.ops[0].handle + " " + file);
+    const RunView& of = options_.table != nullptr ? *options_.table : view_;
+    if (options_.by == By::kOp && !of.ops.empty()) {
+      // The one whose row is first.
+      const std::string& first = of.sorted_otherwise ? of.ops[0].handle : FoldOps(of)[0].op->handle;
+      fields.push_back("xlatrace show " + first + " " + file);
     }
     if (options_.by == By::kOp && !view_.ops.empty()) {
       fields.push_back("xlatrace summary --by layer " + file);

@@ -25,7 +25,7 @@ double PercentOf(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// "61 %" as a person would say it; small shares keep a decimal.
+// "61%" as a person would say it; small shares keep a decimal.
 std::string About(int64_t part, int64_t whole) {
   const double percent = PercentOf(part, whole);
   if (percent >= 99.5 && part < whole) return "over 99%";
@@ -142,10 +142,17 @@ class Maker {
       return true;
     }
     if (view_.modules.empty() && NothingIsXla()) {
-      verdict_.sentence = {
-          {"No verdict: nothing in this run is XLA's, so no kernel can be led back to HLO.",
-           false}};
-      verdict_.lede = Builder().Append(LargestKernel()).Take();
+      // What can be said without HLO is said first.
+      const bool found = !view_.findings.empty();
+      verdict_.sentence =
+          Builder()
+              .Append(found ? LargestKernel() : Sentence())
+              .Text(found
+                        ? " Nothing in this run is XLA's: no kernel can be led back to HLO."
+                        : "No verdict: nothing in this run is XLA's, so no kernel can be led back "
+                          "to HLO.")
+              .Take();
+      verdict_.lede = found ? Lede() : LargestKernel();
       return true;
     }
     if (view_.modules.empty()) {
@@ -200,11 +207,12 @@ class Maker {
       return {{"No instruction could be named.", false}};
     }
     const NamedFigure& kernel = view_.kernels[0];
-    return Builder()
-        .Text("The largest kernel, ")
-        .Code(kernel.name)
-        .Text(fmt::format(", is {} of device time.", About(kernel.ns, view_.coverage.device_ns)))
-        .Take();
+    const std::string share =
+        fmt::format(" {} of device time.", About(kernel.ns, view_.coverage.device_ns));
+    // Copies are no kernels.
+    if (kernel.name.starts_with("Mem"))
+      return Builder().Code(kernel.name).Text(" is" + share).Take();
+    return Builder().Text("The largest kernel, ").Code(kernel.name).Text(", is" + share).Take();
   }
 
   void Answer() {
@@ -247,14 +255,15 @@ class Maker {
     }
     sentence.Append(NameOf(op))
         .Text(fmt::format(" {} {} of {}{}.", op.copies > 1 ? "take" : "takes",
-                          Milliseconds(view_.PerStep(op.ns)), OfDeviceTime(view_),
-                          PerStepWords(view_)));
+                          InUnitOf(view_.PerStep(op.ns), view_.PerStep(view_.coverage.device_ns)),
+                          OfDeviceTime(view_), PerStepWords(view_)));
   }
 
   void SayPart(StepPart part, int64_t part_ns, bool partly, Builder& sentence) {
     const std::string share = About(part_ns, view_.steps.wall_ns);
-    const std::string of_step = fmt::format("{} of {}", Milliseconds(view_.PerStep(part_ns)),
-                                            Duration(view_.PerStep(view_.steps.wall_ns)));
+    const std::string of_step = fmt::format(
+        "{} of {}", InUnitOf(view_.PerStep(part_ns), view_.PerStep(view_.steps.wall_ns)),
+        Duration(view_.PerStep(view_.steps.wall_ns)));
     switch (part) {
       case StepPart::kIdle:
         if (OnCpuOnly()) {
@@ -320,8 +329,11 @@ class Maker {
       if (sentence) title[0] = static_cast<char>(title[0] + 32);
       lede.Text("First: " + title);
       if (finding.saves_high_ns) {
-        lede.Text(fmt::format(", which saves at most {} per step",
-                              Duration(static_cast<double>(*finding.saves_high_ns))));
+        // Titles that name the time save it at most.
+        const std::string saves = Duration(static_cast<double>(*finding.saves_high_ns));
+        if (title.find(saves) == std::string::npos) {
+          lede.Text(fmt::format(", which saves at most {} per step", saves));
+        }
       }
       return lede.Text(".").Take();
     }

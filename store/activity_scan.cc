@@ -1,5 +1,13 @@
 #include "store/activity_scan.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+
 #include <fmt/format.h>
 
 #include "model/words.h"
@@ -47,6 +55,43 @@ const Entry* Find(const std::vector<Entry>& entries, int64_t id) {
   return known ? &entries[static_cast<size_t>(id) - 1] : nullptr;
 }
 
+// When activity 1, 2... ended: 4 bytes each, as the time since the first of a block. The few that
+// lie too far from it have a place of their own.
+class EndTimes {
+ public:
+  void Add(int64_t end_ns) {
+    if (size_ % kBlock == 0) blocks_.push_back(std::make_unique<Block>(Block{end_ns, {}}));
+    Block& block = *blocks_.back();
+    const auto offset = static_cast<__int128>(end_ns) - block.first_ns;
+    if (offset > kFar && offset <= std::numeric_limits<int32_t>::max()) {
+      block.offsets[size_ % kBlock] = static_cast<int32_t>(offset);
+    } else {
+      block.offsets[size_ % kBlock] = kFar;
+      far_.emplace(size_, end_ns);
+    }
+    ++size_;
+  }
+  int64_t size() const { return static_cast<int64_t>(size_); }
+  // `activity_id`: 1 to size().
+  int64_t Of(int64_t activity_id) const {
+    const auto index = static_cast<size_t>(activity_id) - 1;
+    const Block& block = *blocks_[index / kBlock];
+    const int32_t offset = block.offsets[index % kBlock];
+    return offset == kFar ? far_.at(index) : block.first_ns + offset;
+  }
+
+ private:
+  static constexpr size_t kBlock = 1024;  // Launches of some ten milliseconds.
+  static constexpr int32_t kFar = std::numeric_limits<int32_t>::min();
+  struct Block {
+    int64_t first_ns;
+    std::array<int32_t, kBlock> offsets;
+  };
+  std::vector<std::unique_ptr<Block>> blocks_;  // Never moved: growing costs no second copy.
+  std::unordered_map<size_t, int64_t> far_;
+  size_t size_ = 0;
+};
+
 Result<FullScan> ScanPacked(RunDb& db, const std::vector<std::string>& columns) {
   const std::string sql =
       fmt::format("SELECT {} FROM x_packed_activity ORDER BY rowid", fmt::join(columns, ", "));
@@ -67,9 +112,16 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
                       [](const Statement& s) {
                         return Kind{s.Int64(1), s.Int64(2), s.OptionalInt64(3).value_or(0)};
                       })));
-  XLATRACE_ASSIGN(const auto steps, (LoadDictionary<std::optional<int64_t>>(
-                                        db, "SELECT slot_id, step FROM x_slot ORDER BY 1",
-                                        [](const Statement& s) { return s.OptionalInt64(1); })));
+  struct Slot {
+    int64_t execution_id;
+    std::optional<int64_t> step;
+  };
+  XLATRACE_ASSIGN(
+      const auto slots,
+      (LoadDictionary<Slot>(db, "SELECT slot_id, execution_id, step FROM x_slot ORDER BY 1",
+                            [](const Statement& s) {
+                              return Slot{s.OptionalInt64(1).value_or(0), s.OptionalInt64(2)};
+                            })));
   XLATRACE_ASSIGN(FullScan rows, ScanPacked(db, {"rowid", "kind_id", "slot_id", "start_ns",
                                                  "duration_ns", "nested_ns"}));
   ScannedActivity activity;
@@ -77,8 +129,8 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return {};
     const Kind* kind = Find(kinds, rows.Int64(1));
-    const std::optional<int64_t>* step = Find(steps, rows.Int64(2));
-    if (kind == nullptr || step == nullptr) continue;
+    const Slot* slot = Find(slots, rows.Int64(2));
+    if (kind == nullptr || slot == nullptr) continue;
     activity.activity_id = rows.Int64(0);
     activity.lane_id = kind->lane_id;
     activity.config_id = kind->config_id;
@@ -88,7 +140,8 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
     activity.start_ns = placed ? rows.Int64(3) : 0;
     activity.duration_ns = rows.Int64(4);
     activity.self_ns = activity.timed ? activity.duration_ns - rows.Int64(5) : 0;
-    activity.step = *step;
+    activity.step = slot->step;
+    activity.execution_id = slot->execution_id;
     if (!row(activity)) return {};
   }
 }
@@ -103,14 +156,11 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
   XLATRACE_ASSIGN(FullScan rows,
                   ScanPacked(db, {"rowid", "kind_id", "start_ns", "duration_ns", "gap"}));
   // What the view x_gap joins: a gap says how many rows before it the previous activity lies.
-  std::vector<int64_t> ends;      // Of activity 1, 2...
+  EndTimes ends;
   std::vector<ScannedGap> early;  // Whose previous activity has a row after theirs.
   const auto give = [&](ScannedGap& gap) {
-    if (gap.previous_activity_id < 1 ||
-        gap.previous_activity_id > static_cast<int64_t>(ends.size())) {
-      return;
-    }
-    gap.start_ns = ends[static_cast<size_t>(gap.previous_activity_id) - 1];
+    if (gap.previous_activity_id < 1 || gap.previous_activity_id > ends.size()) return;
+    gap.start_ns = ends.Of(gap.previous_activity_id);
     row(gap);
   };
   while (true) {
@@ -118,8 +168,8 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
     if (!more) break;
     const int64_t id = rows.Int64(0);
     // Rows are numbered from 1 without holes.
-    if (id != static_cast<int64_t>(ends.size()) + 1) break;
-    ends.push_back(rows.Int64(2) + rows.Int64(3));
+    if (id != ends.size() + 1) break;
+    ends.Add(rows.Int64(2) + rows.Int64(3));
     if (rows.IsNull(4)) continue;
     const int64_t* device = Find(devices, rows.Int64(1));
     if (device == nullptr) continue;
@@ -152,6 +202,49 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
       });
 }
 
+Result<std::vector<ScannedGraphLaunch>> ScanGraphLaunches(RunDb& db) {
+  struct Kind {
+    int64_t device_id, graph_id;
+  };
+  XLATRACE_ASSIGN(const auto kinds,
+                  (LoadDictionary<Kind>(db,
+                                        "SELECT k.kind_id, l.device_id, k.graph_id FROM x_kind k"
+                                        " JOIN x_lane l USING (lane_id) ORDER BY 1",
+                                        [](const Statement& s) {
+                                          return Kind{s.Int64(1), s.OptionalInt64(2).value_or(0)};
+                                        })));
+  std::vector<ScannedGraphLaunch> launches;
+  if (std::none_of(kinds.begin(), kinds.end(), [](const Kind& k) { return k.graph_id != 0; })) {
+    return launches;
+  }
+  XLATRACE_ASSIGN(FullScan rows, ScanPacked(db, {"rowid", "kind_id", "start_ns", "duration_ns",
+                                                 "call_kind", "call_reference", "correlation_id"}));
+  // By device, graph and call (as the view x_activity has it), or minus the correlation id.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, size_t> index;
+  while (true) {
+    XLATRACE_ASSIGN(const bool more, rows.Next());
+    if (!more) return launches;
+    const Kind* kind = Find(kinds, rows.Int64(1));
+    if (kind == nullptr || kind->graph_id == 0 || rows.IsNull(3)) continue;
+    const int64_t id = rows.Int64(0);
+    const int64_t call = !rows.IsNull(4)   ? id
+                         : !rows.IsNull(5) ? id - rows.Int64(5)
+                                           : -rows.Int64(6) - 1;
+    const auto [at, added] =
+        index.try_emplace({kind->device_id, kind->graph_id, call}, launches.size());
+    const int64_t start = rows.Int64(2);
+    const int64_t end = start + rows.Int64(3);
+    if (added) {
+      launches.push_back({kind->device_id, kind->graph_id, start, end, 1});
+      continue;
+    }
+    ScannedGraphLaunch& launch = launches[at->second];
+    launch.start_ns = std::min(launch.start_ns, start);
+    launch.end_ns = std::max(launch.end_ns, end);
+    ++launch.activities;
+  }
+}
+
 Result<Table> ScanLanes(RunDb& db) {
   return db.Select("SELECT lane_id, device_id, stream_id FROM x_lane");
 }
@@ -159,19 +252,19 @@ Result<Table> ScanLanes(RunDb& db) {
 Result<Table> ScanConfigs(RunDb& db) {
   XLATRACE_ASSIGN(
       Table table,
-      db.Select(
-          "SELECT c.config_id, c.kind, CASE WHEN c.kind = 1 THEN c.copy_kind END AS copy_kind,"
-          " n.text AS name, k.text AS kernel_symbol, c.grid_x, c.grid_y, c.grid_z, c.block_x,"
-          " c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z,"
-          " c.registers_per_thread, c.shared_memory_static_bytes,"
-          " c.shared_memory_dynamic_bytes, c.local_memory_per_thread_bytes,"
-          " coalesce(y.theoretical_milli_pct, c.theoretical_occupancy_milli_pct) / 1000.0"
-          " AS theoretical_occupancy_pct, y.limiter AS occupancy_limiter, y.blocks_per_sm,"
-          " y.waves_milli / 1000.0 AS waves"
-          " FROM x_config c LEFT JOIN x_string n ON n.string_id = c.name_id"
-          " LEFT JOIN x_string k ON k.string_id = c.symbol_id"
-          " LEFT JOIN x_occupancy y ON y.config_id = c.config_id AND y.device_id ="
-          " (SELECT min(device_id) FROM x_occupancy o WHERE o.config_id = c.config_id)"));
+      db.Select("SELECT c.config_id, c.name_id, c.kind, CASE WHEN c.kind = 1 THEN c.copy_kind END "
+                "AS copy_kind,"
+                " n.text AS name, k.text AS kernel_symbol, c.grid_x, c.grid_y, c.grid_z, c.block_x,"
+                " c.block_y, c.block_z, c.cluster_x, c.cluster_y, c.cluster_z,"
+                " c.registers_per_thread, c.shared_memory_static_bytes,"
+                " c.shared_memory_dynamic_bytes, c.local_memory_per_thread_bytes,"
+                " coalesce(y.theoretical_milli_pct, c.theoretical_occupancy_milli_pct) / 1000.0"
+                " AS theoretical_occupancy_pct, y.limiter AS occupancy_limiter, y.blocks_per_sm,"
+                " y.waves_milli / 1000.0 AS waves"
+                " FROM x_config c LEFT JOIN x_string n ON n.string_id = c.name_id"
+                " LEFT JOIN x_string k ON k.string_id = c.symbol_id"
+                " LEFT JOIN x_occupancy y ON y.config_id = c.config_id AND y.device_id ="
+                " (SELECT min(device_id) FROM x_occupancy o WHERE o.config_id = c.config_id)"));
   ToWords<model::ActivityKind>(table, "kind");
   ToWords<model::CopyKind>(table, "copy_kind");
   return table;
@@ -182,7 +275,8 @@ Result<Table> ScanLabels(RunDb& db) {
                   db.Select("SELECT b.label_id, b.module_id, i.name AS instruction,"
                             " nullif(b.evidence, 0) AS evidence, b.confidence,"
                             " CASE WHEN b.instruction_id IS NULL THEN coalesce(b.reason, 0) END"
-                            " AS unattributed_reason, b.origin FROM x_label b"
+                            " AS unattributed_reason, b.origin, b.losers AS losing_evidence"
+                            " FROM x_label b"
                             " LEFT JOIN x_instruction i ON i.instruction_id = b.instruction_id"));
   ToWords<model::Evidence>(table, "evidence");
   ToWords<model::Confidence>(table, "confidence");

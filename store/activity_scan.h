@@ -32,6 +32,7 @@ struct ScannedActivity {
   int64_t duration_ns = 0;
   int64_t self_ns = 0;
   std::optional<int64_t> step;
+  int64_t execution_id = 0;  // 0: of none.
 };
 
 // Stops when the callback returns false.
@@ -48,17 +49,30 @@ struct ScannedGap {
   int64_t host_range_id = 0;
 };
 
-// All gaps, in no order. Holds 8 bytes per activity meanwhile.
+// All gaps, in no order. Holds 4 bytes per activity meanwhile.
 Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row);
+
+// One launch of a graph on a device: the activities of one host call (else of one correlation id)
+// that carry a graph.
+struct ScannedGraphLaunch {
+  int64_t device_id = 0;
+  int64_t graph_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t activities = 0;
+};
+
+// All of them, by the first of their activities. Costs nothing where no activity has a graph.
+Result<std::vector<ScannedGraphLaunch>> ScanGraphLaunches(RunDb& db);
 
 // lane_id, device_id, stream_id.
 Result<Table> ScanLanes(RunDb& db);
-// config_id, and of the view `launch`: kind, copy_kind, name, kernel_symbol, grid_x to
-// theoretical_occupancy_pct, occupancy_limiter, blocks_per_sm, waves (of the first device that ran
-// it; the devices of a run are equal but for rare mixtures).
+// config_id, name_id (of the text `name`), and of the view `launch`: kind, copy_kind, name,
+// kernel_symbol, grid_x to theoretical_occupancy_pct, occupancy_limiter, blocks_per_sm, waves (of
+// the first device that ran it; the devices of a run are equal but for rare mixtures).
 Result<Table> ScanConfigs(RunDb& db);
 // label_id, and of `activity`: module_id, instruction, evidence, confidence, unattributed_reason,
-// origin.
+// origin; losing_evidence, as in `op_launch`.
 Result<Table> ScanLabels(RunDb& db);
 // Of labels that belong to several instructions (graph-level rows): label_id, module_id,
 // instruction, share_ppm.

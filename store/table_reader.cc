@@ -1,6 +1,7 @@
 #include "store/table_reader.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <limits>
@@ -52,6 +53,28 @@ bool ContainsWord(std::string_view text, std::string_view lower_case) {
 }
 
 }  // namespace
+
+int64_t IntegerOfReal(double real) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  if (!(real > static_cast<double>(kLeast))) return real < 0 ? kLeast : 0;
+  return real >= static_cast<double>(kMost) ? kMost : static_cast<int64_t>(real);
+}
+
+// The digits that a text begins with.
+int64_t IntegerOfText(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
+  if (text.starts_with('+')) text.remove_prefix(1);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) {
+    return text.starts_with('-') ? std::numeric_limits<int64_t>::min()
+                                 : std::numeric_limits<int64_t>::max();
+  }
+  return value;
+}
+
+std::string TextOfReal(double real) { return fmt::format("{:.15g}", real); }
 
 Error TableReader::Damaged(std::string_view what) const {
   return Error{fmt::format("table {} is damaged: {}", table_, what), {}, ErrorCode::kFailed};
@@ -366,44 +389,20 @@ int64_t TableReader::OtherInt64(const Field& f) const {
   if (f.serial == 8) return 0;
   if (f.serial == 9) return 1;
   if (f.serial == kRowid) return rowid_;
-  if (f.serial == 7) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, record_ + f.offset, sizeof(bits));
-    bits = __builtin_bswap64(bits);
-    double real = 0;
-    std::memcpy(&real, &bits, sizeof(real));
-    if (!(real > static_cast<double>(std::numeric_limits<int64_t>::min()))) {
-      return real < 0 ? std::numeric_limits<int64_t>::min() : 0;
-    }
-    if (real >= static_cast<double>(std::numeric_limits<int64_t>::max())) {
-      return std::numeric_limits<int64_t>::max();
-    }
-    return static_cast<int64_t>(real);
-  }
+  if (f.serial == 7) return IntegerOfReal(RealAt(f));
   if (f.serial < 12) return 0;
-  // SQLite takes the digits that a text begins with.
-  std::string_view text(record_ + f.offset, SerialBytes(f.serial));
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
-  if (text.starts_with('+')) text.remove_prefix(1);
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range) {
-    return text.starts_with('-') ? std::numeric_limits<int64_t>::min()
-                                 : std::numeric_limits<int64_t>::max();
-  }
-  return value;
+  return IntegerOfText({record_ + f.offset, SerialBytes(f.serial)});
+}
+
+double TableReader::RealAt(const Field& f) const {
+  uint64_t bits = 0;
+  std::memcpy(&bits, record_ + f.offset, sizeof(bits));
+  return std::bit_cast<double>(__builtin_bswap64(bits));
 }
 
 double TableReader::Real(int column) const {
   const Field& f = field(column);
-  if (f.serial == 7) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, record_ + f.offset, sizeof(bits));
-    bits = __builtin_bswap64(bits);
-    double real = 0;
-    std::memcpy(&real, &bits, sizeof(real));
-    return real;
-  }
+  if (f.serial == 7) return RealAt(f);
   if (f.serial < 12) return static_cast<double>(Int64(column));
   return std::strtod(std::string(Text(column)).c_str(), nullptr);
 }
@@ -413,7 +412,7 @@ std::string_view TableReader::Text(int column) const {
   if (f.serial >= 12) return {record_ + f.offset, SerialBytes(f.serial)};
   if (f.serial == kNull) return {};
   std::string& text = converted_[static_cast<size_t>(column)];
-  text = f.serial == 7 ? fmt::format("{:.15g}", Real(column)) : std::to_string(Int64(column));
+  text = f.serial == 7 ? TextOfReal(RealAt(f)) : std::to_string(Int64(column));
   return text;
 }
 

@@ -32,6 +32,11 @@ struct sqlite3_file;
 
 namespace xlatrace::store {
 
+// SQLite's conversions.
+int64_t IntegerOfReal(double real);
+int64_t IntegerOfText(std::string_view text);
+std::string TextOfReal(double real);
+
 class TableReader {
  public:
   // `path`: of a database that opens. `columns` in the order of the getters' numbers, at most 127;
@@ -87,6 +92,7 @@ class TableReader {
   TableReader() = default;
   const Field& field(int column) const { return fields_[static_cast<size_t>(column)]; }
   int64_t OtherInt64(const Field& f) const;
+  double RealAt(const Field& f) const;
   // Each false: not the plain case.
   bool OpenFile(const std::string& path);
   bool ReadSchema(const std::string& table, std::span<const std::string> columns);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -159,6 +160,25 @@ Check CheckFolder() {
           "xlatrace record -o /tmp/run.db -- python train.py"};
 }
 
+// "export NAME='WHAT IS LEFT'", or "unset NAME".
+std::string WithoutWord(std::string_view name, std::string_view value, char separator,
+                        const std::function<bool(std::string_view)>& gone) {
+  std::string left;
+  for (size_t at = 0; at <= value.size();) {
+    const size_t end = std::min(value.find(separator, at), value.size());
+    const std::string_view word = value.substr(at, end - at);
+    at = end + 1;
+    if (word.empty() || gone(word)) continue;
+    if (!left.empty()) left += separator;
+    for (const char c : word) {
+      if (c == '\'') left += "'\\'";  // Ends the quoted text; a quote; begins it again.
+      left += c;
+    }
+  }
+  if (left.empty()) return fmt::format("unset {}", name);
+  return fmt::format("export {}='{}'", name, left);
+}
+
 Check CheckFlags(const std::string& python, const PythonFacts& facts) {
   const std::string flags = Variable("XLA_FLAGS");
   if (flags.empty()) return {"XLA_FLAGS", State::kFine, "not set", ""};
@@ -181,18 +201,26 @@ Check CheckFlags(const std::string& python, const PythonFacts& facts) {
             : tried->substr(dashes, tried->find_first_of(" ',=\n\\", dashes) - dashes);
     return {"XLA_FLAGS", State::kProblem,
             fmt::format("this XLA (jaxlib {}) does not know {} and will abort", facts.jaxlib, flag),
-            fmt::format("take {} out of XLA_FLAGS", flag)};
+            WithoutWord("XLA_FLAGS", flags, ' ', [&](std::string_view word) {
+              return word == flag || word.starts_with(flag + "=");
+            })};
   }
   return {"XLA_FLAGS", State::kFine, found, ""};
 }
 
-Check CheckDriver(const GpuProbe& probe) {
+Check CheckDriver(const GpuProbe& probe, const PythonFacts& facts) {
   const std::string what = "NVIDIA driver";
   if (!probe.answered) {
     return {what, State::kProblem,
             fmt::format("'{}' does not answer (it crashed or hung)",
                         probe.driver_path.empty() ? "libcuda.so.1" : probe.driver_path),
             "nvidia-smi"};
+  }
+  if (probe.driver_path.empty() && facts.cuda_plugin != 0) {
+    return {what, State::kNotice,
+            "none (no libcuda.so.1), though this JAX is one for CUDA: record uses the framework's "
+            "own profiler",
+            "nvidia-smi; in a container: docker run --gpus all IMAGE"};
   }
   if (probe.driver_path.empty()) {
     return {what, State::kFine,
@@ -204,7 +232,11 @@ Check CheckDriver(const GpuProbe& probe) {
     return {
         what, State::kProblem,
         fmt::format("'{}' is the toolkit's stub, which no program can run with", probe.driver_path),
-        "take the folder stubs out of LD_LIBRARY_PATH"};
+        WithoutWord("LD_LIBRARY_PATH", Variable("LD_LIBRARY_PATH"), ':',
+                    [](std::string_view folder) {
+                      while (folder.ends_with('/')) folder.remove_suffix(1);
+                      return folder.ends_with("/stubs");
+                    })};
   }
   constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
   if (probe.init_result != 0 && probe.init_result != kNoDevice) {
@@ -281,13 +313,24 @@ Check CheckLibraries(const PythonFacts& facts) {
             "install xlatrace inside, then: LD_PRELOAD=$(xlatrace lib) python train.py"};
   }
   const auto library = PreloadLibrary();
-  if (!library) return {what, State::kProblem, library.error().message, library.error().hint};
+  if (!library) {
+    return {what, State::kProblem, library.error().message,
+            Variable("XLATRACE_LIB").empty() ? library.error().hint : "unset XLATRACE_LIB"};
+  }
+  // The preload finds it beside itself.
+  const auto collector = std::filesystem::path(*library).parent_path() / "libxlatrace_collector.so";
+  if (!Exists(collector.string()) && Variable("XLATRACE_COLLECTOR").empty()) {
+    return {
+        what, State::kProblem,
+        fmt::format("'{}' is alone: built without CUDA's headers, there is no collector", *library),
+        "scripts/cuda_headers && cmake --preset release && cmake --build --preset release"};
+  }
   const std::string interpreter = ElfInterpreter(facts.executable);
   if (interpreter.find("musl") != std::string::npos) {
     return {
         what, State::kProblem,
         fmt::format("'{}' is a program of musl libc; the preload needs glibc", facts.executable),
-        "use an image with glibc (Debian, Ubuntu, Rocky) instead of Alpine"};
+        "use an image with glibc: FROM python:3.12-slim instead of python:3.12-alpine"};
   }
   return {what, State::kFine, *library, ""};
 }

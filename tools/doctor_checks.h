@@ -40,7 +40,7 @@ Check CheckFolder();
 Check CheckFlags(const std::string& python, const PythonFacts& facts);
 
 // With an NVIDIA driver.
-Check CheckDriver(const GpuProbe& probe);
+Check CheckDriver(const GpuProbe& probe, const PythonFacts& facts);
 Check CheckCupti(const GpuProbe& probe, const PythonFacts& facts);
 // Our libraries: there, and loadable by the interpreter.
 Check CheckLibraries(const PythonFacts& facts);

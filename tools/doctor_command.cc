@@ -57,7 +57,7 @@ Result<int> Run(const Options& options) {
   const PythonFacts python = AskPython(options.python);
   std::vector<Check> checks = {CheckPython(options.python, python), CheckHook()};
   const GpuProbe probe = ProbeGpu(python.cupti);
-  checks.push_back(CheckDriver(probe));
+  checks.push_back(CheckDriver(probe, python));
   // Without a driver nothing of ours is preloaded.
   if (!probe.driver_path.empty() || !probe.answered) {
     if (probe.init_result == 0) checks.push_back(CheckCupti(probe, python));

@@ -10,6 +10,7 @@
 #include "importers/importer.h"
 #include "tools/commands.h"
 #include "tools/console.h"
+#include "tools/input_list.h"
 #include "tools/pipeline.h"
 
 namespace xlatrace::tools {
@@ -18,10 +19,16 @@ namespace {
 struct Options {
   BuildRequest request;
   bool force = false;
+  bool strict = false;
 };
 
 Result<int> Run(const Options& options) {
-  const BuildRequest& request = options.request;
+  BuildRequest request = options.request;
+  InputList inputs = ListInputs(request.inputs);
+  request.inputs = std::move(inputs.files);
+  for (const InputList::LeftOut& left : inputs.left_out) {
+    request.left_out.emplace_back(left.path, left.why);
+  }
   // A wrong path is told before an existing output is.
   for (const std::string& input : request.inputs) {
     if (request.inputs.size() == 1) XLATRACE_TRY(importers::Detect(input));
@@ -34,6 +41,9 @@ Result<int> Run(const Options& options) {
   }
   XLATRACE_TRY(CheckOutputPath(request.output, options.force));
   XLATRACE_ASSIGN(const BuildOutcome outcome, BuildRun(request));
+  for (const InputList::LeftOut& left : inputs.left_out) {
+    Note(fmt::format("left out: '{}' {}", left.path, left.why));
+  }
   for (const Error& error : outcome.skipped) Warn("skipped: " + error.message);
   for (const model::RunStat& loss : outcome.losses) {
     Warn(fmt::format("{}{}{}", loss.name, loss.value > 1 ? " (" + Thousands(loss.value) + ")" : "",
@@ -41,7 +51,12 @@ Result<int> Run(const Options& options) {
   }
   Note(BuildSentence(outcome, request.output));
   Note(fmt::format("next: xlatrace summary {}", request.output));
-  return 0;
+  int64_t lost = 0;
+  int64_t errors = 0;
+  for (const model::RunStat& loss : outcome.losses) {
+    (loss.severity == model::Severity::kError ? errors : lost) += loss.value;
+  }
+  return options.strict ? StrictStatus(lost, errors) : 0;
 }
 
 }  // namespace
@@ -52,7 +67,7 @@ void AddImportCommand(CLI::App& app, Command* selected) {
       "import", "Make a run.db from traces of other tools (XProf, Nsight Systems, Kineto)");
   command
       ->add_option("FILE", options->request.inputs,
-                   ".xplane.pb, .sqlite (nsys), .json (Kineto), nsys-jax zip or folder")
+                   ".xplane.pb, .sqlite (nsys), .json (Kineto), nsys-jax zip; folders of them")
       ->required();
   command
       ->add_option("--modules", options->request.module_paths,
@@ -62,6 +77,7 @@ void AddImportCommand(CLI::App& app, Command* selected) {
       ->type_name("FILE")
       ->default_val("run.db");
   command->add_flag("--force", options->force, "Replace an existing output");
+  AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace import trace.xplane.pb -o run.db");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
 }

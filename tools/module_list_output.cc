@@ -204,7 +204,7 @@ std::string StagesText(const ModuleList& list, const ListedModule& module) {
                                         : "neither before nor after optimisation";
   if (module.pass_dumps > 0) text += fmt::format(", {}", Count(module.pass_dumps, "pass dump"));
   if (module.other_half) {
-    text += fmt::format("; the other half is {} ({} % of op_names in common)",
+    text += fmt::format("; the other half is {} ({}% of op_names in common)",
                         list.modules[*module.other_half].Label(), module.other_half_pct);
   } else if (!list.of_run && module.has_before != module.has_after) {
     text += "; the other half is not in this folder";

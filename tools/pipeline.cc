@@ -138,6 +138,13 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
     }
   }
   for (const auto& [key, value] : request.run_info) writer->SetRunInfo(key, value);
+  for (const auto& [path, why] : request.left_out) {
+    writer->AddRunStat({.name = "input_left_out",
+                        .severity = model::Severity::kNotice,
+                        .source = path,
+                        .value = 1,
+                        .advice = "it " + why});
+  }
 
   const model::RunTables& run = writer->tables();
   XLATRACE_ASSIGN(model::AttributionTables attribution,
@@ -180,10 +187,10 @@ std::string BuildSentence(const BuildOutcome& outcome, const std::string& output
       Thousands(static_cast<int64_t>(outcome.activities)), outcome.processes,
       outcome.processes == 1 ? "" : "es", outcome.modules,
       outcome.device_ns == 0 ? "nothing"
-                             : Percent(static_cast<double>(outcome.exact_ns), device_ns) + " %",
+                             : Percent(static_cast<double>(outcome.exact_ns), device_ns) + "%",
       outcome.inferred_ns == 0
           ? ""
-          : fmt::format(", {} % inferred",
+          : fmt::format(", {}% inferred",
                         Percent(static_cast<double>(outcome.inferred_ns), device_ns)),
       output);
 }

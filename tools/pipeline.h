@@ -25,6 +25,8 @@ struct BuildRequest {
   std::vector<recording::FolderEntry> recordings;  // Our own, one per process.
   std::vector<std::string> module_paths;           // Dump folders and HLO files (--modules).
   std::string output;                              // run.db
+  // Named, but not to be read (path, why), as the run shall say.
+  std::vector<std::pair<std::string, std::string>> left_out;
   // Facts that the inputs do not tell (command, source...); they win over the inputs' own.
   std::vector<std::pair<std::string, std::string>> run_info;
 };
@@ -54,7 +56,7 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request);
 // process, STATE live, ended or complete. Stored as run_info.recording_files.
 std::string FoldedFiles(const BuildOutcome& outcome);
 
-// "1,203,441 launches, 2 processes, 99.5 % exact -> run.db"
+// "1,203,441 launches, 2 processes, 99.5% exact -> run.db"
 std::string BuildSentence(const BuildOutcome& outcome, const std::string& output);
 
 }  // namespace xlatrace::tools

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include "correlator/thunk_program.h"
 #include "hlo/text_reader.h"
 #include "hlo/thunk_sequence.h"
+#include "store/activity_scan.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -63,25 +66,59 @@ std::string_view Word(ThunkKind kind) {
 }
 
 Result<std::vector<Launch>> LaunchesOf(store::RunDb& db, int64_t execution) {
-  XLATRACE_ASSIGN(
-      const store::Table table,
-      db.Select(
-          "SELECT a.name, coalesce(l.kernel_symbol, a.name) AS symbol, a.instruction, "
-          "a.evidence, a.confidence, a.unattributed_reason FROM activity a LEFT JOIN launch l "
-          "ON l.launch_id = a.activity_id WHERE a.execution_id = ?1 "
-          "ORDER BY a.correlation_id, a.start_ns, a.activity_id",
-          {execution}));
-  std::vector<Launch> launches;
-  for (size_t row = 0; row < table.rows.size(); ++row) {
+  // First which they are, then one by one: SQLite would build a whole view for the join.
+  std::vector<int64_t> ids;
+  XLATRACE_TRY(store::ScanActivities(db, [&](const store::ScannedActivity& activity) {
+    if (activity.execution_id == execution) ids.push_back(activity.activity_id);
+    return true;
+  }));
+  XLATRACE_ASSIGN(store::Statement row,
+                  db.Prepare("SELECT correlation_id, start_ns, name, instruction, evidence,"
+                             " confidence, unattributed_reason FROM activity"
+                             " WHERE activity_id = ?1"));
+  XLATRACE_ASSIGN(store::Statement symbol,
+                  db.Prepare("SELECT kernel_symbol FROM launch WHERE launch_id = ?1"));
+  std::vector<std::pair<std::tuple<int64_t, int64_t, int64_t>, Launch>> launches;
+  for (const int64_t id : ids) {
+    row.Reset();
+    row.BindInt64(0, id);
+    symbol.Reset();
+    symbol.BindInt64(0, id);
+    XLATRACE_ASSIGN(const bool found, row.Step());
+    if (!found) continue;
+    XLATRACE_ASSIGN(const bool has_symbol, symbol.Step());
     Launch launch;
-    launch.name = table.Text(row, "symbol");
-    launch.instruction = table.Text(row, "instruction");
-    launch.why = launch.instruction.empty()
-                     ? table.Text(row, "unattributed_reason")
-                     : table.Text(row, "evidence") + ", " + table.Text(row, "confidence");
-    launches.push_back(std::move(launch));
+    launch.name = has_symbol && !symbol.IsNull(0) ? symbol.Text(0) : row.Text(2);
+    launch.instruction = row.Text(3);
+    launch.why = launch.instruction.empty() ? std::string(row.Text(6))
+                                            : fmt::format("{}, {}", row.Text(4), row.Text(5));
+    // As SQL orders: what is not known comes first.
+    launches.emplace_back(std::tuple(row.OptionalInt64(0).value_or(INT64_MIN),
+                                     row.OptionalInt64(1).value_or(INT64_MIN), id),
+                          std::move(launch));
   }
-  return launches;
+  std::sort(launches.begin(), launches.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Launch> ordered;
+  for (auto& [key, launch] : launches) ordered.push_back(std::move(launch));
+  return ordered;
+}
+
+// What is stored of a module, or of another copy of the very program that tells its order better:
+// one with a thunk list, else one that was not put together from registered strings.
+Result<store::RunDb::ModuleBytes> BestCopy(store::RunDb& db, int64_t module_id) {
+  XLATRACE_ASSIGN(
+      const store::Table copies,
+      db.Select("SELECT c.module_id FROM module m JOIN module c ON c.program_id = m.program_id AND "
+                "c.name = m.name AND c.instruction_count = m.instruction_count AND "
+                "(c.process_id = m.process_id OR c.process_id = 0) WHERE m.module_id = ?1 "
+                "ORDER BY c.source = 'nvtx', c.module_id <> m.module_id, c.module_id",
+                {module_id}));
+  for (size_t row = 0; row < copies.rows.size(); ++row) {
+    XLATRACE_ASSIGN(store::RunDb::ModuleBytes copy, db.ReadModule(copies.Int(row, "module_id")));
+    if (!copy.thunk_sequence.empty()) return copy;
+  }
+  return db.ReadModule(copies.rows.empty() ? module_id : copies.Int(0, "module_id"));
 }
 
 class Sequence {
@@ -213,7 +250,7 @@ Result<std::string> ShowSequence(store::RunDb& db, std::string_view module,
   }
   const int64_t execution = executions.Int(chosen, "execution_id");
 
-  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, db.ReadModule(module_id));
+  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, BestCopy(db, module_id));
   XLATRACE_ASSIGN(const model::HloModule hlo,
                   hlo::ReadAny(std::make_shared<const std::string>(std::move(stored.bytes))));
   const std::vector<correlator::ComputationUse> uses = correlator::ClassifyComputations(hlo);

@@ -90,6 +90,60 @@ std::pair<Id, double> LastDevice(const Collective& of) {
   return {most->first, static_cast<double>(most->second) / static_cast<double>(count)};
 }
 
+// What the device that comes last spends more time on than the others do before they wait.
+struct SkewCause {
+  const Op* op = nullptr;
+  int64_t more_ns = 0;  // Per step.
+};
+
+SkewCause CauseOfSkew(const Context& context, const Collective& worst) {
+  constexpr size_t kMostOps = 64;  // The largest: a smaller one cannot hold up anybody for long.
+  std::map<int64_t, std::map<Id, int64_t>> waits;  // Step -> device -> time in the collective.
+  std::map<int64_t, std::map<Id, std::vector<int64_t>>> times;  // The same, of the largest ops.
+  const size_t count = std::min(kMostOps, context.ops.size());
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (!context.InSteadyStep(i)) continue;
+    const Op* op = context.OpOf(i);
+    if (op == nullptr) continue;
+    const int64_t step = *context.analysis.step_of[i];
+    const Id device = context.run.LaneOf(i).device_id;
+    const int64_t ns = context.run.activities.self_ns[i];
+    if (op == worst.op) waits[step][device] += ns;
+    const auto at = static_cast<size_t>(op - context.ops.data());
+    if (at >= count || op->row->op_kind == model::OpKind::kCollective) continue;
+    std::vector<int64_t>& of = times[step][device];
+    of.resize(count);
+    of[at] += ns;
+  }
+  std::vector<int64_t> more(count, 0);
+  int64_t waited = 0;
+  int64_t steps = 0;
+  for (const auto& [step, devices] : waits) {
+    if (devices.size() < 2) continue;
+    const auto last =
+        std::min_element(devices.begin(), devices.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    ++steps;
+    const auto others = static_cast<int64_t>(devices.size()) - 1;
+    const auto& of_step = times[step];
+    for (const auto& [device, ns] : devices) {
+      if (device == last->first) continue;
+      waited += (ns - last->second) / others;
+      for (size_t k = 0; k < count; ++k) {
+        const auto time = [&](Id of) {
+          const auto found = of_step.find(of);
+          return found == of_step.end() ? int64_t{0} : found->second[k];
+        };
+        more[k] += (time(last->first) - time(device)) / others;
+      }
+    }
+  }
+  if (steps == 0 || count == 0) return {};
+  const auto most = std::max_element(more.begin(), more.end());
+  if (2 * *most < waited) return {};
+  return {&context.ops[static_cast<size_t>(most - more.begin())], *most / steps};
+}
+
 void Skew(const Context& context, std::map<const Op*, Collective>& collectives, int64_t exposed,
           Report& report) {
   if (context.run.devices.size() < 2) {
@@ -116,23 +170,36 @@ void Skew(const Context& context, std::map<const Op*, Collective>& collectives, 
   }
   Finding finding;
   finding.id = "arrival_skew";
-  finding.title = "Even out the devices: they wait for the slowest";
   const auto [last, often] = LastDevice(*worst);
-  finding.action =
-      "look at what the device that comes last does longer (`summary --by device`): uneven data, "
-      "one "
-      "slow kernel, clocks; the wait ends when the work in front of it is even";
+  const SkewCause cause = CauseOfSkew(context, *worst);
+  if (cause.op != nullptr) {
+    finding.title =
+        fmt::format("Even out the devices: they wait for {} on the slowest", cause.op->handle);
+    finding.action = fmt::format(
+        "{} ({}) takes {} longer on the device that comes last than on the others: its data is "
+        "uneven, or its time depends on the data; what makes it faster ends the wait as well",
+        cause.op->handle, cause.op->row->name, Time(cause.more_ns));
+  } else {
+    finding.title = "Even out the devices: they wait for the slowest";
+    finding.action =
+        "look at what the device that comes last does longer (`summary --by device`): uneven "
+        "data, one slow kernel, clocks; the wait ends when the work in front of it is even";
+  }
   finding.how_to_check = "the shortest and the longest device of this collective take alike";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
   finding.sure = context.Allowed(Sure::kHigh);
   finding.where_op = worst->op->row->name;
   finding.where_layer = worst->op->row->layer_group;
-  finding.where_source = context.SourceOf(*worst->op);
+  finding.where_source = context.SourceOf(cause.op != nullptr ? *cause.op : *worst->op);
   finding.claims["collectives waiting"] = ns;
+  if (cause.op != nullptr) {
+    finding.evidence.Add("longer on the last device than on the others, per step", cause.more_ns,
+                         "ns", cause.op->handle);
+  }
   finding.evidence.Add("waiting in collectives that nothing hides, per step", ns, "ns")
       .Add("of it in this one", context.PerStep(worst->exposed_wait_ns), "ns", worst->op->handle)
-      .Add("device that comes last most often", last, "device_id")
+      .Add("device_id of the one that comes last most often", last, "count")
       .AddReal("of its runs", 100 * often, "%");
   report.Add(std::move(finding));
 }
@@ -216,7 +283,7 @@ int64_t Bandwidth(const Context& context, const std::map<const Op*, Collective>&
   const Rate& rate = rates.at(&worst);
   Finding finding;
   finding.id = "low_busbw";
-  finding.title = fmt::format("Find what slows the links: collectives run at {:.0f} % of theirs",
+  finding.title = fmt::format("Find what slows the links: collectives run at {:.0f}% of theirs",
                               100 * rate.best / rate.expected);
   finding.action =
       "see `nvidia-smi nvlink -s` and `nvidia-smi topo -m`, NCCL_DEBUG=INFO for the path it takes "

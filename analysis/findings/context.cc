@@ -201,7 +201,7 @@ void Context::FindMemoryRate() {
   int64_t all = 0;
   for (const Op& op : ops) {
     const model::OpKind kind = op.row->op_kind;
-    if (kind == model::OpKind::kGemm || kind == model::OpKind::kConvolution ||
+    if (op.hidden || kind == model::OpKind::kGemm || kind == model::OpKind::kConvolution ||
         kind == model::OpKind::kCollective || kind == model::OpKind::kAttention) {
       continue;
     }
@@ -345,6 +345,38 @@ std::vector<Site> SitesOf(const Context& context, const std::vector<const Op*>& 
   return sites;
 }
 
+std::string PlaceOf(const Context& context, const std::vector<const Op*>& ops) {
+  struct Line {
+    int64_t ns = 0;   // Of these ops.
+    int64_t all = 0;  // Of all ops.
+  };
+  std::map<std::string, Line> lines;
+  for (const Op* op : ops) lines[context.SourceOf(*op)].ns += op->ns;
+  for (const Op& op : context.ops) {
+    if (const auto line = lines.find(context.SourceOf(op)); line != lines.end()) {
+      line->second.all += op.ns;
+    }
+  }
+  const auto weight = [](const auto& line) {
+    const auto ns = static_cast<double>(line.second.ns);
+    return line.first.empty()
+               ? 0
+               : ns * ns / static_cast<double>(std::max<int64_t>(line.second.all, 1));
+  };
+  const auto best = std::max_element(lines.begin(), lines.end(), [&](const auto& a, const auto& b) {
+    return weight(a) < weight(b);
+  });
+  return best == lines.end() ? std::string() : best->first;
+}
+
+Site AllOf(const Context& context, std::vector<const Op*> ops) {
+  Site site;
+  site.source = PlaceOf(context, ops);
+  for (const Op* op : ops) site.ns += op->ns;
+  site.ops = std::move(ops);
+  return site;
+}
+
 Finding FindingAbout(const Context& context, std::string_view id, const Site& site) {
   Finding finding;
   finding.id = id;
@@ -354,11 +386,18 @@ Finding FindingAbout(const Context& context, std::string_view id, const Site& si
                             ? largest.row->layer_group
                             : largest.row->layer;
   finding.where_source = site.source;
-  for (const Op* op : site.ops) finding.claims[op->handle] = op->ns;
-  finding.evidence.Add(site.ops.size() > 1
-                           ? fmt::format("{} instructions, per step", site.ops.size())
-                           : std::string("time per step"),
-                       site.ns, "ns", largest.handle);
+  std::vector<std::string> handles;
+  for (const Op* op : site.ops) {
+    finding.claims[op->handle] = op->ns;
+    handles.push_back(op->handle);
+  }
+  finding.evidence.AddSum(site.ops.size() > 1
+                              ? fmt::format("{} instructions, per step", site.ops.size())
+                              : std::string("time per step"),
+                          site.ns, "ns", handles);
+  if (site.ops.size() > 1) {
+    finding.evidence.Add("the largest of them", largest.ns, "ns", largest.handle);
+  }
   finding.evidence.AddReal("of the step", 100 * context.ShareOfStep(site.ns), "%");
   return finding;
 }
@@ -374,7 +413,7 @@ std::string Time(int64_t ns) {
 
 std::string Percent(double share) {
   const double percent = 100 * share;
-  return fmt::format("{:.{}f} %", percent, percent >= 10 ? 0 : 1);
+  return fmt::format("{:.{}f}%", percent, percent >= 10 ? 0 : 1);
 }
 
 std::string ShortSource(std::string_view source) {

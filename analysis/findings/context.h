@@ -118,13 +118,19 @@ struct Site {
   const Op& largest() const { return *ops.front(); }
 };
 std::vector<Site> SitesOf(const Context& context, const std::vector<const Op*>& ops);
+// All of them as one site, at PlaceOf; `ops` by time, as the context has them.
+Site AllOf(const Context& context, std::vector<const Op*> ops);
+
+// The line that says most about where these ops are: most of their time, least of what is not
+// theirs (a helper through which every product goes names no place).
+std::string PlaceOf(const Context& context, const std::vector<const Op*>& ops);
 
 // A finding about ops: place, claims, and the figures every such finding has.
 Finding FindingAbout(const Context& context, std::string_view id, const Site& site);
 
 // "12.3 ms", "45 us".
 std::string Time(int64_t ns);
-// "3.4 %"
+// "3.4%"
 std::string Percent(double share);
 // "embeddings.py:84" of a path and line.
 std::string ShortSource(std::string_view source);

@@ -39,8 +39,8 @@ void HostCopies(const Context& context, Report& report) {
     }
     return;
   }
-  int64_t all = 0;
-  for (const Op* op : ops) all += op->ns;
+  const Site site = AllOf(context, ops);
+  const int64_t all = site.ns;
   // Copies that computation hides cost nothing; kernels that wait for the link do.
   const int64_t cost = std::min(all, kernels + exposed);
   if (context.ShareOfStep(cost) < kLeastShare) {
@@ -48,11 +48,7 @@ void HostCopies(const Context& context, Report& report) {
                                             Time(cost), Time(all)));
     return;
   }
-  const std::vector<Site> sites = SitesOf(context, ops);
-  Finding finding = FindingAbout(context, "copy_in_step", sites[0]);
-  for (const Site& site : sites) {
-    for (const Op* op : site.ops) finding.claims[op->handle] = op->ns;
-  }
+  Finding finding = FindingAbout(context, "copy_in_step", site);
   finding.title = "Keep this data on the device, not in host memory";
   finding.action =
       "leave out host memory for what every step needs (offload fewer residuals or moments), or "
@@ -61,8 +57,7 @@ void HostCopies(const Context& context, Report& report) {
   finding.saves_high_ns = cost;
   finding.saves_low_ns = *finding.saves_high_ns / 2;
   finding.sure = context.Allowed(Sure::kMedium);
-  finding.evidence.Add("copies and kernels on host memory inside the step", all, "ns")
-      .Add("of it kernels that read or write it themselves", kernels, "ns")
+  finding.evidence.Add("of it kernels that read or write it themselves", kernels, "ns")
       .Add("copying that nothing hides, per step", exposed, "ns");
   report.Add(std::move(finding));
 }
@@ -104,14 +99,14 @@ void ReadBack(const Context& context, Report& report) {
       .Add("of it with nothing beside it, at most, per step", cost, "ns");
   if (share >= kGoodLinkShare || context.ShareOfStep(cost) < kLeastShare) {
     report.Fine("d2h_stall",
-                fmt::format("reading back: {} per step, at {:.0f} % of the link's rate",
+                fmt::format("reading back: {} per step, at {:.0f}% of the link's rate",
                             Time(context.PerStep(ns)), 100 * share),
                 evidence);
     return;
   }
   Finding finding;
   finding.id = "d2h_stall";
-  finding.title = fmt::format("Read back less: {} per step, at {:.0f} % of the link's rate",
+  finding.title = fmt::format("Read back less: {} per step, at {:.0f}% of the link's rate",
                               Time(cost), 100 * share);
   finding.action =
       "reduce on the device before reading, read every N steps, start the copy early "
@@ -145,8 +140,8 @@ void Donation(const Context& context, Report& report) {
     report.Withhold("donation_missing", "donation: the HLO does not say which buffers are shared");
     return;
   }
-  int64_t all = 0;
-  for (const Op* op : ops) all += op->ns;
+  const Site site = AllOf(context, ops);
+  const int64_t all = site.ns;
   if (ops.empty() || context.ShareOfStep(all) < kLeastShare) {
     if (all_aliased) {
       report.Fine("donation_missing", "donation: no parameter of the step is copied");
@@ -156,9 +151,7 @@ void Donation(const Context& context, Report& report) {
     }
     return;
   }
-  const std::vector<Site> sites = SitesOf(context, ops);
-  Finding finding = FindingAbout(context, "donation_missing", sites[0]);
-  for (const Op* op : ops) finding.claims[op->handle] = op->ns;
+  Finding finding = FindingAbout(context, "donation_missing", site);
   finding.title = "Donate the state: XLA copies parameters";
   finding.action =
       "`jax.jit(step, donate_argnums=0)`; the output must have the parameter's shape and type. Now "
@@ -167,8 +160,8 @@ void Donation(const Context& context, Report& report) {
   finding.saves_high_ns = all;
   finding.saves_low_ns = all * 9 / 10;
   finding.sure = context.Allowed(Sure::kHigh);
-  finding.evidence.Add("parameter that is copied", *sites[0].largest().facts->copied_parameter,
-                       "number", sites[0].largest().handle);
+  finding.evidence.Add("parameter that is copied", *site.largest().facts->copied_parameter, "count",
+                       site.largest().handle);
   report.Add(std::move(finding));
 }
 
@@ -176,7 +169,9 @@ void Donation(const Context& context, Report& report) {
 void DeviceCopies(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
-    if (op.facts->movement != Movement::kCopy || UsesHostMemory(op)) continue;
+    if (op.facts->movement != Movement::kCopy || UsesHostMemory(op) || op.facts->starts_stack) {
+      continue;
+    }
     if (op.facts->copied_parameter && !op.facts->parameter_is_donated) continue;
     ops.push_back(&op);
   }

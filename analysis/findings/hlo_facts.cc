@@ -37,6 +37,7 @@ class Reader {
   explicit Reader(const HloModule& module) : module_(module), cost_(module) {
     FindCallers();
     FindLoops();
+    FindStacks();
   }
 
   HloFacts Read(const std::vector<uint32_t>& nodes) {
@@ -112,6 +113,40 @@ class Reader {
           break;
         }
         at = caller_[At(at).computation];
+      }
+    }
+  }
+
+  // A value repeated, and nothing else.
+  bool Fills(uint32_t node) const {
+    std::vector<uint32_t> body;
+    Collect(node, 0, body);
+    bool broadcasts = false;
+    for (const uint32_t inner : body) {
+      const std::string_view opcode = At(inner).opcode;
+      broadcasts |= opcode == "broadcast";
+      if (opcode != "broadcast" && opcode != "fusion" && opcode != "call" &&
+          opcode != "parameter" && opcode != "constant" && opcode != "bitcast") {
+        return false;
+      }
+    }
+    return broadcasts;
+  }
+
+  // What a loop starts with: filled arrays among it are the stacks of its results.
+  void FindStacks() {
+    starts_stack_.assign(module_.instructions.size(), false);
+    for (const Instruction& loop : module_.instructions) {
+      if (loop.opcode != "while") continue;
+      const auto state = module_.Operands(loop);
+      if (state.empty() || At(state[0]).opcode != "tuple") continue;
+      for (const uint32_t value : module_.Operands(At(state[0]))) {
+        const auto copied = module_.Operands(At(value));
+        const bool copy = At(value).opcode == "copy" && !copied.empty();
+        const uint32_t filled = copy ? copied[0] : value;
+        if (hlo::ByteSize(At(filled).shape) == 0 || !Fills(filled)) continue;
+        starts_stack_[filled] = true;
+        starts_stack_[value] = true;
       }
     }
   }
@@ -311,6 +346,7 @@ class Reader {
     facts.flops = cost.flops;
     facts.bytes = cost.bytes_accessed;
     facts.in_loop = in_loop_[i.computation];
+    facts.starts_stack = starts_stack_[node];
     facts.square_scores = SquareScores(i.shape);
     facts.host_memory = InHostMemory(i.shape);
     for (const uint32_t operand : module_.Operands(i)) {
@@ -407,6 +443,7 @@ class Reader {
   hlo::CostModel cost_;
   std::vector<uint32_t> caller_;  // Per computation.
   std::vector<bool> in_loop_;
+  std::vector<bool> starts_stack_;  // Per instruction.
 };
 
 }  // namespace

@@ -59,6 +59,8 @@ struct OpFacts {
   int64_t square_scores = 0;   // S of a [.., S, S] array it reads or writes, S >= 512.
   int64_t slice_bytes = 0;     // Of the part that a dynamic-update-slice writes.
   bool in_loop = false;
+  // Fills an array with one value, or copies such an array, for a loop to write its results into.
+  bool starts_stack = false;
   int64_t sorted_elements = 0;  // Of a sort.
   std::string sorted_type;
   // Line of the scatter, dot or sort inside; empty: the row's own.

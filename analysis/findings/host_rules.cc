@@ -269,7 +269,9 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
     std::string_view id, title, action, check;
     Sure sure;
   };
-  static constexpr std::array<Words, 6> kWords = {{
+  // No word for compilation: a step with one in it is not steady (steps.h), and `recompile` judges
+  // what it costs.
+  static constexpr std::array<Words, 5> kWords = {{
       {GapCause::kSynchronisation, "sync_each_step",
        "Stop waiting for the device each step: {} idle after a synchronisation",
        "read metrics of the step before, or every N steps (`x.copy_to_host_async()`), instead of "
@@ -287,9 +289,6 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
       {GapCause::kCopy, "copy_wait", "Copy earlier: {} idle around copies to or from the host",
        "copy while the step before computes; reduce on the device before reading back",
        "copies run beside kernels", Sure::kMedium},
-      {GapCause::kCompile, "compile_gap", "Compile ahead: {} idle during compilation",
-       "see which step compiled: shapes or types differ", "no compilation in steady steps",
-       Sure::kHigh},
       {GapCause::kUnknown, "idle", "Find what the host does: the device is idle for {}",
        "record with xlatrace or with host events: what the host does during the longest gaps "
        "decides "

@@ -75,8 +75,14 @@ void Scatters(const Context& context, Report& report) {
     if (product_ns >= 0) {
       finding.evidence.Add("lookup and gradient as one-hot products", product_ns, "ns");
     }
-    finding.title = gradient ? "Replace the lookup whose gradient is this scatter-add"
-                             : "Replace this scatter-add";
+    const bool embedding = Has(largest.row->op_name, "embed") || Has(largest.row->layer, "embed");
+    finding.title =
+        !gradient ? "Sort the indices of this scatter-add: it adds one row after the other"
+        : product_wins
+            ? fmt::format("Replace the {}lookup by a one-hot product",
+                          embedding ? "embedding " : "")
+            : fmt::format("Sort the ids of this {}lookup: its gradient is a slow scatter-add",
+                          embedding ? "embedding " : "");
     finding.action =
         gradient && product_wins
             ? "make the embedding lookup a one-hot product (`jax.nn.one_hot(ids, size) @ table`): "
@@ -165,8 +171,7 @@ void RandomNumbers(const Context& context, Report& report) {
                 fmt::format("random numbers: {} of the step", Percent(context.ShareOfStep(all))));
     return;
   }
-  const std::vector<Site> sites = SitesOf(context, ops);
-  Finding finding = FindingAbout(context, "random_numbers", sites[0]);
+  Finding finding = FindingAbout(context, "random_numbers", AllOf(context, ops));
   finding.title = fmt::format("Use cheaper random numbers: they take {} per step", Time(all));
   finding.action =
       "`jax.config.update('jax_default_prng_impl', 'rbg')` (another stream of numbers), masks of 8 "

@@ -141,7 +141,7 @@ void Registers(const Context& context, const LongestLaunches& launches, Report& 
     const Op& largest = site.largest();
     const model::OccupancyRow& occupancy = *launches.OccupancyOf(largest);
     Finding finding = FindingAbout(context, "register_pressure", site);
-    finding.title = fmt::format("Split this fusion: {} registers leave {:.0f} % of the warps",
+    finding.title = fmt::format("Split this fusion: {} registers leave {:.0f}% of the warps",
                                 *launches.ConfigOf(largest)->registers_per_thread,
                                 static_cast<double>(*occupancy.theoretical_milli_pct) / 1000);
     finding.action =
@@ -243,7 +243,7 @@ void Clocks(const Context& context, Report& report) {
       static_cast<double>(slowed) < kMostOfThem * static_cast<double>(compute)) {
     if (std::abs(compute_ratio - 1) < 0.02) {
       report.Fine("clock_throttle",
-                  fmt::format("clocks: products take {:.1f} % more at the end than at the start "
+                  fmt::format("clocks: products take {:.1f}% more at the end than at the start "
                               "(from durations)",
                               100 * (compute_ratio - 1)));
     }
@@ -251,7 +251,7 @@ void Clocks(const Context& context, Report& report) {
   }
   Finding finding;
   finding.id = "clock_throttle";
-  finding.title = fmt::format("Keep the clocks up: all products slow down by {:.0f} % over the run",
+  finding.title = fmt::format("Keep the clocks up: all products slow down by {:.0f}% over the run",
                               100 * (compute_ratio - 1));
   finding.action =
       "see `nvidia-smi -q -d PERFORMANCE,POWER,CLOCK` while it runs: power cap, heat, another job; "
@@ -264,7 +264,7 @@ void Clocks(const Context& context, Report& report) {
   finding.claims["clocks"] = *finding.saves_high_ns;
   finding.evidence.Add("ops that computation bounds, per step", compute, "ns")
       .AddReal("last third of the steps against the first", compute_ratio, "x")
-      .AddReal("of them slower by 4 % and more",
+      .AddReal("of them slower by 4% and more",
                100 * static_cast<double>(slowed) / static_cast<double>(compute), "%");
   if (memory > 0) {
     finding.evidence.AddReal("the same of ops that memory bounds", memory_ratio, "x");

@@ -29,8 +29,9 @@ std::map<std::string, Layers> GroupsOf(const Context& context) {
   for (const Op& op : context.ops) {
     const std::string& group = op.row->layer_group;
     const size_t star = group.find('*');
-    // Collectives wait for others, and XLA fuses the updates of several layers into one kernel.
-    if (star == std::string::npos || op.row->op_kind == model::OpKind::kCollective ||
+    // Collectives wait for others, hidden work is not in the times, and XLA fuses the updates of
+    // several layers into one kernel.
+    if (star == std::string::npos || op.hidden || op.row->op_kind == model::OpKind::kCollective ||
         op.row->phase == model::Phase::kOptimizer) {
       continue;
     }
@@ -222,7 +223,7 @@ void JudgeLayers(const Context& context, Report& report) {
       const Op* op = cause.op != nullptr ? cause.op : layer.ops.front();
       Finding finding;
       finding.id = "odd_layer";
-      finding.title = fmt::format("Make {} like its {} siblings: it is {:.0f} % slower",
+      finding.title = fmt::format("Make {} like its {} siblings: it is {:.0f}% slower",
                                   LastOf(name), layers.size() - 1,
                                   100.0 * static_cast<double>(more) / static_cast<double>(median));
       finding.action = fmt::format("because of {} ({} more per step): {}{}{}; {}", op->handle,

@@ -55,11 +55,10 @@ void Attention(const Context& context, Report& report) {
     if (fused) report.Fine("attention_unfused", "attention: one fused kernel");
     return;
   }
-  std::vector<Site> sites = SitesOf(context, ops);
-  int64_t all = 0;
+  const Site site = AllOf(context, ops);
+  const int64_t all = site.ns;
   double work = 0;
   for (const Op* op : ops) {
-    all += op->ns;
     if (op->facts->dot) work += static_cast<double>(op->facts->flops.value_or(0)) * op->calls;
   }
   int64_t fused_ns = all / 4;
@@ -73,8 +72,7 @@ void Attention(const Context& context, Report& report) {
                                                  Percent(context.ShareOfStep(saves))));
     return;
   }
-  Finding finding = FindingAbout(context, "attention_unfused", sites[0]);
-  for (const Op* op : ops) finding.claims[op->handle] = op->ns;
+  Finding finding = FindingAbout(context, "attention_unfused", site);
   finding.title = fmt::format("Use a fused attention kernel: scores are {0} x {0}", size);
   finding.action =
       "`jax.nn.dot_product_attention(q, k, v, is_causal=..., implementation='cudnn')` (bf16 or "
@@ -85,9 +83,8 @@ void Attention(const Context& context, Report& report) {
   finding.saves_low_ns = std::min(saves, exponentials) / 2;
   finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
   finding.sure = context.Allowed(Sure::kHigh);
-  finding.evidence.Add("all ops that read or write scores, per step", all, "ns", ops[0]->handle)
-      .Add("of them not matrix products", exponentials, "ns")
-      .Add("sequence length", size, "elements");
+  finding.evidence.Add("of them not matrix products", exponentials, "ns")
+      .Add("sequence length", size, "count");
   report.Add(std::move(finding));
 }
 
@@ -97,19 +94,27 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
   for (const Site& site : SitesOf(context, ops)) {
     if (context.ShareOfStep(site.ns) < 2 * kNoticeable) break;
     int64_t bytes = 0;
+    int64_t filling = 0;
     for (const Op* op : site.ops) {
+      if (op->facts->starts_stack) filling += op->ns;
       bytes += static_cast<int64_t>(static_cast<double>(op->facts->slice_bytes) * op->calls);
     }
     Finding finding = FindingAbout(context, "scan_stack", site);
     finding.title = "Save less in the scan: its results are stacked";
     finding.action =
-        "a checkpoint policy that saves fewer residuals of the scanned block, or an unrolled loop; "
-        "values that are only carried need no stack";
-    finding.how_to_check = "fewer dynamic-update-slice fusions in the loop's body";
+        "`jax.checkpoint` around the scanned block, or a policy that saves fewer residuals of it; "
+        "or "
+        "unroll the loop: what backward needs is then no part of a stack";
+    finding.how_to_check = filling == site.ns
+                               ? "fewer arrays are filled and copied in front of the loop"
+                               : "fewer dynamic-update-slice fusions in the loop's body";
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);
-    finding.evidence.Add("bytes written into stacks, per step", bytes, "bytes");
+    if (bytes > 0) finding.evidence.Add("bytes written into stacks, per step", bytes, "bytes");
+    if (filling > 0) {
+      finding.evidence.Add("of it filling and copying empty stacks, per step", filling, "ns");
+    }
     report.Add(std::move(finding));
   }
 }
@@ -126,6 +131,8 @@ void Layouts(const Context& context, Report& report) {
     } else if (movement == Movement::kConvert && op.row->phase != model::Phase::kOptimizer &&
                !context.on_cpu) {  // It computes 16-bit types in f32.
       converts.push_back(&op);
+    } else if (op.facts->starts_stack) {
+      stacks.push_back(&op);
     } else if (op.facts->in_loop && op.row->op_kind == OpKind::kScatterGather &&
                !op.facts->scatter && Has(op.row->op_name, "dynamic_update_slice")) {
       stacks.push_back(&op);
@@ -174,6 +181,7 @@ void Layouts(const Context& context, Report& report) {
 
 // Fusions that arithmetic or the cache does not bound, as far as the HLO tells.
 bool IsMemoryWork(const Op& op) {
+  if (op.hidden || op.facts->starts_stack) return false;
   switch (op.row->op_kind) {
     case OpKind::kReduction:
     case OpKind::kElementwiseFusion:
@@ -223,9 +231,9 @@ void SlowKernels(const Context& context, Report& report) {
     const bool transposes =
         Has(site.largest().row->name, "copy_") || site.largest().row->op_kind == OpKind::kTranspose;
     Finding finding = FindingAbout(context, "slow_memory_op", site);
-    finding.title = own ? fmt::format("Speed up this {}: {:.0f} % of the rate of this run's best",
+    finding.title = own ? fmt::format("Speed up this {}: {:.0f}% of the rate of this run's best",
                                       reduction ? "reduction" : "fusion", 100 * rate / *limit)
-                        : fmt::format("Speed up this {}: it runs at {:.0f} % of the memory's rate",
+                        : fmt::format("Speed up this {}: it runs at {:.0f}% of the memory's rate",
                                       reduction ? "reduction" : "fusion", 100 * rate / *limit);
     finding.action =
         own && transposes
@@ -250,7 +258,7 @@ void SlowKernels(const Context& context, Report& report) {
   }
   if (!found && context.ShareOfStep(all) >= 0.05 && 10 * fast >= 8 * all) {
     Evidence evidence;
-    evidence.Add("memory-bound fusions per step", all, "ns").Add("of them above 70 %", fast, "ns");
+    evidence.Add("memory-bound fusions per step", all, "ns").Add("of them above 70%", fast, "ns");
     report.Fine("slow_memory_op", "occupancy: memory-bound kernels use the bandwidth", evidence);
   }
 }

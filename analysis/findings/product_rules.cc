@@ -162,8 +162,8 @@ void OddSizes(const Context& context, Report& report) {
     finding.saves_low_ns = saves / 2;
     finding.basis = Basis::kRoofline;
     finding.sure = context.Allowed(own ? Sure::kHigh : Sure::kMedium);
-    finding.evidence.Add("dimension", odd, "elements", largest.handle)
-        .Add("next multiple of 128", next, "elements")
+    finding.evidence.Add("dimension", odd, "count", largest.handle)
+        .Add("next multiple of 128", next, "count")
         .AddReal("its rate", RateOf(largest) / 1e12, "TFLOP/s", largest.handle)
         .AddReal(own ? "best rate of an even product in this run" : "what this device reaches",
                  best / 1e12, "TFLOP/s");
@@ -193,7 +193,7 @@ void Rates(const Context& context, Report& report) {
   Evidence evidence;
   evidence.Add("16-bit products per step", ns, "ns").AddReal("their rate", rate / 1e12, "TFLOP/s");
   const std::string text = fmt::format(
-      "matrix products: {:.0f} TFLOP/s in 16 bits, {:.0f} % of what such "
+      "matrix products: {:.0f} TFLOP/s in 16 bits, {:.0f}% of what such "
       "a device reaches",
       rate / 1e12, 100 * share);
   if (share >= 0.7) report.Fine("products", text, evidence);

@@ -74,6 +74,13 @@ Evidence& Evidence::AddReal(std::string_view text, double value, std::string_vie
   return *this;
 }
 
+Evidence& Evidence::AddSum(std::string_view text, int64_t value, std::string_view unit,
+                           const std::vector<std::string>& handles) {
+  Add(text, value, unit, handles.size() == 1 ? handles[0] : std::string());
+  if (handles.size() > 1) items_.back()["handles"] = handles;
+  return *this;
+}
+
 std::string Evidence::Json() const {
   return items_.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -38,12 +38,14 @@ void Recompute(const Context& context, Report& report) {
   int64_t by_compiler = 0;
   int64_t products = 0;
   int64_t all = 0;
+  int64_t hidden = 0;
   Finding finding;
   for (const Op& op : context.ops) {
     const bool compiler = op.row->name.find(".remat") != std::string::npos;
     const int64_t ns = compiler ? op.ns : TimeInPhase(context, op, Phase::kRecompute);
     if (ns == 0) continue;
     all += ns;
+    if (op.hidden) ++hidden;
     if (compiler) by_compiler += ns;
     if (op.facts->dot || op.row->op_kind == model::OpKind::kGemm) products += ns;
     finding.claims["recompute " + op.handle] = ns;
@@ -57,7 +59,6 @@ void Recompute(const Context& context, Report& report) {
   }
   finding.id = "recompute";
   const bool compiler = 2 * by_compiler > all;
-  finding.title = "Save instead of computing a second time";
   finding.action =
       compiler
           ? "XLA recomputes because memory is tight: a slightly smaller batch, donated state, or "
@@ -70,10 +71,15 @@ void Recompute(const Context& context, Report& report) {
   const int64_t wall = context.Part(model::StepPart::kRecompute);
   finding.saves_high_ns = wall > 0 ? std::min(all, wall) : all;
   finding.saves_low_ns = std::min(products / 2, *finding.saves_high_ns);
+  finding.title = fmt::format("Recompute less: {} per step is computed a second time",
+                              Time(*finding.saves_high_ns));
   finding.sure = context.Allowed(Sure::kHigh);
   finding.evidence.Add("recomputation per step", all, "ns")
       .Add("of it matrix products", products, "ns")
       .AddReal("of the step", 100 * share, "%");
+  if (hidden > 0) {
+    finding.evidence.Add("products among it whose time the profile does not show", hidden, "count");
+  }
   finding.where_source = compiler ? "" : context.CallerOf(ops);
   if (!ops.empty()) {
     finding.where_op = ops[0]->row->name;
@@ -110,9 +116,7 @@ void Optimizer(const Context& context, Report& report) {
     return;
   }
   if (floor == 0 && (calls < 100 || context.on_cpu)) return;
-  const std::vector<Site> sites = SitesOf(context, ops);
-  Finding finding = FindingAbout(context, "optimizer", sites[0]);
-  for (const Op* op : ops) finding.claims[op->handle] = op->ns;
+  Finding finding = FindingAbout(context, "optimizer", AllOf(context, ops));
   finding.title =
       fmt::format("Make the optimizer cheaper: {} in {:.0f} kernels per step", Time(all), calls);
   finding.action =
@@ -123,8 +127,7 @@ void Optimizer(const Context& context, Report& report) {
   finding.saves_low_ns = 0;
   finding.basis = floor > 0 ? Basis::kRoofline : Basis::kMeasured;
   finding.sure = context.Allowed(floor > 0 ? Sure::kMedium : Sure::kLow);
-  finding.evidence.Add("optimizer per step", all, "ns")
-      .Add("kernels", static_cast<int64_t>(calls), "count");
+  finding.evidence.Add("kernels per step", static_cast<int64_t>(calls), "count");
   if (floor > 0) finding.evidence.Add("time to read and write its bytes once", floor, "ns");
   report.Add(std::move(finding));
 }
@@ -165,7 +168,8 @@ void Dominant(const Context& context, Report& report) {
   Site site{context.SourceOf(op), {&op}, op.ns};
   Finding finding = FindingAbout(context, "dominant_op", site);
   finding.title =
-      fmt::format("Start with one instruction: it is {} of device time", Percent(share));
+      fmt::format("Start with {}: it is {} of device time",
+                  op.row->name.size() <= 40 ? op.row->name : "one instruction", Percent(share));
   finding.action = fmt::format("`xlatrace show {} run.db` lists what it computes", op.handle);
   finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: its time per step falls";
   if (floor) {

@@ -88,6 +88,11 @@ class Judge {
         for (const TruthPart& part : stripped_.truth[i]) ns += part.ns;
         (label.reason == model::Reason::kUnknown ? score_.unknown : score_.none) += ns;
         score_.reasons[std::string(model::Text(label.reason))] += ns;
+        const Truth& truth = capture_.truths[stripped_.truth[i].front().truth];
+        score_.wrong[fmt::format(
+            "none ({}): {}: {}/{}", model::Text(label.reason), stripped_.run.ConfigOf(i).symbol,
+            capture_.run.modules[static_cast<size_t>(truth.modules.front()) - 1].name,
+            truth.instruction)] += ns;
       } else if (const auto it = shares_.find(tables_.label_of[i]); it != shares_.end()) {
         JudgeShares(i, it->second);
       } else {

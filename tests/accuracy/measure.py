@@ -52,16 +52,25 @@ def recorded():
 
 def on_fake_gpu(folder):
     """The same, of programs that run now."""
+    # Predicates that vary: loops on data run, and branches take either side.
     programs = [
-        (program, devices, graphs)
-        for program, devices in (("plain_step", 1), ("rich_step", 1), ("data_parallel", 2))
+        (program, devices, graphs, {"FAKE_GPU_PREDICATES": "7"} if varies else {})
+        for program, devices, varies in (
+            ("plain_step", 1, False),
+            ("rich_step", 1, False),
+            ("data_parallel", 2, False),
+            ("recurrent_step", 1, True),
+            ("table_step", 1, False),
+            ("alternating_steps", 1, False),
+            ("sharded_step", 4, False),
+        )
         for graphs in (False, True)
     ]
     sys.path.insert(0, str(REPOSITORY / "tests" / "fake_gpu" / "jax"))
     import rig  # pylint: disable=import-outside-toplevel
 
     preload = os.environ.get("XLATRACE_PRELOAD")
-    for program, devices, graphs in programs:
+    for program, devices, graphs, more in programs:
         place = pathlib.Path(folder) / f"{program}-{'graphs' if graphs else 'plain'}"
         if not place.exists():
             if not preload:
@@ -78,6 +87,7 @@ def on_fake_gpu(folder):
                 cwd=place,
                 log=place / "truth",
                 preload=preload,
+                more=more,
                 xla_flags=f"--xla_dump_to={place / 'dump'} --xla_dump_hlo_as_text"
                 " --xla_dump_hlo_as_proto",
             )

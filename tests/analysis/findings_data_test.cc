@@ -121,7 +121,7 @@ TEST(DataRules, CopiesThatTheDeviceWaitsForAndCopiesBesideKernels) {
   const FindingCase with = WithCopies(model::CopyKind::kHostToDevice, false);
   ASSERT_NE(with.Find("copy_bound"), nullptr) << with.Ids();
   // 6000 of 11600 us.
-  EXPECT_THAT(with.Find("copy_bound")->title, HasSubstr("52 %"));
+  EXPECT_THAT(with.Find("copy_bound")->title, HasSubstr("52%"));
   const FindingCase hidden = WithCopies(model::CopyKind::kHostToDevice, true);
   EXPECT_EQ(hidden.Find("copy_bound"), nullptr) << hidden.Ids();
   const FindingCase back = WithCopies(model::CopyKind::kDeviceToHost, false);

@@ -161,6 +161,29 @@ TEST(OpRules, AStackThatALoopWritesAndAWriteOutsideOfOne) {
   EXPECT_EQ(little.Find("scan_stack"), nullptr) << little.Ids();
 }
 
+// A loop whose stack begins as a copy of `made`.
+std::string StackBegins(const std::string& made) {
+  std::string text = Stack(true);
+  const std::string parameter = "  s0 = f32[64,4096]{1,0} parameter(1)\n";
+  return text.replace(text.find(parameter), parameter.size(),
+                      "  z = f32[] constant(0)\n  v = f32[64,4096]{1,0} " + made +
+                          At("jvp(net)/while", 19) + "  s0 = f32[64,4096]{1,0} copy(v)" +
+                          At("jvp(net)/while", 19));
+}
+
+TEST(OpRules, AnEmptyStackThatIsCopiedForALoopAndAValueThatIs) {
+  FindingCase with(StackBegins("broadcast(z), dimensions={}"));
+  with.Steps(8, {{"y", 500}, {"v", 10}, {"s0", 20}});
+  ASSERT_NE(with.Find("scan_stack"), nullptr) << with.Ops();
+  EXPECT_EQ(with.Find("scan_stack")->saves_high_ns_per_step, 30'000);
+  EXPECT_EQ(EvidenceOf(*with.Find("scan_stack"), "filling and copying"), 30'000);
+  EXPECT_EQ(with.Find("device_copies"), nullptr) << with.Ids();
+  FindingCase value(StackBegins("slice(y), slice={[0:64], [0:4096]}"));
+  value.Steps(8, {{"y", 500}, {"v", 10}, {"s0", 30}});
+  EXPECT_EQ(value.Find("scan_stack"), nullptr) << value.Ids();
+  ASSERT_NE(value.Find("device_copies"), nullptr) << value.Ids();
+}
+
 // Sums 67,108,864 floats: 268 MB, 94.3 us at 0.85 of 3.35 TB/s.
 std::string Reduction() {
   return Entry(
@@ -175,7 +198,7 @@ TEST(OpRules, AReductionAtAQuarterOfTheMemorysRateAndOneNearIt) {
   with.Steps(8, {{"y", 50}, {"s", 400}});
   ASSERT_NE(with.Find("slow_memory_op"), nullptr) << with.Ops();
   EXPECT_EQ(with.Find("slow_memory_op")->where_source, "a.py:30");
-  EXPECT_THAT(with.Find("slow_memory_op")->title, HasSubstr("24 %"));
+  EXPECT_THAT(with.Find("slow_memory_op")->title, HasSubstr("24%"));
   EXPECT_NEAR(static_cast<double>(*with.Find("slow_memory_op")->saves_high_ns_per_step), 305.7e3,
               1e3);
   FindingCase near(Reduction());
@@ -330,7 +353,7 @@ TEST(OpRules, ALayerThatIsSlowerThanItsSiblings) {
   ASSERT_NE(with.Find("odd_layer"), nullptr) << with.Ops();
   EXPECT_THAT(with.Find("odd_layer")->where_layer, HasSubstr("layers_3"));
   // 50 % over the median of 100 us.
-  EXPECT_THAT(with.Find("odd_layer")->title, HasSubstr("50 %"));
+  EXPECT_THAT(with.Find("odd_layer")->title, HasSubstr("50%"));
   EXPECT_EQ(with.Find("odd_layer")->saves_high_ns_per_step, 50'000);
   // Nine percent more is below ten.
   FindingCase near(Layers(6));
@@ -405,6 +428,44 @@ TEST(OpRules, WhatIsOddAboutALayerIsSaid) {
   extra.AddSteps(8, more);
   EXPECT_THAT(WhyOdd(extra), HasSubstr("its siblings do not have it"));
   EXPECT_EQ(extra.Find("odd_layer")->where_op, "t3");
+}
+
+TEST(OpRules, AnotherKernelOfALibraryMakesALayerOdd) {
+  const auto make = [](model::Origin origin) {
+    FindingCase made(Layers(6));
+    made.AddSteps(8, LayerTimes({100, 101, 100, 150, 99, 100}));
+    for (int k = 0; k < 6; ++k) {
+      made.ConfigOf("l" + std::to_string(k)).symbol = k == 3 ? "sgemm_64x64" : "sgemm_128x128";
+    }
+    for (model::Label& label : made.b.attribution.labels) label.origin = origin;
+    return made;
+  };
+  FindingCase library = make(model::Origin::kXlaLibrary);
+  EXPECT_THAT(WhyOdd(library), HasSubstr("another kernel, sgemm_64x64 instead of sgemm_128x128"));
+  // Fusions are numbered: other names are other numbers.
+  FindingCase fusions = make(model::Origin::kXla);
+  EXPECT_THAT(WhyOdd(fusions), HasSubstr("the same work takes longer"));
+}
+
+TEST(OpRules, ACollectiveBesideItMakesALayerOdd) {
+  std::string text = Layers(6);
+  text.insert(text.rfind("}"),
+              "  g = f32[4096,4096]{1,0} all-reduce(x), to_apply=sum" + At("jvp(Net)/psum", 90));
+  text.insert(text.find("ENTRY"),
+              "sum { p = f32[] parameter(0)\n  q = f32[] parameter(1)\n"
+              "  ROOT s = f32[] add(p, q) }\n");
+  const auto make = [&](size_t before) {
+    FindingCase made(text);
+    FindingCase::Work work = LayerTimes({100, 101, 100, 150, 99, 100});
+    work.insert(work.begin() + static_cast<std::ptrdiff_t>(before), {"+g", 100});
+    made.AddSteps(8, work);
+    return made;
+  };
+  // Work begins with `y`, so l3 is the fifth.
+  FindingCase beside = make(4);
+  EXPECT_THAT(WhyOdd(beside), HasSubstr("it runs beside a collective, 67% of its time"));
+  FindingCase elsewhere = make(0);
+  EXPECT_THAT(WhyOdd(elsewhere), HasSubstr("the same work takes longer"));
 }
 
 TEST(OpRules, TheLargestOpIsNamedUnlessItRunsAsItShould) {

@@ -199,6 +199,29 @@ TEST(Findings, AttentionThatWritesItsScoresAndAShortOne) {
   EXPECT_EQ(without.Find("attention_unfused"), nullptr) << without.Ids();
 }
 
+TEST(Findings, ALineThatAllProductsShareIsNoPlaceOfAttention) {
+  // Both products of attention and a layer's go through one helper, line 42.
+  std::string text = Scores("4096");
+  for (const std::string line : {"source_line=7}", "source_line=9}"}) {
+    text.replace(text.find(line), line.size(), "source_line=42}");
+  }
+  text.insert(text.find("  ROOT out"),
+              "  mlp = bf16[4096,4096]{1,0} dot(w, w), lhs_contracting_dims={1}, "
+              "rhs_contracting_dims={0}, metadata={op_name=\"jit(step)/jvp(net)/mlp/dot_general\" "
+              "source_file=\"a.py\" source_line=42}\n");
+  text.insert(text.find("  scores"), "  w = bf16[4096,4096]{1,0} parameter(2)\n");
+  FindingCase with(text);
+  // 6 of 14 ms of line 42 are attention's, so 2.6 count; all 4 of line 8.
+  with.Steps(8, {{"scores", 3000}, {"soft", 4000}, {"out", 3000}, {"mlp", 8000}});
+  ASSERT_NE(with.Find("attention_unfused"), nullptr) << with.Ids();
+  EXPECT_EQ(with.Find("attention_unfused")->where_source, "a.py:8");
+  // Where the helper serves attention only, its 6 ms are more.
+  FindingCase own(text);
+  own.Steps(8, {{"scores", 3000}, {"soft", 4000}, {"out", 3000}, {"mlp", 100}});
+  ASSERT_NE(own.Find("attention_unfused"), nullptr) << own.Ids();
+  EXPECT_EQ(own.Find("attention_unfused")->where_source, "a.py:42");
+}
+
 constexpr char kPlain[] = R"(HloModule jit_step, is_scheduled=true
 sum { p = f32[] parameter(0)
   q = f32[] parameter(1)
@@ -263,6 +286,20 @@ TEST(Findings, WaitingForTheSlowerDeviceIsNotTransfer) {
   // 300 us on one of two devices.
   EXPECT_EQ(with.Find("arrival_skew")->saves_high_ns_per_step, 150'000);
   EXPECT_EQ(with.Find("exposed_collective"), nullptr) << with.Ids();
+  // What the last one does longer is named, with its line.
+  EXPECT_THAT(with.Find("arrival_skew")->title, HasSubstr("they wait for o"));
+  EXPECT_THAT(with.Find("arrival_skew")->action, HasSubstr("(a) takes 300 us longer"));
+  EXPECT_EQ(with.Find("arrival_skew")->where_source, "a.py:3");
+  // A device that comes last because its host is late: no op is to blame.
+  FindingCase late(kPlain, 2);
+  at = 0;
+  for (int step = 0; step < 8; ++step) {
+    late.Step(at, {{"a", 500}, {"g", 320}, {"b", 500}}, 1);
+    at = late.Step(at, {{"a", 500}, {"~", 300}, {"g", 20}, {"b", 500}}, 2);
+  }
+  late.Run();
+  ASSERT_NE(late.Find("arrival_skew"), nullptr) << late.Ids();
+  EXPECT_THAT(late.Find("arrival_skew")->title, HasSubstr("wait for the slowest"));
   FindingCase without(kPlain, 2);
   at = 0;
   for (int step = 0; step < 8; ++step) {

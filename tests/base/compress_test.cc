@@ -1,8 +1,14 @@
 #include "base/compress.h"
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "base/inflate_stream.h"
 
 namespace xlatrace {
 namespace {
@@ -44,6 +50,91 @@ TEST(CompressTest, DamageIsAnErrorAtEveryCut) {
     EXPECT_FALSE(Inflate(whole.substr(0, size), "cut.zst")) << size;
     EXPECT_FALSE(ZstdDecompress(whole.substr(0, size))) << size;
   }
+}
+
+// Bytes that gzip makes little of, so that a cut anywhere is a cut inside of them.
+std::string Noise(size_t size) {
+  std::string text;
+  uint32_t state = 1;
+  while (text.size() < size) {
+    state = state * 1664525 + 1013904223;
+    text += static_cast<char>(state >> 24);
+  }
+  return text;
+}
+
+class GzipFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    path_ = std::filesystem::temp_directory_path() /
+            ("xlatrace_gzip_" + std::string(info->name()) + std::to_string(getpid()));
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  // All that the file gives, and the error it ends with.
+  std::string ReadAll(const std::string& bytes) {
+    std::ofstream(path_, std::ios::binary) << bytes;
+    error_.clear();
+    std::string text;
+    auto stream = InflateStream::Open(path_);
+    if (!stream) {
+      error_ = stream.error().message;
+      return text;
+    }
+    char block[1000];
+    while (true) {
+      const auto got = stream->Read(block, sizeof(block));
+      if (!got) error_ = got.error().message;
+      if (!got || *got == 0) return text;
+      text.append(block, *got);
+    }
+  }
+
+  std::filesystem::path path_;
+  std::string error_;
+};
+
+TEST_F(GzipFileTest, CutAnywhereItGivesWhatIsThere) {
+  const std::string text = Noise(20'000);
+  const std::string packed = GzipCompress(text);
+  for (size_t size = 30; size < packed.size(); size += 997) {
+    const std::string got = ReadAll(packed.substr(0, size));
+    // Stored or coded, a byte of noise takes a byte: no more is missing than a block's state.
+    EXPECT_EQ(got, text.substr(0, got.size())) << size;
+    EXPECT_GE(got.size() + 1000, size) << size;
+    EXPECT_NE(error_.find("cut off"), std::string::npos) << size << error_;
+    EXPECT_FALSE(Inflate(packed.substr(0, size), "cut.gz")) << size;
+  }
+}
+
+TEST_F(GzipFileTest, AChecksumThatDoesNotFitIsToldAfterTheBytes) {
+  const std::string text = Noise(5'000);
+  for (const size_t from_end : {1, 4, 8}) {
+    std::string packed = GzipCompress(text);
+    packed[packed.size() - from_end] ^= 1;
+    EXPECT_EQ(ReadAll(packed), text);
+    EXPECT_NE(error_.find("checksum"), std::string::npos) << error_;
+    EXPECT_FALSE(Inflate(packed, "changed.gz"));
+  }
+}
+
+TEST_F(GzipFileTest, MembersAreJoinedAndWhatFollowsIsLeft) {
+  const std::string two = GzipCompress("hello ") + GzipCompress("world");
+  for (const std::string& tail : {std::string(), std::string(600, '\0'), std::string("PADDING")}) {
+    EXPECT_EQ(ReadAll(two + tail), "hello world");
+    EXPECT_EQ(error_, "");
+    EXPECT_EQ(*Inflate(two + tail, "two.gz"), "hello world");
+  }
+}
+
+TEST_F(GzipFileTest, NothingAndLayersInLayers) {
+  EXPECT_EQ(ReadAll(GzipCompress("")), "");
+  EXPECT_EQ(error_, "");
+  EXPECT_EQ(ReadAll(GzipCompress(GzipCompress(GzipCompress("deep")))), "deep");
+  EXPECT_EQ(error_, "");
+  EXPECT_EQ(ReadAll(GzipCompress(ZstdCompress("deep"))), "deep");
+  EXPECT_EQ(*Inflate(GzipCompress(ZstdCompress("deep")), "x"), "deep");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class PreloadTest(unittest.TestCase):
         self.assertEqual(
             exported(PRELOAD),
             {"xlatrace_preload_connect", "_exit", "_Exit", "quick_exit", "kill", "execve", "execv",
-             "execvp", "execvpe", "xlatrace_mark_step", "xlatrace_pause", "xlatrace_resume",
+             "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "xlatrace_mark_step", "xlatrace_pause", "xlatrace_resume",
              "xlatrace_is_recording"})
 
     def test_needs_libc_only(self):

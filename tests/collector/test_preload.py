@@ -99,6 +99,19 @@ class PreloadTest(unittest.TestCase):
                            "os.execvp('echo', ['echo', 'there'])")
         self.assertEqual((done.returncode, done.stdout), (0, "back\nthere\n"))
 
+    def test_exec_with_its_arguments_in_a_list(self):
+        call = "import ctypes; c = ctypes.CDLL(None); "
+        for code in ("c.execl(b'/bin/echo', b'echo', b'a', b'b', None)",
+                     "c.execlp(b'echo', b'echo', b'a', b'b', None)",
+                     "c.execle(b'/bin/sh', b'sh', b'-c', b'echo $X', None,"
+                     " (ctypes.c_char_p * 2)(b'X=a b', None))",
+                     "import os; c.fexecve(os.open('/bin/echo', 0),"
+                     " (ctypes.c_char_p * 4)(b'echo', b'a', b'b', None), (ctypes.c_char_p * 1)())"):
+            done = self.python(call + code)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "a b\n", ""), code)
+        done = self.python(call + "print(c.execl(b'/does/not/exist', b'x', None))")
+        self.assertEqual((done.returncode, done.stdout), (0, "-1\n"))
+
     def test_thousand_children_whose_exec_fails(self):
         # CPython's subprocess uses vfork: the child runs in the parent's memory until exec.
         done = self.python("import subprocess\nfor i in range(1000):\n"

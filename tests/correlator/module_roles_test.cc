@@ -46,7 +46,7 @@ TEST_F(ModuleRolesTest, TrainingStepIsMainThoughInitTookLonger) {
   EXPECT_EQ(tables.modules[0].role, ModuleRole::kInit);
   EXPECT_EQ(tables.modules[1].role, ModuleRole::kMain);
   // 600 of 1603 ns.
-  EXPECT_THAT(tables.modules[1].role_reason, HasSubstr("37 %"));
+  EXPECT_THAT(tables.modules[1].role_reason, HasSubstr("37%"));
   EXPECT_THAT(tables.modules[1].role_reason, HasSubstr("3 executions"));
   EXPECT_EQ(tables.modules[2].role, ModuleRole::kHelper);
   EXPECT_EQ(tables.modules[3].role, ModuleRole::kHelper);

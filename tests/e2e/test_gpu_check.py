@@ -2,6 +2,7 @@
 """scripts/gpu_check itself, on the fake GPU: its checks hold there, and a wrong run fails them."""
 
 import json
+import tarfile
 import unittest
 
 import gpu_support
@@ -22,15 +23,47 @@ class GpuCheck(gpu_support.GpuTestCase):
         )
 
     NAMES = "variables_set_by_a_constructor,conformance,forks"
+    ALL_BUT_TIMED = NAMES + ",exits,occupancy,many_graph_records"
 
     def test_on_the_fake(self):
-        result = self.check("--fake", "--only", self.NAMES)
+        result = self.check("--fake", "--only", self.ALL_BUT_TIMED)
         self.assertEqual(result.code, 0, result)
         told = json.loads((self.folder / "out" / "results.json").read_text())
-        states = [told[name]["state"] for name in self.NAMES.split(",")]
-        self.assertEqual(states, ["ok"] * 3)
+        states = [told[name]["state"] for name in self.ALL_BUT_TIMED.split(",")]
+        self.assertEqual(states, ["ok"] * 6)
         for name in ("conformance.tsv", "recording"):
             self.assertTrue((self.folder / "out" / name).exists())
+
+    def test_packed_and_carried_elsewhere(self):
+        """One archive of at most 40 MB; the other machine has python3 and nothing of ours."""
+        archive = self.folder / "check.tar.gz"
+        packed = support.run_command(
+            [str(SCRIPT), "--prefix", str(gpu_support.library_folder().parent), "--pack", archive],
+            cwd=self.work,
+            env=self.environment(preload=False),
+        )
+        self.assertEqual(packed.code, 0, packed)
+        self.assertLessEqual(archive.stat().st_size, 40_000_000)
+        with tarfile.open(archive) as tar:
+            tar.extractall(self.work)
+        there = self.work / "gpu_check"
+        result = support.run_command(
+            [str(there / "scripts" / "gpu_check"), "--fake", "--only", self.NAMES]
+            + ["--prefix", "gpu_check", "--out", "out"],
+            cwd=self.work,
+            env=self.environment(preload=False, FAKE_GPU_LOG=None),
+            timeout=120,
+        )
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("3 ok, 0 failed, 0 skipped", result.stdout)
+        # With the archive's own libraries.
+        facts = (self.work / "out" / "recording").glob("*.rec")
+        self.assertTrue(list(facts))
+
+    def test_sizes_that_no_header_has_fail(self):
+        result = self.check("--fake", "--only", "conformance", scenario="cupti size 10 208")
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("FAIL  conformance", result.stdout)
 
     def test_what_is_wrong_fails(self):
         result = self.check(

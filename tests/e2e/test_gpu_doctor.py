@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import unittest
@@ -19,6 +20,12 @@ case "$2" in
      echo "jax 0.10.2"; echo "jaxlib 0.10.2"; echo "tensorflow "; echo "plugin 13" ;;
 esac
 """
+
+
+COMMAND = (
+    r"(^|: |; )(unset [A-Z]|export [A-Z_]+='|pip install |nvidia-smi|xlatrace |docker run |FROM |scripts/cuda_headers |"
+    r"echo quit \| |LD_PRELOAD=|/\S+/python )"
+)
 
 
 class Doctor(gpu_support.GpuTestCase):
@@ -42,7 +49,8 @@ class Doctor(gpu_support.GpuTestCase):
         self.assertEqual(len(complaints), 1, complaints)
         (complaint,) = complaints
         self.assertEqual(complaint["state"], "problem" if code else "notice")
-        self.assertNotEqual(complaint["advice"], "")
+        # Something to type.
+        self.assertRegex(complaint["advice"], COMMAND)
         lines = self.text.stdout.splitlines()
         (at,) = [n for n, line in enumerate(lines) if line.startswith(("FIX", "note"))]
         self.assertIn("-> " + complaint["advice"], lines[at + 1])
@@ -65,15 +73,23 @@ class Doctor(gpu_support.GpuTestCase):
     # The twelve.
 
     def test_no_driver(self):
+        """A Python with JAX for CUDA is there and no driver; without such a JAX all is well."""
+        complaint = self.only_complaint(code=0, LD_LIBRARY_PATH=None)
+        self.assertEqual(complaint["check"], "NVIDIA driver")
+        self.assertIn("none", complaint["found"])
+        self.assertIn("profiler", complaint["found"])
+        self.python.write_text(PYTHON.replace("plugin 13", "plugin 0"))
         checks = {c["check"]: c for c in self.doctor(0, LD_LIBRARY_PATH=None)}
+        self.assertEqual({c["state"] for c in checks.values()}, {"ok"}, checks)
         self.assertIn("none", checks["NVIDIA driver"]["found"])
-        self.assertIn("profiler", checks["NVIDIA driver"]["found"])
 
     def test_stub_driver(self):
         stubs = self.folder_with("stubs", "libcuda.so.1", "libcupti.so.13")
         complaint = self.only_complaint(LD_LIBRARY_PATH=stubs)
         self.assertIn("stub", complaint["found"])
-        self.assertIn("LD_LIBRARY_PATH", complaint["advice"])
+        self.assertEqual(complaint["advice"], "unset LD_LIBRARY_PATH")
+        complaint = self.only_complaint(LD_LIBRARY_PATH=f"{stubs}/:/opt/mine")
+        self.assertEqual(complaint["advice"], "export LD_LIBRARY_PATH='/opt/mine'")
 
     def test_nsys_is_around_us(self):
         complaint = self.only_complaint(NSYS_PROFILING_SESSION_ID="7")
@@ -135,7 +151,15 @@ class Doctor(gpu_support.GpuTestCase):
             ANSWER_TO_FLAGS="134 ['F parse_flags: Unknown flag in XLA_FLAGS: "
             "--xla_gpu_frobnicate=1']",
         )
-        self.assertEqual(complaint["advice"], "take --xla_gpu_frobnicate out of XLA_FLAGS")
+        self.assertEqual(complaint["advice"], "unset XLA_FLAGS")
+        complaint = self.only_complaint(
+            XLA_FLAGS="--xla_a=1 --xla_gpu_frobnicate=1 --xla_gpu_frobnicated --xla_b='x'",
+            ANSWER_TO_FLAGS="134 ['F: Unknown flag in XLA_FLAGS: --xla_gpu_frobnicate=1']",
+        )
+        left = "--xla_a=1 --xla_gpu_frobnicated --xla_b='x'"
+        self.assertEqual(complaint["advice"], "export XLA_FLAGS=" + shlex.quote(left).replace(
+            "'\"'\"'", "'\\''"
+        ))
         self.doctor(0, XLA_FLAGS="--xla_good=1", ANSWER_TO_FLAGS="0 []")
 
     def test_container_without_the_library(self):
@@ -168,6 +192,14 @@ class Doctor(gpu_support.GpuTestCase):
         self.assertIn("musl", complaint["found"])
 
     # Beside the twelve.
+
+    def test_built_without_cuda_headers(self):
+        folder = self.folder / "lib"
+        folder.mkdir()
+        shutil.copy(gpu_support.preload_library(), folder)
+        complaint = self.only_complaint(XLATRACE_LIB=folder / "libxlatrace.so")
+        self.assertEqual(complaint["check"], "preload")
+        self.assertIn("no collector", complaint["found"])
 
     def test_no_device(self):
         self.assertIn("no device", self.only_complaint(FAKE_GPU_DEVICES="0")["found"])

@@ -61,6 +61,16 @@ NOTHING_LOST = {
     + "    try: subprocess.run(['/does/not/exist'])\n"
     + "    except FileNotFoundError: launch('after', 11)\n"
     + "sync(); print('went on')",
+    "python_execl": PYTHON
+    + DONE
+    + "ctypes.CDLL(None).execl(b'/bin/echo', b'echo', b'another program', None)",
+    # A raw system call: no handler of pthread_atfork runs. Only the pid tells the child apart.
+    "python_fork_past_libc": PYTHON
+    + DONE
+    + "pid = ctypes.CDLL(None).syscall({'x86_64': 57}.get(os.uname().machine, 39))\n"
+    + "if pid == 0: sys.exit(8)\n"
+    + "if pid > 0 and os.uname().machine == 'x86_64': os.waitpid(pid, 0)\n"
+    + "launch('after', 5); sync()",
     "python_children": PYTHON
     + DONE
     + "print(subprocess.run(['true']).returncode, subprocess.run(['false']).returncode)\n"

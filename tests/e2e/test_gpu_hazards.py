@@ -82,6 +82,77 @@ class Hazards(gpu_support.GpuTestCase):
         self.assertEqual(self.check(PYTHON + body, XLATRACE_FLUSH_MS="10").stdout, "0\n")
         self.assert_equals_truth(self.fold())
 
+    def test_cupti_that_asks_for_buffers_inside_our_calls(self):
+        """A lock of ours that is held while CUPTI is called would never be given back."""
+        script = (
+            "name stream s1 Compute\ngraph G { launch g; copy dtod 8 }\n"
+            "threads 4 { repeat 5 { launch k x 20 on s%t; run G; sync; sleep 5 } }\n"
+            "exec /does/not/exist\nlaunch k x 9; sync; exit 3"
+        )
+        self.check(script, scenario="cupti reenter", XLATRACE_FLUSH_MS="10")
+        self.assert_equals_truth(self.fold())
+
+    def test_no_flush_before_there_is_a_context(self):
+        """It has hung there (HPCToolkit #295): a program that starts CUDA and uses none of it."""
+        for script in ("init; print started; exit 3", "init; _exit 4", "init; sleep 300; launch k; sync"):
+            with self.subTest(script=script):
+                self.setUp()
+                self.check(script, scenario="cupti flush needs context", XLATRACE_FLUSH_MS="20")
+
+    def test_each_error_of_a_start_is_named(self):
+        """No privilege, MIG, confidential computing, WSL...: the program runs, the line says which."""
+        for error in (1, 2, 12, 15, 26, 27, 33, 35, 40, 41, 42, 43, 44, 45, 999):
+            with self.subTest(error=error):
+                self.setUp()
+                scenario = f"fail cuptiSubscribe error {error} times 0"
+                traced = self.check("launch k x 9; sync; exit 3", scenario=scenario)
+                self.assertRegex(traced.stderr, rf"cuptiSubscribe: {error}\b")
+        for error in (15, 999):
+            with self.subTest(everything=error):
+                self.setUp()
+                traced = self.check(
+                    "launch k x 9; sync; exit 3", scenario=f"fail cupti* error {error} times 0"
+                )
+                self.assertRegex(traced.stderr, rf"cuptiGetVersion: {error}\b")
+
+    def test_beside_a_debugger(self):
+        """CUPTI does not work there: said, when it is refused."""
+        script = PYTHON + "assert ctypes.CDLL(None).ptrace(0, 0, None, None) == 0\nlaunch('k'); sync()"
+        traced = self.check(script, scenario="fail cuptiSubscribe error 999")
+        self.assertIn("a debugger is attached", traced.stderr)
+
+    def test_definitions_that_come_while_rows_are_written(self):
+        """What a row refers to is in the file with it, whenever it was registered.
+
+        The first record is slow to read; meanwhile another thread registers an executable and fills
+        a buffer with launches of it, which are read, and written, next. Then SIGKILL.
+        """
+        executable = 'executable late%t 1%t { op a%t.1 hlo "a%t.1 = f32[8]{0} parameter(0)" }\n'
+        script = (
+            "launch k x 9; sync\nthreads 2 {\nsleep %t00\n"
+            + executable
+            + "module late%t 1%t { thunk a%t.1 { launch late x 25000 } }\n"
+            + "exec /does/not/exist\n}\nprint go\nsleep 60000\n"
+        )
+        process = self.started(
+            script,
+            scenario="delay cuptiActivityGetNextRecord 1500 call 1",
+            XLATRACE_FLUSH_MS="60000",
+            FAKE_GPU_TIME_SCALE="0.001",
+        )
+        while process.stdout.readline() not in (b"go\n", b""):
+            pass
+        process.kill()
+        process.communicate(timeout=60)
+        database = self.fold()
+        rows = gpu_support.rows_of(
+            database,
+            "SELECT name, count(*) n, count(instruction) labelled FROM activity "
+            "WHERE api_call_id IS NOT NULL AND name = 'late' GROUP BY 1",
+        )
+        self.assertTrue(rows)
+        self.assertEqual([row for row in rows if row["n"] != row["labelled"]], [])
+
     def test_a_thousand_threads_within_the_limit(self):
         """Each with a buffer of its own, as CUPTI 13 has it: less than 256 MB for us."""
         body = (

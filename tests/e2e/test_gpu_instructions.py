@@ -159,6 +159,39 @@ class Instructions(gpu_support.GpuTestCase):
         (row,) = gpu_support.rows_of(database, "SELECT name FROM process")
         self.assertEqual(row["name"], "fake_workload")
 
+    def test_names_of_devices(self):
+        """XLA says which of the job's devices each one is."""
+        self.recorded("name device 0 Xla:#global=3,local=0#\nlaunch a\nsync")
+        rows = gpu_support.rows_of(
+            self.work / "run.db", "SELECT key, value FROM run_info WHERE key LIKE 'device_name.%'"
+        )
+        self.assertEqual([row["value"] for row in rows], ["Xla:#global=3,local=0#"])
+        self.assertTrue(rows[0]["key"].endswith(".0"), rows)
+
+    def test_payloads_of_newer_releases(self):
+        """XlaInstruction, with details or not, and titles with unique_hlo_op_id: the same run."""
+        script = STEP + OTHER + "repeat 3 {\nmodule jit_step 7 {\n" + thunk(7, "neg.1")
+        script += "thunk while.4 { " + thunk(7, "body.5").strip() + "; launch x_7_while.4 }\n}\n"
+        script += "module jit_other 8 {\n" + thunk(8, "neg.1", 2) + "}\nlaunch o_k\n}\nsync"
+        columns = "program_id, instruction, confidence, op_name, source_file, source_line"
+        seen = []
+        for payloads in (None, "instruction", "detailed"):
+            self.setUp()
+            rows = self.recorded(script, FAKE_NVTX_PAYLOADS=payloads)
+            self.assert_as_named(rows)
+            seen.append(
+                gpu_support.rows_of(
+                    self.work / "run.db",
+                    f"SELECT name, {columns} FROM activity ORDER BY start_ns, activity_id",
+                )
+                + gpu_support.rows_of(
+                    self.work / "run.db",
+                    "SELECT name, program_id, instruction_count, source FROM module ORDER BY 1",
+                )
+            )
+        self.assertEqual(seen[1], seen[0])
+        self.assertEqual(seen[2], seen[0])
+
     def test_copies_and_sets(self):
         """They have no name; their bytes say which is which."""
         script = STEP + (

@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -34,7 +35,7 @@ class Doors(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-doors-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
 
-    def steps_of(self, *arguments, status=0, **more):
+    def steps_of(self, *arguments, status=0, cache="cache", **more):
         """Runs, folds; (step, launches, exact ones) of the training step, and the place."""
         place = self.folder / f"run{len(list(self.folder.iterdir()))}"
         place.mkdir()
@@ -44,7 +45,7 @@ class Doors(unittest.TestCase):
             tap=False,
             preload=PRELOAD,
             cwd=place,
-            cache=self.folder / "cache",  # the first run compiles; the others find it
+            cache=self.folder / cache,  # the first run compiles; the others find it
             more=more,
         )
         self.assertEqual((done.returncode, done.stdout), (status, "trained\n"), done.stderr[-3000:])
@@ -63,6 +64,10 @@ class Doors(unittest.TestCase):
             self.assertEqual(launches, exact)
         self.assertEqual(len({launches for _, launches, _ in rows}), 1, rows)
         return [step for step, _, _ in rows], place
+
+    def query(self, place, sql):
+        with sqlite3.connect(place / "run.db") as database:
+            return database.execute(sql).fetchall()
 
     def test_every_door_leaves_all_steps(self):
         for door, status in (
@@ -85,6 +90,62 @@ class Doors(unittest.TestCase):
     def test_flags_that_the_script_sets_itself(self):
         steps, _ = self.steps_of("--flags=--xla_gpu_enable_command_buffer=")
         self.assertEqual(steps, [0, 1, 2, 3])
+
+    def test_found_in_the_persistent_cache(self):
+        """XLA registers the strings of an executable that it did not compile, too."""
+        compiled = []
+        for _ in range(2):
+            steps, place = self.steps_of(cache="own")
+            self.assertEqual(steps, [0, 1, 2, 3])
+            (count,) = self.query(
+                place,
+                "SELECT count(*) FROM compile LEFT JOIN module USING (module_id) "
+                "WHERE module.name = 'jit_step' OR compile.name LIKE '%jit_step%'",
+            )[0]
+            compiled.append(count)
+            sources = self.query(
+                place, "SELECT DISTINCT source FROM module WHERE name = 'jit_step'"
+            )
+            self.assertEqual(sources, [("nvtx",)])
+        self.assertGreater(compiled[0], 10)  # the passes, too
+        self.assertEqual(compiled[1], 0)
+
+    def test_the_program_s_own_profiler(self):
+        """Below CUDA 13.3 one of the two gets CUPTI: us. The program goes on, its profile is there."""
+        steps, place = self.steps_of("--profile")
+        self.assertEqual(steps, [0, 1, 2, 3])
+        self.assertEqual(len(list((place / "profile").rglob("*.xplane.pb"))), 1)
+
+    def test_two_processes_of_one_job(self):
+        self.steps_of()  # compiles, unless another test has
+        place = self.folder / "two"
+        place.mkdir()
+        environment = self.rig.environment(
+            tap=False, preload=PRELOAD, cache=self.folder / "cache", more={"XLATRACE_JOB": "two"}
+        )
+        command = [str(self.rig.python), str(support.REPOSITORY / "tests/fake_gpu/jax/doors.py")]
+        processes = [
+            subprocess.Popen(
+                command,
+                cwd=place,
+                env={**environment, "RANK": str(rank)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            for rank in range(2)
+        ]
+        for process in processes:
+            out, err = process.communicate(timeout=300)
+            self.assertEqual((process.returncode, out), (0, b"trained\n"), err[-3000:])
+        folded = support.run("summary", "run.db", cwd=place)
+        self.assertEqual(folded.code, 0, folded)
+        rows = self.query(
+            place,
+            "SELECT p.rank, l.step, count(*), sum(l.confidence = 'exact') FROM launch l "
+            "JOIN process p USING (process_id) WHERE l.module = 'jit_step' GROUP BY 1, 2 ORDER BY 1, 2",
+        )
+        self.assertEqual([row[:2] for row in rows], [(r, s) for r in range(2) for s in range(4)])
+        self.assertEqual({row[2:] for row in rows}, {(rows[0][2], rows[0][2])})
 
     def test_a_window_of_steps(self):
         steps, _ = self.steps_of("--steps", 8, XLATRACE_STEPS="3:5")

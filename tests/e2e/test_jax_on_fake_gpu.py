@@ -8,6 +8,7 @@ Environment: XLATRACE_TEST_PYTHON_JAX_CUDA, XLATRACE_FAKE_GPU (see tests/fake_gp
 XLATRACE_PRELOAD, the preload library; without one of them the tests that need it are skipped.
 """
 
+import collections
 import concurrent.futures
 import functools
 import os
@@ -62,6 +63,16 @@ class Run:
     @functools.cached_property
     def truth(self):
         return compare.read_truth(self.place)
+
+
+class Finished:
+    """A run that nobody waits for any more."""
+
+    def __init__(self, run):
+        self.run = run
+
+    def result(self):
+        return self.run
 
 
 @functools.cache
@@ -275,6 +286,70 @@ class Recorded(Case):
         self.assertEqual(result.code, 0, result.stderr)
         truth = self.finished(fresh_run("plain_step", True)).truth
         self.check(compare.compare_with_run(truth, compare.read_run(place / "run.db")))
+
+
+class FourDevices(Case):
+    """Four devices in one process, a thread for each: the recording against the truth of its run."""
+
+    def test_launches_and_instructions_are_the_real_ones(self):
+        require_collector()
+        place = folder / "four"
+        place.mkdir()
+        process = rig.Rig().run(
+            RIG_FOLDER / "data_parallel.py",
+            devices=4,
+            log=place / "truth",
+            preload=PRELOAD,
+            cwd=place,
+        )
+        run = self.finished(Finished(Run(process, place)))
+        truth = run.truth
+        self.assertEqual({activity.device for activity in truth}, {0, 1, 2, 3})
+        differences = compare.compare_with_run(truth, compare.read_run(recorded_database(run)))
+        self.check(differences)
+        named = sum(1 for activity in truth if activity.instruction)
+        self.assertGreater(named, 300)
+        self.assertEqual(differences.figures["right, exact"], named)
+
+
+class Light(Case):
+    """Without ranges: instructions by names, order and the dumps that `record` asks for."""
+
+    def test_graphs(self):
+        require_collector()
+        fresh_run("rich_step", True)  # as this one compiles, for the dumps
+        place = folder / "light"
+        place.mkdir()
+        the_rig = rig.Rig()
+        result = support.run(
+            "record",
+            "--mode",
+            "light",
+            "-o",
+            place / "run.db",
+            "--",
+            the_rig.python,
+            RIG_FOLDER / "rich_step.py",
+            cwd=place,
+            env=the_rig.environment(tap=False, more={"XLATRACE_FORCE_COLLECTOR": "1"}),
+        )
+        self.assertEqual(result.code, 0, result.stderr)
+        truth = self.finished(fresh_run("rich_step", True)).truth
+        differences = compare.Differences()
+        found = collections.Counter()
+        for right, (recorded, (confidence, _, _)) in compare.compare_streams(
+            truth, compare.read_run(place / "run.db"), differences, lambda item: item[0]
+        ):
+            if not right.instruction:
+                continue
+            # Program ids are those of that process.
+            same = recorded.label()[1:] == right.label()[1:]
+            found[(same, confidence)] += right.duration_ns
+        self.check(differences)
+        whole = found.total()
+        self.assertEqual(found[(False, "exact")], 0)
+        self.assertGreater(found[(True, "exact")], 0.9 * whole, found)
+        self.assertGreater(found[(True, "exact")] + found[(True, "inferred")], 0.97 * whole, found)
 
 
 class Imported(Case):

@@ -206,7 +206,8 @@ class ModuleTest(DriverCase):
         # (threads, registers, static, dynamic) -> blocks; from cuda_occupancy.h for an H200.
         known = {(256, 32, 0, 0): 8, (384, 168, 0, 229376): 1, (128, 128, 0, 98304): 2,
                  (100, 40, 0, 0): 12, (256, 255, 0, 0): 1, (1024, 64, 40960, 0): 1,
-                 (32, 16, 0, 0): 32}
+                 (32, 16, 0, 0): 32, (32, 32, 0, 0): 32, (32, 64, 0, 0): 32, (64, 64, 0, 0): 16,
+                 (96, 32, 0, 0): 21, (96, 64, 0, 0): 10}
         out = self.python(f"""
             gpu = driver.Gpu()
             for threads, registers, static, dynamic in {list(known)!r}:

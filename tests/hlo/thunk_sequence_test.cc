@@ -54,6 +54,26 @@ TEST(ThunkSequence, ReadsThe2026FormatAndJoinsTheMetadata) {
   EXPECT_EQ(thunks[4].instruction, "custom-call.2");
 }
 
+TEST(ThunkSequence, FirstThunkOfASequentialOneStandsOnItsLine) {
+  // As jaxlib 0.10.2 prints a triangular solve.
+  const Thunks thunks = Read(
+      "010: kKernel [source | next=011 (1)] kernel=f, launch dimensions=blocks: {1, 1, 1}\n"
+      "011: kSequential     [prev=008 (1)  | next=014 (1)]   008: kCopy            [source       | "
+      "next=009 (1)] kCopy\n"
+      "  009: kTriangularSolve [prev=008 (1) | sink        ] (no description)\n"
+      "012: kCopy [prev=011 (1) | sink] kCopy\n",
+      "thunk_metadata { thunk_info { profile_annotation: \"solve.1\" thunk_id: 8 } }\n");
+  ASSERT_EQ(thunks.size(), 5u);
+  EXPECT_EQ(thunks[1].kind, "kSequential");
+  EXPECT_EQ(thunks[2].kind, "kCopy");
+  EXPECT_EQ(thunks[2].id, 8);
+  EXPECT_EQ(thunks[2].instruction, "solve.1");
+  EXPECT_EQ(thunks[3].kind, "kTriangularSolve");
+  EXPECT_EQ(thunks[2].depth, thunks[3].depth);
+  EXPECT_GT(thunks[2].depth, thunks[1].depth);
+  EXPECT_EQ(thunks[4].depth, 0);
+}
+
 TEST(ThunkSequence, ReadsThe2022FormatWithAndWithoutIds) {
   const std::string without =
       "kKernel     \t, kernel = loop_fusion_3, launch dimensions = blocks: {810, 1, 1}, "

@@ -330,9 +330,32 @@ TEST(ChromeTraceCorruption, ABombIsRefused) {
   ASSERT_LT(bytes.size(), size_t{100} << 10);
   const MemoryFile file(bytes);
   MemorySink sink;
+  const Status status = ImportChromeTrace(file.path(), sink);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, testing::HasSubstr("inflates to more than"));
+  EXPECT_TRUE(sink.processes.empty());
+}
+
+TEST(ChromeTraceCorruption, ABombBehindRealEventsCostsNoneOfThem) {
+  std::string text =
+      "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,"
+      "\"ts\":10,\"dur\":0.5,\"args\":{\"device\":0,\"stream\":7}},";
+  text.append(size_t{90} << 20, ' ');
+  const MemoryFile file(Gzip(text));
+  MemorySink sink;
   ASSERT_TRUE(ImportChromeTrace(file.path(), sink));
-  EXPECT_EQ(sink.activities.size(), 0u);
+  EXPECT_EQ(sink.activities.size(), 1u);
   EXPECT_THAT(sink.stats.at("trace_truncated").advice, testing::HasSubstr("inflates to more than"));
+}
+
+TEST(ChromeTraceCorruption, AChangedGzipIsTold) {
+  std::string bytes = Gzip(KinetoTrace());
+  const MemorySink whole = ImportText(bytes);
+  bytes[bytes.size() - 6] ^= 1;  // Of the checksum.
+  const MemorySink sink = ImportText(bytes);
+  EXPECT_EQ(sink.activities.size(), whole.activities.size());
+  EXPECT_EQ(whole.Stat("trace_truncated"), 0);
+  EXPECT_THAT(sink.stats.at("trace_truncated").advice, testing::HasSubstr("checksum"));
 }
 
 }  // namespace

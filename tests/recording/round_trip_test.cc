@@ -1,6 +1,7 @@
 // What is written is what is read.
 
 #include <algorithm>
+#include <cstdio>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -155,6 +156,33 @@ TEST(RoundTrip, DefinitionsComeBeforeWhatRefersToThem) {
   ASSERT_EQ(log.rows.size(), 3u);
   EXPECT_TRUE(std::holds_alternative<StringRow>(log.rows[0]));
   EXPECT_TRUE(std::holds_alternative<ApiCallRow>(log.rows[1]));
+}
+
+// CUPTI's names belong to a module; another one, loaded later, may have its names in the same
+// place.
+TEST(RoundTrip, NamesWhoseMemoryIsUsedAgain) {
+  const TestFile file;
+  char name[16] = "";
+  {
+    Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
+    for (uint32_t i = 0; i < 6; ++i) {
+      std::snprintf(name, sizeof(name), "kernel_%u", i / 2 % 2);
+      ConfigRow config;
+      config.name = name;
+      ActivityRow row;
+      row.correlation = i + 1;
+      writer.AddActivity(row, config, LaneRow{0, 1, 7});
+    }
+    writer.Finish();
+  }
+  RowLog log;
+  ASSERT_TRUE(ReadRecording(file.path(), log));
+  std::vector<std::string> names;
+  for (const FullActivity& activity : log.Of<FullActivity>()) {
+    names.emplace_back(activity.config.name);
+  }
+  EXPECT_THAT(names,
+              ElementsAre("kernel_0", "kernel_0", "kernel_1", "kernel_1", "kernel_0", "kernel_0"));
 }
 
 TEST(RoundTrip, TypicalLaunchTakesAtMost32Bytes) {

@@ -46,15 +46,23 @@ TEST(FigureWords, EveryUnitOfEvidence) {
   EXPECT_EQ(FigureWords(4.1e6, "ns"), "4.10 ms");
   EXPECT_EQ(FigureWords(1.5e6, "bytes"), "1.50 MB");
   EXPECT_EQ(FigureWords(12345, "count"), "12,345");
-  EXPECT_EQ(FigureWords(7.35, "%"), "7.35 %");
+  EXPECT_EQ(FigureWords(7.35, "%"), "7.35%");
   EXPECT_EQ(FigureWords(2, ""), "2.00");
+}
+
+TEST(InUnitOf, APartIsInTheUnitOfItsWhole) {
+  EXPECT_EQ(InUnitOf(746e3, 765e3), "746");    // us
+  EXPECT_EQ(InUnitOf(49.2e6, 134e6), "49.2");  // ms
+  EXPECT_EQ(InUnitOf(0.8e9, 1.6e9), "0.800");  // s
+  EXPECT_EQ(InUnitOf(3, 120), "3.00");         // ns
+  EXPECT_EQ(InUnitOf(30e9, 150e9), "30.0 s");  // of 2 min 30 s
 }
 
 TEST(VerdictTest, TheLargestPhaseIsNamedWithItsLargestOp) {
   const Verdict verdict = MakeVerdict(ViewOf(BackwardRun()));
   EXPECT_TRUE(verdict.given);
   EXPECT_EQ(PlainText(verdict.sentence),
-            "Backward is 70% of the step (700 of 1.00 s). Its largest op, mul.3 (gemm in "
+            "Backward is 70% of the step (0.700 of 1.00 s). Its largest op, mul.3 (gemm in "
             "net/layer_*/mlp, net.py:7), is 20% of device time.");
   EXPECT_EQ(verdict.op_handle, "o1");
 }
@@ -63,7 +71,7 @@ TEST(VerdictTest, OneInstructionThatDominatesIsTheAnswer) {
   SampleRun run = BackwardRun();
   run.ops[2].ns = 800'000'000;  // Half of 1,600 ms.
   EXPECT_THAT(Sentence(run), StartsWith("One instruction is half of device time: mul.3 (gemm in"));
-  EXPECT_THAT(Sentence(run), HasSubstr("takes 800 of 1.60 s of device time per step."));
+  EXPECT_THAT(Sentence(run), HasSubstr("takes 0.800 of 1.60 s of device time per step."));
 }
 
 TEST(VerdictTest, IdleTimeComesBeforeAnOpThatFillsTheRest) {

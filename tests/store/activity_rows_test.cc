@@ -202,7 +202,7 @@ TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
   model::AttributionTables attribution;
   attribution.labels.push_back({});
   attribution.label_of = {1, 1, 1};
-  attribution.execution_of = {0, 0, 0};
+  attribution.execution_of = {0, 3, 0};
   model::AnalysisTables analysis;
   analysis.step_of = {7, std::nullopt, 8};
   analysis.gaps = {
@@ -240,12 +240,46 @@ TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
             "1 40000 50000 unknown - - 8 \n");
   std::string activities;
   ASSERT_TRUE(ScanActivities(*db, [&](const ScannedActivity& activity) {
-    activities += fmt::format("{} {} {} {} {} {}; ", activity.activity_id, activity.label_id,
+    activities += fmt::format("{} {} {} {} {} {} {}; ", activity.activity_id, activity.label_id,
                               activity.start_ns, activity.duration_ns, activity.self_ns,
-                              activity.step ? std::to_string(*activity.step) : "-");
+                              activity.step ? std::to_string(*activity.step) : "-",
+                              id(activity.execution_id));
     return activity.activity_id < 2;  // Stops after the second.
   }));
-  EXPECT_EQ(activities, "1 1 5000 100 100 7; 2 1 0 100 100 -; ");
+  EXPECT_EQ(activities, "1 1 5000 100 100 7 -; 2 1 0 100 100 - 3; ");
+}
+
+// A scan keeps the ends of all activities, as times since others nearby.
+TEST_F(ActivityRowsTest, AGapMayBeginHoursBeforeOrAfterTheRowsAroundIt) {
+  constexpr int64_t kHour = 3'600'000'000'000;
+  const int64_t starts[] = {0, kHour, -kHour, kHour + 500};
+  for (const int64_t start : starts) Launch(start, 0, 0);
+  model::AttributionTables attribution;
+  attribution.labels.push_back({});
+  attribution.label_of = {1, 1, 1, 1};
+  attribution.execution_of = {0, 0, 0, 0};
+  model::AnalysisTables analysis;
+  analysis.step_of.resize(4);
+  const auto gap = [&](int64_t previous, int64_t next) {
+    analysis.gaps.push_back({.device_id = 1,
+                             .start_ns = starts[previous - 1] + 100,
+                             .end_ns = starts[next - 1],
+                             .previous_activity_id = previous,
+                             .next_activity_id = next});
+  };
+  gap(3, 1);
+  gap(1, 2);
+  gap(2, 4);
+  writer_->WriteAttribution(attribution);
+  writer_->WriteAnalysis(attribution, analysis);
+  ASSERT_TRUE(writer_->Finish());
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db);
+  std::multiset<std::pair<int64_t, int64_t>> gaps;
+  ASSERT_TRUE(ScanGaps(
+      *db, [&](const ScannedGap& scanned) { gaps.emplace(scanned.start_ns, scanned.end_ns); }));
+  EXPECT_EQ(gaps, (std::multiset<std::pair<int64_t, int64_t>>{
+                      {-kHour + 100, 0}, {100, kHour}, {kHour + 100, kHour + 500}}));
 }
 
 TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {

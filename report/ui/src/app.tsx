@@ -13,7 +13,7 @@ import { deviceName, deviceNumber } from './data/hardware';
 import type { Report } from './data/report';
 import { computeView, type View } from './data/view';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
-import { ms, percent, plural } from './format';
+import { ms, percent, plural, spelledDevices } from './format';
 import { GraphPage } from './pages/graph';
 import { ModelPage } from './pages/model';
 import { OccupancyPage } from './pages/occupancy';
@@ -23,7 +23,7 @@ import { RunPage } from './pages/run';
 import { SourcePage } from './pages/source';
 import { TimelinePage } from './pages/timeline';
 import { VerdictPage } from './pages/verdict';
-import { type Hue, LETTER, PHASES } from './phases';
+import { dict, type Hue, LETTER, PHASES } from './phases';
 import { getState, go, move, type Page, PAGES, useAppState } from './state';
 import { useTheme } from './theme';
 
@@ -44,6 +44,9 @@ class Guard extends Component<{ children: ComponentChildren; page: string }, { e
   }
 }
 
+const SOURCE = dict({
+  record: 'recorded', recording: 'recorded', nsys_sqlite: 'imported from Nsight Systems', nsys_jax: 'imported from nsys-jax', xplane: 'imported from XProf', kineto: 'imported from Kineto', chrome: 'imported from a Chrome trace',
+});
 function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNode {
   const [theme, cycle] = useTheme();
   const { run, basis, coverage } = report.meta;
@@ -58,10 +61,10 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
     <div class="facts">
       <span class="logo">xla<i>trace</i></span>
       <span class="trunc" title={run.command ?? run.path}><b>{run.title}</b></span>
-      {run.device_text && <><span class="sep" /><span>{run.device_text}</span></>}
+      {run.device_text && <><span class="sep" /><span class="trunc" title={run.device_text}>{spelledDevices(run.device_text)}</span></>}
       {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
       {basis.steady && <><span class="sep" /><span>steps {from === to ? from : `${from}–${to}`} <span class="dim">of {basis.steps_recorded}</span></span></>}
-      {run.date && <><span class="sep opt" /><span class="dim opt trunc">{run.source ? `${run.source}, ` : ''}{run.date}</span></>}
+      {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}
       <span class="sp" />
       {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}
       {run.partial && <a class="badge warn" href="#/run">still recording</a>}
@@ -249,6 +252,7 @@ export function App({ report }: { report: Report }): VNode {
   }, []);
 
   useEffect(() => {
+    document.getElementById(`t-${state.page}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     const name = PAGES.find(([id]) => id === state.page)?.[1] ?? '';
     document.title = `${name} · ${report.meta.run.title} · xlatrace`;
   }, [state.page]);

@@ -113,6 +113,10 @@ export const ratio = (a: number, b: number): string =>
   b > 0 && a > 0 ? `${significant(a / b)}×` : '';
 
 /** A change with its sign: "+0.860", "−49.9", "0". */
+/** Units as the page writes them, in sentences that the analysis made for terminals. */
+export const spelled = (text: string): string =>
+  text.replace(/(^|[^\d.,])0\.0 ?%/g, '$1<0.1%').replace(/(\d) %/g, '$1%').replace(/(\d) us\b/g, '$1 µs').replace(/(\d) x (?=\d)/g, '$1 × ');
+
 export const signed = (value: number, text: (v: number) => string = significant): string =>
   value > 0 && text(value)[0] !== '<' ? `+${text(value)}` : text(value);
 
@@ -155,3 +159,7 @@ export function shortPath(path: string, width = 34): string {
   }
   return `${head}/…/${last}`;
 }
+
+/** "4 × H100"; what has no name is at least counted: "2 GPUs". */
+export const spelledDevices = (text: string): string =>
+  text.replace(/(\d+) x (gpu|tpu|cpu)\b/g, (_, n: string, kind: string) => `${n} ${kind.toUpperCase()}s`).replace(/^(gpu|tpu|cpu)$/, (kind) => `1 ${kind.toUpperCase()}`).replace(/(\d+) x /g, '$1 × ');

@@ -1,7 +1,9 @@
 // A CUPTI client of its own, as small as one can be: the fake's first customer, so that the fake is
 // tested without the collector. Loaded by CUDA_INJECTION64_PATH. Writes every record as a line of
 // CLIENT_LOG.PID.tsv, with the columns of the driver's truth log where there are any, every
-// resource callback about graph nodes, and every launch's enter callback.
+// resource callback about graph nodes, and every launch's enter callback; and, for the conformance
+// log, on which thread buffers are asked for and handed back, how large the first record of each
+// kind is ("size"), and what functions return ("returns").
 //
 // CLIENT_KINDS: kinds to enable, "10,1,2,4" (default kernels, copies, sets, driver calls 307, 652,
 // 514); CLIENT_ORACLE: NVIDIA's own libcupti, whose iterator must walk every buffer as the fake's;
@@ -12,6 +14,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
@@ -48,6 +51,28 @@ void Log(const char* format, ...) {
   va_end(arguments);
 }
 
+pid_t program_thread = 0;  // The one that starts the driver.
+thread_local bool flushing = false;
+std::atomic<bool> ended{false};  // CUPTI has finalised itself.
+
+const char* Where() {
+  if (flushing) return "flusher";
+  return gettid() == program_thread ? "program" : "other";
+}
+
+CUptiResult Returns(const char* function, CUptiResult result) {
+  Log("returns\t%s\t%d\n", function, static_cast<int>(result));
+  return result;
+}
+#define RETURNS(function, ...) Returns(#function, CUPTI(function)(__VA_ARGS__))
+
+void LogSize(uint32_t kind, size_t bytes) {
+  static std::mutex* lock = new std::mutex;
+  static std::set<uint32_t>* seen = new std::set<uint32_t>;
+  const std::lock_guard guard(*lock);
+  if (seen->insert(kind).second) Log("size\t%u\t%zu\n", kind, bytes);
+}
+
 std::mutex* buffers_lock = new std::mutex;
 std::set<uint8_t*>* buffers_out = new std::set<uint8_t*>;
 
@@ -55,6 +80,7 @@ void CUPTIAPI Request(uint8_t** buffer, size_t* size, size_t* room) {
   *size = buffer_size;
   *room = 0;
   *buffer = static_cast<uint8_t*>(std::aligned_alloc(8, buffer_size));
+  Log("requested\t%s\n", Where());
   std::lock_guard guard(*buffers_lock);
   buffers_out->insert(*buffer);
 }
@@ -113,12 +139,14 @@ void LogRecord(const CUpti_Activity* record) {
 }
 
 void CUPTIAPI Completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
+  Log("completed\t%s\n", Where());
   {
     std::lock_guard guard(*buffers_lock);
     if (buffers_out->erase(buffer) != 1) Log("error\tbuffer handed back that was not out\n");
   }
   CUpti_Activity* record = nullptr;
   CUpti_Activity* theirs = nullptr;
+  const CUpti_Activity* before = nullptr;
   size_t last = 0;
   CUptiResult ours_end = CUPTI_SUCCESS;
   for (;;) {
@@ -133,7 +161,10 @@ void CUPTIAPI Completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t val
       }
     }
     if (ours_end != CUPTI_SUCCESS) break;
-    last = static_cast<size_t>(reinterpret_cast<uint8_t*>(record) - buffer);
+    const auto at = static_cast<size_t>(reinterpret_cast<uint8_t*>(record) - buffer);
+    if (before != nullptr) LogSize(static_cast<uint32_t>(before->kind), at - last);
+    before = record;
+    last = at;
     LogRecord(record);
   }
   if (ours_end != CUPTI_ERROR_MAX_LIMIT_REACHED) Log("error\titerator ended with %d\n", ours_end);
@@ -173,6 +204,7 @@ void CUPTIAPI Callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   } else if (domain == CUPTI_CB_DOMAIN_STATE) {
     const auto* state = static_cast<const CUpti_StateData*>(data);
     Log("state\t%u\t%s\n", id, state->notification.message);
+    if (id == CUPTI_CBID_STATE_FATAL_ERROR) ended = true;
   }
 }
 
@@ -180,8 +212,10 @@ pid_t owner = 0;
 
 void AtExit() {
   if (getpid() != owner) return;
-  if (std::getenv("CLIENT_NO_EXIT_FLUSH") == nullptr) {
+  if (std::getenv("CLIENT_NO_EXIT_FLUSH") == nullptr && !ended) {
+    flushing = true;
     const CUptiResult flushed = CUPTI(cuptiActivityFlushAll)(1);
+    flushing = false;
     Log("end\t%d\n", flushed);
   }
   std::fflush(log_file);
@@ -197,11 +231,14 @@ size_t Number(const char* name, size_t otherwise) {
 extern "C" __attribute__((visibility("default"))) int InitializeInjection();
 extern "C" int InitializeInjection() {
   owner = getpid();
+  program_thread = gettid();
   const char* prefix = std::getenv("CLIENT_LOG");
   if (prefix == nullptr) return 0;
   log_file = std::fopen((std::string(prefix) + "." + std::to_string(owner) + ".tsv").c_str(), "we");
   if (log_file == nullptr) return 0;
-  library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
+  for (const char* name : {"libcupti.so.13", "libcupti.so.12"}) {
+    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  }
   if (library == nullptr) {
     Log("error\t%s\n", dlerror());
     return 0;
@@ -223,35 +260,43 @@ extern "C" int InitializeInjection() {
   params.subscriberName = "client";
   params.oldSubscriberName = other;
   params.oldSubscriberSize = sizeof other;
-  const CUptiResult subscribed = CUPTI(cuptiSubscribe_v2)(&subscriber, Callback, nullptr, &params);
+  const auto subscribe_v2 = CUPTI(cuptiSubscribe_v2);  // From CUDA 13.0 on.
+  const CUptiResult subscribed = subscribe_v2 != nullptr
+                                     ? subscribe_v2(&subscriber, Callback, nullptr, &params)
+                                     : CUPTI(cuptiSubscribe)(&subscriber, Callback, nullptr);
   Log("subscribe\t%d\t%s\n", subscribed, other);
   if (subscribed != CUPTI_SUCCESS) {
     std::fflush(log_file);
     return 0;
   }
-  CUPTI(cuptiSetThreadIdType)(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
-  CUPTI(cuptiActivityRegisterCallbacks)(Request, Completed);
+  uint32_t version = 0;
+  RETURNS(cuptiGetVersion, &version);
+  Log("version\t%u\n", version);
+  RETURNS(cuptiSetThreadIdType, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  RETURNS(cuptiActivityRegisterCallbacks, Request, Completed);
   const char* kinds = std::getenv("CLIENT_KINDS");
   std::string list = kinds != nullptr ? kinds : "10,1,2";
   for (char* at = list.data(); *at != '\0';) {
     const auto kind = static_cast<CUpti_ActivityKind>(std::strtol(at, &at, 10));
-    const CUptiResult enabled = CUPTI(cuptiActivityEnable)(kind);
+    const CUptiResult enabled = RETURNS(cuptiActivityEnable, kind);
     if (enabled != CUPTI_SUCCESS) Log("error\tenable %d: %d\n", static_cast<int>(kind), enabled);
     if (*at == ',') ++at;
   }
-  if (kinds == nullptr) {
-    for (const uint32_t id : {307u, 652u, 514u}) CUPTI(cuptiActivityEnableDriverApi)(id, 1);
+  if (kinds == nullptr && CUPTI(cuptiActivityEnableDriverApi) != nullptr) {  // From 12.5 on.
+    for (const uint32_t id : {307u, 652u, 514u}) RETURNS(cuptiActivityEnableDriverApi, id, 1);
   }
-  CUPTI(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, 307);
+  RETURNS(cuptiEnableCallback, 1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, 307);
   for (const uint32_t id : {1u, 3u, 6u, 9u, 11u, 13u, 18u, 20u, 22u, 23u}) {
     CUPTI(cuptiEnableCallback)(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
   }
-  CUPTI(cuptiEnableDomain)(1, subscriber, CUPTI_CB_DOMAIN_STATE);
+  RETURNS(cuptiEnableDomain, 1, subscriber, CUPTI_CB_DOMAIN_STATE);
   if (const size_t period = Number("CLIENT_FLUSH_MS", 0)) {
     std::thread([period] {
       for (;;) {
         std::this_thread::sleep_for(std::chrono::milliseconds(period));
+        flushing = true;
         CUPTI(cuptiActivityFlushAll)(0);
+        flushing = false;
         std::lock_guard guard(*log_lock);
         std::fflush(log_file);
       }

@@ -141,6 +141,23 @@ bool Refuses(const char* function, CUptiResult* refused) {
   if (state.gpu != nullptr && state.owner != getpid() && HangsInForkChild(function)) {
     for (;;) pause();
   }
+  if (std::strcmp(function, "cuptiActivityFlushAll") == 0) {
+    // HPCToolkit #295; and nobody knows what it does after CUPTI has ended itself.
+    if ((TheFaults().flush_needs_context && !state.context_seen) || state.finished) {
+      for (;;) pause();
+    }
+    if (InsideCallback() == Inside::kOther && state.gpu != nullptr) {
+      state.gpu->note("CUPTI: misuse: flush inside a callback that is not of an API call");
+    }
+  }
+  // The iterator is a pure function, and called for every buffer.
+  static thread_local bool inside = false;
+  if (TheFaults().reenter && state.context_seen && !inside &&
+      std::strncmp(function, "cuptiActivityGetNextRecord", 26) != 0) {
+    inside = true;
+    Reenter();
+    inside = false;
+  }
   if (state.second_interface && IsOfFirstInterface(function)) {
     state.gpu->note("CUPTI: misuse: a function of the first interface beside the second");
     *refused = CUPTI_ERROR_NOT_COMPATIBLE;

@@ -84,6 +84,10 @@ Buffer* Request() {
   }
   if (reinterpret_cast<uintptr_t>(data) % 8 != 0) Note("misuse: buffer is not aligned to 8 bytes");
   if (!state.zeroed) std::memset(data, 0, size);
+  {
+    std::lock_guard guard(state.delivery_lock);
+    if (!state.out.insert(data).second) Note("misuse: a buffer that is out already");
+  }
   auto* buffer = new Buffer;
   buffer->data = data;
   buffer->size = size;
@@ -98,6 +102,10 @@ void Complete(Buffer* buffer) {
   if (drop.first != 0 && drop.Holds(++number)) {
     if (drop.counted) state.dropped += buffer->records;
     buffer->used = 0;
+  }
+  {
+    std::lock_guard guard(state.delivery_lock);
+    state.out.erase(buffer->data);
   }
   const auto complete = state.complete.load(std::memory_order_acquire);
   if (const auto second = state.complete_v2.load(std::memory_order_acquire)) {
@@ -251,7 +259,9 @@ bool Disturb(Record* record) {
   State& state = TheState();
   const uint64_t number = ++next;
   if (faults.fatal_after != 0 && number > faults.fatal_after) {
+    // CUPTI tells, and finalises itself: what there is comes back, running work without an end.
     if (!state.finished.exchange(true)) {
+      Flush(true);
       TellState(CUPTI_CBID_STATE_FATAL_ERROR, CUPTI_ERROR_UNKNOWN, "the scenario wants it");
     }
     return false;
@@ -409,6 +419,10 @@ void Flush(bool forced) {
   if (state.kinds.Has(CUPTI_ACTIVITY_KIND_OVERHEAD) && !forced && !lines.empty()) {
     Add(Overhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, begin, Now(), 0));
   }
+}
+
+void Reenter() {
+  if (Buffer* buffer = Request()) Complete(buffer);
 }
 
 void StartWorker() {

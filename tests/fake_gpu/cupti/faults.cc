@@ -50,6 +50,8 @@ const Faults& TheFaults() {
     f->late_ns = scenario.Number({"cupti", "late"}, 0) * 1'000'000;
     f->shuffle = scenario.Number({"cupti", "shuffle"}, 0);
     f->hold_until_exit = scenario.Has({"cupti", "hold", "until", "exit"});
+    f->reenter = scenario.Has({"cupti", "reenter"});
+    f->flush_needs_context = scenario.Has({"cupti", "flush", "needs", "context"});
     f->fatal_after = scenario.Number({"cupti", "fatal", "after"}, 0);
     for (const auto& rest : scenario.Lines({"cupti", "subscriber"})) {
       if (rest.size() > 1 && rest[0] == "beside") {

@@ -32,6 +32,8 @@ struct Faults {
   uint64_t fatal_after = 0;            // so many device records, then FATAL_ERROR
   std::string other_subscriber;        // somebody else holds CUPTI
   std::string polite_subscriber;       // the same, but it lets others be (second interface)
+  bool reenter = false;                // calls of the tool come back as requests for buffers
+  bool flush_needs_context = false;    // FlushAll never returns before there is a context
   bool any_record_fault = false;
 };
 

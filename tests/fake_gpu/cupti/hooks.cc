@@ -11,6 +11,7 @@ namespace {
 // Ids of external correlation, a stack per kind and thread.
 thread_local std::map<int, std::vector<uint64_t>>* external = nullptr;
 thread_local bool in_callback = false;
+thread_local Inside inside = Inside::kNothing;
 
 void Call(CUpti_CallbackDomain domain, uint32_t id, const void* data) {
   State& state = TheState();
@@ -18,7 +19,10 @@ void Call(CUpti_CallbackDomain domain, uint32_t id, const void* data) {
   const auto callback = state.callback.load(std::memory_order_acquire);
   if (callback == nullptr) return;
   in_callback = true;
+  const bool api = domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+  inside = api ? Inside::kApi : Inside::kOther;
   callback(state.user_data, domain, id, data);
+  inside = Inside::kNothing;
   in_callback = false;
 }
 
@@ -121,6 +125,7 @@ void OnResource(const FakeGpuResource* resource) {
       }
       break;
     case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+      state.context_seen = true;
       if (state.kinds.Has(CUPTI_ACTIVITY_KIND_CONTEXT)) DumpContexts(resource->context);
       break;
     case CUPTI_CBID_RESOURCE_STREAM_CREATED:
@@ -156,6 +161,8 @@ void OnResource(const FakeGpuResource* resource) {
 }
 
 }  // namespace
+
+Inside InsideCallback() { return inside; }
 
 const FakeGpuTool* Hooks() {
   static const FakeGpuTool hooks = {sizeof(FakeGpuTool), OnEnter, OnExit,    OnActivity,

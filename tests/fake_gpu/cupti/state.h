@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "cupti/layout.h"
@@ -106,6 +107,7 @@ struct State {
   std::atomic<int> thread_id_type{0};
   std::atomic<size_t> dropped{0};
   std::atomic<bool> finished{false};  // after a fatal error
+  std::atomic<bool> context_seen{false};
 
   std::mutex lines_lock;
   std::vector<Line*> lines, free_lines;
@@ -114,6 +116,7 @@ struct State {
   std::mutex delivery_lock;
   std::condition_variable delivery;
   std::deque<Buffer*> full;
+  std::set<uint8_t*> out;  // Buffers of the tool's that are here.
   int delivering = 0;
   bool worker = false, stopped = false;
 };
@@ -146,11 +149,16 @@ void Submit(Record record);
 // All that is ready goes to the tool before this returns; `forced`: the rest too, without end.
 void Flush(bool forced);
 void StartWorker();
+// Asks the tool for a buffer and hands it back empty, on this thread.
+void Reenter();
 // Drops everything on its way, without a word to the tool.
 void Forget();
 
 // ---- hooks.cc ----
 const FakeGpuTool* Hooks();
+// The callback of the tool's that this thread is in; 0: none. Buffers' count as one.
+enum class Inside { kNothing, kApi, kOther };
+Inside InsideCallback();
 void TellState(uint32_t id, CUptiResult result, const char* message);
 
 }  // namespace fakegpu::cupti

@@ -179,7 +179,7 @@ int ActiveBlocks(const KernelImage& image, int threads, size_t dynamic_smem) {
   if (image.registers != 0) {
     const int per_warp = static_cast<int>((image.registers * 32 + 255) / 256 * 256);
     const int warps_by_registers = 16384 / per_warp * 4;  // four partitions of 16 K registers
-    blocks = std::min(blocks, warps_by_registers / ((warps + 3) / 4 * 4));
+    blocks = std::min(blocks, warps_by_registers / warps);
   }
   const size_t smem = (image.static_smem + dynamic_smem + 1024 + 127) / 128 * 128;
   return std::min(blocks, static_cast<int>(233472 / smem));

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small training loop that forks data loaders, sets its own flags, and leaves by the door it is told.
 
-doors.py [--steps N] [--fork] [--flags XLA_FLAGS] [--mark] [--leave return|exit|_exit|raise|int|term]
+doors.py [--steps N] [--fork] [--flags XLA_FLAGS] [--mark] [--profile]
+         [--leave return|exit|_exit|raise|int|term]
 """
 
 import argparse
@@ -16,6 +17,7 @@ arguments.add_argument("--steps", type=int, default=4)
 arguments.add_argument("--fork", action="store_true")
 arguments.add_argument("--flags")
 arguments.add_argument("--mark", action="store_true")
+arguments.add_argument("--profile", action="store_true")
 arguments.add_argument("--leave", default="return")
 
 
@@ -46,6 +48,8 @@ def main():
 
     weights = {"a": jnp.ones((32, 32)), "b": jnp.ones((32, 8))}
     context = multiprocessing.get_context("fork")
+    if options.profile:
+        jax.profiler.start_trace("profile")
     for number in range(options.steps):
         value = number * 2
         if options.fork:
@@ -59,6 +63,8 @@ def main():
             mark(1000 + number)
         weights = step(weights, jnp.full((16, 32), float(value)))
         jax.block_until_ready(weights)
+    if options.profile:
+        jax.profiler.stop_trace()
     print("trained", flush=True)
     if options.leave == "exit":
         sys.exit(3)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace fakegpu {
 namespace {
@@ -13,7 +14,10 @@ ThunkText TextOf(const Place& place, const Step& step) {
   ThunkText text;
   text.op = place.Word(step, 1);
   const std::string name = place.Option(step, "name");
-  text.title = "Thunk:#" + (name.empty() ? "" : "name=" + name + ",") + "hlo_op=" + text.op + "#";
+  // Behind the name from July 2026 on.
+  static const bool with_id = std::getenv("FAKE_NVTX_PAYLOADS") != nullptr;
+  text.title = "Thunk:#" + (name.empty() ? "" : "name=" + name + ",") + "hlo_op=" + text.op +
+               (with_id ? ",unique_hlo_op_id=4#" : "#");
   text.hlo = place.Option(step, "hlo");
   if (text.hlo.empty()) {
     text.hlo = text.op + " = f32[8]{0} fusion(p0), kind=kLoop, calls=" + text.op + "_computation";

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -100,6 +101,62 @@ uint64_t ModuleSchema() {
   return id;
 }
 
+// As XLA hands instructions over from August 2026 on, with --xla_gpu_trace_annotation_level=1.
+struct InstructionPayload {
+  nvtxStringHandle_t hlo, source, called;
+};
+struct DetailedPayload {
+  InstructionPayload plain;
+  nvtxStringHandle_t name;
+  int64_t id;
+  nvtxStringHandle_t op_type, op_name, file;
+  int32_t line;
+  nvtxStringHandle_t shape;
+};
+
+enum class Payloads { kKernel, kInstruction, kDetailed };
+Payloads PayloadsInUse() {
+  static const Payloads payloads = [] {
+    const char* text = std::getenv("FAKE_NVTX_PAYLOADS");
+    const std::string word = text == nullptr ? "" : text;
+    return word == "instruction" ? Payloads::kInstruction
+           : word == "detailed"  ? Payloads::kDetailed
+                                 : Payloads::kKernel;
+  }();
+  return payloads;
+}
+
+uint64_t InstructionSchema() {
+  static const uint64_t id = [] {
+    const uint64_t text = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE;
+    static const nvtxPayloadSchemaEntry_t entries[] = {
+        Entry(text, "HLO", offsetof(InstructionPayload, hlo)),
+        Entry(text, "Source locations", offsetof(InstructionPayload, source)),
+        Entry(text, "Called HLO", offsetof(InstructionPayload, called))};
+    return Register("XlaInstruction", entries, std::size(entries), sizeof(InstructionPayload));
+  }();
+  return id;
+}
+
+uint64_t DetailedSchema() {
+  static const uint64_t id = [] {
+    const uint64_t text = NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE;
+    static const nvtxPayloadSchemaEntry_t entries[] = {
+        Entry(text, "HLO", offsetof(DetailedPayload, plain.hlo)),
+        Entry(text, "Source locations", offsetof(DetailedPayload, plain.source)),
+        Entry(text, "Called HLO", offsetof(DetailedPayload, plain.called)),
+        Entry(text, "HLO name", offsetof(DetailedPayload, name)),
+        Entry(NVTX_PAYLOAD_ENTRY_TYPE_INT64, "HLO unique ID", offsetof(DetailedPayload, id)),
+        Entry(text, "Framework op type", offsetof(DetailedPayload, op_type)),
+        Entry(text, "Framework op name", offsetof(DetailedPayload, op_name)),
+        Entry(text, "Source file", offsetof(DetailedPayload, file)),
+        Entry(NVTX_PAYLOAD_ENTRY_TYPE_INT32, "Source line", offsetof(DetailedPayload, line)),
+        Entry(text, "Output shape", offsetof(DetailedPayload, shape))};
+    return Register("XlaInstructionDetailed", entries, std::size(entries), sizeof(DetailedPayload));
+  }();
+  return id;
+}
+
 // The scenario's "nvtx pop twice N": the N-th range is popped once more than it was pushed.
 bool PopsTwice() {
   static const uint64_t which = Scenario::Get().Number({"nvtx", "pop", "twice"}, 0);
@@ -157,6 +214,35 @@ void PushIn(const std::string& domain, nvtxStringHandle_t title, uint64_t schema
 template <typename Payload>
 void Push(nvtxStringHandle_t title, uint64_t schema, const Payload& payload) {
   PushIn("TSL", title, schema, payload);
+}
+
+void PushInstruction(const std::string& op, const OpHandles& handles) {
+  const InstructionPayload plain{handles.hlo, handles.source, handles.called};
+  switch (PayloadsInUse()) {
+    case Payloads::kKernel: {
+      KernelPayload payload;
+      payload.hlo = handles.hlo;
+      payload.source = handles.source;
+      payload.called = handles.called;
+      Push(handles.title, KernelSchema(), payload);
+      return;
+    }
+    case Payloads::kInstruction:
+      Push(handles.title, InstructionSchema(), plain);
+      return;
+    case Payloads::kDetailed: {
+      const DetailedPayload payload{plain,
+                                    Registered(op),
+                                    4,
+                                    Registered("neg"),
+                                    Registered("jit(step)/layer/neg"),
+                                    Registered("train.py"),
+                                    75,
+                                    Registered("f32[8]")};
+      Push(handles.title, DetailedSchema(), payload);
+      return;
+    }
+  }
 }
 
 }  // namespace
@@ -229,22 +315,16 @@ void PushModule(const std::string& name, int id) {
 }
 
 void PushThunk(const ThunkText& text) {
-  KernelPayload payload;
   const Executable* executable = Entered().empty() ? nullptr : Entered().back();
   if (executable != nullptr) {
     const auto op = executable->ops.find(text.op);
     if (op != executable->ops.end()) {
-      payload.hlo = op->second.hlo;
-      payload.source = op->second.source;
-      payload.called = op->second.called;
-      Push(op->second.title, KernelSchema(), payload);
+      PushInstruction(text.op, op->second);
       return;
     }
   }
-  payload.hlo = Registered(text.hlo);
-  payload.source = Registered(text.source);
-  payload.called = Registered(text.called);
-  Push(Registered(text.title), KernelSchema(), payload);
+  PushInstruction(text.op, {Registered(text.title), Registered(text.hlo), Registered(text.source),
+                            Registered(text.called)});
 }
 
 void PopModule() {
@@ -264,8 +344,9 @@ void PushNccl(const std::string& function, uint64_t bytes) {
   [[maybe_unused]] static const bool registered = [] {
     static const nvtxPayloadEnum_t operations[] = {{"Sum", 0, 0}, {"Product", 1, 0}};
     nvtxPayloadEnumAttr_t names{};
-    names.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES |
-                      NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
+    names.fieldMask = NVTX_PAYLOAD_ENUM_ATTR_FIELD_ENTRIES |
+                      NVTX_PAYLOAD_ENUM_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_ENUM_ATTR_FIELD_SIZE |
+                      NVTX_PAYLOAD_ENUM_ATTR_FIELD_SCHEMA_ID;
     names.entries = operations;
     names.numEntries = std::size(operations);
     names.sizeOfEnum = sizeof(int32_t);
@@ -275,9 +356,10 @@ void PushNccl(const std::string& function, uint64_t bytes) {
         Entry(NVTX_PAYLOAD_ENTRY_TYPE_SIZE, "Message size [bytes]", offsetof(Parameters, bytes)),
         Entry(kOperation, "Reduction operation", offsetof(Parameters, operation))};
     nvtxPayloadSchemaAttr_t schema{};
-    schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
-                       NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
+    schema.fieldMask =
+        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
+        NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID;
     schema.name = "AllReduce";
     schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
     schema.entries = entries;

@@ -33,7 +33,7 @@ export function Icicle({ root, divisor, height, depth, onPick, selected }: {
   const x = (d: number): number => d * w;
   return (
     <div ref={ref}>
-      <svg width={width} height={Math.ceil(height) + 1} role="img" class="icicle" aria-label={`${root.children.slice(0, 5).map((c) => `${c.name} ${ms(c.ns / divisor)} ms`).join(', ')}; the table beside it holds the same`}>
+      <svg width={width} height={Math.ceil(height) + 1} viewBox={`0 0 ${width} ${Math.ceil(height) + 1}`} role="img" class="icicle" aria-label={`${root.children.slice(0, 5).map((c) => `${c.name} ${ms(c.ns / divisor)} ms`).join(', ')}; the table beside it holds the same`}>
         {boxes.map((b) => {
           const n = b.node;
           const left = x(b.depth);
@@ -43,9 +43,9 @@ export function Icicle({ root, divisor, height, depth, onPick, selected }: {
           const h = Math.max(0.6, b.h - 1);
           let px = left;
           const parts = PHASES.map((p, i) => ({ p, ns: n.phases[i]! })).filter((q) => q.ns > 0);
-          const chars = Math.floor((bw - 10) / 6.4);
+          const chars = Math.floor((bw - 8) / (h > 34 ? 7.6 : 6.9));
           const num = ms(n.ns / divisor);
-          const room = h > 27 ? chars : chars - num.length - 2;
+          const room = h > 34 ? chars : chars - num.length - 2;
           const name = n.name.length <= room ? n.name : room > 5 ? `${n.name.slice(0, room - 1)}…` : '';
           return (
             <g class={`box ${selected === n.path && !n.leaf ? 'sel' : ''}`} onClick={() => onPick(n)}>
@@ -56,8 +56,8 @@ export function Icicle({ root, divisor, height, depth, onPick, selected }: {
                 px += pw;
                 return <><rect class={`soft p-${q.p}`} x={at} y={b.y} width={pw} height={h} />{h > 6 && <rect class={`f p-${q.p}`} x={at} y={b.y + h - 2.4} width={Math.max(0, pw - 0.5)} height="2.4" />}</>;
               })}
-              {h > 27 && name && <><text class="b" x={left + 5} y={b.y + 13}>{name}</text><text class="i2" x={left + 5} y={b.y + 26}>{num} ms</text></>}
-              {h <= 27 && h > 11 && name && <><text x={left + 5} y={b.y + h / 2 + 3}>{name}</text><text class="i2 e" x={left + bw - 5} y={b.y + h / 2 + 3}>{num}</text></>}
+              {h > 34 && name && <><text class="b" x={left + 5} y={b.y + 13}>{name}</text><text class="i2" x={left + 5} y={b.y + 26}>{num} ms</text></>}
+              {h <= 34 && h > 14 && name && <><text x={left + 5} y={b.y + h / 2 + 3}>{name}</text><text class="i2 e" x={left + bw - 5} y={b.y + h / 2 + 3}>{num}</text></>}
               <rect class="edge" x={left} y={b.y} width={bw} height={h} />
             </g>
           );

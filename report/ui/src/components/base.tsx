@@ -12,6 +12,7 @@ export interface BaseOps {
   /** Sum of base ns by op of this run. */
   byOp: Float64Array;
   has: Uint8Array;
+  occupancy: Float64Array;
 }
 const cache = new WeakMap<Report, BaseOps>();
 export function baseOps(report: Report): BaseOps {
@@ -29,6 +30,7 @@ export function baseOps(report: Report): BaseOps {
     n: t.rows, op, how: t.texts('how'), handle: t.texts('handle'), name: t.texts('instruction'), kind: t.texts('op_kind'),
     phase: t.texts('phase'), group: t.texts('layer_group'), opName: t.texts('op_name'), file: t.texts('source_file'),
     line: t.numbers('source_line'), ns, calls: t.numbers('calls'), byOp, has,
+    occupancy: t.numbers('theoretical_occupancy_pct'),
   };
   cache.set(report, b);
   return b;

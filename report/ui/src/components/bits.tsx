@@ -4,7 +4,7 @@ import type { ComponentChildren, RefObject, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import type { Entity, Report, Sentence } from '../data/report';
-import { opKind, shortPath, sourceLine } from '../format';
+import { opKind, shortPath, sourceLine, spelled } from '../format';
 import { LETTER, type Hue } from '../phases';
 import { type Change, go, linkTo } from '../state';
 
@@ -101,16 +101,18 @@ export function SourceChip({ file, line }: { file: string; line: number }): VNod
   );
 }
 
-const TOKEN = /\b([okmf]\d{1,6})\b|([\w./-]*\w\.py):(\d+)/g;
+const TOKEN = /\b([okmf]\d{1,6})\b|([\w./-]*\w\.py):(\d+)|`([^`]+)`/g;
 
-/** Text in which handles that exist and source lines become links. */
-export function Linked({ text }: { text: string }): VNode {
+/** Text in which handles that exist and source lines become links, and what stands in backticks code. */
+export function Linked({ text: given }: { text: string }): VNode {
   const { report } = useCtx();
+  const text = spelled(given);
   const out: ComponentChildren[] = [];
   let at = 0;
   for (const m of text.matchAll(TOKEN)) {
     let link: VNode | null = null;
-    if (m[1]) {
+    if (m[4]) link = <code><Linked text={m[4]} /></code>;
+    else if (m[1]) {
       const entity = report.entity(m[1]);
       if (entity) link = <Handle entity={entity} />;
     } else {

@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Histogram } from '../charts/histogram';
 import { MiniRoof } from '../charts/mini_roof';
 import { useCtx } from '../ctx';
+import { CopyMenu } from './table';
 import { baseDivisor, baseOps, comparable, Delta } from './base';
 import { hloOf, hloText, lineOf } from '../data/hlo';
 import { loadLaunches } from '../data/launches';
@@ -130,6 +131,7 @@ function OpShares({ op }: { op: number }): VNode | null {
   const others = list.slice(8);
   return (
     <Section title="What is inside" cap="shares by the cost model, an estimate">
+      <div class="cap"><CopyMenu /></div>
       <table class="fix mini-t" aria-label="Shares">
         <colgroup><col style={{ width: '20px' }} /><col /><col style={{ width: '110px' }} /><col style={{ width: '48px' }} /></colgroup>
         <tbody>
@@ -356,6 +358,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
         </ul>
       </Section>
       <Section title="Launch configurations" cap={plural(mine.length, 'configuration')}>
+        <div class="cap"><CopyMenu /></div>
         <table class="fix mini-t" aria-label="Launch configurations">
           <thead><tr><th>grid</th><th>block</th><th class="num">regs</th><th class="num">smem kB</th><th class="num">occ. %</th><th class="num">ms</th></tr></thead>
           <tbody>

@@ -137,8 +137,32 @@ export function toText<T>(p: TableProps<T>): string {
   return all.map((r) => r.map((v, i) => (columns[i]!.num ? v.padStart(widths[i]!) : v.padEnd(widths[i]!))).join('  ').trimEnd()).join('\n') + '\n';
 }
 
-/** Text, CSV and Markdown of all rows under the filter, as raw numbers. */
-export function CopyMenu<T>({ table }: { table: TableProps<T> }): VNode {
+/** The table, list of facts or listing that follows in the page, as it reads. */
+function tableAfter(from: Element): TableProps<(number | string)[]> {
+  const all = [...document.querySelectorAll('main table, main dl, main .code, .drawer table, .drawer dl')];
+  const el = all.find((t) => from.compareDocumentPosition(t) & 4);
+  const text = (cell: Element): number | string => {
+    const copy = cell.cloneNode(true) as Element;
+    for (const hidden of copy.querySelectorAll('[aria-hidden]')) hidden.remove();
+    for (const img of copy.querySelectorAll('[role=img]')) img.textContent = ` ${img.getAttribute('aria-label')} `;
+    const words = (copy.textContent ?? '').replace(/\s+/g, ' ').trim();
+    const plain = words.replace(/,(?=\d{3})/g, '').replace('−', '-');
+    return /^-?\d+(\.\d+)?$/.test(plain) ? Number(plain) : words;
+  };
+  const cells = (selector: string, row: string): (number | string)[][] => [...(el?.querySelectorAll(row) ?? [])].map((r) => [...r.querySelectorAll(selector)].map(text));
+  const rows = el?.matches('dl') ? [...el.querySelectorAll('dt')].map((dt) => [text(dt), dt.nextElementSibling ? text(dt.nextElementSibling) : ''])
+    : el?.matches('.code') ? [...el.children].map((l) => [...l.children].map(text)) : cells('td', 'tbody tr');
+  const head = el ? cells('th', 'thead tr')[0] ?? [] : [];
+  const width = Math.max(0, ...rows.map((r) => r.length));
+  return {
+    label: el?.getAttribute('aria-label') ?? 'table', lines: rows.map((row, i) => ({ key: String(i), row })),
+    columns: Array.from({ length: width }, (_, i) => ({ id: String(head[i] ?? ''), label: '', num: rows.some((r) => typeof r[i] === 'number'), cell: () => null, raw: (r) => r[i] ?? '' })),
+  };
+}
+
+/** Text, CSV and Markdown of all rows under the filter, as raw numbers; without `table`, of what follows in the page. */
+export function CopyMenu<T>({ table: given }: { table?: TableProps<T> }): VNode {
+  const box = useRef<HTMLSpanElement>(null);
   const [done, setDone] = useState('');
   const { state } = useCtx();
   useEffect(() => {
@@ -146,14 +170,15 @@ export function CopyMenu<T>({ table }: { table: TableProps<T> }): VNode {
     return () => clearTimeout(t);
   }, [done]);
   const copy = (what: string, text: string): void => void copyText(text).then((ok) => setDone(ok ? what : ''));
-  const name = table.fileName ?? 'table';
+  const name = given?.fileName ?? 'table';
+  const as = (write: (p: TableProps<never>) => string): string => write((given ?? tableAfter(box.current!)) as unknown as TableProps<never>);
   return (
-    <span class="copy" role="group" aria-label={`copy ${table.label}`}>
+    <span ref={box} class="copy" role="group" aria-label={`copy ${given?.label ?? 'what follows'}`}>
       <span class="dim">copy</span>
-      <button type="button" data-testid="copy-text" onClick={() => copy('text', toText(table))}>text</button>
+      <button type="button" data-testid="copy-text" onClick={() => copy('text', as(toText))}>text</button>
       <button type="button" data-testid="copy-csv" title={`all rows${state.f ? ` of: ${state.f}` : ''}; Shift: save as a file`}
-              onClick={(e) => (e.shiftKey ? download(`${name}.csv`, toCsv(table), 'text/csv') : copy('CSV', toCsv(table)))}>CSV</button>
-      <button type="button" data-testid="copy-md" onClick={() => copy('Markdown', toMarkdown(table))}>Markdown</button>
+              onClick={(e) => (e.shiftKey ? download(`${name}.csv`, as(toCsv), 'text/csv') : copy('CSV', as(toCsv)))}>CSV</button>
+      <button type="button" data-testid="copy-md" onClick={() => copy('Markdown', as(toMarkdown))}>Markdown</button>
       <span class="done" role="status">{done && `${done} copied`}</span>
     </span>
   );
@@ -192,7 +217,9 @@ export function DataTable<T>(p: TableProps<T>): VNode {
   const [top, setTop] = useState(0);
   const [size, setSize] = useState({ width: 1000, height: 600 });
   const [cursor, setCursor] = useState<string | undefined>(undefined);
-  const columns = useMemo(() => p.columns.filter((c) => c.from === undefined || size.width >= c.from), [p.columns, size.width]);
+  // Paper has some 740 pixels, whatever the window has.
+  const wide = printing ? 740 : size.width;
+  const columns = useMemo(() => p.columns.filter((c) => c.from === undefined || wide >= c.from), [p.columns, wide]);
 
   useLayoutEffect(() => {
     const el = box.current;

@@ -28,8 +28,8 @@ function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
     return (
       <span class="heatbox">
         <Letter hue={hue} word={title} />
-        <span class="heat" role="img" aria-label={`${title} of each repeat: ${values.map((v) => ms(v)).join(', ')} ms`}>
-          {values.slice(0, 64).map((v, i) => <i class={`p-${hue}`} style={{ width: names.length > 12 ? '5px' : '', opacity: String(0.25 + (0.75 * v) / max) }} title={`${names[i]}: ${ms(v)} ms`} />)}
+        <span class={`heat ${names.length > 40 ? 'dense' : ''}`} role="img" aria-label={`${title} of each repeat: ${values.map((v) => ms(v)).join(', ')} ms`}>
+          {values.map((v, i) => <i class={`p-${hue}`} style={{ width: names.length > 12 ? `${Math.max(0.7, Math.min(5, 220 / names.length))}px` : '', opacity: String(0.25 + (0.75 * v) / max) }} title={`${names[i]}: ${ms(v)} ms`} />)}
         </span>
         <span class="dim">{min === max ? ms(max) : `${ms(min)}–${ms(max)}`} ms{phases.length > 1 ? ' with recompute' : ''}</span>
       </span>
@@ -124,12 +124,12 @@ export function ModelPage(): VNode {
       id: 'delta', label: 'Δ ms', num: true, width: 62, raw: (r: Row) => Math.round(r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)),
       cell: (r: Row) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} />,
     }] : []),
-    { id: 'bar', label: '', width: 68, from: 640, cell: (r) => <PhaseStack max={max} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
+    { id: 'bar', label: '', width: 68, from: 760, cell: (r) => <PhaseStack max={max} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
     { id: 'pct', label: '%', num: true, width: 46, raw: (r) => (100 * r.node.ns) / root.ns, cell: (r) => percent(r.node.ns, root.ns) },
-    { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 620, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
+    { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 760, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
     { id: 'calls', label: 'calls', num: true, width: 52, from: 900, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
     { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, raw: (r) => Math.round(r.node.waste), cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
-    { id: 'peak', label: '% peak', num: true, width: 56, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
+    { id: 'peak', label: '% peak', num: true, width: 62, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
   ];
   const table: TableProps<Row> = {
     columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, primary: true, fileName: `model-${by}`,

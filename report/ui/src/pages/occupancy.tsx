@@ -2,19 +2,20 @@
 
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import { baseDivisor, baseOps, comparable, Delta } from '../components/base';
 import { Handle, Letter, Meter, Mid, Missing, useWidth } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf } from '../data/hardware';
 import type { Device, Report } from '../data/report';
-import { ms, peakPercent, percent, plural, significant, thousands } from '../format';
+import { ms, peakPercent, percent, plural, signed, significant, thousands } from '../format';
 import { lastWave, type Occupancy, occupancyOf, registerSteps, type Shape, wavesOf } from '../occupancy';
 import type { Hue } from '../phases';
 import { go } from '../state';
 import { GpuPicker } from './roofline';
 
 interface Row {
-  key: string; kernel: number; site: number; ns: number; hue: Hue; ops: number[]; shape: Shape;
+  key: string; kernel: number; site: number; ns: number; hue: Hue; ops: number[]; nsOf: Map<number, number>; shape: Shape;
   occ: Occupancy | undefined; pct: number; limiter: string; waves: number; reached: number; bound: string; lever: string; yes: boolean;
 }
 
@@ -25,6 +26,22 @@ function shapeOf(report: Report, s: number): Shape {
     blocks: product(sites.grid), threads: product(sites.block), registers: sites.regs[s]!,
     smem: (sites.smemStatic[s]! || 0) + (sites.smemDynamic[s]! || 0), cluster: product(sites.cluster) || 1,
   };
+}
+
+/** The base's ms/step and occupancy of the ops of a launch configuration, by the op's time that lies in it. */
+function baseOf(report: Report, r: { ops: number[]; nsOf: Map<number, number> }): { ns: number; pct: number } {
+  const b = baseOps(report), d = baseDivisor(report), { ops } = report;
+  let ns = 0, known = 0, sum = 0;
+  for (const op of r.ops) {
+    const part = ops.ns[op]! > 0 ? r.nsOf.get(op)! / ops.ns[op]! : 0;
+    ns += (b.byOp[op]! / d) * part;
+  }
+  for (let k = 0; k < b.n; ++k) {
+    if (b.op[k]! < 0 || !r.nsOf.has(b.op[k]!) || !(b.occupancy[k]! >= 0)) continue;
+    known += b.ns[k]!;
+    sum += b.ns[k]! * b.occupancy[k]!;
+  }
+  return { ns, pct: known > 0 ? sum / known : NaN };
 }
 
 /** Is occupancy what to change? Only after the roofline has been asked. */
@@ -135,10 +152,11 @@ export function OccupancyPage(): VNode {
       const key = `${sites.kernel[s]}/${shape.blocks}/${shape.threads}/${shape.registers}/${shape.smem}`;
       const op = sites.op[s]!;
       let r = map.get(key);
-      if (!r) map.set(key, (r = { key, kernel: sites.kernel[s]!, site: s, ns: 0, hue: op >= 0 ? ops.hue[op]! : 'unknown', ops: [], shape, wasteNs: 0, knownNs: 0 }));
+      if (!r) map.set(key, (r = { key, kernel: sites.kernel[s]!, site: s, ns: 0, hue: op >= 0 ? ops.hue[op]! : 'unknown', ops: [], nsOf: new Map(), shape, wasteNs: 0, knownNs: 0 }));
       r.ns += ns;
       if (op >= 0) {
-        if (!r.ops.includes(op)) r.ops.push(op);
+        if (!r.nsOf.has(op)) r.ops.push(op);
+        r.nsOf.set(op, (r.nsOf.get(op) ?? 0) + ns);
         if (ops.peak[op]! >= 0) {
           r.wasteNs += ns * (1 - ops.peak[op]! / 100);
           r.knownNs += ns;
@@ -167,17 +185,22 @@ export function OccupancyPage(): VNode {
                command="LD_PRELOAD=$(xlatrace lib) python train.py" />
     );
   }
+  // Figures of the base stand beside those of the whole run only, and of this device.
+  const then = comparable(report) && !view.filtered ? new Map(rows.map((r) => [r.key, baseOf(report, r)])) : null;
+  const was = (r: Row): { ns: number; pct: number } => then!.get(r.key)!;
   const columns: Column<Row>[] = [
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     { id: 'kernel', label: 'kernel', cls: 'name mono', sort: (r) => kernels.name[r.kernel] ?? '', raw: (r) => kernels.name[r.kernel] ?? '', cell: (r) => <Mid text={kernels.name[r.kernel] || kernels.symbol[r.kernel] || ''} tail={14} title={kernels.symbol[r.kernel] || kernels.name[r.kernel]!} /> },
     { id: 'ops', label: 'ops', width: 84, raw: (r) => r.ops.map((o) => ops.handle[o]).join(' '), cell: (r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />}{r.ops.length > 1 && <span class="h"> +{r.ops.length - 1}</span>}</> },
     { id: 'ms', label: report.perStep, num: true, width: 72, sort: (r) => r.ns, raw: (r) => Math.round(r.ns), cell: (r) => ms(r.ns / d) },
+    ...(then ? [{ id: 'delta', label: 'Δ ms', num: true, width: 66, sort: (r: Row) => r.ns / d - was(r).ns, raw: (r: Row) => Math.round(r.ns / d - was(r).ns), cell: (r: Row) => <Delta now={r.ns / d} then={was(r).ns} />, title: 'against the ops of the row in the base' }] : []),
     { id: 'regs', label: 'regs', num: true, width: 46, sort: (r) => r.shape.registers, raw: (r) => r.shape.registers, cell: (r) => (r.shape.registers > 0 ? r.shape.registers : '') },
     { id: 'smem', label: 'smem kB', num: true, width: 74, sort: (r) => r.shape.smem, raw: (r) => r.shape.smem, cell: (r) => significant(r.shape.smem / 1000) },
     { id: 'block', label: 'block', num: true, width: 50, sort: (r) => r.shape.threads, raw: (r) => r.shape.threads, cell: (r) => thousands(r.shape.threads) },
     { id: 'grid', label: 'grid', num: true, width: 72, sort: (r) => r.shape.blocks, raw: (r) => r.shape.blocks, cell: (r) => (r.shape.blocks > 0 ? thousands(r.shape.blocks) : '') },
     { id: 'occ', label: 'occupancy %', num: true, width: 104, sort: (r) => r.pct, raw: (r) => r.pct, cell: (r) => (isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) },
-    { id: 'limiter', label: 'limiter', width: 132, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => r.limiter.replace(/_/g, ' ') },
+    ...(then && gpu === '' ? [{ id: 'deltaocc', label: 'Δ occ.', num: true, width: 56, sort: (r: Row) => r.pct - was(r).pct, raw: (r: Row) => r.pct - was(r).pct, cell: (r: Row) => (r.pct - was(r).pct ? <span title={`base ${significant(was(r).pct)}%`}>{signed(r.pct - was(r).pct)}</span> : isNaN(was(r).pct) ? '' : <span class="dim">·</span>), title: 'points of occupancy against the base' }] : []),
+    { id: 'limiter', label: 'limiter', width: 132, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => <span title={r.limiter.replace(/_/g, ' ')}>{r.limiter.replace('shared_memory', 'smem')}</span> },
     { id: 'waves', label: 'waves', num: true, width: 56, sort: (r) => r.waves, raw: (r) => r.waves, cell: (r) => (isNaN(r.waves) ? '' : significant(r.waves)) },
     { id: 'reached', label: 'reached', width: 106, from: 1000, sort: (r) => r.reached, raw: (r) => r.reached, cell: (r) => (isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) },
     { id: 'lever', label: 'is occupancy the lever?', width: 236, from: 1100, cls: 'name', sort: (r) => r.lever, raw: (r) => r.lever, cell: (r) => <span class={r.lever.startsWith('no') ? 'dim' : ''} title={r.lever}>{r.lever}</span> },
@@ -211,20 +234,20 @@ export function OccupancyPage(): VNode {
       <p class={`note ${!rows.some((r) => r.pct >= 0) ? 'warn' : levers.length === 0 ? 'good' : ''}`}>{!rows.some((r) => r.pct >= 0) ? '' : levers.length === 0
         ? 'Occupancy is not what holds this run back: no kernel is limited by it while below half of its bound.'
         : <>{plural(levers.length, 'kernel')} {levers.length === 1 ? 'is' : 'are'} limited by occupancy while below half of the bound: {levers.slice(0, 4).map((r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} </>)}{ms(levers.reduce((a, r) => a + r.ns, 0) / d)} {report.perStep} together.</>}
-        {report.meta.base && ' Of the base this file holds no launch configurations: Ops has the changes.'}
+        {report.meta.base && ' Δ is against the same ops of the base, whose launch configurations this file does not hold.'}
         {!(device && device.maxThreadsPerSm > 0) && ' The limits of this device are not known: choose another GPU to compute with, where the list offers one.'}</p>
       <DataTable {...table} />
       {selected?.occ && device && (
         <div class="split occsplit" data-testid="occupancy-detail">
           <div class="secs"><Limits row={selected} /><WhatIf row={selected} device={device} key={selected.key} /></div>
           <Steps row={selected} device={device} />
-          <div>
-            <h3>Waves and tail</h3>
+          {tails.length > 0 && <div>
+            <div class="bar-h"><h3>Waves and tail</h3><span class="cap"><CopyMenu /></span></div>
             <p class="sm ink2">Blocks per wave = {device.sms > 0 ? device.sms : '?'} SMs × blocks per SM. Persistent kernels loop over work: no tail.</p>
-            <table class="fix" aria-label="Waves"><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
+            <table class="fix" aria-label="Waves"><colgroup><col /><col style={{ width: '56px' }} /><col style={{ width: '106px' }} /><col style={{ width: '66px' }} /></colgroup><thead><tr><th>op</th><th class="num">waves</th><th class="num">last wave</th><th class="num">lost, ms</th></tr></thead><tbody>
               {tails.map(({ r, fill, lost }) => <tr><td class="name">{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />} <span class="mono">{r.ops[0] !== undefined ? ops.name[r.ops[0]] : ''}</span></td><td class="num">{significant(r.waves)}</td><td class="num"><Meter pct={100 * fill} />{percent(fill, 1)}%</td><td class="num">{ms(lost / d)}</td></tr>)}
             </tbody></table>
-          </div>
+          </div>}
         </div>
       )}
     </>

@@ -180,8 +180,8 @@ export function NothingMatches(): VNode {
   const { state } = useCtx();
   return (
     <div class="missing" data-testid="no-match">
-      <p>No instruction matches <code>{state.f}</code>.</p>
-      <button type="button" onClick={() => go({ f: '' })}>clear the filter</button>
+      {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>
+      <button type="button" onClick={() => go({ f: '' })}>clear the filter</button></>}
     </div>
   );
 }

@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
 import { opGroups } from '../data/oprows';
 import type { Device, Report } from '../data/report';
-import { byteRate, flopRate, ms, peakPercent, plural, significant } from '../format';
+import { byteRate, flopRate, ms, peakPercent, plural, thousands, significant } from '../format';
 import { go } from '../state';
 
 export function GpuPicker({ report, value }: { report: Report; value: string }): VNode | null {
@@ -58,8 +58,9 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   const boxes: [number, number, number, number][] = peaks.map(([, v], i) => [width - 150, Y(Math.log10(v)) - 16, width, Y(Math.log10(v)) + (i === 0 ? 24 : 4)]);
   const text = (p: Dot): VNode | null => {
     const r = R(p.ns), cx = X(Math.log10(p.x)), cy = Y(Math.log10(p.y));
-    const w = 190, right = cx + r + w < width;
-    const tx = right ? cx + r + 7 : cx - r - 7;
+    const w = 190, right = cx + r + w < width || cx - r - w < 0;
+    // Where neither side has room for the words they begin further left, over the dot.
+    const tx = right ? Math.min(cx + r + 7, width - w) : cx - r - 7;
     const box: [number, number, number, number] = right ? [tx, cy - 12, tx + w, cy + 18] : [tx - w, cy - 12, tx, cy + 18];
     if (boxes.some((b) => b[0] < box[2] && b[2] > box[0] && b[1] < box[3] && b[3] > box[1])) return null;
     boxes.push(box);
@@ -72,7 +73,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
     );
   };
   return (
-    <svg width={width} height={height} role="img" aria-label={`Roofline of ${dots.length} instructions; the table beside it holds the same`}>
+    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`Roofline of ${dots.length} instructions; the table beside it holds the same`}>
       {Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i).map((v) => (
         <g><path class="g" d={`M${X(v)} ${T}V${height - B}`} /><text class={`d ${v === x1 ? 'e' : 'm'}`} x={X(v)} y={height - B + 14}>{v === x0 && xs.some((x) => x < x0) ? '≤ ' : ''}{v >= 0 ? (10 ** v).toLocaleString('en') : (10 ** v).toFixed(-v)}</text></g>
       ))}
@@ -194,7 +195,7 @@ export function RooflinePage(): VNode {
       <div class="bar-h">
         <h2>Distance to the hardware limit</h2><GpuPicker report={report} value={gpu} />
         <span class="sm ink2">area = {report.perStep} · colour = phase</span>
-        <span class="cap"><TotalsNote />{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${plural(found.out, 'instruction')} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></span>
+        <span class="cap"><TotalsNote />{found.collectives + found.out > 0 && <>not drawn: {[found.collectives > 0 ? `${plural(found.collectives, 'collective')} (${ms(found.collectiveNs / d)} ms)` : '', found.out > 0 ? `${thousands(found.out)} without FLOP or bytes (${ms(found.outNs / d)} ms)` : ''].filter(Boolean).join(', ')} · </>}<CopyMenu table={table} /></span>
       </div>
       <p class="note">Instructions under half of their bound hold <b>{ms(underNs / d)} ms</b>{report.meta.basis.steady ? ' per step' : ''}{worst && <>; the largest is <Handle entity={{ type: 'op', row: worst.op }} /> with {ms(worst.waste / d)} ms above its bound</>}.{gpu !== '' && ` Peaks are ${device.name}’s; times are still this run’s.`}</p>
       <div class="split roofsplit">

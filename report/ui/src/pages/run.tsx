@@ -6,7 +6,7 @@ import { Handle, Linked } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
-import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, thousands } from '../format';
+import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, spelled, spelledDevices, thousands } from '../format';
 import { dict, EVIDENCE_WORDS, REASON_WORDS } from '../phases';
 import { texts } from '../texts';
 import { go } from '../state';
@@ -16,11 +16,11 @@ function trust(report: Report): string {
   const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
   const out: string[] = [];
   if (run.fake_gpu) out.push('No: a fake GPU computes nothing, its times are meaningless.');
-  else if (lost > 0) out.push(`With care: ${plural(lost, 'record')} were lost, so idle time cannot be told from missing data.`);
+  else if (lost > 0) out.push(`With care: ${plural(lost, 'record')} ${lost === 1 ? 'was' : 'were'} lost, so idle time cannot be told from missing data.`);
   else if (!basis.steady) out.push('In part: no step was steady, so figures are sums over the whole run.');
   else if (whole > 0 && coverage.none_ns / whole > 0.05) out.push(`In part: ${percent(coverage.none_ns, whole)}% of device time has no instruction.`);
   else out.push('Yes, for one run:');
-  if (lost === 0) out.push('nothing was lost,');
+  if (lost === 0) out.push(out[0]!.endsWith('.') ? 'Nothing was lost,' : 'nothing was lost,');
   out.push(`${percent(coverage.exact_ns, whole)}% of device time is attributed by exact evidence, and sums equal the device time to the nanosecond.`);
   if (basis.steady) out.push(basis.steps_steady < 10 ? `Ranges rest on ${plural(basis.steps_steady, 'step')}.` : `${thousands(basis.steps_steady)} steady steps.`);
   if (errors > 0) out.push(`${plural(errors, 'error')} below.`);
@@ -37,7 +37,7 @@ function Evidence({ report }: { report: Report }): VNode {
   const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
   return (
     <section>
-      <div class="bar-h"><h3>Device time by evidence, {report.perStep}</h3><span class="cap">{ms(whole / d)} ms in all; exact is never guessed</span></div>
+      <div class="bar-h"><h3>Device time by evidence, {report.perStep}</h3><span class="cap">{ms(whole / d)} ms in all; exact is never guessed · <CopyMenu /></span></div>
       <div class="evbar" role="img" aria-label={`exact ${percent(coverage.exact_ns, whole)}%, inferred ${percent(coverage.inferred_ns, whole)}%, none ${percent(coverage.none_ns, whole)}%`}>
         {([['ex', 'exact', coverage.exact_ns], ['inf', 'inferred', coverage.inferred_ns], ['none', 'none', coverage.none_ns]] as const).filter(([, , ns]) => ns > 0)
           .map(([cls, word, ns]) => <i class={cls} style={{ flex: `${ns} 0 0` }}>{ns / whole > 0.12 ? `${word} ${percent(ns, whole)}%` : ''}</i>)}
@@ -58,8 +58,8 @@ function Stats({ report }: { report: Report }): VNode {
     { id: 'severity', label: 'severity', width: 92, cell: (r) => <span class={`badge ${severity[r] === 'notice' ? 'warn' : severity[r] === 'info' ? 'plain' : 'bad'}`}>{severity[r]!.replace('_', ' ')}</span>, raw: (r) => severity[r]! },
     { id: 'name', label: 'name', width: 270, cls: 'mono name', cell: (r) => <span title={name[r]}>{name[r]}</span>, raw: (r) => name[r]! },
     { id: 'value', label: 'value', num: true, width: 96, cell: (r) => show(name[r]!, value[r]!), raw: (r) => value[r]! },
-    { id: 'source', label: 'source', width: 104, cls: 'dim', cell: (r) => source[r]!, raw: (r) => source[r]! },
-    { id: 'advice', label: 'meaning and advice', cls: 'wrap', cell: (r) => <span title={advice[r]}>{advice[r]}</span>, raw: (r) => advice[r]! },
+    { id: 'source', label: 'source', width: 140, from: 760, cls: 'dim name', cell: (r) => <span title={source[r]}>{baseName(source[r]!)}</span>, raw: (r) => baseName(source[r]!) },
+    { id: 'advice', label: 'meaning and advice', cls: 'wrap', cell: (r) => <Linked text={advice[r]!} />, raw: (r) => advice[r]! },
   ];
   const lines: Line<number>[] = Array.from({ length: t.rows }, (_, r) => ({ key: String(r), row: r }));
   const table: TableProps<number> = { columns, lines, label: 'Run stats', fileName: 'run_stats' };
@@ -78,9 +78,9 @@ function Modules({ report }: { report: Report }): VNode {
     { id: 'module', label: 'module', cls: 'mono name', cell: (m) => <span title={m.name} class={m.role === 'main' ? 'b' : ''}>{m.name}</span>, raw: (m) => m.name },
     { id: 'program', label: 'program', num: true, width: 64, cell: (m) => (m.programId >= 0 ? m.programId : ''), raw: (m) => (m.programId >= 0 ? m.programId : null) },
     { id: 'role', label: 'role', width: 66, cell: (m) => m.role, raw: (m) => m.role },
-    { id: 'why', label: 'why', cls: 'ink2 name', cell: (m) => <span title={m.roleReason}>{m.roleReason}</span>, raw: (m) => m.roleReason },
+    { id: 'why', label: 'why', cls: 'ink2 name', cell: (m) => <span title={m.roleReason}>{spelled(m.roleReason)}</span>, raw: (m) => m.roleReason },
     { id: 'instructions', label: 'instructions', num: true, width: 88, cell: (m) => (m.instructions >= 0 ? thousands(m.instructions) : ''), raw: (m) => m.instructions },
-    { id: 'work', label: 'work per run', num: true, width: 92, from: 760, cell: (m) => (m.flops > 0 ? flop(m.flops) : ''), raw: (m) => m.flops },
+    ...(report.modules.some((m) => m.flops > 0) ? [{ id: 'work', label: 'work per run', num: true, width: 92, from: 760, cell: (m: ModuleRow) => (m.flops > 0 ? flop(m.flops) : ''), raw: (m: ModuleRow) => m.flops }] : []),
     { id: 'memory', label: 'peak memory', num: true, width: 104, from: 820, cell: (m) => (m.peakMemory > 0 ? bytes(m.peakMemory) : ''), raw: (m) => m.peakMemory },
     { id: 'ms', label: report.perStep, num: true, width: 74, cell: (m) => ms(m.ns / d), raw: (m) => m.ns },
     { id: 'runs', label: 'runs', num: true, width: 56, cell: (m) => thousands(m.executions), raw: (m) => m.executions },
@@ -94,7 +94,7 @@ function Modules({ report }: { report: Report }): VNode {
   const table: TableProps<ModuleRow> = { columns, lines, label: 'Modules', span: 'ms', primary: true, fileName: 'modules', selected: state.sel, onOpen: (l) => l.row && go({ sel: l.row.handle }) };
   return (
     <section>
-      <div class="bar-h"><h3>Modules</h3><span class="cap"><CopyMenu table={table} /></span></div>
+      <div class="bar-h"><h3>Modules</h3>{lines.length > 0 && <span class="cap"><CopyMenu table={table} /></span>}</div>
       {lines.length > 0 ? <DataTable {...table} /> : <p class="dim sm">The run holds no module. <Linked text="Import with --modules DIR to attach HLO dumps." /></p>}
     </section>
   );
@@ -177,7 +177,7 @@ function Memory({ report }: { report: Report }): VNode | null {
   };
   return (
     <section data-testid="memory">
-      <div class="bar-h"><h3>Device memory of {report.modules[of]?.name}</h3><span class="cap">{bytes(whole)} by XLA’s buffer assignment</span></div>
+      <div class="bar-h"><h3>Device memory of {report.modules[of]?.name}</h3><span class="cap">{bytes(whole)} by XLA’s buffer assignment · <CopyMenu /></span></div>
       <table class="fix" aria-label="Memory"><colgroup><col /><col /><col style={{ width: '84px' }} /><col style={{ width: '60px' }} /></colgroup><tbody>
         {mine.filter((r) => MEMORY[kind[r]!]).map((r) => line(r, MEMORY[kind[r]!]!))}
         {alive.length > 0 && <tr class="grp"><td colSpan={4}>largest values alive when most of it is in use{at !== undefined && <>: while {op(what[at]!)} runs</>}</td></tr>}
@@ -186,6 +186,9 @@ function Memory({ report }: { report: Report }): VNode | null {
     </section>
   );
 }
+
+/** Paths of the machine that recorded say little here: their last two parts, the whole as the tooltip. */
+const shortPaths = (text: string): string => text.replace(/(?<![\w.])(?:\/[^/\s,:;'"]+){2,}(\/[^/\s,:;'"]+\/[^/\s,:;'"]+)/g, '…$1');
 
 function Environment({ report }: { report: Report }): VNode {
   const t = report.tables.table('run_info');
@@ -196,16 +199,16 @@ function Environment({ report }: { report: Report }): VNode {
   return (
     <>
       <section>
-        <h3>Environment</h3>
+        <div class="bar-h"><h3>Environment</h3><span class="cap"><CopyMenu /></span></div>
         <dl class="kv">
-          {run.command && <><dt>command</dt><dd class="mono">{run.command}</dd></>}
+          {run.command && <><dt>command</dt><dd class="mono" title={run.command}>{shortPaths(run.command)}</dd></>}
           {run.date && <><dt>recorded</dt><dd>{run.date}, {duration(run.end_ns - run.start_ns)} of device work</dd></>}
-          {run.device_text && <><dt>devices</dt><dd>{run.device_text}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</dd></>}
+          {run.device_text && <><dt>devices</dt><dd>{spelledDevices(run.device_text)}{d && d.computeCapability && `, sm_${d.computeCapability.replace('.', '')}`}{d && d.sms > 0 && `, ${d.sms} SMs`}</dd></>}
           {d && d.bandwidth > 0 && <><dt>memory</dt><dd>{d.memory > 0 && `${bytes(d.memory)} each, `}{byteRate(d.bandwidth)}</dd></>}
           {d && d.clockHz > 0 && <><dt>clock</dt><dd>{significant(d.clockHz / 1e6)} MHz at most; not sampled</dd></>}
           {d && Object.keys(d.peaks).length > 0 && <><dt>peaks</dt><dd>{Object.entries(d.peaks).map(([k, v]) => `${k} ${flopRate(v)}`).join(', ')}</dd></>}
           <dt>processes</dt><dd>{report.tables.rows('processes')}</dd>
-          {keys.map((k, i) => !skip.has(k) && values[i] && <><dt>{k.replace(/_/g, ' ')}</dt><dd>{k.endsWith('_ns') && /^\d+$/.test(values[i]!) ? duration(Number(values[i])) : values[i]}</dd></>)}
+          {keys.map((k, i) => !skip.has(k) && values[i] && <><dt>{k.replace(/_/g, ' ')}</dt><dd title={values[i]}>{k.endsWith('_ns') && /^\d+$/.test(values[i]!) ? duration(Number(values[i])) : shortPaths(values[i]!)}</dd></>)}
         </dl>
       </section>
       <section>

@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Handle, Letter, Mid, Missing, PhaseStack, Seg, useLoad } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
+import { CopyMenu } from '../components/table';
 import { Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
@@ -111,7 +112,7 @@ export function SourcePage(): VNode {
     );
   };
   const topOps = (s: Sum, most2 = 4): VNode => (
-    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /> {ops.handle[o]} {ops.name[o] || 'no instruction'} <b>{ms(ns / d)}</b></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more</span>}</span>
+    <span class="tops">{[...s.ops].sort((a, b) => b[1] - a[1]).slice(0, most2).map(([o, ns]) => <span><Letter hue={ops.hue[o]!} /><span class="el">{ops.handle[o]} {ops.name[o] || 'no instruction'}</span><b>{ms(ns / d)}</b></span>)}{s.ops.size > most2 && <span class="dim">{s.ops.size - most2} more</span>}</span>
   );
   const body: VNode[] = [];
   if (parts) {
@@ -132,7 +133,7 @@ export function SourcePage(): VNode {
         <h2>Source</h2>
         <Seg label="Measure" value={measure} options={[['time', 'device time'], ['waste', 'waste'], ['calls', 'launches']]} onChange={(m) => go({ args: { m: m === 'time' ? undefined : m } })} />
         <span class="sm ink2">bars: square root, split by phase</span>
-        <span class="cap"><TotalsNote />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% of device time has a source line</span>
+        <span class="cap"><TotalsNote />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% of device time has a source line · <CopyMenu /></span>
       </div>
       <div class="split srcsplit">
         <table class="fix" aria-label="Files" data-testid="table">
@@ -152,7 +153,7 @@ export function SourcePage(): VNode {
           </tbody>
         </table>
         <div>
-          <p class="srchead"><b class="mono">{path}</b> <span class="dim">{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}%</span></p>
+          <p class="srchead"><b class="mono">{path}</b> <span class="dim">{show(file.sum)} {measure === 'calls' ? 'calls' : report.perStep}, {percent(file.sum.ns, view.total)}% · </span><CopyMenu /></p>
           {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
           {text !== undefined && !parts && <p class="note">The text of this file is not in the page: lines are named by what they became. To see it: xlatrace report RUN.db --source DIR, where DIR holds the file.</p>}
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria-label={`Lines of ${path}`}>{body}</div>
@@ -161,7 +162,7 @@ export function SourcePage(): VNode {
           {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3><Stack frames={stackOf} /></section>}
           {at && (
             <section>
-              <h3>Instructions from line {line || '?'}</h3>
+              <div class="bar-h"><h3>Instructions from line {line || '?'}</h3><span class="cap"><CopyMenu /></span></div>
               <table class="fix" aria-label="Instructions of the line"><colgroup><col style={{ width: '46px' }} /><col style={{ width: '28px' }} /><col /><col style={{ width: '58px' }} /></colgroup><tbody>
                 {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} /></td><td class="num">{ms(ns / d)}</td></tr>)}
                 {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><td /></tr>}

@@ -2,20 +2,23 @@
 
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { CellBar, Handle, Letter, Missing, Seg, useLoad, useWidth } from '../components/bits';
-import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { comparable } from '../components/base';
+import { Missing, useLoad, useWidth } from '../components/bits';
 import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
 import { deviceNumber } from '../data/hardware';
 import type { GapRow, Report } from '../data/report';
 import type { View } from '../data/view';
 import { getTerm, rangeMatcher } from '../filter';
-import { duration, ms, percent, plural, thousands, us } from '../format';
-import { CAUSE_WORDS, type Hue } from '../phases';
+import { duration, plural, thousands } from '../format';
+import { CAUSE_WORDS } from '../phases';
 import { go, move } from '../state';
+import { alignSteps } from '../timeline/align';
 import { axisOrigin, draw, type Look, readLook } from '../timeline/draw';
 import { HUES } from '../timeline/pyramid';
+import type { Skew } from '../timeline/waits';
 import { buildTimeline, firstVisible, type Timeline } from '../timeline/tracks';
+import { Difference, Selection } from './timeline_sums';
 
 interface StepBox { step: number; ns: number; start: number; end: number; steady: boolean }
 
@@ -35,9 +38,9 @@ function stepBoxes(report: Report): StepBox[] {
   return [...map.values()].map((s) => ({ ...s, ns: s.ns / s.n })).sort((a, b) => a.step - b.step);
 }
 
-function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: number; onPick: (s: StepBox) => void }): VNode {
+function StepStrip({ steps, current, base, onPick }: { steps: StepBox[]; current: number[]; base: number; onPick: (s: StepBox) => void }): VNode {
   const [ref, width] = useWidth<HTMLDivElement>(900);
-  const max = Math.max(...steps.filter((s) => s.steady).map((s) => s.ns), steps.some((s) => s.steady) ? 0 : Math.max(...steps.map((s) => s.ns)));
+  const max = Math.max(base, ...steps.filter((s) => s.steady).map((s) => s.ns), steps.some((s) => s.steady) ? 0 : Math.max(...steps.map((s) => s.ns)));
   const wide = steps.length <= 12;
   const each = wide ? Math.max(62, Math.min(132, width / steps.length)) : Math.max(2, Math.min(26, (width - 10) / steps.length));
   const shown = wide ? steps : steps.slice(0, Math.floor(width / each));
@@ -46,7 +49,7 @@ function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: numb
       <svg width={Math.min(width, each * shown.length + 4)} height={wide ? 46 : 58} role="group" aria-label="Steps">
         {shown.map((s, i) => {
           const x = i * each;
-          const on = s.step === current;
+          const on = current.includes(s.step);
           const part = Math.min(1, s.ns / max);
           return (
             <g class={`stepbox ${on ? 'on' : ''}`} role="button" tabIndex={0} aria-label={`step ${s.step}, ${duration(s.ns)}${s.steady ? '' : ', not steady'}`} aria-pressed={on}
@@ -62,98 +65,12 @@ function StepStrip({ steps, current, onPick }: { steps: StepBox[]; current: numb
             </g>
           );
         })}
+        {base > 0 && (wide
+          ? shown.map((s, i) => s.steady && <path class="basemark" d={`M${i * each + (each - 12) * (base / max)} 13v20`}><title>{`base: ${duration(base)}`}</title></path>)
+          : <path class="basemark" d={`M0 ${44 - 40 * (base / max)}H${each * shown.length}`}><title>{`base: ${duration(base)}`}</title></path>)}
         {!wide && [shown[0]!, shown[shown.length - 1]!].map((s, i) => <text class={`d ${i ? 'e' : ''}`} x={i ? each * shown.length : 0} y="56">{i ? '' : 'step '}{s.step}</text>)}
       </svg>
     </div>
-  );
-}
-
-type SumBy = 'phase' | 'op' | 'layer' | 'kernel';
-interface SumRow { key: string; name: string; hue: Hue; ns: number; n: number; idle: number; causes: Map<string, number>; op: number }
-
-function Selection({ report, view, tl, range, whole }: { report: Report; view: View; tl: Timeline; range: [number, number]; whole: boolean }): VNode {
-  const { state } = useCtx();
-  const by = (['op', 'layer', 'kernel'].includes(state.args['g'] ?? '') ? state.args['g'] : 'phase') as SumBy;
-  const device = tl.devices.includes(Number(state.args['d'] ?? NaN)) ? Number(state.args['d']) : tl.devices[0]!;
-  const { sites, ops, kernels } = report;
-  const kept = view.filtered;
-  const rows = useMemo(() => {
-    const map = new Map<string, SumRow>();
-    const row = (site: number): SumRow => {
-      const op = sites.op[site]!;
-      const hue = HUES[tl.hueOfSite[site]!]! as Hue;
-      let key: string, name: string;
-      if (by === 'phase') key = name = hue;
-      else if (by === 'layer') key = name = (op >= 0 && ops.layer[op]) || 'no layer known';
-      else if (by === 'kernel') {
-        key = String(sites.kernel[site]);
-        name = kernels.name[sites.kernel[site]!] ?? sites.kind[site]!;
-      } else {
-        key = String(op);
-        name = (op >= 0 && ops.name[op]) || 'no instruction';
-      }
-      let r = map.get(key);
-      if (!r) map.set(key, (r = { key, name, hue, ns: 0, n: 0, idle: 0, causes: new Map(), op }));
-      return r;
-    };
-    for (const s of tl.launches.streams) {
-      if (s.device !== device) continue;
-      for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, range[0]); i < s.n && s.start[i]! < range[1]; ++i) {
-        const site = s.site[i]!;
-        if (kept && !(view.siteNs[site]! > 0)) continue;
-        // Parts of launches that lie in the range count; what is nested inside does not count twice.
-        const e = s.start[i]! + s.dur[i]!;
-        const inside = Math.min(e, range[1]) - Math.max(s.start[i]!, range[0]);
-        if (inside <= 0) continue;
-        const r = row(site);
-        r.ns += inside * (s.dur[i]! > 0 ? s.self[i]! / s.dur[i]! : 1);
-        r.n += 1;
-      }
-    }
-    for (const g of report.gaps) {
-      if (g.device !== device || g.next < 0 || g.start < range[0] || g.start >= range[1]) continue;
-      if (kept && !(view.siteNs[g.next]! > 0)) continue;
-      const r = row(g.next);
-      r.idle += g.end - g.start;
-      r.causes.set(g.cause, (r.causes.get(g.cause) ?? 0) + g.end - g.start);
-    }
-    return [...map.values()].sort((a, b) => b.ns - a.ns);
-  }, [report, view, tl, range[0], range[1], by, device]);
-  const total = rows.reduce((a, r) => a + r.ns, 0);
-  const idle = rows.reduce((a, r) => a + r.idle, 0);
-  const span = range[1] - range[0];
-  const most = rows[0]?.ns ?? 0;
-  const small = span < 2e6;
-  const time = small ? us : ms;
-  const columns: Column<SumRow>[] = [
-    {
-      id: by, label: by === 'op' ? 'instruction' : by, cls: 'name', raw: (r) => r.name,
-      cell: (r) => <span class="nmrow"><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle entity={{ type: 'op', row: r.op }} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}>{r.name}</span></span>,
-    },
-    { id: 'ms', label: small ? 'µs' : 'ms', num: true, width: 200, cls: 'bar', raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> },
-    { id: 'pct', label: '% of range', num: true, width: 90, raw: (r) => (100 * r.ns) / span, cell: (r) => percent(r.ns, span) },
-    { id: 'launches', label: 'launches', num: true, width: 90, raw: (r) => r.n, cell: (r) => thousands(r.n) },
-    { id: 'idle', label: 'idle before, µs', num: true, width: 110, from: 800, raw: (r) => Math.round(r.idle), cell: (r) => (r.idle > 0 ? us(r.idle) : ''), title: 'gaps of 1 µs or more that end at a launch of the row' },
-    { id: 'cause', label: 'cause of the idle time', width: 240, from: 900, cls: 'ink2 name', raw: (r) => [...r.causes.keys()].join(' '), cell: (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; ') },
-  ];
-  const top = rows.slice(0, 60);
-  const lines: Line<SumRow>[] = top.map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns) }));
-  if (rows.length > 60) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - 60, 'other'), ns: Math.round(rows.slice(60).reduce((a, r) => a + r.ns, 0)), cells: { ms: time(rows.slice(60).reduce((a, r) => a + r.ns, 0)) } });
-  lines.push({ key: 'total', kind: 'total', lead: 'device time in the range', ns: Math.round(total), cells: { ms: time(total), pct: percent(total, span), launches: thousands(rows.reduce((a, r) => a + r.n, 0)), idle: idle > 0 ? us(idle) : '' } });
-  const table: TableProps<SumRow> = {
-    columns, lines, label: 'Sums of the selection', fileName: 'selection',
-    onOpen: (l) => l.row && by === 'op' && l.row.op >= 0 && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
-  };
-  return (
-    <section data-testid="timeline-selection" data-ns={Math.round(total)}>
-      <div class="bar-h">
-        <h3>{whole ? 'In sight' : 'Selection'}: {duration(span)}, {tl.names[device]}</h3>
-        {tl.devices.length > 1 && <Seg label="Device" value={String(device)} options={tl.devices.map((d) => [String(d), tl.names[d]!] as const)} onChange={(d) => go({ args: { d } })} />}
-        <Seg label="Sum by" value={by} testid="group-by" options={[['phase', 'phase'], ['op', 'instruction'], ['layer', 'layer'], ['kernel', 'kernel']]} onChange={(g) => go({ args: { g: g === 'phase' ? undefined : g } })} />
-        <span class="cap"><CopyMenu table={table} /></span>
-      </div>
-      <DataTable {...table} />
-    </section>
   );
 }
 
@@ -201,7 +118,7 @@ const parseRange = (text: string | undefined): [number, number] | null => {
   return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : null;
 };
 
-function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: Timeline; steps: StepBox[] }): VNode {
+function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View; tl: Timeline; steps: StepBox[] }): VNode {
   const { state } = useCtx();
   const [box, width] = useWidth<HTMLDivElement>(1200);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -210,20 +127,25 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
   const [lens, setLens] = useState<number | null>(null);
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const { sites, ops } = report;
-  const GUTTER = tl.gutter;
   const entity = report.resolve(state.sel);
   const selectedOp = entity?.type === 'op' ? entity.row : -1;
+  // The op that the verdict names is hatched, as on the Verdict page, until another is selected.
+  const marked = selectedOp >= 0 ? selectedOp : report.opOfHandle(report.meta.verdict.op ?? '');
   const steady = steps.filter((s) => s.steady);
   const byTime = [...(steady.length > 0 ? steady : steps)].sort((a, b) => a.ns - b.ns);
   const median = byTime[Math.floor((byTime.length - 1) / 2)];
   const slowest = byTime[byTime.length - 1];
+  const two = /^(\d+),(\d+)$/.exec(state.args['al'] ?? '')?.slice(1).map(Number);
+  const pair = two && two.every((n) => steps.some((s) => s.step === n)) ? ([two[0]!, two[1]!] as const) : null;
+  const tl = useMemo(() => (pair ? alignSteps(report, whole, pair) : whole), [report, whole, pair?.[0], pair?.[1]]);
+  const GUTTER = tl.gutter;
   const named = steps.find((s) => String(s.step) === state.args['step']);
   const all: [number, number] = [tl.t0, tl.t1];
-  const home: [number, number] = named ? [named.start, named.end] : state.args['step'] === 'all' || !median ? all : [median.start, median.end];
+  const home: [number, number] = pair ? all : named ? [named.start, named.end] : state.args['step'] === 'all' || !median ? all : [median.start, median.end];
   const pad = (r: [number, number]): [number, number] => [r[0] - (r[1] - r[0]) * 0.004, r[1] + (r[1] - r[0]) * 0.004];
   const range = parseRange(state.args['t']) ?? pad(home);
   const selection = drag ?? parseRange(state.args['a']);
-  const shown = steps.find((s) => range[0] < s.end && range[1] > s.start && Math.abs((range[0] + range[1]) / 2 - (s.start + s.end) / 2) < (s.end - s.start) / 2);
+  const shown = pair ? undefined : steps.find((s) => range[0] < s.end && range[1] > s.start && Math.abs((range[0] + range[1]) / 2 - (s.start + s.end) / 2) < (s.end - s.start) / 2);
   const inStep = shown && range[1] - range[0] < 1.6 * (shown.end - shown.start);
   const kept = useMemo(() => (view.filtered ? Uint8Array.from(view.siteNs, (ns) => (ns > 0 ? 1 : 0)) : null), [view]);
   const look = useRef<Look | null>(null);
@@ -237,7 +159,11 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
     (final ? go : move)({ args: { t: `${r[0]},${r[1]}` } });
   };
   const zoomTo = (s: StepBox | undefined): void => {
-    if (s) go({ args: { step: String(s.step), t: undefined, a: undefined } });
+    if (s) go({ args: { step: String(s.step), t: undefined, a: undefined, al: undefined } });
+  };
+  // The slowest against the median; a click on another step puts it in the first place.
+  const align = (a = slowest, b = pair ? pair[1] : median === slowest ? byTime[0]?.step : median?.step): void => {
+    if (a && b !== undefined) go({ args: { al: `${a.step},${b}`, t: undefined, a: undefined, step: undefined } });
   };
 
   useEffect(() => {
@@ -265,16 +191,18 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
       el.height = Math.round(tl.height * ratio);
     }
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(ctx, tl, { view: range, width, selection, selectedOp, kept, hover: null }, look.current, sites.op,
+    draw(ctx, tl, { view: range, width, selection, selectedOp: marked, kept }, look.current, sites.op,
       (op) => `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}`);
-  }, [tl, range[0], range[1], width, selection?.[0], selection?.[1], selectedOp, kept, theme]);
+  }, [tl, range[0], range[1], width, selection?.[0], selection?.[1], marked, kept, theme]);
 
   // What lies under the pointer.
   const at = (x: number, y: number): { text: string; op: number; start: number; end: number } | null => {
     const tr = tl.tracks.find((k) => y >= k.y - 1 && y <= k.y + k.height + 1);
     if (x < GUTTER) return tr ? { text: `${tl.names[tr.device]}: ${tr.stream ? report.streams[tr.stream.stream]?.name || tr.label : tr.label}`, op: -1, start: 0, end: 0 } : null;
     const [v0, v1] = current.current;
-    const t = v0 + ((x - GUTTER) / (width - GUTTER)) * (v1 - v0);
+    const shift = tr?.shift ?? 0;
+    const t = v0 + ((x - GUTTER) / (width - GUTTER)) * (v1 - v0) + shift;
+    if (tr?.clip && (t < tr.clip[0] || t > tr.clip[1])) return null;
     const slack = ((v1 - v0) / (width - GUTTER)) * 2;
     if (tr?.stream) {
       const s = tr.stream;
@@ -285,18 +213,18 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
         if (e >= t - slack && (best < 0 || s.start[i]! <= t || Math.abs(s.start[i]! - t) < Math.abs(s.start[best]! - t))) best = i;
       }
       if (best < 0) return null;
-      const site = s.site[best]!, op = sites.op[site]!;
+      const site = s.site[best]!, op = sites.op[site]!, waited = tl.waits.of.get(s)?.get(best);
       const kernel = report.kernels.name[sites.kernel[site]!] ?? sites.kind[site]!;
       const name = (op >= 0 && ops.name[op]) || `no instruction: ${sites.reason[site]}`;
       return {
-        op, start: s.start[best]!, end: s.start[best]! + s.dur[best]!,
-        text: `${op >= 0 ? `${ops.handle[op]} ` : ''}${name}  ${duration(s.dur[best]!)}\n${op >= 0 && ops.group[op] ? `${ops.phase[op]}, ${ops.group[op]}\n` : ''}${kernel}`,
+        op, start: s.start[best]! - shift, end: s.start[best]! + s.dur[best]! - shift,
+        text: `${op >= 0 ? `${ops.handle[op]} ` : ''}${name}  ${duration(s.dur[best]!)}${waited !== undefined ? `, of it ${duration(waited)} waiting for other devices` : ''}\n${op >= 0 && ops.group[op] ? `${ops.phase[op]}, ${ops.group[op]}\n` : ''}${kernel}`,
       };
     }
     if (tr?.segments) {
       const g = tr.segments;
       for (let i = firstVisible(g.start, (k) => g.end[k]!, t - slack); i < g.start.length && g.start[i]! <= t + slack; ++i) {
-        if (g.end[i]! >= t - slack) return { op: -1, start: g.start[i]!, end: g.end[i]!, text: `${g.label(i)}\n${duration(g.end[i]! - g.start[i]!)}` };
+        if (g.end[i]! >= t - slack) return { op: -1, start: g.start[i]! - shift, end: g.end[i]! - shift, text: `${g.label(i)}\n${duration(g.end[i]! - g.start[i]!)}` };
       }
     }
     return null;
@@ -350,7 +278,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
 
   // Next launch of the selected op, or of any, after the middle of the view.
   const jump = (by: 1 | -1): void => {
-    if (selectedOp < 0) return;
+    if (selectedOp < 0 || pair) return;
     const [v0, v1] = current.current;
     const mid = (v0 + v1) / 2;
     let best: [number, number] | null = null;
@@ -370,6 +298,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
     setRange([best[0] - span / 2, best[0] + span / 2], true);
   };
   const nextGap = (): void => {
+    if (pair) return;
     const [v0, v1] = current.current;
     const mid = (v0 + v1) / 2;
     const long = report.gaps.filter((g) => tl.devices.includes(g.device) && g.end - g.start >= 5000).sort((a, b) => a.start - b.start);
@@ -418,6 +347,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
       else if (k === 'n') jump(1);
       else if (k === 'p') jump(-1);
       else if (k === 'g') nextGap();
+      else if (k === 'l') pair ? zoomTo(median) : align();
       else if (k === '[') stepBy(-1);
       else if (k === ']') stepBy(1);
       else if (k === '+' || k === '=' || k === '-') {
@@ -459,7 +389,8 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
   });
 
   // Sums follow when the view rests: a million launches are not summed with every frame.
-  const wanted: [number, number] = selection ?? range;
+  const wholeStep = shown !== undefined && !selection && !state.args['t'] && state.args['step'] !== 'all';
+  const wanted: [number, number] = selection ?? (wholeStep ? home : range);
   const [sumRange, setSumRange] = useState(wanted);
   useEffect(() => {
     const t = setTimeout(() => setSumRange(wanted), 90);
@@ -467,6 +398,7 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
   }, [wanted[0], wanted[1]]);
   const is = (s: StepBox | undefined): boolean => s !== undefined && inStep === true && shown!.step === s.step;
   const gaps = useMemo(() => report.gaps.filter((g) => tl.devices.includes(g.device) && g.start >= sumRange[0] && g.end <= sumRange[1]), [report, tl, sumRange]);
+  const skew = tl.waits.skews.reduce<Skew | undefined>((a, k) => (k.at > sumRange[0] && k.from < sumRange[1] && (!a || k.at - k.from > a.at - a.from) ? k : a), undefined);
   const widest = (list: typeof gaps): GapRow | undefined => list.reduce<GapRow | undefined>((a, g) => (!a || g.end - g.start > a.end - a.start ? g : a), undefined);
   const most = widest(gaps), lensGap = widest(gaps.filter((g) => g.device === tl.devices[0]));
   const longest = most ? most.end - most.start : 0;
@@ -479,24 +411,27 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
   return (
     <>
       <div class="bar-h">
-        <h2>{inStep ? `Step ${shown!.step}` : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0) ? 'Whole run' : duration(range[1] - range[0])}</h2>
+        <h2>{pair ? `Steps ${pair[0]} and ${pair[1]}, from their begin` : inStep ? `Step ${shown!.step}` : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0) ? 'Whole run' : duration(range[1] - range[0])}</h2>
         <span class="seg" role="group" aria-label="Range">
           {median && <button type="button" class={is(median) ? 'on' : ''} onClick={() => zoomTo(median)}>median step</button>}
           {slowest && <button type="button" class={is(slowest) ? 'on' : ''} onClick={() => zoomTo(slowest)}>slowest step</button>}
-          <button type="button" onClick={() => go({ args: { step: 'all', t: undefined, a: undefined } })}>whole run</button>
+          <button type="button" onClick={() => go({ args: { step: 'all', t: undefined, a: undefined, al: undefined } })}>whole run</button>
         </span>
-        {report.gaps.length > 0 && <button type="button" class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
-        {selectedOp >= 0 && <button type="button" class="sm" onClick={() => jump(1)}>next {ops.handle[selectedOp] || 'launch'} <kbd>n</kbd></button>}
+        {byTime.length > 1 && <button type="button" class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
+        {report.gaps.length > 0 && !pair && <button type="button" class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
+        {selectedOp >= 0 && !pair && <button type="button" class="sm" onClick={() => jump(1)}>next {ops.handle[selectedOp] || 'launch'} <kbd>n</kbd></button>}
         <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> fit · drag to sum an area</span>
       </div>
       <div class="tltop">
-        {steps.length > 0 && <StepStrip steps={steps} current={inStep ? shown!.step : -1} onPick={zoomTo} />}
+        {steps.length > 0 && <StepStrip steps={steps} current={pair ? [...pair] : inStep ? [shown!.step] : []} onPick={pair ? align : zoomTo}
+                                       base={comparable(report) && report.meta.base!.basis.steady ? report.meta.base!.basis.mean_ns : 0} />}
         <p class="note sm" data-testid="timeline-note">
-          {gaps.length > 0
-            ? <>{plural(gaps.length, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} hold {duration([...cause.values()].reduce((a, b) => a + b, 0))}, the longest {duration(longest)}; {mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
+          {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span data-testid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last. </span>}
+          {pair ? <>Each row counts from the begin of its step; rows that part show where the time went. Click another step to put it in the first place.</> : gaps.length > 0
+            ? <>{plural(gaps.length, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} {gaps.length === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gaps.length > 1 && <>the longest {duration(longest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
-          {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average. `}This file holds no launches of the base.</>}
+          {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed). `}Its launches are not in this file; the table below compares whole steps with its mean.</>}
           {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}
         </p>
       </div>
@@ -520,13 +455,15 @@ function Canvas({ report, view, tl, steps }: { report: Report; view: View; tl: T
                     setRange([hit.start - d * 0.2, hit.end + d * 0.2], true);
                   }
                 }} />
-        {lensSpan > 15e3 && <>
+        {lensSpan > 15e3 && !pair && <>
           <i class="lm" style={{ left: `${GUTTER + ((lensAt - lensSpan / 2 - range[0]) / (range[1] - range[0])) * (width - GUTTER)}px` }} />
           <Lens report={report} tl={tl} width={width} at={lensAt} span={lensSpan} zero={axisOrigin(tl, range[0], (range[1] - range[0]) * 0.02)} />
         </>}
         {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 340)}px`, top: `${tip.y + 18}px` }}>{tip.text}</div>}
       </div>
-      <Selection report={report} view={view} tl={tl} range={sumRange} whole={selection === null} />
+      {pair
+        ? <Difference report={report} view={view} tl={tl} pair={pair} range={selection} />
+        : <Selection report={report} view={view} tl={tl} range={sumRange} whole={selection === null} step={wholeStep && sumRange[0] === wanted[0]} />}
     </>
   );
 }
@@ -543,6 +480,7 @@ export function TimelinePage(): VNode {
     return buildTimeline(report, launches, wanted);
   }, [report, launches, dev]);
   if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
+  if (report.meta.launches.in_run === 0) return <Missing title="No launch" why="The run holds no device activity." />;
   if (report.tables.rows('launches') === 0) {
     return <Missing title="No timeline" why={`This page was written without single launches; every table still sums all ${thousands(report.meta.launches.in_run)} of them.`}
                     command={`xlatrace report ${report.meta.run.path.split('/').pop()}`} />;

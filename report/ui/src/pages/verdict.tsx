@@ -5,10 +5,11 @@ import { useState } from 'preact/hooks';
 import { CellBar, Command, Handle, Letter, Link, Linked, Phase, SourceChip, Words, scopeText, useWidth } from '../components/bits';
 import { evidenceText, FindingEvidence } from '../components/inspector';
 import { BaseVerdict } from '../components/base';
+import { CopyMenu } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor } from '../data/hardware';
 import { kernelRows, opGroups } from '../data/oprows';
-import type { Entity, Finding, Report } from '../data/report';
+import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
 import { baseName, count, flopRate, ms, percent, plural, significant, thousands, us } from '../format';
 import { dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
@@ -74,11 +75,11 @@ function Facts({ report, bars }: { report: Report; bars: Bar[] }): VNode {
                 more={basis.steps_steady > 1 ? `mean of ${basis.steps_steady} steps, ${ms(basis.min_ns)} to ${ms(basis.max_ns)}` : 'one steady step'} />
         : <Fact label="Device time" value={`${ms(basis.device_ns)} ms`} testid="fact-step" raw={basis.device_ns} more="whole run: no steady step" />}
       {basis.wall_ns > 0 && <Fact label={device?.kind === 'gpu' ? 'GPU busy' : 'Device busy'} value={`${percent(basis.busy_ns, basis.wall_ns)}%`} testid="fact-busy" raw={basis.busy_ns}
-            more={idle > 0 ? `idle ${ms(idle / d)} ms a step${gaps > 0 ? `, ${count(gaps)} gaps over 1 µs` : ''}` : 'never idle'} />}
+            more={idle > 0 ? `idle ${ms(idle / d)} ms a step${gaps > 0 ? `, ${count(gaps)} ${count(gaps) === '1' ? 'gap' : 'gaps'} over 1 µs` : ''}` : 'never idle'} />}
       {fwd > 0 && bwd > 0 && <Fact label="Backward / forward" value={`${significant(bwd / fwd)}×`} more={`${(phases.get('recompute') ?? 0) > 0 ? 'with recompute; ' : ''}about ${(phases.get('recompute') ?? 0) > 0 ? 3 : 2} is usual`} />}
       {part('exposed_collective') > 0 && <Fact label="Exposed collectives" value={`${ms(part('exposed_collective') / d)} ms`} more={`${percent(part('exposed_collective'), basis.wall_ns)}% of the step`} />}
       {rate > 0 && peak && <Fact label="FLOP rate" value={`${percent(rate, peak[1])}%`} more={`${flopRate(rate)} of ${flopRate(peak[1])}, ${peak[0]}`} />}
-      <Fact label="Attributed" value={`${percent(labelled, whole)}%`} testid="fact-attributed" raw={labelled} more={`${percent(coverage.exact_ns, whole)}% by exact evidence`} />
+      {whole > 0 && <Fact label="Attributed" value={`${percent(labelled, whole)}%`} testid="fact-attributed" raw={labelled} more={`${percent(coverage.exact_ns, whole)}% by exact evidence`} />}
     </dl>
   );
 }
@@ -109,7 +110,7 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   return (
     <figure class="stepbar">
       <div ref={ref}>
-        <svg width={width} height={best ? 101 : 66} role="img" aria-label={text}>
+        <svg width={width} height={best ? 101 : 66} viewBox={`0 0 ${width} ${best ? 101 : 66}`} role="img" aria-label={text}>
           {boxes.map((b) => {
             const show = b.w > 60 && b.x > labelEnd;
             if (show) labelEnd = b.x + PART_WORDS[b.part].length * 6.2 + 8;
@@ -174,6 +175,13 @@ function PhaseBar({ report }: { report: Report }): VNode {
   );
 }
 
+/** One of the facts of a sentence; its figure stands out. */
+function Evidence({ e, first, last }: { e: EvidenceItem; first: boolean; last: boolean }): VNode {
+  const text = evidenceText(e).replace(/[.;]$/, '');
+  const cut = typeof e.value === 'number' && text.startsWith(`${e.text}: `) ? e.text.length + 2 : text.length;
+  return <><Linked text={first ? text[0]!.toUpperCase() + text.slice(1, cut) : text.slice(0, cut)} />{cut < text.length && <b>{text.slice(cut)}</b>}{last ? '.' : '; '}</>;
+}
+
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
 function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode {
@@ -188,7 +196,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
       <span class="n">{n}</span>
       <div>
         <h3><Linked text={f.title} /></h3>
-        <p>{shown.map((e, i) => <Linked text={`${evidenceText(e).replace(/[.;]$/, '')}${i + 1 < shown.length ? '; ' : '.'}`} />)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
+        <p>{shown.map((e, i) => <Evidence e={e} first={i === 0} last={i + 1 === shown.length} />)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
         <div class="meta">
           {f.where_layer && <span>{f.where_layer}</span>}
           {f.where_source && <Linked text={f.where_source} />}
@@ -232,7 +240,7 @@ function Largest({ report }: { report: Report }): VNode | null {
   const width = (w: number): VNode => <col style={{ width: `${w}px` }} />;
   return (
     <section class="largest">
-      <div class="bar-h"><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><span class="cap">{report.perStep} of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link></span></div>
+      <div class="bar-h"><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><span class="cap">{report.perStep} of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></span></div>
       <table class="fix" aria-label="Largest">
         <colgroup>{width(46)}<col />{width(28)}{!bare && <><col /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{bare && <>{width(64)}{width(70)}</>}</colgroup>
         {bare && <thead><tr><th /><th>kernel</th><th /><th class="num">{report.perStep}</th><th class="num">%</th><th class="num">calls</th><th class="num">avg µs</th></tr></thead>}
@@ -322,7 +330,7 @@ export function VerdictPage(): VNode {
         {report.meta.base && <BaseVerdict />}
         <Facts report={report} bars={bars} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
-        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, ms/step</span><span>sure</span></div>}
+        {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}</span><span>sure</span></div>}
         <ol class="acts">
           {findings.map((f, i) => <Action f={f} n={i + 1} step={step} key={f.handle} />)}
         </ol>

@@ -41,7 +41,6 @@ export interface Drawn {
   selectedOp: number;
   /** 1: the filter keeps the site. */
   kept: Uint8Array | null;
-  hover: { track: number; x: number } | null;
 }
 
 export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, opOfSite: Int32Array, nameOfOp: (op: number) => string): void {
@@ -100,11 +99,41 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     ctx.textAlign = 'left';
     ctx.save();
     ctx.beginPath();
-    ctx.rect(GUTTER, tr.y - 2, w, tr.height + 4);
+    const by = tr.shift ?? 0;
+    const at = by === 0 ? X : (t: number): number => X(t - by);
+    const [c0, c1] = tr.clip ? [Math.max(GUTTER, at(tr.clip[0])), at(tr.clip[1])] : [GUTTER, GUTTER + w];
+    ctx.rect(c0, tr.y - 2, Math.max(0, c1 - c0), tr.height + 4);
     ctx.clip();
-    if (tr.stream) drawStream(ctx, tr, d, look, X, scale, GUTTER, tl.hueOfSite, opOfSite, nameOfOp, clipText);
-    else if (tr.segments) drawSegments(ctx, tr, tr.segments, v0, v1, look, X, GUTTER, clipText);
+    if (tr.stream) drawStream(ctx, tr, { ...d, view: [v0 + by, v1 + by] }, look, at, scale, GUTTER, tl, opOfSite, nameOfOp, clipText);
+    else if (tr.segments) drawSegments(ctx, tr, tr.segments, v0 + by, v1 + by, look, at, GUTTER, clipText);
     ctx.restore();
+  }
+
+  // Where a device comes last in a collective: the longest waits in sight.
+  const skews = tl.waits.skews.filter((k) => k.at > v0 && k.at < v1 && (k.at - k.from) * scale > 40).sort((a, b) => (b.at - b.from) - (a.at - a.from));
+  const taken: number[] = [];
+  for (const k of skews) {
+    const x = Math.round(X(k.at)) + 0.5;
+    if (taken.length > 3 || taken.some((t) => Math.abs(t - x) < 240)) continue;
+    taken.push(x);
+    ctx.strokeStyle = look.ink;
+    ctx.setLineDash([4, 3]);
+    ctx.beginPath();
+    ctx.moveTo(x, 18);
+    ctx.lineTo(x, tl.height - 2);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    const text = `${tl.names[k.last]} comes last, ${duration(k.at - k.from)} after ${tl.names[k.first]}`;
+    ctx.font = `600 11px ${look.font}`;
+    const left = x - GUTTER < ctx.measureText(text).width + 8;
+    ctx.textAlign = left ? 'left' : 'right';
+    ctx.strokeStyle = look.bg;
+    ctx.lineWidth = 3;
+    ctx.strokeText(text, left ? x + 5 : x - 5, tl.height - 8);
+    ctx.lineWidth = 1;
+    ctx.fillStyle = look.ink;
+    ctx.fillText(text, left ? x + 5 : x - 5, tl.height - 8);
+    ctx.font = `11px ${look.font}`;
   }
 
   if (d.selection) {
@@ -183,9 +212,10 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
 
 const sums = new Float32Array(HUES.length);
 
-function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Look, X: (t: number) => number, scale: number, GUTTER: number, hueOfSite: Uint8Array,
+function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Look, X: (t: number) => number, scale: number, GUTTER: number, tl: Timeline,
                     opOfSite: Int32Array, nameOfOp: (op: number) => string, text: (t: string, x: number, y: number, room: number) => void): void {
   const s = tr.stream!;
+  const { hueOfSite } = tl, waited = tl.waits.of.get(s);
   const [v0, v1] = d.view;
   const w = d.width - GUTTER;
   const i0 = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, v0);
@@ -214,6 +244,8 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
   }
   const mid = tr.y + tr.height / 2 + 0.5;
   let lastX = -9, lastHue = -1, lastSel = false;
+  // Written when all boxes are there: small ones that lie inside would cut the words.
+  const labels: { words: string; x: number; room: number; on: string }[] = [];
   for (let i = i0; i < i1; ++i) {
     const site = s.site[i]!;
     const e = s.start[i]! + s.dur[i]!;
@@ -252,10 +284,21 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
       ctx.lineWidth = 1;
     }
     // What is nested inside covers the name of the outer box.
-    if (bw > 34 && !pale && !(i + 1 < i1 && s.start[i + 1]! < e)) {
-      ctx.fillStyle = look.on[name]!;
+    const left = Math.max(a, GUTTER) + 5;
+    if (b - left > 29 && !pale) {
+      // Up to the first box inside that is wide enough to be read itself.
+      let k = i + 1;
+      while (k < i1 && k < i + 40 && s.start[k]! < e && s.dur[k]! * scale < 8) ++k;
+      const room = (k < i1 && s.start[k]! < e ? X(s.start[k]!) : b) - left - 3;
       const op = opOfSite[site]!;
-      text(op >= 0 ? `${nameOfOp(op)}  ${duration(s.dur[i]!)}` : duration(s.dur[i]!), Math.max(a, GUTTER) + 5, mid, b - Math.max(a, GUTTER) - 8);
+      const wait = waited?.get(i);
+      // Which of the two reads first depends on what most of the box is.
+      const what = wait !== undefined && wait * scale > 34 ? `waits ${duration(wait)}` : duration(s.dur[i]!);
+      if (room > 26) labels.push({ words: op < 0 ? what : wait !== undefined && what.startsWith('w') ? `${what}, ${nameOfOp(op).split(' ')[0]}` : `${nameOfOp(op)}  ${what}`, x: left, room, on: look.on[name]! });
     }
+  }
+  for (const l of labels) {
+    ctx.fillStyle = l.on;
+    text(l.words, l.x, mid, l.room);
   }
 }

@@ -6,6 +6,7 @@ import type { Report } from '../data/report';
 import { duration, plural } from '../format';
 import { CAUSE_WORDS, hueOf, type Hue } from '../phases';
 import { HUES, Pyramid } from './pyramid';
+import { findWaits, type Waits } from './waits';
 
 export interface Segments {
   start: Float64Array;
@@ -16,10 +17,13 @@ export interface Segments {
 export interface Track {
   label: string;
   device: number;
-  kind: 'step' | 'module' | 'layer' | 'stream' | 'idle' | 'host';
+  kind: 'step' | 'module' | 'layer' | 'stream' | 'graph' | 'idle' | 'host';
   height: number;
   y: number;
   first?: boolean;
+  /** Drawn that much earlier, and only that part of it: rows of aligned steps. */
+  shift?: number;
+  clip?: [number, number];
   segments?: Segments;
   stream?: StreamLaunches;
   pyramid?: Pyramid;
@@ -37,6 +41,7 @@ export interface Timeline {
   devices: number[];
   hiddenDevices: number;
   launches: Launches;
+  waits: Waits;
 }
 
 /** Names of streams as short as tells them apart: profilers put numbers of their own in. */
@@ -44,6 +49,9 @@ function streamName(name: string, id: number | undefined): string {
   if (!name || /^\d+$/.test(name)) return `stream ${id ?? ''}`;
   return name.replace(/^Stream #?(\d+).*/i, 'stream $1').replace(/^launched by /, '').replace(/\/-?\d{6,}$/, '');
 }
+
+/** XLA's ranges carry the instruction as `Thunk:#name=...,hlo_op=...#`: what they are for reads better. */
+const hostText = (text: string): string => text.replace(/^Thunk:#.*?\bhlo_op=([^,#]+).*$/, 'thunk $1').replace(/^Thunk:#name=([^,#]+).*$/, 'thunk $1').replace(/^(\w+:)#(?:name=)?([^,#]+).*$/, '$1 $2');
 
 function segmentsOf<T>(rows: T[], start: (r: T) => number, end: (r: T) => number, label: (r: T) => string, hue: (r: T) => Hue | ''): Segments {
   const sorted = [...rows].sort((a, b) => start(a) - start(b));
@@ -53,37 +61,57 @@ function segmentsOf<T>(rows: T[], start: (r: T) => number, end: (r: T) => number
   };
 }
 
-/** Neighbouring launches of one layer become one box; other work in between does not split it. */
+/** The name of each op's layer at one depth: that of the numbered layers, else the first that tells parts apart. */
+function layerNames(report: Report): string[] {
+  const { ops } = report;
+  const paths = ops.layer.map((l) => l.split('/'));
+  const total = ops.ns.reduce((a, v) => a + v, 0);
+  const repeated: number[] = [];
+  ops.group.forEach((g, r) => {
+    const at = g.split('/').findIndex((part) => part.includes('*'));
+    if (at >= 0) repeated[at] = (repeated[at] ?? 0) + ops.ns[r]!;
+  });
+  let depth = repeated.findIndex((ns) => ns > total * 0.25);
+  for (let d = 0; depth < 0 && d < 8; ++d) {
+    const sums = new Map<string, number>();
+    paths.forEach((p, r) => p.length > d && p[d] !== '' && sums.set(p[d]!, (sums.get(p[d]!) ?? 0) + ops.ns[r]!));
+    if (d === 7 || [...sums.values()].filter((ns) => ns > total * 0.005).length > 1) depth = d;
+  }
+  return paths.map((p) => p[Math.min(depth, p.length - 1)]!);
+}
+
+/** Neighbouring launches of one layer become one box; a little other work in between does not split it. */
 function layerSegments(report: Report, s: StreamLaunches): Segments | undefined {
   const { sites, ops } = report;
-  const start: number[] = [], end: number[] = [], layer: string[] = [], hue: Hue[] = [];
-  const short = (text: string): string => {
-    const parts = text.split('/');
-    const at = parts.findIndex((p) => /\d/.test(p));
-    return at >= 0 ? parts[at]! : parts[parts.length - 1]!;
+  const names = layerNames(report);
+  type Box = { start: number; end: number; name: string; hue: Hue };
+  const out: Box[] = [];
+  const settle = (): void => {
+    for (let k = out.length - 1; k > 1; k = out.length - 1) {
+      const a = out[k - 2]!, b = out[k - 1]!, c = out[k]!;
+      if (a.name !== c.name || a.hue !== c.hue || b.end - b.start > 0.15 * (c.end - a.start)) return;
+      out.splice(k - 1);
+      a.end = c.end;
+    }
   };
-  const names = sites.op.length > 0 ? Array.from({ length: ops.n }, (_, r) => short(ops.layer[r]!)) : [];
-  let last = -1;
   for (let i = 0; i < s.n; ++i) {
     const op = sites.op[s.site[i]!]!;
     if (op < 0 || names[op] === '' || ops.kind[op] === 'control') continue;
-    const h = hueOf(ops.phase[op]!, '');
-    const e = s.start[i]! + s.dur[i]!;
-    if (last >= 0 && layer[last] === names[op] && hue[last] === h) {
-      end[last] = Math.max(end[last]!, e);
+    const hue = hueOf(ops.phase[op]!, '');
+    const end = s.start[i]! + s.dur[i]!;
+    const last = out[out.length - 1];
+    if (last && last.name === names[op] && last.hue === hue) {
+      last.end = Math.max(last.end, end);
       continue;
     }
-    // A single launch of another layer inside a box is noise at this level.
-    start.push(s.start[i]!);
-    end.push(e);
-    layer.push(names[op]!);
-    hue.push(h);
-    last = start.length - 1;
+    settle();
+    out.push({ start: s.start[i]!, end, name: names[op]!, hue });
   }
-  if (start.length === 0 || new Set(layer).size < 2) return undefined;
+  settle();
+  if (new Set(out.map((b) => b.name)).size < 2) return undefined;
   return {
-    start: Float64Array.from(start), end: Float64Array.from(end),
-    label: (i) => layer[i]!.replace(/^[A-Za-z]+_?(?=\d+$)/, ''), hue: (i) => hue[i]!,
+    start: Float64Array.from(out, (b) => b.start), end: Float64Array.from(out, (b) => b.end),
+    label: (i) => out[i]!.name.replace(/^[A-Za-z]+_?(?=\d+$)/, ''), hue: (i) => out[i]!.hue,
   };
 }
 
@@ -145,6 +173,12 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
       t1 = Math.max(t1, (s.start[s.n - 1] ?? -Infinity) + (s.dur[s.n - 1] ?? 0));
       add({ label: streamName(info?.name ?? '', info?.id) + note, kind: 'stream', height: full ? 18 : 16, stream: s, pyramid: new Pyramid(s, hueOfSite) });
     }
+    const graphs = report.tables.table('graph_launches');
+    const of = graphs.refs('device'), from = graphs.numbers('start_ns'), to = graphs.numbers('end_ns'), nodes = graphs.numbers('activities'), number = graphs.numbers('graph_id');
+    const launched = Array.from({ length: graphs.rows }, (_, r) => r).filter((r) => of[r] === device);
+    if (launched.length > 0) {
+      add({ label: 'graph launches', kind: 'graph', height: full ? 14 : 10, segments: segmentsOf(launched, (r) => from[r]!, (r) => to[r]!, (r) => `graph ${number[r]}, ${plural(nodes[r]!, 'activity', 'activities')}`, () => '') });
+    }
     const gaps = report.gaps.filter((g) => g.device === device);
     if (gaps.length > 0) {
       add({ label: 'idle', kind: 'idle', height: full ? 14 : 8, segments: segmentsOf(gaps, (g) => g.start, (g) => g.end, (g) => `${duration(g.end - g.start)}: ${CAUSE_WORDS[g.cause] ?? g.cause}`, () => 'idle') });
@@ -157,13 +191,15 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
         const p = t.refs('process'), a = t.numbers('start_ns'), b = t.numbers('end_ns'), text = t.texts(name === 'ranges' ? 'text' : 'name');
         for (let r = 0; r < t.rows; ++r) if (p[r] === process || process < 0) host.push({ start: a[r]!, end: b[r]!, text: text[r]! });
       }
-      if (host.length > 0) add({ label: 'host', kind: 'host', height: 15, segments: segmentsOf(host, (r) => r.start, (r) => r.end, (r) => r.text, () => '') });
+      if (host.length > 0) add({ label: 'host', kind: 'host', height: 15, segments: segmentsOf(host, (r) => r.start, (r) => r.end, (r) => hostText(r.text), () => '') });
     }
     y += 8;
   });
+  const waits = devices.length > 1 ? findWaits(report, launches) : { of: new Map(), skews: [] };
+  if (waits.skews.length > 0) y += 10;
   const names = report.devices.map((_, d) => deviceName(report, d));
   const widest = Math.max(...tracks.map((t) => t.label.length * 6.5 + (t.first ? names[t.device]!.length * 6.9 + 10 : 0)));
-  return { tracks, gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest), names, height: y, t0: isFinite(t0) ? t0 : 0, t1: isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, launches };
+  return { tracks, gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest), names, height: y, t0: isFinite(t0) ? t0 : 0, t1: isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, launches, waits };
 }
 
 /** First row that may reach into the view. */

@@ -1,0 +1,454 @@
+// The walk over a module's schedule that makes its thunk program.
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "correlator/fusion_body.h"
+#include "correlator/kernel_symbols.h"
+#include "correlator/thunk_program.h"
+#include "hlo/backend_config.h"
+#include "hlo/cost.h"
+#include "hlo/shape.h"
+#include "hlo/weights.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+using model::HloModule;
+using model::Instruction;
+using model::kNoIndex;
+using model::Thunk;
+
+// A hand-made module may call itself; real ones nest a few deep. Bounds the tokens as well.
+constexpr int kDeepest = 64;
+constexpr size_t kMostTokens = 2'000'000;
+
+bool Holds(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Calls that are marks for passes; the GPU backend emits nothing for them.
+bool IsMark(std::string_view target) {
+  for (const std::string_view mark :
+       {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
+        "AllocateBuffer", "LayoutConstraint", "MoveToHost", "MoveToDevice", "X64Combine",
+        "X64SplitLow", "X64SplitHigh", "AssumeGatherIndicesInBound"}) {
+    if (target == mark) return true;
+  }
+  return false;
+}
+
+ThunkKind KindOfCustomCall(std::string_view target) {
+  if (Holds(target, "triangular")) return ThunkKind::kLibrary;  // "__cublas$triangularSolve"
+  if (Holds(target, "cublas") || Holds(target, "matmul") || Holds(target, "gemm")) {
+    return ThunkKind::kGemm;
+  }
+  if (Holds(target, "conv")) return ThunkKind::kConvolution;
+  for (const std::string_view library : {"cudnn", "fmha", "cub", "cusolver", "fft", "norm", "TopK",
+                                         "cholesky", "triangular", "getrf", "geqrf", "syevd"}) {
+    if (Holds(target, library)) return ThunkKind::kLibrary;
+  }
+  return ThunkKind::kAnything;
+}
+
+}  // namespace
+
+bool IsContainerThunk(std::string_view kind) {
+  for (const std::string_view container :
+       {"kWhile", "kConditional", "kSequential", "kCommandBuffer", "kAsyncStart", "kAsyncDone",
+        "kWaitForStreams", "kHostExecuteStart", "kHostExecuteDone", "kDynamicSlice",
+        "kDynamicSliceFusion", "kAddressComputation", "kEvent", "kNop"}) {
+    if (kind == container) return true;
+  }
+  return kind.ends_with("Done");
+}
+
+ThunkKind ThunkKindOf(std::string_view kind) {
+  if (kind == "kGemm" || Holds(kind, "Matmul")) return ThunkKind::kGemm;
+  if (Holds(kind, "Convolution")) return ThunkKind::kConvolution;
+  if (Holds(kind, "Copy") || Holds(kind, "Memcpy")) return ThunkKind::kCopy;
+  if (Holds(kind, "Mem") || kind == "kPartitionId" || kind == "kReplicaId") {
+    return ThunkKind::kMemset;
+  }
+  for (const std::string_view collective :
+       {"AllReduce", "AllGather", "ReduceScatter", "AllToAll", "Permute", "CollectiveBroadcast",
+        "kSend", "kRecv", "Nccl", "kCollective", "kGroup"}) {
+    if (Holds(kind, collective)) return ThunkKind::kCollective;
+  }
+  for (const std::string_view library :
+       {"kFft", "Cholesky", "Triangular", "Cub", "Norm", "CuDnn", "Cudnn", "Attention", "Sort"}) {
+    if (Holds(kind, library)) return ThunkKind::kLibrary;
+  }
+  return ThunkKind::kAnything;
+}
+
+class ThunkProgramBuilder {
+ public:
+  ThunkProgramBuilder(const HloModule& module, std::span<const ComputationUse> uses,
+                      std::span<const Thunk> thunks, bool with_costs, ThunkProgram* program)
+      : module_(module), uses_(uses), out_(*program) {
+    if (with_costs) {
+      // What is read again and again comes from a cache.
+      costs_.emplace(module, hlo::CostOptions{.kind = hlo::CostKind::kGpu,
+                                              .count_multiple_input_accesses = false});
+    }
+    out_.from_thunk_list_ = false;
+    for (const Thunk& thunk : thunks) {
+      if (thunk.instruction.empty()) continue;
+      thunks_of_[thunk.instruction].push_back(&thunk);
+      out_.from_thunk_list_ |= !IsContainerThunk(thunk.kind);
+    }
+    if (!out_.from_thunk_list_) thunks_of_.clear();
+  }
+
+  void Build() {
+    if (module_.entry < module_.computations.size()) Walk(module_.entry, 0, false);
+    if (!out_.from_thunk_list_) FindClasses();
+    out_.CountRequired();
+    for (uint32_t t = 0; t < out_.tokens_.size(); ++t) {
+      out_.by_instruction_.emplace_back(out_.tokens_[t].instruction, t);
+    }
+    std::sort(out_.by_instruction_.begin(), out_.by_instruction_.end());
+  }
+
+ private:
+  void Walk(uint32_t computation, int depth, bool optional) {
+    if (computation >= module_.computations.size() || depth > kDeepest) return;
+    const model::Computation& c = module_.computations[computation];
+    for (uint32_t i = 0; i < c.instruction_count; ++i) {
+      if (out_.tokens_.size() >= kMostTokens) return;
+      const uint32_t index = c.first_instruction + i;
+      const Instruction& instruction = module_.instructions[index];
+      const std::string_view op = instruction.opcode;
+      if (op == "while") {
+        WalkLoop(instruction, depth, optional);
+      } else if (op == "conditional") {
+        // The predicate goes to the host first.
+        Add({.instruction = index, .kind = ThunkKind::kHostCopy, .optional = true});
+        for (const uint32_t branch : module_.CalledComputations(instruction)) {
+          Walk(branch, depth + 1, true);
+        }
+      } else if (op == "call" || op == "async-start") {
+        for (const uint32_t callee : module_.CalledComputations(instruction)) {
+          Walk(callee, depth + 1, optional);
+        }
+        // Lists may name the wrapper for the work inside it.
+        if (op == "async-start" && out_.from_thunk_list_) Emit(index, instruction, optional);
+      } else {
+        Emit(index, instruction, optional);
+      }
+    }
+  }
+
+  void WalkLoop(const Instruction& loop, int depth, bool optional) {
+    const auto begin = static_cast<uint32_t>(out_.tokens_.size());
+    const int64_t trips = hlo::TripCount(module_, loop).value_or(0);
+    const bool counted = trips > 0;
+    const auto callees = module_.CalledComputations(loop);
+    // A proto lists the body first, printed HLO the condition; the condition is the one that gives
+    // a predicate. It runs on the device only where XLA does not know the number of trips.
+    for (const bool condition : {true, false}) {
+      for (const uint32_t callee : callees) {
+        if (callee >= module_.computations.size() || IsCondition(callee) != condition) continue;
+        Walk(callee, depth + 1, condition || optional || !counted);
+        if (condition) {
+          Add({.instruction = static_cast<uint32_t>(&loop - module_.instructions.data()),
+               .kind = ThunkKind::kHostCopy,
+               .optional = true});
+        }
+      }
+    }
+    const auto end = static_cast<uint32_t>(out_.tokens_.size());
+    if (end > begin) out_.loops_.push_back({begin, end, std::max<int64_t>(trips, 1), counted});
+  }
+
+  bool IsCondition(uint32_t computation) const {
+    const uint32_t root = module_.computations[computation].root;
+    return root < module_.instructions.size() &&
+           module_.instructions[root].shape.starts_with("pred[]");
+  }
+
+  uint32_t Add(ThunkToken token) {
+    if (token.kind == ThunkKind::kLibrary && token.library == LibraryKind::kAny) {
+      const Instruction& instruction = module_.instructions[token.instruction];
+      token.library = LibraryOf(instruction.opcode == "custom-call" ? instruction.custom_call_target
+                                                                    : instruction.opcode);
+    }
+    if (costs_) {
+      const Instruction& instruction = module_.instructions[token.instruction];
+      token.cost_ns = static_cast<float>(
+          hlo::LaunchNs(module_, instruction, costs_->Of(instruction).bytes_accessed));
+    }
+    out_.tokens_.push_back(token);
+    return static_cast<uint32_t>(out_.tokens_.size()) - 1;
+  }
+
+  void Emit(uint32_t index, const Instruction& instruction, bool optional) {
+    if (TakesNoTime(instruction.opcode)) return;
+    if (out_.from_thunk_list_) {
+      const auto it = thunks_of_.find(instruction.name);
+      if (it != thunks_of_.end()) {
+        for (const Thunk* thunk : it->second) EmitThunk(index, *thunk, optional);
+      }
+      if (instruction.opcode == "fusion") EmitHeroes(instruction, optional);
+    } else {
+      EmitGuess(index, instruction, optional);
+    }
+  }
+
+  void EmitThunk(uint32_t index, const Thunk& thunk, bool optional) {
+    if (IsContainerThunk(thunk.kind)) return;
+    ThunkToken token{.instruction = index, .optional = optional};
+    std::copy(std::begin(thunk.grid), std::end(thunk.grid), std::begin(token.grid));
+    std::copy(std::begin(thunk.block), std::end(thunk.block), std::begin(token.block));
+    // A function template of XLA's own, which lists call so and devices by its mangled name.
+    if (thunk.kernel == "topk") {
+      token.kind = ThunkKind::kLibrary;
+      token.library = LibraryKind::kTopK;
+    }
+    if (!thunk.kernel.empty()) {
+      out_.by_symbol_[thunk.kernel].push_back(Add(token));
+      return;
+    }
+    token.kind = ThunkKindOf(thunk.kind);
+    token.collective = CollectiveOfOpcode(thunk.kind);
+    const Instruction& instruction = module_.instructions[index];
+    if (token.kind == ThunkKind::kAnything && instruction.opcode == "custom-call") {
+      token.kind = KindOfCustomCall(instruction.custom_call_target);
+    }
+    if (token.kind == ThunkKind::kLibrary) token.library = LibraryOf(thunk.kind);
+    token.to_host = Holds(thunk.kind, "Host") || thunk.kind == "kInfeed" ||
+                    thunk.kind == "kOutfeed" || TouchesHost(instruction);
+    if (token.kind == ThunkKind::kCollective) AddKernelOfCollective(instruction, Add(token));
+    if (token.kind == ThunkKind::kCollective) return;
+    // Numbers of the device are written from the host, or by nothing at all.
+    if (thunk.kind == "kPartitionId" || thunk.kind == "kReplicaId") token.optional = true;
+    if (thunk.kind == "kInfeed" || thunk.kind == "kOutfeed") token.optional = true;
+    if (token.kind == ThunkKind::kAnything) token.optional = true;
+    Add(token);
+  }
+
+  // XLA has kernels of its own for small collectives, called after the instruction.
+  void AddKernelOfCollective(const Instruction& instruction, uint32_t token) {
+    const std::string symbol = SymbolOfInstruction(instruction.name);
+    out_.by_symbol_[symbol].push_back(token);
+    out_.by_symbol_[symbol + "_fusion"].push_back(token);
+  }
+
+  // A layout in memory space 5 is the host's (xla/layout.h).
+  bool TouchesHost(const Instruction& instruction) const {
+    if (Holds(instruction.shape, "S(5)")) return true;
+    for (const uint32_t operand : module_.Operands(instruction)) {
+      if (operand < module_.instructions.size() &&
+          Holds(module_.instructions[operand].shape, "S(5)")) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // A dynamic-slice fusion is a copy or a library call on a slice: the thunk is that of the
+  // instruction inside. False: there is none.
+  bool EmitHeroes(const Instruction& fusion, bool optional) {
+    bool any = false;
+    for (const uint32_t callee : module_.CalledComputations(fusion)) {
+      if (callee >= module_.computations.size()) continue;
+      const model::Computation& body = module_.computations[callee];
+      for (uint32_t i = 0; i < body.instruction_count; ++i) {
+        const uint32_t index = body.first_instruction + i;
+        const Instruction& inner = module_.instructions[index];
+        if (out_.from_thunk_list_) {
+          const auto it = thunks_of_.find(inner.name);
+          if (it == thunks_of_.end() || inner.name == fusion.name) continue;
+          for (const Thunk* thunk : it->second) EmitThunk(index, *thunk, optional);
+          any = true;
+        } else if (inner.opcode == "copy" || inner.opcode == "custom-call" ||
+                   IsCollective(inner.opcode)) {
+          EmitGuess(index, inner, optional);
+          any = true;
+        }
+      }
+    }
+    return any;
+  }
+
+  void EmitGuess(uint32_t index, const Instruction& instruction, bool optional) {
+    const std::string_view op = instruction.opcode;
+    ThunkToken token{.instruction = index, .optional = optional};
+    if (op.ends_with("-done") || op == "async-update") return;
+    if (op == "fusion") {
+      const std::string_view config = instruction.backend_config;
+      if (Holds(config, "__cudnn$fusion")) {
+        token.kind = ThunkKind::kLibrary;
+        Add(token);
+        return;
+      }
+      // A fusion around a slice of a library call's operands, or a plain copy, has no kernel.
+      const bool custom = Holds(config, "\"__custom_fusion\"") ||
+                          Holds(config, "address_computation") || Holds(config, "dynamic_address");
+      if (custom && EmitHeroes(instruction, optional)) return;
+      if (custom) {
+        token.kind = ThunkKind::kAnything;
+        AddNamed(instruction, token);
+        return;
+      }
+      if (const uint32_t sort = SortInside(instruction); sort != kNoIndex) {
+        EmitSort(instruction, module_.instructions[sort].name, token);
+        return;
+      }
+      token.may_copy = MayBeCopy(instruction);
+      if (token.may_copy) token.copies = Results(instruction);
+      AddNamed(instruction, token);
+      return;
+    }
+    if (op == "copy" || op == "copy-start") {
+      token.may_copy = true;
+      token.to_host = op == "copy-start" || TouchesHost(instruction);
+      AddNamed(instruction, token);
+      return;
+    }
+    if (IsCollective(op)) {
+      token.kind = ThunkKind::kCollective;
+      token.collective = CollectiveOfOpcode(op);
+      AddKernelOfCollective(instruction, Add(token));
+      return;
+    }
+    if (op == "custom-call") {
+      if (IsMark(instruction.custom_call_target)) return;
+      token.kind = KindOfCustomCall(instruction.custom_call_target);
+      token.optional |= token.kind == ThunkKind::kAnything;
+      AddNamed(instruction, token);
+      return;
+    }
+    if (op == "fft" || op == "cholesky" || op == "triangular-solve" || op == "topk") {
+      token.kind = ThunkKind::kLibrary;
+      AddNamed(instruction, token);
+      return;
+    }
+    if (op == "convolution") {
+      token.kind = ThunkKind::kConvolution;
+      AddNamed(instruction, token);
+      return;
+    }
+    if (op == "dot") {
+      token.kind = ThunkKind::kGemm;
+      AddNamed(instruction, token);
+      return;
+    }
+    if (op == "partition-id" || op == "replica-id") {
+      token.kind = ThunkKind::kMemset;
+      token.optional = true;
+      Add(token);
+      return;
+    }
+    if (op == "infeed" || op == "outfeed") {
+      token.kind = ThunkKind::kCopy;
+      token.to_host = true;
+      token.optional = true;
+      Add(token);
+      return;
+    }
+    // Kernels of their own: sort and rng in all eras, nearly everything before 2024.
+    if (op == "sort") {
+      EmitSort(instruction, instruction.name, token);
+      return;
+    }
+    token.repeats = true;
+    for (const std::string_view mover : {"slice", "dynamic-slice", "dynamic-update-slice",
+                                         "concatenate", "reshape", "transpose", "pad"}) {
+      token.may_copy |= op == mover;
+    }
+    AddNamed(instruction, token);
+  }
+
+  void AddNamed(const Instruction& instruction, ThunkToken token) {
+    token.elements = hlo::ElementCount(instruction.shape);
+    for (const uint32_t operand : module_.Operands(instruction)) {
+      if (operand >= module_.instructions.size()) continue;
+      const int64_t more = hlo::ElementCount(module_.instructions[operand].shape);
+      token.elements += std::min(more, INT64_MAX - token.elements);
+    }
+    out_.by_symbol_[SymbolOfInstruction(instruction.name)].push_back(Add(token));
+  }
+
+  // A sort copies its operands first, and has one kernel per far stage.
+  void EmitSort(const Instruction& instruction, std::string_view name, ThunkToken token) {
+    for (uint32_t i = 0; i < std::min<uint32_t>(instruction.operands.size, 16); ++i) {
+      Add({.instruction = token.instruction, .kind = ThunkKind::kCopy, .optional = true});
+    }
+    token.repeats = true;
+    const uint32_t sort = Add(token);
+    out_.by_symbol_[SymbolOfInstruction(name)].push_back(sort);
+  }
+
+  // XLA wraps a sort into a fusion since 2025; its kernels are called after the sort.
+  uint32_t SortInside(const Instruction& fusion) const {
+    for (const uint32_t callee : module_.CalledComputations(fusion)) {
+      if (callee >= module_.computations.size()) break;
+      const uint32_t root = module_.computations[callee].root;
+      if (root < module_.instructions.size() && module_.instructions[root].opcode == "sort") {
+        return root;
+      }
+    }
+    return kNoIndex;
+  }
+
+  uint16_t Results(const Instruction& fusion) const {
+    for (const uint32_t callee : module_.CalledComputations(fusion)) {
+      if (callee >= module_.computations.size()) break;
+      const uint32_t root = module_.computations[callee].root;
+      if (root >= module_.instructions.size()) break;
+      if (module_.instructions[root].opcode != "tuple") break;
+      return static_cast<uint16_t>(
+          std::min<uint32_t>(module_.instructions[root].operands.size, 999));
+    }
+    return 1;
+  }
+
+  // One copied or sliced operand and nothing computed: XLA has a path without a kernel for it.
+  bool MayBeCopy(const Instruction& fusion) const {
+    for (const uint32_t callee : module_.CalledComputations(fusion)) {
+      if (callee >= module_.computations.size()) return false;
+      for (const Instruction& inner : module_.InstructionsOf(module_.computations[callee])) {
+        const std::string_view op = inner.opcode;
+        if (!TakesNoTime(op) && op != "copy" && op != "slice" && op != "dynamic-slice" &&
+            op != "dynamic-update-slice" && op != "reshape" && op != "transpose" &&
+            !(inner.shape.find("[]") != std::string_view::npos)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  void FindClasses() {
+    out_.class_of_.assign(out_.tokens_.size(), kNoIndex);
+    out_.own_symbol_.resize(out_.tokens_.size());
+    std::unordered_map<uint64_t, uint32_t> class_ids;
+    for (uint32_t t = 0; t < out_.tokens_.size(); ++t) {
+      const uint32_t index = out_.tokens_[t].instruction;
+      const Instruction& instruction = module_.instructions[index];
+      if (instruction.opcode != "fusion") continue;
+      const auto [it, fresh] = class_ids.try_emplace(FusionBodyHash(module_, instruction),
+                                                     static_cast<uint32_t>(out_.classes_.size()));
+      if (fresh) out_.classes_.emplace_back();
+      out_.classes_[it->second].push_back(t);
+      out_.class_of_[t] = it->second;
+      out_.own_symbol_[t] = SymbolOfInstruction(instruction.name);
+    }
+  }
+
+  const HloModule& module_;
+  std::span<const ComputationUse> uses_;
+  std::optional<hlo::CostModel> costs_;
+  ThunkProgram& out_;
+  std::unordered_map<std::string_view, std::vector<const Thunk*>> thunks_of_;
+};
+
+ThunkProgram::ThunkProgram(const HloModule& module, std::span<const ComputationUse> uses,
+                           std::span<const Thunk> thunks, bool with_costs) {
+  ThunkProgramBuilder(module, uses, thunks, with_costs, this).Build();
+}
+
+}  // namespace xlatrace::correlator

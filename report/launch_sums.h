@@ -1,0 +1,102 @@
+// Sums over all activities of a run, by label, launch configuration and device, from one fast pass.
+// With ten million launches a GROUP BY over the view `launch` sorts them all, which takes half a
+// minute; here the names, handles and groups are made of the few sums.
+//
+// Thread-safety: one thread per RunDb.
+
+#ifndef XLATRACE_REPORT_LAUNCH_SUMS_H_
+#define XLATRACE_REPORT_LAUNCH_SUMS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "report/show_sheet.h"
+#include "store/activity_scan.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+struct LaunchSum {
+  int64_t label_id = 0;
+  int64_t config_id = 0;
+  int64_t device_id = 0;
+  int64_t launches = 0;  // Those without known times too, which are in no time.
+  int64_t timed = 0;
+  int64_t self_ns = 0;
+  int64_t total_ns = 0;
+  int64_t min_ns = INT64_MAX;
+  int64_t max_ns = 0;
+
+  // Takes in another of its group.
+  void Add(const LaunchSum& other);
+};
+
+class LaunchSums {
+ public:
+  // Sees every activity and the sum it is going into; false: it is left out.
+  using Filter = std::function<bool(const LaunchSum&, const store::ScannedActivity&)>;
+  static Result<LaunchSums> Load(store::RunDb& db, const Filter& filter = {});
+
+  // In the order of first activities.
+  const std::vector<LaunchSum>& sums() const { return sums_; }
+
+  // Columns of store::ScanLabels and ScanConfigs; empty where there is no such label or column.
+  std::string LabelText(const LaunchSum& sum, std::string_view column) const;
+  int64_t ModuleOf(const LaunchSum& sum) const;  // 0: none.
+  std::string ConfigText(const LaunchSum& sum, std::string_view column) const;
+
+  // Whether the view `launch` has these activities.
+  bool IsLaunch(const LaunchSum& sum) const { return ConfigText(sum, "kind") == launch_kind_; }
+
+  // Rows of the view `kernel`, in its order.
+  struct Kernel {
+    std::string handle;
+    std::string name;
+    std::string symbol;  // Empty: NULL.
+    LaunchSum sum;       // Its label, configuration and device mean nothing.
+  };
+  std::vector<Kernel> Kernels() const;
+
+  // An object with columns of the view `launch` that belong to the configuration, then launches and
+  // self_ns of `sum`.
+  Json LaunchJson(const LaunchSum& sum) const;
+
+ private:
+  std::vector<LaunchSum> sums_;
+  store::Table labels_, configs_;
+  std::unordered_map<int64_t, size_t> label_rows_, config_rows_;  // By id.
+  std::string launch_kind_;
+};
+
+// Sums of equal `key(sum)`, by descending self_ns; label, configuration and device are those of the
+// group's first on its first device.
+template <typename Key>
+std::vector<LaunchSum> GroupSums(const std::vector<LaunchSum>& sums, Key key) {
+  std::map<decltype(key(sums[0])), size_t> group_of;
+  std::vector<LaunchSum> groups;
+  for (const LaunchSum& sum : sums) {
+    const auto [group, fresh] = group_of.emplace(key(sum), groups.size());
+    if (fresh) {
+      groups.push_back(sum);
+    } else {
+      groups[group->second].Add(sum);
+    }
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const LaunchSum& a, const LaunchSum& b) { return a.self_ns > b.self_ns; });
+  return groups;
+}
+
+// Handles of kernels, by symbol: numbers by descending time, then by symbol.
+std::map<std::string, std::string> KernelHandles(const std::map<std::string, int64_t>& self_ns);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_LAUNCH_SUMS_H_

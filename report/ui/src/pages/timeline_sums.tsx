@@ -1,0 +1,200 @@
+// The tables under the timeline: what the range in sight holds, and how two steps differ.
+
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { baseDivisor, comparable, Delta } from '../components/base';
+import { CellBar, Handle, Letter, Seg } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import type { Report } from '../data/report';
+import type { View } from '../data/view';
+import { duration, ms, percent, plural, signed, thousands, us } from '../format';
+import { CAUSE_WORDS, type Hue, hueOf } from '../phases';
+import { go } from '../state';
+import { HUES } from '../timeline/pyramid';
+import { firstVisible, type Timeline } from '../timeline/tracks';
+
+type SumBy = 'phase' | 'op' | 'layer' | 'kernel';
+interface SumRow { key: string; name: string; hue: Hue; ns: number; n: number; idle: number; causes: Map<string, number>; op: number }
+
+/** Device time, launches and gaps of a device between two instants, by what the address asks for. */
+function sumUp(report: Report, view: View, tl: Timeline, device: number, by: SumBy, range: readonly [number, number]): SumRow[] {
+  const { sites, ops, kernels } = report;
+  const map = new Map<string, SumRow>();
+  const row = (site: number): SumRow => {
+    const op = sites.op[site]!;
+    const hue = HUES[tl.hueOfSite[site]!]! as Hue;
+    let key: string, name: string;
+    if (by === 'phase') key = name = hue;
+    else if (by === 'layer') key = name = (op >= 0 && ops.layer[op]) || 'no layer known';
+    else if (by === 'kernel') {
+      key = String(sites.kernel[site]);
+      name = kernels.name[sites.kernel[site]!] ?? sites.kind[site]!;
+    } else {
+      key = String(op);
+      name = (op >= 0 && ops.name[op]) || 'no instruction';
+    }
+    let r = map.get(key);
+    if (!r) map.set(key, (r = { key, name, hue, ns: 0, n: 0, idle: 0, causes: new Map(), op }));
+    return r;
+  };
+  for (const s of tl.launches.streams) {
+    if (s.device !== device) continue;
+    for (let i = firstVisible(s.start, (k) => s.start[k]! + s.dur[k]!, range[0]); i < s.n && s.start[i]! < range[1]; ++i) {
+      const site = s.site[i]!;
+      if (view.filtered && !(view.siteNs[site]! > 0)) continue;
+      // Parts of launches that lie in the range count; what is nested inside does not count twice.
+      const e = s.start[i]! + s.dur[i]!;
+      const inside = Math.min(e, range[1]) - Math.max(s.start[i]!, range[0]);
+      if (inside <= 0) continue;
+      const r = row(site);
+      r.ns += inside * (s.dur[i]! > 0 ? s.self[i]! / s.dur[i]! : 1);
+      r.n += 1;
+    }
+  }
+  for (const g of report.gaps) {
+    if (g.device !== device || g.next < 0 || g.start < range[0] || g.start >= range[1]) continue;
+    if (view.filtered && !(view.siteNs[g.next]! > 0)) continue;
+    const r = row(g.next);
+    r.idle += g.end - g.start;
+    r.causes.set(g.cause, (r.causes.get(g.cause) ?? 0) + g.end - g.start);
+  }
+  return [...map.values()].sort((a, b) => b.ns - a.ns);
+}
+
+/** ns per step of one device in the base run, by the keys of sumUp; kernels of the base are not in the file. */
+function baseSums(report: Report, by: SumBy): Map<string, number> | null {
+  if (!report.meta.basis.steady || !comparable(report) || by === 'kernel') return null;
+  const t = report.tables.table('base_ops');
+  const op = t.refs('op'), kind = t.texts('op_kind'), phase = t.texts('phase'), layer = t.texts('layer'), ns = t.numbers('ns');
+  const out = new Map<string, number>();
+  const d = baseDivisor(report);
+  for (let r = 0; r < t.rows; ++r) {
+    const key = by === 'phase' ? hueOf(phase[r]!, kind[r]!) : by === 'layer' ? layer[r] || 'no layer known' : op[r]! >= 0 ? String(op[r]) : 'gone';
+    out.set(key, (out.get(key) ?? 0) + ns[r]! / d);
+  }
+  return out;
+}
+
+const nameColumn = (by: SumBy, label: string): Column<{ name: string; hue: Hue; op: number }> => ({
+  id: by, label, cls: 'name', raw: (r) => r.name,
+  cell: (r) => <span class="nmrow"><Letter hue={r.hue} /> {by === 'op' && r.op >= 0 && <><Handle entity={{ type: 'op', row: r.op }} /> </>}<span class={by === 'op' || by === 'kernel' ? 'mono' : ''}>{r.name}</span></span>,
+});
+
+function Heading({ text, tl, device, by, table }: { text: string; tl: Timeline; device: number; by: SumBy; table: TableProps<never> }): VNode {
+  return (
+    <div class="bar-h">
+      <h3>{text}, {tl.names[device]}</h3>
+      {tl.devices.length > 1 && <Seg label="Device" value={String(device)} options={tl.devices.map((d) => [String(d), tl.names[d]!] as const)} onChange={(d) => go({ args: { d } })} />}
+      <Seg label="Sum by" value={by} testid="group-by" options={[['phase', 'phase'], ['op', 'instruction'], ['layer', 'layer'], ['kernel', 'kernel']]} onChange={(g) => go({ args: { g: g === 'phase' ? undefined : g } })} />
+      <span class="cap"><CopyMenu table={table} /></span>
+    </div>
+  );
+}
+
+function useChoice(tl: Timeline): { by: SumBy; label: string; device: number } {
+  const { state } = useCtx();
+  const by = (['op', 'layer', 'kernel'].includes(state.args['g'] ?? '') ? state.args['g'] : 'phase') as SumBy;
+  return { by, label: by === 'op' ? 'instruction' : by, device: tl.devices.includes(Number(state.args['d'] ?? NaN)) ? Number(state.args['d']) : tl.devices[0]! };
+}
+
+const MOST = 60;
+
+/** `step`: the range is one whole step, which figures per step of the base can stand beside. */
+export function Selection({ report, view, tl, range, whole, step }: { report: Report; view: View; tl: Timeline; range: [number, number]; whole: boolean; step: boolean }): VNode {
+  const { by, label, device } = useChoice(tl);
+  const rows = useMemo(() => sumUp(report, view, tl, device, by, range), [report, view, tl, range[0], range[1], by, device]);
+  const then = useMemo(() => (step && !view.filtered ? baseSums(report, by) : null), [report, view, step, by]);
+  const total = rows.reduce((a, r) => a + r.ns, 0);
+  const idle = rows.reduce((a, r) => a + r.idle, 0);
+  const span = range[1] - range[0];
+  const most = rows[0]?.ns ?? 0;
+  const small = span < 2e6;
+  const time = small ? us : ms;
+  const was = (r: SumRow): number => then!.get(r.key) ?? 0;
+  const columns: Column<SumRow>[] = [
+    nameColumn(by, label),
+    { id: 'ms', label: small ? 'µs' : 'ms', num: true, width: 200, cls: 'bar', raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> },
+    ...(then ? [
+      { id: 'base', label: 'base ms/step', num: true, width: 100, from: 760, raw: (r: SumRow) => Math.round(was(r)), cell: (r: SumRow) => ms(was(r)), title: 'mean step of one device in the base run' },
+      { id: 'delta', label: 'Δ ms', num: true, width: 70, raw: (r: SumRow) => Math.round(r.ns - was(r)), cell: (r: SumRow) => <Delta now={r.ns} then={was(r)} /> },
+    ] : []),
+    { id: 'pct', label: '% of range', num: true, width: 90, raw: (r) => (100 * r.ns) / span, cell: (r) => percent(r.ns, span) },
+    { id: 'launches', label: 'launches', num: true, width: 90, raw: (r) => r.n, cell: (r) => thousands(r.n) },
+    { id: 'idle', label: 'idle before, µs', num: true, width: 110, from: 800, raw: (r) => Math.round(r.idle), cell: (r) => (r.idle > 0 ? us(r.idle) : ''), title: 'gaps of 1 µs or more that end at a launch of the row' },
+    { id: 'cause', label: 'cause of the idle time', width: 330, from: 1000, cls: 'ink2 name', raw: (r) => [...r.causes.keys()].join(' '), cell: (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; ') },
+  ];
+  const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns) }));
+  const rest = rows.slice(MOST).reduce((a, r) => a + r.ns, 0);
+  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), ns: Math.round(rest), cells: { ms: time(rest) } });
+  const here = new Set(rows.map((r) => r.key));
+  const gone = then ? [...then].reduce((a, [key, v]) => a + (here.has(key) ? 0 : v), 0) : 0;
+  if (gone >= 500) lines.push({ key: 'gone', kind: 'others', lead: 'only in the base', cells: { base: ms(gone), delta: signed(-gone / 1e6) } });
+  const before = then ? [...then.values()].reduce((a, v) => a + v, 0) : 0;
+  lines.push({ key: 'total', kind: 'total', lead: 'device time in the range', ns: Math.round(total), cells: { ms: time(total), pct: percent(total, span), launches: thousands(rows.reduce((a, r) => a + r.n, 0)), idle: idle > 0 ? us(idle) : '', ...(then && { base: ms(before), delta: signed((total - before) / 1e6) }) } });
+  const table: TableProps<SumRow> = {
+    columns, lines, label: 'Sums of the selection', fileName: 'selection',
+    onOpen: (l) => l.row && by === 'op' && l.row.op >= 0 && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
+  };
+  return (
+    <section data-testid="timeline-selection" data-ns={Math.round(total)}>
+      <Heading text={`${step ? 'Whole step' : whole ? 'In sight' : 'Selection'}: ${duration(span)}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
+      <DataTable {...table} />
+    </section>
+  );
+}
+
+interface PairRow { key: string; name: string; hue: Hue; op: number; a: number; b: number; na: number; nb: number }
+
+/** What two steps spend differently, on one device; `range` counts from the begin of each. */
+export function Difference({ report, view, tl, pair, range }: { report: Report; view: View; tl: Timeline; pair: readonly [number, number]; range: [number, number] | null }): VNode {
+  const { by, label, device } = useChoice(tl);
+  const [first, second] = pair.map((n) => report.steps.find((s) => s.step === n && s.device === device));
+  const rows = useMemo(() => {
+    const map = new Map<string, PairRow>();
+    [first, second].forEach((s, side) => {
+      if (!s) return;
+      const part: [number, number] = range ? [s.start + range[0], Math.min(s.end, s.start + range[1])] : [s.start, s.end];
+      for (const r of sumUp(report, view, tl, device, by, part)) {
+        let p = map.get(r.key);
+        if (!p) map.set(r.key, (p = { key: r.key, name: r.name, hue: r.hue, op: r.op, a: 0, b: 0, na: 0, nb: 0 }));
+        if (side) {
+          p.b = r.ns;
+          p.nb = r.n;
+        } else {
+          p.a = r.ns;
+          p.na = r.n;
+        }
+      }
+    });
+    return [...map.values()].sort((x, y) => Math.abs(y.a - y.b) - Math.abs(x.a - x.b));
+  }, [report, view, tl, device, by, pair[0], pair[1], range?.[0], range?.[1]]);
+  const most = Math.max(...rows.map((r) => Math.abs(r.a - r.b)), 1);
+  const columns: Column<PairRow>[] = [
+    nameColumn(by, label) as Column<PairRow>,
+    { id: 'a', label: `step ${pair[0]}, ms`, num: true, width: 110, raw: (r) => Math.round(r.a), cell: (r) => ms(r.a) },
+    { id: 'b', label: `step ${pair[1]}, ms`, num: true, width: 110, raw: (r) => Math.round(r.b), cell: (r) => ms(r.b) },
+    { id: 'delta', label: 'Δ ms', num: true, width: 160, cls: 'bar', raw: (r) => Math.round(r.a - r.b), cell: (r) => <CellBar value={Math.abs(r.a - r.b)} max={most} hue={r.hue} text={signed((r.a - r.b) / 1e6)} /> },
+    { id: 'launches', label: 'launches', num: true, width: 130, from: 640, raw: (r) => `${r.na} ${r.nb}`, cell: (r) => (r.na === r.nb ? thousands(r.na) : `${thousands(r.na)}, ${thousands(r.nb)}`) },
+  ];
+  const lines: Line<PairRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b) }));
+  const sum = (f: (r: PairRow) => number, from = 0): number => rows.slice(from).reduce((t, r) => t + f(r), 0);
+  const cells = (a: number, b: number): Record<string, string> => ({ a: ms(a), b: ms(b), delta: signed((a - b) / 1e6) });
+  if (rows.length > MOST) lines.push({ key: 'others', kind: 'others', lead: plural(rows.length - MOST, 'other'), cells: cells(sum((r) => r.a, MOST), sum((r) => r.b, MOST)) });
+  lines.push({ key: 'total', kind: 'total', lead: 'device time', ns: Math.round(sum((r) => r.a - r.b)), cells: cells(sum((r) => r.a), sum((r) => r.b)) });
+  if (!range && first && second && !view.filtered) {
+    const idle = (n: number): number => report.gapSums.reduce((t, g) => t + (g.device === device && g.step === n ? g.ns : 0), 0);
+    lines.push({ key: 'idle', kind: 'total', lead: 'idle in gaps over 1 µs', cells: cells(idle(pair[0]), idle(pair[1])) });
+    lines.push({ key: 'wall', kind: 'total', lead: 'the step itself', cells: cells(first.end - first.start, second.end - second.start) });
+  }
+  const table: TableProps<PairRow> = {
+    columns, lines, label: 'Difference of two steps', fileName: 'steps',
+    onOpen: (l) => l.row && by === 'op' && l.row.op >= 0 && go({ sel: report.selOf({ type: 'op', row: l.row.op }) }),
+  };
+  return (
+    <section data-testid="timeline-difference">
+      <Heading text={`Step ${pair[0]} less step ${pair[1]}${range ? `, ${duration(range[1] - range[0])} of it` : ''}`} tl={tl} device={device} by={by} table={table as unknown as TableProps<never>} />
+      <DataTable {...table} />
+    </section>
+  );
+}

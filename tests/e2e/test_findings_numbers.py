@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every number that a finding gives is given again by `show` and by SQL; every table adds up.
+
+On the recordings of data/: what a finding says of ops is added up here from their rows, savings fit
+the step, and whatever `summary --by` shows sums to the device time, to the nanosecond.
+"""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import support
+
+CAPTURES = [
+    "captures/nsys-jax-maxtext-fsdp4-h100",
+    "kineto/h100_bert-small.json.gz",
+    "nsys/h100_2gpu_1s.sqlite",
+    "nsys/mfu_2gpu_after.sqlite",
+    "xplane/jax08_elementwise.xplane.pb",
+    "xplane/jax08_gemm.xplane.pb",
+    "xplane/jax_conv_minimal.xplane.pb",
+    "xplane/tpu_v6e_jit_f_4chips.xplane.pb",
+]
+GROUPINGS = ["op", "phase", "layer", "scope", "source", "kernel", "op_kind", "origin", "module",
+             "step", "device", "rank"]  # fmt: skip
+
+
+def ok(*arguments):
+    result = support.run(*arguments)
+    if result.code != 0:
+        raise AssertionError(str(result))
+    return result.stdout
+
+
+class Runs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        support.require_program()
+        cls.folder = tempfile.mkdtemp(prefix="xlatrace-findings-")
+        cls.runs = {}
+        try:
+            for relative in CAPTURES:
+                path = pathlib.Path(cls.folder) / (pathlib.Path(relative).name + ".db")
+                ok("import", support.require_data(relative), "-o", path)
+                cls.runs[relative] = path
+        except unittest.SkipTest:
+            shutil.rmtree(cls.folder, ignore_errors=True)
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    def each(self):
+        return self.runs.values()
+
+    def query(self, run, sql):
+        rows = json.loads(ok("query", run, sql, "--format", "json"))
+        return rows["rows"] if isinstance(rows, dict) else rows
+
+    def test_sums_over_ops_are_those_of_their_rows(self):
+        sums = 0
+        for run in self.each():
+            steady = self.query(run, "SELECT count(*) AS n FROM step WHERE steady")[0]["n"]
+            ops = {
+                row["handle"]: row["steady_ns"] // steady if steady else row["self_ns"]
+                for row in self.query(run, "SELECT handle, steady_ns, self_ns FROM op_time")
+            }
+            for row in self.query(run, "SELECT handle, evidence FROM finding"):
+                for item in json.loads(row["evidence"]):
+                    if item["unit"] != "ns" or not item.get("handles"):
+                        continue
+                    sums += 1
+                    told = sum(ops[handle] for handle in item["handles"])
+                    self.assertEqual(told, item["value"], f"{row['handle']}: {item['text']}")
+        self.assertGreater(sums, 3)
+
+    def test_what_is_said_of_one_op_is_on_its_sheet(self):
+        checked = 0
+        for run in self.each():
+            for row in self.query(run, "SELECT handle, where_op, evidence FROM finding"):
+                for item in json.loads(row["evidence"]):
+                    if item["handle"] is None:
+                        continue
+                    sheet = json.loads(ok("show", item["handle"], run, "--format", "json"))
+                    named = [finding["handle"] for finding in sheet["findings"]]
+                    self.assertIn(row["handle"], named, item)
+                    if item["text"] in ("time per step", "the largest of them", "largest"):
+                        if row["where_op"] == sheet["op"]["instruction"]:
+                            checked += 1
+                    if item["text"] in ("time per step", "the largest of them"):
+                        self.assertEqual(sheet["op"]["steady_ns_per_step"], item["value"], item)
+        self.assertGreater(checked, 3)
+
+    def test_shares_of_the_step_and_waits_are_those_of_the_views(self):
+        for run in self.each():
+            steps = self.query(
+                run, "SELECT count(*) AS n, sum(end_ns - start_ns) AS ns FROM step WHERE steady")[0]
+            if not steps["n"]:
+                continue
+            step = steps["ns"] // steps["n"]
+            parts = {
+                row["part"]: row["ns"] // steps["n"]
+                for row in self.query(
+                    run,
+                    "SELECT p.part, sum(p.wall_ns) AS ns FROM step_part p JOIN step s"
+                    " ON s.device_id = p.device_id AND s.step = p.step WHERE s.steady GROUP BY 1")
+            }  # fmt: skip
+            for row in self.query(run, "SELECT * FROM finding"):
+                evidence = {item["text"]: item["value"] for item in json.loads(row["evidence"])}
+                if "of the step" in evidence:
+                    whole = next(value for text, value in evidence.items()
+                                 if "per step" in text)  # fmt: skip
+                    self.assertAlmostEqual(evidence["of the step"], 100 * whole / step,
+                                           delta=0.006 * evidence["of the step"])  # fmt: skip
+                if "copying that nothing hides, per step" in evidence:
+                    self.assertEqual(evidence["copying that nothing hides, per step"],
+                                     parts["exposed_copy"])  # fmt: skip
+                if "of them with nothing beside them" in evidence:
+                    # A collective that the step's end cuts in two counts whole.
+                    self.assertAlmostEqual(evidence["of them with nothing beside them"],
+                                           parts["exposed_collective"],
+                                           delta=0.02 * step)  # fmt: skip
+
+    def test_no_saving_is_larger_than_the_step_and_the_bounds_are_in_order(self):
+        for run in self.each():
+            step = self.query(
+                run, "SELECT sum(end_ns - start_ns) / max(count(*), 1) AS ns FROM step"
+                " WHERE steady")[0]["ns"]  # fmt: skip
+            rows = self.query(run, "SELECT * FROM finding ORDER BY rank")
+            weights = []
+            for row in rows:
+                high, low = row["saves_high_ns_per_step"], row["saves_low_ns_per_step"]
+                if high is None:
+                    continue
+                self.assertLessEqual(high, step, row["title"])
+                self.assertGreaterEqual(high, 0.01 * step * 0.999, row["title"])
+                self.assertLessEqual(low or 0, high, row["title"])
+                self.assertIn(row["basis"], ("measured", "roofline", "cost_model"))
+                weights.append(high * {"high": 1, "medium": 0.8, "low": 0.5}[row["confidence"]])
+            self.assertEqual(weights, sorted(weights, reverse=True))
+            for row in self.query(run, "SELECT * FROM ruled_out"):
+                self.assertIn(row["verdict"], ("fine", "withheld"))
+                self.assertTrue(row["text"])
+
+    def test_the_first_handle_is_the_largest_op_of_a_step(self):
+        for run in self.each():
+            rows = self.query(
+                run, "SELECT handle, steady_ns, self_ns FROM op_time WHERE handle IS NOT NULL")
+            by_number = sorted(rows, key=lambda row: int(row["handle"][1:]))
+            self.assertEqual([row["handle"] for row in by_number],
+                             [f"o{k + 1}" for k in range(len(rows))])  # fmt: skip
+            order = [(row["steady_ns"], row["self_ns"]) for row in by_number]
+            self.assertEqual(order, sorted(order, reverse=True))
+
+    def test_every_grouping_adds_up_to_the_device_time(self):
+        for run in self.each():
+            steady = self.query(run, "SELECT count(*) AS n FROM step WHERE steady")[0]["n"]
+            all_ns = self.query(
+                run,
+                "SELECT sum(device_ns) AS ns FROM step WHERE steady" if steady
+                else "SELECT sum(self_ns) AS ns FROM activity")[0]["ns"]  # fmt: skip
+            # Steps are wall time; all others split the device time of the steady ones.
+            walls = self.query(run, "SELECT sum(end_ns - start_ns) / count(*) AS ns FROM step"
+                               " GROUP BY step")  # fmt: skip
+            for by in GROUPINGS:
+                device = sum(row["ns"] for row in walls) if by == "step" else all_ns
+                table = json.loads(ok("summary", run, "--by", by, "--format", "json"))["table"]
+                ns = sum(row["ns"] for row in table["rows"]) + table["others"]["ns"]
+                self.assertEqual((run.name, by, ns), (run.name, by, device))
+                short = ok("summary", run, "--by", by, "--format", "json", "--top", "5")
+                self.assertLessEqual(len(short.encode()), 4096, by)
+                table = json.loads(short)["table"]
+                self.assertLessEqual(len(table["rows"]), 5)
+                ns = sum(row["ns"] for row in table["rows"]) + table["others"]["ns"]
+                self.assertEqual((run.name, by, ns), (run.name, by, device))
+
+    def test_in_what_a_step_differs_is_the_largest_difference_of_its_parts(self):
+        run = self.runs[CAPTURES[0]]
+        rows = self.query(
+            run, "SELECT p.step, p.part, sum(p.wall_ns) AS ns, min(s.steady) AS steady,"
+            " count(*) AS devices FROM step_part p JOIN step s ON s.device_id = p.device_id"
+            " AND s.step = p.step GROUP BY p.step, p.part")  # fmt: skip
+        steady = [row for row in rows if row["steady"]]
+        count = len({row["step"] for row in steady})
+        mean = {}
+        for row in steady:
+            mean[row["part"]] = mean.get(row["part"], 0) + row["ns"] / row["devices"] / count
+        table = json.loads(ok("summary", run, "--by", "step", "--format", "json"))["table"]
+        for row in table["rows"]:
+            more = {p["part"]: p["ns"] / p["devices"] - mean[p["part"]]
+                    for p in rows if p["step"] == row["step"]}  # fmt: skip
+            part = max(more, key=lambda name: abs(more[name]))
+            self.assertEqual((row["step"], row["differs_in"]), (row["step"], part))
+            self.assertAlmostEqual(row["differs_ns"], more[part], delta=3)
+
+    def test_what_a_phase_leaves_is_the_same_whatever_it_is_grouped_by(self):
+        run = self.runs[CAPTURES[0]]
+        phases = json.loads(ok("summary", run, "--format", "json"))["phases"]
+        ops = self.query(run, "SELECT count(*) AS n FROM op_time")[0]["n"]
+        for row in phases:
+            if row["ns"] == 0 or row["phase"] == "unknown":
+                continue
+            sums = set()
+            for by in ("op", "layer", "source", "op_kind", "module", "phase"):
+                table = json.loads(ok("summary", run, "--by", by, "--phase", row["phase"],
+                                      "--format", "json"))["table"]  # fmt: skip
+                sums.add(sum(r["ns"] for r in table["rows"]) + table["others"]["ns"])
+            self.assertEqual(len(sums), 1, row["phase"])
+            # Phases of single steps are rounded by themselves.
+            self.assertAlmostEqual(sums.pop(), row["ns"], delta=ops)
+
+    def test_every_grouping_keeps_to_the_terminal(self):
+        for run in self.each():
+            for by in GROUPINGS:
+                for columns in (80, 100, 160):
+                    text = ok("summary", run, "--by", by, "--width", str(columns))
+                    lines = text.splitlines()
+                    self.assertLessEqual(len(lines), 45, by)
+                    self.assertLessEqual(max(len(line) for line in lines), columns, by)
+                    self.assertNotIn("\x1b", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

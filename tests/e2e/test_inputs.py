@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files a call of `import` means, and what it says of those that are not whole."""
+
+import gzip
+import json
+import os
+import random
+import shutil
+
+import support
+
+
+def kineto(kernels, pid=7, seed=1):
+    """A Kineto trace of so many kernels of 2 us, one every 10 us; names make it incompressible."""
+    rng = random.Random(seed)
+    events = [
+        {"ph": "X", "cat": "kernel", "name": f"k{rng.getrandbits(64):x}", "pid": 0, "tid": 7,
+         "ts": 1000 + 10 * i, "dur": 2, "args": {"device": 0, "stream": 7, "correlation": i + 1}}
+        for i in range(kernels)
+    ]
+    return json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": seed},
+                       "traceEvents": events, "pid": pid}).encode()
+
+
+# What support.xspace writes: every op three times.
+XSPACE_ROWS = 3 * len(support.OPS)
+
+
+class Inputs(support.TestCase):
+    def import_all(self, *arguments, code=0):
+        (self.folder / "run.db").unlink(missing_ok=True)
+        result = self.run_program("import", *arguments, "-o", "run.db")
+        self.assertEqual(result.code, code, result)
+        return result
+
+    def count(self, view="activity"):
+        return support.query(self.folder / "run.db", f"SELECT count(*) AS n FROM {view}")[0]["n"]
+
+    def stats(self, name):
+        return support.query(
+            self.folder / "run.db", f"SELECT * FROM run_stat WHERE name = '{name}'"
+        )
+
+    # --- not whole ---
+
+    def test_trace_that_is_cut_off_gives_what_is_there_and_says_so(self):
+        whole = gzip.compress(kineto(4000), mtime=0)
+        for share in (0.25, 0.5, 0.9):
+            with self.subTest(share=share):
+                (self.folder / "cut.json.gz").write_bytes(whole[: int(len(whole) * share)])
+                result = self.import_all("cut.json.gz")
+                self.assertIn("trace_truncated", result.stderr)
+                self.assertIn("cut off", result.stderr)
+                # Events are alike, so the share of bytes is that of events; one may be cut in two.
+                self.assertAlmostEqual(self.count() / 4000, share, delta=0.05)
+                (row,) = self.stats("trace_truncated")
+                self.assertEqual(row["severity"], "data_loss")
+
+    def test_strict_turns_a_loss_into_exit_status_1_and_keeps_the_run(self):
+        whole = gzip.compress(kineto(500), mtime=0)
+        (self.folder / "whole.json.gz").write_bytes(whole)
+        (self.folder / "cut.json.gz").write_bytes(whole[: len(whole) // 2])
+        self.import_all("whole.json.gz", "--strict")
+        result = self.import_all("cut.json.gz", "--strict", code=1)
+        self.assertIn("--strict", result.stderr)
+        self.assertGreater(self.count(), 0)
+
+    def test_checksum_that_does_not_fit_is_a_loss(self):
+        changed = bytearray(gzip.compress(kineto(100), mtime=0))
+        changed[-6] ^= 1
+        (self.folder / "changed.json.gz").write_bytes(changed)
+        result = self.import_all("changed.json.gz")
+        self.assertIn("checksum", result.stderr)
+        self.assertEqual(self.count(), 100)
+
+    # --- how files come ---
+
+    def test_bom_line_ends_and_layers_change_nothing(self):
+        plain = kineto(50)
+        for name, data in (
+            ("bom.json", b"\xef\xbb\xbf" + plain),
+            ("crlf.json", plain.replace(b", {", b",\r\n{")),
+            ("twice.json.gz.gz", gzip.compress(gzip.compress(plain))),
+            ("trace.sqlite", plain),
+            ("members.gz", gzip.compress(plain[:900]) + gzip.compress(plain[900:])),
+            ("padded.gz", gzip.compress(plain) + bytes(512)),
+            ("list.json", json.dumps(json.loads(plain)["traceEvents"]).encode()),
+            ("open_list.json", json.dumps(json.loads(plain)["traceEvents"])[:-1].encode() + b",\n"),
+            ("trailing.json", plain.replace(b'}}], "pid"', b'}},], "pid"')),
+            ("nan.json", plain.replace(b'"stream": 7', b'"stream": 7, "load": NaN, "x": -Infinity')),
+        ):
+            with self.subTest(name=name):
+                (self.folder / name).write_bytes(data)
+                self.import_all(name)
+                self.assertEqual(self.count(), 50)
+                self.assertEqual(self.stats("event_damaged"), [])
+
+    def test_text_in_utf_16_is_refused_with_the_command_that_mends_it(self):
+        (self.folder / "windows.json").write_bytes(kineto(3).decode().encode("utf-16"))
+        result = self.import_all("windows.json", code=1)
+        self.assertIn("UTF-16", result.errors[0])
+        self.assertIn("iconv", result.hints[0])
+
+    # --- many ---
+
+    def test_a_hundred_files_are_a_run_of_a_hundred_processes(self):
+        for rank in range(100):
+            (self.folder / f"r{rank}.json").write_bytes(kineto(5, seed=rank))
+        self.import_all(*[f"r{rank}.json" for rank in range(100)])
+        self.assertEqual((self.count(), self.count("process")), (500, 100))
+        ranks = support.query(self.folder / "run.db", "SELECT rank FROM process ORDER BY rank")
+        self.assertEqual([row["rank"] for row in ranks], list(range(100)))
+
+    def test_a_file_given_twice_counts_once(self):
+        (self.folder / "a.json").write_bytes(kineto(5))
+        shutil.copy(self.folder / "a.json", self.folder / "copy.json")
+        os.symlink("a.json", self.folder / "link.json")
+        (self.folder / "other.json").write_bytes(kineto(5, seed=2))
+        result = self.import_all("a.json", "./a.json", "link.json", "copy.json", "other.json")
+        self.assertEqual((self.count(), self.count("process")), (10, 2), result)
+        self.assertEqual(
+            sorted(row["source"] for row in self.stats("input_left_out")),
+            ["./a.json", "copy.json", "link.json"],
+        )
+        self.assertEqual(result.stderr.count("left out: "), 3)
+
+    def test_two_traces_of_one_pid_stay_two_processes(self):
+        for name in ("before", "after"):
+            (self.folder / f"{name}.json").write_bytes(kineto(5, seed=len(name)))
+        self.import_all("before.json", "after.json")
+        self.assertEqual(self.count("process"), 2)
+        self.assertEqual(self.count("device"), 2)
+
+    # --- folders ---
+
+    def test_a_folder_stands_for_the_recordings_in_it(self):
+        place = self.folder / "mixed" / "deep"
+        place.mkdir(parents=True)
+        (place / "notes.txt").write_text("notes")
+        (place / "empty.json").write_bytes(b"")
+        (place / "config.json").write_text('{"a": 1}')
+        (place / "trace.json.gz").write_bytes(gzip.compress(kineto(6)))
+        (self.folder / "mixed" / "x.pb").write_bytes(support.xspace("jit_step", support.OPS))
+        self.import_all("mixed")
+        self.assertEqual(self.count(), 6 + XSPACE_ROWS)
+        self.assertEqual(self.count("process"), 2)
+
+    def test_a_log_folder_gives_its_newest_session_once(self):
+        profile = self.folder / "log" / "plugins" / "profile"
+        for number, session in enumerate(("2026_01_01_00_00_00", "2026_01_02_00_00_00")):
+            (profile / session).mkdir(parents=True)
+            for host in ("a", "b"):
+                # What differs makes them two files.
+                trace = support.xspace("jit_step", support.OPS) + support.field(4, f"{host}{number}")
+                (profile / session / f"{host}.xplane.pb").write_bytes(trace)
+                (profile / session / f"{host}.trace.json.gz").write_bytes(
+                    gzip.compress(kineto(3, seed=number))
+                )
+        result = self.import_all("log")
+        self.assertEqual(self.count("process"), 2, result)
+        self.assertEqual(self.count(), 2 * XSPACE_ROWS)
+        left = {row["source"]: row["advice"] for row in self.stats("input_left_out")}
+        self.assertIn("older session", left["log"])
+        self.assertEqual(sum(path.endswith("a.trace.json.gz") for path in left), 1)
+
+    def test_a_folder_without_recordings_is_refused(self):
+        (self.folder / "none").mkdir()
+        (self.folder / "none" / "notes.txt").write_text("notes")
+        result = self.import_all("none", code=1)
+        self.assertIn("directory", result.errors[0])
+
+
+if __name__ == "__main__":
+    support.unittest.main()

@@ -349,8 +349,9 @@ static void set_place(void) {
 }
 
 /* `record --dump`: XLA is asked to dump into a folder of this process's own. The user's flags are
- * kept; a folder that a parent process has set is replaced, one that the user gave is left. Both
- * flags are as old as XLA_FLAGS itself (2019). */
+ * kept; a folder that a parent process has set is replaced, one that the user gave is left. As
+ * text, too: only then is it readable which instruction each thunk of the list runs. The flags are
+ * as old as XLA_FLAGS itself (2019). */
 static void set_dump(void) {
   const char* dump = getenv(XLATRACE_ENV_DUMP);
   if (dump == NULL || *dump != '/' || strchr(dump, ' ') != NULL) return;
@@ -362,12 +363,12 @@ static void set_dump(void) {
   if (parent == NULL && strstr(before, "--xla_dump_to") != NULL) return;
   const size_t head = parent == NULL ? strlen(before) : (size_t)(parent - before);
   const char* tail = parent == NULL ? "" : parent + strcspn(parent, " ");
-  const size_t size = strlen(before) + strlen(ours) + 64;
+  const size_t size = strlen(before) + strlen(ours) + 96;
   char* flags = malloc(size);
   if (flags == NULL) return;
   snprintf(flags, size, "%.*s%s%s%d%s%s", (int)head, before,
            head > 0 && before[head - 1] != ' ' ? " " : "", ours, (int)getpid(),
-           parent == NULL ? " --xla_dump_hlo_as_proto" : "", tail);
+           parent == NULL ? " --xla_dump_hlo_as_proto --xla_dump_hlo_as_text" : "", tail);
   setenv("XLA_FLAGS", flags, 1);
   free(flags);
 }

@@ -34,6 +34,27 @@ WindowActivity ActivityOf(const model::Thunk& thunk) {
   return {.kind = LaunchKind::kOtherKernel};
 }
 
+// A sequential thunk is one instruction's (a triangular solve: a copy, then the call): what of its
+// thunks has a name tells those that have none.
+void NameWithinSequences(std::vector<model::Thunk>* thunks) {
+  for (size_t t = 0; t < thunks->size(); ++t) {
+    if ((*thunks)[t].kind != "kSequential") continue;
+    size_t end = t + 1;
+    std::string name;
+    bool agree = true;
+    for (; end < thunks->size() && (*thunks)[end].depth > (*thunks)[t].depth; ++end) {
+      const std::string& own = (*thunks)[end].instruction;
+      if (own.empty()) continue;
+      agree &= name.empty() || name == own;
+      name = own;
+    }
+    for (size_t k = t + 1; agree && k < end; ++k) {
+      model::Thunk& thunk = (*thunks)[k];
+      if (thunk.instruction.empty() && !IsContainerThunk(thunk.kind)) thunk.instruction = name;
+    }
+  }
+}
+
 }  // namespace
 
 void JoinThunkList(const model::HloModule& module, std::span<const ComputationUse> uses,
@@ -44,7 +65,8 @@ void JoinThunkList(const model::HloModule& module, std::span<const ComputationUs
     if (!thunk.kernel.empty()) symbols.insert(thunk.kernel);
   }
   if (symbols.empty()) return;
-  const ThunkProgram program(module, uses, {});
+  ThunkProgram program(module, uses, {});
+  program.TakeEachOnce();
   const ThunkProgram* const programs[] = {&program};
   std::vector<std::vector<Candidate>> candidates(thunks->size());
   std::vector<SequenceItem> items;
@@ -99,6 +121,7 @@ void JoinThunkList(const model::HloModule& module, std::span<const ComputationUs
     begin = places[k] + 1;
   }
   fill(thunks->size(), static_cast<uint32_t>(program.size()));
+  NameWithinSequences(thunks);
 }
 
 }  // namespace xlatrace::correlator

@@ -18,6 +18,14 @@ void ThunkProgram::CountRequired() {
   required_kernels_ = required_.back();
 }
 
+void ThunkProgram::TakeEachOnce() {
+  loops_.clear();
+  for (ThunkToken& token : tokens_) {
+    if (token.kind == ThunkKind::kKernel) token.optional = false;
+  }
+  CountRequired();
+}
+
 void ThunkProgram::SettleKernels(const std::vector<bool>& tokens) {
   for (size_t i = 0; i < tokens_.size() && i < tokens.size(); ++i) {
     if (tokens[i]) tokens_[i].may_copy = false;

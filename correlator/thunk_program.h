@@ -75,6 +75,9 @@ class ThunkProgram {
   ThunkProgram(const model::HloModule& module, std::span<const ComputationUse> uses,
                std::span<const model::Thunk> thunks, bool with_costs = false);
 
+  // As a list of thunks has them: loops once, branches all.
+  void TakeEachOnce();
+
   // These tokens are known to be kernels in this run (the run holds a kernel that they can be), so
   // that they are no copies, and every execution launches them.
   void SettleKernels(const std::vector<bool>& tokens);

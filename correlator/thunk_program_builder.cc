@@ -94,11 +94,18 @@ class ThunkProgramBuilder {
                                               .count_multiple_input_accesses = false});
     }
     out_.from_thunk_list_ = false;
+    bool unnamed = false;
     for (const Thunk& thunk : thunks) {
-      if (thunk.instruction.empty()) continue;
+      if (thunk.instruction.empty()) {
+        unnamed |= !IsContainerThunk(thunk.kind);
+        continue;
+      }
       thunks_of_[thunk.instruction].push_back(&thunk);
       out_.from_thunk_list_ |= !IsContainerThunk(thunk.kind);
     }
+    // Of a list without metadata some thunks may have no instruction. What is next to them would
+    // look like the only one that can be meant: the schedule tells all of them.
+    if (unnamed) out_.from_thunk_list_ = false;
     if (!out_.from_thunk_list_) thunks_of_.clear();
   }
 

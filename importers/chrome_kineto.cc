@@ -71,6 +71,7 @@ class Kineto final : public Dialect {
         process_names_[ParseInt(event.pid).value_or(0)] = event.label;
       return;
     }
+    if (event.category.empty() && event.phase == 'X') return OnAutogradEvent(event);
     switch (CategoryOfEvent(event.category)) {
       case Category::kPython:
         return import_.Count("python_function_not_kept");
@@ -130,6 +131,22 @@ class Kineto final : public Dialect {
     int64_t device, context, stream;
     auto operator<=>(const LaneKey&) const = default;
   };
+
+  // torch.autograd.profiler until 2020: no categories; what ran on a device has it for a thread,
+  // and streams were not told apart.
+  void OnAutogradEvent(const ChromeEvent& event) {
+    const bool on_device = event.pid == "CUDA functions";
+    if (!on_device && event.pid != "CPU functions") return import_.Count("host_event_not_kept");
+    const std::optional<Import::Interval> time = import_.Time(event);
+    if (!time) return;
+    if (!on_device) return AddRange(event, *time);
+    category_ = Category::kKernel;
+    category_text_ = "\x01";
+    ChromeEvent placed = event;
+    placed.device = event.tid;
+    placed.stream = "0";
+    AddActivity(placed, *time);
+  }
 
   // A trace has a dozen categories and a million events.
   Category CategoryOfEvent(std::string_view text) {

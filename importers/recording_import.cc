@@ -353,7 +353,9 @@ class Import {
     const auto dropped = process_.stats.find("records_dropped");
     calls_without_activity_ -= std::min<int64_t>(
         calls_without_activity_,
-        dropped == process_.stats.end() ? 0 : static_cast<int64_t>(dropped->second));
+        dropped == process_.stats.end()
+            ? 0
+            : static_cast<int64_t>(std::min<uint64_t>(dropped->second, kLatestNs)));
     if (calls_without_activity_ > 0) {
       counters_.Add("launch_without_activity",
                     outcome_.complete ? Severity::kDataLoss : Severity::kNotice,

@@ -40,7 +40,7 @@ Json ScalarOrNull(const Json& object, const char* key) {
   return value->is_string() ? SafeOrNull(value->get<std::string>()) : *value;
 }
 
-// Evidence as it is stored, [{text, value, unit, handle}]; anything else in it is left out.
+// Evidence as it is stored, [{text, value, unit, handle, handles}]; anything else is left out.
 Json EvidenceJson(const std::string& text) {
   Json evidence = Json::array();
   const Json stored = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -49,6 +49,12 @@ Json EvidenceJson(const std::string& text) {
     if (!entry.is_object() || !ScalarOrNull(entry, "text").is_string()) continue;
     Json one;
     for (const char* key : {"text", "value", "unit", "handle"}) one[key] = ScalarOrNull(entry, key);
+    // The ops that a sum adds up: handles are ours, but the file may not be.
+    if (entry.contains("handles") && entry["handles"].is_array()) {
+      for (const Json& handle : entry["handles"]) {
+        if (handle.is_string()) one["handles"].push_back(SafeOrNull(handle.get<std::string>()));
+      }
+    }
     evidence.push_back(std::move(one));
   }
   return evidence;

@@ -1,14 +1,19 @@
 #include "report/show.h"
 
+#include <algorithm>
 #include <cctype>
+#include <functional>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "hlo/proto_reader.h"
 #include "hlo/text_reader.h"
 #include "report/show_sheet.h"
+#include "store/activity_scan.h"
 
 namespace xlatrace::report {
 namespace {
@@ -159,39 +164,39 @@ Result<int64_t> SteadySteps(RunDb& db) {
   return table.Int(0, "n");
 }
 
-Result<Json> LaunchLatency(RunDb& db, std::string_view view, std::string_view column,
-                           const std::string& value) {
+Result<Json> LaunchLatency(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted) {
   // A graph is launched by one call: the wait of its nodes is the graph's, not theirs.
-  const std::string from = fmt::format(
-      "FROM {0} v JOIN activity a ON a.activity_id = v.{1} JOIN api_call c"
-      " ON c.api_call_id = a.api_call_id WHERE v.{2} = ?1 AND a.start_ns IS NOT NULL"
-      " AND a.graph_id IS NULL",
-      view, view == "launch" ? "launch_id" : "activity_id", column);
-  XLATRACE_ASSIGN(const Json all,
-                  Row(db,
-                      "SELECT count(*) AS n, sum(a.start_ns < c.start_ns) AS skewed,"
-                      " min(a.device_id) AS device_id " +
-                          from,
-                      {value}));
-  const int64_t n = JsonInt(all, "n").value_or(0);
-  if (n == 0 || 20 * JsonInt(all, "skewed").value_or(0) > n) return Json();
-  Json host{{"launches", n}};
-  const auto percentile = [&](std::string_view what, int64_t percent) -> Result<Json> {
-    XLATRACE_ASSIGN(const Json row,
-                    Row(db,
-                        fmt::format("SELECT max(0, {}) AS ns {} ORDER BY 1 LIMIT 1 OFFSET {}", what,
-                                    from, (n - 1) * percent / 100),
-                        {value}));
-    return row.is_null() ? Json() : row["ns"];
+  std::vector<int64_t> calls, latencies, queued;
+  int64_t skewed = 0;
+  std::set<int64_t> lanes;
+  XLATRACE_TRY(store::ScanCalls(db, wanted, [&](const store::ScannedCall& call) {
+    calls.push_back(std::max<int64_t>(0, call.call_end_ns - call.call_start_ns));
+    latencies.push_back(std::max<int64_t>(0, call.start_ns - call.call_start_ns));
+    queued.push_back(std::max<int64_t>(0, call.start_ns - call.call_end_ns));
+    skewed += call.start_ns < call.call_start_ns ? 1 : 0;
+    lanes.insert(call.lane_id);
+  }));
+  const auto n = static_cast<int64_t>(calls.size());
+  if (n == 0 || 20 * skewed > n) return Json();
+  const auto percentile = [&](std::vector<int64_t>& values, int64_t percent) {
+    const auto at = values.begin() + (n - 1) * percent / 100;
+    std::nth_element(values.begin(), at, values.end());
+    return *at;
   };
-  constexpr std::string_view kLatency = "a.start_ns - c.start_ns";
-  XLATRACE_ASSIGN(host["call_p50_ns"], percentile("c.end_ns - c.start_ns", 50));
-  XLATRACE_ASSIGN(host["latency_p50_ns"], percentile(kLatency, 50));
-  XLATRACE_ASSIGN(host["latency_p90_ns"], percentile(kLatency, 90));
-  XLATRACE_ASSIGN(host["queued_p50_ns"], percentile("a.start_ns - c.end_ns", 50));
-  XLATRACE_ASSIGN(const Json queue,
-                  Row(db, "SELECT outstanding_p50 FROM launch_queue WHERE device_id = ?1",
-                      {JsonInt(all, "device_id").value_or(0)}));
+  Json host{{"launches", n}};
+  host["call_p50_ns"] = percentile(calls, 50);
+  host["latency_p50_ns"] = percentile(latencies, 50);
+  host["latency_p90_ns"] = percentile(latencies, 90);
+  host["queued_p50_ns"] = percentile(queued, 50);
+  XLATRACE_ASSIGN(const store::Table lane_rows, store::ScanLanes(db));
+  int64_t device_id = INT64_MAX;  // The first of those that ran them.
+  for (size_t i = 0; i < lane_rows.rows.size(); ++i) {
+    if (!lanes.contains(lane_rows.Int(i, "lane_id"))) continue;
+    device_id = std::min(device_id, lane_rows.Int(i, "device_id"));
+  }
+  XLATRACE_ASSIGN(
+      const Json queue,
+      Row(db, "SELECT outstanding_p50 FROM launch_queue WHERE device_id = ?1", {device_id}));
   host["outstanding_p50"] = queue.is_null() ? Json() : queue["outstanding_p50"];
   return host;
 }

@@ -465,7 +465,9 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
     launches.push_back(std::move(row));
   }
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
-  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, "op_launch", "handle", handle));
+  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, [&](int64_t label_id, int64_t /*config_id*/) {
+                    return of_op.contains(label_id);
+                  }));
   XLATRACE_TRY(AddOtherGpu(db, op, launches, options, &sheet));
   XLATRACE_ASSIGN(const Json device,
                   Row(db, "SELECT kind FROM device WHERE device_id = ?1",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -179,7 +180,11 @@ Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& 
     rows.push_back(std::move(row));
   }
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &rows));
-  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, "launch", "kernel_symbol", kernel->symbol));
+  std::set<int64_t> configs;
+  for (const LaunchSum& sum : of_symbol) configs.insert(sum.config_id);
+  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, [&](int64_t /*label_id*/, int64_t config_id) {
+                    return configs.contains(config_id);
+                  }));
   sheet["launches"] = std::move(rows);
 
   XLATRACE_ASSIGN(const store::Table ops,

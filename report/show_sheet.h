@@ -4,6 +4,7 @@
 #define XLATRACE_REPORT_SHOW_SHEET_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,11 +64,10 @@ double JsonNumber(const Json& row, std::string_view key);
 std::optional<int64_t> JsonInt(const Json& row, std::string_view key);
 std::string JsonText(const Json& row, std::string_view key);
 
-// From the host's call to the start on the device, of the rows of a view (op_launch, launch) whose
-// column has this value; with how far ahead the host is on that device. Null: no calls known, or
-// clocks that do not fit (one launch in twenty starts before its call).
-Result<Json> LaunchLatency(store::RunDb& db, std::string_view view, std::string_view column,
-                           const std::string& value);
+// From the host's call to the start on the device, of the activities that are
+// wanted(label_id, config_id); with how far ahead the host is on that device. Null: no calls known,
+// or clocks that do not fit (one launch in twenty starts before its call).
+Result<Json> LaunchLatency(store::RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted);
 
 // Launch configurations with their occupancy and what would raise it. `rows`: objects with the
 // launch columns of view op_launch.

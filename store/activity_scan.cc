@@ -146,6 +146,54 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
   }
 }
 
+Status ScanCalls(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted,
+                 const std::function<void(const ScannedCall&)>& row) {
+  struct Kind {
+    ScannedCall call;
+    bool wanted;
+  };
+  XLATRACE_ASSIGN(
+      const auto kinds,
+      (LoadDictionary<Kind>(
+          db, "SELECT kind_id, lane_id, config_id, label_id, graph_id FROM x_kind ORDER BY 1",
+          [&](const Statement& s) {
+            Kind kind{};
+            kind.call.lane_id = s.Int64(1);
+            kind.call.config_id = s.Int64(2);
+            kind.call.label_id = s.OptionalInt64(3).value_or(0);
+            kind.wanted = s.IsNull(4) && wanted(kind.call.label_id, kind.call.config_id);
+            return kind;
+          })));
+  XLATRACE_ASSIGN(FullScan rows,
+                  ScanPacked(db, {"rowid", "kind_id", "start_ns", "duration_ns", "nested_ns",
+                                  "call_kind", "call_reference", "call_duration_ns"}));
+  // Of activities that share the call of another.
+  XLATRACE_ASSIGN(Statement shared, db.Prepare("SELECT start_ns, end_ns FROM api_call"
+                                               " WHERE api_call_id = ?1"));
+  while (true) {
+    XLATRACE_ASSIGN(const bool more, rows.Next());
+    if (!more) return {};
+    const Kind* kind = Find(kinds, rows.Int64(1));
+    const bool placed = !rows.IsNull(3) || !rows.IsNull(4);
+    if (kind == nullptr || !kind->wanted || !placed || rows.IsNull(6)) continue;
+    ScannedCall call = kind->call;
+    call.activity_id = rows.Int64(0);
+    call.start_ns = rows.Int64(2);
+    if (!rows.IsNull(5)) {
+      call.call_start_ns = call.start_ns - rows.Int64(6);
+      call.call_end_ns = call.call_start_ns + rows.Int64(7);
+    } else {
+      shared.Reset();
+      shared.BindInt64(0, call.activity_id - rows.Int64(6));
+      XLATRACE_ASSIGN(const bool found, shared.Step());
+      if (!found) continue;
+      call.call_start_ns = shared.Int64(0);
+      call.call_end_ns = shared.Int64(1);
+    }
+    row(call);
+  }
+}
+
 Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
   XLATRACE_ASSIGN(const auto devices,
                   (LoadDictionary<int64_t>(

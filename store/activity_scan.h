@@ -38,6 +38,22 @@ struct ScannedActivity {
 // Stops when the callback returns false.
 Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&)>& row);
 
+// An activity that one host call of its own or of several started, and that call.
+struct ScannedCall {
+  int64_t activity_id = 0;
+  int64_t lane_id = 0;
+  int64_t config_id = 0;
+  int64_t label_id = 0;  // 0: the run is not attributed.
+  int64_t start_ns = 0;  // Of the activity.
+  int64_t call_start_ns = 0;
+  int64_t call_end_ns = 0;
+};
+
+// Activities with a known start and a known call, but for those of CUDA graphs: a graph's one call
+// says nothing of its nodes. Only those for which `wanted(label_id, config_id)`.
+Status ScanCalls(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted,
+                 const std::function<void(const ScannedCall&)>& row);
+
 // A row of the view `gap`; ids are 0 where there is none.
 struct ScannedGap {
   int64_t device_id = 0;

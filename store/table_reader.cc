@@ -377,14 +377,6 @@ Result<bool> TableReader::Decode(uint64_t payload, uint64_t* need) {
   return last <= record_size_;
 }
 
-Statement::Type TableReader::ColumnType(int column) const {
-  const uint64_t serial = field(column).serial;
-  if (serial == kNull) return Statement::Type::kNull;
-  if (serial == 7) return Statement::Type::kReal;
-  if (serial < 12) return Statement::Type::kInteger;
-  return serial % 2 == 0 ? Statement::Type::kBlob : Statement::Type::kText;
-}
-
 int64_t TableReader::OtherInt64(const Field& f) const {
   if (f.serial == 8) return 0;
   if (f.serial == 9) return 1;

@@ -49,7 +49,13 @@ class TableReader {
   Result<bool> Next();
 
   // Of the current row; texts are valid until Next. Conversions are SQLite's.
-  Statement::Type ColumnType(int column) const;
+  Statement::Type ColumnType(int column) const {
+    // Section 2.1 of the format; 8 and 9 are the integers 0 and 1.
+    const uint64_t serial = field(column).serial;
+    if (serial == kNull) return Statement::Type::kNull;
+    if (serial < 12) return serial == 7 ? Statement::Type::kReal : Statement::Type::kInteger;
+    return serial % 2 == 0 ? Statement::Type::kBlob : Statement::Type::kText;
+  }
   bool IsNull(int column) const { return field(column).serial == kNull; }
   int64_t Int64(int column) const {
     const Field& f = field(column);

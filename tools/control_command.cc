@@ -181,6 +181,10 @@ Result<int> NotSteered(const Options& options, const std::string& folder) {
     if (!store::LooksLikeRunDb(path)) continue;
     return MakeError(fmt::format("'{}' is a run that has ended", path), "xlatrace summary " + path);
   }
+  if (!Exists(options.path) && !Exists(folder)) {
+    return MakeError(fmt::format("there is no '{}'", options.path),
+                     "look for the folder that the running program writes: ls -d *.rec");
+  }
   return MakeError(fmt::format("'{}' is no recording", options.path),
                    "name the folder that the running program writes: xlatrace control run.rec "
                    "status");

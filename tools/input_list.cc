@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/inflate_stream.h"
 #include "importers/importer.h"
 
 namespace xlatrace::tools {
@@ -41,6 +42,25 @@ Session NewestSession(const fs::path& folder) {
   return {*std::max_element(sessions.begin(), sessions.end()), sessions.size() - 1};
 }
 
+// JSON that somebody named is tried; of what lies about in a folder only what says early that it is
+// a trace, or is called one.
+bool IsTrace(const std::string& path, importers::SourceKind kind) {
+  if (kind != importers::SourceKind::kChromeTrace) return true;
+  if (fs::path(path).filename().string().find("trace") != std::string::npos) return true;
+  auto stream = InflateStream::Open(path);
+  if (!stream) return false;
+  std::string head(1 << 16, '\0');
+  size_t size = 0;
+  while (size < head.size()) {
+    const auto got = stream->Read(head.data() + size, head.size() - size);
+    if (!got || *got == 0) break;
+    size += *got;
+  }
+  head.resize(size);
+  return head.find("\"traceEvents\"") != std::string::npos ||
+         head.find("\"ph\"") != std::string::npos;
+}
+
 // What can be imported of what lies in a folder, by name.
 std::vector<std::string> RecordingsIn(const fs::path& folder) {
   std::vector<std::string> files;
@@ -53,7 +73,8 @@ std::vector<std::string> RecordingsIn(const fs::path& folder) {
     const bool is_folder = it->is_directory(error);
     if (it.depth() >= kMaxFolderDepth) it.disable_recursion_pending();
     if (!is_folder && !it->is_regular_file(error)) continue;
-    if (!importers::Detect(path)) continue;
+    const auto kind = importers::Detect(path);
+    if (!kind || !IsTrace(path, *kind)) continue;
     if (is_folder) it.disable_recursion_pending();  // A capture: one input.
     files.push_back(path);
   }

@@ -78,13 +78,13 @@ int Run(int argc, char** argv) {
       if (!printed) tools::PrintError(printed.error());
       return printed ? 0 : 1;
     }
-    std::string command = "xlatrace";
-    for (const CLI::App* sub : app.get_subcommands()) command += " " + sub->get_name();
-    tools::PrintError(Error{error.what(), command + " --help", ErrorCode::kUsage});
+    tools::PrintError(tools::UsageError(app, error));
     return static_cast<int>(ErrorCode::kUsage);
   }
   if (!selected) {
-    tools::PrintError({"what to do? No command was given", "xlatrace --help", ErrorCode::kUsage});
+    tools::PrintError({"what to do? No command was given",
+                       "xlatrace record -- python train.py; all commands: xlatrace --help",
+                       ErrorCode::kUsage});
     return static_cast<int>(ErrorCode::kUsage);
   }
   const Result<int> status = selected();

@@ -323,9 +323,9 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
   command->positionals_at_end();
   command->footer(
       "Examples:\n"
-      "  xlatrace record -- python train.py --steps 30\n"
-      "  xlatrace record --steps 10:20 -- python train.py     # ten steps of a long training\n"
-      "  xlatrace record --last 30s -- python train.py        # what came before it stopped");
+      "  xlatrace record -- python train.py\n"
+      "  xlatrace record --steps 10:20 -- python train.py  # ten steps of a long one\n"
+      "  xlatrace record --last 30s -- python train.py     # what came before its end");
   command->callback([options, selected] {
     options->output = ExpandedOutput(options->output);
     *selected = [options] { return Run(*options); };

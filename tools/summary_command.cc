@@ -117,7 +117,9 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
                    "What another GPU would do with the same launches (h100, mi300x)")
       ->type_name("NAME");
   AddStrictFlag(*command, &options->strict);
-  command->footer("Example:\n  xlatrace summary run.db --by layer --phase backward");
+  command->footer(
+      "Examples:\n  xlatrace summary run.db\n"
+      "  xlatrace summary run.db --by layer --phase backward");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/file.h"
@@ -29,7 +30,7 @@ size_t Distance(std::string_view a, std::string_view b) {
 
 // Words of other tools for what is done otherwise here.
 std::string KnownElsewhere(std::string_view word) {
-  if (word == "diff" || word == "compare") {
+  if (word == "diff" || word == "compare" || word == "gate") {
     return "two runs side by side: xlatrace report new.db --base base.db";
   }
   if (word == "profile" || word == "run" || word == "trace" || word == "launch") {
@@ -37,7 +38,35 @@ std::string KnownElsewhere(std::string_view word) {
   }
   if (word == "stats" || word == "analyze" || word == "top") return "xlatrace summary run.db";
   if (word == "sql") return "xlatrace query run.db SQL";
+  if (word == "export") return "xlatrace query run.db SQL --format csv";
+  if (word == "merge") return "several inputs become one run: xlatrace import A B -o run.db";
+  if (word == "version") return "xlatrace --version";
   return {};
+}
+
+// An option whose name is nearly that; empty: none.
+std::string NearestOption(const CLI::App& command, std::string_view word) {
+  word = word.substr(0, word.find('='));
+  std::string nearest;
+  size_t distance = 3;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      const size_t d = Distance(word, "--" + name);
+      if (d < distance) nearest = "--" + name, distance = d;
+    }
+  }
+  return nearest;
+}
+
+// The first command in the examples at the end of a command's help, without its comment.
+std::string FirstExample(const CLI::App& command) {
+  const std::string footer = command.get_footer();
+  const size_t begin = footer.find("\n  xlatrace ");
+  if (begin == std::string::npos) return {};
+  std::string line = footer.substr(begin + 3, footer.find('\n', begin + 1) - begin - 3);
+  if (const size_t comment = line.find("  #"); comment != std::string::npos) line.erase(comment);
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
 }
 
 }  // namespace
@@ -48,6 +77,8 @@ Error UnknownCommand(const std::vector<std::string>& words,
   Error error{fmt::format("there is no command '{}'", word), "xlatrace --help", ErrorCode::kUsage};
   if (const std::string known = KnownElsewhere(word); !known.empty()) {
     error.hint = known;
+  } else if (word.ends_with(".py")) {
+    error.hint = "xlatrace record -- python " + word;
   } else if (store::LooksLikeRunDb(word)) {
     error.hint = "xlatrace summary " + word;
   } else if (Exists(word)) {
@@ -65,6 +96,32 @@ Error UnknownCommand(const std::vector<std::string>& words,
     }
   }
   return error;
+}
+
+Error UsageError(const CLI::App& app, const CLI::Error& error) {
+  const CLI::App* command = &app;
+  std::string name = app.get_name();
+  for (const CLI::App* sub : app.get_subcommands()) {
+    command = sub;
+    name += " " + sub->get_name();
+  }
+  const std::string help = name + " --help";
+  Error result{error.what(), help, ErrorCode::kUsage};
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
+    if (const std::string example = FirstExample(*command); !example.empty()) {
+      result.hint = fmt::format("for instance: {}; all options: {}", example, help);
+    }
+    return result;
+  }
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ExtrasError)) return result;
+  for (const std::string& word : app.remaining(true)) {
+    if (!word.starts_with("--")) continue;
+    if (const std::string option = NearestOption(*command, word); !option.empty()) {
+      result.hint = fmt::format("{} is an option; all: {}", option, help);
+    }
+    break;
+  }
+  return result;
 }
 
 }  // namespace xlatrace::tools

@@ -297,7 +297,7 @@ void JudgeWholeRun(const Context& context, Report& report) {
   Finding finding;
   finding.id = "copy_bound";
   finding.sure = Sure::kHigh;
-  finding.title = fmt::format("Keep weights on the device: {} of busy time copies from the host",
+  finding.title = fmt::format("Keep on the device what is copied from the host: {} of device time",
                               Percent(static_cast<double>(copies) / static_cast<double>(all)));
   finding.action =
       "make room for what is copied every time, or copy the next part while the present one "

@@ -55,7 +55,8 @@ Result<correlator::LoadedModule> Load(const Capture& capture, const Stripped& st
                   hlo::ReadAny(std::make_shared<const std::string>(stored.bytes.bytes)));
   if (stripped.no_program_ids) loaded.hlo.program_id = -1;
   if (!stripped.no_thunk_lists && !stored.bytes.thunk_sequence.empty()) {
-    auto thunks = hlo::ReadThunks(stored.bytes.thunk_sequence, stored.bytes.thunk_metadata);
+    auto thunks = hlo::ReadThunks(stored.bytes.thunk_sequence,
+                                  stripped.no_metadata ? "" : stored.bytes.thunk_metadata);
     if (thunks) loaded.thunks = std::move(*thunks);
   }
   return loaded;

@@ -200,6 +200,8 @@ std::string_view Text(Grade grade) {
       return "another process's dump";
     case Grade::kNoAnnotations:
       return "no annotations";
+    case Grade::kNoMetadata:
+      return "no annotations, lists without metadata";
     case Grade::kNoThunkLists:
       return "no annotations, HLO only";
     case Grade::kNoLaunchCalls:
@@ -228,7 +230,7 @@ bool Applies(const Capture& capture, Grade grade) {
   if (grade == Grade::kGraphRows) return !columns.graph_node.empty();
   if (grade == Grade::kStretches) return !Stretches(capture).empty();
   if (grade == Grade::kModulesMissing) return capture.modules.size() >= 3;
-  if (grade == Grade::kNoThunkLists) {
+  if (grade == Grade::kNoThunkLists || grade == Grade::kNoMetadata) {
     return std::any_of(capture.modules.begin(), capture.modules.end(),
                        [](const StoredModule& m) { return !m.bytes.thunk_sequence.empty(); });
   }
@@ -276,6 +278,9 @@ Stripped Strip(const Capture& capture, Grade grade) {
       }
       for (model::Hint& hint : run.hints) hint.module_id = 0;
       stripped.no_program_ids = true;
+      break;
+    case Grade::kNoMetadata:
+      stripped.no_metadata = true;
       break;
     case Grade::kNoThunkLists:
       stripped.no_thunk_lists = true;

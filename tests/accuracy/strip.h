@@ -20,6 +20,7 @@ enum class Grade : uint8_t {
   kNoProgramId,     // Module name and instruction are told, program ids are not.
   kOtherDump,       // Modules of another process that ran the same program: other program ids.
   kNoAnnotations,   // Launches and modules, and nothing that joins them.
+  kNoMetadata,      // The same, and thunk lists do not name instructions (jaxlib before 0.8.0).
   kNoThunkLists,    // The same, and optimised HLO is all there is of the modules.
   kNoLaunchCalls,   // No annotations, and no launch order: start times only.
   kDropped,         // No annotations, and one record of a hundred is gone.
@@ -29,9 +30,9 @@ enum class Grade : uint8_t {
 };
 
 inline constexpr Grade kAllGrades[] = {
-    Grade::kAnnotated,      Grade::kNoInstruction, Grade::kNoProgramId,   Grade::kOtherDump,
-    Grade::kNoAnnotations,  Grade::kNoThunkLists,  Grade::kNoLaunchCalls, Grade::kDropped,
-    Grade::kModulesMissing, Grade::kGraphRows,     Grade::kStretches,
+    Grade::kAnnotated,     Grade::kNoInstruction,  Grade::kNoProgramId,  Grade::kOtherDump,
+    Grade::kNoAnnotations, Grade::kNoMetadata,     Grade::kNoThunkLists, Grade::kNoLaunchCalls,
+    Grade::kDropped,       Grade::kModulesMissing, Grade::kGraphRows,    Grade::kStretches,
 };
 std::string_view Text(Grade grade);
 
@@ -46,6 +47,7 @@ struct Stripped {
   std::vector<size_t> module_from;  // Index of each module in the capture.
   bool no_program_ids = false;      // The HLO's own id goes, too.
   bool no_thunk_lists = false;
+  bool no_metadata = false;                   // Of thunk lists.
   std::vector<std::vector<TruthPart>> truth;  // Per activity; the capture's truth numbers.
 };
 

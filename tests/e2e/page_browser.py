@@ -2,7 +2,9 @@
 """The page in a real browser: Debian's Chromium, driven by Playwright. Run by test_page_browser.py
 with an interpreter that has Playwright; the page is opened from file://, as users do."""
 
+import csv
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -293,6 +295,50 @@ class Navigation(Browser):
         self.assertFalse(page.get_by_test_id("search").is_visible())
         self.assertTrue(page.get_by_test_id("verdict-sentence").is_visible())
         self.assertGreater(len(page.pdf()), 10_000)
+
+
+    def test_paper_is_light_whatever_the_theme(self):
+        page = self.open(color_scheme="dark")
+        ground = "() => getComputedStyle(document.documentElement).getPropertyValue('--bg').trim()"
+        self.assertEqual(page.evaluate(ground), "#14171c")
+        page.emulate_media(media="print", color_scheme="dark")
+        self.assertIn(page.evaluate(ground), ("#fff", "#ffffff"))
+
+    def test_tables_without_columns_of_their_own_are_copied_too(self):
+        page = self.open("#/run")
+        with page.expect_download() as download:
+            page.get_by_label("copy what follows").first.get_by_test_id("copy-csv").click(
+                modifiers=["Shift"]
+            )
+        rows = list(csv.reader(download.value.path().read_text(encoding="utf-8").splitlines()))[1:]
+        wanted = self.db.execute(
+            "SELECT count(*) FROM activity JOIN step s USING (device_id, step) WHERE s.steady"
+            " GROUP BY confidence, evidence, unattributed_reason ORDER BY sum(self_ns) DESC"
+        ).fetchall()
+        self.assertEqual([row[-1] for row in rows], [f"{n:,} records" for (n,) in wanted])
+
+
+class TwoSteps(Browser):
+    def test_their_difference_equals_sql_and_back_undoes(self):
+        page = self.open("#/timeline")
+        page.get_by_test_id("timeline-selection").wait_for()
+        page.get_by_test_id("align").click()
+        table = page.get_by_test_id("timeline-difference")
+        table.wait_for()
+        first, second = (int(n) for n in re.search(r"al=(\d+)(?:,|%2C)(\d+)", page.url).groups())
+        slowest = self.sql(
+            "SELECT step FROM step WHERE steady ORDER BY end_ns - start_ns DESC, step DESC LIMIT 1"
+        )
+        self.assertEqual(first, slowest)
+        inside = (
+            "SELECT sum(min(a.end_ns, s.end_ns) - max(a.start_ns, s.start_ns)) FROM activity a"
+            " JOIN step s ON a.start_ns < s.end_ns AND a.end_ns > s.start_ns WHERE s.step = {}"
+        )
+        wanted = self.sql(inside.format(first)) - self.sql(inside.format(second))
+        self.assertEqual(self.ns(table.get_by_test_id("total").first), wanted)
+        page.go_back()
+        table.wait_for(state="detached")
+        page.get_by_test_id("timeline-selection").wait_for()
 
 
 class Layout(Browser):

@@ -73,8 +73,8 @@ class CommandLine(refusals.RefusalCase):
             with self.subTest(command=command):
                 result = self.run_program(*filter(None, [command, "--help"]),
                                           env=support.environment(COLUMNS="80"))
-                text = result.stdout.split("Example")[0]  # examples are for copying, not wrapped
-                self.assertLessEqual(max(map(len, text.splitlines())), 80, result)
+                self.assertLessEqual(max(map(len, result.stdout.splitlines())), 80, result)
+                text = result.stdout.split("Example")[0]
                 self.assertNotRegex(text, r"\b(TEXT|UINT|INT|FLOAT|ENUM)\b")
 
     def test_help_as_a_command(self):
@@ -90,12 +90,39 @@ class CommandLine(refusals.RefusalCase):
             ((self.run_db,), f"hint: xlatrace summary {self.run_db}"),
             (("python3", "train.py"), "hint: xlatrace record -- python train.py"),
             (("frobnicate",), "hint: xlatrace --help"),
+            (("train.py", "--steps"), "hint: xlatrace record -- python train.py"),
+            (("export", self.run_db), "--format csv"),
+            (("merge", "a.db", "b.db"), "xlatrace import A B -o run.db"),
+            (("version",), "hint: xlatrace --version"),
         ):
             with self.subTest(words=words):
                 result = self.run_program(*words)
                 self.assertEqual((result.code, result.stdout), (2, ""), result)
                 self.assertIn(f"there is no command '{words[0]}'", result.errors[0])
                 self.assertIn(hint, result.hints[0])
+
+    def test_what_is_missing_or_mistyped_is_shown(self):
+        for words, hint in (
+            (("record",), "hint: for instance: xlatrace record -- python train.py;"),
+            (("summary",), "hint: for instance: xlatrace summary run.db;"),
+            (("report",), "hint: for instance: xlatrace report run.db -o run.html;"),
+            (("query", self.run_db), "hint: for instance: xlatrace query run.db "),
+            (("control", "run.rec"), "hint: for instance: xlatrace control run.rec stop;"),
+            (("record", "--stepz", "1:2", "--", "ls"), "hint: --steps is an option;"),
+            (("record", "--stepz=1:2", "--", "ls"), "hint: --steps is an option;"),
+            (("summary", self.run_db, "--fromat", "json"), "hint: --format is an option;"),
+            (("--verson",), "hint: --version is an option;"),
+            (("summary", self.run_db, "--frobnicate"), "hint: xlatrace summary --help"),
+            ((), "hint: xlatrace record -- python train.py; all commands: xlatrace --help"),
+        ):
+            with self.subTest(words=words):
+                result = self.run_program(*words)
+                self.assertEqual((result.code, result.stdout), (2, ""), result)
+                self.assertEqual(len(result.hints), 1, result)
+                self.assertIn(hint, result.hints[0])
+        gone = self.run_program("control", "run.rec", "stop")
+        self.assertEqual(gone.code, 1, gone)
+        self.assertIn("there is no 'run.rec'", gone.errors[0])
 
     def test_arguments_the_other_way_round(self):
         for words in (("show", "o1", self.run_db), ("query", self.run_db, "SELECT 1 AS one"),

@@ -282,6 +282,38 @@ TEST_F(ActivityRowsTest, AGapMayBeginHoursBeforeOrAfterTheRowsAroundIt) {
                       {-kHour + 100, 0}, {100, kHour}, {kHour + 100, kHour + 500}}));
 }
 
+TEST_F(ActivityRowsTest, LaunchesOfGraphsAreFoundByTheirCallElseByCorrelation) {
+  const auto node = [&](int64_t start, int64_t correlation, Id call, int64_t graph) {
+    writer_->AddActivity({.lane_id = lane_,
+                          .config_id = config_,
+                          .api_call_id = call,
+                          .start_ns = start,
+                          .end_ns = start + 100,
+                          .self_ns = 100,
+                          .correlation_id = correlation,
+                          .graph_id = graph});
+  };
+  const Id first = Call(7, 1000), second = Call(8, 1100);
+  node(2300, 7, first, 4);
+  Launch(2250, 9, 0);  // No graph.
+  node(2000, 7, first, 4);
+  node(2600, 8, second, 4);
+  node(3000, 11, 0, 5);
+  node(3500, 11, 0, 5);
+  node(4000, 12, 0, 5);
+  ASSERT_TRUE(writer_->Finish());
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db);
+  const auto launches = ScanGraphLaunches(*db);
+  ASSERT_TRUE(launches);
+  std::string text;
+  for (const ScannedGraphLaunch& launch : *launches) {
+    text += fmt::format("{} {} {}-{} {}; ", launch.device_id, launch.graph_id, launch.start_ns,
+                        launch.end_ns, launch.activities);
+  }
+  EXPECT_EQ(text, "1 4 2000-2400 2; 1 4 2600-2700 1; 1 5 3000-3600 2; 1 5 4000-4100 1; ");
+}
+
 TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {
   EXPECT_EQ(writer_->AddRange({.process_id = 1,
                                .thread_id = 5,

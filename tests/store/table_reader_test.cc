@@ -179,7 +179,7 @@ TEST_F(TableReaderTest, WhatIsNotPlainIsLeftToSql) {
 }
 
 TEST_F(TableReaderTest, RowsReadAheadAreThoseOfTheTableHoweverManyBatches) {
-  // Some nine batches by rows, some more by their texts.
+  // Some seventeen batches by rows, some more by their texts.
   Make(MixedRows(20'000, 40, 3));
   ExpectSameAsSql("SELECT a, b, NULL, d, id FROM t");
   Make(MixedRows(300, 100'000, 4));

@@ -20,6 +20,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -48,7 +49,8 @@ def link(target, place):
     if place.is_symlink() and os.readlink(place) == str(target):
         return
     place.parent.mkdir(parents=True, exist_ok=True)
-    passing = place.with_name(f".{place.name}.{os.getpid()}")
+    # Threads of a test make a rig each.
+    passing = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
     passing.symlink_to(target)
     passing.replace(place)
 

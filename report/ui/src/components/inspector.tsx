@@ -440,8 +440,11 @@ export function FindingEvidence({ f }: { f: Finding }): VNode {
   return (
     <ul class="evid">
       {f.evidence.map((e) => {
-        const entity = e.handle ? report.entity(e.handle) : undefined;
-        return <li><Linked text={evidenceText(e)} />{entity && !e.text.includes(e.handle!) && <> <Handle entity={entity} /></>}</li>;
+        const handles = [...new Set([e.handle ?? '', ...(e.handles ?? [])])].filter((h) => h !== '' && !e.text.includes(h));
+        return <li><Linked text={evidenceText(e)} />{handles.slice(0, 12).map((h) => {
+          const entity = report.entity(h);
+          return entity && <> <Handle entity={entity} /></>;
+        })}{handles.length > 12 && <span class="dim"> {handles.length - 12} more</span>}</li>;
       })}
     </ul>
   );

@@ -7,7 +7,7 @@ import { hueOf, type Hue, PHASES } from '../phases';
 
 export interface Piece { text: string; code?: boolean }
 export type Sentence = Piece[];
-export interface EvidenceItem { text: string; value?: number | string | null; unit?: string | null; handle?: string | null }
+export interface EvidenceItem { text: string; value?: number | string | null; unit?: string | null; handle?: string | null; handles?: string[] }
 export interface Finding {
   handle: string; id: string; title: string;
   saves_low_ns_per_step: number | null; saves_high_ns_per_step: number | null;

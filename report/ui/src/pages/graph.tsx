@@ -46,7 +46,9 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const W = base ? 222 : 182;
   const plan = useMemo(() => layout(n.nodes.map((i) => i === centre && body ? { id: i, w: Math.max(300, body.inner.width + 24), h: body.inner.height + 58 } : { id: i, w: W, h: H }), n.links), [n, body, centre, W]);
   const pad = 12;
-  const scale = Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), (window.innerHeight - 200) / (plan.height + 2 * pad + 18)));
+  // A little smaller where that makes all of it visible; what scrolls anyway keeps its size.
+  const tall = (window.innerHeight - 200) / (plan.height + 2 * pad + 18);
+  const scale = Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), tall < 0.8 ? 1 : tall));
   // Labels that would cover one another are left out, the smaller first; edges say it on hover.
   const labels: { x: number; y: number; text: string; bad: boolean }[] = [];
   const rank = (e: (typeof plan.edges)[number]): number => (e.from === centre || e.to === centre ? 1e18 : 0) + (byEnds.get(`${e.from}>${e.to}`)?.bytes ?? 0);

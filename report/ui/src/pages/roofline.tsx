@@ -176,7 +176,7 @@ export function RooflinePage(): VNode {
     { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
     { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p) => <span class="nmrow"><Mid text={scopeText(ops.group[p.op]!, ops.opName[p.op]!) || ops.name[p.op]!} tail={p.ops.length > 1 ? 12 : 16} />{p.ops.length > 1 && <span class="tag">×{p.ops.length}</span>}</span> },
     { id: 'ms', label: 'ms', num: true, width: 58, sort: (p) => p.ns, raw: (p) => Math.round(p.ns), cell: (p) => ms(p.ns / d) },
-    { id: 'roof', label: 'at roof', num: true, width: 62, sort: (p) => p.atRoof, raw: (p) => Math.round(p.atRoof), cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
+    { id: 'roof', label: 'at roof', num: true, width: 62, from: 460, sort: (p) => p.atRoof, raw: (p) => Math.round(p.atRoof), cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
     ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, raw: (p: Dot) => (isNaN(p.expected) ? null : Math.round(p.expected)), cell: (p: Dot) => (isNaN(p.expected) ? '' : ms(p.expected / d)) }] : []),
     ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, raw: (p: Dot) => Math.round(p.ns / d - then(p)), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
     { id: 'waste', label: 'waste', num: true, width: 60, sort: (p) => p.waste, raw: (p) => Math.round(p.waste), cell: (p) => <b>{ms(p.waste / d)}</b> },

@@ -188,7 +188,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
   const { report, state } = useCtx();
   const [open, setOpen] = useState<'' | 'evidence' | 'check'>('');
   const shown = f.evidence.slice(0, 2);
-  const handles = [...new Set([f.where_op ?? '', ...f.evidence.map((e) => e.handle ?? '')].flatMap((t) => t.match(/\b[okm]\d+\b/g) ?? []))].slice(0, 6);
+  const handles = [...new Set([f.where_op ?? '', ...f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])])].flatMap((t) => t.match(/\b[okm]\d+\b/g) ?? []))].slice(0, 6);
   const more = f.evidence.length > shown.length;
   const picked = state.sel.split('~')[0] === f.handle;
   return (

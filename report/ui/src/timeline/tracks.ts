@@ -127,8 +127,10 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
     hueOfSite[r] = Math.max(0, (HUES as readonly string[]).indexOf(hue));
   }
   const ordinal = (d: number): number => report.devices[d]?.ordinal || 0;
+  // The rows of the first are drawn in full: one that has steps, where any has.
+  const stepping = new Set(report.steps.map((s) => s.device));
   const all = [...new Set(launches.streams.map((s) => s.device))].filter(wanted)
-    .sort((a, b) => (report.devices[a]?.process ?? 0) - (report.devices[b]?.process ?? 0) || ordinal(a) - ordinal(b) || a - b);
+    .sort((a, b) => Number(stepping.has(b)) - Number(stepping.has(a)) || (report.devices[a]?.process ?? 0) - (report.devices[b]?.process ?? 0) || ordinal(a) - ordinal(b) || a - b);
   const devices = all.slice(0, MAX_DEVICES);
   const tracks: Track[] = [];
   let y = 20;

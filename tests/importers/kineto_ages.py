@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""One little workload as PyTorch's profilers have written it since 2019, counted twice.
+
+The writers follow torch/autograd/profiler.py (until 1.8: the list form without categories) and
+libkineto's output_json.cpp of 2021 to 2026, for CUDA, ROCm and XPU: names of categories, numbers or
+texts for threads, microseconds whole, as doubles or with three decimals from a base in nanoseconds. What
+must come out is counted from the workload alone.
+
+usage: kineto_ages.py --tool build/.../importer_counts
+"""
+
+import argparse
+import collections
+import gzip
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+TOOL = None
+PID = 4321
+
+
+def workload(whole_us):
+    """(kind, device, stream, start ns, duration ns, correlation, name, bytes) of device rows."""
+    rows = []
+    for index in range(40):
+        kind = ('kernel', 'kernel', 'memcpy', 'memset')[index % 4]
+        start = 7000 * index + (0 if whole_us else 137 * index % 1000)
+        took = 5000 + (0 if whole_us else 41 * index % 1000)
+        name = {'kernel': 'void at::k_%d<float>(float*)' % (index % 8),
+                'memcpy': 'Memcpy HtoD (Pageable -> Device)', 'memset': 'Memset (Device)'}[kind]
+        rows.append((kind, index % 2, 7 + index % 3, start, took, 100 + index, name,
+                     0 if kind == 'kernel' else 64 * index))
+    return rows
+
+
+def union(spans):
+    total, until = 0, None
+    for start, end in sorted(spans):
+        if until is None or start > until:
+            total, until = total + end - start, end
+        elif end > until:
+            total, until = total + end - until, end
+    return total
+
+
+CATEGORIES_2021 = {'kernel': 'Kernel', 'memcpy': 'Memcpy', 'memset': 'Memset', 'call': 'Runtime',
+                   'op': 'Operator'}
+
+
+def categories(vendor):
+    return {'kernel': 'kernel', 'memcpy': 'gpu_memcpy', 'memset': 'gpu_memset',
+            'call': vendor + '_runtime', 'op': 'cpu_op'}
+
+
+def kineto_events(rows, names, us, text_tids, launch='cudaLaunchKernel'):
+    """`us`: how the era writes so many ns, as JSON text."""
+    def event(**fields):
+        out = json.dumps(fields)
+        for key in ('ts', 'dur'):  # Numbers as the era writes them, not as Python does.
+            out = out.replace('"%s": "%s"' % (key, fields[key]), '"%s": %s' % (key, fields[key]))
+        return out
+
+    events = ['{"ph": "M", "name": "process_name", "pid": %d, "args": {"name": "python"}}' % PID]
+    for kind, device, stream, start, took, correlation, name, size in rows:
+        thread = str(PID) if text_tids else PID
+        events.append(event(ph='X', cat=names['op'], name='aten::op', pid=PID, tid=thread,
+                            ts=us(start - 900), dur=us(800), args={'External id': correlation}))
+        events.append(event(ph='X', cat=names['call'], name=launch, pid=PID, tid=thread,
+                            ts=us(start - 800), dur=us(500),
+                            args={'cbid': 211, 'correlation': correlation}))
+        args = {'device': device, 'context': 1, 'stream': stream, 'correlation': correlation,
+                'external id': correlation}
+        if kind == 'kernel':
+            args.update({'registers per thread': 32, 'shared memory': 0, 'grid': [8, 1, 1],
+                         'block': [128, 1, 1]})
+        else:
+            args.update({'bytes': size, 'memory bandwidth (GB/s)': 1.5})
+        events.append(event(ph='X', cat=names[kind], name=name, pid=device,
+                            tid='stream %d' % stream if text_tids else stream, ts=us(start),
+                            dur=us(took), args=args))
+        events.append(json.dumps({'ph': 'f', 'id': correlation, 'pid': device, 'tid': stream, 'ts': 1,
+                                  'cat': 'ac2g', 'name': 'ac2g', 'bp': 'e'}))
+    events.append(event(ph='X', cat='Trace', name='PyTorch Profiler (0)', pid='Traces', tid='0',
+                        ts=us(0), dur=us(10 ** 6), args={'Op count': 1}))
+    events.append('{"name": "Record Window End", "ph": "i", "s": "g", "pid": "", "tid": "", "ts": 9}')
+    return events
+
+
+class AgesTest(unittest.TestCase):
+    maxDiff = 3000
+
+    def check(self, text, rows, name='trace.json', device_pid=PID, **figures):
+        want = {'kinds': collections.Counter(), 'self_ns': collections.Counter()}
+        spans = collections.defaultdict(list)
+        symbols = collections.defaultdict(lambda: [0, 0])
+        for kind, device, _, start, took, _, symbol, _ in rows:
+            key = 'gpu:%s:%d' % (device_pid, device)
+            want['kinds'][kind] += 1
+            want['self_ns'][key] += took
+            spans[key].append((start, start + took))
+            symbols[symbol][0] += 1
+            symbols[symbol][1] += took
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, name)
+            with (gzip.open if name.endswith('.gz') else open)(path, 'wt') as file:
+                file.write(text)
+            done = subprocess.run([TOOL, path], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        got = json.loads(done.stdout)
+        want.update(symbols=symbols, busy_ns={k: union(s) for k, s in spans.items()}, **figures)
+        for key, value in want.items():
+            self.assertEqual(got[key], value, key)
+        for stat in ('event_damaged', 'event_time_invalid', 'trace_truncated'):
+            self.assertNotIn(stat, got.get('stats') or {})
+        return got
+
+    def device_rows(self, rows):
+        return {'with_api_call': len(rows), 'bytes': sum(row[7] for row in rows)}
+
+    def test_2021(self):
+        """Kineto's first year: capital categories, threads as texts, whole microseconds."""
+        rows = workload(whole_us=True)
+
+        def us(ns):  # Durations are small numbers, times large ones.
+            return str(ns // 1000) if ns in (800, 500, 5000, 10 ** 6) else str(
+                1_621_401_187_000_000 + ns // 1000)
+        text = '{"schemaVersion": 1, "computeProperties": [{"id": 0, "name": "V100"}],\n' \
+               '"traceEvents": [\n%s]}\n' % ',\n'.join(
+                   kineto_events(rows, CATEGORIES_2021, us, text_tids=True))
+        self.check(text, rows, **self.device_rows(rows))
+
+    def test_2022_doubles(self):
+        rows = workload(whole_us=False)
+        text = '{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "A100"}, ' \
+               '{"id": 1, "name": "A100"}], "traceEvents": [%s]}' % ',\n'.join(
+                   kineto_events(rows, categories('cuda'), lambda ns: repr(ns / 1000), False))
+        got = self.check(text, rows, 'worker0.pt.trace.json.gz', **self.device_rows(rows))
+        self.assertEqual(got['info']['gpu'], 'A100')
+
+    def test_2024_decimals_from_a_base(self):
+        rows = workload(whole_us=False)
+
+        def us(ns):
+            return '%d.%03d' % divmod(ns, 1000) if ns >= 0 else '%.3f' % (ns / 1000)
+        text = '{"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": ' \
+               '1712345678000000000, "distributedInfo": {"backend": "nccl", "rank": 3}, ' \
+               '"traceEvents": [%s], "traceName": "x"}' % ','.join(
+                   kineto_events(rows, categories('cuda'), us, False))
+        self.check(text, rows, **self.device_rows(rows))
+
+    def test_rocm_and_xpu(self):
+        rows = workload(whole_us=False)
+        for vendor, launch in (('hip', 'hipLaunchKernel'), ('xpu', 'urEnqueueKernelLaunch')):
+            with self.subTest(vendor=vendor):
+                text = '{"traceEvents": [%s]}' % ',\n'.join(
+                    kineto_events(rows, categories(vendor), lambda ns: '%.3f' % (ns / 1000), False,
+                                  launch))
+                self.check(text, rows, **self.device_rows(rows))
+
+    def test_list_form_of_kineto(self):
+        rows = workload(whole_us=False)
+        text = '[\n%s\n]' % ',\n'.join(
+            kineto_events(rows, categories('cuda'), lambda ns: '%.3f' % (ns / 1000), False))
+        self.check(text, rows, **self.device_rows(rows))
+
+    def test_list_form_of_the_autograd_profiler(self):
+        """Until 2020: no categories, no streams; time on the device by the op that launched it."""
+        rows = [row[:2] + (0,) + row[3:] for row in workload(whole_us=False) if row[0] == 'kernel']
+        events = []
+        for _, device, _, start, took, index, name, _ in rows:
+            events.append({'name': 'add', 'ph': 'X', 'ts': start / 1000 - 5, 'dur': 4.0, 'tid': 1,
+                           'pid': 'CPU functions', 'args': {}})
+            events.append({'name': 'add', 'ph': 's', 'ts': start / 1000 - 5, 'tid': 1, 'cat':
+                           'cpu_to_cuda', 'pid': 'CPU functions', 'id': index, 'args': {}})
+            events.append({'name': name, 'ph': 'f', 'ts': start / 1000, 'tid': device, 'cat':
+                           'cpu_to_cuda', 'pid': 'CUDA functions', 'id': index, 'args': {}})
+            events.append({'name': name, 'ph': 'X', 'ts': start / 1000, 'dur': took / 1000,
+                           'tid': device, 'pid': 'CUDA functions', 'args': {}})
+        self.check(json.dumps(events), rows, device_pid='-')
+
+
+def main():
+    global TOOL
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--tool', required=True)
+    args, rest = parser.parse_known_args()
+    TOOL = args.tool
+    unittest.main(argv=['kineto_ages.py'] + rest)
+
+
+if __name__ == '__main__':
+    main()

@@ -117,7 +117,10 @@ class Reader {
     if (const auto wrapper = ReadWrapper(component); wrapper && depth < kDeepest) {
       if (IsCall(wrapper->name)) return Call(wrapper->inner);
       if (IsTransform(wrapper->name)) {
-        name_.jvp |= wrapper->name == "jvp";
+        if (wrapper->name == "jvp") {
+          name_.jvp = true;
+          name_.loop = false;  // A loop over steps; one over layers is met inside.
+        }
         name_.transpose |= wrapper->name == "transpose";
         name_.vmap |= wrapper->name == "vmap";
         name_.remat |= wrapper->name == "remat";

@@ -46,7 +46,7 @@ struct OpName {
   bool gradient = false;        // TF: gradient_tape/ or gradients/.
   bool grad_component = false;  // TF: a component ends in _grad (v1 gradients, custom gradients).
   bool einsum = false;
-  bool loop = false;      // Inside the body of a while.
+  bool loop = false;      // Inside the body of a while, and not differentiated only in there.
   bool combined = false;  // prefix/(a:b:c); describes the first part.
 };
 

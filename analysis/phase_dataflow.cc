@@ -66,6 +66,17 @@ bool MayBelongToHead(std::string_view leaf) {
   return std::find(kLeaves.begin(), kLeaves.end(), leaf) != kLeaves.end();
 }
 
+// jax.random's own functions.
+bool IsRandom(const OpName& name) {
+  static constexpr std::array<std::string_view, 8> kStems = {
+      "_normal", "_uniform", "_bernoulli",        "_threefry",
+      "_gumbel", "_randint", "_truncated_normal", "_categorical"};
+  return std::any_of(name.functions.begin(), name.functions.end(), [&](std::string_view function) {
+    return std::any_of(kStems.begin(), kStems.end(),
+                       [&](std::string_view stem) { return function.starts_with(stem); });
+  });
+}
+
 // TensorFlow ops that losses and regularisers are written with, by node name.
 bool MakesScalars(std::string_view leaf) {
   static constexpr std::array<std::string_view, 7> kStems = {
@@ -319,7 +330,8 @@ class Decider {
     Phase rest = Phase::kForward;
     bool update = false;
     for (uint32_t node = 0; node < size_; ++node) {
-      update |= IsUpdateFunction(Name(node).function);
+      update |= IsUpdateFunction(Name(node).function) ||
+                (role_ == ModuleRole::kMain && Name(node).function.ends_with("_update"));
     }
     bool products = false;
     for (uint32_t node = 0; node < size_; ++node) products |= IsMatrixWork(At(node).opcode);
@@ -472,7 +484,10 @@ class Decider {
     for (uint32_t node = 0; node < size_; ++node) {
       if (IsOpen(node) || PhaseOf(node) != Phase::kForward || core[node]) continue;
       if (!weak_[node] || Name(node).loop || At(node).opcode == "while") continue;
-      if (!any || before_core[node] || !from_inputs_[node] || facts_[node].source.layer) continue;
+      if (!any || before_core[node] || !from_inputs_[node] || facts_[node].source.layer ||
+          IsRandom(Name(node))) {
+        continue;
+      }
       const bool layer_line = HasLine(At(node)) && product_lines.contains(LineOf(At(node)));
       if (after_core[node]) {
         tail[node] = !layer_line || before_value[node] || values[node];

@@ -127,15 +127,20 @@ Status LoadStepDifferences(RunDb& db, RunView& view) {
   if (!view.basis.steady || !view.has_step_parts) return {};
   using Parts = std::array<int64_t, kStepPartCount>;
   std::map<int64_t, Parts> of_step;  // Mean over its devices.
-  XLATRACE_ASSIGN(
-      const Table rows,
-      db.Select("SELECT p.step, p.part, sum(p.wall_ns) / d.devices AS wall_ns FROM step_part p"
-                " JOIN (SELECT step, count(*) AS devices FROM step GROUP BY step) d"
-                " ON d.step = p.step GROUP BY p.step, p.part"));
+  // Not a join: SQLite would go through all parts for each step.
+  XLATRACE_ASSIGN(const Table counts,
+                  db.Select("SELECT step, count(*) AS devices FROM step GROUP BY step"));
+  std::map<int64_t, int64_t> devices;
+  for (size_t i = 0; i < counts.rows.size(); ++i) {
+    devices.emplace(counts.Int(i, "step"), counts.Int(i, "devices"));
+  }
+  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT step, part, sum(wall_ns) AS wall_ns"
+                                              " FROM step_part GROUP BY step, part"));
   for (size_t i = 0; i < rows.rows.size(); ++i) {
-    if (const auto part = StepPartFromText(rows.Text(i, "part"))) {
-      of_step[rows.Int(i, "step")][static_cast<size_t>(*part)] += rows.Int(i, "wall_ns");
-    }
+    const auto part = StepPartFromText(rows.Text(i, "part"));
+    const auto count = devices.find(rows.Int(i, "step"));
+    if (!part || count == devices.end()) continue;
+    of_step[count->first][static_cast<size_t>(*part)] += rows.Int(i, "wall_ns") / count->second;
   }
   for (StepFigure& step : view.steps.all) {
     const auto parts = of_step.find(step.step);

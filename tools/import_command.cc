@@ -71,7 +71,7 @@ void AddImportCommand(CLI::App& app, Command* selected) {
       ->required();
   command
       ->add_option("--modules", options->request.module_paths,
-                   "XLA dump folders or HLO files to take modules from")
+                   "XLA dump folders, HLO files or other profiles to take modules from")
       ->type_name("PATH");
   command->add_option("-o,--output", options->request.output, "The run.db to write")
       ->type_name("FILE")

@@ -1,6 +1,10 @@
 #include "tools/module_files.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -8,6 +12,8 @@
 #include "base/file.h"
 #include "hlo/dump_dir.h"
 #include "hlo/text_reader.h"
+#include "importers/importer.h"
+#include "importers/modules_only_sink.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -42,16 +48,43 @@ Status AddOne(const ModuleFile& file, model::Id process_id, model::EventSink& si
   return {};
 }
 
+Status AddHloFile(const std::string& path, model::EventSink& sink, model::Id process_id) {
+  XLATRACE_ASSIGN(std::string bytes, ReadFileInflated(path));
+  XLATRACE_ASSIGN(const model::HloModule module,
+                  hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes))));
+  ModuleFile file{.path = path, .name = std::string(module.name)};
+  if (module.program_id >= 0) file.program_id = module.program_id;
+  return AddOne(file, process_id, sink);
+}
+
+Status AddModulesOfProfile(const std::string& path, model::EventSink& sink, model::Id process_id) {
+  importers::ModulesOnlySink modules(sink, process_id);
+  XLATRACE_TRY(importers::Import(path, modules));
+  if (modules.modules() == 0) {
+    return MakeError(fmt::format("the profile '{}' carries no HLO modules", path),
+                     "give the folder of an XLA dump, or a profile taken with the program's HLO");
+  }
+  return {};
+}
+
+// What XProf writes beside a profile: `jit_step(12).hlo_proto.pb`, one optimized module each.
+std::vector<std::string> XprofProtos(const std::string& folder) {
+  std::vector<std::string> protos;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string path = entry.path().string();
+    if (path.ends_with(".hlo_proto.pb")) protos.push_back(path);
+  }
+  std::sort(protos.begin(), protos.end());
+  return protos;
+}
+
 }  // namespace
 
 Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id process_id) {
   if (!IsDirectory(path)) {
-    XLATRACE_ASSIGN(std::string bytes, ReadFileInflated(path));
-    XLATRACE_ASSIGN(const model::HloModule module,
-                    hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes))));
-    ModuleFile file{.path = path, .name = std::string(module.name)};
-    if (module.program_id >= 0) file.program_id = module.program_id;
-    return AddOne(file, process_id, sink);
+    if (importers::Detect(path)) return AddModulesOfProfile(path, sink, process_id);
+    return AddHloFile(path, sink, process_id);
   }
   XLATRACE_ASSIGN(const hlo::DumpDir dir, hlo::ListDumpDir(path));
   size_t added = 0;
@@ -64,6 +97,12 @@ Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id
     file.sequence = module.thunk_sequence;
     XLATRACE_TRY(AddOne(file, process_id, sink));
     ++added;
+  }
+  if (added == 0) {
+    for (const std::string& proto : XprofProtos(path)) {
+      XLATRACE_TRY(AddHloFile(proto, sink, process_id));
+      ++added;
+    }
   }
   if (added == 0) {
     return MakeError(fmt::format("'{}' holds no optimized HLO", path),

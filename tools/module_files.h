@@ -1,4 +1,5 @@
-// `--modules PATH`: HLO that a trace does not carry itself, from dump folders and HLO files.
+// `--modules PATH`: HLO that a trace does not carry itself, from dump folders, HLO files and other
+// profiles.
 
 #ifndef XLATRACE_TOOLS_MODULE_FILES_H_
 #define XLATRACE_TOOLS_MODULE_FILES_H_
@@ -10,7 +11,8 @@
 
 namespace xlatrace::tools {
 
-// Adds the optimized modules at `path` (an --xla_dump_to folder, an .hlo.pb or an HLO text) to a
+// Adds the optimized modules at `path` (an --xla_dump_to folder, a folder of XProf's
+// NAME(ID).hlo_proto.pb, an .hlo.pb, an HLO text, or a profile that carries its modules) to a
 // process (a dump folder does not say whose it is: the first), with their thunk lists where the
 // folder has them.
 Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id process_id = 1);

@@ -169,6 +169,31 @@ class Inputs(support.TestCase):
         result = self.import_all("none", code=1)
         self.assertIn("directory", result.errors[0])
 
+    # --- modules of other files ---
+
+    def test_modules_are_taken_from_another_profile_or_from_xprofs_folder(self):
+        profiles = support.require_data("xplane")
+        trace = profiles / "jax08_elementwise.xplane.pb"
+        self.import_all(trace)
+        own = self.count("module")
+        for other in ("jax_conv_minimal.xplane.pb", "jax_conv_minimal.hlo_protos"):
+            with self.subTest(other=other):
+                result = self.import_all(trace, "--modules", profiles / other)
+                self.assertNotIn("warning", result.stderr)
+                self.assertEqual(self.count("module"), own + 8)  # That profile holds 8.
+                rows = support.query(
+                    self.folder / "run.db",
+                    "SELECT count(*) AS n FROM module WHERE source = 'dump'",
+                )
+                self.assertEqual(rows[0]["n"], 8)
+
+    def test_a_profile_without_modules_is_named_and_the_rest_used(self):
+        (self.folder / "other.json").write_bytes(kineto(5, seed=2))
+        (self.folder / "trace.json").write_bytes(kineto(5))
+        result = self.import_all("trace.json", "--modules", "other.json")
+        self.assertIn("'other.json' carries no HLO modules", result.stderr)
+        self.assertEqual(self.count(), 5)
+
 
 if __name__ == "__main__":
     support.unittest.main()

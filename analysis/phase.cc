@@ -95,7 +95,10 @@ NameVerdict TensorFlowPhase(const OpName& name, std::string_view op_type) {
   if (IsUpdateOpType(op_type) && !IsMovingAverage(name)) return Sure(Phase::kOptimizer);
   if (name.scopes.empty() && WithoutNumber(name.leaf) == "AddN") return Sure(Phase::kBackward);
   if (name.grad_component) return Sure(Phase::kBackward);
-  if (AnyScope(name, IsLossScope)) return Sure(Phase::kLoss);
+  // Outside of Keras the op itself says so; not L2Loss, which clipping by a norm uses, too.
+  if (AnyScope(name, IsLossScope) || Contains(name.leaf, "cross_entropy")) {
+    return Sure(Phase::kLoss);
+  }
   if (name.scopes.empty()) return {};
   if (AnyScope(name, IsTrainingScope)) return Sure(Phase::kOptimizer);
   return Weak(Phase::kForward);
@@ -151,7 +154,7 @@ bool IsLossScope(std::string_view component) {
 }
 
 bool IsOptimizerScope(std::string_view component) {
-  static constexpr std::array<std::string_view, 29> kNames = {"adam",
+  static constexpr std::array<std::string_view, 30> kNames = {"adam",
                                                               "adamw",
                                                               "adam_w",
                                                               "adamax",
@@ -159,6 +162,7 @@ bool IsOptimizerScope(std::string_view component) {
                                                               "radam",
                                                               "sgd",
                                                               "rmsprop",
+                                                              "rm_sprop",
                                                               "adagrad",
                                                               "adadelta",
                                                               "adafactor",

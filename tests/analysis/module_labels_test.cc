@@ -214,6 +214,31 @@ ENTRY main {
   EXPECT_EQ(Labelled(kNameless, ModuleRole::kHelper).PhaseOf("n"), Phase::kOther);
 }
 
+// Keras 3 names the scope of RMSprop `rm_sprop`; a loss outside of Keras has no scope, its op says
+// what it is.
+TEST(ModuleLabels, TensorFlowLossOpsAndTheScopeOfRmsProp) {
+  const Labelled step(R"(HloModule a_inference_step_9__.7
+
+ENTRY main {
+  x = f32[4,8]{1,0} parameter(0), metadata={op_name="XLA_Args"}
+  w = f32[8,8]{1,0} parameter(1), metadata={op_name="XLA_Args"}
+  rate = f32[] parameter(2), metadata={op_name="XLA_Args"}
+  h = f32[4,8]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_type="MatMul" op_name="head/MatMul"}
+  e = f32[4,8]{1,0} exponential(h), metadata={op_type="SoftmaxCrossEntropyWithLogits" op_name="softmax_cross_entropy_with_logits"}
+  g = f32[8,8]{1,0} dot(x, e), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_type="MatMul" op_name="gradient_tape/head/MatMul/MatMul_1"}
+  decayed = f32[] cosine(rate), metadata={op_type="Cos" op_name="rm_sprop/CosineDecay/CosineDecay/Cos"}
+  spread = f32[8,8]{1,0} broadcast(decayed), dimensions={}, metadata={op_type="Mul" op_name="rm_sprop/Mul_3"}
+  scaled = f32[8,8]{1,0} multiply(g, spread), metadata={op_type="Mul" op_name="rm_sprop/Mul_3"}
+  ROOT new = f32[8,8]{1,0} subtract(w, scaled), metadata={op_type="Sub" op_name="rm_sprop/Sub_1"}
+}
+)");
+  EXPECT_EQ(step.PhaseOf("h"), Phase::kForward);
+  EXPECT_EQ(step.PhaseOf("e"), Phase::kLoss);
+  EXPECT_EQ(step.PhaseOf("g"), Phase::kBackward);
+  EXPECT_EQ(step.PhaseOf("decayed"), Phase::kOptimizer);
+  EXPECT_EQ(step.PhaseOf("new"), Phase::kOptimizer);
+}
+
 TEST(ModuleLabels, TensorFlowRecomputationHasNoMarkButItsPlace) {
   const Labelled module(R"(HloModule a_inference_step_1__.4
 

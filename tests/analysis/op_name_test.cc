@@ -137,6 +137,17 @@ TEST(OpName, TensorFlowLoopsRepeatThePath) {
   EXPECT_EQ(Scopes("cnd/cond/Cos"), "cnd");
 }
 
+// As JAX 0.10.2 names the random keys of a dropout; the layer is the module that drops.
+TEST(OpName, QualifiedNamesOfPythonFunctionsAreNoLayer) {
+  EXPECT_EQ(Scopes("jit(train_step)/jvp(LM)/layer_0/Dropout_0/jit(_threefry_fold_in)/"
+                   "lm_step.<locals>.train_step/while"),
+            "LM/layer_0/Dropout_0");
+  EXPECT_EQ(Scopes("jit(train_step)/jvp(LM)/layer_0/Dropout_0/jit(_bernoulli)/jit(_uniform)/"
+                   "lm_step.<locals>.train_step/LM/layer_0/Dropout_0/while/body/closed_call/add"),
+            "LM/layer_0/Dropout_0");
+  EXPECT_EQ(Scopes("jit(step)/jit(_threefry_split)/make.<locals>.step/while"), "");
+}
+
 TEST(OpName, GrapplersMarksComeOff) {
   const OpName folded = ParseOpName("ConstantFolding/gradient_tape/net/conv/ShapeN-matshapes-0");
   EXPECT_TRUE(folded.gradient);

@@ -177,35 +177,42 @@ class Decider {
   }
 
   // In old releases nothing marks the gradient of code outside of all scopes, but products give it
-  // away: the gradient of dot(x, w) by w is another product with x, of something that depends on
-  // the first one, and it has its source line. What a loop unrolled in Python makes of one line has
-  // the shared operand in the same place with the same dimensions contracted, and is none. True
-  // where one was found.
+  // away: the gradient of dot(x, w) by w is another product with x, of something that was made of
+  // the first one's result, and it has its source line. What a loop unrolled in Python makes of one
+  // line has the shared operand in the same place with the same dimensions contracted, and
+  // (x @ w) @ w.T uses the first one's result as it is: neither is one. In a module that nothing
+  // else says to have gradients, one line alone is no proof. True where one was found.
   bool FindProductGradients() {
     std::map<std::pair<Line, uint32_t>, std::vector<std::pair<uint32_t, size_t>>> by_operand;
     for (uint32_t node = 0; node < size_; ++node) {
       const Instruction& self = At(node);
       if (!IsOpen(node) || !IsMatrixWork(self.opcode) || !HasLine(self)) continue;
-      if (Name(node).kind == OpName::Kind::kEmpty) continue;
       const auto operands = module_.Operands(self);
-      for (size_t i = 0; i < std::min<size_t>(operands.size(), 2); ++i) {
-        by_operand[{LineOf(self), Carried(operands[i])}].emplace_back(node, i);
+      if (Name(node).kind == OpName::Kind::kEmpty || operands.size() < 2) continue;
+      for (size_t place = 0; place < 2; ++place) {
+        by_operand[{LineOf(self), Carried(operands[place])}].emplace_back(node, place);
       }
     }
-    int64_t budget = 20'000'000;  // Visited nodes; what is left out stays undecided.
+    int64_t budget = 20'000'000;  // Pairs and visited nodes; what is left out stays undecided.
     std::vector<uint32_t> forward, backward;
+    std::set<Line> lines;
     for (const auto& [key, uses] : by_operand) {
       for (const auto& [product, place] : uses) {
         for (const auto& [gradient, other_place] : uses) {
-          if (product == gradient || budget <= 0) continue;
-          if (place == other_place && !DiffersFrom(product, gradient)) continue;
-          const uint32_t carried = module_.Operands(At(gradient))[1 - other_place];
-          if (!DependsOn(carried, product, &budget)) continue;
+          if (--budget <= 0) break;
+          if (product == gradient) continue;
+          if (place == other_place && !DiffersFrom(product, gradient, place)) continue;
+          const uint32_t cotangent = module_.Operands(At(gradient))[1 - other_place];
+          if (Carried(cotangent) == product || !DependsOn(cotangent, product, &budget)) continue;
           forward.push_back(product);
           backward.push_back(gradient);
+          lines.insert(key.first);
         }
+        if (budget <= 0) break;
       }
+      if (budget <= 0) break;
     }
+    if (!style_.has_backward && lines.size() < 2 && !MayHideGradients()) return false;
     for (const uint32_t node : forward) {
       Decide(node, Phase::kForward);
       weak_[node] = true;
@@ -227,9 +234,10 @@ class Decider {
     }
   }
 
-  // Of two products that share an operand in the same place.
-  bool DiffersFrom(uint32_t a, uint32_t b) const {
-    if (At(a).opcode == "convolution") return true;
+  // Of two products that share an operand in the same place. The gradient of a convolution by its
+  // kernel has the input in front, as the convolution has; the kernel shares no place with it.
+  bool DiffersFrom(uint32_t a, uint32_t b, size_t place) const {
+    if (At(a).opcode == "convolution") return place == 0;
     const auto left = module_.LhsContractingDims(At(a)), right = module_.LhsContractingDims(At(b));
     return !std::equal(left.begin(), left.end(), right.begin(), right.end());
   }
@@ -241,6 +249,8 @@ class Decider {
       const uint32_t at = open.back();
       open.pop_back();
       if (at == on) return true;
+      // Operands come before their users.
+      if (at < on && At(at).computation == At(on).computation) continue;
       for (const uint32_t operand : graph_.Operands(at)) {
         if (seen.insert(operand).second) open.push_back(operand);
       }
@@ -354,14 +364,14 @@ class Decider {
   // What leads to a result that is more than a number to look at: an array, or a counter.
   std::vector<bool> BeforeState() const {
     std::vector<bool> state(size_, false);
-    if (module_.entry >= module_.computations.size()) return state;
+    const std::vector<bool> all(size_, true);  // Nothing is known of the results.
+    if (module_.entry >= module_.computations.size()) return all;
     const uint32_t root = module_.computations[module_.entry].root;
-    if (root == kNoIndex) return state;
+    if (root == kNoIndex || At(root).opcode != "tuple") return all;
     const auto is_state = [&](uint32_t node) {
       const std::string_view shape = At(node).shape;
       return !IsScalarShape(shape) || !(shape.starts_with("f") || shape.starts_with("bf"));
     };
-    if (At(root).opcode != "tuple") return std::vector<bool>(size_, true);
     for (const uint32_t result : module_.Operands(At(root))) state[result] = is_state(result);
     std::vector<bool> before = graph_.Dependencies(state);
     for (uint32_t node = 0; node < size_; ++node) before[node] = before[node] || state[node];

@@ -61,8 +61,12 @@ Result<size_t> GzipInflater::Read(char* buffer, size_t size) {
   while (!s.ended && s.stream.avail_out > 0) {
     bool at_end = false;
     if (s.stream.avail_in == 0) {
-      XLATRACE_ASSIGN(const bool more, s.Refill());
-      at_end = !more;
+      const Result<bool> more = s.Refill();
+      if (!more) {
+        s.failure = more.error().message;
+        break;
+      }
+      at_end = !*more;
     }
     if (s.between_members) {
       // The first byte of a header; padding and foreign bytes behind the last member are not read.

@@ -340,7 +340,8 @@ void NameCuStreamA(CUstream stream, const char* name) {
   Collector& collector = Collector::Get();
   // A stream lives in a context, and with the first of those the recording begins.
   if (!Collector::Recording() || name == nullptr || collector.api.cuptiGetStreamIdEx == nullptr ||
-      collector.api.cuptiGetContextId == nullptr) {
+      collector.api.cuptiGetContextId == nullptr ||
+      collector.cupti_ended.load(std::memory_order_acquire)) {
     return;
   }
   const CUcontext context = ContextOfStream(stream);

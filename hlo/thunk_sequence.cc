@@ -156,7 +156,8 @@ std::string_view HeldOnTheSameLine(std::string_view line) {
   const size_t close = line.find("] ");
   if (close == std::string_view::npos) return {};
   const std::string_view rest = line.substr(close + 2);
-  std::string_view thunk = Trim(rest);
+  // Blanks in front only: a long line would be searched for its end once for each thunk it holds.
+  std::string_view thunk = rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
   int64_t id = 0;
   if (thunk.empty() || !IsDigit(thunk[0]) || !TakeInt(thunk, &id) || !thunk.starts_with(": k")) {
     return {};

@@ -139,13 +139,13 @@ void ReadAttribute(string_view item, HloLine* out) {
   } else if (key == "control-predecessors") {
     ForItems(value, [&](string_view name) { out->needs.push_back(NameIn(name)); });
   } else if (IsCallKey(key) && value.find('=') == string_view::npos) {  // Else printed inline.
+    const HloLine::Role role = RoleOf(key);
+    auto branch = static_cast<uint32_t>(
+        std::count_if(out->callees.begin(), out->callees.end(),
+                      [](const auto& known) { return known.role == HloLine::Role::kBranch; }));
     ForItems(value, [&](string_view name) {
       if (const string_view callee = NameIn(name); !callee.empty()) {
-        const HloLine::Role role = RoleOf(key);
-        const auto branch = static_cast<uint32_t>(
-            std::count_if(out->callees.begin(), out->callees.end(),
-                          [](const auto& known) { return known.role == HloLine::Role::kBranch; }));
-        out->callees.push_back({callee, role, role == HloLine::Role::kBranch ? branch : 0});
+        out->callees.push_back({callee, role, role == HloLine::Role::kBranch ? branch++ : 0});
       }
     });
   }

@@ -55,7 +55,7 @@ class LaunchTable {
       for (size_t i = 0; i < ids.size(); ++i) {
         dense[static_cast<size_t>(ids[i] - first)] = static_cast<int32_t>(i);
       }
-      ids = {};
+      std::vector<int64_t>().swap(ids);  // `= {}` would keep the memory.
     }
     Launch* Find(int64_t id) {
       if (id < first || id > last) return nullptr;

@@ -155,9 +155,10 @@ Json LaunchSums::LaunchJson(const LaunchSum& sum) const {
                                            "occupancy_limiter",
                                            "waves",
                                            "blocks_per_sm"};
-  const size_t config = config_rows_.at(sum.config_id);
+  const auto config = config_rows_.find(sum.config_id);
   const auto cell = [&](std::string_view column) {
-    return JsonOf(configs_.rows[config][configs_.Column(column)]);
+    if (config == config_rows_.end()) return Json();  // A damaged file: it names none of its own.
+    return JsonOf(configs_.rows[config->second][configs_.Column(column)]);
   };
   Json json{{"kernel_name", cell("name")},
             {"kernel_symbol", cell("kernel_symbol")},

@@ -126,24 +126,28 @@ Status LoadSteps(RunDb& db, RunView& view) {
 Status LoadStepDifferences(RunDb& db, RunView& view) {
   if (!view.basis.steady || !view.has_step_parts) return {};
   using Parts = std::array<int64_t, kStepPartCount>;
-  std::map<int64_t, Parts> of_step;  // Mean over its devices.
+  // Mean over its devices. A step may be steady on some of them only: then it is two figures.
+  std::map<std::pair<int64_t, bool>, Parts> of_step;
   // Not a join: SQLite would go through all parts for each step.
-  XLATRACE_ASSIGN(const Table counts,
-                  db.Select("SELECT step, count(*) AS devices FROM step GROUP BY step"));
-  std::map<int64_t, int64_t> devices;
-  for (size_t i = 0; i < counts.rows.size(); ++i) {
-    devices.emplace(counts.Int(i, "step"), counts.Int(i, "devices"));
+  XLATRACE_ASSIGN(const Table steps, db.Select("SELECT device_id, step, steady FROM step"));
+  std::map<std::pair<int64_t, int64_t>, bool> steady_of;  // By device and step.
+  std::map<std::pair<int64_t, bool>, int64_t> devices;
+  for (size_t i = 0; i < steps.rows.size(); ++i) {
+    const bool steady = steps.Int(i, "steady") != 0;
+    steady_of.emplace(std::pair(steps.Int(i, "device_id"), steps.Int(i, "step")), steady);
+    ++devices[{steps.Int(i, "step"), steady}];
   }
-  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT step, part, sum(wall_ns) AS wall_ns"
-                                              " FROM step_part GROUP BY step, part"));
+  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT device_id, step, part, sum(wall_ns) AS"
+                                              " wall_ns FROM step_part GROUP BY 1, 2, 3"));
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     const auto part = StepPartFromText(rows.Text(i, "part"));
-    const auto count = devices.find(rows.Int(i, "step"));
-    if (!part || count == devices.end()) continue;
-    of_step[count->first][static_cast<size_t>(*part)] += rows.Int(i, "wall_ns") / count->second;
+    const auto at = steady_of.find({rows.Int(i, "device_id"), rows.Int(i, "step")});
+    if (!part || at == steady_of.end()) continue;
+    const std::pair<int64_t, bool> key(at->first.second, at->second);
+    of_step[key][static_cast<size_t>(*part)] += rows.Int(i, "wall_ns") / devices[key];
   }
   for (StepFigure& step : view.steps.all) {
-    const auto parts = of_step.find(step.step);
+    const auto parts = of_step.find({step.step, step.steady});
     if (parts == of_step.end()) continue;
     for (size_t p = 0; p < kStepPartCount; ++p) {
       const int64_t mean = view.step_parts[p] / view.basis.step_devices;

@@ -77,7 +77,10 @@ class Neighbours {
     while (IsPassive(maker.index) && maker.through.size() < kMostPassed) {
       const model::Instruction& i = At(maker.index);
       const auto operands = module_.Operands(i);
-      if (operands.empty()) break;
+      // A tuple is made of several; which of them is meant is known right behind it alone.
+      const bool barrier = i.opcode == "get-tuple-element" && !operands.empty() &&
+                           At(operands[0]).opcode == "opt-barrier";
+      if (operands.empty() || (i.opcode == "tuple" && operands.size() > 1) || barrier) break;
       maker.through.push_back(maker.index);
       maker.index = operands[0];
       // An element of a tuple made just before.

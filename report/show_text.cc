@@ -507,7 +507,7 @@ void WriteModule(const Json& sheet, Writer& out) {
                     Bytes(Number(memory, "total_bytes")), Bytes(Number(memory, "parameter_bytes")),
                     Bytes(Number(memory, "output_bytes")), Bytes(Number(memory, "constant_bytes")),
                     Bytes(Number(memory, "temporary_bytes"))));
-    out.Fact("while", TextOf(memory, "at_instruction"));
+    out.Fact("during", TextOf(memory, "at_instruction"));
     for (const Json& value : At(memory, "at_peak")) {
       out.Fact(Bytes(Number(value, "bytes")),
                TextOf(value, "instruction") + "  " + TextOf(value, "shape"));

@@ -18,6 +18,14 @@ namespace {
 
 using model::Text;
 
+// Values of a file may be anything; a sum that does not fit wraps and means nothing.
+int64_t Plus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t Minus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
 // Replaces the numbers of a vocabulary by its words.
 template <typename Enum>
 void ToWords(Table& table, std::string_view column) {
@@ -180,11 +188,11 @@ Status ScanCalls(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted,
     call.activity_id = rows.Int64(0);
     call.start_ns = rows.Int64(2);
     if (!rows.IsNull(5)) {
-      call.call_start_ns = call.start_ns - rows.Int64(6);
-      call.call_end_ns = call.call_start_ns + rows.Int64(7);
+      call.call_start_ns = Minus(call.start_ns, rows.Int64(6));
+      call.call_end_ns = Plus(call.call_start_ns, rows.Int64(7));
     } else {
       shared.Reset();
-      shared.BindInt64(0, call.activity_id - rows.Int64(6));
+      shared.BindInt64(0, Minus(call.activity_id, rows.Int64(6)));
       XLATRACE_ASSIGN(const bool found, shared.Step());
       if (!found) continue;
       call.call_start_ns = shared.Int64(0);
@@ -217,7 +225,7 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
     const int64_t id = rows.Int64(0);
     // Rows are numbered from 1 without holes.
     if (id != ends.size() + 1) break;
-    ends.Add(rows.Int64(2) + rows.Int64(3));
+    ends.Add(Plus(rows.Int64(2), rows.Int64(3)));
     if (rows.IsNull(4)) continue;
     const int64_t* device = Find(devices, rows.Int64(1));
     if (device == nullptr) continue;
@@ -274,14 +282,15 @@ Result<std::vector<ScannedGraphLaunch>> ScanGraphLaunches(RunDb& db) {
     if (!more) return launches;
     const Kind* kind = Find(kinds, rows.Int64(1));
     if (kind == nullptr || kind->graph_id == 0 || rows.IsNull(3)) continue;
+    if (rows.IsNull(4) && rows.IsNull(5) && (rows.IsNull(6) || rows.Int64(6) == 0)) continue;
     const int64_t id = rows.Int64(0);
     const int64_t call = !rows.IsNull(4)   ? id
-                         : !rows.IsNull(5) ? id - rows.Int64(5)
-                                           : -rows.Int64(6) - 1;
+                         : !rows.IsNull(5) ? Minus(id, rows.Int64(5))
+                                           : ~rows.Int64(6);
     const auto [at, added] =
         index.try_emplace({kind->device_id, kind->graph_id, call}, launches.size());
     const int64_t start = rows.Int64(2);
-    const int64_t end = start + rows.Int64(3);
+    const int64_t end = Plus(start, rows.Int64(3));
     if (added) {
       launches.push_back({kind->device_id, kind->graph_id, start, end, 1});
       continue;

@@ -71,8 +71,9 @@ Status AddModulesOfProfile(const std::string& path, model::EventSink& sink, mode
 std::vector<std::string> XprofProtos(const std::string& folder) {
   std::vector<std::string> protos;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string path = entry.path().string();
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string path = at->path().string();
     if (path.ends_with(".hlo_proto.pb")) protos.push_back(path);
   }
   std::sort(protos.begin(), protos.end());
@@ -104,6 +105,7 @@ Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id
       ++added;
     }
   }
+  if (added == 0 && importers::Detect(path)) return AddModulesOfProfile(path, sink, process_id);
   if (added == 0) {
     return MakeError(fmt::format("'{}' holds no optimized HLO", path),
                      "dump it with XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text "

@@ -77,8 +77,8 @@ Status ImportRecordings(const BuildRequest& request, store::RunWriter* writer,
     // Light mode: what XLA did not register it has dumped.
     if (!imported->has_modules && !imported->dump_folder.empty() &&
         IsDirectory(imported->dump_folder)) {
-      const Status added = AddModuleFiles(imported->dump_folder, *writer, imported->process_id);
-      if (!added) outcome->skipped.push_back(added.error());
+      Status added = AddModuleFiles(imported->dump_folder, *writer, imported->process_id);
+      if (!added) Skip(imported->dump_folder, std::move(added).error(), writer, outcome);
     }
     outcome->recordings.push_back({entry, std::move(*imported)});
   }
@@ -134,7 +134,7 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   if (outcome.inputs_read == 0) return tl::unexpected<Error>(outcome.skipped.front());
   for (const std::string& path : request.module_paths) {
     if (Status added = AddModuleFiles(path, *writer); !added) {
-      outcome.skipped.push_back(std::move(added).error());
+      Skip(path, std::move(added).error(), writer.get(), &outcome);
     }
   }
   for (const auto& [key, value] : request.run_info) writer->SetRunInfo(key, value);

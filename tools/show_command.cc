@@ -33,7 +33,8 @@ struct Options {
 
 Result<int> Run(Options options) {
   // The other way round is as clear.
-  if (!Exists(options.path) && store::LooksLikeRunDb(options.what)) {
+  const bool named_like_a_run = options.what.ends_with(".db") || options.what.ends_with(".rec");
+  if (!Exists(options.path) && (store::LooksLikeRunDb(options.what) || named_like_a_run)) {
     std::swap(options.what, options.path);
   }
   report::ShowOptions show;

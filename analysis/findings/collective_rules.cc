@@ -140,7 +140,8 @@ SkewCause CauseOfSkew(const Context& context, const Collective& worst) {
   }
   if (steps == 0 || count == 0) return {};
   const auto most = std::max_element(more.begin(), more.end());
-  if (2 * *most < waited) return {};
+  // Devices that are late in turn leave no difference to explain.
+  if (waited <= 0 || *most <= 0 || 2 * *most < waited) return {};
   return {&context.ops[static_cast<size_t>(most - more.begin())], *most / steps};
 }
 

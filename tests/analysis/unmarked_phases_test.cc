@@ -111,6 +111,44 @@ ENTRY main {
   }
 }
 
+// 7  return (x @ w) @ w.T                            # tied weights
+// 8  return jax.scipy.linalg.cholesky(x) @ x         # a call with one operand shares x
+TEST(UnmarkedPhases, AProductOfAProductIsNoGradient) {
+  const Labelled module(R"(HloModule jit_apply
+
+ENTRY main {
+  x = f32[8,8]{1,0} parameter(0)
+  w = f32[8,8]{1,0} parameter(1)
+  dot.1 = f32[8,8]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(apply)/jit(main)/dot_general" source_file="m.py" source_line=7}
+  w.t = f32[8,8]{0,1} transpose(w), dimensions={1,0}, metadata={op_name="jit(apply)/jit(main)/transpose" source_file="m.py" source_line=7}
+  dot.2 = f32[8,8]{1,0} dot(dot.1, w.t), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(apply)/jit(main)/dot_general" source_file="m.py" source_line=7}
+  chol = f32[8,8]{1,0} custom-call(x), custom_call_target="lapack_spotrf_ffi", metadata={op_name="jit(apply)/jit(main)/cholesky" source_file="m.py" source_line=8}
+  dot.3 = f32[8,8]{1,0} dot(chol, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(apply)/jit(main)/dot_general" source_file="m.py" source_line=8}
+  ROOT out = f32[8,8]{1,0} add(dot.2, dot.3), metadata={op_name="jit(apply)/jit(main)/add" source_file="m.py" source_line=9}
+}
+)");
+  for (const char* name : {"dot.1", "dot.2", "chol", "dot.3", "out"}) {
+    EXPECT_EQ(module.PhaseOf(name), Phase::kForward) << name;
+  }
+}
+
+// 5  for _ in range(2): h = jnp.tanh(conv(h, w))     # one kernel, no gradient
+TEST(UnmarkedPhases, AnUnrolledConvolutionIsNoGradient) {
+  const Labelled module(R"(HloModule jit_apply
+
+ENTRY main {
+  h = f32[1,8,8,4]{3,2,1,0} parameter(0)
+  w = f32[1,1,4,4]{3,2,1,0} parameter(1)
+  conv.1 = f32[1,8,8,4]{3,2,1,0} convolution(h, w), window={size=1x1}, dim_labels=b01f_01io->b01f, metadata={op_name="jit(apply)/jit(main)/conv_general_dilated" source_file="m.py" source_line=5}
+  t.1 = f32[1,8,8,4]{3,2,1,0} tanh(conv.1), metadata={op_name="jit(apply)/jit(main)/tanh" source_file="m.py" source_line=5}
+  ROOT conv.2 = f32[1,8,8,4]{3,2,1,0} convolution(t.1, w), window={size=1x1}, dim_labels=b01f_01io->b01f, metadata={op_name="jit(apply)/jit(main)/conv_general_dilated" source_file="m.py" source_line=5}
+}
+)");
+  for (const char* name : {"conv.1", "t.1", "conv.2"}) {
+    EXPECT_EQ(module.PhaseOf(name), Phase::kForward) << name;
+  }
+}
+
 // 3   h = x @ w                          8   h = nn.LayerNorm()(h)   (flax's own file)
 // 4   h = h * (1 - h)                    9   return h + b
 // 20  jnp.sum(h * h) + 0.1 * jnp.sum(w * w)

@@ -39,6 +39,7 @@ class Runs(unittest.TestCase):
     def setUpClass(cls):
         support.require_program()
         cls.folder = tempfile.mkdtemp(prefix="xlatrace-findings-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.runs = {}
         try:
             for relative in CAPTURES:

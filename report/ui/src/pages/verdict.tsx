@@ -179,7 +179,7 @@ function PhaseBar({ report }: { report: Report }): VNode {
 function Evidence({ e, first, last }: { e: EvidenceItem; first: boolean; last: boolean }): VNode {
   const text = evidenceText(e).replace(/[.;]$/, '');
   const cut = typeof e.value === 'number' && text.startsWith(`${e.text}: `) ? e.text.length + 2 : text.length;
-  return <><Linked text={first ? text[0]!.toUpperCase() + text.slice(1, cut) : text.slice(0, cut)} />{cut < text.length && <b>{text.slice(cut)}</b>}{last ? '.' : '; '}</>;
+  return <><Linked text={first && !/^[okmf]\d/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1, cut) : text.slice(0, cut)} />{cut < text.length && <b>{text.slice(cut)}</b>}{last ? '.' : '; '}</>;
 }
 
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });

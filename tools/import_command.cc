@@ -27,6 +27,7 @@ Result<int> Run(const Options& options) {
   InputList inputs = ListInputs(request.inputs);
   request.inputs = std::move(inputs.files);
   for (const InputList::LeftOut& left : inputs.left_out) {
+    Note(fmt::format("left out: '{}' {}", left.path, left.why));  // Also where the import fails.
     request.left_out.emplace_back(left.path, left.why);
   }
   // A wrong path is told before an existing output is.
@@ -41,9 +42,6 @@ Result<int> Run(const Options& options) {
   }
   XLATRACE_TRY(CheckOutputPath(request.output, options.force));
   XLATRACE_ASSIGN(const BuildOutcome outcome, BuildRun(request));
-  for (const InputList::LeftOut& left : inputs.left_out) {
-    Note(fmt::format("left out: '{}' {}", left.path, left.why));
-  }
   for (const Error& error : outcome.skipped) Warn("skipped: " + error.message);
   for (const model::RunStat& loss : outcome.losses) {
     Warn(fmt::format("{}{}{}", loss.name, loss.value > 1 ? " (" + Thousands(loss.value) + ")" : "",

@@ -5,12 +5,19 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/inflate_stream.h"
+#include "base/number_format.h"
 #include "importers/importer.h"
 
 namespace xlatrace::tools {
@@ -18,8 +25,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxFolderDepth = 8;
-constexpr size_t kMaxFilesOfFolder = 10'000;
+// Of one folder; what they cut is said. No real log folder comes near them.
+constexpr int kMaxFolderDepth = 64;
+constexpr size_t kMaxRecordings = 10'000;
+constexpr size_t kMaxEntries = 1'000'000;
+
+// The last name of `folder`, also where it is spelled "profile/" or ".".
+fs::path NameOf(const fs::path& folder) {
+  std::error_code error;
+  const fs::path normal = fs::absolute(folder, error).lexically_normal();
+  return normal.has_filename() ? normal.filename() : normal.parent_path().filename();
+}
 
 // LOG/plugins/profile/2026_01_31_10_00_00: the newest session of a log folder, else `folder`. The
 // names are times, so they sort by age.
@@ -31,10 +47,11 @@ Session NewestSession(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> sessions;
   for (const fs::path& place : {folder / "plugins" / "profile", folder / "profile", folder}) {
-    const bool is_profile = place.filename() == "profile";
+    const bool is_profile = NameOf(place) == "profile";
     for (auto it = fs::directory_iterator(place, error);
          is_profile && !error && it != fs::directory_iterator(); it.increment(error)) {
-      if (it->is_directory(error)) sessions.push_back(it->path());
+      std::error_code entry_error;
+      if (it->is_directory(entry_error)) sessions.push_back(it->path());
     }
     if (!sessions.empty()) break;
   }
@@ -61,25 +78,66 @@ bool IsTrace(const std::string& path, importers::SourceKind kind) {
          head.find("\"ph\"") != std::string::npos;
 }
 
-// What can be imported of what lies in a folder, by name.
-std::vector<std::string> RecordingsIn(const fs::path& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  size_t seen = 0;
-  for (auto it = fs::recursive_directory_iterator(folder, error);
-       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    if (++seen > kMaxFilesOfFolder) break;
-    const std::string path = it->path().string();
-    const bool is_folder = it->is_directory(error);
-    if (it.depth() >= kMaxFolderDepth) it.disable_recursion_pending();
-    if (!is_folder && !it->is_regular_file(error)) continue;
-    const auto kind = importers::Detect(path);
-    if (!kind || !IsTrace(path, *kind)) continue;
-    if (is_folder) it.disable_recursion_pending();  // A capture: one input.
-    files.push_back(path);
+// What can be imported of what lies in a folder, by name; and what was not looked at, with why.
+InputList RecordingsIn(const fs::path& top) {
+  struct Folder {
+    fs::path path;
+    int depth;
+  };
+  InputList found;
+  const auto leave_out = [&](const fs::path& path, std::string why) {
+    found.left_out.push_back({path.string(), std::move(why)});
+  };
+  std::vector<Folder> open = {{top, 0}};
+  size_t entries = 0;
+  while (!open.empty() && entries <= kMaxEntries) {
+    const Folder folder = std::move(open.back());
+    open.pop_back();
+    if (folder.depth > kMaxFolderDepth) {
+      leave_out(folder.path, fmt::format("lies more than {} folders deep in '{}'", kMaxFolderDepth,
+                                         top.string()));
+      continue;
+    }
+    std::error_code error;
+    for (auto it = fs::directory_iterator(folder.path, error);
+         !error && it != fs::directory_iterator(); it.increment(error)) {
+      if (++entries > kMaxEntries) break;
+      const std::string path = it->path().string();
+      std::error_code entry_error;
+      const bool is_folder = it->is_directory(entry_error);
+      if (!is_folder && !it->is_regular_file(entry_error)) continue;
+      const auto kind = importers::Detect(path);
+      if (kind && IsTrace(path, *kind)) {
+        found.files.push_back(path);  // A folder: a capture, one input.
+      } else if (is_folder && !it->is_symlink(entry_error)) {
+        open.push_back({it->path(), folder.depth + 1});
+      }
+    }
+    if (error) leave_out(folder.path, "cannot be read: " + error.message());
   }
-  std::sort(files.begin(), files.end());
-  return files;
+  if (entries > kMaxEntries) {
+    leave_out(top, fmt::format("holds more than {} files, the rest of which was not looked at",
+                               Thousands(kMaxEntries)));
+  }
+  std::sort(found.files.begin(), found.files.end());
+  if (found.files.size() > kMaxRecordings) {
+    leave_out(top, fmt::format("holds {} recordings, of which the first {} by name are taken",
+                               Thousands(static_cast<int64_t>(found.files.size())),
+                               Thousands(kMaxRecordings)));
+    found.files.resize(kMaxRecordings);
+  }
+  return found;
+}
+
+uint64_t HashOfFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string block(1 << 18, '\0');
+  uint64_t hash = 0;
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    hash = Hash(std::string_view(block).substr(0, static_cast<size_t>(file.gcount())), hash);
+  }
+  return hash;
 }
 
 bool HaveEqualBytes(const std::string& a, const std::string& b) {
@@ -108,19 +166,21 @@ std::string_view StemOfTrace(std::string_view path) {
 class Chooser {
  public:
   void Add(const std::string& path) {
-    std::error_code error;
-    const bool is_file = fs::is_regular_file(path, error);
-    const uintmax_t size = is_file ? fs::file_size(path, error) : UINTMAX_MAX;
-    for (const std::string& other : by_size_[size]) {
-      if (IsSameFile(path, other)) {
-        return LeaveOut(path, path == other ? "is named twice"
-                                            : fmt::format("is the same file as '{}'", other));
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0) {
+      const auto identity = std::make_pair(status.st_dev, status.st_ino);
+      if (const auto same = by_identity_.find(identity); same != by_identity_.end()) {
+        return LeaveOut(path, path == same->second
+                                  ? "is named twice"
+                                  : fmt::format("is the same file as '{}'", same->second));
       }
-      if (is_file && size > 0 && HaveEqualBytes(path, other)) {
-        return LeaveOut(path, fmt::format("is a copy of '{}'", other));
+      if (S_ISREG(status.st_mode) && status.st_size > 0) {
+        if (const auto original = FindOriginal(path, by_size_[status.st_size])) {
+          return LeaveOut(path, fmt::format("is a copy of '{}'", *original));
+        }
       }
+      by_identity_.emplace(identity, path);
     }
-    by_size_[size].push_back(path);
     list_.files.push_back(path);
   }
 
@@ -129,19 +189,15 @@ class Chooser {
   }
 
   InputList Take() {
-    // XProf writes both of one session.
+    // XProf writes both of one session. A profile that cannot be read replaces nothing.
+    const std::unordered_set<std::string> names(list_.files.begin(), list_.files.end());
     std::vector<std::string> kept;
     for (const std::string& path : list_.files) {
-      const std::string_view stem = StemOfTrace(path);
-      const auto same_session = [&](const std::string& other) {
-        return !stem.empty() && (other == std::string(stem) + ".xplane.pb" ||
-                                 other == std::string(stem) + ".xplane.pb.gz");
-      };
-      const auto xplane = std::find_if(list_.files.begin(), list_.files.end(), same_session);
-      if (xplane == list_.files.end()) {
-        kept.push_back(path);
-      } else {
+      const std::optional<std::string> xplane = ReadableXplane(StemOfTrace(path), names);
+      if (xplane) {
         LeaveOut(path, fmt::format("is of the same session as '{}', which holds more", *xplane));
+      } else {
+        kept.push_back(path);
       }
     }
     list_.files = std::move(kept);
@@ -149,8 +205,42 @@ class Chooser {
   }
 
  private:
+  // Files of one size. Nothing is read until there is a second one.
+  struct SizeClass {
+    std::string first;
+    std::unordered_map<uint64_t, std::vector<std::string>> by_hash;
+  };
+
+  // The file that `path` is a copy of; without one, it is an original from now on.
+  static std::optional<std::string> FindOriginal(const std::string& path, SizeClass& same_size) {
+    if (same_size.first.empty()) {
+      same_size.first = path;
+      return std::nullopt;
+    }
+    if (same_size.by_hash.empty()) {
+      same_size.by_hash[HashOfFile(same_size.first)].push_back(same_size.first);
+    }
+    std::vector<std::string>& alike = same_size.by_hash[HashOfFile(path)];
+    for (const std::string& other : alike) {
+      if (HaveEqualBytes(path, other)) return other;
+    }
+    alike.push_back(path);
+    return std::nullopt;
+  }
+
+  static std::optional<std::string> ReadableXplane(std::string_view stem,
+                                                   const std::unordered_set<std::string>& names) {
+    if (stem.empty()) return std::nullopt;
+    for (const char* end : {".xplane.pb", ".xplane.pb.gz"}) {
+      std::string xplane = std::string(stem) + end;
+      if (names.contains(xplane) && importers::Detect(xplane)) return xplane;
+    }
+    return std::nullopt;
+  }
+
   InputList list_;
-  std::map<uintmax_t, std::vector<std::string>> by_size_;
+  std::map<std::pair<dev_t, ino_t>, std::string> by_identity_;
+  std::unordered_map<off_t, SizeClass> by_size_;
 };
 
 }  // namespace
@@ -163,10 +253,11 @@ InputList ListInputs(const std::vector<std::string>& named) {
       continue;
     }
     const Session session = NewestSession(path);
-    const std::vector<std::string> inside = RecordingsIn(session.folder);
-    if (inside.empty()) chooser.Add(path);  // To be refused as the folder it is.
-    for (const std::string& file : inside) chooser.Add(file);
-    if (!inside.empty() && session.older > 0) {
+    const InputList inside = RecordingsIn(session.folder);
+    if (inside.files.empty()) chooser.Add(path);  // To be refused as the folder it is.
+    for (const std::string& file : inside.files) chooser.Add(file);
+    for (const InputList::LeftOut& left : inside.left_out) chooser.LeaveOut(left.path, left.why);
+    if (!inside.files.empty() && session.older > 0) {
       chooser.LeaveOut(path, fmt::format("has {} older session{}, to be named one by one",
                                          session.older, session.older == 1 ? "" : "s"));
     }

@@ -4,7 +4,8 @@
 // TensorFlow's profiler (plugins/profile/SESSION), for those of its newest session. Folders that
 // are one input (a capture of nsys-jax, a run.rec) stay what they are. Left out, because a run
 // would hold their rows twice: the same file under two names, a copy of it, and XProf's
-// trace.json.gz where the .xplane.pb of the same session is among the inputs.
+// trace.json.gz where a readable .xplane.pb of the same session is among the inputs. Left out too,
+// and never silently: subfolders that cannot be read, and what is beyond the limits of a folder.
 //
 // Thread-safety: re-entrant.
 

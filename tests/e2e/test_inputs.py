@@ -163,6 +163,110 @@ class Inputs(support.TestCase):
         self.assertIn("older session", left["log"])
         self.assertEqual(sum(path.endswith("a.trace.json.gz") for path in left), 1)
 
+    def test_the_newest_session_is_told_however_the_folder_is_spelled(self):
+        profile = self.folder / "log" / "plugins" / "profile"
+        for number, session in enumerate(("2026_01_01_00_00_00", "2026_01_02_00_00_00")):
+            (profile / session).mkdir(parents=True)
+            (profile / session / "trace.json").write_bytes(kineto(3 + number, seed=number))
+        for folder, spelling in (
+            (self.folder, "log/plugins/profile"),
+            (self.folder, "log/plugins/profile/"),
+            (self.folder, "log/plugins/profile//."),
+            (self.folder, "log/plugins/"),
+            (profile, "."),
+            (profile, "./"),
+            (profile / "2026_01_01_00_00_00", ".."),
+        ):
+            with self.subTest(folder=folder.name, spelling=spelling):
+                result = self.run_program(
+                    "import", spelling, "-o", self.folder / "run.db", "--force", cwd=folder
+                )
+                self.assertEqual(result.code, 0, result)
+                self.assertEqual(self.count(), 4)
+                (row,) = self.stats("input_left_out")
+                self.assertEqual(row["source"], spelling)
+                self.assertIn("older session", row["advice"])
+
+    def test_many_other_files_hide_no_recording(self):
+        place = self.folder / "many"
+        place.mkdir()
+        for number in range(10_050):
+            (place / f"n{number}.txt").touch()
+        for name in ("a", "zz"):
+            (place / f"{name}.json").write_bytes(kineto(4, seed=len(name)))
+        self.import_all("many")
+        self.assertEqual(self.count(), 8)
+        self.assertEqual(self.stats("input_left_out"), [])
+
+    def test_recordings_beyond_the_limit_are_said(self):
+        place = self.folder / "many"
+        place.mkdir()
+        data = kineto(4)
+        for number in range(10_001):  # Copies, so that one is imported.
+            (place / f"{number:05}.json").write_bytes(data)
+        (place / "zz.json").write_bytes(kineto(4, seed=2))  # The last by name.
+        self.import_all("many")
+        self.assertEqual(self.count(), 4)
+        left = {row["source"]: row["advice"] for row in self.stats("input_left_out")}
+        self.assertEqual(len(left), 9_999 + 1)
+        self.assertIn("holds 10,002 recordings", left["many"])
+        self.assertIn("copy of 'many/00000.json'", left["many/09999.json"])
+
+    def test_deep_recordings_are_taken_or_said(self):
+        for depth, taken in ((12, True), (70, False)):
+            place = self.folder.joinpath(f"to{depth}", *["d"] * depth)
+            place.mkdir(parents=True)
+            (place / "trace.json").write_bytes(kineto(4, seed=depth))
+            (self.folder / f"to{depth}" / "trace.json").write_bytes(kineto(4))
+            with self.subTest(depth=depth):
+                result = self.import_all(f"to{depth}")
+                self.assertEqual(self.count(), 8 if taken else 4)
+                left = [row["advice"] for row in self.stats("input_left_out")]
+                self.assertEqual(len(left), 0 if taken else 1)
+                self.assertEqual("folders deep in 'to70'" in result.stderr, not taken)
+
+    def test_a_subfolder_that_cannot_be_read_is_said_and_the_rest_taken(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may read every folder")
+        for name in ("a", "b", "c"):
+            (self.folder / "log" / name).mkdir(parents=True)
+            (self.folder / "log" / name / "trace.json").write_bytes(kineto(4, seed=ord(name)))
+        closed = self.folder / "log" / "b"
+        closed.chmod(0)
+        self.addCleanup(closed.chmod, 0o700)
+        result = self.import_all("log")
+        self.assertEqual(self.count(), 8)
+        (row,) = self.stats("input_left_out")
+        self.assertEqual(row["source"], "log/b")
+        self.assertIn("cannot be read", row["advice"])
+        self.assertIn("left out: 'log/b' cannot be read", result.stderr)
+
+    def test_files_of_one_size_are_told_apart_by_content(self):
+        base = kineto(5)
+        for number in range(20):
+            # As long as each other, different in the last bytes only.
+            data = base[:-2] + f"{number % 10}}}".encode()
+            (self.folder / f"f{number:02}.json").write_bytes(data)
+        self.import_all(*[f"f{number:02}.json" for number in range(20)])
+        self.assertEqual(self.count("process"), 10)
+        left = {row["source"]: row["advice"] for row in self.stats("input_left_out")}
+        self.assertEqual(
+            left, {f"f{n:02}.json": f"it is a copy of 'f{n - 10:02}.json'" for n in range(10, 20)}
+        )
+
+    def test_a_profile_that_cannot_be_read_replaces_no_trace(self):
+        (self.folder / "host.trace.json.gz").write_bytes(gzip.compress(kineto(6)))
+        for name, data in (("empty", b""), ("text", b"no profile")):
+            with self.subTest(name=name):
+                (self.folder / "host.xplane.pb").write_bytes(data)
+                result = self.import_all("host.xplane.pb", "host.trace.json.gz")
+                self.assertEqual(self.count(), 6)
+                self.assertEqual(self.stats("input_left_out"), [])
+                self.assertIn("skipped: 'host.xplane.pb'", result.stderr)
+        (self.folder / "host.xplane.pb").write_bytes(support.xspace("jit_step", support.OPS))
+        self.import_all("host.xplane.pb", "host.trace.json.gz")
+        self.assertEqual(self.count(), XSPACE_ROWS)
+
     def test_a_folder_without_recordings_is_refused(self):
         (self.folder / "none").mkdir()
         (self.folder / "none" / "notes.txt").write_text("notes")

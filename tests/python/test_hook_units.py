@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import shutil
 import sys
 import tempfile
+import threading
+import types
 import unittest
 from unittest import mock
 
@@ -14,7 +17,7 @@ from hook_support import HOOK
 
 sys.path.insert(0, str(HOOK))
 
-from xlatrace_hook import limits  # noqa: E402
+from xlatrace_hook import limits, tensorflow_profiler  # noqa: E402
 from xlatrace_hook.masking import mask_secrets  # noqa: E402
 from xlatrace_hook.recorder import Recorder  # noqa: E402
 from xlatrace_hook.settings import Settings  # noqa: E402
@@ -101,14 +104,28 @@ class TheLimits(unittest.TestCase):
 
     def test_nothing_is_over_before_something_was_compiled(self):
         self.limits.session_started()
-        self.later(1000)
+        self.later(60)
         self.assertFalse(self.limits.has_compiled)
-        self.assertIsNone(self.limits.reached(begun=self.limits.has_compiled))
+        self.assertEqual(self.limits.reached(), "duration")
+        self.assertFalse(self.limits.had_begun())
+        self.later(50)
         self.limits.compiled(1)
         self.later(59)
-        self.assertIsNone(self.limits.reached(begun=self.limits.has_compiled))
+        self.assertIsNone(self.limits.reached())
         self.later(1)
-        self.assertEqual(self.limits.reached(begun=self.limits.has_compiled), "duration")
+        self.assertEqual(self.limits.reached(), "duration")
+        self.assertTrue(self.limits.had_begun())
+
+    def test_a_window_where_nothing_is_compiled(self):
+        self.limits.session_started()
+        self.later(60)
+        self.assertEqual(self.limits.reached(), "duration")
+        self.assertFalse(self.limits.had_begun())
+        self.later(59)
+        self.assertIsNone(self.limits.reached())
+        self.later(1)
+        self.assertEqual(self.limits.reached(), "duration")
+        self.assertTrue(self.limits.had_begun())
 
     def test_windows_are_opened_again_so_many_times(self):
         self.limits.session_started()
@@ -189,12 +206,56 @@ class TheWindow(unittest.TestCase):
     def reasons(self) -> list:
         return [session["stop_reason"] for session in self.recorder.status.data["sessions"]]
 
-    def test_minutes_of_loading_before_the_first_program(self):
-        self.assertEqual(self.after(300), "running")
+    def test_a_minute_of_loading_before_the_first_program(self):
+        self.assertEqual(self.after(100), "running")
         self.recorder.compiled(20)
         self.assertEqual(self.after(59), "running")
         self.assertEqual(self.after(1), "resting")
         self.assertEqual(self.reasons(), ["duration"])
+
+    def test_minutes_of_loading_before_the_first_program(self):
+        self.after(100)
+        self.assertEqual(self.after(200), "resting")
+        self.recorder.compiled(20)
+        self.assertEqual(self.after(59), "running")
+        self.assertEqual(self.after(1), "resting")
+        self.assertEqual(self.reasons(), ["duration", "duration"])
+
+    def test_eager_loops_and_deserialised_programs(self):
+        """Nothing is ever compiled: twice the duration at most."""
+        states = [self.after(1) for _ in range(300)]
+        self.assertEqual(states, ["running"] * 119 + ["resting"] * 181)
+        self.recorder.finish("exit", {"kind": "exit"})
+        self.assertEqual(self.reasons(), ["duration"])
+        self.assertEqual(self.recorder.status.data["stop_reason"], "duration")
+
+    def test_memory_is_bounded_where_nothing_is_compiled(self):
+        self.after(60, grown_mb=300)
+        self.after(1)
+        self.assertEqual(self.reasons()[0], "memory")
+
+    def test_the_first_program_takes_longer_than_the_window_to_compile(self):
+        for computes in (False, True):
+            for before in (10, 70):  # in the window, and in the one that then begins
+                with self.subTest(computes=computes, before=before):
+                    self.setUp()
+                    self.after(before)
+                    self.profiler.busy, self.profiler.computes = True, computes
+                    states = {self.after(1) for _ in range(125)}
+                    self.assertEqual(states, {"running"})
+                    self.profiler.busy = False
+                    self.recorder.compiled(125)
+                    self.assertEqual(self.after(59), "running")
+                    self.assertEqual(self.after(1), "resting")
+                    self.assertEqual(self.reasons(), ["duration"])
+
+    def test_the_first_compilation_fails(self):
+        self.profiler.busy = True
+        self.assertEqual(self.after(125), "running")
+        self.profiler.busy = False
+        self.assertEqual(self.after(1), "running")
+        self.assertEqual(self.after(59), "running")
+        self.assertEqual(self.after(1), "resting")
 
     def test_minutes_of_loading_between_small_programs_and_the_step(self):
         for _ in range(5):
@@ -243,6 +304,115 @@ class TheWindow(unittest.TestCase):
         self.recorder.finish("exit", {"kind": "exit"})
         data = self.recorder.status.data
         self.assertEqual((data["stop_reason"], data["exit"]), ("duration", {"kind": "exit"}))
+
+
+SCRIPT = """
+class Function:
+    traces = 0
+
+    def count(self):
+        return self.traces
+
+    def trace(self):
+        self.traces += 1
+
+    def __call__(self, body):
+        tracing_count = self.count()
+        body()
+        new_tracing_count = self.count()
+        return new_tracing_count - tracing_count
+"""
+
+
+class TheCallsThatTrace(unittest.TestCase):
+    """Functions that ask for their traces as those of TensorFlow do."""
+
+    def setUp(self) -> None:
+        self.now = 100.0
+        for where, name, replacement in (
+            (tensorflow_profiler.time, "monotonic", lambda: self.now),
+            (tensorflow_profiler, "COUNT", "count"),
+            (tensorflow_profiler, "MAX_CALLS", 4),
+        ):
+            patch = mock.patch.object(where, name, replacement)
+            patch.start()
+            self.addCleanup(patch.stop)
+        module = types.ModuleType("functions_of_a_test")
+        patch = mock.patch.dict(sys.modules, {module.__name__: module})
+        patch.start()
+        self.addCleanup(patch.stop)
+        exec(SCRIPT, vars(module))
+        self.heard: list = []
+        profiler = object.__new__(tensorflow_profiler.TensorFlowProfiler)
+        profiler._recorder = types.SimpleNamespace(pid=os.getpid(), compiled=self.heard.append)
+        profiler._watch_calls(module.Function)
+        self.function, self.other = module.Function(), module.Function()
+
+    def work(self, seconds: float, *functions) -> None:
+        """The body of a call, or the script: so many seconds, and traces of these functions."""
+        self.now += seconds
+        for function in functions:
+            function.trace()
+
+    def test_calls(self):
+        for seconds in (7, 3):
+            self.function(lambda seconds=seconds: self.work(seconds, self.function))
+            self.function(lambda: self.work(60))
+        self.assertEqual(self.heard, [7, 3])
+
+    def test_nested(self):
+        self.function(lambda: self.other(lambda: self.work(2, self.function, self.other)))
+        self.assertEqual(self.heard, [2, 2])
+        self.other(lambda: self.function(lambda: self.work(2, self.other)))
+        self.assertEqual(self.heard, [2, 2, 2])
+
+    def test_traces_between_calls(self):
+        """Those of get_concrete_function, and of calls by other threads."""
+        for _ in range(3):
+            self.function(lambda: self.work(1))
+            self.work(300, self.function)
+        self.assertEqual(self.heard, [])
+        thread = threading.Thread(target=self.function, args=[lambda: self.work(5, self.function)])
+        thread.start()
+        thread.join()
+        self.function(lambda: self.work(1))
+        self.assertEqual(self.heard, [5])
+
+    def test_the_script_asks(self):
+        before = self.function.count()
+        self.work(300, self.function)
+        self.assertEqual(self.function.count(), before + 1)
+
+        class Model:
+            def __call__(model):
+                return self.function.count(), self.work(300, self.function), self.function.count()
+
+        self.assertEqual(Model()(), (1, None, 2))
+        self.assertEqual(self.heard, [])
+
+    def test_calls_that_raise(self):
+        def fail():
+            self.work(60, self.function)
+            raise ZeroDivisionError
+
+        for _ in range(20):
+            with self.assertRaises(ZeroDivisionError):
+                self.function(fail)
+            self.function(lambda: self.work(1))
+        self.assertEqual(self.heard, [])
+        errors = []  # whose frames stay
+        for _ in range(20):
+            try:
+                self.function(fail)
+            except ZeroDivisionError as error:
+                errors.append(error)
+        self.function(lambda: self.work(4, self.function))
+        self.assertEqual(self.heard, [4])
+
+    def test_nothing_is_raised_into_the_script(self):
+        with mock.patch.object(tensorflow_profiler.os, "getpid", side_effect=OSError):
+            self.assertEqual(self.function(lambda: self.work(4, self.function)), 1)
+        self.assertEqual(self.heard, [])
 
 
 if __name__ == "__main__":

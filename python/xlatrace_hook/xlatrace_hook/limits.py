@@ -7,8 +7,10 @@ process is watched, and when there has been too much of it, the size of the prof
 was. Time and growth during compilation do not count.
 
 The seconds are a window of computing. A script may load data for minutes between its first use of
-a device and its first step, so the window is not over before something was compiled, and a program
-that took longer to compile than all before it, as a training step does, opens it again.
+a device and its first step, so the window begins when something was compiled, and a program that
+took longer to compile than all before it, as a training step does, opens it again. Some scripts
+compile nothing (eager loops, executables from a file): if a window's length has passed without a
+compilation, the window begins then.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ class Limits:
         self._longest_compilation_s = 0.0
         self._windows = 0
         self.has_compiled = False
+        self._has_waited = False  # as long as a window, for a first compilation
         self._samples: list[tuple[float, int]] = []  # (time, resident bytes), in order of time
 
     def wait(self, seconds: float) -> None:
@@ -82,14 +85,21 @@ class Limits:
     def reached(self, begun: bool = True) -> str | None:
         """The limit that has been reached, if any. Takes a sample of the process's size.
 
-        Without `begun` the window is not over: nothing can have been computed yet, or a
-        compilation is under way.
+        Without `begun` the window is not over: a compilation is under way.
         """
         now = time.monotonic()
         self._sample(now, resident_bytes())
         if begun and now >= self._deadline:
             return "duration"
         return "memory" if self.growth() > self._memory else None
+
+    def had_begun(self) -> bool:
+        """Was it the window that is over? It begins now if nothing was compiled until now."""
+        if self.has_compiled or self._has_waited:
+            return True
+        self._has_waited = True
+        self._deadline = time.monotonic() + self._duration_s
+        return False
 
     def growth(self) -> int:
         return self._samples[-1][1] - self._baseline if self._samples else 0

@@ -142,7 +142,7 @@ class Recorder:
                 if free and self.state == DELAYED:
                     self._start_or_wait()
         elif self.state == RUNNING:
-            reached = self.limits.reached(begun=self.limits.has_compiled)
+            reached = self.limits.reached()
             profiler = self._profiler
             if reached and profiler is not None and profiler.compiling():
                 # It does not count, but how much it was is known only afterwards.
@@ -150,7 +150,8 @@ class Recorder:
                     return
                 reached = self.limits.reached(begun=False)
             if reached == "duration":
-                self._rest()
+                if self.limits.had_begun():
+                    self._rest()
             elif reached == "memory":
                 self._end_or_split_session()
 

@@ -36,6 +36,8 @@ FUNCTIONS = (
     ("tensorflow.python.eager.def_function", "Function"),
 )
 COUNT = "experimental_get_tracing_count"
+# Calls under way in a thread, one inside another, and those that have raised.
+MAX_CALLS = 1000
 
 
 class TensorFlowProfiler:
@@ -133,21 +135,33 @@ class TensorFlowProfiler:
         self._functions = functions
         self._count = original = vars(functions)[COUNT]
         recorder = self._recorder
+        module = vars(sys.modules[functions.__module__])
         local = threading.local()
+
+        def asked(caller: FrameType, count: int) -> None:
+            if caller.f_code.co_name != "__call__" or caller.f_globals is not module:
+                return  # the script asks
+            # Per thread: the calls that have asked once, by their frames. One that raised stays
+            # until its frame's address is used again; that call asks first where this one did.
+            calls: dict[int, tuple[int, int, float]] = vars(local).setdefault("calls", {})
+            now = time.monotonic()
+            where, before, since = calls.pop(id(caller), (caller.f_lasti, count, now))
+            if caller.f_lasti > where:
+                if count > before:
+                    recorder.compiled(now - since)
+                return
+            if len(calls) >= MAX_CALLS:
+                calls.clear()
+            calls[id(caller)] = (caller.f_lasti, count, now)
 
         @functools.wraps(original)
         def counted(function: Any) -> int:
             count: int = original(function)
-            if recorder.pid == os.getpid():
-                # Per thread: when each function last had how many traces.
-                seen: dict[int, tuple[int, float]] = vars(local).setdefault("seen", {})
-                now = time.monotonic()
-                before, since = seen.get(id(function), (count, now))
-                if len(seen) > 1000:
-                    seen.clear()
-                seen[id(function)] = (count, now)
-                if count > before:
-                    recorder.compiled(now - since)
+            try:
+                if recorder.pid == os.getpid():
+                    asked(sys._getframe(1), count)
+            except Exception:  # a compilation that is not seen must not end the script
+                pass
             return count
 
         setattr(functions, COUNT, counted)

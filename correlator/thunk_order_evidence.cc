@@ -50,7 +50,7 @@ class ThunkOrder {
 
   ThunkOrderResult Run() {
     if (!HasWork()) return {};
-    LaunchCases read(run_, modules_, join_, judged_, tables_.labels);
+    LaunchCases read(run_, modules_, join_, judged_, case_of_, tables_.labels);
     read_ = &read;
     programs_ = read.programs();
     cases_ = read.cases();
@@ -306,7 +306,7 @@ uint32_t ThunkOrder::SharedLabelFor(const Outcome& outcome) {
   const uint32_t last = outcome.last_token;
   const std::vector<double> repeats = program.Repeats(first, last);
   for (const uint32_t t : program.Covered(first, last)) {
-    if (tokens[t].kind == ThunkKind::kHostCopy) continue;
+    if (tokens[t].kind == ThunkKind::kHostCopy || tokens[t].kind == ThunkKind::kGraph) continue;
     const Id id = static_cast<Id>(entry.first_row) + tokens[t].instruction + 1;
     if (!instructions.empty() && instructions.back() == id) continue;
     instructions.push_back(id);

@@ -57,6 +57,7 @@ struct ThunkToken {
   bool repeats = false;   // May be several kernels, the later ones with `__N` behind the symbol.
   int64_t elements = 0;   // That it reads and writes, of kernels whose grid is not known.
   float cost_ns = 0;      // What it should take on a large GPU, to share a graph-level row's time.
+  bool unsteady = false;  // Its time does not follow from its cost: it may wait, or run again.
   uint32_t graph = 0;     // The CUDA graph it is recorded into, counted from 1; 0: launched alone.
   uint32_t last = 0;  // Of a kGraph: the last token of the graph; the first one comes behind it.
   int64_t grid[3] = {0, 0, 0};  // Of kernels; 0: not known.

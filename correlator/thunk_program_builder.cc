@@ -181,6 +181,8 @@ class ThunkProgramBuilder {
     const auto callees = module_.CalledComputations(loop);
     // A proto lists the body first, printed HLO the condition; the condition is the one that gives
     // a predicate. It runs on the device only where XLA does not know the number of trips.
+    const bool unknown = unknown_trips_;
+    unknown_trips_ |= !counted;
     for (const bool condition : {true, false}) {
       for (const uint32_t callee : callees) {
         if (callee >= module_.computations.size() || IsCondition(callee) != condition) continue;
@@ -195,8 +197,22 @@ class ThunkProgramBuilder {
         }
       }
     }
+    unknown_trips_ = unknown;
     const auto end = static_cast<uint32_t>(out_.tokens_.size());
     if (end > begin) out_.loops_.push_back({begin, end, std::max<int64_t>(trips, 1), counted});
+  }
+
+  // Updates of the same place wait for each other.
+  bool Scatters(const Instruction& instruction) const {
+    if (instruction.opcode == "scatter") return true;
+    if (instruction.opcode != "fusion") return false;
+    for (const uint32_t callee : module_.CalledComputations(instruction)) {
+      if (callee >= module_.computations.size()) continue;
+      for (const Instruction& inner : module_.InstructionsOf(module_.computations[callee])) {
+        if (inner.opcode == "scatter") return true;
+      }
+    }
+    return false;
   }
 
   bool IsCondition(uint32_t computation) const {
@@ -216,6 +232,8 @@ class ThunkProgramBuilder {
       token.cost_ns =
           static_cast<float>(branch_share_ * hlo::LaunchNs(module_, instruction,
                                                            costs_->Of(instruction).bytes_accessed));
+      token.unsteady = unknown_trips_ || token.kind == ThunkKind::kAnything ||
+                       token.kind == ThunkKind::kCollective || Scatters(instruction);
       if (token.graph == 0) token.graph = open_graph_;
       if (token.graph != 0) AddToGraph(token);
     }
@@ -499,6 +517,7 @@ class ThunkProgramBuilder {
   ThunkProgram& out_;
   std::unordered_map<std::string_view, std::vector<const Thunk*>> thunks_of_;
   // Where the run has graph-level rows.
+  bool unknown_trips_ = false;      // The walk is in a loop that may run any number of times.
   double branch_share_ = 1;         // How often what is being walked runs; of two branches, half.
   uint32_t graphs_ = 0;             // So many were found.
   uint32_t open_graph_ = 0;         // That the walk is in.

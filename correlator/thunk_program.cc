@@ -10,10 +10,13 @@ using model::kNoIndex;
 
 void ThunkProgram::CountRequired() {
   required_.assign(tokens_.size() + 1, 0);
+  required_alone_.assign(tokens_.size() + 1, 0);
   for (size_t i = 0; i < tokens_.size(); ++i) {
     const ThunkToken& token = tokens_[i];
-    const bool required = token.kind == ThunkKind::kKernel && !token.optional && !token.may_copy;
-    required_[i + 1] = required_[i] + (required ? 1 : 0);
+    const bool kernel = token.kind == ThunkKind::kKernel && !token.optional && !token.may_copy;
+    const bool graph = token.kind == ThunkKind::kGraph && !token.optional;
+    required_[i + 1] = required_[i] + ((kernel && token.graph == 0) || graph ? 1 : 0);
+    required_alone_[i + 1] = required_alone_[i] + (kernel ? 1 : 0);
   }
   required_kernels_ = required_.back();
 }
@@ -64,6 +67,21 @@ std::vector<uint32_t> ThunkProgram::Matches(
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
+}
+
+std::vector<uint32_t> ThunkProgram::Graphs() const {
+  std::vector<uint32_t> graphs;
+  for (uint32_t t = 0; t < tokens_.size(); ++t) {
+    if (tokens_[t].kind == ThunkKind::kGraph) graphs.push_back(t);
+  }
+  return graphs;
+}
+
+double ThunkProgram::CostNs(uint32_t first, uint32_t last) const {
+  const std::vector<double> repeats = Repeats(first, last);
+  double cost = 0;
+  for (const uint32_t t : Covered(first, last)) cost += tokens_[t].cost_ns * repeats[t];
+  return cost;
 }
 
 std::vector<uint32_t> ThunkProgram::TokensOf(uint32_t instruction) const {
@@ -126,7 +144,9 @@ bool ThunkProgram::KernelsBetween(uint32_t from, uint32_t to, size_t most,
   UnrollInto(begin, to, loops_.size(), most, opens_loop, &unrolled);
   if (unrolled.size() >= most) return false;
   for (const uint32_t t : unrolled) {
-    if (tokens_[t].kind != ThunkKind::kKernel || tokens_[t].may_copy) continue;
+    const bool graph = tokens_[t].kind == ThunkKind::kGraph;
+    if (!graph && (tokens_[t].kind != ThunkKind::kKernel || tokens_[t].may_copy)) continue;
+    if (tokens_[t].graph != 0 && !graph) continue;  // The graph stands for it.
     (tokens_[t].optional ? optional : kernels)->push_back(t);
   }
   std::sort(optional->begin(), optional->end());

@@ -433,9 +433,15 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
       activity.correlation_id > 0 && activity.correlation_id <= std::numeric_limits<uint32_t>::max()
           ? static_cast<uint32_t>(activity.correlation_id)
           : 0);
-  if (activity.graph_node_id != 0 || !columns.graph_node.empty()) {
+  // A graph-level row is of a graph, not of a node.
+  const bool row = activity.graph_node_id == 0 && activity.graph_id > 0 &&
+                   activity.graph_id <= std::numeric_limits<int32_t>::max() &&
+                   s.tables.configs[static_cast<size_t>(activity.config_id) - 1].kind ==
+                       model::ActivityKind::kGraph;
+  const int64_t node = row ? activity.graph_id << 32 : activity.graph_node_id;
+  if (node != 0 || !columns.graph_node.empty()) {
     columns.graph_node.resize(columns.size(), 0);
-    columns.graph_node.back() = activity.graph_node_id;
+    columns.graph_node.back() = node;
   }
   if (activity.timing != model::Timing::kKnown || !columns.timing.empty()) {
     columns.timing.resize(columns.size(), model::Timing::kKnown);

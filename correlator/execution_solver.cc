@@ -209,8 +209,9 @@ bool ExecutionSolver::Recognises(std::span<const uint32_t> launches, uint32_t pr
   const auto seen = static_cast<int64_t>(execution.tokens.size());
   // What the module launches between the first and the last kernel that were seen must be there...
   const int64_t required = programs_[program]->required_kernels();
-  const int64_t span =
-      programs_[program]->Skipped(execution.tokens.front(), execution.tokens.back()) + 2;
+  const int64_t skipped =
+      programs_[program]->Skipped(execution.tokens.front(), execution.tokens.back());
+  const int64_t span = skipped < 0 ? required : skipped + 2;
   const bool whole = seen >= kFewestKernels && mostly(seen, required);
   const bool part = seen >= kFewestKernelsOfPart && mostly(seen, span);
   if (!whole && !part) return false;

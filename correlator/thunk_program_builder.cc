@@ -133,9 +133,13 @@ class ThunkProgramBuilder {
       } else if (op == "conditional") {
         // The predicate goes to the host first.
         Add({.instruction = index, .kind = ThunkKind::kHostCopy, .optional = true});
+        out_.regions_.BeginChoice(true);
         for (const uint32_t branch : module_.CalledComputations(instruction)) {
+          out_.regions_.Open(Next());
           Walk(branch, depth + 1, true);
+          out_.regions_.Close(Next());
         }
+        out_.regions_.EndChoice();
       } else if (op == "call" || op == "async-start") {
         for (const uint32_t callee : module_.CalledComputations(instruction)) {
           Walk(callee, depth + 1, optional);
@@ -149,25 +153,38 @@ class ThunkProgramBuilder {
   }
 
   void WalkLoop(const Instruction& loop, int depth, bool optional) {
-    const auto begin = static_cast<uint32_t>(out_.tokens_.size());
+    const uint32_t begin = Next();
     const int64_t trips = hlo::TripCount(module_, loop).value_or(0);
     const bool counted = trips > 0;
     const auto callees = module_.CalledComputations(loop);
+    ProgramRegions::Loop regions{.region = out_.regions_.current(), .begin = begin};
     // A proto lists the body first, printed HLO the condition; the condition is the one that gives
-    // a predicate. It runs on the device only where XLA does not know the number of trips.
+    // a predicate. It runs on the device only where XLA does not know the number of trips, and then
+    // once more than the body.
     for (const bool condition : {true, false}) {
       for (const uint32_t callee : callees) {
         if (callee >= module_.computations.size() || IsCondition(callee) != condition) continue;
+        const bool may_not_run = condition == counted;
+        if (may_not_run) {
+          out_.regions_.BeginChoice(false);
+          const uint32_t region = out_.regions_.Open(Next());
+          if (!condition) regions.body = region;
+        }
         Walk(callee, depth + 1, condition || optional || !counted);
         if (condition) {
           Add({.instruction = static_cast<uint32_t>(&loop - module_.instructions.data()),
                .kind = ThunkKind::kHostCopy,
                .optional = true});
         }
+        if (may_not_run) {
+          out_.regions_.Close(Next());
+          out_.regions_.EndChoice();
+        }
       }
     }
-    const auto end = static_cast<uint32_t>(out_.tokens_.size());
-    if (end > begin) out_.loops_.push_back({begin, end, std::max<int64_t>(trips, 1), counted});
+    regions.end = Next();
+    if (regions.end == begin) return;
+    out_.loops_.push_back({begin, regions.end, std::max<int64_t>(trips, 1), counted, regions});
   }
 
   bool IsCondition(uint32_t computation) const {
@@ -175,6 +192,8 @@ class ThunkProgramBuilder {
     return root < module_.instructions.size() &&
            module_.instructions[root].shape.starts_with("pred[]");
   }
+
+  uint32_t Next() const { return static_cast<uint32_t>(out_.tokens_.size()); }
 
   uint32_t Add(ThunkToken token) {
     if (token.kind == ThunkKind::kLibrary && token.library == LibraryKind::kAny) {

@@ -59,6 +59,8 @@ class LaunchCases {
   // the smaller one has the smaller grid: where there are as many sizes of programs as of launches,
   // candidates of another rank are doubtful.
   void CompareSizes();
+  // More sizes of launches of one name than modules that have it, in a process.
+  void FindMissing();
   // What a thunk list says about the very grid, before what only has the name.
   void PreferKnownGrids();
   std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);

@@ -56,8 +56,10 @@ struct Alignment {
 };
 
 // `clean_start`: the first item begins an execution; else the sequence may begin inside one.
+// `clean_end`: the same of the last one and the end.
 Alignment AlignSequence(std::span<const ThunkProgram* const> programs,
-                        std::span<const SequenceItem> items, bool clean_start);
+                        std::span<const SequenceItem> items, bool clean_start,
+                        bool clean_end = false);
 
 }  // namespace xlatrace::correlator
 

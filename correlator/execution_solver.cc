@@ -47,9 +47,9 @@ bool ExecutionSolver::IsAnchorOnly(uint32_t program, uint32_t token) const {
 }
 
 std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, bool one_group,
-                                            bool clean_start, bool clean_end) {
+                                            SequenceEnds ends) {
   std::vector<Outcome> outcomes(launches.size());
-  FindAnchors(launches, one_group, clean_start, clean_end);
+  FindAnchors(launches, one_group, ends);
   CountTrips(launches);
   if (anchors_.empty()) {
     WithoutAnchors(launches, &outcomes);
@@ -92,7 +92,7 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
 }
 
 void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_group,
-                                  bool clean_start, bool clean_end) {
+                                  SequenceEnds ends) {
   anchors_.clear();
   windows_ = 0;
   std::vector<SequenceItem> items;
@@ -103,7 +103,7 @@ void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_g
     items.push_back({&launch.candidates, one_group ? 1u : 0u});
     places.push_back(i);
   }
-  const Alignment alignment = AlignSequence(programs_, items, clean_start, clean_end);
+  const Alignment alignment = AlignSequence(programs_, items, ends);
   for (size_t k = 0; k < items.size(); ++k) {
     if (alignment.items[k].program == AlignedItem::kNone) continue;
     anchors_.push_back({places[k], alignment.items[k]});

@@ -54,9 +54,8 @@ class ExecutionSolver {
       : programs_(programs), cases_(cases) {}
 
   // `launches`: indices of cases, in launch order; all of one execution where `one_group`, else
-  // that is not told. `clean_start`, `clean_end`: nothing of it lies before or behind them.
-  std::vector<Outcome> Solve(std::span<const uint32_t> launches, bool one_group, bool clean_start,
-                             bool clean_end);
+  // that is not told.
+  std::vector<Outcome> Solve(std::span<const uint32_t> launches, bool one_group, SequenceEnds ends);
 
  private:
   struct Anchor {
@@ -75,8 +74,7 @@ class ExecutionSolver {
     bool rival = false;  // With nothing that speaks against it.
   };
 
-  void FindAnchors(std::span<const uint32_t> launches, bool one_group, bool clean_start,
-                   bool clean_end);
+  void FindAnchors(std::span<const uint32_t> launches, bool one_group, SequenceEnds ends);
   // Equal kernels of several loops in a row, or of one loop and what follows it, are told apart by
   // how often XLA knows that the loops run: for sure where just as many are there, else where a few
   // are lost.

@@ -262,8 +262,30 @@ class Aligner {
 }  // namespace
 
 Alignment AlignSequence(std::span<const ThunkProgram* const> programs,
-                        std::span<const SequenceItem> items, bool clean_start, bool clean_end) {
-  return Aligner(programs, items, clean_start, clean_end).Run();
+                        std::span<const SequenceItem> items, SequenceEnds ends) {
+  Alignment alignment = Aligner(programs, items, ends.clean_start, ends.clean_end).Run();
+  if (!ends.may_be_cut_off || (ends.clean_start && ends.clean_end)) return alignment;
+  const AlignedItem* first = nullptr;
+  const AlignedItem* last = nullptr;
+  for (const AlignedItem& item : alignment.items) {
+    if (item.program == AlignedItem::kNone) continue;
+    if (first == nullptr) first = &item;
+    last = &item;
+  }
+  if (first == nullptr) return alignment;
+  const bool whole = programs[first->program]->Skipped(ThunkProgram::kStart, first->token) == 0 &&
+                     programs[last->program]->SkippedToEnd(last->token) == 0;
+  if (whole) return alignment;
+  const Alignment lost = Aligner(programs, items, true, true).Run();
+  for (size_t i = 0; i < items.size(); ++i) {
+    AlignedItem& item = alignment.items[i];
+    const AlignedItem& other = lost.items[i];
+    if (item.program == AlignedItem::kNone || items[i].candidates->size() == 1) continue;
+    item.unique &= other.unique && other.program == item.program &&
+                   programs[item.program]->tokens()[item.token].instruction ==
+                       programs[item.program]->tokens()[other.token].instruction;
+  }
+  return alignment;
 }
 
 }  // namespace xlatrace::correlator

@@ -192,8 +192,10 @@ void ThunkOrder::SolveDevice(uint32_t device) {
     if (all_fixed) continue;
     uint32_t known = known_.Find(part);
     if (known == kNone) {
-      known = known_.Remember(
-          part, solver_->Solve(part, true, !group.may_lack_start, !group.may_lack_end));
+      known = known_.Remember(part, solver_->Solve(part, true,
+                                                   {.clean_start = !group.may_lack_start,
+                                                    .clean_end = !group.may_lack_end,
+                                                    .may_be_cut_off = true}));
     }
     ++known_[known].occurrences;
     instances_.push_back({device, group.begin, known});
@@ -218,7 +220,8 @@ size_t ThunkOrder::SolveUngrouped(uint32_t device, std::span<const uint32_t> cas
     const bool all_fixed =
         std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
     if (all_fixed || (!any && last)) return stop;
-    const std::vector<Outcome> outcomes = solver_->Solve(part, false, false, false);
+    const std::vector<Outcome> outcomes =
+        solver_->Solve(part, false, {.may_be_cut_off = begin == 0 || stop == cases.size()});
     // Each execution is a stretch of its own; the last one may go on behind the end.
     uint32_t executions = 0;
     for (const Outcome& outcome : outcomes) executions = std::max(executions, outcome.execution);

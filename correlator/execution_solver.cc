@@ -43,7 +43,7 @@ struct Place {
 
 bool ExecutionSolver::IsAnchorOnly(uint32_t program, uint32_t token) const {
   const ThunkToken& thunk = programs_[program]->tokens()[token];
-  return thunk.kind == ThunkKind::kKernel && !thunk.may_copy;
+  return (thunk.kind == ThunkKind::kKernel && !thunk.may_copy) || thunk.kind == ThunkKind::kGraph;
 }
 
 std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, bool one_group,
@@ -82,7 +82,16 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
         execution.tokens.size() < static_cast<size_t>(kFewestKernels)) {
       outcome.confidence = Confidence::kNone;
     }
-    if (outcome.confidence == Confidence::kNone) outcome.program = AlignedItem::kNone;
+    if (outcome.confidence == Confidence::kNone) {
+      outcome.program = AlignedItem::kNone;
+      continue;
+    }
+    const ThunkToken& token = programs_[outcome.program]->tokens()[outcome.token];
+    if (token.kind == ThunkKind::kGraph) {
+      outcome.token = outcome.token + 1;
+      outcome.last_token = token.last;
+      outcome.confidence = Confidence::kInferred;
+    }
   }
   FillWindow(launches, nullptr, &anchors_.front(), outcomes);
   for (size_t a = 1; a < anchors_.size(); ++a) {
@@ -191,6 +200,7 @@ void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
     ++execution.anchors;
     execution.first_launch = std::min(execution.first_launch, anchor.launch);
     execution.last_launch = std::max(execution.last_launch, anchor.launch);
+    execution.graphs |= launch.kind == LaunchKind::kGraph;
     execution.rival |= anchor.item.even;
     execution.certain |= launch.certain || launch.fixed;
   }
@@ -212,14 +222,26 @@ bool ExecutionSolver::Recognises(std::span<const uint32_t> launches, uint32_t pr
   };
   if (execution.symbols.size() < static_cast<size_t>(kFewestKernels)) return false;
   if (execution.of_missing.size() >= kFewestOfMissing) return false;
-  const auto seen = static_cast<int64_t>(execution.tokens.size());
+  const ThunkProgram& p = *programs_[program];
+  auto seen = static_cast<int64_t>(execution.tokens.size());
   // What the module launches between the first and the last kernel that were seen must be there...
-  const int64_t required = programs_[program]->required_kernels();
-  const int64_t skipped =
-      programs_[program]->Skipped(execution.tokens.front(), execution.tokens.back());
-  const int64_t span = skipped < 0 ? required : skipped + 2;
-  const bool whole = seen >= kFewestKernels && mostly(seen, required);
-  const bool part = seen >= kFewestKernelsOfPart && mostly(seen, span);
+  const auto size = static_cast<uint32_t>(p.size());
+  int64_t required = p.KernelsWithoutGraphs(0, size);
+  int64_t span = p.KernelsWithoutGraphs(execution.tokens.front() + 1, execution.tokens.back()) + 2;
+  int64_t named = seen;
+  if (execution.graphs) {
+    // ... a graph in one row, which has no name that could tell the module.
+    seen = named = 0;
+    for (const uint32_t t : execution.tokens) {
+      if (p.IsRequired(t)) ++seen;
+      if (p.tokens()[t].kind != ThunkKind::kGraph) ++named;
+    }
+    required = p.required_kernels();
+    const int64_t skipped = p.Skipped(execution.tokens.front(), execution.tokens.back());
+    span = skipped < 0 ? required : skipped + 2;
+  }
+  const bool whole = named >= kFewestKernels && mostly(seen, required);
+  const bool part = named >= kFewestKernelsOfPart && mostly(seen, span);
   if (!whole && !part) return false;
   // ... and XLA's kernels between them must be the module's: a module that the run does not hold
   // has kernels of the same names among others.
@@ -267,8 +289,13 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
   int libraries = 0;
   for (const Place& place : tokens) {
     const ThunkToken& thunk = programs_[place.program]->tokens()[place.token];
-    window.push_back({thunk, IsAnchorOnly(place.program, place.token)});
-    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy) ++libraries;
+    // What a graph holds that left a row leaves no record of its own.
+    const bool in_graph = thunk.graph != 0 && executions_[place.execution].graphs;
+    window.push_back({thunk, in_graph || IsAnchorOnly(place.program, place.token)});
+    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy &&
+        thunk.kind != ThunkKind::kGraph && !in_graph) {
+      ++libraries;
+    }
   }
   const std::vector<WindowChoice> choices = AssignWindow(window, activities);
   // Which end of an execution something belongs to is sure only where both are.

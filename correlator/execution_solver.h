@@ -71,7 +71,8 @@ class ExecutionSolver {
     int64_t anchors = 0;
     bool certain = false;
     bool identified = false;
-    bool rival = false;  // With nothing that speaks against it.
+    bool graphs = false;  // Some are rows of graphs.
+    bool rival = false;   // With nothing that speaks against it.
   };
 
   void FindAnchors(std::span<const uint32_t> launches, bool one_group, SequenceEnds ends);

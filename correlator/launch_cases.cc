@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "correlator/graph_candidates.h"
 #include "correlator/kernel_symbols.h"
 
 namespace xlatrace::correlator {
@@ -18,13 +19,19 @@ constexpr uint32_t kNone = AlignedItem::kNone;
 
 LaunchCases::LaunchCases(const model::RunTables& run, const ModuleTable& modules,
                          const ModuleJoin& join, std::span<const JudgedCase> judged,
-                         std::span<const model::Label> labels)
-    : run_(run), modules_(modules), join_(join), judged_(judged), labels_(labels) {
+                         std::span<const uint32_t> case_of, std::span<const model::Label> labels)
+    : run_(run),
+      modules_(modules),
+      join_(join),
+      judged_(judged),
+      case_of_(case_of),
+      labels_(labels) {
   ReadPrograms();
   ReadCases();
   PreferKnownGrids();
   CompareSizes();
   FindMissing();
+  CompareGraphs();
   SettlePrograms();
 }
 
@@ -58,6 +65,7 @@ void LaunchCases::ReadPrograms() {
     }
     for (const auto& [key, id] : chosen) alone.push_back(id);
     std::sort(alone.begin(), alone.end());
+    modules_of_[process] = alone;
     auto& owners = owners_[process];
     for (const Id id : alone) {
       const auto module = static_cast<uint32_t>(id - 1);
@@ -194,6 +202,12 @@ void LaunchCases::FindMissing() {
   }
 }
 
+void LaunchCases::CompareGraphs() {
+  std::vector<uint32_t> graphs;
+  for (const JudgedCase& judged : judged_) graphs.push_back(judged.graph);
+  WeighGraphCandidates(run_, modules_, programs_, graphs, case_of_, &cases_);
+}
+
 void LaunchCases::SettlePrograms() {
   std::vector<std::vector<bool>> kernels(programs_.size());
   for (const LaunchCase& launch : cases_) {
@@ -226,6 +240,19 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
     return candidates;
   }
   const model::LaunchConfig& config = run_.configs[judged.config - 1];
+  if (config.kind == model::ActivityKind::kGraph) {
+    for (const Id id : modules_of_[judged.process_id]) {
+      const auto module = static_cast<uint32_t>(id - 1);
+      if (launch.module != kNone
+              ? launch.module != module
+              : judged.names_module &&
+                    std::find(judged.among.begin(), judged.among.end(), id) == judged.among.end()) {
+        continue;
+      }
+      add(module, programs_[module]->Graphs());
+    }
+    return candidates;
+  }
   if (config.kind != model::ActivityKind::kKernel || config.symbol.empty() ||
       launch.kind == LaunchKind::kAutotuning || launch.kind == LaunchKind::kFramework) {
     return candidates;

@@ -94,7 +94,8 @@ class Aligner {
       int64_t skipped = program.Skipped(from.token, to.token);
       const ThunkToken& token = program.tokens()[to.token];
       // A library call may be several kernels, each with the annotation.
-      if (from.token == to.token && (token.repeats || token.kind != ThunkKind::kKernel)) {
+      if (from.token == to.token && (token.repeats || (token.kind != ThunkKind::kKernel &&
+                                                       token.kind != ThunkKind::kGraph))) {
         skipped = 0;
       }
       if (skipped >= 0 && kSkip * skipped <= best) {

@@ -28,6 +28,7 @@ WindowActivity ActivityOf(const model::Thunk& thunk) {
     case ThunkKind::kMemset:
       return {.kind = LaunchKind::kMemset};
     case ThunkKind::kAnything:
+    case ThunkKind::kGraph:
     case ThunkKind::kKernel:
       break;
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "correlator/execution_solver.h"
+#include "correlator/graph_row_shares.h"
 #include "correlator/known_stretches.h"
 #include "correlator/launch_sequence.h"
 #include "correlator/origin.h"
@@ -50,7 +51,7 @@ class ThunkOrder {
 
   ThunkOrderResult Run() {
     if (!HasWork()) return {};
-    LaunchCases read(run_, modules_, join_, judged_, tables_.labels);
+    LaunchCases read(run_, modules_, join_, judged_, case_of_, tables_.labels);
     read_ = &read;
     programs_ = read.programs();
     cases_ = read.cases();
@@ -62,6 +63,7 @@ class ThunkOrder {
       return std::pair(a.device, a.begin) < std::pair(b.device, b.begin);
     });
     JudgeContested();
+    CountGraphRows();
     for (KnownStretch& stretch : known_.all()) MakeLabels(&stretch);
     ThunkOrderResult result = Apply();
     ExplainGraphRows(&result);
@@ -96,6 +98,7 @@ class ThunkOrder {
   void SolveDevice(uint32_t device);
   size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end);
   void JudgeContested();
+  void CountGraphRows();
   void MakeLabels(KnownStretch* stretch);
   uint32_t LabelFor(const JudgedCase& judged, const Outcome& outcome);
   uint32_t SharedLabelFor(const Outcome& outcome);
@@ -119,6 +122,7 @@ class ThunkOrder {
   std::vector<std::vector<uint32_t>> sequences_;
   KnownStretches known_;
   std::vector<Instance> instances_;
+  GraphRowShares graph_rows_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> shared_labels_;
 };
 
@@ -324,6 +328,22 @@ void ThunkOrder::JudgeContested() {
   }
 }
 
+void ThunkOrder::CountGraphRows() {
+  const auto is_graph = [](const LaunchCase& launch) { return launch.kind == LaunchKind::kGraph; };
+  if (std::none_of(cases_.begin(), cases_.end(), is_graph)) return;
+  for (const Instance& instance : instances_) {
+    const KnownStretch& stretch = known_[instance.stretch];
+    const uint32_t* activity = &sequences_[instance.device][instance.begin];
+    for (size_t k = 0; k < stretch.cases.size(); ++k) {
+      const Outcome& outcome = stretch.outcomes[k];
+      if (outcome.program == kNone || !is_graph(cases_[stretch.cases[k]])) continue;
+      graph_rows_.Add(*programs_[outcome.program], outcome.token, outcome.last_token,
+                      run_.activities.duration_ns[activity[k]]);
+    }
+  }
+  graph_rows_.Settle();
+}
+
 void ThunkOrder::MakeLabels(KnownStretch* stretch) {
   stretch->labels.assign(stretch->cases.size(), 0);
   for (size_t k = 0; k < stretch->cases.size(); ++k) {
@@ -371,19 +391,14 @@ uint32_t ThunkOrder::SharedLabelFor(const Outcome& outcome) {
   uint32_t& label_id = shared_labels_[{outcome.program, outcome.token, outcome.last_token}];
   if (label_id != 0) return label_id;
   const ModuleEntry& entry = modules_.entry(static_cast<Id>(outcome.program) + 1);
-  const auto tokens = programs_[outcome.program]->tokens();
+  const ThunkProgram& program = *programs_[outcome.program];
   std::vector<Id> instructions;
   std::vector<double> weights;
-  const ThunkProgram& program = *programs_[outcome.program];
-  const uint32_t first = outcome.token;
-  const uint32_t last = outcome.last_token;
-  const std::vector<double> repeats = program.Repeats(first, last);
-  for (const uint32_t t : program.Covered(first, last)) {
-    if (tokens[t].kind == ThunkKind::kHostCopy) continue;
-    const Id id = static_cast<Id>(entry.first_row) + tokens[t].instruction + 1;
-    if (!instructions.empty() && instructions.back() == id) continue;
-    instructions.push_back(id);
-    weights.push_back(tokens[t].cost_ns * repeats[t]);
+  for (const auto& [token, weight] :
+       graph_rows_.Divide(program, outcome.token, outcome.last_token)) {
+    instructions.push_back(static_cast<Id>(entry.first_row) + program.tokens()[token].instruction +
+                           1);
+    weights.push_back(weight);
   }
   if (instructions.empty()) return 0;
   const std::vector<int64_t> parts = LargestRemainder(weights);

@@ -9,13 +9,19 @@ namespace xlatrace::correlator {
 using model::kNoIndex;
 
 void ThunkProgram::CountRequired() {
-  std::vector<bool> required(tokens_.size());
+  required_.assign(tokens_.size() + 1, 0);
+  required_alone_.assign(tokens_.size() + 1, 0);
+  std::vector<bool> in_region(tokens_.size());
   for (size_t i = 0; i < tokens_.size(); ++i) {
-    required[i] = tokens_[i].kind == ThunkKind::kKernel && !tokens_[i].may_copy;
+    const ThunkToken& token = tokens_[i];
+    const bool kernel = token.kind == ThunkKind::kKernel && !token.may_copy;
+    in_region[i] = (kernel && token.graph == 0) || token.kind == ThunkKind::kGraph;
+    required_[i + 1] = required_[i] + (in_region[i] && !token.optional ? 1 : 0);
+    required_alone_[i + 1] = required_alone_[i] + (kernel && !token.optional ? 1 : 0);
   }
-  regions_.Count(required);
+  required_kernels_ = required_.back();
+  regions_.Count(in_region);
   for (Loop& loop : loops_) regions_.CountLoop(&loop.regions);
-  required_kernels_ = regions_.total();
 }
 
 void ThunkProgram::TakeEachOnce() {
@@ -65,6 +71,21 @@ std::vector<uint32_t> ThunkProgram::Matches(
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
+}
+
+std::vector<uint32_t> ThunkProgram::Graphs() const {
+  std::vector<uint32_t> graphs;
+  for (uint32_t t = 0; t < tokens_.size(); ++t) {
+    if (tokens_[t].kind == ThunkKind::kGraph) graphs.push_back(t);
+  }
+  return graphs;
+}
+
+double ThunkProgram::CostNs(uint32_t first, uint32_t last) const {
+  const std::vector<double> repeats = Repeats(first, last);
+  double cost = 0;
+  for (const uint32_t t : Covered(first, last)) cost += tokens_[t].cost_ns * repeats[t];
+  return cost;
 }
 
 std::vector<uint32_t> ThunkProgram::TokensOf(uint32_t instruction) const {
@@ -127,7 +148,9 @@ bool ThunkProgram::KernelsBetween(uint32_t from, uint32_t to, size_t most,
   UnrollInto(begin, to, loops_.size(), most, opens_loop, &unrolled);
   if (unrolled.size() >= most) return false;
   for (const uint32_t t : unrolled) {
-    if (tokens_[t].kind != ThunkKind::kKernel || tokens_[t].may_copy) continue;
+    const bool graph = tokens_[t].kind == ThunkKind::kGraph;
+    if (!graph && (tokens_[t].kind != ThunkKind::kKernel || tokens_[t].may_copy)) continue;
+    if (tokens_[t].graph != 0 && !graph) continue;  // The graph stands for it.
     (tokens_[t].optional ? optional : kernels)->push_back(t);
   }
   std::sort(optional->begin(), optional->end());
@@ -170,7 +193,7 @@ int64_t ThunkProgram::Skipped(uint32_t from, uint32_t to) const {
 }
 
 int64_t ThunkProgram::SkippedToEnd(uint32_t from) const {
-  return from == kStart ? required_kernels_ : regions_.SkippedToEnd(from);
+  return from == kStart ? regions_.total() : regions_.SkippedToEnd(from);
 }
 
 std::vector<uint32_t> ThunkProgram::Between(uint32_t from, uint32_t to) const {

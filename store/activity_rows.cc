@@ -116,10 +116,16 @@ void ActivityRows::SettleKinds(const model::RunTables& run,
   std::unordered_map<uint64_t, uint32_t> slot_index;
   for (size_t i = 0; i < columns.size(); ++i) {
     const bool labelled = attribution != nullptr && i < attribution->label_of.size();
-    const Kind kind = {columns.lane[i],         columns.config[i],
-                       columns.hint[i],         labelled ? attribution->label_of[i] : 0,
-                       columns.bytes[i],        i < graph_ids_.size() ? graph_ids_[i] : 0,
-                       columns.graph_node_of(i)};
+    int64_t node = columns.graph_node_of(i);
+    if (node != 0 && run.ConfigOf(i).kind == model::ActivityKind::kGraph)
+      node = 0;  // A whole graph.
+    const Kind kind = {columns.lane[i],
+                       columns.config[i],
+                       columns.hint[i],
+                       labelled ? attribution->label_of[i] : 0,
+                       columns.bytes[i],
+                       i < graph_ids_.size() ? graph_ids_[i] : 0,
+                       node};
     const auto [it, fresh] = kind_index.try_emplace(kind, static_cast<uint32_t>(kinds_.size() + 1));
     if (fresh) kinds_.push_back(kind);
     kind_of_[i] = it->second;

@@ -96,15 +96,17 @@ void FoldGraphs(Stripped* stripped) {
   const auto graph_config = static_cast<uint32_t>(run.configs.size());
   auto& columns = run.activities;
   std::map<std::pair<Id, uint32_t>, size_t> row_of;  // (process, launch) -> first activity
+  std::map<size_t, std::map<int64_t, size_t>>
+      nodes;  // By row: graph -> nodes; calls have their own.
   std::vector<bool> gone(columns.size(), false);
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns.graph_node_of(i) == 0 || columns.correlation_of(i) == 0) continue;
     const auto [it, fresh] =
         row_of.try_emplace({run.DeviceOf(i).process_id, columns.correlation_of(i)}, i);
     const size_t row = it->second;
+    ++nodes[row][columns.graph_node[i] >> 32];
     if (fresh) {
       columns.config[i] = graph_config;
-      columns.graph_node[i] = 0;
       continue;
     }
     const int64_t end = std::max(columns.end_ns(row), columns.end_ns(i));
@@ -115,7 +117,15 @@ void FoldGraphs(Stripped* stripped) {
                                 stripped->truth[i].end());
     gone[i] = true;
   }
-  columns.graph_node.clear();
+  // A graph trace tells the number of the graph (CUPTI: graphId).
+  std::fill(columns.graph_node.begin(), columns.graph_node.end(), 0);
+  for (const auto& [row, counts] : nodes) {
+    size_t most = 0;
+    for (const auto& [number, count] : counts) {
+      if (count > most) columns.graph_node[row] = number << 32;
+      most = std::max(most, count);
+    }
+  }
   Remove(gone, stripped);
 }
 

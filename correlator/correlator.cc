@@ -62,12 +62,14 @@ struct CaseKey {
   uint32_t hint;
   uint32_t config;
   uint32_t run_module;
+  uint32_t graph;  // Of graph-level rows.
   bool operator==(const CaseKey&) const = default;
 };
 struct CaseKeyHash {
   size_t operator()(const CaseKey& key) const {
     uint64_t h = (uint64_t{key.hint} << 32 | key.config) * 0x9E3779B97F4A7C15u;
     h ^= (uint64_t{key.run_module} << 32 | key.process) * 0xC2B2AE3D27D4EB4Fu;
+    h += key.graph * 0x165667B19E3779F9u;
     return h ^ h >> 32;
   }
 };
@@ -116,8 +118,11 @@ class Labeller {
   CaseKey KeyOf(size_t i) const {
     const auto& columns = run_.activities;
     const uint32_t run_key = columns.run_key[i];
+    const bool row =
+        !columns.graph_node.empty() && run_.ConfigOf(i).kind == model::ActivityKind::kGraph;
     return {ProcessOf(i), columns.hint[i], columns.config[i],
-            run_key == 0 ? 0 : run_modules_[run_key]};
+            run_key == 0 ? 0 : run_modules_[run_key],
+            row ? static_cast<uint32_t>(columns.graph_node[i] >> 32) : 0};
   }
 
   ActivityCase CaseOf(const CaseKey& key) const {
@@ -128,7 +133,7 @@ class Labeller {
   }
 
   JudgedCase JudgeCase(const CaseKey& key, LabelTable* labels) {
-    JudgedCase judged{.process_id = key.process, .config = key.config};
+    JudgedCase judged{.process_id = key.process, .config = key.config, .graph = key.graph};
     judged.label = labels->Decide(CaseOf(key), uses_xla_[key.process]);
     if (key.run_module != 0) {
       judged.module_id = key.run_module;

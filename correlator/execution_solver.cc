@@ -22,6 +22,8 @@ using model::Confidence;
 // recognised for sure, because a module that the run does not hold may look the same.
 constexpr int64_t kFewestKernels = 6;
 constexpr int64_t kLargestGapPct = 20;
+// So many names of kernels with a size too many are no accident.
+constexpr size_t kFewestOfMissing = 2;
 // An execution that the recording cuts off is recognised by more kernels.
 constexpr int64_t kFewestKernelsOfPart = 12;
 
@@ -41,13 +43,13 @@ struct Place {
 
 bool ExecutionSolver::IsAnchorOnly(uint32_t program, uint32_t token) const {
   const ThunkToken& thunk = programs_[program]->tokens()[token];
-  return thunk.kind == ThunkKind::kKernel && !thunk.may_copy;
+  return (thunk.kind == ThunkKind::kKernel && !thunk.may_copy) || thunk.kind == ThunkKind::kGraph;
 }
 
 std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, bool one_group,
-                                            bool clean_start) {
+                                            SequenceEnds ends) {
   std::vector<Outcome> outcomes(launches.size());
-  FindAnchors(launches, one_group, clean_start);
+  FindAnchors(launches, one_group, ends);
   CountTrips(launches);
   if (anchors_.empty()) {
     WithoutAnchors(launches, &outcomes);
@@ -80,7 +82,16 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
         execution.tokens.size() < static_cast<size_t>(kFewestKernels)) {
       outcome.confidence = Confidence::kNone;
     }
-    if (outcome.confidence == Confidence::kNone) outcome.program = AlignedItem::kNone;
+    if (outcome.confidence == Confidence::kNone) {
+      outcome.program = AlignedItem::kNone;
+      continue;
+    }
+    const ThunkToken& token = programs_[outcome.program]->tokens()[outcome.token];
+    if (token.kind == ThunkKind::kGraph) {
+      outcome.token = outcome.token + 1;
+      outcome.last_token = token.last;
+      outcome.confidence = Confidence::kInferred;
+    }
   }
   FillWindow(launches, nullptr, &anchors_.front(), outcomes);
   for (size_t a = 1; a < anchors_.size(); ++a) {
@@ -90,7 +101,7 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
 }
 
 void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_group,
-                                  bool clean_start) {
+                                  SequenceEnds ends) {
   anchors_.clear();
   windows_ = 0;
   std::vector<SequenceItem> items;
@@ -101,7 +112,7 @@ void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_g
     items.push_back({&launch.candidates, one_group ? 1u : 0u});
     places.push_back(i);
   }
-  const Alignment alignment = AlignSequence(programs_, items, clean_start);
+  const Alignment alignment = AlignSequence(programs_, items, ends);
   for (size_t k = 0; k < items.size(); ++k) {
     if (alignment.items[k].program == AlignedItem::kNone) continue;
     anchors_.push_back({places[k], alignment.items[k]});
@@ -184,9 +195,12 @@ void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
     ExecutionFacts& execution = executions_[anchor.item.execution];
     const LaunchCase& launch = cases_[launches[anchor.launch]];
     execution.tokens.push_back(anchor.item.token);
+    execution.symbols.insert(launch.symbol);
+    if (launch.of_missing) execution.of_missing.insert(launch.symbol);
     ++execution.anchors;
     execution.first_launch = std::min(execution.first_launch, anchor.launch);
     execution.last_launch = std::max(execution.last_launch, anchor.launch);
+    execution.graphs |= launch.kind == LaunchKind::kGraph;
     execution.rival |= anchor.item.even;
     execution.certain |= launch.certain || launch.fixed;
   }
@@ -206,13 +220,28 @@ bool ExecutionSolver::Recognises(std::span<const uint32_t> launches, uint32_t pr
   const auto mostly = [](int64_t part, int64_t whole) {
     return part * 100 >= whole * (100 - kLargestGapPct);
   };
-  const auto seen = static_cast<int64_t>(execution.tokens.size());
+  if (execution.symbols.size() < static_cast<size_t>(kFewestKernels)) return false;
+  if (execution.of_missing.size() >= kFewestOfMissing) return false;
+  const ThunkProgram& p = *programs_[program];
+  auto seen = static_cast<int64_t>(execution.tokens.size());
   // What the module launches between the first and the last kernel that were seen must be there...
-  const int64_t required = programs_[program]->required_kernels();
-  const int64_t span =
-      programs_[program]->Skipped(execution.tokens.front(), execution.tokens.back()) + 2;
-  const bool whole = seen >= kFewestKernels && mostly(seen, required);
-  const bool part = seen >= kFewestKernelsOfPart && mostly(seen, span);
+  const auto size = static_cast<uint32_t>(p.size());
+  int64_t required = p.KernelsWithoutGraphs(0, size);
+  int64_t span = p.KernelsWithoutGraphs(execution.tokens.front() + 1, execution.tokens.back()) + 2;
+  int64_t named = seen;
+  if (execution.graphs) {
+    // ... a graph in one row, which has no name that could tell the module.
+    seen = named = 0;
+    for (const uint32_t t : execution.tokens) {
+      if (p.IsRequired(t)) ++seen;
+      if (p.tokens()[t].kind != ThunkKind::kGraph) ++named;
+    }
+    required = p.required_kernels();
+    const int64_t skipped = p.Skipped(execution.tokens.front(), execution.tokens.back());
+    span = skipped < 0 ? required : skipped + 2;
+  }
+  const bool whole = named >= kFewestKernels && mostly(seen, required);
+  const bool part = named >= kFewestKernelsOfPart && mostly(seen, span);
   if (!whole && !part) return false;
   // ... and XLA's kernels between them must be the module's: a module that the run does not hold
   // has kernels of the same names among others.
@@ -260,8 +289,13 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
   int libraries = 0;
   for (const Place& place : tokens) {
     const ThunkToken& thunk = programs_[place.program]->tokens()[place.token];
-    window.push_back({thunk, IsAnchorOnly(place.program, place.token)});
-    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy) ++libraries;
+    // What a graph holds that left a row leaves no record of its own.
+    const bool in_graph = thunk.graph != 0 && executions_[place.execution].graphs;
+    window.push_back({thunk, in_graph || IsAnchorOnly(place.program, place.token)});
+    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy &&
+        thunk.kind != ThunkKind::kGraph && !in_graph) {
+      ++libraries;
+    }
   }
   const std::vector<WindowChoice> choices = AssignWindow(window, activities);
   // Which end of an execution something belongs to is sure only where both are.

@@ -1,8 +1,10 @@
 #include "correlator/launch_cases.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
+#include "correlator/graph_candidates.h"
 #include "correlator/kernel_symbols.h"
 
 namespace xlatrace::correlator {
@@ -17,12 +19,19 @@ constexpr uint32_t kNone = AlignedItem::kNone;
 
 LaunchCases::LaunchCases(const model::RunTables& run, const ModuleTable& modules,
                          const ModuleJoin& join, std::span<const JudgedCase> judged,
-                         std::span<const model::Label> labels)
-    : run_(run), modules_(modules), join_(join), judged_(judged), labels_(labels) {
+                         std::span<const uint32_t> case_of, std::span<const model::Label> labels)
+    : run_(run),
+      modules_(modules),
+      join_(join),
+      judged_(judged),
+      case_of_(case_of),
+      labels_(labels) {
   ReadPrograms();
   ReadCases();
   PreferKnownGrids();
   CompareSizes();
+  FindMissing();
+  CompareGraphs();
   SettlePrograms();
 }
 
@@ -56,6 +65,7 @@ void LaunchCases::ReadPrograms() {
     }
     for (const auto& [key, id] : chosen) alone.push_back(id);
     std::sort(alone.begin(), alone.end());
+    modules_of_[process] = alone;
     auto& owners = owners_[process];
     for (const Id id : alone) {
       const auto module = static_cast<uint32_t>(id - 1);
@@ -148,6 +158,56 @@ void LaunchCases::CompareSizes() {
   }
 }
 
+// A module has one kernel of a name, and launches it with one grid and block.
+void LaunchCases::FindMissing() {
+  using Size = std::array<int64_t, 6>;
+  struct Symbol {
+    uint32_t number = 0;
+    std::set<Size> sizes;        // Of its launches.
+    std::set<uint32_t> modules;  // That they may be of.
+  };
+  std::map<std::pair<Id, std::string_view>, Symbol> symbols;  // In a process.
+  const auto symbol_of = [&](size_t c) {
+    const std::string_view symbol = PlainSymbol(run_.configs[judged_[c].config - 1].symbol);
+    return &symbols[{judged_[c].process_id, symbol}];
+  };
+  for (size_t c = 0; c < cases_.size(); ++c) {
+    const model::LaunchConfig& config = run_.configs[judged_[c].config - 1];
+    LaunchCase& launch = cases_[c];
+    if (config.kind != model::ActivityKind::kKernel || launch.kind == LaunchKind::kAutotuning) {
+      continue;
+    }
+    Symbol& symbol = *symbol_of(c);
+    if (symbol.number == 0) symbol.number = static_cast<uint32_t>(symbols.size());
+    launch.symbol = symbol.number;
+    if (launch.module != kNone || !config.grid[0] || !config.block[0]) continue;
+    Size size;
+    for (size_t d = 0; d < 3; ++d) {
+      size[d] = config.grid[d].value_or(1);
+      size[d + 3] = config.block[d].value_or(1);
+    }
+    symbol.sizes.insert(size);
+    for (const Candidate& candidate : launch.candidates) symbol.modules.insert(candidate.program);
+  }
+  for (size_t c = 0; c < cases_.size(); ++c) {
+    LaunchCase& launch = cases_[c];
+    if (launch.module != kNone || launch.candidates.empty()) continue;
+    const Symbol& symbol = *symbol_of(c);
+    // A thunk list may tell the very size.
+    const bool told = std::all_of(
+        launch.candidates.begin(), launch.candidates.end(), [&](const Candidate& candidate) {
+          return programs_[candidate.program]->tokens()[candidate.token].grid[0] != 0;
+        });
+    launch.of_missing = !told && symbol.sizes.size() > symbol.modules.size();
+  }
+}
+
+void LaunchCases::CompareGraphs() {
+  std::vector<uint32_t> graphs;
+  for (const JudgedCase& judged : judged_) graphs.push_back(judged.graph);
+  WeighGraphCandidates(run_, modules_, programs_, graphs, case_of_, &cases_);
+}
+
 void LaunchCases::SettlePrograms() {
   std::vector<std::vector<bool>> kernels(programs_.size());
   for (const LaunchCase& launch : cases_) {
@@ -180,6 +240,19 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
     return candidates;
   }
   const model::LaunchConfig& config = run_.configs[judged.config - 1];
+  if (config.kind == model::ActivityKind::kGraph) {
+    for (const Id id : modules_of_[judged.process_id]) {
+      const auto module = static_cast<uint32_t>(id - 1);
+      if (launch.module != kNone
+              ? launch.module != module
+              : judged.names_module &&
+                    std::find(judged.among.begin(), judged.among.end(), id) == judged.among.end()) {
+        continue;
+      }
+      add(module, programs_[module]->Graphs());
+    }
+    return candidates;
+  }
   if (config.kind != model::ActivityKind::kKernel || config.symbol.empty() ||
       launch.kind == LaunchKind::kAutotuning || launch.kind == LaunchKind::kFramework) {
     return candidates;

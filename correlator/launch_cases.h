@@ -28,6 +28,7 @@ namespace xlatrace::correlator {
 struct JudgedCase {
   model::Id process_id = 0;
   uint32_t config = 0;
+  uint32_t graph = 0;  // Of a graph-level row: the graph's number, where the source tells it.
   uint32_t label = 0;
   model::Id module_id = 0;  // Told by the source, or by others of the group; 0: not told.
   bool certain = false;     // The source means that very module.
@@ -38,9 +39,11 @@ struct JudgedCase {
 
 class LaunchCases {
  public:
-  // All must outlive the object, and its labels must not change while it is made.
+  // All must outlive the object, and its labels must not change while it is made. `case_of`: per
+  // activity, into `judged`.
   LaunchCases(const model::RunTables& run, const ModuleTable& modules, const ModuleJoin& join,
-              std::span<const JudgedCase> judged, std::span<const model::Label> labels);
+              std::span<const JudgedCase> judged, std::span<const uint32_t> case_of,
+              std::span<const model::Label> labels);
 
   std::span<const ThunkProgram* const> programs() const { return programs_; }  // By module.
   const std::vector<LaunchCase>& cases() const { return cases_; }              // As judged.
@@ -59,6 +62,10 @@ class LaunchCases {
   // the smaller one has the smaller grid: where there are as many sizes of programs as of launches,
   // candidates of another rank are doubtful.
   void CompareSizes();
+  // More sizes of launches of one name than modules that have it, in a process.
+  void FindMissing();
+  // Of the graphs that rows may be of, those are doubtful that their number and time speak against.
+  void CompareGraphs();
   // What a thunk list says about the very grid, before what only has the name.
   void PreferKnownGrids();
   std::vector<Candidate> CandidatesOf(const JudgedCase& judged, const LaunchCase& launch);
@@ -67,12 +74,14 @@ class LaunchCases {
   const ModuleTable& modules_;
   const ModuleJoin& join_;
   std::span<const JudgedCase> judged_;
+  std::span<const uint32_t> case_of_;  // By activity.
   std::span<const model::Label> labels_;
 
   std::vector<const ThunkProgram*> programs_;
   std::vector<std::unique_ptr<ThunkProgram>> settled_;
   std::vector<LaunchCase> cases_;
-  std::map<model::Id, Owners> owners_;  // By process.
+  std::map<model::Id, Owners> owners_;                      // By process.
+  std::map<model::Id, std::vector<model::Id>> modules_of_;  // Each program once.
   // (module, symbol) that the run holds for sure, and (kNone, symbol) of launches of no told
   // module.
   std::set<std::pair<uint32_t, std::string_view>> observed_;

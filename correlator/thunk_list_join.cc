@@ -28,6 +28,7 @@ WindowActivity ActivityOf(const model::Thunk& thunk) {
     case ThunkKind::kMemset:
       return {.kind = LaunchKind::kMemset};
     case ThunkKind::kAnything:
+    case ThunkKind::kGraph:
     case ThunkKind::kKernel:
       break;
   }
@@ -84,7 +85,7 @@ void JoinThunkList(const model::HloModule& module, std::span<const ComputationUs
     items.push_back({&candidates[t], 1});
     places.push_back(t);
   }
-  const Alignment alignment = AlignSequence(programs, items, true);
+  const Alignment alignment = AlignSequence(programs, items, {.clean_start = true});
   const auto name = [&](uint32_t token) {
     return std::string(module.instructions[program.tokens()[token].instruction].name);
   };

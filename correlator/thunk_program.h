@@ -22,6 +22,7 @@
 
 #include "correlator/computation_roles.h"
 #include "correlator/launch_kind.h"
+#include "correlator/program_regions.h"
 #include "model/events.h"
 #include "model/hlo_module.h"
 
@@ -37,6 +38,7 @@ enum class ThunkKind : uint8_t {
   kHostCopy,    // One copy to the host: the predicate of a loop or branch.
   kMemset,
   kAnything,  // A custom call: any kernels, copies and memsets.
+  kGraph,     // All that is recorded into one CUDA graph, where a launch of it leaves a single row.
 };
 
 // Of a kind in a thunk list ("kCublasLtMatmul"). Kernels of XLA's own are told by their symbol.
@@ -56,6 +58,9 @@ struct ThunkToken {
   bool repeats = false;   // May be several kernels, the later ones with `__N` behind the symbol.
   int64_t elements = 0;   // That it reads and writes, of kernels whose grid is not known.
   float cost_ns = 0;      // What it should take on a large GPU, to share a graph-level row's time.
+  bool unsteady = false;  // Its time does not follow from its cost: it may wait, or run again.
+  uint32_t graph = 0;     // The CUDA graph it is recorded into, counted from 1; 0: launched alone.
+  uint32_t last = 0;  // Of a kGraph: the last token of the graph; the first one comes behind it.
   int64_t grid[3] = {0, 0, 0};  // Of kernels; 0: not known.
   int64_t block[3] = {0, 0, 0};
 };
@@ -68,12 +73,15 @@ class ThunkProgram {
     uint32_t end = 0;
     int64_t trips = 1;     // Where XLA found them out.
     bool counted = false;  // It did.
+    ProgramRegions::Loop regions = {};
   };
 
   ThunkProgram() = default;
-  // Without `with_costs` tokens have none; only runs with graph-level rows need them.
+  // `graph_rows`: the run has graph-level rows. Then tokens have costs, and where it is known what
+  // XLA recorded into CUDA graphs (lists of thunks made after the thunk passes; HLO of 2023 to
+  // 2025) each graph has a token of its own in front of those that it holds.
   ThunkProgram(const model::HloModule& module, std::span<const ComputationUse> uses,
-               std::span<const model::Thunk> thunks, bool with_costs = false);
+               std::span<const model::Thunk> thunks, bool graph_rows = false);
 
   // As a list of thunks has them: loops once, branches all.
   void TakeEachOnce();
@@ -90,11 +98,16 @@ class ThunkProgram {
   // the run: a fusion whose own symbol does was compiled for itself, and runs under no other.
   std::vector<uint32_t> Matches(const model::LaunchConfig& config,
                                 const std::function<bool(std::string_view)>& observed) const;
+  // Those that are CUDA graphs, ascending.
+  std::vector<uint32_t> Graphs() const;
+  // What tokens [first, last] cost together, each as often as it runs when they run once.
+  double CostNs(uint32_t first, uint32_t last) const;
   // Tokens of an instruction.
   std::vector<uint32_t> TokensOf(uint32_t instruction) const;
 
-  // How many tokens strictly between `from` and `to` must leave a record that is missing when the
-  // activity of `to` follows that of `from`, loops included; -1: cannot follow in one execution.
+  // How many kernels strictly between `from` and `to` must leave a record that is missing when the
+  // activity of `to` follows that of `from`, loops included: all that always run, and the rest of a
+  // branch or of a trip that was entered; -1: cannot follow in one execution.
   // `from` = kStart: from the beginning.
   static constexpr uint32_t kStart = UINT32_MAX;
   int64_t Skipped(uint32_t from, uint32_t to) const;
@@ -120,8 +133,14 @@ class ThunkProgram {
   // inside as a whole.
   std::vector<double> Repeats(uint32_t first, uint32_t last) const;
 
-  // Kernels with a symbol that every execution launches at least once.
+  // Kernels with a symbol that every execution launches at least once, and CUDA graphs in place of
+  // what they hold.
   int64_t required_kernels() const { return required_kernels_; }
+  bool IsRequired(uint32_t token) const { return required_[token + 1] > required_[token]; }
+  // Kernels that every execution launches where graphs are not used, in [begin, end).
+  int64_t KernelsWithoutGraphs(uint32_t begin, uint32_t end) const {
+    return required_alone_[end] - required_alone_[begin];
+  }
   // Every symbol, for an index over modules.
   std::vector<std::string_view> Symbols() const;
 
@@ -129,8 +148,6 @@ class ThunkProgram {
   friend class ThunkProgramBuilder;
 
   void CountRequired();
-  // Mandatory kernels in [0, token).
-  int64_t Required(uint32_t token) const { return required_[token]; }
   void UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
                   const std::vector<bool>& opens_loop, std::vector<uint32_t>* out) const;
   // Innermost loop that holds both, or nullptr.
@@ -144,7 +161,9 @@ class ThunkProgram {
   bool from_thunk_list_ = false;
   std::vector<ThunkToken> tokens_;
   std::vector<Loop> loops_;  // Inner ones first.
-  std::vector<int64_t> required_;
+  ProgramRegions regions_;
+  std::vector<int64_t> required_;        // Kernels that always run, and graphs, before each token.
+  std::vector<int64_t> required_alone_;  // As if there were no graphs.
   int64_t required_kernels_ = 0;
   // Symbol -> tokens that are named so; with a thunk list all users, else the owner.
   std::unordered_map<std::string, std::vector<uint32_t>, Hash, std::equal_to<>> by_symbol_;

@@ -86,15 +86,16 @@ ThunkKind ThunkKindOf(std::string_view kind) {
 class ThunkProgramBuilder {
  public:
   ThunkProgramBuilder(const HloModule& module, std::span<const ComputationUse> uses,
-                      std::span<const Thunk> thunks, bool with_costs, ThunkProgram* program)
+                      std::span<const Thunk> thunks, bool graph_rows, ThunkProgram* program)
       : module_(module), uses_(uses), out_(*program) {
-    if (with_costs) {
+    if (graph_rows) {
       // What is read again and again comes from a cache.
       costs_.emplace(module, hlo::CostOptions{.kind = hlo::CostKind::kGpu,
                                               .count_multiple_input_accesses = false});
     }
     out_.from_thunk_list_ = false;
     bool unnamed = false;
+    if (graph_rows) FindGraphs(thunks);
     for (const Thunk& thunk : thunks) {
       if (thunk.instruction.empty()) {
         unnamed |= !IsContainerThunk(thunk.kind);
@@ -120,6 +121,23 @@ class ThunkProgramBuilder {
   }
 
  private:
+  // Which command buffer each thunk lies in, by its place in the list.
+  void FindGraphs(std::span<const Thunk> thunks) {
+    graph_of_.assign(thunks.size(), 0);
+    first_thunk_ = thunks.data();
+    uint32_t open = 0;
+    int32_t depth = 0;  // Of the command buffer that is open.
+    for (size_t t = 0; t < thunks.size(); ++t) {
+      if (open != 0 && thunks[t].depth <= depth) open = 0;
+      if (open == 0 && thunks[t].kind == "kCommandBuffer") {
+        open = ++graphs_;
+        depth = thunks[t].depth;
+      } else {
+        graph_of_[t] = open;
+      }
+    }
+  }
+
   void Walk(uint32_t computation, int depth, bool optional) {
     if (computation >= module_.computations.size() || depth > kDeepest) return;
     const model::Computation& c = module_.computations[computation];
@@ -133,12 +151,26 @@ class ThunkProgramBuilder {
       } else if (op == "conditional") {
         // The predicate goes to the host first.
         Add({.instruction = index, .kind = ThunkKind::kHostCopy, .optional = true});
-        for (const uint32_t branch : module_.CalledComputations(instruction)) {
+        const auto branches = module_.CalledComputations(instruction);
+        const double share = branch_share_;
+        branch_share_ /= static_cast<double>(std::max<size_t>(branches.size(), 1));
+        out_.regions_.BeginChoice(true);
+        for (const uint32_t branch : branches) {
+          out_.regions_.Open(Next());
           Walk(branch, depth + 1, true);
+          out_.regions_.Close(Next());
         }
+        out_.regions_.EndChoice();
+        branch_share_ = share;
       } else if (op == "call" || op == "async-start") {
         for (const uint32_t callee : module_.CalledComputations(instruction)) {
+          // What the scheduler put into a graph, until it became a pass over thunks (mid-2025).
+          const bool graph = costs_ && open_graph_ == 0 && op == "call" &&
+                             callee < module_.computations.size() && graph_of_.empty() &&
+                             module_.computations[callee].name.starts_with("command_buffer");
+          if (graph) open_graph_ = ++graphs_;
           Walk(callee, depth + 1, optional);
+          if (graph) open_graph_ = 0;
         }
         // Lists may name the wrapper for the work inside it.
         if (op == "async-start" && out_.from_thunk_list_) Emit(index, instruction, optional);
@@ -149,25 +181,57 @@ class ThunkProgramBuilder {
   }
 
   void WalkLoop(const Instruction& loop, int depth, bool optional) {
-    const auto begin = static_cast<uint32_t>(out_.tokens_.size());
+    const uint32_t begin = Next();
     const int64_t trips = hlo::TripCount(module_, loop).value_or(0);
     const bool counted = trips > 0;
     const auto callees = module_.CalledComputations(loop);
+    ProgramRegions::Loop regions{.region = out_.regions_.current(), .begin = begin};
     // A proto lists the body first, printed HLO the condition; the condition is the one that gives
-    // a predicate. It runs on the device only where XLA does not know the number of trips.
+    // a predicate. It runs on the device only where XLA does not know the number of trips, and then
+    // once more than the body.
+    const bool unknown = unknown_trips_;
+    unknown_trips_ |= !counted;
     for (const bool condition : {true, false}) {
       for (const uint32_t callee : callees) {
         if (callee >= module_.computations.size() || IsCondition(callee) != condition) continue;
+        const bool may_not_run = condition == counted;
+        if (may_not_run) {
+          out_.regions_.BeginChoice(false);
+          const uint32_t region = out_.regions_.Open(Next());
+          if (!condition) regions.body = region;
+        }
+        const double share = branch_share_;
+        if (condition && counted) branch_share_ = 0;  // It does not run.
         Walk(callee, depth + 1, condition || optional || !counted);
+        branch_share_ = share;
         if (condition) {
           Add({.instruction = static_cast<uint32_t>(&loop - module_.instructions.data()),
                .kind = ThunkKind::kHostCopy,
                .optional = true});
         }
+        if (may_not_run) {
+          out_.regions_.Close(Next());
+          out_.regions_.EndChoice();
+        }
       }
     }
-    const auto end = static_cast<uint32_t>(out_.tokens_.size());
-    if (end > begin) out_.loops_.push_back({begin, end, std::max<int64_t>(trips, 1), counted});
+    unknown_trips_ = unknown;
+    regions.end = Next();
+    if (regions.end == begin) return;
+    out_.loops_.push_back({begin, regions.end, std::max<int64_t>(trips, 1), counted, regions});
+  }
+
+  // Updates of the same place wait for each other.
+  bool Scatters(const Instruction& instruction) const {
+    if (instruction.opcode == "scatter") return true;
+    if (instruction.opcode != "fusion") return false;
+    for (const uint32_t callee : module_.CalledComputations(instruction)) {
+      if (callee >= module_.computations.size()) continue;
+      for (const Instruction& inner : module_.InstructionsOf(module_.computations[callee])) {
+        if (inner.opcode == "scatter") return true;
+      }
+    }
+    return false;
   }
 
   bool IsCondition(uint32_t computation) const {
@@ -175,6 +239,8 @@ class ThunkProgramBuilder {
     return root < module_.instructions.size() &&
            module_.instructions[root].shape.starts_with("pred[]");
   }
+
+  uint32_t Next() const { return static_cast<uint32_t>(out_.tokens_.size()); }
 
   uint32_t Add(ThunkToken token) {
     if (token.kind == ThunkKind::kLibrary && token.library == LibraryKind::kAny) {
@@ -184,11 +250,30 @@ class ThunkProgramBuilder {
     }
     if (costs_) {
       const Instruction& instruction = module_.instructions[token.instruction];
-      token.cost_ns = static_cast<float>(
-          hlo::LaunchNs(module_, instruction, costs_->Of(instruction).bytes_accessed));
+      token.cost_ns =
+          static_cast<float>(branch_share_ * hlo::LaunchNs(module_, instruction,
+                                                           costs_->Of(instruction).bytes_accessed));
+      token.unsteady = unknown_trips_ || token.kind == ThunkKind::kAnything ||
+                       token.kind == ThunkKind::kCollective || Scatters(instruction);
+      if (token.graph == 0) token.graph = open_graph_;
+      if (token.graph != 0) AddToGraph(token);
     }
     out_.tokens_.push_back(token);
     return static_cast<uint32_t>(out_.tokens_.size()) - 1;
+  }
+
+  // The first one of a graph has the graph's token in front of it.
+  void AddToGraph(const ThunkToken& token) {
+    if (token_of_graph_.size() <= token.graph) token_of_graph_.resize(token.graph + size_t{1});
+    uint32_t& place = token_of_graph_[token.graph];
+    if (place == 0) {
+      out_.tokens_.push_back({.instruction = token.instruction,
+                              .kind = ThunkKind::kGraph,
+                              .optional = token.optional,
+                              .graph = token.graph});
+      place = static_cast<uint32_t>(out_.tokens_.size());
+    }
+    out_.tokens_[place - 1].last = static_cast<uint32_t>(out_.tokens_.size());
   }
 
   void Emit(uint32_t index, const Instruction& instruction, bool optional) {
@@ -207,6 +292,7 @@ class ThunkProgramBuilder {
   void EmitThunk(uint32_t index, const Thunk& thunk, bool optional) {
     if (IsContainerThunk(thunk.kind)) return;
     ThunkToken token{.instruction = index, .optional = optional};
+    if (!graph_of_.empty()) token.graph = graph_of_[static_cast<size_t>(&thunk - first_thunk_)];
     std::copy(std::begin(thunk.grid), std::end(thunk.grid), std::begin(token.grid));
     std::copy(std::begin(thunk.block), std::end(thunk.block), std::begin(token.block));
     // A function template of XLA's own, which lists call so and devices by its mangled name.
@@ -451,11 +537,19 @@ class ThunkProgramBuilder {
   std::optional<hlo::CostModel> costs_;
   ThunkProgram& out_;
   std::unordered_map<std::string_view, std::vector<const Thunk*>> thunks_of_;
+  // Where the run has graph-level rows.
+  bool unknown_trips_ = false;      // The walk is in a loop that may run any number of times.
+  double branch_share_ = 1;         // How often what is being walked runs; of two branches, half.
+  uint32_t graphs_ = 0;             // So many were found.
+  uint32_t open_graph_ = 0;         // That the walk is in.
+  std::vector<uint32_t> graph_of_;  // By place in the list of thunks.
+  const Thunk* first_thunk_ = nullptr;
+  std::vector<uint32_t> token_of_graph_;  // Place of each graph's own token, plus 1.
 };
 
 ThunkProgram::ThunkProgram(const HloModule& module, std::span<const ComputationUse> uses,
-                           std::span<const Thunk> thunks, bool with_costs) {
-  ThunkProgramBuilder(module, uses, thunks, with_costs, this).Build();
+                           std::span<const Thunk> thunks, bool graph_rows) {
+  ThunkProgramBuilder(module, uses, thunks, graph_rows, this).Build();
 }
 
 }  // namespace xlatrace::correlator

@@ -73,6 +73,8 @@ int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first)
       return first && kind == LaunchKind::kHostCopy ? 0 : kNever;
     case ThunkKind::kMemset:
       return first && kind == LaunchKind::kMemset ? 0 : kNever;
+    case ThunkKind::kGraph:
+      return kNever;  // Its row is an anchor.
     case ThunkKind::kAnything:
       if (kind == LaunchKind::kOtherKernel || kind == LaunchKind::kXlaKernel) return first ? 0 : 1;
       if (kind == LaunchKind::kCollective || kind == LaunchKind::kGraph) return kNever;
@@ -82,7 +84,7 @@ int64_t Fit(const ThunkToken& thunk, const WindowActivity& activity, bool first)
 }
 
 int64_t OwedCost(const WindowToken& token, int64_t skip) {
-  if (token.taken || token.thunk.optional) return 0;
+  if (token.taken || token.thunk.optional || token.thunk.kind == ThunkKind::kGraph) return 0;
   // A kernel with a symbol of its own would be an anchor, and a missing one was paid for there.
   return token.thunk.kind == ThunkKind::kKernel && !token.thunk.may_copy ? 0 : skip;
 }

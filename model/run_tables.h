@@ -34,7 +34,7 @@ struct ActivityColumns {
   // launched; the nodes of one graph launch share the number, and among them the order of node ids
   // is the order in which the graph's nodes were made.
   std::vector<uint32_t> correlation = {};  // 0: not told.
-  std::vector<int64_t> graph_node = {};    // 0: launched on its own, or not told.
+  std::vector<int64_t> graph_node = {};    // 0: alone, or not told. Graph-level row: graph << 32.
 
   // Empty, or one per activity. Where times are not known, start_ns is at most a place in the order
   // and the duration is 0.

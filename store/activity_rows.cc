@@ -44,7 +44,7 @@ void ActivityRows::AddActivity(const model::Activity& activity) {
   }
 }
 
-Id ActivityRows::AddCall(const model::ApiCall& call, Id name_id) {
+uint32_t ActivityRows::CallKindOf(const model::ApiCall& call, Id name_id) {
   const CallKind kind = {call.process_id, call.thread_id, name_id};
   if (last_call_kind_id_ == 0 || kind != last_call_kind_) {
     const auto [it, fresh] =
@@ -53,8 +53,12 @@ Id ActivityRows::AddCall(const model::ApiCall& call, Id name_id) {
     last_call_kind_ = kind;
     last_call_kind_id_ = it->second;
   }
-  calls_.push_back(
-      {call.start_ns, call.end_ns - call.start_ns, call.correlation_id, last_call_kind_id_, 0});
+  return last_call_kind_id_;
+}
+
+Id ActivityRows::AddCall(const model::ApiCall& call, Id name_id) {
+  calls_.push_back({call.start_ns, call.end_ns - call.start_ns, call.correlation_id,
+                    CallKindOf(call, name_id), 0});
   return static_cast<Id>(calls_.size());
 }
 
@@ -116,10 +120,16 @@ void ActivityRows::SettleKinds(const model::RunTables& run,
   std::unordered_map<uint64_t, uint32_t> slot_index;
   for (size_t i = 0; i < columns.size(); ++i) {
     const bool labelled = attribution != nullptr && i < attribution->label_of.size();
-    const Kind kind = {columns.lane[i],         columns.config[i],
-                       columns.hint[i],         labelled ? attribution->label_of[i] : 0,
-                       columns.bytes[i],        i < graph_ids_.size() ? graph_ids_[i] : 0,
-                       columns.graph_node_of(i)};
+    int64_t node = columns.graph_node_of(i);
+    if (node != 0 && run.ConfigOf(i).kind == model::ActivityKind::kGraph)
+      node = 0;  // A whole graph.
+    const Kind kind = {columns.lane[i],
+                       columns.config[i],
+                       columns.hint[i],
+                       labelled ? attribution->label_of[i] : 0,
+                       columns.bytes[i],
+                       i < graph_ids_.size() ? graph_ids_[i] : 0,
+                       node};
     const auto [it, fresh] = kind_index.try_emplace(kind, static_cast<uint32_t>(kinds_.size() + 1));
     if (fresh) kinds_.push_back(kind);
     kind_of_[i] = it->second;

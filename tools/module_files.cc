@@ -95,7 +95,9 @@ Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id
                     .metadata = module.thunk_metadata};
     if (file.path.empty()) continue;  // Only optimized HLO has the instructions that run.
     if (module.program_id >= 0) file.program_id = module.program_id;
-    file.sequence = module.thunk_sequence;
+    // The list after the thunk passes has the same thunks, and tells which are in one CUDA graph.
+    file.sequence = module.thunk_sequence_final.empty() ? module.thunk_sequence
+                                                        : module.thunk_sequence_final;
     XLATRACE_TRY(AddOne(file, process_id, sink));
     ++added;
   }

@@ -59,6 +59,8 @@ std::string_view Word(ThunkKind kind) {
       return "copy";
     case ThunkKind::kMemset:
       return "memset";
+    case ThunkKind::kGraph:
+      return "graph";
     case ThunkKind::kAnything:
       return "custom call";
   }

@@ -1,0 +1,29 @@
+// What speaks for and against the CUDA graphs that a graph-level row may be of: the number and the
+// time of its graph (graph_choice), and the arguments that its program was called with.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_CORRELATOR_GRAPH_CANDIDATES_H_
+#define XLATRACE_CORRELATOR_GRAPH_CANDIDATES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "correlator/execution_solver.h"
+#include "correlator/module_table.h"
+#include "correlator/thunk_program.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::correlator {
+
+// `graph_of`: per case the number of its graph, 0: no graph-level row, or not told. `case_of`: per
+// activity. Sets the doubt of the candidates of such cases, and nothing else.
+void WeighGraphCandidates(const model::RunTables& run, const ModuleTable& modules,
+                          std::span<const ThunkProgram* const> programs,
+                          std::span<const uint32_t> graph_of, std::span<const uint32_t> case_of,
+                          std::vector<LaunchCase>* cases);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_GRAPH_CANDIDATES_H_

@@ -213,6 +213,21 @@ class ImportedRuns:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class OneRecording:
+    """Mixed into one test class per recording; `recording` is its path below the data."""
+
+    recording = ""
+
+    @classmethod
+    def setUpClass(cls):
+        require_program()
+        runs = ImportedRuns()
+        cls.addClassCleanup(runs.close)
+        cls.source, cls.path = runs.get(cls.recording)
+        cls.database = open_database(cls.path)
+        cls.addClassCleanup(cls.database.close)
+
+
 def open_database(path):
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     connection.row_factory = sqlite3.Row

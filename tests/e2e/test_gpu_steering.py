@@ -277,9 +277,7 @@ class Steering(gpu_support.GpuTestCase):
         )
         self.addCleanup(lambda: (process.kill(), process.communicate()))
         self.assertEqual(process.stdout.readline(), "go\n")
-        self.wait_until(  # the writer thread's first act
-            "a recording", lambda: list(self.work.glob("run.rec/*.rec"))
-        )
+        self.wait_for_rows(1, gpu_support.FACTS)  # the writer thread's first act
         return process
 
     def tell(self, process):
@@ -306,6 +304,28 @@ class Steering(gpu_support.GpuTestCase):
         ended = self.xlatrace("control", "run.rec", "stop")
         self.assertEqual((ended.code, len(ended.errors)), (1, 1), ended)
         self.assertIn("1 process ended", self.xlatrace("control", "run.rec", "status").stdout)
+
+    def test_control_before_the_first_row(self):
+        """The folder is there, and nobody records yet: an order is for whoever comes."""
+        (self.work / "run.rec").mkdir()
+        (self.work / "run.rec" / "job").write_text("mine\n")
+        late = self.xlatrace("control", "run.rec", "stop", "--timeout", "0.1")
+        self.assertEqual((late.code, len(late.errors)), (1, 1), late)
+        self.assertIn("nobody has recorded", late.errors[0])
+        control = subprocess.Popen(
+            [support.PROGRAM, "control", "run.rec", "stop", *PATIENT],
+            cwd=self.work,
+            env=support.environment(),
+            stdout=subprocess.PIPE,
+        )
+        self.addCleanup(lambda: (control.kill(), control.communicate()))
+        process = self.start_interactive(self.WAITS, XLATRACE_FLUSH_MS="20", XLATRACE_JOB="mine")
+        out, _ = control.communicate(timeout=support.HANG_S)
+        self.assertEqual((control.returncode, b"stopped" in out), (0, True), out)
+        self.tell(process)
+        self.tell(process)
+        process.communicate("\n", timeout=support.HANG_S)
+        self.assertLessEqual(set(self.names(self.fold())), {"before"})
 
     def test_control_of_what_is_no_recording(self):
         for path in (".", "nothing.rec", "/dev/null"):

@@ -410,7 +410,10 @@ void Collector::TakeBuffers(ActivityDecoder& decoder, bool open) {
         DrainLogs(*writer_);
         decoder.SetSkipped(&skipped_calls_);
       }
-      if (open) decoder.Decode(buffer, *writer_);
+      if (open) {
+        decoder.Decode(buffer, *writer_);
+        WatchLimit();
+      }
     } catch (const std::bad_alloc&) {
       CountAllocationFailure();
     }
@@ -435,7 +438,8 @@ void Collector::DrainLogs(recording::Writer& writer) {
   }
 }
 
-// The limit is the job's: now and then each process looks at what all have written.
+// The limit is the job's: now and then each process looks at what all have written. Also between
+// two buffers: after a while without the processor there are many.
 void Collector::WatchLimit() {
   const uint64_t often = std::min(recording::kSegmentBytes, max_bytes_ / 8);
   if (writer_->bytes_written() < limit_looked_at_ + often) return;

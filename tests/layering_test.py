@@ -19,8 +19,9 @@ ALLOWED = {
     "store": {"base", "model"},
     "hlo": {"base", "model"},
     "importers": {"base", "model", "recording", "store", "hlo"},
-    "correlator": {"base", "model", "store", "hlo"},
-    "analysis": {"base", "model", "store", "hlo"},
+    # Pure functions over columns in memory: no database.
+    "correlator": {"base", "model", "hlo"},
+    "analysis": {"base", "model", "hlo"},
     "report": {"base", "model", "store", "hlo", "analysis"},
     "tools": {"base", "model", "recording", "store", "hlo", "importers", "correlator", "analysis",
               "report"},

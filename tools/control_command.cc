@@ -64,7 +64,7 @@ Result<Answers> ReadAnswers(const std::string& folder) {
   for (const recording::FolderEntry& entry : listed.recordings) {
     if (entry.token != listed.job) continue;
     if (!entry.live) {
-      ++answers.ended;
+      if (entry.bytes > 0) ++answers.ended;  // One that is made just now is not locked yet.
       continue;
     }
     Answer answer{entry, {0, recording::Word(recording::ProcessState::kRecording)}};
@@ -195,6 +195,16 @@ Result<int> Run(const Options& options) {
   if (!recording::LooksLikeRecordingFolder(folder)) return NotSteered(options, folder);
   XLATRACE_ASSIGN(Answers answers, ReadAnswers(folder));
   if (options.verb != "status") {
+    // A program that has just begun: its folder is there, its file is not yet.
+    for (int waited = 0; answers.live.empty() && answers.ended == 0; waited += kPollMs) {
+      if (waited > options.timeout_s * 1000) {
+        return MakeError(
+            fmt::format("nobody has recorded into '{}' within {} s", folder, options.timeout_s),
+            fmt::format("xlatrace control {} status", options.path));
+      }
+      poll(nullptr, 0, kPollMs);
+      XLATRACE_ASSIGN(answers, ReadAnswers(folder));
+    }
     if (answers.live.empty()) {
       return MakeError(
           fmt::format("nobody is recording into '{}' any more", folder),

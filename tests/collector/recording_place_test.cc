@@ -159,7 +159,7 @@ TEST_F(PlaceTest, ProcessesOfAJobThatStartTogetherMeetInOneFolder) {
   close(start[0]);
   close(start[1]);
   // All files are there, or a child has ended early; then the rest may go.
-  for (int tries = 0; tries < 2000 && Files("job-1") < kProcesses; ++tries) {
+  for (int tries = 0; tries < 60000 && Files("job-1") < kProcesses; ++tries) {
     usleep(5000);
   }
   close(hold[0]);

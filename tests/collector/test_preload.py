@@ -27,7 +27,7 @@ class PreloadTest(unittest.TestCase):
         environment["LD_PRELOAD"] = str(PRELOAD)
         environment.update(extra.pop("env", {}))
         return subprocess.run(command, cwd=self.folder.name, env=environment, capture_output=True,
-                              text=True, timeout=60, **extra)
+                              text=True, timeout=300, **extra)
 
     def python(self, code, **extra):
         return self.run_preloaded(sys.executable, "-c", code, **extra)

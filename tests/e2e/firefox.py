@@ -28,7 +28,7 @@ user_pref("extensions.autoDisableScopes", 0);
 class Firefox:
     """One headless Firefox with a profile of its own; `close` ends it and removes the profile."""
 
-    def __init__(self, width=1440, height=900, patience=120):
+    def __init__(self, width=1440, height=900, patience=240):
         self.profile = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-firefox-"))
         (self.profile / "user.js").write_text(PREFERENCES)
         self.process = subprocess.Popen(
@@ -92,7 +92,7 @@ class Firefox:
         """What the body of a function returns in the page."""
         return self.call("WebDriver:ExecuteScript", {"script": script, "args": list(arguments)})
 
-    def wait_for(self, selector, patience=60_000):
+    def wait_for(self, selector, patience=180_000):
         """Until an element is there; the page itself looks, on every frame."""
         found = self.call(
             "WebDriver:ExecuteAsyncScript",

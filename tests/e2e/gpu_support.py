@@ -11,7 +11,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import time
 import unittest
 
 import gpu_truth
@@ -133,7 +132,7 @@ class GpuTestCase(support.TestCase):
             return [sys.executable, str(self.folder / "script.py")]
         return [str(pathlib.Path(FAKE_GPU) / "fake_workload"), "-e", script]
 
-    def preloaded(self, script, cwd=None, timeout=60, **environment):
+    def preloaded(self, script, cwd=None, timeout=support.HANG_S, **environment):
         return support.run_command(
             self.command(script),
             cwd=cwd or self.work,
@@ -141,7 +140,7 @@ class GpuTestCase(support.TestCase):
             timeout=timeout,
         )
 
-    def alone(self, script, cwd=None, timeout=60, **environment):
+    def alone(self, script, cwd=None, timeout=support.HANG_S, **environment):
         """The same without xlatrace; leaves no truth log."""
         env = self.environment(preload=False, **{"FAKE_GPU_LOG": None, **environment})
         return support.run_command(
@@ -180,14 +179,6 @@ class GpuTestCase(support.TestCase):
         self.assertTrue(path.exists(), result)
         return path
 
-    def wait_until(self, what, condition):
-        """For things that other threads and processes do in their own time."""
-        for _ in range(6000):
-            if condition():
-                return
-            time.sleep(0.02)
-        self.fail(f"after two minutes still not: {what}")
-
     def wait_for_rows(self, count, kind=gpu_truth.ACTIVITIES, folder=None, files=1):
         """Until so many rows (of activities) are in the recording's files, and there are `files`."""
         folder = folder or self.work / "run.rec"
@@ -197,6 +188,16 @@ class GpuTestCase(support.TestCase):
             return len(have) >= files and sum(rows_in(file, kind) for file in have) >= count
 
         self.wait_until(f"{count} rows of type {kind} in {folder}", there)
+
+    def wait_for_flushes(self, folder, count):
+        """Until so much of what the process did cannot be lost any more."""
+        seen = {0}
+
+        def enough():
+            seen.update(map(flushed_until, folder.glob("*.rec")))
+            return len(seen) > count
+
+        self.wait_until(f"{count} flushes in the file", enough)
 
     def truths(self):
         return read_truths(self.truth_folder)

@@ -55,7 +55,7 @@ class Browser(unittest.TestCase):
         """A page in a context of its own; what it complains about fails the test."""
         context = self.browser.new_context(viewport={"width": 1440, "height": 900}, **options)
         self.addCleanup(context.close)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(180_000)
         page = context.new_page()
         self.requests, self.problems = [], []
         page.on("request", lambda request: self.requests.append(request.url))

@@ -19,6 +19,7 @@ import sqlite3
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -26,6 +27,9 @@ PROGRAM = os.environ.get("XLATRACE_BIN")
 SHARED_DATA = os.environ.get("XLATRACE_SHARED_DATA")
 PYTHON_JAX = os.environ.get("XLATRACE_TEST_PYTHON_JAX")
 PYTHON_TF = os.environ.get("XLATRACE_TEST_PYTHON_TF")
+
+# Whoever takes longer hangs. Nothing here takes a tenth of it, also on a slow machine.
+HANG_S = 300
 
 
 class TestCase(unittest.TestCase):
@@ -43,6 +47,14 @@ class TestCase(unittest.TestCase):
 
     def run_program(self, *arguments, **options):
         return run(*arguments, **{"cwd": self.folder, **options})
+
+    def wait_until(self, what, condition):
+        """For things that other threads and processes do in their own time."""
+        until = time.monotonic() + HANG_S
+        while not condition():
+            if time.monotonic() > until:
+                self.fail(f"after {HANG_S} s still not: {what}")
+            time.sleep(0.02)
 
 
 def require_program():
@@ -106,7 +118,7 @@ def environment(**changes):
 
 
 def run_command(
-    command, cwd=None, env=None, timeout=60, preexec=None, stdout=subprocess.PIPE, stdin=None
+    command, cwd=None, env=None, timeout=HANG_S, preexec=None, stdout=subprocess.PIPE, stdin=None
 ):
     process = subprocess.Popen(
         [str(part) for part in command],
@@ -199,6 +211,21 @@ class ImportedRuns:
     def close(self):
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class OneRecording:
+    """Mixed into one test class per recording; `recording` is its path below the data."""
+
+    recording = ""
+
+    @classmethod
+    def setUpClass(cls):
+        require_program()
+        runs = ImportedRuns()
+        cls.addClassCleanup(runs.close)
+        cls.source, cls.path = runs.get(cls.recording)
+        cls.database = open_database(cls.path)
+        cls.addClassCleanup(cls.database.close)
 
 
 def open_database(path):

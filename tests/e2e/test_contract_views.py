@@ -9,20 +9,7 @@ import support
 from contract import CLOSED, COLUMNS, KEYS, NSIGHT, UNIQUE
 
 
-class ContractViews:
-    """Mixed into one class per recording; `recording` is its path below the data."""
-
-    recording = ""
-
-    @classmethod
-    def setUpClass(cls):
-        support.require_program()
-        cls.runs = support.ImportedRuns()
-        cls.addClassCleanup(cls.runs.close)
-        _, cls.path = cls.runs.get(cls.recording)
-        cls.database = support.open_database(cls.path)
-        cls.addClassCleanup(cls.database.close)
-
+class ContractViews(support.OneRecording):
     def rows(self, sql, *arguments):
         return self.database.execute(sql, arguments).fetchall()
 
@@ -545,77 +532,6 @@ class ContractViews:
         )
 
 
-class NsightViews:
-    """People's nsys SQL gives the same rows on our import as on the original."""
-
-    def setUp(self):
-        self.source, _ = self.runs.get(self.recording)
-        self.original = support.open_database(self.source)
-        self.addCleanup(self.original.close)
-
-    def compare(self, sql):
-        original = self.original.execute(sql).fetchall()
-        ours = self.database.execute(sql).fetchall()
-        self.assertEqual(
-            sorted(map(repr, map(tuple, original)))[:3], sorted(map(repr, map(tuple, ours)))[:3], sql
-        )
-        self.assertEqual(len(original), len(ours), sql)
-        self.assertEqual(
-            sorted(map(repr, map(tuple, original))), sorted(map(repr, map(tuple, ours))), sql
-        )
-
-    def test_kernels(self):
-        self.compare("SELECT start, end, deviceId, streamId, correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL")
-
-    def test_kernel_shapes(self):
-        self.compare(
-            "SELECT start, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, "
-            "staticSharedMemory, dynamicSharedMemory FROM CUPTI_ACTIVITY_KIND_KERNEL"
-        )
-
-    def test_top_kernels_by_name(self):
-        self.compare(
-            "SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k "
-            "JOIN StringIds s ON s.id = k.demangledName GROUP BY 1"
-        )
-        self.compare(
-            "SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k "
-            "JOIN StringIds s ON s.id = k.shortName GROUP BY 1"
-        )
-
-    def test_copies(self):
-        self.compare(
-            "SELECT start, end, deviceId, streamId, bytes, copyKind FROM CUPTI_ACTIVITY_KIND_MEMCPY"
-        )
-
-    def test_memsets(self):
-        if self.original.execute(
-            "SELECT 1 FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_MEMSET'"
-        ).fetchone():
-            self.compare("SELECT start, end, deviceId, streamId, bytes FROM CUPTI_ACTIVITY_KIND_MEMSET")
-
-    def test_ranges(self):
-        # As nsys's documentation reads texts, which are inline or interned.
-        self.compare(
-            "SELECT start, end, coalesce(text, (SELECT value FROM StringIds WHERE id = textId)), "
-            "globalTid FROM NVTX_EVENTS WHERE eventType = 59"
-        )
-
-    def test_gpus(self):
-        if not self.original.execute(
-            "SELECT 1 FROM sqlite_master WHERE name = 'TARGET_INFO_GPU'"
-        ).fetchone():
-            self.skipTest("not in this export")
-        self.compare("SELECT id, name FROM TARGET_INFO_GPU")
-
-    def test_all_columns_are_there(self):
-        for table in NSIGHT:
-            wanted = [row[1] for row in self.original.execute(f"PRAGMA table_info({table})")]
-            ours = [row[1] for row in self.database.execute(f"PRAGMA table_info({table})")]
-            with self.subTest(table=table):
-                self.assertEqual([name for name in wanted if name not in ours], [])
-
-
 def holes(intervals):
     found, edge = [], None
     for start, end in sorted(intervals):
@@ -645,15 +561,15 @@ class Cpu(ContractViews, unittest.TestCase):
     recording = support.XPLANES[4]
 
 
-class NsysH100(NsightViews, ContractViews, unittest.TestCase):
+class NsysH100(ContractViews, unittest.TestCase):
     recording = support.NSYS[0]
 
 
-class NsysAfter(NsightViews, ContractViews, unittest.TestCase):
+class NsysAfter(ContractViews, unittest.TestCase):
     recording = support.NSYS[1]
 
 
-class NsysBefore(NsightViews, ContractViews, unittest.TestCase):
+class NsysBefore(ContractViews, unittest.TestCase):
     recording = support.NSYS[2]
 
 

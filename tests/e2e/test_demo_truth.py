@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo, recorded: what its script says is what the run says."""
+"""The demo, recorded: what its script says is what the run says.
+
+Nothing here is weighed by time: a thread that stands still for some milliseconds makes an op of
+microseconds the largest of the run. Ops are weighed by their FLOPs, or counted.
+"""
 
 import html.parser
 import json
@@ -42,8 +46,8 @@ class Demo:
         cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
         cls.run_db = cls.place / "run.db"
         cls.result = support.run(
-            "record", "-o", cls.run_db, "--", interpreter, cls.script, *cls.arguments,
-            cwd=support.REPOSITORY, timeout=300,
+            "record", "-o", cls.run_db, "--duration", "0",  # all of it, on a slow machine too
+            "--", interpreter, cls.script, *cls.arguments, cwd=support.REPOSITORY,
         )  # fmt: skip
         if cls.result.code != 0:
             raise AssertionError(str(cls.result))
@@ -57,9 +61,7 @@ class Demo:
         return dict(map(tuple, self.rows("SELECT phase, sum(self_ns) FROM phase_time GROUP BY 1")))
 
     def test_exact_share(self):
-        total, exact = self.rows(
-            "SELECT sum(self_ns), sum(CASE WHEN confidence = 'exact' THEN self_ns ELSE 0 END) FROM activity"
-        )[0]
+        total, exact = self.rows("SELECT count(*), sum(confidence = 'exact') FROM activity")[0]
         self.assertGreaterEqual(exact, 0.99 * total)
 
     def test_nothing_but_the_run_is_left(self):
@@ -161,7 +163,7 @@ class JaxDemo(Demo, unittest.TestCase):
     python = staticmethod(support.require_jax)
 
     def test_output_of_the_script_is_unchanged(self):
-        plain = support.run_command([support.require_jax(), SCRIPT, "--steps", "12"], timeout=300)
+        plain = support.run_command([support.require_jax(), SCRIPT, "--steps", "12"])
         clean = [re.sub(r"in [\d.]+ s", "", text) for text in (plain.stdout, self.result.stdout)]
         self.assertEqual(clean[0], clean[1])
         self.assertEqual(plain.code, self.result.code)
@@ -170,9 +172,12 @@ class JaxDemo(Demo, unittest.TestCase):
         phases = self.phases()
         for phase in ("forward", "loss", "backward", "recompute", "optimizer"):
             self.assertGreater(phases.get(phase, 0), 0, phase)
-        total = sum(phases.values())
-        self.assertLess(phases.get("unknown", 0), 0.01 * total)
-        self.assertGreater(phases["backward"], phases["forward"] * 0.8)
+        total, unknown = self.rows("SELECT count(*), sum(phase = 'unknown') FROM activity")[0]
+        self.assertLess(unknown, 0.01 * total)
+        # Two products of the backward pass for each of the forward pass.
+        flops = dict(map(tuple, self.rows("SELECT phase, sum(flops) FROM op_time GROUP BY 1")))
+        self.assertGreater(flops["backward"], flops["forward"] * 1.8)
+        self.assertLess(flops["backward"], flops["forward"] * 2.2)
 
     def test_recompute_is_only_the_checkpointed_layer(self):
         layers = {
@@ -205,7 +210,7 @@ class JaxDemo(Demo, unittest.TestCase):
         lines = [
             row[0]
             for row in self.rows(
-                "SELECT source_line, sum(self_ns) FROM scope_time WHERE phase = 'optimizer' AND "
+                "SELECT source_line, sum(flops) FROM op_time WHERE phase = 'optimizer' AND "
                 "source_file IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 3"
             )
         ]
@@ -215,7 +220,8 @@ class JaxDemo(Demo, unittest.TestCase):
         for line in lines:
             self.assertTrue(start < line < end, (line, text[line - 1]))
 
-    def test_source_lines_of_the_top_ops(self):
+    def test_source_lines_of_the_products(self):
+        """Of all that computes: an op of a few FLOPs may be what XLA made of two lines."""
         text = SCRIPT.read_text().splitlines()
         bodies = {
             "attention": ("def attention", "def mlp"),
@@ -229,11 +235,12 @@ class JaxDemo(Demo, unittest.TestCase):
             "layer_0": ("def gelu", "def loss_fn"),
             "layer_1": ("def gelu", "def loss_fn"),
         }
-        top = self.rows(
+        products = self.rows(
             "SELECT layer, source_file, source_line, op_name FROM op_time WHERE layer IS NOT NULL "
-            "AND phase != 'optimizer' ORDER BY self_ns DESC LIMIT 15"
+            "AND phase != 'optimizer' AND flops >= 0.002 * (SELECT sum(flops) FROM op_time)"
         )
-        for row in top:
+        self.assertGreater(len(products), 15)
+        for row in products:
             with self.subTest(op_name=row["op_name"]):
                 self.assertEqual(pathlib.Path(row["source_file"]), SCRIPT)
                 begin, end = bodies[row["layer"].split("/")[-1]]

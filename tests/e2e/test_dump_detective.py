@@ -190,7 +190,7 @@ class Explain(DumpFolder):
         os.mkfifo(fifo)
         loop = self.dump / "loop"
         loop.symlink_to(loop)
-        objects = self.lines(fifo, loop, self.dump, code=1, timeout=20)
+        objects = self.lines(fifo, loop, self.dump, code=1)
         self.assertEqual([o["ok"] for o in objects], [False] * 3)
 
     def test_every_hlo_file_of_the_recorded_data_is_read(self):
@@ -291,7 +291,7 @@ class Modules(DumpFolder):
         )
         self.assertTrue(evil.exists())
         for arguments in (("modules", self.dump), ("find", "add", self.dump), ("explain", evil)):
-            result = self.run_program(*arguments, timeout=20)
+            result = self.run_program(*arguments)
             self.assertEqual(result.code, 0, result.stderr)
             self.assertNotIn("\x1b", result.stdout)
 

@@ -19,7 +19,6 @@ class GpuCheck(gpu_support.GpuTestCase):
             [str(word) for word in command],
             cwd=self.work,
             env=self.environment(preload=False, FAKE_GPU_LOG=None, **environment),
-            timeout=120,
         )
 
     NAMES = "variables_set_by_a_constructor,conformance,forks"
@@ -52,7 +51,6 @@ class GpuCheck(gpu_support.GpuTestCase):
             + ["--prefix", "gpu_check", "--out", "out"],
             cwd=self.work,
             env=self.environment(preload=False, FAKE_GPU_LOG=None),
-            timeout=120,
         )
         self.assertEqual(result.code, 0, result)
         self.assertIn("3 ok, 0 failed, 0 skipped", result.stdout)

@@ -8,6 +8,7 @@ import time
 import unittest
 
 import gpu_support
+import support
 
 PYTHON = "# python\nimport os, signal, subprocess, sys, threading, time\nfrom tiny_gpu import *\n"
 DONE = "launch('k', 50); sync(); print('worked', flush=True)\n"
@@ -105,7 +106,7 @@ SOME_LOST = {
 class Exits(gpu_support.GpuTestCase):
     def check(self, script, lossless):
         alone = self.alone(script)
-        traced = self.preloaded(script)  # gives up after a minute
+        traced = self.preloaded(script)
         self.assert_unharmed(traced, alone)
         files = gpu_support.recording_files(self.work / "run.rec")
         if not lossless and not any(gpu_support.rows_in(f, gpu_support.FACTS) for f in files):
@@ -187,7 +188,7 @@ class Exits(gpu_support.GpuTestCase):
         time.sleep(0.7)
         sent = time.time_ns()
         os.kill(process.pid, number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=support.HANG_S)
         return process.returncode, sent
 
     FOREVER = "launch k; sync; print go; rate 5000; forever { launch k x 8; copy dtod 64; set 9 }"
@@ -203,21 +204,11 @@ class Exits(gpu_support.GpuTestCase):
         (recording,) = gpu_support.recording_files(place / "run.rec")
         return self.missing_before(database, gpu_support.flushed_until(recording))
 
-    def wait_for_flushes(self, place, count):
-        """Until so much of what the process did cannot be lost any more."""
-        seen = {0}
-
-        def enough():
-            seen.update(map(gpu_support.flushed_until, (place / "run.rec").glob("*.rec")))
-            return len(seen) > count
-
-        self.wait_until(f"{count} flushes in the file", enough)
-
     def test_sigterm_from_outside(self):
         process = self.started(self.FOREVER, XLATRACE_FLUSH_MS="100")
-        self.wait_for_flushes(self.work, 3)
+        self.wait_for_flushes(self.work / "run.rec", 3)
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=support.HANG_S)
         self.assertEqual(process.returncode, -signal.SIGTERM)
         self.assertEqual(self.missing_of_flushed(self.work), [])
 
@@ -246,7 +237,7 @@ class Exits(gpu_support.GpuTestCase):
             self.assertEqual(process.stdout.readline(), b"go\n")
             time.sleep(chance.uniform(0, 0.8))
             process.kill()
-            process.communicate(timeout=30)
+            process.communicate(timeout=support.HANG_S)
             with self.subTest(attempt=attempt):
                 self.assertEqual(self.missing_of_flushed(place), [])
 
@@ -258,7 +249,7 @@ class Exits(gpu_support.GpuTestCase):
         self.assertEqual(process.stdout.readline(), b"go\n")
         self.wait_for_rows(1, gpu_support.FACTS)
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=support.HANG_S)
         database = self.fold()
         (row,) = gpu_support.rows_of(database, "SELECT * FROM process")
         self.assertEqual((row["pid"], row["host"]), (process.pid, os.uname().nodename))
@@ -266,14 +257,14 @@ class Exits(gpu_support.GpuTestCase):
         info = {
             r["key"]: r["value"] for r in gpu_support.rows_of(database, "SELECT * FROM run_info")
         }
-        self.assertLess(abs(int(info["start_unix_ns"]) - time.time_ns()), 60e9)
+        self.assertLess(abs(int(info["start_unix_ns"]) - time.time_ns()), 3600e9)
         self.assertNotEqual(gpu_support.run_stats(database, "notice", "data_loss"), [])
 
     def test_kill_with_the_default_period(self):
         process = self.started(self.FOREVER)
-        self.wait_for_flushes(self.work, 2)
+        self.wait_for_flushes(self.work / "run.rec", 2)
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=support.HANG_S)
         self.assertEqual(self.missing_of_flushed(self.work), [])
 
 

@@ -265,7 +265,7 @@ class Faults(gpu_support.GpuTestCase):
             with self.subTest(call=call):
                 self.setUp()
                 script = "launch k x 100; sync; sleep 300; launch k; sync; exit 3"
-                # Were it waited for, `preloaded` would give up after a minute.
+                # Were it waited for, `preloaded` would give up.
                 traced = self.preloaded(
                     script,
                     scenario=f"hang cuptiActivityFlushAll call {call}",

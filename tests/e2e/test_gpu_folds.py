@@ -45,8 +45,9 @@ class Folds(gpu_support.GpuTestCase):
         self.assertRegex(summary.stdout + summary.stderr, "(?i)still (running|recording)|partial")
         second = self.count()
         self.assertGreater(second, first)
+        self.wait_for_flushes(self.work / "run.rec", 2)
         os.kill(process.pid, 2)
-        process.wait(30)
+        process.wait(support.HANG_S)
         self.fold()
         self.assertGreaterEqual(self.count(), second)
         self.assertFalse((self.work / "run.old.db").exists(), "the same job is no earlier run")
@@ -81,7 +82,7 @@ class Folds(gpu_support.GpuTestCase):
         self.assertTrue((self.work / "run.html").exists())
 
     def test_folds_at_the_same_time(self):
-        self.preloaded("repeat 2000 { launch k x 10; copy dtod 8 }; sync", timeout=120)
+        self.preloaded("repeat 2000 { launch k x 10; copy dtod 8 }; sync")
         commands = ["summary", "report", "summary", "query"] * 2
         processes = [
             subprocess.Popen(
@@ -97,7 +98,7 @@ class Folds(gpu_support.GpuTestCase):
             for n, command in enumerate(commands)
         ]
         for process in processes:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=support.HANG_S)
             self.assertEqual(process.returncode, 0, (out, err))
         self.assert_equals_truth(self.work / "run.db")
         left = {p.name for p in self.work.iterdir()} - {"run.db", "run.rec"}
@@ -114,10 +115,10 @@ class Folds(gpu_support.GpuTestCase):
         self.assertEqual(killed.stdout.readline(), b"go\n")
         self.wait_for_rows(100, files=2)
         killed.kill()
-        killed.wait(30)
+        killed.wait(support.HANG_S)
         self.assertEqual(gpu_support.scalar(self.fold(), "SELECT count(*) FROM launch"), 100)
         (self.folder / "go-on").touch()
-        self.assertEqual(living.wait(60), 0)
+        self.assertEqual(living.wait(support.HANG_S), 0)
         self.assert_equals_truth(self.fold())
 
     def test_only_ours_is_removed(self):
@@ -239,7 +240,7 @@ class Folds(gpu_support.GpuTestCase):
 
     def test_folds_that_are_killed(self):
         """Whatever is left of them, the next one is complete."""
-        self.preloaded("repeat 3000 { launch k x 10; copy dtod 8 }; sync", timeout=120)
+        self.preloaded("repeat 3000 { launch k x 10; copy dtod 8 }; sync")
         chance = random.Random(9)
         for _ in range(12):
             process = subprocess.Popen(

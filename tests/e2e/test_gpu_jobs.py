@@ -12,6 +12,11 @@ import support
 
 
 class Jobs(gpu_support.GpuTestCase):
+    def setUp(self):
+        super().setUp()
+        # What a program runs that is to live until another one has been.
+        self.waits = f'system "while [ ! -e {self.folder}/go-on ]; do sleep 0.05; done"'
+
     def assert_one_run(self, processes, folder=None):
         """All processes of the truth are in run.db, exactly once, with all they did."""
         database = self.fold(cwd=folder)
@@ -39,7 +44,7 @@ class Jobs(gpu_support.GpuTestCase):
             self.started("launch b x 60; sync; sleep 300", **second),
         ]
         for process in processes:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=support.HANG_S)
             self.assertEqual((process.returncode, out), (0, b""), err)
         self.assertEqual([p.name for p in self.work.iterdir()], ["run.rec"])
         return self.assert_one_run(2)
@@ -94,12 +99,13 @@ class Jobs(gpu_support.GpuTestCase):
             self.assertEqual(gpu_support.scalar(database, "SELECT count(*) FROM launch"), 9, token)
 
     def test_another_live_job_has_a_recording_of_its_own(self):
-        first = self.started("launch a x 40; sync; print go; sleep 2000; launch a; sync")
+        first = self.started(f"launch a x 40; sync; print go; {self.waits}; launch a; sync")
         self.assertEqual(first.stdout.readline(), b"go\n")
         second = self.preloaded("launch b x 60; sync")
+        (self.folder / "go-on").touch()
         self.assertIn("run.2.rec", second.stderr)
         self.assertIn("run.2.db", second.stderr)
-        self.assertEqual(first.wait(60), 0)
+        self.assertEqual(first.wait(support.HANG_S), 0)
         self.assertEqual(sorted(p.name for p in self.work.iterdir()), ["run.2.rec", "run.rec"])
         truths = self.truths()
         mine = {first.pid: truths.pop(first.pid)}
@@ -108,11 +114,12 @@ class Jobs(gpu_support.GpuTestCase):
 
     def test_other_slurm_step_is_another_job(self):
         first = self.started(
-            "launch a; sync; print go; sleep 1500", SLURM_JOB_ID="77", SLURM_STEP_ID="0"
+            f"launch a; sync; print go; {self.waits}", SLURM_JOB_ID="77", SLURM_STEP_ID="0"
         )
         self.assertEqual(first.stdout.readline(), b"go\n")
         self.preloaded("launch b; sync", SLURM_JOB_ID="77", SLURM_STEP_ID="1")
-        self.assertEqual(first.wait(60), 0)
+        (self.folder / "go-on").touch()
+        self.assertEqual(first.wait(support.HANG_S), 0)
         self.assertEqual(sorted(p.name for p in self.work.iterdir()), ["run.2.rec", "run.rec"])
 
     def test_earlier_run_becomes_old(self):

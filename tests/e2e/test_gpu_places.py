@@ -34,7 +34,7 @@ class Places(gpu_support.GpuTestCase):
 
     def record(self, *command, cwd=None, options=(), **environment):
         return support.run(
-            "record", *options, "--", *command, cwd=cwd or self.work, timeout=90,
+            "record", *options, "--", *command, cwd=cwd or self.work,
             env=self.environment(preload=False, **environment),
         )
 
@@ -95,7 +95,7 @@ class Launchers(Places):
                 work.mkdir()
                 result = support.run_command(
                     [launcher, support.PROGRAM, "record", "--", sys.executable, self.train],
-                    cwd=work, env=self.environment(preload=False), timeout=90)
+                    cwd=work, env=self.environment(preload=False))
                 # Two ranks write at once: letters and line ends may come in any order.
                 self.assertEqual(
                     (result.code, sorted(result.stdout)), (0, sorted("trained\n" * 2)), result)
@@ -109,7 +109,7 @@ class Launchers(Places):
                                              "SLURM_PROCID": "RANK"}, ())
         result = support.run_command(
             [launcher, support.PROGRAM, "record", "-o", "run-%r.db", "--", sys.executable,
-             self.train], cwd=self.work, env=self.environment(preload=False), timeout=90)
+             self.train], cwd=self.work, env=self.environment(preload=False))
         self.assertEqual(result.code, 0, result)
         for rank in (0, 1):
             self.assertEqual(scalar(self.work / f"run-{rank}.db", "SELECT count(*) FROM launch"), 7)
@@ -192,7 +192,7 @@ class Containers(Places):
         )
         result = support.run_command(
             [*command, support.PROGRAM, "record", "--", *self.command(orphan)], cwd=self.work,
-            env=self.environment(preload=False, HOME=None, USER=None, SHELL=None), timeout=90)
+            env=self.environment(preload=False, HOME=None, USER=None, SHELL=None))
         self.assert_trained(result)
 
     def test_other_user(self):
@@ -212,7 +212,7 @@ class Containers(Places):
         result = support.run_command(
             [*become, support.PROGRAM, "record", "--",
              *self.command("launch k x 7; sync; print trained")], cwd=self.work,
-            env=self.environment(preload=False), timeout=90)
+            env=self.environment(preload=False))
         self.assert_trained(result)
         self.assertEqual((self.work / "run.db").stat().st_uid, 65534)
 
@@ -228,7 +228,7 @@ class FileSystems(Places):
             # The preload comes last: where it first runs is where it records.
             env = shlex.join(f"{name}={value}" for name, value in environment.items())
             inner = f"{mount} && cd {self.work} && exec env {env} {shlex.join(map(str, command))}"
-            return support.run_command(["unshare", "-m", "bash", "-c", inner], timeout=90,
+            return support.run_command(["unshare", "-m", "bash", "-c", inner],
                                        cwd=self.work, env=self.environment(preload=False))
 
         if read_only(["true"]).code != 0:
@@ -278,8 +278,7 @@ class FileSystems(Places):
         library = self.folder / "nolocks.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", library, source], check=True)
         env = self.environment(preload=False, LD_PRELOAD=library)
-        result = support.run("record", "--", sys.executable, self.train, cwd=self.work, env=env,
-                             timeout=90)
+        result = support.run("record", "--", sys.executable, self.train, cwd=self.work, env=env)
         self.assert_trained(result)
         for command in (["summary", "run.db"], ["report", "run.db"],
                         ["query", "run.db", "SELECT count(*) FROM launch"]):
@@ -334,7 +333,7 @@ class Notebooks(Places):
               flush=True)
         launch("k", 3); sync()
         print(count(10), flush=True)
-        time.sleep(60)
+        time.sleep(600)
         """)
 
     def test_cells_that_open_their_own_run(self):
@@ -349,7 +348,7 @@ class Notebooks(Places):
         self.assertRegex(html, "(?i)still (running|recording|being recorded)|partial|live")
 
     def test_killed_kernel(self):
-        kernel = self.started(PYTHON + "launch('k', 7); sync(); time.sleep(300)\n")
+        kernel = self.started(PYTHON + "launch('k', 7); sync(); time.sleep(600)\n")
         self.wait_for_rows(7)
         kernel.kill()
         kernel.wait()
@@ -366,13 +365,13 @@ class Interruptions(Places):
             stderr=subprocess.PIPE, start_new_session=True)
         self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, 9))
         self.assertEqual(process.stdout.readline(), b"trained\n")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + support.HANG_S
         while not any(p.name.startswith((".run", "run.db")) for p in self.work.iterdir()):
             self.assertLess(time.monotonic(), deadline)
             if process.poll() is not None:
                 self.skipTest("the fold was over before it could be interrupted")
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=support.HANG_S)
         result = support.Result(process, out, err)
         if result.code == 0:
             self.skipTest("the fold was over before it could be interrupted")

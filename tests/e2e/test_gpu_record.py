@@ -24,7 +24,6 @@ class Record(gpu_support.GpuTestCase):
             *self.command(script),
             cwd=self.work,
             env=self.environment(preload=preload, **environment),
-            timeout=90,
         )
 
     def assert_only_the_run(self, result, others=()):
@@ -71,7 +70,7 @@ class Record(gpu_support.GpuTestCase):
             env=self.environment(preload=False),
             input=b"hello",
             capture_output=True,
-            timeout=60,
+            timeout=support.HANG_S,
             check=False,
         )
         self.assertEqual(result.stdout, b"HELLO ['-o', 'a b', '--', 'x']\n", result)
@@ -95,7 +94,7 @@ class Record(gpu_support.GpuTestCase):
         time.sleep(0.2)
         (os.killpg if to_group else os.kill)(process.pid, number)
         try:
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=support.HANG_S)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, 9)

@@ -10,6 +10,7 @@ import time
 import unittest
 
 import gpu_support
+import support
 
 PYTHON = "# python\nimport os, sys, threading, time\nfrom tiny_gpu import *\n"
 XLATRACE_H = PYTHON + (
@@ -49,6 +50,7 @@ print trained
 """
 )
 LOST = ("data_loss", "error")
+PATIENT = ("--timeout", "200")  # of `control`
 
 
 class Steering(gpu_support.GpuTestCase):
@@ -162,12 +164,17 @@ class Steering(gpu_support.GpuTestCase):
         """What is recorded has its call, what is not has none, whoever comes in between."""
         script = XLATRACE_H + (
             "start()\n"
+            "rounds, over = [0] * 4, False\n"
             "def work(n):\n"
             "    start()\n"
-            "    for _ in range(400): launch(f't{n}', 5)\n"
+            "    while not over: launch(f't{n}', 5); rounds[n] += 1\n"
             "threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]\n"
             "[t.start() for t in threads]\n"
-            "for _ in range(50): xlatrace('pause'); time.sleep(.001); xlatrace('resume')\n"
+            "def a_whole_round():\n"
+            "    before = list(rounds)\n"
+            "    while max(now - was for now, was in zip(rounds, before)) < 2: time.sleep(.001)\n"
+            "for _ in range(50): xlatrace('pause'); a_whole_round(); xlatrace('resume')\n"
+            "over = True\n"
             "[t.join() for t in threads]; sync()\n"
         )
         database = self.recorded(script, XLATRACE_FLUSH_MS="10")
@@ -270,10 +277,7 @@ class Steering(gpu_support.GpuTestCase):
         )
         self.addCleanup(lambda: (process.kill(), process.communicate()))
         self.assertEqual(process.stdout.readline(), "go\n")
-        until = time.monotonic() + 30
-        while not list(self.work.glob("run.rec/*.rec")):  # the writer thread's first act
-            self.assertLess(time.monotonic(), until)
-            time.sleep(0.01)
+        self.wait_for_rows(1, gpu_support.FACTS)  # the writer thread's first act
         return process
 
     def tell(self, process):
@@ -283,23 +287,45 @@ class Steering(gpu_support.GpuTestCase):
 
     def test_control(self):
         process = self.start_interactive(self.WAITS, XLATRACE_FLUSH_MS="20")
-        status = self.xlatrace("control", "run.rec", "status")
+        status = self.xlatrace("control", "run.rec", "status", *PATIENT)
         self.assertIn(f"process {process.pid} on", status.stdout)
         self.assertIn("recording", status.stdout)
-        stopped = self.xlatrace("control", "run.rec", "stop")
+        stopped = self.xlatrace("control", "run.rec", "stop", *PATIENT)
         self.assertEqual((stopped.code, "stopped" in stopped.stdout), (0, True), stopped)
         self.tell(process)
-        started = self.xlatrace("control", "run.db", "start", "--format", "json")
+        started = self.xlatrace("control", "run.db", "start", "--format", "json", *PATIENT)
         (live,) = json.loads(started.stdout)["live"]
         self.assertEqual((live["pid"], live["state"]), (process.pid, "recording"))
         self.tell(process)
-        out, _ = process.communicate("\n", timeout=30)
+        out, _ = process.communicate("\n", timeout=support.HANG_S)
         self.assertEqual((process.returncode, out), (0, ""))
         self.assertEqual(self.names(self.fold()), ["again"] * 4 + ["before"] * 5)
         self.assertEqual(gpu_support.run_stats(self.work / "run.db", *LOST), [])
         ended = self.xlatrace("control", "run.rec", "stop")
         self.assertEqual((ended.code, len(ended.errors)), (1, 1), ended)
         self.assertIn("1 process ended", self.xlatrace("control", "run.rec", "status").stdout)
+
+    def test_control_before_the_first_row(self):
+        """The folder is there, and nobody records yet: an order is for whoever comes."""
+        (self.work / "run.rec").mkdir()
+        (self.work / "run.rec" / "job").write_text("mine\n")
+        late = self.xlatrace("control", "run.rec", "stop", "--timeout", "0.1")
+        self.assertEqual((late.code, len(late.errors)), (1, 1), late)
+        self.assertIn("nobody has recorded", late.errors[0])
+        control = subprocess.Popen(
+            [support.PROGRAM, "control", "run.rec", "stop", *PATIENT],
+            cwd=self.work,
+            env=support.environment(),
+            stdout=subprocess.PIPE,
+        )
+        self.addCleanup(lambda: (control.kill(), control.communicate()))
+        process = self.start_interactive(self.WAITS, XLATRACE_FLUSH_MS="20", XLATRACE_JOB="mine")
+        out, _ = control.communicate(timeout=support.HANG_S)
+        self.assertEqual((control.returncode, b"stopped" in out), (0, True), out)
+        self.tell(process)
+        self.tell(process)
+        process.communicate("\n", timeout=support.HANG_S)
+        self.assertLessEqual(set(self.names(self.fold())), {"before"})
 
     def test_control_of_what_is_no_recording(self):
         for path in (".", "nothing.rec", "/dev/null"):
@@ -350,14 +376,14 @@ class Steering(gpu_support.GpuTestCase):
             time.sleep(0.1)
         self.tell(process)
         self.tell(process)
-        process.communicate("\n", timeout=30)
+        process.communicate("\n", timeout=support.HANG_S)
         self.assert_equals_truth(self.fold())
 
     def test_record_removes_what_control_wrote(self):
         script = PYTHON + (
             "launch('k', 5); sync()\n"
             f"import subprocess; e = dict(os.environ); e.pop('LD_PRELOAD', None)\n"
-            f"subprocess.run([{os.environ.get('XLATRACE_BIN', '')!r}, 'control', 'run.rec', 'stop'],"
+            f"subprocess.run([{os.environ.get('XLATRACE_BIN', '')!r}, 'control', 'run.rec', 'stop', '--timeout', '200'],"
             " env=e, stdout=subprocess.DEVNULL, check=True)\n"
             "launch('no', 5); sync()\n"
         )
@@ -394,7 +420,7 @@ class Steering(gpu_support.GpuTestCase):
         self.wait_for_dropped()
         time.sleep(0.6)
         (self.work / "stop").touch()
-        process.communicate(timeout=60)
+        process.communicate(timeout=support.HANG_S)
         gone = time.time_ns()  # nothing is let go of later than that
         self.assertEqual(process.returncode, 0)
         database = self.fold()
@@ -421,7 +447,7 @@ class Steering(gpu_support.GpuTestCase):
         self.assertEqual(process.stdout.readline(), b"go\n")
         self.wait_for_dropped()
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=support.HANG_S)
         gone = time.time_ns()
         database = self.fold()
         (recording,) = (self.work / "run.rec").glob("*.rec")

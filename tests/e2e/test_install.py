@@ -35,7 +35,7 @@ class InstallTest(support.TestCase):
         env.update(LD_LIBRARY_PATH=f"{self.lib}:{FAKES}", PATH=f"{self.prefix}/bin:{env['PATH']}",
                    **changes)
         return subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True,
-                              timeout=120)
+                              timeout=support.HANG_S)
 
     def test_the_two_commands_of_the_first_page(self):
         run = self.run_here(str(FAKES / "fake_workload"), "-e", "launch a x 5; sync",

@@ -135,7 +135,7 @@ class Doors(unittest.TestCase):
             for rank in range(2)
         ]
         for process in processes:
-            out, err = process.communicate(timeout=300)
+            out, err = process.communicate(timeout=support.HANG_S)
             self.assertEqual((process.returncode, out), (0, b"trained\n"), err[-3000:])
         folded = support.run("summary", "run.db", cwd=place)
         self.assertEqual(folded.code, 0, folded)

@@ -20,7 +20,7 @@ class PageInABrowser(unittest.TestCase):
             cwd=os.path.dirname(os.path.abspath(__file__)),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=540,
+            timeout=1700,
         )
         self.assertEqual(result.returncode, 0, result.stdout.decode("utf-8", "replace"))
 

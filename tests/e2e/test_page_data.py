@@ -33,7 +33,7 @@ HOSTILE = [
 def big_run(folder, launches):
     """A synthetic trace of a transformer with its module, imported."""
     script = support.REPOSITORY / "bench" / "big_run.py"
-    subprocess.run([sys.executable, script, str(launches), folder], check=True, timeout=120)
+    subprocess.run([sys.executable, script, str(launches), folder], check=True, timeout=support.HANG_S)
     result = support.run(
         "import", folder / "trace.sqlite", "--modules", folder, "-o", folder / "run.db", cwd=folder
     )

@@ -221,7 +221,7 @@ class PythonApiTest(unittest.TestCase):
         done = support.run_command(
             [python, "-m", "mypy", "--strict", "--python-version", "3.9", "--cache-dir",
              self.folder / "cache", package_folder() / "xlatrace", "user.py"],
-            cwd=self.folder, timeout=300)
+            cwd=self.folder)
         if "No module named mypy" in done.stderr:
             self.skipTest("no mypy in XLATRACE_TEST_PYTHON_TABLES")
         self.assertEqual(done.code, 0, done)

@@ -102,7 +102,7 @@ class Readme(gpu_support.GpuTestCase):
             command = [PYTHON_TABLES if wants_tables else sys.executable, "-c", text]
         else:  # "c" and "text" have tests of their own, below
             return None
-        return support.run_command(command, cwd=place, env=env, timeout=120)
+        return support.run_command(command, cwd=place, env=env)
 
     def test_every_block(self):
         self.make_template()
@@ -138,7 +138,7 @@ class Readme(gpu_support.GpuTestCase):
         script.chmod(0o755)
         environment = place / "environment"
         done = support.run_command(
-            [sys.executable, "-m", "venv", "--without-pip", environment], timeout=120)
+            [sys.executable, "-m", "venv", "--without-pip", environment])
         self.assertEqual(done.code, 0, done)
         pip = environment / "bin" / "pip"
         pip.write_text(f'#!/bin/sh\nexec {sys.executable} -m pip --python "{environment}/bin/python" '
@@ -146,7 +146,7 @@ class Readme(gpu_support.GpuTestCase):
         pip.chmod(0o755)
         env = support.environment()
         env["PATH"] = f"{environment}/bin:{env['PATH']}"
-        result = support.run_command(["bash", "-ec", text], cwd=place, env=env, timeout=300)
+        result = support.run_command(["bash", "-ec", text], cwd=place, env=env)
         if re.search("not every Linux has|libsimdjson|No module named pip", result.stderr):
             self.skipTest("this build makes no wheel, or no pip: " + result.stderr)
         self.assertEqual(result.code, 0, result)

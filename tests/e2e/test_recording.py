@@ -2,6 +2,7 @@
 """Recording a program that uses a GPU (the fake one), and folding what it left: preloaded by hand
 and by `xlatrace record`."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import subprocess
 import time
 import unittest
 
+import gpu_truth
 import support
 
 BUILD = pathlib.Path(support.PROGRAM).resolve().parents[1] if support.PROGRAM else pathlib.Path("/")
@@ -97,7 +99,7 @@ class RecordingTest(support.TestCase):
 
     def wait_for_more_than(self, count):
         """Folds what there is until it holds more activities than that; the number it then holds."""
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + support.HANG_S
         while time.monotonic() < deadline:
             result = self.run_program(
                 "query", "run.db", "SELECT count(*) AS n FROM activity", "--format", "json"
@@ -148,11 +150,15 @@ class RecordingTest(support.TestCase):
         )
 
     def test_killed_program_folds_and_its_recording_stays(self):
-        result = self.record(
-            "--",
-            *self.script(STEPS + "sleep 500\nsegv\n"),
-            XLATRACE_FLUSH_MS="50",
-        )
+        waits = f'system "while [ ! -e {self.folder}/go-on ]; do sleep 0.05; done"'
+        command = self.script(f"{STEPS}{waits}\nsegv\n")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            recorded = pool.submit(self.record, "--", *command, XLATRACE_FLUSH_MS="50")
+            try:
+                self.wait_for_a_flush_of_all()
+            finally:
+                (self.folder / "go-on").touch()
+            result = recorded.result()
         self.assertEqual(result.code, 128 + signal.SIGSEGV, result)
         self.assertIn("killed", result.stderr)
         self.assertIn("stays in", result.stderr)
@@ -161,6 +167,19 @@ class RecordingTest(support.TestCase):
         self.assertEqual(
             self.query("SELECT severity FROM run_stat WHERE name = 'process_killed'"),
             [("notice",)],
+        )
+
+    def wait_for_a_flush_of_all(self):
+        def recordings():
+            return list(self.folder.glob("run.rec/*.rec"))
+
+        self.wait_until(
+            "all activities", lambda: sum(map(gpu_truth.rows_in, recordings())) >= len(TRUTH)
+        )
+        now = time.time_ns()
+        self.wait_until(
+            "a flush after that",
+            lambda: any(gpu_truth.flushed_until(file) > now for file in recordings()),
         )
 
     def test_running_program_gives_a_part_then_more(self):

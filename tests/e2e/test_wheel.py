@@ -66,7 +66,7 @@ class WheelTest(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         for name in ("dist", "again"):
             done = support.run_command(
-                [SCRIPT, "--build", build, "-o", cls.folder / name], timeout=300,
+                [SCRIPT, "--build", build, "-o", cls.folder / name],
                 env=support.environment(SOURCE_DATE_EPOCH="1700000000"))
             assert done.code == 0, done
         (cls.wheel,) = (cls.folder / "dist").iterdir()
@@ -141,7 +141,7 @@ class WheelTest(unittest.TestCase):
                 [sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", "-q",
                  "--no-index", "--no-deps", "--no-compile", self.wheel],
             ):
-                done = support.run_command(command, timeout=300)
+                done = support.run_command(command)
                 if b"No module named pip" in done.stderr_bytes:
                     self.skipTest("no pip in this Python")
                 self.assertEqual(done.code, 0, done)
@@ -235,12 +235,12 @@ class WheelTest(unittest.TestCase):
             ["run", "--no-project", "xlatrace", "record", "--", *workload],
             ["run", "--no-project", "xlatrace", "report", "run.db"],
         ):
-            done = support.run_command([uv, *command], cwd=place, env=env, timeout=300)
+            done = support.run_command([uv, *command], cwd=place, env=env)
             self.assertEqual(done.code, 0, f"uv {command}\n{done}")
         # The other way round: the launcher under record.
         xlatrace = place / ".venv" / "bin" / "xlatrace"
         done = support.run_command([xlatrace, "record", "--", uv, "run", "--no-project", *workload],
-                                   cwd=place, env=env, timeout=300)
+                                   cwd=place, env=env)
         self.assertEqual(done.code, 0, done)
         self.assertEqual(gpu_support.scalar(place / "run.db", "SELECT count(*) FROM launch"), 5)
         self.assertEqual(gpu_support.scalar(place / "run.old.db", "SELECT count(*) FROM launch"), 5)
@@ -280,7 +280,7 @@ class WheelTest(unittest.TestCase):
         prefix = self.conda_environment()
         done = support.run_command(
             [sys.executable, "-m", "pip", "--python", prefix / "bin" / "python", "install", "-q",
-             "--no-index", "--no-deps", "--no-compile", self.wheel], timeout=300)
+             "--no-index", "--no-deps", "--no-compile", self.wheel])
         if b"No module named pip" in done.stderr_bytes:
             self.skipTest("no pip in this Python")
         self.assertEqual(done.code, 0, done)

@@ -47,7 +47,7 @@ def environment(log=None, scenario=None, devices=None, time_scale=None, injectio
     return env
 
 
-def run(command, timeout=120, **variables):
+def run(command, timeout=300, **variables):
     """Runs `command` with environment(**variables); the result has returncode, stdout, stderr."""
     return subprocess.run(command, env=environment(**variables), capture_output=True, text=True,
                           timeout=timeout, check=False)

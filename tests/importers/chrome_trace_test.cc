@@ -2,14 +2,13 @@
 
 #include "importers/chrome_trace.h"
 
-#include <zlib.h>
-
 #include <random>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/compress.h"
 #include "importers/chrome_event.h"
 #include "importers/importer.h"
 #include "importers/trace_splitter.h"
@@ -319,20 +318,6 @@ TEST(ChromeTraceCorruption, FlippedBits) {
   }
 }
 
-std::string Gzip(std::string_view bytes) {
-  z_stream stream = {};
-  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 31, 9, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&stream, bytes.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-
 TEST(ChromeTraceCorruption, ACutGzipKeepsWhatCameBefore) {
   std::string text = "{\"traceEvents\": [";
   std::mt19937 random(7);
@@ -342,7 +327,7 @@ TEST(ChromeTraceCorruption, ACutGzipKeepsWhatCameBefore) {
             ",\"dur\":0.5,\"args\":{\"device\":0,\"stream\":7}},";
   }
   text += "{\"ph\":\"i\"}]}";
-  std::string bytes = Gzip(text);
+  std::string bytes = GzipCompress(text);
   bytes.resize(bytes.size() / 2);
   const MemorySink sink = ImportText(bytes);
   EXPECT_GT(sink.activities.size(), 1250u);
@@ -354,7 +339,7 @@ TEST(ChromeTraceCorruption, ABombIsRefused) {
   // 90 MB of blanks in an object: 90 kB of gzip.
   std::string text = "{\"traceEvents\": [{\"ph\":\"i\"},";
   text.append(size_t{90} << 20, ' ');
-  const std::string bytes = Gzip(text);
+  const std::string bytes = GzipCompress(text);
   ASSERT_LT(bytes.size(), size_t{100} << 10);
   const MemoryFile file(bytes);
   MemorySink sink;
@@ -369,7 +354,7 @@ TEST(ChromeTraceCorruption, ABombBehindRealEventsCostsNoneOfThem) {
       "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,"
       "\"ts\":10,\"dur\":0.5,\"args\":{\"device\":0,\"stream\":7}},";
   text.append(size_t{90} << 20, ' ');
-  const MemoryFile file(Gzip(text));
+  const MemoryFile file(GzipCompress(text));
   MemorySink sink;
   ASSERT_TRUE(ImportChromeTrace(file.path(), sink));
   EXPECT_EQ(sink.activities.size(), 1u);
@@ -377,7 +362,7 @@ TEST(ChromeTraceCorruption, ABombBehindRealEventsCostsNoneOfThem) {
 }
 
 TEST(ChromeTraceCorruption, AChangedGzipIsTold) {
-  std::string bytes = Gzip(KinetoTrace());
+  std::string bytes = GzipCompress(KinetoTrace());
   const MemorySink whole = ImportText(bytes);
   bytes[bytes.size() - 6] ^= 1;  // Of the checksum.
   const MemorySink sink = ImportText(bytes);

@@ -18,7 +18,7 @@ import unittest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 HOOK = REPOSITORY / "python" / "xlatrace_hook"
-TIMEOUT_S = 180  # for a machine that has other things to do
+TIMEOUT_S = 400  # for a machine that has other things to do
 
 # A framework's process needs a moment, but none of these runs for seconds.
 JAX = textwrap.dedent(

@@ -125,9 +125,15 @@ class Signals(HookTestCase):
         self.assert_recorded(self.status(), "exit")
 
     def test_ctrl_c(self):
-        script = JAX + "print('ready', flush=True)\nsignal.pause()"
-        result = self.run_and_signal(script, signal.SIGINT)
-        self.assert_same(result, self.run_and_signal(script, signal.SIGINT, hook=False))
+        # All on one line, so that the traceback is the same wherever the signal comes.
+        script = JAX + (
+            "import itertools, time\n"
+            "for word in itertools.chain(['ready\\n'], itertools.repeat('')): "
+            "sys.stdout.write(word); sys.stdout.flush(); time.sleep(0.05)\n"
+        )
+        plain = {"PYTHONNODEBUGRANGES": "1"}
+        result = self.run_and_signal(script, signal.SIGINT, **plain)
+        self.assert_same(result, self.run_and_signal(script, signal.SIGINT, hook=False, **plain))
         self.assertIn("KeyboardInterrupt", result.stderr)
         self.assert_recorded(self.status(), "SIGINT")
 

@@ -57,18 +57,30 @@ class TheSettings(unittest.TestCase):
         self.assertEqual(settings.memory_bytes, float("inf"))
 
 
-class TheLimits(unittest.TestCase):
-    """With a clock and a process size that the test sets."""
+class Patched(unittest.TestCase):
+    """A clock and a process size that the test sets."""
 
     def setUp(self) -> None:
         self.now, self.size = 100.0, int(1e9)
-        for where, name, replacement in (
-            (limits.time, "monotonic", lambda: self.now),
-            (limits, "resident_bytes", lambda: self.size),
-        ):
+
+    def patch(self, *replacements) -> None:
+        """(module, name, what stands there during the test), each."""
+        for where, name, replacement in replacements:
             patch = mock.patch.object(where, name, replacement)
             patch.start()
             self.addCleanup(patch.stop)
+
+    def patch_limits(self) -> None:
+        self.patch(
+            (limits.time, "monotonic", lambda: self.now),
+            (limits, "resident_bytes", lambda: self.size),
+        )
+
+
+class TheLimits(Patched):
+    def setUp(self) -> None:
+        super().setUp()
+        self.patch_limits()
         self.limits = limits.Limits(Settings({"XLATRACE_HOOK_DIR": "/x"}))
 
     def later(self, seconds: float, grown_mb: float = 0) -> None:
@@ -177,18 +189,12 @@ class FakeProfiler:
         pass
 
 
-class TheWindow(unittest.TestCase):
-    """Which part of a run is recorded, with a clock that the test sets."""
+class TheWindow(Patched):
+    """Which part of a run is recorded."""
 
     def setUp(self) -> None:
-        self.now, self.size = 100.0, int(1e9)
-        for where, name, replacement in (
-            (limits.time, "monotonic", lambda: self.now),
-            (limits, "resident_bytes", lambda: self.size),
-        ):
-            patch = mock.patch.object(where, name, replacement)
-            patch.start()
-            self.addCleanup(patch.stop)
+        super().setUp()
+        self.patch_limits()
         folder = tempfile.mkdtemp(prefix="xlatrace-hook-")
         self.addCleanup(shutil.rmtree, folder)
         settings = Settings({"XLATRACE_HOOK_DIR": folder})
@@ -324,19 +330,16 @@ class Function:
 """
 
 
-class TheCallsThatTrace(unittest.TestCase):
+class TheCallsThatTrace(Patched):
     """Functions that ask for their traces as those of TensorFlow do."""
 
     def setUp(self) -> None:
-        self.now = 100.0
-        for where, name, replacement in (
+        super().setUp()
+        self.patch(
             (tensorflow_profiler.time, "monotonic", lambda: self.now),
             (tensorflow_profiler, "COUNT", "count"),
             (tensorflow_profiler, "MAX_CALLS", 4),
-        ):
-            patch = mock.patch.object(where, name, replacement)
-            patch.start()
-            self.addCleanup(patch.stop)
+        )
         module = types.ModuleType("functions_of_a_test")
         patch = mock.patch.dict(sys.modules, {module.__name__: module})
         patch.start()

@@ -56,8 +56,8 @@ def main():
             queue = context.Queue()
             process = context.Process(target=load, args=(queue, number))
             process.start()
-            value = queue.get(timeout=60)
-            process.join(60)
+            value = queue.get(timeout=300)
+            process.join(300)
             assert process.exitcode == 0
         if options.mark:
             mark(1000 + number)

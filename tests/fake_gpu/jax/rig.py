@@ -148,7 +148,7 @@ class Rig:
         result.update(dict(more or {}))
         return result
 
-    def run(self, program, *arguments, timeout=300, cwd=None, **options):
+    def run(self, program, *arguments, timeout=900, cwd=None, **options):
         """Runs a program of this folder, or any path, and returns the CompletedProcess."""
         program = pathlib.Path(program)
         if not program.exists() and (HERE / program).exists():

@@ -161,7 +161,7 @@ bool ParseArtefact(std::string_view suffix, DumpName& name) {
       {"autotune_results.pbtxt", DumpKind::kAutotune},
       {"debug_options", DumpKind::kDebugOptions},
       {"config.pbtxt", DumpKind::kDebugOptions},
-      {"thunk_metadata.pb", DumpKind::kOther},
+      {"thunk_metadata.pb", DumpKind::kThunkMetadata},
       {"metadata.textproto", DumpKind::kOther},
   };
   for (const Artefact& artefact : kWhole) {

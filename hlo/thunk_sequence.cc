@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "hlo/text_scanner.h"
+#include "hlo/thunk_metadata_proto.h"
 
 namespace xlatrace::hlo {
 namespace {
@@ -266,8 +267,12 @@ Result<std::vector<Thunk>> ReadThunks(std::string_view sequence, std::string_vie
   if (thunks.empty()) {
     return MakeError("no thunk in it: not a thunk_sequence of XLA's dump");
   }
-  auto instructions = MetadataReader(metadata).Read();
-  if (!instructions) return Wrap("thunk metadata", std::move(instructions).error());
+  auto instructions = ReadThunkMetadataProto(metadata);
+  if (!instructions) {
+    auto read = MetadataReader(metadata).Read();
+    if (!read) return Wrap("thunk metadata", std::move(read).error());
+    instructions = std::move(*read);
+  }
   for (Thunk& thunk : thunks) {
     const auto it = instructions->find(thunk.id);
     if (it != instructions->end()) thunk.instruction = it->second;

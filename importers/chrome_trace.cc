@@ -212,16 +212,17 @@ class TraceImport {
   void SetRunInfo() {
     import_.sink.SetRunInfo("source", is_xprof_ ? "xprof_json" : "kineto");
     for (const auto& [key, value] : import_.facts.run_info) import_.sink.SetRunInfo(key, value);
+    if (import_.replayed > 0 && import_.kernels == 0) {
+      import_.counters.Add("kernels_not_timed", Severity::kDataLoss, 1,
+                           "this trace replayed kernels to read counters and holds no times of "
+                           "them: profile once more without CUPTI counters");
+    }
     if (!import_.gpu_names.empty()) import_.sink.SetRunInfo("gpu", import_.gpu_names);
     if (import_.rows.activities() > 0) {
       import_.sink.SetRunInfo("granularity", model::Text(import_.kernels > 0 || import_.ops == 0
                                                              ? model::Granularity::kKernel
                                                              : model::Granularity::kOp));
-    } else if (import_.replayed > 0) {
-      import_.counters.Add("no_device_activity", Severity::kDataLoss, 1,
-                           "this trace replayed kernels to read counters and holds no times of "
-                           "them: profile once more without CUPTI counters");
-    } else {
+    } else if (import_.replayed == 0) {
       import_.counters.Add("no_device_activity", Severity::kDataLoss, 1,
                            "the trace holds no device time: profile with activities for the "
                            "device (PyTorch: ProfilerActivity.CUDA)");

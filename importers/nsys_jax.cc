@@ -269,8 +269,13 @@ class CaptureImport {
         case hlo::DumpKind::kHloText:
           if (parts.hlo == nullptr) parts.hlo = &file;
           break;
-        case hlo::DumpKind::kThunkSequence:
+        case hlo::DumpKind::kThunkSequenceFinal:  // What ran; the other is from before the passes.
           parts.thunks = &file;
+          break;
+        case hlo::DumpKind::kThunkSequence:
+          if (parts.thunks == nullptr || parts.thunks->parsed.kind == file.parsed.kind) {
+            parts.thunks = &file;
+          }
           break;
         case hlo::DumpKind::kThunkMetadata:
           parts.metadata = &file;

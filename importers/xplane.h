@@ -59,8 +59,9 @@ inline constexpr int64_t kMaxHostRanges = 50'000;
 // Does `head` (the first bytes of a file) start like an XSpace?
 bool LooksLikeXplane(std::string_view head);
 
-// Holds no events: a profile of any size takes what its names and modules take, and what the sink
-// keeps. `path`: for messages and run stats.
+// Reads events one by one: a profile of any size takes what its names and modules take, the rows of
+// one line of a TPU or CPU (which are sorted for their self time), and what the sink keeps.
+// `path`: for messages and run stats.
 Status ImportXplane(const ByteSource& source, const std::string& path, model::EventSink& sink);
 
 // The same from the whole inflated file in memory.

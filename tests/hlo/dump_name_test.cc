@@ -68,6 +68,7 @@ TEST(DumpName, Artefacts) {
       {"thunk_schedule", DumpKind::kThunkSequence},
       {"thunk_sequence_after_thunk_passes.txt", DumpKind::kThunkSequenceFinal},
       {"thunk_metadata.txt", DumpKind::kThunkMetadata},
+      {"thunk_metadata.pb", DumpKind::kThunkMetadata},
       {"ptx", DumpKind::kPtx},
       {"95.ptx", DumpKind::kPtx},
       {"ir-no-opt-noconst.ll", DumpKind::kLlvmIr},

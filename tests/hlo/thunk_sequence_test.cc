@@ -118,6 +118,37 @@ TEST(ThunkSequence, ReadsTheSchedule) {
   EXPECT_EQ(thunks[2].instruction, "");
 }
 
+// Field 1 {field 1 {field 1: instruction, field 3: id}, field 2: kind}, by protobuf's encoding.
+std::string MetadataProto() {
+  using namespace std::string_literals;
+  return "\x0a\x24"s + "\x0a\x12\x0a\x10" + "command_buffer_1" + "\x12\x0e" + "kCommandBuffer" +
+         "\x0a\x26" + "\x0a\x15\x0a\x11" + "loop_add_fusion.3" + "\x18\x01" + "\x12\x0d" +
+         "kCustomKernel" + "\x0a\x06" + "\x0a\x02\x18\x02\x12\x00"s;
+}
+
+TEST(ThunkSequence, JoinsTheMetadataOfADumpThatHasProtosAlone) {
+  const std::string sequence =
+      "000: kCommandBuffer [source | sink] \n"
+      "    001: kCustomKernel [source | next=002 (1)] loop_add_fusion_19 grid: [4, 2, 1] "
+      "threads: [128, 1, 1]  shared_memory: 1024 bytes\n"
+      "    002: kCopy         [prev=001 (1) | sink  ] kCopy\n";
+  const std::string metadata = MetadataProto();
+  const Thunks thunks = Read(sequence, metadata);
+  ASSERT_EQ(thunks.size(), 3u);
+  EXPECT_EQ(thunks[0].instruction, "command_buffer_1");
+  EXPECT_EQ(thunks[1].instruction, "loop_add_fusion.3");
+  EXPECT_EQ(thunks[2].instruction, "");
+  // Cut off or changed anywhere it is read as far as it goes, or refused as text.
+  for (size_t size = 0; size <= metadata.size(); ++size) {
+    (void)ReadThunks(sequence, metadata.substr(0, size));
+    for (int bit = 0; bit < 8 && size < metadata.size(); ++bit) {
+      std::string changed = metadata;
+      changed[size] ^= static_cast<char>(1 << bit);
+      (void)ReadThunks(sequence, changed);
+    }
+  }
+}
+
 TEST(ThunkSequence, OtherTextIsAnErrorAndNothingIsNothing) {
   EXPECT_FALSE(ReadThunks("HloModule m\n", {}));
   EXPECT_TRUE(Read("").empty());

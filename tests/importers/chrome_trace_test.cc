@@ -162,8 +162,18 @@ TEST(Kineto, ReplayedKernelsAreNoLossEachButTheReasonForNoTime) {
   EXPECT_TRUE(sink.activities.empty());
   EXPECT_EQ(sink.Stat("replay_range_not_timed"), 3);
   EXPECT_EQ(sink.stats.at("replay_range_not_timed").severity, model::Severity::kNotice);
-  EXPECT_EQ(sink.Stat("no_device_activity"), 1);
-  EXPECT_THAT(sink.stats.at("no_device_activity").advice, HasSubstr("without CUPTI counters"));
+  EXPECT_EQ(sink.Stat("kernels_not_timed"), 1);
+  EXPECT_EQ(sink.stats.at("kernels_not_timed").severity, model::Severity::kDataLoss);
+  EXPECT_THAT(sink.stats.at("kernels_not_timed").advice, HasSubstr("without CUPTI counters"));
+  EXPECT_EQ(sink.Stat("no_device_activity"), 0);  // Its advice is what was done.
+  // A copy beside them does not make up for the kernels; a kernel does.
+  const auto device_row = [](const char* category) {
+    return std::string(R"(, {"ph": "X", "cat": ")") + category +
+           R"(", "name": "r", "pid": 0, "tid": 7, "ts": 8, "dur": 1,
+              "args": {"device": 0, "stream": 7}}]})";
+  };
+  EXPECT_EQ(ImportText(text + device_row("gpu_memcpy")).Stat("kernels_not_timed"), 1);
+  EXPECT_EQ(ImportText(text + device_row("kernel")).Stat("kernels_not_timed"), 0);
 }
 
 TEST(Kineto, KernelsThatAreNoCompleteEventsAreALoss) {

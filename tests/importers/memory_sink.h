@@ -37,6 +37,8 @@ class MemorySink final : public model::EventSink {
     std::string name;
     std::optional<int64_t> program_id;
     std::string bytes;
+    std::string thunk_sequence;
+    std::string thunk_metadata;
   };
   struct CompileRow {
     model::Id module_id;
@@ -65,7 +67,8 @@ class MemorySink final : public model::EventSink {
   model::Id AddHint(const model::Hint& row) override { return PushOnce(hints, row); }
   model::Id AddModule(const model::ModuleBlob& row) override {
     return Push(modules, Module{row.process_id, std::string(row.name), row.program_id,
-                                std::string(row.bytes)});
+                                std::string(row.bytes), std::string(row.thunk_sequence),
+                                std::string(row.thunk_metadata)});
   }
   model::Id AddApiCall(const model::ApiCall& row) override {
     return Push(calls, Call{row.process_id, row.thread_id, std::string(row.name),

@@ -101,6 +101,22 @@ TEST_F(NsysJaxTest, DumpHostRangesAndCompilationsComeAlong) {
   EXPECT_EQ(sink.Stat("csv_row_damaged"), 1);
 }
 
+TEST_F(NsysJaxTest, TheThunkListAfterThePassesIsTakenWithItsMetadata) {
+  Write("nvtx_gpu_proj_trace/trace.parquet", ProjectedTable(true, true));
+  const std::string stem = "dump/module_0004.jit_f.";
+  Write(stem + "sm_9.0_gpu_after_optimizations.txt", "HloModule jit_f");
+  Write(stem + "thunk_sequence.txt", "before");
+  Write(stem + "thunk_metadata.pb", "metadata");
+  MemorySink sink = Import();
+  ASSERT_EQ(sink.modules.size(), 1u);
+  EXPECT_EQ(sink.modules[0].thunk_sequence, "before");
+  EXPECT_EQ(sink.modules[0].thunk_metadata, "metadata");
+  Write(stem + "thunk_sequence_after_thunk_passes.txt", "after");
+  sink = Import();
+  ASSERT_EQ(sink.modules.size(), 1u);
+  EXPECT_EQ(sink.modules[0].thunk_sequence, "after");
+}
+
 TEST_F(NsysJaxTest, DamageIsAnErrorOrARunStat) {
   const std::string whole = ProjectedTable(true, true);
   std::mt19937 random(5);

@@ -73,7 +73,9 @@ class ExecutionSolver {
   // how often XLA knows that the loops run: for sure where just as many are there, else where a few
   // are lost.
   void CountTrips(std::span<const uint32_t> launches);
-  void CountTripsBetween(std::span<const uint32_t> launches, size_t first, size_t past);
+  bool CountTripsBetween(std::span<const uint32_t> launches, size_t first, size_t past);
+  // Where some of the loops may run any number of times: by the kernels that are in none of these.
+  void CountMarkersBetween(std::span<const uint32_t> launches, size_t first, size_t past);
   void AroundAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
   void JudgeExecutions(std::span<const uint32_t> launches);
   bool Recognises(std::span<const uint32_t> launches, uint32_t program,

@@ -51,6 +51,7 @@ std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, 
                                             bool clean_start) {
   std::vector<Outcome> outcomes(launches.size());
   FindAnchors(launches, one_group, clean_start);
+  DoubtAmongGraphs(launches);
   CountTrips(launches);
   if (anchors_.empty()) {
     WithoutAnchors(launches, &outcomes);
@@ -120,6 +121,20 @@ void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_g
   }
 }
 
+void ExecutionSolver::DoubtAmongGraphs(std::span<const uint32_t> launches) {
+  const auto is_graph = [&](uint32_t c) { return cases_[c].kind == LaunchKind::kGraph; };
+  const auto graphs = std::count_if(launches.begin(), launches.end(), is_graph);
+  const auto placed = std::count_if(anchors_.begin(), anchors_.end(), [&](const Anchor& anchor) {
+    return is_graph(launches[anchor.launch]);
+  });
+  blind_ = placed < graphs;
+  if (!blind_) return;
+  for (Anchor& anchor : anchors_) {
+    const LaunchCase& launch = cases_[launches[anchor.launch]];
+    if (!launch.fixed && launch.candidates.size() > 1) anchor.item.unique = false;
+  }
+}
+
 void ExecutionSolver::CountTrips(std::span<const uint32_t> launches) {
   for (size_t a = 0; a < anchors_.size();) {
     if (anchors_[a].item.unique) {
@@ -185,7 +200,7 @@ bool ExecutionSolver::CountTripsBetween(std::span<const uint32_t> launches, size
   for (size_t a = first; a < past; ++a) {
     AlignedItem& item = anchors_[a].item;
     item.token = tokens[a - first];
-    item.unique = all && !item.rival;
+    item.unique = all && !item.rival && !blind_;
     item.tied = false;
   }
   return true;

@@ -69,6 +69,9 @@ class ExecutionSolver {
   };
 
   void FindAnchors(std::span<const uint32_t> launches, bool one_group, bool clean_start);
+  // What a graph-level row holds is missing without being lost: where it is not known which thunks
+  // that are, a kernel that may be several is none of them for sure.
+  void DoubtAmongGraphs(std::span<const uint32_t> launches);
   // Equal kernels of several loops in a row, or of one loop and what follows it, are told apart by
   // how often XLA knows that the loops run: for sure where just as many are there, else where a few
   // are lost.
@@ -94,6 +97,7 @@ class ExecutionSolver {
   std::map<std::tuple<uint32_t, LaunchKind, CollectiveKind>, uint32_t> only_possible_;
   // Of the stretch being solved.
   uint32_t windows_ = 0;
+  bool blind_ = false;  // Some graph-level rows have no place.
   std::vector<Anchor> anchors_;
   std::vector<ExecutionFacts> executions_;  // By number; [0] unused.
 };

@@ -137,6 +137,19 @@ TEST_F(GraphRowsOfLists, OfSeveralModulesAreToldApartByNumberAndTime) {
   EXPECT_EQ(Shares(tables, eval.front()).size(), 5u);
 }
 
+TEST_F(GraphRowsOfLists, AKernelBesideAGraphThatNobodyKnowsIsNeverExactWhereItMayBeAnothers) {
+  // Nothing says which of the equal fusions the graph holds, and which one was launched alone.
+  run_.AddModule("jit_f", 3, [] {
+    LoadedModule module = Load({"jit_f", 3, {{"a", false}, {"b", false}}});
+    module.thunks.clear();
+    return module;
+  });
+  const uint32_t told = run_.Annotation("jit_f", 3, "");
+  run_.Activity(graph_, told, 1);
+  const size_t launch = run_.Activity(run_.Kernel("a"), told, 1);
+  EXPECT_NE(LabelOf(run_.Attribute(), launch).confidence, Confidence::kExact);
+}
+
 TEST_F(GraphRowsOfLists, OfEqualModulesWithoutAWordAreNotTold) {
   Add({"jit_f", 3, Graph("f", 5)});
   Add({"jit_g", 9, Graph("g", 5)});

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "analysis/busy.h"
@@ -107,11 +108,10 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
 
   // Before the gaps are collected: of ten million launches each of the two takes half a gigabyte.
   const std::vector<bool> steady = InSteadyStep(run, steps);
-  const size_t stats_before = tables.stats.size();
-  tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, tables.stats);
-  // Calls whose clock does not fit the devices' (the stat says so) decide nothing either.
-  AnalysisOptions trusted = options;
-  if (tables.stats.size() != stats_before) trusted.call_of = nullptr;
+  std::vector<model::RunStat> clock_stats;
+  std::thread queues([&] {
+    tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, clock_stats);
+  });
 
   const TimeSplit split(attribution);
   const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
@@ -152,6 +152,11 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
         {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});
   }
 
+  queues.join();
+  // Calls whose clock does not fit the devices' (the stat says so) decide nothing either.
+  AnalysisOptions trusted = options;
+  if (!clock_stats.empty()) trusted.call_of = nullptr;
+  MoveTo(tables.stats, std::move(clock_stats));
   FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
 
   tables.collectives = collectives.Rows();

@@ -1,6 +1,7 @@
 // Decides the phases that names leave open, from what an operation depends on and what uses it.
+// The stages are the files of analysis/phases/.
 //
-// Per kind of module (the numbers are from the dumps named in docs):
+// Per kind of module:
 // - JAX 0.7 and later: an unmarked op in a module with gradients is optimizer, unless a marked op
 //   uses it (loop-invariant code that JAX hoisted: the phase of its user), or it depends on forward
 //   work alone (metrics: other).

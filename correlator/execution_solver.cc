@@ -25,6 +25,8 @@ using model::Confidence;
 // recognised for sure, because a module that the run does not hold may look the same.
 constexpr int64_t kFewestKernels = 6;
 constexpr int64_t kLargestGapPct = 20;
+// So many names of kernels with a size too many are no accident.
+constexpr size_t kFewestOfMissing = 2;
 // An execution that the recording cuts off is recognised by more kernels.
 constexpr int64_t kFewestKernelsOfPart = 12;
 
@@ -48,9 +50,9 @@ bool ExecutionSolver::IsAnchorOnly(uint32_t program, uint32_t token) const {
 }
 
 std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, bool one_group,
-                                            bool clean_start) {
+                                            SequenceEnds ends) {
   std::vector<Outcome> outcomes(launches.size());
-  FindAnchors(launches, one_group, clean_start);
+  FindAnchors(launches, one_group, ends);
   DoubtAmongGraphs(launches);
   CountTrips(launches);
   if (anchors_.empty()) {
@@ -103,7 +105,7 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
 }
 
 void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_group,
-                                  bool clean_start) {
+                                  SequenceEnds ends) {
   anchors_.clear();
   windows_ = 0;
   std::vector<SequenceItem> items;
@@ -114,7 +116,7 @@ void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_g
     items.push_back({&launch.candidates, one_group ? 1u : 0u});
     places.push_back(i);
   }
-  const Alignment alignment = AlignSequence(programs_, items, clean_start);
+  const Alignment alignment = AlignSequence(programs_, items, ends);
   for (size_t k = 0; k < items.size(); ++k) {
     if (alignment.items[k].program == AlignedItem::kNone) continue;
     anchors_.push_back({places[k], alignment.items[k]});
@@ -304,6 +306,8 @@ void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
     ExecutionFacts& execution = executions_[anchor.item.execution];
     const LaunchCase& launch = cases_[launches[anchor.launch]];
     execution.tokens.push_back(anchor.item.token);
+    execution.symbols.insert(launch.symbol);
+    if (launch.of_missing) execution.of_missing.insert(launch.symbol);
     ++execution.anchors;
     execution.first_launch = std::min(execution.first_launch, anchor.launch);
     execution.last_launch = std::max(execution.last_launch, anchor.launch);
@@ -327,6 +331,8 @@ bool ExecutionSolver::Recognises(std::span<const uint32_t> launches, uint32_t pr
   const auto mostly = [](int64_t part, int64_t whole) {
     return part * 100 >= whole * (100 - kLargestGapPct);
   };
+  if (execution.symbols.size() < static_cast<size_t>(kFewestKernels)) return false;
+  if (execution.of_missing.size() >= kFewestOfMissing) return false;
   const ThunkProgram& p = *programs_[program];
   auto seen = static_cast<int64_t>(execution.tokens.size());
   // What the module launches between the first and the last kernel that were seen must be there...
@@ -342,7 +348,8 @@ bool ExecutionSolver::Recognises(std::span<const uint32_t> launches, uint32_t pr
       if (p.tokens()[t].kind != ThunkKind::kGraph) ++named;
     }
     required = p.required_kernels();
-    span = p.Skipped(execution.tokens.front(), execution.tokens.back()) + 2;
+    const int64_t skipped = p.Skipped(execution.tokens.front(), execution.tokens.back());
+    span = skipped < 0 ? required : skipped + 2;
   }
   const bool whole = named >= kFewestKernels && mostly(seen, required);
   const bool part = named >= kFewestKernelsOfPart && mostly(seen, span);

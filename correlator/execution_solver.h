@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -28,6 +29,10 @@ struct LaunchCase {
   uint32_t module = AlignedItem::kNone;  // Told; index among the programs.
   bool certain = false;                  // The source means that very module.
   bool fixed = false;                    // The instruction is known already.
+  uint32_t symbol = 0;                   // Number of its kernel's name.
+  // Launches of that name have more sizes than there are modules with such a kernel: one is not
+  // there, and this may be its.
+  bool of_missing = false;
 };
 
 struct Outcome {
@@ -48,9 +53,9 @@ class ExecutionSolver {
                   const std::vector<LaunchCase>& cases)
       : programs_(programs), cases_(cases) {}
 
-  // `launches`: indices of cases, in launch order. `groups`: as many, or empty: all of one
-  // execution where `one_group`, else not told.
-  std::vector<Outcome> Solve(std::span<const uint32_t> launches, bool one_group, bool clean_start);
+  // `launches`: indices of cases, in launch order; all of one execution where `one_group`, else
+  // that is not told.
+  std::vector<Outcome> Solve(std::span<const uint32_t> launches, bool one_group, SequenceEnds ends);
 
  private:
   struct Anchor {
@@ -59,6 +64,8 @@ class ExecutionSolver {
   };
   struct ExecutionFacts {
     std::vector<uint32_t> tokens;        // Kernels seen.
+    std::set<uint32_t> symbols;          // Their names...
+    std::set<uint32_t> of_missing;       // ... and those that may be of a module that is not there.
     uint32_t first_launch = UINT32_MAX;  // Of its anchors.
     uint32_t last_launch = 0;
     int64_t anchors = 0;
@@ -68,7 +75,7 @@ class ExecutionSolver {
     bool rival = false;   // With nothing that speaks against it.
   };
 
-  void FindAnchors(std::span<const uint32_t> launches, bool one_group, bool clean_start);
+  void FindAnchors(std::span<const uint32_t> launches, bool one_group, SequenceEnds ends);
   // What a graph-level row holds is missing without being lost: where it is not known which thunks
   // that are, a kernel that may be several is none of them for sure.
   void DoubtAmongGraphs(std::span<const uint32_t> launches);

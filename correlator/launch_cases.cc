@@ -1,6 +1,7 @@
 #include "correlator/launch_cases.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "correlator/graph_candidates.h"
@@ -29,6 +30,7 @@ LaunchCases::LaunchCases(const model::RunTables& run, const ModuleTable& modules
   ReadCases();
   PreferKnownGrids();
   CompareSizes();
+  FindMissing();
   CompareGraphs();
   SettlePrograms();
 }
@@ -153,6 +155,50 @@ void LaunchCases::CompareSizes() {
         candidate.doubt = token.elements == expected ? 0 : kOfAnotherSize;
       }
     }
+  }
+}
+
+// A module has one kernel of a name, and launches it with one grid and block.
+void LaunchCases::FindMissing() {
+  using Size = std::array<int64_t, 6>;
+  struct Symbol {
+    uint32_t number = 0;
+    std::set<Size> sizes;        // Of its launches.
+    std::set<uint32_t> modules;  // That they may be of.
+  };
+  std::map<std::pair<Id, std::string_view>, Symbol> symbols;  // In a process.
+  const auto symbol_of = [&](size_t c) {
+    const std::string_view symbol = PlainSymbol(run_.configs[judged_[c].config - 1].symbol);
+    return &symbols[{judged_[c].process_id, symbol}];
+  };
+  for (size_t c = 0; c < cases_.size(); ++c) {
+    const model::LaunchConfig& config = run_.configs[judged_[c].config - 1];
+    LaunchCase& launch = cases_[c];
+    if (config.kind != model::ActivityKind::kKernel || launch.kind == LaunchKind::kAutotuning) {
+      continue;
+    }
+    Symbol& symbol = *symbol_of(c);
+    if (symbol.number == 0) symbol.number = static_cast<uint32_t>(symbols.size());
+    launch.symbol = symbol.number;
+    if (launch.module != kNone || !config.grid[0] || !config.block[0]) continue;
+    Size size;
+    for (size_t d = 0; d < 3; ++d) {
+      size[d] = config.grid[d].value_or(1);
+      size[d + 3] = config.block[d].value_or(1);
+    }
+    symbol.sizes.insert(size);
+    for (const Candidate& candidate : launch.candidates) symbol.modules.insert(candidate.program);
+  }
+  for (size_t c = 0; c < cases_.size(); ++c) {
+    LaunchCase& launch = cases_[c];
+    if (launch.module != kNone || launch.candidates.empty()) continue;
+    const Symbol& symbol = *symbol_of(c);
+    // A thunk list may tell the very size.
+    const bool told = std::all_of(
+        launch.candidates.begin(), launch.candidates.end(), [&](const Candidate& candidate) {
+          return programs_[candidate.program]->tokens()[candidate.token].grid[0] != 0;
+        });
+    launch.of_missing = !told && symbol.sizes.size() > symbol.modules.size();
   }
 }
 

@@ -62,6 +62,8 @@ class LaunchCases {
   // the smaller one has the smaller grid: where there are as many sizes of programs as of launches,
   // candidates of another rank are doubtful.
   void CompareSizes();
+  // More sizes of launches of one name than modules that have it, in a process.
+  void FindMissing();
   // Of the graphs that rows may be of, those are doubtful that their number and time speak against.
   void CompareGraphs();
   // What a thunk list says about the very grid, before what only has the name.

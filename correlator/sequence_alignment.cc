@@ -36,8 +36,8 @@ struct State {
 class Aligner {
  public:
   Aligner(std::span<const ThunkProgram* const> programs, std::span<const SequenceItem> items,
-          bool clean_start)
-      : programs_(programs), items_(items), clean_start_(clean_start) {}
+          bool clean_start, bool clean_end)
+      : programs_(programs), items_(items), clean_start_(clean_start), clean_end_(clean_end) {}
 
   Alignment Run() {
     Alignment result;
@@ -46,10 +46,11 @@ class Aligner {
     Forward();
     const auto last = Behind(items_.size() - 1);
     uint32_t at = 0;
+    const auto whole = [&](uint32_t s) { return last[s].cost + EndCost(last[s]); };
     for (uint32_t s = 1; s < last.size(); ++s) {
-      if (last[s].cost < last[at].cost) at = s;
+      if (whole(s) < whole(at)) at = s;
     }
-    result.cost = last[at].cost;
+    result.cost = whole(at);
     std::vector<uint32_t> path(items_.size());
     for (size_t i = items_.size(); i-- > 0;) {
       path[i] = at;
@@ -65,6 +66,7 @@ class Aligner {
       result.items[i].execution = execution;
     }
     Backward(result.cost, &result);
+    DoubtWhatWasCutOff(path, &result);
     return result;
   }
 
@@ -104,6 +106,11 @@ class Aligner {
     return best >= kNever ? kNever : best + doubt;
   }
 
+  int64_t EndCost(const State& state) const {
+    if (!clean_end_ || state.program == AlignedItem::kNone) return 0;
+    return kSkip * programs_[state.program]->SkippedToEnd(state.token);
+  }
+
   void Forward() {
     begin_.assign(1, 0);
     std::vector<State> previous = {State()};
@@ -132,7 +139,8 @@ class Aligner {
         next.push_back(state);
       }
       const bool late = states_.size() > kMostStates;
-      const bool cut = Keep(late ? kMostMatchedLate : kMostMatched, &next);
+      cut_off_.push_back(kNever);
+      const bool cut = Keep(late ? kMostMatchedLate : kMostMatched, &next, &cut_off_.back());
       // What was cut off may have been as good: nothing is unique until an item can be one thing
       // only.
       doubtful = cut || (doubtful && item.candidates->size() > 1);
@@ -146,7 +154,8 @@ class Aligner {
         state.doubt = 0;
         foreign.push_back(state);
       }
-      Keep(late ? 1 : kMostForeign, &foreign);
+      int64_t unused = kNever;
+      Keep(late ? 1 : kMostForeign, &foreign, &unused);
       next.insert(next.end(), foreign.begin(), foreign.end());
       states_.insert(states_.end(), next.begin(), next.end());
       begin_.push_back(states_.size());
@@ -154,12 +163,17 @@ class Aligner {
     }
   }
 
-  // True when states were left out that are not far behind the best.
-  static bool Keep(size_t most, std::vector<State>* states) {
+  // True when states were left out that are not far behind the best. `cut_off`: the cheapest of
+  // those that were.
+  static bool Keep(size_t most, std::vector<State>* states, int64_t* cut_off) {
     if (states->size() <= 1) return false;
     int64_t best = kNever;
     for (const State& state : *states) best = std::min(best, state.cost);
-    std::erase_if(*states, [&](const State& state) { return state.cost > best + kWorst; });
+    std::erase_if(*states, [&](const State& state) {
+      if (state.cost <= best + kWorst) return false;
+      *cut_off = std::min(*cut_off, state.cost);
+      return true;
+    });
     if (states->size() <= most) return false;
     std::nth_element(states->begin(), states->begin() + static_cast<ptrdiff_t>(most), states->end(),
                      [](const State& a, const State& b) { return a.cost < b.cost; });
@@ -169,7 +183,8 @@ class Aligner {
 
   // What is possible within the slack of the best.
   void Backward(int64_t best, Alignment* result) const {
-    std::vector<int64_t> after(Behind(items_.size() - 1).size(), 0);
+    std::vector<int64_t> after;
+    for (const State& state : Behind(items_.size() - 1)) after.push_back(EndCost(state));
     std::vector<int64_t> before;
     for (size_t i = items_.size(); i-- > 0;) {
       const auto states = Behind(i);
@@ -215,19 +230,63 @@ class Aligner {
     }
   }
 
+  // Where many records in a row were lost, what was cut off as too dear may have been as good in
+  // the end: the best pays for them later. Nothing is unique from the last item that can be one
+  // thing only to the next one.
+  void DoubtWhatWasCutOff(const std::vector<uint32_t>& path, Alignment* result) const {
+    size_t begin = 0;  // Of the items between two such.
+    int64_t cheapest = kNever;
+    for (size_t i = 0; i <= items_.size(); ++i) {
+      const bool end = i == items_.size();
+      if (!end) cheapest = std::min(cheapest, cut_off_[i]);
+      const bool sure = end || (Behind(i)[path[i]].matched && items_[i].candidates->size() == 1);
+      if (!sure) continue;
+      const int64_t cost = end ? result->cost : Behind(i)[path[i]].cost;
+      for (size_t k = begin; k < i && cheapest <= cost + kSlack; ++k) {
+        result->items[k].unique = false;
+      }
+      begin = i + 1;
+      cheapest = kNever;
+    }
+  }
+
   std::span<const ThunkProgram* const> programs_;
   std::span<const SequenceItem> items_;
   bool clean_start_;
+  bool clean_end_;
   std::vector<State> states_;
-  std::vector<size_t> begin_;   // Of the states behind each item.
-  std::vector<bool> doubtful_;  // By item.
+  std::vector<size_t> begin_;     // Of the states behind each item.
+  std::vector<bool> doubtful_;    // By item.
+  std::vector<int64_t> cut_off_;  // By item: the cheapest that was too far behind.
 };
 
 }  // namespace
 
 Alignment AlignSequence(std::span<const ThunkProgram* const> programs,
-                        std::span<const SequenceItem> items, bool clean_start) {
-  return Aligner(programs, items, clean_start).Run();
+                        std::span<const SequenceItem> items, SequenceEnds ends) {
+  Alignment alignment = Aligner(programs, items, ends.clean_start, ends.clean_end).Run();
+  if (!ends.may_be_cut_off || (ends.clean_start && ends.clean_end)) return alignment;
+  const AlignedItem* first = nullptr;
+  const AlignedItem* last = nullptr;
+  for (const AlignedItem& item : alignment.items) {
+    if (item.program == AlignedItem::kNone) continue;
+    if (first == nullptr) first = &item;
+    last = &item;
+  }
+  if (first == nullptr) return alignment;
+  const bool whole = programs[first->program]->Skipped(ThunkProgram::kStart, first->token) == 0 &&
+                     programs[last->program]->SkippedToEnd(last->token) == 0;
+  if (whole) return alignment;
+  const Alignment lost = Aligner(programs, items, true, true).Run();
+  for (size_t i = 0; i < items.size(); ++i) {
+    AlignedItem& item = alignment.items[i];
+    const AlignedItem& other = lost.items[i];
+    if (item.program == AlignedItem::kNone || items[i].candidates->size() == 1) continue;
+    item.unique &= other.unique && other.program == item.program &&
+                   programs[item.program]->tokens()[item.token].instruction ==
+                       programs[item.program]->tokens()[other.token].instruction;
+  }
+  return alignment;
 }
 
 }  // namespace xlatrace::correlator

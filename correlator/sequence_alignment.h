@@ -55,9 +55,18 @@ struct Alignment {
   int64_t cost = 0;
 };
 
-// `clean_start`: the first item begins an execution; else the sequence may begin inside one.
+// Where the launches begin and end.
+struct SequenceEnds {
+  bool clean_start = false;  // The first item begins an execution; else it may lie inside one.
+  bool clean_end = false;    // The same of the last one and the end.
+  // What is missing of the first or last execution may be missing because a recording was cut off,
+  // which costs nothing and explains best. It may as well have been lost inside: what could be
+  // another instruction then is not unique.
+  bool may_be_cut_off = false;
+};
+
 Alignment AlignSequence(std::span<const ThunkProgram* const> programs,
-                        std::span<const SequenceItem> items, bool clean_start);
+                        std::span<const SequenceItem> items, SequenceEnds ends);
 
 }  // namespace xlatrace::correlator
 

@@ -85,7 +85,7 @@ void JoinThunkList(const model::HloModule& module, std::span<const ComputationUs
     items.push_back({&candidates[t], 1});
     places.push_back(t);
   }
-  const Alignment alignment = AlignSequence(programs, items, true);
+  const Alignment alignment = AlignSequence(programs, items, {.clean_start = true});
   const auto name = [&](uint32_t token) {
     return std::string(module.instructions[program.tokens()[token].instruction].name);
   };

@@ -59,6 +59,9 @@ class ThunkOrder {
     solver_ = &solver;
     sequences_ = LaunchSequences(run_);
     for (uint32_t d = 0; d < sequences_.size(); ++d) SolveDevice(d);
+    std::sort(instances_.begin(), instances_.end(), [](const Instance& a, const Instance& b) {
+      return std::pair(a.device, a.begin) < std::pair(b.device, b.begin);
+    });
     JudgeContested();
     CountGraphRows();
     for (KnownStretch& stretch : known_.all()) MakeLabels(&stretch);
@@ -82,6 +85,16 @@ class ThunkOrder {
     });
   }
 
+  // Launches that the source says are one execution.
+  struct Group {
+    size_t begin = 0;  // In the sequence, and how many from there.
+    size_t size = 0;
+    size_t first = 0;  // Before it was gathered.
+    size_t last = 0;
+    bool may_lack_start = false;
+    bool may_lack_end = false;
+  };
+  std::vector<Group> GatherGroups(std::vector<uint32_t>* sequence) const;
   void SolveDevice(uint32_t device);
   size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end);
   void JudgeContested();
@@ -113,28 +126,83 @@ class ThunkOrder {
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> shared_labels_;
 };
 
+// Executions that the source tells, on several threads, may lie in each other's way: each becomes
+// one stretch, where its first launch was. What has no execution stays.
+std::vector<ThunkOrder::Group> ThunkOrder::GatherGroups(std::vector<uint32_t>* sequence) const {
+  const auto key_of = [&](uint32_t activity) { return run_.activities.run_key[activity]; };
+  std::unordered_map<uint32_t, size_t> number;  // By key.
+  std::vector<Group> groups;
+  bool scattered = false;
+  for (size_t k = 0; k < sequence->size(); ++k) {
+    const uint32_t key = key_of((*sequence)[k]);
+    if (key == 0) continue;
+    const auto [it, fresh] = number.try_emplace(key, groups.size());
+    if (fresh) groups.push_back({.first = k, .last = k});
+    Group& group = groups[it->second];
+    scattered |= k > group.last + 1;
+    group.last = k;
+    ++group.size;
+  }
+  if (scattered) {
+    std::vector<std::pair<size_t, uint32_t>> order;  // (place, activity)
+    for (size_t k = 0; k < sequence->size(); ++k) {
+      const uint32_t key = key_of((*sequence)[k]);
+      order.emplace_back(key == 0 ? k : groups[number.at(key)].first, (*sequence)[k]);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t k = 0; k < order.size(); ++k) (*sequence)[k] = order[k].second;
+  }
+  // The recording may cut off what had begun before anything ended, and what ends after everything
+  // had begun.
+  size_t first_end = SIZE_MAX;
+  size_t last_begin = 0;
+  for (const Group& group : groups) {
+    first_end = std::min(first_end, group.last);
+    last_begin = std::max(last_begin, group.first);
+  }
+  for (Group& group : groups) {
+    group.may_lack_start = group.first <= first_end;
+    group.may_lack_end = group.last >= last_begin;
+  }
+  return groups;
+}
+
 void ThunkOrder::SolveDevice(uint32_t device) {
-  const std::vector<uint32_t>& sequence = sequences_[device];
+  std::vector<uint32_t>& sequence = sequences_[device];
+  std::vector<Group> groups = GatherGroups(&sequence);
   std::vector<uint32_t> cases(sequence.size());
   for (size_t k = 0; k < sequence.size(); ++k) cases[k] = case_of_[sequence[k]];
   const auto group_of = [&](size_t k) { return run_.activities.run_key[sequence[k]]; };
+  size_t next = 0;  // Group.
   for (size_t begin = 0; begin < sequence.size();) {
     size_t end = begin + 1;
     while (end < sequence.size() && group_of(end) == group_of(begin)) ++end;
     if (group_of(begin) == 0) {
       while (begin < end) begin = SolveUngrouped(device, cases, begin, end);
-      continue;
-    }
-    const auto part = std::span<const uint32_t>(cases).subspan(begin, end - begin);
-    const bool all_fixed =
-        std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
-    if (!all_fixed) {
-      uint32_t known = known_.Find(part);
-      if (known == kNone) known = known_.Remember(part, solver_->Solve(part, true, true));
-      ++known_[known].occurrences;
-      instances_.push_back({device, begin, known});
+    } else {
+      groups[next++].begin = begin;
     }
     begin = end;
+  }
+  // What may be cut off comes after the others, of which one may be the same.
+  std::stable_partition(groups.begin(), groups.end(), [](const Group& group) {
+    return !group.may_lack_start && !group.may_lack_end;
+  });
+  for (const Group& group : groups) {
+    const auto part = std::span<const uint32_t>(cases).subspan(group.begin, group.size);
+    const bool all_fixed =
+        std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
+    if (all_fixed) continue;
+    uint32_t known = known_.Find(part);
+    if (known == kNone) {
+      known = known_.Remember(part, solver_->Solve(part, true,
+                                                   {.clean_start = !group.may_lack_start,
+                                                    .clean_end = !group.may_lack_end,
+                                                    .may_be_cut_off = true}));
+    }
+    ++known_[known].occurrences;
+    instances_.push_back({device, group.begin, known});
   }
 }
 
@@ -156,7 +224,8 @@ size_t ThunkOrder::SolveUngrouped(uint32_t device, std::span<const uint32_t> cas
     const bool all_fixed =
         std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
     if (all_fixed || (!any && last)) return stop;
-    const std::vector<Outcome> outcomes = solver_->Solve(part, false, false);
+    const std::vector<Outcome> outcomes =
+        solver_->Solve(part, false, {.may_be_cut_off = begin == 0 || stop == cases.size()});
     // Each execution is a stretch of its own; the last one may go on behind the end.
     uint32_t executions = 0;
     for (const Outcome& outcome : outcomes) executions = std::max(executions, outcome.execution);
@@ -297,6 +366,10 @@ uint32_t ThunkOrder::LabelFor(const JudgedCase& judged, const Outcome& outcome) 
   label.instruction_id = static_cast<Id>(entry.first_row) + token.instruction + 1;
   label.evidence = Evidence::kThunkOrder;
   label.confidence = outcome.confidence;
+  // Strings that a process registered do not tell the whole schedule.
+  if (run_.modules[outcome.program].source == model::ModuleSource::kNvtx) {
+    label.confidence = std::min(label.confidence, Confidence::kInferred);
+  }
   label.origin =
       OriginInModule(run_.configs[judged.config - 1], &modules_.row(label.instruction_id));
   // What a symbol alone says needs no order to say it.

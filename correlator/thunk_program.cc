@@ -11,18 +11,22 @@ using model::kNoIndex;
 void ThunkProgram::CountRequired() {
   required_.assign(tokens_.size() + 1, 0);
   required_alone_.assign(tokens_.size() + 1, 0);
+  std::vector<bool> in_region(tokens_.size());
   for (size_t i = 0; i < tokens_.size(); ++i) {
     const ThunkToken& token = tokens_[i];
-    const bool kernel = token.kind == ThunkKind::kKernel && !token.optional && !token.may_copy;
-    const bool graph = token.kind == ThunkKind::kGraph && !token.optional;
-    required_[i + 1] = required_[i] + ((kernel && token.graph == 0) || graph ? 1 : 0);
-    required_alone_[i + 1] = required_alone_[i] + (kernel ? 1 : 0);
+    const bool kernel = token.kind == ThunkKind::kKernel && !token.may_copy;
+    in_region[i] = (kernel && token.graph == 0) || token.kind == ThunkKind::kGraph;
+    required_[i + 1] = required_[i] + (in_region[i] && !token.optional ? 1 : 0);
+    required_alone_[i + 1] = required_alone_[i] + (kernel && !token.optional ? 1 : 0);
   }
   required_kernels_ = required_.back();
+  regions_.Count(in_region);
+  for (Loop& loop : loops_) regions_.CountLoop(&loop.regions);
 }
 
 void ThunkProgram::TakeEachOnce() {
   loops_.clear();
+  regions_.Clear();
   for (ThunkToken& token : tokens_) {
     if (token.kind == ThunkKind::kKernel) token.optional = false;
   }
@@ -207,29 +211,37 @@ std::vector<double> ThunkProgram::Repeats(uint32_t first, uint32_t last) const {
 }
 
 int64_t ThunkProgram::Skipped(uint32_t from, uint32_t to) const {
-  if (from == kStart) return Required(to);
-  if (from < to) return Required(to) - Required(from + 1);
+  if (from == kStart) return regions_.SkippedFromStart(to);
+  if (from < to) {
+    const int64_t skipped = regions_.Skipped(from, to);
+    if (skipped >= 0) return skipped;
+  }
   const Loop* loop = CommonLoop(from, to);
-  if (loop == nullptr) return -1;
-  return Required(loop->end) - Required(from + 1) + Required(to) - Required(loop->begin);
+  return loop == nullptr ? -1 : regions_.SkippedAround(loop->regions, from, to);
 }
 
 int64_t ThunkProgram::SkippedToEnd(uint32_t from) const {
-  if (from == kStart) return required_kernels_;
-  return required_kernels_ - Required(from + 1);
+  return from == kStart ? regions_.total() : regions_.SkippedToEnd(from);
 }
 
 std::vector<uint32_t> ThunkProgram::Between(uint32_t from, uint32_t to) const {
   std::vector<uint32_t> between;
-  const auto add = [&](uint32_t begin, uint32_t end) {
-    for (uint32_t t = begin; t < end; ++t) between.push_back(t);
+  const bool ends = to < tokens_.size();
+  // Of a conditional whose one branch runs the others do not.
+  const auto add = [&](uint32_t begin, uint32_t end, bool behind_from, bool before_to) {
+    for (uint32_t t = begin; t < end; ++t) {
+      if (behind_from && from != kStart && regions_.Exclusive(from, t)) continue;
+      if (before_to && ends && regions_.Exclusive(t, to)) continue;
+      between.push_back(t);
+    }
   };
   const uint32_t begin = from == kStart ? 0 : from + 1;
-  if (from == kStart || from < to) {
-    add(begin, to);
+  const bool forward = from == kStart || (from < to && (!ends || !regions_.Exclusive(from, to)));
+  if (forward) {
+    add(begin, to, true, true);
   } else if (const Loop* loop = CommonLoop(from, to)) {
-    add(begin, loop->end);
-    add(loop->begin, to);
+    add(begin, loop->end, true, false);
+    add(loop->begin, to, false, true);
   }
   return between;
 }

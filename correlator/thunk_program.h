@@ -22,6 +22,7 @@
 
 #include "correlator/computation_roles.h"
 #include "correlator/launch_kind.h"
+#include "correlator/program_regions.h"
 #include "model/events.h"
 #include "model/hlo_module.h"
 
@@ -72,6 +73,7 @@ class ThunkProgram {
     uint32_t end = 0;
     int64_t trips = 1;     // Where XLA found them out.
     bool counted = false;  // It did.
+    ProgramRegions::Loop regions = {};
   };
 
   ThunkProgram() = default;
@@ -103,8 +105,9 @@ class ThunkProgram {
   // Tokens of an instruction.
   std::vector<uint32_t> TokensOf(uint32_t instruction) const;
 
-  // How many tokens strictly between `from` and `to` must leave a record that is missing when the
-  // activity of `to` follows that of `from`, loops included; -1: cannot follow in one execution.
+  // How many kernels strictly between `from` and `to` must leave a record that is missing when the
+  // activity of `to` follows that of `from`, loops included: all that always run, and the rest of a
+  // branch or of a trip that was entered; -1: cannot follow in one execution.
   // `from` = kStart: from the beginning.
   static constexpr uint32_t kStart = UINT32_MAX;
   int64_t Skipped(uint32_t from, uint32_t to) const;
@@ -153,8 +156,6 @@ class ThunkProgram {
   friend class ThunkProgramBuilder;
 
   void CountRequired();
-  // Mandatory kernels in [0, token).
-  int64_t Required(uint32_t token) const { return required_[token]; }
   void UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
                   const std::vector<bool>& opens_loop, std::vector<uint32_t>* out) const;
   // Innermost loop that holds both, or nullptr.
@@ -168,7 +169,8 @@ class ThunkProgram {
   bool from_thunk_list_ = false;
   std::vector<ThunkToken> tokens_;
   std::vector<Loop> loops_;  // Inner ones first.
-  std::vector<int64_t> required_;
+  ProgramRegions regions_;
+  std::vector<int64_t> required_;        // Kernels that always run, and graphs, before each token.
   std::vector<int64_t> required_alone_;  // As if there were no graphs.
   int64_t required_kernels_ = 0;
   // Symbol -> tokens that are named so; with a thunk list all users, else the owner.

@@ -154,7 +154,13 @@ class ThunkProgramBuilder {
         const auto branches = module_.CalledComputations(instruction);
         const double share = branch_share_;
         branch_share_ /= static_cast<double>(std::max<size_t>(branches.size(), 1));
-        for (const uint32_t branch : branches) Walk(branch, depth + 1, true);
+        out_.regions_.BeginChoice(true);
+        for (const uint32_t branch : branches) {
+          out_.regions_.Open(Next());
+          Walk(branch, depth + 1, true);
+          out_.regions_.Close(Next());
+        }
+        out_.regions_.EndChoice();
         branch_share_ = share;
       } else if (op == "call" || op == "async-start") {
         for (const uint32_t callee : module_.CalledComputations(instruction)) {
@@ -175,17 +181,25 @@ class ThunkProgramBuilder {
   }
 
   void WalkLoop(const Instruction& loop, int depth, bool optional) {
-    const auto begin = static_cast<uint32_t>(out_.tokens_.size());
+    const uint32_t begin = Next();
     const int64_t trips = hlo::TripCount(module_, loop).value_or(0);
     const bool counted = trips > 0;
     const auto callees = module_.CalledComputations(loop);
+    ProgramRegions::Loop regions{.region = out_.regions_.current(), .begin = begin};
     // A proto lists the body first, printed HLO the condition; the condition is the one that gives
-    // a predicate. It runs on the device only where XLA does not know the number of trips.
+    // a predicate. It runs on the device only where XLA does not know the number of trips, and then
+    // once more than the body.
     const bool unknown = unknown_trips_;
     unknown_trips_ |= !counted;
     for (const bool condition : {true, false}) {
       for (const uint32_t callee : callees) {
         if (callee >= module_.computations.size() || IsCondition(callee) != condition) continue;
+        const bool may_not_run = condition == counted;
+        if (may_not_run) {
+          out_.regions_.BeginChoice(false);
+          const uint32_t region = out_.regions_.Open(Next());
+          if (!condition) regions.body = region;
+        }
         const double share = branch_share_;
         if (condition && counted) branch_share_ = 0;  // It does not run.
         Walk(callee, depth + 1, condition || optional || !counted);
@@ -195,11 +209,16 @@ class ThunkProgramBuilder {
                .kind = ThunkKind::kHostCopy,
                .optional = true});
         }
+        if (may_not_run) {
+          out_.regions_.Close(Next());
+          out_.regions_.EndChoice();
+        }
       }
     }
     unknown_trips_ = unknown;
-    const auto end = static_cast<uint32_t>(out_.tokens_.size());
-    if (end > begin) out_.loops_.push_back({begin, end, std::max<int64_t>(trips, 1), counted});
+    regions.end = Next();
+    if (regions.end == begin) return;
+    out_.loops_.push_back({begin, regions.end, std::max<int64_t>(trips, 1), counted, regions});
   }
 
   // Updates of the same place wait for each other.
@@ -220,6 +239,8 @@ class ThunkProgramBuilder {
     return root < module_.instructions.size() &&
            module_.instructions[root].shape.starts_with("pred[]");
   }
+
+  uint32_t Next() const { return static_cast<uint32_t>(out_.tokens_.size()); }
 
   uint32_t Add(ThunkToken token) {
     if (token.kind == ThunkKind::kLibrary && token.library == LibraryKind::kAny) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_source.h"
 #include "base/compress.h"
 #include "base/file.h"
 #include "base/inflate_stream.h"
@@ -187,8 +188,8 @@ Status Import(const std::string& path, model::EventSink& sink) {
   }
   if (kind == SourceKind::kChromeTrace) return ImportChromeTrace(path, sink);
   if (kind == SourceKind::kNsysJax) return ImportNsysJax(path, sink);
-  XLATRACE_ASSIGN(const std::string bytes, ReadFileInflated(path));
-  return ImportXplane(bytes, path, sink);
+  XLATRACE_ASSIGN(const ByteSource source, ByteSource::Open(path));
+  return ImportXplane(source, path, sink);
 }
 
 }  // namespace xlatrace::importers

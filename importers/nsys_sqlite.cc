@@ -1,7 +1,6 @@
 #include "importers/nsys_sqlite.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <thread>
 #include <unordered_map>
@@ -11,7 +10,8 @@
 #include <fmt/format.h>
 
 #include "importers/copies.h"
-#include "importers/launch_table.h"
+#include "importers/nsys_calls.h"
+#include "importers/nsys_configs.h"
 #include "importers/nsys_devices.h"
 #include "importers/nsys_ranges.h"
 #include "importers/nsys_tables.h"
@@ -24,8 +24,6 @@ namespace {
 using model::ActivityKind;
 using model::Severity;
 
-constexpr int64_t kLatestNs = std::numeric_limits<int64_t>::max() / 4;
-
 // ENUM_NSYS_EVENT_TYPE.
 constexpr int64_t kPushPopRange = 59;
 constexpr int64_t kStartEndRange = 60;
@@ -37,14 +35,6 @@ std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
-// What is known of a launch from the host's side.
-struct Launch {
-  uint32_t call = 0;
-  uint32_t thunk_hint = 0;
-  uint32_t module_hint = 0;
-  int32_t module_range = -1;
-};
-
 // The columns that all device activities share, in this order, come first in each scan.
 #define XLATRACE_ACTIVITY_COLUMNS                                                    \
   "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", \
@@ -55,7 +45,12 @@ constexpr int kStart = 0, kEnd = 1, kDevice = 2, kContext = 3, kStream = 4, kCor
 class NsysImport {
  public:
   NsysImport(store::Database& db, const std::string& path, model::EventSink& sink)
-      : db_(db), sink_(sink), counters_(path), ranges_(sink), devices_(sink) {}
+      : db_(db),
+        sink_(sink),
+        counters_(path),
+        ranges_(sink),
+        devices_(sink),
+        calls_(path, strings_) {}
 
   Status Run() {
     XLATRACE_TRY(strings_.Read(db_, counters_));
@@ -63,13 +58,13 @@ class NsysImport {
     XLATRACE_TRY(ReadRunInfo());
     XLATRACE_TRY(devices_.ReadFacts(db_, strings_, counters_));
     // The two passes that need nothing of each other, each with a connection of its own.
-    Status found;
-    std::thread finder([&] { found = FindReferredCalls(); });
+    Status calls;
+    std::thread reader([&] { calls = calls_.Read(shift_ns_); });
     const Status nvtx = ReadNvtx();
-    finder.join();
+    reader.join();
     XLATRACE_TRY(nvtx);
-    XLATRACE_TRY(found);
-    XLATRACE_TRY(ReadCalls());
+    XLATRACE_TRY(calls);
+    AddCalls();
     XLATRACE_TRY(ReadGraphNodes());
     XLATRACE_TRY(ReadKernels());
     XLATRACE_TRY(ReadCopies());
@@ -225,100 +220,29 @@ class NsysImport {
     return last_domain_;
   }
 
-  // Columns 0 and 1 of a scan as an interval of the sink's time; false (counted) when impossible.
   bool Time(const TableScan& scan, int64_t& start, int64_t& end) {
-    start = scan.IntOr(kStart, 0);
-    end = scan.IntOr(kEnd, 0);
-    if (end < start || start < -kLatestNs || end > kLatestNs) {
-      counters_.Add("event_time_invalid", Severity::kDataLoss, 1,
-                    "rows that end before they start were left out");
-      return false;
-    }
-    start += shift_ns_;
-    end += shift_ns_;
-    return true;
+    return ReadInterval(scan, shift_ns_, counters_, start, end);
   }
 
-  // Runs beside ReadNvtx: touches launches_ and has_pids_ only.
-  Status FindReferredCalls() {
-    XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(db_.path()));
-    Counters uncounted(db_.path());  // Damage is counted where the rows are read.
-    for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
-                              "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"}) {
-      XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db, table, {"correlationId", "globalPid"},
-                                                      {"correlationId"}));
-      while (scan.Next(uncounted)) {
-        if (scan.IntOr(0, 0) == 0) continue;
-        has_pids_ |= !scan.IsNull(1);
-        launches_.Add(scan.IntOr(1, 0) & ~kTidMask, scan.IntOr(0, 0));
-      }
-    }
-    launches_.Finish();
-    return {};
-  }
-
-  Status ReadCalls() {
-    XLATRACE_ASSIGN(TableScan scan,
-                    TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_RUNTIME",
-                                    {"start", "end", "globalTid", "correlationId", "nameId"},
-                                    {"start", "end", "correlationId"}));
-    while (scan.Next(counters_)) {
-      int64_t start = 0;
-      int64_t end = 0;
-      if (!Time(scan, start, end)) continue;
-      const int64_t tid = scan.IntOr(2, 0);
-      const int64_t correlation = scan.IntOr(3, 0);
-      CallName& name = CallNameOf(strings_.Of(scan, 4));
-      Launch* launch = launches_.Find(has_pids_ ? tid & ~kTidMask : 0, correlation);
-      const bool referred = launch != nullptr && launch->call == 0;
-      if (!referred && !(name.is_wait && end - start >= 1000)) {
-        ++name.not_kept;
-        continue;
-      }
-      const model::Id call = sink_.AddApiCall({.process_id = devices_.ProcessOf(tid),
-                                               .thread_id = tid & kTidMask,
-                                               .name = name.text,
-                                               .correlation_id = correlation,
-                                               .start_ns = start,
-                                               .end_ns = end});
-      if (!referred) continue;
-      launch->call = static_cast<uint32_t>(call);
-      if (!ranges_.empty()) {
-        const XlaRanges::Found found = ranges_.At(tid, start, model::Evidence::kRange);
-        launch->thunk_hint = static_cast<uint32_t>(found.thunk_hint);
-        launch->module_hint = static_cast<uint32_t>(found.module_hint);
-        launch->module_range = static_cast<int32_t>(found.module_range);
-      }
-    }
-    return {};
-  }
-
-  struct CallName {
-    std::string text;
-    bool is_wait = false;
-    int64_t not_kept = 0;
-  };
-  CallName& CallNameOf(std::string_view text) {
-    // Interned texts stay where they are, so most calls are known by their place.
-    if (last_call_text_.data() == text.data() && last_call_text_.size() == text.size() &&
-        last_call_name_ != nullptr && last_call_name_->text == text) {
-      return *last_call_name_;
-    }
-    auto known = call_names_.find(text);
-    if (known == call_names_.end()) {
-      constexpr size_t kMaxNames = 1000;  // CUDA has some hundred; more is a hostile file.
-      if (call_names_.size() >= kMaxNames) {
-        other_call_.text = text;
-        other_call_.is_wait = text.find("Synchronize") != std::string_view::npos;
-        return other_call_;
-      }
-      known = call_names_.emplace(std::string(text), CallName{}).first;
-      known->second.text = text;
-      known->second.is_wait = text.find("Synchronize") != std::string_view::npos;
-    }
-    last_call_text_ = text;
-    last_call_name_ = &known->second;
-    return known->second;
+  void AddCalls() {
+    calls_.TakeCalls([&](const NsysCalls::Call& call, int64_t tid, const std::string& name) {
+      const model::ApiCall row = {.process_id = devices_.ProcessOf(tid),
+                                  .thread_id = tid & kTidMask,
+                                  .name = name,
+                                  .correlation_id = call.correlation_id,
+                                  .start_ns = call.start_ns,
+                                  .end_ns = call.end_ns};
+      if (call.use == NsysCalls::Use::kNone) return sink_.AddUnreferredCall(row);
+      const model::Id id = sink_.AddApiCall(row);
+      if (call.use != NsysCalls::Use::kLaunch) return;
+      NsysLaunch& launch = *calls_.Find(tid & ~kTidMask, call.correlation_id);
+      launch.call = static_cast<uint32_t>(id);
+      if (ranges_.empty()) return;
+      const XlaRanges::Found found = ranges_.At(tid, call.start_ns, model::Evidence::kRange);
+      launch.thunk_hint = static_cast<uint32_t>(found.thunk_hint);
+      launch.module_hint = static_cast<uint32_t>(found.module_hint);
+      launch.module_range = static_cast<int32_t>(found.module_range);
+    });
   }
 
   Status ReadGraphNodes() {
@@ -354,9 +278,9 @@ class NsysImport {
     activity.graph_node_id = scan.IntOr(kGraphNode, 0);
     activity.graph_id = scan.IntOr(kGraph, 0);
     if (activity.correlation_id == 0) return true;
-    const Launch* found = launches_.Find(pid_part, activity.correlation_id);
+    const NsysLaunch* found = calls_.Find(pid_part, activity.correlation_id);
     if (found == nullptr) return true;
-    const Launch& launch = *found;
+    const NsysLaunch& launch = *found;
     activity.api_call_id = launch.call;
     activity.hint_id = launch.thunk_hint != 0 ? launch.thunk_hint : launch.module_hint;
     if (activity.graph_node_id != 0) {
@@ -373,50 +297,19 @@ class NsysImport {
   }
 
   Status ReadKernels() {
-    XLATRACE_ASSIGN(TableScan scan,
-                    TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_KERNEL",
-                                    {XLATRACE_ACTIVITY_COLUMNS, "demangledName", "shortName",
-                                     "mangledName", "registersPerThread", "gridX", "gridY", "gridZ",
-                                     "blockX", "blockY", "blockZ", "staticSharedMemory",
-                                     "dynamicSharedMemory", "clusterX", "clusterY", "clusterZ"},
-                                    {"start", "end"}));
-    std::unordered_map<std::string, model::Id> configs;
-    std::string key;
+    XLATRACE_ASSIGN(
+        TableScan scan,
+        TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_KERNEL",
+                        {XLATRACE_ACTIVITY_COLUMNS, XLATRACE_KERNEL_COLUMNS}, {"start", "end"}));
+    NsysConfigs configs(strings_, sink_);
     while (scan.Next(counters_)) {
       model::Activity activity;
       if (!FillActivity(scan, activity)) continue;
-      key.clear();
-      for (int column = kFirstOwn; column < kFirstOwn + 15; ++column) {
-        scan.AppendKey(column, key);
-      }
-      auto config = configs.find(key);
-      if (config == configs.end()) config = configs.emplace(key, KernelConfig(scan)).first;
-      activity.config_id = config->second;
+      activity.config_id = configs.Of(scan, kFirstOwn);
       sink_.AddActivity(activity);
       ++activities_;
     }
     return {};
-  }
-
-  model::Id KernelConfig(const TableScan& scan) {
-    model::LaunchConfig config;
-    config.kind = ActivityKind::kKernel;
-    const std::string demangled(strings_.Of(scan, kFirstOwn));
-    const std::string short_name(strings_.Of(scan, kFirstOwn + 1));
-    config.symbol = std::string(strings_.Of(scan, kFirstOwn + 2));
-    config.demangled = demangled;
-    if (config.symbol.empty()) config.symbol = demangled.empty() ? short_name : demangled;
-    if (config.symbol.empty()) config.symbol = "(unnamed)";
-    config.name = short_name.empty() ? ShortKernelName(config.symbol) : short_name;
-    config.registers_per_thread = Positive(scan.Int(kFirstOwn + 3));
-    for (int i = 0; i < 3; ++i) {
-      config.grid[i] = scan.Int(kFirstOwn + 4 + i);
-      config.block[i] = scan.Int(kFirstOwn + 7 + i);
-      config.cluster[i] = Positive(scan.Int(kFirstOwn + 12 + i));  // 0: no cluster.
-    }
-    config.shared_memory_static_bytes = scan.Int(kFirstOwn + 10);
-    config.shared_memory_dynamic_bytes = scan.Int(kFirstOwn + 11);
-    return sink_.AddLaunchConfig(config);
   }
 
   Status ReadCopies() {
@@ -510,10 +403,6 @@ class NsysImport {
   }
 
   void Finish() {
-    for (const auto& [text, name] : call_names_) {
-      counters_.Add("api_call_not_kept: " + text, Severity::kInfo, name.not_kept);
-    }
-    counters_.Add("api_call_not_kept: others", Severity::kInfo, other_call_.not_kept);
     if (activities_ > 0) {
       sink_.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));
     } else {
@@ -522,6 +411,7 @@ class NsysImport {
                     "cuda,nvtx");
     }
     if (!devices_.gpu_names().empty()) sink_.SetRunInfo("gpu", devices_.gpu_names());
+    calls_.FlushCounters(sink_);
     counters_.Flush(sink_);
   }
 
@@ -531,21 +421,16 @@ class NsysImport {
   XlaRanges ranges_;
   NsysDevices devices_;
   InternedStrings strings_;
+  NsysCalls calls_;
   int64_t shift_ns_ = 0;
-  bool has_pids_ = false;
   int64_t activities_ = 0;
   int64_t last_run_ = 0;
   std::map<std::pair<int64_t, int64_t>, std::string> domains_;  // (pid part, domain id).
   bool domains_read_ = false;
   const std::string* last_domain_ = nullptr;
   std::pair<int64_t, int64_t> last_domain_key_;
-  LaunchTable<Launch> launches_;
   std::map<std::pair<int64_t, int64_t>, model::Id> node_hints_;  // (pid part, node).
   std::map<std::pair<int64_t, model::Id>, int64_t> run_keys_;    // (module range, device).
-  std::map<std::string, CallName, std::less<>> call_names_;
-  CallName other_call_;  // Of those that are too many to tell apart.
-  std::string_view last_call_text_;
-  CallName* last_call_name_ = nullptr;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "importers/nsys_tables.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -69,13 +70,19 @@ bool TableScan::Next(Counters& counters) {
   return false;
 }
 
-void TableScan::AppendKey(int column, std::string& key) const {
-  if (IsText(column)) {
-    key.append(Text(column)).push_back('\0');
-    return;
+bool ReadInterval(const TableScan& scan, int64_t shift_ns, Counters& counters, int64_t& start_ns,
+                  int64_t& end_ns) {
+  constexpr int64_t kLatestNs = std::numeric_limits<int64_t>::max() / 4;
+  start_ns = scan.IntOr(0, 0);
+  end_ns = scan.IntOr(1, 0);
+  if (end_ns < start_ns || start_ns < -kLatestNs || end_ns > kLatestNs) {
+    counters.Add("event_time_invalid", model::Severity::kDataLoss, 1,
+                 "rows that end before they start were left out");
+    return false;
   }
-  const int64_t value = IntOr(column, INT64_MIN);
-  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  start_ns += shift_ns;
+  end_ns += shift_ns;
+  return true;
 }
 
 Status InternedStrings::Read(store::Database& db, Counters& counters) {

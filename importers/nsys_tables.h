@@ -33,13 +33,13 @@ class TableScan {
   bool Next(Counters& counters);
 
   std::optional<int64_t> Int(int column) const { return rows_.OptionalInt64(column); }
-  int64_t IntOr(int column, int64_t otherwise) const { return Int(column).value_or(otherwise); }
+  [[gnu::always_inline]] int64_t IntOr(int column, int64_t otherwise) const {
+    return rows_.Int64Or(column, otherwise);
+  }
   bool IsNull(int column) const { return rows_.IsNull(column); }
   bool IsText(int column) const {
     return rows_.ColumnType(column) == store::Statement::Type::kText;
   }
-  // Appends the value's bytes, so that equal rows have equal keys.
-  void AppendKey(int column, std::string& key) const;
   double Real(int column) const { return rows_.Real(column); }
   std::string_view Text(int column) const { return rows_.Text(column); }
 
@@ -48,6 +48,13 @@ class TableScan {
   std::string table_;
   store::FullScan rows_;
 };
+
+// The columns that every table of events has.
+inline constexpr std::string_view kStartColumn = "start";
+inline constexpr std::string_view kEndColumn = "end";
+// Columns 0 and 1 of a scan as an interval, `shift_ns` later; false (counted) when impossible.
+bool ReadInterval(const TableScan& scan, int64_t shift_ns, Counters& counters, int64_t& start_ns,
+                  int64_t& end_ns);
 
 // StringIds. Empty text for ids that are not there.
 class InternedStrings {

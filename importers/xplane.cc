@@ -70,7 +70,7 @@ std::optional<int64_t> FindStart(const Space& space) {
   // Without it: the earliest absolute line, when lines are absolute.
   std::optional<int64_t> earliest;
   for (const Plane& plane : space.planes) {
-    for (const std::string_view line : plane.lines) {
+    for (const Line& line : plane.lines) {
       int64_t timestamp = 0;
       try {
         timestamp = ReadLineHeader(line).timestamp_ns;
@@ -129,8 +129,8 @@ void CountProfilerMessages(Import& import, const Space& space) {
                         dropped ? Severity::kDataLoss : severity, 1,
                         fmt::format("the profiler said: {}", text.substr(0, 400)));
   };
-  for (const std::string_view text : space.errors) add("profiler_error", Severity::kError, text);
-  for (const std::string_view text : space.warnings) {
+  for (const std::string& text : space.errors) add("profiler_error", Severity::kError, text);
+  for (const std::string& text : space.warnings) {
     add("profiler_warning", Severity::kNotice, text);
   }
   for (const Plane& plane : space.planes) {
@@ -174,14 +174,24 @@ std::string_view Reason(const protozero::exception& error) {
   return "an impossible field in the message that begins";
 }
 
-std::string MangledHint(std::string_view bytes) {
+std::string MangledHint(const ByteSource& source) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-  size_t count = 0;
-  for (size_t at = bytes.find(kReplacement); at != std::string_view::npos;
-       at = bytes.find(kReplacement, at + kReplacement.size())) {
-    ++count;
+  constexpr size_t kBlock = 1 << 20;
+  std::string block(kBlock, '\0');
+  uint64_t count = 0;
+  // Blocks overlap by what a sign may lack; their starts are not inside of one that was counted.
+  for (uint64_t start = 0; start < source.size();) {
+    const std::string_view bytes(block.data(), source.ReadAt(start, block.data(), kBlock));
+    if (bytes.size() < kReplacement.size()) break;
+    size_t done = bytes.size() - (kReplacement.size() - 1);
+    for (size_t at = bytes.find(kReplacement); at != std::string_view::npos;
+         at = bytes.find(kReplacement, at + kReplacement.size())) {
+      ++count;
+      done = std::max(done, at + kReplacement.size());
+    }
+    start += done;
   }
-  if (count < 16 || count * 200 < bytes.size()) return {};
+  if (count < 16 || count * 200 < source.size()) return {};
   return fmt::format(
       "the file went through a text conversion: {} times it holds EF BF BD, the UTF-8 sign for "
       "a byte that was lost; copy the original again in binary mode",
@@ -278,18 +288,22 @@ bool LooksLikeXplane(std::string_view head) {
 }
 
 Status ImportXplane(std::string_view bytes, const std::string& path, model::EventSink& sink) {
+  return ImportXplane(ByteSource::OfBytes(bytes), path, sink);
+}
+
+Status ImportXplane(const ByteSource& source, const std::string& path, model::EventSink& sink) {
   using namespace xplane;  // NOLINT: the parts of this importer.
-  const char* cursor = bytes.data();
+  uint64_t cursor = 0;
   Space space;
   try {
-    space = ReadSpace(bytes, &cursor);
+    space = ReadSpace(source, &cursor);
   } catch (const protozero::exception& error) {
-    std::string hint = MangledHint(bytes);
+    std::string hint = MangledHint(source);
     if (hint.empty()) {
       hint = "the file is cut off or damaged; copy it again from its source";
     }
     return MakeError(fmt::format("reading '{}' as an XSpace profile: {} at byte {} of {}", path,
-                                 Reason(error), cursor - bytes.data(), bytes.size()),
+                                 Reason(error), cursor, source.size()),
                      hint);
   }
   if (space.planes.empty()) {
@@ -326,7 +340,7 @@ Status ImportXplane(std::string_view bytes, const std::string& path, model::Even
     if (steps == nullptr && plane.name.starts_with("/device:")) steps = &plane;
   }
   if (import.step_marks == 0 && steps != nullptr) {
-    for (const std::string_view line : steps->lines) {
+    for (const Line& line : steps->lines) {
       try {
         if (ReadLineHeader(line).name == "Steps") ImportStepsLine(import, *steps, line);
       } catch (const protozero::exception&) {

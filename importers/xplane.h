@@ -48,6 +48,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/byte_source.h"
 #include "base/error.h"
 #include "model/event_sink.h"
 
@@ -58,7 +59,11 @@ inline constexpr int64_t kMaxHostRanges = 50'000;
 // Does `head` (the first bytes of a file) start like an XSpace?
 bool LooksLikeXplane(std::string_view head);
 
-// `bytes`: the whole inflated file; `path`: for messages and run stats.
+// Holds no events: a profile of any size takes what its names and modules take, and what the sink
+// keeps. `path`: for messages and run stats.
+Status ImportXplane(const ByteSource& source, const std::string& path, model::EventSink& sink);
+
+// The same from the whole inflated file in memory.
 Status ImportXplane(std::string_view bytes, const std::string& path, model::EventSink& sink);
 
 }  // namespace xlatrace::importers

@@ -61,7 +61,7 @@ class GpuPlaneImport {
 
   void Run() {
     AddDevice();
-    for (const std::string_view line : plane_.lines) {
+    for (const Line& line : plane_.lines) {
       try {
         ImportLine(line);
       } catch (const protozero::exception&) {
@@ -99,9 +99,9 @@ class GpuPlaneImport {
     device_ = import_.sink.AddDevice(device);
   }
 
-  void ImportLine(std::string_view line) {
+  void ImportLine(const Line& line) {
     const LineHeader header = ReadLineHeader(line);
-    const std::string_view name = header.name.empty() ? header.display_name : header.name;
+    const std::string& name = header.name.empty() ? header.display_name : header.name;
     if (IsDerivedLine(name)) {
       import_.counters.Add("derived_line", Severity::kInfo);
       return;
@@ -110,7 +110,7 @@ class GpuPlaneImport {
     model::Lane lane;
     lane.device_id = device_;
     lane.stream_id = header.id;
-    lane.name = std::string(name);
+    lane.name = name;
     const bool is_stream = name.starts_with("Stream #");
     const int64_t base = import_.LineBase(header.timestamp_ns);
     lane_id_ = 0;

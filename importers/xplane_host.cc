@@ -47,7 +47,7 @@ struct HostRange {
 
 struct NamedInterval {
   Interval time;
-  std::string_view name;
+  std::string name;  // Its event is gone when it is asked for.
 };
 
 // What the stats of an op say, and the ids it got.
@@ -77,7 +77,7 @@ class HostPlaneImport {
         classes_(plane.events.size(), NameClass::kNotSeen) {}
 
   void Run() {
-    for (const std::string_view line : plane_.lines) {
+    for (const Line& line : plane_.lines) {
       try {
         ImportLine(line);
       } catch (const protozero::exception&) {
@@ -89,7 +89,7 @@ class HostPlaneImport {
   }
 
  private:
-  void ImportLine(std::string_view line) {
+  void ImportLine(const Line& line) {
     const LineHeader header = ReadLineHeader(line);
     thread_id_ = header.id;
     line_name_ = header.name.empty() ? header.display_name : header.name;
@@ -175,7 +175,7 @@ class HostPlaneImport {
       if (const auto time = import_.Time(base, event)) {
         const bool part = name_class == NameClass::kCompilerPart;
         (part ? compiler_parts_ : compiles_)
-            .push_back({*time, part ? facts.module_text : NameOf(index)});
+            .push_back({*time, std::string(part ? facts.module_text : NameOf(index))});
       }
     }
   }
@@ -256,7 +256,7 @@ class HostPlaneImport {
       model::Lane lane;
       lane.device_id = device;
       lane.stream_id = thread_id_;
-      lane.name = std::string(line_name_);
+      lane.name = line_name_;
       lane_ = import_.sink.AddLane(lane);
       lane_device_ = device;
     }
@@ -364,7 +364,7 @@ class HostPlaneImport {
 
   // The line being read.
   int64_t thread_id_ = 0;
-  std::string_view line_name_;
+  std::string line_name_;
   model::Id lane_ = 0;
   model::Id lane_device_ = 0;
   std::vector<model::Activity> ops_;

@@ -124,7 +124,7 @@ void ImportGpuPlane(Import& import, const Plane& plane);
 void ImportTpuPlane(Import& import, const Plane& plane);
 
 // Marks of a "Steps" line, used when the host has none.
-void ImportStepsLine(Import& import, const Plane& plane, std::string_view line);
+void ImportStepsLine(Import& import, const Plane& plane, const Line& line);
 
 inline constexpr std::string_view kGpuPrefix = "/device:GPU:";
 inline constexpr std::string_view kTpuPrefix = "/device:TPU:";

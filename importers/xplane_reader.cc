@@ -78,22 +78,45 @@ std::string_view ReadStatMetadataName(std::string_view bytes) {
   return name;
 }
 
-Plane ReadPlane(std::string_view bytes, const char** cursor) {
-  Plane plane;
+// Where in the file a part of Plane::rest comes from.
+struct Origin {
+  uint64_t in_rest = 0;
+  uint64_t in_file = 0;
+};
+
+// Splits a plane into lines, which stay where they are, and the rest, which is copied.
+std::vector<Origin> CollectPlane(const ByteSource& source, ByteRange bytes, Plane& plane,
+                                 uint64_t* cursor) {
+  std::vector<Origin> origins;
+  uint64_t next = UINT64_MAX;
+  FieldStream stream(source, bytes);
+  while (stream.Next()) {
+    if (stream.key() == Bytes(3)) {
+      plane.lines.push_back({&source, stream.Payload()});
+      continue;
+    }
+    // Only the last place is told where the copying itself fails.
+    *cursor = stream.field_offset();
+    if (stream.field_offset() != next)
+      origins.push_back({plane.rest.size(), stream.field_offset()});
+    next = stream.Payload().end();
+    stream.AppendTo(plane.rest);
+  }
+  return origins;
+}
+
+void ReadRest(Plane& plane, const char** at) {
   std::vector<int64_t> event_ids;
   std::vector<int64_t> stat_ids;
-  pbf_reader reader(bytes.data(), bytes.size());
+  pbf_reader reader(plane.rest.data(), plane.rest.size());
   while (reader.next()) {
     switch (reader.tag_and_type()) {
       case Bytes(2):
         plane.name = View(reader);
         break;
-      case Bytes(3):
-        plane.lines.push_back(View(reader));
-        break;
       case Bytes(4): {
         const std::string_view entry_bytes = View(reader);
-        *cursor = entry_bytes.data();
+        *at = entry_bytes.data();
         const MapEntry entry = ReadMapEntry(entry_bytes);
         event_ids.push_back(entry.key);
         plane.events.push_back(ReadEventMetadata(entry.value));
@@ -101,7 +124,7 @@ Plane ReadPlane(std::string_view bytes, const char** cursor) {
       }
       case Bytes(5): {
         const std::string_view entry_bytes = View(reader);
-        *cursor = entry_bytes.data();
+        *at = entry_bytes.data();
         const MapEntry entry = ReadMapEntry(entry_bytes);
         stat_ids.push_back(entry.key);
         plane.stat_names.push_back(ReadStatMetadataName(entry.value));
@@ -116,6 +139,25 @@ Plane ReadPlane(std::string_view bytes, const char** cursor) {
   }
   plane.event_index.Build(event_ids);
   plane.stat_index.Build(stat_ids);
+}
+
+Plane ReadPlane(const ByteSource& source, ByteRange bytes, uint64_t* cursor) {
+  Plane plane;
+  *cursor = bytes.offset;
+  const std::vector<Origin> origins = CollectPlane(source, bytes, plane, cursor);
+  *cursor = bytes.offset;
+  const char* at = nullptr;
+  try {
+    ReadRest(plane, &at);
+  } catch (const protozero::exception&) {
+    if (at != nullptr) {
+      const auto in_rest = static_cast<uint64_t>(at - plane.rest.data());
+      for (const Origin& origin : origins) {
+        if (origin.in_rest <= in_rest) *cursor = origin.in_file + (in_rest - origin.in_rest);
+      }
+    }
+    throw;
+  }
   return plane;
 }
 
@@ -210,58 +252,54 @@ std::string_view Plane::TextStat(std::string_view stat_name) const {
   return stat == nullptr ? std::string_view() : TextOf(*stat);
 }
 
-Space ReadSpace(std::string_view bytes, const char** cursor) {
+Space ReadSpace(const ByteSource& source, uint64_t* cursor) {
   Space space;
-  pbf_reader reader(bytes.data(), bytes.size());
-  *cursor = bytes.data();
-  while (reader.next()) {
-    switch (reader.tag_and_type()) {
-      case Bytes(1): {
-        const std::string_view plane = View(reader);
-        *cursor = plane.data();
-        space.planes.push_back(ReadPlane(plane, cursor));
-        *cursor = plane.data() + plane.size();
+  *cursor = 0;
+  FieldStream stream(source, {0, source.size()});
+  while (stream.Next()) {
+    switch (stream.key()) {
+      case Bytes(1):
+        space.planes.push_back(ReadPlane(source, stream.Payload(), cursor));
+        *cursor = stream.Payload().end();
         break;
-      }
       case Bytes(2):
-        space.errors.push_back(View(reader));
+        space.errors.emplace_back(stream.View());
         break;
       case Bytes(3):
-        space.warnings.push_back(View(reader));
+        space.warnings.emplace_back(stream.View());
         break;
       case Bytes(4):
-        space.hostnames.push_back(View(reader));
+        space.hostnames.emplace_back(stream.View());
         break;
       default:
-        reader.skip();
+        break;
     }
   }
   return space;
 }
 
-LineHeader ReadLineHeader(std::string_view line) {
+LineHeader ReadLineHeader(const Line& line) {
   LineHeader header;
-  pbf_reader reader(line.data(), line.size());
-  while (reader.next()) {
-    switch (reader.tag_and_type()) {
+  FieldStream stream(*line.source, line.bytes);
+  while (stream.Next()) {
+    switch (stream.key()) {
       case Varint(1):
-        header.id = reader.get_int64();
+        header.id = static_cast<int64_t>(stream.Varint());
         break;
       case Bytes(2):
-        header.name = View(reader);
+        header.name = stream.View();
         break;
       case Varint(3):
-        header.timestamp_ns = reader.get_int64();
+        header.timestamp_ns = static_cast<int64_t>(stream.Varint());
         break;
       case Bytes(4):
         ++header.event_count;
-        reader.skip();
         break;
       case Bytes(11):
-        header.display_name = View(reader);
+        header.display_name = stream.View();
         break;
       default:
-        reader.skip();
+        break;
     }
   }
   return header;

@@ -1,9 +1,14 @@
-// The XSpace message as views into the file's bytes: no copy, no generated code.
+// The XSpace message: no generated code, and in memory only what is not events.
+//
+// Lines hold nearly all of a large profile and stand before the names they refer to, so a plane
+// keeps where its lines are and a copy of the rest; the events of a line are read from the file one
+// by one.
 //
 // Field numbers: tsl/profiler/protobuf/xplane.proto (unchanged since 2020). Reading throws
 // protozero::exception on malformed bytes; xplane.cc turns that into an error or a run stat.
 //
-// Ownership: everything is a view into the bytes given to ReadSpace. Thread-safety: plain values.
+// Ownership: a Space borrows the source; its text is views into its planes. Thread-safety: one
+// thread.
 
 #ifndef XLATRACE_IMPORTERS_XPLANE_READER_H_
 #define XLATRACE_IMPORTERS_XPLANE_READER_H_
@@ -15,6 +20,9 @@
 #include <vector>
 
 #include <protozero/pbf_reader.hpp>
+
+#include "base/byte_source.h"
+#include "importers/field_stream.h"
 
 namespace xlatrace::importers::xplane {
 
@@ -56,9 +64,22 @@ struct EventMetadata {
   std::vector<std::string_view> stats;  // Raw XStat messages.
 };
 
+// An XLine message in the source.
+struct Line {
+  const ByteSource* source = nullptr;
+  ByteRange bytes;
+};
+
 struct Plane {
+  Plane() = default;
+  Plane(Plane&&) noexcept = default;  // Never copied: the views would stay with the first.
+  Plane(const Plane&) = delete;
+  Plane& operator=(const Plane&) = delete;
+
+  std::vector<char>
+      rest;  // Everything but the lines, as it stands in the file: what views look at.
   std::string_view name;
-  std::vector<std::string_view> lines;  // Raw XLine messages.
+  std::vector<Line> lines;
   std::vector<EventMetadata> events;
   std::vector<std::string_view> stat_names;
   IdIndex event_index;  // XEvent.metadata_id -> events.
@@ -81,23 +102,24 @@ struct Plane {
 
 struct Space {
   std::vector<Plane> planes;
-  std::vector<std::string_view> errors;
-  std::vector<std::string_view> warnings;
-  std::vector<std::string_view> hostnames;
+  std::vector<std::string> errors;
+  std::vector<std::string> warnings;
+  std::vector<std::string> hostnames;
 };
 
-// Reads everything but the lines. `*cursor` follows the reading, for the place of an error.
-Space ReadSpace(std::string_view bytes, const char** cursor);
+// Reads everything but the lines. `*cursor` follows the reading: the byte at which the message
+// begins that an error is about.
+Space ReadSpace(const ByteSource& source, uint64_t* cursor);
 
 struct LineHeader {
   int64_t id = 0;
-  std::string_view name;
-  std::string_view display_name;
+  std::string name;
+  std::string display_name;
   int64_t timestamp_ns = 0;
   int64_t event_count = 0;
 };
 
-LineHeader ReadLineHeader(std::string_view line);
+LineHeader ReadLineHeader(const Line& line);
 
 struct Event {
   int64_t metadata_id = 0;
@@ -109,19 +131,16 @@ struct Event {
 
 void ReadEvent(std::string_view bytes, Event& event);
 
-// Calls f(event) for every event of a raw line; the event is reused.
+// Calls f(event) for every event of a line; the event and the bytes it looks at are reused.
 template <typename F>
-void ForEachEvent(std::string_view line, F&& f) {
-  protozero::pbf_reader reader(line.data(), line.size());
+void ForEachEvent(const Line& line, F&& f) {
+  constexpr uint32_t kEvents = 4 << 3 | 2;
+  FieldStream stream(*line.source, line.bytes);
   Event event;
-  while (reader.next()) {
-    if (reader.tag() == 4 && reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-      const auto view = reader.get_view();
-      ReadEvent(std::string_view(view.data(), view.size()), event);
-      f(event);
-    } else {
-      reader.skip();
-    }
+  while (stream.Next()) {
+    if (stream.key() != kEvents) continue;
+    ReadEvent(stream.View(), event);
+    f(event);
   }
 }
 

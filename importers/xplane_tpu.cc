@@ -53,7 +53,7 @@ class TpuPlaneImport {
     AddDevice();
     // Runs first: the ops refer to them.
     for (const bool modules : {true, false}) {
-      for (const std::string_view line : plane_.lines) {
+      for (const Line& line : plane_.lines) {
         try {
           const LineHeader header = ReadLineHeader(line);
           if (modules == (header.name == "XLA Modules")) ImportLine(line, header);
@@ -88,7 +88,7 @@ class TpuPlaneImport {
     device_ = import_.sink.AddDevice(device);
   }
 
-  void ImportLine(std::string_view line, const LineHeader& header) {
+  void ImportLine(const Line& line, const LineHeader& header) {
     const int64_t base = import_.LineBase(header.timestamp_ns);
     if (header.name == "XLA Modules") {
       ForEachEvent(line, [&](const Event& event) { AddRun(event, base); });
@@ -96,14 +96,14 @@ class TpuPlaneImport {
       model::Lane lane;
       lane.device_id = device_;
       lane.stream_id = header.id;
-      lane.name = std::string(header.name);
+      lane.name = header.name;
       lane_ = import_.sink.AddLane(lane);
       ForEachEvent(line, [&](const Event& event) { AddOp(event, base); });
     } else if (header.name == "Async XLA Ops") {
       import_.counters.Add("async_op_not_counted", Severity::kInfo, header.event_count);
     } else if (header.name != "Steps" && header.event_count > 0) {
-      import_.counters.Add("line_not_imported: " + std::string(header.name.substr(0, 60)),
-                           Severity::kInfo, header.event_count);
+      import_.counters.Add("line_not_imported: " + header.name.substr(0, 60), Severity::kInfo,
+                           header.event_count);
     }
   }
 
@@ -235,7 +235,7 @@ class TpuPlaneImport {
 
 void ImportTpuPlane(Import& import, const Plane& plane) { TpuPlaneImport(import, plane).Run(); }
 
-void ImportStepsLine(Import& import, const Plane& plane, std::string_view line) {
+void ImportStepsLine(Import& import, const Plane& plane, const Line& line) {
   const int64_t base = import.LineBase(ReadLineHeader(line).timestamp_ns);
   ForEachEvent(line, [&](const Event& event) {
     const int64_t index = plane.event_index.Find(event.metadata_id);

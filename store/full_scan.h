@@ -50,6 +50,11 @@ class FullScan {
   int64_t Int64(int column) const {
     return pages_ ? pages_->Int64(column) : statement_.Int64(column);
   }
+  // Asked some fifty million times by a large export.
+  [[gnu::always_inline]] int64_t Int64Or(int column, int64_t otherwise) const {
+    if (pages_) return pages_->IsNull(column) ? otherwise : pages_->Int64(column);
+    return statement_.IsNull(column) ? otherwise : statement_.Int64(column);
+  }
   std::optional<int64_t> OptionalInt64(int column) const {
     return pages_ ? pages_->OptionalInt64(column) : statement_.OptionalInt64(column);
   }

@@ -87,6 +87,7 @@ Result<RunDb> RunDb::Open(const std::string& path) {
                      fmt::format("name the file inside it: ls {}/*.db", path));
   }
   XLATRACE_ASSIGN(Database database, Database::OpenForeign(path));
+  XLATRACE_TRY(database.KeepReadLock());
   XLATRACE_ASSIGN(const auto application, database.QueryInt64("PRAGMA application_id"));
   if (application.value_or(0) != kApplicationId) {
     return MakeError(fmt::format("'{}' is a database, but not a run.db of xlatrace", path),

@@ -15,10 +15,10 @@
 
 #include "base/compress.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "store/activity_rows.h"
 #include "store/derived_writer.h"
 #include "store/host_event_list.h"
+#include "store/range_rows.h"
 #include "store/schema.h"
 #include "store/table_builder.h"
 
@@ -85,8 +85,9 @@ struct RunWriter::State {
       : database(std::move(db)),
         path(std::move(final_path)),
         temporary(std::move(temporary_path)),
-        range_pages(temporary),
-        range_rows([this](std::string_view page, int64_t last) { range_pages.Add(page, last); }) {}
+        ranges(temporary),
+        call_pages(temporary),
+        call_rows([this](std::string_view page, int64_t last) { call_pages.Add(page, last); }) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -101,34 +102,22 @@ struct RunWriter::State {
       insert_hint;
   Statement insert_module, insert_range_kind, insert_mark, insert_compile;
 
-  // Texts come by the million: they are looked up as they are, without a copy.
-  struct TextHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return Hash(text); }
-  };
-  std::unordered_map<std::string, Id, TextHash, std::equal_to<>> strings;
+  TextMap<Id> strings;
   std::unordered_map<std::string, Id> lanes, configs, hints;
   std::unordered_map<int64_t, uint32_t> run_keys;
   std::map<std::string, std::string, std::less<>> run_info;
   std::map<std::tuple<std::string, model::Severity, std::string>, std::pair<int64_t, std::string>>
       run_stats;
   ActivityRows activity_rows;
-  HostEventList host_events;
+  HostEventList host_calls;
 
-  // Ranges go straight into pages.
-  // Kinds by the hash of what they are made of (open addressing, at most half full). 64 bits tell
-  // them apart: the texts lie in x_string once, and comparing them for every range would cost more
-  // than all the rest.
-  struct KindSlot {
-    uint64_t hash = 0;
-    uint32_t kind = 0;  // From 1.
-  };
-  std::vector<KindSlot> range_kinds = std::vector<KindSlot>(4096);
-  std::vector<Id> text_of_range_kind = {0};  // By kind.
-  KindSlot& RangeKindSlot(uint64_t hash);
-  uint32_t RangeKindOf(const model::Range& range);
-  PageSpool range_pages;
-  TableBuilder range_rows;
+  RangeRows ranges;
+  std::vector<Id> range_texts;     // Id in x_string by the ranges' own number, from 1.
+  size_t range_kinds_written = 0;  // To x_range_kind.
+
+  // Of calls that nothing refers to.
+  PageSpool call_pages;
+  TableBuilder call_rows;
 
   void Remember(Status s) {
     if (!s && status) status = std::move(s);
@@ -138,8 +127,12 @@ struct RunWriter::State {
   }
   Status PrepareAll();
   // The rows that exist once per activity and range, behind what SQLite has written.
-  Status AppendRows(uint32_t activity_root, uint32_t range_root);
+  Status AppendRows(uint32_t activity_root, uint32_t range_root, uint32_t call_root);
   Id Intern(std::string_view text);
+  Id Intern(TextMap<Id>::node_type text);
+  void InsertString(Id id, std::string_view text);
+  // Names of ranges are known to the database after it.
+  void SettleRanges();
   std::optional<int64_t> InternOrNull(std::string_view text) {
     return text.empty() ? std::nullopt : std::optional<int64_t>(Intern(text));
   }
@@ -176,50 +169,43 @@ Result<uint32_t> RootPage(Database& database, std::string_view table) {
 
 }  // namespace
 
-RunWriter::State::KindSlot& RunWriter::State::RangeKindSlot(uint64_t hash) {
-  const size_t mask = range_kinds.size() - 1;  // A power of two.
-  size_t at = hash & mask;
-  while (range_kinds[at].kind != 0 && range_kinds[at].hash != hash) at = (at + 1) & mask;
-  return range_kinds[at];
-}
-
-uint32_t RunWriter::State::RangeKindOf(const model::Range& range) {
-  uint64_t hash = Hash(range.text, static_cast<uint64_t>(range.thread_id));
-  hash ^= Hash(range.domain, static_cast<uint64_t>(range.process_id)) * 0x9E3779B97F4A7C15u;
-  KindSlot& slot = RangeKindSlot(hash);
-  if (slot.kind != 0) return slot.kind;
-  const auto kind = static_cast<uint32_t>(text_of_range_kind.size());
-  slot = {hash, kind};
-  const Id domain_id = range.domain.empty() ? 0 : Intern(range.domain);
-  const Id text_id = Intern(range.text);
-  text_of_range_kind.push_back(text_id);
-  Statement& row = insert_range_kind;
-  row.BindInt64(0, kind);
-  row.BindInt64(1, range.process_id);
-  row.BindInt64(2, range.thread_id);
-  row.BindOptional(3, NonZero(domain_id));
-  row.BindInt64(4, text_id);
-  Run(row);
-  if (text_of_range_kind.size() > range_kinds.size() / 2) {
-    const std::vector<KindSlot> old =
-        std::exchange(range_kinds, std::vector<KindSlot>(2 * range_kinds.size()));
-    for (const KindSlot& full : old) {
-      if (full.kind != 0) RangeKindSlot(full.hash) = full;
-    }
+void RunWriter::State::SettleRanges() {
+  ranges.Settle();
+  // The texts move over without being copied, in the order in which they came.
+  TextMap<Id> fresh = ranges.TakeTexts();
+  std::vector<TextMap<Id>::node_type> nodes(fresh.size());
+  const size_t first = range_texts.size() + 1;
+  while (!fresh.empty()) {
+    auto node = fresh.extract(fresh.begin());
+    TextMap<Id>::node_type& place = nodes[static_cast<size_t>(node.mapped()) - first];
+    place = std::move(node);
   }
-  return kind;
+  for (TextMap<Id>::node_type& node : nodes) range_texts.push_back(Intern(std::move(node)));
+  for (; range_kinds_written < ranges.kinds().size(); ++range_kinds_written) {
+    const RangeRows::Kind& kind = ranges.kinds()[range_kinds_written];
+    Statement& row = insert_range_kind;
+    row.BindInt64(0, static_cast<int64_t>(range_kinds_written) + 1);
+    row.BindInt64(1, kind.process_id);
+    row.BindInt64(2, kind.thread_id);
+    row.BindOptional(3, kind.domain == 0 ? std::nullopt : NonZero(range_texts[kind.domain - 1]));
+    row.BindInt64(4, range_texts[kind.text - 1]);
+    Run(row);
+  }
 }
 
-Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root) {
+Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root,
+                                    uint32_t call_root) {
   XLATRACE_ASSIGN(BulkFile file, BulkFile::Open(temporary));
   const auto add_leaf = [&](std::string_view page, int64_t last) { file.AddLeaf(page, last); };
   TableBuilder rows(add_leaf);
   activity_rows.WriteRows(tables, rows);
   rows.Finish();
   XLATRACE_TRY(file.EndTable(activity_root));
-  range_rows.Finish();
-  XLATRACE_TRY(range_pages.Drain(add_leaf));
+  XLATRACE_TRY(ranges.Drain(add_leaf));
   XLATRACE_TRY(file.EndTable(range_root));
+  call_rows.Finish();
+  XLATRACE_TRY(call_pages.Drain(add_leaf));
+  XLATRACE_TRY(file.EndTable(call_root));
   return file.Close();
 }
 
@@ -228,10 +214,21 @@ Id RunWriter::State::Intern(std::string_view text) {
   if (known != strings.end()) return known->second;
   const auto id = static_cast<Id>(strings.size() + 1);
   strings.emplace(text, id);
+  InsertString(id, text);
+  return id;
+}
+
+Id RunWriter::State::Intern(TextMap<Id>::node_type text) {
+  text.mapped() = static_cast<Id>(strings.size() + 1);
+  const auto result = strings.insert(std::move(text));
+  if (result.inserted) InsertString(result.position->second, result.position->first);
+  return result.position->second;
+}
+
+void RunWriter::State::InsertString(Id id, std::string_view text) {
   insert_string.BindInt64(0, id);
   insert_string.BindText(1, text);
   Run(insert_string);
-  return id;
 }
 
 Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path) {
@@ -417,12 +414,20 @@ Id RunWriter::AddModule(const model::ModuleBlob& module) {
 
 Id RunWriter::AddApiCall(const model::ApiCall& call) {
   const Id name = state_->Intern(call.name);
-  state_->host_events.Add({.process_id = call.process_id,
-                           .thread_id = call.thread_id,
-                           .start_ns = call.start_ns,
-                           .end_ns = call.end_ns,
-                           .name_id = static_cast<uint32_t>(name)});
+  state_->host_calls.Add({.process_id = call.process_id,
+                          .thread_id = call.thread_id,
+                          .start_ns = call.start_ns,
+                          .end_ns = call.end_ns,
+                          .name_id = static_cast<uint32_t>(name)});
   return state_->activity_rows.AddCall(call, name);
+}
+
+void RunWriter::AddUnreferredCall(const model::ApiCall& call) {
+  State& s = *state_;
+  const int64_t values[] = {s.activity_rows.CallKindOf(call, s.Intern(call.name)), call.start_ns,
+                            call.end_ns - call.start_ns,
+                            call.correlation_id == 0 ? kNullValue : call.correlation_id};
+  s.call_rows.Append(s.call_rows.rows() + 1, values);
 }
 
 Id RunWriter::AddActivity(const model::Activity& activity) {
@@ -464,22 +469,7 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
   return static_cast<Id>(columns.size());
 }
 
-Id RunWriter::AddRange(const model::Range& range) {
-  State& s = *state_;
-  const uint32_t kind = s.RangeKindOf(range);
-  // Less than 0: a start/end range, which lies on no thread's stack.
-  const int64_t values[] = {kind, range.start_ns, range.end_ns - range.start_ns,
-                            range.depth < 0 ? kNullValue : range.depth};
-  const Id id = s.range_rows.rows() + 1;
-  s.range_rows.Append(id, values);
-  s.host_events.Add({.process_id = range.process_id,
-                     .thread_id = range.thread_id,
-                     .start_ns = range.start_ns,
-                     .end_ns = range.end_ns,
-                     .name_id = static_cast<uint32_t>(s.text_of_range_kind[kind]),
-                     .range_id = static_cast<uint32_t>(id)});
-  return id;
-}
+Id RunWriter::AddRange(const model::Range& range) { return state_->ranges.Add(range); }
 
 void RunWriter::AddThread(const model::Thread& thread) {
   Statement& row = state_->insert_thread;
@@ -550,17 +540,27 @@ Result<RunDb::ModuleBytes> RunWriter::ReadModule(Id module_id) {
 
 std::vector<model::HostEvent> RunWriter::HostEvents(
     const std::vector<std::pair<int64_t, int64_t>>& within) const {
-  std::vector<const std::string*> names(state_->strings.size() + 1, nullptr);
-  for (const auto& [text, id] : state_->strings) names[static_cast<size_t>(id)] = &text;
+  State& s = *state_;
+  s.SettleRanges();
+  std::vector<const std::string*> names(s.strings.size() + 1, nullptr);
+  for (const auto& [text, id] : s.strings) names[static_cast<size_t>(id)] = &text;
   std::vector<model::HostEvent> events;
-  for (const HostEventList::Event& event : state_->host_events.Within(within)) {
+  const HostEventList& ranges = s.ranges.host_events();
+  // Of both sorts none that is shorter than what one of them had to leave out.
+  const int64_t shortest_ns = std::max(ranges.shortest_ns(), s.host_calls.shortest_ns());
+  const auto add = [&](const HostEventList::Event& event, Id name) {
+    if (event.end_ns - event.start_ns < shortest_ns) return;
     events.push_back({.process_id = event.process_id,
                       .thread_id = event.thread_id,
-                      .name = *names[event.name_id],
+                      .name = *names[static_cast<size_t>(name)],
                       .start_ns = event.start_ns,
                       .end_ns = event.end_ns,
                       .range_id = event.range_id});
+  };
+  for (const HostEventList::Event& event : ranges.Within(within)) {
+    add(event, s.range_texts[s.ranges.kinds()[event.name_id - 1].text - 1]);
   }
+  for (const HostEventList::Event& event : s.host_calls.Within(within)) add(event, event.name_id);
   return events;
 }
 
@@ -594,6 +594,7 @@ Status RunWriter::status() const { return state_->status; }
 
 Status RunWriter::Finish() {
   State& s = *state_;
+  s.SettleRanges();
   XLATRACE_TRY(s.status);
   SetRunInfo("granularity", Text(tables().granularity));
   if (s.tables.start_unix_ns) SetRunInfo("start_unix_ns", std::to_string(*s.tables.start_unix_ns));
@@ -616,6 +617,7 @@ Status RunWriter::Finish() {
   XLATRACE_TRY(s.activity_rows.WriteDictionaries(*s.database));
   XLATRACE_ASSIGN(const uint32_t activity_root, RootPage(*s.database, "x_packed_activity"));
   XLATRACE_ASSIGN(const uint32_t range_root, RootPage(*s.database, "x_packed_range"));
+  XLATRACE_ASSIGN(const uint32_t call_root, RootPage(*s.database, "x_packed_call"));
   XLATRACE_TRY(s.database->Execute("COMMIT"));
   // Statements go before the database that made them.
   info = Statement();
@@ -627,7 +629,7 @@ Status RunWriter::Finish() {
     *statement = Statement();
   }
   s.database.reset();
-  XLATRACE_TRY(s.AppendRows(activity_root, range_root));
+  XLATRACE_TRY(s.AppendRows(activity_root, range_root, call_root));
   if (std::rename(s.temporary.c_str(), s.path.c_str()) != 0) {
     return MakeError(fmt::format("cannot write '{}'", s.path),
                      "name a place you may write to with -o FILE");

@@ -265,6 +265,14 @@ Result<Database> Database::OpenForeign(const std::string& path) {
   return database;
 }
 
+Status Database::KeepReadLock() {
+  sqlite3_set_authorizer(handle_, nullptr, nullptr);
+  // https://www.sqlite.org/pragma.html#pragma_locking_mode: who only reads, holds a shared lock.
+  const Status set = Execute("PRAGMA locking_mode=EXCLUSIVE");
+  sqlite3_set_authorizer(handle_, AllowReadsOnly, nullptr);
+  return set;
+}
+
 Status Database::Execute(const std::string& sql) {
   if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
     return tl::unexpected<Error>(LastError("database"));

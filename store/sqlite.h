@@ -73,6 +73,10 @@ class Database {
   static Result<Database> OpenOurs(const std::string& path);
   static Result<Database> OpenForeign(const std::string& path);
 
+  // Keeps the read lock of the first SELECT from now on, instead of taking it for every statement:
+  // that costs more than a look-up by key. The file cannot be changed meanwhile.
+  Status KeepReadLock();
+
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;
   ~Database();

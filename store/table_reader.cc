@@ -40,6 +40,19 @@ size_t ReadVarint(const char* at, uint64_t* value) {
   return 9;
 }
 
+// Of the bytes at `header` and up to seven more, which are there (kSlack).
+size_t HeaderHash(const char* header, size_t bytes) {
+  uint64_t hash = bytes;
+  for (size_t i = 0; i < bytes; i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, header + i, sizeof(word));
+    if (bytes - i < 8) word &= (uint64_t{1} << (8 * (bytes - i))) - 1;
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
 // Bytes of a value of this serial type (section 2.1).
 uint64_t SerialBytes(uint64_t serial) {
   constexpr uint8_t kBytes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
@@ -99,15 +112,20 @@ std::optional<TableReader> TableReader::Open(const std::string& path, const std:
                                              std::span<const std::string> columns) {
   TableReader reader;
   reader.table_ = table;
-  reader.fields_.resize(columns.size());
+  reader.no_fields_.resize(columns.size());
+  reader.row_ = reader.no_fields_.data();
+  reader.shapes_.resize(kShapes + 1);
   reader.converted_.resize(columns.size());
   const auto rowid = std::find(columns.begin(), columns.end(), "rowid");
-  // A column of that name overwrites this in every row.
+  // Unless the table has a column of that name.
   if (rowid != columns.end()) {
-    reader.fields_[static_cast<size_t>(rowid - columns.begin())].serial = kRowid;
+    reader.no_fields_[static_cast<size_t>(rowid - columns.begin())].serial = kRowid;
   }
   if (!reader.OpenFile(path) || !reader.ReadFileHeader() || !reader.ReadSchema(table, columns)) {
     return std::nullopt;
+  }
+  for (const int8_t slot : reader.slot_of_column_) {
+    if (slot >= 0) reader.no_fields_[static_cast<size_t>(slot)] = {};
   }
   return reader;
 }
@@ -342,39 +360,51 @@ Status TableReader::Gather(std::string_view local, uint32_t overflow_page, uint6
 
 Result<bool> TableReader::Decode(uint64_t payload, uint64_t* need) {
   uint64_t header = 0;
-  size_t at = ReadVarint(record_, &header);
-  if (header < at || header > payload) return tl::unexpected<Error>(Damaged("a row's header"));
+  const size_t varint = ReadVarint(record_, &header);
+  if (header < varint || header > payload) return tl::unexpected<Error>(Damaged("a row's header"));
   if (header > record_size_) {
     *need = header;
     return false;
   }
+  const bool is_short = header <= Shape::kMostHeaderBytes;
+  Shape& shape = shapes_[is_short ? HeaderHash(record_, header) % kShapes : kShapes];
+  if (!is_short || shape.header_bytes != header || shape.end > payload ||
+      std::memcmp(shape.header.data(), record_, header) != 0) {
+    shape.header_bytes = 0;
+    XLATRACE_TRY(ReadShape(header, payload, shape));
+    if (is_short) {
+      std::memcpy(shape.header.data(), record_, header);
+      shape.header_bytes = header;
+    }
+  }
+  row_ = shape.fields.data();
+  *need = shape.wanted_end;
+  return shape.wanted_end <= record_size_;
+}
+
+Status TableReader::ReadShape(uint64_t header, uint64_t payload, Shape& shape) const {
+  shape.fields = no_fields_;
+  uint64_t size = 0;
+  size_t at = ReadVarint(record_, &size);
   uint64_t offset = header;
   uint64_t last = header;
-  size_t column = 0;
-  for (; column < slot_of_column_.size() && at < header; ++column) {
-    uint64_t serial = Byte(record_ + at);
-    if (serial < 0x80) {
-      ++at;
-    } else {
-      at += ReadVarint(record_ + at, &serial);
-    }
+  for (size_t column = 0; column < slot_of_column_.size() && at < header; ++column) {
+    uint64_t serial = 0;
+    at += ReadVarint(record_ + at, &serial);
     const uint64_t bytes = SerialBytes(serial);
     if (bytes > payload - offset) return tl::unexpected<Error>(Damaged("a row's header"));
     const int slot = slot_of_column_[column];
     if (slot >= 0) {
       if (serial == 10 || serial == 11) serial = kNull;  // Reserved.
       if (serial == kNull && slot == rowid_slot_) serial = kRowid;
-      fields_[static_cast<size_t>(slot)] = {serial, offset};
+      shape.fields[static_cast<size_t>(slot)] = {serial, offset};
       last = offset + bytes;
     }
     offset += bytes;
   }
-  // Rows that are older than a column end before it.
-  for (; column < slot_of_column_.size(); ++column) {
-    if (slot_of_column_[column] >= 0) fields_[static_cast<size_t>(slot_of_column_[column])] = {};
-  }
-  *need = last;
-  return last <= record_size_;
+  shape.wanted_end = last;
+  shape.end = offset;
+  return {};
 }
 
 int64_t TableReader::OtherInt64(const Field& f) const {

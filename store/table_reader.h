@@ -15,6 +15,7 @@
 #ifndef XLATRACE_STORE_TABLE_READER_H_
 #define XLATRACE_STORE_TABLE_READER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -84,6 +85,16 @@ class TableReader {
     uint64_t serial = kNull;
     uint64_t offset = 0;
   };
+  // Rows of a table are of few shapes: equal headers of records mean equal types and places.
+  struct Shape {
+    static constexpr size_t kMostHeaderBytes = 48;
+    std::array<char, kMostHeaderBytes> header = {};
+    size_t header_bytes = 0;  // 0: none yet.
+    uint64_t wanted_end = 0;  // Where the last wanted value ends,
+    uint64_t end = 0;         // and the last one looked at.
+    std::vector<Field> fields;
+  };
+  static constexpr size_t kShapes = 64;
   // Children of an interior page that is being walked.
   struct Level {
     std::vector<uint32_t> children;
@@ -96,7 +107,7 @@ class TableReader {
   };
 
   TableReader() = default;
-  const Field& field(int column) const { return fields_[static_cast<size_t>(column)]; }
+  const Field& field(int column) const { return row_[column]; }
   int64_t OtherInt64(const Field& f) const;
   double RealAt(const Field& f) const;
   // Each false: not the plain case.
@@ -112,6 +123,8 @@ class TableReader {
   // Where the values of the current row lie; false: only `record_size_` bytes of it are at hand and
   // more are needed, `need` of them.
   Result<bool> Decode(uint64_t payload, uint64_t* need);
+  // Of the record's `header` bytes, all at hand. The shape's own header is left to the caller.
+  Status ReadShape(uint64_t header, uint64_t payload, Shape& shape) const;
   Status Gather(std::string_view local, uint32_t overflow_page, uint64_t size);
 
   std::unique_ptr<Connection, CloseConnection> connection_;
@@ -119,7 +132,9 @@ class TableReader {
   std::string table_;
   std::vector<int8_t> slot_of_column_;  // By column of the table up to the last wanted; -1: skip.
   int rowid_slot_ = -1;                 // A column that is the rowid by another name.
-  std::vector<Field> fields_;
+  std::vector<Field> no_fields_;        // Of a row that ends before all columns.
+  std::vector<Shape> shapes_;           // By the hash of their header, and one for long headers.
+  const Field* row_ = nullptr;          // Of the current row.
   mutable std::vector<std::string> converted_;  // Texts of numbers, by column.
 
   uint32_t page_bytes_ = 0;

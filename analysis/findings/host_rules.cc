@@ -481,16 +481,19 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
 void EagerOps(const Context& context, Report& report) {
   std::map<Id, int64_t> executions;
   int64_t ns = 0;
+  // A long run has a hundred thousand steps, and executions as many: by device and time.
+  std::map<Id, std::map<int64_t, int64_t>> steps;  // Start -> end of the steady ones.
+  for (const model::StepRow& step : context.analysis.steps) {
+    if (step.steady) steps[step.device_id][step.start_ns] = step.end_ns;
+  }
   for (const model::Execution& execution : context.attribution.executions) {
     const auto& facts = context.attribution.modules[static_cast<size_t>(execution.module_id) - 1];
-    for (const model::StepRow& step : context.analysis.steps) {
-      if (!step.steady || step.device_id != execution.device_id ||
-          execution.start_ns < step.start_ns || execution.start_ns >= step.end_ns) {
-        continue;
-      }
-      if (facts.role == model::ModuleRole::kHelper) ++executions[execution.module_id];
-      break;
-    }
+    if (facts.role != model::ModuleRole::kHelper) continue;
+    const auto of_device = steps.find(execution.device_id);
+    if (of_device == steps.end()) continue;
+    const auto after = of_device->second.upper_bound(execution.start_ns);
+    if (after == of_device->second.begin()) continue;
+    if (execution.start_ns < std::prev(after)->second) ++executions[execution.module_id];
   }
   int64_t count = 0;
   for (const auto& [module, of_module] : executions) count += of_module;

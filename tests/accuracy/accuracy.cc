@@ -1,12 +1,15 @@
 // How right the attribution is where the truth is known:
 //
-//   attribution_accuracy [--json] [--show-wrong N] [--simulate] [--grade TEXT] NAME=FILE[,MODULES]
-//   ...
+//   attribution_accuracy [--json] [--show-wrong N] [--simulate] [--grade TEXT] [--damage SEEDS]
+//                        [--foreign FILE[,MODULES]] NAME=FILE[,MODULES] ...
 //
 // Each FILE is a capture whose source names the instruction of its launches (profiler annotations,
 // NVTX ranges, graph nodes). That truth is taken away in grades (strip.h), a check makes sure that
 // it is gone, the rest is attributed, and the answer is compared with the truth. Figures are shares
 // of the device time whose truth is known. --simulate: the capture's ranges become launches first.
+//
+// --damage: the grades without annotations again, with more taken away at random (strip.h, Damage),
+// once per seed from 1 on. --foreign: the modules of another capture lie among the capture's own.
 //
 // A graph-level row is one record of many instructions, and three figures tell how well it is read:
 // what its estimated shares and the true times have in common counts as right; `names` is what
@@ -21,7 +24,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -245,99 +250,152 @@ struct Options {
   bool json = false;
   bool simulate = false;
   size_t show_wrong = 0;
+  uint64_t seeds = 0;
+  std::string foreign;
   std::string grade;  // Only those that hold this.
   std::vector<std::string> captures;
 };
 
-int Run(const Options& options) {
-  nlohmann::json rows = nlohmann::json::array();
-  if (!options.json) {
-    fmt::print(
-        "| capture | taken away | right, exact | right, inferred | wrong, exact | wrong, inferred "
-        "| none | unknown | false exact | names | bound |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|\n");
+// The damages tried on top of a grade: none, and those of --damage.
+std::vector<std::optional<Damage>> Damages(Grade grade, uint64_t seeds) {
+  std::vector<std::optional<Damage>> damages = {std::nullopt};
+  const bool tried = grade == Grade::kNoInstruction || grade == Grade::kNoAnnotations ||
+                     grade == Grade::kNoMetadata || grade == Grade::kNoThunkLists ||
+                     grade == Grade::kNoLaunchCalls;
+  if (!tried) return damages;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    damages.push_back(Damage{.seed = seed, .lost_per_1000 = 10});
+    damages.push_back(Damage{.seed = seed, .lost_per_1000 = 50});
+    damages.push_back(Damage{.seed = seed, .bursts = 3});
+    damages.push_back(Damage{.seed = seed, .window = true});
+    damages.push_back(Damage{.seed = seed, .modules = true});
+    damages.push_back(Damage{.seed = seed, .lost_per_1000 = 10, .window = true, .modules = true});
   }
-  bool clean = true;
-  for (const std::string& argument : options.captures) {
-    const size_t equals = argument.find('=');
-    const size_t comma = argument.find(',', equals);
-    if (equals == std::string::npos) {
-      fmt::print(stderr, "attribution_accuracy: '{}' is not NAME=FILE\n", argument);
-      return 2;
+  return damages;
+}
+
+class Bench {
+ public:
+  explicit Bench(const Options& options) : options_(options) {}
+
+  int Run() {
+    if (!options_.json) {
+      fmt::print(
+          "| capture | taken away | right, exact | right, inferred | wrong, exact | wrong, "
+          "inferred | none | unknown | false exact | names | bound |\n"
+          "|---|---|---|---|---|---|---|---|---|---|---|\n");
     }
-    auto capture =
-        ReadCapture(argument.substr(0, equals), argument.substr(equals + 1, comma - equals - 1),
-                    comma == std::string::npos ? "" : argument.substr(comma + 1));
-    if (capture && options.simulate) {
-      if (Status simulated = SimulateLaunches(&*capture); !simulated) {
-        capture = tl::unexpected(simulated.error());
+    for (const std::string& argument : options_.captures) {
+      const size_t equals = argument.find('=');
+      if (equals == std::string::npos) {
+        fmt::print(stderr, "attribution_accuracy: '{}' is not NAME=FILE\n", argument);
+        return 2;
       }
-    }
-    if (!capture) {
-      fmt::print(stderr, "attribution_accuracy: {}\n", capture.error().message);
-      return 1;
-    }
-    const bool ranges = std::any_of(
-        capture->run.hints.begin(), capture->run.hints.end(),
-        [](const model::Hint& h) { return h.evidence != model::Evidence::kAnnotation; });
-    Costs costs(*capture);
-    for (const Grade grade : kAllGrades) {
-      if (Text(grade).find(options.grade) == std::string_view::npos) continue;
-      if (!Applies(*capture, grade)) continue;
-      const Stripped stripped = Strip(*capture, grade);
-      for (const std::string& leak : Leaks(stripped, grade)) {
-        fmt::print(stderr, "attribution_accuracy: {}, {}: {}\n", capture->name, Text(grade), leak);
-        clean = false;
+      auto capture = Read(argument.substr(0, equals), argument.substr(equals + 1));
+      if (capture && options_.simulate) {
+        if (Status simulated = SimulateLaunches(&*capture); !simulated) {
+          capture = tl::unexpected(simulated.error());
+        }
       }
-      const auto tables =
-          correlator::Attribute(stripped.run, [&](Id id) { return Load(*capture, stripped, id); });
-      if (!tables) {
-        fmt::print(stderr, "attribution_accuracy: {}\n", tables.error().message);
+      if (capture && !options_.foreign.empty()) {
+        if (auto other = Read("foreign", options_.foreign); other) {
+          AddForeignModules(*other, &*capture);
+        } else {
+          capture = tl::unexpected(other.error());
+        }
+      }
+      if (!capture) {
+        fmt::print(stderr, "attribution_accuracy: {}\n", capture.error().message);
         return 1;
       }
-      for (const std::string& sentence : correlator::CheckAttribution(stripped.run, *tables)) {
-        fmt::print(stderr, "attribution_accuracy: {}, {}: {}\n", capture->name, Text(grade),
-                   sentence);
-        clean = false;
-      }
-      Score score = Judge(*capture, stripped, *tables, &costs).Run();
-      if (!ranges) score.false_exact = 0;  // Such a source does not tell what copies are for.
-      const int64_t told = score.told();
-      if (options.json) {
-        rows.push_back({{"capture", capture->name},
-                        {"grade", Text(grade)},
-                        {"told_ns", told},
-                        {"right_exact_ns", score.right_exact},
-                        {"right_inferred_ns", score.right_inferred},
-                        {"wrong_exact_ns", score.wrong_exact},
-                        {"wrong_inferred_ns", score.wrong_inferred},
-                        {"none_ns", score.none},
-                        {"unknown_ns", score.unknown},
-                        {"false_exact_ns", score.false_exact},
-                        {"names_ns", score.names},
-                        {"bound_ns", score.bound},
-                        {"reasons", score.reasons}});
-      } else {
-        fmt::print(
-            "| {} | {} | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % "
-            "| {:.2f} % | {:.2f} % | {:.2f} % |\n",
-            capture->name, Text(grade), Pct(score.right_exact, told),
-            Pct(score.right_inferred, told), Pct(score.wrong_exact, told),
-            Pct(score.wrong_inferred, told), Pct(score.none, told), Pct(score.unknown, told),
-            Pct(score.false_exact, told), Pct(score.names, told), Pct(score.bound, told));
-        std::vector<std::pair<int64_t, std::string>> wrong;
-        for (const auto& [text, ns] : score.wrong) wrong.emplace_back(ns, text);
-        for (const auto& [text, ns] : score.reasons) wrong.emplace_back(ns, "none: " + text);
-        std::sort(wrong.rbegin(), wrong.rend());
-        for (size_t k = 0; k < std::min(options.show_wrong, wrong.size()); ++k) {
-          fmt::print(stderr, "    {:.2f} % {}\n", Pct(wrong[k].first, told), wrong[k].second);
+      Costs costs(*capture);
+      for (const Grade grade : kAllGrades) {
+        if (Text(grade).find(options_.grade) == std::string_view::npos) continue;
+        if (!Applies(*capture, grade)) continue;
+        for (const std::optional<Damage>& damage : Damages(grade, options_.seeds)) {
+          if (!Measure(*capture, grade, damage, &costs)) return 1;
         }
       }
     }
+    if (options_.json) fmt::print("{}\n", rows_.dump(1));
+    return clean_ ? 0 : 1;
   }
-  if (options.json) fmt::print("{}\n", rows.dump(1));
-  return clean ? 0 : 1;
-}
+
+ private:
+  static Result<Capture> Read(const std::string& name, const std::string& files) {
+    const size_t comma = files.find(',');
+    return ReadCapture(name, files.substr(0, comma),
+                       comma == std::string::npos ? "" : files.substr(comma + 1));
+  }
+
+  // False when the capture cannot be attributed at all.
+  bool Measure(const Capture& capture, Grade grade, const std::optional<Damage>& damage,
+               Costs* costs) {
+    Stripped stripped = Strip(capture, grade);
+    if (damage) Apply(*damage, &stripped);
+    const std::string taken = std::string(Text(grade)) + (damage ? Text(*damage) : "");
+    for (const std::string& leak : Leaks(stripped, grade)) {
+      fmt::print(stderr, "attribution_accuracy: {}, {}: {}\n", capture.name, taken, leak);
+      clean_ = false;
+    }
+    const auto tables =
+        correlator::Attribute(stripped.run, [&](Id id) { return Load(capture, stripped, id); });
+    if (!tables) {
+      fmt::print(stderr, "attribution_accuracy: {}\n", tables.error().message);
+      return false;
+    }
+    for (const std::string& sentence : correlator::CheckAttribution(stripped.run, *tables)) {
+      fmt::print(stderr, "attribution_accuracy: {}, {}: {}\n", capture.name, taken, sentence);
+      clean_ = false;
+    }
+    Score score = Judge(capture, stripped, *tables, costs).Run();
+    const bool ranges = std::any_of(
+        capture.run.hints.begin(), capture.run.hints.end(),
+        [](const model::Hint& h) { return h.evidence != model::Evidence::kAnnotation; });
+    if (!ranges) score.false_exact = 0;  // Such a source does not tell what copies are for.
+    Print(capture.name, taken, score);
+    return true;
+  }
+
+  void Print(const std::string& name, const std::string& taken, const Score& score) {
+    const int64_t told = score.told();
+    if (options_.json) {
+      rows_.push_back({{"capture", name},
+                       {"grade", taken},
+                       {"told_ns", told},
+                       {"right_exact_ns", score.right_exact},
+                       {"right_inferred_ns", score.right_inferred},
+                       {"wrong_exact_ns", score.wrong_exact},
+                       {"wrong_inferred_ns", score.wrong_inferred},
+                       {"none_ns", score.none},
+                       {"unknown_ns", score.unknown},
+                       {"false_exact_ns", score.false_exact},
+                       {"names_ns", score.names},
+                       {"bound_ns", score.bound},
+                       {"reasons", score.reasons}});
+      return;
+    }
+    fmt::print(
+        "| {} | {} | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % | {:.2f} % "
+        "| {:.2f} % | {:.2f} % | {:.2f} % |\n",
+        name, taken, Pct(score.right_exact, told), Pct(score.right_inferred, told),
+        Pct(score.wrong_exact, told), Pct(score.wrong_inferred, told), Pct(score.none, told),
+        Pct(score.unknown, told), Pct(score.false_exact, told), Pct(score.names, told),
+        Pct(score.bound, told));
+    std::vector<std::pair<int64_t, std::string>> wrong;
+    for (const auto& [text, ns] : score.wrong) wrong.emplace_back(ns, text);
+    for (const auto& [text, ns] : score.reasons) wrong.emplace_back(ns, "none: " + text);
+    std::sort(wrong.rbegin(), wrong.rend());
+    std::fflush(stdout);  // What is wrong stands below its row where both go to one place.
+    for (size_t k = 0; k < std::min(options_.show_wrong, wrong.size()); ++k) {
+      fmt::print(stderr, "    {:.2f} % {}\n", Pct(wrong[k].first, told), wrong[k].second);
+    }
+  }
+
+  const Options& options_;
+  nlohmann::json rows_ = nlohmann::json::array();
+  bool clean_ = true;
+};
 
 }  // namespace
 }  // namespace xlatrace::accuracy
@@ -354,9 +412,13 @@ int main(int argc, char** argv) {
       options.grade = argv[++i];
     } else if (argument == "--show-wrong" && i + 1 < argc) {
       options.show_wrong = std::strtoul(argv[++i], nullptr, 10);
+    } else if (argument == "--damage" && i + 1 < argc) {
+      options.seeds = std::strtoull(argv[++i], nullptr, 10);
+    } else if (argument == "--foreign" && i + 1 < argc) {
+      options.foreign = argv[++i];
     } else {
       options.captures.push_back(argument);
     }
   }
-  return xlatrace::accuracy::Run(options);
+  return xlatrace::accuracy::Bench(options).Run();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 #include <tuple>
 #include <utility>
 
@@ -334,6 +335,70 @@ Stripped Strip(const Capture& capture, Grade grade) {
       break;
   }
   return stripped;
+}
+
+std::string Text(const Damage& damage) {
+  std::string text;
+  if (damage.lost_per_1000 != 0) {
+    text += fmt::format(", {:.1f} % dropped", static_cast<double>(damage.lost_per_1000) / 10);
+  }
+  if (damage.bursts != 0) text += fmt::format(", {} stretches dropped", damage.bursts);
+  if (damage.window) text += ", cut at both ends";
+  if (damage.modules) text += ", modules missing";
+  return text + fmt::format(", seed {}", damage.seed);
+}
+
+void Apply(const Damage& damage, Stripped* stripped) {
+  std::mt19937_64 random(damage.seed);
+  auto& columns = stripped->run.activities;
+  const size_t n = columns.size();
+  std::vector<bool> gone(n, false);
+  // Not a distribution of the library's: its numbers differ from one library to the next.
+  for (size_t i = 0; i < n; ++i) gone[i] = random() % 1000 < damage.lost_per_1000;
+  for (uint32_t b = 0; b < damage.bursts && n > 0; ++b) {
+    const size_t begin = random() % n;
+    const size_t length = 1 + random() % 64;
+    for (size_t i = begin; i < std::min(n, begin + length); ++i) gone[i] = true;
+  }
+  if (damage.window && n > 0) {
+    std::vector<int64_t> starts = columns.start_ns;
+    std::sort(starts.begin(), starts.end());
+    const int64_t from = starts[random() % (n * 4 / 10 + 1)];
+    const int64_t to = starts[n - 1 - random() % (n * 4 / 10 + 1)];
+    for (size_t i = 0; i < n; ++i) {
+      if (columns.start_ns[i] < from || columns.start_ns[i] > to) gone[i] = true;
+    }
+  }
+  Remove(gone, stripped);
+  if (damage.modules) {
+    std::vector<model::ModuleInfo> kept;
+    std::vector<size_t> from;
+    for (size_t m = 0; m < stripped->run.modules.size(); ++m) {
+      if (m % 3 == damage.seed % 3) continue;
+      kept.push_back(stripped->run.modules[m]);
+      from.push_back(stripped->module_from[m]);
+    }
+    stripped->run.modules = std::move(kept);
+    stripped->module_from = std::move(from);
+  }
+}
+
+void AddForeignModules(const Capture& other, Capture* capture) {
+  constexpr int64_t kNumbers = 500'000;  // Far from any that XLA gave here.
+  const size_t own = capture->modules.size();
+  for (size_t m = 0; m < other.modules.size(); ++m) {
+    const bool again = std::any_of(capture->modules.begin(),
+                                   capture->modules.begin() + static_cast<ptrdiff_t>(own),
+                                   [&](const StoredModule& mine) {
+                                     return mine.instructions == other.modules[m].instructions;
+                                   });
+    if (again) continue;
+    model::ModuleInfo info = other.run.modules[m];
+    info.process_id = own == 0 ? 0 : capture->run.modules.front().process_id;
+    info.program_id = kNumbers + info.program_id.value_or(static_cast<int64_t>(m));
+    capture->run.modules.push_back(std::move(info));
+    capture->modules.push_back(other.modules[m]);
+  }
 }
 
 std::vector<std::string> Leaks(const Stripped& stripped, Grade grade) {

@@ -59,6 +59,21 @@ bool Applies(const Capture& capture, Grade grade);
 
 Stripped Strip(const Capture& capture, Grade grade);
 
+// What else may have happened to a capture, on top of a grade.
+struct Damage {
+  uint64_t seed = 0;           // Decides what is lost.
+  uint32_t lost_per_1000 = 0;  // Single records.
+  uint32_t bursts = 0;         // Stretches of up to 64 records: a buffer of CUPTI's.
+  bool window = false;         // Up to 40 % gone at either end: a profile of the middle.
+  bool modules = false;        // Every third module is gone, another third with each seed.
+};
+std::string Text(const Damage& damage);
+void Apply(const Damage& damage, Stripped* stripped);
+
+// Puts modules of another capture among those of this one, as a dump folder that several programs
+// wrote into has them. Those that are equal to one of the capture's own are left out.
+void AddForeignModules(const Capture& other, Capture* capture);
+
 // Sentences, one for each place where something of the truth is still to be read; empty when clean.
 std::vector<std::string> Leaks(const Stripped& stripped, Grade grade);
 

@@ -7,22 +7,16 @@
 #include <gtest/gtest.h>
 
 #include "tests/analysis/finding_case.h"
+#include "tests/analysis/finding_programs.h"
 
 namespace xlatrace::analysis {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr char kTwoOps[] = R"(HloModule jit_step, is_scheduled=true
-ENTRY e {
-  x = f32[1024,1024]{1,0} parameter(0)
-  a = f32[1024,1024]{1,0} exponential(x), metadata={op_name="jit(step)/jvp(net)/exp" source_file="a.py" source_line=3}
-  ROOT b = f32[1024,1024]{1,0} sine(a), metadata={op_name="jit(step)/jvp(net)/sin" source_file="a.py" source_line=7}
-})";
-
 // Eight steps of 1000 us, of which the last `us` are something else.
 FindingCase WithAtTheEnd(int64_t us, const RunBuilder::Where& what) {
-  FindingCase made(kTwoOps);
+  FindingCase made(TwoOps());
   int64_t at = 0;
   for (int step = 0; step < 8; ++step) {
     at = made.Step(at, {{"a", 500}, {"b", 500 - us}});
@@ -69,7 +63,7 @@ TEST(DataRules, AutotuningAmongTheStepsAndBeforeThem) {
   EXPECT_EQ(WithAtTheEnd(5, tuning).Find("autotune_in_trace"), nullptr);
 
   // The same work while the first step was made ready is how it should be.
-  FindingCase before(kTwoOps);
+  FindingCase before(TwoOps());
   before.b.AddActivity(1, 0, 2'000'000, tuning);
   int64_t at = 2000;
   for (int step = 0; step < 8; ++step) at = before.Step(at, {{"a", 500}, {"b", 500}});
@@ -79,7 +73,7 @@ TEST(DataRules, AutotuningAmongTheStepsAndBeforeThem) {
 
 TEST(DataRules, CompilationThatGoesOnAndCompilationBeforeTheSteps) {
   const auto make = [](int from_step) {
-    FindingCase made(kTwoOps);
+    FindingCase made(TwoOps());
     int64_t at = 0;
     for (int step = 0; step < 12; ++step) {
       if (step == from_step || step == from_step + 1) {
@@ -104,7 +98,7 @@ TEST(DataRules, CompilationThatGoesOnAndCompilationBeforeTheSteps) {
 
 // Two runs of the program (too few for steps) behind a copy of 3000 us each.
 FindingCase WithCopies(model::CopyKind kind, bool beside_kernels) {
-  FindingCase made(kTwoOps);
+  FindingCase made(TwoOps());
   int64_t at = 0;
   for (int k = 0; k < 2; ++k) {
     made.b.AddActivity(

@@ -9,25 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/analysis/finding_case.h"
+#include "tests/analysis/finding_programs.h"
 
 namespace xlatrace::analysis {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr char kTwoOps[] = R"(HloModule jit_step, is_scheduled=true
-ENTRY e {
-  x = f32[1024,1024]{1,0} parameter(0)
-  a = f32[1024,1024]{1,0} exponential(x), metadata={op_name="jit(step)/jvp(net)/exp" source_file="a.py" source_line=3}
-  c = f32[1024,1024]{1,0} custom-call(a), custom_call_target="TARGET", metadata={op_name="jit(step)/jvp(net)/call" source_file="a.py" source_line=5}
-  ROOT b = f32[1024,1024]{1,0} sine(c), metadata={op_name="jit(step)/jvp(net)/sin" source_file="a.py" source_line=7}
-})";
-
-std::string Module(const std::string& target = "somebodys_kernel") {
-  std::string text = kTwoOps;
-  text.replace(text.find("TARGET"), 6, target);
-  return text;
-}
+std::string Module(const std::string& target = "somebodys_kernel") { return TwoOps(target); }
 
 FindingCase::Work Many(int count, int64_t us, int64_t rest) {
   FindingCase::Work work;

@@ -9,38 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "hlo/text_reader.h"
+#include "tests/analysis/labelled_module.h"
 
 namespace xlatrace::analysis {
 namespace {
 
 using model::ModuleRole;
 using model::Phase;
-
-class Labelled {
- public:
-  explicit Labelled(const std::string& text, ModuleRole role = ModuleRole::kMain) {
-    auto read = hlo::ReadText(std::make_shared<const std::string>(text));
-    EXPECT_TRUE(read.has_value()) << (read ? "" : read.error().message);
-    if (!read) return;
-    module_ = std::move(*read);
-    labels_ = LabelModule(module_, role);
-  }
-
-  Phase PhaseOf(std::string_view name) const { return labels_.instructions[At(name)].phase; }
-  std::string LayerOf(std::string_view name) const { return labels_.LayerOf(At(name)); }
-  bool Mixed(std::string_view name) const { return labels_.instructions[At(name)].mixed; }
-
- private:
-  uint32_t At(std::string_view name) const {
-    const auto index = model::IndexByName(module_);
-    const auto at = index.find(name);
-    EXPECT_NE(at, index.end()) << name;
-    return at == index.end() ? 0 : at->second;
-  }
-
-  model::HloModule module_;
-  ModuleLabels labels_;
-};
 
 constexpr char kNewJax[] = R"(HloModule jit_train_step
 
@@ -79,7 +54,7 @@ ENTRY main {
 )";
 
 TEST(ModuleLabels, JaxOfToday) {
-  const Labelled module(kNewJax);
+  const LabelledModule module(kNewJax);
   EXPECT_EQ(module.PhaseOf("h"), Phase::kForward);
   EXPECT_EQ(module.LayerOf("h"), "net");
   EXPECT_EQ(module.PhaseOf("logits"), Phase::kForward);
@@ -92,34 +67,34 @@ TEST(ModuleLabels, JaxOfToday) {
 }
 
 TEST(ModuleLabels, AnUnmarkedOpThatTheModelUsesIsForward) {
-  const Labelled module(kNewJax);
+  const LabelledModule module(kNewJax);
   EXPECT_EQ(module.PhaseOf("hoisted"), Phase::kForward);
   EXPECT_EQ(module.LayerOf("hoisted"), "net");
 }
 
 TEST(ModuleLabels, MetricsAreOther) {
-  EXPECT_EQ(Labelled(kNewJax).PhaseOf("accuracy"), Phase::kOther);
+  EXPECT_EQ(LabelledModule(kNewJax).PhaseOf("accuracy"), Phase::kOther);
 }
 
 TEST(ModuleLabels, CopiesAndCollectivesHaveThePhaseOfWhatTheyServe) {
-  const Labelled module(kNewJax);
+  const LabelledModule module(kNewJax);
   EXPECT_EQ(module.PhaseOf("copied"), Phase::kForward);
   EXPECT_EQ(module.LayerOf("copied"), "net");
   EXPECT_EQ(module.PhaseOf("summed"), Phase::kBackward);
 }
 
 TEST(ModuleLabels, OptimizerWorkHasTheLayerOfTheParameter) {
-  const Labelled module(kNewJax);
+  const LabelledModule module(kNewJax);
   EXPECT_EQ(module.LayerOf("new_w"), "net");
   EXPECT_EQ(module.LayerOf("new_count"), "");
 }
 
 TEST(ModuleLabels, ReducersAreWhatTheirCallerIs) {
-  EXPECT_EQ(Labelled(kNewJax).PhaseOf("add.r"), Phase::kLoss);
+  EXPECT_EQ(LabelledModule(kNewJax).PhaseOf("add.r"), Phase::kLoss);
 }
 
 TEST(ModuleLabels, AFusionIsWhatWeighsMostInIt) {
-  const Labelled module(R"(HloModule jit_train_step
+  const LabelledModule module(R"(HloModule jit_train_step
 
 body {
   a = f32[64,64]{1,0} parameter(0)
@@ -158,7 +133,7 @@ ENTRY main {
 )";
 
 TEST(ModuleLabels, OldJaxByWhatAnOpLeadsToAndDependsOn) {
-  const Labelled module(kOldJax);
+  const LabelledModule module(kOldJax);
   EXPECT_EQ(module.PhaseOf("dh"), Phase::kBackward);
   EXPECT_EQ(module.PhaseOf("tail"), Phase::kBackward);  // Shares its line with a forward op.
   EXPECT_EQ(module.PhaseOf("step"), Phase::kOptimizer);
@@ -167,7 +142,7 @@ TEST(ModuleLabels, OldJaxByWhatAnOpLeadsToAndDependsOn) {
 }
 
 TEST(ModuleLabels, TheSourceFileOfAnOptimizerDecides) {
-  EXPECT_EQ(Labelled(kOldJax).PhaseOf("adam"), Phase::kOptimizer);
+  EXPECT_EQ(LabelledModule(kOldJax).PhaseOf("adam"), Phase::kOptimizer);
 }
 
 constexpr char kPlain[] = R"(HloModule jit_fwd
@@ -180,19 +155,19 @@ ENTRY main {
 )";
 
 TEST(ModuleLabels, WithoutGradientsTheMainModuleIsForward) {
-  const Labelled module(kPlain);
+  const LabelledModule module(kPlain);
   EXPECT_EQ(module.PhaseOf("e"), Phase::kForward);
   EXPECT_EQ(module.PhaseOf("n"), Phase::kForward);
   EXPECT_EQ(module.LayerOf("e"), "layer_0");
 }
 
 TEST(ModuleLabels, HelpersAndInitialisationAreOther) {
-  EXPECT_EQ(Labelled(kPlain, ModuleRole::kHelper).PhaseOf("n"), Phase::kOther);
-  EXPECT_EQ(Labelled(kPlain, ModuleRole::kInit).PhaseOf("e"), Phase::kOther);
+  EXPECT_EQ(LabelledModule(kPlain, ModuleRole::kHelper).PhaseOf("n"), Phase::kOther);
+  EXPECT_EQ(LabelledModule(kPlain, ModuleRole::kInit).PhaseOf("e"), Phase::kOther);
 }
 
 TEST(ModuleLabels, OldTrainingWithoutAnyMarkIsUnknown) {
-  const Labelled module(R"(HloModule pmap_train_step
+  const LabelledModule module(R"(HloModule pmap_train_step
 
 ENTRY main {
   x = f32[8]{0} parameter(0)
@@ -210,14 +185,14 @@ ENTRY main {
   ROOT n = f32[8]{0} multiply(x, x)
 }
 )";
-  EXPECT_EQ(Labelled(kNameless).PhaseOf("n"), Phase::kUnknown);
-  EXPECT_EQ(Labelled(kNameless, ModuleRole::kHelper).PhaseOf("n"), Phase::kOther);
+  EXPECT_EQ(LabelledModule(kNameless).PhaseOf("n"), Phase::kUnknown);
+  EXPECT_EQ(LabelledModule(kNameless, ModuleRole::kHelper).PhaseOf("n"), Phase::kOther);
 }
 
 // Keras 3 names the scope of RMSprop `rm_sprop`; a loss outside of Keras has no scope, its op says
 // what it is.
 TEST(ModuleLabels, TensorFlowLossOpsAndTheScopeOfRmsProp) {
-  const Labelled step(R"(HloModule a_inference_step_9__.7
+  const LabelledModule step(R"(HloModule a_inference_step_9__.7
 
 ENTRY main {
   x = f32[4,8]{1,0} parameter(0), metadata={op_name="XLA_Args"}
@@ -240,7 +215,7 @@ ENTRY main {
 }
 
 TEST(ModuleLabels, TensorFlowRecomputationHasNoMarkButItsPlace) {
-  const Labelled module(R"(HloModule a_inference_step_1__.4
+  const LabelledModule module(R"(HloModule a_inference_step_1__.4
 
 ENTRY main {
   x = f32[8]{0} parameter(0), metadata={op_name="XLA_Args"}
@@ -263,7 +238,7 @@ ENTRY main {
 }
 
 TEST(ModuleLabels, CombinedCollectivesDoNotMixWhatTheyCarry) {
-  const Labelled module(R"(HloModule jit_train_step
+  const LabelledModule module(R"(HloModule jit_train_step
 
 sum {
   a = f32[] parameter(0)

@@ -307,6 +307,37 @@ TEST_F(ToldModule, LoopsWithTheSameKernelAreNotExactWhenALaunchIsLost) {
   }
 }
 
+// Two branches whose kernels are the same but for the last.
+constexpr const char* kTwoBranches = R"(HloModule jit_f, is_scheduled=true
+same { p = f32[8] parameter(0)
+  ROOT n = f32[8] negate(p) }
+sine { p = f32[8] parameter(0)
+  ROOT n = f32[8] sine(p) }
+root { p = f32[8] parameter(0)
+  ROOT n = f32[8] sqrt(p) }
+left { p = f32[8] parameter(0)
+  a1 = f32[8] fusion(p), kind=kLoop, calls=same
+  a2 = f32[8] fusion(a1), kind=kLoop, calls=same
+  ROOT a3 = f32[8] fusion(a2), kind=kLoop, calls=sine }
+right { p = f32[8] parameter(0)
+  b1 = f32[8] fusion(p), kind=kLoop, calls=same
+  b2 = f32[8] fusion(b1), kind=kLoop, calls=same
+  ROOT b3 = f32[8] fusion(b2), kind=kLoop, calls=root }
+ENTRY e { p = f32[8] parameter(0)
+  which = pred[] parameter(1)
+  ROOT c = f32[8] conditional(which, p, p), true_computation=left, false_computation=right }
+)";
+
+TEST_F(ToldModule, BranchesWithTheSameKernelsAreToldByWhatOnlyTheSecondHas) {
+  Module(kTwoBranches);
+  EXPECT_THAT(Launch({"a1", "a1", "b3"}), ElementsAre("jit_f/b1", "jit_f/b2", "jit_f/b3"));
+}
+
+TEST_F(ToldModule, BranchesWithTheSameKernelsAreToldByWhatOnlyTheFirstHas) {
+  Module(kTwoBranches);
+  EXPECT_THAT(Launch({"a1", "a1", "a3"}), ElementsAre("jit_f/a1", "jit_f/a2", "jit_f/a3"));
+}
+
 TEST_F(ToldModule, LoopsOfUnknownLengthWithTheSameKernelAreNotExact) {
   Module(TwoLoops("", "3"));
   for (const std::string& said : Launch({"before", "in_1", "in_1", "in_1", "in_1", "before"})) {

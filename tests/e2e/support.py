@@ -219,6 +219,22 @@ def query(path, sql, cwd=None):
     return rows
 
 
+# --- counting again -----------------------------------------------------------------------------
+
+
+def union(intervals):
+    """Length that (start, end) pairs cover together."""
+    total, edge = 0, None
+    for start, end in sorted(intervals):
+        if edge is None or start > edge:
+            total += end - start
+            edge = end
+        elif end > edge:
+            total += end - edge
+            edge = end
+    return total
+
+
 # --- protobuf by hand ---------------------------------------------------------------------------
 
 

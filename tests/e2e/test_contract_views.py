@@ -372,7 +372,7 @@ class ContractViews:
             with self.subTest(device=device):
                 row = rows[device]
                 spans = self.intervals(device)
-                self.assertEqual(row["busy_ns"], union(spans), "busy_ns is the union of intervals")
+                self.assertEqual(row["busy_ns"], support.union(spans), "busy_ns is the union of intervals")
                 self.assertEqual(row["start_ns"], min(start for start, _ in spans))
                 self.assertEqual(row["end_ns"], max(end for _, end in spans))
                 self.assertEqual(row["idle_ns"], row["end_ns"] - row["start_ns"] - row["busy_ns"])
@@ -497,7 +497,7 @@ class ContractViews:
                 for start, end in self.intervals(row["device_id"])
                 if end > row["start_ns"] and start < row["end_ns"]
             ]
-            self.assertEqual(row["busy_ns"], union(inside), f"step {row['step']}")
+            self.assertEqual(row["busy_ns"], support.union(inside), f"step {row['step']}")
             self.assertEqual(
                 row["device_ns"],
                 self.value(
@@ -614,18 +614,6 @@ class NsightViews:
             ours = [row[1] for row in self.database.execute(f"PRAGMA table_info({table})")]
             with self.subTest(table=table):
                 self.assertEqual([name for name in wanted if name not in ours], [])
-
-
-def union(intervals):
-    total, edge = 0, None
-    for start, end in sorted(intervals):
-        if edge is None or start > edge:
-            total += end - start
-            edge = end
-        elif end > edge:
-            total += end - edge
-            edge = end
-    return total
 
 
 def holes(intervals):

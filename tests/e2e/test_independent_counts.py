@@ -10,15 +10,6 @@ import unittest
 import support
 
 
-def union(intervals):
-    total, edge = 0, None
-    for start, end in sorted(intervals):
-        edge = start if edge is None else edge
-        total += max(0, end - max(start, edge))
-        edge = max(edge, end)
-    return total
-
-
 def entries(message, number):
     """A map field of a message, as {key: value bytes}."""
     result = {}
@@ -132,7 +123,7 @@ class Counts(support.TestCase):
                     sum(end - start for start, end in flat),
                     "total time",
                 )
-                self.assertEqual(busy, sorted(union(device) for device in spans.values()), "busy")
+                self.assertEqual(busy, sorted(support.union(device) for device in spans.values()), "busy")
                 offset = min(start for start, _ in flat) - min(row["start_ns"] for row in rows)
                 self.assertEqual(
                     sorted((row["start_ns"] + offset, row["end_ns"] + offset) for row in rows),
@@ -173,7 +164,7 @@ class Counts(support.TestCase):
                 self.assertEqual(
                     sum(row["duration_ns"] for row in rows), sum(b - a for a, b in flat), "total"
                 )
-                self.assertEqual(busy, sorted(union(device) for device in spans.values()), "busy")
+                self.assertEqual(busy, sorted(support.union(device) for device in spans.values()), "busy")
                 kernels = original.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")
                 self.assertEqual(
                     database.execute("SELECT count(*) FROM launch").fetchone()[0],

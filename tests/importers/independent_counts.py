@@ -8,7 +8,6 @@ usage: independent_counts.py --tool build/.../importer_counts --data SHARED_DATA
 Exit status 77 (skipped) when the data is absent.
 """
 
-import argparse
 import collections
 import csv
 import decimal
@@ -20,13 +19,11 @@ import os
 import re
 import sqlite3
 import struct
-import subprocess
-import sys
 import tarfile
 import tempfile
 import unittest
 
-TOOL = DATA = None
+import counting
 
 
 # ---- protobuf -------------------------------------------------------------------------------
@@ -147,18 +144,6 @@ class Plane:
 
 # ---- figures --------------------------------------------------------------------------------
 
-def union(intervals):
-    total, until = 0, None
-    for start, end in sorted(intervals):
-        if until is None or start > until:
-            total += end - start
-            until = end
-        elif end > until:
-            total += end - until
-            until = end
-    return total
-
-
 def self_times(intervals):
     """Each elementary interval belongs to the one that started last, of those the shortest."""
     points = sorted({p for interval in intervals for p in interval})
@@ -176,13 +161,9 @@ def self_times(intervals):
     return own
 
 
-class Figures:
+class Figures(counting.Figures):
     def __init__(self):
-        self.kinds = collections.Counter()
-        self.self_ns = collections.Counter()
-        self.intervals = collections.defaultdict(list)
-        self.ops = collections.defaultdict(lambda: [0, 0])
-        self.symbols = collections.defaultdict(lambda: [0, 0])
+        super().__init__()
         self.runs = collections.defaultdict(set)
         self.correlations = []
         self.calls = set()
@@ -191,14 +172,6 @@ class Figures:
         self.modules = []
         self.devices = 0
         self.start = None
-
-    def add(self, kind, device, start, end, own, op, symbol):
-        self.kinds[kind] += 1
-        self.self_ns[device] += own
-        self.intervals[device].append((start, end))
-        for table, key in ((self.ops, op), (self.symbols, symbol)):
-            table[key][0] += 1
-            table[key][1] += own
 
 
 def text(value):
@@ -249,7 +222,7 @@ def count_xplane(data):
                     if 'memcpy_details' in stats:
                         kind = 'memcpy'
                         out.bytes += int(detail(stats['memcpy_details'], 'size'))
-                    out.add(kind, device, start, end, end - start, op_key(stats), name)
+                    out.add(kind, device, start, end, name, op_key(stats))
                     out.correlations.append(stats.get('correlation_id'))
         elif plane.name.startswith('/device:TPU:'):
             out.devices += 1
@@ -265,7 +238,7 @@ def count_xplane(data):
                 stats['hlo_module'] = runs[inside[0]][2].rpartition('(')[0]
                 instruction = name[1:].split(' = ')[0]
                 out.runs[device].add(inside[0])
-                out.add('op', device, start, end, own_ns, op_key(stats, instruction), instruction)
+                out.add('op', device, start, end, instruction, op_key(stats, instruction), own_ns)
         elif plane.name.startswith('/host:') and plane.name != '/host:metadata':
             for raw in plane.lines:
                 _, events = plane.read_line(raw)
@@ -285,7 +258,7 @@ def count_xplane(data):
                     cpu_devices.add(ordinal)
                     if stats['run_id'] != -1:
                         out.runs[device].add((stats['program_id'], stats['run_id']))
-                    out.add('op', device, start, end, own_ns, op_key(stats), name)
+                    out.add('op', device, start, end, name, op_key(stats), own_ns)
     out.devices += len(cpu_devices)
     return out
 
@@ -312,8 +285,8 @@ def count_nsys(path):
             devices.add((pid, ordinal))
             out.bytes += size
             out.correlations.append((gpid, correlation))
-            out.add(kind, 'gpu:%d:%d' % (pid, ordinal), start, end, end - start, '||',
-                    copy_names[name] if kind == 'memcpy' else name)
+            out.add(kind, 'gpu:%d:%d' % (pid, ordinal), start, end,
+                    copy_names[name] if kind == 'memcpy' else name, '||')
     waits = set()
     for gtid, correlation, took, name in db.execute(
             '''SELECT globalTid, correlationId, end - start, value FROM CUPTI_ACTIVITY_KIND_RUNTIME
@@ -371,8 +344,7 @@ def count_kineto(path):
             out.correlations.append(args['correlation'])
             if kind != 'kernel':
                 out.bytes += args['bytes']
-            out.add(kind, 'gpu:%d:%d' % (pid, args['device']), start, end, end - start, '||',
-                    event['name'])
+            out.add(kind, 'gpu:%d:%d' % (pid, args['device']), start, end, event['name'], '||')
     out.start = base + first
     out.devices = len(devices)
     out.api_calls = len(launching & out.calls | set(lengths))
@@ -415,7 +387,7 @@ def count_nsys_jax(path):
         start = int(row['Projected Start'])
         end = start + int(row['Projected Duration'])
         inside = [(max(a, start), min(b, end)) for a, b in children[row['RangeId']]]
-        own = end - start - union([i for i in inside if i[1] > i[0]])
+        own = end - start - counting.union([i for i in inside if i[1] > i[0]])
         ordinal = workers.index(int(row['TID'])) if int(row['TID']) in workers else 0
         device = 'gpu:%s:%d' % (main, ordinal)
         devices.add(ordinal)
@@ -429,28 +401,22 @@ def count_nsys_jax(path):
                            symbol))
             if module:
                 out.runs[device].add(module['RangeId'])
-        out.add('range', device, start, end, own, op, symbol)
+        out.add('range', device, start, end, symbol, op, own)
     out.devices = len(devices)
     return out
 
 
 # ---- tests ----------------------------------------------------------------------------------
 
-def run_tool(path):
-    done = subprocess.run([TOOL, path], capture_output=True, text=True, check=False)
-    return done.returncode, json.loads(done.stdout)
-
-
 class CountsTest(unittest.TestCase):
     maxDiff = None
 
     def check(self, path, want):
-        code, got = run_tool(path)
+        code, got = counting.run_tool(path)
         self.assertEqual(code, 0, got)
         self.assertEqual(got['kinds'] or {}, dict(want.kinds))
         self.assertEqual(got['self_ns'] or {}, dict(want.self_ns))
-        self.assertEqual(got.get('busy_ns') or {},
-                         {d: union(i) for d, i in want.intervals.items()})
+        self.assertEqual(got.get('busy_ns') or {}, want.busy_ns())
         self.assertEqual(got.get('runs') or {}, {d: len(r) for d, r in want.runs.items()})
         self.assertEqual(got.get('ops') or {}, dict(want.ops))
         self.assertEqual(got.get('symbols') or {}, dict(want.symbols))
@@ -473,7 +439,7 @@ class CountsTest(unittest.TestCase):
         return self.check(path, count_xplane(data))
 
     def test_recorded_xplanes(self):
-        paths = sorted(glob.glob(DATA + '/xplane/*.xplane.pb'))
+        paths = sorted(glob.glob(counting.DATA + '/xplane/*.xplane.pb'))
         paths = [p for p in paths if 'CORRUPT' not in p]
         self.assertGreaterEqual(len(paths), 4)
         for path in paths:
@@ -481,7 +447,7 @@ class CountsTest(unittest.TestCase):
                 self.check_xplane(path)
 
     def test_compressed_cpu_xplane(self):
-        path, = glob.glob(DATA + '/own/jax-cpu/*.xplane.pb.xz')
+        path, = glob.glob(counting.DATA + '/own/jax-cpu/*.xplane.pb.xz')
         with lzma.open(path) as file:
             got = self.check_xplane(path, file.read())
         # Known from the program that was recorded: 20 steps of 298 ops.
@@ -494,7 +460,7 @@ class CountsTest(unittest.TestCase):
         seen = 0
         for archive in ('own/jax-eras/xplane.tar.xz', 'own/tf-cpu/tf-2.21.0-xplane.tar.xz'):
             with tempfile.TemporaryDirectory() as folder:
-                with tarfile.open(os.path.join(DATA, archive)) as tar:
+                with tarfile.open(os.path.join(counting.DATA, archive)) as tar:
                     tar.extractall(folder, filter='data')
                 for path in glob.glob(folder + '/**/*.xplane.pb', recursive=True):
                     with self.subTest(path=path[len(folder):]):
@@ -503,7 +469,7 @@ class CountsTest(unittest.TestCase):
         self.assertEqual(seen, 6)
 
     def test_nsys_exports(self):
-        paths = sorted(glob.glob(DATA + '/nsys/*.sqlite'))
+        paths = sorted(glob.glob(counting.DATA + '/nsys/*.sqlite'))
         self.assertEqual(len(paths), 3)
         for path in paths:
             with self.subTest(path=os.path.basename(path)):
@@ -513,7 +479,7 @@ class CountsTest(unittest.TestCase):
                 self.assertEqual(got['api_calls'], want.api_calls)
 
     def test_kineto_traces(self):
-        paths = sorted(glob.glob(DATA + '/kineto/*.json.gz'))
+        paths = sorted(glob.glob(counting.DATA + '/kineto/*.json.gz'))
         self.assertGreaterEqual(len(paths), 6)
         for path in paths:
             with self.subTest(path=os.path.basename(path)):
@@ -529,7 +495,7 @@ class CountsTest(unittest.TestCase):
                 ('nsys-jax-maxtext-fsdp4-h100', 'derived/nvtx_gpu_proj_trace.csv.xz'),
                 ('nsys-jax-pax-fsdp4-a100/proc0', 'derived/nvtx_gpu_proj_trace.csv.xz')):
             with self.subTest(capture=capture):
-                path = os.path.join(DATA, 'captures', capture)
+                path = os.path.join(counting.DATA, 'captures', capture)
                 want = count_nsys_jax(os.path.join(path, table))
                 want.modules = None
                 got = self.check(path, want)
@@ -539,38 +505,25 @@ class CountsTest(unittest.TestCase):
                     self.assertEqual(got['ranges'], sum(1 for _ in csv.DictReader(f)))
 
     def test_zipped_capture_is_like_the_folder(self):
-        code, got = run_tool(DATA + '/captures/nsys-jax-pax-fsdp4-a100/proc1.zip')
+        code, got = counting.run_tool(counting.DATA + '/captures/nsys-jax-pax-fsdp4-a100/proc1.zip')
         self.assertEqual(code, 0)
         self.assertEqual(len(got['modules']), 17)
         self.assertEqual(got['devices'], 1)
         self.assertGreater(got['kinds']['range'], 13000)
 
     def test_garbage_registers_are_dropped_and_counted(self):
-        _, got = run_tool(DATA + '/xplane/jax_conv_minimal.xplane.pb')
+        _, got = counting.run_tool(counting.DATA + '/xplane/jax_conv_minimal.xplane.pb')
         self.assertEqual(got['stats']['impossible_registers'], 25)
 
     def test_mangled_file_is_refused_with_the_reason(self):
-        path, = glob.glob(DATA + '/xplane/CORRUPT*.xplane.pb')
+        path, = glob.glob(counting.DATA + '/xplane/CORRUPT*.xplane.pb')
         with open(path, 'rb') as file:
             count = file.read().count(b'\xef\xbf\xbd')
-        code, got = run_tool(path)
+        code, got = counting.run_tool(path)
         self.assertEqual(code, 1)
         self.assertIn(os.path.basename(path), got['error'])
         self.assertIn('%d times it holds EF BF BD' % count, got['hint'])
 
 
-def main():
-    global TOOL, DATA
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--tool', required=True)
-    parser.add_argument('--data', required=True)
-    args, rest = parser.parse_known_args()
-    TOOL, DATA = args.tool, os.environ.get('XLATRACE_SHARED_DATA') or args.data
-    if not os.path.isdir(DATA + '/xplane'):
-        print('skipped: no recorded data at %r (set XLATRACE_SHARED_DATA)' % DATA)
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0]] + rest)
-
-
 if __name__ == '__main__':
-    main()
+    counting.main(recordings='xplane')

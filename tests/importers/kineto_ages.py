@@ -9,16 +9,11 @@ must come out is counted from the workload alone.
 usage: kineto_ages.py --tool build/.../importer_counts
 """
 
-import argparse
-import collections
 import gzip
 import json
-import os
-import subprocess
-import tempfile
-import unittest
 
-TOOL = None
+import counting
+
 PID = 4321
 
 
@@ -34,16 +29,6 @@ def workload(whole_us):
         rows.append((kind, index % 2, 7 + index % 3, start, took, 100 + index, name,
                      0 if kind == 'kernel' else 64 * index))
     return rows
-
-
-def union(spans):
-    total, until = 0, None
-    for start, end in sorted(spans):
-        if until is None or start > until:
-            total, until = total + end - start, end
-        elif end > until:
-            total, until = total + end - until, end
-    return total
 
 
 CATEGORIES_2021 = {'kernel': 'Kernel', 'memcpy': 'Memcpy', 'memset': 'Memset', 'call': 'Runtime',
@@ -89,33 +74,16 @@ def kineto_events(rows, names, us, text_tids, launch='cudaLaunchKernel'):
     return events
 
 
-class AgesTest(unittest.TestCase):
-    maxDiff = 3000
-
-    def check(self, text, rows, name='trace.json', device_pid=PID, **figures):
-        want = {'kinds': collections.Counter(), 'self_ns': collections.Counter()}
-        spans = collections.defaultdict(list)
-        symbols = collections.defaultdict(lambda: [0, 0])
-        for kind, device, _, start, took, _, symbol, _ in rows:
-            key = 'gpu:%s:%d' % (device_pid, device)
-            want['kinds'][kind] += 1
-            want['self_ns'][key] += took
-            spans[key].append((start, start + took))
-            symbols[symbol][0] += 1
-            symbols[symbol][1] += took
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, name)
+class AgesTest(counting.WrittenFileTest):
+    def check(self, text, rows, name='trace.json', device_pid=PID, **others):
+        def write(path):
             with (gzip.open if name.endswith('.gz') else open)(path, 'wt') as file:
                 file.write(text)
-            done = subprocess.run([TOOL, path], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        got = json.loads(done.stdout)
-        want.update(symbols=symbols, busy_ns={k: union(s) for k, s in spans.items()}, **figures)
-        for key, value in want.items():
-            self.assertEqual(got[key], value, key)
-        for stat in ('event_damaged', 'event_time_invalid', 'trace_truncated'):
-            self.assertNotIn(stat, got.get('stats') or {})
-        return got
+
+        want = counting.Figures()
+        for kind, device, _, start, took, _, symbol, _ in rows:
+            want.add(kind, 'gpu:%s:%d' % (device_pid, device), start, start + took, symbol)
+        return self.check_file(name, write, want, ('event_damaged', 'trace_truncated'), **others)
 
     def device_rows(self, rows):
         return {'with_api_call': len(rows), 'bytes': sum(row[7] for row in rows)}
@@ -182,14 +150,5 @@ class AgesTest(unittest.TestCase):
         self.check(json.dumps(events), rows, device_pid='-')
 
 
-def main():
-    global TOOL
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--tool', required=True)
-    args, rest = parser.parse_known_args()
-    TOOL = args.tool
-    unittest.main(argv=['kineto_ages.py'] + rest)
-
-
 if __name__ == '__main__':
-    main()
+    counting.main()

@@ -9,17 +9,15 @@ usage: nsight_statements.py --xlatrace build/.../xlatrace --data SHARED_DATA
 Exit status 77 (skipped) when the data is absent.
 """
 
-import argparse
 import collections
 import glob
 import os
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import unittest
 
-XLATRACE = DATA = None
+import counting
 
 STATEMENTS = {
     'names of kernels': '''
@@ -90,13 +88,13 @@ class StatementsTest(unittest.TestCase):
 
     def test_identical_rows(self):
         self.assertEqual(len(STATEMENTS), 12)
-        paths = sorted(glob.glob(DATA + '/nsys/*.sqlite'))
+        paths = sorted(glob.glob(counting.DATA + '/nsys/*.sqlite'))
         self.assertGreaterEqual(len(paths), 3)
         compared = collections.Counter()
         with tempfile.TemporaryDirectory() as folder:
             for path in paths:
                 ours = os.path.join(folder, os.path.basename(path) + '.run.db')
-                subprocess.run([XLATRACE, 'import', path, '-o', ours], check=True,
+                subprocess.run([counting.PROGRAM, 'import', path, '-o', ours], check=True,
                                capture_output=True)
                 for name, statement in STATEMENTS.items():
                     with self.subTest(file=os.path.basename(path), statement=name):
@@ -114,18 +112,5 @@ class StatementsTest(unittest.TestCase):
             self.assertTrue(compared[name] > 0 or name == 'GPUs that ran', name)
 
 
-def main():
-    global XLATRACE, DATA
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--xlatrace', required=True)
-    parser.add_argument('--data', required=True)
-    args, rest = parser.parse_known_args()
-    XLATRACE, DATA = args.xlatrace, os.environ.get('XLATRACE_SHARED_DATA') or args.data
-    if not os.path.isdir(DATA + '/nsys'):
-        print('skipped: no recorded data at %r (set XLATRACE_SHARED_DATA)' % DATA)
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0]] + rest)
-
-
 if __name__ == '__main__':
-    main()
+    counting.main('--xlatrace', recordings='nsys')

@@ -9,16 +9,11 @@ need); what must come out is counted from the list alone.
 usage: nsys_schemas.py --tool build/.../importer_counts
 """
 
-import argparse
 import collections
-import json
-import os
 import sqlite3
-import subprocess
-import tempfile
-import unittest
 
-TOOL = None
+import counting
+
 PIDS = (300, 301)
 START = 1_700_000_000_000_000_000
 
@@ -64,16 +59,6 @@ def workload():
                                       demangled='k_%d()' % op, bytes=64 * (op + 1), run=run))
         rows['range'].append(Row(pid=pid, start=900_000, end=None, domain=3, text='unfinished'))
     return rows
-
-
-def union(spans):
-    total, until = 0, None
-    for start, end in sorted(spans):
-        if until is None or start > until:
-            total, until = total + end - start, end
-        elif end > until:
-            total, until = total + end - until, end
-    return total
 
 
 # ---- the eras -------------------------------------------------------------------------------
@@ -255,46 +240,23 @@ def bare(path, rows):
 
 def expected(rows, kinds=('kernel', 'memcpy', 'memset'), symbol=lambda row: row.mangled,
              pids=True, known=lambda row: True):
-    want = {'kinds': collections.Counter(), 'self_ns': collections.Counter(), 'busy_ns': {},
-            'ops': collections.defaultdict(lambda: [0, 0]),
-            'symbols': collections.defaultdict(lambda: [0, 0])}
-    spans = collections.defaultdict(list)
+    want = counting.Figures()
     for kind in kinds:
         for row in rows[kind]:
-            took = row.end - row.start
-            device = 'gpu:%s:%d' % (row.pid if pids else '-', row.device)
-            want['kinds'][kind] += 1
-            want['self_ns'][device] += took
-            spans[device].append((row.start, row.end))
-            op = 'jit_f|%d|op.%d' % (row.pid, row.op) if known(row) else '||'
             name = symbol(row) if kind == 'kernel' else {'memcpy': 'MemcpyH2D', 'memset': 'Memset'}[kind]
-            for table, key in (('ops', op), ('symbols', name)):
-                want[table][key][0] += 1
-                want[table][key][1] += took
-    want['busy_ns'] = {device: union(list_) for device, list_ in spans.items()}
+            want.add(kind, 'gpu:%s:%d' % (row.pid if pids else '-', row.device), row.start, row.end,
+                     name, 'jit_f|%d|op.%d' % (row.pid, row.op) if known(row) else '||')
     return want
 
 
-class SchemasTest(unittest.TestCase):
-    maxDiff = 4000
-
-    def check(self, writer, want, ranges=None, **figures):
-        rows = workload()
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, 'export.sqlite')
-            writer(path, rows)
-            done = subprocess.run([TOOL, path], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        got = json.loads(done.stdout)
-        for key, value in want.items():
-            self.assertEqual(got[key], value, key)
-        for key, value in figures.items():
-            self.assertEqual(got[key], value, key)
+class SchemasTest(counting.WrittenFileTest):
+    def check(self, writer, want, ranges=None, **others):
         if ranges is not None:
-            self.assertEqual(got['ranges'], ranges)
+            others['ranges'] = ranges
+        got = self.check_file('export.sqlite', lambda path: writer(path, workload()), want,
+                              ('table_damaged',), **others)
+        if ranges is not None:
             self.assertEqual(got['stats']['range_not_finished'], 2)
-        self.assertNotIn('event_time_invalid', got.get('stats') or {})
-        self.assertNotIn('table_damaged', got.get('stats') or {})
         return got
 
     ALL = 2 * 3 * 4  # Activities, and as many calls and thunk ranges.
@@ -335,14 +297,5 @@ class SchemasTest(unittest.TestCase):
                                   pids=False, known=lambda row: False), with_api_call=0)
 
 
-def main():
-    global TOOL
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--tool', required=True)
-    args, rest = parser.parse_known_args()
-    TOOL = args.tool
-    unittest.main(argv=['nsys_schemas.py'] + rest)
-
-
 if __name__ == '__main__':
-    main()
+    counting.main()

@@ -9,36 +9,17 @@ through the years). What must come out is counted from the workload alone.
 usage: xplane_ages.py --tool build/.../importer_counts
 """
 
-import argparse
 import collections
 import gzip
-import json
-import os
-import subprocess
-import tempfile
-import unittest
+import pathlib
+import sys
 
-TOOL = None
+import counting
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'e2e'))
+from support import field  # noqa: E402  Protobuf by hand.
+
 START = 1_600_000_000_000_000_000
-
-
-# ---- protobuf -------------------------------------------------------------------------------
-
-def varint(value):
-    value &= 2 ** 64 - 1
-    out = b''
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    if isinstance(value, str):
-        value = value.encode()
-    return varint(number << 3 | 2) + varint(len(value)) + value
 
 
 class Plane:
@@ -93,16 +74,6 @@ def ns(row):
     return row.start // 1000, (row.start + row.took) // 1000
 
 
-def union(spans):
-    total, until = 0, None
-    for start, end in sorted(spans):
-        if until is None or start > until:
-            total, until = total + end - start, end
-        elif end > until:
-            total, until = total + end - until, end
-    return total
-
-
 def details(row, occupancy=''):
     if row.kind == 'kernel':
         return {'kernel_details': 'regs:32 static_shared:0 dynamic_shared:1024 grid:8,1,1 '
@@ -142,41 +113,18 @@ def write(path, rows, refs, absolute, stats_of, derived, calls='/host:CPU', envi
         file.write(space)
 
 
-class AgesTest(unittest.TestCase):
-    maxDiff = 3000
-
-    def check(self, op_of, known_calls=True, name='host.xplane.pb', **age):
+class AgesTest(counting.WrittenFileTest):
+    def check(self, op_of, name='host.xplane.pb', **age):
         """`op_of(row)`: (module, program id, instruction) that the age tells of a kernel."""
         rows = workload()
-        want = {'kinds': collections.Counter(), 'self_ns': collections.Counter(),
-                'ops': collections.defaultdict(lambda: [0, 0]),
-                'symbols': collections.defaultdict(lambda: [0, 0])}
-        spans = collections.defaultdict(list)
+        want = counting.Figures()
         for row in rows:
-            start, end = ns(row)
-            device = 'gpu:-:%d' % row.gpu
-            want['kinds'][row.kind] += 1
-            want['self_ns'][device] += end - start
-            spans[device].append((start, end))
-            for table, key in (('symbols', row.name), ('ops', '|'.join(op_of(row)))):
-                want[table][key][0] += 1
-                want[table][key][1] += end - start
-        want['busy_ns'] = {device: union(list_) for device, list_ in spans.items()}
-        want['with_api_call'] = len(rows) if known_calls else 0
-        want['start_unix_ns'] = START
-        want['devices'] = 2
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, name)
-            write(path, rows, **age)
-            done = subprocess.run([TOOL, path], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        got = json.loads(done.stdout)
-        for key, value in want.items():
-            self.assertEqual(got[key], value, key)
+            want.add(row.kind, 'gpu:-:%d' % row.gpu, *ns(row), row.name, '|'.join(op_of(row)))
+        got = self.check_file(
+            name, lambda path: write(path, rows, **age), want, ('damaged_line', 'impossible_registers'),
+            with_api_call=len(rows), start_unix_ns=START, devices=2,
+            bytes=64 * sum(row.kind != 'kernel' for row in rows))
         self.assertEqual(got['stats'].get('derived_line'), 2 * len(age['derived']))
-        for stat in ('event_time_invalid', 'damaged_line', 'impossible_registers'):
-            self.assertNotIn(stat, got['stats'])
-        self.assertEqual(got['bytes'], 64 * sum(row.kind != 'kernel' for row in rows))
 
     def test_tensorflow_2020(self):
         self.check(lambda row: ('', '', ''), refs=False, absolute=True, environment=False,
@@ -209,14 +157,5 @@ class AgesTest(unittest.TestCase):
                             'XLA TraceMe'), stream='Stream #%d(Compute,MemcpyH2D)')
 
 
-def main():
-    global TOOL
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--tool', required=True)
-    args, rest = parser.parse_known_args()
-    TOOL = args.tool
-    unittest.main(argv=['xplane_ages.py'] + rest)
-
-
 if __name__ == '__main__':
-    main()
+    counting.main()

@@ -158,10 +158,9 @@ TEST_F(RunDbTest, AnAbandonedWriterLeavesNothingBehind) {
 }
 
 TEST_F(RunDbTest, AFileOfAnotherVersionIsRefusedWithASentence) {
-  for (const auto& [version, says] :
-       {std::pair("99", "a newer version of xlatrace (schema 99"),
-        std::pair("1", "an older version of xlatrace (schema 1"),
-        std::pair("0", "an older version of xlatrace (schema 0")}) {
+  for (const auto& [version, says] : {std::pair("99", "a newer version of xlatrace (schema 99"),
+                                      std::pair("1", "an older version of xlatrace (schema 1"),
+                                      std::pair("0", "an older version of xlatrace (schema 0")}) {
     std::filesystem::remove(path_);
     WriteSmallRun();
     auto database = Database::OpenOurs(path_);

@@ -135,6 +135,43 @@ TEST_F(TableReaderTest, RowsOlderThanAColumnHaveNullThere) {
   ExpectSameAsSql("SELECT a, b, NULL, d, NULL FROM t");
 }
 
+TEST_F(TableReaderTest, AColumnCalledRowidIsNoKey) {
+  Make(
+      "CREATE TABLE t (a); INSERT INTO t VALUES (7); ALTER TABLE t ADD COLUMN rowid;"
+      "INSERT INTO t VALUES (8, 'x'); INSERT INTO t VALUES (9, NULL);");
+  auto reader = TableReader::Open(path_, "t", std::vector<std::string>{"rowid", "a"});
+  ASSERT_TRUE(reader);
+  for (const char* rowid : {"", "x", ""}) {
+    ASSERT_TRUE(reader->Next().value_or(false));
+    EXPECT_EQ(reader->IsNull(0), *rowid == '\0');
+    EXPECT_EQ(reader->Text(0), rowid);
+  }
+}
+
+// Rows of equal headers are decoded once: tables of many shapes, with headers around the longest
+// that is remembered and rows that come again after others.
+TEST_F(TableReaderTest, RowsOfManyShapes) {
+  for (const int columns : {3, 40, 46, 47, 48, 60}) {
+    SCOPED_TRACE(columns);
+    std::string sql = "BEGIN; CREATE TABLE t (a, b";
+    for (int c = 2; c < columns; ++c) sql += fmt::format(", c{}", c);
+    sql += ", d, id INTEGER PRIMARY KEY);";
+    for (int row = 0; row < 600; ++row) {
+      // Widths change in every place, in periods that do not fit each other.
+      const auto value = [&](int c) {
+        return int64_t{1} << (8 * ((row + 5 * c) % (c % 7 + 2)) % 62);
+      };
+      sql += fmt::format("INSERT INTO t VALUES ({}, '{}'", value(0), std::string(row % 90, 'b'));
+      for (int c = 2; c < columns; ++c) {
+        sql += c % 11 == row % 11 ? ", NULL" : fmt::format(", {}", value(c));
+      }
+      sql += fmt::format(", {}, {});", value(columns), row);
+    }
+    Make(sql + "COMMIT;");
+    ExpectSameAsSql("SELECT a, b, NULL, d, id FROM t");
+  }
+}
+
 TEST_F(TableReaderTest, RowidIsTheRowsKeyAndATableMayHaveItUnderAnotherName) {
   Make("CREATE TABLE t (a, b INTEGER PRIMARY KEY); INSERT INTO t VALUES (5, -7), (6, 1000000);");
   auto reader = TableReader::Open(path_, "t", std::vector<std::string>{"rowid", "a", "b"});

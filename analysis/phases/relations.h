@@ -1,0 +1,31 @@
+// Which instructions the decided forward and backward work depends on, and which depend on it.
+//
+// "Depends" is module_graph.h's: within one pass through the program.
+
+#ifndef XLATRACE_ANALYSIS_PHASES_RELATIONS_H_
+#define XLATRACE_ANALYSIS_PHASES_RELATIONS_H_
+
+#include <vector>
+
+#include "analysis/phases/draft.h"
+
+namespace xlatrace::analysis::phases {
+
+// Per node. "After" starts at work on the program's inputs only, "before" at all work.
+struct Relations {
+  std::vector<bool> after_forward;  // Depends on forward or loss work.
+  std::vector<bool> after_backward;
+  std::vector<bool> before_forward;   // Forward or loss work depends on it.
+  std::vector<bool> before_backward;  // Backward or recomputing work does.
+  std::vector<bool> before_layers;    // Forward work proper, loss excluded.
+  bool has_backward = false;
+};
+
+Relations RelationsOf(const Draft& draft);
+
+// What depends on the gradients that are decided so far.
+std::vector<bool> AfterBackward(const Draft& draft);
+
+}  // namespace xlatrace::analysis::phases
+
+#endif  // XLATRACE_ANALYSIS_PHASES_RELATIONS_H_

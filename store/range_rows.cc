@@ -1,0 +1,231 @@
+#include "store/range_rows.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace xlatrace::store {
+
+struct RangeRows::Batch {
+  static constexpr size_t kRanges = 4096;
+  static constexpr size_t kTextBytes = size_t{1} << 20;
+
+  struct Range {
+    model::Id process_id;
+    int64_t thread_id;
+    int64_t start_ns;
+    int64_t end_ns;
+    int32_t depth;
+    uint32_t domain_bytes;  // Of `texts`, then as many of the text.
+    size_t text_bytes;
+  };
+  std::vector<Range> ranges;
+  std::string texts;
+
+  bool full() const { return ranges.size() >= kRanges || texts.size() >= kTextBytes; }
+  void Clear() {
+    ranges.clear();
+    texts.clear();
+  }
+};
+
+// What becomes of a range; touched by one thread at a time.
+class RangeRows::Maker {
+ public:
+  explicit Maker(std::string beside)
+      : spool_(std::move(beside)),
+        rows_([this](std::string_view page, int64_t last) { spool_.Add(page, last); }) {}
+
+  void Add(const Batch& batch) {
+    std::string_view texts = batch.texts;
+    for (const Batch::Range& range : batch.ranges) {
+      const std::string_view domain = texts.substr(0, range.domain_bytes);
+      const std::string_view text = texts.substr(range.domain_bytes, range.text_bytes);
+      texts.remove_prefix(range.domain_bytes + range.text_bytes);
+      const uint32_t kind = KindOf(range, domain, text);
+      // Less than 0: a start/end range, which lies on no thread's stack.
+      const int64_t values[] = {kind, range.start_ns, range.end_ns - range.start_ns,
+                                range.depth < 0 ? kNullValue : range.depth};
+      const int64_t id = rows_.rows() + 1;
+      rows_.Append(id, values);
+      host_events_.Add({.process_id = range.process_id,
+                        .thread_id = range.thread_id,
+                        .start_ns = range.start_ns,
+                        .end_ns = range.end_ns,
+                        .name_id = kind,
+                        .range_id = static_cast<uint32_t>(id)});
+    }
+  }
+
+  Status Drain(const TableBuilder::LeafSink& sink) {
+    rows_.Finish();
+    return spool_.Drain(sink);
+  }
+
+  TextMap<model::Id> TakeTexts() { return std::exchange(texts_, {}); }
+  const std::vector<Kind>& kinds() const { return kinds_; }
+  const HostEventList& host_events() const { return host_events_; }
+
+ private:
+  // Kinds by the hash of what they are made of (open addressing, at most half full). 64 bits tell
+  // them apart: the texts are kept once, and comparing them for every range would cost more than
+  // all the rest.
+  struct Slot {
+    uint64_t hash = 0;
+    uint32_t kind = 0;  // From 1.
+  };
+
+  // The finalizer of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+  // Generators, 2014): one to one in `hash` for each value.
+  static uint64_t Mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) + 0x9E3779B97F4A7C15u;
+    hash = (hash ^ hash >> 30) * 0xBF58476D1CE4E5B9u;
+    hash = (hash ^ hash >> 27) * 0x94D049BB133111EBu;
+    return hash ^ hash >> 31;
+  }
+
+  Slot& SlotOf(uint64_t hash) {
+    const size_t mask = slots_.size() - 1;  // A power of two.
+    size_t at = hash & mask;
+    while (slots_[at].kind != 0 && slots_[at].hash != hash) at = (at + 1) & mask;
+    return slots_[at];
+  }
+
+  uint32_t KindOf(const Batch::Range& range, std::string_view domain, std::string_view text) {
+    // Not by the hash's seed: XXH3 of a few bytes lets a neighbouring seed undo a neighbouring
+    // text.
+    uint64_t hash = Mix(Hash(text), static_cast<uint64_t>(range.thread_id));
+    hash = Mix(hash, static_cast<uint64_t>(range.process_id));
+    if (!domain.empty()) hash = Mix(hash, Hash(domain));
+    Slot& slot = SlotOf(hash);
+    if (slot.kind != 0) return slot.kind;
+    const uint32_t domain_number = domain.empty() ? 0 : TextNumber(domain);
+    kinds_.push_back({range.process_id, range.thread_id, domain_number, TextNumber(text)});
+    const auto kind = static_cast<uint32_t>(kinds_.size());
+    slot = {hash, kind};
+    if (kinds_.size() >= slots_.size() / 2) {
+      const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
+      for (const Slot& full : old) {
+        if (full.kind != 0) SlotOf(full.hash) = full;
+      }
+    }
+    return kind;
+  }
+
+  uint32_t TextNumber(std::string_view text) {
+    const auto known = texts_.find(text);
+    if (known != texts_.end()) return static_cast<uint32_t>(known->second);
+    texts_.emplace(text, ++last_text_);
+    return last_text_;
+  }
+
+  std::vector<Kind> kinds_;
+  TextMap<model::Id> texts_;
+  uint32_t last_text_ = 0;
+  std::vector<Slot> slots_ = std::vector<Slot>(4096);
+  PageSpool spool_;
+  TableBuilder rows_;
+  HostEventList host_events_;
+};
+
+// The thread, and the batches between it and the one that adds.
+struct RangeRows::Worker {
+  static constexpr size_t kMostWaiting = 4;
+
+  explicit Worker(Maker& the_maker) : maker(the_maker), thread([this] { Run(); }) {}
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    changed.notify_all();
+    thread.join();
+  }
+
+  // Gives back an empty batch.
+  std::unique_ptr<Batch> Exchange(std::unique_ptr<Batch> batch) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return waiting.size() < kMostWaiting; });
+    waiting.push_back(std::move(batch));
+    std::unique_ptr<Batch> empty;
+    if (!empties.empty()) {
+      empty = std::move(empties.back());
+      empties.pop_back();
+    }
+    lock.unlock();
+    changed.notify_all();
+    return empty != nullptr ? std::move(empty) : std::make_unique<Batch>();
+  }
+
+  void WaitUntilDone() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return waiting.empty() && !busy; });
+  }
+
+  void Run() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [&] { return stopping || !waiting.empty(); });
+      if (stopping) return;  // Whoever wants the rows has waited for them.
+      std::unique_ptr<Batch> batch = std::move(waiting.front());
+      waiting.erase(waiting.begin());
+      busy = true;
+      lock.unlock();
+      changed.notify_all();
+      maker.Add(*batch);
+      batch->Clear();
+      lock.lock();
+      empties.push_back(std::move(batch));
+      busy = false;
+      changed.notify_all();
+    }
+  }
+
+  Maker& maker;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::unique_ptr<Batch>> waiting, empties;
+  bool busy = false;
+  bool stopping = false;
+  std::thread thread;  // Last: it uses the others.
+};
+
+RangeRows::RangeRows(std::string beside)
+    : maker_(std::make_unique<Maker>(std::move(beside))), batch_(std::make_unique<Batch>()) {}
+
+RangeRows::~RangeRows() = default;
+
+model::Id RangeRows::Add(const model::Range& range) {
+  Batch& batch = *batch_;
+  batch.ranges.push_back({range.process_id, range.thread_id, range.start_ns, range.end_ns,
+                          range.depth, static_cast<uint32_t>(range.domain.size()),
+                          range.text.size()});
+  batch.texts.append(range.domain).append(range.text);
+  if (batch.full()) HandOver();
+  return ++rows_;
+}
+
+void RangeRows::HandOver() {
+  if (worker_ == nullptr) worker_ = std::make_unique<Worker>(*maker_);
+  batch_ = worker_->Exchange(std::move(batch_));
+}
+
+void RangeRows::Settle() {
+  if (worker_ != nullptr) worker_->WaitUntilDone();
+  maker_->Add(*batch_);
+  batch_->Clear();
+}
+
+const std::vector<RangeRows::Kind>& RangeRows::kinds() const { return maker_->kinds(); }
+
+TextMap<model::Id> RangeRows::TakeTexts() { return maker_->TakeTexts(); }
+
+const HostEventList& RangeRows::host_events() const { return maker_->host_events(); }
+
+Status RangeRows::Drain(const TableBuilder::LeafSink& sink) {
+  Settle();
+  return maker_->Drain(sink);
+}
+
+}  // namespace xlatrace::store

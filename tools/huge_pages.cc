@@ -1,0 +1,44 @@
+// Large arrays on huge pages, where the system lends them on request.
+//
+// Columns of millions of rows are written once from front to back; with pages of 4 KB an import of
+// eight million rows takes a fault for each of 60,000 of them, a sixth of its time. Replacing
+// operator new is the one place that all containers go through. Where huge pages are off nothing
+// changes (Linux: Documentation/admin-guide/mm/transhuge.rst); a sanitizer's own operator new
+// stays.
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include <sys/mman.h>
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace {
+
+// Two huge pages of x86-64 and more; below it too little of a block lies on whole ones.
+constexpr std::size_t kLargeBytes = std::size_t{4} << 20;
+
+void AskForHugePages(void* block, std::size_t bytes) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(block) + bytes) / page * page;
+  // A refusal costs speed only.
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* block = std::malloc(bytes == 0 ? 1 : bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  if (bytes >= kLargeBytes) AskForHugePages(block, bytes);
+  return block;
+}
+
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t /*bytes*/) noexcept { std::free(block); }
+
+#endif

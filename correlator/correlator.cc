@@ -122,7 +122,7 @@ class Labeller {
         !columns.graph_node.empty() && run_.ConfigOf(i).kind == model::ActivityKind::kGraph;
     return {ProcessOf(i), columns.hint[i], columns.config[i],
             run_key == 0 ? 0 : run_modules_[run_key],
-            row ? static_cast<uint32_t>(columns.graph_node[i] >> 32) : 0};
+            row ? static_cast<uint32_t>(columns.graph_node_of(i) >> 32) : 0};
   }
 
   ActivityCase CaseOf(const CaseKey& key) const {

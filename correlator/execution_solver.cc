@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "correlator/window_assignment.h"
@@ -14,6 +15,8 @@ constexpr size_t kLongestUnrolled = 20'000;
 // among 8.
 constexpr size_t kLostOf = 32;
 constexpr size_t kFewestPerLost = 8;
+// Of several kinds of kernels in turn more may be lost, until one cannot tell which ones were.
+constexpr size_t kLostMarkersOf = 16;
 
 using model::Confidence;
 
@@ -50,6 +53,7 @@ std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, 
                                             SequenceEnds ends) {
   std::vector<Outcome> outcomes(launches.size());
   FindAnchors(launches, one_group, ends);
+  DoubtAmongGraphs(launches);
   CountTrips(launches);
   if (anchors_.empty()) {
     WithoutAnchors(launches, &outcomes);
@@ -119,6 +123,20 @@ void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_g
   }
 }
 
+void ExecutionSolver::DoubtAmongGraphs(std::span<const uint32_t> launches) {
+  const auto is_graph = [&](uint32_t c) { return cases_[c].kind == LaunchKind::kGraph; };
+  const auto graphs = std::count_if(launches.begin(), launches.end(), is_graph);
+  const auto placed = std::count_if(anchors_.begin(), anchors_.end(), [&](const Anchor& anchor) {
+    return is_graph(launches[anchor.launch]);
+  });
+  blind_ = placed < graphs;
+  if (!blind_) return;
+  for (Anchor& anchor : anchors_) {
+    const LaunchCase& launch = cases_[launches[anchor.launch]];
+    if (!launch.fixed && launch.candidates.size() > 1) anchor.item.unique = false;
+  }
+}
+
 void ExecutionSolver::CountTrips(std::span<const uint32_t> launches) {
   for (size_t a = 0; a < anchors_.size();) {
     if (anchors_[a].item.unique) {
@@ -130,13 +148,13 @@ void ExecutionSolver::CountTrips(std::span<const uint32_t> launches) {
            anchors_[past].item.execution == anchors_[a].item.execution) {
       ++past;
     }
-    CountTripsBetween(launches, a, past);
+    if (!CountTripsBetween(launches, a, past)) CountMarkersBetween(launches, a, past);
     a = past;
   }
 }
 
 // Anchors [first, past), which are not unique while those on either side are.
-void ExecutionSolver::CountTripsBetween(std::span<const uint32_t> launches, size_t first,
+bool ExecutionSolver::CountTripsBetween(std::span<const uint32_t> launches, size_t first,
                                         size_t past) {
   const AlignedItem& any = anchors_[first].item;
   const ThunkProgram& program = *programs_[any.program];
@@ -151,26 +169,26 @@ void ExecutionSolver::CountTripsBetween(std::span<const uint32_t> launches, size
           begins ? ThunkProgram::kStart : anchors_[first - 1].item.token,
           ends ? static_cast<uint32_t>(program.size()) : anchors_[past].item.token,
           kLongestUnrolled, &kernels, &optional)) {
-    return;
+    return false;
   }
   const size_t count = past - first;
   const bool all = kernels.size() == count;
   const size_t lost = kernels.size() - count;
   const size_t forgiven = std::min(std::max<size_t>(2, count / kLostOf), count / kFewestPerLost);
-  if (!all && (kernels.size() < count || lost > forgiven)) return;
+  if (!all && (kernels.size() < count || lost > forgiven)) return false;
   // Nothing that looks like the module's was left over in between.
   const uint32_t begin = begins ? anchors_[first].launch : anchors_[first - 1].launch;
   const uint32_t end = ends ? anchors_[past - 1].launch : anchors_[past].launch;
   size_t candidates = 0;
   for (uint32_t i = begin; i <= end; ++i) candidates += !cases_[launches[i]].candidates.empty();
-  if (candidates != count + (begins ? 0 : 1) + (ends ? 0 : 1)) return;
+  if (candidates != count + (begins ? 0 : 1) + (ends ? 0 : 1)) return false;
   std::vector<uint32_t> tokens;
   size_t next = 0;
   for (size_t a = first; a < past; ++a) {
     const std::vector<Candidate>& can_be = cases_[launches[anchors_[a].launch]].candidates;
     for (const Candidate& c : can_be) {
       if (c.program != any.program) continue;
-      if (std::binary_search(optional.begin(), optional.end(), c.token)) return;
+      if (std::binary_search(optional.begin(), optional.end(), c.token)) return false;
     }
     const auto fits = [&](uint32_t token) {
       return std::any_of(can_be.begin(), can_be.end(), [&](const Candidate& c) {
@@ -178,14 +196,107 @@ void ExecutionSolver::CountTripsBetween(std::span<const uint32_t> launches, size
       });
     };
     while (next < kernels.size() && !fits(kernels[next])) ++next;
-    if (next == kernels.size()) return;
+    if (next == kernels.size()) return false;
     tokens.push_back(kernels[next++]);
   }
   for (size_t a = first; a < past; ++a) {
     AlignedItem& item = anchors_[a].item;
     item.token = tokens[a - first];
-    item.unique = all && !item.rival;
+    item.unique = all && !item.rival && !blind_;
     item.tied = false;
+  }
+  return true;
+}
+
+void ExecutionSolver::CountMarkersBetween(std::span<const uint32_t> launches, size_t first,
+                                          size_t past) {
+  const AlignedItem any = anchors_[first].item;
+  const ThunkProgram& program = *programs_[any.program];
+  const auto begins = [&] {
+    return first == 0 || anchors_[first - 1].item.execution != any.execution;
+  };
+  const auto ends = [&] {
+    return past == anchors_.size() || anchors_[past].item.execution != any.execution;
+  };
+  const auto before = [&] {
+    return begins() ? ThunkProgram::kStart : anchors_[first - 1].item.token;
+  };
+  const auto behind = [&] {
+    return ends() ? static_cast<uint32_t>(program.size()) : anchors_[past].item.token;
+  };
+  // From outside the loops on, since the trips of all of a loop are known and no others.
+  while (!begins() &&
+         (!anchors_[first - 1].item.unique || program.InLoopWithout(before(), behind()))) {
+    --first;
+  }
+  while (!ends() && (!anchors_[past].item.unique || program.InLoopWithout(behind(), before()))) {
+    ++past;
+  }
+  std::vector<uint32_t> expected;
+  if (!program.MarkersBetween(before(), behind(), kLongestUnrolled, &expected)) return;
+  std::set<uint32_t> markers(expected.begin(), expected.end());
+  const auto tokens_of = [&](size_t a) {
+    std::vector<uint32_t> tokens;
+    for (const Candidate& c : cases_[launches[anchors_[a].launch]].candidates) {
+      if (c.program == any.program) tokens.push_back(c.token);
+    }
+    return tokens;
+  };
+  // What an anchor can be besides is no marker, either.
+  for (size_t before_pass = markers.size() + 1; before_pass != markers.size();) {
+    before_pass = markers.size();
+    for (size_t a = first; a < past; ++a) {
+      const std::vector<uint32_t> tokens = tokens_of(a);
+      const bool only = std::all_of(tokens.begin(), tokens.end(),
+                                    [&](uint32_t t) { return markers.contains(t); });
+      if (only) continue;
+      for (const uint32_t t : tokens) markers.erase(t);
+    }
+  }
+  std::erase_if(expected, [&](uint32_t t) { return !markers.contains(t); });
+  std::vector<size_t> seen;  // Anchors that can only be markers.
+  for (size_t a = first; a < past; ++a) {
+    const std::vector<uint32_t> tokens = tokens_of(a);
+    if (std::all_of(tokens.begin(), tokens.end(),
+                    [&](uint32_t t) { return markers.contains(t); })) {
+      seen.push_back(a);
+    }
+  }
+  if (seen.empty() || seen.size() > expected.size()) return;
+  const size_t lost = expected.size() - seen.size();
+  if (lost > seen.size() / kFewestPerLost ||
+      lost > std::max<size_t>(2, seen.size() / kLostMarkersOf))
+    return;
+  std::vector<uint32_t> place;  // Of each that was seen.
+  size_t next = 0;
+  for (const size_t a : seen) {
+    const std::vector<uint32_t> tokens = tokens_of(a);
+    const auto fits = [&](uint32_t t) {
+      return std::find(tokens.begin(), tokens.end(), t) != tokens.end();
+    };
+    while (next < expected.size() && !fits(expected[next])) ++next;
+    if (next == expected.size()) return;
+    place.push_back(expected[next++]);
+  }
+  // Nothing here is sure, not even where no marker is lost: what lies between was guessed before.
+  const auto take = [&](size_t a, uint32_t token) {
+    AlignedItem& item = anchors_[a].item;
+    if (item.unique) return;
+    item.token = token;
+    item.tied = false;
+  };
+  for (size_t k = 0; k <= seen.size(); ++k) {
+    const uint32_t from = k == 0 ? before() : place[k - 1];
+    const uint32_t to = k == seen.size() ? behind() : place[k];
+    const std::vector<uint32_t> between = program.Between(from, to);
+    const std::set<uint32_t> possible(between.begin(), between.end());
+    const size_t end = k == seen.size() ? past : seen[k];
+    for (size_t a = k == 0 ? first : seen[k - 1] + 1; a < end; ++a) {
+      std::vector<uint32_t> tokens = tokens_of(a);
+      std::erase_if(tokens, [&](uint32_t t) { return !possible.contains(t); });
+      if (tokens.size() == 1) take(a, tokens.front());
+    }
+    if (k < seen.size()) take(seen[k], place[k]);
   }
 }
 

@@ -76,11 +76,16 @@ class ExecutionSolver {
   };
 
   void FindAnchors(std::span<const uint32_t> launches, bool one_group, SequenceEnds ends);
+  // What a graph-level row holds is missing without being lost: where it is not known which thunks
+  // that are, a kernel that may be several is none of them for sure.
+  void DoubtAmongGraphs(std::span<const uint32_t> launches);
   // Equal kernels of several loops in a row, or of one loop and what follows it, are told apart by
   // how often XLA knows that the loops run: for sure where just as many are there, else where a few
   // are lost.
   void CountTrips(std::span<const uint32_t> launches);
-  void CountTripsBetween(std::span<const uint32_t> launches, size_t first, size_t past);
+  bool CountTripsBetween(std::span<const uint32_t> launches, size_t first, size_t past);
+  // Where some of the loops may run any number of times: by the kernels that are in none of these.
+  void CountMarkersBetween(std::span<const uint32_t> launches, size_t first, size_t past);
   void AroundAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
   void JudgeExecutions(std::span<const uint32_t> launches);
   bool Recognises(std::span<const uint32_t> launches, uint32_t program,
@@ -99,6 +104,7 @@ class ExecutionSolver {
   std::map<std::tuple<uint32_t, LaunchKind, CollectiveKind>, uint32_t> only_possible_;
   // Of the stretch being solved.
   uint32_t windows_ = 0;
+  bool blind_ = false;  // Some graph-level rows have no place.
   std::vector<Anchor> anchors_;
   std::vector<ExecutionFacts> executions_;  // By number; [0] unused.
 };

@@ -21,6 +21,7 @@ constexpr int64_t kSmallestArgument = 64;
 // has, -ln(probability).
 constexpr double kOtherArguments = 6;
 constexpr double kMostly = 0.8;
+constexpr size_t kMostLikely = 64;
 
 // Launches of one case.
 struct Rows {
@@ -152,7 +153,18 @@ class GraphCandidates {
         const double doubt = std::min(1.0, worse[r][k] / kImprobable) * kOfAnotherSize;
         candidates[k].doubt = static_cast<uint16_t>(doubt);
       }
+      KeepLikely(&candidates);
     }
+  }
+
+  // The time of an alignment grows with what each row may be.
+  static void KeepLikely(std::vector<Candidate>* candidates) {
+    if (candidates->size() <= kMostLikely) return;
+    std::vector<uint16_t> doubts;
+    for (const Candidate& candidate : *candidates) doubts.push_back(candidate.doubt);
+    std::nth_element(doubts.begin(), doubts.begin() + kMostLikely, doubts.end());
+    const uint16_t least = doubts[kMostLikely];
+    std::erase_if(*candidates, [&](const Candidate& c) { return c.doubt > least; });
   }
 
   const model::RunTables& run_;

@@ -61,6 +61,9 @@ class Matcher {
     Fill(slowness);
     Forward();
     Backward();
+    const double worst =
+        kWorstPerRow * static_cast<double>(rows_.size()) + kUnused * static_cast<double>(width_);
+    if (best > worst) unlikely = kNever;
     Explained explained(rows_.size());
     for (size_t r = 0; r < rows_.size(); ++r) {
       for (const uint32_t graph : rows_[r].among) {
@@ -209,10 +212,7 @@ std::vector<std::vector<double>> ChooseGraphs(std::span<const GraphRows> rows,
   }
   double best = kNever;
   for (const double cost : explained.front()) best = std::min(best, cost);
-  // An explanation in which the times are far off is none.
-  const double worst =
-      kWorstPerRow * static_cast<double>(rows.size()) + kUnused * static_cast<double>(costs.size());
-  if (!(best <= worst)) return {};
+  if (best == kNever) return {};
   for (std::vector<double>& of_row : explained) {
     for (double& cost : of_row) cost -= best;
   }

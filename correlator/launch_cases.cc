@@ -14,6 +14,7 @@ using model::Confidence;
 using model::Id;
 
 constexpr uint32_t kNone = AlignedItem::kNone;
+constexpr size_t kMostGraphCandidates = 1'000'000;
 
 }  // namespace
 
@@ -251,6 +252,9 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
       }
       add(module, programs_[module]->Graphs());
     }
+    // Thousands of graphs, each of which may be any of thousands: nothing tells them apart.
+    graph_candidates_ += candidates.size();
+    if (graph_candidates_ > kMostGraphCandidates) candidates.clear();
     return candidates;
   }
   if (config.kind != model::ActivityKind::kKernel || config.symbol.empty() ||

@@ -81,6 +81,7 @@ class LaunchCases {
   std::vector<std::unique_ptr<ThunkProgram>> settled_;
   std::vector<LaunchCase> cases_;
   std::map<model::Id, Owners> owners_;                      // By process.
+  size_t graph_candidates_ = 0;                             // So far, of all graph-level rows.
   std::map<model::Id, std::vector<model::Id>> modules_of_;  // Each program once.
   // (module, symbol) that the run holds for sure, and (kNone, symbol) of launches of no told
   // module.

@@ -158,6 +158,34 @@ bool ThunkProgram::KernelsBetween(uint32_t from, uint32_t to, size_t most,
   return true;
 }
 
+bool ThunkProgram::InLoopWithout(uint32_t token, uint32_t other) const {
+  return std::any_of(loops_.begin(), loops_.end(), [&](const Loop& loop) {
+    const auto holds = [&](uint32_t t) { return t >= loop.begin && t < loop.end; };
+    return holds(token) && !holds(other);
+  });
+}
+
+bool ThunkProgram::MarkersBetween(uint32_t from, uint32_t to, size_t most,
+                                  std::vector<uint32_t>* markers) const {
+  if (from != kStart && (from >= to || InLoopWithout(from, to))) return false;
+  if (InLoopWithout(to, from)) return false;
+  const uint32_t begin = from == kStart ? 0 : from + 1;
+  std::vector<bool> opens_loop(tokens_.size());
+  std::vector<bool> skipped(tokens_.size());
+  for (const Loop& loop : loops_) {
+    if (loop.begin < begin || loop.end > to) continue;
+    opens_loop[loop.begin] = true;
+    if (!loop.counted) std::fill_n(skipped.begin() + loop.begin, loop.end - loop.begin, true);
+  }
+  std::vector<uint32_t> unrolled;
+  UnrollInto(begin, to, loops_.size(), most, opens_loop, &unrolled);
+  if (unrolled.size() >= most) return false;
+  for (const uint32_t t : unrolled) {
+    if (IsRequired(t) && !skipped[t]) markers->push_back(t);
+  }
+  return true;
+}
+
 std::vector<uint32_t> ThunkProgram::Covered(uint32_t first, uint32_t last) const {
   std::vector<uint32_t> covered;
   const auto add = [&](uint32_t begin, uint32_t end) {

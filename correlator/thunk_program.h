@@ -124,6 +124,14 @@ class ThunkProgram {
   bool KernelsBetween(uint32_t from, uint32_t to, size_t most, std::vector<uint32_t>* kernels,
                       std::vector<uint32_t>* optional) const;
 
+  // The same without what lies in loops that are not counted: of tokens from the first behind
+  // `from` on that every execution runs a known number of times. False where `from` or `to` lies in
+  // a loop that the other one is outside of, or there are more than `most`.
+  bool MarkersBetween(uint32_t from, uint32_t to, size_t most,
+                      std::vector<uint32_t>* markers) const;
+  // In a loop, and not with `other` (kStart and size() are in none).
+  bool InLoopWithout(uint32_t token, uint32_t other) const;
+
   // Every token in the order in which it runs, loops as often as XLA knows that they run; not much
   // longer than `most`.
   std::vector<uint32_t> Unrolled(size_t most) const;

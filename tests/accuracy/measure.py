@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how right the attribution is on every capture there is, and keeps docs/attribution.md.
 
-    measure.py [--update] [--runs FOLDER] [--only table|split]
+    measure.py [--update] [--runs FOLDER] [--only table|rows|split]
 
 Captures: recordings of real programs in XLATRACE_SHARED_DATA, and real JAX on the fake GPU, where
 XLATRACE_TEST_PYTHON_JAX_CUDA, XLATRACE_FAKE_GPU and XLATRACE_PRELOAD say how to run it. The program
@@ -22,7 +22,7 @@ import split_of_fusions
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = REPOSITORY / "docs" / "attribution.md"
-PARTS = ("table", "split")  # Each between `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
+PARTS = ("table", "rows", "split")  # Each between `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
 DATA = pathlib.Path(os.environ.get("XLATRACE_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
 PROGRAM = os.environ.get(
     "XLATRACE_ACCURACY", str(REPOSITORY / "build/release/tests/accuracy/attribution_accuracy")
@@ -95,10 +95,10 @@ def on_fake_gpu(folder):
         yield f"{program}{suffix}, fake GPU", place / "run.rec", place / "dump", False
 
 
-def measure(captures):
+def measure(captures, grade=""):
     rows = []
     for name, file, modules, simulate in captures:
-        command = [PROGRAM, "--json", *(["--simulate"] if simulate else [])]
+        command = [PROGRAM, "--json", "--grade", grade, *(["--simulate"] if simulate else [])]
         command.append(f"{name}={file}" + (f",{modules}" if modules else ""))
         # A comma ends the file's name, so the capture's own name has none here.
         command[-1] = command[-1].replace(name, name.replace(",", ";"), 1)
@@ -110,12 +110,37 @@ def measure(captures):
     return rows
 
 
-def table(rows):
-    def pct(row, *keys):
-        whole = row["told_ns"]
-        part = 100.0 * sum(row[f"{key}_ns"] for key in keys) / whole if whole else 0.0
-        return f"{part:.2f}"
+def pct(row, *keys):
+    whole = row["told_ns"]
+    part = 100.0 * sum(row[f"{key}_ns"] for key in keys) / whole if whole else 0.0
+    return f"{part:.2f}"
 
+
+ROWS = "as rows"  # In the names of the grades that make graph-level rows.
+
+
+def rows_table(rows):
+    lines = [
+        "| capture | taken away | right instructions | right shares | the cost model, told the"
+        " instructions | not told |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        if ROWS not in row["grade"]:
+            continue
+        cells = [
+            row["capture"],
+            row["grade"],
+            pct(row, "names"),
+            pct(row, "right_exact", "right_inferred"),
+            pct(row, "bound"),
+            pct(row, "none", "unknown"),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def table(rows):
     lines = [
         "| capture | taken away | right, exact | right, inferred | wrong, exact | wrong, inferred"
         " | not told | `unknown` |",
@@ -165,9 +190,15 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="xlatrace-accuracy-") as temporary:
         folder = arguments.runs or temporary
+        measured = None
         for part in [arguments.only] if arguments.only else PARTS:
+            if part != "split" and measured is None:
+                grade = ROWS if arguments.only == "rows" else ""
+                measured = measure([*recorded(), *on_fake_gpu(folder)], grade)
             if part == "table":
-                text = table(measure([*recorded(), *on_fake_gpu(folder)]))
+                text = table(measured)
+            elif part == "rows":
+                text = rows_table(measured)
             else:
                 shares = split_of_fusions.measure(folder)
                 everything = split_of_fusions.measure(folder, everything=True)

@@ -223,6 +223,8 @@ std::string_view Text(Grade grade) {
       return "no annotations, modules missing";
     case Grade::kGraphRows:
       return "no annotations, graphs as rows";
+    case Grade::kGraphRowsNoLists:
+      return "no annotations, graphs as rows, HLO only";
     case Grade::kStretches:
       return "no instruction, stretches as rows of graphs";
   }
@@ -239,6 +241,9 @@ bool Applies(const Capture& capture, Grade grade) {
   });
   if (ops && (TakesAnnotations(grade) || TakesInstructions(grade))) return false;
   if (grade == Grade::kGraphRows) return !columns.graph_node.empty();
+  if (grade == Grade::kGraphRowsNoLists) {
+    return Applies(capture, Grade::kGraphRows) && Applies(capture, Grade::kNoThunkLists);
+  }
   if (grade == Grade::kStretches) return !Stretches(capture).empty();
   if (grade == Grade::kModulesMissing) return capture.modules.size() >= 3;
   if (grade == Grade::kNoThunkLists || grade == Grade::kNoMetadata) {
@@ -317,6 +322,10 @@ Stripped Strip(const Capture& capture, Grade grade) {
       run.modules = std::move(kept);
       break;
     }
+    case Grade::kGraphRowsNoLists:
+      stripped.no_thunk_lists = true;
+      FoldGraphs(&stripped);
+      break;
     case Grade::kGraphRows:
       FoldGraphs(&stripped);
       break;

@@ -15,24 +15,26 @@
 namespace xlatrace::accuracy {
 
 enum class Grade : uint8_t {
-  kAnnotated,       // Nothing is taken.
-  kNoInstruction,   // Module and program id are told, the instruction is not.
-  kNoProgramId,     // Module name and instruction are told, program ids are not.
-  kOtherDump,       // Modules of another process that ran the same program: other program ids.
-  kNoAnnotations,   // Launches and modules, and nothing that joins them.
-  kNoMetadata,      // The same, and thunk lists do not name instructions (jaxlib before 0.8.0).
-  kNoThunkLists,    // The same, and optimised HLO is all there is of the modules.
-  kNoLaunchCalls,   // No annotations, and no launch order: start times only.
-  kDropped,         // No annotations, and one record of a hundred is gone.
-  kModulesMissing,  // No annotations, and every third module is gone.
-  kGraphRows,       // No annotations, and one row per launch of a CUDA graph.
-  kStretches,       // No instruction, and of what XLA could have put into a graph one row.
+  kAnnotated,         // Nothing is taken.
+  kNoInstruction,     // Module and program id are told, the instruction is not.
+  kNoProgramId,       // Module name and instruction are told, program ids are not.
+  kOtherDump,         // Modules of another process that ran the same program: other program ids.
+  kNoAnnotations,     // Launches and modules, and nothing that joins them.
+  kNoMetadata,        // The same, and thunk lists do not name instructions (jaxlib before 0.8.0).
+  kNoThunkLists,      // The same, and optimised HLO is all there is of the modules.
+  kNoLaunchCalls,     // No annotations, and no launch order: start times only.
+  kDropped,           // No annotations, and one record of a hundred is gone.
+  kModulesMissing,    // No annotations, and every third module is gone.
+  kGraphRows,         // No annotations, and one row per launch of a CUDA graph.
+  kGraphRowsNoLists,  // The same, and optimised HLO is all there is of the modules.
+  kStretches,         // No instruction, and of what XLA could have put into a graph one row.
 };
 
 inline constexpr Grade kAllGrades[] = {
     Grade::kAnnotated,     Grade::kNoInstruction,  Grade::kNoProgramId,  Grade::kOtherDump,
     Grade::kNoAnnotations, Grade::kNoMetadata,     Grade::kNoThunkLists, Grade::kNoLaunchCalls,
-    Grade::kDropped,       Grade::kModulesMissing, Grade::kGraphRows,    Grade::kStretches,
+    Grade::kDropped,       Grade::kModulesMissing, Grade::kGraphRows,    Grade::kGraphRowsNoLists,
+    Grade::kStretches,
 };
 std::string_view Text(Grade grade);
 

@@ -345,5 +345,54 @@ TEST_F(ToldModule, LoopsOfUnknownLengthWithTheSameKernelAreNotExact) {
   }
 }
 
+// Two loops of five trips, each with a loop of unknown length in it, and one kernel between them.
+TEST_F(ToldModule, LoopsAroundLoopsOfUnknownLengthAreToldApartThoughWhatLiesBetweenThemIsLost) {
+  const auto loop = [](const std::string& name) {
+    return fmt::format(R"(inner_{0} {{ t = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  x = f32[8] get-tuple-element(t), index=1
+  again_{0} = f32[8] fusion(x), kind=kLoop, calls=fused_exponential
+  ROOT o = (s32[], f32[8]) tuple(i, again_{0}) }}
+outer_{0} {{ t = (s32[], f32[8]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  x = f32[8] get-tuple-element(t), index=1
+  once_{0} = f32[8] fusion(x), kind=kLoop, calls=fused_negate
+  u = (s32[], f32[8]) tuple(i, once_{0})
+  ROOT w_{0} = (s32[], f32[8]) while(u), condition=condition, body=inner_{0} }}
+)",
+                       name);
+  };
+  std::string text = "HloModule jit_f, is_scheduled=true\n";
+  for (const std::string op : {"exponential", "negate", "abs"}) {
+    text += fmt::format("fused_{0} {{ p = f32[8] parameter(0)\n  ROOT n = f32[8] {0}(p) }}\n", op);
+  }
+  text += R"(condition { t = (s32[], f32[8]) parameter(0)
+  ROOT go = pred[] constant(true) }
+)" + loop("a") +
+          loop("b") + R"(ENTRY e { p = f32[8] parameter(0)
+  zero = s32[] constant(0)
+  t = (s32[], f32[8]) tuple(zero, p)
+  wa = (s32[], f32[8]) while(t), condition=condition, body=outer_a, backend_config={"known_trip_count":{"n":"5"}}
+  y = f32[8] get-tuple-element(wa), index=1
+  between = f32[8] fusion(y), kind=kLoop, calls=fused_abs
+  v = (s32[], f32[8]) tuple(zero, between)
+  ROOT wb = (s32[], f32[8]) while(v), condition=condition, body=outer_b, backend_config={"known_trip_count":{"n":"5"}} }
+)";
+  Module(text);
+  // Kernels are reused: loop b runs those of loop a. The inner loop runs k % 3 times in trip k.
+  std::vector<std::string> launched;
+  std::vector<std::string> truth;
+  for (int trip = 0; trip < 10; ++trip) {
+    const std::string loop_of_trip = trip < 5 ? "a" : "b";
+    launched.push_back("once_a");
+    truth.push_back("jit_f/once_" + loop_of_trip + " ?");
+    for (int k = 0; k < trip % 3; ++k) {
+      launched.push_back("again_a");
+      truth.push_back("jit_f/again_" + loop_of_trip + " ?");
+    }
+  }
+  EXPECT_EQ(Launch(launched), truth);
+}
+
 }  // namespace
 }  // namespace xlatrace::correlator

@@ -133,6 +133,12 @@ uint32_t RunBuilder::Config(model::ActivityKind kind, std::string name) {
   return static_cast<uint32_t>(run_.configs.size());
 }
 
+uint32_t RunBuilder::CopyToDevice() {
+  const uint32_t config = Config(model::ActivityKind::kMemcpy, "MemcpyH2D");
+  run_.configs.back().copy_kind = model::CopyKind::kHostToDevice;
+  return config;
+}
+
 uint32_t RunBuilder::Annotation(std::string module, std::optional<int64_t> program_id,
                                 std::string instruction) {
   model::Hint hint;
@@ -167,6 +173,14 @@ void RunBuilder::SetTimed(bool timed) {
   auto& columns = run_.activities;
   columns.timing.resize(columns.size(), model::Timing::kKnown);
   columns.timing.back() = timed ? model::Timing::kKnown : model::Timing::kUnknown;
+}
+
+void RunBuilder::SetBytes(int64_t bytes) { run_.activities.bytes.back() = bytes; }
+
+void RunBuilder::SetGraph(int64_t number) {
+  auto& columns = run_.activities;
+  columns.graph_node.resize(columns.size(), 0);
+  columns.graph_node.back() = number << 32;
 }
 
 ModuleLoader RunBuilder::loader() const {

@@ -55,6 +55,7 @@ class RunBuilder {
 
   uint32_t Kernel(std::string symbol, int64_t grid_x = 1, int64_t block_x = 128);
   uint32_t Config(model::ActivityKind kind, std::string name);
+  uint32_t CopyToDevice();
   uint32_t Annotation(std::string module, std::optional<int64_t> program_id,
                       std::string instruction);
   uint32_t Hint(model::Hint hint);
@@ -65,6 +66,8 @@ class RunBuilder {
 
   // Of the last activity.
   void SetTimed(bool timed);
+  void SetBytes(int64_t bytes);
+  void SetGraph(int64_t number);  // Of a graph-level row.
 
   const model::RunTables& run() const { return run_; }
   ModuleLoader loader() const;

@@ -116,6 +116,20 @@ TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodes) {
             "60 160 100 100 - - - - - \n");
 }
 
+// The correlator tells the graphs of rows apart by their numbers; nobody takes them for nodes.
+TEST_F(ActivityRowsTest, ARowOfAWholeGraphHasItsNumberAndNoNode) {
+  const Id graph = writer_->AddLaunchConfig({.kind = model::ActivityKind::kGraph, .name = "graph"});
+  Launch(60, 0, 0);
+  writer_->AddActivity(
+      {.lane_id = lane_, .config_id = graph, .start_ns = 200, .end_ns = 300, .graph_id = 5});
+  EXPECT_EQ(writer_->tables().activities.graph_node_of(0), 0);
+  EXPECT_EQ(writer_->tables().activities.graph_node_of(1), int64_t{5} << 32);
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT start_ns, graph_id, graph_node_id FROM activity ORDER BY 1"),
+            "60 - - \n"
+            "200 5 - \n");
+}
+
 TEST_F(ActivityRowsTest, UnknownTimesAreNullAndTheCallOfSuchAnActivityIsNot) {
   Launch(2000, 1, Call(1, 1000));
   writer_->AddActivity({.lane_id = lane_,

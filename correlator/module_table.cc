@@ -183,6 +183,7 @@ void ModuleTable::ReadThunks(Id module_id, const HloModule& hlo,
                              std::span<const ComputationUse> computations,
                              std::vector<model::Thunk> thunks) {
   ModuleEntry& entry = entries_[static_cast<size_t>(module_id - 1)];
+  if (LacksNestedThunks(thunks)) thunks.clear();
   JoinThunkList(hlo, computations, &thunks);
   entry.symbols = SymbolIndex(hlo, computations, thunks);
   entry.has_thunks = !thunks.empty();

@@ -304,6 +304,16 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
            (anchor->item.unique && executions_[anchor->item.execution].identified);
   };
   const bool bounded = sure(before) && sure(after);
+  // A copy behind the last kernel of a library's call may as well prepare what comes next.
+  const auto trails = [&](size_t k) {
+    if (activities[k].kind != LaunchKind::kDeviceCopy) return false;
+    if (window[choices[k].token].thunk.kind != ThunkKind::kLibrary) return false;
+    for (size_t later = k + 1; later < choices.size(); ++later) {
+      if (choices[later].token != choices[k].token) break;
+      if (activities[later].kind != LaunchKind::kDeviceCopy) return false;
+    }
+    return true;
+  };
   for (size_t k = 0; k < choices.size(); ++k) {
     const WindowChoice& choice = choices[k];
     if (choice.token == WindowChoice::kOutside) continue;
@@ -321,7 +331,8 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
     outcome.execution = place.execution;
     outcome.contested = libraries > 1 ? windows_ : 0;
     // At the ends of the stretch, or between two executions, a copy may be nobody's.
-    const bool told = (same || launch.certain) && launch.kind != LaunchKind::kXlaKernel;
+    const bool told =
+        (same || launch.certain) && launch.kind != LaunchKind::kXlaKernel && !trails(k);
     outcome.confidence = choice.unique && bounded && told && choice.token == choice.last_token
                              ? Confidence::kExact
                              : Confidence::kInferred;

@@ -22,6 +22,8 @@ using model::Confidence;
 // recognised for sure, because a module that the run does not hold may look the same.
 constexpr int64_t kFewestKernels = 6;
 constexpr int64_t kLargestGapPct = 20;
+// As many launches of kernels with fewer names are as telling as different kernels.
+constexpr int64_t kFewestNamesOfMany = 2;
 // So many names of kernels with a size too many are no accident.
 constexpr size_t kFewestOfMissing = 2;
 // An execution that the recording cuts off is recognised by more kernels.
@@ -195,7 +197,7 @@ void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
     ExecutionFacts& execution = executions_[anchor.item.execution];
     const LaunchCase& launch = cases_[launches[anchor.launch]];
     execution.tokens.push_back(anchor.item.token);
-    execution.symbols.insert(launch.symbol);
+    if (launch.symbol != 0) execution.symbols.insert(launch.symbol);
     if (launch.of_missing) execution.of_missing.insert(launch.symbol);
     ++execution.anchors;
     execution.first_launch = std::min(execution.first_launch, anchor.launch);
@@ -220,7 +222,11 @@ bool ExecutionSolver::Recognises(std::span<const uint32_t> launches, uint32_t pr
   const auto mostly = [](int64_t part, int64_t whole) {
     return part * 100 >= whole * (100 - kLargestGapPct);
   };
-  if (execution.symbols.size() < static_cast<size_t>(kFewestKernels)) return false;
+  const auto names = static_cast<int64_t>(execution.symbols.size());
+  const auto launched = static_cast<int64_t>(execution.tokens.size());
+  const bool varied =
+      names >= kFewestKernels || (names >= kFewestNamesOfMany && launched >= kFewestKernelsOfPart);
+  if (!varied) return false;
   if (execution.of_missing.size() >= kFewestOfMissing) return false;
   const ThunkProgram& p = *programs_[program];
   auto seen = static_cast<int64_t>(execution.tokens.size());

@@ -157,9 +157,9 @@ bool Assign(const Key& key, json::value value, ChromeEvent& event) {
 }
 
 // Python frames, flow arrows and counters are most of a trace and nothing of a run: their other
-// fields are not looked at.
+// fields are not looked at. Of what begins ('B') the category says whether a loss is to be told.
 bool IsSkipped(const ChromeEvent& event) {
-  return (event.phase != 'X' && event.phase != 'M' && event.phase != 0) ||
+  return (event.phase != 'X' && event.phase != 'M' && event.phase != 'B' && event.phase != 0) ||
          event.category == "python_function";
 }
 

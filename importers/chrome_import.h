@@ -51,6 +51,7 @@ struct Import {
   // What a dialect found out.
   int64_t kernels = 0;
   int64_t ops = 0;
+  int64_t replayed = 0;  // Kernels that ran again and again to count, at no time of their own.
   std::string gpu_names;
   int64_t epoch_ns = 0;  // What times of rows count from, in the trace's own time.
   bool has_epoch = false;

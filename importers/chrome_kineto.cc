@@ -80,10 +80,10 @@ class Kineto final : public Dialect {
       case Category::kProjectedRange:
         return import_.Count("projected_range_not_kept");
       case Category::kReplay:
+        ++import_.replayed;
         return import_.counters.Add(
-            "replay_range_not_timed", Severity::kDataLoss, 1,
-            "this trace replayed kernels to read counters; it holds no times of kernels: profile "
-            "once more without CUPTI counters");
+            "replay_range_not_timed", Severity::kNotice, 1,
+            "these kernels were replayed to read counters; their times are made up from passes");
       case Category::kOther:
         return import_.Count(event.category == "ac2g" || event.phase == 's' || event.phase == 'f' ||
                                      event.phase == 't'
@@ -92,7 +92,7 @@ class Kineto final : public Dialect {
       default:
         break;
     }
-    if (event.phase != 'X') return import_.Count("host_event_not_kept");
+    if (event.phase != 'X') return CountOtherPhase();
     const std::optional<Import::Interval> time = import_.Time(event);
     if (!time) return;
     switch (category_) {
@@ -155,6 +155,16 @@ class Kineto final : public Dialect {
       category_ = CategoryOf(text);
     }
     return category_;
+  }
+
+  // Of a category that has a time: nothing but complete events is known to hold one.
+  void CountOtherPhase() {
+    if (category_ == Category::kCall || category_ == Category::kRange) {
+      return import_.Count("host_event_not_kept");
+    }
+    import_.counters.Add("device_event_not_complete", Severity::kDataLoss, 1,
+                         "these kernels, copies and memsets are no complete events (\"ph\": \"X\" "
+                         "with ts and dur), as profilers write them; they were left out");
   }
 
   void AddCall(const ChromeEvent& event, const Import::Interval& time) {

@@ -217,6 +217,10 @@ class TraceImport {
       import_.sink.SetRunInfo("granularity", model::Text(import_.kernels > 0 || import_.ops == 0
                                                              ? model::Granularity::kKernel
                                                              : model::Granularity::kOp));
+    } else if (import_.replayed > 0) {
+      import_.counters.Add("no_device_activity", Severity::kDataLoss, 1,
+                           "this trace replayed kernels to read counters and holds no times of "
+                           "them: profile once more without CUPTI counters");
     } else {
       import_.counters.Add("no_device_activity", Severity::kDataLoss, 1,
                            "the trace holds no device time: profile with activities for the "

@@ -30,7 +30,7 @@
 // Run stats: python_function_not_kept, flow_not_kept, host_event_not_kept, device_event_not_kept,
 // api_call_not_kept: NAME, synchronization_row, event_time_invalid, event_damaged, event_oversized,
 // trace_truncated, host_range_over_limit, clock_not_known, derived_line, event_limit_reached,
-// replay_range_not_timed, no_device_activity.
+// replay_range_not_timed, device_event_not_complete, no_device_activity.
 
 #ifndef XLATRACE_IMPORTERS_CHROME_TRACE_H_
 #define XLATRACE_IMPORTERS_CHROME_TRACE_H_

@@ -50,16 +50,19 @@ Status NsysCalls::ReadCalls(int64_t shift_ns) {
     const int64_t correlation = scan.IntOr(3, 0);
     Name& name = NameOf(strings_.Of(scan, 4));
     NsysLaunch* launch = Find(tid & ~kTidMask, correlation);
-    const bool starts_launch = launch != nullptr && launch->call == 0;
-    if (!starts_launch && !(name.is_wait && end - start >= kShortestWaitNs)) {
+    Use use = Use::kNone;
+    if (launch != nullptr && launch->call == 0) {
+      use = Use::kLaunch;
+      launch->call = 1;  // Until the call has its id.
+    } else if (name.is_wait && end - start >= kShortestWaitNs) {
+      use = Use::kWait;
+    } else {
       ++name.not_kept;
-      continue;
     }
-    if (starts_launch) launch->call = 1;  // Until the call has its id.
     if (calls_.empty() || calls_.back().size() == kCallsPerPiece) {
       calls_.emplace_back().reserve(kCallsPerPiece);
     }
-    calls_.back().push_back({start, end, correlation, ThreadOf(tid), name.number, starts_launch});
+    calls_.back().push_back({start, end, correlation, ThreadOf(tid), name.number, use});
   }
   return {};
 }

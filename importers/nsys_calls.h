@@ -1,5 +1,6 @@
-// The CUDA calls of an export that are kept: the first that a device activity refers to by its
-// correlation id, and waits of a microsecond and more. The others are counted by name.
+// The CUDA calls of an export. Of use are the first that a device activity refers to by its
+// correlation id, and waits of a microsecond and more. The others are counted by name, and kept for
+// those only who ask for them in Nsight's words.
 //
 // Read may run on a thread of its own, beside the reading of ranges, of which it needs nothing.
 // Memory: 28 bytes per activity with a correlation id; 32 per call until it is taken.
@@ -40,13 +41,18 @@ class NsysCalls {
   // With a connection of its own. `shift_ns` is added to all times.
   Status Read(int64_t shift_ns);
 
+  enum class Use : uint8_t {
+    kLaunch,  // Its Find is not null, and it is the first of that id.
+    kWait,
+    kNone,
+  };
   struct Call {
     int64_t start_ns;
     int64_t end_ns;
     int64_t correlation_id;
-    uint32_t thread;     // Of those seen.
-    uint16_t name;       // Of those seen.
-    bool starts_launch;  // Its Find is not null, and it is the first of that id.
+    uint32_t thread;  // Of those seen.
+    uint16_t name;    // Of those seen.
+    Use use;
   };
   // Calls take(call, global tid, name) for each in the order of the export, and forgets it.
   template <typename Take>

@@ -226,13 +226,15 @@ class NsysImport {
 
   void AddCalls() {
     calls_.TakeCalls([&](const NsysCalls::Call& call, int64_t tid, const std::string& name) {
-      const model::Id id = sink_.AddApiCall({.process_id = devices_.ProcessOf(tid),
-                                             .thread_id = tid & kTidMask,
-                                             .name = name,
-                                             .correlation_id = call.correlation_id,
-                                             .start_ns = call.start_ns,
-                                             .end_ns = call.end_ns});
-      if (!call.starts_launch) return;
+      const model::ApiCall row = {.process_id = devices_.ProcessOf(tid),
+                                  .thread_id = tid & kTidMask,
+                                  .name = name,
+                                  .correlation_id = call.correlation_id,
+                                  .start_ns = call.start_ns,
+                                  .end_ns = call.end_ns};
+      if (call.use == NsysCalls::Use::kNone) return sink_.AddUnreferredCall(row);
+      const model::Id id = sink_.AddApiCall(row);
+      if (call.use != NsysCalls::Use::kLaunch) return;
       NsysLaunch& launch = *calls_.Find(tid & ~kTidMask, call.correlation_id);
       launch.call = static_cast<uint32_t>(id);
       if (ranges_.empty()) return;

@@ -5,11 +5,11 @@
 //   CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET   activities, one lane per stream
 //   CUPTI_ACTIVITY_KIND_GRAPH_TRACE                graph-level rows (--cuda-graph-trace=graph)
 //   CUPTI_ACTIVITY_KIND_RUNTIME                    API calls that an activity refers to, and
-//                                                  synchronisations of 1 us and more
+//                                                  synchronisations of 1 us and more; the others
+//                                                  as unreferred calls
 //   CUDA_GRAPH_NODE_EVENTS                         where a graph node was made (see hints)
-//   NVTX_EVENTS                                    push/pop and start/end ranges of all domains
-//   (the
-//                                                  latter with depth -1: they lie on no stack)
+//   NVTX_EVENTS                                    push/pop and start/end ranges of all domains;
+//                                                  the latter lie on no stack: depth -1
 //   PROCESSES, TARGET_INFO_*, META_DATA_*          processes, devices, facts of the run
 // Host synchronisation and overhead rows are no device work; they are counted.
 //

@@ -41,6 +41,7 @@ class SameProcessSink : public model::EventSink {
   }
   model::Id AddHint(const model::Hint& hint) override { return sink_.AddHint(hint); }
   model::Id AddApiCall(const model::ApiCall& call) override { return sink_.AddApiCall(call); }
+  void AddUnreferredCall(const model::ApiCall& call) override { sink_.AddUnreferredCall(call); }
   model::Id AddActivity(const model::Activity& activity) override {
     return sink_.AddActivity(activity);
   }

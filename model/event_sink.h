@@ -37,6 +37,9 @@ class EventSink {
   virtual Id AddHint(const Hint& hint) = 0;                    // Deduplicates.
   virtual Id AddModule(const ModuleBlob& module) = 0;
   virtual Id AddApiCall(const ApiCall& call) = 0;
+  // A call that nothing refers to, for those who ask for all calls of an Nsight Systems export in
+  // its own words (the view CUPTI_ACTIVITY_KIND_RUNTIME). It explains nothing and is in no sum.
+  virtual void AddUnreferredCall(const ApiCall&) {}
   virtual Id AddActivity(const Activity& activity) = 0;
   virtual Id AddRange(const Range& range) = 0;
   // The last name of a thread counts.

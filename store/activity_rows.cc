@@ -44,7 +44,7 @@ void ActivityRows::AddActivity(const model::Activity& activity) {
   }
 }
 
-Id ActivityRows::AddCall(const model::ApiCall& call, Id name_id) {
+uint32_t ActivityRows::CallKindOf(const model::ApiCall& call, Id name_id) {
   const CallKind kind = {call.process_id, call.thread_id, name_id};
   if (last_call_kind_id_ == 0 || kind != last_call_kind_) {
     const auto [it, fresh] =
@@ -53,8 +53,12 @@ Id ActivityRows::AddCall(const model::ApiCall& call, Id name_id) {
     last_call_kind_ = kind;
     last_call_kind_id_ = it->second;
   }
-  calls_.push_back(
-      {call.start_ns, call.end_ns - call.start_ns, call.correlation_id, last_call_kind_id_, 0});
+  return last_call_kind_id_;
+}
+
+Id ActivityRows::AddCall(const model::ApiCall& call, Id name_id) {
+  calls_.push_back({call.start_ns, call.end_ns - call.start_ns, call.correlation_id,
+                    CallKindOf(call, name_id), 0});
   return static_cast<Id>(calls_.size());
 }
 

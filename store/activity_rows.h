@@ -37,6 +37,8 @@ class ActivityRows {
   void AddActivity(const model::Activity& activity);
   // `name_id`: of x_string. The id is good for Activity::api_call_id only.
   model::Id AddCall(const model::ApiCall& call, model::Id name_id);
+  // Number in x_call_kind.
+  uint32_t CallKindOf(const model::ApiCall& call, model::Id name_id);
   // The call that started an activity (by index); nothing where it is not known.
   std::optional<model::HostCall> CallOf(size_t activity) const;
 

@@ -85,7 +85,9 @@ struct RunWriter::State {
       : database(std::move(db)),
         path(std::move(final_path)),
         temporary(std::move(temporary_path)),
-        ranges(temporary) {}
+        ranges(temporary),
+        call_pages(temporary),
+        call_rows([this](std::string_view page, int64_t last) { call_pages.Add(page, last); }) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -113,6 +115,10 @@ struct RunWriter::State {
   std::vector<Id> range_texts;     // Id in x_string by the ranges' own number, from 1.
   size_t range_kinds_written = 0;  // To x_range_kind.
 
+  // Of calls that nothing refers to.
+  PageSpool call_pages;
+  TableBuilder call_rows;
+
   void Remember(Status s) {
     if (!s && status) status = std::move(s);
   }
@@ -121,7 +127,7 @@ struct RunWriter::State {
   }
   Status PrepareAll();
   // The rows that exist once per activity and range, behind what SQLite has written.
-  Status AppendRows(uint32_t activity_root, uint32_t range_root);
+  Status AppendRows(uint32_t activity_root, uint32_t range_root, uint32_t call_root);
   Id Intern(std::string_view text);
   Id Intern(TextMap<Id>::node_type text);
   void InsertString(Id id, std::string_view text);
@@ -187,7 +193,8 @@ void RunWriter::State::SettleRanges() {
   }
 }
 
-Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root) {
+Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root,
+                                    uint32_t call_root) {
   XLATRACE_ASSIGN(BulkFile file, BulkFile::Open(temporary));
   const auto add_leaf = [&](std::string_view page, int64_t last) { file.AddLeaf(page, last); };
   TableBuilder rows(add_leaf);
@@ -196,6 +203,9 @@ Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root)
   XLATRACE_TRY(file.EndTable(activity_root));
   XLATRACE_TRY(ranges.Drain(add_leaf));
   XLATRACE_TRY(file.EndTable(range_root));
+  call_rows.Finish();
+  XLATRACE_TRY(call_pages.Drain(add_leaf));
+  XLATRACE_TRY(file.EndTable(call_root));
   return file.Close();
 }
 
@@ -412,6 +422,14 @@ Id RunWriter::AddApiCall(const model::ApiCall& call) {
   return state_->activity_rows.AddCall(call, name);
 }
 
+void RunWriter::AddUnreferredCall(const model::ApiCall& call) {
+  State& s = *state_;
+  const int64_t values[] = {s.activity_rows.CallKindOf(call, s.Intern(call.name)), call.start_ns,
+                            call.end_ns - call.start_ns,
+                            call.correlation_id == 0 ? kNullValue : call.correlation_id};
+  s.call_rows.Append(s.call_rows.rows() + 1, values);
+}
+
 Id RunWriter::AddActivity(const model::Activity& activity) {
   State& s = *state_;
   model::ActivityColumns& columns = s.tables.activities;
@@ -599,6 +617,7 @@ Status RunWriter::Finish() {
   XLATRACE_TRY(s.activity_rows.WriteDictionaries(*s.database));
   XLATRACE_ASSIGN(const uint32_t activity_root, RootPage(*s.database, "x_packed_activity"));
   XLATRACE_ASSIGN(const uint32_t range_root, RootPage(*s.database, "x_packed_range"));
+  XLATRACE_ASSIGN(const uint32_t call_root, RootPage(*s.database, "x_packed_call"));
   XLATRACE_TRY(s.database->Execute("COMMIT"));
   // Statements go before the database that made them.
   info = Statement();
@@ -610,7 +629,7 @@ Status RunWriter::Finish() {
     *statement = Statement();
   }
   s.database.reset();
-  XLATRACE_TRY(s.AppendRows(activity_root, range_root));
+  XLATRACE_TRY(s.AppendRows(activity_root, range_root, call_root));
   if (std::rename(s.temporary.c_str(), s.path.c_str()) != 0) {
     return MakeError(fmt::format("cannot write '{}'", s.path),
                      "name a place you may write to with -o FILE");

@@ -39,6 +39,7 @@ class RunWriter final : public model::EventSink {
   model::Id AddHint(const model::Hint& hint) override;
   model::Id AddModule(const model::ModuleBlob& module) override;
   model::Id AddApiCall(const model::ApiCall& call) override;
+  void AddUnreferredCall(const model::ApiCall& call) override;
   model::Id AddActivity(const model::Activity& activity) override;
   model::Id AddRange(const model::Range& range) override;
   void AddThread(const model::Thread& thread) override;

@@ -1,7 +1,7 @@
 // The private tables. Rows that exist once per launch are kept small: everything that repeats is a
 // number into a dictionary, and what few launches have lies in a table of its own.
 // x_packed_activity and x_packed_range are read through the private views x_activity, x_api_call,
-// x_gap and x_range.
+// x_gap and x_range; x_packed_call holds the calls that nothing refers to.
 
 #include "store/schema.h"
 
@@ -51,6 +51,8 @@ CREATE TABLE x_call_kind(call_kind INTEGER PRIMARY KEY, process_id INT NOT NULL,
   name_id INT NOT NULL);
 CREATE TABLE x_other_call(api_call_id INTEGER PRIMARY KEY, call_kind INT NOT NULL,
   correlation_id INT, start_ns INT NOT NULL, duration_ns INT NOT NULL);
+CREATE TABLE x_packed_call(call_kind INT NOT NULL, start_ns INT NOT NULL,
+  duration_ns INT NOT NULL, correlation_id INT);
 CREATE TABLE x_other_gap(device_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL,
   cause INT NOT NULL, previous_activity_id INT, next_activity_id INT, host_range_id INT);
 CREATE TABLE x_step_mark(process_id INT NOT NULL, number INT NOT NULL, start_ns INT NOT NULL,

@@ -333,7 +333,11 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT c.start_ns AS start,
   coalesce(p.source_id, p.pid << 24) | coalesce(c.thread_id, 0) AS globalTid,
   c.correlation_id AS correlationId,
   c.name_id AS nameId, CAST(NULL AS INT) AS returnValue, CAST(NULL AS INT) AS callchainId
-  FROM x_api_call c JOIN x_process p USING (process_id);
+  FROM (SELECT process_id, thread_id, name_id, correlation_id, start_ns, duration_ns
+  FROM x_api_call UNION ALL
+  SELECT n.process_id, n.thread_id, n.name_id, r.correlation_id, r.start_ns, r.duration_ns
+  FROM x_packed_call r JOIN x_call_kind n USING (call_kind)) c
+  JOIN x_process p USING (process_id);
 CREATE VIEW NVTX_EVENTS AS SELECT r.start_ns AS start, r.start_ns + r.duration_ns AS "end",
   CASE WHEN r.depth IS NULL THEN 60 ELSE 59 END AS eventType, CAST(NULL AS INT) AS rangeId, CAST(NULL AS INT) AS category,
   CAST(NULL AS INT) AS color, t.text AS text,

@@ -29,6 +29,8 @@ namespace fs = std::filesystem;
 constexpr int kMaxFolderDepth = 64;
 constexpr size_t kMaxRecordings = 10'000;
 constexpr size_t kMaxEntries = 1'000'000;
+constexpr size_t kNotReadTold = 5;  // One by one; of more, how many.
+constexpr std::string_view kPerfettoTrace = "perfetto_trace.json.gz";
 
 // The last name of `folder`, also where it is spelled "profile/" or ".".
 fs::path NameOf(const fs::path& folder) {
@@ -78,6 +80,23 @@ bool IsTrace(const std::string& path, importers::SourceKind kind) {
          head.find("\"ph\"") != std::string::npos;
 }
 
+// Of a file in a folder whose name says that it was meant to be a recording: why it is none.
+// Nothing for all others, which lie about by right.
+std::optional<std::string> WhyNotRead(const std::string& path, const Error& error) {
+  constexpr std::string_view kEnds[] = {".xplane.pb",     ".xplane.pb.gz", ".trace.json",
+                                        ".trace.json.gz", ".nsys-rep",     ".qdrep",
+                                        ".sqlite",        ".sqlite.gz",    ".sqlite.xz"};
+  if (std::none_of(std::begin(kEnds), std::end(kEnds),
+                   [&](std::string_view end) { return path.ends_with(end); })) {
+    return std::nullopt;
+  }
+  const std::string quoted = fmt::format("'{}' ", path);
+  std::string why = error.message.starts_with(quoted) ? error.message.substr(quoted.size())
+                                                      : "cannot be read: " + error.message;
+  if (!error.hint.empty()) why += "; try: " + error.hint;
+  return why;
+}
+
 // What can be imported of what lies in a folder, by name; and what was not looked at, with why.
 InputList RecordingsIn(const fs::path& top) {
   struct Folder {
@@ -90,6 +109,7 @@ InputList RecordingsIn(const fs::path& top) {
   };
   std::vector<Folder> open = {{top, 0}};
   size_t entries = 0;
+  std::vector<std::pair<std::string, std::string>> not_read;  // Path, why.
   while (!open.empty() && entries <= kMaxEntries) {
     const Folder folder = std::move(open.back());
     open.pop_back();
@@ -111,6 +131,8 @@ InputList RecordingsIn(const fs::path& top) {
         found.files.push_back(path);  // A folder: a capture, one input.
       } else if (is_folder && !it->is_symlink(entry_error)) {
         open.push_back({it->path(), folder.depth + 1});
+      } else if (!is_folder && !kind) {
+        if (auto why = WhyNotRead(path, kind.error())) not_read.emplace_back(path, std::move(*why));
       }
     }
     if (error) leave_out(folder.path, "cannot be read: " + error.message());
@@ -118,6 +140,14 @@ InputList RecordingsIn(const fs::path& top) {
   if (entries > kMaxEntries) {
     leave_out(top, fmt::format("holds more than {} files, the rest of which was not looked at",
                                Thousands(kMaxEntries)));
+  }
+  std::sort(not_read.begin(), not_read.end());
+  for (size_t i = 0; i < std::min(not_read.size(), kNotReadTold); ++i) {
+    leave_out(not_read[i].first, not_read[i].second);
+  }
+  if (not_read.size() > kNotReadTold) {
+    leave_out(top, fmt::format("holds {} more files that look like recordings and cannot be read",
+                               Thousands(static_cast<int64_t>(not_read.size() - kNotReadTold))));
   }
   std::sort(found.files.begin(), found.files.end());
   if (found.files.size() > kMaxRecordings) {
@@ -193,9 +223,10 @@ class Chooser {
     const std::unordered_set<std::string> names(list_.files.begin(), list_.files.end());
     std::vector<std::string> kept;
     for (const std::string& path : list_.files) {
-      const std::optional<std::string> xplane = ReadableXplane(StemOfTrace(path), names);
-      if (xplane) {
-        LeaveOut(path, fmt::format("is of the same session as '{}', which holds more", *xplane));
+      std::optional<std::string> same = ReadableXplane(StemOfTrace(path), names);
+      if (!same && NameOf(path) == kPerfettoTrace) same = SessionBeside(path);
+      if (same) {
+        LeaveOut(path, fmt::format("is of the same session as '{}', which holds more", *same));
       } else {
         kept.push_back(path);
       }
@@ -234,6 +265,20 @@ class Chooser {
     for (const char* end : {".xplane.pb", ".xplane.pb.gz"}) {
       std::string xplane = std::string(stem) + end;
       if (names.contains(xplane) && importers::Detect(xplane)) return xplane;
+    }
+    return std::nullopt;
+  }
+
+  // The profile or trace that jax.profiler made a perfetto_trace.json.gz of, by its rows but under
+  // a name of its own: the one in the same folder.
+  std::optional<std::string> SessionBeside(const std::string& path) const {
+    const fs::path folder = fs::path(path).parent_path();
+    for (const std::string& other : list_.files) {
+      const bool is_session = other.ends_with(".xplane.pb") || other.ends_with(".xplane.pb.gz") ||
+                              !StemOfTrace(other).empty();
+      if (is_session && fs::path(other).parent_path() == folder && importers::Detect(other)) {
+        return other;
+      }
     }
     return std::nullopt;
   }

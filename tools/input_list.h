@@ -3,9 +3,11 @@
 // A folder stands for the recordings inside it, told by content; of a log folder of JAX's or
 // TensorFlow's profiler (plugins/profile/SESSION), for those of its newest session. Folders that
 // are one input (a capture of nsys-jax, a run.rec) stay what they are. Left out, because a run
-// would hold their rows twice: the same file under two names, a copy of it, and XProf's
-// trace.json.gz where a readable .xplane.pb of the same session is among the inputs. Left out too,
-// and never silently: subfolders that cannot be read, and what is beyond the limits of a folder.
+// would hold their rows twice: the same file under two names, a copy of it, XProf's trace.json.gz
+// where a readable .xplane.pb of the same session is among the inputs, and the
+// perfetto_trace.json.gz that jax.profiler makes of either. Left out too, and never silently:
+// subfolders that cannot be read, what is beyond the limits of a folder, and what is called like a
+// recording (.xplane.pb, .trace.json, .nsys-rep, .sqlite) and is none that can be read.
 //
 // Thread-safety: re-entrant.
 

@@ -267,6 +267,53 @@ class Inputs(support.TestCase):
         self.import_all("host.xplane.pb", "host.trace.json.gz")
         self.assertEqual(self.count(), XSPACE_ROWS)
 
+    def test_jax_perfetto_trace_is_its_session_again(self):
+        """jax.profiler.trace(create_perfetto_trace=True) writes the rows a third time."""
+        session = self.folder / "log" / "plugins" / "profile" / "2026_01_01_00_00_00"
+        session.mkdir(parents=True)
+        (session / "vm.xplane.pb").write_bytes(support.xspace("jit_step", support.OPS))
+        (session / "vm.trace.json.gz").write_bytes(gzip.compress(kineto(3)))
+        (session / "perfetto_trace.json.gz").write_bytes(gzip.compress(kineto(3) + b" "))
+        self.import_all("log")
+        self.assertEqual(self.count(), XSPACE_ROWS)
+        self.assertEqual(self.count("process"), 1)
+        (session / "vm.xplane.pb").unlink()
+        self.import_all("log")
+        self.assertEqual(self.count(), 3)
+        (session / "vm.trace.json.gz").unlink()  # Alone it is all there is.
+        self.import_all("log")
+        self.assertEqual(self.count(), 3)
+
+    def test_what_is_called_a_recording_and_cannot_be_read_is_said(self):
+        place = self.folder / "mixed"
+        place.mkdir()
+        (place / "good.json").write_bytes(kineto(4))
+        for name, data in (
+            ("notes.txt", b"notes"),
+            ("config.json", b"{}"),
+            ("module_0001.jit_f.hlo_proto.pb", b"\x0a\x00"),
+            ("report.nsys-rep", b"QDSTRM" + bytes(100)),
+            ("empty.xplane.pb", b""),
+            ("page.trace.json.gz", b"<html>not found</html>"),
+            ("other.sqlite", b"not a database"),
+        ):
+            (place / name).write_bytes(data)
+        self.import_all("mixed")
+        self.assertEqual(self.count(), 4)
+        said = {row["source"].split("/")[-1]: row["advice"] for row in self.stats("input_left_out")}
+        self.assertEqual(
+            sorted(said),
+            ["empty.xplane.pb", "other.sqlite", "page.trace.json.gz", "report.nsys-rep"],
+        )
+        self.assertIn("nsys export --type sqlite", said["report.nsys-rep"])
+        self.assertIn("is empty", said["empty.xplane.pb"])
+        for number in range(9):
+            (place / f"empty{number}.xplane.pb").touch()
+        self.import_all("mixed")
+        advice = [row["advice"] for row in self.stats("input_left_out")]
+        self.assertEqual(len(advice), 6)
+        self.assertTrue(any("8 more files" in text for text in advice), advice)
+
     def test_a_folder_without_recordings_is_refused(self):
         (self.folder / "none").mkdir()
         (self.folder / "none" / "notes.txt").write_text("notes")

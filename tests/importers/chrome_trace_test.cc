@@ -20,6 +20,7 @@ namespace xlatrace::importers {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 MemorySink ImportText(std::string_view text) {
   const MemoryFile file(text);
@@ -150,6 +151,33 @@ TEST(Kineto, DamagedEventsAloneAreLost) {
   sink = ImportText(text);
   EXPECT_EQ(sink.activities.size(), 4u);
   EXPECT_EQ(sink.Stat("event_damaged"), 0);
+}
+
+TEST(Kineto, ReplayedKernelsAreNoLossEachButTheReasonForNoTime) {
+  std::string text = R"({"schemaVersion": 1, "traceEvents": [)";
+  for (int i = 0; i < 3; ++i) {
+    text += std::string(i > 0 ? "," : "") + R"({"ph": "X", "cat": "cuda_profiler_range", )" +
+            R"("name": "k", "pid": 0, "tid": 1, "ts": 5, "dur": 9, "args": {}})";
+  }
+  const MemorySink sink = ImportText(text + "]}");
+  EXPECT_TRUE(sink.activities.empty());
+  EXPECT_EQ(sink.Stat("replay_range_not_timed"), 3);
+  EXPECT_EQ(sink.stats.at("replay_range_not_timed").severity, model::Severity::kNotice);
+  EXPECT_EQ(sink.Stat("no_device_activity"), 1);
+  EXPECT_THAT(sink.stats.at("no_device_activity").advice, HasSubstr("without CUPTI counters"));
+}
+
+TEST(Kineto, KernelsThatAreNoCompleteEventsAreALoss) {
+  const MemorySink sink = ImportText(R"({"schemaVersion": 1, "traceEvents": [
+    {"ph": "B", "cat": "kernel", "name": "a", "pid": 0, "tid": 7, "ts": 10, "args": {"stream": 7}},
+    {"ph": "E", "name": "a", "pid": 0, "tid": 7, "ts": 12},
+    {"cat": "gpu_memcpy", "name": "b", "pid": 0, "tid": 7, "ts": 20, "dur": 1, "args": {}},
+    {"ph": "B", "cat": "cpu_op", "name": "c", "pid": 1, "tid": 1, "ts": 1},
+    {"ph": "X", "cat": "kernel", "name": "d", "pid": 0, "tid": 7, "ts": 30, "dur": 2,
+     "args": {"device": 0, "stream": 7}}]})");
+  EXPECT_EQ(sink.activities.size(), 1u);
+  EXPECT_EQ(sink.Stat("device_event_not_complete"), 2);
+  EXPECT_EQ(sink.stats.at("device_event_not_complete").severity, model::Severity::kDataLoss);
 }
 
 TEST(Kineto, ATraceThatEndsEarlyKeepsWhatItHas) {

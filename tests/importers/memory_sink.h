@@ -55,6 +55,10 @@ class MemorySink final : public model::EventSink {
   model::Id AddProcess(const model::Process& row) override { return Push(processes, row); }
   model::Id AddDevice(const model::Device& row) override { return Push(devices, row); }
   model::Id AddLane(const model::Lane& row) override { return PushOnce(lanes, row); }
+  void AddUnreferredCall(const model::ApiCall& row) override {
+    unreferred_calls.push_back({row.process_id, row.thread_id, std::string(row.name),
+                                row.correlation_id, row.start_ns, row.end_ns});
+  }
   model::Id AddLaunchConfig(const model::LaunchConfig& row) override {
     return PushOnce(configs, row);
   }
@@ -110,6 +114,7 @@ class MemorySink final : public model::EventSink {
   std::vector<model::Hint> hints;
   std::vector<Module> modules;
   std::vector<Call> calls;
+  std::vector<Call> unreferred_calls;
   std::vector<model::Activity> activities;
   std::vector<HostRange> ranges;
   std::vector<model::StepMark> steps;

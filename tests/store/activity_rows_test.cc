@@ -314,6 +314,27 @@ TEST_F(ActivityRowsTest, LaunchesOfGraphsAreFoundByTheirCallElseByCorrelation) {
   EXPECT_EQ(text, "1 4 2000-2400 2; 1 4 2600-2700 1; 1 5 3000-3600 2; 1 5 4000-4100 1; ");
 }
 
+TEST_F(ActivityRowsTest, CallsThatNothingRefersToStandInTheNsightViewOnly) {
+  const auto call = [](int64_t start, int64_t correlation, const char* name) {
+    return model::ApiCall{.process_id = 1,
+                          .thread_id = 5,
+                          .name = name,
+                          .correlation_id = correlation,
+                          .start_ns = start,
+                          .end_ns = start + 10};
+  };
+  writer_->AddApiCall(call(100, 7, "cuStreamSynchronize"));
+  writer_->AddUnreferredCall(call(50, 8, "cuMemAlloc"));
+  writer_->AddUnreferredCall(call(150, 0, "cuStreamSynchronize"));
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT start_ns, name FROM api_call"), "100 cuStreamSynchronize \n");
+  EXPECT_EQ(Rows("SELECT r.start, r.\"end\", r.globalTid & 16777215, r.correlationId, s.value"
+                 " FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId"
+                 " ORDER BY 1"),
+            "50 60 5 8 cuMemAlloc \n100 110 5 7 cuStreamSynchronize \n"
+            "150 160 5 - cuStreamSynchronize \n");
+}
+
 TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {
   EXPECT_EQ(writer_->AddRange({.process_id = 1,
                                .thread_id = 5,

@@ -25,6 +25,8 @@ using model::Confidence;
 // recognised for sure, because a module that the run does not hold may look the same.
 constexpr int64_t kFewestKernels = 6;
 constexpr int64_t kLargestGapPct = 20;
+// As many launches of kernels with fewer names are as telling as different kernels.
+constexpr int64_t kFewestNamesOfMany = 2;
 // So many names of kernels with a size too many are no accident.
 constexpr size_t kFewestOfMissing = 2;
 // An execution that the recording cuts off is recognised by more kernels.
@@ -306,7 +308,7 @@ void ExecutionSolver::JudgeExecutions(std::span<const uint32_t> launches) {
     ExecutionFacts& execution = executions_[anchor.item.execution];
     const LaunchCase& launch = cases_[launches[anchor.launch]];
     execution.tokens.push_back(anchor.item.token);
-    execution.symbols.insert(launch.symbol);
+    if (launch.symbol != 0) execution.symbols.insert(launch.symbol);
     if (launch.of_missing) execution.of_missing.insert(launch.symbol);
     ++execution.anchors;
     execution.first_launch = std::min(execution.first_launch, anchor.launch);
@@ -331,7 +333,11 @@ bool ExecutionSolver::Recognises(std::span<const uint32_t> launches, uint32_t pr
   const auto mostly = [](int64_t part, int64_t whole) {
     return part * 100 >= whole * (100 - kLargestGapPct);
   };
-  if (execution.symbols.size() < static_cast<size_t>(kFewestKernels)) return false;
+  const auto names = static_cast<int64_t>(execution.symbols.size());
+  const auto launched = static_cast<int64_t>(execution.tokens.size());
+  const bool varied =
+      names >= kFewestKernels || (names >= kFewestNamesOfMany && launched >= kFewestKernelsOfPart);
+  if (!varied) return false;
   if (execution.of_missing.size() >= kFewestOfMissing) return false;
   const ThunkProgram& p = *programs_[program];
   auto seen = static_cast<int64_t>(execution.tokens.size());
@@ -415,6 +421,16 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
            (anchor->item.unique && executions_[anchor->item.execution].identified);
   };
   const bool bounded = sure(before) && sure(after);
+  // A copy behind the last kernel of a library's call may as well prepare what comes next.
+  const auto trails = [&](size_t k) {
+    if (activities[k].kind != LaunchKind::kDeviceCopy) return false;
+    if (window[choices[k].token].thunk.kind != ThunkKind::kLibrary) return false;
+    for (size_t later = k + 1; later < choices.size(); ++later) {
+      if (choices[later].token != choices[k].token) break;
+      if (activities[later].kind != LaunchKind::kDeviceCopy) return false;
+    }
+    return true;
+  };
   for (size_t k = 0; k < choices.size(); ++k) {
     const WindowChoice& choice = choices[k];
     if (choice.token == WindowChoice::kOutside) continue;
@@ -432,7 +448,8 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
     outcome.execution = place.execution;
     outcome.contested = libraries > 1 ? windows_ : 0;
     // At the ends of the stretch, or between two executions, a copy may be nobody's.
-    const bool told = (same || launch.certain) && launch.kind != LaunchKind::kXlaKernel;
+    const bool told =
+        (same || launch.certain) && launch.kind != LaunchKind::kXlaKernel && !trails(k);
     outcome.confidence = choice.unique && bounded && told && choice.token == choice.last_token
                              ? Confidence::kExact
                              : Confidence::kInferred;

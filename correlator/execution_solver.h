@@ -29,7 +29,7 @@ struct LaunchCase {
   uint32_t module = AlignedItem::kNone;  // Told; index among the programs.
   bool certain = false;                  // The source means that very module.
   bool fixed = false;                    // The instruction is known already.
-  uint32_t symbol = 0;                   // Number of its kernel's name.
+  uint32_t symbol = 0;  // Number of its kernel's name; 0: it only says what a single op does.
   // Launches of that name have more sizes than there are modules with such a kernel: one is not
   // there, and this may be its.
   bool of_missing = false;

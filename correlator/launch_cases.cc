@@ -180,7 +180,7 @@ void LaunchCases::FindMissing() {
     }
     Symbol& symbol = *symbol_of(c);
     if (symbol.number == 0) symbol.number = static_cast<uint32_t>(symbols.size());
-    launch.symbol = symbol.number;
+    if (!config.symbol.starts_with("wrapped_")) launch.symbol = symbol.number;
     if (launch.module != kNone || !config.grid[0] || !config.block[0]) continue;
     Size size;
     for (size_t d = 0; d < 3; ++d) {

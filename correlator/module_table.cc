@@ -112,6 +112,7 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
       }
     }
   }
+  if (any_gpu_) LendSchedules(run);
 }
 
 void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTables* out) {
@@ -183,6 +184,7 @@ void ModuleTable::ReadThunks(Id module_id, const HloModule& hlo,
                              std::span<const ComputationUse> computations,
                              std::vector<model::Thunk> thunks) {
   ModuleEntry& entry = entries_[static_cast<size_t>(module_id - 1)];
+  if (LacksNestedThunks(thunks)) thunks.clear();
   JoinThunkList(hlo, computations, &thunks);
   entry.symbols = SymbolIndex(hlo, computations, thunks);
   entry.has_thunks = !thunks.empty();
@@ -209,6 +211,31 @@ void ModuleTable::LendThunkLists(const ModuleLoader& load) {
     }
   }
   thunks_.clear();
+}
+
+void ModuleTable::LendSchedules(const model::RunTables& run) {
+  const auto rebuilt = [&](size_t module) {
+    return run.modules[module].source == model::ModuleSource::kNvtx;
+  };
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    ModuleEntry& entry = entries_[i];
+    if (!rebuilt(i)) continue;
+    entry.whole_schedule = false;
+    for (size_t k = 0; k < entries_.size() && entry.program_id && !entry.whole_schedule; ++k) {
+      const ModuleEntry& other = entries_[k];
+      const bool copy = !rebuilt(k) && other.program.size() > 0 &&
+                        other.program_id == entry.program_id && other.hlo_name == entry.hlo_name &&
+                        (other.process_id == entry.process_id || other.process_id == 0);
+      if (!copy) continue;
+      ThunkProgram program = other.program;
+      entry.whole_schedule = program.Renumber([&](uint32_t instruction) {
+        const std::string& name = (*rows_)[other.first_row + instruction].name;
+        const Id found = FindInstruction(static_cast<Id>(i) + 1, name);
+        return found == 0 ? kNoIndex : static_cast<uint32_t>(found - 1) - entry.first_row;
+      });
+      if (entry.whole_schedule) entry.program = std::move(program);
+    }
+  }
 }
 
 Id ModuleTable::FindInstruction(Id module_id, std::string_view name) const {

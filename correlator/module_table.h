@@ -36,6 +36,8 @@ struct ModuleEntry {
   uint32_t entry_first_row = 0;  // Instructions of the entry computation.
   uint32_t entry_row_count = 0;
   bool has_thunks = false;
+  bool whole_schedule =
+      true;              // The program is XLA's; strings that a process registers are not all.
   ThunkProgram program;  // Empty in runs without a GPU. Instruction indices count from first_row.
   SymbolIndex symbols;   // Its instruction indices count from first_row.
 
@@ -70,6 +72,8 @@ class ModuleTable {
                   std::span<const ComputationUse> computations, std::vector<model::Thunk> thunks);
   // A module that the source embeds has no thunk list; a dump of the same program beside it does.
   void LendThunkLists(const ModuleLoader& load);
+  // Strings that a process registers do not tell the whole schedule; a dump beside them does.
+  void LendSchedules(const model::RunTables& run);
 
   bool any_gpu_ = false;
   bool any_graph_row_ = false;                          // Of a CUDA graph whose nodes are not told.

@@ -58,6 +58,15 @@ void NameWithinSequences(std::vector<model::Thunk>* thunks) {
 
 }  // namespace
 
+bool LacksNestedThunks(std::span<const model::Thunk> thunks) {
+  for (size_t t = 0; t < thunks.size(); ++t) {
+    const std::string& kind = thunks[t].kind;
+    if (kind != "kWhile" && kind != "kConditional" && kind != "kCommandBuffer") continue;
+    if (t + 1 == thunks.size() || thunks[t + 1].depth <= thunks[t].depth) return true;
+  }
+  return false;
+}
+
 void JoinThunkList(const model::HloModule& module, std::span<const ComputationUse> uses,
                    std::vector<model::Thunk>* thunks) {
   std::unordered_set<std::string_view> symbols;

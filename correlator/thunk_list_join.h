@@ -15,6 +15,11 @@
 
 namespace xlatrace::correlator {
 
+// True where a loop, a branch or a command buffer stands in the list without what it holds, as
+// until jaxlib 0.4.x for the first two and until 0.5.x for the last: a kernel that such a list
+// names once may have other users, and what it does not name may run all the same.
+bool LacksNestedThunks(std::span<const model::Thunk> thunks);
+
 // Fills in Thunk::instruction where it is empty and the alignment allows one instruction only. Does
 // nothing with a list that names any instruction itself.
 void JoinThunkList(const model::HloModule& module, std::span<const ComputationUse> uses,

@@ -366,8 +366,7 @@ uint32_t ThunkOrder::LabelFor(const JudgedCase& judged, const Outcome& outcome) 
   label.instruction_id = static_cast<Id>(entry.first_row) + token.instruction + 1;
   label.evidence = Evidence::kThunkOrder;
   label.confidence = outcome.confidence;
-  // Strings that a process registered do not tell the whole schedule.
-  if (run_.modules[outcome.program].source == model::ModuleSource::kNvtx) {
+  if (!entry.whole_schedule) {
     label.confidence = std::min(label.confidence, Confidence::kInferred);
   }
   label.origin =

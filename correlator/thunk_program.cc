@@ -33,6 +33,25 @@ void ThunkProgram::TakeEachOnce() {
   CountRequired();
 }
 
+void ThunkProgram::IndexInstructions() {
+  by_instruction_.clear();
+  for (uint32_t t = 0; t < tokens_.size(); ++t) {
+    by_instruction_.emplace_back(tokens_[t].instruction, t);
+  }
+  std::sort(by_instruction_.begin(), by_instruction_.end());
+}
+
+bool ThunkProgram::Renumber(const std::function<uint32_t(uint32_t)>& number) {
+  std::vector<uint32_t> numbers;
+  for (const ThunkToken& token : tokens_) {
+    numbers.push_back(number(token.instruction));
+    if (numbers.back() == kNoIndex) return false;
+  }
+  for (size_t t = 0; t < tokens_.size(); ++t) tokens_[t].instruction = numbers[t];
+  IndexInstructions();
+  return true;
+}
+
 void ThunkProgram::SettleKernels(const std::vector<bool>& tokens) {
   for (size_t i = 0; i < tokens_.size() && i < tokens.size(); ++i) {
     if (tokens[i]) tokens_[i].may_copy = false;

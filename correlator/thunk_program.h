@@ -86,6 +86,10 @@ class ThunkProgram {
   // As a list of thunks has them: loops once, branches all.
   void TakeEachOnce();
 
+  // The same program in a module that numbers its instructions otherwise; false, and nothing
+  // changes, where `number` has none for one of them (kNoIndex).
+  bool Renumber(const std::function<uint32_t(uint32_t)>& number);
+
   // These tokens are known to be kernels in this run (the run holds a kernel that they can be), so
   // that they are no copies, and every execution launches them.
   void SettleKernels(const std::vector<bool>& tokens);
@@ -156,6 +160,7 @@ class ThunkProgram {
   friend class ThunkProgramBuilder;
 
   void CountRequired();
+  void IndexInstructions();
   void UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
                   const std::vector<bool>& opens_loop, std::vector<uint32_t>* out) const;
   // Innermost loop that holds both, or nullptr.

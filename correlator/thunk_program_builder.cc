@@ -114,10 +114,7 @@ class ThunkProgramBuilder {
     if (module_.entry < module_.computations.size()) Walk(module_.entry, 0, false);
     if (!out_.from_thunk_list_) FindClasses();
     out_.CountRequired();
-    for (uint32_t t = 0; t < out_.tokens_.size(); ++t) {
-      out_.by_instruction_.emplace_back(out_.tokens_[t].instruction, t);
-    }
-    std::sort(out_.by_instruction_.begin(), out_.by_instruction_.end());
+    out_.IndexInstructions();
   }
 
  private:

@@ -53,10 +53,10 @@ void AddCopies(const Capture& capture, Id process_id, std::vector<Id>* modules) 
     for (size_t m = 0; m < capture.modules.size(); ++m) {
       const model::ModuleInfo& module = capture.run.modules[m];
       if (module.process_id != 0 && module.process_id != process_id) continue;
-      // A copy that cannot be read tells nothing, and the other one stands for it.
+      // A copy that was put together from registered strings has not all instructions, and one that
+      // cannot be read has none: the other one stands for it.
       const bool same = capture.modules[m].instructions == capture.modules[original].instructions ||
-                        (capture.modules[original].instructions.empty() &&
-                         module.name == capture.run.modules[original].name);
+                        (module.program_id && module.name == capture.run.modules[original].name);
       if (!same || module.program_id != capture.run.modules[original].program_id) continue;
       const Id id = static_cast<Id>(m) + 1;
       if (std::find(modules->begin(), modules->end(), id) == modules->end()) modules->push_back(id);

@@ -63,6 +63,7 @@ def on_fake_gpu(folder):
             ("table_step", 1, False),
             ("alternating_steps", 1, False),
             ("sharded_step", 4, False),
+            ("branching_step", 1, True),
         )
         for graphs in (False, True)
     ]

@@ -307,6 +307,65 @@ TEST_F(ToldModule, LoopsWithTheSameKernelAreNotExactWhenALaunchIsLost) {
   }
 }
 
+// XLA copies the operands of what comes next, too.
+TEST_F(ToldModule, CopyBehindALibrarysKernelsIsNotSurelyItsOwn) {
+  Module(R"(HloModule jit_f, is_scheduled=true
+fused { p = f32[8] parameter(0)
+  ROOT n = f32[8] negate(p) }
+other { p = f32[8] parameter(0)
+  ROOT n = f32[8] sine(p) }
+ENTRY e { p = f32[8] parameter(0)
+  first = f32[8] fusion(p), kind=kLoop, calls=fused
+  fft.1 = f32[8] fft(first), fft_type=FFT, fft_length={8}
+  ROOT last = f32[8] fusion(fft.1), kind=kLoop, calls=other }
+)");
+  const auto launch = [&](uint32_t config) { return run_.Activity(config, told_, 1); };
+  launch(run_.Kernel("first"));
+  const size_t before = launch(run_.Config(model::ActivityKind::kMemcpy, "MemcpyD2D"));
+  const size_t kernel = launch(run_.Kernel("void vector_fft<128>(float*)"));
+  const size_t behind = launch(run_.Config(model::ActivityKind::kMemcpy, "MemcpyD2D"));
+  launch(run_.Kernel("last"));
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(Says(run_, tables, kernel), "jit_f/fft.1");
+  EXPECT_EQ(LabelOf(tables, kernel).confidence, Confidence::kExact);
+  EXPECT_EQ(Says(run_, tables, before), "jit_f/fft.1");
+  EXPECT_NE(LabelOf(tables, behind).confidence, Confidence::kExact);
+}
+
+// Lists of old releases show a loop without what it holds: `first` is named once and runs again.
+TEST_F(ToldModule, ListThatLeavesOutALoopsBodyIsNotBelieved) {
+  run_.AddModule("jit_f", 7, [] {
+    LoadedModule module;
+    module.hlo =
+        hlo::ReadText(std::make_shared<const std::string>(R"(HloModule jit_f, is_scheduled=true
+same { p = f32[8] parameter(0)
+  ROOT n = f32[8] negate(p) }
+other { p = f32[8] parameter(0)
+  ROOT n = f32[8] sine(p) }
+condition { p = f32[8] parameter(0)
+  ROOT go = pred[] constant(true) }
+body { p = f32[8] parameter(0)
+  ROOT inside = f32[8] fusion(p), kind=kLoop, calls=same }
+ENTRY e { p = f32[8] parameter(0)
+  first = f32[8] fusion(p), kind=kLoop, calls=same
+  between = f32[8] fusion(first), kind=kLoop, calls=other
+  w = f32[8] while(between), condition=condition, body=body, backend_config={"known_trip_count":{"n":"2"}}
+  ROOT last = f32[8] fusion(w), kind=kLoop, calls=other }
+)"))
+            .value();
+    for (const char* kernel : {"first", "between", "", "between"}) {
+      model::Thunk thunk;
+      thunk.kind = *kernel == 0 ? "kWhile" : "kKernel";
+      thunk.kernel = kernel;
+      module.thunks.push_back(thunk);
+    }
+    return module;
+  });
+  EXPECT_THAT(
+      Launch({"first", "between", "first", "first", "between"}),
+      ElementsAre("jit_f/first", "jit_f/between", "jit_f/inside", "jit_f/inside", "jit_f/last"));
+}
+
 // Two branches whose kernels are the same but for the last.
 constexpr const char* kTwoBranches = R"(HloModule jit_f, is_scheduled=true
 same { p = f32[8] parameter(0)

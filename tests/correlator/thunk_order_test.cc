@@ -115,6 +115,25 @@ TEST_F(ThunkOrderTest, ShortHelperIsNeverExactWithoutAWordFromTheSource) {
   for (const size_t i : launched_) EXPECT_EQ(LabelOf(tables, i).confidence, Confidence::kInferred);
 }
 
+TEST_F(ThunkOrderTest, ModuleOfOneKernelManyTimesIsNotRecognised) {
+  // As a cast of every parameter: the cast back, which the run does not hold, looks the same.
+  run_.AddModule("jit_cast", 6, [] {
+    Body main{"main", {{"x", "parameter"}}};
+    std::vector<Body> bodies;
+    for (int i = 0; i < 8; ++i) {
+      const std::string body = "b" + std::to_string(i);
+      bodies.push_back({body, {{"p", "parameter"}, {"a", "add", "", {"p"}}}});
+      const std::string name = i == 0 ? "loop_add_fusion" : "loop_add_fusion." + std::to_string(i);
+      main.ops.push_back({name, "fusion", "n", {"x"}, {body}});
+    }
+    bodies.push_back(main);
+    return LoadedModule{MakeModule("jit_cast", bodies), {}};
+  });
+  Launch(std::vector<std::string>(8, "loop_add_fusion"));
+  const auto tables = run_.Attribute();
+  for (const size_t i : launched_) EXPECT_NE(LabelOf(tables, i).confidence, Confidence::kExact);
+}
+
 TEST_F(ThunkOrderTest, ModulesThatLookAlikeAreNotToldApart) {
   Module("jit_f", 5);
   Module("jit_g", 6);

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "analysis/busy.h"
@@ -23,9 +22,12 @@
 #include "analysis/steps.h"
 #include "analysis/time_split.h"
 #include "analysis/timeline.h"
+#include "base/task.h"
 
 namespace xlatrace::analysis {
 namespace {
+
+constexpr size_t kMostMeasuredAtOnce = 3'000'000;
 
 using model::AnalysisTables;
 using model::AttributionTables;
@@ -106,12 +108,13 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   Steps steps = FindSteps(run, attribution, compiles);
   MoveTo(tables.stats, std::move(steps.stats));
 
-  // Before the gaps are collected: of ten million launches each of the two takes half a gigabyte.
+  // Of ten million launches this and the gaps take half a gigabyte each: then one after the other.
   const std::vector<bool> steady = InSteadyStep(run, steps);
   std::vector<model::RunStat> clock_stats;
-  std::thread queues([&] {
+  Task queues([&] {
     tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, clock_stats);
   });
+  if (run.activities.size() > kMostMeasuredAtOnce) queues.Wait();
 
   const TimeSplit split(attribution);
   const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
@@ -152,7 +155,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
         {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});
   }
 
-  queues.join();
+  queues.Wait();
   // Calls whose clock does not fit the devices' (the stat says so) decide nothing either.
   AnalysisOptions trusted = options;
   if (!clock_stats.empty()) trusted.call_of = nullptr;

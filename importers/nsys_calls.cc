@@ -1,5 +1,7 @@
 #include "importers/nsys_calls.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "importers/nsys_devices.h"
@@ -38,10 +40,11 @@ Status NsysCalls::FindReferred() {
 
 Status NsysCalls::ReadCalls(int64_t shift_ns) {
   XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path_));
-  XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db, "CUPTI_ACTIVITY_KIND_RUNTIME",
-                                                  {kStartColumn, kEndColumn, "globalTid",
-                                                   "correlationId", "nameId"},
-                                                  {kStartColumn, kEndColumn, "correlationId"}));
+  XLATRACE_ASSIGN(TableScan scan,
+                  TableScan::Open(db, "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                  {kStartColumn, kEndColumn, "globalTid", "correlationId", "nameId",
+                                   "eventClass", "returnValue"},
+                                  {kStartColumn, kEndColumn, "correlationId"}));
   while (scan.Next(counters_)) {
     int64_t start = 0;
     int64_t end = 0;
@@ -62,7 +65,8 @@ Status NsysCalls::ReadCalls(int64_t shift_ns) {
     if (calls_.empty() || calls_.back().size() == kCallsPerPiece) {
       calls_.emplace_back().reserve(kCallsPerPiece);
     }
-    calls_.back().push_back({start, end, correlation, ThreadOf(tid), name.number, use});
+    calls_.back().push_back(
+        {start, end, correlation, ThreadOf(tid), name.number, use, OutcomeOf(scan)});
   }
   return {};
 }
@@ -99,6 +103,22 @@ uint32_t NsysCalls::ThreadOf(int64_t tid) {
   last_tid_ = tid;
   last_thread_ = entry->second;
   return last_thread_;
+}
+
+uint8_t NsysCalls::OutcomeOf(const TableScan& scan) {
+  const auto small = [&](int column) -> std::optional<int32_t> {
+    const std::optional<int64_t> value = scan.Int(column);
+    if (!value || *value != static_cast<int32_t>(*value)) return std::nullopt;
+    return static_cast<int32_t>(*value);
+  };
+  const Outcome outcome = {small(5), small(6)};
+  if (outcomes_[last_outcome_] == outcome) return last_outcome_;
+  auto at = std::find(outcomes_.begin(), outcomes_.end(), outcome);
+  // CUDA has a hundred errors; what does not fit is not told.
+  if (at == outcomes_.end() && outcomes_.size() >= 250) at = outcomes_.begin();
+  if (at == outcomes_.end()) at = outcomes_.insert(at, outcome);
+  last_outcome_ = static_cast<uint8_t>(at - outcomes_.begin());
+  return last_outcome_;
 }
 
 void NsysCalls::FlushCounters(model::EventSink& sink) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -46,6 +47,11 @@ class NsysCalls {
     kWait,
     kNone,
   };
+  // What the export says of a call besides.
+  struct Outcome {
+    std::optional<int32_t> event_class, return_value;
+    bool operator==(const Outcome&) const = default;
+  };
   struct Call {
     int64_t start_ns;
     int64_t end_ns;
@@ -53,12 +59,15 @@ class NsysCalls {
     uint32_t thread;  // Of those seen.
     uint16_t name;    // Of those seen.
     Use use;
+    uint8_t outcome;  // Of those seen; 0: not told.
   };
-  // Calls take(call, global tid, name) for each in the order of the export, and forgets it.
+  // Calls take(call, global tid, name, outcome) for each in the order of the export, and forgets
+  // it.
   template <typename Take>
   void TakeCalls(Take take) {
     for (std::vector<Call>& calls : calls_) {
-      for (const Call& call : calls) take(call, threads_[call.thread], names_[call.name]->text);
+      for (const Call& call : calls)
+        take(call, threads_[call.thread], names_[call.name]->text, outcomes_[call.outcome]);
       std::vector<Call>().swap(calls);
     }
     calls_.clear();
@@ -85,6 +94,7 @@ class NsysCalls {
   Name& NameOf(std::string_view text);
   Name& AddName(std::string_view text);
   uint32_t ThreadOf(int64_t tid);
+  uint8_t OutcomeOf(const TableScan& scan);
 
   std::string path_;
   const InternedStrings& strings_;
@@ -100,6 +110,8 @@ class NsysCalls {
   std::vector<Name*> names_;
   std::string_view last_text_;
   Name* last_name_ = nullptr;
+  std::vector<Outcome> outcomes_ = {Outcome()};
+  uint8_t last_outcome_ = 0;
 };
 
 }  // namespace xlatrace::importers

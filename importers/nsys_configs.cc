@@ -58,6 +58,11 @@ model::Id NsysConfigs::Make(const TableScan& scan, int first) {
   }
   config.shared_memory_static_bytes = scan.Int(first + 10);
   config.shared_memory_dynamic_bytes = scan.Int(first + 11);
+  config.nsight.launch_type = scan.Int(first + 15);
+  config.nsight.cache_config = scan.Int(first + 16);
+  config.local_memory_per_thread_bytes = scan.Int(first + 17);
+  config.nsight.local_memory_total_bytes = scan.Int(first + 18);
+  config.nsight.shared_memory_executed_bytes = scan.Int(first + 19);
   return sink_.AddLaunchConfig(config);
 }
 

@@ -20,7 +20,8 @@ namespace xlatrace::importers {
 #define XLATRACE_KERNEL_COLUMNS                                                                 \
   "demangledName", "shortName", "mangledName", "registersPerThread", "gridX", "gridY", "gridZ", \
       "blockX", "blockY", "blockZ", "staticSharedMemory", "dynamicSharedMemory", "clusterX",    \
-      "clusterY", "clusterZ"
+      "clusterY", "clusterZ", "launchType", "cacheConfig", "localMemoryPerThread",              \
+      "localMemoryTotal", "sharedMemoryExecuted"
 
 class NsysConfigs {
  public:
@@ -32,7 +33,7 @@ class NsysConfigs {
   model::Id Of(const TableScan& scan, int first);
 
  private:
-  static constexpr size_t kColumns = 15;
+  static constexpr size_t kColumns = 20;
   using Key = std::array<int64_t, kColumns>;
   struct KeyHash {
     size_t operator()(const Key& key) const;

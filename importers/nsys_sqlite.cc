@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/task.h"
 #include "importers/copies.h"
 #include "importers/nsys_calls.h"
 #include "importers/nsys_configs.h"
@@ -59,9 +59,9 @@ class NsysImport {
     XLATRACE_TRY(devices_.ReadFacts(db_, strings_, counters_));
     // The two passes that need nothing of each other, each with a connection of its own.
     Status calls;
-    std::thread reader([&] { calls = calls_.Read(shift_ns_); });
+    Task reader([&] { calls = calls_.Read(shift_ns_); });
     const Status nvtx = ReadNvtx();
-    reader.join();
+    reader.Wait();
     XLATRACE_TRY(nvtx);
     XLATRACE_TRY(calls);
     AddCalls();
@@ -144,40 +144,59 @@ class NsysImport {
                       .text = range.text,
                       .start_ns = range.start_ns,
                       .end_ns = range.end_ns,
-                      .depth = depth});
+                      .depth = depth,
+                      .domain_number = range.domain_number});
     });
     while (scan.Next(counters_)) {
       const int64_t type = scan.IntOr(2, kPushPopRange);  // Copies of such tables lack types.
       if (type == kDomainCreate) {
         AddDomain(scan.IntOr(5, 0), scan.IntOr(6, 0), TextOf(scan, 3));
+        AddNvtxRow(scan, type);
         continue;
       }
       if (type != kPushPopRange && type != kStartEndRange && type != kTextPushPopRange &&
           type != kTextStartEndRange) {
         counters_.Add("nvtx_row_not_kept", Severity::kInfo);
+        AddNvtxRow(scan, type);
         continue;
       }
       // Until schema 2.x there was no NULL: what is not known is 0 or -1.
       if (scan.IsNull(1) || (scan.IntOr(1, 0) <= 0 && scan.IntOr(1, 0) < scan.IntOr(0, 0))) {
         counters_.Add("range_not_finished", Severity::kInfo);
+        AddNvtxRow(scan, type);
         continue;
       }
       int64_t start = 0;
       int64_t end = 0;
       if (!Time(scan, start, end)) continue;
       const int64_t tid = scan.IntOr(5, 0);
-      const std::string_view text = TextOf(scan, 3);
+      const std::string_view text = RangeTextOf(scan, 3);
       XLATRACE_ASSIGN(const std::string* domain, DomainOf(tid & ~kTidMask, scan.IntOr(6, 0)));
       // Trimmed files lack the rows that name domains; XLA's texts are unmistakable.
       if (type == kPushPopRange && (*domain == "TSL" || domain->empty())) {
         ranges_.Add(tid, start, end, text);
       }
       const bool nests = type == kPushPopRange || type == kTextPushPopRange;
-      sorter.Add({tid, start, end, text, domain, nests});
+      sorter.Add({tid, start, end, text, domain, nests, scan.IntOr(6, -1)});
     }
     ranges_.Finish();
     sorter.Finish();
     return {};
+  }
+
+  // For those who ask for all rows in Nsight's words.
+  void AddNvtxRow(const TableScan& scan, int64_t type) {
+    const auto shifted = [&](int column) -> std::optional<int64_t> {
+      const std::optional<int64_t> time = scan.Int(column);
+      if (!time || *time < -kLatestNs || *time > kLatestNs) return std::nullopt;
+      return *time + shift_ns_;
+    };
+    sink_.AddNvtxRow({.global_tid = scan.IntOr(5, 0),
+                      .event_type = type,
+                      .start_ns = shifted(0),
+                      .end_ns = shifted(1),
+                      .text = RangeTextOf(scan, 3),
+                      .domain_number = scan.IntOr(6, -1)});
   }
 
   // Rows that name domains mostly come before the ranges in them; when one is missed, all are
@@ -193,6 +212,18 @@ class NsysImport {
       AddDomain(domains.IntOr(4, 0), domains.IntOr(1, 0), TextOf(domains, 2));
     }
     return {};
+  }
+
+  // A text of a range; what no screen shows is cut off, since each of a million ranges may bear it.
+  std::string_view RangeTextOf(const TableScan& scan, int column) {
+    constexpr size_t kLongestText = size_t{64} << 10;
+    std::string_view text = TextOf(scan, column);
+    if (text.size() <= kLongestText) return text;
+    counters_.Add("range_text_cut", Severity::kNotice, 1,
+                  "texts of ranges of more than 64 KiB keep their beginning");
+    size_t end = kLongestText;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // UTF-8.
+    return text.substr(0, end);
   }
 
   // The text in one column, else the one that the id in the column behind it stands for. Exports
@@ -225,14 +256,19 @@ class NsysImport {
   }
 
   void AddCalls() {
-    calls_.TakeCalls([&](const NsysCalls::Call& call, int64_t tid, const std::string& name) {
-      const model::ApiCall row = {.process_id = devices_.ProcessOf(tid),
-                                  .thread_id = tid & kTidMask,
+    calls_.TakeCalls([&](const NsysCalls::Call& call, int64_t tid, const std::string& name,
+                         const NsysCalls::Outcome& outcome) {
+      // A call of a process that does nothing else makes no process of the run.
+      const bool refers = call.use != NsysCalls::Use::kNone;
+      const model::ApiCall row = {.process_id = refers ? devices_.ProcessOf(tid) : 0,
+                                  .thread_id = refers ? tid & kTidMask : tid,
                                   .name = name,
                                   .correlation_id = call.correlation_id,
                                   .start_ns = call.start_ns,
-                                  .end_ns = call.end_ns};
-      if (call.use == NsysCalls::Use::kNone) return sink_.AddUnreferredCall(row);
+                                  .end_ns = call.end_ns,
+                                  .event_class = outcome.event_class,
+                                  .return_value = outcome.return_value};
+      if (!refers) return sink_.AddUnreferredCall(row);
       const model::Id id = sink_.AddApiCall(row);
       if (call.use != NsysCalls::Use::kLaunch) return;
       NsysLaunch& launch = *calls_.Find(tid & ~kTidMask, call.correlation_id);
@@ -313,10 +349,10 @@ class NsysImport {
   }
 
   Status ReadCopies() {
-    XLATRACE_ASSIGN(
-        TableScan scan,
-        TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_MEMCPY",
-                        {XLATRACE_ACTIVITY_COLUMNS, "bytes", "copyKind"}, {"start", "end"}));
+    XLATRACE_ASSIGN(TableScan scan, TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                                    {XLATRACE_ACTIVITY_COLUMNS, "bytes", "copyKind",
+                                                     "srcKind", "dstKind"},
+                                                    {"start", "end"}));
     while (scan.Next(counters_)) {
       model::Activity activity;
       if (!FillActivity(scan, activity)) continue;
@@ -324,6 +360,8 @@ class NsysImport {
       config.kind = ActivityKind::kMemcpy;
       config.copy_kind = CopyKindOf(scan.IntOr(kFirstOwn + 1, 0));
       config.symbol = config.name = std::string(CopyName(config.copy_kind));
+      config.nsight.source_memory_kind = scan.Int(kFirstOwn + 2);
+      config.nsight.memory_kind = scan.Int(kFirstOwn + 3);
       AddSimple(config, scan.IntOr(kFirstOwn, -1), activity);
     }
     return {};
@@ -332,13 +370,16 @@ class NsysImport {
   Status ReadMemsets() {
     XLATRACE_ASSIGN(TableScan scan,
                     TableScan::Open(db_, "CUPTI_ACTIVITY_KIND_MEMSET",
-                                    {XLATRACE_ACTIVITY_COLUMNS, "bytes"}, {"start", "end"}));
+                                    {XLATRACE_ACTIVITY_COLUMNS, "bytes", "value", "memKind"},
+                                    {"start", "end"}));
     while (scan.Next(counters_)) {
       model::Activity activity;
       if (!FillActivity(scan, activity)) continue;
       model::LaunchConfig config;
       config.kind = ActivityKind::kMemset;
       config.symbol = config.name = "Memset";
+      config.nsight.memset_value = scan.Int(kFirstOwn + 1);
+      config.nsight.memory_kind = scan.Int(kFirstOwn + 2);
       AddSimple(config, scan.IntOr(kFirstOwn, -1), activity);
     }
     return {};

@@ -24,9 +24,9 @@
 // says: its instruction is the one whose range stood where its node was made (evidence graph node,
 // from CUDA_GRAPH_NODE_EVENTS); without that table only the module is told.
 //
-// Run stats: api_call_not_kept: NAME, event_time_invalid, range_not_finished, nvtx_row_not_kept,
-// synchronization_row, overhead_row, table_damaged, nsys: TEXT (warnings and errors of
-// DIAGNOSTIC_EVENT), no_device_activity.
+// Run stats: api_call_not_kept: NAME, event_time_invalid, range_not_finished, range_text_cut,
+// nvtx_row_not_kept, synchronization_row, overhead_row, table_damaged, nsys: TEXT (warnings and
+// errors of DIAGNOSTIC_EVENT), no_device_activity.
 
 #ifndef XLATRACE_IMPORTERS_NSYS_SQLITE_H_
 #define XLATRACE_IMPORTERS_NSYS_SQLITE_H_

@@ -1,7 +1,6 @@
 #include "importers/nsys_tables.h"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -72,7 +71,6 @@ bool TableScan::Next(Counters& counters) {
 
 bool ReadInterval(const TableScan& scan, int64_t shift_ns, Counters& counters, int64_t& start_ns,
                   int64_t& end_ns) {
-  constexpr int64_t kLatestNs = std::numeric_limits<int64_t>::max() / 4;
   start_ns = scan.IntOr(0, 0);
   end_ns = scan.IntOr(1, 0);
   if (end_ns < start_ns || start_ns < -kLatestNs || end_ns > kLatestNs) {

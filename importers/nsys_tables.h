@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,8 @@ class TableScan {
 // The columns that every table of events has.
 inline constexpr std::string_view kStartColumn = "start";
 inline constexpr std::string_view kEndColumn = "end";
+// Beyond this times are damage; shifts may be added below it.
+inline constexpr int64_t kLatestNs = std::numeric_limits<int64_t>::max() / 4;
 // Columns 0 and 1 of a scan as an interval, `shift_ns` later; false (counted) when impossible.
 bool ReadInterval(const TableScan& scan, int64_t shift_ns, Counters& counters, int64_t& start_ns,
                   int64_t& end_ns);

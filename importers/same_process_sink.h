@@ -46,6 +46,7 @@ class SameProcessSink : public model::EventSink {
     return sink_.AddActivity(activity);
   }
   model::Id AddRange(const model::Range& range) override { return sink_.AddRange(range); }
+  void AddNvtxRow(const model::NvtxRow& row) override { sink_.AddNvtxRow(row); }
   void AddThread(const model::Thread& thread) override { sink_.AddThread(thread); }
   void AddStepMark(const model::StepMark& mark) override { sink_.AddStepMark(mark); }
   void AddCompile(const model::Compile& compile) override { sink_.AddCompile(compile); }

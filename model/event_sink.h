@@ -37,11 +37,13 @@ class EventSink {
   virtual Id AddHint(const Hint& hint) = 0;                    // Deduplicates.
   virtual Id AddModule(const ModuleBlob& module) = 0;
   virtual Id AddApiCall(const ApiCall& call) = 0;
-  // A call that nothing refers to, for those who ask for all calls of an Nsight Systems export in
+  // A call that nothing refers to (process_id 0, thread_id the export's global id), for those who ask for all calls of an Nsight Systems export in
   // its own words (the view CUPTI_ACTIVITY_KIND_RUNTIME). It explains nothing and is in no sum.
   virtual void AddUnreferredCall(const ApiCall&) {}
   virtual Id AddActivity(const Activity& activity) = 0;
   virtual Id AddRange(const Range& range) = 0;
+  // For the view NVTX_EVENTS only.
+  virtual void AddNvtxRow(const NvtxRow&) {}
   // The last name of a thread counts.
   virtual void AddThread(const Thread&) {}
   virtual void AddStepMark(const StepMark& mark) = 0;

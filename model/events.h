@@ -77,6 +77,20 @@ struct Lane {
 };
 
 // Everything about an activity that repeats from launch to launch. The sink deduplicates.
+// What an Nsight Systems export says besides, in CUPTI's numbers: for its own columns in the views
+// that bear Nsight's names.
+struct NsightConfig {
+  std::optional<int64_t> launch_type;
+  std::optional<int64_t> cache_config;
+  std::optional<int64_t> local_memory_total_bytes;
+  std::optional<int64_t> shared_memory_executed_bytes;
+  std::optional<int64_t> source_memory_kind;  // Of a copy.
+  std::optional<int64_t> memory_kind;         // Of a copy's destination, of a memset.
+  std::optional<int64_t> memset_value;
+
+  bool operator==(const NsightConfig&) const = default;
+};
+
 struct LaunchConfig {
   ActivityKind kind = ActivityKind::kKernel;
   std::string demangled;  // In full, where the source gives it.
@@ -92,6 +106,7 @@ struct LaunchConfig {
   std::optional<int64_t> local_memory_per_thread_bytes;  // Spilled registers and stack.
   // Occupancy where the source gives it; in thousandths of a percent so that it stays an integer.
   std::optional<int64_t> theoretical_occupancy_milli_pct;
+  NsightConfig nsight;
 
   bool operator==(const LaunchConfig&) const = default;
 };
@@ -115,8 +130,8 @@ struct Hint {
   bool operator==(const Hint&) const = default;
 };
 
-// What a source gives of an activity's times. CUPTI gives records without them (CUDA 13.0 after some
-// 25 million graph kernels; kernels that still run at the last flush have no end).
+// What a source gives of an activity's times. CUPTI gives records without them (CUDA 13.0 after
+// some 25 million graph kernels; kernels that still run at the last flush have no end).
 enum class Timing : uint8_t {
   kKnown = 0,
   kStartOnly = 1,
@@ -150,6 +165,9 @@ struct ApiCall {
   int64_t correlation_id = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
+  // Of an Nsight Systems export: ENUM_NSYS_EVENT_CLASS_CUDA_API..., and what the call returned.
+  std::optional<int32_t> event_class;
+  std::optional<int32_t> return_value;
 };
 
 struct Range {
@@ -160,6 +178,18 @@ struct Range {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int32_t depth = 0;
+  int64_t domain_number = -1;  // The source's own number of the domain; -1: it has none.
+};
+
+// A row of an Nsight Systems export's NVTX_EVENTS that is no finished range: a mark, the name of a
+// domain or category, a range that never ended.
+struct NvtxRow {
+  int64_t global_tid = 0;  // As the export has it: its process need be none of the run.
+  int64_t event_type = 0;  // ENUM_NSYS_EVENT_TYPE.
+  std::optional<int64_t> start_ns;
+  std::optional<int64_t> end_ns;
+  std::string_view text;
+  int64_t domain_number = -1;
 };
 
 // The framework's own step mark: steps of this process between start and end carry `number`.

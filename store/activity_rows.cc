@@ -45,7 +45,8 @@ void ActivityRows::AddActivity(const model::Activity& activity) {
 }
 
 uint32_t ActivityRows::CallKindOf(const model::ApiCall& call, Id name_id) {
-  const CallKind kind = {call.process_id, call.thread_id, name_id};
+  const CallKind kind = {call.process_id, call.thread_id, name_id, call.event_class,
+                         call.return_value};
   if (last_call_kind_id_ == 0 || kind != last_call_kind_) {
     const auto [it, fresh] =
         call_kind_index_.try_emplace(kind, static_cast<uint32_t>(call_kinds_.size() + 1));
@@ -209,13 +210,15 @@ Status ActivityRows::WriteDictionaries(Database& db) const {
     row.BindOptional(2, slot.step ? std::optional<int64_t>(*slot.step) : std::nullopt);
     XLATRACE_TRY(row.Run());
   }
-  XLATRACE_ASSIGN(row, db.Prepare("INSERT INTO x_call_kind VALUES(?,?,?,?)"));
+  XLATRACE_ASSIGN(row, db.Prepare("INSERT INTO x_call_kind VALUES(?,?,?,?,?,?)"));
   id = 0;
   for (const CallKind& kind : call_kinds_) {
     row.BindInt64(0, ++id);
     row.BindInt64(1, kind.process_id);
     row.BindInt64(2, kind.thread_id);
     row.BindInt64(3, kind.name_id);
+    row.BindOptional(4, kind.event_class);
+    row.BindOptional(5, kind.return_value);
     XLATRACE_TRY(row.Run());
   }
   XLATRACE_ASSIGN(row, db.Prepare("INSERT INTO x_other_call VALUES(?,?,?,?,?)"));

@@ -64,6 +64,7 @@ class ActivityRows {
     model::Id process_id;
     int64_t thread_id;
     model::Id name_id;
+    std::optional<int32_t> event_class, return_value;
     bool operator==(const CallKind&) const = default;
   };
   struct Kind {

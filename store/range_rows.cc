@@ -1,7 +1,10 @@
 #include "store/range_rows.h"
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -16,6 +19,7 @@ struct RangeRows::Batch {
     int64_t thread_id;
     int64_t start_ns;
     int64_t end_ns;
+    int64_t domain_number;
     int32_t depth;
     uint32_t domain_bytes;  // Of `texts`, then as many of the text.
     size_t text_bytes;
@@ -27,6 +31,7 @@ struct RangeRows::Batch {
   void Clear() {
     ranges.clear();
     texts.clear();
+    if (texts.capacity() > 2 * kTextBytes) std::string().swap(texts);  // After a huge one.
   }
 };
 
@@ -95,13 +100,15 @@ class RangeRows::Maker {
   uint32_t KindOf(const Batch::Range& range, std::string_view domain, std::string_view text) {
     // Not by the hash's seed: XXH3 of a few bytes lets a neighbouring seed undo a neighbouring
     // text.
-    uint64_t hash = Mix(Hash(text), static_cast<uint64_t>(range.thread_id));
+    uint64_t hash = Mix(Hash(text, seed_), static_cast<uint64_t>(range.thread_id));
     hash = Mix(hash, static_cast<uint64_t>(range.process_id));
-    if (!domain.empty()) hash = Mix(hash, Hash(domain));
+    hash = Mix(hash, static_cast<uint64_t>(range.domain_number));
+    if (!domain.empty()) hash = Mix(hash, Hash(domain, seed_));
     Slot& slot = SlotOf(hash);
     if (slot.kind != 0) return slot.kind;
-    const uint32_t domain_number = domain.empty() ? 0 : TextNumber(domain);
-    kinds_.push_back({range.process_id, range.thread_id, domain_number, TextNumber(text)});
+    const uint32_t domain_text = domain.empty() ? 0 : TextNumber(domain);
+    kinds_.push_back(
+        {range.process_id, range.thread_id, domain_text, TextNumber(text), range.domain_number});
     const auto kind = static_cast<uint32_t>(kinds_.size());
     slot = {hash, kind};
     if (kinds_.size() >= slots_.size() / 2) {
@@ -120,6 +127,8 @@ class RangeRows::Maker {
     return last_text_;
   }
 
+  // Nobody can make texts beforehand that meet in one hash. What comes out does not depend on it.
+  const uint64_t seed_ = uint64_t{std::random_device{}()} << 32 | std::random_device{}();
   std::vector<Kind> kinds_;
   TextMap<model::Id> texts_;
   uint32_t last_text_ = 0;
@@ -133,7 +142,12 @@ class RangeRows::Maker {
 struct RangeRows::Worker {
   static constexpr size_t kMostWaiting = 4;
 
-  explicit Worker(Maker& the_maker) : maker(the_maker), thread([this] { Run(); }) {}
+  explicit Worker(Maker& the_maker) : maker(the_maker) {
+    // The thread itself allocates nothing outside of Add.
+    waiting.reserve(kMostWaiting);
+    empties.reserve(kMostWaiting + 2);
+    thread = std::thread([this] { Run(); });
+  }
   ~Worker() {
     {
       const std::lock_guard lock(mutex);
@@ -161,6 +175,7 @@ struct RangeRows::Worker {
   void WaitUntilDone() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return waiting.empty() && !busy; });
+    if (thrown) std::rethrow_exception(thrown);
   }
 
   void Run() {
@@ -173,9 +188,15 @@ struct RangeRows::Worker {
       busy = true;
       lock.unlock();
       changed.notify_all();
-      maker.Add(*batch);
+      std::exception_ptr caught;
+      try {
+        maker.Add(*batch);
+      } catch (...) {  // No memory: said where the rows are waited for.
+        caught = std::current_exception();
+      }
       batch->Clear();
       lock.lock();
+      if (caught && !thrown) thrown = caught;
       empties.push_back(std::move(batch));
       busy = false;
       changed.notify_all();
@@ -186,6 +207,7 @@ struct RangeRows::Worker {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::unique_ptr<Batch>> waiting, empties;
+  std::exception_ptr thrown;
   bool busy = false;
   bool stopping = false;
   std::thread thread;  // Last: it uses the others.
@@ -199,15 +221,23 @@ RangeRows::~RangeRows() = default;
 model::Id RangeRows::Add(const model::Range& range) {
   Batch& batch = *batch_;
   batch.ranges.push_back({range.process_id, range.thread_id, range.start_ns, range.end_ns,
-                          range.depth, static_cast<uint32_t>(range.domain.size()),
-                          range.text.size()});
+                          range.domain_number, range.depth,
+                          static_cast<uint32_t>(range.domain.size()), range.text.size()});
   batch.texts.append(range.domain).append(range.text);
   if (batch.full()) HandOver();
   return ++rows_;
 }
 
 void RangeRows::HandOver() {
-  if (worker_ == nullptr) worker_ = std::make_unique<Worker>(*maker_);
+  if (worker_ == nullptr) {
+    try {
+      worker_ = std::make_unique<Worker>(*maker_);
+    } catch (const std::system_error&) {  // No thread to be had.
+      maker_->Add(*batch_);
+      batch_->Clear();
+      return;
+    }
+  }
   batch_ = worker_->Exchange(std::move(batch_));
 }
 

@@ -41,6 +41,7 @@ class RangeRows {
     int64_t thread_id = 0;
     uint32_t domain = 0;  // Of texts, from 1; 0: the default domain.
     uint32_t text = 0;
+    int64_t domain_number = -1;
   };
 
   // `beside`: as of PageSpool.

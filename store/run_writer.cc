@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -49,6 +50,17 @@ class Key {
   std::string key_;
 };
 
+// In the order of x_config's columns.
+std::array<std::optional<int64_t>, 7> NsightColumns(const model::NsightConfig& c) {
+  return {c.launch_type,
+          c.cache_config,
+          c.local_memory_total_bytes,
+          c.shared_memory_executed_bytes,
+          c.source_memory_kind,
+          c.memory_kind,
+          c.memset_value};
+}
+
 std::string KeyOf(const model::LaunchConfig& c) {
   Key key;
   key.Add(static_cast<int64_t>(c.kind)).Add(c.symbol).Add(c.name).Add(c.demangled);
@@ -57,6 +69,7 @@ std::string KeyOf(const model::LaunchConfig& c) {
   key.Add(c.registers_per_thread).Add(c.shared_memory_static_bytes);
   key.Add(c.shared_memory_dynamic_bytes).Add(c.theoretical_occupancy_milli_pct);
   key.Add(c.local_memory_per_thread_bytes);
+  for (const auto& value : NsightColumns(c.nsight)) key.Add(value);
   return key.Take();
 }
 
@@ -72,6 +85,10 @@ std::string KeyOf(const model::Lane& l) {
   Key key;
   key.Add(l.device_id).Add(l.stream_id).Add(l.context_id).Add(l.name).Add(l.priority);
   return key.Take();
+}
+
+std::optional<int64_t> NotNegative(int64_t value) {
+  return value < 0 ? std::nullopt : std::optional<int64_t>(value);
 }
 
 std::optional<int64_t> NonZero(int64_t value) {
@@ -100,7 +117,7 @@ struct RunWriter::State {
 
   Statement insert_string, insert_process, insert_thread, insert_device, insert_lane, insert_config,
       insert_hint;
-  Statement insert_module, insert_range_kind, insert_mark, insert_compile;
+  Statement insert_module, insert_range_kind, insert_nvtx_row, insert_mark, insert_compile;
 
   TextMap<Id> strings;
   std::unordered_map<std::string, Id> lanes, configs, hints;
@@ -145,10 +162,12 @@ Status RunWriter::State::PrepareAll() {
       {&insert_thread, "INSERT OR REPLACE INTO x_thread VALUES(?,?,?)"},
       {&insert_device, "INSERT INTO x_device VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_lane, "INSERT INTO x_lane VALUES(?,?,?,?,?,?)"},
-      {&insert_config, "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_config,
+       "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_hint, "INSERT INTO x_hint VALUES(?,?,?,?,?,?,?,?,?,?,?,?)"},
       {&insert_module, "INSERT INTO x_module VALUES(?,?,?,?,?,?,?,?,?,?)"},
-      {&insert_range_kind, "INSERT INTO x_range_kind VALUES(?,?,?,?,?)"},
+      {&insert_range_kind, "INSERT INTO x_range_kind VALUES(?,?,?,?,?,?)"},
+      {&insert_nvtx_row, "INSERT INTO x_nvtx_row VALUES(?,?,?,?,?,?)"},
       {&insert_mark, "INSERT INTO x_step_mark VALUES(?,?,?,?)"},
       {&insert_compile, "INSERT INTO x_compile VALUES(?,?,?,?,?)"},
   };
@@ -189,6 +208,7 @@ void RunWriter::State::SettleRanges() {
     row.BindInt64(2, kind.thread_id);
     row.BindOptional(3, kind.domain == 0 ? std::nullopt : NonZero(range_texts[kind.domain - 1]));
     row.BindInt64(4, range_texts[kind.text - 1]);
+    row.BindOptional(5, NotNegative(kind.domain_number));
     Run(row);
   }
 }
@@ -360,6 +380,8 @@ Id RunWriter::AddLaunchConfig(const model::LaunchConfig& config) {
   row.BindOptional(17, config.theoretical_occupancy_milli_pct);
   row.BindOptional(18, demangled);
   row.BindOptional(19, config.local_memory_per_thread_bytes);
+  int column = 20;
+  for (const auto& value : NsightColumns(config.nsight)) row.BindOptional(column++, value);
   s.Run(row);
   return it->second;
 }
@@ -470,6 +492,18 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
 }
 
 Id RunWriter::AddRange(const model::Range& range) { return state_->ranges.Add(range); }
+
+void RunWriter::AddNvtxRow(const model::NvtxRow& nvtx) {
+  const Id text_id = state_->Intern(nvtx.text);
+  Statement& row = state_->insert_nvtx_row;
+  row.BindInt64(0, nvtx.global_tid);
+  row.BindInt64(1, nvtx.event_type);
+  row.BindOptional(2, nvtx.start_ns);
+  row.BindOptional(3, nvtx.end_ns);
+  row.BindInt64(4, text_id);
+  row.BindOptional(5, NotNegative(nvtx.domain_number));
+  state_->Run(row);
+}
 
 void RunWriter::AddThread(const model::Thread& thread) {
   Statement& row = state_->insert_thread;
@@ -624,8 +658,8 @@ Status RunWriter::Finish() {
   row = Statement();
   for (Statement* statement :
        {&s.insert_string, &s.insert_process, &s.insert_thread, &s.insert_device, &s.insert_lane,
-        &s.insert_config, &s.insert_hint, &s.insert_module, &s.insert_range_kind, &s.insert_mark,
-        &s.insert_compile}) {
+        &s.insert_config, &s.insert_hint, &s.insert_module, &s.insert_range_kind,
+        &s.insert_nvtx_row, &s.insert_mark, &s.insert_compile}) {
     *statement = Statement();
   }
   s.database.reset();

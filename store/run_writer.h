@@ -42,6 +42,7 @@ class RunWriter final : public model::EventSink {
   void AddUnreferredCall(const model::ApiCall& call) override;
   model::Id AddActivity(const model::Activity& activity) override;
   model::Id AddRange(const model::Range& range) override;
+  void AddNvtxRow(const model::NvtxRow& row) override;
   void AddThread(const model::Thread& thread) override;
   void AddStepMark(const model::StepMark& mark) override;
   void AddCompile(const model::Compile& compile) override;

@@ -392,7 +392,8 @@ Status TableReader::ReadShape(uint64_t header, uint64_t payload, Shape& shape) c
     uint64_t serial = 0;
     at += ReadVarint(record_ + at, &serial);
     const uint64_t bytes = SerialBytes(serial);
-    if (bytes > payload - offset) return tl::unexpected<Error>(Damaged("a row's header"));
+    if (at > header || bytes > payload - offset)
+      return tl::unexpected<Error>(Damaged("a row's header"));
     const int slot = slot_of_column_[column];
     if (slot >= 0) {
       if (serial == 10 || serial == 11) serial = kNull;  // Reserved.

@@ -30,7 +30,9 @@ CREATE TABLE x_config(config_id INTEGER PRIMARY KEY, kind INT NOT NULL, symbol_i
   name_id INT, copy_kind INT, grid_x INT, grid_y INT, grid_z INT, block_x INT, block_y INT,
   block_z INT, cluster_x INT, cluster_y INT, cluster_z INT, registers_per_thread INT,
   shared_memory_static_bytes INT, shared_memory_dynamic_bytes INT,
-  theoretical_occupancy_milli_pct INT, demangled_id INT, local_memory_per_thread_bytes INT);
+  theoretical_occupancy_milli_pct INT, demangled_id INT, local_memory_per_thread_bytes INT,
+  launch_type INT, cache_config INT, local_memory_total_bytes INT,
+  shared_memory_executed_bytes INT, source_memory_kind INT, memory_kind INT, memset_value INT);
 CREATE TABLE x_hint(hint_id INTEGER PRIMARY KEY, evidence INT NOT NULL, module_name TEXT,
   program_id INT, instruction TEXT, op_name TEXT, category TEXT, source_file TEXT,
   source_line INT, flops INT, bytes_accessed INT, module_id INT);
@@ -40,7 +42,9 @@ CREATE TABLE x_module(module_id INTEGER PRIMARY KEY, process_id INT NOT NULL, pr
 CREATE TABLE x_packed_range(range_kind INT NOT NULL, start_ns INT NOT NULL,
   duration_ns INT NOT NULL, depth INT);
 CREATE TABLE x_range_kind(range_kind INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
-  domain_id INT, text_id INT NOT NULL);
+  domain_id INT, text_id INT NOT NULL, domain_number INT);
+CREATE TABLE x_nvtx_row(global_tid INT, event_type INT NOT NULL,
+  start_ns INT, end_ns INT, text_id INT NOT NULL, domain_number INT);
 CREATE TABLE x_packed_activity(kind_id INT NOT NULL, slot_id INT NOT NULL, start_ns INT NOT NULL,
   duration_ns INT, correlation_id INT, call_kind INT, call_reference INT,
   call_duration_ns INT, gap INT, nested_ns INT);
@@ -48,7 +52,7 @@ CREATE TABLE x_kind(kind_id INTEGER PRIMARY KEY, lane_id INT NOT NULL, config_id
   hint_id INT, label_id INT, bytes INT, graph_id INT, graph_node_id INT);
 CREATE TABLE x_slot(slot_id INTEGER PRIMARY KEY, execution_id INT, step INT);
 CREATE TABLE x_call_kind(call_kind INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
-  name_id INT NOT NULL);
+  name_id INT NOT NULL, event_class INT, return_value INT);
 CREATE TABLE x_other_call(api_call_id INTEGER PRIMARY KEY, call_kind INT NOT NULL,
   correlation_id INT, start_ns INT NOT NULL, duration_ns INT NOT NULL);
 CREATE TABLE x_packed_call(call_kind INT NOT NULL, start_ns INT NOT NULL,

@@ -39,11 +39,12 @@ CREATE VIEW x_activity AS SELECT r.rowid AS activity_id, k.lane_id, k.config_id,
   r.correlation_id, k.bytes, k.graph_id, k.graph_node_id, k.label_id, s.execution_id, s.step
   FROM x_packed_activity r JOIN x_kind k USING (kind_id) JOIN x_slot s USING (slot_id);
 CREATE VIEW x_api_call AS SELECT r.rowid AS api_call_id, n.process_id, n.thread_id, n.name_id,
-  r.correlation_id, r.start_ns - r.call_reference AS start_ns, r.call_duration_ns AS duration_ns
+  r.correlation_id, r.start_ns - r.call_reference AS start_ns, r.call_duration_ns AS duration_ns,
+  n.event_class, n.return_value
   FROM x_packed_activity r JOIN x_call_kind n USING (call_kind)
   UNION ALL
   SELECT c.api_call_id, n.process_id, n.thread_id, n.name_id, c.correlation_id, c.start_ns,
-  c.duration_ns FROM x_other_call c JOIN x_call_kind n USING (call_kind);
+  c.duration_ns, n.event_class, n.return_value FROM x_other_call c JOIN x_call_kind n USING (call_kind);
 CREATE VIEW x_gap AS SELECT l.device_id, p.start_ns + p.duration_ns AS start_ns,
   r.start_ns AS end_ns, r.gap & 15 AS cause, p.rowid AS previous_activity_id,
   r.rowid AS next_activity_id, CAST(NULL AS INT) AS host_range_id
@@ -52,7 +53,7 @@ CREATE VIEW x_gap AS SELECT l.device_id, p.start_ns + p.duration_ns AS start_ns,
   UNION ALL SELECT device_id, start_ns, end_ns, cause, previous_activity_id, next_activity_id,
   host_range_id FROM x_other_gap;
 CREATE VIEW x_range AS SELECT r.rowid AS range_id, k.process_id, k.thread_id, k.domain_id,
-  k.text_id, r.start_ns, r.duration_ns, r.depth
+  k.text_id, r.start_ns, r.duration_ns, r.depth, k.domain_number
   FROM x_packed_range r JOIN x_range_kind k USING (range_kind);
 )sql";
 }
@@ -292,14 +293,15 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT a.start_ns AS start,
   CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
   coalesce(p.source_id, p.pid << 24) AS globalPid,
   coalesce(c.demangled_id, c.symbol_id) AS demangledName, c.name_id AS shortName,
-  c.symbol_id AS mangledName, CAST(NULL AS INT) AS launchType, CAST(NULL AS INT) AS cacheConfig,
+  c.symbol_id AS mangledName, c.launch_type AS launchType, c.cache_config AS cacheConfig,
   c.registers_per_thread AS registersPerThread, c.grid_x AS gridX, c.grid_y AS gridY,
   c.grid_z AS gridZ, c.block_x AS blockX, c.block_y AS blockY, c.block_z AS blockZ,
   c.shared_memory_static_bytes AS staticSharedMemory,
   c.shared_memory_dynamic_bytes AS dynamicSharedMemory, a.graph_node_id AS graphNodeId,
   a.graph_id AS graphId, c.cluster_x AS clusterX, c.cluster_y AS clusterY, c.cluster_z AS clusterZ,
-  CAST(NULL AS INT) AS localMemoryPerThread, CAST(NULL AS INT) AS localMemoryTotal,
-  CAST(NULL AS INT) AS gridId, CAST(NULL AS INT) AS sharedMemoryExecuted,
+  c.local_memory_per_thread_bytes AS localMemoryPerThread,
+  c.local_memory_total_bytes AS localMemoryTotal, CAST(NULL AS INT) AS gridId,
+  c.shared_memory_executed_bytes AS sharedMemoryExecuted,
   CAST(NULL AS INT) AS sharedMemoryLimitConfig, CAST(NULL AS INT) AS qmdBulkReleaseDone,
   CAST(NULL AS INT) AS qmdPreexitDone, CAST(NULL AS INT) AS qmdLastCtaDone,
   CAST(NULL AS INT) AS clusterSchedulingPolicy, CAST(NULL AS INT) AS maxPotentialClusterSize,
@@ -313,8 +315,8 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS SELECT a.start_ns AS start,
   coalesce(p.source_id, p.pid << 24) AS globalPid, a.bytes,
   CASE c.copy_kind WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 8 WHEN 4 THEN 10 WHEN 5 THEN 9 ELSE 0 END
     AS copyKind, a.graph_node_id AS graphNodeId,
-  CAST(NULL AS INT) AS deprecatedSrcId, CAST(NULL AS INT) AS srcKind,
-  CAST(NULL AS INT) AS dstKind, CAST(NULL AS INT) AS srcDeviceId,
+  CAST(NULL AS INT) AS deprecatedSrcId, c.source_memory_kind AS srcKind,
+  c.memory_kind AS dstKind, CAST(NULL AS INT) AS srcDeviceId,
   CAST(NULL AS INT) AS srcContextId, CAST(NULL AS INT) AS dstDeviceId,
   CAST(NULL AS INT) AS dstContextId, CAST(NULL AS INT) AS migrationCause,
   CAST(NULL AS INT) AS virtualAddress, CAST(NULL AS INT) AS copyCount
@@ -323,32 +325,38 @@ CREATE VIEW CUPTI_ACTIVITY_KIND_MEMCPY AS SELECT a.start_ns AS start,
 CREATE VIEW CUPTI_ACTIVITY_KIND_MEMSET AS SELECT a.start_ns AS start,
   a.start_ns + a.duration_ns AS "end", d.ordinal AS deviceId, l.context_id AS contextId,
   CAST(NULL AS INT) AS greenContextId, l.stream_id AS streamId, a.correlation_id AS correlationId,
-  coalesce(p.source_id, p.pid << 24) AS globalPid, CAST(NULL AS INT) AS value, a.bytes,
+  coalesce(p.source_id, p.pid << 24) AS globalPid, c.memset_value AS value, a.bytes,
   a.graph_node_id AS graphNodeId,
-  CAST(NULL AS INT) AS memKind
+  c.memory_kind AS memKind
   FROM x_activity a JOIN x_config c USING (config_id) JOIN x_lane l USING (lane_id)
   JOIN x_device d USING (device_id) JOIN x_process p USING (process_id) WHERE c.kind = 2;
 CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS SELECT c.start_ns AS start,
-  c.start_ns + c.duration_ns AS "end", CAST(NULL AS INT) AS eventClass,
-  coalesce(p.source_id, p.pid << 24) | coalesce(c.thread_id, 0) AS globalTid,
+  c.start_ns + c.duration_ns AS "end", c.event_class AS eventClass,
+  coalesce(p.source_id, p.pid << 24, 0) | coalesce(c.thread_id, 0) AS globalTid,
   c.correlation_id AS correlationId,
-  c.name_id AS nameId, CAST(NULL AS INT) AS returnValue, CAST(NULL AS INT) AS callchainId
-  FROM (SELECT process_id, thread_id, name_id, correlation_id, start_ns, duration_ns
-  FROM x_api_call UNION ALL
-  SELECT n.process_id, n.thread_id, n.name_id, r.correlation_id, r.start_ns, r.duration_ns
+  c.name_id AS nameId, c.return_value AS returnValue, CAST(NULL AS INT) AS callchainId
+  FROM (SELECT process_id, thread_id, name_id, correlation_id, start_ns, duration_ns,
+  event_class, return_value FROM x_api_call UNION ALL
+  SELECT n.process_id, n.thread_id, n.name_id, r.correlation_id, r.start_ns, r.duration_ns,
+  n.event_class, n.return_value
   FROM x_packed_call r JOIN x_call_kind n USING (call_kind)) c
-  JOIN x_process p USING (process_id);
-CREATE VIEW NVTX_EVENTS AS SELECT r.start_ns AS start, r.start_ns + r.duration_ns AS "end",
-  CASE WHEN r.depth IS NULL THEN 60 ELSE 59 END AS eventType, CAST(NULL AS INT) AS rangeId, CAST(NULL AS INT) AS category,
+  LEFT JOIN x_process p USING (process_id);
+CREATE VIEW NVTX_EVENTS AS SELECT r.start_ns AS start, r.end_ns AS "end", r.event_type AS eventType, CAST(NULL AS INT) AS rangeId, CAST(NULL AS INT) AS category,
   CAST(NULL AS INT) AS color, t.text AS text,
-  coalesce(p.source_id, p.pid << 24) | coalesce(r.thread_id, 0) AS globalTid,
-  CAST(NULL AS INT) AS endGlobalTid, r.text_id AS textId, r.domain_id AS domainId,
+  coalesce(r.global_tid, coalesce(p.source_id, p.pid << 24) | coalesce(r.thread_id, 0)) AS globalTid,
+  CAST(NULL AS INT) AS endGlobalTid, r.text_id AS textId,
+  r.domain_number AS domainId,
   CAST(NULL AS INT) AS uint64Value, CAST(NULL AS INT) AS int64Value,
   CAST(NULL AS REAL) AS doubleValue, CAST(NULL AS INT) AS uint32Value,
   CAST(NULL AS INT) AS int32Value, CAST(NULL AS REAL) AS floatValue,
   CAST(NULL AS INT) AS jsonTextId, CAST(NULL AS TEXT) AS jsonText,
   CAST(NULL AS BLOB) AS binaryData
-  FROM x_range r JOIN x_process p USING (process_id) JOIN x_string t ON t.string_id = r.text_id;
+  FROM (SELECT CAST(NULL AS INT) AS global_tid, process_id, thread_id, CASE WHEN depth IS NULL THEN 60 ELSE 59 END AS event_type,
+  start_ns, start_ns + duration_ns AS end_ns, text_id, coalesce(domain_number, domain_id)
+  AS domain_number FROM x_range
+  UNION ALL SELECT global_tid, 0, 0, event_type, start_ns, end_ns, text_id, domain_number
+  FROM x_nvtx_row) r
+  LEFT JOIN x_process p USING (process_id) JOIN x_string t ON t.string_id = r.text_id;
 CREATE VIEW TARGET_INFO_GPU AS SELECT ordinal AS id, name, sm_count AS smCount,
   clock_hz AS clockRate, memory_bandwidth_bytes_per_s AS memoryBandwidth,
   memory_bytes AS totalMemory, uuid, compute_capability AS computeCapability

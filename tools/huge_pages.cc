@@ -14,7 +14,15 @@
 
 #include <sys/mman.h>
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)  // Clang's way of telling.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define XLATRACE_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define XLATRACE_SANITIZED 1
+#endif
+
+#ifndef XLATRACE_SANITIZED
 
 namespace {
 

@@ -132,8 +132,11 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   }
   XLATRACE_TRY(ImportRecordings(request, writer.get(), &outcome));
   if (outcome.inputs_read == 0) return tl::unexpected<Error>(outcome.skipped.front());
+  // Modules that are given belong to the program that ran on the devices, not to a helper of it.
+  const std::vector<model::Device>& devices = writer->tables().devices;
+  const model::Id owner = devices.empty() ? 1 : devices.front().process_id;
   for (const std::string& path : request.module_paths) {
-    if (Status added = AddModuleFiles(path, *writer); !added) {
+    if (Status added = AddModuleFiles(path, *writer, owner); !added) {
       Skip(path, std::move(added).error(), writer.get(), &outcome);
     }
   }

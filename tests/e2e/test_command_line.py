@@ -152,7 +152,7 @@ class CommandLine(refusals.RefusalCase):
             "DELETE FROM activity",
             "CREATE TABLE t(x)",
             "CREATE TEMP TABLE t(x)",
-            "PRAGMA user_version=3",
+            "PRAGMA user_version=4",
             "PRAGMA journal_mode=WAL",
             "ATTACH 'x.db' AS x",
             "VACUUM INTO 'x.db'",

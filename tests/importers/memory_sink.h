@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "model/event_sink.h"
 
 namespace xlatrace::importers {
@@ -31,6 +33,7 @@ class MemorySink final : public model::EventSink {
     int64_t start_ns;
     int64_t end_ns;
     int32_t depth;
+    int64_t domain_number;
   };
   struct Module {
     model::Id process_id;
@@ -57,6 +60,11 @@ class MemorySink final : public model::EventSink {
   model::Id AddProcess(const model::Process& row) override { return Push(processes, row); }
   model::Id AddDevice(const model::Device& row) override { return Push(devices, row); }
   model::Id AddLane(const model::Lane& row) override { return PushOnce(lanes, row); }
+  void AddNvtxRow(const model::NvtxRow& row) override {
+    nvtx_rows.push_back(fmt::format("{} {} {}-{} '{}' {}", row.global_tid, row.event_type,
+                                    row.start_ns.value_or(-1), row.end_ns.value_or(-1), row.text,
+                                    row.domain_number));
+  }
   void AddUnreferredCall(const model::ApiCall& row) override {
     unreferred_calls.push_back({row.process_id, row.thread_id, std::string(row.name),
                                 row.correlation_id, row.start_ns, row.end_ns});
@@ -77,7 +85,8 @@ class MemorySink final : public model::EventSink {
   model::Id AddActivity(const model::Activity& row) override { return Push(activities, row); }
   model::Id AddRange(const model::Range& row) override {
     return Push(ranges, HostRange{row.process_id, row.thread_id, std::string(row.domain),
-                                  std::string(row.text), row.start_ns, row.end_ns, row.depth});
+                                  std::string(row.text), row.start_ns, row.end_ns, row.depth,
+                                  row.domain_number});
   }
   void AddStepMark(const model::StepMark& row) override { Push(steps, row); }
   void AddCompile(const model::Compile& row) override {
@@ -118,6 +127,7 @@ class MemorySink final : public model::EventSink {
   std::vector<Module> modules;
   std::vector<Call> calls;
   std::vector<Call> unreferred_calls;
+  std::vector<std::string> nvtx_rows;
   std::vector<model::Activity> activities;
   std::vector<HostRange> ranges;
   std::vector<model::StepMark> steps;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """People's SQL for Nsight Systems exports gives the same rows on an export and on our import of it.
 
-Twelve statements of the kinds that NVIDIA's documentation of the SQLite export and `nsys stats` show
+Twenty statements of the kinds that NVIDIA's documentation of the SQLite export and `nsys stats` show
 (resolving names, GPU traces and summaries, joining API calls with kernels, NVTX ranges with what was
 launched inside them, process and thread ids out of global ids).
 
@@ -70,6 +70,38 @@ STATEMENTS = {
               ORDER BY end - start DESC, start LIMIT 20) x
         ON x.globalTid = r.globalTid AND x.start <= r.start AND x.end >= r.end
         GROUP BY 1 ORDER BY 1''',
+    # These four meet calls of other processes, which nothing refers to.
+    'summary of API calls': '''
+        SELECT n.value, count(*), sum(end - start), min(end - start), max(end - start)
+        FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds n ON n.id = nameId GROUP BY 1 ORDER BY 1''',
+    'results of API calls': '''
+        SELECT eventClass, returnValue, count(*), min(start), max(end)
+        FROM CUPTI_ACTIVITY_KIND_RUNTIME GROUP BY 1, 2 ORDER BY 1, 2''',
+    'calls and kernels by correlation id alone': '''
+        SELECT n.value, s.value, r.start, r.end FROM CUPTI_ACTIVITY_KIND_RUNTIME r
+        JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.correlationId = r.correlationId
+        JOIN StringIds s ON s.id = k.shortName JOIN StringIds n ON n.id = r.nameId
+        ORDER BY r.end - r.start, r.start, k.start LIMIT 1000''',
+    'innermost range of a kernel by correlation id alone': '''
+        SELECT k.start, (SELECT coalesce(x.text, t.value) FROM CUPTI_ACTIVITY_KIND_RUNTIME r
+          JOIN NVTX_EVENTS x ON x.eventType = 59 AND x.globalTid = r.globalTid
+          AND x.start <= r.start AND x.end >= r.end LEFT JOIN StringIds t ON t.id = x.textId
+          WHERE r.correlationId = k.correlationId ORDER BY x.start DESC, r.start LIMIT 1)
+        FROM (SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start LIMIT 100) k ORDER BY 1''',
+    'NVTX ranges by domain': '''
+        SELECT r.domainId, d.text, r.eventType, count(*), sum(r.end - r.start) FROM NVTX_EVENTS r
+        LEFT JOIN NVTX_EVENTS d ON d.eventType = 75 AND d.domainId = r.domainId
+        AND d.globalTid / 0x1000000 = r.globalTid / 0x1000000 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3''',
+    'memory that copies read and write': '''
+        SELECT copyKind, srcKind, dstKind, count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY
+        GROUP BY 1, 2, 3 ORDER BY 1, 2, 3''',
+    'memsets': '''
+        SELECT start, end, deviceId, streamId, value, bytes, memKind
+        FROM CUPTI_ACTIVITY_KIND_MEMSET ORDER BY 1, 2, 3, 4''',
+    'how kernels were launched': '''
+        SELECT launchType, cacheConfig, localMemoryPerThread, localMemoryTotal,
+        sharedMemoryExecuted, count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL
+        GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5''',
     'GPUs that ran': '''
         SELECT DISTINCT g.name, g.smCount, g.totalMemory, g.memoryBandwidth, g.clockRate
         FROM TARGET_INFO_GPU g JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.deviceId = g.id
@@ -87,7 +119,7 @@ class StatementsTest(unittest.TestCase):
     maxDiff = 2000
 
     def test_identical_rows(self):
-        self.assertEqual(len(STATEMENTS), 12)
+        self.assertEqual(len(STATEMENTS), 20)
         paths = sorted(glob.glob(counting.DATA + '/nsys/*.sqlite'))
         self.assertGreaterEqual(len(paths), 3)
         compared = collections.Counter()

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -201,6 +202,13 @@ TEST_F(NsysTest, RangesKeepDomainTextAndDepth) {
   EXPECT_EQ(sink.ranges[2].thread_id, 311);
   EXPECT_EQ(sink.Stat("range_not_finished"), 1);
   EXPECT_EQ(sink.Stat("nvtx_row_not_kept"), 1);
+  // What is no finished range is there for who asks for all rows, the names of domains too.
+  EXPECT_EQ(sink.ranges[1].domain_number, 3);
+  ASSERT_EQ(sink.nvtx_rows.size(), 4U);
+  EXPECT_THAT(sink.nvtx_rows[1], testing::HasSubstr(" 75 "));
+  EXPECT_THAT(sink.nvtx_rows[1], testing::HasSubstr("'mine' 3"));
+  EXPECT_EQ(sink.nvtx_rows[2], fmt::format("{} 59 410--1 'open' 0", kTid));
+  EXPECT_EQ(sink.nvtx_rows[3], fmt::format("{} 34 410--1 'mark' 0", kTid));
 }
 
 TEST_F(NsysTest, WaitsAreKeptAndOtherCallsCountedByName) {
@@ -213,6 +221,29 @@ TEST_F(NsysTest, WaitsAreKeptAndOtherCallsCountedByName) {
   EXPECT_EQ(sink.Stat("api_call_not_kept: cuMemAlloc"), 1);
   // They are there for who asks for all rows of the table.
   ASSERT_EQ(sink.unreferred_calls.size(), 2U);
+  const MemorySink::Call& wait = sink.unreferred_calls[0];
+  EXPECT_EQ(std::tuple(wait.process_id, wait.thread_id, wait.name, wait.correlation_id,
+                       wait.start_ns, wait.end_ns),
+            std::tuple(0, int64_t{kTid}, "cuStreamSynchronize", 13, 2000, 2999));
+}
+
+// Launchers and helpers call CUDA, too; the run is of who used a device.
+TEST_F(NsysTest, ACallThatNothingRefersToMakesNoProcess) {
+  const int64_t helper = (int64_t{99} << 24) + 1;
+  const MemorySink sink =
+      ImportSql(kSchema + Call(10, 20, 1, 7, helper) + Kernel(1000, 1500, 11) + Call(100, 200, 11));
+  ASSERT_EQ(sink.processes.size(), 1U);
+  ASSERT_EQ(sink.unreferred_calls.size(), 1U);
+  EXPECT_EQ(sink.unreferred_calls[0].thread_id, helper);
+}
+
+TEST_F(NsysTest, AHugeTextKeepsItsBeginning) {
+  const std::string text = std::string((64 << 10) - 1, 'x') + "\u00e9" + std::string(1 << 20, 'y');
+  const MemorySink sink = ImportSql(kSchema + Push(100, 200, text) + Push(300, 400, "short"));
+  ASSERT_EQ(sink.ranges.size(), 2U);
+  EXPECT_EQ(sink.ranges[0].text, std::string((64 << 10) - 1, 'x')) << "no half of a character";
+  EXPECT_EQ(sink.ranges[1].text, "short");
+  EXPECT_EQ(sink.Stat("range_text_cut"), 1);
 }
 
 TEST_F(NsysTest, CopiesMemsetsAndGraphRows) {

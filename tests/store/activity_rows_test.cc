@@ -349,6 +349,22 @@ TEST_F(ActivityRowsTest, CallsThatNothingRefersToStandInTheNsightViewOnly) {
             "150 160 5 - cuStreamSynchronize \n");
 }
 
+TEST_F(ActivityRowsTest, NvtxRowsStandBesideRangesInTheNsightView) {
+  writer_->AddRange({.process_id = 1,
+                     .thread_id = 5,
+                     .domain = "mine",
+                     .text = "a",
+                     .start_ns = 3,
+                     .end_ns = 9,
+                     .domain_number = 4});
+  writer_->AddNvtxRow({.global_tid = 5, .event_type = 75, .text = "mine", .domain_number = 4});
+  writer_->AddNvtxRow({.global_tid = 5, .event_type = 34, .start_ns = 7, .text = "mark"});
+  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(Rows("SELECT eventType, start, \"end\", text, domainId FROM NVTX_EVENTS ORDER BY 1"),
+            "34 7 - mark - \n59 3 9 a 4 \n75 - - mine 4 \n");
+  EXPECT_EQ(Rows("SELECT text FROM range"), "a \n");
+}
+
 TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {
   EXPECT_EQ(writer_->AddRange({.process_id = 1,
                                .thread_id = 5,

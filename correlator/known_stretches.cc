@@ -17,11 +17,12 @@ uint64_t HashCases(std::span<const uint32_t> cases) {
 
 }  // namespace
 
-uint32_t KnownStretches::Find(std::span<const uint32_t> cases,
-                              const std::vector<Outcome>* outcomes) const {
+uint32_t KnownStretches::Find(std::span<const uint32_t> cases, const std::vector<Outcome>* outcomes,
+                              uint32_t how) const {
   const auto it = by_hash_.find(HashCases(cases));
   if (it == by_hash_.end()) return kNone;
   for (const uint32_t stretch : it->second) {
+    if (stretches_[stretch].how != how) continue;
     if (std::equal(cases.begin(), cases.end(), stretches_[stretch].cases.begin(),
                    stretches_[stretch].cases.end()) &&
         (outcomes == nullptr || *outcomes == stretches_[stretch].outcomes)) {
@@ -31,7 +32,21 @@ uint32_t KnownStretches::Find(std::span<const uint32_t> cases,
   return kNone;
 }
 
-uint32_t KnownStretches::FindPrefix(std::span<const uint32_t> cases) const {
+uint32_t KnownStretches::FindPrefix(std::span<const uint32_t> cases, size_t ahead,
+                                    size_t* followed) const {
+  const uint32_t found = OnePrefix(cases);
+  if (found == kNone) return kNone;
+  size_t at = std::max(*followed, stretches_[found].cases.size());
+  while (at < ahead && at < cases.size()) {
+    const uint32_t next = OnePrefix(cases.subspan(at));
+    if (next == kNone) return kNone;
+    at += stretches_[next].cases.size();
+  }
+  *followed = at - stretches_[found].cases.size();
+  return found;
+}
+
+uint32_t KnownStretches::OnePrefix(std::span<const uint32_t> cases) const {
   const auto it = by_first_case_.find(cases.front());
   if (it == by_first_case_.end()) return kNone;
   for (const uint32_t stretch : it->second) {
@@ -43,11 +58,13 @@ uint32_t KnownStretches::FindPrefix(std::span<const uint32_t> cases) const {
   return kNone;
 }
 
-uint32_t KnownStretches::Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes) {
+uint32_t KnownStretches::Remember(std::span<const uint32_t> cases, std::vector<Outcome> outcomes,
+                                  uint32_t how) {
   const auto id = static_cast<uint32_t>(stretches_.size());
   KnownStretch stretch;
   stretch.cases.assign(cases.begin(), cases.end());
   stretch.outcomes = std::move(outcomes);
+  stretch.how = how;
   stretches_.push_back(std::move(stretch));
   by_hash_[HashCases(cases)].push_back(id);
   return id;

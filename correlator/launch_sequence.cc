@@ -1,7 +1,7 @@
 #include "correlator/launch_sequence.h"
 
 #include <algorithm>
-#include <tuple>
+#include <set>
 
 namespace xlatrace::correlator {
 
@@ -31,24 +31,34 @@ std::vector<std::vector<uint32_t>> LaunchSequences(const model::RunTables& run) 
   };
   // Within one graph launch the order in which nodes were made is the order of thunks, whatever ran
   // side by side. A node id is its graph's number and the node's; nodes of several graphs (library
-  // calls are captured as child graphs) say nothing about each other.
+  // calls are captured as child graphs) say nothing about each other: each graph's nodes are put in
+  // order on the places that they have by their start.
+  std::vector<size_t> places;
+  std::vector<uint32_t> nodes;
   const auto order_nodes = [&](std::vector<uint32_t>& sequence) {
     if (columns.graph_node.empty()) return;
+    const auto before = [&](uint32_t a, uint32_t b) {
+      return columns.graph_node_of(a) < columns.graph_node_of(b);
+    };
     for (size_t begin = 0; begin < sequence.size();) {
       const uint32_t launch = columns.correlation_of(sequence[begin]);
-      const int64_t graph = columns.graph_node_of(sequence[begin]) >> 32;
-      size_t end = begin;
-      bool one_graph = true;
-      for (; end < sequence.size() && columns.correlation_of(sequence[end]) == launch; ++end) {
-        const int64_t node = columns.graph_node_of(sequence[end]);
-        one_graph &= node != 0 && node >> 32 == graph;
+      size_t end = begin + 1;
+      while (end < sequence.size() && columns.correlation_of(sequence[end]) == launch) ++end;
+      std::set<int64_t> graphs;
+      for (size_t k = begin; end - begin > 1 && k < end; ++k) {
+        const int64_t node = columns.graph_node_of(sequence[k]);
+        if (node != 0) graphs.insert(node >> 32);
       }
-      if (one_graph && end - begin > 1) {
-        std::stable_sort(sequence.begin() + static_cast<ptrdiff_t>(begin),
-                         sequence.begin() + static_cast<ptrdiff_t>(end),
-                         [&](uint32_t a, uint32_t b) {
-                           return columns.graph_node_of(a) < columns.graph_node_of(b);
-                         });
+      for (const int64_t graph : graphs) {
+        places.clear();
+        nodes.clear();
+        for (size_t k = begin; k < end; ++k) {
+          if (columns.graph_node_of(sequence[k]) >> 32 != graph) continue;
+          places.push_back(k);
+          nodes.push_back(sequence[k]);
+        }
+        std::stable_sort(nodes.begin(), nodes.end(), before);
+        for (size_t k = 0; k < places.size(); ++k) sequence[places[k]] = nodes[k];
       }
       begin = end;
     }

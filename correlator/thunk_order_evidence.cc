@@ -27,6 +27,9 @@ using model::Label;
 constexpr uint32_t kNone = AlignedItem::kNone;
 
 // Launches that no source groups are solved this many at a time, more where an execution is longer.
+// Patterns must follow each other for so many launches before one of them is taken for granted: a
+// program that begins as a known one does is seldom longer than that up to where it differs.
+constexpr size_t kPatternsAhead = 2048;
 constexpr size_t kFirstStretch = 8192;
 constexpr size_t kLongestStretch = 1'000'000;
 
@@ -121,6 +124,9 @@ class ThunkOrder {
   ExecutionSolver* solver_ = nullptr;
   std::vector<std::vector<uint32_t>> sequences_;
   KnownStretches known_;
+  // Where the last pattern of the device ended, and how far patterns are known to go on from there.
+  size_t known_to_ = SIZE_MAX;
+  size_t followed_ = 0;
   std::vector<Instance> instances_;
   GraphRowShares graph_rows_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> shared_labels_;
@@ -169,6 +175,7 @@ std::vector<ThunkOrder::Group> ThunkOrder::GatherGroups(std::vector<uint32_t>* s
 }
 
 void ThunkOrder::SolveDevice(uint32_t device) {
+  known_to_ = SIZE_MAX;
   std::vector<uint32_t>& sequence = sequences_[device];
   std::vector<Group> groups = GatherGroups(&sequence);
   std::vector<uint32_t> cases(sequence.size());
@@ -194,12 +201,16 @@ void ThunkOrder::SolveDevice(uint32_t device) {
     const bool all_fixed =
         std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
     if (all_fixed) continue;
-    uint32_t known = known_.Find(part);
+    // What may be cut off can be less than what looks the same and is whole.
+    const uint32_t how = (group.may_lack_start ? 1u : 0u) | (group.may_lack_end ? 2u : 0u);
+    uint32_t known = known_.Find(part, nullptr, how);
     if (known == kNone) {
-      known = known_.Remember(part, solver_->Solve(part, true,
-                                                   {.clean_start = !group.may_lack_start,
-                                                    .clean_end = !group.may_lack_end,
-                                                    .may_be_cut_off = true}));
+      known = known_.Remember(part,
+                              solver_->Solve(part, true,
+                                             {.clean_start = !group.may_lack_start,
+                                              .clean_end = !group.may_lack_end,
+                                              .may_be_cut_off = true}),
+                              how);
     }
     ++known_[known].occurrences;
     instances_.push_back({device, group.begin, known});
@@ -209,11 +220,15 @@ void ThunkOrder::SolveDevice(uint32_t device) {
 // Solves from `begin` on, and returns where to go on.
 size_t ThunkOrder::SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin,
                                   size_t end) {
-  if (const uint32_t known = known_.FindPrefix(cases.subspan(begin, end - begin)); known != kNone) {
+  if (begin != known_to_) followed_ = 0;
+  if (const uint32_t known =
+          known_.FindPrefix(cases.subspan(begin, end - begin), kPatternsAhead, &followed_);
+      known != kNone) {
     ++known_[known].occurrences;
     instances_.push_back({device, begin, known});
-    return begin + known_[known].cases.size();
+    return known_to_ = begin + known_[known].cases.size();
   }
+  followed_ = 0;
   for (size_t length = kFirstStretch;; length *= 8) {
     const size_t stop = std::min(end, begin + length);
     const bool last = stop == end || length >= kLongestStretch;

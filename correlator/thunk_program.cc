@@ -254,12 +254,28 @@ std::vector<uint32_t> ThunkProgram::Between(uint32_t from, uint32_t to) const {
       between.push_back(t);
     }
   };
-  const uint32_t begin = from == kStart ? 0 : from + 1;
+  // From `from` on, out of the loops that it lies in as far as `within` and `to` do not.
+  const auto add_leaving = [&](uint32_t end, const Loop* within, bool before_to) {
+    std::vector<const Loop*> left;  // Innermost first.
+    for (const Loop& loop : loops_) {
+      if (loop.counted || from == kStart || from < loop.body || from >= loop.end) continue;
+      if (&loop != within && end >= loop.end) left.push_back(&loop);
+    }
+    std::sort(left.begin(), left.end(),
+              [](const Loop* a, const Loop* b) { return a->end - a->begin < b->end - b->begin; });
+    uint32_t begin = from == kStart ? 0 : from + 1;
+    for (const Loop* loop : left) {
+      add(begin, loop->end, true, before_to);
+      for (uint32_t t = loop->begin; t < loop->body; ++t) between.push_back(t);
+      begin = loop->end;
+    }
+    add(begin, end, true, before_to);
+  };
   const bool forward = from == kStart || (from < to && (!ends || !regions_.Exclusive(from, to)));
   if (forward) {
-    add(begin, to, true, true);
+    add_leaving(to, nullptr, true);
   } else if (const Loop* loop = CommonLoop(from, to)) {
-    add(begin, loop->end, true, false);
+    add_leaving(loop->end, loop, false);
     add(loop->begin, to, false, true);
   }
   return between;

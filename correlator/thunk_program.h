@@ -73,6 +73,7 @@ class ThunkProgram {
     uint32_t end = 0;
     int64_t trips = 1;     // Where XLA found them out.
     bool counted = false;  // It did.
+    uint32_t body = 0;  // Where the body begins, of one that is not counted: behind the condition.
     ProgramRegions::Loop regions = {};
   };
 
@@ -118,7 +119,8 @@ class ThunkProgram {
   // The same up to the end.
   int64_t SkippedToEnd(uint32_t from) const;
   // The tokens that Skipped counts and the optional ones among them, in the order in which they
-  // run; `to` = size(): up to the end. Empty where there is no way.
+  // run; `to` = size(): up to the end. Empty where there is no way. Whoever leaves a loop that is
+  // not counted evaluates its condition once more: its tokens stand behind those of the body.
   std::vector<uint32_t> Between(uint32_t from, uint32_t to) const;
 
   // The kernels that an execution launches strictly between two tokens (kStart: from its beginning;

@@ -139,7 +139,7 @@ class ThunkProgramBuilder {
     if (computation >= module_.computations.size() || depth > kDeepest) return;
     const model::Computation& c = module_.computations[computation];
     for (uint32_t i = 0; i < c.instruction_count; ++i) {
-      if (out_.tokens_.size() >= kMostTokens) return;
+      if (out_.tokens_.size() >= kMostTokens || ++walked_ > most_walked_) return;
       const uint32_t index = c.first_instruction + i;
       const Instruction& instruction = module_.instructions[index];
       const std::string_view op = instruction.opcode;
@@ -179,6 +179,7 @@ class ThunkProgramBuilder {
 
   void WalkLoop(const Instruction& loop, int depth, bool optional) {
     const uint32_t begin = Next();
+    uint32_t body = begin;
     const int64_t trips = hlo::TripCount(module_, loop).value_or(0);
     const bool counted = trips > 0;
     const auto callees = module_.CalledComputations(loop);
@@ -192,6 +193,7 @@ class ThunkProgramBuilder {
       for (const uint32_t callee : callees) {
         if (callee >= module_.computations.size() || IsCondition(callee) != condition) continue;
         const bool may_not_run = condition == counted;
+        if (!condition) body = Next();
         if (may_not_run) {
           out_.regions_.BeginChoice(false);
           const uint32_t region = out_.regions_.Open(Next());
@@ -215,7 +217,8 @@ class ThunkProgramBuilder {
     unknown_trips_ = unknown;
     regions.end = Next();
     if (regions.end == begin) return;
-    out_.loops_.push_back({begin, regions.end, std::max<int64_t>(trips, 1), counted, regions});
+    out_.loops_.push_back(
+        {begin, regions.end, std::max<int64_t>(trips, 1), counted, body, regions});
   }
 
   // Updates of the same place wait for each other.
@@ -535,7 +538,10 @@ class ThunkProgramBuilder {
   ThunkProgram& out_;
   std::unordered_map<std::string_view, std::vector<const Thunk*>> thunks_of_;
   // Where the run has graph-level rows.
-  bool unknown_trips_ = false;      // The walk is in a loop that may run any number of times.
+  bool unknown_trips_ = false;  // The walk is in a loop that may run any number of times.
+  // Computations may call each other so that a walk never ends, without a single launch.
+  size_t walked_ = 0;
+  const size_t most_walked_ = std::max<size_t>(1'000'000, 4 * module_.instructions.size());
   double branch_share_ = 1;         // How often what is being walked runs; of two branches, half.
   uint32_t graphs_ = 0;             // So many were found.
   uint32_t open_graph_ = 0;         // That the walk is in.

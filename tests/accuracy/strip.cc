@@ -35,6 +35,17 @@ void ForgetInstructions(RunTables* run) {
     hint.flops.reset();
     hint.bytes_accessed.reset();
   }
+  // One number for hints that say the same now: the number itself would tell instructions apart.
+  std::map<std::tuple<model::Evidence, std::string, std::optional<int64_t>>, uint32_t> first;
+  std::vector<uint32_t> same(run->hints.size() + 1, 0);
+  for (size_t h = 0; h < run->hints.size(); ++h) {
+    const model::Hint& hint = run->hints[h];
+    same[h + 1] = first
+                      .try_emplace({hint.evidence, hint.module_name, hint.program_id},
+                                   static_cast<uint32_t>(h + 1))
+                      .first->second;
+  }
+  for (uint32_t& hint : run->activities.hint) hint = same[hint];
 }
 
 // The same one of a hundred every time, spread evenly (a multiplicative hash of the place).

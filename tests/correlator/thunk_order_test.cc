@@ -367,9 +367,9 @@ TEST(LaunchSequence, NodesOfOneGraphComeInTheOrderInWhichTheyWereMade) {
   tables.activities.graph_node = {(int64_t{9} << 32) + 3, (int64_t{9} << 32) + 1,
                                   (int64_t{9} << 32) + 2};
   EXPECT_THAT(LaunchSequences(tables)[0], ElementsAre(1, 2, 0));
-  // Nodes of a child graph have numbers of their own.
+  // Nodes of a child graph have numbers of their own: they keep their places among the others.
   tables.activities.graph_node[1] = (int64_t{13} << 32) + 1;
-  EXPECT_THAT(LaunchSequences(tables)[0], ElementsAre(0, 1, 2));
+  EXPECT_THAT(LaunchSequences(tables)[0], ElementsAre(2, 1, 0));
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
 #define XLATRACE_ACTIVITY_COLUMNS                                                    \
   "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", \
       "graphNodeId", "graphId"
-constexpr int kStart = 0, kEnd = 1, kDevice = 2, kContext = 3, kStream = 4, kCorrelation = 5,
-              kPid = 6, kGraphNode = 7, kGraph = 8, kFirstOwn = 9;
+constexpr int kDevice = 2, kContext = 3, kStream = 4, kCorrelation = 5, kPid = 6, kGraphNode = 7,
+              kGraph = 8, kFirstOwn = 9;
 
 class NsysImport {
  public:

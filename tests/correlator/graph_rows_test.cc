@@ -79,16 +79,6 @@ class GraphRowsOfLists : public ::testing::Test {
     run_.Activity(run_.CopyToDevice());
     run_.SetBytes(bytes);
   }
-  std::map<std::string, int64_t> Shares(const model::AttributionTables& tables, size_t row) {
-    std::map<std::string, int64_t> shares;
-    for (const model::LabelShareRow& share : tables.label_shares) {
-      if (share.label_id != tables.label_of[row]) continue;
-      shares[tables.instructions[static_cast<size_t>(share.instruction_id) - 1].name] +=
-          share.share_ppm;
-    }
-    return shares;
-  }
-
   RunBuilder run_;
   uint32_t graph_ = 0;
 };

@@ -201,6 +201,16 @@ const model::Label& LabelOf(const model::AttributionTables& tables, size_t activ
   return tables.labels[tables.label_of[activity] - 1];
 }
 
+std::map<std::string, int64_t> Shares(const model::AttributionTables& tables, size_t activity) {
+  std::map<std::string, int64_t> shares;
+  for (const model::LabelShareRow& share : tables.label_shares) {
+    if (share.label_id != tables.label_of[activity]) continue;
+    shares[tables.instructions[static_cast<size_t>(share.instruction_id) - 1].name] +=
+        share.share_ppm;
+  }
+  return shares;
+}
+
 std::string Says(const RunBuilder& run, const model::AttributionTables& tables, size_t activity) {
   const model::Label& label = LabelOf(tables, activity);
   if (label.instruction_id == 0) return std::string(model::Text(label.reason));

@@ -83,6 +83,9 @@ class RunBuilder {
 
 const model::Label& LabelOf(const model::AttributionTables& tables, size_t activity);
 
+// What an activity's label is shared over: millionths by the instruction's name.
+std::map<std::string, int64_t> Shares(const model::AttributionTables& tables, size_t activity);
+
 // "jit_f/add.1", or the reason's text.
 std::string Says(const RunBuilder& run, const model::AttributionTables& tables, size_t activity);
 

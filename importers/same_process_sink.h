@@ -50,6 +50,9 @@ class SameProcessSink : public model::EventSink {
   void AddThread(const model::Thread& thread) override { sink_.AddThread(thread); }
   void AddStepMark(const model::StepMark& mark) override { sink_.AddStepMark(mark); }
   void AddCompile(const model::Compile& compile) override { sink_.AddCompile(compile); }
+  void AddWindow(const model::Window& window) override { sink_.AddWindow(window); }
+  void AddLoss(const model::Loss& loss) override { sink_.AddLoss(loss); }
+  void SetEnding(const model::ProcessEnding& ending) override { sink_.SetEnding(ending); }
   void AddRunStat(const model::RunStat& stat) override { sink_.AddRunStat(stat); }
 
  private:

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "model/events.h"
+#include "model/windows.h"
 
 namespace xlatrace::model {
 
@@ -48,6 +49,13 @@ class EventSink {
   virtual void AddThread(const Thread&) {}
   virtual void AddStepMark(const StepMark& mark) = 0;
   virtual void AddCompile(const Compile& compile) = 0;
+
+  // What was recorded (model/windows.h). Windows of a process do not overlap; without any, the
+  // process was recorded from its first activity to its last.
+  virtual void AddWindow(const Window&) {}
+  virtual void AddLoss(const Loss&) {}
+  // The last one of a process counts.
+  virtual void SetEnding(const ProcessEnding&) {}
 
   // Counters of the same name, severity and source are summed.
   virtual void AddRunStat(const RunStat& stat) = 0;

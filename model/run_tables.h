@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "model/events.h"
+#include "model/windows.h"
 
 namespace xlatrace::model {
 
@@ -75,6 +76,9 @@ struct RunTables {
   std::vector<ModuleInfo> modules;
   std::vector<StepMark> step_marks;
   std::vector<CompileSpan> compiles;
+  std::vector<Window> windows;  // Composed: by process and start, cut by losses.
+  std::vector<Loss> losses;     // In any order.
+  std::vector<ProcessEnding> endings;
   ActivityColumns activities;
 
   const Lane& LaneOf(size_t activity) const { return lanes[activities.lane[activity] - 1]; }

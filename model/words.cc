@@ -69,6 +69,15 @@ constexpr std::array<std::string_view, 6> kCopyKindTexts = {
     "unknown",          "host_to_device", "device_to_host",
     "device_to_device", "peer_to_peer",   "host_to_host",
 };
+constexpr std::array<std::string_view, 6> kProcessEndTexts = {
+    "unknown", "exit", "signal", "exec", "abort", "running",
+};
+constexpr std::array<std::string_view, 4> kWindowEndTexts = {
+    "end",
+    "asked",
+    "limit",
+    "loss",
+};
 constexpr std::array<std::string_view, 2> kStepHowTexts = {
     "marked",
     "execution",
@@ -173,6 +182,18 @@ std::span<const std::string_view> Texts<CopyKind>() {
   return kCopyKindTexts;
 }
 std::string_view Text(CopyKind v) { return kCopyKindTexts[static_cast<size_t>(v)]; }
+
+template <>
+std::span<const std::string_view> Texts<ProcessEnd>() {
+  return kProcessEndTexts;
+}
+std::string_view Text(ProcessEnd v) { return kProcessEndTexts[static_cast<size_t>(v)]; }
+
+template <>
+std::span<const std::string_view> Texts<WindowEnd>() {
+  return kWindowEndTexts;
+}
+std::string_view Text(WindowEnd v) { return kWindowEndTexts[static_cast<size_t>(v)]; }
 
 template <>
 std::span<const std::string_view> Texts<StepHow>() {

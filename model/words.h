@@ -103,6 +103,14 @@ enum class CopyKind : uint8_t {
   kHostToHost,
 };
 
+// How a process ended, as far as the source tells. `exec`: it became another program. `running`: it
+// had not ended.
+enum class ProcessEnd : uint8_t { kUnknown, kExit, kSignal, kExec, kAbort, kRunning };
+
+// Why a window (model/windows.h) ended: with the process or its profile, because somebody asked, at
+// a limit (size of the file), or since records are missing from here on.
+enum class WindowEnd : uint8_t { kEnd, kAsked, kLimit, kLoss };
+
 enum class StepHow : uint8_t { kMarked, kExecution };
 
 enum class StepPart : uint8_t {
@@ -143,6 +151,8 @@ std::string_view Text(ModuleSource v);
 std::string_view Text(OpNameMethod v);
 std::string_view Text(Severity v);
 std::string_view Text(CopyKind v);
+std::string_view Text(ProcessEnd v);
+std::string_view Text(WindowEnd v);
 std::string_view Text(StepHow v);
 std::string_view Text(StepPart v);
 std::string_view Text(GapCause v);

@@ -119,6 +119,11 @@ struct RunWriter::State {
       insert_hint;
   Statement insert_module, insert_range_kind, insert_nvtx_row, insert_mark, insert_compile;
 
+  // As the sources said them; composed in `tables` when these are asked for.
+  std::vector<model::Window> windows;
+  std::map<Id, model::ProcessEnding> endings;
+  bool windows_settled = true;
+
   TextMap<Id> strings;
   std::unordered_map<std::string, Id> lanes, configs, hints;
   std::unordered_map<int64_t, uint32_t> run_keys;
@@ -150,6 +155,8 @@ struct RunWriter::State {
   void InsertString(Id id, std::string_view text);
   // Names of ranges are known to the database after it.
   void SettleRanges();
+  void SettleWindows();
+  Status WriteWindows();
   std::optional<int64_t> InternOrNull(std::string_view text) {
     return text.empty() ? std::nullopt : std::optional<int64_t>(Intern(text));
   }
@@ -211,6 +218,68 @@ void RunWriter::State::SettleRanges() {
     row.BindOptional(5, NotNegative(kind.domain_number));
     Run(row);
   }
+}
+
+// A process whose source says nothing of windows was recorded from its first activity to its last.
+void RunWriter::State::SettleWindows() {
+  if (windows_settled) return;
+  windows_settled = true;
+  std::vector<model::Window> whole = windows;
+  std::vector<bool> said(tables.processes.size() + 1, false);
+  const auto known = [&](Id id) { return id > 0 && static_cast<size_t>(id) < said.size(); };
+  for (const model::Window& window : windows) {
+    if (known(window.process_id)) said[static_cast<size_t>(window.process_id)] = true;
+  }
+  std::vector<std::optional<model::Window>> extent(said.size());
+  for (size_t i = 0; i < tables.activities.size(); ++i) {
+    const Id process = tables.DeviceOf(i).process_id;
+    if (!known(process) || said[static_cast<size_t>(process)] || !tables.activities.timed(i)) {
+      continue;
+    }
+    const int64_t start = tables.activities.start_ns[i];
+    const int64_t end = tables.activities.end_ns(i);
+    std::optional<model::Window>& window = extent[static_cast<size_t>(process)];
+    if (!window) window = model::Window{process, start, end, model::WindowEnd::kEnd};
+    window->start_ns = std::min(window->start_ns, start);
+    window->end_ns = std::max(window->end_ns, end);
+  }
+  for (const std::optional<model::Window>& window : extent) {
+    if (window) whole.push_back(*window);
+  }
+  tables.windows = model::CutByLosses(std::move(whole), tables.losses);
+  tables.endings.clear();
+  for (const auto& [id, ending] : endings) tables.endings.push_back(ending);
+}
+
+Status RunWriter::State::WriteWindows() {
+  SettleWindows();
+  XLATRACE_ASSIGN(Statement row, database->Prepare("INSERT INTO x_window VALUES(?,?,?,?)"));
+  for (const model::Window& window : tables.windows) {
+    row.BindInt64(0, window.process_id);
+    row.BindInt64(1, window.start_ns);
+    row.BindInt64(2, window.end_ns);
+    row.BindInt64(3, static_cast<int64_t>(window.why_ended));
+    XLATRACE_TRY(row.Run());
+  }
+  XLATRACE_ASSIGN(row, database->Prepare("INSERT INTO x_loss VALUES(?,?,?,?,?)"));
+  for (const model::Loss& loss : tables.losses) {
+    row.BindInt64(0, loss.process_id);
+    row.BindInt64(1, loss.start_ns);
+    row.BindInt64(2, loss.end_ns);
+    row.BindInt64(3, loss.at_least);
+    row.BindTextOrNull(4, loss.cause);
+    XLATRACE_TRY(row.Run());
+  }
+  XLATRACE_ASSIGN(row, database->Prepare("INSERT INTO x_ending VALUES(?,?,?,?,?)"));
+  for (const auto& [id, ending] : endings) {
+    row.BindInt64(0, id);
+    row.BindInt64(1, static_cast<int64_t>(ending.how));
+    row.BindOptional(2, ending.signal);
+    row.BindOptional(3, ending.unrecorded_from_ns);
+    row.BindOptional(4, ending.unrecorded_tail_ns);
+    XLATRACE_TRY(row.Run());
+  }
+  return {};
 }
 
 Status RunWriter::State::AppendRows(uint32_t activity_root, uint32_t range_root,
@@ -454,6 +523,7 @@ void RunWriter::AddUnreferredCall(const model::ApiCall& call) {
 
 Id RunWriter::AddActivity(const model::Activity& activity) {
   State& s = *state_;
+  s.windows_settled = false;
   model::ActivityColumns& columns = s.tables.activities;
   uint32_t run_key = 0;
   if (activity.run_key != 0) {
@@ -534,6 +604,21 @@ void RunWriter::AddCompile(const model::Compile& compile) {
   state_->Run(row);
 }
 
+void RunWriter::AddWindow(const model::Window& window) {
+  state_->windows.push_back(window);
+  state_->windows_settled = false;
+}
+
+void RunWriter::AddLoss(const model::Loss& loss) {
+  state_->tables.losses.push_back(loss);
+  state_->windows_settled = false;
+}
+
+void RunWriter::SetEnding(const model::ProcessEnding& ending) {
+  state_->endings[ending.process_id] = ending;
+  state_->windows_settled = false;
+}
+
 void RunWriter::AddRunStat(const model::RunStat& stat) {
   auto& [value, advice] = state_->run_stats[{stat.name, stat.severity, stat.source}];
   value += stat.value;
@@ -555,6 +640,7 @@ std::vector<model::RunStat> RunWriter::Losses() const {
 }
 
 const model::RunTables& RunWriter::tables() const {
+  state_->SettleWindows();
   // The finest kind of row decides what a "launch" of this run is.
   model::RunTables& tables = state_->tables;
   tables.granularity = model::Granularity::kRange;
@@ -638,6 +724,7 @@ Status RunWriter::Finish() {
     info.BindTextOrNull(1, value);
     XLATRACE_TRY(info.Run());
   }
+  XLATRACE_TRY(s.WriteWindows());
   XLATRACE_ASSIGN(Statement row, s.database->Prepare("INSERT INTO x_run_stat VALUES(?,?,?,?,?)"));
   for (const auto& [key, value] : s.run_stats) {
     row.BindText(0, std::get<0>(key));

@@ -46,6 +46,9 @@ class RunWriter final : public model::EventSink {
   void AddThread(const model::Thread& thread) override;
   void AddStepMark(const model::StepMark& mark) override;
   void AddCompile(const model::Compile& compile) override;
+  void AddWindow(const model::Window& window) override;
+  void AddLoss(const model::Loss& loss) override;
+  void SetEnding(const model::ProcessEnding& ending) override;
   void AddRunStat(const model::RunStat& stat) override;
 
   // The rows so far, kept in memory while they were written: no second pass over the file.

@@ -61,6 +61,12 @@ CREATE TABLE x_other_gap(device_id INT NOT NULL, start_ns INT NOT NULL, end_ns I
   cause INT NOT NULL, previous_activity_id INT, next_activity_id INT, host_range_id INT);
 CREATE TABLE x_step_mark(process_id INT NOT NULL, number INT NOT NULL, start_ns INT NOT NULL,
   end_ns INT NOT NULL);
+CREATE TABLE x_window(process_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL,
+  why_ended INT NOT NULL);
+CREATE TABLE x_loss(process_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL,
+  at_least INT NOT NULL, cause TEXT);
+CREATE TABLE x_ending(process_id INTEGER PRIMARY KEY, ended INT NOT NULL, signal INT,
+  unrecorded_from_ns INT, unrecorded_tail_ns INT);
 CREATE TABLE x_compile(process_id INT NOT NULL, module_id INT, name TEXT NOT NULL,
   start_ns INT NOT NULL, end_ns INT NOT NULL);
 CREATE TABLE x_run_stat(name TEXT NOT NULL, severity INT NOT NULL, source TEXT, value INT NOT NULL,

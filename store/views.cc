@@ -62,8 +62,13 @@ std::string RunViews() {
   return fmt::format(
       R"sql(
 CREATE VIEW run_info AS SELECT key, value FROM x_run_info;
-CREATE VIEW process AS SELECT process_id, host, pid, rank, local_rank, command, clock_offset_ns,
-  clock_error_ns, name FROM x_process;
+CREATE VIEW process AS SELECT p.process_id, p.host, p.pid, p.rank, p.local_rank, p.command,
+  p.clock_offset_ns, p.clock_error_ns, {ended} AS ended, e.unrecorded_tail_ns, p.name,
+  e.signal AS ended_signal, e.unrecorded_from_ns,
+  (SELECT sum(at_least) FROM x_loss l WHERE l.process_id = p.process_id) AS lost_at_least
+  FROM x_process p LEFT JOIN x_ending e USING (process_id);
+CREATE VIEW window AS SELECT process_id, start_ns, end_ns, {why_ended} AS why_ended FROM x_window;
+CREATE VIEW loss AS SELECT process_id, start_ns, end_ns, at_least, cause FROM x_loss;
 CREATE VIEW thread AS SELECT process_id, thread_id, name FROM x_thread;
 CREATE VIEW device AS SELECT d.device_id, d.process_id, p.host, d.ordinal, d.uuid, d.name,
   {device_kind} AS kind, coalesce(d.compute_capability, f.compute_capability) AS compute_capability,
@@ -101,6 +106,8 @@ CREATE VIEW compile AS SELECT process_id, module_id, name, start_ns, end_ns FROM
 CREATE VIEW run_stat AS SELECT name, {severity} AS severity, source, value, advice FROM x_run_stat;
 )sql",
       fmt::arg("device_kind", Word<DeviceKind>("d.kind")),
+      fmt::arg("ended", Word<ProcessEnd>("nullif(e.ended, 0)")),
+      fmt::arg("why_ended", Word<WindowEnd>("why_ended")),
       fmt::arg("severity", Word<Severity>("severity")));
 }
 

@@ -132,6 +132,8 @@ class Answers:
                 base = self.folder / "base.db"
                 self.read(recording_of(key["base"]), base)
                 diff = self.ask("diff", base, self.run, fine=range(10))
+                if "there is no command 'diff'" in diff.stderr:
+                    raise Skip("this xlatrace has no command 'diff'")
                 self.texts["diff"] = diff.stdout + diff.stderr
         if not self.imported or key.get("import_fails"):
             return
@@ -211,10 +213,10 @@ def run_on_fake_gpu(xlatrace, folder, program, arguments, key):
 
 
 def headline_of(document):
-    """The sentence of the verdict."""
+    """The sentence of the verdict, and what stands first where it is withheld."""
     verdict = document.get("verdict", "")
     if isinstance(verdict, dict):
-        verdict = " ".join(str(verdict.get(name) or "") for name in ("sentence", "text", "title"))
+        verdict = " ".join(str(verdict.get(name) or "") for name in ("sentence", "lede", "text"))
     return verdict
 
 
@@ -341,10 +343,12 @@ def passes(lines):
 # --- printing -------------------------------------------------------------------------------
 
 
-def print_lines(name, lines):
+def print_lines(name, lines, details):
     for line in lines:
         word = "pass" if line.passed else "FAIL" if line.kind != "should" else "miss"
         print(f"{word}  {name}  {line.kind}: {line.name}")
+        if line.passed and details and line.kind in ("must", "should"):
+            print(f"        {line.got}")
         if not line.passed:
             print(f"        expected {line.expected}\n        got      {line.got}")
 
@@ -358,6 +362,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--xlatrace", required=True, type=pathlib.Path, help="the program")
     parser.add_argument("--only", action="append", help="keys whose name contains this")
+    parser.add_argument("--details", action="store_true", help="show also where a claim was found")
     parser.add_argument("--keep", type=pathlib.Path, help="leave what xlatrace said in this folder")
     arguments = parser.parse_args()
 
@@ -386,7 +391,7 @@ def main():
                 keep(answers, arguments.keep / name)
             shutil.rmtree(folder, ignore_errors=True)
         asked = True
-        print_lines(name, lines)
+        print_lines(name, lines, arguments.details)
         fine = passes(lines)
         failed = failed or not fine
         table.append((name, "pass" if fine else "FAIL", count(lines, ("figure", "steps", "import")),

@@ -4,9 +4,9 @@
 
     check_answers.py --xlatrace build/release/bin/xlatrace [--only NAME]... [--keep DIR]
 
-Environment: XLATRACE_SHARED_DATA (recordings), XLATRACE_TEST_PYTHON_JAX, XLATRACE_TEST_PYTHON_TF (the
-demos), XLATRACE_TEST_PYTHON_JAX_CUDA and XLATRACE_FAKE_GPU (programs on the fake GPU). README.md says
-what a key holds. Exit status: 0 all pass, 1 one fails, 77 nothing could be asked.
+Environment: XLATRACE_SHARED_DATA (recordings), XLATRACE_TEST_PYTHON_JAX, XLATRACE_TEST_PYTHON_TF
+(the demos), XLATRACE_TEST_PYTHON_JAX_CUDA and XLATRACE_FAKE_GPU (programs on the fake GPU).
+README.md says what a key holds. Exit status: 0 all pass, 1 one fails, 77 nothing could be asked.
 """
 
 import argparse
@@ -158,7 +158,8 @@ class Answers:
             python = os.environ.get(variable)
             if not python:
                 raise Skip(f"{variable} is not set")
-            result = self.ask("record", "-o", self.run, "--", os.path.abspath(python), program, *arguments)
+            command = [os.path.abspath(python), program, *arguments]
+            result = self.ask("record", "-o", self.run, "--", *command)
         elif runner == "fake_gpu":
             result = run_on_fake_gpu(self.program, self.folder, program, arguments, key)
         else:
@@ -213,7 +214,7 @@ def run_on_fake_gpu(xlatrace, folder, program, arguments, key):
 
 
 def headline_of(document):
-    """The sentence of the verdict, and what stands first where it is withheld."""
+    """The sentences of the verdict, also where it is withheld."""
     verdict = document.get("verdict", "")
     if isinstance(verdict, dict):
         verdict = " ".join(str(verdict.get(name) or "") for name in ("sentence", "lede", "text"))
@@ -222,8 +223,6 @@ def headline_of(document):
 
 def text_of(row):
     """A finding as one text, with its evidence in words."""
-    row = row if isinstance(row, dict) else dict(zip(
-        ("title", "where_op", "where_layer", "where_source", "evidence", "action"), row))  # fmt: skip
     parts = [row[name] for name in ("title", "where_op", "where_layer", "where_source")]
     for item in json.loads(row["evidence"] or "[]"):
         parts.append(" ".join(str(item.get(name)) for name in ("text", "value", "unit")
@@ -327,9 +326,11 @@ def judge(key, answers):
             wanted = kind != "never"
             ranked = f" (first {entry['rank_max']})" if "rank_max" in entry else ""
             got = where or ("not said; headline: " + first[:160] if wanted else "not said")
-            lines.append(Line(kind, entry["text"], (where is not None) == wanted,
-                              ("said in " if wanted else "not in ") + entry["where"] + ranked, got))  # fmt: skip
-    if not key.get("import_fails") and not answers.imported and "import" not in str(key):
+            expected = ("said in " if wanted else "not in ") + entry["where"] + ranked
+            lines.append(
+                Line(kind, entry["text"], (where is not None) == wanted, expected, got))
+    judged_by_import = any("import" in entry["where"] for entry in key.get("must", []))
+    if not answers.imported and not judged_by_import:
         lines.append(Line("import", "is read", False, "exit 0", answers.texts["import"][-200:]))
     return lines
 
@@ -394,8 +395,9 @@ def main():
         print_lines(name, lines, arguments.details)
         fine = passes(lines)
         failed = failed or not fine
-        table.append((name, "pass" if fine else "FAIL", count(lines, ("figure", "steps", "import")),
-                      count(lines, ("must",)), count(lines, ("should",)), count(lines, ("never",))))  # fmt: skip
+        kinds = (("figure", "steps", "import"), ("must",), ("should",), ("never",))
+        counts = [count(lines, kind) for kind in kinds]
+        table.append((name, "pass" if fine else "FAIL", *counts))
         sys.stdout.flush()
 
     head = ("key", "answer", "figures", "must", "should", "never")

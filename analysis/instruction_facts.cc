@@ -8,7 +8,7 @@
 #include "analysis/attention_cost.h"
 #include "analysis/collective_model.h"
 #include "hlo/backend_config.h"
-#include "hlo/cost.h"
+#include "hlo/cost/cost.h"
 #include "hlo/op_category.h"
 #include "hlo/opcode.h"
 #include "hlo/shape.h"

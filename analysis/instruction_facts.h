@@ -1,8 +1,8 @@
 // What the HLO says about the work of the instructions that ran: cost, arithmetic types, shape of
 // the matrix product inside. The physical side of an instruction, without any time.
 //
-// Costs are XLA's (hlo/cost.h), of one run of the instruction; loops count their bodies times the
-// known trip count (one pass where it is not known).
+// Costs are XLA's (hlo/cost/cost.h), of one run of the instruction; loops count their bodies times
+// the known trip count (one pass where it is not known).
 //  - flops: HloCostAnalysis, so a multiply-add is 2 and an elementwise operation 1; library calls
 //    by the GPU model's formulas.
 //  - bytes: on a GPU those of GpuHloCostAnalysis with every input element counted once, since

@@ -18,7 +18,7 @@
 #include "analysis/phase.h"
 #include "analysis/phase_dataflow.h"
 #include "analysis/recompute_layer.h"
-#include "hlo/weights.h"
+#include "hlo/cost/weights.h"
 
 namespace xlatrace::analysis {
 namespace {

@@ -36,8 +36,8 @@ struct ModuleLabels {
   }
 };
 
-// Fusions get the phase with the largest weight in their body (hlo/weights.h), then the layer with
-// the largest weight within that phase.
+// Fusions get the phase with the largest weight in their body (hlo/cost/weights.h), then the layer
+// with the largest weight within that phase.
 ModuleLabels LabelModule(const model::HloModule& module,
                          model::ModuleRole role = model::ModuleRole::kMain);
 

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "correlator/correlator.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 
 namespace xlatrace::correlator {
 namespace {

@@ -19,8 +19,8 @@
 #include <fmt/format.h>
 
 #include "base/compress.h"
-#include "hlo/text_printer.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_printer.h"
+#include "hlo/text/text_reader.h"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "correlator/module_table.h"
 #include "correlator/range_evidence.h"
 #include "correlator/symbol_evidence.h"
-#include "correlator/thunk_order_evidence.h"
+#include "correlator/thunk_order/thunk_order_evidence.h"
 
 namespace xlatrace::correlator {
 namespace {

@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "correlator/execution_solver.h"
 #include "correlator/module_table.h"
-#include "correlator/thunk_program.h"
+#include "correlator/thunk_order/execution_solver.h"
+#include "correlator/thunk_order/thunk_program.h"
 #include "model/run_tables.h"
 
 namespace xlatrace::correlator {

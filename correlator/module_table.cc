@@ -10,7 +10,7 @@
 #include "correlator/op_name_resolution.h"
 #include "correlator/op_names.h"
 #include "correlator/shares.h"
-#include "correlator/thunk_list_join.h"
+#include "correlator/thunk_order/thunk_list_join.h"
 #include "hlo/op_category.h"
 
 namespace xlatrace::correlator {

@@ -19,7 +19,7 @@
 
 #include "correlator/correlator.h"
 #include "correlator/symbol_index.h"
-#include "correlator/thunk_program.h"
+#include "correlator/thunk_order/thunk_program.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 

@@ -8,8 +8,8 @@
 
 #include "correlator/computation_roles.h"
 #include "correlator/op_names.h"
+#include "hlo/cost/weights.h"
 #include "hlo/shape.h"
-#include "hlo/weights.h"
 
 namespace xlatrace::correlator {
 namespace {

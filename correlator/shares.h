@@ -1,10 +1,10 @@
 // Splits the time of one instruction over the op_names it serves.
 //
 // A fusion's kernel does the work of many framework ops. Its time is divided in proportion to what
-// the instructions of its body would take one by one (hlo/weights.h); nested fusions and wrapped
-// calls are opened, functions that a reduction applies belong to the reduction. A collective that
-// XLA combined from many is divided by the bytes of its operands. These are estimates, and shown as
-// such.
+// the instructions of its body would take one by one (hlo/cost/weights.h); nested fusions and
+// wrapped calls are opened, functions that a reduction applies belong to the reduction. A
+// collective that XLA combined from many is divided by the bytes of its operands. These are
+// estimates, and shown as such.
 
 #ifndef XLATRACE_CORRELATOR_SHARES_H_
 #define XLATRACE_CORRELATOR_SHARES_H_

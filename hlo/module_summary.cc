@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
-#include "hlo/cost.h"
+#include "hlo/cost/cost.h"
 #include "hlo/opcode.h"
 #include "hlo/shape.h"
 

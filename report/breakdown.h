@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "report/run_view.h"
-#include "report/summary.h"
+#include "report/summary/summary.h"
 #include "store/run_db.h"
 
 namespace xlatrace::report {

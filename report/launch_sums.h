@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "report/show_sheet.h"
+#include "report/show/show_sheet.h"
 #include "store/activity_scan.h"
 #include "store/run_db.h"
 

@@ -13,7 +13,7 @@
 #include "analysis/other_gpu.h"
 #include "base/number_format.h"
 #include "report/launch_sums.h"
-#include "report/show_sheet.h"
+#include "report/show/show_sheet.h"
 #include "report/text_table.h"
 
 namespace xlatrace::report {

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <string>
 
-#include "report/show.h"
+#include "report/show/show.h"
 #include "store/run_db.h"
 
 namespace xlatrace::report {

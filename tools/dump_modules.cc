@@ -10,29 +10,29 @@
 namespace xlatrace::tools {
 namespace {
 
-std::string ListOf(const hlo::DumpDir& dir, const std::vector<size_t>& which) {
+std::string ListOf(const dumps::DumpDir& dir, const std::vector<size_t>& which) {
   std::string text;
   for (size_t i = 0; i < which.size(); ++i) {
     if (i == 5) {
       text += fmt::format(" and {} more", which.size() - i);
       break;
     }
-    const hlo::DumpModule& module = dir.modules[which[i]];
+    const dumps::DumpModule& module = dir.modules[which[i]];
     text += fmt::format("{}{} {}{}", i == 0 ? "" : ", ", module.program_id, module.name,
                         module.subfolder.empty() ? "" : " in " + module.subfolder);
   }
   return text;
 }
 
-bool HasPasses(const hlo::DumpModule& module) {
-  return std::any_of(module.files.begin(), module.files.end(), [](const hlo::DumpFile& file) {
-    return file.name.stage == hlo::DumpStage::kAfterPass && file.name.pass_number >= 0;
+bool HasPasses(const dumps::DumpModule& module) {
+  return std::any_of(module.files.begin(), module.files.end(), [](const dumps::DumpFile& file) {
+    return file.name.stage == dumps::DumpStage::kAfterPass && file.name.pass_number >= 0;
   });
 }
 
 }  // namespace
 
-Result<std::vector<size_t>> FindDumpModules(const hlo::DumpDir& dir, const std::string& wanted) {
+Result<std::vector<size_t>> FindDumpModules(const dumps::DumpDir& dir, const std::string& wanted) {
   std::vector<size_t> found;
   const auto collect = [&](const auto& matches) {
     for (size_t m = 0; m < dir.modules.size(); ++m) {
@@ -43,14 +43,14 @@ Result<std::vector<size_t>> FindDumpModules(const hlo::DumpDir& dir, const std::
   int64_t number = -1;
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
   const bool is_number = error == std::errc() && end == wanted.data() + wanted.size();
-  if (is_number && collect([&](const hlo::DumpModule& m) { return m.program_id == number; })) {
+  if (is_number && collect([&](const dumps::DumpModule& m) { return m.program_id == number; })) {
     return found;
   }
-  if (collect([&](const hlo::DumpModule& m) { return m.name == wanted; }) ||
-      collect([&](const hlo::DumpModule& m) {
+  if (collect([&](const dumps::DumpModule& m) { return m.name == wanted; }) ||
+      collect([&](const dumps::DumpModule& m) {
         return hlo::OriginOfModule(m.name).function == wanted;
       }) ||
-      collect([&](const hlo::DumpModule& m) {
+      collect([&](const dumps::DumpModule& m) {
         return m.name.find(wanted) != std::string::npos || m.subfolder == wanted;
       })) {
     return found;
@@ -65,7 +65,7 @@ Result<std::vector<size_t>> FindDumpModules(const hlo::DumpDir& dir, const std::
                    "there are " + ListOf(dir, all));
 }
 
-Result<size_t> FindDumpModule(const hlo::DumpDir& dir, const std::string& wanted) {
+Result<size_t> FindDumpModule(const dumps::DumpDir& dir, const std::string& wanted) {
   XLATRACE_ASSIGN(std::vector<size_t> found, FindDumpModules(dir, wanted));
   if (found.size() > 1) {
     std::vector<size_t> with_passes;

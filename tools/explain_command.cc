@@ -13,7 +13,7 @@
 #include "base/masking.h"
 #include "base/ordered_work.h"
 #include "base/terminal.h"
-#include "hlo/explained_file.h"
+#include "dumps/explained_file.h"
 #include "report/text_table.h"
 #include "store/run_db_mark.h"
 #include "tools/commands.h"
@@ -72,9 +72,9 @@ struct Done {
 Done ExplainOne(const std::string& path, const Options& options, bool json, bool cards, int width) {
   static std::mutex large;
   std::unique_lock lock(large, std::defer_lock);
-  hlo::ExplainedFile file;
+  dumps::ExplainedFile file;
   if (FileSize(path) > kLargeFileBytes) lock.lock();
-  file = hlo::ExplainFile(path);
+  file = dumps::ExplainFile(path);
   if (file.ok() && file.note.kind == "profile") {
     const std::string word = MaskedCommand({path});  // As a shell wants it.
     file.note.next = "xlatrace import " + word + " -o run.db";

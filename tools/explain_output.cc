@@ -8,7 +8,7 @@
 
 #include "analysis/module_labels.h"
 #include "base/number_format.h"
-#include "hlo/cost.h"
+#include "hlo/cost/cost.h"
 #include "hlo/module_origin.h"
 #include "hlo/module_summary.h"
 #include "report/text_table.h"
@@ -55,7 +55,7 @@ Cost TotalOf(const hlo::CostModel& model, const HloModule& module) {
   return total;
 }
 
-void AddInstruction(const hlo::ExplainedFile& file, const Instruction& instruction,
+void AddInstruction(const dumps::ExplainedFile& file, const Instruction& instruction,
                     const analysis::ModuleLabels& labels, const CostModels& costs, bool with_cost,
                     std::string& out) {
   const HloModule& module = *file.module;
@@ -89,7 +89,7 @@ void AddInstruction(const hlo::ExplainedFile& file, const Instruction& instructi
   line.Close();
 }
 
-void AddNames(const hlo::DumpName& name, JsonLine& line) {
+void AddNames(const dumps::DumpName& name, JsonLine& line) {
   if (name.program_id >= 0) line.Int("program_id", name.program_id);
   if (!name.platform.empty()) line.Text("platform", name.platform);
   if (!name.target.empty()) line.Text("target", name.target);
@@ -100,15 +100,15 @@ void AddNames(const hlo::DumpName& name, JsonLine& line) {
   if (name.timestamp_us > 0) line.Int("timestamp_us", name.timestamp_us);
 }
 
-std::string WhatOf(const hlo::ExplainedFile& file) {
+std::string WhatOf(const dumps::ExplainedFile& file) {
   std::string what = file.note.what;
   if (file.note.name) {
-    if (const std::string of = hlo::ModuleText(*file.note.name); !of.empty()) what += ", " + of;
+    if (const std::string of = dumps::ModuleText(*file.note.name); !of.empty()) what += ", " + of;
   }
   return what;
 }
 
-std::string ErrorText(const hlo::ExplainedFile& file) {
+std::string ErrorText(const dumps::ExplainedFile& file) {
   if (!file.line) return file.error;
   return fmt::format("line {}, column {}: {}", *file.line, file.column.value_or(0), file.error);
 }
@@ -141,7 +141,7 @@ std::string LargestOf(const std::vector<hlo::ModuleValue>& values) {
                      Bytes(static_cast<double>(largest->bytes)));
 }
 
-void AppendModule(const hlo::ExplainedFile& file, const ExplainParts& parts, int width,
+void AppendModule(const dumps::ExplainedFile& file, const ExplainParts& parts, int width,
                   std::string& out) {
   const HloModule& module = *file.module;
   const hlo::ModuleSummary summary = hlo::Summarize(module);
@@ -207,7 +207,7 @@ void AppendModule(const hlo::ExplainedFile& file, const ExplainParts& parts, int
   for (const std::string& warning : module.warnings) AppendField("note", warning, width, out);
 }
 
-void AppendInstructions(const hlo::ExplainedFile& file, const ExplainParts& parts, int width,
+void AppendInstructions(const dumps::ExplainedFile& file, const ExplainParts& parts, int width,
                         std::string& out) {
   const HloModule& module = *file.module;
   const analysis::ModuleLabels labels = analysis::LabelModule(module);
@@ -264,7 +264,7 @@ uint64_t FileSize(const std::string& path) {
   return error ? 0 : size;
 }
 
-std::string ExplainJson(const hlo::ExplainedFile& file, const ExplainParts& parts) {
+std::string ExplainJson(const dumps::ExplainedFile& file, const ExplainParts& parts) {
   std::string out;
   if (file.ok() && file.module && parts.instructions) {
     const analysis::ModuleLabels labels = analysis::LabelModule(*file.module);
@@ -305,7 +305,7 @@ std::string ExplainJson(const hlo::ExplainedFile& file, const ExplainParts& part
   return out;
 }
 
-std::string ExplainCard(const hlo::ExplainedFile& file, const ExplainParts& parts, int width) {
+std::string ExplainCard(const dumps::ExplainedFile& file, const ExplainParts& parts, int width) {
   std::string out = Printable(file.path) + "\n";
   AppendField("what", WhatOf(file), width, out);
   if (!file.note.purpose.empty()) AppendField("for", file.note.purpose, width, out);
@@ -330,13 +330,13 @@ std::string ExplainCard(const hlo::ExplainedFile& file, const ExplainParts& part
   return out;
 }
 
-ExplainRow RowOf(const hlo::ExplainedFile& file) {
+ExplainRow RowOf(const dumps::ExplainedFile& file) {
   ExplainRow row{.path = file.path, .what = file.note.brief};
   const std::string_view base = BaseName(file.path);
   row.folder = file.path.substr(0, file.path.size() - base.size());
   row.name = base;
   if (file.note.name && !file.note.name->suffix.empty()) {
-    row.module = hlo::ModuleText(*file.note.name);
+    row.module = dumps::ModuleText(*file.note.name);
     row.name = file.note.name->suffix;
     if (!file.note.name->compression.empty()) row.name += "." + file.note.name->compression;
   }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/terminal.h"
-#include "hlo/explained_file.h"
+#include "dumps/explained_file.h"
 
 namespace xlatrace::tools {
 
@@ -22,9 +22,9 @@ struct ExplainParts {
 
 // Without `instructions` one object; with it one per instruction (and one for a file that has
 // none, or could not be read). Each ends with a newline.
-std::string ExplainJson(const hlo::ExplainedFile& file, const ExplainParts& parts);
+std::string ExplainJson(const dumps::ExplainedFile& file, const ExplainParts& parts);
 
-std::string ExplainCard(const hlo::ExplainedFile& file, const ExplainParts& parts, int width);
+std::string ExplainCard(const dumps::ExplainedFile& file, const ExplainParts& parts, int width);
 
 struct ExplainRow {
   std::string path;
@@ -36,7 +36,7 @@ struct ExplainRow {
   std::string error;
 };
 
-ExplainRow RowOf(const hlo::ExplainedFile& file);
+ExplainRow RowOf(const dumps::ExplainedFile& file);
 std::string ExplainTable(const std::vector<ExplainRow>& rows, const Terminal& terminal);
 
 // 0 when it cannot be told.

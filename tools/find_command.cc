@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/number_format.h"
 #include "base/terminal.h"
-#include "hlo/find_pattern.h"
+#include "dumps/find_pattern.h"
 #include "hlo/module_origin.h"
 #include "hlo/module_summary.h"
 #include "report/text_table.h"
@@ -121,10 +121,10 @@ std::string AsText(const FindResult& result, const Options& options, const Termi
     row.push_back(found.opcode);
     if (stages) row.push_back(StagesText(result.modules[found.module], found.stages));
     row.push_back(PlaceText(found));
-    const bool by_shape = (found.fields & ~hlo::kFindShape) == 0;
+    const bool by_shape = (found.fields & ~dumps::kFindShape) == 0;
     std::string last =
         by_shape || found.op_name.empty() ? hlo::WithoutLayout(found.shape) : found.op_name;
-    if ((found.fields & hlo::kFindTarget) != 0) last = "target, " + last;
+    if ((found.fields & dumps::kFindTarget) != 0) last = "target, " + last;
     row.push_back(std::move(last));
     table.Add(std::move(row));
   }
@@ -161,7 +161,7 @@ std::string AsJson(const FindResult& result, const Options& options) {
     Json matched = Json::array();
     for (const std::string_view field :
          {"name", "op_name", "source", "shape", "opcode", "target"}) {
-      if ((found.fields & hlo::FindFieldFromText(field)) != 0)
+      if ((found.fields & dumps::FindFieldFromText(field)) != 0)
         matched.push_back(std::string(field));
     }
     Json stages = Json::array();
@@ -204,8 +204,8 @@ Result<int> Run(Options options) {
       (IsDirectory(options.pattern) || store::LooksLikeRunDb(options.pattern))) {
     std::swap(options.pattern, options.path);
   }
-  XLATRACE_ASSIGN(const hlo::FindPattern pattern,
-                  hlo::FindPattern::Make(options.pattern, options.literal));
+  XLATRACE_ASSIGN(const dumps::FindPattern pattern,
+                  dumps::FindPattern::Make(options.pattern, options.literal));
   if (!pattern.why_plain().empty()) {
     Note(fmt::format("looking for '{}' as it is: no regular expression ({})", options.pattern,
                      pattern.why_plain()));
@@ -214,7 +214,7 @@ Result<int> Run(Options options) {
   if (!options.fields.empty()) {
     find.fields = 0;
     for (const std::string& field : options.fields) {
-      find.fields = static_cast<uint8_t>(find.fields | hlo::FindFieldFromText(field));
+      find.fields = static_cast<uint8_t>(find.fields | dumps::FindFieldFromText(field));
     }
   }
   find.stage = options.stage == "before"   ? FindStage::kBefore

@@ -10,12 +10,12 @@
 
 #include "base/file.h"
 #include "base/ordered_work.h"
-#include "hlo/dump_dir.h"
+#include "dumps/dump_dir.h"
+#include "dumps/module_diff.h"
+#include "dumps/pass_timeline.h"
 #include "hlo/instruction_text.h"
-#include "hlo/module_diff.h"
 #include "hlo/module_summary.h"
-#include "hlo/pass_timeline.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "store/run_db.h"
 #include "tools/dump_modules.h"
 #include "tools/module_list.h"
@@ -44,7 +44,7 @@ void AddContext(const model::HloModule& module, uint32_t hit, size_t lines, Foun
 
 // Parameters, constants and the like tell less than operations, and what is inside of fusions and
 // reducers less than what is launched.
-int32_t Weighted(const hlo::FindHit& hit, const model::Instruction& instruction, bool inside) {
+int32_t Weighted(const dumps::FindHit& hit, const model::Instruction& instruction, bool inside) {
   int32_t score = hit.score;
   if (!hlo::IsOperation(instruction.opcode)) score -= 8;
   if (inside) score -= 4;
@@ -52,15 +52,15 @@ int32_t Weighted(const hlo::FindHit& hit, const model::Instruction& instruction,
 }
 
 StageHits SearchModule(const model::HloModule& module, const std::string& file,
-                       const hlo::FindPattern& pattern, const FindOptions& options) {
+                       const dumps::FindPattern& pattern, const FindOptions& options) {
   StageHits hits;
   hits.instructions = static_cast<int64_t>(module.instructions.size());
-  const std::vector<hlo::FindHit> raw = pattern.Search(module, options.fields);
+  const std::vector<dumps::FindHit> raw = pattern.Search(module, options.fields);
   if (raw.empty()) return hits;
-  const std::vector<uint32_t> containers = hlo::Containers(module);
+  const std::vector<uint32_t> containers = dumps::Containers(module);
   const std::vector<bool> inlined = hlo::InlinedComputations(module);
   // Line numbers in one pass: hits come in the order of the text nearly always.
-  for (const hlo::FindHit& hit : raw) {
+  for (const dumps::FindHit& hit : raw) {
     const model::Instruction& instruction = module.instructions[hit.instruction];
     const bool inside = containers[hit.instruction] != hit.instruction;
     Found found{.name = std::string(instruction.name),
@@ -144,7 +144,7 @@ void Rank(FindResult& result) {
   });
 }
 
-bool IsWanted(const hlo::PassStep& step, FindStage stage) {
+bool IsWanted(const dumps::PassStep& step, FindStage stage) {
   switch (stage) {
     case FindStage::kAll:
       return true;
@@ -158,9 +158,9 @@ bool IsWanted(const hlo::PassStep& step, FindStage stage) {
   return true;
 }
 
-Result<FindResult> InFolder(const std::string& path, const hlo::FindPattern& pattern,
+Result<FindResult> InFolder(const std::string& path, const dumps::FindPattern& pattern,
                             const FindOptions& options) {
-  XLATRACE_ASSIGN(const hlo::DumpDir dir, hlo::ListDumpDir(path));
+  XLATRACE_ASSIGN(const dumps::DumpDir dir, dumps::ListDumpDir(path));
   std::vector<size_t> which(dir.modules.size());
   for (size_t m = 0; m < which.size(); ++m) which[m] = m;
   if (!options.module.empty()) {
@@ -174,10 +174,10 @@ Result<FindResult> InFolder(const std::string& path, const hlo::FindPattern& pat
   };
   std::vector<Job> jobs;
   for (const size_t m : which) {
-    const hlo::DumpModule& module = dir.modules[m];
+    const dumps::DumpModule& module = dir.modules[m];
     SearchedModule searched{.name = module.name, .subfolder = module.subfolder};
     if (module.program_id >= 0) searched.program_id = module.program_id;
-    for (const hlo::PassStep& step : hlo::StepsOf(module)) {
+    for (const dumps::PassStep& step : dumps::StepsOf(module)) {
       if (!IsWanted(step, options.stage)) continue;
       jobs.push_back(
           {result.modules.size(), static_cast<int32_t>(searched.stages.size()), step.file});
@@ -195,7 +195,7 @@ Result<FindResult> InFolder(const std::string& path, const hlo::FindPattern& pat
   OrderedWork<StageHits>(
       jobs.size(),
       [&](size_t i) {
-        auto module = hlo::ReadHloFile(jobs[i].file);
+        auto module = dumps::ReadHloFile(jobs[i].file);
         if (!module) {
           StageHits failed;
           failed.error = module.error().message;
@@ -220,7 +220,7 @@ Result<FindResult> InFolder(const std::string& path, const hlo::FindPattern& pat
   return result;
 }
 
-Result<FindResult> InRun(const std::string& path, const hlo::FindPattern& pattern,
+Result<FindResult> InRun(const std::string& path, const dumps::FindPattern& pattern,
                          const FindOptions& options) {
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(path));
   XLATRACE_ASSIGN(const store::Table table,
@@ -281,7 +281,7 @@ Result<FindResult> InRun(const std::string& path, const hlo::FindPattern& patter
 
 }  // namespace
 
-Result<FindResult> FindIn(const std::string& path, const hlo::FindPattern& pattern,
+Result<FindResult> FindIn(const std::string& path, const dumps::FindPattern& pattern,
                           const FindOptions& options) {
   return IsDirectory(path) ? InFolder(path, pattern, options) : InRun(path, pattern, options);
 }

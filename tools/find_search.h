@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "base/error.h"
-#include "hlo/find_pattern.h"
+#include "dumps/find_pattern.h"
 
 namespace xlatrace::tools {
 
 enum class FindStage : uint8_t { kAll, kBefore, kAfter, kPasses };
 
 struct FindOptions {
-  uint8_t fields = hlo::kFindEverything;
+  uint8_t fields = dumps::kFindEverything;
   FindStage stage = FindStage::kAll;
   std::string module;  // Empty: all.
   size_t context = 0;  // Lines around each hit.
@@ -63,7 +63,7 @@ struct FindResult {
   std::vector<std::string> warnings;
 };
 
-Result<FindResult> FindIn(const std::string& path, const hlo::FindPattern& pattern,
+Result<FindResult> FindIn(const std::string& path, const dumps::FindPattern& pattern,
                           const FindOptions& options);
 
 }  // namespace xlatrace::tools

@@ -10,10 +10,10 @@
 
 #include "base/compress.h"
 #include "base/file.h"
-#include "hlo/dump_dir.h"
-#include "hlo/text_reader.h"
+#include "dumps/dump_dir.h"
+#include "hlo/text/text_reader.h"
+#include "importers/common/modules_only_sink.h"
 #include "importers/importer.h"
-#include "importers/modules_only_sink.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -87,17 +87,17 @@ Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id
     if (importers::Detect(path)) return AddModulesOfProfile(path, sink, process_id);
     return AddHloFile(path, sink, process_id);
   }
-  XLATRACE_ASSIGN(const hlo::DumpDir dir, hlo::ListDumpDir(path));
+  XLATRACE_ASSIGN(const dumps::DumpDir dir, dumps::ListDumpDir(path));
   size_t added = 0;
-  for (const hlo::DumpModule& module : dir.modules) {
+  for (const dumps::DumpModule& module : dir.modules) {
     ModuleFile file{.path = module.after_proto.empty() ? module.after_text : module.after_proto,
                     .name = module.name,
                     .metadata = module.thunk_metadata};
     if (file.path.empty()) continue;  // Only optimized HLO has the instructions that run.
     if (module.program_id >= 0) file.program_id = module.program_id;
     // The list after the thunk passes has the same thunks, and tells which are in one CUDA graph.
-    file.sequence = module.thunk_sequence_final.empty() ? module.thunk_sequence
-                                                        : module.thunk_sequence_final;
+    file.sequence =
+        module.thunk_sequence_final.empty() ? module.thunk_sequence : module.thunk_sequence_final;
     XLATRACE_TRY(AddOne(file, process_id, sink));
     ++added;
   }

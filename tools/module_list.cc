@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "hlo/dump_folder_map.h"
-#include "hlo/text_reader.h"
+#include "dumps/dump_folder_map.h"
+#include "hlo/text/text_reader.h"
 #include "store/run_db.h"
 
 namespace xlatrace::tools {
@@ -82,7 +82,7 @@ Result<ModuleList> OfRun(const std::string& path) {
 }
 
 Result<ModuleList> OfFolder(const std::string& path) {
-  XLATRACE_ASSIGN(hlo::DumpFolderMap map, hlo::MapDumpFolder(path));
+  XLATRACE_ASSIGN(dumps::DumpFolderMap map, dumps::MapDumpFolder(path));
   if (map.modules.empty()) {
     return MakeError(fmt::format("'{}' holds no XLA dump", path),
                      "dump with XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text "
@@ -95,7 +95,7 @@ Result<ModuleList> OfFolder(const std::string& path) {
                   .files = map.files,
                   .size_bytes = map.size_bytes,
                   .missing_numbers = map.missing_numbers};
-  for (hlo::FolderModule& from : map.modules) {
+  for (dumps::FolderModule& from : map.modules) {
     ListedModule module;
     module.name = std::move(from.dump.name);
     module.subfolder = std::move(from.dump.subfolder);

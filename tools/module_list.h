@@ -1,7 +1,7 @@
 // The modules of a run.db or a dump folder as `xlatrace modules` shows them.
 //
 // Of a run: roles, device time and executions as recorded, the rest from the HLO inside. Of a
-// folder: what hlo/dump_folder_map.h deduces. Thread-safety: re-entrant.
+// folder: what dumps/dump_folder_map.h deduces. Thread-safety: re-entrant.
 
 #ifndef XLATRACE_TOOLS_MODULE_LIST_H_
 #define XLATRACE_TOOLS_MODULE_LIST_H_
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "hlo/dump_dir.h"
+#include "dumps/dump_dir.h"
+#include "hlo/artefacts/module_memory.h"
 #include "hlo/module_links.h"
-#include "hlo/module_memory.h"
 #include "hlo/module_origin.h"
 #include "hlo/module_summary.h"
 
@@ -36,7 +36,7 @@ struct ListedModule {
   bool has_after = false;
   int64_t pass_dumps = 0;
   size_t thunks = 0;
-  std::vector<hlo::DumpFile> files;
+  std::vector<dumps::DumpFile> files;
   uint64_t size_bytes = 0;
   std::optional<size_t> other_half;  // Index into the list: the other half of a split dump.
   int32_t other_half_pct = 0;

@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "base/number_format.h"
-#include "hlo/dump_file_note.h"
+#include "dumps/dump_file_note.h"
 #include "report/text_table.h"
 #include "tools/dump_text.h"
 
@@ -213,7 +213,7 @@ std::string StagesText(const ModuleList& list, const ListedModule& module) {
 }
 
 // What files like this one are called together: passes and kernels are many of a kind.
-std::string GroupOf(const hlo::DumpFileNote& note) {
+std::string GroupOf(const dumps::DumpFileNote& note) {
   if (note.kind == "hlo_pass") return "HLO after a pass";
   return note.what.find(" of '") != std::string::npos ? note.what.substr(0, note.what.find(" of '"))
                                                       : note.brief;
@@ -230,9 +230,9 @@ void AppendFiles(const ListedModule& module, bool brief, bool all, int width, st
   };
   std::map<std::string, Group> groups;
   std::vector<std::string> order;
-  std::vector<hlo::DumpFileNote> notes;
-  for (const hlo::DumpFile& file : module.files) {
-    notes.push_back(hlo::NoteOf(file.name));
+  std::vector<dumps::DumpFileNote> notes;
+  for (const dumps::DumpFile& file : module.files) {
+    notes.push_back(dumps::NoteOf(file.name));
     Group& group = groups[GroupOf(notes.back())];
     if (group.count == 0) order.push_back(GroupOf(notes.back()));
     ++group.count;
@@ -467,7 +467,7 @@ std::string ModuleListText(const ModuleList& list, bool all, const Terminal& ter
         fmt::format("\n{} of no module\n", Count(static_cast<int64_t>(list.others.size()), "file"));
     const size_t most = all ? list.others.size() : std::min(list.others.size(), kMostLinks);
     for (size_t i = 0; i < most; ++i) {
-      const hlo::DumpFileNote note = hlo::NoteOf(BaseName(list.others[i]));
+      const dumps::DumpFileNote note = dumps::NoteOf(BaseName(list.others[i]));
       std::string_view name = list.others[i];
       if (name.starts_with(list.path)) name.remove_prefix(list.path.size());
       while (name.starts_with('/')) name.remove_prefix(1);
@@ -532,8 +532,8 @@ std::string ModuleListJson(const ModuleList& list, const std::vector<size_t>& wh
     if (module.summary) AddSummary(*module.summary, entry);
     if (module.memory) entry["memory"] = Memory(*module.memory);
     Json files = Json::array();
-    for (const hlo::DumpFile& file : module.files) {
-      const hlo::DumpFileNote note = hlo::NoteOf(file.name);
+    for (const dumps::DumpFile& file : module.files) {
+      const dumps::DumpFileNote note = dumps::NoteOf(file.name);
       files.push_back({{"file", file.path},
                        {"kind", std::string(note.kind)},
                        {"what", note.what},

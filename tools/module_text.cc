@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/compress.h"
-#include "hlo/text_printer.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_printer.h"
+#include "hlo/text/text_reader.h"
 #include "store/run_db.h"
 
 namespace xlatrace::tools {

@@ -7,10 +7,10 @@
 
 #include "base/file.h"
 #include "base/terminal.h"
-#include "hlo/dump_dir.h"
-#include "hlo/instruction_history.h"
-#include "hlo/pass_changes.h"
-#include "hlo/pass_timeline.h"
+#include "dumps/dump_dir.h"
+#include "dumps/instruction_history.h"
+#include "dumps/pass_changes.h"
+#include "dumps/pass_timeline.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/dump_modules.h"
@@ -29,9 +29,9 @@ struct Options {
   bool all = false;
 };
 
-Result<size_t> StepOption(const std::vector<hlo::PassStep>& steps, const std::string& wanted,
+Result<size_t> StepOption(const std::vector<dumps::PassStep>& steps, const std::string& wanted,
                           const char* option, bool last) {
-  const size_t step = hlo::FindStep(steps, wanted, last);
+  const size_t step = dumps::FindStep(steps, wanted, last);
   if (step < steps.size()) return step;
   return MakeError(fmt::format("{}: no dump '{}' of this module", option, wanted),
                    "give the number of a dump, a pass, before or after; xlatrace passes without "
@@ -40,20 +40,20 @@ Result<size_t> StepOption(const std::vector<hlo::PassStep>& steps, const std::st
 }
 
 Result<PassesView> ReadView(const Options& options) {
-  XLATRACE_ASSIGN(hlo::DumpDir dir, hlo::ListDumpDir(options.path));
+  XLATRACE_ASSIGN(dumps::DumpDir dir, dumps::ListDumpDir(options.path));
   XLATRACE_ASSIGN(const size_t index, FindDumpModule(dir, options.module));
   PassesView view;
   view.path = options.path;
   view.module_name = dir.modules[index].name;
   view.program_id = dir.modules[index].program_id;
-  view.steps = hlo::StepsOf(dir.modules[index]);
+  view.steps = dumps::StepsOf(dir.modules[index]);
   if (view.steps.size() < 2) {
     return MakeError(
         fmt::format("'{}' has no dumps of passes of module {}", options.path, options.module),
         "dump them with XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_pass_re=.*'");
   }
   if (!options.instruction.empty()) {
-    XLATRACE_ASSIGN(view.history, hlo::HistoryOf(view.steps, options.instruction));
+    XLATRACE_ASSIGN(view.history, dumps::HistoryOf(view.steps, options.instruction));
     view.instruction = options.instruction;
     return view;
   }
@@ -66,13 +66,13 @@ Result<PassesView> ReadView(const Options& options) {
     if (!options.to.empty()) {
       XLATRACE_ASSIGN(comparison.to, StepOption(view.steps, options.to, "--to", true));
     }
-    XLATRACE_ASSIGN(comparison.before, hlo::ReadHloFile(view.steps[comparison.from].file));
-    XLATRACE_ASSIGN(comparison.after, hlo::ReadHloFile(view.steps[comparison.to].file));
-    comparison.diff = hlo::Diff(comparison.before, comparison.after);
+    XLATRACE_ASSIGN(comparison.before, dumps::ReadHloFile(view.steps[comparison.from].file));
+    XLATRACE_ASSIGN(comparison.after, dumps::ReadHloFile(view.steps[comparison.to].file));
+    comparison.diff = dumps::Diff(comparison.before, comparison.after);
     view.comparison = std::move(comparison);
     return view;
   }
-  view.counts = hlo::CountSteps(view.steps);
+  view.counts = dumps::CountSteps(view.steps);
   return view;
 }
 

@@ -14,8 +14,8 @@
 namespace xlatrace::tools {
 namespace {
 
-using hlo::Birth;
-using hlo::Fate;
+using dumps::Birth;
+using dumps::Fate;
 using model::HloModule;
 
 constexpr size_t kMostLines = 12;
@@ -68,7 +68,7 @@ std::string ComparisonText(const PassesView& view, bool all, int width) {
   const PassesView::Comparison& comparison = *view.comparison;
   const HloModule& before = comparison.before;
   const HloModule& after = comparison.after;
-  const hlo::ModuleDiff& diff = comparison.diff;
+  const dumps::ModuleDiff& diff = comparison.diff;
   Section made{"made of several", {}};
   Section fused{"fused into what was there", {}};
   Section replaced{"replaced", {}};
@@ -124,8 +124,8 @@ std::string ComparisonText(const PassesView& view, bool all, int width) {
         ++kept;
         break;
       case Fate::kChanged: {
-        const std::string text = hlo::ChangeText(before, before.instructions[b], after,
-                                                 after.instructions[fate.others[0]]);
+        const std::string text = dumps::ChangeText(before, before.instructions[b], after,
+                                                   after.instructions[fate.others[0]]);
         // That something reads the successor of what it read before follows from the rest.
         (text.starts_with("operand ") ? operands : changed)
             .lines.push_back(fmt::format("{}  {}", before.instructions[b].name, text));

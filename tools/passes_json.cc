@@ -13,14 +13,14 @@ using Json = nlohmann::ordered_json;
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json Step(const PassesView& view, size_t step) {
-  const hlo::PassStep& at = view.steps[step];
+  const dumps::PassStep& at = view.steps[step];
   return {{"dump", at.number >= 0 ? Json(at.number) : Json()},
           {"pipeline", TextOrNull(at.pipeline)},
           {"pass", at.pass},
           {"next_pass", TextOrNull(at.next_pass)}};
 }
 
-Json Node(const PassesView& view, const hlo::PassNode& node) {
+Json Node(const PassesView& view, const dumps::PassNode& node) {
   Json dumps = Json::array();
   for (const size_t step : node.steps) {
     const int32_t number = view.steps[step].number;
@@ -32,7 +32,7 @@ Json Node(const PassesView& view, const hlo::PassNode& node) {
               {"dumps", std::move(dumps)}};
   if (node.is_group) {
     Json children = Json::array();
-    for (const hlo::PassNode& child : node.children) children.push_back(Node(view, child));
+    for (const dumps::PassNode& child : node.children) children.push_back(Node(view, child));
     out["children"] = std::move(children);
   }
   return out;
@@ -41,7 +41,7 @@ Json Node(const PassesView& view, const hlo::PassNode& node) {
 Json Timeline(const PassesView& view) {
   Json steps = Json::array();
   for (size_t i = 0; i < view.steps.size(); ++i) {
-    const hlo::StepCounts& counts = view.counts[i];
+    const dumps::StepCounts& counts = view.counts[i];
     Json step = Step(view, i);
     step["file"] = view.steps[i].file;
     if (!counts.error.empty()) {
@@ -75,39 +75,39 @@ Json Timeline(const PassesView& view) {
   return steps;
 }
 
-std::string_view WordOf(hlo::Fate fate) {
+std::string_view WordOf(dumps::Fate fate) {
   switch (fate) {
-    case hlo::Fate::kKept:
+    case dumps::Fate::kKept:
       return "kept";
-    case hlo::Fate::kChanged:
+    case dumps::Fate::kChanged:
       return "changed";
-    case hlo::Fate::kRenamed:
+    case dumps::Fate::kRenamed:
       return "renamed";
-    case hlo::Fate::kFused:
+    case dumps::Fate::kFused:
       return "fused";
-    case hlo::Fate::kReplaced:
+    case dumps::Fate::kReplaced:
       return "replaced";
-    case hlo::Fate::kRemoved:
+    case dumps::Fate::kRemoved:
       return "removed";
   }
   return "";
 }
 
-std::string_view WordOf(hlo::Birth birth) {
+std::string_view WordOf(dumps::Birth birth) {
   switch (birth) {
-    case hlo::Birth::kKept:
+    case dumps::Birth::kKept:
       return "kept";
-    case hlo::Birth::kChanged:
+    case dumps::Birth::kChanged:
       return "changed";
-    case hlo::Birth::kRenamed:
+    case dumps::Birth::kRenamed:
       return "renamed";
-    case hlo::Birth::kCopied:
+    case dumps::Birth::kCopied:
       return "copied";
-    case hlo::Birth::kMade:
+    case dumps::Birth::kMade:
       return "made";
-    case hlo::Birth::kReplaces:
+    case dumps::Birth::kReplaces:
       return "replaces";
-    case hlo::Birth::kAdded:
+    case dumps::Birth::kAdded:
       return "added";
   }
   return "";
@@ -138,19 +138,19 @@ Json ComparisonJson(const PassesView& view) {
   Json after = Json::array();
   for (uint32_t b = 0; b < comparison.before.instructions.size(); ++b) {
     const auto& fate = comparison.diff.fates[b];
-    if (fate.kind == hlo::Fate::kKept) continue;
+    if (fate.kind == dumps::Fate::kKept) continue;
     Json entry =
         Entry(comparison.before, comparison.diff.container_before, b, fate, comparison.after);
-    if (fate.kind == hlo::Fate::kChanged) {
+    if (fate.kind == dumps::Fate::kChanged) {
       entry["change"] =
-          hlo::ChangeText(comparison.before, comparison.before.instructions[b], comparison.after,
-                          comparison.after.instructions[fate.others[0]]);
+          dumps::ChangeText(comparison.before, comparison.before.instructions[b], comparison.after,
+                            comparison.after.instructions[fate.others[0]]);
     }
     before.push_back(std::move(entry));
   }
   for (uint32_t a = 0; a < comparison.after.instructions.size(); ++a) {
     const auto& birth = comparison.diff.births[a];
-    if (birth.kind == hlo::Birth::kKept || birth.kind == hlo::Birth::kChanged) continue;
+    if (birth.kind == dumps::Birth::kKept || birth.kind == dumps::Birth::kChanged) continue;
     after.push_back(
         Entry(comparison.after, comparison.diff.container_after, a, birth, comparison.before));
   }
@@ -161,8 +161,8 @@ Json ComparisonJson(const PassesView& view) {
           {"after", std::move(after)}};
 }
 
-std::string_view WordOf(hlo::HistoryEvent::Kind kind) {
-  using Kind = hlo::HistoryEvent::Kind;
+std::string_view WordOf(dumps::HistoryEvent::Kind kind) {
+  using Kind = dumps::HistoryEvent::Kind;
   switch (kind) {
     case Kind::kFirst:
       return "first";
@@ -190,7 +190,7 @@ std::string_view WordOf(hlo::HistoryEvent::Kind kind) {
   return "";
 }
 
-Json Note(const hlo::InstructionNote& note) {
+Json Note(const dumps::InstructionNote& note) {
   return {{"instruction", note.name},
           {"opcode", note.opcode},
           {"shape", note.shape},
@@ -202,9 +202,9 @@ Json Note(const hlo::InstructionNote& note) {
 
 Json HistoryJson(const PassesView& view) {
   Json events = Json::array();
-  for (const hlo::HistoryEvent& event : view.history->events) {
+  for (const dumps::HistoryEvent& event : view.history->events) {
     Json others = Json::array();
-    for (const hlo::InstructionNote& other : event.others) others.push_back(Note(other));
+    for (const dumps::InstructionNote& other : event.others) others.push_back(Note(other));
     events.push_back({{"what", std::string(WordOf(event.kind))},
                       {"at", Step(view, event.step)},
                       {"instruction", Note(event.instruction)},
@@ -212,7 +212,8 @@ Json HistoryJson(const PassesView& view) {
                       {"change", TextOrNull(event.text)}});
   }
   Json origins = Json::array();
-  for (const hlo::InstructionNote& origin : view.history->origins) origins.push_back(Note(origin));
+  for (const dumps::InstructionNote& origin : view.history->origins)
+    origins.push_back(Note(origin));
   return {{"instruction", view.instruction},
           {"events", std::move(events)},
           {"origins", std::move(origins)},
@@ -234,7 +235,7 @@ std::string PassesJson(const PassesView& view) {
   } else {
     document["steps"] = Timeline(view);
     Json timeline = Json::array();
-    for (const hlo::PassNode& node : hlo::FoldPasses(view.steps)) {
+    for (const dumps::PassNode& node : dumps::FoldPasses(view.steps)) {
       timeline.push_back(Node(view, node));
     }
     document["timeline"] = std::move(timeline);

@@ -51,7 +51,7 @@ class Timeline {
                 {.heading = "operations outside of fusions", .flexible = true}}) {}
 
   std::vector<std::string> Lines(int width) {
-    const std::vector<hlo::PassNode> nodes = hlo::FoldPasses(view_.steps);
+    const std::vector<dumps::PassNode> nodes = dumps::FoldPasses(view_.steps);
     AddNodes(nodes, 0);
     return table_.Lines(width, false);
   }
@@ -68,8 +68,8 @@ class Timeline {
     for (const size_t step : steps) {
       if (!Changed(step)) continue;
       ++totals.changed;
-      const hlo::StepCounts& before = view_.counts[step - 1];
-      const hlo::StepCounts& after = view_.counts[step];
+      const dumps::StepCounts& before = view_.counts[step - 1];
+      const dumps::StepCounts& after = view_.counts[step];
       if (!after.error.empty()) totals.error = after.error;
       if (!after.error.empty() || !before.error.empty()) continue;
       if (after.content_hash != before.content_hash) totals.attributes_only = false;
@@ -80,17 +80,17 @@ class Timeline {
     return totals;
   }
 
-  bool AnyChanged(const hlo::PassNode& node) const {
+  bool AnyChanged(const dumps::PassNode& node) const {
     if (std::any_of(node.steps.begin(), node.steps.end(), [&](size_t s) { return Changed(s); })) {
       return true;
     }
     return std::any_of(node.children.begin(), node.children.end(),
-                       [&](const hlo::PassNode& child) { return AnyChanged(child); });
+                       [&](const dumps::PassNode& child) { return AnyChanged(child); });
   }
 
-  static void CollectSteps(const hlo::PassNode& node, std::vector<size_t>& steps) {
+  static void CollectSteps(const dumps::PassNode& node, std::vector<size_t>& steps) {
     steps.insert(steps.end(), node.steps.begin(), node.steps.end());
-    for (const hlo::PassNode& child : node.children) CollectSteps(child, steps);
+    for (const dumps::PassNode& child : node.children) CollectSteps(child, steps);
   }
 
   std::string Numbers(const std::vector<size_t>& steps) const {
@@ -106,9 +106,9 @@ class Timeline {
     return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
   }
 
-  void AddNodes(const std::vector<hlo::PassNode>& nodes, int depth) {
-    std::vector<const hlo::PassNode*> quiet;
-    for (const hlo::PassNode& node : nodes) {
+  void AddNodes(const std::vector<dumps::PassNode>& nodes, int depth) {
+    std::vector<const dumps::PassNode*> quiet;
+    for (const dumps::PassNode& node : nodes) {
       if (!all_ && node.name != "before_optimizations" && node.name != "after_optimizations" &&
           !AnyChanged(node)) {
         quiet.push_back(&node);
@@ -121,11 +121,11 @@ class Timeline {
   }
 
   // Passes and pipelines in a row that changed nothing.
-  void Flush(std::vector<const hlo::PassNode*>& quiet, int depth) {
+  void Flush(std::vector<const dumps::PassNode*>& quiet, int depth) {
     if (quiet.empty()) return;
     std::vector<size_t> steps;
     std::string names;
-    for (const hlo::PassNode* node : quiet) {
+    for (const dumps::PassNode* node : quiet) {
       CollectSteps(*node, steps);
       names += (names.empty() ? "" : ", ") + node->name;
     }
@@ -137,7 +137,7 @@ class Timeline {
     quiet.clear();
   }
 
-  void AddNode(const hlo::PassNode& node, int depth) {
+  void AddNode(const dumps::PassNode& node, int depth) {
     std::string name = std::string(static_cast<size_t>(depth) * 2, ' ');
     if (node.is_group) {
       std::vector<size_t> steps;
@@ -153,7 +153,7 @@ class Timeline {
     name += node.name;
     if (node.steps.size() > 1) name += fmt::format("  x{}", node.steps.size());
     const Totals totals = TotalsOf(node.steps);
-    const hlo::StepCounts& last = view_.counts[node.steps.back()];
+    const dumps::StepCounts& last = view_.counts[node.steps.back()];
     std::string change;
     if (!totals.error.empty() || !last.error.empty()) {
       change = "cannot be read: " + (last.error.empty() ? totals.error : last.error);
@@ -164,10 +164,10 @@ class Timeline {
     } else if (totals.attributes_only) {
       change = "attributes or order only";
     } else {
-      change = hlo::DeltaText(totals.before, totals.after, SIZE_MAX);
+      change = dumps::DeltaText(totals.before, totals.after, SIZE_MAX);
       for (size_t most = kMostDeltas; !all_ && most > 0 && DisplayWidth(change) > change_width_;
            --most) {
-        change = hlo::DeltaText(totals.before, totals.after, most);
+        change = dumps::DeltaText(totals.before, totals.after, most);
       }
       if (change.empty()) {
         change = totals.delta != 0 ? "inside fusions, calls" : "names, shapes or operands";
@@ -223,13 +223,13 @@ std::string TimelineText(const PassesView& view, bool all, int width) {
 // ---- history
 
 std::string StepText(const PassesView& view, size_t step) {
-  const hlo::PassStep& at = view.steps[step];
+  const dumps::PassStep& at = view.steps[step];
   if (at.number < 0) return at.pass;
   if (at.is_start()) return fmt::format("before {} (dump {})", at.pipeline, at.number);
   return fmt::format("{} (dump {})", at.Label(), at.number);
 }
 
-std::string Place(const hlo::InstructionNote& note) {
+std::string Place(const dumps::InstructionNote& note) {
   std::string text = note.op_name;
   if (!note.source_file.empty()) {
     text += fmt::format("{}{}:{}", text.empty() ? "" : "  ", BaseName(note.source_file),
@@ -238,7 +238,7 @@ std::string Place(const hlo::InstructionNote& note) {
   return text;
 }
 
-std::string Names(const std::vector<hlo::InstructionNote>& notes, bool all) {
+std::string Names(const std::vector<dumps::InstructionNote>& notes, bool all) {
   std::string text;
   const size_t most = all ? notes.size() : std::min(notes.size(), kMostNames);
   for (size_t i = 0; i < most; ++i) {
@@ -249,8 +249,8 @@ std::string Names(const std::vector<hlo::InstructionNote>& notes, bool all) {
   return text;
 }
 
-std::string EventText(const PassesView& view, const hlo::HistoryEvent& event, bool all) {
-  using Kind = hlo::HistoryEvent::Kind;
+std::string EventText(const PassesView& view, const dumps::HistoryEvent& event, bool all) {
+  using Kind = dumps::HistoryEvent::Kind;
   const std::string where = StepText(view, event.step);
   const std::string& name = event.instruction.name;
   const std::string others = Names(event.others, all);
@@ -286,9 +286,9 @@ std::string EventText(const PassesView& view, const hlo::HistoryEvent& event, bo
 
 std::string HistoryText(const PassesView& view, bool all, int width) {
   std::string out = Heading(view) + "\n\n";
-  const hlo::InstructionHistory& history = *view.history;
-  const hlo::InstructionNote* shown = nullptr;
-  for (const hlo::HistoryEvent& event : history.events) {
+  const dumps::InstructionHistory& history = *view.history;
+  const dumps::InstructionNote* shown = nullptr;
+  for (const dumps::HistoryEvent& event : history.events) {
     if (event.instruction.name == view.instruction) shown = &event.instruction;
   }
   if (shown != nullptr) {
@@ -300,7 +300,7 @@ std::string HistoryText(const PassesView& view, bool all, int width) {
     out += "\n";
   }
   size_t operands_only = 0;
-  for (const hlo::HistoryEvent& event : history.events) {
+  for (const dumps::HistoryEvent& event : history.events) {
     if (!all && event.text.starts_with("operand ")) {
       ++operands_only;
       continue;
@@ -327,7 +327,7 @@ std::string HistoryText(const PassesView& view, bool all, int width) {
                              {.heading = "op_name", .path = true, .flexible = true}});
     const size_t most = all ? history.origins.size() : std::min<size_t>(history.origins.size(), 20);
     for (size_t i = 0; i < most; ++i) {
-      const hlo::InstructionNote& note = history.origins[i];
+      const dumps::InstructionNote& note = history.origins[i];
       table.Add({note.name, note.opcode, hlo::WithoutLayout(note.shape),
                  note.source_file.empty()
                      ? ""

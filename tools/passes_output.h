@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/terminal.h"
-#include "hlo/instruction_history.h"
-#include "hlo/module_diff.h"
-#include "hlo/pass_changes.h"
-#include "hlo/pass_timeline.h"
+#include "dumps/instruction_history.h"
+#include "dumps/module_diff.h"
+#include "dumps/pass_changes.h"
+#include "dumps/pass_timeline.h"
 
 namespace xlatrace::tools {
 
@@ -25,16 +25,16 @@ struct PassesView {
     size_t to = 0;
     model::HloModule before;
     model::HloModule after;
-    hlo::ModuleDiff diff;
+    dumps::ModuleDiff diff;
   };
   std::string path;
   std::string module_name;
   int64_t program_id = -1;
-  std::vector<hlo::PassStep> steps;
+  std::vector<dumps::PassStep> steps;
   // One of the three.
-  std::vector<hlo::StepCounts> counts;
+  std::vector<dumps::StepCounts> counts;
   std::optional<Comparison> comparison;
-  std::optional<hlo::InstructionHistory> history;
+  std::optional<dumps::InstructionHistory> history;
   std::string instruction;
 };
 

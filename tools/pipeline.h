@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "importers/recording_import.h"
+#include "importers/recording/recording_import.h"
 #include "model/events.h"
 #include "recording/folder.h"
 

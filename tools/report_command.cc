@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/number_format.h"
-#include "report/html.h"
+#include "report/html/html.h"
 #include "report/run_view.h"
 #include "store/run_db.h"
 #include "tools/commands.h"

@@ -7,7 +7,7 @@
 #include "analysis/gpu_table.h"
 #include "base/file.h"
 #include "base/terminal.h"
-#include "report/show.h"
+#include "report/show/show.h"
 #include "store/run_db.h"
 #include "store/run_db_mark.h"
 #include "tools/commands.h"

@@ -10,10 +10,10 @@
 
 #include "correlator/computation_roles.h"
 #include "correlator/kernel_symbols.h"
-#include "correlator/thunk_list_join.h"
-#include "correlator/thunk_program.h"
-#include "hlo/text_reader.h"
-#include "hlo/thunk_sequence.h"
+#include "correlator/thunk_order/thunk_list_join.h"
+#include "correlator/thunk_order/thunk_program.h"
+#include "hlo/artefacts/thunk_sequence.h"
+#include "hlo/text/text_reader.h"
 #include "store/activity_scan.h"
 
 namespace xlatrace::tools {

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "hlo/backend_config.h"
+#include "hlo/cost/weights.h"
 #include "hlo/opcode.h"
 #include "hlo/shape.h"
-#include "hlo/weights.h"
 
 namespace xlatrace::analysis::findings {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hlo/cost.h"
+#include "hlo/cost/cost.h"
 #include "model/hlo_module.h"
 
 namespace xlatrace::analysis::findings {

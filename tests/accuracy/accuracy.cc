@@ -34,10 +34,10 @@
 
 #include "correlator/attribution_check.h"
 #include "correlator/correlator.h"
-#include "hlo/cost.h"
-#include "hlo/text_reader.h"
-#include "hlo/thunk_sequence.h"
-#include "hlo/weights.h"
+#include "hlo/artefacts/thunk_sequence.h"
+#include "hlo/cost/cost.h"
+#include "hlo/cost/weights.h"
+#include "hlo/text/text_reader.h"
 #include "tests/accuracy/strip.h"
 
 namespace xlatrace::accuracy {

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "importers/importer.h"
 #include "tools/module_files.h"
 

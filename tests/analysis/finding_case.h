@@ -12,7 +12,7 @@
 
 #include "analysis/analysis.h"
 #include "hlo/op_category.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/analysis/run_builder.h"
 
 namespace xlatrace::analysis {

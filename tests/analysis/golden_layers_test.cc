@@ -20,7 +20,7 @@
 
 #include "analysis/module_labels.h"
 #include "base/compress.h"
-#include "hlo/proto_reader.h"
+#include "hlo/proto/proto_reader.h"
 
 namespace xlatrace::analysis {
 namespace {

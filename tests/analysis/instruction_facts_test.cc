@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 
 namespace xlatrace::analysis {
 namespace {

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/module_labels.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 
 namespace xlatrace::analysis {
 

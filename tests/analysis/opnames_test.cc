@@ -23,7 +23,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/module_labels.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/analysis/run_builder.h"
 
 namespace xlatrace::analysis {

@@ -10,7 +10,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/check.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "run_builder.h"
 
 namespace xlatrace::analysis {

@@ -12,8 +12,8 @@
 
 #include "correlator/attribution_check.h"
 #include "correlator/kernel_symbols.h"
-#include "hlo/dump_dir.h"
-#include "hlo/text_reader.h"
+#include "dumps/dump_dir.h"
+#include "hlo/text/text_reader.h"
 #include "importers/importer.h"
 #include "store/run_writer.h"
 #include "tests/correlator/test_builders.h"
@@ -142,19 +142,19 @@ struct Score {
 // grid and block, and the module that is running.
 Score Replay(const std::string& dir, bool with_thunks) {
   Score score;
-  auto listed = hlo::ListDumpDir(dir);
+  auto listed = dumps::ListDumpDir(dir);
   if (!listed) {
     ADD_FAILURE() << listed.error().message;
     return score;
   }
-  for (const hlo::DumpModule& dumped : listed->modules) {
-    auto loaded = hlo::LoadDumpModule(dumped);
+  for (const dumps::DumpModule& dumped : listed->modules) {
+    auto loaded = dumps::LoadDumpModule(dumped);
     if (!loaded) continue;
     RunBuilder run;
     run.AddDevice();
     run.AddLane();
     run.AddModule(dumped.name, dumped.program_id, [&] {
-      auto again = hlo::LoadDumpModule(dumped);
+      auto again = dumps::LoadDumpModule(dumped);
       LoadedModule module;
       module.hlo = std::move(again->module);
       if (with_thunks) module.thunks = std::move(again->thunks);

@@ -1,4 +1,4 @@
-#include "correlator/known_stretches.h"
+#include "correlator/thunk_order/known_stretches.h"
 
 #include <gtest/gtest.h>
 

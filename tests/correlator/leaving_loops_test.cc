@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "correlator/computation_roles.h"
-#include "correlator/thunk_program.h"
-#include "hlo/text_reader.h"
+#include "correlator/thunk_order/thunk_program.h"
+#include "hlo/text/text_reader.h"
 
 namespace xlatrace::correlator {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "correlator/launch_kind.h"
 #include "correlator/origin.h"
+#include "correlator/thunk_order/launch_kind.h"
 
 namespace xlatrace::correlator {
 namespace {

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hlo/weights.h"
+#include "hlo/cost/weights.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {

@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "correlator/launch_sequence.h"
-#include "hlo/text_reader.h"
+#include "correlator/thunk_order/launch_sequence.h"
+#include "hlo/text/text_reader.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {

@@ -1,13 +1,13 @@
 // What lies between two known thunks, and what a launch looks like from outside.
 
-#include "correlator/window_assignment.h"
+#include "correlator/thunk_order/window_assignment.h"
 
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "correlator/launch_kind.h"
+#include "correlator/thunk_order/launch_kind.h"
 
 namespace xlatrace::correlator {
 namespace {

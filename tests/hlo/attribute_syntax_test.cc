@@ -2,12 +2,12 @@
 // 2024, 2025 and 2026, and nearly all that is accepted; the rest XLA printed or read in other
 // years.
 
-#include "hlo/attribute_syntax.h"
+#include "hlo/text/attribute_syntax.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {

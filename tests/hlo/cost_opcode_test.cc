@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "dumps/dump_dir.h"
 #include "hlo/backend_config.h"
-#include "hlo/cost.h"
-#include "hlo/cost_convolution.h"
-#include "hlo/cost_shape.h"
-#include "hlo/dump_dir.h"
+#include "hlo/cost/cost.h"
+#include "hlo/cost/cost_convolution.h"
+#include "hlo/cost/cost_shape.h"
 #include "hlo/op_details.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "hlo/cost.h"
-#include "hlo/proto_reader.h"
+#include "hlo/cost/cost.h"
+#include "hlo/proto/proto_reader.h"
 #include "tests/hlo/proto_builder.h"
 #include "tests/hlo/test_data.h"
 

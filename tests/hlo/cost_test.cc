@@ -1,7 +1,7 @@
 // The cost models against XLA's own tests: every file of data/hlo/cost, exactly. Numbers there are
 // what upstream asserts (or what follows from it, see each file's note), not what we print.
 
-#include "hlo/cost.h"
+#include "hlo/cost/cost.h"
 
 #include <fstream>
 #include <set>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {

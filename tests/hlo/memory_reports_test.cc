@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "base/compress.h"
-#include "hlo/buffer_assignment.h"
-#include "hlo/dump_dir.h"
-#include "hlo/live_ranges.h"
-#include "hlo/memory_usage.h"
-#include "hlo/proto_reader.h"
+#include "dumps/dump_dir.h"
+#include "hlo/artefacts/buffer_assignment.h"
+#include "hlo/artefacts/live_ranges.h"
+#include "hlo/artefacts/memory_usage.h"
+#include "hlo/proto/proto_reader.h"
 #include "tests/hlo/proto_builder.h"
 #include "tests/hlo/test_data.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {

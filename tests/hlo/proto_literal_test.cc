@@ -1,4 +1,4 @@
-#include "hlo/proto_literal.h"
+#include "hlo/proto/proto_literal.h"
 
 #include <cstring>
 #include <initializer_list>

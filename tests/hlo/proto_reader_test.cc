@@ -1,4 +1,4 @@
-#include "hlo/proto_reader.h"
+#include "hlo/proto/proto_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Shapes of protos in XLA's spelling: what xla::Layout::Print and ShapeUtil print for these
 // messages.
 
-#include "hlo/proto_shape.h"
+#include "hlo/proto/proto_shape.h"
 
 #include <cstdint>
 #include <limits>

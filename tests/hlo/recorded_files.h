@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "base/compress.h"
-#include "hlo/dump_name.h"
+#include "dumps/dump_name.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {

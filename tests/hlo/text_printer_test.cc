@@ -1,4 +1,4 @@
-#include "hlo/text_printer.h"
+#include "hlo/text/text_printer.h"
 
 #include <filesystem>
 
@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/compress.h"
-#include "hlo/proto_reader.h"
-#include "hlo/text_reader.h"
+#include "hlo/proto/proto_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/hlo/proto_builder.h"
 #include "tests/hlo/recorded_files.h"
 #include "tests/hlo/same_model.h"

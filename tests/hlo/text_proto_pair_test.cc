@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "base/compress.h"
-#include "hlo/dump_dir.h"
-#include "hlo/proto_reader.h"
-#include "hlo/text_reader.h"
+#include "dumps/dump_dir.h"
+#include "hlo/proto/proto_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/hlo/recorded_files.h"
 #include "tests/hlo/test_data.h"
 

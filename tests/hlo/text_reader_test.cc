@@ -1,4 +1,4 @@
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

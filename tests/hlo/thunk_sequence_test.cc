@@ -1,4 +1,4 @@
-#include "hlo/thunk_sequence.h"
+#include "hlo/artefacts/thunk_sequence.h"
 
 #include <map>
 

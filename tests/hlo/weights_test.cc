@@ -1,11 +1,11 @@
-#include "hlo/weights.h"
+#include "hlo/cost/weights.h"
 
 #include <cmath>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "tests/hlo/test_data.h"
 
 namespace xlatrace::hlo {

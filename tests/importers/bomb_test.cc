@@ -15,8 +15,8 @@
 
 #include "base/compress.h"
 #include "importers/importer.h"
-#include "importers/projected_trace.h"
-#include "importers/snappy.h"
+#include "importers/nsys_jax/projected_trace.h"
+#include "importers/nsys_jax/snappy.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/parquet_builder.h"
 #include "tests/importers/trace_json.h"

@@ -1,6 +1,6 @@
 // JSON traces: what becomes of each kind of event, exact times, cuts at every byte, damage.
 
-#include "importers/chrome_trace.h"
+#include "importers/chrome/chrome_trace.h"
 
 #include <random>
 #include <vector>
@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "base/compress.h"
-#include "importers/chrome_event.h"
+#include "importers/chrome/chrome_event.h"
+#include "importers/chrome/trace_splitter.h"
 #include "importers/importer.h"
-#include "importers/trace_splitter.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/trace_json.h"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "importers/xplane.h"
+#include "importers/xplane/xplane.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/xspace_builder.h"
 

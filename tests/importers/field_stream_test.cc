@@ -1,4 +1,4 @@
-#include "importers/field_stream.h"
+#include "importers/common/field_stream.h"
 
 #include <random>
 #include <string>

@@ -1,6 +1,6 @@
 // Putting registered strings together again: lines, stacks, cut and missing texts.
 
-#include "importers/hlo_rebuild.h"
+#include "importers/recording/hlo_rebuild.h"
 
 #include <deque>
 #include <limits>
@@ -12,9 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hlo/text_reader.h"
-#include "importers/hlo_line.h"
-#include "importers/stack_frames.h"
+#include "hlo/text/text_reader.h"
+#include "importers/recording/hlo_line.h"
+#include "importers/recording/stack_frames.h"
 
 namespace xlatrace::importers {
 namespace {

@@ -1,6 +1,6 @@
 // Captures of nsys-jax: what becomes of projected ranges, Parquet of all shapes, damage.
 
-#include "importers/nsys_jax.h"
+#include "importers/nsys_jax/nsys_jax.h"
 
 #include <unistd.h>
 
@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
+#include "importers/common/range_sorter.h"
 #include "importers/importer.h"
-#include "importers/parquet.h"
-#include "importers/projected_trace.h"
-#include "importers/range_sorter.h"
-#include "importers/snappy.h"
+#include "importers/nsys_jax/parquet.h"
+#include "importers/nsys_jax/projected_trace.h"
+#include "importers/nsys_jax/snappy.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/parquet_builder.h"
 

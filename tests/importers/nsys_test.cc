@@ -1,4 +1,4 @@
-// Rules of importers/nsys_sqlite.h, on small databases made for them.
+// Rules of importers/nsys/nsys_sqlite.h, on small databases made for them.
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "importers/nsys_sqlite.h"
+#include "importers/nsys/nsys_sqlite.h"
 #include "store/sqlite.h"
 #include "tests/importers/memory_sink.h"
 

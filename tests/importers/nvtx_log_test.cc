@@ -13,9 +13,9 @@
 
 #include "base/compress.h"
 #include "base/file.h"
-#include "hlo/text_reader.h"
-#include "importers/hlo_rebuild.h"
-#include "importers/recording_import.h"
+#include "hlo/text/text_reader.h"
+#include "importers/recording/hlo_rebuild.h"
+#include "importers/recording/recording_import.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/recording_builder.h"
 

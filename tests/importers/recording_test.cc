@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hlo/text_reader.h"
+#include "hlo/text/text_reader.h"
 #include "importers/importer.h"
-#include "importers/recording_import.h"
+#include "importers/recording/recording_import.h"
 #include "recording/folder.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/recording_builder.h"

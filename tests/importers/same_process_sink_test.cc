@@ -1,4 +1,4 @@
-#include "importers/same_process_sink.h"
+#include "importers/common/same_process_sink.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "importers/annotation.h"
-#include "importers/self_time.h"
-#include "importers/text_fields.h"
+#include "importers/common/annotation.h"
+#include "importers/common/self_time.h"
+#include "importers/common/text_fields.h"
 
 namespace xlatrace::importers {
 namespace {

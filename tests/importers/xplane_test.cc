@@ -1,6 +1,6 @@
-// Rules of importers/xplane.h, each on a profile made for it.
+// Rules of importers/xplane/xplane.h, each on a profile made for it.
 
-#include "importers/xplane.h"
+#include "importers/xplane/xplane.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@
 #include "analysis/analysis.h"
 #include "base/compress.h"
 #include "correlator/correlator.h"
-#include "hlo/proto_reader.h"
+#include "hlo/proto/proto_reader.h"
 #include "tests/planted/simulated_gpu.h"
 
 namespace xlatrace::planted {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "hlo/backend_config.h"
-#include "hlo/cost.h"
+#include "hlo/cost/cost.h"
 #include "hlo/op_category.h"
 #include "hlo/shape.h"
 

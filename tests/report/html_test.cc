@@ -1,6 +1,6 @@
 // The page: complete, offline, and made of nothing but our own markup.
 
-#include "report/html.h"
+#include "report/html/html.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/html_writer.h"
+#include "report/html/html_writer.h"
 #include "report/model_tree.h"
 #include "report/op_fold.h"
 #include "sample_run.h"
@@ -189,10 +189,11 @@ TEST(HtmlTest, AFakeDeviceIsSaidInABanner) {
 
 TEST(HtmlTest, StopsAtTheFirstWriteThatFails) {
   int calls = 0;
-  const Status written = WriteStaticHtml(ViewOf(TransformerRun()), [&calls](std::string_view) -> Status {
-    ++calls;
-    return MakeError("disk full");
-  });
+  const Status written =
+      WriteStaticHtml(ViewOf(TransformerRun()), [&calls](std::string_view) -> Status {
+        ++calls;
+        return MakeError("disk full");
+      });
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().message, "disk full");
   EXPECT_EQ(calls, 1);

@@ -2,7 +2,7 @@
 // checked from outside by tests/e2e/test_page_data.py; here: that it is complete, sums up, and that
 // nothing in it depends on what a name holds.
 
-#include "report/page.h"
+#include "report/page/page.h"
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "report/html.h"
+#include "report/html/html.h"
 #include "sample_run.h"
 #include "store/run_db.h"
 #include "temporary_folder.h"

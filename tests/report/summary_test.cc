@@ -1,6 +1,6 @@
 // The summary in its four forms.
 
-#include "report/summary.h"
+#include "report/summary/summary.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 #include "base/terminal.h"
 #include "report/breakdown.h"
-#include "report/summary_slices.h"
+#include "report/summary/summary_slices.h"
 #include "sample_run.h"
 #include "temporary_folder.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "importers/chrome_trace.h"
+#include "importers/chrome/chrome_trace.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/trace_json.h"
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "importers/nsys_sqlite.h"
+#include "importers/nsys/nsys_sqlite.h"
 #include "tests/importers/memory_sink.h"
 
 namespace xlatrace::importers {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "importers/projected_trace.h"
+#include "importers/nsys_jax/projected_trace.h"
 
 namespace xlatrace::importers {
 

@@ -10,8 +10,8 @@
 
 #include <sys/mman.h>
 
-#include "hlo/text_reader.h"
-#include "importers/recording_import.h"
+#include "hlo/text/text_reader.h"
+#include "importers/recording/recording_import.h"
 #include "recording/format.h"
 #include "tests/importers/memory_sink.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "importers/xplane.h"
+#include "importers/xplane/xplane.h"
 #include "tests/importers/memory_sink.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,0 +1,48 @@
+// Thunk order: an execution's activities aligned with its module's thunk program.
+//
+// A second pass, because the place of an activity among others is what counts. On each device,
+// in launch order (correlation numbers; within a CUDA graph the order in which its nodes were made;
+// where neither is known, start times):
+//   1. kernels with symbols that a module's program has are anchors: sequence_alignment finds which
+//      module ran where, and which thunk each anchor is; reuse of kernels is resolved by order and
+//      launch dimensions;
+//   2. what lies between two anchors belongs to the thunks between them: window_assignment.
+// A sequence of launches that comes again has the alignment of the first time.
+//
+// Exact: the alignment allows one instruction only, and the module is told by the source or known
+// by a whole execution that no other module of the process explains. Else inferred. Labels that are
+// exact already stay; labels that order replaces are kept as losers.
+//
+// Thread-safety: one thread per object.
+
+#ifndef XLATRACE_CORRELATOR_THUNK_ORDER_THUNK_ORDER_EVIDENCE_H_
+#define XLATRACE_CORRELATOR_THUNK_ORDER_THUNK_ORDER_EVIDENCE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "correlator/label_table.h"
+#include "correlator/module_join.h"
+#include "correlator/module_table.h"
+#include "correlator/thunk_order/launch_cases.h"
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::correlator {
+
+struct ThunkOrderResult {
+  // Per activity: number of the execution it was aligned with; 0: none. Empty: nothing was.
+  std::vector<uint32_t> execution;
+  uint32_t executions = 0;
+};
+
+// `case_of`: per activity, into `cases`. Changes tables->label_of and adds labels and their shares.
+ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable& modules,
+                                 const ModuleJoin& join, std::span<const JudgedCase> cases,
+                                 std::span<const uint32_t> case_of, LabelTable* labels,
+                                 model::AttributionTables* tables);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_THUNK_ORDER_THUNK_ORDER_EVIDENCE_H_

@@ -1,0 +1,194 @@
+// What one execution of a module launches, in order: the pattern that thunk order is matched with.
+//
+// XLA:GPU emits one thunk per scheduled instruction and runs them in the order of the schedule, on
+// one host thread (xla/service/gpu/thunk_emitter.cc). The walk over the schedule gives order, loops
+// and branches. The thunk list, where there is one, says what each instruction launches (symbol,
+// grid, block, kind); without it, that is deduced from the opcode, and a fusion may run under its
+// own symbol or under that of an earlier fusion with the same body (kernel reuse).
+//
+// Thread-safety: immutable after construction.
+
+#ifndef XLATRACE_CORRELATOR_THUNK_ORDER_THUNK_PROGRAM_H_
+#define XLATRACE_CORRELATOR_THUNK_ORDER_THUNK_PROGRAM_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "correlator/computation_roles.h"
+#include "correlator/thunk_order/launch_kind.h"
+#include "correlator/thunk_order/program_regions.h"
+#include "model/events.h"
+#include "model/hlo_module.h"
+
+namespace xlatrace::correlator {
+
+enum class ThunkKind : uint8_t {
+  kKernel,  // One kernel that XLA generated, known by its symbol.
+  kGemm,    // At least one kernel of a library.
+  kConvolution,
+  kLibrary,     // Any other library: FFT, sort, solvers, attention.
+  kCollective,  // One kernel of a communication library, or a copy.
+  kCopy,        // One copy, of any direction.
+  kHostCopy,    // One copy to the host: the predicate of a loop or branch.
+  kMemset,
+  kAnything,  // A custom call: any kernels, copies and memsets.
+  kGraph,     // All that is recorded into one CUDA graph, where a launch of it leaves a single row.
+};
+
+// Of a kind in a thunk list ("kCublasLtMatmul"). Kernels of XLA's own are told by their symbol.
+ThunkKind ThunkKindOf(std::string_view kind);
+// Thunks that hold others, wait, or do nothing on the device.
+bool IsContainerThunk(std::string_view kind);
+
+struct ThunkToken {
+  uint32_t instruction = model::kNoIndex;  // In the module.
+  ThunkKind kind = ThunkKind::kKernel;
+  CollectiveKind collective = CollectiveKind::kAny;
+  LibraryKind library = LibraryKind::kAny;
+  bool to_host = false;   // A copy that may leave the device.
+  bool optional = false;  // May leave no record: branches, loops of unknown length, guesses.
+  bool may_copy = false;  // A kernel that may turn out to be a copy.
+  uint16_t copies = 1;    // Then this many, one for each result.
+  bool repeats = false;   // May be several kernels, the later ones with `__N` behind the symbol.
+  int64_t elements = 0;   // That it reads and writes, of kernels whose grid is not known.
+  float cost_ns = 0;      // What it should take on a large GPU, to share a graph-level row's time.
+  bool unsteady = false;  // Its time does not follow from its cost: it may wait, or run again.
+  uint32_t graph = 0;     // The CUDA graph it is recorded into, counted from 1; 0: launched alone.
+  uint32_t last = 0;  // Of a kGraph: the last token of the graph; the first one comes behind it.
+  int64_t grid[3] = {0, 0, 0};  // Of kernels; 0: not known.
+  int64_t block[3] = {0, 0, 0};
+};
+
+class ThunkProgram {
+ public:
+  // Tokens [begin, end) run again and again.
+  struct Loop {
+    uint32_t begin = 0;
+    uint32_t end = 0;
+    int64_t trips = 1;     // Where XLA found them out.
+    bool counted = false;  // It did.
+    uint32_t body = 0;  // Where the body begins, of one that is not counted: behind the condition.
+    ProgramRegions::Loop regions = {};
+  };
+
+  ThunkProgram() = default;
+  // `graph_rows`: the run has graph-level rows. Then tokens have costs, and where it is known what
+  // XLA recorded into CUDA graphs (lists of thunks made after the thunk passes; HLO of 2023 to
+  // 2025) each graph has a token of its own in front of those that it holds.
+  ThunkProgram(const model::HloModule& module, std::span<const ComputationUse> uses,
+               std::span<const model::Thunk> thunks, bool graph_rows = false);
+
+  // As a list of thunks has them: loops once, branches all.
+  void TakeEachOnce();
+
+  // The same program in a module that numbers its instructions otherwise; false, and nothing
+  // changes, where `number` has none for one of them (kNoIndex).
+  bool Renumber(const std::function<uint32_t(uint32_t)>& number);
+
+  // These tokens are known to be kernels in this run (the run holds a kernel that they can be), so
+  // that they are no copies, and every execution launches them.
+  void SettleKernels(const std::vector<bool>& tokens);
+
+  std::span<const ThunkToken> tokens() const { return tokens_; }
+  size_t size() const { return tokens_.size(); }
+  bool from_thunk_list() const { return from_thunk_list_; }
+
+  // Tokens that may launch such a kernel, ascending. `observed` tells whether a symbol occurs in
+  // the run: a fusion whose own symbol does was compiled for itself, and runs under no other.
+  std::vector<uint32_t> Matches(const model::LaunchConfig& config,
+                                const std::function<bool(std::string_view)>& observed) const;
+  // Those that are CUDA graphs, ascending.
+  std::vector<uint32_t> Graphs() const;
+  // What tokens [first, last] cost together, each as often as it runs when they run once.
+  double CostNs(uint32_t first, uint32_t last) const;
+  // Tokens of an instruction.
+  std::vector<uint32_t> TokensOf(uint32_t instruction) const;
+
+  // How many kernels strictly between `from` and `to` must leave a record that is missing when the
+  // activity of `to` follows that of `from`, loops included: all that always run, and the rest of a
+  // branch or of a trip that was entered; -1: cannot follow in one execution.
+  // `from` = kStart: from the beginning.
+  static constexpr uint32_t kStart = UINT32_MAX;
+  int64_t Skipped(uint32_t from, uint32_t to) const;
+  // The same up to the end.
+  int64_t SkippedToEnd(uint32_t from) const;
+  // The tokens that Skipped counts and the optional ones among them, in the order in which they
+  // run; `to` = size(): up to the end. Empty where there is no way. Whoever leaves a loop that is
+  // not counted evaluates its condition once more: its tokens stand behind those of the body.
+  std::vector<uint32_t> Between(uint32_t from, uint32_t to) const;
+
+  // The kernels that an execution launches strictly between two tokens (kStart: from its beginning;
+  // size(): to its end), loops as often as XLA knows that they run. `optional`: those that may run
+  // besides. False where that is not known: `to` does not follow in the same trip of a loop, a loop
+  // in between is not counted, or there are more than `most`.
+  bool KernelsBetween(uint32_t from, uint32_t to, size_t most, std::vector<uint32_t>* kernels,
+                      std::vector<uint32_t>* optional) const;
+
+  // The same without what lies in loops that are not counted: of tokens from the first behind
+  // `from` on that every execution runs a known number of times. False where `from` or `to` lies in
+  // a loop that the other one is outside of, or there are more than `most`.
+  bool MarkersBetween(uint32_t from, uint32_t to, size_t most,
+                      std::vector<uint32_t>* markers) const;
+  // In a loop, and not with `other` (kStart and size() are in none).
+  bool InLoopWithout(uint32_t token, uint32_t other) const;
+
+  // Every token in the order in which it runs, loops as often as XLA knows that they run; not much
+  // longer than `most`.
+  std::vector<uint32_t> Unrolled(size_t most) const;
+  // Tokens from `first` to `last`, which may lie before it in the same loop.
+  std::vector<uint32_t> Covered(uint32_t first, uint32_t last) const;
+  // How often each token runs when tokens [first, last] run once: more than once in loops that lie
+  // inside as a whole.
+  std::vector<double> Repeats(uint32_t first, uint32_t last) const;
+
+  // Kernels with a symbol that every execution launches at least once, and CUDA graphs in place of
+  // what they hold.
+  int64_t required_kernels() const { return required_kernels_; }
+  bool IsRequired(uint32_t token) const { return required_[token + 1] > required_[token]; }
+  // Kernels that every execution launches where graphs are not used, in [begin, end).
+  int64_t KernelsWithoutGraphs(uint32_t begin, uint32_t end) const {
+    return required_alone_[end] - required_alone_[begin];
+  }
+  // Every symbol, for an index over modules.
+  std::vector<std::string_view> Symbols() const;
+
+ private:
+  friend class ThunkProgramBuilder;
+
+  void CountRequired();
+  void IndexInstructions();
+  void UnrollInto(uint32_t begin, uint32_t end, size_t loops, size_t most,
+                  const std::vector<bool>& opens_loop, std::vector<uint32_t>* out) const;
+  // Innermost loop that holds both, or nullptr.
+  const Loop* CommonLoop(uint32_t a, uint32_t b) const;
+
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+
+  bool from_thunk_list_ = false;
+  std::vector<ThunkToken> tokens_;
+  std::vector<Loop> loops_;  // Inner ones first.
+  ProgramRegions regions_;
+  std::vector<int64_t> required_;        // Kernels that always run, and graphs, before each token.
+  std::vector<int64_t> required_alone_;  // As if there were no graphs.
+  int64_t required_kernels_ = 0;
+  // Symbol -> tokens that are named so; with a thunk list all users, else the owner.
+  std::unordered_map<std::string, std::vector<uint32_t>, Hash, std::equal_to<>> by_symbol_;
+  // Without a thunk list: tokens of fusions with one body, ascending, and each token's class.
+  std::vector<std::vector<uint32_t>> classes_;
+  std::vector<uint32_t> class_of_;                             // By token; kNoIndex: none.
+  std::vector<std::pair<uint32_t, uint32_t>> by_instruction_;  // (instruction, token), sorted.
+  std::vector<std::string> own_symbol_;                        // By token, for members of classes.
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_THUNK_ORDER_THUNK_PROGRAM_H_

@@ -1,0 +1,229 @@
+#include "dumps/file_kind.h"
+
+#include <string>
+
+#include <protozero/exception.hpp>
+
+#include "base/compress.h"
+#include "hlo/artefacts/line_reader.h"
+#include "hlo/artefacts/live_ranges.h"
+#include "hlo/proto/text_proto.h"
+#include "hlo/proto/wire.h"
+#include "hlo/text/text_reader.h"
+
+namespace xlatrace::dumps {
+namespace {
+
+using namespace std::string_view_literals;
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+FileKind Binary(std::string_view head) {
+  if (StartsWith(head,
+                 "\x7f"
+                 "ELF")) {
+    const auto machine = [&] {
+      if (head.size() < 20) return 0;
+      return static_cast<unsigned char>(head[18]) | static_cast<unsigned char>(head[19]) << 8;
+    }();
+    constexpr int kCuda = 190;
+    constexpr int kAmdGpu = 224;
+    return machine == kCuda     ? FileKind::kCubin
+           : machine == kAmdGpu ? FileKind::kHsaco
+                                : FileKind::kElf;
+  }
+  if (StartsWith(head, "BC\xc0\xde") || StartsWith(head, "\xde\xc0\x17\x0b")) {
+    return FileKind::kLlvmBitcode;
+  }
+  if (StartsWith(head, "ML\xefR")) return FileKind::kMlirBytecode;
+  if (StartsWith(head, "SQLite format 3")) return FileKind::kSqlite;
+  if (StartsWith(head, "PK\x03\x04") || StartsWith(head, "PK\x05\x06")) return FileKind::kZip;
+  return FileKind::kUnknown;
+}
+
+// hlo::Fields 1 of an XSpace are planes: an optional id, then a name, "/host:CPU" or "/device:...".
+bool IsXSpace(std::string_view head) {
+  hlo::WirePosition position;
+  hlo::Fields fields(head, position);
+  try {
+    if (!fields.Next() || fields.Key() != hlo::BytesKey(1)) return false;
+  } catch (const protozero::exception&) {
+    return false;
+  }
+  // The first plane is longer than any head: look at its beginning only.
+  const char* at = head.data() + 1;
+  try {
+    protozero::decode_varint(&at, head.data() + head.size());
+  } catch (const protozero::exception&) {
+    return false;
+  }
+  std::string_view plane = head.substr(static_cast<size_t>(at - head.data()));
+  if (StartsWith(plane, "\x08")) {  // id = 1.
+    plane.remove_prefix(1);
+    while (!plane.empty() && static_cast<unsigned char>(plane[0]) >= 0x80) plane.remove_prefix(1);
+    if (!plane.empty()) plane.remove_prefix(1);
+  }
+  if (plane.size() < 3 || plane[0] != '\x12') return false;
+  return StartsWith(plane.substr(2), "/host:") || StartsWith(plane.substr(2), "/device:") ||
+         StartsWith(plane.substr(2), "Task Environment");
+}
+
+FileKind TextProtoKind(std::string_view head) {
+  const std::string_view first = hlo::TrimBlanks(head);
+  if (Has(head, "gpu_device_info {") || Has(head, "gpu_device_info:")) {
+    return FileKind::kTargetConfig;
+  }
+  if (StartsWith(first, "thunk_metadata")) return FileKind::kThunkMetadata;
+  if (StartsWith(first, "hlo_module") || Has(head, "entry_computation_name:") ||
+      StartsWith(first, "computations {")) {
+    return FileKind::kHloTextProto;
+  }
+  if (StartsWith(first, "entry_computation_layout") || Has(head, "\ndebug_options {")) {
+    return FileKind::kModuleConfig;
+  }
+  if (StartsWith(first, "xla_")) return FileKind::kDebugOptions;
+  const bool results = Has(head, "results {") || Has(head, "dots {") || Has(head, "convs {");
+  if (StartsWith(first, "version:") || (results && Has(head, "device:"))) {
+    return FileKind::kAutotuneResults;
+  }
+  return FileKind::kTextProto;
+}
+
+// A line of a thunk list: "  003: kKernel ..." or "kGemm \t...".
+bool IsThunkLine(std::string_view line) {
+  line = hlo::TrimBlanks(line);
+  int64_t id = 0;
+  if (hlo::TakeInt(line, &id) && !hlo::TakePrefix(line, ": ")) return false;
+  line = hlo::TrimBlanks(line);
+  return line.size() > 2 && line[0] == 'k' && line[1] >= 'A' && line[1] <= 'Z' &&
+         line.substr(0, line.find_first_of(" \t[,")).find_first_of("({=\"") ==
+             std::string_view::npos;
+}
+
+FileKind TextKind(std::string_view head) {
+  size_t at = head.find_first_not_of(" \t\r\n");
+  if (at == std::string_view::npos) return FileKind::kEmpty;
+  const std::string_view text = head.substr(at);
+  if (StartsWith(text, "HloModule")) return FileKind::kHloText;
+  if (StartsWith(text, "BufferAssignment:") || StartsWith(text, "allocation 0:")) {
+    return FileKind::kBufferAssignment;
+  }
+  if (StartsWith(text, "Total bytes used:") || StartsWith(text, "Used values:")) {
+    return FileKind::kBufferValues;
+  }
+  if (StartsWith(text, "HloLiveRange")) return FileKind::kLiveRanges;
+  if (StartsWith(text, "Memory Space:")) return FileKind::kMemoryUsage;
+  if (StartsWith(text, "Total order:")) return FileKind::kThunkSequence;
+  if (StartsWith(text, "; ModuleID") || StartsWith(text, "target datalayout") ||
+      StartsWith(text, "source_filename =") || Has(head, "\ntarget triple = \"") ||
+      Has(head, "\ndefine ")) {
+    return FileKind::kLlvmIr;
+  }
+  if (Has(head, "\n.version ") && Has(head, "\n.target ")) return FileKind::kPtx;
+  if (StartsWith(text, ".version ") && Has(head, ".target ")) return FileKind::kPtx;
+  if (StartsWith(text, "module @") || StartsWith(text, "module {") ||
+      StartsWith(text, "module attributes") || StartsWith(text, "#loc") ||
+      StartsWith(text, "builtin.module") || StartsWith(text, "func.func") ||
+      StartsWith(text, "\"builtin.module\"") || Has(head, "\nmodule @") ||
+      StartsWith(text, "// -----// IR Dump")) {
+    return FileKind::kMlir;
+  }
+  if (StartsWith(text, "digraph")) return FileKind::kGraphviz;
+  if (StartsWith(text, "<!DOCTYPE") || StartsWith(text, "<!doctype") || StartsWith(text, "<html")) {
+    return FileKind::kHtml;
+  }
+  if (text[0] == '{' || text[0] == '[') return FileKind::kJson;
+  hlo::LineReader lines(text);
+  std::string_view line;
+  if (lines.Next(&line) && IsThunkLine(line)) return FileKind::kThunkSequence;
+  if (hlo::LooksLikeHloText(head)) return FileKind::kHloText;
+  if (hlo::LooksLikeTextProto(head)) return TextProtoKind(text);
+  if (hlo::HoldsLiveRanges(head)) return FileKind::kLiveRanges;
+  return FileKind::kUnknown;
+}
+
+// Control characters but for white space: no text.
+bool IsBinary(std::string_view head) {
+  for (const char c : head) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') return true;
+  }
+  return false;
+}
+
+// A message whose first field is a string or message: most of what is serialised here.
+bool MayBeProto(std::string_view head) {
+  return !head.empty() && (head[0] == '\x0a' || static_cast<unsigned char>(head[0]) >= 0x80 ||
+                           static_cast<unsigned char>(head[0]) < 0x20);
+}
+
+struct Words {
+  FileKind kind;
+  std::string_view word;
+  std::string_view description;
+};
+
+constexpr Words kWords[] = {
+    {FileKind::kUnknown, "unknown", "nothing that is known here"},
+    {FileKind::kEmpty, "empty", "empty"},
+    {FileKind::kCompressed, "compressed", "compressed file"},
+    {FileKind::kHloText, "hlo_text", "HLO as text"},
+    {FileKind::kHloProto, "hlo_proto", "HLO as proto"},
+    {FileKind::kHloTextProto, "hlo_text_proto", "HLO as proto in text format"},
+    {FileKind::kXSpace, "xspace", "profile of XLA's profiler (XSpace)"},
+    {FileKind::kThunkSequence, "thunk_sequence", "list of thunks"},
+    {FileKind::kThunkMetadata, "thunk_metadata", "metadata of thunks"},
+    {FileKind::kBufferAssignment, "buffer_assignment", "buffer assignment"},
+    {FileKind::kBufferValues, "buffer_values", "values of a buffer assignment"},
+    {FileKind::kLiveRanges, "live_ranges", "live ranges of buffers"},
+    {FileKind::kMemoryUsage, "memory_usage", "memory usage report"},
+    {FileKind::kTargetConfig, "target_config", "GPU that was compiled for"},
+    {FileKind::kAutotuneResults, "autotune_results", "autotuning results"},
+    {FileKind::kModuleConfig, "module_config", "configuration of a module"},
+    {FileKind::kDebugOptions, "debug_options", "flags of XLA"},
+    {FileKind::kTextProto, "text_proto", "proto in text format"},
+    {FileKind::kMlir, "mlir", "MLIR"},
+    {FileKind::kMlirBytecode, "mlir_bytecode", "MLIR bytecode"},
+    {FileKind::kLlvmIr, "llvm_ir", "LLVM IR"},
+    {FileKind::kLlvmBitcode, "llvm_bitcode", "LLVM bitcode"},
+    {FileKind::kPtx, "ptx", "PTX assembly"},
+    {FileKind::kElf, "elf", "object file (ELF)"},
+    {FileKind::kCubin, "cubin", "machine code for an NVIDIA GPU (cubin)"},
+    {FileKind::kHsaco, "hsaco", "machine code for an AMD GPU (hsaco)"},
+    {FileKind::kGraphviz, "graphviz", "graph for Graphviz"},
+    {FileKind::kHtml, "html", "web page"},
+    {FileKind::kJson, "json", "JSON"},
+    {FileKind::kSqlite, "sqlite", "SQLite database"},
+    {FileKind::kZip, "zip", "zip archive"},
+};
+
+const Words& WordsOf(FileKind kind) {
+  for (const Words& words : kWords) {
+    if (words.kind == kind) return words;
+  }
+  return kWords[0];
+}
+
+}  // namespace
+
+FileKind KindOfContent(std::string_view head) {
+  if (head.empty()) return FileKind::kEmpty;
+  if (head.size() >= 6 && LooksCompressed(head)) return FileKind::kCompressed;
+  if (const FileKind kind = Binary(head); kind != FileKind::kUnknown) return kind;
+  // A proto begins with '\n' (field 1, bytes), which text may do too; lengths soon give it away.
+  if (!IsBinary(head)) return TextKind(head);
+  if (IsXSpace(head)) return FileKind::kXSpace;
+  return MayBeProto(head) ? FileKind::kHloProto : FileKind::kUnknown;
+}
+
+std::string_view Text(FileKind kind) { return WordsOf(kind).word; }
+
+std::string_view Description(FileKind kind) { return WordsOf(kind).description; }
+
+}  // namespace xlatrace::dumps

@@ -1,0 +1,328 @@
+#include "dumps/instruction_history.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "hlo/module_summary.h"
+
+namespace xlatrace::dumps {
+namespace {
+
+using model::HloModule;
+using model::kNoIndex;
+
+// Dumps of this many bytes together are kept in memory once read.
+constexpr uint64_t kKeepBytes = uint64_t{256} << 20;
+constexpr size_t kMostOrigins = 100'000;
+
+// The dumps of a compilation, read when needed.
+class Dumps {
+ public:
+  Dumps(const std::vector<PassStep>& steps, std::vector<std::string>& warnings)
+      : steps_(steps), warnings_(warnings), modules_(steps.size()), failed_(steps.size(), false) {
+    uint64_t bytes = 0;
+    for (const PassStep& step : steps) {
+      std::error_code error;
+      const uintmax_t size = std::filesystem::file_size(step.file, error);
+      if (!error) bytes += size;
+    }
+    keep_all_ = bytes <= kKeepBytes;
+  }
+
+  size_t size() const { return steps_.size(); }
+
+  // nullptr when it cannot be read.
+  std::shared_ptr<const HloModule> Get(size_t step) {
+    if (modules_[step] != nullptr) return modules_[step];
+    if (failed_[step]) return nullptr;
+    auto module = ReadHloFile(steps_[step].file);
+    if (!module) {
+      failed_[step] = true;
+      warnings_.push_back(module.error().message);
+      return nullptr;
+    }
+    auto shared = std::make_shared<const HloModule>(std::move(*module));
+    if (!keep_all_) {
+      for (size_t i = 0; i < modules_.size(); ++i) {
+        if (i + 1 != step && i != step + 1) modules_[i] = nullptr;
+      }
+    }
+    return modules_[step] = shared;
+  }
+
+  // The next readable dump after / before `step`; size() when there is none.
+  size_t Next(size_t step) {
+    for (++step; step < size() && Get(step) == nullptr;) ++step;
+    return step;
+  }
+  size_t Previous(size_t step) {
+    while (step > 0) {
+      if (Get(--step) != nullptr) return step;
+    }
+    return size();
+  }
+
+ private:
+  const std::vector<PassStep>& steps_;
+  std::vector<std::string>& warnings_;
+  std::vector<std::shared_ptr<const HloModule>> modules_;
+  std::vector<bool> failed_;
+  bool keep_all_ = true;
+};
+
+uint32_t FindByName(const HloModule& module, std::string_view name) {
+  const std::vector<uint32_t> containers = Containers(module);
+  uint32_t found = kNoIndex;
+  for (uint32_t i = 0; i < module.instructions.size(); ++i) {
+    if (module.instructions[i].name != name) continue;
+    if (containers[i] == i) return i;
+    if (found == kNoIndex) found = i;
+  }
+  return found;
+}
+
+std::vector<InstructionNote> NotesOf(const HloModule& module,
+                                     const std::vector<uint32_t>& containers,
+                                     const std::vector<uint32_t>& which) {
+  std::vector<InstructionNote> notes;
+  notes.reserve(which.size());
+  for (const uint32_t i : which) notes.push_back(NoteOf(module, containers, i));
+  return notes;
+}
+
+std::optional<HistoryEvent::Kind> EventOf(Birth birth) {
+  switch (birth) {
+    case Birth::kMade:
+      return HistoryEvent::Kind::kMade;
+    case Birth::kAdded:
+      return HistoryEvent::Kind::kAdded;
+    case Birth::kReplaces:
+      return HistoryEvent::Kind::kReplaces;
+    case Birth::kCopied:
+      return HistoryEvent::Kind::kCopied;
+    case Birth::kRenamed:
+      return HistoryEvent::Kind::kRenamed;
+    case Birth::kChanged:
+      return HistoryEvent::Kind::kChanged;
+    case Birth::kKept:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+class Historian {
+ public:
+  Historian(const std::vector<PassStep>& steps, InstructionHistory& history)
+      : dumps_(steps, history.warnings), history_(history) {}
+
+  // False when no dump holds it; `similar` then has names that begin alike.
+  bool Find(std::string_view name, std::vector<std::string>& similar) {
+    // Mostly people ask for what they see in a profile: the last dump first.
+    for (size_t step = dumps_.size(); step-- > 0;) {
+      const auto module = dumps_.Get(step);
+      if (module == nullptr) continue;
+      if (const uint32_t i = FindByName(*module, name); i != kNoIndex) {
+        step_ = step;
+        name_ = name;
+        return true;
+      }
+      if (!similar.empty()) continue;
+      const std::string_view root = name.substr(0, name.find_first_of(".0123456789"));
+      for (const model::Instruction& instruction : module->instructions) {
+        if (root.empty() || instruction.name.find(root) == std::string_view::npos) continue;
+        if (instruction.opcode == "parameter") continue;
+        similar.emplace_back(instruction.name);
+        if (similar.size() == 5) break;
+      }
+    }
+    return false;
+  }
+
+  void Tell() {
+    Backward();
+    std::reverse(history_.events.begin(), history_.events.end());
+    Forward();
+  }
+
+ private:
+  // From where it was found back to its birth, then on to the first dump with what it came from.
+  void Backward() {
+    size_t step = step_;
+    auto module = dumps_.Get(step);
+    std::set<std::string, std::less<>> tracked = {name_};
+    std::string single = name_;  // Followed by name until it was made of several.
+    bool born = false;
+    while (true) {
+      const size_t previous = dumps_.Previous(step);
+      if (previous == dumps_.size()) break;
+      const auto before = dumps_.Get(previous);
+      if (before->content_hash == module->content_hash) {
+        step = previous;
+        module = before;
+        continue;
+      }
+      const ModuleDiff diff = Diff(*before, *module);
+      std::set<std::string, std::less<>> sources;
+      for (const std::string& name : tracked) {
+        const uint32_t a = FindByName(*module, name);
+        if (a == kNoIndex) continue;
+        const auto& birth = diff.births[a];
+        if (!born && name == single) {
+          const auto kind = EventOf(birth.kind);
+          if (kind) AddBirth(*kind, step, *module, a, *before, birth.others, diff);
+          if (birth.kind == Birth::kRenamed && birth.others.size() == 1) {
+            single = before->instructions[birth.others[0]].name;
+          } else if (birth.kind != Birth::kKept && birth.kind != Birth::kChanged) {
+            born = true;
+          }
+        }
+        for (const uint32_t b : birth.others) {
+          if (sources.size() < kMostOrigins) sources.emplace(before->instructions[b].name);
+        }
+      }
+      tracked = std::move(sources);
+      step = previous;
+      module = before;
+      if (tracked.empty()) break;
+    }
+    history_.origins_step = step;
+    const std::vector<uint32_t> containers = Containers(*module);
+    if (!born && !tracked.empty() && step != step_) {
+      if (const uint32_t i = FindByName(*module, single); i != kNoIndex) {
+        history_.events.push_back(
+            {HistoryEvent::Kind::kFirst, step, NoteOf(*module, containers, i), {}, {}});
+      }
+    } else if (!born && step == step_) {
+      if (const uint32_t i = FindByName(*module, name_); i != kNoIndex) {
+        history_.events.push_back(
+            {HistoryEvent::Kind::kFirst, step, NoteOf(*module, containers, i), {}, {}});
+      }
+    }
+    for (uint32_t i = 0; i < module->instructions.size(); ++i) {
+      if (tracked.contains(module->instructions[i].name) &&
+          hlo::IsOperation(module->instructions[i].opcode)) {
+        history_.origins.push_back(NoteOf(*module, containers, i));
+      }
+    }
+  }
+
+  void AddBirth(HistoryEvent::Kind kind, size_t step, const HloModule& module, uint32_t a,
+                const HloModule& before, const std::vector<uint32_t>& others,
+                const ModuleDiff& diff) {
+    HistoryEvent event{kind, step, NoteOf(module, diff.container_after, a), {}, {}};
+    if (kind == HistoryEvent::Kind::kChanged) {
+      event.text =
+          ChangeText(before, before.instructions[others[0]], module, module.instructions[a]);
+    } else {
+      event.others = NotesOf(before, diff.container_before, others);
+    }
+    history_.events.push_back(std::move(event));
+  }
+
+  void Forward() {
+    size_t step = step_;
+    auto module = dumps_.Get(step);
+    std::string name = name_;
+    while (true) {
+      const size_t next = dumps_.Next(step);
+      const uint32_t b = FindByName(*module, name);
+      if (b == kNoIndex) return;
+      if (next >= dumps_.size()) {
+        history_.events.push_back(
+            {HistoryEvent::Kind::kLast, step, NoteOf(*module, Containers(*module), b), {}, {}});
+        return;
+      }
+      const auto after = dumps_.Get(next);
+      if (after->content_hash != module->content_hash) {
+        const ModuleDiff diff = Diff(*module, *after);
+        const auto& fate = diff.fates[b];
+        HistoryEvent event{HistoryEvent::Kind::kChanged,
+                           next,
+                           NoteOf(*module, diff.container_before, b),
+                           NotesOf(*after, diff.container_after, fate.others),
+                           {}};
+        switch (fate.kind) {
+          case Fate::kKept:
+            break;
+          case Fate::kChanged:
+            event.text = ChangeText(*module, module->instructions[b], *after,
+                                    after->instructions[fate.others[0]]);
+            event.others.clear();
+            history_.events.push_back(std::move(event));
+            break;
+          case Fate::kRenamed:
+            event.kind = HistoryEvent::Kind::kRenamed;
+            name = event.others.front().name;
+            event.instruction = event.others.front();
+            event.others = {NoteOf(*module, diff.container_before, b)};
+            history_.events.push_back(std::move(event));
+            break;
+          case Fate::kFused:
+            event.kind = HistoryEvent::Kind::kFused;
+            name = event.others.front().name;
+            history_.events.push_back(std::move(event));
+            break;
+          case Fate::kReplaced:
+            event.kind = HistoryEvent::Kind::kReplaced;
+            name = event.others.front().name;
+            history_.events.push_back(std::move(event));
+            break;
+          case Fate::kRemoved:
+            event.kind = HistoryEvent::Kind::kRemoved;
+            history_.events.push_back(std::move(event));
+            return;
+        }
+      }
+      step = next;
+      module = after;
+    }
+  }
+
+  Dumps dumps_;
+  InstructionHistory& history_;
+  size_t step_ = 0;
+  std::string name_;
+};
+
+}  // namespace
+
+InstructionNote NoteOf(const HloModule& module, const std::vector<uint32_t>& containers,
+                       uint32_t i) {
+  const model::Instruction& instruction = module.instructions[i];
+  InstructionNote note{.name = std::string(instruction.name),
+                       .opcode = std::string(instruction.opcode),
+                       .shape = std::string(instruction.shape),
+                       .op_name = std::string(instruction.metadata.op_name),
+                       .source_file = std::string(instruction.metadata.source_file),
+                       .source_line = instruction.metadata.source_line};
+  if (containers[i] != i) note.inside = module.instructions[containers[i]].name;
+  return note;
+}
+
+Result<InstructionHistory> HistoryOf(const std::vector<PassStep>& steps, std::string_view name) {
+  if (name.starts_with('%')) name.remove_prefix(1);
+  InstructionHistory history;
+  Historian historian(steps, history);
+  std::vector<std::string> similar;
+  if (!historian.Find(name, similar)) {
+    std::string hint = "xlatrace find " + std::string(name) + " DIR";
+    if (!similar.empty()) {
+      hint = "there are ";
+      for (size_t i = 0; i < similar.size(); ++i) hint += (i == 0 ? "" : ", ") + similar[i];
+    }
+    return MakeError(fmt::format("no dump of the module holds an instruction '{}'", name),
+                     std::move(hint));
+  }
+  historian.Tell();
+  return history;
+}
+
+}  // namespace xlatrace::dumps

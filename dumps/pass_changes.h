@@ -1,0 +1,35 @@
+// What each pass of a compilation changed: reads the dumps one after the other.
+//
+// Thread-safety: re-entrant. Memory: as many modules as there are cores.
+
+#ifndef XLATRACE_DUMPS_PASS_CHANGES_H_
+#define XLATRACE_DUMPS_PASS_CHANGES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dumps/pass_timeline.h"
+
+namespace xlatrace::dumps {
+
+struct StepCounts {
+  std::string error;  // The dump cannot be read: the figures mean nothing.
+  int64_t instructions = 0;
+  int64_t operations = 0;                               // Outside of fusions, with work to do.
+  std::map<std::string, int64_t, std::less<>> opcodes;  // Of these.
+  uint64_t content_hash = 0;                            // Names, opcodes, shapes, operands.
+  uint64_t text_hash = 0;  // The file's bytes: also attributes, layouts of literals.
+};
+
+// One for each step.
+std::vector<StepCounts> CountSteps(const std::vector<PassStep>& steps);
+
+// "+12 fusion  -40 add  -3 copy and 4 more": the largest differences first, at most `most`.
+std::string DeltaText(const std::map<std::string, int64_t, std::less<>>& before,
+                      const std::map<std::string, int64_t, std::less<>>& after, size_t most);
+
+}  // namespace xlatrace::dumps
+
+#endif  // XLATRACE_DUMPS_PASS_CHANGES_H_

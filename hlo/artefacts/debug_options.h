@@ -1,0 +1,37 @@
+// Reads the flags that XLA compiled with: `debug_options` (those that differ from the defaults),
+// `config.pbtxt` (all, inside of the module's whole configuration), and what people write into
+// XLA_FLAGS or into the file it names.
+//
+// Thread-safety: pure. Sources: DumpNonDefaultDebugOptions in xla/service/dump.cc, xla/xla.proto
+// DebugOptions, xla/parse_flags_from_env.cc.
+
+#ifndef XLATRACE_HLO_ARTEFACTS_DEBUG_OPTIONS_H_
+#define XLATRACE_HLO_ARTEFACTS_DEBUG_OPTIONS_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace xlatrace::hlo {
+
+struct XlaFlag {
+  std::string name;   // Without dashes: "xla_gpu_autotune_level".
+  std::string value;  // As written, strings without their quotes; "true" of a bare flag.
+};
+
+// In the order of the text; a flag that is given several times is listed as often.
+using XlaFlags = std::vector<XlaFlag>;
+
+// `debug_options` or `config.pbtxt`. Messages and lists of messages inside are given flat, with
+// their path: "xla_backend_extra_options.key". Errors name the place of damage.
+Result<XlaFlags> ReadDebugOptions(std::shared_ptr<const std::string> text);
+
+// "--xla_a=1 --xla_b --xla_c='x y'" or lines of them; "#" begins a comment. Errors name the place.
+Result<XlaFlags> ReadXlaFlags(std::string_view text);
+
+}  // namespace xlatrace::hlo
+
+#endif  // XLATRACE_HLO_ARTEFACTS_DEBUG_OPTIONS_H_

@@ -1,0 +1,25 @@
+// The binary form of thunk metadata: `thunk_metadata.pb`, which XLA writes instead of the text
+// where a dump asks for protos alone (--xla_dump_hlo_as_proto; xla/service/dump.cc).
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_HLO_ARTEFACTS_THUNK_METADATA_PROTO_H_
+#define XLATRACE_HLO_ARTEFACTS_THUNK_METADATA_PROTO_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace xlatrace::hlo {
+
+// Thunk id -> instruction, of a ThunkMetadataListProto (xla/backends/gpu/runtime/thunk.proto); of
+// one that is cut off, what stands before. Nothing when `bytes` do not begin like one, as text does
+// not.
+std::optional<std::unordered_map<int64_t, std::string>> ReadThunkMetadataProto(
+    std::string_view bytes);
+
+}  // namespace xlatrace::hlo
+
+#endif  // XLATRACE_HLO_ARTEFACTS_THUNK_METADATA_PROTO_H_

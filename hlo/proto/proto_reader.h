@@ -1,0 +1,40 @@
+// Reads an HLO program from serialised protobuf: HloProto (`.hlo.pb` dumps, XSpace "Hlo Proto"
+// stats), a bare HloModuleProto, HloSnapshot or HloUnoptimizedSnapshot, told apart by content.
+//
+// Streaming over the wire format with protozero: no generated code, no protobuf runtime whose
+// version could clash. Unknown fields are skipped, so newer XLA is read as far as it is known.
+//
+// What it gives beyond the fields themselves:
+//  - instructions of a computation are in schedule order when the module has a schedule
+//    (is_scheduled), else in the order of the file (operands before users);
+//  - source_file and source_line resolved through the module's stack frame tables;
+//  - shapes as XLA prints them, less the /*index=5*/ comments of long tuples;
+//  - backend_config also where it is kept in the module's payload table (XLA since 2026-05);
+//  - called computations in the order of the proto (while: body, condition; select-and-scatter:
+//    select, scatter; conditional: branches in index order, of a predicate true first);
+//  - peak_memory_bytes = sum of the sizes of all allocations of the buffer assignment that are not
+//    thread-local: parameters, outputs, constants and the temporary heap, whose size already is the
+//    peak of everything packed into it.
+//
+// Field numbers: xla/service/hlo.proto, xla/xla_data.proto (2018-03 to 2026-08).
+
+#ifndef XLATRACE_HLO_PROTO_PROTO_READER_H_
+#define XLATRACE_HLO_PROTO_PROTO_READER_H_
+
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "model/hlo_module.h"
+
+namespace xlatrace::hlo {
+
+// The module keeps `bytes` alive and points into them. Damaged input is an error that names a byte
+// ("unknown wire type 7 at byte 912") or the instruction that makes no sense; a module that is
+// returned is sound: every index is in range, neither operands nor calls form a cycle.
+// Re-entrant; time and memory are linear in the size of `bytes`.
+Result<model::HloModule> ReadProto(std::shared_ptr<const std::string> bytes);
+
+}  // namespace xlatrace::hlo
+
+#endif  // XLATRACE_HLO_PROTO_PROTO_READER_H_

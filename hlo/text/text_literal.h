@@ -1,0 +1,23 @@
+// The form of a printed constant: numbers that fit its element type, nested as deep and as many as
+// its shape says. Values are not kept.
+//
+// Source: ParseLiteral and ParseDenseLiteral in xla/hlo/parser/hlo_parser.cc; shapes inside of
+// literals and sparse ones as 2018 printed them.
+
+#ifndef XLATRACE_HLO_TEXT_TEXT_LITERAL_H_
+#define XLATRACE_HLO_TEXT_TEXT_LITERAL_H_
+
+#include <string_view>
+
+#include "hlo/text/text_scanner.h"
+
+namespace xlatrace::hlo {
+
+// At '(': reads "(LITERAL)" of a constant of this shape; `*inside` is the literal without blanks
+// around it. A failure of `scanner` when it is none. An empty or tuple shape allows anything
+// balanced.
+bool ScanLiteral(TextScanner& scanner, std::string_view shape, std::string_view* inside);
+
+}  // namespace xlatrace::hlo
+
+#endif  // XLATRACE_HLO_TEXT_TEXT_LITERAL_H_

@@ -1,0 +1,70 @@
+// One event of a JSON trace as text fields, and the parser that finds them. The only header of the
+// importers' JSON that knows simdjson is chrome_event.cc.
+//
+// Ownership: the views of an event live until the next event. Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_CHROME_CHROME_EVENT_H_
+#define XLATRACE_IMPORTERS_CHROME_CHROME_EVENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace xlatrace::importers {
+
+// Numbers are views of their decimal text (never converted through a double); empty: absent.
+struct ChromeEvent {
+  char phase = 0;  // "ph": 'X' complete, 'M' metadata, ... 0: absent.
+  std::string_view category;
+  std::string_view name;
+  std::string_view pid;
+  std::string_view tid;
+  std::string_view start;     // "ts", microseconds.
+  std::string_view duration;  // "dur", microseconds.
+
+  // Fields of "args", of PyTorch's Kineto:
+  std::string_view device, stream, context, correlation, bytes, registers, shared_memory;
+  std::string_view grid, block;  // "[1, 2, 3]"
+  std::string_view graph_id, graph_node_id;
+  // ... of XProf's conversion (JAX's trace.json.gz):
+  std::string_view hlo_op, hlo_module, program_id, run_id, device_ordinal, step_number;
+  std::string_view kernel_details, memcpy_details, memset_details, occupancy;
+  std::string_view op_name_end, op_name_prefix, category_text, tf_op, source, flops, bytes_accessed;
+  // ... of metadata events (process_name, thread_name):
+  std::string_view label;
+};
+
+class ChromeEventParser {
+ public:
+  ChromeEventParser();
+  ~ChromeEventParser();
+
+  // Bytes that a slice must have allocated behind its end.
+  static size_t Padding();
+
+  // Calls `each` for every event of "[EVENT,...]", in order. `wants(phase, category)` may say that
+  // the rest of an event is of no interest. Returns how many events were no JSON and left out.
+  int64_t Parse(std::string& slice, const std::function<void(const ChromeEvent&)>& each);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Microseconds in decimal text as nanoseconds and the picoseconds left over. Exact: digits are
+// carried as text, also with an exponent. Text of more than six decimals (JAX prints doubles with
+// 17 digits: 667.06399999999996) is rounded to picoseconds first. nullopt: no number, or out of
+// range.
+struct Moment {
+  int64_t ns = 0;
+  int32_t ps = 0;  // 0..999
+};
+std::optional<Moment> ParseMicroseconds(std::string_view text);
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_CHROME_CHROME_EVENT_H_

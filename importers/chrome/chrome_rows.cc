@@ -1,0 +1,133 @@
+#include "importers/chrome/chrome_rows.h"
+
+#include <algorithm>
+
+#include "importers/common/launch_table.h"
+#include "importers/common/self_time.h"
+
+namespace xlatrace::importers {
+
+uint32_t ChromeRows::Text(std::string_view text) {
+  const auto [it, fresh] =
+      text_index_.try_emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
+  if (fresh) texts_.emplace_back(text);
+  return it->second;
+}
+
+uint32_t ChromeRows::Thread(int64_t pid, int64_t tid) {
+  if (!threads_.empty() && threads_.back() == std::pair(pid, tid)) {
+    return static_cast<uint32_t>(threads_.size() - 1);
+  }
+  const auto [it, fresh] =
+      thread_index_.try_emplace({pid, tid}, static_cast<uint32_t>(threads_.size()));
+  if (fresh) threads_.emplace_back(pid, tid);
+  return it->second;
+}
+
+void ChromeRows::Flush(model::Id process, const std::vector<model::Id>& lanes, int64_t shift_ns,
+                       model::EventSink& sink, Counters& counters) {
+  FlushRanges(process, shift_ns, sink);
+  FlushCalls(process, shift_ns, sink, counters);
+  FlushActivities(lanes, shift_ns, sink);
+}
+
+void ChromeRows::FlushCalls(model::Id process, int64_t shift_ns, model::EventSink& sink,
+                            Counters& counters) {
+  struct Launch {
+    model::Id call = 0;
+  };
+  LaunchTable<Launch> launches;
+  for (const ChromeActivity& row : activities_) {
+    if (row.correlation != 0) launches.Add(0, row.correlation);
+  }
+  launches.Finish();
+  std::vector<int64_t> not_kept(texts_.size(), 0);
+  for (const ChromeCall& row : calls_) {
+    Launch* const launch = row.correlation == 0 ? nullptr : launches.Find(0, row.correlation);
+    const std::string& name = texts_[row.name];
+    const bool referred = launch != nullptr && launch->call == 0;
+    const bool is_wait =
+        row.end_ns - row.start_ns >= 1000 && name.find("Synchronize") != std::string::npos;
+    if (!referred && !is_wait) {
+      ++not_kept[row.name];
+      continue;
+    }
+    const model::Id id = sink.AddApiCall({.process_id = process,
+                                          .thread_id = row.tid,
+                                          .name = name,
+                                          .correlation_id = row.correlation,
+                                          .start_ns = row.start_ns + shift_ns,
+                                          .end_ns = row.end_ns + shift_ns});
+    if (referred) launch->call = id;
+  }
+  calls_ = {};
+  constexpr int kMaxNames = 1000;  // CUDA has some hundred; more is a hostile file.
+  int names = 0;
+  for (size_t i = 0; i < not_kept.size(); ++i) {
+    if (not_kept[i] == 0) continue;
+    counters.Add(++names <= kMaxNames ? "api_call_not_kept: " + texts_[i].substr(0, 200)
+                                      : "api_call_not_kept: others",
+                 model::Severity::kInfo, not_kept[i]);
+  }
+  call_of_.resize(activities_.size());
+  for (size_t i = 0; i < activities_.size(); ++i) {
+    const Launch* const launch =
+        activities_[i].correlation == 0 ? nullptr : launches.Find(0, activities_[i].correlation);
+    call_of_[i] = launch == nullptr ? 0 : launch->call;
+  }
+}
+
+void ChromeRows::FlushActivities(const std::vector<model::Id>& lanes, int64_t shift_ns,
+                                 model::EventSink& sink) {
+  std::map<uint32_t, std::vector<model::Activity>> nested;  // By lane.
+  for (size_t i = 0; i < activities_.size(); ++i) {
+    const ChromeActivity& row = activities_[i];
+    const model::Activity activity = {.lane_id = lanes[row.lane],
+                                      .config_id = row.config,
+                                      .hint_id = row.hint,
+                                      .api_call_id = call_of_[i],
+                                      .start_ns = row.start_ns + shift_ns,
+                                      .end_ns = row.end_ns + shift_ns,
+                                      .bytes = row.bytes,
+                                      .correlation_id = row.correlation,
+                                      .graph_id = row.graph_id,
+                                      .graph_node_id = row.graph_node_id,
+                                      .run_key = row.run_key};
+    if (row.nests) {
+      nested[row.lane].push_back(activity);
+    } else {
+      sink.AddActivity(activity);
+    }
+  }
+  activities_ = {};
+  for (auto& [lane, activities] : nested) {
+    SortAndSetSelfTimes(activities);
+    for (const model::Activity& activity : activities) sink.AddActivity(activity);
+    activities = {};
+  }
+}
+
+void ChromeRows::FlushRanges(model::Id process, int64_t shift_ns, model::EventSink& sink) {
+  std::stable_sort(ranges_.begin(), ranges_.end(), [](const ChromeRange& a, const ChromeRange& b) {
+    if (a.thread != b.thread) return a.thread < b.thread;
+    if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+    return a.end_ns > b.end_ns;
+  });
+  std::vector<int64_t> open_ends;
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    const ChromeRange& range = ranges_[i];
+    if (i > 0 && ranges_[i - 1].thread != range.thread) open_ends.clear();
+    while (!open_ends.empty() && open_ends.back() <= range.start_ns) open_ends.pop_back();
+    sink.AddRange({.process_id = process,
+                   .thread_id = threads_[range.thread].second,
+                   .domain = {},
+                   .text = texts_[range.text],
+                   .start_ns = range.start_ns + shift_ns,
+                   .end_ns = range.end_ns + shift_ns,
+                   .depth = static_cast<int32_t>(open_ends.size())});
+    open_ends.push_back(range.end_ns);
+  }
+  ranges_ = {};
+}
+
+}  // namespace xlatrace::importers

@@ -1,0 +1,306 @@
+#include "importers/chrome/chrome_trace.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/inflate_stream.h"
+#include "importers/chrome/chrome_import.h"
+#include "importers/chrome/trace_splitter.h"
+#include "importers/common/text_fields.h"
+#include "importers/xplane/xplane.h"
+
+namespace xlatrace::importers {
+namespace {
+
+using chrome::Import;
+using model::Severity;
+
+constexpr int64_t kLatestNs = INT64_MAX / 4;
+constexpr int64_t kUnixNs = 100'000'000'000'000'000;  // 1973: what is larger is unix time.
+constexpr size_t kQueuedSlices = 8;
+
+// A slice of events (key empty) or a member of the outer object.
+struct Piece {
+  std::string key;
+  std::string bytes;
+};
+
+// Hands pieces from the thread that inflates to the one that parses; a few at most wait.
+class PieceQueue {
+ public:
+  // False: the other side has stopped.
+  bool Push(Piece piece) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return stopped_ || pieces_.size() < kQueuedSlices; });
+    if (stopped_) return false;
+    pieces_.push_back(std::move(piece));
+    changed_.notify_all();
+    return true;
+  }
+  std::optional<Piece> Pop() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_ || !pieces_.empty(); });
+    if (pieces_.empty()) return std::nullopt;
+    Piece piece = std::move(pieces_.front());
+    pieces_.pop_front();
+    changed_.notify_all();
+    return piece;
+  }
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+  void Stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Piece> pieces_;
+  bool closed_ = false;
+  bool stopped_ = false;
+};
+
+// What the reading thread has to say at its end.
+struct ReadOutcome {
+  Status status;
+  bool found_events = false;
+  bool truncated = false;
+  int64_t oversized = 0;
+};
+
+void ReadPieces(InflateStream& stream, PieceQueue& queue, ReadOutcome& outcome) {
+  bool wanted = true;
+  TraceSplitter splitter({.events =
+                              [&](std::string slice) {
+                                wanted = wanted && queue.Push({{}, std::move(slice)});
+                              },
+                          .member =
+                              [&](std::string key, std::string value) {
+                                wanted = wanted && queue.Push({std::move(key), std::move(value)});
+                              }},
+                         ChromeEventParser::Padding());
+  std::string block(size_t{1} << 17, '\0');
+  bool is_trace = true;
+  while (wanted && is_trace) {
+    const Result<size_t> got = stream.Read(block.data(), block.size());
+    if (!got) {
+      outcome.status = tl::unexpected<Error>(got.error());
+      break;
+    }
+    if (*got == 0) break;
+    is_trace = splitter.Feed(std::string_view(block).substr(0, *got));
+  }
+  splitter.Finish();
+  outcome.found_events = splitter.found_events();
+  outcome.truncated = splitter.truncated() || !is_trace;
+  outcome.oversized = splitter.oversized();
+  queue.Close();
+}
+
+// One number in a JSON text: "123", "\"123\"".
+std::optional<int64_t> NumberOf(std::string_view json) {
+  while (!json.empty() && (json.back() <= ' ' || json.back() == '"')) json.remove_suffix(1);
+  while (!json.empty() && (json.front() <= ' ' || json.front() == '"')) json.remove_prefix(1);
+  return ParseInt(json);
+}
+
+void ReadMember(const Piece& piece, chrome::TraceFacts& facts) {
+  if (piece.key == "baseTimeNanoseconds") {
+    facts.base_unix_ns = NumberOf(piece.bytes);
+  } else if (piece.key == "deviceProperties") {
+    facts.device_properties = piece.bytes;
+  } else if (piece.key == "distributedInfo") {
+    const nlohmann::json info = nlohmann::json::parse(piece.bytes, nullptr, false);
+    if (info.is_object() && info.contains("rank") && info["rank"].is_number_integer()) {
+      facts.rank = info["rank"].get<int64_t>();
+    }
+  } else if (piece.key == "cuda_driver_version" || piece.key == "cuda_runtime_version") {
+    const auto number = NumberOf(piece.bytes);  // 12040 -> 12.4
+    if (number && *number >= 1000 && *number < 1'000'000) {
+      facts.run_info.emplace_back(piece.key == "cuda_runtime_version" ? "cuda" : "cuda_driver",
+                                  fmt::format("{}.{}", *number / 1000, *number % 1000 / 10));
+    }
+  }
+}
+
+class TraceImport {
+ public:
+  TraceImport(const std::string& path, model::EventSink& sink) : import_(sink, path) {}
+
+  void OnPiece(Piece& piece) {
+    if (!piece.key.empty()) return ReadMember(piece, import_.facts);
+    const int64_t lost =
+        parser_.Parse(piece.bytes, [&](const ChromeEvent& event) { OnEvent(event); });
+    if (lost > 0) {
+      import_.counters.Add("event_damaged", Severity::kDataLoss, lost,
+                           "these events are no JSON and were left out; copy the file again from "
+                           "its source");
+    }
+  }
+
+  // Was there anything that took time?
+  bool found_times() const { return import_.has_epoch; }
+
+  void Finish(const ReadOutcome& outcome) {
+    if (!dialect_) dialect_ = chrome::MakeKineto(import_);
+    if (outcome.oversized > 0) {
+      import_.counters.Add("event_oversized", Severity::kDataLoss, outcome.oversized,
+                           "events of more than 16 MB were left out");
+    }
+    if (outcome.truncated || !outcome.status) {
+      import_.counters.Add(
+          "trace_truncated", Severity::kDataLoss, 1,
+          outcome.status ? "the file ends inside the trace; what came after is missing"
+                         : outcome.status.error().message + "; what was read before is in the run");
+    }
+    const chrome::Placement placement = dialect_->Finish();
+    const int64_t shift = SetClock();
+    for (model::StepMark& step : import_.steps) {
+      step.process_id = placement.process;
+      step.start_ns += shift;
+      step.end_ns += shift;
+      import_.sink.AddStepMark(step);
+    }
+    SetRunInfo();
+    import_.rows.Flush(placement.process, placement.lanes, shift, import_.sink, import_.counters);
+    import_.counters.Flush(import_.sink);
+  }
+
+ private:
+  void OnEvent(const ChromeEvent& event) {
+    if (!dialect_) {
+      // XProf names its planes before anything else.
+      const bool is_xprof =
+          event.phase == 'M' && event.name == "process_name" &&
+          (event.label.starts_with("/device:") || event.label.starts_with("/host:"));
+      if (event.phase == 'M' && !is_xprof && event.name != "process_name") return;
+      is_xprof_ = is_xprof;
+      dialect_ = is_xprof ? chrome::MakeXprof(import_) : chrome::MakeKineto(import_);
+    }
+    dialect_->OnEvent(event);
+  }
+
+  // What to add to the rows' times.
+  int64_t SetClock() {
+    const int64_t epoch = import_.epoch_ns;
+    const int64_t base = import_.facts.base_unix_ns.value_or(0);
+    int64_t start = 0;
+    const bool has_clock =
+        !__builtin_add_overflow(base, epoch, &start) && start >= kUnixNs && start <= kLatestNs;
+    const std::optional<int64_t> sink_start = import_.sink.start_unix_ns();
+    if (has_clock && !sink_start) import_.sink.SetStart(start);
+    if (has_clock && sink_start) return start - *sink_start;
+    if (!has_clock && sink_start) {
+      import_.counters.Add("clock_not_known", Severity::kNotice, 1,
+                           "this trace has no wall clock; its times cannot be placed beside the "
+                           "other inputs of the run");
+    }
+    return 0;
+  }
+
+  void SetRunInfo() {
+    import_.sink.SetRunInfo("source", is_xprof_ ? "xprof_json" : "kineto");
+    for (const auto& [key, value] : import_.facts.run_info) import_.sink.SetRunInfo(key, value);
+    if (import_.replayed > 0 && import_.kernels == 0) {
+      import_.counters.Add("kernels_not_timed", Severity::kDataLoss, 1,
+                           "this trace replayed kernels to read counters and holds no times of "
+                           "them: profile once more without CUPTI counters");
+    }
+    if (!import_.gpu_names.empty()) import_.sink.SetRunInfo("gpu", import_.gpu_names);
+    if (import_.rows.activities() > 0) {
+      import_.sink.SetRunInfo("granularity", model::Text(import_.kernels > 0 || import_.ops == 0
+                                                             ? model::Granularity::kKernel
+                                                             : model::Granularity::kOp));
+    } else if (import_.replayed == 0) {
+      import_.counters.Add("no_device_activity", Severity::kDataLoss, 1,
+                           "the trace holds no device time: profile with activities for the "
+                           "device (PyTorch: ProfilerActivity.CUDA)");
+    }
+  }
+
+  Import import_;
+  ChromeEventParser parser_;
+  std::unique_ptr<chrome::Dialect> dialect_;
+  bool is_xprof_ = false;
+};
+
+}  // namespace
+
+std::optional<Import::Interval> Import::Time(const ChromeEvent& event) {
+  const std::optional<Moment> start = ParseMicroseconds(event.start);
+  const std::optional<Moment> duration =
+      event.duration.empty() ? Moment{} : ParseMicroseconds(event.duration);
+  Interval time;
+  // Half the range, so that no sum below overflows.
+  if (!start || !duration || duration->ns < 0 || start->ns < -kLatestNs || start->ns > kLatestNs ||
+      duration->ns > kLatestNs) {
+    counters.Add("event_time_invalid", Severity::kDataLoss, 1,
+                 "events with impossible times were left out; the file may be damaged");
+    return std::nullopt;
+  }
+  if (!has_epoch) {
+    has_epoch = true;
+    epoch_ns = start->ns;
+  }
+  time.start_ns = start->ns - epoch_ns;
+  time.end_ns = time.start_ns + duration->ns + (start->ps + duration->ps >= 1000 ? 1 : 0);
+  return time;
+}
+
+void Import::AddRange(int64_t pid, int64_t tid, const Interval& time, std::string_view text) {
+  constexpr size_t kMaxRanges = 4'000'000;
+  if (rows.ranges() >= kMaxRanges) {
+    counters.Add("host_range_over_limit", Severity::kNotice, 1,
+                 "host ranges beyond the limit were left out; gaps late in the run may lack their "
+                 "cause");
+    return;
+  }
+  rows.Add(ChromeRange{time.start_ns, time.end_ns, rows.Thread(pid, tid), rows.Text(text)});
+}
+
+bool LooksLikeChromeTrace(std::string_view head) {
+  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  const size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return false;
+  head.remove_prefix(first);
+  if (head.starts_with('{')) {
+    const size_t key = head.find_first_not_of(" \t\r\n", 1);
+    return key != std::string_view::npos && head[key] == '"';
+  }
+  if (!head.starts_with('[')) return false;
+  const size_t event = head.find_first_not_of(" \t\r\n", 1);
+  return event != std::string_view::npos && head[event] == '{' &&
+         head.find("\"ph\"") != std::string_view::npos;
+}
+
+Status ImportChromeTrace(const std::string& path, model::EventSink& sink) {
+  XLATRACE_ASSIGN(InflateStream stream, InflateStream::Open(path));
+  PieceQueue queue;
+  ReadOutcome outcome;
+  std::thread reader([&] { ReadPieces(stream, queue, outcome); });
+  TraceImport import(path, sink);
+  while (std::optional<Piece> piece = queue.Pop()) import.OnPiece(*piece);
+  reader.join();
+  if (!outcome.found_events) {
+    XLATRACE_TRY(outcome.status);
+    return MakeError(fmt::format("reading '{}': JSON, but no trace: it has no traceEvents", path),
+                     "import what the profiler exported (PyTorch: prof.export_chrome_trace)");
+  }
+  // A bomb, or a file cut off in its first words: nothing to make a run of.
+  if (!import.found_times()) XLATRACE_TRY(outcome.status);
+  import.Finish(outcome);
+  return {};
+}
+
+}  // namespace xlatrace::importers

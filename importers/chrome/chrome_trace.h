@@ -1,0 +1,54 @@
+// JSON traces -> model events: PyTorch's Kineto, Chrome's trace event format as GPU profilers use
+// it, and the trace.json.gz that XProf (JAX, TensorFlow) writes beside its XSpace.
+//
+// Read as a stream (trace_splitter.h): memory grows with what is kept, not with the file. Object
+// and list form, gz, xz, zstd and bzip2.
+//
+// Time. Microseconds in decimal text become nanoseconds without passing through a double; start and
+// end are floored separately (Kineto has nanoseconds, XProf picoseconds). Unix time is
+// baseTimeNanoseconds + ts, or ts itself where it is as large as one; XProf's traces know no clock.
+//
+// Kineto ("cat"):
+//   kernel, gpu_memcpy, gpu_memset    activities, one lane per device, context and stream; older
+//                                     spellings (Kernel, Memcpy, Memset, concurrent_kernel) too
+//   *_runtime, *_driver (CUDA, HIP,   API calls, by args.correlation; kept as in nsys_sqlite.h
+//     XPU, MTIA), Runtime
+//   user_annotation, cpu_op           ranges of host threads; "ProfilerStep#N" is also a step mark
+//   cuda_sync, cuda_event             host synchronisation as seen by a stream: no work, counted
+//   gpu_user_annotation               projected ranges: no work, counted
+//   cuda_profiler_range               times made up from the pass count of a counter replay:
+//   counted python_function, ac2g, overhead   counted
+// "shared memory" is static and dynamic together and is kept as dynamic. "est. achieved occupancy"
+// is an estimate of something else and is not kept. One file is one process: the one whose calls
+// launched; its rank is distributedInfo.rank. Such runs are no XLA programs: their activities stay
+// without an instruction, reason not_xla or transfer.
+//
+// XProf (process_name "/device:GPU:n", "/device:TPU:n", "/host:CPU"): the same rows as xplane.h
+// makes, with hlo_op and the rest from "args"; HLO modules are not in the JSON (--modules). XProf
+// cuts its JSON at a million events without a word: a run stat says so.
+//
+// Run stats: python_function_not_kept, flow_not_kept, host_event_not_kept, device_event_not_kept,
+// api_call_not_kept: NAME, synchronization_row, event_time_invalid, event_damaged, event_oversized,
+// trace_truncated, host_range_over_limit, clock_not_known, derived_line, event_limit_reached,
+// replay_range_not_timed, device_event_not_complete, kernels_not_timed,
+// no_device_activity.
+
+#ifndef XLATRACE_IMPORTERS_CHROME_CHROME_TRACE_H_
+#define XLATRACE_IMPORTERS_CHROME_CHROME_TRACE_H_
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "model/event_sink.h"
+
+namespace xlatrace::importers {
+
+// Does `head` (the first bytes, inflated) look like a JSON trace: an object or a list of objects?
+bool LooksLikeChromeTrace(std::string_view head);
+
+Status ImportChromeTrace(const std::string& path, model::EventSink& sink);
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_CHROME_CHROME_TRACE_H_

@@ -1,0 +1,78 @@
+// Cuts a JSON trace that streams by into slices of whole events, so that a parser that needs whole
+// documents (simdjson) can read a file of any size in bounded memory.
+//
+// Gets:  blocks of bytes of `{"...": ..., "traceEvents": [EVENT, ...], ...}` or `[EVENT, ...]`.
+// Gives: for the events, slices "[EVENT,EVENT,...]" of about a megabyte; for every other member of
+//        the outer object, its key and the bytes of its value.
+// The splitter looks at quotes and brackets only; whether an event is JSON the parser finds out.
+//
+// Limits: an event or member larger than kMaxValueBytes is left out and counted. A trace that ends
+// inside an event gives the events before it (`truncated`); the list form may lack its ']'.
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_CHROME_TRACE_SPLITTER_H_
+#define XLATRACE_IMPORTERS_CHROME_TRACE_SPLITTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace xlatrace::importers {
+
+class TraceSplitter {
+ public:
+  static constexpr size_t kSliceBytes = size_t{1} << 20;
+  static constexpr size_t kMaxValueBytes = size_t{16} << 20;
+
+  struct Output {
+    // "[...]" with room for `padding` more bytes behind it.
+    std::function<void(std::string slice)> events;
+    std::function<void(std::string key, std::string value)> member;
+  };
+  TraceSplitter(Output output, size_t padding) : output_(std::move(output)), padding_(padding) {}
+
+  // False when these bytes show that this is no trace; then no more Feed.
+  bool Feed(std::string_view block);
+  // After the last block: hands over what is left.
+  void Finish();
+
+  // The array of events was there.
+  bool found_events() const { return found_events_; }
+  // The bytes ended before the document did.
+  bool truncated() const { return truncated_; }
+  // Events and members that were too large.
+  int64_t oversized() const { return oversized_; }
+
+ private:
+  enum class Mode { kStart, kKeys, kKeyText, kColon, kValueStart, kValue, kEvents, kEvent, kEnd };
+
+  // Moves past the bytes of one value; returns where it ends or npos when the block ends first.
+  size_t SkipNested(std::string_view block, size_t at);
+  void Append(std::string_view bytes);
+  void EndEvent();
+  void FlushEvents();
+  void StartSlice();
+
+  Output output_;
+  size_t padding_;
+  Mode mode_ = Mode::kStart;
+  bool is_list_ = false;
+  bool found_events_ = false;
+  bool truncated_ = false;
+  int64_t oversized_ = 0;
+  // Inside a value:
+  int depth_ = 0;
+  bool in_string_ = false;
+  bool escaped_ = false;
+  bool skip_value_ = false;
+  std::string key_;
+  std::string value_;
+  std::string slice_;
+  size_t slice_committed_ = 0;  // Bytes of slice_ that are whole events.
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_CHROME_TRACE_SPLITTER_H_

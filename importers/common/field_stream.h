@@ -1,0 +1,69 @@
+// The fields of a protobuf message that is not held in memory: a window slides over its bytes.
+//
+// Reading throws protozero::exception as protozero::pbf_reader does, for the same bytes; a source
+// that ends early reads as a message that is cut off.
+//
+// Thread-safety: one thread per stream; streams may share a source.
+
+#ifndef XLATRACE_IMPORTERS_COMMON_FIELD_STREAM_H_
+#define XLATRACE_IMPORTERS_COMMON_FIELD_STREAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <protozero/pbf_reader.hpp>
+
+#include "base/byte_source.h"
+
+namespace xlatrace::importers {
+
+// Bytes of a source.
+struct ByteRange {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint64_t end() const { return offset + size; }
+};
+
+class FieldStream {
+ public:
+  FieldStream(const ByteSource& source, ByteRange message);
+
+  // Steps to the next field, over what was not read of the last one; false at the end.
+  bool Next();
+  uint32_t field() const { return key_ >> 3; }
+  // field() << 3 | wire type, for switches.
+  uint32_t key() const { return key_; }
+  uint64_t field_offset() const { return field_; }  // Where its key begins.
+
+  // Of a length-delimited field, where its payload lies.
+  ByteRange Payload() const { return {payload_, end_of_field_ - payload_}; }
+  // Its payload, valid until the next call; held whole.
+  std::string_view View();
+  uint64_t Varint() const { return value_; }
+  // Key and payload as they stand.
+  void AppendTo(std::vector<char>& out);
+
+ private:
+  // At least `count` bytes from at_ on, or all up to the end.
+  std::string_view Ahead(size_t count);
+  uint64_t ReadVarint();
+
+  const ByteSource& source_;
+  const uint64_t end_;
+  uint64_t at_;  // Next byte to read.
+  uint32_t key_ = 0;
+  uint64_t field_ = 0;
+  uint64_t payload_ = 0;
+  uint64_t end_of_field_;
+  uint64_t value_ = 0;
+  std::string window_;
+  uint64_t window_start_ = 0;
+  size_t window_size_ = 0;  // Bytes in it.
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_COMMON_FIELD_STREAM_H_

@@ -1,0 +1,85 @@
+#include "importers/common/kernel_details.h"
+
+#include "importers/common/text_fields.h"
+
+namespace xlatrace::importers {
+
+using model::CopyKind;
+
+namespace {
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool IsDerivedLine(std::string_view name) {
+  for (const std::string_view derived :
+       {"XLA Modules", "XLA Ops", "Steps", "Framework Ops", "Framework Name Scope", "Source code",
+        "Source", "TensorFlow Name Scope", "TensorFlow Ops", "Launch Stats", "Async XLA Ops",
+        "XLA TraceMe"}) {
+    if (name == derived) return true;
+  }
+  return false;
+}
+
+bool SetLaunchDetails(std::string_view details, model::LaunchConfig& config) {
+  ParseTriple(DetailField(details, "grid"), config.grid);
+  ParseTriple(DetailField(details, "block"), config.block);
+  ParseTriple(DetailField(details, "cluster"), config.cluster);
+  constexpr int64_t kMaxRegisters = 1024;  // NVIDIA: 255; AMD: 512 vector registers.
+  const std::optional<int64_t> registers = ParseInt(DetailField(details, "regs"));
+  if (registers && (*registers < 0 || *registers > kMaxRegisters)) return false;
+  if (registers && *registers > 0) config.registers_per_thread = registers;
+  config.shared_memory_static_bytes = ParseInt(DetailField(details, "static_shared"));
+  config.shared_memory_dynamic_bytes = ParseInt(DetailField(details, "dynamic_shared"));
+  if (!config.shared_memory_static_bytes) {  // AMD: static and dynamic together.
+    config.shared_memory_static_bytes = ParseInt(DetailField(details, "group_mem"));
+  }
+  return true;
+}
+
+CopyKind CopyKindOfName(std::string_view name) {
+  if (Contains(name, "H2D") || Contains(name, "HtoD") || Contains(name, "HostToDevice")) {
+    return CopyKind::kHostToDevice;
+  }
+  if (Contains(name, "D2H") || Contains(name, "DtoH") || Contains(name, "DeviceToHost")) {
+    return CopyKind::kDeviceToHost;
+  }
+  if (Contains(name, "P2P") || Contains(name, "PtoP")) return CopyKind::kPeerToPeer;
+  if (Contains(name, "H2H") || Contains(name, "HtoH")) return CopyKind::kHostToHost;
+  if (Contains(name, "D2D") || Contains(name, "DtoD") || Contains(name, "DeviceToDevice")) {
+    return CopyKind::kDeviceToDevice;
+  }
+  return CopyKind::kUnknown;
+}
+
+CopyKind CopyKindOfEvent(std::string_view name, std::string_view details, int64_t own_ordinal,
+                         int64_t device_count) {
+  const CopyKind named = CopyKindOfName(name);
+  if (named == CopyKind::kDeviceToDevice) {
+    // `dest` is the other GPU.
+    const std::optional<int64_t> dest = ParseInt(DetailField(details, "dest"));
+    const bool to_peer = dest && *dest >= 0 && *dest < device_count && *dest != own_ordinal;
+    return to_peer ? CopyKind::kPeerToPeer : CopyKind::kDeviceToDevice;
+  }
+  if (named != CopyKind::kUnknown) return named;
+  const std::string_view from = DetailField(details, "kind_src");
+  const std::string_view to = DetailField(details, "kind_dst");
+  if (from.empty() || to.empty()) return CopyKind::kUnknown;
+  const bool from_device = from == "device" || from == "array" || from == "device_static";
+  const bool to_device = to == "device" || to == "array" || to == "device_static";
+  if (from_device) return to_device ? CopyKind::kDeviceToDevice : CopyKind::kDeviceToHost;
+  return to_device ? CopyKind::kHostToDevice : CopyKind::kHostToHost;
+}
+
+int64_t BytesOfDetails(std::string_view details) {
+  int64_t bytes = -1;
+  for (const std::string_view key : {"size", "num_bytes", "bytes"}) {
+    if (const auto size = ParseInt(DetailField(details, key)); size && *size > 0) bytes = *size;
+  }
+  return bytes;
+}
+
+}  // namespace xlatrace::importers

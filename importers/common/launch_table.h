@@ -1,0 +1,83 @@
+// What the host's side says of each launch, by (process, correlation id): a million of them.
+//
+// Ids are told first (Add), then Finish builds the index, then Find gives the entries. Correlation
+// ids of a process are nearly dense in practice; then the index is an array, else a binary search.
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_COMMON_LAUNCH_TABLE_H_
+#define XLATRACE_IMPORTERS_COMMON_LAUNCH_TABLE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace xlatrace::importers {
+
+template <typename Launch>
+class LaunchTable {
+ public:
+  void Add(int64_t process, int64_t correlation) {
+    if (last_ == nullptr || last_process_ != process) {
+      last_ = &processes_[process];
+      last_process_ = process;
+    }
+    last_->ids.push_back(correlation);
+  }
+
+  void Finish() {
+    for (auto& [process, table] : processes_) table.Finish();
+  }
+
+  // Null when that id was not added.
+  Launch* Find(int64_t process, int64_t correlation) {
+    if (last_ == nullptr || last_process_ != process) {
+      const auto it = processes_.find(process);
+      if (it == processes_.end()) return nullptr;
+      last_ = &it->second;
+      last_process_ = process;
+    }
+    return last_->Find(correlation);
+  }
+
+ private:
+  struct Table {
+    void Finish() {
+      if (!std::is_sorted(ids.begin(), ids.end())) std::sort(ids.begin(), ids.end());
+      ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+      ids.shrink_to_fit();
+      first = ids.front();
+      last = ids.back();
+      launches.resize(ids.size());
+      const uint64_t span = static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
+      if (span > 16 * ids.size() + 1024) return;
+      dense.assign(span + 1, -1);
+      for (size_t i = 0; i < ids.size(); ++i) {
+        dense[static_cast<size_t>(ids[i] - first)] = static_cast<int32_t>(i);
+      }
+      std::vector<int64_t>().swap(ids);  // `= {}` would keep the memory.
+    }
+    Launch* Find(int64_t id) {
+      if (id < first || id > last) return nullptr;
+      if (!dense.empty()) {
+        const int32_t at = dense[static_cast<size_t>(id - first)];
+        return at < 0 ? nullptr : &launches[static_cast<size_t>(at)];
+      }
+      const auto it = std::lower_bound(ids.begin(), ids.end(), id);
+      return *it == id ? &launches[static_cast<size_t>(it - ids.begin())] : nullptr;
+    }
+    std::vector<int64_t> ids;  // Never empty before Finish: made by the first Add. Then only
+                               // where there is no `dense`.
+    int64_t first = 0, last = 0;
+    std::vector<Launch> launches;
+    std::vector<int32_t> dense;
+  };
+
+  std::unordered_map<int64_t, Table> processes_;  // Nodes stay where they are.
+  Table* last_ = nullptr;
+  int64_t last_process_ = 0;
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_COMMON_LAUNCH_TABLE_H_

@@ -1,0 +1,67 @@
+// Several profiles of one process, taken one after another, as one process of the run.
+//
+// A profile names its process, devices and modules anew. What the sessions of one process share is
+// passed on once here; everything else goes through as it is. Times need nothing: each profile has
+// its own wall clock start, which the importers shift to the run's.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_COMMON_SAME_PROCESS_SINK_H_
+#define XLATRACE_IMPORTERS_COMMON_SAME_PROCESS_SINK_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "model/event_sink.h"
+
+namespace xlatrace::importers {
+
+class SameProcessSink : public model::EventSink {
+ public:
+  explicit SameProcessSink(model::EventSink& sink) : sink_(sink) {}
+
+  // The first one's answer for all.
+  model::Id AddProcess(const model::Process& process) override;
+  // One per kind, ordinal, name and uuid.
+  model::Id AddDevice(const model::Device& device) override;
+  // One per name, program id and content.
+  model::Id AddModule(const model::ModuleBlob& module) override;
+
+  void SetStart(int64_t start_unix_ns) override { sink_.SetStart(start_unix_ns); }
+  std::optional<int64_t> start_unix_ns() const override { return sink_.start_unix_ns(); }
+  void SetRunInfo(std::string_view key, std::string_view value) override {
+    sink_.SetRunInfo(key, value);
+  }
+  model::Id AddLane(const model::Lane& lane) override { return sink_.AddLane(lane); }
+  model::Id AddLaunchConfig(const model::LaunchConfig& config) override {
+    return sink_.AddLaunchConfig(config);
+  }
+  model::Id AddHint(const model::Hint& hint) override { return sink_.AddHint(hint); }
+  model::Id AddApiCall(const model::ApiCall& call) override { return sink_.AddApiCall(call); }
+  void AddUnreferredCall(const model::ApiCall& call) override { sink_.AddUnreferredCall(call); }
+  model::Id AddActivity(const model::Activity& activity) override {
+    return sink_.AddActivity(activity);
+  }
+  model::Id AddRange(const model::Range& range) override { return sink_.AddRange(range); }
+  void AddNvtxRow(const model::NvtxRow& row) override { sink_.AddNvtxRow(row); }
+  void AddThread(const model::Thread& thread) override { sink_.AddThread(thread); }
+  void AddStepMark(const model::StepMark& mark) override { sink_.AddStepMark(mark); }
+  void AddCompile(const model::Compile& compile) override { sink_.AddCompile(compile); }
+  void AddWindow(const model::Window& window) override { sink_.AddWindow(window); }
+  void AddLoss(const model::Loss& loss) override { sink_.AddLoss(loss); }
+  void SetEnding(const model::ProcessEnding& ending) override { sink_.SetEnding(ending); }
+  void AddRunStat(const model::RunStat& stat) override { sink_.AddRunStat(stat); }
+
+ private:
+  model::EventSink& sink_;
+  std::optional<model::Id> process_;
+  std::map<std::tuple<model::DeviceKind, int64_t, std::string, std::string>, model::Id> devices_;
+  std::map<std::tuple<std::string, std::optional<int64_t>, uint64_t>, model::Id> modules_;
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_COMMON_SAME_PROCESS_SINK_H_

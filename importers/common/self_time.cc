@@ -1,0 +1,41 @@
+#include "importers/common/self_time.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace xlatrace::importers {
+
+void SortAndSetSelfTimes(std::vector<model::Activity>& activities) {
+  std::stable_sort(activities.begin(), activities.end(),
+                   [](const model::Activity& a, const model::Activity& b) {
+                     if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+                     return a.end_ns > b.end_ns;
+                   });
+  std::vector<size_t> open;  // Indices in start order; the last one owns the time.
+  int64_t now = std::numeric_limits<int64_t>::min();
+  // Gives the time up to `until` to whoever is innermost, closing what ends on the way.
+  const auto advance = [&](int64_t until) {
+    while (!open.empty()) {
+      model::Activity& top = activities[open.back()];
+      const int64_t upto = std::min(until, top.end_ns);
+      if (upto > now) {
+        top.self_ns += upto - now;
+        now = upto;
+      }
+      if (top.end_ns > until) break;
+      open.pop_back();
+    }
+    now = std::max(now, until);
+  };
+  for (size_t i = 0; i < activities.size(); ++i) {
+    advance(activities[i].start_ns);
+    activities[i].self_ns = 0;
+    open.push_back(i);
+  }
+  advance(std::numeric_limits<int64_t>::max());
+  for (model::Activity& activity : activities) {
+    if (activity.self_ns == activity.end_ns - activity.start_ns) activity.self_ns = -1;
+  }
+}
+
+}  // namespace xlatrace::importers

@@ -1,0 +1,131 @@
+#include "importers/nsys/nsys_calls.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "importers/nsys/nsys_devices.h"
+
+namespace xlatrace::importers {
+namespace {
+
+constexpr int64_t kShortestWaitNs = 1000;
+constexpr size_t kCallsPerPiece = 65'536;
+// CUDA has some hundred; more is a hostile file.
+constexpr size_t kMaxNames = 1000;
+
+}  // namespace
+
+Status NsysCalls::Read(int64_t shift_ns) {
+  XLATRACE_TRY(FindReferred());
+  return ReadCalls(shift_ns);
+}
+
+Status NsysCalls::FindReferred() {
+  XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path_));
+  Counters uncounted(path_);  // Damage is counted where the rows are read.
+  for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                            "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"}) {
+    XLATRACE_ASSIGN(TableScan scan,
+                    TableScan::Open(db, table, {"correlationId", "globalPid"}, {"correlationId"}));
+    while (scan.Next(uncounted)) {
+      if (scan.IntOr(0, 0) == 0) continue;
+      has_pids_ |= !scan.IsNull(1);
+      launches_.Add(scan.IntOr(1, 0) & ~kTidMask, scan.IntOr(0, 0));
+    }
+  }
+  launches_.Finish();
+  return {};
+}
+
+Status NsysCalls::ReadCalls(int64_t shift_ns) {
+  XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path_));
+  XLATRACE_ASSIGN(TableScan scan,
+                  TableScan::Open(db, "CUPTI_ACTIVITY_KIND_RUNTIME",
+                                  {kStartColumn, kEndColumn, "globalTid", "correlationId", "nameId",
+                                   "eventClass", "returnValue"},
+                                  {kStartColumn, kEndColumn, "correlationId"}));
+  while (scan.Next(counters_)) {
+    int64_t start = 0;
+    int64_t end = 0;
+    if (!ReadInterval(scan, shift_ns, counters_, start, end)) continue;
+    const int64_t tid = scan.IntOr(2, 0);
+    const int64_t correlation = scan.IntOr(3, 0);
+    Name& name = NameOf(strings_.Of(scan, 4));
+    NsysLaunch* launch = Find(tid & ~kTidMask, correlation);
+    Use use = Use::kNone;
+    if (launch != nullptr && launch->call == 0) {
+      use = Use::kLaunch;
+      launch->call = 1;  // Until the call has its id.
+    } else if (name.is_wait && end - start >= kShortestWaitNs) {
+      use = Use::kWait;
+    } else {
+      ++name.not_kept;
+    }
+    if (calls_.empty() || calls_.back().size() == kCallsPerPiece) {
+      calls_.emplace_back().reserve(kCallsPerPiece);
+    }
+    calls_.back().push_back(
+        {start, end, correlation, ThreadOf(tid), name.number, use, OutcomeOf(scan)});
+  }
+  return {};
+}
+
+NsysCalls::Name& NsysCalls::NameOf(std::string_view text) {
+  // Interned texts stay where they are, so most calls are known by their place.
+  if (last_text_.data() == text.data() && last_text_.size() == text.size() &&
+      last_name_ != nullptr && last_name_->text == text) {
+    return *last_name_;
+  }
+  const auto known = name_index_.find(text);
+  last_text_ = text;
+  last_name_ = known != name_index_.end() ? &known->second : &AddName(text);
+  return *last_name_;
+}
+
+NsysCalls::Name& NsysCalls::AddName(std::string_view text) {
+  const bool is_wait = text.find("Synchronize") != std::string_view::npos;
+  // Too many to tell apart.
+  if (name_index_.size() >= kMaxNames) text = is_wait ? "others (Synchronize)" : "others";
+  const auto [entry, fresh] = name_index_.try_emplace(std::string(text));
+  if (fresh) {
+    entry->second = {std::string(text), is_wait, 0, static_cast<uint16_t>(names_.size())};
+    names_.push_back(&entry->second);
+  }
+  return entry->second;
+}
+
+uint32_t NsysCalls::ThreadOf(int64_t tid) {
+  if (!threads_.empty() && last_tid_ == tid) return last_thread_;
+  const auto [entry, fresh] =
+      thread_index_.try_emplace(tid, static_cast<uint32_t>(threads_.size()));
+  if (fresh) threads_.push_back(tid);
+  last_tid_ = tid;
+  last_thread_ = entry->second;
+  return last_thread_;
+}
+
+uint8_t NsysCalls::OutcomeOf(const TableScan& scan) {
+  const auto small = [&](int column) -> std::optional<int32_t> {
+    const std::optional<int64_t> value = scan.Int(column);
+    if (!value || *value != static_cast<int32_t>(*value)) return std::nullopt;
+    return static_cast<int32_t>(*value);
+  };
+  const Outcome outcome = {small(5), small(6)};
+  if (outcomes_[last_outcome_] == outcome) return last_outcome_;
+  auto at = std::find(outcomes_.begin(), outcomes_.end(), outcome);
+  // CUDA has a hundred errors; what does not fit is not told.
+  if (at == outcomes_.end() && outcomes_.size() >= 250) at = outcomes_.begin();
+  if (at == outcomes_.end()) at = outcomes_.insert(at, outcome);
+  last_outcome_ = static_cast<uint8_t>(at - outcomes_.begin());
+  return last_outcome_;
+}
+
+void NsysCalls::FlushCounters(model::EventSink& sink) {
+  for (const Name* name : names_) {
+    counters_.Add("api_call_not_kept: " + name->text, model::Severity::kInfo, name->not_kept);
+  }
+  counters_.Flush(sink);
+}
+
+}  // namespace xlatrace::importers

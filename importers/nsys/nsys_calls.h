@@ -1,0 +1,119 @@
+// The CUDA calls of an export. Of use are the first that a device activity refers to by its
+// correlation id, and waits of a microsecond and more. The others are counted by name, and kept for
+// those only who ask for them in Nsight's words.
+//
+// Read may run on a thread of its own, beside the reading of ranges, of which it needs nothing.
+// Memory: 28 bytes per activity with a correlation id; 32 per call until it is taken.
+// Thread-safety: one thread at a time.
+
+#ifndef XLATRACE_IMPORTERS_NSYS_NSYS_CALLS_H_
+#define XLATRACE_IMPORTERS_NSYS_NSYS_CALLS_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "importers/common/counters.h"
+#include "importers/common/launch_table.h"
+#include "importers/nsys/nsys_tables.h"
+
+namespace xlatrace::importers {
+
+// What is known of a launch from the host's side.
+struct NsysLaunch {
+  uint32_t call = 0;
+  uint32_t thunk_hint = 0;
+  uint32_t module_hint = 0;
+  int32_t module_range = -1;
+};
+
+class NsysCalls {
+ public:
+  // Of the export at `path`; `strings` must outlive the object.
+  NsysCalls(std::string path, const InternedStrings& strings)
+      : path_(std::move(path)), strings_(strings), counters_(path_) {}
+
+  // With a connection of its own. `shift_ns` is added to all times.
+  Status Read(int64_t shift_ns);
+
+  enum class Use : uint8_t {
+    kLaunch,  // Its Find is not null, and it is the first of that id.
+    kWait,
+    kNone,
+  };
+  // What the export says of a call besides.
+  struct Outcome {
+    std::optional<int32_t> event_class, return_value;
+    bool operator==(const Outcome&) const = default;
+  };
+  struct Call {
+    int64_t start_ns;
+    int64_t end_ns;
+    int64_t correlation_id;
+    uint32_t thread;  // Of those seen.
+    uint16_t name;    // Of those seen.
+    Use use;
+    uint8_t outcome;  // Of those seen; 0: not told.
+  };
+  // Calls take(call, global tid, name, outcome) for each in the order of the export, and forgets
+  // it.
+  template <typename Take>
+  void TakeCalls(Take take) {
+    for (std::vector<Call>& calls : calls_) {
+      for (const Call& call : calls)
+        take(call, threads_[call.thread], names_[call.name]->text, outcomes_[call.outcome]);
+      std::vector<Call>().swap(calls);
+    }
+    calls_.clear();
+  }
+
+  // Null when no activity refers to that id. `pid_part`: of a global id.
+  NsysLaunch* Find(int64_t pid_part, int64_t correlation) {
+    return launches_.Find(has_pids_ ? pid_part : 0, correlation);
+  }
+
+  // What was not kept or could not be read.
+  void FlushCounters(model::EventSink& sink);
+
+ private:
+  struct Name {
+    std::string text;
+    bool is_wait = false;
+    int64_t not_kept = 0;
+    uint16_t number = 0;
+  };
+
+  Status FindReferred();
+  Status ReadCalls(int64_t shift_ns);
+  Name& NameOf(std::string_view text);
+  Name& AddName(std::string_view text);
+  uint32_t ThreadOf(int64_t tid);
+  uint8_t OutcomeOf(const TableScan& scan);
+
+  std::string path_;
+  const InternedStrings& strings_;
+  Counters counters_;
+  bool has_pids_ = false;
+  LaunchTable<NsysLaunch> launches_;
+  std::deque<std::vector<Call>> calls_;
+  std::vector<int64_t> threads_;
+  std::unordered_map<int64_t, uint32_t> thread_index_;
+  int64_t last_tid_ = 0;
+  uint32_t last_thread_ = 0;
+  std::map<std::string, Name, std::less<>> name_index_;
+  std::vector<Name*> names_;
+  std::string_view last_text_;
+  Name* last_name_ = nullptr;
+  std::vector<Outcome> outcomes_ = {Outcome()};
+  uint8_t last_outcome_ = 0;
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_NSYS_NSYS_CALLS_H_

@@ -1,0 +1,71 @@
+// XLA's ranges per thread, to be asked "what was open on this thread at this time?".
+//
+// Memory: 24 bytes per range. Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_NSYS_NSYS_RANGES_H_
+#define XLATRACE_IMPORTERS_NSYS_NSYS_RANGES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/event_sink.h"
+
+namespace xlatrace::importers {
+
+class XlaRanges {
+ public:
+  explicit XlaRanges(model::EventSink& sink) : sink_(sink) {}
+
+  // One range of domain TSL; texts that are neither Thunk nor XlaModule are ignored.
+  void Add(int64_t global_tid, int64_t start_ns, int64_t end_ns, std::string_view text);
+  // Sorts; after that no Add.
+  void Finish();
+
+  struct Found {
+    model::Id thunk_hint = 0;   // Innermost thunk in its module: 0 when there is none.
+    model::Id module_hint = 0;  // The module alone.
+    int64_t module_range = -1;  // Which XlaModule range: the run. -1: none.
+  };
+  // `evidence`: what the hint says about where it comes from.
+  Found At(int64_t global_tid, int64_t time_ns, model::Evidence evidence);
+
+  bool empty() const { return threads_.empty(); }
+
+ private:
+  struct Range {
+    int64_t start_ns;
+    int64_t end_ns;
+    int32_t text;         // Index into texts_.
+    int32_t parent = -1;  // In the same thread.
+  };
+  struct Thread {
+    std::vector<Range> ranges;
+    int64_t first_number = 0;  // Numbers count over all threads.
+    size_t after = 0;          // The first range that starts after the time asked for last.
+  };
+  struct Text {
+    bool is_module = false;
+    std::string module_name;
+    std::string prefix;
+    std::string program_id;
+    std::string instruction;
+    std::string op_name;
+  };
+
+  static size_t FirstAfter(Thread& thread, int64_t time_ns);
+  model::Id HintOf(int32_t thunk, int32_t module, model::Evidence evidence);
+
+  model::EventSink& sink_;
+  std::unordered_map<int64_t, Thread> threads_;
+  std::vector<Text> texts_;
+  std::unordered_map<std::string, int32_t> text_index_;
+  std::map<std::tuple<int32_t, int32_t, model::Evidence>, model::Id> hints_;
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_NSYS_NSYS_RANGES_H_

@@ -1,0 +1,45 @@
+// Nsight Systems exports (`nsys export --type sqlite`) -> model events.
+//
+// Schemas 2.9 to 3.25 and trimmed files: tables and columns are looked for, never assumed; names
+// may be interned (StringIds) or inline. What each table gives:
+//   CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET   activities, one lane per stream
+//   CUPTI_ACTIVITY_KIND_GRAPH_TRACE                graph-level rows (--cuda-graph-trace=graph)
+//   CUPTI_ACTIVITY_KIND_RUNTIME                    API calls that an activity refers to, and
+//                                                  synchronisations of 1 us and more; the others
+//                                                  as unreferred calls
+//   CUDA_GRAPH_NODE_EVENTS                         where a graph node was made (see hints)
+//   NVTX_EVENTS                                    push/pop and start/end ranges of all domains;
+//                                                  the latter lie on no stack: depth -1
+//   PROCESSES, TARGET_INFO_*, META_DATA_*          processes, devices, facts of the run
+// Host synchronisation and overhead rows are no device work; they are counted.
+//
+// Time: nanoseconds since the session's start, whose wall clock is utcEpochNs.
+// Ids: globalPid = ...|pid << 24, globalTid = globalPid | tid (24 bits each). Correlation ids are
+// unique per process only.
+//
+// Hints come from the ranges that XLA pushes in NVTX domain "TSL" on the launching thread, as they
+// stand when the API call starts: the innermost `Thunk:#...hlo_op=...#` names the instruction, the
+// `XlaModule:#...hlo_module=,program_id=#` around it the module; one such module range on one
+// device is one run (run_key). A kernel of a CUDA graph is not what the range at the graph's launch
+// says: its instruction is the one whose range stood where its node was made (evidence graph node,
+// from CUDA_GRAPH_NODE_EVENTS); without that table only the module is told.
+//
+// Run stats: api_call_not_kept: NAME, event_time_invalid, range_not_finished, range_text_cut,
+// nvtx_row_not_kept, synchronization_row, overhead_row, table_damaged, nsys: TEXT (warnings and
+// errors of DIAGNOSTIC_EVENT), no_device_activity.
+
+#ifndef XLATRACE_IMPORTERS_NSYS_NSYS_SQLITE_H_
+#define XLATRACE_IMPORTERS_NSYS_NSYS_SQLITE_H_
+
+#include <string>
+
+#include "base/error.h"
+#include "model/event_sink.h"
+
+namespace xlatrace::importers {
+
+Status ImportNsysSqlite(const std::string& path, model::EventSink& sink);
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_NSYS_NSYS_SQLITE_H_

@@ -1,0 +1,42 @@
+// Captures of nsys-jax (NVIDIA JAX-Toolbox), zip or folder -> model events.
+//
+// A capture holds no kernels but NVTX ranges with the GPU time of what was launched inside them
+// (nvtx_gpu_proj_trace), and XLA's dump. What becomes of it:
+//   TSL:Thunk ranges          activities of kind range: instruction, op_name and module from the
+//   range
+//                             and the XlaModule range around it (evidence range); self time is what
+//                             thunks inside (bodies of loops) do not take
+//   TSL:XlaModule ranges      one is one run of its module on its device (run_key)
+//   other ranges with GPU operations and no such range inside or around (autotuning measurements)
+//                             activities of kind range without an instruction
+//   nvtx_pushpop_trace        host ranges; XlaCompile is a compilation
+//   dump/*after_optimizations modules of the process, by the number in the file's name
+//   device-metadata           facts of the devices; else dump/*gpu_target_config.pbtxt
+// Devices: one thread launches for one device. The threads beside the main one are numbered by the
+// name XlaLauncher:#...local=N# where they have one, else by thread id; the main thread launches on
+// device 0.
+// Time: nanoseconds since the session's start; captures know no wall clock.
+// A folder of captures (one per process) is imported capture by capture.
+//
+// Run stats: projected_operations_outside_ranges, projected_range_not_kept, event_time_invalid,
+// csv_row_damaged, module_not_read, clock_not_known, capture_part_missing, no_device_activity.
+
+#ifndef XLATRACE_IMPORTERS_NSYS_JAX_NSYS_JAX_H_
+#define XLATRACE_IMPORTERS_NSYS_JAX_NSYS_JAX_H_
+
+#include <string>
+
+#include "base/error.h"
+#include "model/event_sink.h"
+
+namespace xlatrace::importers {
+
+// Is the folder at `path` a capture, or does it hold captures?
+bool LooksLikeNsysJaxFolder(const std::string& path);
+
+// A capture, or a folder of them.
+Status ImportNsysJax(const std::string& path, model::EventSink& sink);
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_NSYS_JAX_NSYS_JAX_H_

@@ -1,0 +1,79 @@
+// Apache Parquet, as much of it as pandas and pyarrow write for flat tables of numbers and text:
+// what nsys-jax and nsys recipes leave (https://parquet.apache.org/docs/file-format/).
+//
+// Read: INT32, INT64, FLOAT, DOUBLE, BOOLEAN, BYTE_ARRAY; required and optional columns; PLAIN, RLE
+// and dictionary encodings; data pages v1 and v2; no compression, snappy, gzip, zstd. Else: an
+// error that says what is not read.
+//
+// Limits: kMaxParquetRows rows and about as many as the file has bytes; pages inflate no further
+// than their stated size, and those of a column not to a hundred times the file. Thread-safety:
+// re-entrant.
+
+#ifndef XLATRACE_IMPORTERS_NSYS_JAX_PARQUET_H_
+#define XLATRACE_IMPORTERS_NSYS_JAX_PARQUET_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace xlatrace::importers {
+
+inline constexpr int64_t kMaxParquetRows = 20'000'000;
+
+// One column; exactly one of the vectors is filled.
+struct ParquetColumn {
+  static constexpr int64_t kNull = INT64_MIN;
+  std::vector<int64_t> numbers;         // kNull: NULL. Reals are floored.
+  std::vector<std::string_view> texts;  // Null data(): NULL.
+  std::deque<std::string> storage;      // What the views point into.
+
+  bool is_text() const { return !texts.empty(); }
+  std::optional<int64_t> Number(size_t row) const {
+    if (row >= numbers.size() || numbers[row] == kNull) return std::nullopt;
+    return numbers[row];
+  }
+  std::string_view Text(size_t row) const {
+    return row < texts.size() ? texts[row] : std::string_view();
+  }
+};
+
+class ParquetFile {
+ public:
+  // `bytes` must outlive the file.
+  static Result<ParquetFile> Open(std::string_view bytes);
+
+  int64_t rows() const { return rows_; }
+  const std::vector<std::string>& columns() const { return names_; }
+  // An absent column is one without values.
+  Result<ParquetColumn> Read(std::string_view name) const;
+
+ private:
+  struct Chunk {
+    int64_t offset = 0;
+    int64_t bytes = 0;
+    int64_t values = 0;
+    int codec = 0;
+  };
+  struct Column {
+    int type = 0;
+    bool optional = false;
+    bool flat = true;
+    std::vector<Chunk> chunks;
+  };
+  Status ReadChunk(const Column& column, const Chunk& chunk, ParquetColumn* out,
+                   uint64_t* inflated_bytes) const;
+
+  std::string_view bytes_;
+  int64_t rows_ = 0;
+  std::vector<std::string> names_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_NSYS_JAX_PARQUET_H_

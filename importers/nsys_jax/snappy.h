@@ -1,0 +1,19 @@
+// Snappy's block format (https://github.com/google/snappy/blob/main/format_description.txt),
+// inflating only. Parquet files of pandas are compressed with it.
+
+#ifndef XLATRACE_IMPORTERS_NSYS_JAX_SNAPPY_H_
+#define XLATRACE_IMPORTERS_NSYS_JAX_SNAPPY_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace xlatrace::importers {
+
+// nullopt when the bytes are damaged or hold more than `max_bytes`.
+std::optional<std::string> SnappyInflate(std::string_view bytes, size_t max_bytes);
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_NSYS_JAX_SNAPPY_H_

@@ -1,0 +1,104 @@
+// What the rows of one recording refer to by number, as rows of the run: its process, threads and
+// devices, launch configurations, streams, modules, and the hint at the instruction that a launch
+// belongs to. Each is added to the sink when it is first met.
+//
+// Order: AddProcess, AddDevices; then SeeThunk for what ran; then AddModules, of which hints know
+// the ids; then the rest.
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_RECORDING_RECORDED_NAMES_H_
+#define XLATRACE_IMPORTERS_RECORDING_RECORDED_NAMES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "importers/common/counters.h"
+#include "importers/recording/recorded_process.h"
+#include "model/event_sink.h"
+#include "recording/reader.h"
+
+namespace xlatrace::importers {
+
+// Later than any clock; sums of two stay in 64 bits.
+inline constexpr uint64_t kLatestRecordedNs = uint64_t{1} << 61;
+
+class RecordedNames {
+ public:
+  // All three must outlive this. `process` is read to its end.
+  RecordedNames(RecordedProcess& process, model::EventSink& sink, Counters& counters)
+      : process_(process), sink_(sink), counters_(counters) {}
+
+  void AddProcess();
+  void AddDevices();
+  model::Id process_id() const { return process_id_; }
+  const std::string& gpu_names() const { return gpu_names_; }
+
+  // "cuLaunchKernelEx", as the process itself told.
+  const std::string& FunctionName(const recording::ApiCallRow& row);
+
+  // A thunk (string id of its title) was under way then.
+  void SeeThunk(uint32_t thunk, uint64_t time_ns);
+  // String id of the title of the module that registered `thunk`; 0: not known.
+  uint32_t ModuleTitleOf(uint32_t thunk) const;
+  // The modules of which something ran.
+  void AddModules();
+  bool has_modules() const { return !module_ids_.empty(); }
+  // The latest of that name and id; 0: none.
+  model::Id ModuleNamed(std::string_view name, std::optional<int64_t> program_id) const;
+
+  // Numbers of configurations and lanes count anew in every segment.
+  void StartSegment() {
+    configs_.clear();
+    lanes_.clear();
+  }
+  model::Id ConfigOf(uint32_t number, const recording::ConfigRow& row);
+  model::Id LaneOf(uint32_t number, const recording::LaneRow& row);
+  // What was under way at a launch, as string ids; 0 when nothing is known.
+  model::Id HintOf(uint32_t thunk, uint32_t title, model::Evidence evidence);
+  // Launches under a thunk of another module than the run around them.
+  int64_t thunks_in_other_run() const { return thunks_in_other_run_; }
+
+ private:
+  struct HintKey {
+    uint32_t thunk = 0;
+    uint32_t title = 0;
+    model::Evidence evidence = model::Evidence::kNone;
+    bool operator==(const HintKey&) const = default;
+  };
+  struct HintKeyHash {
+    size_t operator()(const HintKey& key) const {
+      return (uint64_t{key.thunk} << 32 | key.title) * 0x9E3779B97F4A7C15u +
+             static_cast<size_t>(key.evidence);
+    }
+  };
+
+  model::Id DeviceOf(uint32_t id);
+  model::Id MakeHint(uint32_t thunk, uint32_t title, model::Evidence evidence);
+
+  RecordedProcess& process_;
+  model::EventSink& sink_;
+  Counters& counters_;
+  model::Id process_id_ = 0;
+  std::string gpu_names_;
+  std::map<uint32_t, model::Id> devices_;
+  std::map<std::pair<recording::ApiDomain, uint32_t>, std::string> functions_;
+  std::unordered_map<uint32_t, int64_t> first_seen_;  // By string id of the thunk.
+  std::map<std::pair<std::string, std::optional<int64_t>>, model::Id> module_ids_;
+  std::vector<model::Id> registered_ids_;  // Of process_.modules; 0: not added.
+  std::vector<model::Id> configs_;         // By number in the segment.
+  std::vector<model::Id> lanes_;           // The same.
+  std::unordered_map<HintKey, model::Id, HintKeyHash> hints_;
+  HintKey last_hint_key_;
+  model::Id last_hint_ = 0;
+  int64_t thunks_in_other_run_ = 0;
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_RECORDING_RECORDED_NAMES_H_

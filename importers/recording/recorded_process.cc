@@ -1,0 +1,85 @@
+#include "importers/recording/recorded_process.h"
+
+#include <algorithm>
+
+#include "importers/common/text_fields.h"
+
+namespace xlatrace::importers {
+
+void RecordedProcess::OnActivity(const recording::ActivityRow& row, const recording::ConfigRow&,
+                                 const recording::LaneRow&) {
+  if (row.correlation != 0) launches.Mark(row.correlation);
+  if (row.graph_node != 0) graph_launch_ns.try_emplace(row.correlation, 0);
+  See(row.start_ns);
+  See(row.end_ns);
+  if (row.start_ns != 0 && (first_activity_ns == 0 || row.start_ns < first_activity_ns)) {
+    first_activity_ns = row.start_ns;
+  }
+}
+
+void RecordedProcess::OnRange(const recording::RangeRow& row) {
+  if (row.module_run != 0) runs[RunIndex(row.module_run) - 1] = row.text;
+  See(row.start_ns);
+  See(row.end_ns);
+  constexpr size_t kMaxMarks = 1 << 22;
+  if (row.start_ns == row.end_ns && row.domain != 0 && marks_.size() < kMaxMarks) {
+    marks_.push_back({row.start_ns, row.domain, row.text});
+  }
+}
+
+void RecordedProcess::OnDevice(const recording::DeviceRow& row) {
+  Device& device = devices[row.device];
+  static_cast<recording::DeviceRow&>(device) = row;
+  device.name_text = std::string(row.name);
+  device.uuid_text = std::string(row.uuid);
+  device.name = device.uuid = {};  // Borrowed.
+}
+
+void RecordedProcess::OnOverhead(const recording::OverheadRow& row) {
+  if (row.end_ns > row.start_ns) overhead_ns += row.end_ns - row.start_ns;
+}
+
+void RecordedProcess::OnFact(const recording::FactRow& row) {
+  constexpr size_t kMaxErrors = 100;
+  if (row.key == "error") {
+    if (errors.size() < kMaxErrors) errors.emplace_back(row.value);
+  } else {
+    facts[std::string(row.key)] = std::string(row.value);
+  }
+}
+
+void RecordedProcess::Finish() {
+  ring = !Fact("last_ms").empty();
+  modules.Build(strings);
+  nodes.Finish();
+  launches.Freeze();
+  constexpr std::string_view kStep = "step ";
+  for (const Mark& mark : marks_) {
+    const std::string_view text = strings.Text(mark.text);
+    if (!text.starts_with(kStep) || strings.Text(mark.domain) != "xlatrace") continue;
+    if (const auto number = ParseInt(text.substr(kStep.size()))) {
+      steps.emplace_back(mark.time_ns, *number);
+    }
+  }
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+uint32_t RecordedProcess::RunIndex(uint64_t module_run) {
+  const auto [it, fresh] =
+      run_index_.try_emplace(module_run, static_cast<uint32_t>(runs.size() + 1));
+  if (fresh) runs.push_back(0);
+  return it->second;
+}
+
+std::string_view RecordedProcess::Fact(std::string_view key) const {
+  const auto it = facts.find(key);
+  return it == facts.end() ? std::string_view() : it->second;
+}
+
+std::optional<int64_t> RecordedProcess::IntFact(std::string_view key) const {
+  const std::string_view text = Fact(key);
+  return text.empty() ? std::nullopt : ParseInt(text);
+}
+
+}  // namespace xlatrace::importers

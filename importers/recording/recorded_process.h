@@ -1,0 +1,121 @@
+// What one recording says about its process, gathered in the first reading: everything but API
+// calls and activities.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_RECORDING_RECORDED_PROCESS_H_
+#define XLATRACE_IMPORTERS_RECORDING_RECORDED_PROCESS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "importers/common/correlation_table.h"
+#include "importers/recording/graph_nodes.h"
+#include "importers/recording/recorded_strings.h"
+#include "importers/recording/registered_modules.h"
+#include "recording/reader.h"
+
+namespace xlatrace::importers {
+
+// What the host's side says of the activities with one correlation id.
+struct RecordedLaunch {
+  uint32_t call = 0;   // Id of the API call in the sink, 0: not seen.
+  uint32_t thunk = 0;  // String id.
+  uint32_t run = 0;    // 1-based index into RecordedProcess::runs, 0: none.
+};
+
+class RecordedProcess final : public recording::RowSink {
+ public:
+  struct Device : recording::DeviceRow {
+    std::string name_text;
+    std::string uuid_text;
+  };
+
+  bool Wants(recording::BlockType type) const override {
+    return type != recording::BlockType::kApiCalls;
+  }
+  void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow&,
+                  const recording::LaneRow&) override;
+  void OnRange(const recording::RangeRow& row) override;
+  void OnGraphNode(const recording::GraphNodeRow& row) override { nodes.Add(row); }
+  void OnString(const recording::StringRow& row) override { strings.Add(row); }
+  void OnSchema(const recording::SchemaRow& row) override { modules.AddSchema(row); }
+  void OnPayload(const recording::PayloadRow& row) override { modules.AddPayload(row); }
+  void OnDevice(const recording::DeviceRow& row) override;
+  void OnContext(const recording::ContextRow& row) override {
+    // The callback that tells of a context first does not know its stream; streams count from 1.
+    if (row.null_stream != 0) null_streams[row.context] = row.null_stream;
+  }
+  void OnStream(const recording::StreamRow& row) override {
+    priorities[{row.context, row.stream}] = row.priority;
+  }
+  void OnThread(const recording::ThreadRow& row) override {
+    thread_names[row.thread] = std::string(row.name);
+  }
+  void OnStreamName(const recording::StreamNameRow& row) override {
+    stream_names[{row.context, row.stream}] = std::string(row.name);
+  }
+  void OnCubin(const recording::CubinRow&) override { ++cubins; }
+  void OnClock(const recording::ClockRow& row) override { clocks.push_back(row); }
+  void OnOverhead(const recording::OverheadRow& row) override;
+  void OnStat(const recording::StatRow& row) override { stats[std::string(row.name)] = row.value; }
+  void OnFact(const recording::FactRow& row) override;
+
+  // After the reading.
+  void Finish();
+
+  // 1-based index of a run in `runs`; made when it is not known (its range's row was lost).
+  uint32_t RunIndex(uint64_t module_run);
+  // Empty when there is none.
+  std::string_view Fact(std::string_view key) const;
+  std::optional<int64_t> IntFact(std::string_view key) const;
+
+  RecordedStrings strings;
+  RegisteredModules modules;
+  GraphNodes nodes;
+  CorrelationTable<RecordedLaunch> launches;
+  std::unordered_map<uint32_t, uint64_t> graph_launch_ns;  // Start of the calls of graph launches.
+  std::vector<uint32_t> runs;  // String id of the `XlaModule:` range, 0: not known.
+  std::map<uint32_t, Device> devices;
+  std::map<uint32_t, uint32_t> null_streams;  // By context.
+  std::map<std::pair<uint32_t, uint32_t>, int32_t> priorities;
+  std::map<std::pair<uint32_t, uint32_t>, std::string> stream_names;  // By context and stream.
+  std::map<uint32_t, std::string> thread_names;
+  std::vector<recording::ClockRow> clocks;
+  std::map<std::string, uint64_t> stats;
+  std::map<std::string, std::string, std::less<>> facts;
+  std::vector<std::string> errors;  // Why the process could not be recorded, or not all of it.
+  uint64_t first_ns = 0;            // Of activities and ranges; 0: none.
+  uint64_t last_ns = 0;
+  bool ring = false;               // Only the last so much of the process was kept.
+  uint64_t first_activity_ns = 0;  // The earliest start, 0: none.
+  std::vector<std::pair<uint64_t, int64_t>> steps;  // Marks: when, and which step. By time.
+  uint64_t overhead_ns = 0;
+  int64_t cubins = 0;
+
+ private:
+  void See(uint64_t time_ns) {
+    if (time_ns == 0) return;
+    if (first_ns == 0 || time_ns < first_ns) first_ns = time_ns;
+    if (time_ns > last_ns) last_ns = time_ns;
+  }
+
+  struct Mark {
+    uint64_t time_ns;
+    uint32_t domain;
+    uint32_t text;
+  };
+
+  std::unordered_map<uint64_t, uint32_t> run_index_;
+  std::vector<Mark> marks_;  // Ranges without a duration; what they say is known at the end.
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_RECORDING_RECORDED_PROCESS_H_

@@ -1,0 +1,439 @@
+#include "importers/recording/recording_import.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "importers/common/annotation.h"
+#include "importers/common/counters.h"
+#include "importers/common/text_fields.h"
+#include "importers/recording/recorded_names.h"
+#include "importers/recording/recorded_process.h"
+#include "importers/recording/recorded_stats.h"
+#include "recording/folder.h"
+#include "recording/reader.h"
+
+namespace xlatrace::importers {
+namespace {
+
+using model::Evidence;
+using model::Severity;
+using recording::BlockType;
+using recording::RowKind;
+
+constexpr uint64_t kLatestNs = kLatestRecordedNs;
+
+class Import {
+ public:
+  Import(const std::string& path, bool live, model::EventSink& sink)
+      : path_(path),
+        live_(live),
+        sink_(sink),
+        counters_(std::filesystem::path(path).filename().string()),
+        names_(process_, sink, counters_) {}
+
+  Result<RecordingImport> Run() {
+    XLATRACE_ASSIGN(outcome_, recording::ReadRecording(path_, process_));
+    process_.Finish();
+    SetClock();
+    names_.AddProcess();
+    names_.AddDevices();
+    AddSteps();
+    CallPass calls(*this);
+    XLATRACE_TRY(recording::ReadRecording(path_, calls, outcome_.bytes_read));
+    names_.AddModules();
+    ActivityPass activities(*this);
+    XLATRACE_TRY(recording::ReadRecording(path_, activities, outcome_.bytes_read));
+    AddRunInfo();
+    AddStats();
+    counters_.Flush(sink_);
+    const auto cost = [&](const char* name) {
+      const auto stat = process_.stats.find(name);
+      return stat == process_.stats.end() || stat->second > kLatestNs
+                 ? int64_t{0}
+                 : static_cast<int64_t>(stat->second);
+    };
+    return RecordingImport{
+        .bytes = outcome_.bytes_read,
+        .complete = outcome_.complete,
+        .damaged = outcome_.damaged_blocks + outcome_.missing_blocks > 0,
+        .activities = activities_,
+        .own_cost_ns = cost("cost_writer_ns") + cost("cost_flusher_ns") + cost("cost_callbacks_ns"),
+        .command = std::string(process_.Fact("command")),
+        .process_id = names_.process_id(),
+        .has_modules = names_.has_modules(),
+        .dump_folder = std::string(process_.Fact("dump_folder")),
+        .errors = process_.errors};
+  }
+
+ private:
+  struct CallPass final : recording::RowSink {
+    explicit CallPass(Import& owner) : import(owner) {}
+    bool Wants(BlockType type) const override { return type == BlockType::kApiCalls; }
+    void OnApiCall(const recording::ApiCallRow& row) override { import.OnApiCall(row); }
+    Import& import;
+  };
+  struct ActivityPass final : recording::RowSink {
+    explicit ActivityPass(Import& owner) : import(owner) {}
+    bool Wants(BlockType type) const override {
+      return type == BlockType::kActivities || type == BlockType::kRanges;
+    }
+    void OnSegment(uint64_t, std::string_view) override { import.names_.StartSegment(); }
+    void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow& config,
+                    const recording::LaneRow& lane) override {
+      import.OnActivity(row, config, lane);
+    }
+    void OnRange(const recording::RangeRow& row) override { import.OnRange(row); }
+    Import& import;
+  };
+
+  void SetClock() {
+    const std::optional<int64_t> told = process_.IntFact("start_unix_ns");
+    int64_t start = told && *told > 0 ? *told : 0;
+    if (start == 0 && process_.first_ns < kLatestNs)
+      start = static_cast<int64_t>(process_.first_ns);
+    if (!sink_.start_unix_ns() && start > 0) sink_.SetStart(start);
+    start_ns_ = sink_.start_unix_ns().value_or(0);
+  }
+
+  int64_t TimeOf(uint64_t ns) const { return static_cast<int64_t>(ns) - start_ns_; }
+
+  // The host waits for the device there; nothing is started.
+  static bool IsWait(std::string_view function) {
+    return function.find("Synchronize") != std::string_view::npos;
+  }
+
+  uint32_t AddApiCall(const recording::ApiCallRow& row) {
+    uint64_t start = row.start_ns;
+    uint64_t end = row.end_ns;
+    CheckTimes("call_times_invalid", &start, &end);
+    return static_cast<uint32_t>(sink_.AddApiCall({.process_id = names_.process_id(),
+                                                   .thread_id = row.thread,
+                                                   .name = names_.FunctionName(row),
+                                                   .correlation_id = row.correlation,
+                                                   .start_ns = TimeOf(start),
+                                                   .end_ns = TimeOf(end)}));
+  }
+
+  void OnApiCall(const recording::ApiCallRow& row) {
+    if (row.thunk != 0) names_.SeeThunk(row.thunk, row.start_ns);
+    RecordedLaunch* launch = process_.launches.Find(row.correlation);
+    if (launch == nullptr) {
+      if (IsWait(names_.FunctionName(row))) {
+        AddApiCall(row);
+      } else if (row.result == 0 && !LetGo(row)) {  // A call that failed started nothing.
+        ++calls_without_activity_;
+      }
+      return;
+    }
+    if (launch->call != 0) return;  // A driver call inside a runtime call: the same launch.
+    launch->call = AddApiCall(row);
+    launch->thunk = row.thunk;
+    if (row.module_run != 0) {
+      launch->run = process_.RunIndex(row.module_run);
+      uint32_t& title = process_.runs[launch->run - 1];
+      // The run's own range was lost (a killed process, a damaged block).
+      if (title == 0) title = names_.ModuleTitleOf(row.thunk);
+    }
+    const auto graph = process_.graph_launch_ns.find(row.correlation);
+    if (graph != process_.graph_launch_ns.end()) graph->second = row.start_ns;
+  }
+
+  // A ring forgets what is oldest: an activity may have gone, and its call, written after it, not
+  // yet.
+  bool LetGo(const recording::ApiCallRow& call) const {
+    return process_.ring && call.start_ns < process_.first_activity_ns;
+  }
+
+  // Keeps rows of impossible times, as instants.
+  void CheckTimes(std::string_view counter, uint64_t* start, uint64_t* end) {
+    if (*start != 0 && *end >= *start && *end <= kLatestNs) return;
+    counters_.Add(counter, Severity::kDataLoss, 1,
+                  "rows without a valid time are kept with a duration of 0");
+    uint64_t instant = std::max(*start, *end);
+    if (instant == 0 || instant > kLatestNs) instant = std::min(last_time_ns_, kLatestNs);
+    if (instant == 0) instant = static_cast<uint64_t>(start_ns_);
+    *start = *end = instant;
+  }
+
+  // Times that CUPTI did not give, or that cannot be, are unknown. A start alone is believed: the
+  // activity still ran when CUPTI was asked for the last time.
+  void SetTimes(const recording::ActivityRow& row, model::Activity* activity) {
+    const auto possible = [](uint64_t ns) { return ns != 0 && ns <= kLatestNs; };
+    uint64_t start = row.start_ns;
+    uint64_t end = row.end_ns;
+    if (!possible(start) || !possible(end) || end < start) {
+      activity->timing =
+          possible(start) && end == 0 ? model::Timing::kStartOnly : model::Timing::kUnknown;
+      if (activity->timing == model::Timing::kStartOnly) {
+        ++activities_without_end_;
+      } else {
+        ++activities_without_times_;
+        // A place in the order: behind the one before in the file.
+        start = last_time_ns_ != 0 ? last_time_ns_ : static_cast<uint64_t>(start_ns_);
+      }
+      end = start;
+    }
+    last_time_ns_ = end;
+    activity->start_ns = TimeOf(start);
+    activity->end_ns = TimeOf(end);
+  }
+
+  void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow& config,
+                  const recording::LaneRow& lane) {
+    model::Activity activity;
+    activity.config_id = names_.ConfigOf(row.config, config);
+    activity.lane_id = names_.LaneOf(row.lane, lane);
+    SetTimes(row, &activity);
+    activity.correlation_id = row.correlation;
+    activity.graph_id = row.graph;
+    activity.graph_node_id = static_cast<int64_t>(row.graph_node);
+    if (row.kind != RowKind::kKernel && row.kind != RowKind::kGraph) {
+      activity.bytes = static_cast<int64_t>(std::min<uint64_t>(row.bytes, kLatestNs));
+    }
+    Relate(row, &activity);
+    sink_.AddActivity(activity);
+    ++activities_;
+  }
+
+  // Adds what the launching thread tells.
+  void Relate(const recording::ActivityRow& row, model::Activity* activity) {
+    const RecordedLaunch* launch =
+        row.correlation == 0 ? nullptr : process_.launches.Find(row.correlation);
+    const bool called = launch != nullptr && launch->call != 0;
+    if (!called) ++activities_without_call_;
+    uint32_t thunk = called ? launch->thunk : 0;
+    uint32_t title = 0;
+    Evidence evidence = Evidence::kRange;
+    if (called) {
+      activity->api_call_id = launch->call;
+      if (launch->run != 0) {
+        activity->run_key = (names_.process_id() << 32) + launch->run;
+        title = process_.runs[launch->run - 1];
+      }
+    }
+    if (row.graph_node != 0) {
+      evidence = Evidence::kGraphNode;
+      // Without its call: a node was made before it ran.
+      uint64_t time = std::max(row.start_ns, row.end_ns);
+      const auto launched = process_.graph_launch_ns.find(row.correlation);
+      if (called && launched != process_.graph_launch_ns.end()) time = launched->second;
+      const GraphNodes::Found node = process_.nodes.At(row.graph_node, time, thunk);
+      thunk = node.thunk;
+      if (title == 0) title = node.module;
+      if (thunk == 0) ++nodes_unknown_;
+    }
+    activity->hint_id = names_.HintOf(thunk, title, evidence);
+  }
+
+  // Steps that the program marks (xlatrace.h), or that a window of steps counted: each lasts until
+  // the next one.
+  void AddSteps() {
+    for (size_t i = 0; i < process_.steps.size(); ++i) {
+      const auto& [time, number] = process_.steps[i];
+      const uint64_t next = i + 1 < process_.steps.size() ? process_.steps[i + 1].first
+                                                          : std::max(process_.last_ns, time);
+      if (time == 0 || next > kLatestNs) continue;
+      sink_.AddStepMark({.process_id = names_.process_id(),
+                         .number = number,
+                         .start_ns = TimeOf(time),
+                         .end_ns = TimeOf(next)});
+    }
+  }
+
+  void OnRange(const recording::RangeRow& row) {
+    uint64_t start = row.start_ns;
+    uint64_t end = row.end_ns;
+    if (end == 0) {  // Open when the recording ended.
+      end = std::max(start, process_.last_ns);
+      counters_.Add("range_not_finished", Severity::kInfo);
+    }
+    CheckTimes("range_times_invalid", &start, &end);
+    const std::string_view text = process_.strings.Text(row.text);
+    if (text.empty()) counters_.Add("range_without_text", Severity::kInfo);
+    sink_.AddRange({.process_id = names_.process_id(),
+                    .thread_id = row.thread,
+                    .domain = process_.strings.Text(row.domain),
+                    .text = text,
+                    .start_ns = TimeOf(start),
+                    .end_ns = TimeOf(end),
+                    .depth = static_cast<int32_t>(std::min<uint32_t>(row.depth, 1 << 20))});
+    AddCompile(text, TimeOf(start), TimeOf(end));
+  }
+
+  // `XlaCompile:#module=jit_f,program_id=7#`, `XlaPass:#name=dce,...#`: "XlaPass: dce".
+  void AddCompile(std::string_view text, int64_t start_ns, int64_t end_ns) {
+    if (!text.starts_with("Xla") || text.starts_with("XlaModule:")) return;
+    const Annotation annotation = ParseAnnotation(text);
+    if (annotation.fields.empty() || !annotation.title.ends_with(':')) return;
+    std::string name(annotation.title.substr(0, annotation.title.size() - 1));
+    if (const std::string_view pass = annotation.Get("name"); !pass.empty()) {
+      name += fmt::format(": {}", pass);
+    }
+    sink_.AddCompile({.process_id = names_.process_id(),
+                      .module_id = names_.ModuleNamed(annotation.Get("module"),
+                                                      ParseInt(annotation.Get("program_id"))),
+                      .name = name,
+                      .start_ns = start_ns,
+                      .end_ns = end_ns});
+  }
+
+  void AddRunInfo() {
+    sink_.SetRunInfo("source", "recording");
+    const auto set = [&](std::string_view key, std::string_view fact) {
+      if (!process_.Fact(fact).empty()) sink_.SetRunInfo(key, process_.Fact(fact));
+    };
+    set("host", "host");
+    set("command", "command");
+    set("mode", "mode");
+    set("cupti_version", "cupti_version");
+    set("cupti_interface", "cupti_interface");
+    set("beside_profiler", "beside_profiler");
+    set("collector_version", "tool_version");
+    if (const auto driver = process_.IntFact("driver_version"); driver && *driver >= 1000) {
+      sink_.SetRunInfo("cuda", fmt::format("{}.{}", *driver / 1000, *driver % 1000 / 10));
+    }
+    set("driver", "nvidia_driver_version");
+    set("recorded_steps", "steps");
+    set("recorded_delay_ms", "delay_ms");
+    set("recorded_duration_ms", "duration_ms");
+    set("recorded_last_ms", "last_ms");
+    set("graphs", "graphs");
+    // What the program calls its devices; XLA: which of the job's devices each one is.
+    constexpr std::string_view kDeviceName = "device_name.";
+    for (auto it = process_.facts.lower_bound(kDeviceName);
+         it != process_.facts.end() && it->first.starts_with(kDeviceName); ++it) {
+      const std::string host_and_pid =
+          fmt::format("{}.{}", process_.Fact("host"), process_.Fact("pid"));
+      sink_.SetRunInfo(
+          fmt::format("device_name.{}.{}", host_and_pid, it->first.substr(kDeviceName.size())),
+          it->second);
+    }
+    if (!names_.gpu_names().empty()) sink_.SetRunInfo("gpu", names_.gpu_names());
+    if (activities_ > 0) {
+      sink_.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));
+    }
+  }
+
+  void AddStats() {
+    AddRecordedStats(process_, &counters_);
+    for (const std::string& error : process_.errors) {
+      counters_.Add(
+          "collector: " + error.substr(0, 300), Severity::kError, 1,
+          "what the collector said about this process; xlatrace doctor checks the set-up");
+    }
+    if (outcome_.damaged_blocks > 0) {
+      counters_.Add("recording_damaged", Severity::kDataLoss,
+                    static_cast<int64_t>(outcome_.damaged_blocks),
+                    "places in the recording that cannot be read; the rest was used");
+    }
+    if (outcome_.missing_blocks > 0) {
+      counters_.Add("recording_blocks_missing", Severity::kDataLoss,
+                    static_cast<int64_t>(outcome_.missing_blocks),
+                    "blocks of rows that were written are not in the file");
+    }
+    if (outcome_.unknown_blocks > 0) {
+      counters_.Add("recording_blocks_unknown", Severity::kNotice,
+                    static_cast<int64_t>(outcome_.unknown_blocks),
+                    "a newer collector wrote rows that this xlatrace does not know");
+    }
+    if (live_) {
+      counters_.Add("process_still_running", Severity::kNotice, 1,
+                    "this is a part of the run; the same command again gives more");
+    } else if (!outcome_.complete && outcome_.damaged_blocks == 0) {
+      counters_.Add("process_killed", Severity::kNotice, 1,
+                    "the process ended without closing its recording; at most one flush period of "
+                    "its work (1 s unless set otherwise) is missing");
+    }
+    // What was under way when a process was killed has a call and no activity.
+    // Of those whose record CUPTI says it dropped, that is said already.
+    const auto dropped = process_.stats.find("records_dropped");
+    calls_without_activity_ -= std::min<int64_t>(
+        calls_without_activity_,
+        dropped == process_.stats.end()
+            ? 0
+            : static_cast<int64_t>(std::min<uint64_t>(dropped->second, kLatestNs)));
+    if (calls_without_activity_ > 0) {
+      counters_.Add("launch_without_activity",
+                    outcome_.complete ? Severity::kDataLoss : Severity::kNotice,
+                    calls_without_activity_, "calls that start device work, but no record of it");
+    }
+    if (activities_without_times_ > 0) {
+      counters_.Add("activity_times_unknown", Severity::kDataLoss, activities_without_times_,
+                    "CUPTI gave no valid times: they are NULL, and in no sum");
+    }
+    if (activities_without_end_ > 0) {
+      counters_.Add("activity_end_unknown", Severity::kNotice, activities_without_end_,
+                    "still running when CUPTI was asked last: their end is NULL");
+    }
+    if (activities_without_call_ > 0) {
+      counters_.Add("activity_without_call", Severity::kInfo, activities_without_call_);
+    }
+    // In light mode no node has a range: nothing to say about it.
+    if (nodes_unknown_ > 0 && process_.Fact("mode") != "light") {
+      counters_.Add("graph_node_unknown", Severity::kNotice, nodes_unknown_,
+                    "activities of CUDA graphs whose node was made outside of any XLA range");
+    }
+    if (names_.thunks_in_other_run() > 0) {
+      counters_.Add("thunk_in_run_of_other_module", Severity::kNotice, names_.thunks_in_other_run(),
+                    "launches under a thunk of another module than the run around it");
+    }
+    if (process_.strings.cut() > 0) {
+      counters_.Add("string_cut", Severity::kInfo, process_.strings.cut());
+    }
+  }
+
+  const std::string& path_;
+  const bool live_;
+  model::EventSink& sink_;
+  Counters counters_;
+  RecordedProcess process_;
+  RecordedNames names_;
+  recording::ReadOutcome outcome_;
+  int64_t start_ns_ = 0;  // Of the sink's clock.
+  uint64_t last_time_ns_ = 0;
+  int64_t activities_ = 0;
+  int64_t activities_without_times_ = 0;
+  int64_t activities_without_end_ = 0;
+  int64_t calls_without_activity_ = 0;
+  int64_t activities_without_call_ = 0;
+  int64_t nodes_unknown_ = 0;
+};
+
+}  // namespace
+
+Result<RecordingImport> ImportRecording(const std::string& path, bool live,
+                                        model::EventSink& sink) {
+  return Import(path, live, sink).Run();
+}
+
+Status ImportRecordingFolder(const std::string& path, model::EventSink& sink) {
+  XLATRACE_ASSIGN(const recording::Folder folder, recording::ListFolder(path));
+  if (folder.recordings.empty()) {
+    return MakeError(fmt::format("'{}' holds no recording", path));
+  }
+  const std::string& token = folder.recordings.back().token;
+  int64_t read = 0;
+  Error first;
+  for (const recording::FolderEntry& entry : folder.recordings) {
+    if (entry.token != token) continue;
+    auto imported = ImportRecording(entry.path, entry.live, sink);
+    if (imported) {
+      ++read;
+      continue;
+    }
+    if (first.message.empty()) first = imported.error();
+    sink.AddRunStat({.name = "input_skipped",
+                     .severity = Severity::kDataLoss,
+                     .source = std::filesystem::path(entry.path).filename().string(),
+                     .value = 1,
+                     .advice = imported.error().message});
+  }
+  if (read == 0) return tl::unexpected<Error>(std::move(first));
+  return {};
+}
+
+}  // namespace xlatrace::importers

@@ -1,0 +1,68 @@
+// Python stacks as XLA prints them for NVTX, back into the frame tables of HLO text.
+//
+// One line per frame, `--- /path/train.py:59:13[layer_norm] op_name`: a dash per level below the
+// module's common frames; a tree where an instruction calls computations (its leaves then carry the
+// op_name); '<', '>' and '&' HTML-escaped (xla/backends/gpu/runtime/annotation.cc).
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_RECORDING_STACK_FRAMES_H_
+#define XLATRACE_IMPORTERS_RECORDING_STACK_FRAMES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace xlatrace::importers {
+
+class StackFrames {
+ public:
+  // `common`: the frames that all instructions share, outermost first.
+  explicit StackFrames(std::string_view common);
+
+  // Learns which stack the module's frame number `frame_id` is, from the stack printed for an
+  // instruction that carries the number. False when the text does not tell: a tree of which no leaf
+  // has `op_name`.
+  bool Learn(int64_t frame_id, std::string_view stack, std::string_view op_name);
+  bool Knows(int64_t frame_id) const { return frame_of_id_.contains(frame_id); }
+
+  // The number that this table gives to the module's frame; 0 when it is not known.
+  uint32_t Number(int64_t frame_id) const;
+
+  // FileNames, FunctionNames, FileLocations and StackFrames as HLO text has them; empty without any
+  // frame.
+  std::string Tables() const;
+
+ private:
+  struct Frame {
+    uint32_t parent;  // Its number, 0: none. Less than the frame's own.
+    uint32_t location;
+  };
+
+  // The number of the frame that `line` (without dashes) says, below `parent`; 0: no frame.
+  uint32_t FrameOf(std::string_view line, uint32_t parent);
+
+  static uint32_t Intern(const std::string& text, std::map<std::string, uint32_t>* numbers,
+                         std::vector<std::string>* texts);
+
+  std::map<std::string, uint32_t> file_numbers_;
+  std::vector<std::string> files_;
+  std::map<std::string, uint32_t> function_numbers_;
+  std::vector<std::string> functions_;
+  using Location =
+      std::tuple<uint32_t, uint32_t, int64_t, int64_t>;  // file, function, line, column
+  std::map<Location, uint32_t> location_numbers_;
+  std::vector<Location> locations_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> frame_numbers_;  // (parent, location)
+  std::vector<Frame> frames_;
+  uint32_t common_ = 0;  // Innermost common frame.
+  std::unordered_map<int64_t, uint32_t> frame_of_id_;
+};
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_RECORDING_STACK_FRAMES_H_

@@ -1,0 +1,357 @@
+#include "importers/xplane/xplane.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "importers/common/text_fields.h"
+#include "importers/xplane/xplane_import.h"
+
+namespace xlatrace::importers {
+namespace xplane {
+namespace {
+
+using model::Severity;
+
+// Relative times stay far below (10^17 ns are three years), unix times far above.
+constexpr int64_t kAbsoluteNs = 100'000'000'000'000'000;
+constexpr int64_t kLatestNs = std::numeric_limits<int64_t>::max() / 4;
+
+struct NamedRole {
+  std::string_view name;
+  Role role;
+};
+
+// xprof/utils/xplane_schema.cc and what XLA's annotations add (xla-kernels, section 2).
+constexpr NamedRole kRoles[] = {
+    {"hlo_op", Role::kHloOp},
+    {"hlo_module", Role::kHloModule},
+    {"program_id", Role::kProgramId},
+    {"run_id", Role::kRunId},
+    {"device_ordinal", Role::kDeviceOrdinal},
+    {"correlation_id", Role::kCorrelationId},
+    {"kernel_details", Role::kKernelDetails},
+    {"memcpy_details", Role::kMemcpyDetails},
+    {"memset_details", Role::kMemsetDetails},
+    {"Memset_details", Role::kMemsetDetails},  // CUDA writes it so, ROCm in small letters
+    {"memalloc_details", Role::kMemoryDetails},
+    {"memfree_details", Role::kMemoryDetails},
+    {"memory_residency_details", Role::kMemoryDetails},
+    {"theoretical_occupancy_pct", Role::kOccupancy},
+    {"name", Role::kOpNameEnd},
+    {"prefix", Role::kOpNamePrefix},
+    {"tf_op", Role::kTfOp},
+    {"hlo_category", Role::kCategory},
+    {"source", Role::kSource},
+    {"flops", Role::kFlops},
+    {"bytes_accessed", Role::kBytesAccessed},
+    {"cuda_graph_id", Role::kGraphId},
+    {"cuda_graph_exec_id", Role::kGraphId},
+    {"cuda_graph_node_id", Role::kGraphNodeId},
+    {"step_num", Role::kStepNumber},
+    {"module", Role::kModuleOfPass},
+    {"Hlo Proto", Role::kHloProto},
+    {"hlo_proto", Role::kHloProto},
+};
+
+Role RoleOfName(std::string_view name) {
+  for (const NamedRole& entry : kRoles) {
+    if (entry.name == name) return entry.role;
+  }
+  return Role::kNone;
+}
+
+std::optional<int64_t> FindStart(const Space& space) {
+  for (const Plane& plane : space.planes) {
+    if (plane.name != "Task Environment") continue;
+    if (const auto start = plane.IntStat("profile_start_time"); start && *start > 0) return start;
+  }
+  // Without it: the earliest absolute line, when lines are absolute.
+  std::optional<int64_t> earliest;
+  for (const Plane& plane : space.planes) {
+    for (const Line& line : plane.lines) {
+      int64_t timestamp = 0;
+      try {
+        timestamp = ReadLineHeader(line).timestamp_ns;
+      } catch (const protozero::exception&) {
+        continue;  // Counted where the line is read.
+      }
+      if (timestamp < kAbsoluteNs) continue;
+      earliest = std::min(earliest.value_or(timestamp), timestamp);
+    }
+  }
+  return earliest;
+}
+
+void SetClock(Import& import, const Space& space) {
+  import.start_unix_ns = FindStart(space);
+  const std::optional<int64_t> sink_start = import.sink.start_unix_ns();
+  if (import.start_unix_ns && sink_start) {
+    import.shift_ns = *import.start_unix_ns - *sink_start;
+  } else if (import.start_unix_ns) {
+    import.sink.SetStart(*import.start_unix_ns);
+  } else if (sink_start) {
+    import.counters.Add("clock_not_known", Severity::kNotice, 1,
+                        "this profile has no wall clock; its times cannot be placed beside the "
+                        "other inputs of the run");
+  }
+}
+
+void AddProcessAndInfo(Import& import, const Space& space) {
+  model::Process process;
+  if (!space.hostnames.empty()) process.host = std::string(space.hostnames.front());
+  for (const Plane& plane : space.planes) {
+    if (!process.pid) process.pid = plane.IntStat("process_id");
+    if (plane.name == "Task Environment") {
+      if (const auto stop = plane.IntStat("profile_stop_time"); stop && *stop > 0) {
+        import.sink.SetRunInfo("end_unix_ns", std::to_string(*stop));
+      }
+    }
+    if (plane.name != "/host:metadata") continue;
+    for (const Stat& stat : plane.stats) {
+      const std::string_view name = plane.StatName(stat.id);
+      const std::string_view text = plane.TextOf(stat);
+      if (name.ends_with("_version") && !text.empty()) import.sink.SetRunInfo(name, text);
+    }
+  }
+  import.host = process.host;
+  import.process = import.sink.AddProcess(process);
+  import.sink.SetRunInfo("source", "xplane");
+  if (!process.host.empty()) import.sink.SetRunInfo("host", process.host);
+}
+
+// What the profiler itself says went wrong.
+void CountProfilerMessages(Import& import, const Space& space) {
+  const auto add = [&](std::string_view name, Severity severity, std::string_view text) {
+    const bool dropped = text.find("drop") != std::string_view::npos;
+    import.counters.Add(dropped ? "dropped_by_profiler" : name,
+                        dropped ? Severity::kDataLoss : severity, 1,
+                        fmt::format("the profiler said: {}", text.substr(0, 400)));
+  };
+  for (const std::string& text : space.errors) add("profiler_error", Severity::kError, text);
+  for (const std::string& text : space.warnings) {
+    add("profiler_warning", Severity::kNotice, text);
+  }
+  for (const Plane& plane : space.planes) {
+    for (const Stat& stat : plane.stats) {
+      if (stat.kind != Stat::Kind::kInt || stat.integer <= 0) continue;
+      if (plane.StatName(stat.id).find("dropped") == std::string_view::npos) continue;
+      import.counters.Add("dropped_by_profiler", Severity::kDataLoss, stat.integer,
+                          "the profiler dropped events; profile fewer steps");
+    }
+  }
+}
+
+void FinishRunInfo(Import& import) {
+  if (import.kernels > 0) {
+    import.sink.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));
+  } else if (import.ops > 0) {
+    import.sink.SetRunInfo("granularity", model::Text(model::Granularity::kOp));
+  } else {
+    import.counters.Add("no_device_activity", Severity::kDataLoss, 1,
+                        "the profile holds no device time: CPU profiles have it from jaxlib 0.5 "
+                        "and TensorFlow 2.20 on; on a GPU another profiler may have held CUPTI");
+  }
+  std::string names;
+  for (const std::string& name : import.device_names) {
+    if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
+  }
+  if (!names.empty()) import.sink.SetRunInfo("gpu", names);
+}
+
+// What is wrong, in words; protozero says "end of buffer exception".
+std::string_view Reason(const protozero::exception& error) {
+  if (dynamic_cast<const protozero::end_of_buffer_exception*>(&error) != nullptr) {
+    return "cut off, or damaged, in the message that begins";
+  }
+  if (dynamic_cast<const protozero::unknown_pbf_wire_type_exception*>(&error) != nullptr) {
+    return "an unknown wire type in the message that begins";
+  }
+  if (dynamic_cast<const protozero::varint_too_long_exception*>(&error) != nullptr) {
+    return "a number of more than ten bytes in the message that begins";
+  }
+  return "an impossible field in the message that begins";
+}
+
+std::string MangledHint(const ByteSource& source) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  constexpr size_t kBlock = 1 << 20;
+  std::string block(kBlock, '\0');
+  uint64_t count = 0;
+  // Blocks overlap by what a sign may lack; their starts are not inside of one that was counted.
+  for (uint64_t start = 0; start < source.size();) {
+    const std::string_view bytes(block.data(), source.ReadAt(start, block.data(), kBlock));
+    if (bytes.size() < kReplacement.size()) break;
+    size_t done = bytes.size() - (kReplacement.size() - 1);
+    for (size_t at = bytes.find(kReplacement); at != std::string_view::npos;
+         at = bytes.find(kReplacement, at + kReplacement.size())) {
+      ++count;
+      done = std::max(done, at + kReplacement.size());
+    }
+    start += done;
+  }
+  if (count < 16 || count * 200 < source.size()) return {};
+  return fmt::format(
+      "the file went through a text conversion: {} times it holds EF BF BD, the UTF-8 sign for "
+      "a byte that was lost; copy the original again in binary mode",
+      count);
+}
+
+}  // namespace
+
+Roles::Roles(const Plane& plane) : plane_(plane) {
+  roles_.reserve(plane.stat_names.size());
+  for (const std::string_view name : plane.stat_names) roles_.push_back(RoleOfName(name));
+}
+
+int64_t Import::LineBase(int64_t timestamp_ns) const {
+  const int64_t absolute = timestamp_ns >= kAbsoluteNs ? start_unix_ns.value_or(0) : 0;
+  return timestamp_ns - absolute + shift_ns;
+}
+
+std::optional<Interval> Import::Time(int64_t line_base_ns, const Event& event) {
+  if (event.aggregated) {
+    counters.Add("event_without_time", Severity::kNotice);
+    return std::nullopt;
+  }
+  const auto floor_to_ns = [](int64_t ps) { return ps / 1000 - (ps % 1000 < 0 ? 1 : 0); };
+  int64_t end_ps = 0;
+  Interval time;
+  if (event.duration_ps < 0 ||
+      __builtin_add_overflow(event.offset_ps, event.duration_ps, &end_ps) ||
+      __builtin_add_overflow(line_base_ns, floor_to_ns(event.offset_ps), &time.start_ns) ||
+      __builtin_add_overflow(line_base_ns, floor_to_ns(end_ps), &time.end_ns) ||
+      time.start_ns < -kLatestNs || time.end_ns > kLatestNs) {
+    counters.Add("event_time_invalid", Severity::kDataLoss, 1,
+                 "events with impossible times were left out; the file may be damaged");
+    return std::nullopt;
+  }
+  return time;
+}
+
+int64_t Import::RunKey(model::Id device, int64_t program_id, int64_t run_id) {
+  int64_t& key = run_keys[{device, program_id, run_id}];
+  if (key == 0) key = NewRunKey();
+  return key;
+}
+
+model::Id Import::ApiCallOf(int64_t correlation_id) {
+  if (correlation_id == 0) return 0;
+  const auto it = calls.find(correlation_id);
+  if (it == calls.end()) return 0;
+  HostCall& call = it->second;
+  if (call.id == 0) {
+    call.id = sink.AddApiCall({.process_id = process,
+                               .thread_id = call.thread_id,
+                               .name = call.name,
+                               .correlation_id = correlation_id,
+                               .start_ns = call.start_ns,
+                               .end_ns = call.end_ns});
+  }
+  return call.id;
+}
+
+void Import::CountDamagedLine() {
+  counters.Add("damaged_line", Severity::kDataLoss, 1,
+               "the rest of a damaged line was left out; copy the file again from its source");
+}
+
+int64_t OrdinalOf(std::string_view plane_name, std::string_view prefix) {
+  const std::string_view rest = plane_name.substr(prefix.size());
+  size_t digits = 0;
+  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
+  return ParseInt(rest.substr(0, digits)).value_or(0);
+}
+
+}  // namespace xplane
+
+bool LooksLikeXplane(std::string_view head) {
+  // Every writer puts the planes first and, in a plane, the name (field 2) after an optional id.
+  const auto skip_varint = [](std::string_view& text) {
+    size_t size = 0;
+    while (size < text.size() && (text[size] & 0x80) != 0) ++size;
+    text.remove_prefix(std::min(size + 1, text.size()));
+  };
+  if (!head.starts_with('\x0a')) return false;
+  head.remove_prefix(1);
+  skip_varint(head);
+  if (head.starts_with('\x08')) {
+    head.remove_prefix(1);
+    skip_varint(head);
+  }
+  if (!head.starts_with('\x12')) return false;
+  head.remove_prefix(1);
+  skip_varint(head);
+  return head.starts_with("/host:") || head.starts_with("/device:") ||
+         head.starts_with("Task Environment");
+}
+
+Status ImportXplane(std::string_view bytes, const std::string& path, model::EventSink& sink) {
+  return ImportXplane(ByteSource::OfBytes(bytes), path, sink);
+}
+
+Status ImportXplane(const ByteSource& source, const std::string& path, model::EventSink& sink) {
+  using namespace xplane;  // NOLINT: the parts of this importer.
+  uint64_t cursor = 0;
+  Space space;
+  try {
+    space = ReadSpace(source, &cursor);
+  } catch (const protozero::exception& error) {
+    std::string hint = MangledHint(source);
+    if (hint.empty()) {
+      hint = "the file is cut off or damaged; copy it again from its source";
+    }
+    return MakeError(fmt::format("reading '{}' as an XSpace profile: {} at byte {} of {}", path,
+                                 Reason(error), cursor, source.size()),
+                     hint);
+  }
+  if (space.planes.empty()) {
+    return MakeError(fmt::format("reading '{}': an XSpace profile without planes", path),
+                     "the profiler wrote nothing; check that something ran between start_trace "
+                     "and stop_trace");
+  }
+
+  Import import(sink, path);
+  SetClock(import, space);
+  AddProcessAndInfo(import, space);
+  CountProfilerMessages(import, space);
+  for (const Plane& plane : space.planes) {
+    if (plane.name.starts_with(kGpuPrefix)) ++import.gpu_planes;
+    ImportModules(import, plane);
+  }
+  for (const Plane& plane : space.planes) {
+    if (plane.name.starts_with("/host:") && plane.name != "/host:metadata") {
+      ImportHostPlane(import, plane);
+    }
+  }
+  const Plane* steps = nullptr;
+  for (const Plane& plane : space.planes) {
+    if (plane.name.starts_with(kGpuPrefix)) {
+      ImportGpuPlane(import, plane);
+    } else if (plane.name.starts_with(kTpuPrefix)) {
+      ImportTpuPlane(import, plane);
+    } else if (!plane.name.starts_with("/host:") && plane.name != "Task Environment" &&
+               !plane.lines.empty()) {
+      import.counters.Add("plane_not_imported", model::Severity::kNotice);
+    } else {
+      continue;
+    }
+    if (steps == nullptr && plane.name.starts_with("/device:")) steps = &plane;
+  }
+  if (import.step_marks == 0 && steps != nullptr) {
+    for (const Line& line : steps->lines) {
+      try {
+        if (ReadLineHeader(line).name == "Steps") ImportStepsLine(import, *steps, line);
+      } catch (const protozero::exception&) {
+        import.CountDamagedLine();
+      }
+    }
+  }
+  FinishHostCalls(import);
+  FinishRunInfo(import);
+  import.counters.Flush(sink);
+  return {};
+}
+
+}  // namespace xlatrace::importers

@@ -1,0 +1,402 @@
+// Host planes: ops of XLA:CPU, API calls of GPU runtimes, step marks, compilations, useful ranges.
+
+#include <algorithm>
+
+#include "importers/common/self_time.h"
+#include "importers/common/text_fields.h"
+#include "importers/xplane/xplane.h"
+#include "importers/xplane/xplane_import.h"
+
+namespace xlatrace::importers::xplane {
+namespace {
+
+using model::Severity;
+
+enum class NameClass : uint8_t { kNotSeen, kPlain, kEndMarker, kRange, kCompile, kCompilerPart };
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+NameClass ClassOfName(std::string_view name) {
+  if (name.starts_with("end: ")) return NameClass::kEndMarker;
+  if (Contains(name, "Client::Compile") || name.starts_with("XlaCompile:")) {
+    return NameClass::kCompile;
+  }
+  if (Contains(name, "Compiler::RunBackend") || Contains(name, "Compiler::RunHloPasses")) {
+    return NameClass::kCompilerPart;
+  }
+  // What the host was doing while a device waited: dispatch, transfers, waits, input.
+  for (const std::string_view part :
+       {"BufferFromHostBuffer", "TransferToDevice", "TransferFromDevice", "CopyToHost", "::Await",
+        "BlockHostUntil", "IteratorGetNext"}) {
+    if (Contains(name, part)) return NameClass::kRange;
+  }
+  if (name.starts_with("PjitFunction(") || name.starts_with("PmapFunction(") ||
+      name == "Iterator::Root") {
+    return NameClass::kRange;
+  }
+  return NameClass::kPlain;
+}
+
+// A kept range of one line, before its depth is known.
+struct HostRange {
+  Interval time;
+  std::string_view text;
+};
+
+struct NamedInterval {
+  Interval time;
+  std::string name;  // Its event is gone when it is asked for.
+};
+
+// What the stats of an op say, and the ids it got.
+struct OpShape {
+  model::Id config = 0;
+  model::Id hint = 0;
+  int64_t program_id = 0;
+};
+
+struct EventFacts {
+  bool has_correlation = false;
+  int64_t correlation = 0;
+  bool has_op = false;
+  bool has_module = false;
+  std::optional<int64_t> step;
+  std::optional<int64_t> run_id;
+  int64_t ordinal = 0;
+  std::string_view module_text;  // "name" or "module" of compiler events.
+};
+
+class HostPlaneImport {
+ public:
+  HostPlaneImport(Import& import, const Plane& plane)
+      : import_(import),
+        plane_(plane),
+        roles_(plane),
+        classes_(plane.events.size(), NameClass::kNotSeen) {}
+
+  void Run() {
+    for (const Line& line : plane_.lines) {
+      try {
+        ImportLine(line);
+      } catch (const protozero::exception&) {
+        import_.CountDamagedLine();
+      }
+      FlushLine();
+    }
+    import_.counters.Add("host_event_not_kept", Severity::kInfo, not_kept_);
+  }
+
+ private:
+  void ImportLine(const Line& line) {
+    const LineHeader header = ReadLineHeader(line);
+    thread_id_ = header.id;
+    line_name_ = header.name.empty() ? header.display_name : header.name;
+    const int64_t base = import_.LineBase(header.timestamp_ns);
+    ForEachEvent(line, [&](const Event& event) { ImportEvent(event, base); });
+  }
+
+  std::string_view NameOf(int64_t index) const {
+    return index < 0 ? std::string_view() : plane_.events[static_cast<size_t>(index)].name;
+  }
+
+  NameClass ClassOf(int64_t index) {
+    if (index < 0) return NameClass::kPlain;
+    NameClass& name_class = classes_[static_cast<size_t>(index)];
+    if (name_class == NameClass::kNotSeen) name_class = ClassOfName(NameOf(index));
+    return name_class;
+  }
+
+  EventFacts ReadFacts(const Event& event) {
+    EventFacts facts;
+    key_.assign(reinterpret_cast<const char*>(&event.metadata_id), sizeof(event.metadata_id));
+    for (const std::string_view raw : event.stats) {
+      const Role role = roles_.Of(ReadStatId(raw));
+      switch (role) {
+        case Role::kNone:
+          break;
+        case Role::kCorrelationId:
+          facts.has_correlation = true;
+          facts.correlation = ReadStat(raw).integer;
+          break;
+        case Role::kRunId:
+          facts.run_id = ReadStat(raw).integer;
+          break;
+        case Role::kDeviceOrdinal:
+          facts.ordinal = ReadStat(raw).integer;
+          break;
+        case Role::kStepNumber:
+          facts.step = ReadStat(raw).integer;
+          break;
+        case Role::kHloOp:
+        case Role::kHloModule:
+        case Role::kProgramId:
+          facts.has_op |= role == Role::kHloOp;
+          facts.has_module |= role != Role::kHloOp;
+          key_ += static_cast<char>(raw.size());
+          key_.append(raw);
+          break;
+        case Role::kOpNameEnd:
+        case Role::kModuleOfPass:
+          facts.module_text = plane_.TextOf(ReadStat(raw));
+          break;
+        default:
+          break;
+      }
+    }
+    return facts;
+  }
+
+  void ImportEvent(const Event& event, int64_t base) {
+    const int64_t index = plane_.event_index.Find(event.metadata_id);
+    const NameClass name_class = ClassOf(index);
+    if (event.stats.empty() && name_class == NameClass::kPlain) {
+      ++not_kept_;
+      return;
+    }
+    EventFacts facts;
+    if (!event.stats.empty()) facts = ReadFacts(event);
+    if (facts.has_correlation) {
+      AddCall(event, facts, base, NameOf(index));
+    } else if (facts.has_op) {
+      AddOp(event, facts, base, NameOf(index));
+    } else if (facts.step) {
+      AddStep(event, facts, base, NameOf(index));
+    } else if (name_class == NameClass::kPlain) {
+      if (facts.has_module && facts.run_id) {
+        import_.counters.Add("op_without_hlo_op", Severity::kNotice, 1,
+                             "these events look like ops but do not name their instruction");
+      }
+      ++not_kept_;
+    } else if (name_class == NameClass::kRange) {
+      AddRange(event, base, NameOf(index));
+    } else if (name_class == NameClass::kCompile || name_class == NameClass::kCompilerPart) {
+      if (const auto time = import_.Time(base, event)) {
+        const bool part = name_class == NameClass::kCompilerPart;
+        (part ? compiler_parts_ : compiles_)
+            .push_back({*time, std::string(part ? facts.module_text : NameOf(index))});
+      }
+    }
+  }
+
+  void AddCall(const Event& event, const EventFacts& facts, int64_t base, std::string_view name) {
+    const std::optional<Interval> time = import_.Time(base, event);
+    if (!time) return;
+    const HostCall call{name, thread_id_, time->start_ns, time->end_ns, 0};
+    if (facts.correlation == 0 || !import_.calls.emplace(facts.correlation, call).second) {
+      import_.CountCall(name);
+    }
+  }
+
+  void AddOp(const Event& event, const EventFacts& facts, int64_t base, std::string_view name) {
+    const std::optional<Interval> time = import_.Time(base, event);
+    if (!time) return;
+    auto it = shapes_.find(key_);
+    if (it == shapes_.end()) it = shapes_.emplace(key_, MakeShape(event, name)).first;
+    const OpShape& shape = it->second;
+    const int64_t ordinal = std::max<int64_t>(facts.ordinal, 0);
+    const model::Id device = DeviceOf(ordinal);
+    model::Activity activity;
+    activity.lane_id = LaneOf(device);
+    activity.config_id = shape.config;
+    activity.hint_id = shape.hint;
+    activity.start_ns = time->start_ns;
+    activity.end_ns = time->end_ns;
+    if (facts.run_id && *facts.run_id != -1) {
+      activity.run_key = import_.RunKey(device, shape.program_id, *facts.run_id);
+    }
+    ops_.push_back(activity);
+    ++import_.ops;
+  }
+
+  OpShape MakeShape(const Event& event, std::string_view name) {
+    model::Hint hint;
+    hint.evidence = model::Evidence::kAnnotation;
+    for (const std::string_view raw : event.stats) {
+      const Stat stat = ReadStat(raw);
+      switch (roles_.Of(stat.id)) {
+        case Role::kHloOp:
+          hint.instruction = std::string(plane_.TextOf(stat));
+          break;
+        case Role::kHloModule:
+          hint.module_name = std::string(plane_.TextOf(stat));
+          break;
+        case Role::kProgramId:
+          if (stat.kind == Stat::Kind::kInt) hint.program_id = stat.integer;
+          break;
+        default:
+          break;
+      }
+    }
+    if (hint.instruction.starts_with('%')) hint.instruction.erase(0, 1);
+    model::LaunchConfig config;
+    config.kind = model::ActivityKind::kOp;
+    config.symbol = std::string(name.empty() ? std::string_view(hint.instruction) : name);
+    config.name = config.symbol;
+    return {import_.sink.AddLaunchConfig(config), import_.sink.AddHint(hint),
+            hint.program_id.value_or(0)};
+  }
+
+  model::Id DeviceOf(int64_t ordinal) {
+    model::Id& id = import_.cpu_devices[ordinal];
+    if (id == 0) {
+      model::Device device;
+      device.process_id = import_.process;
+      device.kind = model::DeviceKind::kCpu;
+      device.ordinal = ordinal;
+      device.name = "Host CPU";
+      id = import_.sink.AddDevice(device);
+    }
+    return id;
+  }
+
+  model::Id LaneOf(model::Id device) {
+    if (lane_device_ != device) {
+      model::Lane lane;
+      lane.device_id = device;
+      lane.stream_id = thread_id_;
+      lane.name = line_name_;
+      lane_ = import_.sink.AddLane(lane);
+      lane_device_ = device;
+    }
+    return lane_;
+  }
+
+  void AddStep(const Event& event, const EventFacts& facts, int64_t base, std::string_view name) {
+    const std::optional<Interval> time = import_.Time(base, event);
+    if (!time) return;
+    import_.sink.AddStepMark({.process_id = import_.process,
+                              .number = *facts.step,
+                              .start_ns = time->start_ns,
+                              .end_ns = time->end_ns});
+    ++import_.step_marks;
+    ranges_.push_back({*time, name});
+  }
+
+  void AddRange(const Event& event, int64_t base, std::string_view name) {
+    if (import_.host_ranges >= kMaxHostRanges) {
+      import_.counters.Add("host_range_over_limit", Severity::kNotice, 1,
+                           "host ranges beyond the limit were left out; gaps late in the run may "
+                           "lack their cause");
+      return;
+    }
+    const std::optional<Interval> time = import_.Time(base, event);
+    if (!time) return;
+    ++import_.host_ranges;
+    ranges_.push_back({*time, name});
+  }
+
+  void FlushLine() {
+    SortAndSetSelfTimes(ops_);
+    for (const model::Activity& op : ops_) import_.sink.AddActivity(op);
+    ops_.clear();
+    FlushCompiles();
+    FlushRanges();
+    lane_device_ = 0;
+  }
+
+  void FlushRanges() {
+    std::stable_sort(ranges_.begin(), ranges_.end(), [](const HostRange& a, const HostRange& b) {
+      if (a.time.start_ns != b.time.start_ns) return a.time.start_ns < b.time.start_ns;
+      return a.time.end_ns > b.time.end_ns;
+    });
+    std::vector<int64_t> open_ends;
+    for (const HostRange& range : ranges_) {
+      while (!open_ends.empty() && open_ends.back() <= range.time.start_ns) open_ends.pop_back();
+      import_.sink.AddRange({.process_id = import_.process,
+                             .thread_id = thread_id_,
+                             .domain = {},
+                             .text = range.text,
+                             .start_ns = range.time.start_ns,
+                             .end_ns = range.time.end_ns,
+                             .depth = static_cast<int32_t>(open_ends.size())});
+      open_ends.push_back(range.time.end_ns);
+    }
+    ranges_.clear();
+  }
+
+  // A compilation is the outermost compile event; its module is told by a compiler event inside.
+  void FlushCompiles() {
+    const auto by_start = [](const NamedInterval& a, const NamedInterval& b) {
+      if (a.time.start_ns != b.time.start_ns) return a.time.start_ns < b.time.start_ns;
+      return a.time.end_ns > b.time.end_ns;
+    };
+    std::stable_sort(compiles_.begin(), compiles_.end(), by_start);
+    std::stable_sort(compiler_parts_.begin(), compiler_parts_.end(), by_start);
+    int64_t covered_until = INT64_MIN;
+    size_t part = 0;
+    for (const NamedInterval& compile : compiles_) {
+      if (compile.time.end_ns <= covered_until) continue;
+      covered_until = compile.time.end_ns;
+      while (part < compiler_parts_.size() &&
+             compiler_parts_[part].time.start_ns < compile.time.start_ns) {
+        ++part;
+      }
+      std::string_view name = compile.name;
+      model::Id module = 0;
+      if (part < compiler_parts_.size() &&
+          compiler_parts_[part].time.end_ns <= compile.time.end_ns &&
+          !compiler_parts_[part].name.empty()) {
+        name = compiler_parts_[part].name;
+        const auto known = import_.modules.find(name);
+        if (known != import_.modules.end() && known->second.second == 1) {
+          module = known->second.first;
+        }
+      }
+      import_.sink.AddCompile({.process_id = import_.process,
+                               .module_id = module,
+                               .name = name,
+                               .start_ns = compile.time.start_ns,
+                               .end_ns = compile.time.end_ns});
+    }
+    compiles_.clear();
+    compiler_parts_.clear();
+  }
+
+  Import& import_;
+  const Plane& plane_;
+  const Roles roles_;
+  std::vector<NameClass> classes_;  // By position in plane_.events.
+  std::unordered_map<std::string, OpShape> shapes_;
+  std::string key_;
+  int64_t not_kept_ = 0;
+
+  // The line being read.
+  int64_t thread_id_ = 0;
+  std::string line_name_;
+  model::Id lane_ = 0;
+  model::Id lane_device_ = 0;
+  std::vector<model::Activity> ops_;
+  std::vector<HostRange> ranges_;
+  std::vector<NamedInterval> compiles_;
+  std::vector<NamedInterval> compiler_parts_;
+};
+
+}  // namespace
+
+void ImportHostPlane(Import& import, const Plane& plane) { HostPlaneImport(import, plane).Run(); }
+
+void Import::CountCall(std::string_view name) {
+  constexpr size_t kMaxNames = 1000;  // CUDA has some hundred; more is a hostile file.
+  if (call_names.size() < kMaxNames) call_names.emplace(name);
+  const bool known = call_names.find(name) != call_names.end();
+  counters.Add("api_call_not_kept: " + std::string(known ? name : "others"), Severity::kInfo);
+}
+
+void FinishHostCalls(Import& import) {
+  constexpr int64_t kShortestGapNs = 1000;
+  std::vector<int64_t> waits;
+  for (const auto& [correlation, call] : import.calls) {
+    if (call.id != 0) continue;
+    if (call.end_ns - call.start_ns >= kShortestGapNs && Contains(call.name, "Synchronize")) {
+      waits.push_back(correlation);
+    } else {
+      import.CountCall(call.name);
+    }
+  }
+  std::sort(waits.begin(), waits.end());  // The same order on every machine.
+  for (const int64_t correlation : waits) import.ApiCallOf(correlation);
+}
+
+}  // namespace xlatrace::importers::xplane

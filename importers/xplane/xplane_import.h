@@ -1,0 +1,137 @@
+// State that the readers of the different planes share during one import of an XSpace. Internal.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_IMPORTERS_XPLANE_XPLANE_IMPORT_H_
+#define XLATRACE_IMPORTERS_XPLANE_XPLANE_IMPORT_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "importers/common/counters.h"
+#include "importers/xplane/xplane_reader.h"
+#include "model/event_sink.h"
+
+namespace xlatrace::importers::xplane {
+
+// What a stat's name means to us. One lookup per stat instead of string compares per event.
+enum class Role : uint8_t {
+  kNone,
+  kHloOp,
+  kHloModule,
+  kProgramId,
+  kRunId,
+  kDeviceOrdinal,
+  kCorrelationId,
+  kKernelDetails,
+  kMemcpyDetails,
+  kMemsetDetails,
+  kMemoryDetails,  // Allocations and residency: no activities.
+  kOccupancy,
+  kOpNameEnd,     // "name": op_name below the module's common prefix.
+  kOpNamePrefix,  // "prefix": that prefix.
+  kTfOp,
+  kCategory,
+  kSource,
+  kFlops,
+  kBytesAccessed,
+  kGraphId,
+  kGraphNodeId,
+  kStepNumber,
+  kModuleOfPass,  // "module" or "name" of compiler events share kOpNameEnd and this.
+  kHloProto,
+};
+
+// Roles of a plane's stats by XStat.metadata_id.
+class Roles {
+ public:
+  explicit Roles(const Plane& plane);
+  Role Of(int64_t stat_id) const {
+    const int64_t i = plane_.stat_index.Find(stat_id);
+    return i < 0 ? Role::kNone : roles_[static_cast<size_t>(i)];
+  }
+
+ private:
+  const Plane& plane_;
+  std::vector<Role> roles_;
+};
+
+// A host call that a profiler recorded with a correlation id; given to the sink when referred to.
+struct HostCall {
+  std::string_view name;
+  int64_t thread_id = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  model::Id id = 0;
+};
+
+struct Interval {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+
+struct Import {
+  Import(model::EventSink& s, const std::string& path) : sink(s), counters(path) {}
+
+  model::EventSink& sink;
+  Counters counters;
+  std::string host;
+  model::Id process = 0;
+  std::optional<int64_t> start_unix_ns;  // What relative line times count from.
+  int64_t shift_ns = 0;                  // From this file's start to the sink's.
+
+  std::unordered_map<int64_t, HostCall> calls;                            // By correlation id.
+  std::map<std::string, std::pair<model::Id, int>, std::less<>> modules;  // Name -> id, how many.
+  std::map<int64_t, model::Id> cpu_devices;                               // By ordinal.
+  std::map<std::tuple<model::Id, int64_t, int64_t>, int64_t> run_keys;    // device, program, run.
+  int64_t next_run = 0;
+  int64_t gpu_planes = 0;
+  int64_t kernels = 0;
+  int64_t ops = 0;
+  int64_t host_ranges = 0;
+  int64_t step_marks = 0;
+  std::vector<std::string> device_names;
+  std::set<std::string, std::less<>> call_names;  // Of the calls that were not kept.
+
+  // Line time to nanoseconds of the sink.
+  int64_t LineBase(int64_t timestamp_ns) const;
+  // Interval of an event; nullopt (counted) when it has no time or an impossible one.
+  std::optional<Interval> Time(int64_t line_base_ns, const Event& event);
+
+  // A number for one run of a module, unique in the sink.
+  int64_t NewRunKey() { return (process << 32) + ++next_run; }
+  // The number of run (program, run_id) on a device.
+  int64_t RunKey(model::Id device, int64_t program_id, int64_t run_id);
+  // Hands the call to the sink on first use; 0 when there is none of that id.
+  model::Id ApiCallOf(int64_t correlation_id);
+  // Counts a call that is not kept, by name.
+  void CountCall(std::string_view name);
+  // Reports bytes of a line that do not parse.
+  void CountDamagedLine();
+};
+
+void ImportModules(Import& import, const Plane& plane);
+void ImportHostPlane(Import& import, const Plane& plane);
+// Gives synchronisations to the sink and counts the calls nobody referred to. Last.
+void FinishHostCalls(Import& import);
+void ImportGpuPlane(Import& import, const Plane& plane);
+void ImportTpuPlane(Import& import, const Plane& plane);
+
+// Marks of a "Steps" line, used when the host has none.
+void ImportStepsLine(Import& import, const Plane& plane, const Line& line);
+
+inline constexpr std::string_view kGpuPrefix = "/device:GPU:";
+inline constexpr std::string_view kTpuPrefix = "/device:TPU:";
+
+// Number behind the prefix: "/device:TPU:0 SparseCore 1" -> 0.
+int64_t OrdinalOf(std::string_view plane_name, std::string_view prefix);
+
+}  // namespace xlatrace::importers::xplane
+
+#endif  // XLATRACE_IMPORTERS_XPLANE_XPLANE_IMPORT_H_

@@ -1,0 +1,149 @@
+// The XSpace message: no generated code, and in memory only what is not events.
+//
+// Lines hold nearly all of a large profile and stand before the names they refer to, so a plane
+// keeps where its lines are and a copy of the rest; the events of a line are read from the file one
+// by one.
+//
+// Field numbers: tsl/profiler/protobuf/xplane.proto (unchanged since 2020). Reading throws
+// protozero::exception on malformed bytes; xplane.cc turns that into an error or a run stat.
+//
+// Ownership: a Space borrows the source; its text is views into its planes. Thread-safety: one
+// thread.
+
+#ifndef XLATRACE_IMPORTERS_XPLANE_XPLANE_READER_H_
+#define XLATRACE_IMPORTERS_XPLANE_XPLANE_READER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <protozero/pbf_reader.hpp>
+
+#include "base/byte_source.h"
+#include "importers/common/field_stream.h"
+
+namespace xlatrace::importers::xplane {
+
+// XStat: one named value. Which member holds it is in `kind`.
+struct Stat {
+  enum class Kind : uint8_t { kNone, kDouble, kInt, kText, kBytes, kRef };
+  int64_t id = 0;
+  Kind kind = Kind::kNone;
+  double real = 0;
+  int64_t integer = 0;    // kInt: int64, or uint64 of the same bits. kRef: id of a stat metadata.
+  std::string_view text;  // kText, kBytes.
+};
+
+Stat ReadStat(std::string_view bytes);
+
+// Id of a stat without decoding its value.
+int64_t ReadStatId(std::string_view bytes);
+
+// Finds items by a 64-bit id: dense array where ids are small, hash map where they are not.
+class IdIndex {
+ public:
+  void Build(const std::vector<int64_t>& ids);
+  // Position in the list given to Build (the last one of that id), or -1.
+  int64_t Find(int64_t id) const {
+    if (static_cast<uint64_t>(id) < dense_.size()) return dense_[static_cast<size_t>(id)];
+    if (sparse_.empty()) return -1;
+    const auto it = sparse_.find(id);
+    return it == sparse_.end() ? -1 : it->second;
+  }
+
+ private:
+  std::vector<int32_t> dense_;
+  std::unordered_map<int64_t, int32_t> sparse_;
+};
+
+struct EventMetadata {
+  std::string_view name;
+  std::string_view display_name;
+  std::vector<std::string_view> stats;  // Raw XStat messages.
+};
+
+// An XLine message in the source.
+struct Line {
+  const ByteSource* source = nullptr;
+  ByteRange bytes;
+};
+
+struct Plane {
+  Plane() = default;
+  Plane(Plane&&) noexcept = default;  // Never copied: the views would stay with the first.
+  Plane(const Plane&) = delete;
+  Plane& operator=(const Plane&) = delete;
+
+  std::vector<char>
+      rest;  // Everything but the lines, as it stands in the file: what views look at.
+  std::string_view name;
+  std::vector<Line> lines;
+  std::vector<EventMetadata> events;
+  std::vector<std::string_view> stat_names;
+  IdIndex event_index;  // XEvent.metadata_id -> events.
+  IdIndex stat_index;   // XStat.metadata_id -> stat_names.
+  std::vector<Stat> stats;
+
+  std::string_view StatName(int64_t id) const {
+    const int64_t i = stat_index.Find(id);
+    return i < 0 ? std::string_view() : stat_names[static_cast<size_t>(i)];
+  }
+  // Text of a stat: its own or the referred name; empty when it is a number.
+  std::string_view TextOf(const Stat& stat) const {
+    return stat.kind == Stat::Kind::kRef ? StatName(stat.integer) : stat.text;
+  }
+  const Stat* FindStat(std::string_view stat_name) const;
+  std::optional<int64_t> IntStat(std::string_view stat_name) const;
+  std::optional<double> RealStat(std::string_view stat_name) const;
+  std::string_view TextStat(std::string_view stat_name) const;
+};
+
+struct Space {
+  std::vector<Plane> planes;
+  std::vector<std::string> errors;
+  std::vector<std::string> warnings;
+  std::vector<std::string> hostnames;
+};
+
+// Reads everything but the lines. `*cursor` follows the reading: the byte at which the message
+// begins that an error is about.
+Space ReadSpace(const ByteSource& source, uint64_t* cursor);
+
+struct LineHeader {
+  int64_t id = 0;
+  std::string name;
+  std::string display_name;
+  int64_t timestamp_ns = 0;
+  int64_t event_count = 0;
+};
+
+LineHeader ReadLineHeader(const Line& line);
+
+struct Event {
+  int64_t metadata_id = 0;
+  int64_t offset_ps = 0;
+  int64_t duration_ps = 0;
+  bool aggregated = false;              // num_occurrences instead of a time.
+  std::vector<std::string_view> stats;  // Raw XStat messages; memory is reused.
+};
+
+void ReadEvent(std::string_view bytes, Event& event);
+
+// Calls f(event) for every event of a line; the event and the bytes it looks at are reused.
+template <typename F>
+void ForEachEvent(const Line& line, F&& f) {
+  constexpr uint32_t kEvents = 4 << 3 | 2;
+  FieldStream stream(*line.source, line.bytes);
+  Event event;
+  while (stream.Next()) {
+    if (stream.key() != kEvents) continue;
+    ReadEvent(stream.View(), event);
+    f(event);
+  }
+}
+
+}  // namespace xlatrace::importers::xplane
+
+#endif  // XLATRACE_IMPORTERS_XPLANE_XPLANE_READER_H_

@@ -1,0 +1,58 @@
+// The sections of the page, and what they have in common. Private to the page.
+
+#ifndef XLATRACE_REPORT_HTML_HTML_PARTS_H_
+#define XLATRACE_REPORT_HTML_HTML_PARTS_H_
+
+#include <string>
+#include <string_view>
+
+#include "report/html/html_writer.h"
+#include "report/run_view.h"
+#include "report/verdict.h"
+
+namespace xlatrace::report {
+
+void WriteVerdictSection(HtmlWriter& html, const RunView& view, const Verdict& verdict);
+void WriteModelSection(HtmlWriter& html, const RunView& view);
+void WriteOpsSection(HtmlWriter& html, const RunView& view);
+void WriteSourceSection(HtmlWriter& html, const RunView& view);
+void WriteRunSection(HtmlWriter& html, const RunView& view);
+
+// Sentence with names in <code>.
+void WriteSentence(HtmlWriter& html, const Sentence& sentence);
+
+// A chip with the phase's letter in its colour.
+std::string PhaseChip(model::Phase phase);
+std::string PartChip(model::StepPart part);
+
+// Numbers of the page: per step where there are steady steps, else of the whole run.
+class Figures {
+ public:
+  explicit Figures(const RunView& view) : view_(view) {}
+
+  std::string Ms(int64_t ns) const;
+  std::string Pct(int64_t ns) const;       // Of device time.
+  std::string Calls(int64_t calls) const;  // Empty when not known.
+  std::string_view Unit() const { return view_.basis.steady ? "ms/step" : "ms"; }
+  // "12.3 ms", "410 µs" of a sum.
+  std::string Long(int64_t ns) const;
+  // Device time, and why it is more than the busy time; for captions.
+  std::string DeviceTimeCaption() const;
+
+ private:
+  const RunView& view_;
+};
+
+// Average of one call in microseconds; empty when not known.
+std::string AverageUs(int64_t ns, int64_t calls);
+// Duration() with the page's µs and minus.
+std::string HtmlDuration(double ns);
+// Width of a bar as "12.3%".
+std::string BarWidth(int64_t part, int64_t whole);
+
+// Bar of the phases of something, scaled to `largest`.
+std::string PhaseStack(const PhaseTimes& phases, int64_t ns, int64_t largest);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_HTML_HTML_PARTS_H_

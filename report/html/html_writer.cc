@@ -1,0 +1,118 @@
+#include "report/html/html_writer.h"
+
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "base/utf8.h"
+#include "report/safe_text.h"
+
+namespace xlatrace::report {
+namespace {
+
+constexpr size_t kPiece = 64 * 1024;
+constexpr size_t kLongest = 400;  // Characters of one name.
+constexpr size_t kHead = 280;
+constexpr size_t kTail = 80;
+constexpr size_t kNameTail = 8;  // Characters that a narrow column keeps.
+
+void AppendEscaped(std::string& out, std::string_view text) {
+  std::string safe;
+  AppendSafeText(safe, text);
+  for (const char c : safe) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+}
+
+// Byte position of the character that is `characters` from the end or the beginning; never inside
+// a code point. Looks at a few hundred bytes at most, however long the text.
+size_t FromStart(std::string_view text, size_t characters) {
+  size_t at = 0;
+  while (at < text.size() && characters > 0) {
+    size_t length = 1;
+    DecodeUtf8(text, at, &length);
+    at += length;
+    --characters;
+  }
+  return at;
+}
+
+size_t FromEnd(std::string_view text, size_t characters) {
+  size_t at = text.size();
+  while (at > 0 && characters > 0) {
+    --at;
+    for (int i = 0; i < 3 && at > 0 && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80; ++i) --at;
+    --characters;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string EscapeHtml(std::string_view text) {
+  std::string out;
+  const size_t longest = FromStart(text, kLongest);
+  if (longest == text.size()) {
+    AppendEscaped(out, text);
+    return out;
+  }
+  AppendEscaped(out, text.substr(0, FromStart(text, kHead)));
+  out +=
+      fmt::format("\u2026 [{} bytes in all] \u2026", Thousands(static_cast<int64_t>(text.size())));
+  AppendEscaped(out, text.substr(FromEnd(text, kTail)));
+  return out;
+}
+
+HtmlWriter& HtmlWriter::Raw(std::string_view markup) {
+  buffer_ += markup;
+  if (buffer_.size() >= kPiece) Flush();
+  return *this;
+}
+
+HtmlWriter& HtmlWriter::Text(std::string_view text) { return Raw(EscapeHtml(text)); }
+
+HtmlWriter& HtmlWriter::Code(std::string_view text) {
+  return Raw("<code>").Text(text).Raw("</code>");
+}
+
+HtmlWriter& HtmlWriter::Name(std::string_view text) {
+  const size_t tail = FromEnd(text, kNameTail);
+  if (tail < kNameTail) return Raw("<code class=\"ends\"><span>").Text(text).Raw("</span></code>");
+  return Raw("<code class=\"ends\"><span>")
+      .Text(text.substr(0, tail))
+      .Raw("</span><span class=\"tail\">")
+      .Text(text.substr(tail))
+      .Raw("</span></code>");
+}
+
+void HtmlWriter::Flush() {
+  if (status_ && !buffer_.empty()) status_ = out_(buffer_);
+  buffer_.clear();
+}
+
+Status HtmlWriter::Finish() {
+  Flush();
+  return std::move(status_);
+}
+
+}  // namespace xlatrace::report

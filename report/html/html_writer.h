@@ -1,0 +1,51 @@
+// Writes HTML in pieces; the only way by which text of a run gets into the page.
+//
+// Text() escapes: no byte of a name becomes markup. What would be invisible or turn the text around
+// (controls, bidirectional marks, zero-width characters) is shown as its code, "[U+202E]"; bytes
+// that are no UTF-8 become U+FFFD; names of more than 400 characters are cut in the middle and say
+// how long they are.
+//
+// Errors: the first one of `out` is kept, later writes do nothing. Thread-safety: one thread.
+
+#ifndef XLATRACE_REPORT_HTML_HTML_WRITER_H_
+#define XLATRACE_REPORT_HTML_HTML_WRITER_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace xlatrace::report {
+
+class HtmlWriter {
+ public:
+  explicit HtmlWriter(const std::function<Status(std::string_view)>& out) : out_(out) {}
+  HtmlWriter(const HtmlWriter&) = delete;
+  HtmlWriter& operator=(const HtmlWriter&) = delete;
+
+  // Markup of ours.
+  HtmlWriter& Raw(std::string_view markup);
+  // Text of the run, in element content or in a quoted attribute.
+  HtmlWriter& Text(std::string_view text);
+  // Text in <code>.
+  HtmlWriter& Code(std::string_view text);
+  // A name that keeps both ends when its column is narrow.
+  HtmlWriter& Name(std::string_view text);
+
+  Status Finish();
+
+ private:
+  void Flush();
+
+  const std::function<Status(std::string_view)>& out_;
+  std::string buffer_;
+  Status status_;
+};
+
+// What Text() writes.
+std::string EscapeHtml(std::string_view text);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_HTML_HTML_WRITER_H_

@@ -1,0 +1,43 @@
+// The data inside the page (docs/page-data.md): everything the app shows of a run, as tables.
+//
+// Gets: a run.db, its RunView. Gives: <script> blocks through an HtmlWriter. One file per group of
+// tables; what they share is PageContext. Memory beyond the tables themselves: a block and a piece
+// of 262,144 launches.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_REPORT_PAGE_PAGE_H_
+#define XLATRACE_REPORT_PAGE_PAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "report/html/html_writer.h"
+#include "report/run_view.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+// Of which instructions the HLO text goes into the page: none, those that take device time with
+// what they call and their neighbours, or all of modules that ran.
+enum class HloText { kNone, kHot, kAll };
+
+struct PageOptions {
+  HloText hlo_text = HloText::kHot;
+  // With more launches than this the timeline holds some steps whole, and sums of the rest.
+  int64_t max_launches = 4'000'000;
+  // Folders in which source files are looked for; empty: no source text in the page.
+  std::vector<std::string> source_folders;
+  // The run to compare with; both or neither.
+  store::RunDb* base = nullptr;
+  const RunView* base_view = nullptr;
+};
+
+Status WritePageData(store::RunDb& db, const RunView& view, const PageOptions& options,
+                     HtmlWriter& html);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_PAGE_PAGE_H_

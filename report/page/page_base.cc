@@ -1,0 +1,183 @@
+// The base run of `report --base`: its ops, matched by content, and what they belong to.
+
+#include <cmath>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/op_match.h"
+#include "report/page/page_context.h"
+
+namespace xlatrace::report {
+namespace {
+
+using store::Statement;
+using store::Table;
+using Json = nlohmann::ordered_json;
+
+struct ModuleName {
+  std::string name, fingerprint;
+};
+
+Result<std::unordered_map<int64_t, ModuleName>> ModuleNames(store::RunDb& db) {
+  XLATRACE_ASSIGN(const Table rows, db.Select("SELECT module_id, name, fingerprint FROM module"));
+  std::unordered_map<int64_t, ModuleName> names;
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    names.emplace(rows.Int(i, "module_id"),
+                  ModuleName{rows.Text(i, "name"), rows.Text(i, "fingerprint")});
+  }
+  return names;
+}
+
+// The instructions of `page`, in the order of its ops; the rest of its ops has none.
+Result<std::vector<MatchOp>> OpsToMatch(PageContext& page, const RunView& view) {
+  XLATRACE_ASSIGN(const auto modules, ModuleNames(page.db));
+  std::unordered_map<std::string, const OpFigure*> figures;
+  for (const OpFigure& op : view.ops) figures.emplace(op.handle, &op);
+  XLATRACE_ASSIGN(const Table rows, page.db.Select("SELECT handle, op_name, op_kind FROM op_time"
+                                                   " WHERE instruction IS NOT NULL"));
+  std::unordered_map<std::string, size_t> row_of;
+  for (size_t i = 0; i < rows.rows.size(); ++i) row_of.emplace(rows.Text(i, "handle"), i);
+  std::vector<MatchOp> ops;
+  for (const PageOp& op : page.ops) {
+    if (op.row_in_sql < 0) break;
+    const size_t row = row_of.at(op.handle);
+    const auto module = modules.find(op.module_id);
+    const ModuleName name = module == modules.end() ? ModuleName() : module->second;
+    ops.push_back({name.fingerprint, name.name, op.instruction, rows.Text(row, "op_name"),
+                   rows.Text(row, "op_kind")});
+  }
+  return ops;
+}
+
+// Twice the standard error of the difference of two means of steps; nothing with under 3 steps.
+std::optional<int64_t> StepNoise(const RunView& a, const RunView& b) {
+  double sum = 0;
+  for (const RunView* view : {&a, &b}) {
+    double n = 0, mean = 0, squares = 0;
+    for (const StepFigure& step : view->steps.all) {
+      if (!step.steady) continue;
+      const auto ns = static_cast<double>(step.wall_ns);
+      n += 1;
+      const double delta = ns - mean;
+      mean += delta / n;
+      squares += delta * (ns - mean);
+    }
+    if (n < 3) return std::nullopt;
+    sum += squares / (n - 1) / n;
+  }
+  return static_cast<int64_t>(std::llround(2 * std::sqrt(sum)));
+}
+
+Json Notes(const RunView& base, const RunView& view) {
+  Json notes = Json::array();
+  const auto differ = [&](std::string_view what, const std::string& a, const std::string& b) {
+    if (a != b) notes.push_back(fmt::format("{}: {} before, {} now", what, a, b));
+  };
+  differ("devices", base.DeviceText(), view.DeviceText());
+  differ("framework", base.framework, view.framework);
+  differ("command", base.command, view.command);
+  if (base.basis.steady != view.basis.steady) {
+    notes.push_back("only one of the runs has steady steps: their times cannot be compared");
+  }
+  return notes;
+}
+
+Status WriteSteps(PageContext& base) {
+  PageTable steps("base_steps", base.blocks.strings());
+  steps.Declare("step device start_ns:delta end_ns:delta device_ns busy_ns steady how:word");
+  XLATRACE_TRY(FillTable(base.db,
+                         "SELECT step, device_id, start_ns, end_ns, device_ns, busy_ns, steady, how"
+                         " FROM step ORDER BY device_id, start_ns",
+                         steps));
+  base.blocks.Write(steps);
+  return {};
+}
+
+}  // namespace
+
+Status WriteBaseTables(PageContext& page) {
+  if (page.options.base == nullptr || page.options.base_view == nullptr) return {};
+  const RunView& view = *page.options.base_view;
+  PageContext base{
+      .db = *page.options.base, .view = view, .options = page.options, .blocks = page.blocks};
+  XLATRACE_TRY(LoadPageOps(base));
+  XLATRACE_ASSIGN(const std::vector<MatchOp> before, OpsToMatch(base, view));
+  XLATRACE_ASSIGN(const std::vector<MatchOp> now, OpsToMatch(page, page.view));
+  const auto matches = MatchOps(before, now);
+  std::unordered_map<std::string, const OpFigure*> figures;
+  for (const OpFigure& op : view.ops) figures.emplace(op.handle, &op);
+
+  PageTable table("base_ops", page.blocks.strings());
+  table.Declare(
+      "op>ops how:word handle:text module_name:text instruction:text op_kind:word phase:word"
+      " layer:text layer_group:text op_name:text source_file:text source_line ns calls"
+      " unattributed_reason:word theoretical_occupancy_pct:real");
+  std::unordered_map<std::string, double> occupancy;
+  XLATRACE_TRY(
+      base.db.ForEach("SELECT module_id, instruction, theoretical_occupancy_pct FROM op_time"
+                      " WHERE theoretical_occupancy_pct IS NOT NULL",
+                      [&](const Statement& row) {
+                        occupancy.emplace(OpKey(row.Int64(0), row.Text(1)), row.Real(2));
+                        return true;
+                      }));
+  int64_t matched_ns = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const PageOp& op = base.ops[i];
+    if (matches[i]) {
+      table.Set(0, static_cast<int64_t>(matches[i]->op));
+      table.SetText(1, matches[i]->how);
+      matched_ns += op.ns;
+    }
+    table.SetText(2, op.handle);
+    table.SetText(3, before[i].module);
+    table.SetText(4, before[i].instruction);
+    table.SetText(5, before[i].op_kind);
+    const auto figure = figures.find(op.handle);
+    if (figure != figures.end()) {
+      const OpFigure& f = *figure->second;
+      table.SetText(6, Text(f.phase));
+      table.SetText(7, f.layer);
+      table.SetText(8, f.layer_group);
+      table.SetText(10, f.source_file);
+      table.Set(11, f.source_line);
+      table.Set(13, f.calls);
+    } else {
+      table.Set(13, int64_t{0});
+    }
+    table.SetText(9, before[i].op_name);
+    table.Set(12, op.ns);
+    const auto known = occupancy.find(OpKey(op.module_id, op.instruction));
+    if (known != occupancy.end()) table.SetReal(15, known->second);
+    table.EndRow();
+  }
+  // What has no instruction there: by reason.
+  for (const ReasonFigure& reason : view.coverage.reasons) {
+    PageOp op;
+    op.ns = reason.ns;
+    op.reason = reason.reason;
+    op.phase = reason.reason == Text(model::Reason::kAutotuning) ? "other" : "unknown";
+    table.SetText(5, "other");
+    table.SetText(6, op.phase);
+    table.Set(12, op.ns);
+    table.Set(13, reason.activities);
+    table.SetText(14, op.reason);
+    table.EndRow();
+    base.ops.push_back(std::move(op));
+  }
+  page.blocks.Write(table);
+  XLATRACE_TRY(WriteShareTable(base, "base_op_shares", "base_ops"));
+  XLATRACE_TRY(WriteSteps(base));
+  const std::optional<int64_t> noise = StepNoise(view, page.view);
+  page.meta["base"] = {{"run", RunMeta(view)},
+                       {"basis", BasisMeta(view)},
+                       {"coverage", CoverageMeta(view.coverage)},
+                       {"step_noise_ns", noise ? Json(*noise) : Json()},
+                       {"matched_ns", matched_ns},
+                       {"notes", Notes(view, page.view)}};
+  return {};
+}
+
+}  // namespace xlatrace::report

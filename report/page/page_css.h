@@ -1,0 +1,14 @@
+// The style sheet of the page (page.css), put into the program when it is built.
+
+#ifndef XLATRACE_REPORT_PAGE_PAGE_CSS_H_
+#define XLATRACE_REPORT_PAGE_PAGE_CSS_H_
+
+#include <string_view>
+
+namespace xlatrace::report {
+
+extern const std::string_view kPageCss;
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_PAGE_PAGE_CSS_H_

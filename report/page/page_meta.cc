@@ -1,0 +1,179 @@
+// The part of the page's data that is not tables: verdict, findings, figures of the first screen.
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "report/labels.h"
+#include "report/page/page_context.h"
+#include "report/safe_text.h"
+#include "report/verdict.h"
+
+namespace xlatrace::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kLongest = 4096;
+
+Json SafeOrNull(const std::string& text) {
+  return text.empty() ? Json() : Json(SafeName(text, kLongest));
+}
+
+Json SentenceJson(const Sentence& sentence) {
+  Json json = Json::array();
+  for (const Piece& piece : sentence) {
+    json.push_back({{"text", SafeName(piece.text, kLongest)}, {"code", piece.code}});
+  }
+  return json;
+}
+
+Json SentencesJson(const std::vector<Sentence>& sentences) {
+  Json json = Json::array();
+  for (const Sentence& sentence : sentences) json.push_back(SentenceJson(sentence));
+  return json;
+}
+
+Json ScalarOrNull(const Json& object, const char* key) {
+  const auto value = object.find(key);
+  if (value == object.end() || value->is_structured()) return nullptr;
+  return value->is_string() ? SafeOrNull(value->get<std::string>()) : *value;
+}
+
+// Evidence as it is stored, [{text, value, unit, handle, handles}]; anything else is left out.
+Json EvidenceJson(const std::string& text) {
+  Json evidence = Json::array();
+  const Json stored = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!stored.is_array()) return evidence;
+  for (const Json& entry : stored) {
+    if (!entry.is_object() || !ScalarOrNull(entry, "text").is_string()) continue;
+    Json one;
+    for (const char* key : {"text", "value", "unit", "handle"}) one[key] = ScalarOrNull(entry, key);
+    // The ops that a sum adds up: handles are ours, but the file may not be.
+    if (entry.contains("handles") && entry["handles"].is_array()) {
+      for (const Json& handle : entry["handles"]) {
+        if (handle.is_string()) one["handles"].push_back(SafeOrNull(handle.get<std::string>()));
+      }
+    }
+    evidence.push_back(std::move(one));
+  }
+  return evidence;
+}
+
+}  // namespace
+
+Status LoadFindingsMeta(PageContext& page) {
+  Json findings = Json::array();
+  XLATRACE_ASSIGN(const store::Table rows, page.db.Select("SELECT * FROM finding ORDER BY rank"));
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    Json finding;
+    for (const char* key : {"handle", "id", "title"}) {
+      finding[key] = SafeOrNull(rows.Text(i, key));
+    }
+    for (const char* key : {"saves_low_ns_per_step", "saves_high_ns_per_step"}) {
+      finding[key] = rows.IsNull(i, key) ? Json() : Json(rows.Int(i, key));
+    }
+    for (const char* key : {"basis", "confidence", "where_op", "where_layer", "where_source",
+                            "action", "how_to_check"}) {
+      finding[key] = SafeOrNull(rows.Text(i, key));
+    }
+    finding["evidence"] = EvidenceJson(rows.Text(i, "evidence"));
+    findings.push_back(std::move(finding));
+  }
+  page.meta["findings"] = std::move(findings);
+
+  Json ruled_out = Json::array();
+  XLATRACE_ASSIGN(const store::Table out,
+                  page.db.Select("SELECT id, verdict, text, evidence FROM ruled_out"));
+  for (size_t i = 0; i < out.rows.size(); ++i) {
+    ruled_out.push_back({{"id", SafeOrNull(out.Text(i, "id"))},
+                         {"verdict", SafeOrNull(out.Text(i, "verdict"))},
+                         {"text", SafeOrNull(out.Text(i, "text"))},
+                         {"evidence", EvidenceJson(out.Text(i, "evidence"))}});
+  }
+  page.meta["ruled_out"] = std::move(ruled_out);
+  return {};
+}
+
+Json RunMeta(const RunView& view) {
+  return {{"path", SafeOrNull(view.path)},       {"title", SafeOrNull(view.title)},
+          {"command", SafeOrNull(view.command)}, {"framework", SafeOrNull(view.framework)},
+          {"source", SafeOrNull(view.source)},   {"granularity", SafeOrNull(view.granularity)},
+          {"date", SafeOrNull(view.date)},       {"device_text", SafeOrNull(view.DeviceText())},
+          {"fake_gpu", view.OnFakeGpu()},        {"partial", view.IsPartial()}};
+}
+
+Json BasisMeta(const RunView& view) {
+  const StepsFigure& steps = view.steps;
+  return {{"steady", view.basis.steady},
+          {"step_devices", view.basis.steady ? view.basis.step_devices : 1},
+          {"device_ns", view.coverage.device_ns},
+          {"activities", view.coverage.activities},
+          {"steps_recorded", steps.all.size()},
+          {"steps_steady", steps.steady_count},
+          {"marked", steps.marked},
+          {"mean_ns", steps.mean_ns},
+          {"min_ns", steps.min_ns},
+          {"max_ns", steps.max_ns},
+          {"wall_ns", steps.wall_ns},
+          {"busy_ns", steps.busy_ns}};
+}
+
+Json CoverageMeta(const Coverage& coverage) {
+  Json json{{"exact_ns", coverage.exact_ns},
+            {"inferred_ns", coverage.inferred_ns},
+            {"none_ns", coverage.none_ns},
+            {"evidence", Json::array()},
+            {"reasons", Json::array()}};
+  for (const EvidenceFigure& e : coverage.evidence) {
+    json["evidence"].push_back({{"confidence", SafeOrNull(e.confidence)},
+                                {"evidence", SafeOrNull(e.evidence)},
+                                {"words", EvidenceWords(e.evidence)},
+                                {"ns", e.ns},
+                                {"activities", e.activities}});
+  }
+  for (const ReasonFigure& r : coverage.reasons) {
+    json["reasons"].push_back({{"reason", SafeOrNull(r.reason)},
+                               {"words", ReasonWords(r.reason)},
+                               {"ns", r.ns},
+                               {"activities", r.activities}});
+  }
+  return json;
+}
+
+Json PageMeta(const PageContext& page) {
+  const RunView& view = page.view;
+  const Verdict verdict = MakeVerdict(view);
+  Json run = RunMeta(view);
+  const ModuleFigure* main = view.MainModule();
+  run["main_module"] = main == nullptr ? Json() : Json(page.modules.at(main->module_id));
+  run["start_ns"] = page.start_ns;
+  run["end_ns"] = page.end_ns;
+  Json meta{{"tool_version", XLATRACE_VERSION},
+            {"run", std::move(run)},
+            {"basis", BasisMeta(view)},
+            {"coverage", CoverageMeta(view.coverage)},
+            {"phases", Json::array()},
+            {"verdict",
+             {{"given", verdict.given},
+              {"sentence", SentenceJson(verdict.sentence)},
+              {"lede", SentenceJson(verdict.lede)},
+              {"op", SafeOrNull(verdict.op_handle)},
+              {"not_known", SentencesJson(verdict.not_known)}}},
+            {"lost", view.lost},
+            {"errors", view.errors},
+            {"base", nullptr}};
+  for (const model::Phase phase : kPhaseOrder) {
+    meta["phases"].push_back(
+        {{"phase", std::string(Text(phase))}, {"ns", view.phases[static_cast<size_t>(phase)]}});
+  }
+  meta.update(page.meta);
+  Json& fine = meta["verdict"]["ruled_out"] = Json::array();
+  for (const Json& cause : meta["ruled_out"]) {
+    if (cause["verdict"] != "fine") continue;
+    fine.push_back(Json::array({{{"text", cause["text"]}, {"code", false}}}));
+  }
+  return meta;
+}
+
+}  // namespace xlatrace::report

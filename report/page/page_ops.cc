@@ -1,0 +1,125 @@
+// The tables `ops` and `op_shares`: every instruction with time, and what it belongs to.
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "hlo/shape.h"
+#include "report/op_fold.h"
+#include "report/page/page_context.h"
+
+namespace xlatrace::report {
+namespace {
+
+using store::Statement;
+using store::Table;
+
+// Columns of op_time in the order of the page's table, from `category` on.
+constexpr std::string_view kOpTimeSql =
+    "SELECT handle, module_id, instruction, steady_ns, self_ns, category, op_kind, phase, layer,"
+    " layer_group, op_name, source_file, source_line, occurrences, total_ns, min_ns, max_ns, flops,"
+    " bytes, wasted_ns, bound_by, theoretical_occupancy_pct, occupancy_limiter, expected_ns,"
+    " compute_utilisation_pct, memory_utilisation_pct, compute_type, confidence, estimated, mixed"
+    " FROM op_time WHERE instruction IS NOT NULL";
+
+struct Details {  // Of an instruction; opcode empty: not known.
+  std::string opcode;
+  std::string shape;
+};
+
+// Number of the line that `summary` folds an op into; ops without time in the basis are alone.
+std::unordered_map<std::string, int64_t> FoldNumbers(const RunView& view, int64_t* next) {
+  std::unordered_map<std::string, int64_t> numbers;
+  const std::vector<size_t> folds = FoldRows(view);
+  for (size_t i = 0; i < folds.size(); ++i) {
+    numbers.emplace(view.ops[i].handle, static_cast<int64_t>(folds[i]));
+    *next = std::max(*next, static_cast<int64_t>(folds[i]) + 1);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Status LoadPageOps(PageContext& page) {
+  XLATRACE_ASSIGN(const Table rows, page.db.Select(kOpTimeSql));
+  const std::string_view time = page.view.basis.steady ? "steady_ns" : "self_ns";
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    PageOp op;
+    op.handle = rows.Text(i, "handle");
+    op.module_id = rows.Int(i, "module_id");
+    op.instruction = rows.Text(i, "instruction");
+    op.ns = rows.Int(i, time);
+    op.self_ns = rows.Int(i, "self_ns");
+    op.row_in_sql = static_cast<int64_t>(i);
+    page.ops.push_back(std::move(op));
+  }
+  std::stable_sort(page.ops.begin(), page.ops.end(),
+                   [](const PageOp& a, const PageOp& b) { return a.ns > b.ns; });
+  for (size_t i = 0; i < page.ops.size(); ++i) {
+    page.op_rows.emplace(OpKey(page.ops[i].module_id, page.ops[i].instruction),
+                         static_cast<int64_t>(i));
+  }
+  return {};
+}
+
+Status WriteOpTables(PageContext& page) {
+  XLATRACE_ASSIGN(const Table rows, page.db.Select(kOpTimeSql));
+  std::vector<Details> details(page.ops.size());
+  XLATRACE_TRY(page.db.ForEach(
+      "SELECT module_id, instruction, opcode, shape FROM instruction", [&](const Statement& row) {
+        const auto op = page.op_rows.find(OpKey(row.Int64(0), row.Text(1)));
+        if (op == page.op_rows.end()) return true;
+        details[static_cast<size_t>(op->second)] = {std::string(row.Text(2)),
+                                                    std::string(row.Text(3))};
+        return true;
+      }));
+  PageTable table("ops", page.blocks.strings());
+  table.Declare(
+      "category:text op_kind:word phase:word layer:text layer_group:text op_name:text"
+      " source_file:text source_line occurrences total_ns min_ns max_ns flops bytes wasted_ns"
+      " bound_by:text theoretical_occupancy_pct:real occupancy_limiter:text expected_ns"
+      " compute_utilisation_pct:real memory_utilisation_pct:real compute_type:text confidence:word "
+      "estimated mixed handle:text"
+      " module>modules instruction:text instruction_row>instructions unattributed_reason:word"
+      " opcode:text shape:text dtype:text ns calls self_ns copies stack:text");
+  constexpr size_t kFirstSql = 5;  // Of kOpTimeSql: category.
+  constexpr size_t kMore = 25;     // Of the table: handle.
+  int64_t next_fold = 0;
+  const auto folds = FoldNumbers(page.view, &next_fold);
+  for (size_t i = 0; i < page.ops.size(); ++i) {
+    const PageOp& op = page.ops[i];
+    if (op.row_in_sql >= 0) {
+      const auto& row = rows.rows[static_cast<size_t>(op.row_in_sql)];
+      for (size_t c = kFirstSql; c < row.size(); ++c) SetCell(table, c - kFirstSql, row[c]);
+    } else {
+      table.SetText(1, op.op_kind);
+      table.SetText(2, op.phase);
+      table.Set(8, op.occurrences);
+      table.Set(9, op.total_ns);
+      table.SetText(kMore - 3, "none");
+      table.Set(kMore - 2, int64_t{0});
+      table.Set(kMore - 1, int64_t{0});
+    }
+    table.SetText(kMore, op.handle);
+    SetCell(table, kMore + 1, op.module_id, &page.modules);
+    table.SetText(kMore + 2, op.instruction);
+    table.Set(kMore + 3, op.instruction_row);
+    table.SetText(kMore + 4, op.reason);
+    table.SetText(kMore + 5, details[i].opcode);
+    table.SetText(kMore + 6, details[i].shape);
+    table.SetText(kMore + 7, hlo::FirstLeaf(details[i].shape).type);
+    table.Set(kMore + 8, op.ns);
+    table.Set(kMore + 9, op.calls);
+    table.Set(kMore + 10, op.self_ns);
+    const auto fold = folds.find(op.handle);
+    table.Set(kMore + 11, fold != folds.end() ? fold->second : next_fold++);
+    table.SetText(kMore + 12, op.stack);
+    table.EndRow();
+  }
+  page.blocks.Write(table);
+  return WriteShareTable(page, "op_shares", "ops");
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,22 @@
+// The page's two scripts, put into the program when it is built: the app (report/ui/dist/app.js,
+// the build of report/ui/src) and the line that sets the theme before the first paint (theme.js).
+//
+// The page's content security policy names their SHA-256, so no other script runs in it.
+
+#ifndef XLATRACE_REPORT_PAGE_PAGE_SCRIPT_H_
+#define XLATRACE_REPORT_PAGE_PAGE_SCRIPT_H_
+
+#include <string>
+#include <string_view>
+
+namespace xlatrace::report {
+
+std::string_view AppScript();
+std::string_view ThemeScript();
+
+// "'sha256-...' 'sha256-...'", for script-src.
+std::string ScriptHashes();
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_PAGE_PAGE_SCRIPT_H_

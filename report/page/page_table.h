@@ -1,0 +1,98 @@
+// A table of the page's data: columns of one length, ready to be encoded (docs/page-data.md).
+//
+// Columns are declared first; then rows are filled cell by cell and ended with EndRow. A cell that
+// was not set, or set to nothing, is NULL. Text goes into a dictionary that all tables share.
+//
+// Ownership: a table refers to its dictionary. Thread-safety: one thread.
+
+#ifndef XLATRACE_REPORT_PAGE_PAGE_TABLE_H_
+#define XLATRACE_REPORT_PAGE_PAGE_TABLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace xlatrace::report {
+
+// The table `strings`: every text once, made safe to show, at most kLongest bytes of it.
+class PageStrings {
+ public:
+  static constexpr size_t kLongest = 4096;
+
+  int64_t Row(std::string_view text);
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::unordered_map<std::string, int64_t> rows_;  // By the text as given (cut ones by their hash).
+  std::vector<std::string> texts_;
+};
+
+class PageTable {
+ public:
+  explicit PageTable(std::string name, PageStrings* strings = nullptr)
+      : name_(std::move(name)), strings_(strings) {}
+
+  enum class Type : uint8_t { kInt, kReal, kWord, kText, kRef, kBlob };
+
+  // Declares columns in one go: "step steady:flag name:text kind:word device>devices start_ns:delta
+  // waves:real" (no suffix: integer; '>': a row of that table; flag: 0 or 1).
+  PageTable& Declare(std::string_view columns);
+  // Or one by one; each returns the column's number, counted from 0.
+  size_t AddInt(std::string name) { return Add(std::move(name), Type::kInt); }
+  size_t AddDelta(std::string name);  // Integers that grow: stored as differences.
+  size_t AddReal(std::string name) { return Add(std::move(name), Type::kReal); }
+  size_t AddWord(std::string name) { return Add(std::move(name), Type::kWord); }
+  size_t AddText(std::string name) { return Add(std::move(name), Type::kText); }
+  size_t AddRef(std::string name, std::string table);
+  // Long text: two columns, `lengths` and `name`; the number is that of the text.
+  size_t AddBlob(std::string name, std::string lengths);
+
+  // Cells of the row that is being filled.
+  void Set(size_t column, int64_t value);
+  void Set(size_t column, const std::optional<int64_t>& value);
+  void SetReal(size_t column, double value);           // NaN and infinities: NULL.
+  void SetText(size_t column, std::string_view text);  // Text and word columns; empty: NULL.
+  void SetBlob(size_t column, std::string_view text);  // As it is.
+  void EndRow() { ++rows_; }
+
+  const std::string& name() const { return name_; }
+  size_t column_count() const { return columns_.size(); }
+  Type TypeOf(size_t column) const { return columns_[column].type; }
+  size_t rows() const { return rows_; }
+  bool empty() const { return rows_ == 0; }
+
+  // Appends the encoded columns to `block`; gives the "columns" of the index.
+  nlohmann::ordered_json Encode(std::string& block) const;
+
+ private:
+  struct Column {
+    std::string name;
+    Type type = Type::kInt;
+    bool delta = false;
+    std::string other;            // Ref: the table. Blob: the column of lengths.
+    std::vector<int64_t> values;  // Reals as their bits.
+    std::vector<uint8_t> nulls;   // One per row; 1: NULL.
+    std::vector<std::string> words;
+    std::unordered_map<std::string, int64_t> word_rows;
+    std::string blob;
+  };
+
+  size_t Add(std::string name, Type type);
+  void Append(Column& column, int64_t value);
+  void FillTo(Column& column, size_t rows) const;
+  nlohmann::ordered_json EncodeColumn(Column column, std::string& block) const;
+
+  std::string name_;
+  PageStrings* strings_;
+  std::vector<Column> columns_;
+  size_t rows_ = 0;
+};
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_PAGE_PAGE_TABLE_H_

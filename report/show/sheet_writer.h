@@ -1,0 +1,54 @@
+// The text of a `show` sheet while it is being written, and the cells of its JSON as text. Internal
+// to the room.
+
+#ifndef XLATRACE_REPORT_SHOW_SHEET_WRITER_H_
+#define XLATRACE_REPORT_SHOW_SHEET_WRITER_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "report/show/show_sheet.h"
+#include "report/text_table.h"
+
+namespace xlatrace::report {
+
+// A value of an object; null where it is missing or where this is no object.
+const Json& ValueAt(const Json& json, std::string_view key);
+
+// "12.3 us", "1,203", "4.5%" of a value; "-" where there is none.
+std::string TimeCell(const Json& json, std::string_view key);
+std::string CountCell(const Json& json, std::string_view key);
+std::string PctCell(const Json& json, std::string_view key);
+// "layers.py:88" of a row with source_file and source_line.
+std::string SourceCell(const Json& row);
+
+// "1.23 TFLOP/s".
+std::string Rate(double per_s, std::string_view unit);
+
+// Everything that comes from outside is made safe for a terminal and wrapped to its width.
+class SheetWriter {
+ public:
+  explicit SheetWriter(const ShowOptions& options) : options_(options) {}
+
+  void Title(const std::string& text);
+  void Heading(std::string_view text);
+  // "  name      value", wrapped; nothing for an empty value.
+  void Fact(std::string_view name, const std::string& value);
+  void Paragraph(const std::string& text);
+  void Table(const TextTable& table);
+  // An array of lines. Long ones are broken, at blanks where there are any, so that nothing is
+  // lost: these are for reading and copying.
+  void Code(const Json& lines);
+
+  const ShowOptions& options() const { return options_; }
+  std::string Take() { return std::move(out_); }
+
+ private:
+  const ShowOptions& options_;
+  std::string out_;
+};
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_SHOW_SHEET_WRITER_H_

@@ -1,0 +1,343 @@
+// Sheets of kernels, modules, findings, layers and source lines.
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hlo/artefacts/module_memory.h"
+#include "report/launch_sums.h"
+#include "report/run_view.h"
+#include "report/share_times.h"
+#include "report/show/show_sheet.h"
+
+namespace xlatrace::report {
+namespace {
+
+using store::RunDb;
+
+constexpr size_t kMostRows = 40;
+
+// Columns of ops in the sheets that list them.
+constexpr std::string_view kOpColumns =
+    "SELECT handle, instruction, op_kind, phase, layer, self_ns, steady_ns, occurrences, wasted_ns,"
+    " bound_by, max(coalesce(compute_utilisation_pct, 0), coalesce(memory_utilisation_pct, 0))"
+    " AS utilisation_pct, source_file, source_line FROM op_time ";
+
+Result<Json> Ops(RunDb& db, std::string_view where, std::initializer_list<store::Cell> parameters) {
+  std::string sql(kOpColumns);
+  sql += where;
+  sql += " AND handle IS NOT NULL ORDER BY self_ns DESC";
+  return Rows(db, sql, parameters, kMostRows);
+}
+
+// Time of what matches, by phase; the time of split instructions is in it by their shares.
+Status AddScopeTimes(RunDb& db, std::string_view where,
+                     std::initializer_list<store::Cell> parameters, Json* sheet) {
+  std::string sql(
+      "SELECT phase, sum(self_ns) AS self_ns, sum(estimated_ns) AS estimated_ns FROM scope_time "
+      "WHERE ");
+  sql += where;
+  XLATRACE_ASSIGN(Json phases, Rows(db, sql + " GROUP BY phase ORDER BY self_ns DESC", parameters));
+  int64_t self = 0;
+  int64_t estimated = 0;
+  for (const Json& row : phases) {
+    self += row["self_ns"].get<int64_t>();
+    estimated += row["estimated_ns"].get<int64_t>();
+  }
+  XLATRACE_ASSIGN(const Json all, Row(db, "SELECT coalesce(sum(self_ns), 0) AS ns FROM op_time"));
+  (*sheet)["self_ns"] = self;
+  (*sheet)["estimated_ns"] = estimated;
+  (*sheet)["device_ns"] = all["ns"];
+  (*sheet)["phases"] = std::move(phases);
+  std::string names(
+      "SELECT op_name, phase, sum(self_ns) AS self_ns FROM scope_time WHERE op_name IS NOT NULL "
+      "AND ");
+  names += where;
+  XLATRACE_ASSIGN(
+      (*sheet)["op_names"],
+      Rows(db, names + " GROUP BY op_name, phase ORDER BY self_ns DESC", parameters, kMostRows));
+  return {};
+}
+
+bool IsInside(const std::string& layer, const std::string& whole) {
+  return layer.starts_with(whole) && (layer.size() == whole.size() || layer[whole.size()] == '/');
+}
+
+// Time per steady step of one device, and of each layer that a `*` stands for.
+Status AddStepTimes(RunDb& db, const std::function<bool(const ShareTime&)>& here,
+                    const std::string& layer, Json* sheet) {
+  XLATRACE_ASSIGN(const RunView view, LoadRunView(db));
+  if (!view.basis.steady) return {};
+  XLATRACE_ASSIGN(const std::vector<ShareTime> shares, LoadShareTimes(db, view));
+  const size_t star = layer.find('*');
+  const auto depth =
+      star == std::string::npos ? -1 : std::count(layer.begin(), layer.begin() + star, '/');
+  int64_t ns = 0;
+  std::map<std::string, int64_t> siblings;
+  for (const ShareTime& share : shares) {
+    if (!here(share)) continue;
+    ns += share.ns;
+    if (depth < 0 || share.layer.find('*') != std::string::npos) continue;
+    // XLA combines collectives and updates of several layers; they count for one of them.
+    if (view.ops[share.op].op_kind == "collective" || share.phase == model::Phase::kOptimizer) {
+      continue;
+    }
+    // As many components as of the layer up to the star.
+    size_t end = 0;
+    for (int64_t k = 0; k <= depth && end != std::string::npos; ++k) {
+      end = share.layer.find('/', end + (k > 0));
+    }
+    siblings[share.layer.substr(0, end)] += share.ns;
+  }
+  const auto per_step = [&](int64_t of) { return of / view.basis.step_devices; };
+  (*sheet)["per_step"] = {{"ns", per_step(ns)}, {"device_ns", per_step(view.coverage.device_ns)}};
+  if (siblings.size() < 2) return {};
+  std::vector<int64_t> times;
+  for (const auto& [name, of] : siblings) times.push_back(per_step(of));
+  std::sort(times.begin(), times.end());
+  Json rows = Json::array();
+  for (const auto& [name, of] : siblings) rows.push_back({{"layer", name}, {"ns", per_step(of)}});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Json& a, const Json& b) { return a["ns"] > b["ns"]; });
+  (*sheet)["siblings"] = {{"median_ns", times[times.size() / 2]}, {"layers", std::move(rows)}};
+  return {};
+}
+
+Status AddMemory(RunDb& db, int64_t module_id, Json* sheet) {
+  const auto module = LoadHlo(db, module_id);
+  if (!module || module->peak_memory_bytes < 0) return {};
+  const auto assignment = hlo::BufferAssignmentOf(*module);
+  if (!assignment) return {};
+  const hlo::ModuleMemory memory = hlo::MemoryOf(*assignment, nullptr);
+  Json json{
+      {"total_bytes", memory.total_bytes},
+      {"parameter_bytes", memory.parameter_bytes},
+      {"output_bytes", memory.output_bytes},
+      {"constant_bytes", memory.constant_bytes},
+      {"temporary_bytes", memory.temp_bytes},
+      {"at_instruction", memory.at_instruction.empty() ? Json() : Json(memory.at_instruction)},
+      {"at_peak", Json::array()},
+      {"more_at_peak", memory.more_at_peak}};
+  for (const hlo::PeakValue& value : memory.at_peak) {
+    json["at_peak"].push_back(
+        {{"instruction", value.instruction}, {"shape", value.shape}, {"bytes", value.size_bytes}});
+  }
+  (*sheet)["memory"] = std::move(json);
+  return {};
+}
+
+}  // namespace
+
+Result<Json> KernelSheet(RunDb& db, const std::string& what, const ShowOptions& options) {
+  XLATRACE_ASSIGN(const LaunchSums launches, LaunchSums::Load(db));
+  const std::vector<LaunchSums::Kernel> kernels = launches.Kernels();
+  const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) {
+    return k.handle == what || k.symbol == what || k.name == what;
+  });
+  if (kernel == kernels.end()) return Json();
+  Json sheet{{"kind", "kernel"},
+             {"handle", kernel->handle},
+             {"kernel",
+              {{"handle", kernel->handle},
+               {"kernel_name", kernel->name.empty() ? Json() : Json(kernel->name)},
+               {"kernel_symbol", kernel->symbol.empty() ? Json() : Json(kernel->symbol)},
+               {"launches", kernel->sum.launches},
+               {"self_ns", kernel->sum.timed > 0 ? Json(kernel->sum.self_ns) : Json()},
+               {"total_ns", kernel->sum.timed > 0 ? Json(kernel->sum.total_ns) : Json()}}}};
+  std::vector<LaunchSum> of_symbol;  // Of the view `launch`: kernels.
+  std::vector<LaunchSum> of_ops, without_op;
+  for (const LaunchSum& sum : launches.sums()) {
+    if (kernel->symbol.empty() || launches.ConfigText(sum, "kernel_symbol") != kernel->symbol) {
+      continue;
+    }
+    const bool attributed = !launches.LabelText(sum, "instruction").empty();
+    if (attributed) of_ops.push_back(sum);
+    if (!launches.IsLaunch(sum)) continue;
+    of_symbol.push_back(sum);
+    if (!attributed) without_op.push_back(sum);
+  }
+  // Launches that differ in nothing but names or clusters are one row.
+  const auto shape_of = [&](const LaunchSum& sum) {
+    std::string shape;
+    for (const std::string_view column :
+         {"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "registers_per_thread",
+          "shared_memory_static_bytes", "shared_memory_dynamic_bytes"}) {
+      shape.append(launches.ConfigText(sum, column)).push_back(' ');
+    }
+    return shape;
+  };
+  Json rows = Json::array();
+  for (const LaunchSum& sum : GroupSums(of_symbol, shape_of)) {
+    if (rows.size() == kMostRows) break;
+    Json row = launches.LaunchJson(sum);
+    row.erase("kernel_symbol");
+    row["min_ns"] = sum.timed > 0 ? Json(sum.min_ns) : Json();
+    row["max_ns"] = sum.timed > 0 ? Json(sum.max_ns) : Json();
+    rows.push_back(std::move(row));
+  }
+  XLATRACE_TRY(AddOccupancyAdvice(db, options, &rows));
+  std::set<int64_t> configs;
+  for (const LaunchSum& sum : of_symbol) configs.insert(sum.config_id);
+  XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, [&](int64_t /*label_id*/, int64_t config_id) {
+                    return configs.contains(config_id);
+                  }));
+  sheet["launches"] = std::move(rows);
+
+  XLATRACE_ASSIGN(const store::Table ops,
+                  db.Select("SELECT module_id, instruction, handle, op_kind, phase, layer, bound_by"
+                            " FROM op_time WHERE handle IS NOT NULL"));
+  std::map<std::pair<int64_t, std::string>, size_t> row_of_op;
+  for (size_t i = 0; i < ops.rows.size(); ++i) {
+    row_of_op.emplace(std::pair(ops.Int(i, "module_id"), ops.Text(i, "instruction")), i);
+  }
+  const auto op_of = [&](const LaunchSum& sum) {
+    return std::pair(launches.ModuleOf(sum), launches.LabelText(sum, "instruction"));
+  };
+  const Json op_rows = RowsJson(ops);
+  Json& into = sheet["ops"] = Json::array();
+  for (const LaunchSum& sum : GroupSums(of_ops, op_of)) {
+    const auto row = row_of_op.find(op_of(sum));
+    if (row == row_of_op.end() || into.size() == kMostRows) continue;
+    const Json& op = op_rows[row->second];
+    into.push_back({{"handle", op["handle"]},
+                    {"instruction", op["instruction"]},
+                    {"op_kind", op["op_kind"]},
+                    {"phase", op["phase"]},
+                    {"layer", op["layer"]},
+                    {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()},
+                    {"launches", sum.launches},
+                    {"bound_by", op["bound_by"]}});
+  }
+  const auto reason_of = [&](const LaunchSum& sum) {
+    const std::string reason = launches.LabelText(sum, "unattributed_reason");
+    return reason.empty() ? std::string(Text(model::Reason::kUnknown)) : reason;
+  };
+  sheet["unattributed"] = Json::array();
+  for (const LaunchSum& sum : GroupSums(without_op, reason_of)) {
+    sheet["unattributed"].push_back({{"unattributed_reason", reason_of(sum)},
+                                     {"launches", sum.launches},
+                                     {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()}});
+  }
+  return sheet;
+}
+
+Result<Json> ModuleSheet(RunDb& db, const std::string& handle) {
+  XLATRACE_ASSIGN(const Json module, Row(db, "SELECT * FROM module WHERE handle = ?1", {handle}));
+  if (module.is_null()) {
+    return MakeError("there is no module " + handle + " in '" + db.path() + "'",
+                     "modules are numbered by time: xlatrace modules " + db.path());
+  }
+  const auto module_id = module["module_id"].get<int64_t>();
+  Json sheet{{"kind", "module"}, {"handle", handle}, {"module", module}};
+  XLATRACE_ASSIGN(sheet["time"],
+                  Row(db,
+                      "SELECT coalesce(sum(self_ns), 0) AS self_ns, coalesce(sum(steady_ns), 0) AS"
+                      " steady_ns, coalesce(sum(flops), 0) AS flops, coalesce(sum(bytes), 0) AS"
+                      " bytes, coalesce(sum(wasted_ns), 0) AS wasted_ns, count(*) AS ops,"
+                      " (SELECT sum(self_ns) FROM op_time) AS device_ns"
+                      " FROM op_time WHERE module_id = ?1",
+                      {module_id}));
+  XLATRACE_ASSIGN(sheet["executions"],
+                  Row(db,
+                      "SELECT count(*) AS count, min(end_ns - start_ns) AS min_ns,"
+                      " CAST(avg(end_ns - start_ns) AS INT) AS average_ns,"
+                      " max(end_ns - start_ns) AS max_ns, sum(complete) AS complete"
+                      " FROM execution WHERE module_id = ?1",
+                      {module_id}));
+  XLATRACE_ASSIGN(sheet["compiles"],
+                  Rows(db,
+                       "SELECT name, start_ns, end_ns - start_ns AS duration_ns FROM compile"
+                       " WHERE module_id = ?1 ORDER BY start_ns",
+                       {module_id}, kMostRows));
+  XLATRACE_ASSIGN(sheet["phases"],
+                  Rows(db,
+                       "SELECT phase, sum(self_ns) AS self_ns FROM op_time WHERE module_id = ?1"
+                       " GROUP BY phase ORDER BY self_ns DESC",
+                       {module_id}));
+  XLATRACE_ASSIGN(sheet["ops"], Ops(db, "WHERE module_id = ?1", {module_id}));
+  XLATRACE_TRY(AddMemory(db, module_id, &sheet));
+  return sheet;
+}
+
+Result<Json> FindingSheet(RunDb& db, const std::string& handle) {
+  XLATRACE_ASSIGN(Json finding, Row(db, "SELECT * FROM finding WHERE handle = ?1", {handle}));
+  if (finding.is_null()) {
+    return MakeError("there is no finding " + handle + " in '" + db.path() + "'",
+                     "findings are listed by: xlatrace summary " + db.path());
+  }
+  if (finding["evidence"].is_string()) {
+    Json evidence = Json::parse(finding["evidence"].get<std::string>(), nullptr, false);
+    finding["evidence"] = evidence.is_array() ? std::move(evidence) : Json::array();
+  }
+  Json sheet{{"kind", "finding"}, {"handle", handle}, {"finding", std::move(finding)}};
+  return sheet;
+}
+
+Result<Json> LayerSheet(RunDb& db, const std::string& layer) {
+  Json sheet{{"kind", "layer"}, {"layer", layer}};
+  constexpr std::string_view kInside =
+      "(layer = ?1 OR layer_group = ?1 OR substr(layer, 1, length(?1) + 1) = ?1 || '/'"
+      " OR substr(layer_group, 1, length(?1) + 1) = ?1 || '/')";
+  XLATRACE_TRY(AddScopeTimes(db, kInside, {layer}, &sheet));
+  XLATRACE_TRY(AddStepTimes(
+      db,
+      [&](const ShareTime& share) {
+        return IsInside(share.layer, layer) || IsInside(share.layer_group, layer);
+      },
+      layer, &sheet));
+  XLATRACE_ASSIGN(sheet["layers"],
+                  Rows(db,
+                       "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
+                           std::string(kInside) + " GROUP BY layer ORDER BY self_ns DESC",
+                       {layer}, kMostRows));
+  XLATRACE_ASSIGN(sheet["ops"], Ops(db, "WHERE " + std::string(kInside), {layer}));
+  XLATRACE_ASSIGN(
+      sheet["findings"],
+      Rows(db, "SELECT handle, title FROM finding WHERE where_layer = ?1 ORDER BY rank", {layer}));
+  return sheet;
+}
+
+Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
+  Json sheet{{"kind", "source"}, {"source_file", file}, {"source_line", line}};
+  // The whole path, or its end from a component on.
+  constexpr std::string_view kHere =
+      "source_line = ?2 AND (source_file = ?1 OR"
+      " substr(source_file, -length(?1) - 1) = '/' || ?1)";
+  XLATRACE_TRY(AddScopeTimes(db, kHere, {file, line}, &sheet));
+  XLATRACE_TRY(AddStepTimes(
+      db,
+      [&](const ShareTime& share) {
+        return share.source_line == line &&
+               (share.source_file == file || share.source_file.ends_with("/" + file));
+      },
+      "", &sheet));
+  if (sheet["phases"].empty()) {
+    return MakeError(
+        "no device time of '" + db.path() + "' comes from " + file + ":" + std::to_string(line),
+        "lines with time are listed by: xlatrace summary --by source " + db.path());
+  }
+  XLATRACE_ASSIGN(sheet["layers"],
+                  Rows(db,
+                       "SELECT layer, sum(self_ns) AS self_ns FROM scope_time WHERE " +
+                           std::string(kHere) + " GROUP BY layer ORDER BY self_ns DESC",
+                       {file, line}, kMostRows));
+  XLATRACE_ASSIGN(
+      sheet["ops"],
+      Ops(db,
+          "WHERE (module_id, instruction) IN (SELECT module_id, instruction FROM instruction_share"
+          " WHERE " +
+              std::string(kHere) + ")",
+          {file, line}));
+  XLATRACE_ASSIGN(sheet["findings"],
+                  Rows(db,
+                       "SELECT handle, title FROM finding WHERE where_source IS NOT NULL AND"
+                       " substr(where_source, -length(?1)) = ?1 ORDER BY rank",
+                       {file + ":" + std::to_string(line)}));
+  return sheet;
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,232 @@
+// Sheets of `show` as text for a terminal: kernels, modules, findings, layers and source lines.
+
+#include "report/show/show_text.h"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "report/labels.h"
+#include "report/text_table.h"
+
+namespace xlatrace::report {
+namespace {
+
+void WriteKernel(const Json& sheet, SheetWriter& out) {
+  const Json& kernel = ValueAt(sheet, "kernel");
+  out.Title(fmt::format("{}  {}", JsonText(sheet, "handle"), JsonText(kernel, "kernel_name")));
+  if (JsonText(kernel, "kernel_symbol") != JsonText(kernel, "kernel_name")) {
+    out.Fact("symbol", JsonText(kernel, "kernel_symbol"));
+  }
+  out.Fact("time", fmt::format("{} in {} launches", TimeCell(kernel, "self_ns"),
+                               CountCell(kernel, "launches")));
+  WriteHost(ValueAt(sheet, "host"), out);
+  WriteLaunches(ValueAt(sheet, "launches"), /*with_names=*/false, out);
+  WriteOps(ValueAt(sheet, "ops"), out);
+  for (const Json& row : ValueAt(sheet, "unattributed")) {
+    out.Fact("no op", fmt::format("{} launches, {}: {}", CountCell(row, "launches"),
+                                  TimeCell(row, "self_ns"),
+                                  ReasonWords(JsonText(row, "unattributed_reason"))));
+  }
+}
+
+void WritePhases(const Json& phases, double whole, SheetWriter& out) {
+  if (!phases.is_array() || phases.empty()) return;
+  out.Heading("Phases");
+  for (const Json& row : phases) {
+    out.Fact(JsonText(row, "phase"), fmt::format("{}  {}%", TimeCell(row, "self_ns"),
+                                                 Percent(JsonNumber(row, "self_ns"), whole)));
+  }
+}
+
+void WriteModule(const Json& sheet, SheetWriter& out) {
+  const Json& module = ValueAt(sheet, "module");
+  const Json& time = ValueAt(sheet, "time");
+  const Json& runs = ValueAt(sheet, "executions");
+  out.Title(fmt::format("{}  {}  (program {})", JsonText(sheet, "handle"), JsonText(module, "name"),
+                        CountCell(module, "program_id")));
+  out.Fact("role",
+           JsonText(module, "role") +
+               (JsonHas(module, "role_reason") ? ": " + JsonText(module, "role_reason") : ""));
+  out.Fact("fingerprint", JsonText(module, "fingerprint"));
+  out.Fact("from", JsonText(module, "source") +
+                       (JsonHas(module, "file") ? ": " + JsonText(module, "file") : ""));
+  out.Fact("time",
+           fmt::format("{} = {}% of device time", TimeCell(time, "self_ns"),
+                       Percent(JsonNumber(time, "self_ns"), JsonNumber(time, "device_ns"))));
+  out.Fact("executions", fmt::format("{}, {} each ({} to {})", CountCell(runs, "count"),
+                                     TimeCell(runs, "average_ns"), TimeCell(runs, "min_ns"),
+                                     TimeCell(runs, "max_ns")));
+  out.Fact("instructions", CountCell(module, "instruction_count"));
+  if (JsonHas(module, "flops")) {
+    out.Fact("one execution", fmt::format("{}, {} moved (XLA's cost model)",
+                                          Rate(JsonNumber(module, "flops"), "FLOP"),
+                                          Bytes(JsonNumber(module, "bytes"))));
+  }
+  for (const Json& compile : ValueAt(sheet, "compiles")) {
+    out.Fact("compiled",
+             fmt::format("{} in {}", JsonText(compile, "name"), TimeCell(compile, "duration_ns")));
+  }
+  if (const Json& memory = ValueAt(sheet, "memory"); memory.is_object()) {
+    out.Heading("Memory at its peak");
+    out.Fact("total", fmt::format("{}: {} parameters, {} results, {} constants, {} temporary",
+                                  Bytes(JsonNumber(memory, "total_bytes")),
+                                  Bytes(JsonNumber(memory, "parameter_bytes")),
+                                  Bytes(JsonNumber(memory, "output_bytes")),
+                                  Bytes(JsonNumber(memory, "constant_bytes")),
+                                  Bytes(JsonNumber(memory, "temporary_bytes"))));
+    out.Fact("during", JsonText(memory, "at_instruction"));
+    for (const Json& value : ValueAt(memory, "at_peak")) {
+      out.Fact(Bytes(JsonNumber(value, "bytes")),
+               JsonText(value, "instruction") + "  " + JsonText(value, "shape"));
+    }
+    if (JsonNumber(memory, "more_at_peak") > 0)
+      out.Fact("", CountCell(memory, "more_at_peak") + " more");
+  } else if (JsonHas(module, "peak_memory_bytes")) {
+    out.Fact("peak memory", Bytes(JsonNumber(module, "peak_memory_bytes")));
+  }
+  WritePhases(ValueAt(sheet, "phases"), JsonNumber(time, "self_ns"), out);
+  WriteOps(ValueAt(sheet, "ops"), out);
+}
+
+void WriteFinding(const Json& sheet, SheetWriter& out) {
+  const Json& finding = ValueAt(sheet, "finding");
+  out.Title(fmt::format("{}  {}", JsonText(sheet, "handle"), JsonText(finding, "title")));
+  out.Fact("op", JsonText(finding, "where_op"));
+  out.Fact("layer", JsonText(finding, "where_layer"));
+  out.Fact("source", JsonText(finding, "where_source"));
+  if (JsonHas(finding, "saves_high_ns_per_step")) {
+    out.Fact("saves", fmt::format("{} to {} per step ({}, confidence {})",
+                                  JsonHas(finding, "saves_low_ns_per_step")
+                                      ? TimeCell(finding, "saves_low_ns_per_step")
+                                      : "0",
+                                  TimeCell(finding, "saves_high_ns_per_step"),
+                                  JsonText(finding, "basis"), JsonText(finding, "confidence")));
+  } else {
+    out.Fact("confidence", JsonText(finding, "confidence"));
+  }
+  const Json& evidence = ValueAt(finding, "evidence");
+  if (!evidence.empty()) out.Heading("Evidence");
+  for (const Json& row : evidence) {
+    const std::string unit = JsonText(row, "unit");
+    const Json& value = ValueAt(row, "value");
+    std::string text = value.is_string() ? value.get<std::string>() : "";
+    if (value.is_number()) text = FigureWords(value.get<double>(), unit);
+    const std::string handle = JsonText(row, "handle");
+    std::string of = handle.empty() ? "" : "  [" + handle + "]";
+    if (const Json& handles = ValueAt(row, "handles"); handles.is_array() && !handles.empty()) {
+      of = "  [";
+      constexpr size_t kMost = 6;
+      for (size_t i = 0; i < handles.size() && i < kMost; ++i) {
+        if (handles[i].is_string()) of += (i == 0 ? "" : " ") + handles[i].get<std::string>();
+      }
+      of += handles.size() > kMost ? fmt::format(" +{}]", handles.size() - kMost) : "]";
+    }
+    out.Paragraph(fmt::format("{}: {}{}", JsonText(row, "text"), text, of));
+  }
+  out.Heading("What to do");
+  out.Paragraph(JsonText(finding, "action"));
+  if (JsonHas(finding, "how_to_check")) {
+    out.Heading("How to check");
+    out.Paragraph(JsonText(finding, "how_to_check"));
+  }
+}
+
+// Layers and source lines.
+void WriteScope(const Json& sheet, const std::string& title, SheetWriter& out) {
+  out.Title(title);
+  const double self = JsonNumber(sheet, "self_ns");
+  std::string text = fmt::format("{} = {}% of device time", Duration(self),
+                                 Percent(self, JsonNumber(sheet, "device_ns")));
+  if (JsonNumber(sheet, "estimated_ns") > 0) {
+    text += fmt::format("; {} of it are shares of fused kernels, by estimate",
+                        TimeCell(sheet, "estimated_ns"));
+  }
+  out.Fact("whole run", text);
+  if (const Json& step = ValueAt(sheet, "per_step"); step.is_object()) {
+    out.Fact("per step",
+             fmt::format("{} = {}% of device time", TimeCell(step, "ns"),
+                         Percent(JsonNumber(step, "ns"), JsonNumber(step, "device_ns"))));
+  }
+  WritePhases(ValueAt(sheet, "phases"), self, out);
+  if (const Json& alike = ValueAt(sheet, "siblings"); alike.is_object()) {
+    out.Heading("Layers alike, per step, without collectives and updates");
+    TextTable table({{"layer", false, 60, true, true}, {"time", true}, {"to median", true}});
+    const double median = JsonNumber(alike, "median_ns");
+    for (const Json& row : ValueAt(alike, "layers")) {
+      const double ns = JsonNumber(row, "ns");
+      table.Add({JsonText(row, "layer"), Duration(ns),
+                 median > 0 ? fmt::format("{:+.1f}%", 100 * (ns - median) / median) : "-"});
+    }
+    out.Table(table);
+  }
+  if (const Json& layers = ValueAt(sheet, "layers"); layers.is_array() && layers.size() > 1) {
+    out.Heading("Layers, whole run");
+    for (const Json& row : layers) {
+      out.Fact(TimeCell(row, "self_ns"),
+               JsonHas(row, "layer") ? JsonText(row, "layer") : "no layer known");
+    }
+  }
+  WriteOps(ValueAt(sheet, "ops"), out);
+  if (const Json& names = ValueAt(sheet, "op_names"); names.is_array() && !names.empty()) {
+    out.Heading("op_names");
+    constexpr size_t kMost = 12;
+    for (size_t i = 0; i < names.size() && i < kMost; ++i) {
+      out.Fact(TimeCell(names[i], "self_ns"), JsonText(names[i], "op_name"));
+    }
+  }
+  WriteFindings(ValueAt(sheet, "findings"), out);
+}
+
+}  // namespace
+
+void WriteOps(const Json& ops, SheetWriter& out) {
+  if (!ops.is_array() || ops.empty()) return;
+  out.Heading("Ops");
+  TextTable table({{"op"},
+                   {"time", true},
+                   {"runs", true},
+                   {"bound", false, 8},
+                   {"% of roof", true},
+                   {"wasted", true},
+                   {"phase", false, 9},
+                   {"instruction", false, 40, false, true},
+                   {"layer", false, 30, true}});
+  for (const Json& op : ops) {
+    table.Add(
+        {JsonText(op, "handle"), TimeCell(op, "self_ns"),
+         JsonHas(op, "occurrences") ? CountCell(op, "occurrences") : CountCell(op, "launches"),
+         JsonText(op, "bound_by"),
+         JsonHas(op, "wasted_ns") ? Significant(JsonNumber(op, "utilisation_pct")) : "-",
+         TimeCell(op, "wasted_ns"), JsonText(op, "phase"), JsonText(op, "instruction"),
+         JsonText(op, "layer")});
+  }
+  out.Table(table);
+}
+
+void WriteFindings(const Json& findings, SheetWriter& out) {
+  if (!findings.is_array() || findings.empty()) return;
+  out.Heading("Findings that name it");
+  for (const Json& f : findings) out.Paragraph(JsonText(f, "handle") + "  " + JsonText(f, "title"));
+}
+
+std::string SheetText(const Json& sheet, const ShowOptions& options) {
+  SheetWriter out(options);
+  const std::string kind = JsonText(sheet, "kind");
+  if (kind == "op") WriteOp(sheet, out);
+  if (kind == "instruction") WriteInstruction(sheet, out);
+  if (kind == "kernel") WriteKernel(sheet, out);
+  if (kind == "module") WriteModule(sheet, out);
+  if (kind == "finding") WriteFinding(sheet, out);
+  if (kind == "layer") WriteScope(sheet, "layer  " + JsonText(sheet, "layer"), out);
+  if (kind == "source") {
+    WriteScope(sheet,
+               fmt::format("source  {}:{}", JsonText(sheet, "source_file"),
+                           CountCell(sheet, "source_line")),
+               out);
+  }
+  return out.Take();
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "report/labels.h"
+#include "report/show/show_text.h"
+#include "report/text_table.h"
+
+namespace xlatrace::report {
+namespace {
+
+void WriteRoofline(const Json& op, SheetWriter& out) {
+  out.Heading("Roofline");
+  if (!JsonHas(op, "flops") && !JsonHas(op, "bytes")) {
+    out.Paragraph("what it computes and moves is not known: it has no cost in XLA's model");
+    return;
+  }
+  const double seconds = JsonNumber(op, "self_ns") / 1e9;
+  const double flops = JsonNumber(op, "flops");
+  const double bytes = JsonNumber(op, "bytes");
+  const std::string moved = Bytes(JsonNumber(op, "bytes_per_run"));
+  out.Fact("work", flops > 0 ? fmt::format("{} and {} per run; {} FLOP per byte",
+                                           Rate(JsonNumber(op, "flops_per_run"), "FLOP"), moved,
+                                           bytes > 0 ? Significant(flops / bytes) : "-")
+                             : moved + " per run, no arithmetic");
+  if (seconds > 0) {
+    if (flops > 0)
+      out.Fact("compute", fmt::format("{}{}", Rate(flops / seconds, "FLOP/s"),
+                                      JsonHas(op, "compute_utilisation_pct")
+                                          ? fmt::format(" = {} of the {} peak",
+                                                        PctCell(op, "compute_utilisation_pct"),
+                                                        JsonText(op, "compute_type"))
+                                          : ""));
+    out.Fact("memory",
+             fmt::format("{}{}", Rate(bytes / seconds, "B/s"),
+                         JsonHas(op, "memory_utilisation_pct")
+                             ? " = " + PctCell(op, "memory_utilisation_pct") + " of the bandwidth"
+                             : ""));
+  }
+  out.Fact("bound by", JsonText(op, "bound_by"));
+  if (JsonHas(op, "wasted_ns")) {
+    out.Fact("wasted", fmt::format("{} of {} below the nearer roof; a well-made kernel would need "
+                                   "about {}",
+                                   TimeCell(op, "wasted_ns"), TimeCell(op, "self_ns"),
+                                   TimeCell(op, "expected_ns")));
+  } else if (JsonText(op, "bound_by") == "hidden") {
+    out.Paragraph(
+        "no CPU is that fast: threads that the profile does not show do the work, so its time is "
+        "not "
+        "known");
+  } else if (JsonText(op, "bound_by") == "unknown") {
+    out.Paragraph(JsonText(op, "device_kind") == "gpu"
+                      ? "the peaks of this GPU are not known; --gpu NAME compares with one that is"
+                      : "the peaks of this device are not known");
+  }
+}
+
+void WriteSteps(const Json& steps, SheetWriter& out) {
+  if (!steps.is_array() || steps.size() < 2) return;
+  std::vector<double> times;
+  for (const Json& step : steps) times.push_back(JsonNumber(step, "ns_per_device"));
+  const double most = *std::max_element(times.begin(), times.end());
+  const std::string_view marks = out.options().ascii ? "_.-=#" : "";
+  static constexpr std::array<std::string_view, 8> kBlocks = {
+      "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+  std::string line;
+  const size_t shown = std::min(times.size(), static_cast<size_t>(out.options().width - 20));
+  for (size_t i = 0; i < shown; ++i) {
+    const double share = most > 0 ? times[i] / most : 0;
+    if (!marks.empty()) {
+      line += marks[static_cast<size_t>(share * 4)];
+    } else {
+      line += kBlocks[static_cast<size_t>(share * 7)];
+    }
+  }
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  out.Fact("by step", line);
+  out.Fact("", fmt::format("median {}, least {}, most {} over {} steps, of one device",
+                           Duration(sorted[sorted.size() / 2]), Duration(sorted.front()),
+                           Duration(sorted.back()), sorted.size()));
+}
+
+void WriteNeighbours(const Json& rows, std::string_view heading, SheetWriter& out) {
+  if (!rows.is_array() || rows.empty()) return;
+  out.Heading(heading);
+  TextTable table(
+      {{"op"}, {"time", true}, {"instruction", false, 44}, {"shape", false, 60, false, true}});
+  for (const Json& row : rows) {
+    std::string name = JsonText(row, "instruction");
+    if (const Json& through = ValueAt(row, "through"); through.is_array() && !through.empty()) {
+      name += " via " + through.back().get<std::string>();
+    }
+    table.Add({JsonText(row, "handle"), JsonHas(row, "self_ns") ? TimeCell(row, "self_ns") : "",
+               name, JsonText(row, "shape")});
+  }
+  out.Table(table);
+}
+
+}  // namespace
+
+void WriteOp(const Json& sheet, SheetWriter& out) {
+  const Json& op = ValueAt(sheet, "op");
+  out.Title(fmt::format("{}  {}  ({}, {})", JsonText(sheet, "handle"), JsonText(op, "instruction"),
+                        KindWords(JsonText(op, "op_kind")), JsonText(op, "category")));
+  out.Fact("module", fmt::format("{} {}", JsonText(op, "module_handle"), JsonText(op, "module")));
+  out.Fact("phase",
+           JsonText(op, "phase") + (JsonNumber(op, "mixed") > 0 ? " (largest share)" : ""));
+  out.Fact("layer", JsonText(op, "layer"));
+  out.Fact("source", SourceCell(op));
+  out.Fact("op_name", JsonText(op, "op_name"));
+  out.Fact("result", JsonText(op, "shape"));
+
+  out.Heading("Time");
+  out.Fact("whole run", fmt::format("{} = {} of device time; {} runs, {} each ({} to {})",
+                                    TimeCell(op, "self_ns"), PctCell(op, "self_pct"),
+                                    CountCell(op, "occurrences"), TimeCell(op, "average_ns"),
+                                    TimeCell(op, "min_ns"), TimeCell(op, "max_ns")));
+  if (JsonHas(op, "steady_ns_per_step")) {
+    out.Fact("per step",
+             fmt::format("{} (mean of {} steady steps)", TimeCell(op, "steady_ns_per_step"),
+                         CountCell(op, "steady_steps")));
+  }
+  if (const Json& alike = ValueAt(op, "alike"); alike.is_object()) {
+    const bool steady = JsonHas(alike, "steady_ns_per_step");
+    const Json& handles = ValueAt(alike, "handles");
+    std::string names;
+    for (size_t i = 0; i < std::min<size_t>(handles.size(), 8); ++i) {
+      names += (i == 0 ? "" : ", ") + handles[i].get<std::string>();
+    }
+    if (handles.size() > 8) names += fmt::format(" and {} more", handles.size() - 8);
+    out.Fact("with alike",
+             fmt::format("{} {} for all {} that summary shows as one: {}",
+                         TimeCell(alike, steady ? "steady_ns_per_step" : "self_ns"),
+                         steady ? "per step" : "in the whole run", handles.size(), names));
+  }
+  WriteSteps(ValueAt(sheet, "steps"), out);
+  WriteHost(ValueAt(sheet, "host"), out);
+  WriteRoofline(op, out);
+  if (const Json& other = ValueAt(sheet, "other_gpu"); other.is_object()) {
+    std::string text = JsonText(other, "gpu") + ": bound by " + JsonText(other, "bound_by");
+    if (ValueAt(other, "is_this_run") == true) {
+      text += fmt::format(
+          "; the recording names no GPU, so this is taken to be it: {} of the {} "
+          "peak, {} of the bandwidth",
+          PctCell(other, "compute_utilisation_pct"), JsonText(other, "compute_type"),
+          PctCell(other, "memory_utilisation_pct"));
+    } else if (JsonHas(other, "estimated_ns")) {
+      text += fmt::format("; about {} instead of {} when it comes as close to the roof as here",
+                          TimeCell(other, "estimated_ns"), TimeCell(op, "self_ns"));
+    }
+    out.Fact("other GPU", text);
+  }
+  WriteLaunches(ValueAt(sheet, "launches"), /*with_names=*/true, out);
+
+  const Json& shares = ValueAt(sheet, "shares");
+  if (shares.is_array() && shares.size() > 1) {
+    out.Heading("What is inside (time by the cost model)");
+    TextTable table({{"share", true},
+                     {"phase", false, 9},
+                     {"op_name", false, 200, true, true},
+                     {"source", false, 30}});
+    for (const Json& share : shares) {
+      table.Add({Significant(JsonNumber(share, "share") * 100) + "%", JsonText(share, "phase"),
+                 JsonText(share, "op_name"), SourceCell(share)});
+    }
+    out.Table(table);
+  }
+  WriteNeighbours(ValueAt(sheet, "operands"), "Operands", out);
+  WriteNeighbours(ValueAt(sheet, "users"), "Users", out);
+  const Json& evidence = ValueAt(sheet, "evidence");
+  if (evidence.is_array() && !evidence.empty()) {
+    out.Heading("Why its launches belong to it");
+    for (const Json& row : evidence) {
+      const std::string losers = JsonText(row, "losing_evidence");
+      out.Paragraph(fmt::format("{}: {}, {} activities, {}{}", JsonText(row, "confidence"),
+                                EvidenceWords(JsonText(row, "evidence")),
+                                CountCell(row, "activities"), TimeCell(row, "self_ns"),
+                                losers.empty() ? "" : "; against: " + losers));
+    }
+  }
+  WriteFindings(ValueAt(sheet, "findings"), out);
+  if (JsonHas(sheet, "hlo")) {
+    out.Heading("HLO");
+    out.Code(ValueAt(sheet, "hlo"));
+  }
+}
+
+void WriteInstruction(const Json& sheet, SheetWriter& out) {
+  const Json& row = ValueAt(sheet, "instruction");
+  out.Title(fmt::format("{}  ({}, {})", JsonText(row, "instruction"),
+                        KindWords(JsonText(row, "op_kind")), JsonText(row, "opcode")));
+  out.Fact("module", fmt::format("{} {}", JsonText(row, "module_handle"), JsonText(row, "module")));
+  out.Fact("computation", JsonText(row, "computation"));
+  out.Fact("phase", JsonText(row, "phase"));
+  out.Fact("layer", JsonText(row, "layer"));
+  out.Fact("source", SourceCell(row));
+  out.Fact("op_name", JsonText(row, "op_name"));
+  out.Fact("result", JsonText(row, "shape"));
+  out.Heading("Time");
+  const Json& ops = ValueAt(sheet, "ops");
+  if (ops.is_array() && !ops.empty()) {
+    for (const Json& op : ops) {
+      out.Fact("inside of", fmt::format("{}  {}, {} in the whole run", JsonText(op, "handle"),
+                                        JsonText(op, "instruction"), TimeCell(op, "self_ns")));
+    }
+  } else {
+    out.Paragraph("none of its own: nothing in this run was launched by it");
+  }
+  WriteNeighbours(ValueAt(sheet, "operands"), "Operands", out);
+  WriteNeighbours(ValueAt(sheet, "users"), "Users", out);
+  if (JsonHas(sheet, "hlo")) {
+    out.Heading("HLO");
+    out.Code(ValueAt(sheet, "hlo"));
+  }
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,319 @@
+#include "report/summary/summary_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "report/labels.h"
+#include "report/op_fold.h"
+
+namespace xlatrace::report {
+namespace {
+
+// From this many columns on, the source line and longer names have room.
+constexpr int kWide = 120;
+constexpr int kMedium = 96;
+
+class Maker {
+ public:
+  Maker(const RunView& view, size_t rows, int width) : view_(view), rows_(rows), width_(width) {}
+
+  TextTable Make(By by) {
+    switch (by) {
+      case By::kPhase:
+        return Phases();
+      case By::kLayer:
+        return Scopes(view_.layers, "layer", false);
+      case By::kSource:
+        return Scopes(view_.sources, "source line", true);
+      case By::kKernel:
+        return Named(view_.kernels, "kernel", "[no name]");
+      case By::kOpKind:
+        return Kinds();
+      case By::kScope:
+        return Named(view_.slices, "scope", "[no scope]");
+      case By::kOrigin:
+        return Named(view_.slices, "origin", "[not known]");
+      case By::kDevice:
+        return Named(view_.slices, "device", "[not known]");
+      case By::kRank:
+        return Named(view_.slices, "rank", "[not known]");
+      case By::kModule:
+        return Modules();
+      case By::kStep:
+        return Steps();
+      case By::kOp:
+        break;
+    }
+    return Ops();
+  }
+
+ private:
+  std::string All() const {
+    return view_.filter.empty() ? "all device time" : "all of " + view_.filter;
+  }
+  std::string_view Unit() const { return view_.basis.steady ? "ms/step" : "ms"; }
+  std::string Ms(int64_t ns) const { return Milliseconds(view_.PerStep(ns)); }
+  std::string Pct(int64_t ns) const {
+    return Percent(static_cast<double>(ns), static_cast<double>(view_.coverage.device_ns));
+  }
+  std::string Calls(int64_t calls) const {
+    if (calls == 0) return "-";
+    const double per_step = view_.PerStep(calls);
+    // Whole numbers are shown whole: 1, not 1.00.
+    if (std::floor(per_step) == per_step) return Thousands(static_cast<int64_t>(per_step));
+    return Significant(per_step);
+  }
+  static std::string Average(int64_t ns, int64_t calls) {
+    return calls == 0 ? "-" : Microseconds(static_cast<double>(ns) / static_cast<double>(calls));
+  }
+
+  TextTable Ops() {
+    const bool medium = width_ >= kMedium;
+    const bool wide = width_ >= kWide;
+    std::vector<TextColumn> columns{{.heading = "op"},
+                                    {.heading = "instruction",
+                                     .at_most = width_ >= 150 ? 44
+                                                : wide        ? 32
+                                                : medium      ? 24
+                                                              : 20},
+                                    {.heading = std::string(Unit()), .right = true},
+                                    {.heading = "%", .right = true}};
+    if (medium) columns.push_back({.heading = "cum%", .right = true});
+    columns.push_back({.heading = "calls", .right = true});
+    if (medium) columns.push_back({.heading = "avg us", .right = true});
+    if (medium) columns.push_back({.heading = "kind", .at_most = 12});
+    columns.push_back({.heading = "P"});
+    if (wide) columns.push_back({.heading = "source", .at_most = 24});
+    columns.push_back({.heading = "scope", .path = true, .flexible = true});
+    TextTable table(std::move(columns));
+
+    const auto add = [&](std::string handle, std::string name, int64_t ns, const std::string& cum,
+                         int64_t calls, const std::string& average, std::string kind,
+                         std::string_view phase, std::string source, std::string scope) {
+      std::vector<std::string> cells{std::move(handle), std::move(name), Ms(ns), Pct(ns)};
+      if (medium) cells.push_back(cum);
+      cells.push_back(Calls(calls));
+      if (medium) cells.push_back(average);
+      if (medium) cells.push_back(std::move(kind));
+      cells.emplace_back(phase);
+      if (wide) cells.push_back(std::move(source));
+      cells.push_back(std::move(scope));
+      table.Add(std::move(cells));
+    };
+    std::vector<FoldedOp> ops = FoldOps(view_);
+    if (view_.sorted_otherwise) {
+      // As the view has them: by the place of the op that stands for each row.
+      std::stable_sort(ops.begin(), ops.end(),
+                       [](const FoldedOp& a, const FoldedOp& b) { return a.op < b.op; });
+    }
+    int64_t sum = 0;
+    int64_t shown = 0;
+    int64_t others_calls = 0;
+    for (size_t i = 0; i < ops.size(); ++i) {
+      const FoldedOp& fold = ops[i];
+      if (i >= rows_) {
+        others_calls += fold.calls;
+        continue;
+      }
+      const OpFigure& op = *fold.op;
+      sum += fold.ns;
+      shown += fold.ops;
+      // An instruction that was deduced, not known, wears a tilde.
+      std::string name = (fold.exact ? "" : "~") + op.instruction;
+      if (fold.copies > 1) name += fmt::format(" x{}", fold.copies);
+      add(op.handle, std::move(name), fold.ns, Pct(sum), fold.calls, Average(fold.ns, fold.calls),
+          KindWords(op.op_kind, true), PhaseLetter(op.phase),
+          SourceLine(op.source_file, op.source_line), ScopeWords(op.layer_group, op.op_name));
+    }
+    const Coverage& coverage = view_.coverage;
+    const int64_t left = static_cast<int64_t>(view_.ops.size()) - shown;
+    if (left > 0) {
+      const int64_t ns = coverage.device_ns - coverage.none_ns - sum;
+      add("", fmt::format("[{} others]", Thousands(left)), ns, Pct(sum + ns), others_calls, "", "",
+          "", "", "");
+    }
+    if (coverage.none_activities > 0) {
+      add("", "[no instruction]", coverage.none_ns, "", coverage.none_activities, "", "", "", "",
+          coverage.reasons.empty() ? "" : std::string(coverage.reasons[0].reason));
+    }
+    add("", All(), coverage.device_ns, "", coverage.activities, "", "", "", "", "");
+    return table;
+  }
+
+  TextTable Phases() {
+    TextTable table({{.heading = "phase"},
+                     {.heading = std::string(Unit()), .right = true},
+                     {.heading = "% of device time", .right = true}});
+    for (const model::Phase phase : kPhaseOrder) {
+      const int64_t ns = view_.phases[static_cast<size_t>(phase)];
+      if (ns > 0) table.Add({std::string(Text(phase)), Ms(ns), Pct(ns)});
+    }
+    table.Add({All(), Ms(view_.coverage.device_ns), "100"});
+    return table;
+  }
+
+  TextTable Scopes(const std::vector<ScopeFigure>& scopes, const std::string& heading,
+                   bool source) {
+    std::vector<TextColumn> columns{{.heading = heading, .path = true, .flexible = true},
+                                    {.heading = std::string(Unit()), .right = true},
+                                    {.heading = "%", .right = true}};
+    std::vector<model::Phase> phases;
+    for (const model::Phase phase : kPhaseOrder) {
+      if (view_.phases[static_cast<size_t>(phase)] == 0) continue;
+      phases.push_back(phase);
+      columns.push_back({.heading = std::string(Text(phase)), .right = true});
+    }
+    TextTable table(std::move(columns));
+    const auto add = [&](std::string name, int64_t ns, const PhaseTimes& times) {
+      std::vector<std::string> cells{std::move(name), Ms(ns), Pct(ns)};
+      for (const model::Phase phase : phases) {
+        const int64_t part = times[static_cast<size_t>(phase)];
+        cells.push_back(part == 0 ? "" : Ms(part));
+      }
+      table.Add(std::move(cells));
+    };
+    ScopeFigure others;
+    for (size_t i = 0; i < scopes.size(); ++i) {
+      const ScopeFigure& scope = scopes[i];
+      if (i < rows_) {
+        std::string name = source ? SourceLine(scope.name, scope.line) : scope.name;
+        if (name.empty()) name = source ? "[no source line]" : "[no layer]";
+        add(std::move(name), scope.ns, scope.phases);
+        continue;
+      }
+      others.ns += scope.ns;
+      for (size_t p = 0; p < kPhaseCount; ++p) others.phases[p] += scope.phases[p];
+    }
+    if (scopes.size() > rows_) {
+      add(fmt::format("[{} others]", Thousands(static_cast<int64_t>(scopes.size() - rows_))),
+          others.ns, others.phases);
+    }
+    if (view_.coverage.none_ns > 0) {
+      add("[no instruction]", view_.coverage.none_ns, view_.none_phases);
+    }
+    add(All(), view_.coverage.device_ns, view_.phases);
+    return table;
+  }
+
+  TextTable Named(const std::vector<NamedFigure>& figures, const std::string& heading,
+                  const std::string& unnamed) {
+    TextTable table({{.heading = heading, .flexible = true},
+                     {.heading = std::string(Unit()), .right = true},
+                     {.heading = "%", .right = true},
+                     {.heading = "calls", .right = true},
+                     {.heading = "avg us", .right = true}});
+    NamedFigure others;
+    for (size_t i = 0; i < figures.size(); ++i) {
+      const NamedFigure& figure = figures[i];
+      if (i < rows_) {
+        table.Add({figure.name.empty() ? unnamed : figure.name, Ms(figure.ns), Pct(figure.ns),
+                   Calls(figure.calls), Average(figure.ns, figure.calls)});
+        continue;
+      }
+      others.ns += figure.ns;
+      others.calls += figure.calls;
+    }
+    if (figures.size() > rows_) {
+      table.Add(
+          {fmt::format("[{} others]", Thousands(static_cast<int64_t>(figures.size() - rows_))),
+           Ms(others.ns), Pct(others.ns), Calls(others.calls), ""});
+    }
+    table.Add({All(), Ms(view_.coverage.device_ns), "100", Calls(view_.coverage.activities), ""});
+    return table;
+  }
+
+  TextTable Kinds() {
+    std::vector<NamedFigure> kinds;
+    for (const NamedFigure& kind : view_.kinds)
+      kinds.push_back({KindWords(kind.name), kind.ns, kind.calls});
+    if (view_.coverage.none_ns > 0) {
+      kinds.push_back({"", view_.coverage.none_ns, view_.coverage.none_activities});
+    }
+    return Named(kinds, "kind of work", "[no instruction]");
+  }
+
+  TextTable Modules() {
+    TextTable table({{.heading = "id"},
+                     {.heading = "module", .flexible = true},
+                     {.heading = "role"},
+                     {.heading = "runs", .right = true},
+                     {.heading = std::string(Unit()), .right = true},
+                     {.heading = "%", .right = true}});
+    int64_t rest = view_.coverage.device_ns;
+    size_t shown = 0;
+    for (const ModuleFigure& module : view_.modules) {
+      if (module.ns == 0 || shown++ >= rows_) continue;
+      rest -= module.ns;
+      table.Add({module.handle, module.name, module.role, Thousands(module.executions),
+                 Ms(module.ns), Pct(module.ns)});
+    }
+    if (rest > 0) table.Add({"", "[others, and what has no module]", "", "", Ms(rest), Pct(rest)});
+    table.Add({"", All(), "", "", Ms(view_.coverage.device_ns), "100"});
+    return table;
+  }
+
+  // The slowest steps first, as they are what one looks for.
+  // "backward +3.10 ms": of what the step has more or less than the mean.
+  static std::string Difference(const StepFigure& step) {
+    std::string text;
+    if (step.differs_in && 100 * std::abs(step.differs_ns) >= step.wall_ns) {
+      text = fmt::format("{} {}{}", PartWords(*step.differs_in), step.differs_ns > 0 ? "+" : "",
+                         Duration(static_cast<double>(step.differs_ns)));
+    }
+    if (step.steady) return text;
+    return "not steady: left out of all figures" + (text.empty() ? "" : "; " + text);
+  }
+
+  TextTable Steps() {
+    TextTable table({{.heading = "step", .right = true},
+                     {.heading = "ms", .right = true},
+                     {.heading = "to mean", .right = true},
+                     {.heading = "", .flexible = true}});
+    std::vector<StepFigure> steps = view_.steps.all;
+    std::stable_sort(steps.begin(), steps.end(), [](const StepFigure& a, const StepFigure& b) {
+      return a.wall_ns > b.wall_ns;
+    });
+    int64_t sum = 0;
+    int64_t others = 0;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      sum += steps[i].wall_ns;
+      if (i >= rows_) {
+        others += steps[i].wall_ns;
+        continue;
+      }
+      const double mean = static_cast<double>(view_.steps.mean_ns);
+      table.Add({std::to_string(steps[i].step), Milliseconds(static_cast<double>(steps[i].wall_ns)),
+                 mean > 0 ? fmt::format("{:+.1f}%",
+                                        100 * (static_cast<double>(steps[i].wall_ns) - mean) / mean)
+                          : "-",
+                 Difference(steps[i])});
+    }
+    if (steps.size() > rows_) {
+      table.Add({fmt::format("[{} others]", Thousands(static_cast<int64_t>(steps.size() - rows_))),
+                 Milliseconds(static_cast<double>(others)), "", ""});
+    }
+    table.Add({"all", Milliseconds(static_cast<double>(sum)), "", ""});
+    return table;
+  }
+
+  const RunView& view_;
+  size_t rows_;
+  int width_;
+};
+
+}  // namespace
+
+TextTable MakeSummaryTable(const RunView& view, By by, size_t rows, int width) {
+  return Maker(view, rows, width).Make(by);
+}
+
+}  // namespace xlatrace::report

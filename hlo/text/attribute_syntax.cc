@@ -1,12 +1,18 @@
 #include "hlo/text/attribute_syntax.h"
 
+#include <algorithm>
+#include <charconv>
 #include <initializer_list>
+#include <system_error>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "hlo/text/module_attribute_syntax.h"
 #include "hlo/text/sharding_syntax.h"
+#include "hlo/text/text_literal.h"
 #include "hlo/text/text_shape.h"
+#include "hlo/text/window_syntax.h"
 
 namespace xlatrace::hlo {
 namespace {
@@ -61,13 +67,13 @@ Table InstructionTable() {
        "rhs_group_dims",
        "scatter_dims_to_operand_dims",
        "scatter_indices_batching_dims",
-       "slice_sizes",
        "start_index_map",
        "start_indices_batching_dims",
        "update_window_dims",
        "wait_on_operation_queues",
        "window_bounds"});
   Add(t, ValueForm::kIntLists, {"source_target_pairs"});
+  Add(t, ValueForm::kIntsOrLists, {"slice_sizes"});
   Add(t, ValueForm::kBools, {"parameter_replication"});
   Add(t, ValueForm::kWords, {"operand_precision"});
   Add(t, ValueForm::kSlices, {"slice"});
@@ -79,8 +85,12 @@ Table InstructionTable() {
   Add(t, ValueForm::kShapes, {"operand_layout_constraints"});
   Add(t, ValueForm::kShape, {"outfeed_shape"});
   Add(t, ValueForm::kAliasing, {"output_to_operand_aliasing"});
-  Add(t, ValueForm::kBalanced, {"dim_labels", "literal", "sparsity"});
-  Add(t, ValueForm::kBraces, {"domain", "origin", "original_value", "sparsity_config"});
+  Add(t, ValueForm::kDimLabels, {"dim_labels"});
+  Add(t, ValueForm::kLiteral, {"literal"});
+  Add(t, ValueForm::kDomain, {"domain"});
+  Add(t, ValueForm::kOriginalValue, {"origin"});
+  Add(t, ValueForm::kBalanced, {"sparsity"});
+  Add(t, ValueForm::kBraces, {"original_value", "sparsity_config"});
   Add(t, ValueForm::kStatistics, {"statistics"});
   Add(t, ValueForm::kAccuracy, {"result_accuracy"});
   return t;
@@ -95,8 +105,10 @@ Table ModuleTable() {
        "allow_spmd_sharding_propagation_to_parameters"});
   Add(t, ValueForm::kDictionary, {"frontend_attributes"});
   Add(t, ValueForm::kEntryLayout, {"entry_computation_layout"});
-  Add(t, ValueForm::kBraces,
-      {"buffer_donor", "debug_attributes", "input_output_alias", "origin_recovery_table"});
+  Add(t, ValueForm::kBufferDonors, {"buffer_donor"});
+  Add(t, ValueForm::kRecoveryTable, {"origin_recovery_table"});
+  Add(t, ValueForm::kDebugAttributes, {"debug_attributes"});
+  Add(t, ValueForm::kBraces, {"input_output_alias"});
   return t;
 }
 
@@ -124,16 +136,13 @@ bool ScanWord(TextScanner& scanner) {
 bool ScanNumber(TextScanner& scanner) {
   scanner.TryChar('-');
   if (scanner.TryWord("inf") || scanner.TryWord("nan")) return true;
-  size_t size = 0;
-  const auto is_part = [&] {
-    const char c = scanner.Look(size);
-    if (IsDigit(c) || c == '.' || c == 'e' || c == 'E') return true;
-    return (c == '-' || c == '+') && size > 0 &&
-           (scanner.Look(size - 1) == 'e' || scanner.Look(size - 1) == 'E');
-  };
-  while (is_part()) ++size;
-  if (size == 0) return Unexpected(scanner, "a number");
-  scanner.set_position(scanner.position() + size);
+  double number = 0;
+  const std::string_view rest = scanner.Rest();
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  if (error == std::errc::invalid_argument || rest.starts_with('-')) {
+    return Unexpected(scanner, "a number");
+  }
+  scanner.set_position(end);
   return true;
 }
 
@@ -148,74 +157,16 @@ bool ScanList(TextScanner& scanner, Element element) {
   return scanner.Expect('}', "after a list");
 }
 
+bool IsListEnd(char c) { return c == ',' || c == '}'; }
+
 bool ScanInts(TextScanner& scanner) { return ScanList(scanner, ScanInt); }
 
-// [start:limit:stride]
-bool ScanSlice(TextScanner& scanner) {
-  if (!scanner.Expect('[', "before a range") || !ScanInt(scanner)) return false;
-  int more = 0;
-  while (more < 2 && scanner.TryChar(':')) {
-    if (!ScanInt(scanner)) return false;
-    ++more;
-  }
-  if (more == 0) return Unexpected(scanner, "':' in a range");
-  return scanner.Expect(']', "after a range");
-}
-
-// 3x3; `per_dimension` says how one dimension reads. Tells how many there were.
-template <typename Dimension>
-bool ScanDimensions(TextScanner& scanner, Dimension per_dimension, int* count) {
-  *count = 0;
-  do {
-    if (!per_dimension(scanner)) return false;
-    ++*count;
-    // No blank may come before the 'x'.
-  } while (scanner.Look() == 'x' && scanner.TryChar('x'));
-  return true;
-}
-
-// low_high, with interior padding low_high_interior.
-bool ScanPad(TextScanner& scanner) {
-  if (!ScanInt(scanner)) return false;
-  int more = 0;
-  while (more < 2 && scanner.Look() == '_') {
-    scanner.TryChar('_');
-    if (!ScanInt(scanner)) return false;
-    ++more;
-  }
-  return more > 0 || Unexpected(scanner, "'_' in padding");
-}
-
-bool ScanPadding(TextScanner& scanner) {
-  int count = 0;
-  return ScanDimensions(scanner, ScanPad, &count);
-}
-
-bool ScanWindow(TextScanner& scanner) {
-  if (!scanner.Expect('{', "before a window")) return false;
-  int rank = 0;
-  while (!scanner.TryChar('}')) {
-    scanner.Peek();
-    const char* const start = scanner.position();
-    const std::string_view key = scanner.Identifier();
-    if (key != "size" && key != "stride" && key != "pad" && key != "lhs_dilate" &&
-        key != "rhs_dilate" && key != "rhs_reversal") {
-      return scanner.Fail(
-          start, fmt::format("expected an item of a window, found {}", scanner.TokenAt(start)));
-    }
-    if (!scanner.Expect('=', "in a window")) return false;
-    int count = 0;
-    if (key == "pad" ? !ScanDimensions(scanner, ScanPad, &count)
-                     : !ScanDimensions(scanner, ScanInt, &count)) {
-      return false;
-    }
-    if (rank != 0 && count != rank) {
-      return scanner.Fail(
-          start, fmt::format("{} of a window has {} dimensions, others {}", key, count, rank));
-    }
-    rank = count;
-  }
-  return true;
+// Of a gather {1,2}, of an in-place collective permute {{1},{2}}.
+bool ScanIntsOrLists(TextScanner& scanner) {
+  const char* const start = scanner.position();
+  const bool lists = scanner.TryChar('{') && scanner.Peek() == '{';
+  if (!scanner.failed()) scanner.set_position(start);
+  return lists ? ScanList(scanner, ScanInts) : ScanInts(scanner);
 }
 
 // {key="text",key=word,key={...}}
@@ -237,9 +188,34 @@ bool ScanDictionary(TextScanner& scanner) {
   });
 }
 
+// The first is the number of the one to show.
 bool ScanStatistics(TextScanner& scanner) {
+  bool first = true;
+  return ScanList(scanner, [&first](TextScanner& s) {
+    if (!ScanWord(s) || !s.Expect('=', "in statistics")) return false;
+    const bool is_index = first;
+    first = false;
+    if (!is_index) return ScanNumber(s);
+    return ScanInt(s) && (IsListEnd(s.Peek()) || Unexpected(s, "',' or '}' in statistics"));
+  });
+}
+
+bool IsWordOfAnyCase(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  });
+}
+
+// {rtol=0.5, atol=1.0, ulps=2}
+bool ScanTolerance(TextScanner& scanner) {
   return ScanList(scanner, [](TextScanner& s) {
-    return ScanWord(s) && s.Expect('=', "in statistics") && ScanNumber(s);
+    s.Peek();
+    const char* const where = s.position();
+    const std::string_view key = s.Identifier();
+    if (key != "ulps" && key != "rtol" && key != "atol") {
+      return s.Fail(where, fmt::format("expected ulps, rtol or atol, found {}", s.TokenAt(where)));
+    }
+    return s.Expect('=', "in a tolerance") && ScanNumber(s);
   });
 }
 
@@ -247,11 +223,15 @@ bool ScanAccuracy(TextScanner& scanner) {
   if (!scanner.Expect('{', "before a result accuracy")) return false;
   const char* const start = scanner.position();
   if (scanner.TryWord("tolerance")) {
-    if (!scanner.Expect('=', "in a result accuracy") || !ScanStatistics(scanner)) return false;
+    if (!scanner.Expect('=', "in a result accuracy") || !ScanTolerance(scanner)) return false;
   } else if (scanner.TryWord("mode")) {
     if (!scanner.Expect('=', "in a result accuracy")) return false;
-    if (!scanner.TryWord("highest") && !scanner.TryWord("default")) {
-      return Unexpected(scanner, "highest or default");
+    scanner.Peek();
+    const char* const where = scanner.position();
+    const std::string_view mode = scanner.Identifier();
+    if (!IsWordOfAnyCase(mode, "highest") && !IsWordOfAnyCase(mode, "default")) {
+      return scanner.Fail(
+          where, fmt::format("expected highest or default, found {}", scanner.TokenAt(where)));
     }
   } else {
     return scanner.Fail(start, "expected mode or tolerance in a result accuracy");
@@ -282,12 +262,50 @@ bool ScanOneShape(TextScanner& scanner) {
   return ScanShape(scanner, &raw);
 }
 
-// {0}: (1, {}, ...)
+// {0}: (1, {})
 bool ScanAlias(TextScanner& scanner) {
-  return ScanInts(scanner) && scanner.Expect(':', "in an alias") &&
+  return ScanShapeIndex(scanner) && scanner.Expect(':', "in an alias") &&
          scanner.Expect('(', "in an alias") && ScanInt(scanner) &&
-         scanner.Expect(',', "in an alias") && ScanInts(scanner) &&
+         scanner.Expect(',', "in an alias") && ScanShapeIndex(scanner) &&
          scanner.Expect(')', "after an alias");
+}
+
+// { ALIAS, ... }; a comma may stand behind the last one.
+bool ScanAliases(TextScanner& scanner) {
+  if (!scanner.Expect('{', "before aliases")) return false;
+  while (scanner.Peek() != '}') {
+    if (!ScanAlias(scanner)) return false;
+    if (!scanner.TryChar(',')) break;
+  }
+  return scanner.Expect('}', "after aliases");
+}
+
+// {kind="sharding", entry={...}, exit={...}}: each once, in any order.
+bool ScanDomain(TextScanner& scanner) {
+  if (!scanner.Expect('{', "before a domain")) return false;
+  const char* const start = scanner.position();
+  int seen = 0;
+  while (!scanner.TryChar('}')) {
+    scanner.TryChar(',');
+    scanner.Peek();
+    const char* const where = scanner.position();
+    const std::string_view key = scanner.Identifier();
+    const int bit = key == "kind" ? 1 : key == "entry" ? 2 : key == "exit" ? 4 : 0;
+    if (bit == 0 || (seen & bit) != 0) {
+      return scanner.Fail(where, fmt::format("expected kind, entry and exit of a domain, found {}",
+                                             scanner.TokenAt(where)));
+    }
+    seen |= bit;
+    if (!scanner.Expect('=', "in a domain")) return false;
+    if (bit != 1) {
+      if (!ScanSharding(scanner)) return false;
+      continue;
+    }
+    std::string_view kind;
+    if (!scanner.String(&kind)) return false;
+    if (kind != "sharding") return scanner.Fail(where, "a domain of unknown kind");
+  }
+  return seen == 7 || scanner.Fail(start, "a domain needs kind, entry and exit");
 }
 
 // {(SHAPE, SHAPE)->SHAPE}
@@ -330,8 +348,24 @@ bool Scan(TextScanner& scanner, ValueForm form) {
       return ScanList(scanner, ScanBool);
     case ValueForm::kWords:
       return ScanList(scanner, ScanWord);
+    case ValueForm::kIntsOrLists:
+      return ScanIntsOrLists(scanner);
     case ValueForm::kSlices:
-      return ScanList(scanner, ScanSlice);
+      return ScanSlices(scanner);
+    case ValueForm::kDimLabels:
+      return ScanDimLabels(scanner);
+    case ValueForm::kLiteral:
+      return ScanTypedLiteral(scanner);
+    case ValueForm::kDomain:
+      return ScanDomain(scanner);
+    case ValueForm::kOriginalValue:
+      return ScanOriginalValue(scanner);
+    case ValueForm::kBufferDonors:
+      return ScanBufferDonors(scanner);
+    case ValueForm::kRecoveryTable:
+      return ScanRecoveryTable(scanner);
+    case ValueForm::kDebugAttributes:
+      return ScanDebugAttributes(scanner);
     case ValueForm::kWindow:
       return ScanWindow(scanner);
     case ValueForm::kPadding:
@@ -347,7 +381,7 @@ bool Scan(TextScanner& scanner, ValueForm form) {
     case ValueForm::kShape:
       return ScanOneShape(scanner);
     case ValueForm::kAliasing:
-      return ScanList(scanner, ScanAlias);
+      return ScanAliases(scanner);
     case ValueForm::kBoolOrBools:
       return scanner.Peek() == '{' ? ScanList(scanner, ScanBool) : ScanBool(scanner);
     case ValueForm::kEntryLayout:

@@ -26,6 +26,7 @@ enum class ValueForm : uint8_t {
   kString,       // "..."
   kInts,         // {0,1}
   kIntLists,     // {{0,1},{2,3}}
+  kIntsOrLists,  // {0,1}, {{0},{1}}
   kBools,        // {true,false}
   kWords,        // {highest,default}
   kSlices,       // {[0:4:2], [1:3]}
@@ -43,6 +44,14 @@ enum class ValueForm : uint8_t {
   kAccuracy,     // {mode=highest}, {tolerance={rtol=0.5, atol=1.0, ulps=2}}
   kMetadata,     // {op_name="a" source_line=1}
   kEntryLayout,  // {(f32[2]{0}, s32[])->f32[]}
+  kDimLabels,    // b01f_01io->b01f
+  kLiteral,      // f32[2] {1,2}, (s32[] 1, f32[1] {2})
+  kDomain,       // {kind="sharding", entry={replicated}, exit={maximal device=0}}
+  // See hlo/text/module_attribute_syntax.h.
+  kOriginalValue,
+  kBufferDonors,
+  kRecoveryTable,
+  kDebugAttributes,
 };
 
 // Of an attribute of an instruction, of a module's header. Attributes whose values the parser reads

@@ -25,13 +25,40 @@ bool ScanInts(TextScanner& scanner, char open, char close, std::string_view wher
   return scanner.Expect(close, where);
 }
 
+// [8], [2,4]T(1,0): numbers in order, reshaped and transposed.
+bool ScanReshapedIota(TextScanner& scanner) {
+  int64_t dims = 0;
+  do {
+    int64_t number = 0;
+    if (dims == 0 ? !scanner.Expect('[', "in a list of devices") : false) return false;
+    if (!scanner.Int(&number, "a number")) return false;
+    ++dims;
+  } while (scanner.TryChar(','));
+  if (!scanner.Expect(']', "in a list of devices")) return false;
+  if (dims == 1 && scanner.Peek() != 'T') return true;
+  if (!scanner.ExpectText("T(", "behind the dimensions of a list of devices")) return false;
+  const char* const start = scanner.position();
+  int64_t places = 0;
+  do {
+    const char* const where = scanner.position();
+    int64_t place = 0;
+    if (!scanner.Int(&place, "a dimension")) return false;
+    ++places;
+    if (place < 0 || place >= dims) {
+      return scanner.Fail(where,
+                          fmt::format("dimension {} of {} in a list of devices", place, dims));
+    }
+  } while (scanner.TryChar(','));
+  if (places != dims) {
+    return scanner.Fail(
+        start, fmt::format("{} places for the {} dimensions of a list of devices", places, dims));
+  }
+  return scanner.Expect(')', "in a transposed list of devices");
+}
+
 // <=[8], <=[2,4]T(1,0)
 bool ScanIota(TextScanner& scanner) {
-  if (!scanner.ExpectText("<=", "in a list of devices")) return false;
-  if (!ScanInts(scanner, '[', ']', "in a list of devices")) return false;
-  if (scanner.Peek() != 'T') return true;
-  scanner.TryChar('T');
-  return ScanInts(scanner, '(', ')', "in a transposed list of devices");
+  return scanner.ExpectText("<=", "in a list of devices") && ScanReshapedIota(scanner);
 }
 
 // [2,1,4]0,1,2,3 or [2,4]<=[8]
@@ -86,9 +113,7 @@ bool ScanMesh(TextScanner& scanner) {
 bool ScanDeviceIds(TextScanner& scanner) {
   if (!scanner.Expect('(', "before device ids")) return false;
   if (scanner.Peek() == '[') {
-    if (!ScanInts(scanner, '[', ']', "in device ids")) return false;
-    if (scanner.TryChar('T') && !ScanInts(scanner, '(', ')', "in device ids")) return false;
-    return scanner.Expect(')', "after device ids");
+    return ScanReshapedIota(scanner) && scanner.Expect(')', "after device ids");
   }
   do {
     int64_t device = 0;
@@ -137,8 +162,16 @@ bool ScanTypes(TextScanner& scanner) {
 
 bool ScanNamed(TextScanner& scanner);
 
+// What the words of a sharding said.
+struct SingleSharding {
+  bool whole = false;    // replicated, manual, unknown, unreduced
+  bool maximal = false;  // All of it on one device.
+  bool device = false;
+  bool devices = false;
+};
+
 // One word of a tiled sharding and its value.
-bool ScanItem(TextScanner& scanner) {
+bool ScanItem(TextScanner& scanner, SingleSharding& sharding) {
   scanner.Peek();
   const char* const start = scanner.position();
   int64_t number = 0;
@@ -147,13 +180,16 @@ bool ScanItem(TextScanner& scanner) {
     return ScanShape(scanner, &shape);
   }
   const std::string_view word = scanner.Identifier();
-  if (word == "replicated" || word == "manual" || word == "unknown" || word == "unreduced" ||
-      word == "maximal" || word == "last_tile_dim_replicate") {
-    return true;
+  if (word == "last_tile_dim_replicate") return true;
+  if (word == "maximal") return sharding.maximal = true;
+  if (word == "replicated" || word == "manual" || word == "unknown" || word == "unreduced") {
+    return sharding.whole = true;
   }
   if (word == "shard_as" || word == "shard_like") return scanner.Int(&number, "a shard group");
   if (word == "device" || word == "devices" || word == "metadata" || word == "last_tile_dims") {
     if (!scanner.Expect('=', "in a sharding")) return false;
+    sharding.device = sharding.device || word == "device";
+    sharding.devices = sharding.devices || word == "devices";
     if (word == "device") return scanner.Int(&number, "a device number");
     if (word == "devices") return ScanTiles(scanner);
     if (word == "metadata") return ScanMetadataList(scanner);
@@ -165,9 +201,22 @@ bool ScanItem(TextScanner& scanner) {
 // Behind '{'.
 bool ScanSingle(TextScanner& scanner) {
   if (scanner.TryWord("mesh") || scanner.TryWord("maximal_mesh")) return ScanNamed(scanner);
+  if (scanner.TryChar('}')) return true;  // Of a tuple without elements.
+  scanner.Peek();
+  const char* const start = scanner.position();
+  SingleSharding sharding;
   while (!scanner.TryChar('}')) {
     if (scanner.AtEnd()) return Unexpected(scanner, "'}' after a sharding");
-    if (!ScanItem(scanner)) return false;
+    if (!ScanItem(scanner, sharding)) return false;
+  }
+  if (sharding.whole && (sharding.device || sharding.devices)) {
+    return scanner.Fail(start, "a sharding that is the same everywhere names devices");
+  }
+  if (sharding.maximal && !sharding.device) {
+    return scanner.Fail(start, "a maximal sharding needs its device");
+  }
+  if (!sharding.whole && !sharding.maximal && !sharding.devices) {
+    return scanner.Fail(start, "a tiled sharding needs its devices");
   }
   return true;
 }

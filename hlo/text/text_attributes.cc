@@ -7,6 +7,7 @@
 #include "hlo/op_details.h"
 #include "hlo/shape.h"
 #include "hlo/text/attribute_syntax.h"
+#include "hlo/text/attribute_words.h"
 #include "hlo/text/text_parser.h"
 #include "hlo/text/text_shape.h"
 
@@ -22,9 +23,10 @@ namespace {
 struct CallAttribute {
   std::string_view name;
   uint32_t rank;
+  bool takes_list = false;
 };
 constexpr CallAttribute kCallAttributes[] = {
-    {"calls", 0},
+    {"calls", 0, true},
     {"to_apply", 0},
     {"body", 0},
     {"condition", 1},
@@ -32,38 +34,9 @@ constexpr CallAttribute kCallAttributes[] = {
     {"scatter", 1},
     {"true_computation", 0},
     {"false_computation", 1},
-    {"branch_computations", 0},
-    {"called_computations", 0},
+    {"branch_computations", 0, true},
+    {"called_computations", 0, true},
 };
-
-bool IsDimLabels(std::string_view value) {
-  size_t at = 0;
-  for (const std::string_view separator : {"_", "->", ""}) {
-    size_t count = 0;
-    while (at < value.size() && value[at] != '_' && value[at] != '-') {
-      const char c = value[at++];
-      const bool digit = c >= '0' && c <= '9';
-      if (!digit && c != 'b' && c != 'f' && c != 'i' && c != 'o' && c != '?') return false;
-      ++count;
-    }
-    if (count < 2 || value.substr(at, separator.size()) != separator) return false;
-    // Each of b/i and f/o names a dimension once; "?" stands for the others.
-    at += separator.size();
-  }
-  return at == value.size();
-}
-
-// The two feature dimensions must be named in every part.
-bool NamesFeatures(std::string_view dim_labels) {
-  const size_t first = dim_labels.find('_');
-  const size_t second = dim_labels.find("->");
-  const auto has = [](std::string_view part, char a, char b) {
-    return part.find(a) != std::string_view::npos && part.find(b) != std::string_view::npos;
-  };
-  return has(dim_labels.substr(0, first), 'b', 'f') &&
-         has(dim_labels.substr(first, second - first), 'i', 'o') &&
-         has(dim_labels.substr(second), 'b', 'f');
-}
 
 // Keys of metadata that are read over: OpMetadata of all eras.
 bool IsMetadataKey(std::string_view key) {
@@ -76,10 +49,11 @@ bool IsMetadataKey(std::string_view key) {
   return false;
 }
 
-// xla.CustomCallApiVersion.
-bool IsApiVersion(std::string_view value) {
-  return value == "API_VERSION_ORIGINAL" || value == "API_VERSION_STATUS_RETURNING" ||
-         value == "API_VERSION_STATUS_RETURNING_UNIFIED" || value == "API_VERSION_TYPED_FFI";
+// One of 64 bits; names of one instruction that share theirs are compared.
+uint64_t BitOf(std::string_view name) {
+  const auto first = static_cast<unsigned char>(name.front());
+  const auto last = static_cast<unsigned char>(name.back());
+  return uint64_t{1} << ((first * 5U + last * 3U + name.size()) % 64);
 }
 
 }  // namespace
@@ -88,9 +62,12 @@ bool TextParser::ParseAttributes(Scope& scope, Instruction& instruction) {
   const size_t mark = calls_.size();
   const char* start = nullptr;
   const char* end = nullptr;
+  const size_t names_mark = attribute_names_.size();
+  uint64_t seen = 0;
   while (scan_.TryChar(',')) {
     scan_.Peek();
-    if (start == nullptr) start = scan_.position();
+    const char* const where = scan_.position();
+    if (start == nullptr) start = where;
     const std::string_view name = scan_.Identifier();
     if (name.empty()) {
       return scan_.FailHere(fmt::format("expected an attribute of '{}', found {}", instruction.name,
@@ -101,6 +78,15 @@ bool TextParser::ParseAttributes(Scope& scope, Instruction& instruction) {
       return scan_.FailHere(fmt::format("expected '=' right behind the attribute name '{}'", name));
     }
     scan_.TryChar('=');
+    const uint64_t bit = BitOf(name);
+    const auto first_name = attribute_names_.begin() + static_cast<ptrdiff_t>(names_mark);
+    if ((seen & bit) != 0 &&
+        std::find(first_name, attribute_names_.end(), name) != attribute_names_.end()) {
+      return scan_.Fail(where,
+                        fmt::format("second attribute '{}' of '{}'", name, instruction.name));
+    }
+    seen |= bit;
+    attribute_names_.push_back(name);
     if (!ParseAttribute(scope, instruction, name)) return false;
     end = scan_.position();  // Behind it may come blanks and comments.
   }
@@ -114,6 +100,7 @@ bool TextParser::ParseAttributes(Scope& scope, Instruction& instruction) {
   instruction.called_computations.size = static_cast<uint32_t>(calls_.size() - mark);
   for (auto it = first; it != calls_.end(); ++it) module_.called_pool.push_back(it->computation);
   calls_.resize(mark);
+  attribute_names_.resize(names_mark);
   return !scan_.failed();
 }
 
@@ -137,7 +124,7 @@ std::string_view TextParser::KeepAttributes(std::string_view raw, size_t first_c
 bool TextParser::ParseAttribute(Scope& scope, Instruction& instruction, std::string_view name) {
   if (name == "metadata") return ParseMetadata(instruction.metadata);
   if (name == "backend_config") return ParseConfig(&instruction.backend_config);
-  if (name == "kind") return ScanValue(scan_, ValueForm::kWord, &instruction.fusion_kind);
+  if (name == "kind") return ParseWord(name, ValueForm::kWord, &instruction.fusion_kind);
   if (name == "custom_call_target") return ParseText(&instruction.custom_call_target);
   if (name == "index") {
     int64_t index = 0;
@@ -153,22 +140,17 @@ bool TextParser::ParseAttribute(Scope& scope, Instruction& instruction, std::str
   if (name == "lhs_contracting_dims") return ParseContractingDims(instruction);
   if (name == "control-predecessors") return ParseControlPredecessors(scope);
   for (const CallAttribute& attribute : kCallAttributes) {
-    if (name == attribute.name) return ParseCalls(instruction, name, attribute.rank);
+    if (name != attribute.name) continue;
+    return attribute.takes_list ? ParseCalls(instruction, name, attribute.rank)
+                                : ParseCall(instruction, name, attribute.rank);
   }
   std::string_view value;
   const ValueForm form = InstructionAttributeForm(name);
   if (form == ValueForm::kUnknown) ReportUnknown(name, "attribute");
-  // literal=s32[] 1
-  if (name == "literal" && StartsShape(scan_) && !ScanShape(scan_, &value)) return false;
   scan_.Peek();
   const char* const where = scan_.position();
-  if (!ScanValue(scan_, form, &value)) return false;
-  if (name == "dim_labels" && (!IsDimLabels(value) || !NamesFeatures(value))) {
-    return scan_.Fail(where, fmt::format("invalid dimension numbers {}", scan_.TokenAt(where)));
-  }
-  if (name == "api_version" && !IsApiVersion(value)) {
-    return scan_.Fail(where, fmt::format("invalid API version {}", scan_.TokenAt(where)));
-  }
+  const bool is_words = form == ValueForm::kWord || form == ValueForm::kWords;
+  if (is_words ? !ParseWord(name, form, &value) : !ScanValue(scan_, form, &value)) return false;
   if (name == "parameter_replication") {
     const auto given = std::count(value.begin(), value.end(), ',') + 1;
     const auto leaves = static_cast<int64_t>(Leaves(instruction.shape).size());
@@ -179,6 +161,23 @@ bool TextParser::ParseAttribute(Scope& scope, Instruction& instruction, std::str
   }
   ReadDetail(module_, instruction, name, value);
   return true;
+}
+
+// One of the words that the attribute takes, or a list of them.
+bool TextParser::ParseWord(std::string_view attribute, ValueForm form, std::string_view* value) {
+  if (!ScanValue(scan_, form, value)) return false;
+  if (form == ValueForm::kWord && TakesWord(attribute, *value)) return true;
+  TextScanner words(*value);
+  words.TryChar('{');
+  while (true) {
+    const std::string_view word = words.Identifier();
+    if (word.empty()) return true;
+    if (!TakesWord(attribute, word)) {
+      return scan_.Fail(word.data(),
+                        fmt::format("{} cannot be {}", attribute, scan_.TokenAt(word.data())));
+    }
+    words.TryChar(',');
+  }
 }
 
 // NAME, { NAME, ... } or a computation in braces.
@@ -281,7 +280,6 @@ void TextParser::ReportUnknown(std::string_view word, std::string_view what) {
 // Only checked.
 bool TextParser::ParseControlPredecessors(Scope& scope) {
   if (!scan_.Expect('{', "before control predecessors")) return false;
-  if (scan_.TryChar('}')) return true;
   do {
     scan_.Peek();
     const char* const where = scan_.position();

@@ -22,12 +22,30 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-// What the numbers of an element type can be.
+// What the numbers of an element type can be. XLA rounds before it looks whether a number is
+// finite, so that a largest number that is printed as a little more than it is one
+// ("-3.40282347e+38").
 struct ElementType {
   enum Kind : uint8_t { kOther, kPred, kSigned, kUnsigned, kFloat, kComplex } kind = kOther;
   int32_t bits = 0;
-  double max = std::numeric_limits<double>::infinity();  // Of floats.
-  int32_t payload_bits = 0;                              // Of a NaN; 0: any.
+  // Of floats: what is below rounds to a finite number, half a last digit above the largest.
+  double limit = std::numeric_limits<double>::infinity();
+  bool takes_limit = false;  // A tie rounds down where the largest number's last digit is even.
+  bool positive = false;     // An exponent alone: neither zero nor sign.
+  int32_t payload_bits = 0;  // Of a NaN.
+};
+
+struct FloatFormat {
+  std::string_view name;
+  double limit;
+  int32_t payload_bits;
+};
+// f4e2m1fn, f6e2m3fn and f6e3m2fn have neither inf nor NaN: all rounds to a finite number.
+constexpr FloatFormat kFloatFormats[] = {
+    {"f32", 0x1.ffffffp127, 23}, {"c64", 0x1.ffffffp127, 23}, {"f16", 65520, 10},
+    {"bf16", 0x1.ffp127, 7},     {"f8e5m2", 61440, 2},        {"f8e5m2fnuz", 61440, 0},
+    {"f8e4m3", 248, 3},          {"f8e4m3fn", 464, 0},        {"f8e4m3fnuz", 248, 0},
+    {"f8e4m3b11fnuz", 31, 0},    {"f8e3m4", 15.75, 4},        {"f8e8m0fnu", 0x1.8p127, 0},
 };
 
 ElementType TypeOf(std::string_view name) {
@@ -39,33 +57,33 @@ ElementType TypeOf(std::string_view name) {
     type.kind = ElementType::kSigned;
   } else if (name[0] == 'u') {
     type.kind = ElementType::kUnsigned;
-  } else if (name == "f64" || name == "c128") {
-    type.max = std::numeric_limits<double>::max();
-    type.payload_bits = 52;
-  } else if (name == "f32" || name == "c64") {
-    type.max = std::numeric_limits<float>::max();
-    type.payload_bits = 23;
-  } else if (name == "f16") {
-    type.max = 65504;
-    type.payload_bits = 10;
-  } else if (name == "bf16") {
-    type.max = 3.3895313892515355e38;
-    type.payload_bits = 7;
-  }
-  if (type.kind == ElementType::kOther) {
+  } else {
     type.kind = name[0] == 'c' ? ElementType::kComplex : ElementType::kFloat;
+    if (name == "f64" || name == "c128") type.payload_bits = 52;
+    for (const FloatFormat& format : kFloatFormats) {
+      if (name != format.name) continue;
+      type.limit = format.limit;
+      type.payload_bits = format.payload_bits;
+    }
+    type.takes_limit = name == "f8e4m3fn";
+    type.positive = name == "f8e8m0fnu";
   }
   return type;
 }
 
 class LiteralScanner {
  public:
-  LiteralScanner(TextScanner& scanner, const ArrayShape& shape)
-      : scan_(scanner), dims_(shape.dims), type_(TypeOf(shape.type)) {}
+  LiteralScanner(TextScanner& scanner, const ArrayShape& shape, bool counted)
+      : scan_(scanner), dims_(shape.dims), type_(TypeOf(shape.type)), counted_(counted) {}
 
-  // One number that stands for all elements, or the array.
+  // One number that stands for all elements, the array, or what stands for left out ones.
   bool Whole() {
     const char first = scan_.Peek();
+    if (first == '{' && dims_.empty()) {
+      const char* const open = scan_.position();
+      return scan_.TryChar('{') && scan_.TryText("...") ? scan_.Expect('}', "after '...'")
+                                                        : Bad(open);
+    }
     return first != '{' && !dims_.empty() ? Element() : Array(0);
   }
 
@@ -79,20 +97,52 @@ class LiteralScanner {
     }
     const char* const open = scan_.position();
     scan_.TryChar('{');
+    if (dimension == 0 && StartsSparse()) return Sparse();
     int64_t count = 0;
     while (scan_.TryChar(',')) {
     }
     while (!scan_.TryChar('}')) {
-      if (!Array(dimension + 1)) return false;
-      ++count;
+      if (dimension == 0 && scan_.Peek() == '.' && scan_.TryText("...")) {
+        count = dims_.front();  // The rest of a large constant is not printed.
+      } else {
+        if (!Array(dimension + 1)) return false;
+        ++count;
+      }
       while (scan_.TryChar(',')) {
       }
     }
-    if (count != dims_[dimension]) {
+    if (counted_ && count != dims_[dimension]) {
       return scan_.Fail(open, fmt::format("{} elements in dimension {} of a constant, {} expected",
                                           count, dimension, dims_[dimension]));
     }
     return true;
+  }
+
+  // 2018 and 2019: "[0, 1]: 5" or, with one dimension, "3: 5".
+  bool StartsSparse() {
+    const char* const start = scan_.position();
+    bool sparse = scan_.Peek() == '[';
+    if (!sparse && dims_.size() == 1) {
+      while (IsDigit(scan_.Look())) scan_.set_position(scan_.position() + 1);
+      sparse = scan_.position() > start && scan_.Peek() == ':';
+    }
+    if (!scan_.failed()) scan_.set_position(start);
+    return sparse;
+  }
+  bool Sparse() {
+    do {
+      int64_t index = 0;
+      if (scan_.TryChar('[')) {
+        do {
+          if (!scan_.Int(&index, "an index of a sparse constant")) return false;
+        } while (scan_.TryChar(','));
+        if (!scan_.Expect(']', "after the indices of a sparse constant")) return false;
+      } else if (!scan_.Int(&index, "an index of a sparse constant")) {
+        return false;
+      }
+      if (!scan_.Expect(':', "in a sparse constant") || !Element()) return false;
+    } while (scan_.TryChar(','));
+    return scan_.Expect('}', "after a sparse constant");
   }
 
   bool Element() {
@@ -143,8 +193,7 @@ class LiteralScanner {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + (hex ? 2 : 0), end, payload, 16);
     if (!hex || error != std::errc() || stop != end) return Bad(start);
-    const bool fits = type_.payload_bits == 0 || (payload >> type_.payload_bits) == 0;
-    return fits || OutOfRange(start);
+    return (payload >> type_.payload_bits) == 0 || OutOfRange(start);
   }
 
   bool Float(const char* start, const char* end) {
@@ -157,8 +206,9 @@ class LiteralScanner {
              OutOfRange(start);
     }
     if (error != std::errc() || stop != end) return Bad(start);
-    // What rounds to the largest number is printed as more than it.
-    return std::fabs(value) <= type_.max * (1 + 1e-9) || OutOfRange(start);
+    const double size = std::fabs(value);
+    if (type_.positive && value <= 0) return OutOfRange(start);
+    return size < type_.limit || (type_.takes_limit && size == type_.limit) || OutOfRange(start);
   }
 
   bool Integer(const char* start, const char* end, bool negative) {
@@ -193,46 +243,74 @@ class LiteralScanner {
   TextScanner& scan_;
   const std::vector<int64_t>& dims_;
   const ElementType type_;
+  const bool counted_;
 };
-
-// Forms whose numbers are not looked at: left out, sparse, text.
-bool IsFree(std::string_view literal) {
-  return literal.find("...") != std::string_view::npos ||
-         literal.find(':') != std::string_view::npos || literal.substr(0, 1) == "\"";
-}
 
 // Upstream's cap on nesting is far more than any shape's.
 constexpr int kMaxDepth = 64;
 
-bool ScanOf(TextScanner& scanner, std::string_view shape, int depth) {
+// At '(': is that a tuple shape, with the tuple behind it? Looks only.
+bool IsShapeOfTuple(TextScanner& scanner) {
+  const char* const start = scanner.position();
+  std::string_view whole;
+  const bool is_shape = scanner.Balanced(&whole) && scanner.Peek() == '(';
+  if (!scanner.failed()) scanner.set_position(start);
+  return is_shape;
+}
+
+// 2018: the shape is repeated inside, of tuples and of their elements too:
+// "(f32[2], s32[]) ( f32[2] {1, 2}, 1 )".
+bool SkipShape(TextScanner& scanner, bool of_tuple) {
+  std::string_view ignored;
+  const char c = scanner.Peek();
+  if (c == '(') return !of_tuple || !IsShapeOfTuple(scanner) || ScanShape(scanner, &ignored);
+  return !IsIdentifierStart(c) || !StartsShape(scanner) || ScanShapeOfLiteral(scanner, &ignored);
+}
+
+bool ScanOf(TextScanner& scanner, std::string_view shape, bool counted, int depth) {
   if (depth > kMaxDepth) return scanner.FailHere("a constant nests too deep");
-  if (IsTuple(shape)) {
+  const bool is_tuple = IsTuple(shape);
+  if (!SkipShape(scanner, is_tuple)) return false;
+  if (is_tuple) {
     if (!scanner.Expect('(', "before a tuple constant")) return false;
-    for (int64_t i = 0;; ++i) {
+    const bool left_out = scanner.TryText("{...}");
+    for (int64_t i = 0; !left_out; ++i) {
       const std::string_view element = TupleElement(shape, i);
       if (element.empty()) break;
       if (i > 0 && !scanner.Expect(',', "between the elements of a tuple constant")) return false;
-      if (!ScanOf(scanner, element, depth + 1)) return false;
+      if (!ScanOf(scanner, element, counted, depth + 1)) return false;
     }
     return scanner.Expect(')', "after a tuple constant");
   }
   const ArrayShape leaf = FirstLeaf(shape);
   if (BitsOf(leaf.type) == 0) {  // Tokens have no value.
     std::string_view ignored;
-    return scanner.Peek() == ')' || scanner.Value(&ignored);
+    const char next = scanner.Peek();
+    return next == ')' || next == ',' || scanner.Value(&ignored);
   }
-  return LiteralScanner(scanner, leaf).Whole();
+  return LiteralScanner(scanner, leaf, counted).Whole();
 }
 
-// 2018: the shape is repeated inside, of tuples too: "(f32[2], s32[]) ( {1, 2}, 1 )".
-bool RepeatsShape(std::string_view literal) {
-  const size_t letter = literal.find_first_not_of("( \t\r\n");
-  if (letter == std::string_view::npos) return false;
-  TextScanner rest(literal.substr(letter));
-  return rest.Peek() != '(' && StartsShape(rest);
+bool ScanTyped(TextScanner& scanner, int depth) {
+  if (depth > kMaxDepth) return scanner.FailHere("a literal nests too deep");
+  if (scanner.Peek() == '(' && !IsShapeOfTuple(scanner)) {
+    if (!scanner.Expect('(', "before a tuple literal")) return false;
+    if (scanner.TryChar(')')) return true;
+    do {
+      if (!ScanTyped(scanner, depth + 1)) return false;
+    } while (scanner.TryChar(','));
+    return scanner.Expect(')', "after a tuple literal");
+  }
+  std::string_view shape;
+  const bool is_tuple = scanner.Peek() == '(';
+  if (is_tuple ? !ScanShape(scanner, &shape) : !ScanShapeOfLiteral(scanner, &shape)) return false;
+  return ScanOf(scanner, IsCanonicalShape(shape) ? std::string(shape) : CanonicalShape(shape),
+                /*counted=*/false, depth);
 }
 
 }  // namespace
+
+bool ScanTypedLiteral(TextScanner& scanner) { return ScanTyped(scanner, 0); }
 
 bool ScanLiteral(TextScanner& scanner, std::string_view shape, std::string_view* inside) {
   scanner.Peek();
@@ -241,10 +319,11 @@ bool ScanLiteral(TextScanner& scanner, std::string_view shape, std::string_view*
   if (!scanner.Balanced(&whole)) return false;
   const char* const end = scanner.position();
   *inside = Trim(whole.substr(1, whole.size() - 2));
-  if (shape.empty() || IsFree(*inside)) return true;
+  // Text of bytes, and elements that are left out without braces.
+  if (shape.empty() || inside->starts_with('"') || *inside == "...") return true;
   scanner.set_position(start + 1);
-  if (RepeatsShape(*inside) && !ScanShape(scanner, &whole)) return false;
-  if (!ScanOf(scanner, shape, 0)) return false;
+  const bool counted = inside->find("...") == std::string_view::npos;
+  if (!ScanOf(scanner, shape, counted, 0)) return false;
   if (!scanner.Expect(')', "after a constant")) return false;
   scanner.set_position(end);
   return true;

@@ -14,9 +14,12 @@
 namespace xlatrace::hlo {
 
 // At '(': reads "(LITERAL)" of a constant of this shape; `*inside` is the literal without blanks
-// around it. A failure of `scanner` when it is none. An empty or tuple shape allows anything
-// balanced.
+// around it. A failure of `scanner` when it is none. An empty shape allows anything balanced.
 bool ScanLiteral(TextScanner& scanner, std::string_view shape, std::string_view* inside);
+
+// "f32[2] {1, 2}", "(s32[] 1, f32[1] {2})": a literal that says its own shape, as custom calls
+// carry them. How many numbers there are is not compared with the shape.
+bool ScanTypedLiteral(TextScanner& scanner);
 
 }  // namespace xlatrace::hlo
 

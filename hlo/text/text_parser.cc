@@ -8,6 +8,7 @@
 
 #include "hlo/finish_module.h"
 #include "hlo/text/attribute_syntax.h"
+#include "hlo/text/module_attribute_syntax.h"
 #include "hlo/text/text_shape.h"
 
 namespace xlatrace::hlo {
@@ -61,7 +62,7 @@ void Shrink(std::vector<T>& pool) {
 using model::kNoIndex;
 
 TextParser::TextParser(std::string_view text, model::HloModule& module)
-    : scan_(text), module_(module), scopes_(1) {
+    : scan_(text), module_(module), scopes_(1), text_(text.data()) {
   // One instruction per line is what XLA prints; a shorter line than this holds none.
   constexpr size_t kShortestLine = 24;
   module_.instructions.reserve(std::min(CountIndentedLines(text), text.size() / kShortestLine) + 1);
@@ -104,10 +105,8 @@ bool TextParser::ParseModule() {
     return ParseSingleInstruction();
   }
   while (!scan_.AtEnd()) {
-    if (scan_.Peek() == '}') {
-      // Processes that dump into one folder leave the tail of a longer file behind a shorter one.
-      return scan_.FailHere("unexpected '}' behind a computation, maybe the rest of another file");
-    }
+    if (SkipTail()) break;
+    if (scan_.Peek() == '}') return scan_.FailHere("unexpected '}' behind a computation");
     if (!ParseComputation()) return false;
   }
   if (scan_.failed()) return false;
@@ -115,6 +114,27 @@ bool TextParser::ParseModule() {
   if (module_.entry == kNoIndex) {
     module_.entry = static_cast<uint32_t>(module_.computations.size() - 1);
   }
+  return true;
+}
+
+// Behind the last brace may stand what is none of the module's: the rest of a longer file, where
+// several processes dumped under one name, the next module of a file of tests, the text around it.
+// The module is whole when it has its entry computation, the last '}' begins a line, and what
+// follows is neither a computation nor an instruction that a brace too many cut off.
+bool TextParser::SkipTail() {
+  if (module_.entry == kNoIndex || StartsComputation()) return false;
+  const char* const brace = last_end_ - 1;
+  if (brace > text_ && brace[-1] != '\n') return false;
+  scan_.Peek();
+  const char* const start = scan_.position();
+  if (*start == ',') return false;
+  if (*start == '%' || IsIdentifierStart(*start)) {
+    const bool instruction = scan_.Name("a name") == "ROOT" || scan_.Peek() == '=';
+    if (!scan_.failed()) scan_.set_position(start);
+    if (instruction || scan_.failed()) return false;
+  }
+  module_.warnings.push_back(fmt::format("{}: text behind the module's last brace is left out: {}",
+                                         scan_.Location(start), scan_.TokenAt(start)));
   return true;
 }
 
@@ -166,34 +186,35 @@ bool TextParser::ParseHeader() {
   return true;
 }
 
-// { {out}: (param, {idx}, may-alias), ... }; before 2020 { {out}: param }.
+// { {out}: (param, {idx}, may-alias), ... }; before 2020 { {out}: param }. A comma may stand behind
+// the last one.
 bool TextParser::ParseAliasConfig(std::string_view value) {
   const char* const after = value.data() + value.size();
-  const auto index_list = [this] {
-    if (!scan_.Expect('{', "before an output index of input_output_alias")) return false;
-    if (scan_.TryChar('}')) return true;
-    do {
-      int64_t index = 0;
-      if (!scan_.Int(&index, "an output index")) return false;
-    } while (scan_.TryChar(','));
-    return scan_.Expect('}', "after an output index of input_output_alias");
-  };
   scan_.set_position(value.data());
   if (!scan_.Expect('{', "before input_output_alias")) return false;
-  if (!scan_.TryChar('}')) {
-    do {
-      if (!index_list() || !scan_.Expect(':', "in input_output_alias")) return false;
-      std::string_view target;
-      if (scan_.Peek() == '(' ? !scan_.Balanced(&target) : !scan_.Value(&target)) return false;
-      if (target.starts_with('(')) target.remove_prefix(1);
-      int64_t parameter = 0;
-      if (std::from_chars(target.data(), target.data() + target.size(), parameter).ec ==
-          std::errc()) {
-        module_.aliased_parameters.push_back(parameter);
+  while (scan_.Peek() != '}') {
+    int64_t parameter = 0;
+    if (!ScanShapeIndex(scan_) || !scan_.Expect(':', "in input_output_alias")) return false;
+    const bool is_pair = scan_.TryChar('(');
+    if (!scan_.Int(&parameter, "a parameter number")) return false;
+    if (is_pair) {
+      if (!scan_.Expect(',', "in input_output_alias") || !ScanShapeIndex(scan_)) return false;
+      if (scan_.TryChar(',')) {
+        scan_.Peek();
+        const char* const where = scan_.position();
+        const std::string_view kind = scan_.Identifier();
+        if (kind != "may-alias" && kind != "must-alias" && kind != "MAY_ALIAS" &&
+            kind != "MUST_ALIAS" && kind != "SYSTEM" && kind != "USER") {
+          return scan_.Fail(where, fmt::format("expected may-alias or must-alias, found {}",
+                                               scan_.TokenAt(where)));
+        }
       }
-    } while (scan_.TryChar(','));
-    if (!scan_.Expect('}', "after input_output_alias")) return false;
+      if (!scan_.Expect(')', "after an alias")) return false;
+    }
+    module_.aliased_parameters.push_back(parameter);
+    if (!scan_.TryChar(',')) break;
   }
+  if (!scan_.Expect('}', "after input_output_alias")) return false;
   scan_.set_position(after);
   return true;
 }
@@ -301,8 +322,9 @@ bool TextParser::ParseComputation() {
     return scan_.Fail(where, fmt::format("second entry computation '{}'", name));
   }
   uint32_t computation = kNoIndex;
-  if (!ParseBody(name, where, false, &computation)) return false;
+  if (!ParseBody(name, where, true, &computation)) return false;
   if (is_entry) module_.entry = computation;
+  last_end_ = scan_.position();
   while (scan_.TryChar(',')) {
     const std::string_view attribute = scan_.Identifier();
     if (attribute.empty()) return scan_.FailHere("expected an attribute");
@@ -358,16 +380,14 @@ bool TextParser::ParseSingleInstruction() {
 bool TextParser::ParseNestedComputation(std::string_view suggested_name, uint32_t* computation) {
   if (depth_ >= kMaxNesting) return scan_.FailHere("computations nest too deep");
   scan_.Peek();
-  return ParseBody(suggested_name, scan_.position(), true, computation);
+  return ParseBody(suggested_name, scan_.position(), false, computation);
 }
 
-bool TextParser::ParseBody(std::string_view name, const char* where, bool unique_name,
+bool TextParser::ParseBody(std::string_view name, const char* where, bool has_name,
                            uint32_t* computation) {
   if (!scan_.Expect('{', "at the start of a computation")) return false;
-  if (unique_name && FindComputation(name) != kNoIndex) {
-    name = module_.Own(fmt::format("{}.{}", name, ++fresh_names_));
-  }
   Scope& scope = PushScope(name, where);
+  scope.has_name = has_name;
   while (!scan_.TryChar('}')) {
     if (!ParseInstruction(scope)) return false;
   }
@@ -383,6 +403,7 @@ TextParser::Scope& TextParser::PushScope(std::string_view name, const char* wher
   scope.instructions = depth_ == 1 ? &module_.instructions : &scope.own;
   scope.begin = static_cast<uint32_t>(scope.instructions->size());
   scope.root = kNoIndex;
+  scope.has_name = true;
   scope.names.Clear();
   scope.parameters.Clear();
   return scope;
@@ -401,6 +422,11 @@ bool TextParser::Close(Scope& scope, uint32_t* computation) {
   const auto count = static_cast<uint32_t>(scope.instructions->size()) - scope.begin;
   if (count == 0) {
     return scan_.Fail(scope.where, fmt::format("computation '{}' has no instructions", scope.name));
+  }
+  // Only now: computations inside of this one may have been given the same name.
+  const std::string_view like = scope.name;
+  while (!scope.has_name && FindComputation(scope.name) != kNoIndex) {
+    scope.name = module_.Own(fmt::format("{}.{}", like, ++fresh_names_));
   }
   const auto index = static_cast<uint32_t>(module_.computations.size());
   const bool is_new = computation_names_.Insert(

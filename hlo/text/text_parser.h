@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "hlo/name_table.h"
+#include "hlo/text/attribute_syntax.h"
 #include "hlo/text/text_cache.h"
 #include "hlo/text/text_scanner.h"
 #include "model/hlo_module.h"
@@ -81,6 +82,7 @@ class TextParser {
     std::vector<model::Instruction> own;
     uint32_t begin = 0;
     uint32_t root = model::kNoIndex;
+    bool has_name = true;  // Else it was given one that is like what calls it.
     NameTable names;
     ParameterNumbers parameters;
   };
@@ -105,11 +107,12 @@ class TextParser {
   bool ParseTableRows(const std::function<void(const TableRow&)>& add);
   bool StartsComputation();
   bool ParseComputation();
+  bool SkipTail();
   bool ParseProgramShape();
   bool ParseSingleInstruction();
   bool ParseNestedComputation(std::string_view suggested_name, uint32_t* computation);
   // From '{' to '}'. Appends the computation to the module.
-  bool ParseBody(std::string_view name, const char* where, bool unique_name, uint32_t* computation);
+  bool ParseBody(std::string_view name, const char* where, bool has_name, uint32_t* computation);
   bool Close(Scope& scope, uint32_t* computation);
   void AppendWaiting();
   Scope& PushScope(std::string_view name, const char* where);
@@ -143,6 +146,7 @@ class TextParser {
   bool ParseCalls(const model::Instruction& instruction, std::string_view attribute, uint32_t rank);
   bool ParseCall(const model::Instruction& instruction, std::string_view attribute, uint32_t rank);
   bool StartsInlineComputation();
+  bool ParseWord(std::string_view attribute, ValueForm form, std::string_view* value);
   bool ParseMetadata(model::OpMetadata& metadata);
   bool ParseControlPredecessors(Scope& scope);
   void ReportUnknown(std::string_view word, std::string_view what);
@@ -162,9 +166,12 @@ class TextParser {
   // Stacks shared by nested instructions: each takes what lies above its own mark.
   std::vector<uint32_t> operands_;
   std::vector<Call> calls_;
+  std::vector<std::string_view> attribute_names_;
   uint32_t shape_only_operands_ = 0;
   std::unordered_set<std::string_view> reported_;  // Words that are not known.
   uint32_t fresh_names_ = 0;
+  const char* text_;
+  const char* last_end_ = nullptr;  // Behind the '}' of the last computation.
   static constexpr int kMaxInstructionNesting = 500;
   int instruction_depth_ = 0;
   bool single_instruction_ = false;

@@ -1,5 +1,8 @@
 #include "hlo/text/text_shape.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 namespace xlatrace::hlo {
@@ -30,25 +33,72 @@ bool ScanDimensions(TextScanner& scanner, int* rank) {
     if (scanner.TryChar('?')) continue;  // Unbounded dynamic.
     scanner.TryText("<=");               // Bounded dynamic.
     int64_t size = 0;
+    const char* const where = scanner.position();
     if (!scanner.Int(&size, "a dimension")) return false;
+    if (size < 0) return scanner.Fail(where, fmt::format("a dimension of {}", size));
   } while (scanner.TryChar(','));
   return scanner.Expect(']', "after dimensions");
 }
 
-bool ScanShapeAt(TextScanner& scanner, int depth);
+bool ScanShapeAt(TextScanner& scanner, int depth, bool of_literal = false);
 
-// The inside of an item's parentheses: a number, a tile, a type, a shape; items of new XLA are
-// numbers and words too.
+// Items of a layout in the order in which XLA prints and reads them. Items of newer XLA stand
+// anywhere and hold numbers and words.
+constexpr std::string_view kLayoutItems[] = {"D", "T", "L", "#", "*", "E", "S", "SC", "P", "M"};
+
+bool ScanIntList(TextScanner& scanner, std::string_view what, char end) {
+  if (scanner.TryChar(end)) return true;
+  int64_t number = 0;
+  do {
+    if (!scanner.Int(&number, what)) return false;
+  } while (scanner.TryChar(','));
+  return scanner.Expect(end, "in a layout");
+}
+
+// D(D,C+,S~,H): sparse, 2022 to 2025.
+bool ScanDimLevelTypes(TextScanner& scanner) {
+  if (scanner.TryChar(')')) return true;
+  do {
+    scanner.Peek();
+    const char* const where = scanner.position();
+    const std::string_view type = scanner.Identifier();
+    if (type != "D" && type != "C" && type != "S" && type != "H") {
+      return scanner.Fail(where, fmt::format("expected a dimension level type (D, C, S or H), "
+                                             "found {}",
+                                             scanner.TokenAt(where)));
+    }
+    scanner.TryChar('+');
+    scanner.TryChar('~');
+  } while (scanner.TryChar(','));
+  return scanner.Expect(')', "after dimension level types");
+}
+
+// One pair of parentheses of an item.
 bool ScanItemGroup(TextScanner& scanner, int depth, std::string_view item) {
   if (!scanner.Expect('(', "in a layout")) return false;
   int64_t number = 0;
+  if (item == "D") return ScanDimLevelTypes(scanner);
   if (item == "P") {
     return ScanShapeAt(scanner, depth + 1) && scanner.Expect(')', "after a physical shape");
   }
   if (item == "S" || item == "E" || item == "L" || item == "M") {
     return scanner.Int(&number, "a number in a layout") && scanner.Expect(')', "in a layout");
   }
+  if (item == "SC") {
+    return scanner.Int(&number, "a dimension in a layout") &&
+           scanner.Expect(':', "in a split of a layout") &&
+           ScanIntList(scanner, "a place of a split", ')');
+  }
+  if (item == "#" || item == "*") {
+    scanner.Peek();
+    const char* const where = scanner.position();
+    if (!IsElementType(scanner.Identifier())) {
+      return scanner.Fail(where, fmt::format("expected a type, found {}", scanner.TokenAt(where)));
+    }
+    return scanner.Expect(')', "after a type in a layout");
+  }
   if (item == "T") {
+    if (scanner.TryChar(')')) return true;
     do {
       if (!scanner.TryChar('*') && !scanner.Int(&number, "a dimension of a tile")) return false;
     } while (scanner.TryChar(','));
@@ -61,6 +111,34 @@ bool ScanItemGroup(TextScanner& scanner, int depth, std::string_view item) {
     if (!part) return scanner.Expect(')', "in a layout");
     scanner.set_position(scanner.position() + 1);
   }
+}
+
+// From behind the ':' to the '}'.
+bool ScanLayoutItems(TextScanner& scanner, int depth) {
+  size_t next = 0;  // Of kLayoutItems.
+  while (scanner.Peek() != '}') {
+    const char* const where = scanner.position();
+    std::string_view item = scanner.Identifier();
+    if (item.empty() && (scanner.TryChar('#') || scanner.TryChar('*'))) item = scanner.Since(where);
+    if (item.empty()) {
+      return scanner.FailHere(
+          fmt::format("expected an item of a layout, found {}", scanner.TokenAt(where)));
+    }
+    const size_t place = static_cast<size_t>(
+        std::find(std::begin(kLayoutItems), std::end(kLayoutItems), item) - kLayoutItems);
+    if (place < std::size(kLayoutItems)) {
+      if (place < next) {
+        return scanner.Fail(where,
+                            fmt::format("'{}' stands twice in a layout or out of order", item));
+      }
+      next = place + 1;
+    }
+    const bool has_groups = item == "T" || item == "SC" || place == std::size(kLayoutItems);
+    do {
+      if (!ScanItemGroup(scanner, depth, item)) return false;
+    } while (has_groups && scanner.Peek() == '(');
+  }
+  return true;
 }
 
 // {1,0:T(8,128)(2,1)S(1)}: minor-to-major list, then items. `rank`: of the array; -1 where the list
@@ -81,22 +159,21 @@ bool ScanLayout(TextScanner& scanner, int rank, int depth) {
                           fmt::format("a layout of {} dimensions for a shape of {}", listed, rank));
     }
   }
-  if (scanner.TryChar(':')) {
-    while (scanner.Peek() != '}') {
-      const std::string_view item = scanner.Identifier();
-      if (item.empty() && !scanner.TryChar('#') && !scanner.TryChar('*')) {
-        return scanner.FailHere(fmt::format("expected an item of a layout, found {}",
-                                            scanner.TokenAt(scanner.position())));
-      }
-      do {
-        if (!ScanItemGroup(scanner, depth, item)) return false;
-      } while (scanner.Peek() == '(');
-    }
-  }
+  if (scanner.TryChar(':') && !ScanLayoutItems(scanner, depth)) return false;
   return scanner.Expect('}', "after a layout");
 }
 
-bool ScanArrayRest(TextScanner& scanner, int depth) {
+// In front of a literal: the first braces are a layout when the literal comes behind them.
+bool StartsLayoutOfLiteral(TextScanner& scanner) {
+  if (scanner.Peek() != '{') return false;
+  const char* const open = scanner.position();
+  std::string_view braces;
+  const bool is_layout = scanner.Balanced(&braces) && (braces[1] == ':' || scanner.Peek() == '{');
+  if (!scanner.failed()) scanner.set_position(open);
+  return is_layout;
+}
+
+bool ScanArrayRest(TextScanner& scanner, int depth, bool of_literal) {
   int rank = 0;
   if (!ScanDimensions(scanner, &rank)) return false;
   const char* const end = scanner.position();
@@ -105,7 +182,7 @@ bool ScanArrayRest(TextScanner& scanner, int depth) {
     if (scanner.Peek() != '{') return scanner.FailHere("expected a layout");
   } else if (scanner.TryWord("dense")) {
     if (scanner.Peek() != '{') return scanner.FailHere("expected a layout");
-  } else if (!StartsLayout(scanner)) {
+  } else if (of_literal ? !StartsLayoutOfLiteral(scanner) : !StartsLayout(scanner)) {
     // The shape ends here, not behind the blanks that were looked over.
     if (!scanner.failed()) scanner.set_position(end);
     return !scanner.failed();
@@ -113,7 +190,7 @@ bool ScanArrayRest(TextScanner& scanner, int depth) {
   return ScanLayout(scanner, rank, depth);
 }
 
-bool ScanShapeAt(TextScanner& scanner, int depth) {
+bool ScanShapeAt(TextScanner& scanner, int depth, bool of_literal) {
   if (depth > kMaxDepth) return scanner.FailHere("shape nests too deep");
   if (scanner.TryChar('(')) {
     if (scanner.TryChar(')')) return true;
@@ -133,7 +210,7 @@ bool ScanShapeAt(TextScanner& scanner, int depth) {
     if (scanner.failed()) return false;
     return scanner.Fail(start, fmt::format("expected a shape, found {}", scanner.TokenAt(start)));
   }
-  return ScanArrayRest(scanner, depth);
+  return ScanArrayRest(scanner, depth, of_literal);
 }
 
 }  // namespace
@@ -180,6 +257,14 @@ bool ScanShape(TextScanner& scanner, std::string_view* raw) {
   return true;
 }
 
+bool ScanShapeOfLiteral(TextScanner& scanner, std::string_view* raw) {
+  scanner.Peek();
+  const char* const start = scanner.position();
+  if (!ScanShapeAt(scanner, 0, /*of_literal=*/true)) return false;
+  *raw = scanner.Since(start);
+  return true;
+}
+
 size_t ShapeExtent(std::string_view text) {
   size_t at = 0;
   // To the partner of the bracket at `at`; shapes hold no quotes.
@@ -197,6 +282,8 @@ size_t ShapeExtent(std::string_view text) {
   if (text.substr(0, 1) == "(") return skip_bracket('(', ')') ? at : 0;
   while (at < text.size() && IsIdentifierChar(text[at])) ++at;
   if (at >= text.size() || text[at] != '[' || !skip_bracket('[', ']')) return 0;
+  // "sparse{10}" and "dense{1,0}" of 2018 belong to the shape.
+  if (at < text.size() && IsIdentifierStart(text[at])) return 0;
   if (at + 1 >= text.size() || text[at] != '{') return at;
   const char next = text[at + 1];
   if (IsDigit(next) || next == ':' || next == '}') return skip_bracket('{', '}') ? at : 0;

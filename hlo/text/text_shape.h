@@ -22,6 +22,10 @@ bool StartsShape(TextScanner& scanner);
 // Reads a shape; `*raw` is what is printed. False after a failure.
 bool ScanShape(TextScanner& scanner, std::string_view* raw);
 
+// Reads the shape of an array in front of a literal: braces behind it are a layout only when more
+// braces follow them, "f32[1]{0} {2}" but "f32[1] {2}".
+bool ScanShapeOfLiteral(TextScanner& scanner, std::string_view* raw);
+
 // Where the shape that begins at `text` ends, by its brackets alone; 0 when that is not to be seen.
 size_t ShapeExtent(std::string_view text);
 

@@ -279,14 +279,42 @@ TEST(TextReader, ReadsOneInstructionAlone) {
   EXPECT_EQ(module.instructions[module.Operands(dot)[1]].shape, "f32[10,20]{1,0}");
 }
 
-TEST(TextReader, ATailOfALongerFileIsRefusedUnlessAPartWillDo) {
-  const std::string text = Entry("  ROOT a = f32[] parameter(0)") + "}\n\n\n}\n";
-  EXPECT_THAT(ErrorOf(text), HasSubstr("6:1: unexpected '}'"));
-  auto part = ReadTextPartial(Shared(text));
-  ASSERT_TRUE(part);
-  ExpectSound(part->module);
-  EXPECT_EQ(part->module.instructions.size(), 1u);
-  EXPECT_THAT(part->damage, HasSubstr("6:1"));
+TEST(TextReader, TextBehindTheLastBraceIsLeftOutAndSaid) {
+  const std::string text = Entry("  ROOT a = f32[] parameter(0)");
+  for (const char* tail : {"}\n\n\n}\n", ".1), index=0\n}\n", "HloModule next\nENTRY f {",
+                           "```\nand so on", "// -----\n", "// -----\nHloModule b\n"}) {
+    const auto module = Read(text + tail);
+    EXPECT_EQ(module.instructions.size(), 1u) << tail;
+    EXPECT_EQ(module.warnings.empty(), std::string_view(tail) == "// -----\n") << tail;
+  }
+  EXPECT_THAT(Read(text + "}").warnings,
+              ElementsAre("6:1: text behind the module's last brace is left out: '}'"));
+  // A brace too many in the middle of a module is damage.
+  EXPECT_THAT(ErrorOf("ENTRY e {\n  a = f32[] parameter(0) }\n  ROOT b = f32[] negate(a)\n}\n"),
+              HasSubstr("3:8: expected '{' at the start of a computation"));
+  EXPECT_THAT(ErrorOf("ENTRY e {\n  a = f32[] parameter(0)\n}\n  ROOT b = f32[] negate(a)\n}\n"),
+              HasSubstr("4:"));
+  EXPECT_THAT(ErrorOf("ENTRY e {\n  ROOT a = f32[] parameter(0)\n}\n, metadata={}\n"),
+              HasSubstr("4:1"));
+  // Nor is anything whole before the entry computation.
+  EXPECT_THAT(ErrorOf("HloModule m\nadd {\n  ROOT a = f32[] parameter(0)\n}\n}\n"),
+              HasSubstr("5:1: unexpected '}'"));
+}
+
+TEST(TextReader, ComputationsInlineMayNestUnderOneName) {
+  const auto module = Read(R"(ENTRY e {
+  tmp_0 = f32[4] parameter(0)
+  ROOT tmp_1 = f32[4] call(tmp_0), to_apply={
+    tmp_0 = f32[4] parameter(0)
+    ROOT tmp_1 = f32[4] call(tmp_0), to_apply={
+      tmp_0 = f32[4] parameter(0)
+      ROOT tmp_1 = f32[4] negate(tmp_0)
+    }
+  }
+})");
+  ASSERT_EQ(module.computations.size(), 3u);
+  EXPECT_NE(module.computations[0].name, module.computations[1].name);
+  EXPECT_EQ(module.instructions[module.computations[module.entry].root].opcode, "call");
 }
 
 TEST(TextReader, APartEndsAtTheLastWholeInstruction) {

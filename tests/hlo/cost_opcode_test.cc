@@ -306,16 +306,16 @@ TEST(CostPair, TextAndProtoCostTheSame) {
   XLATRACE_SHARED_OR_SKIP(root, "own");
   int pairs = 0;
   for (const char* folder : {"jax-cpu/dump", "jax-sm90/cmdbuf"}) {
-    auto dir = ListDumpDir((root / folder).string());
+    auto dir = dumps::ListDumpDir((root / folder).string());
     ASSERT_TRUE(dir) << dir.error().message;
-    for (const DumpModule& dumped : dir->modules) {
+    for (const dumps::DumpModule& dumped : dir->modules) {
       const std::pair<std::string, std::string> files[] = {
           {dumped.after_text, dumped.after_proto}, {dumped.before_text, dumped.before_proto}};
       for (const auto& [text_file, proto_file] : files) {
         if (text_file.empty() || proto_file.empty()) continue;
         SCOPED_TRACE(text_file);
-        auto text = ReadHloFile(text_file);
-        auto proto = ReadHloFile(proto_file);
+        auto text = dumps::ReadHloFile(text_file);
+        auto proto = dumps::ReadHloFile(proto_file);
         ASSERT_TRUE(text && proto);
         ++pairs;
         for (const CostKind kind : {CostKind::kHlo, CostKind::kGpu}) {

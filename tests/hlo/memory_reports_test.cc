@@ -231,7 +231,7 @@ TEST(BufferAssignment, RecordedTextAndProtoAgree) {
     const std::string path = (root / stem).string();
     auto text = ReadBufferAssignment(*ReadFileInflated(path + "-buffer-assignment.txt.xz"));
     ASSERT_TRUE(text) << text.error().message;
-    auto module = ReadHloFile(path + ".hlo.pb.xz");
+    auto module = dumps::ReadHloFile(path + ".hlo.pb.xz");
     ASSERT_TRUE(module) << module.error().message;
     auto proto = BufferAssignmentOf(*module);
     ASSERT_TRUE(proto) << proto.error().message;
@@ -291,7 +291,7 @@ TEST(MemoryReports, RecordedReportsOfOneModuleAgree) {
     EXPECT_EQ((*spaces)[0].total_bytes, all);
     EXPECT_EQ((*spaces)[0].allocations.size(), assignment->allocations.size());
     ASSERT_FALSE(ranges->at_peak.empty());
-    const auto module = ReadHloFile(stem + ".txt");
+    const auto module = dumps::ReadHloFile(stem + ".txt");
     ASSERT_TRUE(module);
     EXPECT_EQ(ranges->schedule.size(), module->computations[module->entry].instruction_count);
     ++modules;

@@ -23,8 +23,9 @@ namespace xlatrace::hlo {
 using FileVisitor = std::function<void(const std::string& path, std::string bytes)>;
 
 inline bool IsHloDump(const std::filesystem::path& path) {
-  const auto name = ParseDumpName(path.filename().string());
-  return name && (name->kind == DumpKind::kHloText || name->kind == DumpKind::kHloProto);
+  const auto name = dumps::ParseDumpName(path.filename().string());
+  return name &&
+         (name->kind == dumps::DumpKind::kHloText || name->kind == dumps::DumpKind::kHloProto);
 }
 
 inline void VisitArchive(const std::filesystem::path& path, const FileVisitor& visit) {

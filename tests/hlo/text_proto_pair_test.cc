@@ -120,7 +120,7 @@ TEST(TextProtoPair, PeakMemoryIsTheSumOfThePrintedAllocations) {
       if (!std::regex_match(line, match, allocation)) continue;
       if (match[2].str().find("thread-local") == std::string::npos) sum += std::stoll(match[1]);
     }
-    auto module = ReadHloFile(path + ".hlo.pb.xz");
+    auto module = dumps::ReadHloFile(path + ".hlo.pb.xz");
     ASSERT_TRUE(module) << module.error().message;
     EXPECT_GT(sum, 0);
     EXPECT_EQ(module->peak_memory_bytes, sum) << stem;

@@ -100,7 +100,7 @@ void UseMemory(const BufferAssignment& assignment, const LiveRanges* ranges = nu
 
 void UseTextProto(const std::shared_ptr<const std::string>& text) {
   LooksLikeTextProto(*text);
-  Require(!Text(KindOfContent(*text)).empty());
+  Require(!Text(dumps::KindOfContent(*text)).empty());
   const auto proto = TextProto::Read(text);
   Require(proto || !proto.error().message.empty());
   if (proto) {
@@ -129,7 +129,7 @@ void UseReports(std::string_view bytes) {
   Require(usage || !usage.error().message.empty());
   const auto flags = ReadXlaFlags(bytes);
   Require(flags || !flags.error().message.empty());
-  Require(!Description(KindOfContent(bytes)).empty());
+  Require(!Description(dumps::KindOfContent(bytes)).empty());
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ void RunFuzzInput(std::string_view input, std::string_view bytes) {
     }
     ReadAutotuneResults(std::make_shared<const std::string>(bytes));
   } else {
-    const auto name = ParseDumpName(bytes);
+    const auto name = dumps::ParseDumpName(bytes);
     Require(!name || name->program_id >= 0);
   }
 }

@@ -109,12 +109,15 @@ build() {
 
 # run_tests PRESET [ARGUMENT of ctest...]: all of them; those that fail run once more, one at a time,
 # since a test that starts processes can be starved on a machine where all cores are busy. Both
-# results are printed: what fails only in company is a test to be mended.
+# results are printed: what fails only in company is a test to be mended. What was skipped, and why,
+# is kept for the table at the end.
 run_tests() {
   local preset=$1
   shift
   say "test: $preset"
-  ctest --preset "$preset" --output-on-failure -j "$(nproc)" "$@" && return 0
+  local result=$root/build/$preset/tests.xml
+  ctest --preset "$preset" --output-on-failure -j "$(nproc)" --output-junit "$result" \
+    --test-output-size-passed 4000000 "$@" && return 0
   say "test: $preset: once more, alone, what has failed"
   ctest --preset "$preset" --rerun-failed --output-on-failure ||
     die "tests failed, in company and alone" "see build/$preset/Testing/Temporary/LastTest.log"

@@ -139,7 +139,7 @@ void Collector::Start() {
     Fact(key, value);
   });
   static const xlatrace_collector_functions functions = {
-      sizeof(functions), [](int terminal) { Get().BeforeEnd(terminal != 0); },
+      sizeof(functions), [](int how) { Get().BeforeEnd(how); },
       [](long long step) { Get().MarkStep(step); },
       [](int paused) { Get().steering.SetPaused(paused != 0); },
       [] { return Recording() && Get().steering.State() == ProcessState::kRecording ? 1 : 0; }};
@@ -310,7 +310,8 @@ void Collector::AppendMark(ThreadLog& log, int64_t step) {
 
 void Collector::OnFirstContext() {
   if (opened_.exchange(true)) return;
-  steering.Begin(NowNs(CLOCK_MONOTONIC));
+  opened_ns_ = NowNs(CLOCK_MONOTONIC);
+  steering.Begin(opened_ns_);
   phase_.store(static_cast<int>(Phase::kRunning), std::memory_order_release);
   if (!StartThread(&WriterMain, this, "xlatrace-write") ||
       !StartThread(&FlusherMain, this, "xlatrace-flush")) {
@@ -367,13 +368,13 @@ void Collector::WriterLoop() {
   uint64_t last_write_ns = 0;
   for (bool first = true;; first = false) {
     // The first time at once: whose recording it is stands in the file from the beginning.
-    if (!first) writer_signal_.WaitBeyond(seen, FlushEveryMs());
+    if (!first) writer_signal_.WaitBeyond(seen, FlushEveryMsAt(NowNs(CLOCK_MONOTONIC)));
     seen = writer_signal_.count();
     const uint64_t wanted = write_wanted_.load(std::memory_order_acquire);
     const bool finish = finish_.load(std::memory_order_acquire);
     const uint64_t now = NowNs(CLOCK_MONOTONIC);
     const bool asked = wanted != write_done_.load(std::memory_order_relaxed) || finish;
-    const bool due = first || now - last_write_ns >= FlushEveryMs() * 1000000;
+    const bool due = first || now - last_write_ns >= FlushEveryMsAt(now) * 1000000;
     try {
       const bool write = asked || due || definitions.waiting_bytes() >= kWakeAtBytes;
       // Before the buffers: where the clock of a flush stands in the file, all that the flush
@@ -451,6 +452,42 @@ void Collector::WatchLimit() {
       "the job's recording has reached its limit of " + std::to_string(max_bytes_) + " bytes");
 }
 
+// Where the window opened and closed, as marks.
+void Collector::TellWindow(recording::Writer& writer) {
+  for (const Steering::Changed& changed : steering.TakeChanges()) {
+    recording::RangeRow row;
+    row.domain = strings.Intern("xlatrace");
+    row.text = strings.Intern(changed.change == Steering::Change::kOpened   ? "window opened"
+                              : changed.change == Steering::Change::kClosed ? "window closed"
+                                                                            : "window anew");
+    row.start_ns = row.end_ns = changed.time_ns;
+    writer.Add(row);
+  }
+  // The marks' own texts go with them.
+  definitions.Take(&taken_);
+  for (const Definition& definition : taken_) {
+    if (std::holds_alternative<recording::ClockRow>(definition)) {
+      held_clocks_.push_back(definition);
+    } else {
+      Write(definition, writer);
+    }
+  }
+  taken_.clear();
+}
+
+// How the process ends, when it says so itself: the last word counts, since an exec may fail.
+void Collector::TellHow(recording::Writer& writer) {
+  const int how = end_how_.load(std::memory_order_acquire);
+  if (how == told_how_ || how == XLATRACE_END_MAYBE) return;
+  told_how_ = how;
+  const std::string word = how == XLATRACE_END_EXEC    ? "exec"
+                           : how == XLATRACE_END_EXIT  ? "exit"
+                           : how == XLATRACE_END_ABORT ? "abort"
+                           : how >= 128                ? "signal " + std::to_string(how - 128)
+                                                       : "";
+  writer.Add(recording::FactRow{"ended", word});
+}
+
 void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open) {
   if (!open) return;
   recording::Writer& writer = *writer_;
@@ -511,6 +548,8 @@ void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open
   stat("allocation_failures", allocation_failures_.load(std::memory_order_relaxed));
   stat("rows_lost", writer.lost_rows() + ThreadLog::rows_lost());
   if (writer.failed()) stat("write_errno", static_cast<uint64_t>(writer.stop_errno()));
+  TellWindow(writer);
+  TellHow(writer);
   if (!finish) {
     writer.Flush();
     return;
@@ -528,8 +567,8 @@ void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open
 
 void Collector::FlusherLoop() {
   uint64_t seen = 0;
-  const uint64_t every_ns = FlushEveryMs() * 1000000;
-  uint64_t next_ns = NowNs(CLOCK_MONOTONIC) + every_ns;
+  const auto every_ns = [this](uint64_t now_ns) { return FlushEveryMsAt(now_ns) * 1000000; };
+  uint64_t next_ns = opened_ns_ + every_ns(opened_ns_);
   for (;;) {
     const uint64_t now = NowNs(CLOCK_MONOTONIC);
     const uint64_t left_ms = next_ns > now ? (next_ns - now) / 1000000 + 1 : 0;
@@ -555,13 +594,15 @@ void Collector::FlusherLoop() {
     }
     flusher_cost_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
     // From beginning to beginning; a CUPTI that takes long gets half of that in peace.
-    next_ns = std::max(begin + every_ns, NowNs(CLOCK_MONOTONIC) + every_ns / 2);
+    next_ns = std::max(begin + every_ns(begin), NowNs(CLOCK_MONOTONIC) + every_ns(begin) / 2);
     flush_done_.store(wanted, std::memory_order_release);
     flushed_signal_.Notify();
     // What came back goes to the file now, not a period later.
     write_wanted_.fetch_add(1, std::memory_order_acq_rel);
     writer_signal_.Notify();
-    if (final) return;
+    if (!final) continue;
+    if (end_how_.load(std::memory_order_acquire) == XLATRACE_END_ABORT) FinishForAbort();
+    return;
   }
 }
 

@@ -57,8 +57,8 @@ class Collector {
   void Start();
   // From the callback of a new context: opens the recording, starts the threads. Once.
   void OnFirstContext();
-  // The process ends (terminal) or may end (exec).
-  void BeforeEnd(bool terminal);
+  // The process ends or may end; `how` as in preload_abi.h.
+  void BeforeEnd(int how);
   // Key and value for the recording; also before it is open.
   void Fact(std::string_view key, std::string_view value);
   void DeviceSeen(uint32_t device);
@@ -86,6 +86,7 @@ class Collector {
   void WakeWriter() { writer_signal_.Notify(); }
 
  private:
+  static constexpr int kNotEnding = -1;
   Collector() = default;
   static void AtExit();
   static void InForkedChild();
@@ -95,6 +96,9 @@ class Collector {
   bool CuptiIsOn() const {
     return subscriber_ != nullptr && !cupti_ended.load(std::memory_order_acquire);
   }
+  void BeforeAbort();
+  void FinishForAbort();
+  void Told();
   bool Subscribe();
   std::optional<bool> SubscribeBesideOthers();
   void EnableKinds();
@@ -105,10 +109,19 @@ class Collector {
   void DrainLogs(recording::Writer& writer);
   void WatchLimit();
   void WriteRows(const ActivityDecoder& decoder, bool finish, bool open);
+  void TellHow(recording::Writer& writer);
+  void TellWindow(recording::Writer& writer);
   void FlusherLoop();
   // A kill loses what came since the last flush, and what that flush brought until it is written.
   // Two flushes per period leave half of it for the second.
   uint64_t FlushEveryMs() const { return std::max<uint64_t>(flush_period_ms_ / 2, 1); }
+  // The same for a program that has just begun: what a short run loses is no more than a part of it.
+  uint64_t FlushEveryMsAt(uint64_t now_ns) const {
+    constexpr uint64_t kPartOfTheRun = 16;
+    constexpr uint64_t kShortestMs = 20;
+    const uint64_t part_ms = (now_ns - std::min(now_ns, opened_ns_)) / 1000000 / kPartOfTheRun;
+    return std::min(FlushEveryMs(), std::max(part_ms, kShortestMs));
+  }
   void AskDriver();
   void ObeyFolder();
   void PrintLine();
@@ -118,6 +131,7 @@ class Collector {
   CUpti_SubscriberHandle subscriber_ = nullptr;
   int owner_pid_ = 0;
   std::atomic<bool> opened_{false};
+  uint64_t opened_ns_ = 0;  // CLOCK_MONOTONIC; before the threads start.
   std::string place_;     // Folder in use.
   std::string reason_;    // Why it is not the place asked for.
   std::string rank_;      // Of this process, where a launcher tells.
@@ -134,6 +148,8 @@ class Collector {
   std::atomic<uint64_t> write_wanted_{0};
   std::atomic<uint64_t> write_done_{0};
   std::atomic<bool> final_flush_{false};
+  std::atomic<int> end_how_{kNotEnding};  // preload_abi.h.
+  std::atomic<bool> abort_done_{false};
   std::atomic<bool> finish_{false};
   std::atomic<uint32_t> devices_seen_{0};  // Bit per device.
   uint32_t devices_asked_ = 0;             // The flusher thread's.
@@ -164,6 +180,7 @@ class Collector {
   uint64_t launches_ = 0;  // Set by the writer thread before it answers.
   uint64_t told_ = 0;      // Of them, said in the folder's `job`.
   bool told_once_ = false;
+  int told_how_ = kNotEnding;  // The writer thread's.
   std::atomic<uint64_t> flush_timeouts_{0};
   std::atomic<uint64_t> flusher_cost_ns_{0};
   std::atomic<uint64_t> dropped_{0};

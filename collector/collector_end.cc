@@ -9,6 +9,7 @@
 #include <string>
 
 #include "collector/collector.h"
+#include "collector/lock.h"
 #include "collector/preload_abi.h"
 #include "collector/recording_place.h"
 
@@ -19,47 +20,52 @@ namespace {
 constexpr uint64_t kFlushLimitMs = 3000;
 constexpr uint64_t kWriteLimitMs = 5000;
 
+bool Wait(Signal& signal, const std::atomic<uint64_t>& done, uint64_t wanted, uint64_t limit_ms) {
+  const uint64_t until = NowNs(CLOCK_MONOTONIC) + limit_ms * 1000000;
+  for (;;) {
+    const uint64_t seen = signal.count();
+    if (done.load(std::memory_order_acquire) >= wanted) return true;
+    const uint64_t now = NowNs(CLOCK_MONOTONIC);
+    if (now >= until) return false;
+    signal.WaitBeyond(seen, std::min<uint64_t>((until - now) / 1000000 + 1, 100));
+  }
+}
+
 }  // namespace
 
-void Collector::AtExit() { Get().BeforeEnd(true); }
+void Collector::AtExit() { Get().BeforeEnd(XLATRACE_END_EXIT); }
 
-void Collector::BeforeEnd(bool terminal) {
+void Collector::BeforeEnd(int how) {
   if (getpid() != owner_pid_) return;  // A child that shares our memory (vfork) or our image.
   if (phase() != Phase::kRunning) return;
+  if (how == XLATRACE_END_NOT) {
+    // An exec that failed. What the program does from here on is written with the next flush.
+    int exec = XLATRACE_END_EXEC;
+    end_how_.compare_exchange_strong(exec, kNotEnding);
+    return;
+  }
   static std::atomic<bool> ending{false};
   if (ending.exchange(true)) return;  // Two threads leave at once: the first one does it.
-
-  const auto wait = [](Signal& signal, std::atomic<uint64_t>& done, uint64_t wanted,
-                       uint64_t limit_ms) {
-    const uint64_t until = NowNs(CLOCK_MONOTONIC) + limit_ms * 1000000;
-    for (;;) {
-      const uint64_t seen = signal.count();
-      if (done.load(std::memory_order_acquire) >= wanted) return true;
-      const uint64_t now = NowNs(CLOCK_MONOTONIC);
-      if (now >= until) return false;
-      signal.WaitBeyond(seen, std::min<uint64_t>((until - now) / 1000000 + 1, 100));
-    }
-  };
+  end_how_.store(how, std::memory_order_release);
+  if (how == XLATRACE_END_ABORT) {
+    BeforeAbort();
+    return;
+  }
+  const bool terminal = how != XLATRACE_END_EXEC && how != XLATRACE_END_MAYBE;
   if (terminal) final_flush_.store(true, std::memory_order_release);
   const uint64_t flush = flush_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
   flusher_signal_.Notify();
   // FlushAll has no limit of its own and has been seen to hang (HPCToolkit #195).
-  if (!wait(flushed_signal_, flush_done_, flush, kFlushLimitMs)) {
+  if (!Wait(flushed_signal_, flush_done_, flush, kFlushLimitMs)) {
     flush_timeouts_.fetch_add(1, std::memory_order_relaxed);
   }
   if (terminal) finish_.store(true, std::memory_order_release);
   const uint64_t write = write_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
   writer_signal_.Notify();
-  const bool written = wait(written_signal_, write_done_, write, kWriteLimitMs);
-  if (written && !failed_to_open_.load(std::memory_order_acquire)) {
-    try {
-      TellEnd(place_, launches_ - told_, !told_once_);
-      told_ = launches_;
-      told_once_ = true;
-    } catch (const std::bad_alloc&) {
-    }
-  }
+  const bool written = Wait(written_signal_, write_done_, write, kWriteLimitMs);
+  if (written) Told();
   if (!terminal) {
+    if (how == XLATRACE_END_MAYBE) end_how_.store(kNotEnding, std::memory_order_release);
     ending.store(false);
     return;
   }
@@ -69,6 +75,44 @@ void Collector::BeforeEnd(bool terminal) {
   } catch (const std::bad_alloc&) {
     // The recording is whole; only the line is missing.
   }
+}
+
+void Collector::Told() {
+  if (failed_to_open_.load(std::memory_order_acquire)) return;
+  try {
+    TellEnd(place_, launches_ - told_, !told_once_);
+    told_ = launches_;
+    told_once_ = true;
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+// Who aborts may hold any lock, that of malloc too: it asks and waits, without a lock and without
+// memory. The flusher thread does the rest; where it needs what the other holds, the time is up.
+void Collector::BeforeAbort() {
+  final_flush_.store(true, std::memory_order_release);
+  flush_wanted_.fetch_add(1, std::memory_order_acq_rel);
+  flusher_signal_.TryNotify();
+  const uint64_t until = NowNs(CLOCK_MONOTONIC) + kFlushLimitMs * 1000000;
+  while (!abort_done_.load(std::memory_order_acquire) && NowNs(CLOCK_MONOTONIC) < until) {
+    const timespec moment = {0, 1000000};
+    nanosleep(&moment, nullptr);
+  }
+  phase_.store(static_cast<int>(Phase::kFinished), std::memory_order_release);
+}
+
+void Collector::FinishForAbort() {
+  finish_.store(true, std::memory_order_release);
+  const uint64_t write = write_wanted_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  writer_signal_.Notify();
+  if (Wait(written_signal_, write_done_, write, kWriteLimitMs)) {
+    Told();
+    try {
+      PrintLine();
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  abort_done_.store(true, std::memory_order_release);
 }
 
 void Collector::PrintLine() {

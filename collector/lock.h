@@ -41,6 +41,20 @@ class Signal {
     pthread_cond_broadcast(&condition_);
   }
 
+  // For a thread that may hold any lock (it aborts): tries for some milliseconds.
+  void TryNotify() {
+    for (int i = 0; i < 20; ++i) {
+      if (pthread_mutex_trylock(&mutex_) == 0) {
+        ++count_;
+        pthread_cond_broadcast(&condition_);
+        pthread_mutex_unlock(&mutex_);
+        return;
+      }
+      const timespec moment = {0, 1000000};
+      nanosleep(&moment, nullptr);
+    }
+  }
+
   // Number of notifications so far, to wait for the next one.
   uint64_t count() {
     const Lock lock(&mutex_);

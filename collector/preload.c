@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -92,12 +93,12 @@ EXPORT int xlatrace_is_recording(void) {
   return functions != NULL ? functions->is_recording() : 0;
 }
 
-static void before_end(int terminal) {
+static void before_end(int how) {
   const struct xlatrace_collector_functions* functions =
       __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
   if (functions == NULL || getpid() != collector_pid) return;
   const int saved = errno;
-  functions->before_end(terminal);
+  functions->before_end(how);
   errno = saved;
 }
 
@@ -109,6 +110,10 @@ static void print_line(void);
  * loader's lock may be held for ever. */
 static void (*next_exit[3])(int); /* _exit, _Exit, quick_exit */
 static int (*next_kill)(pid_t, int);
+static int (*next_raise)(int);
+static int (*next_pthread_kill)(pthread_t, int);
+static void (*next_abort)(void);
+static void (*next_assert_fail)(const char*, const char*, unsigned, const char*);
 static int (*next_execve)(const char*, char* const[], char* const[]);
 static int (*next_execvpe)(const char*, char* const[], char* const[]);
 static int (*next_fexecve)(int, char* const[], char* const[]);
@@ -119,6 +124,11 @@ static void find_next(void) {
   next_exit[1] = (void (*)(int))(uintptr_t)dlsym(RTLD_NEXT, "_Exit");
   next_exit[2] = (void (*)(int))(uintptr_t)dlsym(RTLD_NEXT, "quick_exit");
   next_kill = (int (*)(pid_t, int))(uintptr_t)dlsym(RTLD_NEXT, "kill");
+  next_raise = (int (*)(int))(uintptr_t)dlsym(RTLD_NEXT, "raise");
+  next_pthread_kill = (int (*)(pthread_t, int))(uintptr_t)dlsym(RTLD_NEXT, "pthread_kill");
+  next_abort = (void (*)(void))(uintptr_t)dlsym(RTLD_NEXT, "abort");
+  next_assert_fail = (void (*)(const char*, const char*, unsigned, const char*))(uintptr_t)dlsym(
+      RTLD_NEXT, "__assert_fail");
   next_execve =
       (int (*)(const char*, char* const[], char* const[]))(uintptr_t)dlsym(RTLD_NEXT, "execve");
   next_execvpe =
@@ -133,7 +143,7 @@ static int system_execve(const char* path, char* const argv[], char* const envp[
 }
 
 __attribute__((noreturn)) static void leave(int which, int status) {
-  before_end(1);
+  before_end(XLATRACE_END_EXIT);
   if (__atomic_load_n(&collector, __ATOMIC_ACQUIRE) == NULL) print_line(); /* dash leaves so. */
   if (next_exit[which] == NULL) find_next(); /* Called by a constructor older than ours. */
   if (next_exit[which] != NULL) next_exit[which](status);
@@ -144,49 +154,110 @@ EXPORT __attribute__((noreturn)) void _exit(int status) { leave(0, status); }
 EXPORT __attribute__((noreturn)) void _Exit(int status) { leave(1, status); }
 EXPORT __attribute__((noreturn)) void quick_exit(int status) { leave(2, status); }
 
-/* CPython ends itself on Ctrl-C by the default action of the signal. */
-EXPORT int kill(pid_t pid, int signal_number) {
-  if (pid == getpid() && signal_number == SIGKILL) {
-    before_end(1);
-  } else if (pid == getpid() &&
-             (signal_number == SIGINT || signal_number == SIGTERM || signal_number == SIGHUP ||
-              signal_number == SIGQUIT || signal_number == SIGABRT)) {
-    struct sigaction action;
-    sigset_t blocked;
-    if (sigaction(signal_number, NULL, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
-        action.sa_handler == SIG_DFL && sigprocmask(SIG_BLOCK, NULL, &blocked) == 0) {
-      /* A blocked signal may never come. */
-      before_end(sigismember(&blocked, signal_number) == 0);
-    }
+/* A signal that this process sends to itself and dies of by default. CPython ends itself so on
+ * Ctrl-C. Handlers are the program's: none is installed here, so what comes from outside, and what
+ * the processor raises, comes unseen. */
+static void before_signal(int signal_number) {
+  if (signal_number == SIGKILL) {
+    before_end(128 + SIGKILL);
+    return;
   }
+  if (signal_number != SIGINT && signal_number != SIGTERM && signal_number != SIGHUP &&
+      signal_number != SIGQUIT && signal_number != SIGABRT && signal_number != SIGSEGV &&
+      signal_number != SIGBUS && signal_number != SIGFPE && signal_number != SIGILL &&
+      signal_number != SIGXCPU && signal_number != SIGUSR1 && signal_number != SIGUSR2) {
+    return;
+  }
+  struct sigaction action;
+  sigset_t blocked;
+  if (sigaction(signal_number, NULL, &action) != 0 || (action.sa_flags & SA_SIGINFO) != 0 ||
+      action.sa_handler != SIG_DFL || sigprocmask(SIG_BLOCK, NULL, &blocked) != 0) {
+    return;
+  }
+  /* A blocked signal may never come. */
+  before_end(sigismember(&blocked, signal_number) == 0 ? 128 + signal_number
+                                                        : XLATRACE_END_MAYBE);
+}
+
+EXPORT int kill(pid_t pid, int signal_number) {
+  if (pid == getpid()) before_signal(signal_number);
   if (next_kill == NULL) find_next();
   return next_kill == NULL ? (int)syscall(SYS_kill, pid, signal_number)
                            : next_kill(pid, signal_number);
 }
 
+EXPORT int raise(int signal_number) {
+  before_signal(signal_number);
+  if (next_raise == NULL) find_next();
+  return next_raise == NULL
+             ? (int)syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), signal_number)
+             : next_raise(signal_number);
+}
+
+EXPORT int pthread_kill(pthread_t thread, int signal_number) {
+  if (next_pthread_kill == NULL) find_next();
+  if (next_pthread_kill == NULL) return ENOSYS; /* Threads without libpthread. */
+  /* Of another thread it is not known what it blocks. */
+  if (thread == pthread_self()) before_signal(signal_number);
+  return next_pthread_kill(thread, signal_number);
+}
+
+/* A handler of the program's may not come back, or not end it: then it is no end. */
+static void before_abort(void) {
+  struct sigaction action;
+  const int plain = sigaction(SIGABRT, NULL, &action) == 0 &&
+                    (action.sa_flags & SA_SIGINFO) == 0 &&
+                    (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
+  before_end(plain ? XLATRACE_END_ABORT : XLATRACE_END_MAYBE);
+}
+
+EXPORT __attribute__((noreturn)) void abort(void) {
+  before_abort();
+  if (next_abort == NULL) find_next();
+  if (next_abort != NULL) next_abort();
+  for (;;) {
+    syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), SIGABRT);
+    syscall(SYS_exit_group, 127);
+  }
+}
+
+/* glibc's calls its own abort, in front of which nobody can stand. */
+EXPORT __attribute__((noreturn)) void __assert_fail(const char* assertion, const char* file,
+                                                    unsigned line, const char* function) {
+  before_abort();
+  if (next_assert_fail == NULL) find_next();
+  if (next_assert_fail != NULL) next_assert_fail(assertion, file, line, function);
+  abort();
+}
+
 /* exec may fail and come back: what is complete is written, recording goes on. */
+static int come_back(int result) {
+  before_end(XLATRACE_END_NOT);
+  return result;
+}
+
 EXPORT int execve(const char* path, char* const argv[], char* const envp[]) {
-  before_end(0);
+  before_end(XLATRACE_END_EXEC);
   if (next_execve == NULL) find_next();
-  return (next_execve == NULL ? system_execve : next_execve)(path, argv, envp);
+  return come_back((next_execve == NULL ? system_execve : next_execve)(path, argv, envp));
 }
 
 EXPORT int execv(const char* path, char* const argv[]) { return execve(path, argv, environ); }
 
 EXPORT int execvpe(const char* file, char* const argv[], char* const envp[]) {
-  before_end(0);
+  before_end(XLATRACE_END_EXEC);
   if (next_execvpe == NULL) find_next();
-  return (next_execvpe == NULL ? system_execve : next_execvpe)(file, argv, envp);
+  return come_back((next_execvpe == NULL ? system_execve : next_execvpe)(file, argv, envp));
 }
 
 EXPORT int execvp(const char* file, char* const argv[]) { return execvpe(file, argv, environ); }
 
 EXPORT int fexecve(int fd, char* const argv[], char* const envp[]) {
-  before_end(0);
+  before_end(XLATRACE_END_EXEC);
   if (next_fexecve == NULL) find_next();
-  if (next_fexecve != NULL) return next_fexecve(fd, argv, envp);
+  if (next_fexecve != NULL) return come_back(next_fexecve(fd, argv, envp));
   errno = ENOSYS;
-  return -1;
+  return come_back(-1);
 }
 
 /* execl and its kind: glibc's call its own execve, in front of which nobody can stand. The
@@ -348,12 +419,23 @@ static void set_place(void) {
   setenv(XLATRACE_ENV_PLACE, place, 1);
 }
 
-/* `record --dump`: XLA is asked to dump into a folder of this process's own. The user's flags are
+/* `record --dump`, XLATRACE_DUMP: XLA is asked to dump into a folder of this process's own. The user's flags are
  * kept; a folder that a parent process has set is replaced, one that the user gave is left. As
  * text, too: only then is it readable which instruction each thunk of the list runs. The flags are
  * as old as XLA_FLAGS itself (2019). */
-static void set_dump(void) {
+static void set_dump(int light) {
   const char* dump = getenv(XLATRACE_ENV_DUMP);
+  const char* place = getenv(XLATRACE_ENV_PLACE);
+  char beside[PATH_MAX + 16];
+  /* `on`, and light mode where nothing is said: beside the recording, as `record` has it. */
+  const int on = dump == NULL || *dump == '\0' ? light : strcmp(dump, "on") == 0;
+  if (on && place != NULL && *place == '/') {
+    const size_t length = strlen(place);
+    const int stem = (int)(length > 4 && strcmp(place + length - 4, ".rec") == 0 ? length - 4 : length);
+    if (snprintf(beside, sizeof beside, "%.*s.dump", stem, place) >= (int)sizeof beside) return;
+    setenv(XLATRACE_ENV_DUMP, beside, 1);
+    dump = beside;
+  }
   if (dump == NULL || *dump != '/' || strchr(dump, ' ') != NULL) return;
   const char* before = getenv("XLA_FLAGS");
   if (before == NULL) before = "";
@@ -400,8 +482,8 @@ __attribute__((constructor)) static void start(void) {
     make_token(token, sizeof token);
     setenv(XLATRACE_ENV_JOB, token, 1);
   }
-  set_dump();
   set_place();
+  set_dump(light);
 }
 
 /* ---- A training process that never came to CUDA leaves a note, so that an empty recording can be

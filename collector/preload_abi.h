@@ -11,15 +11,21 @@ extern "C" {
 
 struct xlatrace_collector_functions {
   int size; /* sizeof(struct xlatrace_collector_functions) of the collector. */
-  /* The process will end now, or maybe (exec can fail): everything that is complete goes to the
-   * file. Bounded in time; does nothing in a forked child. `terminal` is not 0 when nothing comes
-   * after. */
-  void (*before_end)(int terminal);
+  /* The process will end now, or maybe: everything that is complete goes to the file. Bounded in
+   * time; does nothing in a forked child. `how`: XLATRACE_END_*, or 128 + the signal it dies of. */
+  void (*before_end)(int how);
   /* xlatrace.h: a step begins; recording stops for a while or goes on; is anything recorded? */
   void (*mark_step)(long long step);
   void (*set_paused)(int paused);
   int (*is_recording)(void);
 };
+
+/* exec can fail and come back: then XLATRACE_END_NOT is said next. */
+#define XLATRACE_END_NOT (-1)
+#define XLATRACE_END_EXEC 0
+#define XLATRACE_END_EXIT 1
+#define XLATRACE_END_ABORT 2
+#define XLATRACE_END_MAYBE 3 /* A signal that a handler of the program will see, or that waits. */
 
 void xlatrace_preload_connect(const struct xlatrace_collector_functions* functions);
 

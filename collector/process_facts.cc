@@ -1,6 +1,7 @@
 #include "collector/process_facts.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,21 @@ std::string FirstLine(const std::string& path) {
   return std::string(read_text.substr(0, read_text.find('\n')));
 }
 
+// XLA is in the process: JAX's plugin or library, TensorFlow's.
+bool HasXla() {
+  return dl_iterate_phdr(
+             [](dl_phdr_info* info, size_t, void*) {
+               const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+               const std::string_view name = path.substr(path.rfind('/') + 1);
+               for (const char* xla :
+                    {"xla_cuda_plugin", "libjax_common", "xla_extension", "libtensorflow"}) {
+                 if (name.substr(0, std::string_view(xla).size()) == xla) return 1;
+               }
+               return 0;
+             },
+             nullptr) != 0;
+}
+
 bool IsNumber(const std::string& text) {
   return !text.empty() && text.size() < 10 &&
          std::all_of(text.begin(), text.end(),
@@ -87,9 +103,10 @@ void ReadProcessFacts(const FactSink& sink) {
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
   if (size > 0) sink("executable", std::string_view(path, static_cast<size_t>(size)));
   // Set by the preload where `record` asked for dumps: a folder for each process.
-  if (const char* dump = std::getenv("XLATRACE_DUMP"); dump != nullptr && *dump != '\0') {
+  if (const char* dump = std::getenv("XLATRACE_DUMP"); dump != nullptr && *dump == '/') {
     sink("dump_folder", std::string(dump) + "/" + std::to_string(getpid()));
   }
+  if (HasXla()) sink("xla", "1");
   const std::string driver = FirstLine("/sys/module/nvidia/version");
   if (!driver.empty()) sink("nvidia_driver_version", driver);
   const std::string rank =

@@ -38,6 +38,37 @@ void Steering::Set(uint32_t bits, bool on) {
   } else {
     state_.fetch_and(~bits, std::memory_order_seq_cst);
   }
+  Note();
+}
+
+// Contexts come to a step one after the other: what one of them has left another is still in.
+void Steering::SetProgress(Progress progress) {
+  const auto before = static_cast<Progress>(step_progress_.load(std::memory_order_relaxed));
+  step_progress_ = static_cast<int>(progress);
+  if (before != Progress::kAfter) Note();
+}
+
+void Steering::Note(bool anew) {
+  const uint32_t state = state_.load(std::memory_order_seq_cst);
+  bool closed = (state & kClosed) != 0;
+  if ((state & kStepsByMark) != 0) {
+    closed |= (state & kOutsideMarks) != 0;
+  } else if ((state & kStepsByModule) != 0) {
+    closed |= step_progress_.load() != static_cast<int>(Progress::kInside);
+  }
+  const Lock lock(&note_mutex_);
+  const uint64_t now = NowNs();
+  if (anew) changes_.push_back({now, Change::kAnew});
+  if (closed == noted_closed_) return;
+  noted_closed_ = closed;
+  changes_.push_back({now, closed ? Change::kClosed : Change::kOpened});
+}
+
+std::vector<Steering::Changed> Steering::TakeChanges() {
+  std::vector<Changed> taken;
+  const Lock lock(&note_mutex_);
+  taken.swap(changes_);
+  return taken;
 }
 
 void Steering::Configure(std::optional<StepWindow> steps, uint64_t delay_ms, uint64_t duration_ms) {
@@ -51,15 +82,17 @@ void Steering::Configure(std::optional<StepWindow> steps, uint64_t delay_ms, uin
   if (steps) {
     has_steps_.store(true, std::memory_order_release);
     if (steps->first > 0) step_progress_ = static_cast<int>(Progress::kBefore);
-    Set(kStepsByModule, true);
+    Set(kStepsByModule, true);  // Notes the window as closed, where it begins later.
   }
 }
 
 void Steering::SetMain(uint32_t title) {
+  const bool other = main_ != 0;
   main_ = title;
   last_told_ = -1;
   epoch_.fetch_add(1, std::memory_order_relaxed);
   step_progress_ = static_cast<int>(steps_->first == 0 ? Progress::kInside : Progress::kBefore);
+  Note(other);
 }
 
 void Steering::OnRegisterModule(ThreadLog& log, uint32_t title) { log.set_registering(title); }
@@ -91,9 +124,9 @@ std::optional<int64_t> Steering::OnFirstCall(ThreadLog& log, uint32_t context) {
   }
   const bool inside = steps_->first <= step && step < steps_->end;
   log.set_in_steps(epoch_.load(std::memory_order_relaxed), inside);
-  step_progress_ = static_cast<int>(inside                 ? Progress::kInside
-                                    : step < steps_->first ? Progress::kBefore
-                                                           : Progress::kAfter);
+  SetProgress(inside                 ? Progress::kInside
+              : step < steps_->first ? Progress::kBefore
+                                     : Progress::kAfter);
   // Numbers from 0 need not be told.
   if (!inside || steps_->first == 0 || step <= last_told_) return std::nullopt;
   last_told_ = step;

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "collector/thread_log.h"
 #include "recording/control.h"
@@ -76,6 +77,15 @@ class Steering {
   uint64_t Tick(uint64_t now_ns, uint64_t limit_ms);
 
   recording::ProcessState State() const;
+
+  // What became of the window since the last call, for the recording. kAnew: what was taken for
+  // the steps asked for was none (a larger module runs again and again).
+  enum class Change : int { kClosed, kOpened, kAnew };
+  struct Changed {
+    uint64_t time_ns = 0;  // CLOCK_REALTIME.
+    Change change = Change::kClosed;
+  };
+  std::vector<Changed> TakeChanges();
   bool has_steps() const { return has_steps_.load(std::memory_order_acquire); }
 
  private:
@@ -90,6 +100,9 @@ class Steering {
   enum class Progress : int { kBefore, kInside, kAfter };
 
   void Set(uint32_t bits, bool on);
+  void SetProgress(Progress progress);
+  // Compares with what was noted last.
+  void Note(bool anew = false);
 
   struct Module {
     uint32_t size = 0;                           // Instructions, or most thunks of a run.
@@ -118,6 +131,10 @@ class Steering {
   uint32_t largest_ = 0;            // Size of the largest module, whether it is main or not.
   std::atomic<uint32_t> epoch_{1};  // Counts main modules.
   int64_t last_told_ = -1;
+
+  pthread_mutex_t note_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  std::vector<Changed> changes_;
+  bool noted_closed_ = false;
 };
 
 }  // namespace xlatrace::collector

@@ -99,10 +99,14 @@ class ThreadLog {
 
   // ---- Cost ----
   // CPU time of callbacks on this thread, estimated from every 1024th.
-  void AddCost(uint64_t ns) {
+  // One sample may be below 0: the clock costs more than what it measures, and varies.
+  void AddCost(int64_t ns) {
     cost_ns_.store(cost_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
   }
-  uint64_t cost_ns() const { return cost_ns_.load(std::memory_order_relaxed); }
+  uint64_t cost_ns() const {
+    const int64_t cost = cost_ns_.load(std::memory_order_relaxed);
+    return cost < 0 ? 0 : static_cast<uint64_t>(cost);
+  }
   bool IsTimeToMeasure() { return (++callbacks_ & 1023) == 0; }
 
   // The log of the calling thread, made when there is none. nullptr when memory is out.
@@ -144,7 +148,7 @@ class ThreadLog {
   uint32_t registering_ = 0;
   uint32_t pending_run_ = 0;
   uint32_t callbacks_ = 0;
-  std::atomic<uint64_t> cost_ns_{0};
+  std::atomic<int64_t> cost_ns_{0};
   OpenRange open_[kMaxDepth];
   uint64_t runs_[kMaxDepth];
 

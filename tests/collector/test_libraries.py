@@ -39,7 +39,8 @@ class PreloadTest(unittest.TestCase):
     def test_exports_the_wrappers_and_nothing_else(self):
         self.assertEqual(
             exported(PRELOAD),
-            {"xlatrace_preload_connect", "_exit", "_Exit", "quick_exit", "kill", "execve", "execv",
+            {"xlatrace_preload_connect", "_exit", "_Exit", "quick_exit", "kill", "raise",
+             "pthread_kill", "abort", "__assert_fail", "execve", "execv",
              "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "xlatrace_mark_step", "xlatrace_pause", "xlatrace_resume",
              "xlatrace_is_recording"})
 

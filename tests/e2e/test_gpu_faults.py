@@ -94,7 +94,9 @@ class Faults(gpu_support.GpuTestCase):
     def test_planted_dropped_buffer_not_counted(self):
         """CUPTI counts nothing, but calls without their activity are left over."""
         script = "repeat 50 { launch k x 100; sync }"
-        database = self.recorded("cupti drop buffers 2 1 uncounted", script, XLATRACE_FLUSH_MS="20")
+        # The first ones may hold what CUPTI says of the device only; on a machine where the flusher
+        # does not get to run there is no second one.
+        database = self.recorded("cupti drop buffers 1 5 uncounted", script, XLATRACE_FLUSH_MS="20")
         self.assertNotEqual(gpu_support.differences(database, self.truths()), [])
         self.assertGreater(gpu_support.loss(database), 0)
 

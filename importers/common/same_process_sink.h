@@ -42,9 +42,15 @@ class SameProcessSink : public model::EventSink {
   model::Id AddHint(const model::Hint& hint) override { return sink_.AddHint(hint); }
   model::Id AddApiCall(const model::ApiCall& call) override { return sink_.AddApiCall(call); }
   void AddUnreferredCall(const model::ApiCall& call) override { sink_.AddUnreferredCall(call); }
+  // Runs are numbered anew in every session: those of two are never one.
   model::Id AddActivity(const model::Activity& activity) override {
-    return sink_.AddActivity(activity);
+    if (activity.run_key == 0 || session_ == 0) return sink_.AddActivity(activity);
+    model::Activity apart = activity;
+    apart.run_key += session_ << 48;
+    return sink_.AddActivity(apart);
   }
+  // The next profile follows.
+  void NextSession() { ++session_; }
   model::Id AddRange(const model::Range& range) override { return sink_.AddRange(range); }
   void AddNvtxRow(const model::NvtxRow& row) override { sink_.AddNvtxRow(row); }
   void AddThread(const model::Thread& thread) override { sink_.AddThread(thread); }
@@ -58,6 +64,7 @@ class SameProcessSink : public model::EventSink {
  private:
   model::EventSink& sink_;
   std::optional<model::Id> process_;
+  int64_t session_ = 0;
   std::map<std::tuple<model::DeviceKind, int64_t, std::string, std::string>, model::Id> devices_;
   std::map<std::tuple<std::string, std::optional<int64_t>, uint64_t>, model::Id> modules_;
 };

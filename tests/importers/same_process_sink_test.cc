@@ -52,5 +52,22 @@ TEST(SameProcessSink, SessionsOfAProcessShareItsDefinitions) {
   EXPECT_NE(first.module, first.other_module);
 }
 
+// Profilers number runs anew: run 1 of the second session is not run 1 of the first.
+TEST(SameProcessSink, RunsOfTwoSessionsAreNeverOne) {
+  MemorySink memory;
+  SameProcessSink sink(memory);
+  Pour(sink);
+  model::Activity activity;
+  activity.run_key = (int64_t{1} << 32) + 1;
+  sink.AddActivity(activity);
+  sink.AddActivity(activity);
+  sink.NextSession();
+  Pour(sink);
+  sink.AddActivity(activity);
+  ASSERT_EQ(memory.activities.size(), 3u);
+  EXPECT_EQ(memory.activities[0].run_key, memory.activities[1].run_key);
+  EXPECT_NE(memory.activities[0].run_key, memory.activities[2].run_key);
+}
+
 }  // namespace
 }  // namespace xlatrace::importers

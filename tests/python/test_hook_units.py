@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 import types
 import unittest
 from unittest import mock
@@ -47,8 +48,16 @@ class TheSettings(unittest.TestCase):
         for extra in ({}, {"XLATRACE_HOOK_DURATION_S": "soon", "XLATRACE_HOOK_MEMORY_MB": "-1"}):
             settings = Settings({"XLATRACE_HOOK_DIR": "/x", **extra})
             self.assertEqual(settings.duration_s, 60)
-            self.assertEqual(settings.memory_bytes, 256e6)
             self.assertEqual(settings.delay_s, 0)
+        self.assertEqual(settings.memory_bytes, 256e6)
+
+    def test_memory_where_nothing_is_said(self):
+        """A sixteenth of what the machine has to spare, from 256 to 1,024 MB."""
+        for spare_kb, wanted in ((0, 256e6), (8_000_000, 500e6), (64_000_000, 1024e6)):
+            text = f"MemTotal: 99 kB\nMemAvailable: {spare_kb} kB\n".encode()
+            with mock.patch("builtins.open", mock.mock_open(read_data=text)):
+                settings = Settings({"XLATRACE_HOOK_DIR": "/x"})
+            self.assertEqual(settings.memory_bytes, wanted)
 
     def test_zero_is_no_limit(self):
         environment = {"XLATRACE_HOOK_DURATION_S": "0", "XLATRACE_HOOK_MEMORY_MB": "0"}
@@ -81,7 +90,8 @@ class TheLimits(Patched):
     def setUp(self) -> None:
         super().setUp()
         self.patch_limits()
-        self.limits = limits.Limits(Settings({"XLATRACE_HOOK_DIR": "/x"}))
+        environment = {"XLATRACE_HOOK_DIR": "/x", "XLATRACE_HOOK_MEMORY_MB": "256"}
+        self.limits = limits.Limits(Settings(environment))
 
     def later(self, seconds: float, grown_mb: float = 0) -> None:
         self.now += seconds
@@ -197,7 +207,7 @@ class TheWindow(Patched):
         self.patch_limits()
         folder = tempfile.mkdtemp(prefix="xlatrace-hook-")
         self.addCleanup(shutil.rmtree, folder)
-        settings = Settings({"XLATRACE_HOOK_DIR": folder})
+        settings = Settings({"XLATRACE_HOOK_DIR": folder, "XLATRACE_HOOK_MEMORY_MB": "256"})
         self.profiler = FakeProfiler()
         self.recorder = Recorder(settings, Status(folder), limits.Limits(settings))
         self.recorder.runtime_ready(self.profiler)
@@ -294,6 +304,27 @@ class TheWindow(Patched):
         self.profiler.computes = True
         self.after(1)
         self.assertEqual(self.reasons()[0], "memory")
+
+    def test_what_was_compiled_waits_for_its_window(self):
+        """While the window before it is still being written, by another thread."""
+        self.recorder.compiled(1)
+        written, stop = threading.Event(), self.profiler.stop
+
+        def slow_stop(path):
+            written.wait(30)
+            stop(path)
+
+        self.profiler.stop = slow_stop
+        watcher = threading.Thread(target=self.after, args=(60,))
+        watcher.start()
+        while self.recorder.state == "running":
+            time.sleep(0.001)
+        compiled = threading.Thread(target=self.recorder.compiled, args=(20,))
+        compiled.start()
+        written.set()
+        for thread in (compiled, watcher):
+            thread.join(30)
+        self.assertEqual(self.recorder.state, "running")
 
     def test_the_script_s_own_profile_is_not_disturbed(self):
         self.recorder.compiled(1)

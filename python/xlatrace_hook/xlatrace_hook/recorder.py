@@ -161,7 +161,10 @@ class Recorder:
         A framework that cannot tell of compilations says 0 once.
         """
         opens_window = self.limits.compiled(seconds)
-        if opens_window and self.state == RESTING:
+        # Also while another thread still writes the window that is over (PAUSED until it has): what
+        # was compiled does not run before its window is open.
+        writing = self.state == PAUSED and not self._given_way
+        if opens_window and (self.state == RESTING or writing):
             with self._exclusive() as free:
                 if free and self.state == RESTING:
                     self._start_or_wait()

@@ -11,6 +11,7 @@
 #include "correlator/execution_grouping.h"
 #include "correlator/graph_node_evidence.h"
 #include "correlator/hint_resolution.h"
+#include "correlator/kernel_symbols.h"
 #include "correlator/label_table.h"
 #include "correlator/module_join.h"
 #include "correlator/module_roles.h"
@@ -135,6 +136,16 @@ class Labeller {
   JudgedCase JudgeCase(const CaseKey& key, LabelTable* labels) {
     JudgedCase judged{.process_id = key.process, .config = key.config, .graph = key.graph};
     judged.label = labels->Decide(CaseOf(key), uses_xla_[key.process]);
+    if (no_modules_[key.process] &&
+        run_.configs[key.config - 1].kind == model::ActivityKind::kKernel) {
+      // A library's kernel may be XLA's as well: that it is none nobody can say.
+      model::Label label = tables_.labels[judged.label - 1];
+      if (label.instruction_id == 0 && label.reason == model::Reason::kNotXla &&
+          label.origin != model::Origin::kFramework) {
+        label.reason = model::Reason::kNoModule;
+        judged.label = labels->Intern(std::move(label));
+      }
+    }
     if (key.run_module != 0) {
       judged.module_id = key.run_module;
       judged.certain = true;
@@ -156,6 +167,24 @@ class Labeller {
     Id most = 0;
     for (const model::Device& device : run_.devices) most = std::max(most, device.process_id);
     uses_xla_.assign(static_cast<size_t>(most) + 1, false);
+    // Fusions are XLA's alone, whether the run knows their module or not.
+    std::vector<bool> fusion(run_.configs.size(), false);
+    for (size_t c = 0; c < fusion.size(); ++c) {
+      const model::LaunchConfig& config = run_.configs[c];
+      fusion[c] = config.kind == model::ActivityKind::kKernel &&
+                  config.symbol.find("fusion") != std::string::npos &&
+                  FamilyOf(config.symbol) == SymbolFamily::kXla;
+    }
+    for (size_t i = 0; i < run_.activities.size(); ++i) {
+      if (fusion[run_.activities.config[i] - 1]) uses_xla_[ProcessOf(i)] = true;
+    }
+    no_modules_ = uses_xla_;
+    for (const model::ModuleInfo& module : run_.modules) {
+      if (module.process_id == 0) no_modules_.assign(no_modules_.size(), false);
+      if (module.process_id >= 0 && module.process_id <= most) {
+        no_modules_[static_cast<size_t>(module.process_id)] = false;
+      }
+    }
     for (const model::ModuleInfo& module : run_.modules) {
       if (module.process_id == 0) uses_xla_.assign(uses_xla_.size(), true);
       if (module.process_id >= 0 && module.process_id <= most) {
@@ -203,6 +232,7 @@ class Labeller {
   AttributionTables& tables_;
   std::vector<std::unique_ptr<EvidenceSource>> sources_;
   std::vector<bool> uses_xla_;         // By process.
+  std::vector<bool> no_modules_;       // The same: XLA is there, and the run knows no module of it.
   std::vector<uint32_t> run_modules_;  // By run key; 0: not known.
 };
 

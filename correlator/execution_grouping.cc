@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "correlator/execution_track.h"
+#include "correlator/loss_parts.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -42,13 +43,14 @@ struct Track {
   std::map<uint32_t, uint32_t> lane_counts;
   uint32_t main_lane = 0;
   uint32_t execution = 0;  // The open one's row.
+  uint32_t part = 0;       // Of its activities (loss_parts.h).
 };
 
 class Grouper {
  public:
   Grouper(const RunTables& run, const ModuleTable& modules, std::span<const uint32_t> aligned,
           AttributionTables* tables)
-      : run_(run), modules_(modules), aligned_(aligned), tables_(*tables) {
+      : run_(run), modules_(modules), aligned_(aligned), tables_(*tables), parts_(run) {
     for (const uint32_t run_key : run.activities.run_key) told_ = std::max(told_, run_key);
   }
 
@@ -93,6 +95,7 @@ class Grouper {
   std::span<const uint32_t> aligned_;
   uint32_t told_ = 0;  // The largest number that the source gives.
   AttributionTables& tables_;
+  const LossParts parts_;
   // What is asked of an activity's label, by label_id; flat, because it is asked for each activity.
   struct LabelFacts {
     uint32_t module_id = 0;
@@ -219,6 +222,12 @@ void Grouper::ByTime() {
     const TrackItem item = item_of(i);
     const bool main_lane = track.IsMainLane(columns.lane[i]);
     bool starts = !track.steps.is_open();
+    if (parts_.any()) {
+      // What is missing in between may be the end of one execution and the start of the next.
+      const uint32_t part = parts_.PartOf(i);
+      starts |= part != track.part;
+      track.part = part;
+    }
     if (main_lane) {
       // Another module in between: nothing overlaps it where ops run one after the other.
       const bool interrupted = module_on_lane[columns.lane[i]] != module_id;

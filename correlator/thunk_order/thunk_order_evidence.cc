@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "correlator/graph_row_shares.h"
+#include "correlator/loss_parts.h"
 #include "correlator/origin.h"
 #include "correlator/shares.h"
 #include "correlator/thunk_order/execution_solver.h"
@@ -50,7 +51,8 @@ class ThunkOrder {
         judged_(judged),
         case_of_(case_of),
         labels_(*labels),
-        tables_(*tables) {}
+        tables_(*tables),
+        parts_(run) {}
 
   ThunkOrderResult Run() {
     if (!HasWork()) return {};
@@ -96,10 +98,19 @@ class ThunkOrder {
     size_t last = 0;
     bool may_lack_start = false;
     bool may_lack_end = false;
+    bool lacks = false;  // Records of it are lost.
   };
   std::vector<Group> GatherGroups(std::vector<uint32_t>* sequence) const;
   void SolveDevice(uint32_t device);
-  size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end);
+  // `from` and `to`: what is around it; there something may be missing where these are cuts.
+  struct Edges {
+    size_t from = 0;
+    size_t to = 0;
+    bool lacks = false;  // Something is missing inside.
+  };
+  size_t SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin, size_t end,
+                        const Edges& edges);
+  void DoubtOrder(std::vector<Outcome>* outcomes) const;
   void JudgeContested();
   void CountGraphRows();
   void MakeLabels(KnownStretch* stretch);
@@ -117,6 +128,7 @@ class ThunkOrder {
   std::span<const uint32_t> case_of_;
   LabelTable& labels_;
   model::AttributionTables& tables_;
+  const LossParts parts_;
 
   LaunchCases* read_ = nullptr;  // While Run runs, as all below.
   std::span<const ThunkProgram* const> programs_;
@@ -145,6 +157,14 @@ std::vector<ThunkOrder::Group> ThunkOrder::GatherGroups(std::vector<uint32_t>* s
     const auto [it, fresh] = number.try_emplace(key, groups.size());
     if (fresh) groups.push_back({.first = k, .last = k});
     Group& group = groups[it->second];
+    if (parts_.any()) {
+      const uint32_t activity = (*sequence)[k];
+      const uint32_t part = parts_.PartOf(activity);
+      const auto other = [&](size_t at) { return parts_.PartOf((*sequence)[at]) != part; };
+      group.lacks |= parts_.Lacks(activity) || (!fresh && other(group.last));
+      if (fresh && k > 0) group.may_lack_start |= other(k - 1);
+      group.may_lack_end = k + 1 < sequence->size() && other(k + 1);
+    }
     scattered |= k > group.last + 1;
     group.last = k;
     ++group.size;
@@ -168,8 +188,8 @@ std::vector<ThunkOrder::Group> ThunkOrder::GatherGroups(std::vector<uint32_t>* s
     last_begin = std::max(last_begin, group.first);
   }
   for (Group& group : groups) {
-    group.may_lack_start = group.first <= first_end;
-    group.may_lack_end = group.last >= last_begin;
+    group.may_lack_start |= group.first <= first_end;
+    group.may_lack_end |= group.last >= last_begin;
   }
   return groups;
 }
@@ -181,12 +201,25 @@ void ThunkOrder::SolveDevice(uint32_t device) {
   std::vector<uint32_t> cases(sequence.size());
   for (size_t k = 0; k < sequence.size(); ++k) cases[k] = case_of_[sequence[k]];
   const auto group_of = [&](size_t k) { return run_.activities.run_key[sequence[k]]; };
+  const auto part_of = [&](size_t k) { return parts_.any() ? parts_.PartOf(sequence[k]) : 0; };
   size_t next = 0;  // Group.
+  Edges edges{0, sequence.size()};
   for (size_t begin = 0; begin < sequence.size();) {
     size_t end = begin + 1;
-    while (end < sequence.size() && group_of(end) == group_of(begin)) ++end;
+    while (end < sequence.size() && group_of(end) == group_of(begin) &&
+           (group_of(begin) != 0 || part_of(end) == part_of(begin))) {
+      ++end;
+    }
+    if (parts_.any()) {
+      if (begin > 0 && part_of(begin) != part_of(begin - 1)) edges.from = begin;
+      const bool cut = end < sequence.size() && part_of(end) != part_of(end - 1);
+      edges.to = cut ? end : sequence.size();
+      edges.lacks = std::any_of(sequence.begin() + static_cast<ptrdiff_t>(begin),
+                                sequence.begin() + static_cast<ptrdiff_t>(end),
+                                [&](uint32_t i) { return parts_.Lacks(i); });
+    }
     if (group_of(begin) == 0) {
-      while (begin < end) begin = SolveUngrouped(device, cases, begin, end);
+      while (begin < end) begin = SolveUngrouped(device, cases, begin, end, edges);
     } else {
       groups[next++].begin = begin;
     }
@@ -202,27 +235,38 @@ void ThunkOrder::SolveDevice(uint32_t device) {
         std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
     if (all_fixed) continue;
     // What may be cut off can be less than what looks the same and is whole.
-    const uint32_t how = (group.may_lack_start ? 1u : 0u) | (group.may_lack_end ? 2u : 0u);
+    const uint32_t how = (group.may_lack_start ? 1u : 0u) | (group.may_lack_end ? 2u : 0u) |
+                         (group.lacks ? 4u : 0u);
     uint32_t known = known_.Find(part, nullptr, how);
     if (known == kNone) {
-      known = known_.Remember(part,
-                              solver_->Solve(part, true,
-                                             {.clean_start = !group.may_lack_start,
-                                              .clean_end = !group.may_lack_end,
-                                              .may_be_cut_off = true}),
-                              how);
+      std::vector<Outcome> outcomes = solver_->Solve(part, true,
+                                                     {.clean_start = !group.may_lack_start,
+                                                      .clean_end = !group.may_lack_end,
+                                                      .may_be_cut_off = true});
+      if (group.lacks) DoubtOrder(&outcomes);
+      known = known_.Remember(part, std::move(outcomes), how);
     }
     ++known_[known].occurrences;
     instances_.push_back({device, group.begin, known});
   }
 }
 
+// The order of launches proves nothing where some of them are missing among them.
+void ThunkOrder::DoubtOrder(std::vector<Outcome>* outcomes) const {
+  for (Outcome& outcome : *outcomes) {
+    outcome.confidence = std::min(outcome.confidence, Confidence::kInferred);
+  }
+}
+
 // Solves from `begin` on, and returns where to go on.
 size_t ThunkOrder::SolveUngrouped(uint32_t device, std::span<const uint32_t> cases, size_t begin,
-                                  size_t end) {
+                                  size_t end, const Edges& edges) {
   if (begin != known_to_) followed_ = 0;
+  // A part that was cut off may begin like a whole execution and be the rest of another.
+  const bool pattern = !edges.lacks && (begin != edges.from || begin == 0);
   if (const uint32_t known =
-          known_.FindPrefix(cases.subspan(begin, end - begin), kPatternsAhead, &followed_);
+          pattern ? known_.FindPrefix(cases.subspan(begin, end - begin), kPatternsAhead, &followed_)
+                  : KnownStretches::kNone;
       known != kNone) {
     ++known_[known].occurrences;
     instances_.push_back({device, begin, known});
@@ -239,8 +283,9 @@ size_t ThunkOrder::SolveUngrouped(uint32_t device, std::span<const uint32_t> cas
     const bool all_fixed =
         std::all_of(part.begin(), part.end(), [&](uint32_t c) { return cases_[c].fixed; });
     if (all_fixed || (!any && last)) return stop;
-    const std::vector<Outcome> outcomes =
-        solver_->Solve(part, false, {.may_be_cut_off = begin == 0 || stop == cases.size()});
+    std::vector<Outcome> outcomes = solver_->Solve(
+        part, false, {.may_be_cut_off = begin == edges.from || stop == edges.to});
+    if (edges.lacks) DoubtOrder(&outcomes);
     // Each execution is a stretch of its own; the last one may go on behind the end.
     uint32_t executions = 0;
     for (const Outcome& outcome : outcomes) executions = std::max(executions, outcome.execution);

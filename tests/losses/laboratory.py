@@ -1,0 +1,476 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The loss laboratory: programs on the fake GPU with planted losses, and what xlatrace says of them.
+
+    tests/losses/laboratory.py [--runs N] [--jax N] [--kinds REGEX] [--seed N] [--keep DIR]
+
+Prints a table, one row per kind of loss:
+
+  runs      programs that were recorded and lost something in that way
+  executed  activities that the device ended before its process did (the fake driver's log: the truth)
+  missing   of them those that are not in run.db
+  unsaid    of the missing those of which the run does not speak: inside of a window, where all is said
+            to be there; and, where no more than a number is said, those above that number
+  false     missing activities that a gap calls idle or that lie in a steady step
+  invented  records said to be missing for certain that are not
+  exact     activities whose instruction is called exact, and whose truth is known (real JAX only)
+  wrong     of them those that belong to another instruction
+
+Exit status 1 unless unsaid, false, invented and wrong are 0 everywhere. Environment: as the tests of
+tests/e2e (XLATRACE_BIN, XLATRACE_FAKE_GPU; XLATRACE_TEST_PYTHON_JAX_CUDA for --jax;
+XLATRACE_SHARED_DATA for traces that are cut).
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "e2e"), str(ROOT / "tests" / "fake_gpu" / "jax")]
+
+import gpu_support  # noqa: E402
+import gpu_truth  # noqa: E402
+import support  # noqa: E402
+
+COLUMNS = ["runs", "executed", "missing", "unsaid", "false", "invented", "exact", "wrong"]
+MUST_BE_ZERO = ["unsaid", "false", "invented", "wrong"]
+HANG_S = 300
+
+# A step of kernels, copies and a graph, as XLA would launch it; ten kernels on another stream.
+STEP = (
+    "module jit_step 7 { thunk fusion.1 { launch a }; thunk fusion.2 { launch b x 3 };"
+    " thunk copy.3 { copy dtod 64 }; run g }; launch side on s2"
+)
+SETUP = (
+    "executable jit_step 7 { op fusion.1; op fusion.2; op copy.3 };"
+    " graph g { launch g1; launch g2; launch g3 };"
+)
+ENDLESS = f"{SETUP} launch k; sync; print go; rate 4000; forever {{ {STEP} }}"
+
+
+def bounded(steps, end=""):
+    return f"{SETUP} launch k; sync; rate 6000; repeat {steps} {{ {STEP} }}; sync; {end}"
+
+
+class Bench(gpu_support.GpuTestCase):
+    """One run's folders and helpers; a test case only for these."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = folder
+        self.work, self.truth_folder, self.temporary = (
+            folder / name for name in ("work", "truth", "tmp")
+        )
+        for path in (self.work, self.truth_folder, self.temporary):
+            path.mkdir(parents=True)
+        (folder / "tiny_gpu.py").write_text(gpu_support.TINY_GPU)
+
+    def runTest(self):
+        pass
+
+
+class Lab:
+    def __init__(self, options):
+        self.options = options
+        self.chance = random.Random(options.seed)
+        self.figures = collections.defaultdict(collections.Counter)
+        self.notes = []
+        self.root = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="xlatrace-losses-"))
+        self.number = 0
+
+    def bench(self, kind):
+        self.number += 1
+        return Bench(self.root / f"{self.number:04}-{re.sub(r'[^a-z0-9]+', '-', kind.lower())}")
+
+    # --- what became of a run ------------------------------------------------------------------
+
+    def judge(self, kind, bench, died_ns=None, truths=None, database=None):
+        """Compares run.db with what the device did until `died_ns` (the end of the process)."""
+        figures = self.figures[kind]
+        figures["runs"] += 1
+        truths = truths if truths is not None else bench.truths()
+        if database is None:
+            files = list((bench.work / "run.rec").glob("*.rec"))
+            if not any(gpu_truth.rows_in(file, gpu_truth.FACTS) for file in files):
+                return  # It was over before a first block was written: nothing is claimed.
+            result = bench.xlatrace("summary", "run.db", "--format", "json")
+            if result.code != 0:
+                self.complain(kind, bench, f"summary: {result.stderr}")
+                figures["unsaid"] += 1
+                return
+            database = bench.work / "run.db"
+            said = json.loads(result.stdout)
+            strict = bench.xlatrace("summary", "run.db", "--strict").code
+        else:
+            said = json.loads(bench.xlatrace("summary", database, "--format", "json").stdout)
+            strict = bench.xlatrace("summary", database, "--strict").code
+        died_ns = died_ns or 1 << 62
+        absent, strange = gpu_truth.compare_sets(database, truths)
+        if strange:
+            self.complain(kind, bench, f"never executed: {strange[:3]}")
+            figures["wrong"] += len(strange)
+        executed = sum(int(r["end_ns"]) <= died_ns for rows in truths.values() for r in rows)
+        missing = [r for r in absent if int(r["end_ns"]) <= died_ns]
+        figures["executed"] += executed
+        figures["missing"] += len(missing)
+        certain = gpu_truth.scalar(
+            database,
+            "SELECT coalesce(sum(at_least), 0) FROM loss "
+            "WHERE cause IN ('launch_without_activity', 'unfinished', 'graph_node')",
+        )
+        if certain > len(absent):
+            figures["invented"] += certain - len(absent)
+            self.complain(kind, bench, f"lost {certain}, but {len(absent)} are not there")
+        unsaid = self.unspoken(database, truths, missing, said)
+        figures["unsaid"] += unsaid
+        if unsaid:
+            self.complain(kind, bench, f"{unsaid} of {len(missing)} missing are not spoken of")
+        if unsaid == 0 and missing and strict == 0 and not self.asked(database, missing, truths):
+            figures["unsaid"] += len(missing)
+            self.complain(kind, bench, f"--strict does not fail: {len(missing)} are missing")
+        false = self.called_idle_or_steady(database, missing, truths)
+        figures["false"] += false
+        if false:
+            self.complain(kind, bench, f"{false} missing activities lie in a gap or a steady step")
+
+    def pids(self, database):
+        rows = gpu_truth.rows_of(database, "SELECT process_id, pid FROM process")
+        return {row["pid"]: row["process_id"] for row in rows}
+
+    def place(self, database, truths):
+        """(process_id, start, end) of rows of the truth, in the run's time."""
+        base = int(
+            gpu_truth.scalar(database, "SELECT value FROM run_info WHERE key = 'start_unix_ns'")
+        )
+        pid_of = {id(r): pid for pid, rows in truths.items() for r in rows}
+        known = self.pids(database)
+
+        def of(row):
+            start, end = int(row["start_ns"]) - base, int(row["end_ns"]) - base
+            return known.get(pid_of[id(row)]), start, end
+
+        return of
+
+    def unspoken(self, database, truths, missing, said):
+        """Missing rows that lie where the run says that all is there."""
+        windows = collections.defaultdict(list)
+        for row in gpu_truth.rows_of(database, "SELECT * FROM window"):
+            windows[row["process_id"]].append((row["start_ns"], row["end_ns"]))
+        place = self.place(database, truths)
+        inside = 0
+        for row in missing:
+            process, start, end = place(row)
+            inside += any(a <= start and end <= b for a, b in windows.get(process, ()))
+        # A number alone, without a place, speaks of so many.
+        located = gpu_truth.scalar(database, "SELECT coalesce(sum(at_least), 0) FROM loss")
+        return max(0, inside - max(0, said["lost"] - located))
+
+    def asked(self, database, missing, truths):
+        """All that is missing lies behind a window's end that was asked for."""
+        ends = gpu_truth.rows_of(database, "SELECT * FROM window ORDER BY start_ns")
+        place = self.place(database, truths)
+
+        def one(row):
+            process, start, end = place(row)
+            mine = [w for w in ends if w["process_id"] == process]
+            before = [w for w in mine if w["end_ns"] <= end]
+            after = [w for w in mine if w["start_ns"] >= start]
+            return (before and before[-1]["why_ended"] == "asked") or (not before and after)
+
+        return all(one(row) for row in missing)
+
+    def called_idle_or_steady(self, database, missing, truths):
+        place = self.place(database, truths)
+        spans = gpu_truth.rows_of(
+            database,
+            "SELECT process_id, start_ns, end_ns FROM gap JOIN device USING (device_id) UNION ALL "
+            "SELECT process_id, start_ns, end_ns FROM step WHERE steady",
+        )
+        spans = sorted((s["process_id"], s["start_ns"], s["end_ns"]) for s in spans)
+        count = 0
+        for row in missing:
+            process, start, end = place(row)
+            count += any(p == process and a < end and start < b for p, a, b in spans)
+        return count
+
+    def exactness(self, kind, bench, truths, database):
+        """Instructions called exact, against XLA's own ranges at the launch."""
+        labels = {}
+        for pid, rows in truths.items():
+            for r in rows:
+                key = gpu_truth.identity(
+                    pid, *(r[n] for n in "device stream correlation node start_ns end_ns".split())
+                )
+                labels[key] = (r["label"].split("|") + ["", "", ""])[:3]
+        for row in gpu_truth.recorded_rows(database):
+            if row["confidence"] != "exact" or row["start"] is None or row["end"] is None:
+                continue
+            key = gpu_truth.identity(
+                row["pid"], row["ordinal"], row["stream_id"], row["correlation_id"],
+                row["graph_node_id"], row["start"], row["end"],
+            )  # fmt: skip
+            program, module, instruction = labels.get(key, ("", "", ""))
+            if not instruction:
+                continue
+            self.figures[kind]["exact"] += 1
+            if (instruction, module) != (row["instruction"], row["module"]):
+                self.figures[kind]["wrong"] += 1
+                self.complain(kind, bench, f"{row['instruction']} is exact, and is {instruction}")
+
+    def complain(self, kind, bench, text):
+        if len(self.notes) < 40:
+            self.notes.append(f"{kind}: {text} ({bench.folder})")
+
+    # --- kinds of loss -------------------------------------------------------------------------
+
+    def killed(self, number):
+        bench = self.bench(f"signal {number}")
+        process = subprocess.Popen(
+            bench.command(ENDLESS), cwd=bench.work, env=bench.environment(XLATRACE_FLUSH_MS="1000"),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        process.stdout.readline()
+        time.sleep(self.chance.uniform(0, 1.5))
+        process.send_signal(number)
+        process.wait(HANG_S)
+        process.stdout.close()
+        self.judge(f"signal from outside: {signal.Signals(number).name}", bench, time.time_ns())
+
+    def ended(self, name, script):
+        bench = self.bench(name)
+        bench.preloaded(script, timeout=HANG_S)
+        self.judge(f"end: {name}", bench, time.time_ns())
+
+    def planted(self, name, scenario, script=None, **environment):
+        bench = self.bench(name)
+        script = script or bounded(60)
+        bench.preloaded(script, scenario=scenario, timeout=HANG_S, **environment)
+        self.judge(name, bench)
+
+    def dropped(self, what, how):
+        first = self.chance.randint(10, 300)
+        count = self.chance.choice([1, 1, 2, 5, 40, 200])
+        self.planted(f"dropped {what}, {how}", f"cupti drop {what} {first} {count} {how}\n")
+
+    def dropped_buffers(self, how):
+        first = self.chance.randint(1, 3)
+        self.planted(
+            f"dropped buffers, {how}",
+            f"cupti drop buffers {first} 1 {how}\n",
+            script=f"{SETUP} launch k; sync; rate 3000; repeat 300 {{ {STEP} }}; sync",
+        )
+
+    def paused(self):
+        bench = self.bench("pause")
+        process = subprocess.Popen(
+            bench.command(ENDLESS), cwd=bench.work, env=bench.environment(XLATRACE_FLUSH_MS="100"),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        process.stdout.readline()
+        for _ in range(2):
+            time.sleep(self.chance.uniform(0.1, 0.3))
+            bench.xlatrace("control", "run.rec", "stop")
+            time.sleep(self.chance.uniform(0.2, 0.5))
+            bench.xlatrace("control", "run.rec", "start")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        process.wait(HANG_S)
+        process.stdout.close()
+        self.judge("pauses (control stop, start), then SIGTERM", bench, time.time_ns())
+
+    def limited(self):
+        bench = self.bench("limit")
+        bench.preloaded(
+            f"{SETUP} launch k; sync; repeat 12000 {{ {STEP} }}; sync",
+            XLATRACE_MAX_BYTES=1 << 20, XLATRACE_FLUSH_MS="50", timeout=HANG_S,
+        )  # fmt: skip
+        self.judge("limit of the file's size", bench)
+
+    def ring(self):
+        bench = self.bench("ring")
+        bench.preloaded(
+            f"{SETUP} launch k; sync; rate 20000; repeat 3000 {{ {STEP} }}; sync",
+            XLATRACE_LAST_MS="300", XLATRACE_FLUSH_MS="50", timeout=HANG_S,
+        )  # fmt: skip
+        self.judge("ring (--last)", bench)
+
+    def lost_file(self):
+        bench = self.bench("file of one rank")
+        script = bounded(20)
+        for rank in (0, 1):
+            bench.preloaded(script, XLATRACE_JOB="job", RANK=rank, timeout=HANG_S)
+        files = sorted((bench.work / "run.rec").glob("*.rec"))
+        if len(files) == 2:
+            files[self.chance.randint(0, 1)].unlink()
+        self.judge("file of one rank lost", bench)
+
+    def cut_file(self):
+        bench = self.bench("recording cut")
+        bench.preloaded(bounded(100), timeout=HANG_S)
+        (recording,) = (bench.work / "run.rec").glob("*.rec")
+        size = recording.stat().st_size
+        os.truncate(recording, self.chance.randint(size // 4, size - 1))
+        self.judge("recording cut at a byte", bench)
+
+    def cut_trace(self, path):
+        """Of a trace that was cut no more is claimed than there is: refused, or said."""
+        kind = f"trace cut: {''.join(path.suffixes[-2:])}"
+        bench = self.bench(kind)
+        data = path.read_bytes()
+        cut = bench.work / path.name
+        cut.write_bytes(data[: self.chance.randint(len(data) // 3, len(data) - 2)])
+        whole = bench.xlatrace("import", path, "-o", "whole.db")
+        result = bench.xlatrace("import", cut, "-o", "run.db")
+        figures = self.figures[kind]
+        figures["runs"] += 1
+        if result.code != 0 or whole.code != 0:
+            return  # Refused, with the reason.
+        count = "SELECT count(*) FROM activity"
+        there = gpu_truth.scalar(bench.work / "whole.db", count)
+        figures["executed"] += there
+        missing = there - gpu_truth.scalar(bench.work / "run.db", count)
+        figures["missing"] += missing
+        strict = bench.xlatrace("summary", "run.db", "--strict").code
+        if missing and strict == 0:
+            figures["unsaid"] += missing
+            self.complain(kind, bench, f"{missing} are missing, and --strict is content")
+
+    # --- real JAX ------------------------------------------------------------------------------
+
+    def jax(self, program, how):
+        import rig
+
+        kind = f"real JAX, {how}"
+        bench = self.bench(f"{program} {how}")
+        machine = rig.Rig()
+        more = {"XLATRACE_REC": str(bench.work / "run.rec"), "XLATRACE_QUIET": "1"}
+        if how.startswith("dropped"):
+            scenario = bench.folder / "scenario.txt"
+            lines = []
+            for _ in range(self.chance.randint(1, 4)):
+                first, count = self.chance.randint(20, 3500), self.chance.choice([1, 3, 30, 120])
+                lines.append(f"cupti drop records {first} {count} {how.split()[-1]}")
+            scenario.write_text("\n".join(lines) + "\n")
+            more["FAKE_GPU_SCENARIO"] = str(scenario)
+        env = machine.environment(
+            graphs=self.chance.random() < 0.5, log=bench.truth_folder / "t",
+            preload=gpu_support.preload_library(), cache=self.root / "cache", more=more,
+        )  # fmt: skip
+        folder = ROOT / "tests" / "fake_gpu" / "jax"
+        process = subprocess.Popen(
+            [str(machine.python), str(folder / f"{program}.py")], cwd=bench.work, env=env,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        died = None
+        if how.startswith("signal"):
+            self.wait_for(lambda: any(bench.truths().values()), process)
+            time.sleep(self.chance.uniform(0.0, 1.0))
+            process.send_signal(getattr(signal, how.split()[-1]))
+        process.wait(HANG_S)
+        died = time.time_ns()
+        self.judge(kind, bench, died)
+        database = bench.work / "run.db"
+        if database.exists():
+            self.exactness(kind, bench, bench.truths(), database)
+
+    def wait_for(self, condition, process):
+        until = time.monotonic() + HANG_S
+        while not condition() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+
+    # --- all of it -----------------------------------------------------------------------------
+
+    def experiments(self):
+        runs = self.options.runs
+        for name in "KILL TERM INT HUP QUIT ABRT SEGV BUS FPE ILL USR1 XCPU".split():
+            number = getattr(signal, f"SIG{name}")
+            yield f"signal {name}", runs, lambda number=number: self.killed(number)
+        ends = {
+            "exit": "exit 3", "_exit": "_exit 4", "abort": "abort", "kill itself": "kill 15",
+            "SIGSEGV": "segv", "exec": "exec /bin/true",
+        }  # fmt: skip
+        for name, word in ends.items():
+            yield f"end {name}", runs, lambda n=name, w=word: self.ended(n, bounded(60, w))
+        for how in ("counted", "uncounted"):
+            yield f"dropped records {how}", runs, lambda h=how: self.dropped("records", h)
+            yield f"dropped buffers {how}", runs, lambda h=how: self.dropped_buffers(h)
+        yield "pause", runs, self.paused
+        yield "limit", runs, self.limited
+        yield "ring", runs, self.ring
+        yield "file of one rank", runs, self.lost_file
+        yield "recording cut", runs, self.cut_file
+        for path in self.traces():
+            yield f"trace cut {path.name}", runs, lambda p=path: self.cut_trace(p)
+        programs = ["plain_step", "rich_step", "branching_step", "recurrent_step"]
+        for how in ("dropped counted", "dropped uncounted", "signal SIGKILL", "signal SIGTERM"):
+            for k in range(self.options.jax):
+                program = programs[k % len(programs)]
+                yield f"jax {program} {how}", 1, lambda p=program, h=how: self.jax(p, h)
+
+    def traces(self):
+        data = os.environ.get("XLATRACE_SHARED_DATA")
+        if not data:
+            return []
+        wanted = ("*.xplane.pb", "*.xplane.pb.gz", "*.json.gz", "*.sqlite", "*.pt.trace.json.gz")
+        found = {}
+        for pattern in wanted:
+            for path in sorted(pathlib.Path(data).rglob(pattern)):
+                if path.stat().st_size < 8 << 20:
+                    found.setdefault("".join(path.suffixes[-2:]), path)
+        return list(found.values())
+
+    def run(self):
+        wanted = re.compile(self.options.kinds)
+        for name, runs, experiment in self.experiments():
+            if not wanted.search(name):
+                continue
+            for _ in range(runs):
+                experiment()
+        return self.report()
+
+    def report(self):
+        width = max([len(kind) for kind in self.figures] + [4])
+        print(f"{'kind of loss':<{width}}" + "".join(f"{c:>10}" for c in COLUMNS))
+        total = collections.Counter()
+        for kind, figures in self.figures.items():
+            print(f"{kind:<{width}}" + "".join(f"{figures[c]:>10,}" for c in COLUMNS))
+            total.update(figures)
+        print(f"{'all':<{width}}" + "".join(f"{total[c]:>10,}" for c in COLUMNS))
+        for note in self.notes:
+            print("  " + note)
+        bad = any(total[c] for c in MUST_BE_ZERO)
+        if not bad and not self.options.keep:
+            shutil.rmtree(self.root, ignore_errors=True)
+        return 1 if bad or not total["runs"] else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=3, help="of each kind")
+    parser.add_argument("--jax", type=int, default=0, help="real JAX programs of each kind")
+    parser.add_argument("--kinds", default="", help="only kinds that this pattern finds")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", help="folder for what was recorded")
+    options = parser.parse_args()
+    try:
+        gpu_support.require_gpu()
+    except Exception as missing:  # unittest.SkipTest
+        print(f"skipped: {missing}")
+        return 77
+    return Lab(options).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

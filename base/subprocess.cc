@@ -124,6 +124,10 @@ Result<ChildExit> RunChild(const std::vector<std::string>& command,
   close(error_pipe[0]);
   const int status = WaitFor(pid);
   child_pid.store(0);
+  exit.pid = pid;
+  exit.ended_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count();
   exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   exit.status = exit.signal != 0 ? 128 + exit.signal : WEXITSTATUS(status);
   return exit;

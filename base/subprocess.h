@@ -21,6 +21,8 @@ struct ChildExit {
   int status = 0;      // Exit status; 128 + N when a signal N ended the child.
   int signal = 0;      // N, or 0.
   int exec_error = 0;  // errno when the command could not be started at all.
+  int pid = 0;
+  long long ended_unix_ns = 0;  // When we heard of its end: not before it.
 };
 
 // Runs `command` (looked up on PATH) with `environment` set on top of ours. While it runs, SIGINT

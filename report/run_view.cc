@@ -77,6 +77,7 @@ Status LoadStats(RunDb& db, RunView& view) {
     if (stat.severity == model::Severity::kError) ++view.errors;
     view.stats.push_back(std::move(stat));
   }
+  XLATRACE_ASSIGN(view.losses, LoadLosses(db, view.lost));
   std::sort(view.stats.begin(), view.stats.end(), [](const StatFigure& a, const StatFigure& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
     return std::tie(a.name, a.source) < std::tie(b.name, b.source);

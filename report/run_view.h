@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 #include "model/words.h"
+#include "report/losses.h"
 #include "store/run_db.h"
 
 namespace xlatrace::report {
@@ -207,6 +208,7 @@ struct RunView {
   std::vector<LaunchQueueFigure> launch_queues;  // By device; none: host calls are not known.
   std::vector<StatFigure> stats;                 // Worst first.
   int64_t lost = 0;                              // Sum of all data_loss stats.
+  LossFigure losses;                             // The same, and what more may be missing.
   int64_t errors = 0;                            // Number of error stats.
   std::vector<FindingFigure> findings;
   std::vector<RuledOutFigure> ruled_out;

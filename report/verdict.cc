@@ -180,10 +180,11 @@ class Maker {
       verdict_.lede = lede.Append(LargestOp()).Take();
       return true;
     }
-    if (view_.lost > 0) {
+    // What is known to have been lost at some moment, no steady step touches.
+    if (const int64_t lost = view_.losses.anywhere(); lost > 0) {
       verdict_.sentence = {
           {fmt::format("No verdict: {} {} lost, so idle time cannot be told from missing data.",
-                       Thousands(view_.lost), view_.lost == 1 ? "record was" : "records were"),
+                       Thousands(lost), lost == 1 ? "record was" : "records were"),
            false}};
       verdict_.lede = LargestOp();
       return true;

@@ -224,16 +224,24 @@ void RunWriter::State::SettleRanges() {
 void RunWriter::State::SettleWindows() {
   if (windows_settled) return;
   windows_settled = true;
-  std::vector<model::Window> whole = windows;
-  std::vector<bool> said(tables.processes.size() + 1, false);
+  std::vector<model::Window> whole;
+  std::vector<int> said(tables.processes.size() + 1, 0);
   const auto known = [&](Id id) { return id > 0 && static_cast<size_t>(id) < said.size(); };
   for (const model::Window& window : windows) {
-    if (known(window.process_id)) said[static_cast<size_t>(window.process_id)] = true;
+    if (known(window.process_id)) ++said[static_cast<size_t>(window.process_id)];
   }
+  // One window holds all that the process did, whatever the clocks say of its edges.
   std::vector<std::optional<model::Window>> extent(said.size());
+  for (const model::Window& window : windows) {
+    if (known(window.process_id) && said[static_cast<size_t>(window.process_id)] == 1) {
+      extent[static_cast<size_t>(window.process_id)] = window;
+    } else {
+      whole.push_back(window);
+    }
+  }
   for (size_t i = 0; i < tables.activities.size(); ++i) {
     const Id process = tables.DeviceOf(i).process_id;
-    if (!known(process) || said[static_cast<size_t>(process)] || !tables.activities.timed(i)) {
+    if (!known(process) || said[static_cast<size_t>(process)] > 1 || !tables.activities.timed(i)) {
       continue;
     }
     const int64_t start = tables.activities.start_ns[i];
@@ -245,6 +253,19 @@ void RunWriter::State::SettleWindows() {
   }
   for (const std::optional<model::Window>& window : extent) {
     if (window) whole.push_back(*window);
+  }
+  for (auto& [id, ending] : endings) {
+    // The source was cut off: whatever came after its last activity is missing.
+    if (ending.unrecorded_from_ns != INT64_MAX) continue;
+    model::Window* last = nullptr;
+    for (model::Window& window : whole) {
+      if (window.process_id == id && (last == nullptr || window.end_ns > last->end_ns)) {
+        last = &window;
+      }
+    }
+    if (last == nullptr) continue;
+    ending.unrecorded_from_ns = last->end_ns;
+    last->why_ended = model::WindowEnd::kLoss;
   }
   tables.windows = model::CutByLosses(std::move(whole), tables.losses);
   tables.endings.clear();

@@ -39,10 +39,10 @@ void AddStrictFlag(CLI::App& command, bool* strict) {
   command.add_flag("--strict", *strict, "Exit status 1 when records were lost or errors counted");
 }
 
-int StrictStatus(int64_t lost, int64_t errors) {
-  if (lost == 0 && errors == 0) return 0;
-  Note(fmt::format("--strict: {} records were lost, {} errors; see the view run_stat", lost,
-                   errors));
+int StrictStatus(int64_t lost, int64_t errors, bool more) {
+  if (lost == 0 && errors == 0 && !more) return 0;
+  Note(fmt::format("--strict: {}{} records were lost, {} errors; see the views run_stat{}",
+                   more ? "at least " : "", lost, errors, more ? " and process" : ""));
   return 1;
 }
 

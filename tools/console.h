@@ -31,7 +31,8 @@ void PrintError(const Error& error);
 // `--strict`: lost records and errors in a run make the exit status 1, for scripts.
 void AddStrictFlag(CLI::App& command, bool* strict);
 // 1 and a sentence on standard error when there are any.
-int StrictStatus(int64_t lost, int64_t errors);
+// `more`: more may be missing than is known to be.
+int StrictStatus(int64_t lost, int64_t errors, bool more = false);
 
 }  // namespace xlatrace::tools
 

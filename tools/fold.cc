@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/number_format.h"
 #include "recording/control.h"
 #include "recording/folder.h"
 #include "store/run_db.h"
@@ -160,13 +161,43 @@ std::string DatabaseOf(const std::string& folder) {
   return fs::path(path).replace_extension(".db").string();
 }
 
+// What processes noted at their end in the folder's `job` (collector/recording_place.h), of which no
+// file is there: on another disk, deleted, or not copied.
+std::vector<std::pair<int64_t, int64_t>> EndedWithoutFile(
+    const std::string& folder, const std::vector<recording::FolderEntry>& entries) {
+  std::vector<std::pair<int64_t, int64_t>> missing;
+  constexpr uint64_t kMostBytes = 16 << 20;
+  const auto text = ReadFile(folder + "/job", kMostBytes);
+  if (!text || entries.empty()) return missing;
+  std::istringstream lines(*text);
+  std::string line;
+  if (!std::getline(lines, line) || line != entries.front().token) return missing;
+  std::set<int64_t> there;
+  for (const recording::FolderEntry& entry : entries) there.insert(entry.pid);
+  std::map<int64_t, int64_t> launches;
+  while (std::getline(lines, line)) {
+    std::istringstream words(line);
+    std::string word;
+    int64_t pid = 0;
+    int64_t count = 0;
+    if (words >> word >> pid >> count && word == "ended" && !there.contains(pid)) {
+      launches[pid] += count;
+    }
+  }
+  missing.assign(launches.begin(), launches.end());
+  return missing;
+}
+
 Status Build(const FoldRequest& request, const std::vector<recording::FolderEntry>& entries,
              bool other_job, FoldOutcome* outcome) {
   XLATRACE_TRY(CheckOutputPath(request.database, true));
+  const auto without_file = EndedWithoutFile(request.folder, entries);
   BuildRequest build{.recordings = entries,
                      // Beside its place until the earlier run is out of the way.
                      .output = request.database + ".new",
-                     .run_info = request.run_info};
+                     .run_info = request.run_info,
+                     .without_file = without_file,
+                     .child = request.child};
   auto built = BuildRun(build);
   if (!built) {
     Error error = std::move(built).error();
@@ -203,11 +234,20 @@ void Describe(const std::vector<recording::FolderEntry>& entries, FoldOutcome* o
   size_t complete = 0;
   for (const auto& [entry, import] : outcome->build.recordings) {
     outcome->live |= entry.live;
-    complete += import.complete && !entry.live ? 1 : 0;
-    if (!import.complete && !entry.live && !import.damaged) {
-      outcome->notes.push_back(fmt::format(
-          "process {} on {} was killed: at most the last flush period of its work is missing",
-          entry.pid, entry.host));
+    const bool exec = import.ending.how == model::ProcessEnd::kExec && !import.damaged;
+    complete += (import.complete || exec) && !entry.live ? 1 : 0;
+    if (!import.complete && !exec && !entry.live && !import.damaged) {
+      std::string missing = "the end of its work may be missing";
+      if (import.ending.unrecorded_tail_ns) {
+        missing = fmt::format("up to {} of its work may be missing",
+                              Duration(static_cast<double>(*import.ending.unrecorded_tail_ns)));
+      }
+      if (import.missing_at_least > 0) {
+        missing += fmt::format(", at least {} activities",
+                               Thousands(import.missing_at_least));
+      }
+      outcome->notes.push_back(fmt::format("process {} on {} was killed, or crashed: {}",
+                                           entry.pid, entry.host, missing));
     }
     if (import.damaged) {
       outcome->notes.push_back(

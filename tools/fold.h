@@ -12,6 +12,7 @@
 #ifndef XLATRACE_TOOLS_FOLD_H_
 #define XLATRACE_TOOLS_FOLD_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ struct FoldRequest {
   std::string database;  // run.db
   std::string token;     // Of the job; empty: the newest in the folder.
   std::vector<std::pair<std::string, std::string>> run_info;  // As BuildRequest.
+  std::optional<ChildEnd> child;                              // The same.
 };
 
 struct FoldOutcome {

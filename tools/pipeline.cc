@@ -1,6 +1,7 @@
 #include "tools/pipeline.h"
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -64,6 +65,18 @@ void Skip(const std::string& input, Error error, store::RunWriter* writer, Build
   outcome->skipped.push_back(std::move(error));
 }
 
+// Who waited for a process knows which signal it died of, and when it was over.
+void KnowEnd(const ChildEnd& child, store::RunWriter* writer, model::ProcessEnding* ending) {
+  if (ending->how != model::ProcessEnd::kSignal || ending->signal) return;
+  if (child.signal != 0) ending->signal = child.signal;
+  if (child.signal == SIGABRT) ending->how = model::ProcessEnd::kAbort;
+  if (ending->unrecorded_from_ns && writer->start_unix_ns()) {
+    ending->unrecorded_tail_ns = std::max<int64_t>(
+        child.ended_unix_ns - *writer->start_unix_ns() - *ending->unrecorded_from_ns, 0);
+  }
+  writer->SetEnding(*ending);
+}
+
 Status ImportRecordings(const BuildRequest& request, store::RunWriter* writer,
                         BuildOutcome* outcome) {
   for (const recording::FolderEntry& entry : request.recordings) {
@@ -74,6 +87,9 @@ Status ImportRecordings(const BuildRequest& request, store::RunWriter* writer,
       continue;
     }
     ++outcome->inputs_read;
+    if (request.child && request.child->pid == entry.pid) {
+      KnowEnd(*request.child, writer, &imported->ending);
+    }
     // Light mode: what XLA did not register it has dumped.
     if (!imported->has_modules && !imported->dump_folder.empty() &&
         IsDirectory(imported->dump_folder)) {
@@ -81,6 +97,13 @@ Status ImportRecordings(const BuildRequest& request, store::RunWriter* writer,
       if (!added) Skip(imported->dump_folder, std::move(added).error(), writer, outcome);
     }
     outcome->recordings.push_back({entry, std::move(*imported)});
+  }
+  for (const auto& [pid, launches] : request.without_file) {
+    writer->AddRunStat({.name = "recording_missing",
+                        .severity = model::Severity::kDataLoss,
+                        .source = fmt::format("process {}", pid),
+                        .value = std::max<int64_t>(launches, 1),
+                        .advice = "launches of a process whose file is not in the folder"});
   }
   if (outcome->recordings.empty()) return {};
   // The run is called after the process that did most of it.
@@ -128,7 +151,10 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   for (const std::string& input : request.inputs) XLATRACE_TRY(import(input, *writer));
   for (const std::vector<std::string>& process : request.sessions) {
     importers::SameProcessSink sink(*writer);
-    for (const std::string& input : process) XLATRACE_TRY(import(input, sink));
+    for (const std::string& input : process) {
+      XLATRACE_TRY(import(input, sink));
+      sink.NextSession();
+    }
   }
   XLATRACE_TRY(ImportRecordings(request, writer.get(), &outcome));
   if (outcome.inputs_read == 0) return tl::unexpected<Error>(outcome.skipped.front());
@@ -159,7 +185,10 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   for (const model::CompileSpan& span : run.compiles) {
     analysis_options.compiles.push_back({span.process_id, span.start_ns, span.end_ns});
   }
+  // What is known to be missing from between two windows is in nobody's way there.
   analysis_options.lost_records = writer->LostRecords();
+  for (const model::Loss& loss : run.losses) analysis_options.lost_records -= loss.at_least;
+  analysis_options.lost_records = std::max<int64_t>(analysis_options.lost_records, 0);
   analysis_options.host_events = [&](const analysis::Intervals& within) {
     std::vector<std::pair<int64_t, int64_t>> times;
     for (const analysis::Interval& interval : within) {

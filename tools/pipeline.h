@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,13 @@
 
 namespace xlatrace::tools {
 
+// A process that `record` started and waited for.
+struct ChildEnd {
+  int64_t pid = 0;
+  int64_t signal = 0;         // 0: none.
+  int64_t ended_unix_ns = 0;  // It lived no longer.
+};
+
 struct BuildRequest {
   std::vector<std::string> inputs;                 // Traces, any kind the importers know.
   std::vector<std::vector<std::string>> sessions;  // Profiles of one process each, in order.
@@ -29,6 +37,9 @@ struct BuildRequest {
   std::vector<std::pair<std::string, std::string>> left_out;
   // Facts that the inputs do not tell (command, source...); they win over the inputs' own.
   std::vector<std::pair<std::string, std::string>> run_info;
+  // Processes of the job that say they recorded (pid, launches), and of which there is no file.
+  std::vector<std::pair<int64_t, int64_t>> without_file;
+  std::optional<ChildEnd> child;  // What is known of the end of one of `recordings`.
 };
 
 struct BuildOutcome {

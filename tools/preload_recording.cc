@@ -182,13 +182,14 @@ std::vector<std::pair<std::string, std::string>> PreloadEnvironment(const Preloa
 }
 
 Status FoldPreload(const PreloadPlaces& places, const std::string& command,
-                   const std::string& shown_database) {
+                   const std::string& shown_database, const ChildExit& child) {
   const std::string folder = FindFolder(places);
   if (folder != places.recording) {
     Note(fmt::format("'{}' could not be used; the recording is in {}", places.recording, folder));
     if (places.own) RemoveRecording(places.recording, places.token);
   }
   FoldRequest request{.folder = folder, .database = places.database};
+  request.child = ChildEnd{child.pid, child.signal, child.ended_unix_ns};
   if (places.own) {
     request.token = places.token;
     request.run_info = {{"command", command}};

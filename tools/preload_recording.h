@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/subprocess.h"
 
 namespace xlatrace::tools {
 
@@ -35,9 +36,9 @@ Result<PreloadPlaces> PreparePreload(const std::string& database);
 std::vector<std::pair<std::string, std::string>> PreloadEnvironment(const PreloadPlaces& places,
                                                                     const std::string& library);
 
-// Recording -> run.db, told on standard error. `command` is masked already.
+// Recording -> run.db, told on standard error. `command` is masked already; `child` is how it ended.
 Status FoldPreload(const PreloadPlaces& places, const std::string& command,
-                   const std::string& shown_database);
+                   const std::string& shown_database, const ChildExit& child);
 
 }  // namespace xlatrace::tools
 

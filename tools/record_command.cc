@@ -185,8 +185,9 @@ Status FoldHook(const Options& options, const Places& places) {
 }
 
 // As RunChild, with a sentence for what went wrong; the error's code is the exit status.
-Result<int> RunCommand(const Options& options,
-                       const std::vector<std::pair<std::string, std::string>>& environment) {
+Result<ChildExit> RunCommand(
+    const Options& options,
+    const std::vector<std::pair<std::string, std::string>>& environment) {
   auto child = RunChild(options.command, environment);
   if (!child) return CannotRecord(std::move(child).error());
   if (child->exec_error != 0) {
@@ -203,7 +204,7 @@ Result<int> RunCommand(const Options& options,
   } else if (child->status != 0) {
     Note(fmt::format("the command ended with exit status {}", child->status));
   }
-  return child->status;
+  return child;
 }
 
 // Usage errors keep their code; everything else is 125.
@@ -260,14 +261,14 @@ Result<int> RunWithHook(const Options& options) {
   if (!hook) return CannotRecord(std::move(hook).error());
   auto places = PreparePlaces(options);
   if (!places) return CannotPrepare(std::move(places).error());
-  const Result<int> status = RunCommand(options, Environment(options, *places, *hook));
-  if (!status) {
+  const Result<ChildExit> child = RunCommand(options, Environment(options, *places, *hook));
+  if (!child) {
     rmdir(places->recording.c_str());
-    return status;
+    return tl::unexpected<Error>(child.error());
   }
   // The command's exit status is ours, whatever became of the recording.
   if (const Status folded = FoldHook(options, *places); !folded) PrintError(folded.error());
-  return status;
+  return child->status;
 }
 
 Result<int> RunWithPreload(const Options& options, const std::string& library) {
@@ -279,17 +280,18 @@ Result<int> RunWithPreload(const Options& options, const std::string& library) {
   for (auto& variable : CollectorEnvironment(options.recording, *output)) {
     environment.push_back(std::move(variable));
   }
-  const Result<int> status = RunCommand(options, environment);
-  if (!status) {
+  const Result<ChildExit> child = RunCommand(options, environment);
+  if (!child) {
     if (places->own) RemoveRecording(places->recording, places->token);
-    return status;
+    return tl::unexpected<Error>(child.error());
   }
-  const Status folded = FoldPreload(*places, MaskedCommand(options.command), options.output);
+  const Status folded =
+      FoldPreload(*places, MaskedCommand(options.command), options.output, *child);
   if (!folded) PrintError(folded.error());
   if (const std::string dump = DumpFolder(options.recording, *output); IsDirectory(dump)) {
     Note(fmt::format("XLA's dumps are in {}; they may go", dump));
   }
-  return status;
+  return child->status;
 }
 
 Result<int> Run(const Options& options) {

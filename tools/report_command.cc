@@ -74,7 +74,7 @@ Result<int> Run(const Options& options) {
   }));
   XLATRACE_TRY(file.Commit());
   Note(fmt::format("{} ({})", output, Bytes(static_cast<double>(bytes))));
-  return options.strict ? StrictStatus(view.lost, view.errors) : 0;
+  return options.strict ? StrictStatus(view.lost, view.errors, view.losses.more_possible()) : 0;
 }
 
 }  // namespace

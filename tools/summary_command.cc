@@ -77,7 +77,7 @@ Result<int> Run(const Options& options) {
                            : options.format == "md"  ? report::SummaryMarkdown(view, summary)
                                                      : report::SummaryText(view, summary);
   XLATRACE_TRY(PrintResult(text));
-  return options.strict ? StrictStatus(view.lost, view.errors) : 0;
+  return options.strict ? StrictStatus(view.lost, view.errors, view.losses.more_possible()) : 0;
 }
 
 }  // namespace

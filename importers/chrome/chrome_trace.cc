@@ -165,6 +165,9 @@ class TraceImport {
                          : outcome.status.error().message + "; what was read before is in the run");
     }
     const chrome::Placement placement = dialect_->Finish();
+    if (outcome.truncated || !outcome.status) {
+      import_.sink.SetEnding({.process_id = placement.process, .unrecorded_from_ns = INT64_MAX});
+    }
     const int64_t shift = SetClock();
     for (model::StepMark& step : import_.steps) {
       step.process_id = placement.process;

@@ -70,6 +70,7 @@ class Xprof final : public Dialect {
       placement.lanes.push_back(import_.sink.AddLane(lane));
     }
     if (events_ >= kEventLimit) {
+      import_.sink.SetEnding({.process_id = placement.process, .unrecorded_from_ns = INT64_MAX});
       import_.counters.Add("event_limit_reached", Severity::kDataLoss, 1,
                            "XProf writes at most a million events into its JSON; import the "
                            ".xplane.pb file beside it, which holds all");

@@ -48,14 +48,57 @@ void RecordedProcess::OnFact(const recording::FactRow& row) {
   }
 }
 
+// Counters of records that are lost. They are written at every flush, behind its clock.
+void RecordedProcess::OnStat(const recording::StatRow& row) {
+  uint64_t& value = stats[std::string(row.name)];
+  const uint64_t grown = row.value > value ? row.value - value : 0;
+  value = row.value;
+  constexpr std::string_view kLosses[] = {"records_dropped", "rows_lost",     "buffers_cut",
+                                          "records_short",   "buffers_refused",
+                                          "allocation_failures"};
+  if (grown == 0 ||
+      std::find(std::begin(kLosses), std::end(kLosses), row.name) == std::end(kLosses)) {
+    return;
+  }
+  // Counted with the flush before the last at the earliest: a buffer may have waited for it.
+  const uint64_t from = clocks.size() < 3 ? 0 : clocks[clocks.size() - 3].realtime_ns;
+  constexpr size_t kMost = 1000;  // More are one.
+  if (counted_losses.size() < kMost) {
+    counted_losses.push_back({from, 0, 0, std::string(row.name)});
+    ++losses_to_close_;
+  } else if (losses_to_close_ == 0) {
+    losses_to_close_ = 1;
+  }
+  CountedLoss& loss = counted_losses.back();
+  loss.records += static_cast<int64_t>(std::min<uint64_t>(grown, 1 << 30));
+  loss.to_ns = 0;
+}
+
+void RecordedProcess::OnClock(const recording::ClockRow& row) {
+  clocks.push_back(row);
+  // The clock may stand in the file before or behind the counters of its flush: the one after next
+  // is certainly later.
+  for (; losses_to_close_ > 0 && closing_; --losses_to_close_) {
+    counted_losses[counted_losses.size() - losses_to_close_].to_ns = row.realtime_ns;
+  }
+  closing_ = losses_to_close_ > 0;
+}
+
 void RecordedProcess::Finish() {
   ring = !Fact("last_ms").empty();
   modules.Build(strings);
   nodes.Finish();
   launches.Freeze();
   constexpr std::string_view kStep = "step ";
+  std::stable_sort(marks_.begin(), marks_.end(),
+                   [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
   for (const Mark& mark : marks_) {
     const std::string_view text = strings.Text(mark.text);
+    if (text.starts_with("window ") && strings.Text(mark.domain) == "xlatrace") {
+      window_closed = text == "window closed";
+      if (text == "window opened") opened_ns.push_back(mark.time_ns);
+      if (text == "window anew") anew_ns = mark.time_ns;
+    }
     if (!text.starts_with(kStep) || strings.Text(mark.domain) != "xlatrace") continue;
     if (const auto number = ParseInt(text.substr(kStep.size()))) {
       steps.emplace_back(mark.time_ns, *number);
@@ -63,6 +106,11 @@ void RecordedProcess::Finish() {
   }
   std::stable_sort(steps.begin(), steps.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+uint32_t RecordedProcess::KnownRun(uint64_t module_run) const {
+  const auto it = run_index_.find(module_run);
+  return it == run_index_.end() ? 0 : it->second;
 }
 
 uint32_t RecordedProcess::RunIndex(uint64_t module_run) {

@@ -43,7 +43,10 @@ class RecordedProcess final : public recording::RowSink {
   void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow&,
                   const recording::LaneRow&) override;
   void OnRange(const recording::RangeRow& row) override;
-  void OnGraphNode(const recording::GraphNodeRow& row) override { nodes.Add(row); }
+  void OnGraphNode(const recording::GraphNodeRow& row) override {
+    nodes.Add(row);
+    conditional_graphs |= row.type == kConditionalNode;
+  }
   void OnString(const recording::StringRow& row) override { strings.Add(row); }
   void OnSchema(const recording::SchemaRow& row) override { modules.AddSchema(row); }
   void OnPayload(const recording::PayloadRow& row) override { modules.AddPayload(row); }
@@ -62,9 +65,9 @@ class RecordedProcess final : public recording::RowSink {
     stream_names[{row.context, row.stream}] = std::string(row.name);
   }
   void OnCubin(const recording::CubinRow&) override { ++cubins; }
-  void OnClock(const recording::ClockRow& row) override { clocks.push_back(row); }
+  void OnClock(const recording::ClockRow& row) override;
   void OnOverhead(const recording::OverheadRow& row) override;
-  void OnStat(const recording::StatRow& row) override { stats[std::string(row.name)] = row.value; }
+  void OnStat(const recording::StatRow& row) override;
   void OnFact(const recording::FactRow& row) override;
 
   // After the reading.
@@ -72,6 +75,8 @@ class RecordedProcess final : public recording::RowSink {
 
   // 1-based index of a run in `runs`; made when it is not known (its range's row was lost).
   uint32_t RunIndex(uint64_t module_run);
+  // The same of a run that is known by now; 0: it is not.
+  uint32_t KnownRun(uint64_t module_run) const;
   // Empty when there is none.
   std::string_view Fact(std::string_view key) const;
   std::optional<int64_t> IntFact(std::string_view key) const;
@@ -96,10 +101,26 @@ class RecordedProcess final : public recording::RowSink {
   bool ring = false;               // Only the last so much of the process was kept.
   uint64_t first_activity_ns = 0;  // The earliest start, 0: none.
   std::vector<std::pair<uint64_t, int64_t>> steps;  // Marks: when, and which step. By time.
+  // Where the window (collector/steering.h) opened after it had been closed, by time; whether it was
+  // closed at last; and when what had been taken for the steps asked for turned out to be none.
+  std::vector<uint64_t> opened_ns;
+  bool window_closed = false;
+  uint64_t anew_ns = 0;
+  bool conditional_graphs = false;  // Branches or loops on the device.
+  // Records that were counted as lost between two moments, as the counters grew.
+  struct CountedLoss {
+    uint64_t from_ns = 0;
+    uint64_t to_ns = 0;
+    int64_t records = 0;
+    std::string cause;
+  };
+  std::vector<CountedLoss> counted_losses;
   uint64_t overhead_ns = 0;
   int64_t cubins = 0;
 
  private:
+  static constexpr uint32_t kConditionalNode = 13;  // CUgraphNodeType.
+
   void See(uint64_t time_ns) {
     if (time_ns == 0) return;
     if (first_ns == 0 || time_ns < first_ns) first_ns = time_ns;
@@ -113,6 +134,8 @@ class RecordedProcess final : public recording::RowSink {
   };
 
   std::unordered_map<uint64_t, uint32_t> run_index_;
+  size_t losses_to_close_ = 0;  // The last ones: a clock tells when they were over.
+  bool closing_ = false;        // One clock has come since.
   std::vector<Mark> marks_;  // Ranges without a duration; what they say is known at the end.
 };
 

@@ -13,6 +13,7 @@
 #include "importers/recording/recorded_names.h"
 #include "importers/recording/recorded_process.h"
 #include "importers/recording/recorded_stats.h"
+#include "importers/recording/recorded_windows.h"
 #include "recording/folder.h"
 #include "recording/reader.h"
 
@@ -26,6 +27,9 @@ using recording::RowKind;
 
 constexpr uint64_t kLatestNs = kLatestRecordedNs;
 
+// RecordedLaunch::call of what is left out.
+constexpr uint32_t kNotAsked = UINT32_MAX;
+
 class Import {
  public:
   Import(const std::string& path, bool live, model::EventSink& sink)
@@ -33,7 +37,8 @@ class Import {
         live_(live),
         sink_(sink),
         counters_(std::filesystem::path(path).filename().string()),
-        names_(process_, sink, counters_) {}
+        names_(process_, sink, counters_),
+        windows_(process_) {}
 
   Result<RecordingImport> Run() {
     XLATRACE_ASSIGN(outcome_, recording::ReadRecording(path_, process_));
@@ -47,6 +52,8 @@ class Import {
     names_.AddModules();
     ActivityPass activities(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, activities, outcome_.bytes_read));
+    told_ = windows_.Tell(
+        outcome_, live_, names_.process_id(), [this](uint64_t ns) { return TimeOf(ns); }, sink_);
     AddRunInfo();
     AddStats();
     counters_.Flush(sink_);
@@ -61,6 +68,8 @@ class Import {
         .complete = outcome_.complete,
         .damaged = outcome_.damaged_blocks + outcome_.missing_blocks > 0,
         .activities = activities_,
+        .ending = told_.ending,
+        .missing_at_least = told_.calls_without_activity + told_.graph_nodes_missing,
         .own_cost_ns = cost("cost_writer_ns") + cost("cost_flusher_ns") + cost("cost_callbacks_ns"),
         .command = std::string(process_.Fact("command")),
         .process_id = names_.process_id(),
@@ -121,11 +130,16 @@ class Import {
   void OnApiCall(const recording::ApiCallRow& row) {
     if (row.thunk != 0) names_.SeeThunk(row.thunk, row.start_ns);
     RecordedLaunch* launch = process_.launches.Find(row.correlation);
+    if (BeforeSteps(row)) {
+      if (launch != nullptr) launch->call = kNotAsked;
+      return;
+    }
+    windows_.OnCall(row);
     if (launch == nullptr) {
       if (IsWait(names_.FunctionName(row))) {
         AddApiCall(row);
       } else if (row.result == 0 && !LetGo(row)) {  // A call that failed started nothing.
-        ++calls_without_activity_;
+        windows_.OnLostCall(row);
       }
       return;
     }
@@ -140,6 +154,12 @@ class Import {
     }
     const auto graph = process_.graph_launch_ns.find(row.correlation);
     if (graph != process_.graph_launch_ns.end()) graph->second = row.start_ns;
+  }
+
+  // Of a window of steps: what was taken for them before their module was known.
+  bool BeforeSteps(const recording::ApiCallRow& call) const {
+    return call.start_ns < process_.anew_ns && !process_.Fact("steps").empty() &&
+           !process_.Fact("steps").starts_with("0:");
   }
 
   // A ring forgets what is oldest: an activity may have gone, and its call, written after it, not
@@ -184,6 +204,12 @@ class Import {
 
   void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow& config,
                   const recording::LaneRow& lane) {
+    const RecordedLaunch* launch =
+        row.correlation == 0 ? nullptr : process_.launches.Find(row.correlation);
+    if (launch != nullptr && launch->call == kNotAsked) {
+      ++activities_before_steps_;
+      return;
+    }
     model::Activity activity;
     activity.config_id = names_.ConfigOf(row.config, config);
     activity.lane_id = names_.LaneOf(row.lane, lane);
@@ -195,6 +221,7 @@ class Import {
       activity.bytes = static_cast<int64_t>(std::min<uint64_t>(row.bytes, kLatestNs));
     }
     Relate(row, &activity);
+    windows_.OnActivity(row, activity.lane_id, launch == nullptr ? 0 : launch->run);
     sink_.AddActivity(activity);
     ++activities_;
   }
@@ -343,23 +370,20 @@ class Import {
     if (live_) {
       counters_.Add("process_still_running", Severity::kNotice, 1,
                     "this is a part of the run; the same command again gives more");
-    } else if (!outcome_.complete && outcome_.damaged_blocks == 0) {
+    } else if (told_.ending.unrecorded_from_ns && outcome_.damaged_blocks == 0) {
       counters_.Add("process_killed", Severity::kNotice, 1,
-                    "the process ended without closing its recording; at most one flush period of "
-                    "its work (1 s unless set otherwise) is missing");
+                    "the process ended without closing its recording; the view process says from "
+                    "when on its work may be missing, and how much of it");
     }
-    // What was under way when a process was killed has a call and no activity.
     // Of those whose record CUPTI says it dropped, that is said already.
-    const auto dropped = process_.stats.find("records_dropped");
-    calls_without_activity_ -= std::min<int64_t>(
-        calls_without_activity_,
-        dropped == process_.stats.end()
-            ? 0
-            : static_cast<int64_t>(std::min<uint64_t>(dropped->second, kLatestNs)));
-    if (calls_without_activity_ > 0) {
-      counters_.Add("launch_without_activity",
-                    outcome_.complete ? Severity::kDataLoss : Severity::kNotice,
-                    calls_without_activity_, "calls that start device work, but no record of it");
+    const int64_t missing = std::max<int64_t>(
+        told_.calls_without_activity + told_.graph_nodes_missing - told_.counted_elsewhere, 0);
+    if (missing > 0) {
+      counters_.Add("launch_without_activity", Severity::kDataLoss, missing,
+                    "device work that was started, but no record of it");
+    }
+    if (activities_before_steps_ > 0) {
+      counters_.Add("activities_before_steps", Severity::kInfo, activities_before_steps_);
     }
     if (activities_without_times_ > 0) {
       counters_.Add("activity_times_unknown", Severity::kDataLoss, activities_without_times_,
@@ -381,6 +405,13 @@ class Import {
       counters_.Add("thunk_in_run_of_other_module", Severity::kNotice, names_.thunks_in_other_run(),
                     "launches under a thunk of another module than the run around it");
     }
+    if (process_.Fact("mode") == "light" && !process_.Fact("xla").empty() &&
+        process_.Fact("dump_folder").empty()) {
+      counters_.Add("modules_unknown", Severity::kNotice, 1,
+                    "light mode records no text of modules: set XLATRACE_DUMP=on, or record with "
+                    "--dump on, so that kernels lead back to instructions; of this run, import the "
+                    "recording again with --modules DIR where XLA dumped");
+    }
     if (process_.strings.cut() > 0) {
       counters_.Add("string_cut", Severity::kInfo, process_.strings.cut());
     }
@@ -392,13 +423,15 @@ class Import {
   Counters counters_;
   RecordedProcess process_;
   RecordedNames names_;
+  RecordedWindows windows_;
   recording::ReadOutcome outcome_;
   int64_t start_ns_ = 0;  // Of the sink's clock.
   uint64_t last_time_ns_ = 0;
   int64_t activities_ = 0;
   int64_t activities_without_times_ = 0;
   int64_t activities_without_end_ = 0;
-  int64_t calls_without_activity_ = 0;
+  int64_t activities_before_steps_ = 0;
+  RecordedWindows::Told told_;
   int64_t activities_without_call_ = 0;
   int64_t nodes_unknown_ = 0;
 };

@@ -32,6 +32,8 @@ struct RecordingImport {
   bool complete = false;  // The process closed the file, and nothing of it is damaged.
   bool damaged = false;
   int64_t activities = 0;
+  model::ProcessEnding ending;
+  int64_t missing_at_least = 0;  // Activities that must have been, and are not there.
   int64_t own_cost_ns = 0;  // What the collector's threads took, as it says.
   std::string command;      // Of the process.
   model::Id process_id = 0;

@@ -106,6 +106,7 @@ void AddProcessAndInfo(Import& import, const Space& space) {
     if (plane.name == "Task Environment") {
       if (const auto stop = plane.IntStat("profile_stop_time"); stop && *stop > 0) {
         import.sink.SetRunInfo("end_unix_ns", std::to_string(*stop));
+        import.stop_unix_ns = *stop;
       }
     }
     if (plane.name != "/host:metadata") continue;
@@ -117,6 +118,13 @@ void AddProcessAndInfo(Import& import, const Space& space) {
   }
   import.host = process.host;
   import.process = import.sink.AddProcess(process);
+  // The session is the window: several of one process are kept apart by it.
+  if (import.start_unix_ns && import.stop_unix_ns && *import.stop_unix_ns > *import.start_unix_ns) {
+    const int64_t start = import.shift_ns;  // The sink counts from its start, this file from its own.
+    import.sink.AddWindow({import.process, start,
+                           start + (*import.stop_unix_ns - *import.start_unix_ns),
+                           model::WindowEnd::kEnd});
+  }
   import.sink.SetRunInfo("source", "xplane");
   if (!process.host.empty()) import.sink.SetRunInfo("host", process.host);
 }

@@ -84,6 +84,7 @@ struct Import {
   std::string host;
   model::Id process = 0;
   std::optional<int64_t> start_unix_ns;  // What relative line times count from.
+  std::optional<int64_t> stop_unix_ns;   // Of the session.
   int64_t shift_ns = 0;                  // From this file's start to the sink's.
 
   std::unordered_map<int64_t, HostCall> calls;                            // By correlation id.

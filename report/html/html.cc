@@ -55,7 +55,7 @@ void WriteBadges(HtmlWriter& html, const RunView& view) {
   html.Raw(
       fmt::format("<a class=\"badge {}\" href=\"#stats\" title=\"records that the run has "
                   "lost\">lost {}</a>",
-                  view.lost > 0 ? "bad" : "plain", Thousands(view.lost)));
+                  view.losses.may_lack() ? "bad" : "plain", view.losses.Text()));
   const auto notices = std::count_if(view.stats.begin(), view.stats.end(), [](const auto& stat) {
     return stat.severity == model::Severity::kNotice;
   });
@@ -133,6 +133,8 @@ void WriteBanners(HtmlWriter& html, const RunView& view) {
         "The program was still running: this is the part of the run that was recorded by then. The "
         "same command again takes in what has come since.");
   }
+  const std::vector<std::string> ends = view.losses.Sentences();
+  for (size_t i = 0; i < std::min<size_t>(ends.size(), 2); ++i) note("warn", ends[i] + ".");
   size_t shown = 0;
   for (const StatFigure& stat : view.stats) {
     if (stat.severity < model::Severity::kDataLoss || shown++ == 3) break;

@@ -40,8 +40,8 @@ class Section {
   std::string Answer() const {
     const Coverage& coverage = view_.coverage;
     if (view_.run_coverage.activities == 0) return "There is nothing to trust: no device activity.";
-    std::string text = view_.lost > 0
-                           ? fmt::format("Partly: {} records were lost.", Thousands(view_.lost))
+    std::string text = view_.losses.may_lack()
+                           ? fmt::format("Partly: lost {}.", view_.losses.Text())
                            : std::string("Nothing was lost.");
     text += fmt::format(
         " {}% of device time is labelled by exact evidence, {}% by inference.",

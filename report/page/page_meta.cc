@@ -161,6 +161,10 @@ Json PageMeta(const PageContext& page) {
               {"op", SafeOrNull(verdict.op_handle)},
               {"not_known", SentencesJson(verdict.not_known)}}},
             {"lost", view.lost},
+            {"lost_text", view.losses.Text()},
+            {"may_lack", view.losses.may_lack()},
+            {"ends", view.losses.EndsText()},
+            {"missing", view.losses.Sentences()},
             {"errors", view.errors},
             {"base", nullptr}};
   for (const model::Phase phase : kPhaseOrder) {

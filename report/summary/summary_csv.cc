@@ -134,7 +134,7 @@ std::string SummaryMarkdown(const RunView& view, const SummaryOptions& options) 
   if (view.coverage.device_ns > 0) {
     out += fmt::format(", attributed {}%", AttributedPercent(view.coverage));
   }
-  out += fmt::format(", lost {}\n\n", Thousands(view.lost));
+  out += fmt::format(", lost {}\n\n", view.losses.Text());
   MarkdownParts(view, out);
 
   const RunView& of = options.table != nullptr ? *options.table : view;

@@ -75,6 +75,21 @@ Json StepsJson(const RunView& view) {
   return json;
 }
 
+Json EndsJson(const RunView& view) {
+  Json ends = Json::array();
+  for (const EndFigure& end : view.losses.ends) {
+    ends.push_back({{"process_id", end.process_id},
+                    {"host", TextOrNull(end.host)},
+                    {"pid", OptionalJson(end.pid)},
+                    {"ended", TextOrNull(end.ended)},
+                    {"ended_signal", OptionalJson(end.signal)},
+                    {"unrecorded_from_ns", OptionalJson(end.from_ns)},
+                    {"unrecorded_tail_ns", OptionalJson(end.tail_ns)},
+                    {"lost_at_least", end.at_least}});
+  }
+  return ends;
+}
+
 Json CoverageJson(const Coverage& coverage) {
   Json json{{"device_ns", coverage.device_ns},     {"exact_ns", coverage.exact_ns},
             {"inferred_ns", coverage.inferred_ns}, {"none_ns", coverage.none_ns},
@@ -160,7 +175,8 @@ std::string BriefJson(const RunView& view, const SummaryOptions& options) {
       {"attribution", {{"device_ns", view.coverage.device_ns}, {"none_ns", view.coverage.none_ns}}},
       {"table", TableJson(view, options)},
       {"findings", Json::array()},
-      {"lost", view.lost}};
+      {"lost", view.lost},
+      {"lost_at_least", view.losses.more_possible()}};
   json["steps"] = {{"recorded", view.steps.all.size()}, {"steady", view.steps.steady_count}};
   if (view.basis.steady) {
     json["steps"]["mean_ns"] = view.steps.mean_ns;
@@ -219,6 +235,9 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
             {"gaps", Json::array()},
             {"launch_queues", Json::array()},
             {"lost", view.lost},
+            {"lost_at_least", view.losses.more_possible()},
+            {"unrecorded_tail_ns", OptionalJson(view.losses.tail_ns())},
+            {"processes", EndsJson(view)},
             {"run_stats", Json::array()}};
   for (const Sentence& sentence : verdict.not_known) {
     json["verdict"]["not_known"].push_back(PlainText(sentence));

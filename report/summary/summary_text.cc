@@ -204,13 +204,20 @@ class Summary {
                        Duration(static_cast<double>(coverage.device_ns)));
     }
     if (coverage.device_ns > 0) second.push_back("attributed " + AttributedPercent(coverage) + "%");
-    second.push_back("lost " + Thousands(view_.lost));
+    // What may be missing has a line of its own: it is never the field that does not fit.
+    const bool lacks = view_.losses.more_possible();
+    if (!lacks) {
+      second.push_back("lost " + view_.losses.Text());
+      second.push_back(view_.losses.EndsText());
+    }
     if (view_.errors > 0) second.push_back(Thousands(view_.errors) + " errors");
     const auto left_out = static_cast<int64_t>(view_.steps.all.size()) - view_.steps.steady_count;
     if (view_.basis.steady && left_out > 0) {
       second.push_back(fmt::format("{} not steady left out", Thousands(left_out)));
     }
-    return {Fields(first), Fields(second)};
+    if (!lacks) return {Fields(first), Fields(second)};
+    return {Fields(first), Fields(second),
+            Fields({"lost " + view_.losses.Text(), view_.losses.EndsText()})};
   }
 
   std::string Launches() const { return view_.granularity == "kernel" ? "launches" : "ops"; }
@@ -390,6 +397,20 @@ class Summary {
       const Lines wrapped = Wrap(Clean(PlainText(verdict_.not_known[i])), width_ - 11);
       for (size_t k = 0; k < std::min<size_t>(2, wrapped.size()); ++k) {
         lines.push_back((i == 0 && k == 0 ? "not known  " : "           ") + wrapped[k]);
+      }
+    }
+    std::vector<std::string> ends = view_.losses.Sentences();
+    constexpr size_t kMostEnds = 2;
+    if (ends.size() > kMostEnds) {
+      ends[kMostEnds - 1] = fmt::format("{} more processes did not close their recording: xlatrace "
+                                        "query {} \"SELECT * FROM process\"",
+                                        ends.size() - kMostEnds + 1, ShellWord(view_.path));
+      ends.resize(kMostEnds);
+    }
+    for (size_t i = 0; i < ends.size(); ++i) {
+      const Lines wrapped = Wrap(Clean(ends[i]), width_ - 11);
+      for (size_t k = 0; k < wrapped.size(); ++k) {
+        lines.push_back((i == 0 && k == 0 ? "missing    " : "           ") + wrapped[k]);
       }
     }
     size_t shown = 0;

@@ -92,6 +92,9 @@ class MemorySink final : public model::EventSink {
   void AddCompile(const model::Compile& row) override {
     Push(compiles, CompileRow{row.module_id, std::string(row.name), row.start_ns, row.end_ns});
   }
+  void AddWindow(const model::Window& row) override { windows.push_back(row); }
+  void AddLoss(const model::Loss& row) override { losses.push_back(row); }
+  void SetEnding(const model::ProcessEnding& row) override { endings[row.process_id] = row; }
   void AddRunStat(const model::RunStat& row) override {
     auto& stat = stats[row.name];
     const int64_t before = stat.value;
@@ -119,6 +122,9 @@ class MemorySink final : public model::EventSink {
   }
 
   std::map<std::string, std::string> info;
+  std::vector<model::Window> windows;
+  std::vector<model::Loss> losses;
+  std::map<model::Id, model::ProcessEnding> endings;
   std::vector<model::Process> processes;
   std::vector<model::Device> devices;
   std::vector<model::Lane> lanes;

@@ -187,7 +187,7 @@ TEST_F(RecordingTest, KilledProcessKeepsItsModuleThroughTheThunk) {
   EXPECT_NE(sink_.activities[0].run_key, 0);
   EXPECT_EQ(sink_.Stat("process_killed"), 1);
   EXPECT_EQ(sink_.Stat("launch_without_activity"), 1);
-  EXPECT_EQ(sink_.stats["launch_without_activity"].severity, model::Severity::kNotice);
+  EXPECT_EQ(sink_.stats["launch_without_activity"].severity, model::Severity::kDataLoss);
 }
 
 // Compiled twice under one name and number: the handle tells which one ran.

@@ -37,6 +37,8 @@ export interface Meta {
   ruled_out?: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
   findings: Finding[];
   lost: number; errors: number;
+  /** What more may be missing, in words; empty where all is known. */
+  lost_text?: string; may_lack?: boolean; ends?: string; missing?: string[];
   launches: { in_run: number; in_page: number; how: string; steps: number[]; bin_ns: number | null };
   hlo: { text: string; modules_left_out: number; instructions_left_out: number; text_left_out_bytes: number };
   base: null | {

@@ -12,18 +12,20 @@ import { texts } from '../texts';
 import { go } from '../state';
 
 function trust(report: Report): string {
-  const { basis, coverage, lost, errors, run } = report.meta;
+  const { basis, coverage, lost, may_lack: lacks, errors, run } = report.meta;
   const whole = coverage.exact_ns + coverage.inferred_ns + coverage.none_ns;
   const out: string[] = [];
   if (run.fake_gpu) out.push('No: a fake GPU computes nothing, its times are meaningless.');
   else if (lost > 0) out.push(`With care: ${plural(lost, 'record')} ${lost === 1 ? 'was' : 'were'} lost, so idle time cannot be told from missing data.`);
+  else if (lacks) out.push(`With care: lost ${report.meta.lost_text}.`);
   else if (!basis.steady) out.push('In part: no step was steady, so figures are sums over the whole run.');
   else if (whole > 0 && coverage.none_ns / whole > 0.05) out.push(`In part: ${percent(coverage.none_ns, whole)}% of device time has no instruction.`);
   else out.push('Yes, for one run:');
-  if (lost === 0) out.push(out[0]!.endsWith('.') ? 'Nothing was lost,' : 'nothing was lost,');
+  if (lost === 0 && !lacks) out.push(out[0]!.endsWith('.') ? 'Nothing was lost,' : 'nothing was lost,');
   out.push(`${percent(coverage.exact_ns, whole)}% of device time is attributed by exact evidence, and sums equal the device time to the nanosecond.`);
   if (basis.steady) out.push(basis.steps_steady < 10 ? `Ranges rest on ${plural(basis.steps_steady, 'step')}.` : `${thousands(basis.steps_steady)} steady steps.`);
   if (errors > 0) out.push(`${plural(errors, 'error')} below.`);
+  for (const sentence of report.meta.missing ?? []) out.push(`${sentence[0]!.toUpperCase()}${sentence.slice(1)}.`);
   return out.join(' ');
 }
 

@@ -1,0 +1,328 @@
+#include "importers/recording/recorded_windows.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string_view>
+
+#include "importers/recording/recorded_names.h"
+#include "importers/common/text_fields.h"
+
+namespace xlatrace::importers {
+namespace {
+
+constexpr int64_t kClockJumpNs = 5'000'000;  // As recorded_stats.cc.
+constexpr int64_t kLaunchesToTell = 10;  // Of a graph, from which on a node is missed.
+
+using model::ProcessEnd;
+using model::WindowEnd;
+
+bool Timed(const recording::ActivityRow& row) {
+  return row.start_ns != 0 && row.end_ns >= row.start_ns;
+}
+
+}  // namespace
+
+void RecordedWindows::Extent::Add(uint64_t start, uint64_t end) {
+  if (start_ns == 0 || start < start_ns) start_ns = start;
+  end_ns = std::max(end_ns, end);
+}
+
+void RecordedWindows::OnCall(const recording::ApiCallRow& row) {
+  const auto& opened = process_.opened_ns;
+  if (opened.empty()) return;
+  first_of_window_.resize(opened.size(), UINT32_MAX);
+  const auto after = std::upper_bound(opened.begin(), opened.end(), row.start_ns);
+  if (after == opened.begin()) return;
+  uint32_t& first = first_of_window_[static_cast<size_t>(after - opened.begin()) - 1];
+  first = std::min(first, row.correlation);
+}
+
+void RecordedWindows::OnLostCall(const recording::ApiCallRow& row) {
+  lost_.push_back({row.correlation, 0, row.start_ns});
+  if (row.module_run != 0) {
+    lost_.back().run = process_.KnownRun(row.module_run);
+    if (lost_.back().run != 0) run_end_.emplace(lost_.back().run, 0);
+  }
+}
+
+void RecordedWindows::Prepare() {
+  prepared_ = true;
+  std::sort(lost_.begin(), lost_.end(), [](const LostCall& a, const LostCall& b) {
+    return a.correlation < b.correlation;
+  });
+  buckets_.resize(lost_.size() + 1);
+  // A window that nothing was launched in begins where the next one does.
+  uint32_t next = UINT32_MAX;
+  for (size_t k = first_of_window_.size(); k-- > 0;) {
+    next = first_of_window_[k] = std::min(first_of_window_[k], next);
+  }
+  windows_.resize(first_of_window_.size() + 1);
+}
+
+size_t RecordedWindows::BucketOf(uint32_t correlation) const {
+  const auto after = std::upper_bound(
+      lost_.begin(), lost_.end(), correlation,
+      [](uint32_t value, const LostCall& call) { return value < call.correlation; });
+  return static_cast<size_t>(after - lost_.begin());
+}
+
+void RecordedWindows::OnActivity(const recording::ActivityRow& row, model::Id lane, uint32_t run) {
+  if (!prepared_) Prepare();
+  if (row.graph_node != 0) {
+    GraphLaunch& launch = graph_launches_[row.correlation];
+    launch.graph = row.graph;
+    ++launch.nodes;
+    if (Timed(row)) {
+      if (launch.start_ns == 0 || row.start_ns < launch.start_ns) launch.start_ns = row.start_ns;
+      launch.end_ns = std::max(launch.end_ns, row.end_ns);
+    }
+  }
+  if (!Timed(row)) return;
+  const auto window =
+      std::upper_bound(first_of_window_.begin(), first_of_window_.end(), row.correlation);
+  windows_[static_cast<size_t>(window - first_of_window_.begin())].Add(row.start_ns, row.end_ns);
+  if (lost_.empty() || row.correlation == 0) return;
+  const size_t at = BucketOf(row.correlation);
+  Bucket& bucket = buckets_[at];
+  if (row.correlation < bucket.first) {
+    bucket.first = row.correlation;
+    bucket.first_lane = lane;
+  }
+  if (row.correlation >= bucket.last) {
+    bucket.last = row.correlation;
+    bucket.last_lane = lane;
+  }
+  uint64_t& start = first_start_.try_emplace({lane, at}, row.start_ns).first->second;
+  start = std::min(start, row.start_ns);
+  if (run != 0) {
+    const auto known = run_end_.find(run);
+    if (known != run_end_.end()) known->second = std::max(known->second, row.end_ns);
+  }
+}
+
+// When the work of a lost call was over: on the stream of the launch before it, and of the one after
+// it, the next began; and the run it was part of has ended. 0: not known.
+uint64_t RecordedWindows::EndOf(size_t lost) const {
+  std::set<model::Id> lanes;
+  for (size_t b = lost + 1; b-- > 0;) {
+    if (buckets_[b].last == 0) continue;
+    lanes.insert(buckets_[b].last_lane);
+    break;
+  }
+  for (size_t b = lost + 1; b < buckets_.size(); ++b) {
+    if (buckets_[b].last == 0) continue;
+    lanes.insert(buckets_[b].first_lane);
+    break;
+  }
+  uint64_t end = 0;
+  for (const model::Id lane : lanes) {
+    const auto next = first_start_.lower_bound({lane, lost + 1});
+    if (next == first_start_.end() || next->first.first != lane) return 0;
+    end = std::max(end, next->second);
+  }
+  const auto run = run_end_.find(lost_[lost].run);
+  if (run != run_end_.end()) end = std::max(end, run->second);
+  return lanes.empty() ? 0 : end;
+}
+
+// Graphs that run without a node they otherwise always have. Where branches and loops of the device
+// decide, nothing is said.
+void RecordedWindows::FindLostNodes(bool finished, std::vector<model::Loss>* losses, Told* told,
+                                    uint64_t* whole_until) {
+  struct Usual {
+    std::map<uint32_t, int64_t> launches;  // By nodes.
+    int64_t all = 0;
+    uint32_t last = 0;  // Correlation.
+  };
+  std::unordered_map<uint32_t, Usual> graphs;
+  for (const auto& [correlation, launch] : graph_launches_) {
+    Usual& usual = graphs[launch.graph];
+    ++usual.launches[launch.nodes];
+    ++usual.all;
+    usual.last = std::max(usual.last, correlation);
+  }
+  for (const auto& [correlation, launch] : graph_launches_) {
+    const Usual& usual = graphs.at(launch.graph);
+    const uint32_t most = usual.launches.rbegin()->first;
+    if (launch.nodes == most) continue;
+    // Of a process that was killed the last launch of a graph may be there in part.
+    if (!finished && launch.start_ns != 0 && correlation == usual.last) {
+      *whole_until = std::min(*whole_until, launch.start_ns);
+      continue;
+    }
+    const bool always = usual.all >= kLaunchesToTell &&
+                        10 * usual.launches.rbegin()->second >= 9 * usual.all;
+    if (!always || process_.conditional_graphs) continue;
+    told->graph_nodes_missing += most - launch.nodes;
+    losses->push_back({.start_ns = static_cast<int64_t>(launch.start_ns),
+                       .end_ns = static_cast<int64_t>(launch.end_ns),
+                       .at_least = most - launch.nodes,
+                       .correlation = correlation,
+                       .cause = "graph_node"});
+  }
+}
+
+void RecordedWindows::TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
+                                  model::Id process_id, model::EventSink& sink) const {
+  const bool stopped = process_.facts.contains("writing_stopped") ||
+                       (process_.stats.contains("write_errno") &&
+                        process_.stats.at("write_errno") != 0);
+  size_t last = windows_.size();
+  for (size_t w = 0; w < windows_.size(); ++w) {
+    if (windows_[w].start_ns != 0) last = w;
+  }
+  for (size_t w = 0; w < windows_.size(); ++w) {
+    if (windows_[w].start_ns == 0) continue;
+    WindowEnd why = WindowEnd::kAsked;
+    if (w == last) {
+      why = stopped                  ? WindowEnd::kLimit
+            : process_.window_closed ? WindowEnd::kAsked
+            : finished               ? WindowEnd::kEnd
+                                     : WindowEnd::kLoss;
+    }
+    sink.AddWindow({process_id, time_of(windows_[w].start_ns), time_of(windows_[w].end_ns), why});
+  }
+}
+
+model::ProcessEnding RecordedWindows::Ending(
+    bool finished, bool live, uint64_t whole_until,
+    const std::function<int64_t(uint64_t)>& time_of) const {
+  model::ProcessEnding ending;
+  const std::string_view said = process_.Fact("ended");
+  constexpr std::string_view kSignal = "signal ";
+  const bool stopped = process_.facts.contains("writing_stopped");
+  if (live) {
+    ending.how = ProcessEnd::kRunning;
+  } else if (said == "exit") {
+    ending.how = ProcessEnd::kExit;
+  } else if (said == "exec") {
+    ending.how = ProcessEnd::kExec;
+  } else if (said == "abort") {
+    ending.how = ProcessEnd::kAbort;
+  } else if (said.starts_with(kSignal)) {
+    ending.how = ProcessEnd::kSignal;
+    ending.signal = ParseInt(said.substr(kSignal.size()));
+  } else if (stopped) {
+    ending.how = ProcessEnd::kUnknown;  // There was no room for it.
+  } else if (!finished) {
+    ending.how = ProcessEnd::kSignal;  // Which one only who waited for it knows.
+  } else {
+    ending.how = ProcessEnd::kExit;  // Of a collector that did not say so yet.
+  }
+  if (finished || ending.how == ProcessEnd::kExec) {
+    ending.unrecorded_tail_ns = 0;
+    return ending;
+  }
+  ending.unrecorded_from_ns = time_of(whole_until);
+  if (stopped) return ending;  // Nobody knows how long it went on.
+  // It lived at most until the next flush should have reached the file. How late flushes come on
+  // this machine the file shows.
+  uint64_t longest = 0;
+  uint64_t last = 0;
+  for (const recording::ClockRow& clock : process_.clocks) {
+    if (last != 0 && clock.realtime_ns > last) longest = std::max(longest, clock.realtime_ns - last);
+    last = clock.realtime_ns;
+  }
+  constexpr uint64_t kMost = uint64_t{1} << 50;
+  uint64_t period = 1'000'000'000;
+  if (const auto told = process_.IntFact("flush_period_ms"); told && *told > 0) {
+    period = static_cast<uint64_t>(std::min<int64_t>(*told, 1 << 20)) * 1'000'000;
+  }
+  const uint64_t end = std::max(process_.last_ns, last + std::max(period, 2 * longest));
+  ending.unrecorded_tail_ns =
+      static_cast<int64_t>(std::min(kMost, end > whole_until ? end - whole_until : 0));
+  return ending;
+}
+
+RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcome, bool live,
+                                            model::Id process_id,
+                                            const std::function<int64_t(uint64_t)>& time_of,
+                                            model::EventSink& sink) {
+  if (!prepared_) Prepare();
+  Told told;
+  const std::string_view said = process_.Fact("ended");
+  const bool finished =
+      outcome.complete || said == "exit" || said == "abort" || said.starts_with("signal ");
+  std::vector<model::Loss> losses;  // In the recording's time.
+  uint64_t end = 0;
+  for (const Extent& window : windows_) end = std::max(end, window.end_ns);
+  // A flush begins after the clock of the one before it, and its own clock stands in the file behind
+  // all that it brought.
+  const auto& clocks = process_.clocks;
+  uint64_t whole_until =
+      clocks.size() < 2 ? process_.first_ns : clocks[clocks.size() - 2].realtime_ns;
+  for (size_t k = 0; k < lost_.size(); ++k) {
+    const uint64_t after = EndOf(k);
+    if (after == 0 && !finished) whole_until = std::min(whole_until, lost_[k].start_ns);
+    ++told.calls_without_activity;
+    losses.push_back({.start_ns = static_cast<int64_t>(lost_[k].start_ns),
+                      .end_ns = static_cast<int64_t>(
+                          std::max(after != 0 ? after : end, lost_[k].start_ns)),
+                      .at_least = 1,
+                      .correlation = lost_[k].correlation,
+                      .cause = after != 0 ? "launch_without_activity" : "unfinished"});
+  }
+  FindLostNodes(finished, &losses, &told, &whole_until);
+  if (const uint64_t blocks = outcome.damaged_blocks + outcome.missing_blocks; blocks > 0) {
+    // Whatever lay there.
+    losses.push_back({.start_ns = static_cast<int64_t>(process_.first_ns),
+                      .end_ns = static_cast<int64_t>(end),
+                      .at_least = static_cast<int64_t>(std::min<uint64_t>(blocks, 1 << 30)),
+                      .cause = "damaged"});
+  }
+  // Where the wall clock was set, times before and after cannot be compared.
+  for (size_t k = 1; k < clocks.size(); ++k) {
+    const auto offset = [&](size_t at) {
+      return static_cast<int64_t>(clocks[at].realtime_ns - clocks[at].monotonic_ns);
+    };
+    int64_t jump = 0;
+    if (!__builtin_sub_overflow(offset(k), offset(k - 1), &jump) && jump <= kClockJumpNs &&
+        jump >= -kClockJumpNs) {
+      continue;
+    }
+    const auto [from, to] = std::minmax(clocks[k - 1].realtime_ns, clocks[k].realtime_ns);
+    losses.push_back({.start_ns = static_cast<int64_t>(std::min(from, kLatestRecordedNs)),
+                      .end_ns = static_cast<int64_t>(std::min(to, kLatestRecordedNs)),
+                      .cause = "clock"});
+  }
+  // What was counted and cannot be named.
+  for (RecordedProcess::CountedLoss counted : process_.counted_losses) {
+    counted.from_ns = std::max(counted.from_ns, process_.first_ns);
+    if (counted.to_ns == 0) counted.to_ns = std::max(end, counted.from_ns);
+    int64_t named = 0;
+    for (const model::Loss& loss : losses) {
+      named += loss.correlation != 0 && loss.end_ns >= static_cast<int64_t>(counted.from_ns) &&
+                       loss.start_ns <= static_cast<int64_t>(counted.to_ns)
+                   ? loss.at_least
+                   : 0;
+    }
+    named = std::min(named, counted.records);
+    told.counted_elsewhere += named;
+    if (named == counted.records) continue;
+    losses.push_back({.start_ns = static_cast<int64_t>(counted.from_ns),
+                      .end_ns = static_cast<int64_t>(counted.to_ns),
+                      .at_least = counted.records - named,
+                      .cause = counted.cause});
+  }
+  TellWindows(finished, time_of, process_id, sink);
+  told.ending = Ending(finished, live, whole_until, time_of);
+  told.ending.process_id = process_id;
+  if (told.ending.unrecorded_from_ns) {
+    losses.push_back({.start_ns = static_cast<int64_t>(whole_until),
+                      .end_ns = static_cast<int64_t>(std::max(
+                          end, whole_until + static_cast<uint64_t>(
+                                                 told.ending.unrecorded_tail_ns.value_or(0)))),
+                      .cause = live ? "running" : "tail"});
+  }
+  for (model::Loss& loss : losses) {
+    loss.process_id = process_id;
+    loss.start_ns = time_of(static_cast<uint64_t>(loss.start_ns));
+    loss.end_ns = std::max(loss.start_ns, time_of(static_cast<uint64_t>(loss.end_ns)));
+    sink.AddLoss(loss);
+  }
+  sink.SetEnding(told.ending);
+  return told;
+}
+
+}  // namespace xlatrace::importers

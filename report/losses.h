@@ -1,0 +1,60 @@
+// What is missing from a run, and how its processes ended: figures of run.db's views `process` and
+// `loss`, and the words in which the first screen says them.
+//
+// "lost" is 0 only where nothing can be missing. Thread-safety: plain data.
+
+#ifndef XLATRACE_REPORT_LOSSES_H_
+#define XLATRACE_REPORT_LOSSES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+// How one process ended, where its source says.
+struct EndFigure {
+  int64_t process_id = 0;
+  std::string host;  // Empty: unknown.
+  std::optional<int64_t> pid;
+  std::string ended;  // exit, signal, exec, abort, running; empty: unknown.
+  std::optional<int64_t> signal;
+  std::optional<int64_t> from_ns;  // From here on work may be missing; none: nothing is.
+  std::optional<int64_t> tail_ns;  // How much of the end, where that is known.
+  int64_t at_least = 0;            // Records that are certainly missing.
+};
+
+struct LossFigure {
+  int64_t lost = 0;     // Records known to be lost: the sum of all data_loss stats.
+  int64_t located = 0;  // Of them those of which the run knows when they ran.
+  std::vector<EndFigure> ends;
+
+  // Records that are lost nobody knows where: idle time cannot be told from them.
+  int64_t anywhere() const { return lost > located ? lost - located : 0; }
+  // More than `lost` may be missing: the end of a process that did not close its recording.
+  bool more_possible() const;
+  bool may_lack() const { return lost > 0 || more_possible(); }
+  // Of all processes the longest end that may be missing; none: not known, or no process has one.
+  std::optional<int64_t> tail_ns() const;
+
+  // "0", "3", "at least 866, and up to 0.50 s of the end".
+  std::string Text() const;
+  // "ended by exit", "ended: 7 exit, 1 signal 9 (SIGKILL)"; empty: no source says.
+  std::string EndsText() const;
+  // A sentence per process of which something may be missing, worst first.
+  std::vector<std::string> Sentences() const;
+};
+
+// "signal 9 (SIGKILL)", "abort", "exit".
+std::string EndText(const EndFigure& end);
+
+// `lost`: the sum of the data_loss stats. Errors are the database's.
+Result<LossFigure> LoadLosses(store::RunDb& db, int64_t lost);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_LOSSES_H_

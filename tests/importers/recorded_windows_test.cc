@@ -1,0 +1,245 @@
+// What a recording does not hold: windows, losses and endings, against what the builder left out.
+
+#include <gtest/gtest.h>
+
+#include "importers/recording/recording_import.h"
+#include "tests/importers/memory_sink.h"
+#include "tests/importers/recording_builder.h"
+
+namespace xlatrace::importers {
+namespace {
+
+using model::ProcessEnd;
+using model::WindowEnd;
+
+class RecordedWindowsTest : public ::testing::Test {
+ protected:
+  RecordingImport Import(bool live = false) {
+    auto outcome = ImportRecording(builder_.path(), live, sink_);
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    return outcome ? *outcome : RecordingImport{};
+  }
+  uint32_t Launch(uint64_t call, uint64_t run = 0) {
+    return builder_.Call(307, call, call + 5, 0, run);
+  }
+  void Mark(const std::string& text, uint64_t time) {
+    builder_.writer->Add(recording::RangeRow{.thread = 7,
+                                             .domain = builder_.Text("xlatrace"),
+                                             .text = builder_.Text(text),
+                                             .start_ns = RecordingBuilder::kStart + time,
+                                             .end_ns = RecordingBuilder::kStart + time});
+  }
+  void Clock(uint64_t time) {
+    const uint64_t now = RecordingBuilder::kStart + time;
+    builder_.writer->Add(recording::ClockRow{now, now, now, now});
+  }
+
+  TemporaryFolder folder_;
+  RecordingBuilder builder_{folder_ / "a.rec"};
+  MemorySink sink_;
+};
+
+TEST_F(RecordedWindowsTest, AProcessThatEndsInOrderLacksNothing) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  builder_.Kernel("b", Launch(20), 300, 400);
+  builder_.Fact("ended", "exit");
+  builder_.Finish();
+  const RecordingImport outcome = Import();
+  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 100, 400, WindowEnd::kEnd}}));
+  EXPECT_TRUE(sink_.losses.empty());
+  EXPECT_EQ(outcome.ending.how, ProcessEnd::kExit);
+  EXPECT_EQ(outcome.ending.unrecorded_tail_ns, 0);
+  EXPECT_EQ(outcome.ending.unrecorded_from_ns, std::nullopt);
+}
+
+TEST_F(RecordedWindowsTest, SignalsAndAbortAreTold) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  builder_.Fact("ended", "signal 15");
+  builder_.Finish();
+  const RecordingImport outcome = Import();
+  EXPECT_EQ(outcome.ending.how, ProcessEnd::kSignal);
+  EXPECT_EQ(outcome.ending.signal, 15);
+  EXPECT_EQ(outcome.ending.unrecorded_tail_ns, 0);
+}
+
+TEST_F(RecordedWindowsTest, AnExecIsNoKill) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  builder_.Fact("ended", "exec");
+  builder_.Kill();
+  const RecordingImport outcome = Import();
+  EXPECT_EQ(outcome.ending.how, ProcessEnd::kExec);
+  EXPECT_EQ(outcome.ending.unrecorded_tail_ns, 0);
+  EXPECT_EQ(sink_.Stat("process_killed"), 0);
+}
+
+// The last flush came at 1 s; of the two calls after it one has an activity already.
+TEST_F(RecordedWindowsTest, FromTheFirstLaunchWithoutActivityOnWorkMayBeMissing) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  Clock(500'000'000);
+  builder_.Kernel("b", Launch(400'000'000), 450'000'000, 460'000'000);
+  Launch(450'000'100);
+  Launch(450'000'200);
+  Clock(1'000'000'000);
+  builder_.Kill();
+  const RecordingImport outcome = Import();
+  EXPECT_EQ(outcome.ending.how, ProcessEnd::kSignal);
+  EXPECT_EQ(outcome.ending.signal, std::nullopt);
+  EXPECT_EQ(outcome.ending.unrecorded_from_ns, 450'000'100);
+  EXPECT_EQ(outcome.missing_at_least, 2);
+  // Flushes come every 0.5 s here, and a period is 1 s.
+  EXPECT_GE(outcome.ending.unrecorded_tail_ns, 1'000'000'000 - 450'000'100 + 500'000'000);
+  EXPECT_EQ(sink_.windows.back().why_ended, WindowEnd::kLoss);
+  EXPECT_EQ(sink_.Stat("launch_without_activity"), 2);
+}
+
+TEST_F(RecordedWindowsTest, WithoutOpenCallsWorkIsMissingFromTheLastFlushOn) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  Clock(500'000'000);
+  Clock(1'000'000'000);  // Of a flush that began after the first: that much is there.
+  builder_.Kill();
+  EXPECT_EQ(Import().ending.unrecorded_from_ns, 500'000'000);
+  EXPECT_EQ(sink_.Stat("process_killed"), 1);
+}
+
+TEST_F(RecordedWindowsTest, ALostLaunchLiesBetweenItsCallAndTheNextOnItsStream) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  Launch(20);
+  builder_.Kernel("c", Launch(30), 300, 400);
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.losses.size(), 1u);
+  EXPECT_EQ(sink_.losses[0].start_ns, 20);
+  EXPECT_EQ(sink_.losses[0].end_ns, 300);
+  EXPECT_EQ(sink_.losses[0].at_least, 1);
+  EXPECT_EQ(sink_.losses[0].correlation, 102u);
+}
+
+// A launch on another stream that began at once says nothing of the one that lies in the queue.
+TEST_F(RecordedWindowsTest, ALostLaunchMayRunUntilTheStreamsAroundItGoOn) {
+  builder_.Kernel("a", Launch(10), 100, 5000);
+  Launch(20);
+  builder_.Kernel("side", Launch(30), 40, 50, 0, 0, {0, 1, 14});
+  builder_.Kernel("c", Launch(40), 6000, 7000);
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.losses.size(), 1u);
+  EXPECT_EQ(sink_.losses[0].end_ns, 6000);
+}
+
+TEST_F(RecordedWindowsTest, APauseEndsAWindow) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  Mark("window closed", 50);
+  Mark("window opened", 1'000'000);
+  builder_.Kernel("b", Launch(1'000'010), 1'000'100, 1'000'200);
+  builder_.Finish();
+  Import();
+  EXPECT_EQ(sink_.windows,
+            (std::vector<model::Window>{{1, 100, 200, WindowEnd::kAsked},
+                                        {1, 1'000'100, 1'000'200, WindowEnd::kEnd}}));
+  EXPECT_TRUE(sink_.losses.empty());
+}
+
+TEST_F(RecordedWindowsTest, AWindowThatWasClosedForGoodWasAskedFor) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  Mark("window closed", 50);
+  builder_.Finish();
+  Import();
+  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 100, 200, WindowEnd::kAsked}}));
+}
+
+// What CUPTI counts between two flushes, and no call tells of, lies around them.
+TEST_F(RecordedWindowsTest, RecordsThatAreOnlyCountedLieBetweenFlushes) {
+  for (uint64_t flush = 1; flush <= 6; ++flush) {
+    const uint64_t at = flush * 1'000'000;
+    builder_.Kernel("k", Launch(at - 500), at - 400, at - 300);
+    Clock(at);
+    builder_.writer->Add(recording::StatRow{"records_dropped", flush < 4 ? uint64_t{0} : 3});
+    builder_.writer->Flush();
+  }
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.losses.size(), 1u);
+  EXPECT_EQ(sink_.losses[0].at_least, 3);
+  EXPECT_LE(sink_.losses[0].start_ns, 3'000'000);
+  EXPECT_GE(sink_.losses[0].start_ns, 1'000'000);
+  EXPECT_GE(sink_.losses[0].end_ns, 4'000'000);
+  EXPECT_LE(sink_.losses[0].end_ns, 6'000'000);
+  EXPECT_EQ(sink_.Stat("records_dropped"), 3);
+}
+
+// Of those, what a call tells of is not counted twice.
+TEST_F(RecordedWindowsTest, ADroppedRecordWhoseCallIsKnownIsOne) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  Launch(20);
+  builder_.Kernel("c", Launch(30), 300, 400);
+  builder_.writer->Add(recording::StatRow{"records_dropped", uint64_t{1}});
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.losses.size(), 1u);
+  EXPECT_EQ(sink_.Stat("records_dropped") + sink_.Stat("launch_without_activity"), 1);
+}
+
+TEST_F(RecordedWindowsTest, ANodeThatAGraphOtherwiseAlwaysRunsIsMissed) {
+  for (uint64_t k = 0; k < 20; ++k) {
+    const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);
+    builder_.Kernel("a", launch, 1000 * k + 100, 1000 * k + 200, 71, 5);
+    if (k != 7) builder_.Kernel("b", launch, 1000 * k + 300, 1000 * k + 400, 72, 5);
+  }
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.losses.size(), 1u);
+  EXPECT_EQ(sink_.losses[0].correlation, 108u);
+  EXPECT_EQ(sink_.Stat("launch_without_activity"), 1);
+}
+
+// Branches and loops that the device decides run as often as they do.
+TEST_F(RecordedWindowsTest, OfConditionalGraphsNothingIsMissed) {
+  builder_.writer->Add(recording::GraphNodeRow{.node = 73, .graph = 5, .type = 13});
+  for (uint64_t k = 0; k < 20; ++k) {
+    const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);
+    builder_.Kernel("a", launch, 1000 * k + 100, 1000 * k + 200, 71, 5);
+    if (k != 7) builder_.Kernel("b", launch, 1000 * k + 300, 1000 * k + 400, 72, 5);
+  }
+  builder_.Finish();
+  Import();
+  EXPECT_TRUE(sink_.losses.empty());
+}
+
+// `--steps 3:6`: a helper was taken for the step until the real one had run twice.
+TEST_F(RecordedWindowsTest, WhatWasTakenForTheStepsIsLeftOut) {
+  builder_.Fact("steps", "3:6");
+  Mark("window opened", 5);
+  builder_.Kernel("helper", Launch(10), 100, 200);
+  Mark("window anew", 500);
+  Mark("window closed", 500);
+  Mark("window opened", 1000);
+  builder_.Kernel("step", Launch(1010), 1100, 1200);
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.activities.size(), 1u);
+  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 1100, 1200, WindowEnd::kEnd}}));
+  EXPECT_EQ(sink_.Stat("activities_before_steps"), 1);
+}
+
+TEST_F(RecordedWindowsTest, NothingSpansAJumpOfTheClock) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  Clock(1'000'000'000);
+  const uint64_t start = RecordingBuilder::kStart;
+  builder_.writer->Add(recording::ClockRow{0, start + 61'500'000'000, start + 1'500'000'000, 0});
+  builder_.Finish();
+  Import();
+  ASSERT_EQ(sink_.losses.size(), 1u);
+  EXPECT_EQ(sink_.losses[0].start_ns, 1'000'000'000);
+  EXPECT_EQ(sink_.losses[0].end_ns, 61'500'000'000);
+  EXPECT_EQ(sink_.losses[0].at_least, 0);
+}
+
+TEST_F(RecordedWindowsTest, AProcessThatStillRunsIsCalledSo) {
+  builder_.Kernel("a", Launch(10), 100, 200);
+  builder_.Kill();
+  EXPECT_EQ(Import(true).ending.how, ProcessEnd::kRunning);
+  EXPECT_EQ(sink_.Stat("process_killed"), 0);
+}
+
+}  // namespace
+}  // namespace xlatrace::importers

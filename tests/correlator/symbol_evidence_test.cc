@@ -153,6 +153,17 @@ TEST_F(SymbolEvidenceTest, SymbolOfAnotherProcessProvesNothing) {
   Module("jit_f", 5);
   const auto lane = run_.AddLane(run_.AddDevice(run_.AddProcess()));
   const size_t a = run_.Activity(run_.Kernel("loop_multiply_fusion"), 0, 0, lane);
+  const size_t b = run_.Activity(run_.Kernel("sort_3"), 0, 0, lane);
+  const auto tables = run_.Attribute();
+  // A fusion is XLA's, of whatever module; then another kernel of that process may be, too.
+  EXPECT_EQ(Says(run_, tables, a), "no_module");
+  EXPECT_EQ(Says(run_, tables, b), "no_module");
+}
+
+TEST_F(SymbolEvidenceTest, WhereNothingSpeaksOfXlaAKernelIsNone) {
+  Module("jit_f", 5);
+  const auto lane = run_.AddLane(run_.AddDevice(run_.AddProcess()));
+  const size_t a = run_.Activity(run_.Kernel("my_kernel"), 0, 0, lane);
   EXPECT_EQ(Says(run_, run_.Attribute(), a), "not_xla");
 }
 

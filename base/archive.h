@@ -1,8 +1,10 @@
 // Entries of a zip or tar archive as streams, never as paths: nothing is unpacked to disk.
 //
-// Limits: an archive may hold kMaxEntries entries; an entry is read up to a size its caller sets,
-// and no further than kMaxArchiveRatio times what was read of the file, so a bomb is an error.
-// Thread-safety: re-entrant.
+// zip, tar, and tar inside of gzip, xz, zstd or bzip2.
+//
+// Limits: an archive may hold so many entries; an entry is read up to a size its caller sets; and
+// what comes out, entries that are passed over included, may be no more than a ratio of what is in
+// the file, so a bomb is an error. Thread-safety: re-entrant.
 
 #ifndef XLATRACE_BASE_ARCHIVE_H_
 #define XLATRACE_BASE_ARCHIVE_H_
@@ -17,9 +19,31 @@ namespace xlatrace {
 
 inline constexpr int64_t kMaxEntries = 1'000'000;
 
-// Calls `wants(name)` for every regular file of the archive, in order; for those it wants, reads
-// the content and calls `take(name, content)`. Errors name the archive; entries before it were
+struct ArchiveEntry {
+  enum class Kind : uint8_t { kFile, kFolder, kLink, kOther };
+  std::string name;  // As it says itself: it may begin with '/' and hold "..".
+  Kind kind = Kind::kFile;
+  uint64_t size_bytes = 0;  // As it says itself; 0 where it does not.
+};
+
+struct ArchiveLimits {
+  uint64_t entry_bytes = uint64_t{1} << 30;
+  uint64_t ratio = 400;
+  uint64_t ratio_free_bytes = uint64_t{64} << 20;
+  int64_t entries = kMaxEntries;
+};
+
+// Does the file begin like one of these?
+bool LooksLikeArchive(const std::string& path);
+
+// Calls `wants(entry)` for every entry of the archive, in order; for regular files it wants, reads
+// the content and calls `take(entry, content)`. Errors name the archive; entries before it were
 // taken.
+Status VisitArchive(const std::string& path, const ArchiveLimits& limits,
+                    const std::function<bool(const ArchiveEntry& entry)>& wants,
+                    const std::function<Status(ArchiveEntry entry, std::string content)>& take);
+
+// The same for regular files alone, by name.
 Status ForEachArchiveEntry(
     const std::string& path, uint64_t max_entry_bytes,
     const std::function<bool(const std::string& name)>& wants,

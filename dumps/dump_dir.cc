@@ -1,30 +1,32 @@
 #include "dumps/dump_dir.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/compress.h"
+#include "base/archive.h"
 #include "base/file.h"
+#include "dumps/file_kind.h"
 #include "hlo/artefacts/thunk_sequence.h"
 #include "hlo/text/text_reader.h"
 
 namespace xlatrace::dumps {
 namespace {
 
-namespace fs = std::filesystem;
-
-// DIR/<module>/<host>_<pid>/FILE is the deepest layout there is.
-constexpr int kMaxDepth = 2;
-// Somebody names a home folder by mistake: stop, do not crawl.
-constexpr size_t kMaxEntries = 2'000'000;
+// Of files whose names tell nothing.
+constexpr size_t kMostLookedInto = 20'000;
+constexpr size_t kHeadBytes = 1 << 14;
 
 // What PJRT writes beside the dumps, into a folder per module.
 bool IsPjrtFile(std::string_view name) {
@@ -32,41 +34,59 @@ bool IsPjrtFile(std::string_view name) {
          name == "compile_options.textproto" || name == "topology.textproto";
 }
 
+// HLO by another name than a dump's: what of the name tells the module. XProf's is
+// "jit_step(12).hlo_proto.pb".
+DumpName LooseName(std::string_view file_name, FileKind kind) {
+  DumpName name;
+  name.suffix = file_name;
+  name.kind = kind == FileKind::kHloProto ? DumpKind::kHloProto : DumpKind::kHloText;
+  std::string_view stem = file_name;
+  for (bool cut = true; cut;) {
+    cut = false;
+    for (const std::string_view end : {".gz", ".xz", ".zst", ".bz2", ".txt", ".pb", ".hlo",
+                                       ".hlo_proto", ".pbtxt", ".textproto"}) {
+      if (stem.size() > end.size() && stem.ends_with(end)) {
+        stem.remove_suffix(end.size());
+        cut = true;
+      }
+    }
+  }
+  if (const size_t open = stem.rfind('('); open != std::string_view::npos && stem.ends_with(')')) {
+    int64_t id = -1;
+    const char* const end = stem.data() + stem.size() - 1;
+    if (const auto [at, error] = std::from_chars(stem.data() + open + 1, end, id);
+        error == std::errc() && at == end && id >= 0) {
+      name.program_id = id;
+      stem = stem.substr(0, open);
+    }
+  }
+  name.module_name = stem;
+  const bool before = file_name.find("before_opt") != std::string_view::npos ||
+                      file_name.find("unoptimized") != std::string_view::npos ||
+                      file_name.find("unoptimised") != std::string_view::npos;
+  name.stage = before ? DumpStage::kBefore : DumpStage::kAfter;
+  return name;
+}
+
+bool IsArchiveName(std::string_view name) {
+  for (const std::string_view end :
+       {".zip", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.zst", ".tar.bz2", ".txz"}) {
+    if (name.ends_with(end)) return true;
+  }
+  return false;
+}
+
 class Lister {
  public:
   explicit Lister(DumpDir& out) : out_(out) {}
 
-  void List(const fs::path& folder, const std::string& subfolder, int depth) {
-    std::error_code error;
-    fs::directory_iterator entries(folder, error);
-    if (error) {
-      out_.warnings.push_back(
-          fmt::format("cannot read '{}': {}", folder.string(), error.message()));
-      return;
-    }
-    std::vector<std::string> subfolders;
-    for (; entries != fs::directory_iterator() && !error; entries.increment(error)) {
-      if (++entries_ > kMaxEntries) return;
-      std::error_code ignored;
-      const std::string name = entries->path().filename().string();
-      // A link to a folder may lead anywhere, and around in circles.
-      if (entries->is_directory(ignored) && !entries->is_symlink(ignored)) {
-        subfolders.push_back(name);
-      } else if (entries->is_regular_file(ignored)) {
-        AddFile(entries->path().string(), name, subfolder, entries->file_size(ignored));
-      }
-    }
-    if (depth == kMaxDepth) return;
-    std::sort(subfolders.begin(), subfolders.end());
-    for (const std::string& name : subfolders) {
-      List(folder / name, subfolder.empty() ? name : subfolder + "/" + name, depth + 1);
-    }
+  void Add(const FileList& list) {
+    for (const ListedFile& file : list.files) AddFile(file);
+    for (const auto& [reason, count] : list.skipped) out_.skipped[reason] += count;
+    out_.warnings.insert(out_.warnings.end(), list.warnings.begin(), list.warnings.end());
   }
 
   void Finish() {
-    if (entries_ > kMaxEntries) {
-      out_.warnings.push_back(fmt::format("stopped after {} files", kMaxEntries));
-    }
     AdoptUnsure();
     for (auto& [key, module] : modules_) {
       std::sort(module.files.begin(), module.files.end(),
@@ -80,39 +100,65 @@ class Lister {
  private:
   using Key = std::tuple<std::string, int64_t, std::string>;
 
-  void AddFile(const std::string& path, const std::string& file_name, const std::string& subfolder,
-               uint64_t size) {
-    std::optional<DumpName> name = ParseDumpName(file_name);
-    if (!name) {
-      if (IsPjrtFile(file_name)) {
-        // DIR/module_0001.jit_f/module.mlir belongs to the module that the folder is named after.
-        const size_t slash = subfolder.rfind('/');
-        std::optional<DumpName> owner = ParseDumpName(
-            std::string_view(subfolder).substr(slash == std::string::npos ? 0 : slash + 1));
-        if (owner) {
-          owner->kind = DumpKind::kOther;
-          owner->stage = DumpStage::kNone;
-          if (!owner->suffix.empty()) owner->suffix += '.';
-          owner->suffix += file_name;
-          unsure_.emplace_back(slash == std::string::npos ? "" : subfolder.substr(0, slash),
-                               DumpFile{path, std::move(*owner), size});
-          return;
-        }
-        out_.others.push_back(path);
-      } else if (subfolder.empty()) {
-        out_.others.push_back(path);
+  void AddFile(const ListedFile& listed) {
+    const std::string& subfolder = listed.folder;
+    std::optional<DumpName> name = ParseDumpName(listed.name);
+    if (!name && IsPjrtFile(listed.name)) {
+      // DIR/module_0001.jit_f/module.mlir belongs to the module that the folder is named after.
+      const size_t slash = subfolder.rfind('/');
+      std::optional<DumpName> owner = ParseDumpName(
+          std::string_view(subfolder).substr(slash == std::string::npos ? 0 : slash + 1));
+      if (!owner) {
+        out_.others.push_back(listed.path);
+        return;
       }
+      owner->kind = DumpKind::kOther;
+      owner->stage = DumpStage::kNone;
+      if (!owner->suffix.empty()) owner->suffix += '.';
+      owner->suffix += listed.name;
+      unsure_.emplace_back(slash == std::string::npos ? "" : subfolder.substr(0, slash),
+                           DumpFile{listed.path, std::move(*owner), listed.size_bytes});
+      return;
+    }
+    if (!name) {
+      AddLoose(listed);
       return;
     }
     // Names of HLO files end in a form that is known to the letter. In front of others there may be
     // more than the module's name (the kernel of an object file), and the form may be a new one.
     const bool is_hlo = name->kind == DumpKind::kHloText || name->kind == DumpKind::kHloProto;
-    DumpFile file{path, std::move(*name), size};
+    DumpFile file{listed.path, std::move(*name), listed.size_bytes};
     if (is_hlo) {
       const Key key(subfolder, file.name.program_id, file.name.module_name);
       Add(key, std::move(file));
     } else {
       unsure_.emplace_back(subfolder, std::move(file));
+    }
+  }
+
+  // HLO by any name, or a file that is none of a dump.
+  void AddLoose(const ListedFile& listed) {
+    FileKind kind = FileKind::kUnknown;
+    if (listed.readable && listed.size_bytes > 0) {
+      if (looked_into_++ < kMostLookedInto) {
+        kind = KindOfContent(HeadOfDumpFile(listed.path, kHeadBytes));
+      } else {
+        ++out_.skipped["files beyond the first 20,000 that are not named as dumps"];
+        return;
+      }
+    }
+    if (kind == FileKind::kHloText || kind == FileKind::kHloProto ||
+        kind == FileKind::kHloTextProto) {
+      DumpName name = LooseName(listed.name, kind);
+      const Key key(listed.folder, name.program_id, name.module_name);
+      Add(key, DumpFile{listed.path, std::move(name), listed.size_bytes});
+      modules_[key].loose_file = listed.name;
+    } else if (IsArchiveName(listed.name)) {
+      ++out_.skipped["archives inside"];
+    } else if (listed.folder.empty()) {
+      out_.others.push_back(listed.path);
+    } else {
+      ++out_.skipped["files without HLO"];
     }
   }
 
@@ -191,14 +237,14 @@ class Lister {
   DumpDir& out_;
   std::map<Key, DumpModule> modules_;
   std::vector<std::pair<std::string, DumpFile>> unsure_;
-  size_t entries_ = 0;
+  size_t looked_into_ = 0;
 };
 
 // Fills `loaded.thunks`; what cannot be read is a warning, the module is of use without.
 void AttachThunks(const DumpModule& module, LoadedModule& loaded) {
   const auto read = [&](const std::string& path) {
     if (path.empty()) return std::string();
-    Result<std::string> text = ReadFileInflated(path);
+    Result<std::string> text = ReadDumpFile(path);
     if (!text) loaded.warnings.push_back(text.error().message);
     return text ? std::move(*text) : std::string();
   };
@@ -220,21 +266,83 @@ void AttachThunks(const DumpModule& module, LoadedModule& loaded) {
 
 }  // namespace
 
-Result<DumpDir> ListDumpDir(const std::string& path) {
-  if (!IsDirectory(path)) {
-    return MakeError(fmt::format("'{}' is not a folder", path),
-                     "give the folder that --xla_dump_to names");
+namespace {
+
+// "a", "b" of "x/a", "y/b"; as much more as tells them apart: "x/a", "y/a".
+std::vector<std::string> ShortLabels(const std::vector<std::string>& paths) {
+  std::vector<std::string> labels(paths.size());
+  for (size_t parts = 1; parts <= 64; ++parts) {
+    for (size_t i = 0; i < paths.size(); ++i) {
+      const std::filesystem::path path = std::filesystem::path(paths[i]).lexically_normal();
+      std::vector<std::string> components;
+      for (const auto& part : path) {
+        if (!part.empty() && part != "/") components.push_back(part.string());
+      }
+      labels[i].clear();
+      const size_t from = components.size() > parts ? components.size() - parts : 0;
+      for (size_t c = from; c < components.size(); ++c) {
+        labels[i] += (labels[i].empty() ? "" : "/") + components[c];
+      }
+    }
+    if (std::set<std::string>(labels.begin(), labels.end()).size() == labels.size()) break;
   }
+  return labels;
+}
+
+}  // namespace
+
+Result<DumpDir> ListDumpDir(const std::string& path, const ListLimits& limits) {
+  XLATRACE_ASSIGN(const FileList list, ListFiles(path, limits));
   DumpDir dir;
   dir.path = path;
   Lister lister(dir);
-  lister.List(path, "", 0);
+  lister.Add(list);
   lister.Finish();
   return dir;
 }
 
+Result<DumpDir> ListDumpDirs(const std::vector<std::string>& paths) {
+  if (paths.size() == 1) return ListDumpDir(paths.front());
+  DumpDir all;
+  const std::vector<std::string> labels = ShortLabels(paths);
+  std::optional<Error> first_error;
+  size_t listed = 0;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    all.path += (i == 0 ? "" : " ") + paths[i];
+    auto dir = ListDumpDir(paths[i]);
+    if (!dir) {
+      all.warnings.push_back(dir.error().message);
+      if (!first_error) first_error = std::move(dir).error();
+      continue;
+    }
+    ++listed;
+    for (DumpModule& module : dir->modules) {
+      // A file that was named alone says its name twice otherwise.
+      const bool is_file = !IsDirectory(paths[i]) && module.files.size() == 1 &&
+                           module.files.front().path == paths[i];
+      if (!is_file) {
+        module.subfolder = labels[i] + (module.subfolder.empty() ? "" : "/" + module.subfolder);
+      }
+      all.modules.push_back(std::move(module));
+    }
+    std::move(dir->others.begin(), dir->others.end(), std::back_inserter(all.others));
+    std::move(dir->warnings.begin(), dir->warnings.end(), std::back_inserter(all.warnings));
+    for (const auto& [reason, count] : dir->skipped) all.skipped[reason] += count;
+  }
+  if (listed == 0 && first_error) return tl::unexpected<Error>(std::move(*first_error));
+  return all;
+}
+
+bool MayHoldDumps(const std::string& path) {
+  if (IsDirectory(path) || LooksLikeArchive(path)) return true;
+  if (!IsRegularFile(path)) return false;
+  const FileKind kind = KindOfContent(HeadOfDumpFile(path, kHeadBytes));
+  return kind == FileKind::kHloText || kind == FileKind::kHloProto ||
+         kind == FileKind::kHloTextProto;
+}
+
 Result<model::HloModule> ReadHloFile(const std::string& path) {
-  XLATRACE_ASSIGN(std::string bytes, ReadFileInflated(path));
+  XLATRACE_ASSIGN(std::string bytes, ReadDumpFile(path));
   auto module = hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes)));
   if (!module) return Wrap(fmt::format("reading '{}'", path), std::move(module).error());
   return module;
@@ -260,7 +368,7 @@ Result<LoadedModule> LoadDumpModule(const DumpModule& module) {
   // A text that broke off is better than none.
   for (const std::string* path : {&module.after_text, &module.before_text}) {
     if (!loaded.file.empty() || path->empty()) continue;
-    auto bytes = ReadFileInflated(*path);
+    auto bytes = ReadDumpFile(*path);
     if (!bytes) continue;
     auto part = hlo::ReadTextPartial(std::make_shared<const std::string>(std::move(*bytes)));
     if (!part) continue;

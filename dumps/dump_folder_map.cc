@@ -14,6 +14,7 @@
 #include "dumps/dump_file_note.h"
 #include "dumps/dumped_memory.h"
 #include "hlo/artefacts/thunk_sequence.h"
+#include "hlo/recompiled.h"
 
 namespace xlatrace::dumps {
 namespace {
@@ -73,7 +74,9 @@ FolderModule ReadModule(DumpModule dump) {
   } else {
     module.error = loaded.error().message;
   }
-  if (module.summary && dump.name.empty()) {  // 2019 to 2021: the name is only in the HLO.
+  // 2019 to 2021 the name is only in the HLO; what people call their files is nobody's function.
+  if (module.summary && (dump.name.empty() || !dump.loose_file.empty()) &&
+      !module.summary->name.empty()) {
     dump.name = module.summary->name;
     module.origin = hlo::OriginOfModule(dump.name);
   }
@@ -203,19 +206,6 @@ void AssignRoles(std::vector<FolderModule>& modules, const std::vector<size_t>& 
   }
 }
 
-// Modules of one process. Each has a folder of its own when people dump several (kept apart by
-// them, or by xla_dump_hlo_to_subfolder as DIR/<module>/<host>_<pid>).
-std::string_view ProcessOf(const FolderModule& module) {
-  const std::string_view folder = module.dump.subfolder;
-  const std::string_view last = folder.substr(folder.rfind('/') + 1);
-  const size_t underscore = last.rfind('_');
-  const bool host_and_pid =
-      folder.size() != last.size() && underscore != std::string_view::npos && underscore > 0 &&
-      underscore + 1 < last.size() &&
-      last.substr(underscore + 1).find_first_not_of("0123456789") == std::string_view::npos;
-  return host_and_pid ? last : folder;
-}
-
 // Shapes of parameters and results, layouts left out.
 std::vector<std::string_view> Signature(const hlo::ModuleSummary& summary) {
   std::vector<std::string_view> shapes;
@@ -281,7 +271,7 @@ void MarkRepeats(std::vector<FolderModule>& modules) {
   for (size_t m = 0; m < modules.size(); ++m) {
     if (!modules[m].summary) continue;
     const auto [at, is_new] =
-        first.try_emplace({modules[m].summary->content_hash, modules[m].is_final}, m);
+        first.try_emplace({hlo::ProgramHash(*modules[m].summary), modules[m].is_final}, m);
     if (!is_new) modules[m].same_as = at->second;
   }
 }
@@ -314,6 +304,17 @@ int64_t CountMissingNumbers(const std::vector<FolderModule>& modules) {
 }
 
 }  // namespace
+
+std::string_view ProcessOf(const FolderModule& module) {
+  const std::string_view folder = module.dump.subfolder;
+  const std::string_view last = folder.substr(folder.rfind('/') + 1);
+  const size_t underscore = last.rfind('_');
+  const bool host_and_pid =
+      folder.size() != last.size() && underscore != std::string_view::npos && underscore > 0 &&
+      underscore + 1 < last.size() &&
+      last.substr(underscore + 1).find_first_not_of("0123456789") == std::string_view::npos;
+  return host_and_pid ? last : folder;
+}
 
 void RankModules(DumpFolderMap& map) {
   std::vector<FolderModule>& modules = map.modules;
@@ -370,11 +371,12 @@ void RankModules(DumpFolderMap& map) {
                    });
 }
 
-Result<DumpFolderMap> MapDumpFolder(const std::string& path,
+Result<DumpFolderMap> MapDumpFolder(const std::vector<std::string>& paths,
                                     const std::function<void(size_t, size_t)>& progress) {
-  XLATRACE_ASSIGN(DumpDir dir, ListDumpDir(path));
+  XLATRACE_ASSIGN(DumpDir dir, ListDumpDirs(paths));
   DumpFolderMap map;
-  map.path = path;
+  map.path = dir.path;
+  map.skipped = std::move(dir.skipped);
   map.others = std::move(dir.others);
   map.warnings = std::move(dir.warnings);
   map.files = map.others.size();

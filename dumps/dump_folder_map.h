@@ -24,8 +24,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -65,7 +67,8 @@ struct DumpFolderMap {
   std::vector<FolderModule>
       modules;  // Main first, then by work; numbers elsewhere are indices here.
   std::vector<hlo::ModuleLink> links;
-  std::vector<std::string> others;  // Files that belong to no module.
+  std::vector<std::string> others;        // Files that belong to no module.
+  std::map<std::string, size_t> skipped;  // What was not looked at, how many by reason.
   std::vector<std::string> warnings;
   size_t files = 0;
   uint64_t size_bytes = 0;
@@ -73,8 +76,15 @@ struct DumpFolderMap {
 };
 
 // `progress` is told how many of how many modules have been read; may be empty.
-Result<DumpFolderMap> MapDumpFolder(const std::string& path,
+Result<DumpFolderMap> MapDumpFolder(const std::vector<std::string>& paths,
                                     const std::function<void(size_t, size_t)>& progress = {});
+inline Result<DumpFolderMap> MapDumpFolder(const std::string& path) {
+  return MapDumpFolder(std::vector<std::string>{path});
+}
+
+// Modules of one process have one text here: each has a folder of its own when people dump several
+// (kept apart by them, or by xla_dump_hlo_to_subfolder as DIR/<module>/<host>_<pid>).
+std::string_view ProcessOf(const FolderModule& module);
 
 // Gives `modules` their roles, puts split dumps together, and orders them; sets the links. Public
 // for tests and for runs, whose modules do not come from a folder.

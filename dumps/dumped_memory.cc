@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/compress.h"
+#include "dumps/dump_files.h"
 #include "hlo/artefacts/buffer_assignment.h"
 #include "hlo/artefacts/live_ranges.h"
 
@@ -24,7 +24,7 @@ template <typename Reader>
 auto ReadWith(const std::string& path, Reader reader, std::vector<std::string>& warnings)
     -> std::optional<typename decltype(reader(std::string_view()))::value_type> {
   if (path.empty()) return std::nullopt;
-  auto text = ReadFileInflated(path);
+  auto text = ReadDumpFile(path);
   if (!text) {
     warnings.push_back(text.error().message);
     return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<hlo::ModuleMemory> ReadModuleMemory(const model::HloModule& module
   if (!assignment) return std::nullopt;
   std::string ranges_path = FileOf(dump, "-live-range.txt");
   if (ranges_path.empty()) {  // Until 2025 they were part of the same file.
-    const auto text = ReadFileInflated(path);
+    const auto text = ReadDumpFile(path);
     if (text && hlo::HoldsLiveRanges(*text)) ranges_path = path;
   }
   const auto ranges = ReadWith(ranges_path, hlo::ReadLiveRanges, warnings);

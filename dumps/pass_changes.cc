@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "base/compress.h"
 #include "base/hash.h"
 #include "base/ordered_work.h"
+#include "dumps/dump_files.h"
 #include "hlo/module_summary.h"
 #include "hlo/text/text_reader.h"
 
@@ -31,7 +31,7 @@ void Count(const model::HloModule& module, StepCounts& counts) {
 
 StepCounts CountStep(const PassStep& step) {
   StepCounts counts;
-  auto bytes = ReadFileInflated(step.file);
+  auto bytes = ReadDumpFile(step.file);
   if (!bytes) {
     counts.error = bytes.error().message;
     return counts;

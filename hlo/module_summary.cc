@@ -212,6 +212,14 @@ ModuleSummary Summarize(const HloModule& module) {
       summary.constant_bytes = AddSaturated(summary.constant_bytes, bytes);
       if (ElementCount(instruction.shape) > 1) summary.constants.push_back(ValueOf(instruction));
     }
+    constexpr size_t kMostScalars = 256;
+    constexpr size_t kMostOfLiteral = 40;
+    if (instruction.opcode == "constant" && summary.scalars.size() < kMostScalars &&
+        ElementCount(instruction.shape) == 1) {
+      summary.scalars.push_back(
+          {std::string(instruction.name),
+           std::string(module.LiteralOf(instruction).substr(0, kMostOfLiteral))});
+    }
     if (!IsOperation(instruction.opcode)) continue;
     ++(is_inlined ? inside : outside)[instruction.opcode];
     if (is_inlined) continue;

@@ -24,6 +24,12 @@ struct ModuleValue {
   int64_t bytes = 0;
 };
 
+// A constant of one element, as far as it tells programs apart.
+struct ModuleScalar {
+  std::string name;
+  std::string literal;
+};
+
 // Where the program was written, as far as metadata tells.
 struct ModuleSource {
   std::string file;        // Empty: unknown.
@@ -48,6 +54,7 @@ struct ModuleSummary {
   std::vector<ModuleValue> parameters;
   std::vector<ModuleValue> results;
   std::vector<ModuleValue> constants;  // Arrays; scalars only count in `constant_bytes`.
+  std::vector<ModuleScalar> scalars;   // Scalar constants, in fusions too; the first 256.
   int64_t parameter_bytes = 0;
   int64_t result_bytes = 0;
   int64_t constant_bytes = 0;

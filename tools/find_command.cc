@@ -35,7 +35,7 @@ constexpr size_t kMostWarnings = 5;
 
 struct Options {
   std::string pattern;
-  std::string path;
+  std::vector<std::string> paths;
   std::vector<std::string> fields;
   std::string stage = "all";
   std::string module;
@@ -51,7 +51,7 @@ std::string ModuleName(const SearchedModule& module) {
       origin.how == "tf.function" || origin.how == "cluster" ? origin.function : module.name;
   if (!module.handle.empty()) return fmt::format("{} ({})", name, module.handle);
   if (module.program_id) name += fmt::format(" ({})", *module.program_id);
-  return module.subfolder.empty() ? name : module.subfolder + "/" + name;
+  return name;
 }
 
 // "after", "72-after", "0-14", "before-after": where among the stages.
@@ -98,12 +98,22 @@ std::string AsText(const FindResult& result, const Options& options, const Termi
   const bool several =
       std::any_of(result.found.begin(), result.found.end(),
                   [&](const Found& found) { return found.module != result.found.front().module; });
+  const bool folders =
+      several &&
+      std::any_of(result.modules.begin(), result.modules.end(), [&](const SearchedModule& module) {
+        return module.subfolder != result.modules.front().subfolder;
+      });
   const bool stages =
       !result.of_run && std::any_of(result.modules.begin(), result.modules.end(),
                                     [](const auto& m) { return m.stages.size() > 1; });
   std::vector<report::TextColumn> columns = {
       {.heading = "instruction", .at_most = std::max(width / 4, 20)}};
-  if (several) columns.push_back({.heading = "module", .at_most = std::max(width / 5, 14)});
+  if (folders) {
+    columns.push_back({.heading = "folder", .at_most = std::max(width / 6, 12), .path = true});
+  }
+  if (several) {
+    columns.push_back({.heading = "module", .at_most = std::max(width / 5, 14), .path = true});
+  }
   if (result.of_run) columns.push_back({.heading = "device ms", .right = true});
   columns.push_back({.heading = "opcode", .at_most = 20});
   if (stages) columns.push_back({.heading = "dumps", .at_most = 14});
@@ -114,6 +124,7 @@ std::string AsText(const FindResult& result, const Options& options, const Termi
   for (size_t i = 0; i < most; ++i) {
     const Found& found = result.found[i];
     std::vector<std::string> row = {found.name};
+    if (folders) row.push_back(result.modules[found.module].subfolder);
     if (several) row.push_back(ModuleName(result.modules[found.module]));
     if (result.of_run) {
       row.push_back(found.device_ns ? Milliseconds(static_cast<double>(*found.device_ns)) : "");
@@ -200,9 +211,9 @@ std::string AsJson(const FindResult& result, const Options& options) {
 
 Result<int> Run(Options options) {
   // The other way round is as clear.
-  if (!Exists(options.path) &&
+  if (options.paths.size() == 1 && !Exists(options.paths.front()) &&
       (IsDirectory(options.pattern) || store::LooksLikeRunDb(options.pattern))) {
-    std::swap(options.pattern, options.path);
+    std::swap(options.pattern, options.paths.front());
   }
   XLATRACE_ASSIGN(const dumps::FindPattern pattern,
                   dumps::FindPattern::Make(options.pattern, options.literal));
@@ -224,7 +235,7 @@ Result<int> Run(Options options) {
   const bool json = options.format == "json";
   // Few hits get some lines around them without being asked; they are dropped where there are many.
   find.context = options.context.value_or(json ? 0 : kContextOfFew);
-  XLATRACE_ASSIGN(FindResult result, FindIn(options.path, pattern, find));
+  XLATRACE_ASSIGN(FindResult result, FindIn(options.paths, pattern, find));
   if (!options.context && result.found.size() > kFewHits) {
     for (Found& found : result.found) {
       found.context.clear();
@@ -250,7 +261,10 @@ void AddFindCommand(CLI::App& app, Command* selected) {
       "find", "Find instructions by name, op_name, source line, shape or opcode");
   command->add_option("PATTERN", options->pattern, "A regular expression (RE2), or plain text")
       ->required();
-  command->add_option("PATH", options->path, "A run.db or an --xla_dump_to folder")->required();
+  command
+      ->add_option("PATH", options->paths,
+                   "A run.db, or --xla_dump_to folders, archives of them, HLO files")
+      ->required();
   command
       ->add_option("--in", options->fields,
                    "Where to look: name, op_name, source, shape, opcode, target")

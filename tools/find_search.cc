@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "base/file.h"
 #include "base/ordered_work.h"
 #include "dumps/dump_dir.h"
 #include "dumps/module_diff.h"
@@ -158,9 +157,10 @@ bool IsWanted(const dumps::PassStep& step, FindStage stage) {
   return true;
 }
 
-Result<FindResult> InFolder(const std::string& path, const dumps::FindPattern& pattern,
-                            const FindOptions& options) {
-  XLATRACE_ASSIGN(const dumps::DumpDir dir, dumps::ListDumpDir(path));
+Result<FindResult> InFolder(const std::vector<std::string>& paths,
+                            const dumps::FindPattern& pattern, const FindOptions& options) {
+  XLATRACE_ASSIGN(const dumps::DumpDir dir, dumps::ListDumpDirs(paths));
+  const std::string& path = dir.path;
   std::vector<size_t> which(dir.modules.size());
   for (size_t m = 0; m < which.size(); ++m) which[m] = m;
   if (!options.module.empty()) {
@@ -281,9 +281,10 @@ Result<FindResult> InRun(const std::string& path, const dumps::FindPattern& patt
 
 }  // namespace
 
-Result<FindResult> FindIn(const std::string& path, const dumps::FindPattern& pattern,
+Result<FindResult> FindIn(const std::vector<std::string>& paths, const dumps::FindPattern& pattern,
                           const FindOptions& options) {
-  return IsDirectory(path) ? InFolder(path, pattern, options) : InRun(path, pattern, options);
+  const bool of_dumps = paths.size() > 1 || dumps::MayHoldDumps(paths.front());
+  return of_dumps ? InFolder(paths, pattern, options) : InRun(paths.front(), pattern, options);
 }
 
 }  // namespace xlatrace::tools

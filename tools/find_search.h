@@ -63,7 +63,8 @@ struct FindResult {
   std::vector<std::string> warnings;
 };
 
-Result<FindResult> FindIn(const std::string& path, const dumps::FindPattern& pattern,
+// One run.db; or folders, archives and HLO files, any number.
+Result<FindResult> FindIn(const std::vector<std::string>& paths, const dumps::FindPattern& pattern,
                           const FindOptions& options);
 
 }  // namespace xlatrace::tools

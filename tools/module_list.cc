@@ -7,13 +7,28 @@
 
 #include <fmt/format.h>
 
-#include "base/file.h"
 #include "dumps/dump_folder_map.h"
 #include "hlo/text/text_reader.h"
 #include "store/run_db.h"
 
 namespace xlatrace::tools {
 namespace {
+
+// One program is compiled again where there are new shapes; twice may be a second device or mode.
+constexpr size_t kLeastCompilations = 3;
+
+// Modules of one process: what is compiled in each of them is no repetition. `groups` as in `list`.
+void AddRecompiled(const std::vector<std::string>& groups, ModuleList& list) {
+  std::vector<hlo::CompiledModule> modules;
+  for (size_t m = 0; m < list.modules.size(); ++m) {
+    const ListedModule& module = list.modules[m];
+    const bool counts = module.summary && module.role != "autotune";
+    modules.push_back({groups[m], module.ShortName(), counts ? &*module.summary : nullptr});
+  }
+  for (hlo::Recompiled& one : hlo::FindRecompiled(modules)) {
+    if (one.modules.size() >= kLeastCompilations) list.recompiled.push_back(std::move(one));
+  }
+}
 
 Result<ModuleList> OfRun(const std::string& path) {
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(path));
@@ -63,6 +78,7 @@ Result<ModuleList> OfRun(const std::string& path) {
     by_start.emplace_back(table.IsNull(i, "first") ? INT64_MIN : table.Int(i, "first"), i);
     list.modules.push_back(std::move(module));
   }
+  AddRecompiled(std::vector<std::string>(list.modules.size()), list);
   // Shapes match producers and consumers in the order of the first execution.
   std::stable_sort(by_start.begin(), by_start.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -81,22 +97,39 @@ Result<ModuleList> OfRun(const std::string& path) {
   return list;
 }
 
-Result<ModuleList> OfFolder(const std::string& path) {
-  XLATRACE_ASSIGN(dumps::DumpFolderMap map, dumps::MapDumpFolder(path));
+std::string SkippedText(const std::map<std::string, size_t>& skipped) {
+  std::string text;
+  for (const auto& [reason, count] : skipped) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reason);
+  }
+  return text;
+}
+
+Result<ModuleList> OfFolder(const std::vector<std::string>& paths) {
+  XLATRACE_ASSIGN(dumps::DumpFolderMap map, dumps::MapDumpFolder(paths));
+  const std::string& path = map.path;
   if (map.modules.empty()) {
-    return MakeError(fmt::format("'{}' holds no XLA dump", path),
-                     "dump with XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text "
-                     "--xla_dump_hlo_as_proto'");
+    const std::string skipped = SkippedText(map.skipped);
+    return MakeError(fmt::format("'{}' holds no XLA dump{}", path,
+                                 skipped.empty() ? "" : " (not looked at: " + skipped + ")"),
+                     map.skipped.contains("archives inside")
+                         ? "name an archive itself: xlatrace modules ARCHIVE"
+                         : "dump with XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text "
+                           "--xla_dump_hlo_as_proto'");
   }
   ModuleList list{.path = path,
                   .links = std::move(map.links),
                   .others = std::move(map.others),
+                  .skipped = std::move(map.skipped),
                   .warnings = std::move(map.warnings),
                   .files = map.files,
                   .size_bytes = map.size_bytes,
                   .missing_numbers = map.missing_numbers};
+  std::vector<std::string> groups;
   for (dumps::FolderModule& from : map.modules) {
+    groups.emplace_back(dumps::ProcessOf(from));
     ListedModule module;
+    module.loose_file = std::move(from.dump.loose_file);
     module.name = std::move(from.dump.name);
     module.subfolder = std::move(from.dump.subfolder);
     module.role = model::Text(from.role);
@@ -119,6 +152,7 @@ Result<ModuleList> OfFolder(const std::string& path) {
     if (from.dump.program_id >= 0) module.program_id = from.dump.program_id;
     list.modules.push_back(std::move(module));
   }
+  AddRecompiled(groups, list);
   return list;
 }
 
@@ -134,8 +168,13 @@ std::string ListedModule::ShortName() const {
   return origin.how == "tf.function" || origin.how == "cluster" ? origin.function : name;
 }
 
-Result<ModuleList> ListModules(const std::string& path) {
-  return IsDirectory(path) ? OfFolder(path) : OfRun(path);
+std::string ListedModule::Place() const {
+  return subfolder + (subfolder.empty() || loose_file.empty() ? "" : "/") + loose_file;
+}
+
+Result<ModuleList> ListModules(const std::vector<std::string>& paths) {
+  const bool of_dumps = paths.size() > 1 || dumps::MayHoldDumps(paths.front());
+  return of_dumps ? OfFolder(paths) : OfRun(paths.front());
 }
 
 Result<std::vector<size_t>> SelectModules(const ModuleList& list, const std::string& wanted) {
@@ -155,7 +194,10 @@ Result<std::vector<size_t>> SelectModules(const ModuleList& list, const std::str
   }
   if (collect([&](const ListedModule& m) { return m.name == wanted; })) return found;
   if (collect([&](const ListedModule& m) { return m.origin.function == wanted; })) return found;
-  if (collect([&](const ListedModule& m) { return m.name.find(wanted) != std::string::npos; })) {
+  if (collect([&](const ListedModule& m) {
+        return m.name.find(wanted) != std::string::npos ||
+               m.Place().find(wanted) != std::string::npos;
+      })) {
     return found;
   }
   std::string known;

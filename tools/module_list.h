@@ -7,6 +7,7 @@
 #define XLATRACE_TOOLS_MODULE_LIST_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "hlo/module_links.h"
 #include "hlo/module_origin.h"
 #include "hlo/module_summary.h"
+#include "hlo/recompiled.h"
 
 namespace xlatrace::tools {
 
@@ -25,6 +27,7 @@ struct ListedModule {
   std::string name;
   std::optional<int64_t> program_id;
   std::string subfolder;
+  std::string loose_file;  // Of HLO that is not named as a dump.
   std::string role;
   std::string why;
   std::optional<int64_t> device_ns;
@@ -50,6 +53,8 @@ struct ListedModule {
   std::string ShortName() const;
   // "jit_f (3)", of a run "jit_f (m2)".
   std::string Label() const;
+  // Where it lies below what was named: "host_7/a.hlo.txt"; empty: in the folder itself.
+  std::string Place() const;
 };
 
 struct ModuleList {
@@ -57,15 +62,17 @@ struct ModuleList {
   bool of_run = false;
   std::vector<ListedModule> modules;  // Main first.
   std::vector<hlo::ModuleLink> links;
-  std::vector<std::string> others;  // Files of a folder that belong to no module.
+  std::vector<hlo::Recompiled> recompiled;  // At least three times, by process.
+  std::vector<std::string> others;          // Files of a folder that belong to no module.
+  std::map<std::string, size_t> skipped;    // What was not looked at, how many by reason.
   std::vector<std::string> warnings;
   size_t files = 0;
   uint64_t size_bytes = 0;
   int64_t missing_numbers = 0;
 };
 
-// A folder without any dump is an error.
-Result<ModuleList> ListModules(const std::string& path);
+// One run.db; or folders, archives and HLO files, any number. Without any dump it is an error.
+Result<ModuleList> ListModules(const std::vector<std::string>& paths);
 
 // Indices of the modules that `wanted` names: a handle, a number, a name, or part of a name. An
 // error when there is none; the hint lists some.

@@ -29,27 +29,56 @@ std::string OptionalBytes(int64_t bytes) {
   return bytes > 0 ? Bytes(static_cast<double>(bytes)) : "-";
 }
 
-bool HasSubfolders(const ModuleList& list) {
+bool HasPlaces(const ModuleList& list) {
   return std::any_of(list.modules.begin(), list.modules.end(),
-                     [](const ListedModule& m) { return !m.subfolder.empty(); });
+                     [](const ListedModule& m) { return !m.Place().empty(); });
 }
 
-std::vector<std::string> RowOf(const ModuleList& list, const ListedModule& module,
-                               bool subfolders) {
+// Modules of one content and role are one row: the first of them stands for all.
+std::map<size_t, std::vector<size_t>> FoldEqual(const ModuleList& list) {
+  std::map<std::pair<size_t, std::string>, size_t> first;
+  std::map<size_t, std::vector<size_t>> rows;
+  for (size_t m = 0; m < list.modules.size(); ++m) {
+    const ListedModule& module = list.modules[m];
+    const auto [at, is_new] = first.try_emplace({module.same_as.value_or(m), module.role}, m);
+    // `same_as` may come later in this order.
+    if (is_new && !module.same_as) first[{m, module.role}] = m;
+    rows[at->second].push_back(m);
+  }
+  return rows;
+}
+
+// "645, 647, 769 and 9 more"
+std::string IdsText(const ModuleList& list, const std::vector<size_t>& which, bool all) {
+  constexpr size_t kMostIds = 6;
+  std::string text;
+  const size_t most = all ? which.size() : std::min(which.size(), kMostIds);
+  for (size_t i = 0; i < most; ++i) {
+    const ListedModule& module = list.modules[which[i]];
+    const std::string id = list.of_run         ? module.handle
+                           : module.program_id ? std::to_string(*module.program_id)
+                                               : module.Place();
+    text += (i == 0 ? "" : ", ") + id;
+  }
+  if (most < which.size()) text += fmt::format(" and {} more", which.size() - most);
+  return text;
+}
+
+std::vector<std::string> RowOf(const ModuleList& list, const ListedModule& module, bool places,
+                               size_t times) {
   std::vector<std::string> row;
   row.push_back(list.of_run         ? module.handle
                 : module.program_id ? std::to_string(*module.program_id)
                                     : "");
-  row.push_back(subfolders && !module.subfolder.empty()
-                    ? module.subfolder + "/" + module.ShortName()
-                    : module.ShortName());
+  if (places) row.push_back(module.Place());
+  row.push_back(times > 1 ? fmt::format("{} x{}", module.ShortName(), times) : module.ShortName());
   row.push_back(module.role);
   if (list.of_run) {
     row.push_back(module.device_ns ? Milliseconds(static_cast<double>(*module.device_ns)) : "");
     row.push_back(module.executions ? Thousands(*module.executions) : "");
   }
   if (!module.summary) {
-    row.resize(list.of_run ? 5 : 3);
+    row.resize((list.of_run ? 5 : 3) + (places ? 1 : 0));
     for (int i = 0; i < (list.of_run ? 4 : 6); ++i) row.emplace_back("?");
     row.push_back("cannot be read: " + module.error);
     return row;
@@ -68,10 +97,17 @@ std::vector<std::string> RowOf(const ModuleList& list, const ListedModule& modul
 }
 
 void AppendTable(const ModuleList& list, bool all, const Terminal& terminal, std::string& out) {
-  std::vector<report::TextColumn> columns = {
-      {.heading = "id", .right = !list.of_run},
-      {.heading = "module", .at_most = std::max(terminal.width / 3, 18), .flexible = true},
-      {.heading = "role"}};
+  const bool places = HasPlaces(list);
+  std::vector<report::TextColumn> columns = {{.heading = "id", .right = !list.of_run}};
+  if (places) {
+    columns.push_back(
+        {.heading = "folder", .at_most = std::max(terminal.width / 4, 12), .path = true});
+  }
+  columns.push_back({.heading = "module",
+                     .at_most = std::max(terminal.width / 3, 18),
+                     .path = true,
+                     .flexible = true});
+  columns.push_back({.heading = "role"});
   if (list.of_run) {
     columns.push_back({.heading = "device ms", .right = true});
     columns.push_back({.heading = "runs", .right = true});
@@ -86,20 +122,31 @@ void AppendTable(const ModuleList& list, bool all, const Terminal& terminal, std
   columns.push_back({.heading = "memory", .right = true});
   columns.push_back({.heading = "from", .at_most = 30});
   report::TextTable table(std::move(columns));
-  const bool subfolders = HasSubfolders(list);
   // Modules that the autotuner took out are many and alike.
   size_t shown = 0;
   std::map<std::string, size_t> hidden;
-  for (const ListedModule& module : list.modules) {
+  std::string folded;
+  for (const auto& [first, which] : FoldEqual(list)) {
+    const ListedModule& module = list.modules[first];
     const bool dull = module.role == "autotune";
     if (!all && (shown >= kMostRows || (dull && shown >= 3))) {
-      ++hidden[module.role];
+      hidden[module.role] += which.size();
       continue;
     }
     ++shown;
-    table.Add(RowOf(list, module, subfolders));
+    table.Add(RowOf(list, module, places, which.size()));
+    if (which.size() > 1) {
+      folded += fmt::format("{}{} x{}: {}", folded.empty() ? "" : "; ", module.ShortName(),
+                            which.size(), IdsText(list, which, all));
+    }
   }
   for (const std::string& line : table.Lines(terminal.width, false)) out += line + "\n";
+  if (!folded.empty()) {
+    for (const std::string& line :
+         report::Wrap(Printable("equal modules are one row: " + folded), terminal.width)) {
+      out += line + "\n";
+    }
+  }
   if (hidden.empty()) return;
   std::string text;
   size_t count = 0;
@@ -108,6 +155,41 @@ void AppendTable(const ModuleList& list, bool all, const Terminal& terminal, std
     count += number;
   }
   out += fmt::format("{} more modules ({}): --all\n", count, text);
+}
+
+// What was compiled again and again, and what varies.
+void AppendRecompiled(const ModuleList& list, bool all, int width, std::string& out) {
+  constexpr size_t kMostValuesNamed = 4;
+  if (list.recompiled.empty()) return;
+  out += "\ncompiled again\n";
+  size_t shown = 0;
+  for (const hlo::Recompiled& one : list.recompiled) {
+    if (!all && shown++ == kMostLinks) {
+      out += fmt::format("  {} more functions: --all\n", list.recompiled.size() - kMostLinks);
+      break;
+    }
+    const std::string difference = one.Difference(all ? SIZE_MAX : kMostValuesNamed);
+    std::string_view start = "  ";
+    for (const std::string& line :
+         report::Wrap(Printable(one.Sentence() + (difference.empty() ? "" : ": " + difference)),
+                      width - 4)) {
+      out += std::string(start) + line + "\n";
+      start = "    ";
+    }
+  }
+}
+
+void AppendSkipped(const ModuleList& list, int width, std::string& out) {
+  if (list.skipped.empty()) return;
+  std::string text = "\nnot looked at: ";
+  bool first = true;
+  for (const auto& [reason, count] : list.skipped) {
+    text +=
+        fmt::format("{}{} {}", first ? "" : ", ", Thousands(static_cast<int64_t>(count)), reason);
+    first = false;
+  }
+  out += "\n";
+  for (const std::string& line : report::Wrap(text.substr(1), width)) out += line + "\n";
 }
 
 std::string LinkText(const ModuleList& list, const hlo::ModuleLink& link) {
@@ -198,6 +280,7 @@ void AppendMemory(const hlo::ModuleMemory& memory, bool brief, int width, std::s
 }
 
 std::string StagesText(const ModuleList& list, const ListedModule& module) {
+  if (!module.loose_file.empty()) return "one HLO file, not named as XLA names dumps";
   std::string text = module.has_before && module.has_after ? "before and after optimisation"
                      : module.has_before                   ? "only before optimisation"
                      : module.has_after                    ? "only after optimisation"
@@ -281,7 +364,7 @@ void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int 
                 std::string& out) {
   const ListedModule& module = list.modules[index];
   out += Printable(module.Label());
-  if (!module.subfolder.empty()) out += "  in " + Printable(module.subfolder);
+  if (!module.Place().empty()) out += "  in " + Printable(module.Place());
   out += "\n";
   if (module.ShortName() != module.name) AppendField("name", module.name, width, out);
   if (!brief)
@@ -461,7 +544,9 @@ std::string ModuleListText(const ModuleList& list, bool all, const Terminal& ter
     out += "\n";
     AppendCard(list, 0, true, all, width, out);
   }
+  AppendRecompiled(list, all, width, out);
   AppendLinks(list, all, width, out);
+  AppendSkipped(list, width, out);
   if (!list.others.empty()) {
     out +=
         fmt::format("\n{} of no module\n", Count(static_cast<int64_t>(list.others.size()), "file"));
@@ -470,7 +555,7 @@ std::string ModuleListText(const ModuleList& list, bool all, const Terminal& ter
       const dumps::DumpFileNote note = dumps::NoteOf(BaseName(list.others[i]));
       std::string_view name = list.others[i];
       if (name.starts_with(list.path)) name.remove_prefix(list.path.size());
-      while (name.starts_with('/')) name.remove_prefix(1);
+      while (name.starts_with('/') || name.starts_with(':')) name.remove_prefix(1);
       out += "  " + Printable(fmt::format("{}: {}", name, note.what)) + "\n";
     }
     if (most < list.others.size())
@@ -512,6 +597,7 @@ std::string ModuleListJson(const ModuleList& list, const std::vector<size_t>& wh
                   {"module", module.name},
                   {"program_id", Number(module.program_id)},
                   {"subfolder", TextOrNull(module.subfolder)},
+                  {"loose_file", TextOrNull(module.loose_file)},
                   {"role", module.role},
                   {"why", module.why},
                   {"device_ns", Number(module.device_ns)},
@@ -553,9 +639,29 @@ std::string ModuleListJson(const ModuleList& list, const std::vector<size_t>& wh
                      {"parameter_bytes", link.parameter_bytes},
                      {"inferred", true}});
   }
-  const Json document = {{"schema_version", 1},           {"path", list.path},
-                         {"modules", std::move(modules)}, {"links", std::move(links)},
-                         {"other_files", list.others},    {"missing_numbers", list.missing_numbers},
+  Json recompiled = Json::array();
+  for (const hlo::Recompiled& one : list.recompiled) {
+    Json varying = Json::array();
+    for (const hlo::Recompiled::Varying& what : one.varying) {
+      varying.push_back({{"what", what.what}, {"values", what.values}});
+    }
+    Json compiled = Json::array();
+    for (const size_t m : one.modules) compiled.push_back(reference(m));
+    recompiled.push_back({{"function", one.function},
+                          {"times", one.modules.size()},
+                          {"programs", one.programs},
+                          {"shapes", one.shapes},
+                          {"varying", std::move(varying)},
+                          {"modules", std::move(compiled)}});
+  }
+  const Json document = {{"schema_version", 1},
+                         {"path", list.path},
+                         {"modules", std::move(modules)},
+                         {"links", std::move(links)},
+                         {"recompiled", std::move(recompiled)},
+                         {"other_files", list.others},
+                         {"skipped", list.skipped},
+                         {"missing_numbers", list.missing_numbers},
                          {"warnings", list.warnings}};
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/compress.h"
+#include "dumps/dump_files.h"
 #include "hlo/text/text_printer.h"
 #include "hlo/text/text_reader.h"
 #include "store/run_db.h"
@@ -23,7 +23,7 @@ Result<std::string> StoredBytes(const ModuleList& list, const ListedModule& modu
     return MakeError(fmt::format("the folder holds no HLO of {}", module.Label()),
                      fmt::format("see what it holds: xlatrace modules {} --all", list.path));
   }
-  return ReadFileInflated(module.file);
+  return dumps::ReadDumpFile(module.file);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/terminal.h"
+#include "dumps/dump_dir.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -18,15 +19,36 @@ namespace xlatrace::tools {
 namespace {
 
 struct Options {
-  std::string path;
+  std::vector<std::string> arguments;
   std::string module;
   std::string format = "table";
   bool all = false;
 };
 
-Result<int> Run(const Options& options) {
-  XLATRACE_ASSIGN(const std::string path, FoldedRun(options.path));
-  XLATRACE_ASSIGN(const ModuleList list, ListModules(path));
+// "dump", "dump 3", "dump_a dump_b", "dump_a dump_b jit_step": what is there is looked into, the
+// last word may name a module.
+Status SplitArguments(Options& options, std::vector<std::string>& paths) {
+  paths = {options.arguments.front()};
+  for (size_t i = 1; i < options.arguments.size(); ++i) {
+    const std::string& argument = options.arguments[i];
+    if (dumps::MayHoldDumps(argument)) {
+      paths.push_back(argument);
+    } else if (i + 1 == options.arguments.size()) {
+      options.module = argument;
+    } else {
+      return MakeError(fmt::format("'{}' is no folder, archive or HLO file", argument),
+                       "xlatrace modules FOLDER... [MODULE]", ErrorCode::kUsage);
+    }
+  }
+  if (paths.size() > 1) return {};
+  XLATRACE_ASSIGN(paths.front(), FoldedRun(paths.front()));
+  return {};
+}
+
+Result<int> Run(Options options) {
+  std::vector<std::string> paths;
+  XLATRACE_TRY(SplitArguments(options, paths));
+  XLATRACE_ASSIGN(const ModuleList list, ListModules(paths));
   std::vector<size_t> which(list.modules.size());
   std::iota(which.begin(), which.end(), size_t{0});
   if (!options.module.empty()) {
@@ -60,14 +82,18 @@ void AddModulesCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "modules", "Which modules a run.db or a dump folder holds, and which is the main program");
-  command->add_option("PATH", options->path, "A run.db or an --xla_dump_to folder")->required();
-  command->add_option("MODULE", options->module,
-                      "Show this one in detail: its id, its name, or part of it");
+  command
+      ->add_option("PATH", options->arguments,
+                   "A run.db, or --xla_dump_to folders, archives of them, HLO files; at the end "
+                   "maybe the id or name of one module, to show it in detail")
+      ->required();
   command->add_flag("--all", options->all, "Leave nothing out");
   command->add_option("--format", options->format, "table, json, or text: the HLO of one module")
       ->check(CLI::IsMember({"table", "json", "text"}))
       ->capture_default_str();
-  command->footer("Example:\n  xlatrace modules dump/\n  xlatrace modules run.db m1");
+  command->footer(
+      "Example:\n  xlatrace modules dump/\n  xlatrace modules dump.tar.xz train_step\n"
+      "  xlatrace modules run.db m1");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
 }
 

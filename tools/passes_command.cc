@@ -20,6 +20,7 @@ namespace xlatrace::tools {
 namespace {
 
 struct Options {
+  std::vector<std::string> arguments;  // What to look into, and the module.
   std::string path;
   std::string module;
   std::string from;
@@ -39,8 +40,11 @@ Result<size_t> StepOption(const std::vector<dumps::PassStep>& steps, const std::
                    ErrorCode::kUsage);
 }
 
-Result<PassesView> ReadView(const Options& options) {
-  XLATRACE_ASSIGN(dumps::DumpDir dir, dumps::ListDumpDir(options.path));
+Result<PassesView> ReadView(Options& options) {
+  options.module = options.arguments.back();
+  options.arguments.pop_back();
+  XLATRACE_ASSIGN(dumps::DumpDir dir, dumps::ListDumpDirs(options.arguments));
+  options.path = dir.path;
   XLATRACE_ASSIGN(const size_t index, FindDumpModule(dir, options.module));
   PassesView view;
   view.path = options.path;
@@ -76,7 +80,7 @@ Result<PassesView> ReadView(const Options& options) {
   return view;
 }
 
-Result<int> Run(const Options& options) {
+Result<int> Run(Options options) {
   XLATRACE_ASSIGN(const PassesView view, ReadView(options));
   XLATRACE_TRY(PrintResult(options.format == "json"
                                ? PassesJson(view)
@@ -90,8 +94,12 @@ void AddPassesCommand(CLI::App& app, Command* selected) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "passes", "What each pass of the compiler did to a module, from its dumps");
-  command->add_option("DIR", options->path, "A folder that --xla_dump_to filled")->required();
-  command->add_option("MODULE", options->module, "Number or name of a module in it")->required();
+  command
+      ->add_option("DIR... MODULE", options->arguments,
+                   "Folders that --xla_dump_to filled, or archives of them; and the number or name "
+                   "of a module in them")
+      ->required()
+      ->expected(2, 1000);
   command
       ->add_option("--from", options->from,
                    "Compare this dump (a number, a pass, before, after)...")

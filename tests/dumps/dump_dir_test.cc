@@ -11,8 +11,10 @@
 
 #include "tests/hlo/test_data.h"
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 namespace {
+
+using namespace hlo;  // What the room works on.
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
@@ -157,10 +159,13 @@ TEST_F(DumpDirTest, AModuleWithoutHloIsAnError) {
   EXPECT_THAT(loaded.error().message, HasSubstr("'jit_f' has no HLO file"));
 }
 
-TEST_F(DumpDirTest, AFileIsNoFolder) {
-  Write("x.txt", "x");
-  EXPECT_FALSE(ListDumpDir((root_ / "x.txt").string()));
-  EXPECT_FALSE(ListDumpDir((root_ / "missing").string()));
+TEST_F(DumpDirTest, AFileWithoutHloHoldsNoModules) {
+  Write("x.txt", "y");
+  auto dir = ListDumpDir((root_ / "x.txt").string());
+  ASSERT_TRUE(dir);
+  EXPECT_TRUE(dir->modules.empty());
+  EXPECT_EQ(dir->others.size(), 1u);
+  EXPECT_FALSE(ListDumpDir((root_ / "nothing").string()));
 }
 
 // Seven modules of sixteen files each, by ls; thunk lines by wc -l.
@@ -188,4 +193,4 @@ TEST(DumpDirRecorded, ReadsACompleteDump) {
 }
 
 }  // namespace
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps

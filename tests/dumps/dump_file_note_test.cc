@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 namespace {
 
 using ::testing::HasSubstr;
@@ -175,4 +175,4 @@ TEST(DumpFileNote, OnlyFilesOfHloAreReadAsHlo) {
 }
 
 }  // namespace
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 
 class DumpFolderTest : public ::testing::Test {
  protected:
@@ -29,6 +29,6 @@ class DumpFolderTest : public ::testing::Test {
   std::filesystem::path root_;
 };
 
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps
 
 #endif  // XLATRACE_TESTS_DUMPS_DUMP_FOLDER_H_

@@ -9,8 +9,10 @@
 #include "tests/dumps/dump_folder.h"
 #include "tests/hlo/test_data.h"
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 namespace {
+
+using namespace hlo;  // What the room works on.
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -211,4 +213,4 @@ TEST(DumpFolderMapRecorded, TheMainModuleOfRealFoldersComesFirst) {
 }
 
 }  // namespace
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps

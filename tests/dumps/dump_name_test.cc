@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 namespace {
 
 DumpName Parse(std::string_view file) {
@@ -97,4 +97,4 @@ TEST(DumpName, OtherFilesAreNoDumps) {
 }
 
 }  // namespace
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps

@@ -6,7 +6,7 @@
 
 #include "tests/dumps/dump_folder.h"
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(TakePlace, SplitsPlaceAndMessage) {
 }
 
 }  // namespace
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps

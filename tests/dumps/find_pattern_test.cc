@@ -8,8 +8,10 @@
 #include "hlo/text/text_reader.h"
 #include "tests/hlo/test_data.h"
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 namespace {
+
+using namespace hlo;  // What the room works on.
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -141,4 +143,4 @@ TEST(FindPattern, CatastrophicPatternsAreLinear) {
 }
 
 }  // namespace
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps

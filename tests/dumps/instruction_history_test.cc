@@ -5,7 +5,7 @@
 
 #include "tests/dumps/dump_folder.h"
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 namespace {
 
 using ::testing::ElementsAre;
@@ -144,4 +144,4 @@ TEST_F(InstructionHistoryTest, ADamagedDumpIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps

@@ -10,8 +10,10 @@
 #include "hlo/text/text_reader.h"
 #include "tests/hlo/test_data.h"
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 namespace {
+
+using namespace hlo;  // What the room works on.
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -279,4 +281,4 @@ TEST_F(ModuleDiffTest, UnlikeModulesEnd) {
 }
 
 }  // namespace
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps

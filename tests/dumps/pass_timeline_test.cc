@@ -5,7 +5,7 @@
 
 #include "dumps/pass_changes.h"
 
-namespace xlatrace::hlo {
+namespace xlatrace::dumps {
 namespace {
 
 using ::testing::ElementsAre;
@@ -138,4 +138,4 @@ TEST(PassTimeline, DeltasAreTheLargestFirst) {
 }
 
 }  // namespace
-}  // namespace xlatrace::hlo
+}  // namespace xlatrace::dumps

@@ -1,0 +1,353 @@
+// What people hand over: folders of all layouts, archives, files of any name, several at once; and
+// what would hurt. Each arrangement is a line of a table with what is found in it.
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/compress.h"
+#include "dumps/dump_dir.h"
+
+namespace xlatrace::dumps {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr char kHlo[] = "HloModule jit_f\n\nENTRY e {\n  ROOT a = f32[] parameter(0)\n}\n";
+constexpr char kAfter[] = "module_0001.jit_f.sm_9.0_gpu_after_optimizations.txt";
+constexpr char kBefore[] = "module_0001.jit_f.before_optimizations.txt";
+
+// Of a tar's header: file, link, folder, FIFO.
+struct Entry {
+  std::string name;
+  std::string content;
+  char type = '0';
+};
+
+// One header of a tar; `size` as it claims.
+std::string TarHeader(const Entry& entry, uint64_t size) {
+  std::string header(512, '\0');
+  header.replace(0, entry.name.size(), entry.name);
+  header.replace(100, 8, std::string("0000644\0", 8));
+  header.replace(108, 16,
+                 std::string("0000000\0"
+                             "0000000\0",
+                             16));
+  header.replace(124, 12, fmt::format("{:011o}", size) + '\0');
+  header.replace(136, 12, std::string("00000000000\0", 12));
+  header[156] = entry.type;
+  if (entry.type == '2') header.replace(157, entry.content.size(), entry.content);
+  header.replace(257, 8,
+                 std::string("ustar\0"
+                             "00",
+                             8));
+  header.replace(148, 8, "        ");
+  unsigned sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  header.replace(148, 8, fmt::format("{:06o}", sum) + std::string("\0 ", 2));
+  return header;
+}
+
+std::string Tar(const std::vector<Entry>& entries) {
+  std::string tar;
+  for (const Entry& entry : entries) {
+    const bool is_file = entry.type == '0';
+    tar += TarHeader(entry, is_file ? entry.content.size() : 0);
+    if (!is_file) continue;
+    tar += entry.content;
+    tar.resize((tar.size() + 511) / 512 * 512, '\0');
+  }
+  return tar + std::string(1024, '\0');
+}
+
+std::string Little(uint64_t value, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+  return text;
+}
+
+uint32_t Crc32(std::string_view bytes) {
+  uint32_t crc = ~uint32_t{0};
+  for (const char c : bytes) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (0xedb88320u & (0u - (crc & 1u)));
+  }
+  return ~crc;
+}
+
+// Stored, not deflated.
+std::string Zip(const std::vector<Entry>& entries) {
+  std::string zip;
+  std::string directory;
+  for (const Entry& entry : entries) {
+    const std::string middle = Little(20, 2) + Little(0, 8) + Little(Crc32(entry.content), 4) +
+                               Little(entry.content.size(), 4) + Little(entry.content.size(), 4) +
+                               Little(entry.name.size(), 2) + Little(0, 2);
+    directory += "PK\1\2" + Little(20, 2) + middle + Little(0, 6) + Little(0, 4) +
+                 Little(zip.size(), 4) + entry.name;
+    zip += "PK\3\4" + middle + entry.name + entry.content;
+  }
+  return zip + directory + "PK\5\6" + Little(0, 4) + Little(entries.size(), 2) +
+         Little(entries.size(), 2) + Little(directory.size(), 4) + Little(zip.size(), 4) +
+         Little(0, 2);
+}
+
+class ArrangementsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "xlatrace_places_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+  }
+
+  std::string Path(const std::string& name) const { return (root_ / name).string(); }
+  void Write(const std::string& file, const std::string& text) {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file, std::ios::binary) << text;
+  }
+  // `name` says the format: .zip, .tar, .tar.gz, .tgz, .tar.xz, .tar.zst, .tar.bz2.
+  void WriteArchive(const std::string& name, const std::vector<Entry>& entries) {
+    if (name.ends_with(".zip")) return Write(name, Zip(entries));
+    const std::string tar = Tar(entries);
+    if (name.ends_with("gz")) return Write(name, GzipCompress(tar));
+    if (name.ends_with("zst")) return Write(name, ZstdCompress(tar));
+    const std::string tool = name.ends_with("xz") ? "xz" : name.ends_with("bz2") ? "bzip2" : "cat";
+    Write(name + ".plain", tar);
+    const std::string command =
+        fmt::format("{} < '{}' > '{}'", tool, Path(name + ".plain"), Path(name));
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+    fs::remove(Path(name + ".plain"));
+  }
+
+  // "jit_f(1) in sub: after before", sorted as listed; then what was skipped.
+  static std::string Found(const DumpDir& dir) {
+    std::string text;
+    for (const DumpModule& module : dir.modules) {
+      text += text.empty() ? "" : "; ";
+      text += module.name;
+      if (module.program_id >= 0) text += fmt::format("({})", module.program_id);
+      if (!module.subfolder.empty()) text += " in " + module.subfolder;
+      text += ":";
+      if (!module.after_proto.empty() || !module.after_text.empty()) text += " after";
+      if (!module.before_proto.empty() || !module.before_text.empty()) text += " before";
+      auto loaded = LoadDumpModule(module);
+      if (!loaded || loaded->module.instructions.empty()) text += " unreadable";
+    }
+    for (const auto& [reason, count] : dir.skipped) text += fmt::format(" | {} {}", count, reason);
+    return text;
+  }
+
+  fs::path root_;
+};
+
+// A name, how it is made, what is listed of it, what is found.
+struct Arrangement {
+  const char* name;
+  std::function<void()> make;
+  std::vector<std::string> paths;  // Below the test's folder.
+  std::string found;
+};
+
+TEST_F(ArrangementsTest, WhatPeopleHaveIsFound) {
+  const std::vector<Entry> dump = {{kAfter, kHlo}, {kBefore, kHlo}};
+  const std::vector<Entry> nested = {{"run/dump/", "", '5'},
+                                     {std::string("run/dump/") + kAfter, kHlo},
+                                     {"run/dump/module_0001.jit_f.ir-no-opt.ll", "; ModuleID"},
+                                     {"run/notes.txt", "nothing"}};
+  const std::string both = "jit_f(1): after before";
+  const std::string in_run = "jit_f(1) in run/dump: after | 1 files without HLO";
+  const auto files = [&](const std::string& folder) {
+    for (const Entry& entry : dump) Write(folder + "/" + entry.name, entry.content);
+  };
+  const Arrangement table[] = {
+      {"a dump folder", [&] { files("a1"); }, {"a1"}, both},
+      {"its parent", [&] { files("a2/xla_dump"); }, {"a2"}, "jit_f(1) in xla_dump: after before"},
+      {"the parent of a profile",
+       [&] { files("a3/profile/xla_dump"); },
+       {"a3"},
+       "jit_f(1) in profile/xla_dump: after before"},
+      {"nine folders deep",
+       [&] { files("a4/b/c/d/e/f/g/h/i/j"); },
+       {"a4"},
+       "jit_f(1) in b/c/d/e/f/g/h/i/j: after before"},
+      {"a folder per process",
+       [&] { files("a5/rank_0"), files("a5/rank_1"); },
+       {"a5"},
+       "jit_f(1) in rank_0: after before; jit_f(1) in rank_1: after before"},
+      {"to_subfolder",
+       [&] { files("a6/jit_f/host_17"); },
+       {"a6"},
+       "jit_f(1) in jit_f/host_17: after before"},
+      {"HLO of any name",
+       [&] { Write("a7/materialised.hlo.txt", kHlo); },
+       {"a7"},
+       "materialised: after"},
+      {"HLO without an ending", [&] { Write("a8/step", kHlo); }, {"a8"}, "step: after"},
+      {"that HLO file alone", [&] { Write("a9/x.hlo", kHlo); }, {"a9/x.hlo"}, "x: after"},
+      {"what XProf writes",
+       [&] { Write("a10/plugins/profile/1/jit_g(12).hlo_proto.pb", kHlo); },
+       {"a10"},
+       "jit_g(12) in plugins/profile/1: after"},
+      {"before, by its name",
+       [&] { Write("a11/my_before_opt.txt", kHlo); },
+       {"a11"},
+       "my_before_opt: before"},
+      {"compressed files",
+       [&] {
+         Write(std::string("a12/") + kAfter + ".gz", GzipCompress(kHlo));
+         Write("a12/other.hlo.zst", ZstdCompress(kHlo));
+       },
+       {"a12"},
+       "other: after; jit_f(1): after"},
+      {"a tar", [&] { WriteArchive("a13.tar", dump); }, {"a13.tar"}, both},
+      {"a tar.xz", [&] { WriteArchive("a14.tar.xz", nested); }, {"a14.tar.xz"}, in_run},
+      {"a tgz", [&] { WriteArchive("a15.tgz", nested); }, {"a15.tgz"}, in_run},
+      {"a zip", [&] { WriteArchive("a16.zip", nested); }, {"a16.zip"}, in_run},
+      {"a tar.zst of another name",
+       [&] {
+         WriteArchive("tmp.tar.zst", dump);
+         fs::rename(Path("tmp.tar.zst"), Path("a17.bin"));
+       },
+       {"a17.bin"},
+       both},
+      {"HLO of any name in a tar.bz2",
+       [&] {
+         WriteArchive("a18.tar.bz2", {{"x/step.hlo", kHlo}, {"x/a.gz", GzipCompress(kHlo)}});
+       },
+       {"a18.tar.bz2"},
+       "a in x: after; step in x: after"},
+      {"names that lead out of an archive",
+       [&] {
+         WriteArchive("a19.tar", {{std::string("../../etc/") + kAfter, kHlo},
+                                  {std::string("/abs/") + kAfter, kHlo}});
+       },
+       {"a19.tar"},
+       "jit_f(1) in abs: after; jit_f(1) in etc: after"},
+      {"links in an archive",
+       [&] {
+         WriteArchive("a20.tar", {{kAfter, kHlo}, {"l", "/etc/passwd", '2'}, {"fifo", "", '6'}});
+       },
+       {"a20.tar"},
+       "jit_f(1): after | 1 FIFOs, sockets and devices | 1 links"},
+      {"several folders",
+       [&] { files("b1/x"), files("b1/y"); },
+       {"b1/x", "b1/y"},
+       "jit_f(1) in x: after before; jit_f(1) in y: after before"},
+      {"several of one name",
+       [&] { files("b2/x/dump"), files("b2/y/dump"); },
+       {"b2/x/dump", "b2/y/dump"},
+       "jit_f(1) in x/dump: after before; jit_f(1) in y/dump: after "
+       "before"},
+      {"a folder, an archive and a file",
+       [&] { files("b3/x"), WriteArchive("b3/y.zip", dump), Write("b3/z.hlo", kHlo); },
+       {"b3/x", "b3/y.zip", "b3/z.hlo"},
+       "jit_f(1) in x: after before; jit_f(1) in y.zip: after before; z: after"},
+      {"one that is not there",
+       [&] { files("b4/x"); },
+       {"b4/x", "b4/nothing"},
+       "jit_f(1) in x: after before"},
+      {"an archive in a folder",
+       [&] { files("b5"), WriteArchive("b5/in/y.zip", dump); },
+       {"b5"},
+       "jit_f(1): after before | 1 archives inside"},
+      {"links",
+       [&] {
+         files("b6/dump");
+         Write("b6_outside.hlo", kHlo);
+         fs::create_symlink(Path("b6/dump"), Path("b6/dump/loop"));
+         fs::create_symlink(Path("b6_outside.hlo"), Path("b6/dump/out.hlo"));
+         fs::create_symlink("nowhere", Path("b6/dump/dangling"));
+         fs::create_symlink(kAfter, Path("b6/dump/inside.hlo"));
+       },
+       {"b6"},
+       "inside in dump: after; jit_f(1) in dump: after before | 1 links out of the folder | 1 "
+       "links "
+       "that lead nowhere | 1 links to folders"},
+      {"FIFOs and sockets",
+       [&] {
+         files("b7");
+         ASSERT_EQ(
+             mkfifo(Path("b7/module_0002.jit_g.sm_9.0_gpu_after_optimizations.txt").c_str(), 0600),
+             0);
+       },
+       {"b7"},
+       "jit_f(1): after before | 1 FIFOs, sockets and devices"},
+      {"a damaged archive gives what comes before",
+       [&] {
+         WriteArchive("b8.tar", {{kAfter, kHlo}, {kBefore, kHlo}});
+         fs::resize_file(Path("b8.tar"), 1536);
+       },
+       {"b8.tar"},
+       "jit_f(1): after"},
+      {"nothing", [&] { fs::create_directories(Path("b9")); }, {"b9"}, ""},
+  };
+  for (const Arrangement& one : table) {
+    SCOPED_TRACE(one.name);
+    one.make();
+    std::vector<std::string> paths;
+    for (const std::string& path : one.paths) paths.push_back(Path(path));
+    auto dir = ListDumpDirs(paths);
+    ASSERT_TRUE(dir) << dir.error().message;
+    EXPECT_EQ(Found(*dir), one.found);
+  }
+}
+
+TEST_F(ArrangementsTest, WhatIsTooMuchIsStoppedAndSaid) {
+  // Entries.
+  for (int i = 0; i < 50; ++i) Write(fmt::format("many/{}.txt", i), "x");
+  auto dir = ListDumpDir(Path("many"), {.entries = 20});
+  ASSERT_TRUE(dir);
+  ASSERT_EQ(dir->warnings.size(), 1u);
+  EXPECT_THAT(dir->warnings.front(), HasSubstr("stopped after 20 files and folders"));
+  // Depth.
+  std::string deep = "deep";
+  for (int i = 0; i < 12; ++i) deep += "/d";
+  Write(deep + "/" + kAfter, kHlo);
+  dir = ListDumpDir(Path("deep"), {.depth = 4});
+  ASSERT_TRUE(dir);
+  EXPECT_EQ(Found(*dir), " | 1 folders more than 4 deep");
+  // Entries of an archive.
+  std::vector<Entry> entries;
+  for (int i = 0; i < 50; ++i) entries.push_back({fmt::format("{}.txt", i), ""});
+  WriteArchive("many.zip", entries);
+  dir = ListDumpDir(Path("many.zip"), {.entries = 20});
+  ASSERT_TRUE(dir);  // What came before is there.
+  EXPECT_THAT(dir->warnings.front(), HasSubstr("more than 20 files"));
+  // What an archive keeps in memory.
+  std::string noise(1 << 16, ' ');
+  uint32_t state = 1;
+  for (char& c : noise) c = static_cast<char>('a' + (state = state * 1664525 + 1013904223) % 26);
+  WriteArchive("large.zip", {{kAfter, std::string(kHlo) + "// " + noise}});
+  auto kept = ListDumpDir(Path("large.zip"), {.kept_bytes = 1000});
+  ASSERT_FALSE(kept);
+  EXPECT_THAT(kept.error().message, HasSubstr("holds more than"));
+}
+
+// Three gigabytes of zeros in a few kilobytes, in a file that is wanted and in one that is passed
+// over.
+TEST_F(ArrangementsTest, BombsAreRefusedBeforeTheyGoOff) {
+  for (const char* name : {kAfter, "module_0001.jit_f.ptx"}) {
+    // It claims more than is there; what it claims would be inflated.
+    Write("bomb.tar.zst",
+          ZstdCompress(TarHeader({name, ""}, uint64_t{3} << 30) + std::string(64 << 20, '\0')));
+    auto dir = ListDumpDir(Path("bomb.tar.zst"));
+    ASSERT_FALSE(dir) << name;
+    EXPECT_THAT(dir.error().message, HasSubstr("is too large"));
+  }
+}
+
+}  // namespace
+}  // namespace xlatrace::dumps

@@ -1,0 +1,56 @@
+#include "hlo/recompiled.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hlo/text/text_reader.h"
+#include "tests/hlo/test_data.h"
+
+namespace xlatrace::hlo {
+namespace {
+
+using ::testing::ElementsAre;
+
+ModuleSummary Of(const std::string& shape, const std::string& constant) {
+  auto module = ReadText(Shared("HloModule jit_f\n\nENTRY e {\n  p = " + shape +
+                                " parameter(0), metadata={op_name=\"x\"}\n  c = f32[] constant(" +
+                                constant + ")\n  ROOT r = " + shape + " multiply(p, c)\n}\n"));
+  EXPECT_TRUE(module);
+  return Summarize(*module);
+}
+
+TEST(Recompiled, CountsShapesAndNamesWhatVaries) {
+  const ModuleSummary a = Of("f32[8]", "2");
+  const ModuleSummary b = Of("f32[16]", "2");
+  const ModuleSummary c = Of("f32[32]", "2");
+  const CompiledModule modules[] = {{"", "f", &a}, {"", "f", &b}, {"", "g", &a},
+                                    {"", "f", &c}, {"", "f", &b}, {"", "f", nullptr}};
+  const auto found = FindRecompiled(modules);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].modules, ElementsAre(0u, 1u, 3u, 4u));
+  EXPECT_EQ(found[0].programs, 3u);
+  EXPECT_EQ(found[0].Sentence(), "f was compiled 4 times, for 3 shapes");
+  EXPECT_EQ(found[0].Difference(2), "parameter 0 (x) is f32[8], f32[16] and 1 more");
+}
+
+TEST(Recompiled, OfEqualShapesTheConstantThatDiffers) {
+  const ModuleSummary a = Of("f32[8]", "2");
+  const ModuleSummary b = Of("f32[8]", "3");
+  const CompiledModule modules[] = {{"", "f", &a}, {"", "f", &b}};
+  const auto found = FindRecompiled(modules);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].Sentence(), "f was compiled 2 times, 2 programs for the same shapes");
+  EXPECT_EQ(found[0].Difference(9), "c is 2, 3");
+}
+
+TEST(Recompiled, TheSameAgainIsSaidAndProcessesAreApart) {
+  const ModuleSummary a = Of("f32[8]", "2");
+  const CompiledModule modules[] = {{"x", "f", &a}, {"x", "f", &a}, {"y", "f", &a}};
+  const auto found = FindRecompiled(modules);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].Sentence(), "f was compiled 2 times, always the same program");
+  EXPECT_EQ(found[0].Difference(9), "");
+}
+
+}  // namespace
+}  // namespace xlatrace::hlo

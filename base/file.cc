@@ -25,7 +25,7 @@ struct TemporarySlot {
   std::atomic<bool> ready{false};
   std::array<char, 4096> path{};
 };
-std::array<TemporarySlot, 8> temporary_slots;
+std::array<TemporarySlot, 64> temporary_slots;
 
 std::string ErrnoText() { return std::strerror(errno); }
 
@@ -233,6 +233,10 @@ void UnregisterTemporaryFile(const std::string& path) {
 void RemoveTemporaryFilesOnSignal() {
   for (TemporarySlot& slot : temporary_slots) {
     if (slot.ready.load()) unlink(slot.path.data());
+  }
+  // Folders, now empty.
+  for (TemporarySlot& slot : temporary_slots) {
+    if (slot.ready.load()) rmdir(slot.path.data());
   }
 }
 

@@ -24,9 +24,10 @@ ALLOWED = {
     # Pure functions over columns in memory: no database.
     "correlator": {"base", "model", "hlo"},
     "analysis": {"base", "model", "hlo"},
+    "export": {"base", "model", "store", "hlo", "analysis"},
     "report": {"base", "model", "store", "hlo", "analysis"},
     "tools": {"base", "model", "recording", "store", "hlo", "dumps", "importers", "correlator",
-              "analysis", "report"},
+              "analysis", "export", "report"},
 }
 
 # Headers that only one room may see.

@@ -29,6 +29,7 @@ void AddModulesCommand(CLI::App& app, Command* selected);
 void AddExplainCommand(CLI::App& app, Command* selected);
 void AddPassesCommand(CLI::App& app, Command* selected);
 void AddFindCommand(CLI::App& app, Command* selected);
+void AddExportCommand(CLI::App& app, Command* selected);
 void AddQueryCommand(CLI::App& app, Command* selected);
 void AddDoctorCommand(CLI::App& app, Command* selected);
 

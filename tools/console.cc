@@ -1,12 +1,16 @@
 #include "tools/console.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/number_format.h"
 #include "base/terminal.h"
 
 namespace xlatrace::tools {
@@ -33,6 +37,19 @@ void Warn(std::string_view text) { PrintLine("warning: ", text); }
 void PrintError(const Error& error) {
   PrintLine("error: ", error.message);
   if (!error.hint.empty()) fmt::print(stderr, "hint: {}\n", Printable(error.hint));
+}
+
+std::function<void(int64_t, int64_t)> ShowProgress(std::string what) {
+  if (isatty(STDERR_FILENO) == 0) return {};
+  return [what = std::move(what)](int64_t done, int64_t all) {
+    fmt::print(stderr, "\r\x1b[Kxlatrace: {}: {}{}", what, Thousands(done),
+               all > 0 ? fmt::format(" of {} ({}%)", Thousands(all), done * 100 / all) : " rows");
+    std::fflush(stderr);
+  };
+}
+
+void EndProgress() {
+  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\x1b[K");
 }
 
 void AddStrictFlag(CLI::App& command, bool* strict) {

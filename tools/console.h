@@ -7,6 +7,8 @@
 #define XLATRACE_TOOLS_CONSOLE_H_
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -27,6 +29,11 @@ void Warn(std::string_view text);
 
 // "xlatrace: error: ..." and "hint: ..." on standard error.
 void PrintError(const Error& error);
+
+// A line on standard error that tells how far a long work is; empty (does nothing) where standard
+// error is no terminal. EndProgress clears the line.
+std::function<void(int64_t done, int64_t all)> ShowProgress(std::string what);
+void EndProgress();
 
 // `--strict`: lost records and errors in a run make the exit status 1, for scripts.
 void AddStrictFlag(CLI::App& command, bool* strict);

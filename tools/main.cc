@@ -52,6 +52,7 @@ int Run(int argc, char** argv) {
   tools::AddExplainCommand(app, &selected);
   tools::AddPassesCommand(app, &selected);
   tools::AddFindCommand(app, &selected);
+  tools::AddExportCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
   tools::AddControlCommand(app, &selected);
   tools::AddLibCommand(app, &selected);

@@ -1,0 +1,31 @@
+#include "export/export_format.h"
+
+#include "export/csv.h"
+#include "export/folded.h"
+#include "export/perfetto.h"
+#include "export/pprof.h"
+#include "export/speedscope.h"
+
+namespace xlatrace::exporter {
+namespace {
+
+constexpr ExportFormat kFormats[] = {
+    {"perfetto", ".pftrace", "https://ui.perfetto.dev", false, WritePerfetto},
+    {"pprof", ".pb.gz", "pprof -http : FILE", false, WritePprof},
+    {"speedscope", ".speedscope.json", "https://www.speedscope.app", false, WriteSpeedscope},
+    {"folded", ".folded", "flamegraph.pl, inferno", false, WriteFolded},
+    {"csv", ".csv", "any reader of tables", true, WriteCsv},
+};
+
+}  // namespace
+
+std::span<const ExportFormat> ExportFormats() { return kFormats; }
+
+const ExportFormat* FindFormat(std::string_view name) {
+  for (const ExportFormat& format : kFormats) {
+    if (format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+}  // namespace xlatrace::exporter

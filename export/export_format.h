@@ -1,0 +1,45 @@
+// A run in the formats of other tools: which there are, and the one door to all of them.
+//
+// Gets: an open run.db. Gives: a file or a folder that another program opens. docs/export.md says
+// what each format holds and which program reads it.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_EXPORT_EXPORT_FORMAT_H_
+#define XLATRACE_EXPORT_EXPORT_FORMAT_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "export/output.h"
+#include "export/run_rows.h"
+#include "store/run_db.h"
+
+namespace xlatrace::exporter {
+
+struct ExportRequest {
+  std::string output;  // File or folder, as the format has it.
+  bool force = false;
+  std::vector<std::string> views;  // csv and parquet: only these; empty: all.
+  Progress progress;               // May be empty.
+};
+
+struct ExportFormat {
+  std::string_view name;    // "perfetto"
+  std::string_view suffix;  // Of the default output: "run" + ".pftrace".
+  std::string_view reader;  // Who opens it, for the line that a command prints.
+  bool is_folder = false;
+  Result<ExportCount> (*write)(store::RunDb& db, const ExportRequest& request) = nullptr;
+};
+
+std::span<const ExportFormat> ExportFormats();
+// nullptr: no such format.
+const ExportFormat* FindFormat(std::string_view name);
+
+}  // namespace xlatrace::exporter
+
+#endif  // XLATRACE_EXPORT_EXPORT_FORMAT_H_

@@ -1,0 +1,25 @@
+#include "export/exported_views.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace xlatrace::exporter {
+
+Result<std::vector<std::string>> ExportedViews(store::RunDb& db,
+                                               const std::vector<std::string>& wanted) {
+  // x_ is private, and Nsight's names begin with a capital.
+  XLATRACE_ASSIGN(const store::Table table,
+                  db.Select("SELECT name FROM sqlite_master WHERE type = 'view'"
+                            " AND name GLOB '[a-wyz]*' ORDER BY name"));
+  std::vector<std::string> names;
+  for (size_t i = 0; i < table.rows.size(); ++i) names.push_back(table.Text(i, "name"));
+  for (const std::string& name : wanted) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return MakeError(fmt::format("there is no view '{}' to export", name),
+                     fmt::format("these are there: {}", fmt::join(names, ", ")), ErrorCode::kUsage);
+  }
+  return wanted.empty() ? names : wanted;
+}
+
+}  // namespace xlatrace::exporter

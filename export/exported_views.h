@@ -1,0 +1,23 @@
+// Which views of run.db go into exports of tables (csv, parquet): all of the contract, but for
+// those under Nsight's names, which the format nsys carries.
+//
+// Thread-safety: one thread per RunDb.
+
+#ifndef XLATRACE_EXPORT_EXPORTED_VIEWS_H_
+#define XLATRACE_EXPORT_EXPORTED_VIEWS_H_
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "store/run_db.h"
+
+namespace xlatrace::exporter {
+
+// Names in alphabetical order. `wanted`: only these, each of which must be there; empty: all.
+Result<std::vector<std::string>> ExportedViews(store::RunDb& db,
+                                               const std::vector<std::string>& wanted);
+
+}  // namespace xlatrace::exporter
+
+#endif  // XLATRACE_EXPORT_EXPORTED_VIEWS_H_

@@ -1,0 +1,238 @@
+#include "export/run_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "export/by_start.h"
+#include "store/activity_scan.h"
+#include "store/attribution_reader.h"
+
+namespace xlatrace::exporter {
+namespace {
+
+using store::Table;
+
+constexpr int64_t kRowsPerProgress = 1 << 16;
+
+std::optional<int64_t> OptionalInt(const Table& table, size_t row, std::string_view column) {
+  if (table.IsNull(row, column)) return std::nullopt;
+  return table.Int(row, column);
+}
+
+// Puts `entry` at place `id` of a dictionary that counts from 1. Ids of a file may be anything;
+// none of ours is beyond this.
+constexpr int64_t kMostEntries = 1 << 26;
+template <typename Entry>
+void Put(std::vector<Entry>& entries, int64_t id, Entry entry) {
+  if (id < 1 || id > kMostEntries) return;
+  if (static_cast<size_t>(id) > entries.size()) entries.resize(static_cast<size_t>(id));
+  entries[static_cast<size_t>(id) - 1] = std::move(entry);
+}
+
+}  // namespace
+
+Result<RunRows> RunRows::Load(store::RunDb& db, Progress progress) {
+  RunRows rows(db);
+  rows.progress_ = std::move(progress);
+  XLATRACE_ASSIGN(rows.launch_count_, store::CountLaunches(db));
+  if (rows.launch_count_ == 0) {
+    return MakeError(fmt::format("'{}' holds no launches: there is nothing to export", db.path()),
+                     fmt::format("xlatrace summary {}", db.path()));
+  }
+  XLATRACE_ASSIGN(const Table info, db.Select("SELECT key, value FROM run_info"));
+  for (size_t i = 0; i < info.rows.size(); ++i) {
+    rows.info_[info.Text(i, "key")] = info.Text(i, "value");
+  }
+  const std::string start = rows.Info("start_unix_ns");
+  std::from_chars(start.data(), start.data() + start.size(), rows.start_unix_ns_);
+  XLATRACE_TRY(rows.LoadDevices());
+  XLATRACE_TRY(rows.LoadConfigs());
+  XLATRACE_ASSIGN(rows.attribution_, store::ReadAttribution(db));
+  return rows;
+}
+
+Status RunRows::LoadDevices() {
+  XLATRACE_ASSIGN(const Table processes,
+                  db_->Select("SELECT process_id, pid, rank, host, name, command FROM process"));
+  for (size_t i = 0; i < processes.rows.size(); ++i) {
+    Put(processes_, processes.Int(i, "process_id"),
+        ProcessFacts{processes.Int(i, "process_id"), OptionalInt(processes, i, "pid"),
+                     OptionalInt(processes, i, "rank"), processes.Text(i, "host"),
+                     processes.Text(i, "name"), processes.Text(i, "command")});
+  }
+  XLATRACE_ASSIGN(const Table devices, db_->Select("SELECT * FROM device"));
+  for (size_t i = 0; i < devices.rows.size(); ++i) {
+    DeviceFacts device;
+    device.device_id = devices.Int(i, "device_id");
+    device.process_id = devices.Int(i, "process_id");
+    device.ordinal = OptionalInt(devices, i, "ordinal");
+    device.sm_count = OptionalInt(devices, i, "sm_count");
+    device.memory_bytes = OptionalInt(devices, i, "memory_bytes");
+    device.clock_hz = OptionalInt(devices, i, "clock_hz");
+    device.memory_bandwidth = OptionalInt(devices, i, "memory_bandwidth_bytes_per_s");
+    device.name = devices.Text(i, "name");
+    device.kind = devices.Text(i, "kind");
+    device.uuid = devices.Text(i, "uuid");
+    device.compute_capability = devices.Text(i, "compute_capability");
+    device.peak_flops = devices.Text(i, "peak_flops");
+    Put(devices_, devices.Int(i, "device_id"), std::move(device));
+  }
+  XLATRACE_ASSIGN(const Table names, db_->Select("SELECT device_id, stream_id, name FROM stream"));
+  std::unordered_map<int64_t, std::unordered_map<int64_t, std::string>> name_of;
+  for (size_t i = 0; i < names.rows.size(); ++i) {
+    name_of[names.Int(i, "device_id")][names.Int(i, "stream_id", -1)] = names.Text(i, "name");
+  }
+  XLATRACE_ASSIGN(const Table lanes, store::ScanLanes(*db_));
+  for (size_t i = 0; i < lanes.rows.size(); ++i) {
+    const int64_t device = lanes.Int(i, "device_id");
+    Put(lanes_, lanes.Int(i, "lane_id"),
+        LaneFacts{device, OptionalInt(lanes, i, "stream_id"),
+                  name_of[device][lanes.Int(i, "stream_id", -1)]});
+  }
+  XLATRACE_ASSIGN(const Table modules,
+                  db_->Select("SELECT module_id, process_id, program_id, peak_memory_bytes, name,"
+                              " fingerprint, role FROM module"));
+  for (size_t i = 0; i < modules.rows.size(); ++i) {
+    Put(modules_, modules.Int(i, "module_id"),
+        ModuleFacts{modules.Int(i, "process_id"), OptionalInt(modules, i, "program_id"),
+                    OptionalInt(modules, i, "peak_memory_bytes"), modules.Text(i, "name"),
+                    modules.Text(i, "fingerprint"), modules.Text(i, "role")});
+  }
+  XLATRACE_ASSIGN(const Table steps,
+                  db_->Select("SELECT step, device_id, start_ns, end_ns, busy_ns, steady FROM step"
+                              " ORDER BY device_id, start_ns"));
+  for (size_t i = 0; i < steps.rows.size(); ++i) {
+    steps_.push_back({steps.Int(i, "step"), steps.Int(i, "device_id"), steps.Int(i, "start_ns"),
+                      steps.Int(i, "end_ns"), steps.Int(i, "busy_ns"),
+                      steps.Int(i, "steady") != 0});
+  }
+  return {};
+}
+
+Status RunRows::LoadConfigs() {
+  XLATRACE_ASSIGN(const Table table, store::ScanConfigs(*db_));
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    ConfigFacts config;
+    config.kind = table.Text(i, "kind");
+    config.copy_kind = table.Text(i, "copy_kind");
+    config.name = table.Text(i, "name");
+    config.kernel_symbol = table.Text(i, "kernel_symbol");
+    config.occupancy_limiter = table.Text(i, "occupancy_limiter");
+    const char* const kGrid[] = {"grid_x", "grid_y", "grid_z"};
+    const char* const kBlock[] = {"block_x", "block_y", "block_z"};
+    for (int axis = 0; axis < 3; ++axis) {
+      config.grid[axis] = OptionalInt(table, i, kGrid[axis]);
+      config.block[axis] = OptionalInt(table, i, kBlock[axis]);
+    }
+    config.registers = OptionalInt(table, i, "registers_per_thread");
+    config.shared_static = OptionalInt(table, i, "shared_memory_static_bytes");
+    config.shared_dynamic = OptionalInt(table, i, "shared_memory_dynamic_bytes");
+    if (!table.IsNull(i, "theoretical_occupancy_pct")) {
+      config.occupancy_pct = table.Real(i, "theoretical_occupancy_pct");
+    }
+    Put(configs_, table.Int(i, "config_id"), std::move(config));
+  }
+  return {};
+}
+
+model::Phase RunRows::PhaseOf(const model::Label& label) const {
+  const model::InstructionRow* instruction = InstructionOf(label);
+  return instruction != nullptr ? instruction->phase : analysis::PhaseOfUnattributed(label.reason);
+}
+
+std::string_view RunRows::OpKindOf(const model::Label& label, const ConfigFacts& config) const {
+  if (const model::InstructionRow* instruction = InstructionOf(label)) {
+    return model::Text(instruction->op_kind);
+  }
+  if (config.kind == "memcpy") return model::Text(model::OpKind::kCopy);
+  if (config.kind == "memset") return model::Text(model::OpKind::kMemset);
+  return model::Text(model::OpKind::kOther);
+}
+
+const ProcessFacts& RunRows::ProcessOfDevice(int64_t device_id) const {
+  return At(processes_, At(devices_, device_id).process_id);
+}
+
+std::string RunRows::ProcessTitle(const ProcessFacts& process) const {
+  std::string title = process.rank  ? fmt::format("rank {}", *process.rank)
+                      : process.pid ? fmt::format("process {}", *process.pid)
+                                    : fmt::format("process {}", process.process_id);
+  std::set<std::string_view> hosts;
+  for (const ProcessFacts& other : processes_) hosts.insert(other.host);
+  if (hosts.size() > 1 && !process.host.empty()) title += " on " + process.host;
+  return title;
+}
+
+std::string RunRows::DeviceTitle(const DeviceFacts& device) const {
+  std::string kind = device.kind;
+  for (char& c : kind) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  std::string title = fmt::format("{} {}", kind, device.ordinal.value_or(device.device_id - 1));
+  if (!device.name.empty()) title += ": " + device.name;
+  return title;
+}
+
+Status RunRows::ForEachLaunch(const std::function<Status(const store::ScannedLaunch&)>& row) const {
+  Status status;
+  int64_t done = 0;
+  XLATRACE_TRY(store::ScanLaunches(*db_, [&](const store::ScannedLaunch& launch) {
+    if (done++ % kRowsPerProgress == 0 && progress_) progress_(done, launch_count_);
+    status = row(launch);
+    return static_cast<bool>(status);
+  }));
+  return status;
+}
+
+Status RunRows::ForEachByStart(
+    const std::function<Status(const store::ScannedLaunch&)>& row) const {
+  ByStart<store::ScannedLaunch> waiting(row);
+  XLATRACE_TRY(ForEachLaunch([&](const store::ScannedLaunch& launch) -> Status {
+    return launch.timed ? waiting.Add(launch) : Status();
+  }));
+  return waiting.Finish();
+}
+
+Status RunRows::ForEachRangeByStart(
+    const std::function<Status(const store::ScannedRange&)>& row) const {
+  ByStart<store::ScannedRange> waiting(row);
+  Status status;
+  XLATRACE_TRY(store::ScanRanges(*db_, [&](const store::ScannedRange& range) {
+    status = waiting.Add(range);
+    return static_cast<bool>(status);
+  }));
+  XLATRACE_TRY(std::move(status));
+  return waiting.Finish();
+}
+
+Result<std::vector<CallKindFacts>> RunRows::LoadCallKinds() const {
+  XLATRACE_ASSIGN(const Table table, store::ScanCallKinds(*db_));
+  std::vector<CallKindFacts> kinds;
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    Put(kinds, table.Int(i, "call_kind"),
+        CallKindFacts{table.Int(i, "process_id"), table.Int(i, "thread_id"),
+                      table.Text(i, "name")});
+  }
+  return kinds;
+}
+
+Result<std::vector<RangeKindFacts>> RunRows::LoadRangeKinds() const {
+  XLATRACE_ASSIGN(const Table table, store::ScanRangeKinds(*db_));
+  std::vector<RangeKindFacts> kinds;
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    Put(kinds, table.Int(i, "range_kind"),
+        RangeKindFacts{table.Int(i, "process_id"), table.Int(i, "thread_id"),
+                       table.Text(i, "domain"), table.Text(i, "text")});
+  }
+  return kinds;
+}
+
+std::string RunRows::Info(std::string_view key) const {
+  const auto found = info_.find(std::string(key));
+  return found == info_.end() ? std::string() : found->second;
+}
+
+}  // namespace xlatrace::exporter

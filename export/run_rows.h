@@ -1,0 +1,144 @@
+// A run as exports read it: launches one by one, and the small dictionaries that say what their
+// numbers mean.
+//
+// Rows are those of run.db's views (docs/schema.md), read through the store's fast scans: what is
+// held is what exists once per module, label or configuration, and never anything per launch.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_EXPORT_RUN_ROWS_H_
+#define XLATRACE_EXPORT_RUN_ROWS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/time_split.h"
+#include "base/error.h"
+#include "model/derived.h"
+#include "store/launch_scan.h"
+#include "store/run_db.h"
+
+namespace xlatrace::exporter {
+
+// Told now and then how many of how many launches were read.
+using Progress = std::function<void(int64_t done, int64_t all)>;
+
+struct ProcessFacts {
+  int64_t process_id = 0;
+  std::optional<int64_t> pid, rank;
+  std::string host, name, command;
+};
+struct DeviceFacts {
+  int64_t device_id = 0;
+  int64_t process_id = 0;
+  std::optional<int64_t> ordinal, sm_count, memory_bytes, clock_hz, memory_bandwidth;
+  std::string name, kind, compute_capability, uuid, peak_flops;
+};
+struct LaneFacts {
+  int64_t device_id = 0;
+  std::optional<int64_t> stream_id;
+  std::string name;
+};
+struct ConfigFacts {
+  std::string kind;  // kernel, memcpy, memset, graph, op, range.
+  std::string copy_kind, name, kernel_symbol, occupancy_limiter;
+  std::optional<int64_t> grid[3], block[3], registers, shared_static, shared_dynamic;
+  std::optional<double> occupancy_pct;
+};
+struct ModuleFacts {
+  int64_t process_id = 0;
+  std::optional<int64_t> program_id, peak_memory_bytes;
+  std::string name, fingerprint, role;
+};
+struct StepFacts {
+  int64_t step = 0, device_id = 0, start_ns = 0, end_ns = 0, busy_ns = 0;
+  bool steady = false;
+};
+struct CallKindFacts {
+  int64_t process_id = 0, thread_id = 0;
+  std::string name;
+};
+struct RangeKindFacts {
+  int64_t process_id = 0, thread_id = 0;
+  std::string domain, text;
+};
+
+// Entry of a dictionary whose ids count from 1; an empty one where there is no such id.
+template <typename Entry>
+const Entry& At(const std::vector<Entry>& entries, int64_t id) {
+  static const Entry none{};
+  const bool known = id >= 1 && static_cast<uint64_t>(id) <= entries.size();
+  return known ? entries[static_cast<size_t>(id) - 1] : none;
+}
+
+class RunRows {
+ public:
+  // Fails where the run holds no launch: there is nothing to hand on.
+  static Result<RunRows> Load(store::RunDb& db, Progress progress);
+
+  store::RunDb& db() const { return *db_; }
+  const std::vector<ProcessFacts>& processes() const { return processes_; }
+  const std::vector<DeviceFacts>& devices() const { return devices_; }
+  const std::vector<LaneFacts>& lanes() const { return lanes_; }
+  const std::vector<ConfigFacts>& configs() const { return configs_; }
+  const std::vector<ModuleFacts>& modules() const { return modules_; }
+  const std::vector<StepFacts>& steps() const { return steps_; }
+  const model::AttributionTables& attribution() const { return attribution_; }
+
+  const model::Label& LabelOf(int64_t label_id) const { return At(attribution_.labels, label_id); }
+  // Null where the label has none.
+  const model::InstructionRow* InstructionOf(const model::Label& label) const {
+    return label.instruction_id == 0 ? nullptr
+                                     : &At(attribution_.instructions, label.instruction_id);
+  }
+  // As the views have them, for activities without an instruction too.
+  model::Phase PhaseOf(const model::Label& label) const;
+  std::string_view OpKindOf(const model::Label& label, const ConfigFacts& config) const;
+  const ProcessFacts& ProcessOfDevice(int64_t device_id) const;
+  // "rank 0", else "process 1234", and the host where there are several.
+  std::string ProcessTitle(const ProcessFacts& process) const;
+  std::string DeviceTitle(const DeviceFacts& device) const;  // "GPU 0: NVIDIA H100".
+
+  // All of them, in the order in which they were recorded (about that of time).
+  Status ForEachLaunch(const std::function<Status(const store::ScannedLaunch&)>& row) const;
+  // Those with known times, by start; the longer of two first. Holds 65,536 rows: one that was
+  // recorded later than that many others that began after it comes late.
+  Status ForEachByStart(const std::function<Status(const store::ScannedLaunch&)>& row) const;
+  // The same of ranges of host threads.
+  Status ForEachRangeByStart(const std::function<Status(const store::ScannedRange&)>& row) const;
+
+  Result<std::vector<CallKindFacts>> LoadCallKinds() const;
+  Result<std::vector<RangeKindFacts>> LoadRangeKinds() const;
+  // Value of run_info; empty where there is none.
+  std::string Info(std::string_view key) const;
+  // Nanoseconds since 1970 at time 0; 0 where it is not known.
+  int64_t start_unix_ns() const { return start_unix_ns_; }
+  int64_t launch_count() const { return launch_count_; }
+
+ private:
+  explicit RunRows(store::RunDb& db) : db_(&db) {}
+  Status LoadDevices();
+  Status LoadConfigs();
+
+  store::RunDb* db_;
+  Progress progress_;
+  int64_t launch_count_ = 0;
+  int64_t start_unix_ns_ = 0;
+  std::unordered_map<std::string, std::string> info_;
+  std::vector<ProcessFacts> processes_;
+  std::vector<DeviceFacts> devices_;
+  std::vector<LaneFacts> lanes_;
+  std::vector<ConfigFacts> configs_;
+  std::vector<ModuleFacts> modules_;
+  std::vector<StepFacts> steps_;
+  model::AttributionTables attribution_;
+};
+
+}  // namespace xlatrace::exporter
+
+#endif  // XLATRACE_EXPORT_RUN_ROWS_H_

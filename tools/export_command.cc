@@ -1,0 +1,94 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/number_format.h"
+#include "export/export_format.h"
+#include "store/run_db.h"
+#include "tools/commands.h"
+#include "tools/console.h"
+#include "tools/fold.h"
+
+namespace xlatrace::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string path;
+  std::string format;
+  std::optional<std::string> output;
+  std::vector<std::string> views;
+  bool force = false;
+};
+
+std::string FormatNames(std::string_view between) {
+  std::string names;
+  for (const exporter::ExportFormat& format : exporter::ExportFormats()) {
+    names.append(names.empty() ? "" : between).append(format.name);
+  }
+  return names;
+}
+
+Result<int> Run(const Options& options) {
+  const exporter::ExportFormat* format = exporter::FindFormat(options.format);
+  if (format == nullptr) {
+    return MakeError(fmt::format("there is no format '{}' to export to", options.format),
+                     fmt::format("--to {}", FormatNames(", ")), ErrorCode::kUsage);
+  }
+  if (!options.views.empty() && format->name != "csv" && format->name != "parquet") {
+    return MakeError("--view is for --to csv and --to parquet", "leave it out", ErrorCode::kUsage);
+  }
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
+  exporter::ExportRequest request;
+  request.force = options.force;
+  request.views = options.views;
+  request.output = options.output
+                       ? *options.output
+                       : fs::path(run).replace_extension().string() + std::string(format->suffix);
+  if (IsSameFile(run, request.output)) {
+    return MakeError(fmt::format("'{}' is both input and output", request.output),
+                     "name another output with -o", ErrorCode::kUsage);
+  }
+  if (!format->is_folder) XLATRACE_TRY(CheckOutputPath(request.output, options.force));
+  request.progress = ShowProgress(fmt::format("export to {}", format->name));
+  const auto written = format->write(db, request);
+  EndProgress();
+  if (!written) return tl::unexpected<Error>(written.error());
+  Note(fmt::format("{} {}{} -> {}", Thousands(written->rows), written->rows == 1 ? "row" : "rows",
+                   written->files > 1 ? fmt::format(", {} files", written->files) : "",
+                   request.output));
+  Note(fmt::format("opens in: {}", format->reader));
+  return 0;
+}
+
+}  // namespace
+
+void AddExportCommand(CLI::App& app, Command* selected) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("export", "Hand the run on to another tool (docs/export.md)");
+  command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
+  command->add_option("--to", options->format, FormatNames(", "))->type_name("FORMAT")->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "File or folder to write; default: RUN with the format's suffix")
+      ->type_name("FILE");
+  command->add_option("--view", options->views, "csv, parquet: only this view; repeatable")
+      ->type_name("NAME");
+  command->add_flag("--force", options->force, "Replace an existing output");
+  command->footer("Example:\n  xlatrace export run.db --to csv -o tables");
+  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+}
+
+}  // namespace xlatrace::tools

@@ -1,7 +1,11 @@
 #include "export/export_format.h"
 
 #include "export/csv.h"
+#include "export/database.h"
 #include "export/folded.h"
+#include "export/kineto.h"
+#include "export/nsys.h"
+#include "export/parquet.h"
 #include "export/perfetto.h"
 #include "export/pprof.h"
 #include "export/speedscope.h"
@@ -11,9 +15,14 @@ namespace {
 
 constexpr ExportFormat kFormats[] = {
     {"perfetto", ".pftrace", "https://ui.perfetto.dev", false, WritePerfetto},
+    {"kineto", ".kineto", "HolisticTraceAnalysis (trace_dir), https://ui.perfetto.dev", true,
+     WriteKineto},
     {"pprof", ".pb.gz", "pprof -http : FILE", false, WritePprof},
     {"speedscope", ".speedscope.json", "https://www.speedscope.app", false, WriteSpeedscope},
     {"folded", ".folded", "flamegraph.pl, inferno", false, WriteFolded},
+    {"parquet", ".parquet", "DuckDB, pandas, Polars, Spark", true, WriteParquet},
+    {"nsys", ".sqlite", "SQL written for Nsight Systems' exports", false, WriteNsys},
+    {"db", ".copy.db", "xlatrace, SQLite", false, WriteDatabase},
     {"csv", ".csv", "any reader of tables", true, WriteCsv},
 };
 

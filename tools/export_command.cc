@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,8 @@
 #include "base/file.h"
 #include "base/number_format.h"
 #include "export/export_format.h"
+#include "export/share_safe.h"
+#include "store/run_copy.h"
 #include "store/run_db.h"
 #include "tools/commands.h"
 #include "tools/console.h"
@@ -29,6 +32,36 @@ struct Options {
   std::optional<std::string> output;
   std::vector<std::string> views;
   bool force = false;
+  bool share_safe = false;
+  std::optional<std::string> salt;
+};
+
+// The copy without names that an export is made from; gone with this object.
+class SharedCopy {
+ public:
+  static Result<SharedCopy> Make(const std::string& run, const std::string& output,
+                                 const std::optional<std::string>& salt_file) {
+    std::string plain = output;
+    while (plain.size() > 1 && plain.back() == '/') plain.pop_back();
+    std::string path = fmt::format("{}.names.tmp.{}", plain, getpid());
+    XLATRACE_ASSIGN(std::string salt,
+                    salt_file ? exporter::ReadSalt(*salt_file) : exporter::RandomSalt());
+    XLATRACE_TRY(store::CopyRun(run, path, exporter::ShareSafeNames(std::move(salt))));
+    RegisterTemporaryFile(path);
+    return SharedCopy(std::move(path));
+  }
+  SharedCopy(SharedCopy&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  SharedCopy& operator=(SharedCopy&&) = delete;
+  ~SharedCopy() {
+    if (path_.empty()) return;
+    unlink(path_.c_str());
+    UnregisterTemporaryFile(path_);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit SharedCopy(std::string path) : path_(std::move(path)) {}
+  std::string path_;
 };
 
 std::string FormatNames(std::string_view between) {
@@ -48,8 +81,12 @@ Result<int> Run(const Options& options) {
   if (!options.views.empty() && format->name != "csv" && format->name != "parquet") {
     return MakeError("--view is for --to csv and --to parquet", "leave it out", ErrorCode::kUsage);
   }
+  if (options.salt && !options.share_safe) {
+    return MakeError("--salt is for --share-safe", "add --share-safe, or leave it out",
+                     ErrorCode::kUsage);
+  }
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
-  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
+  XLATRACE_TRY(store::RunDb::Open(run));  // A wrong file is told first.
   exporter::ExportRequest request;
   request.force = options.force;
   request.views = options.views;
@@ -61,6 +98,12 @@ Result<int> Run(const Options& options) {
                      "name another output with -o", ErrorCode::kUsage);
   }
   if (!format->is_folder) XLATRACE_TRY(CheckOutputPath(request.output, options.force));
+  std::optional<SharedCopy> shared;
+  if (options.share_safe) {
+    XLATRACE_ASSIGN(SharedCopy made, SharedCopy::Make(run, request.output, options.salt));
+    shared.emplace(std::move(made));
+  }
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(shared ? shared->path() : run));
   request.progress = ShowProgress(fmt::format("export to {}", format->name));
   const auto written = format->write(db, request);
   EndProgress();
@@ -86,6 +129,13 @@ void AddExportCommand(CLI::App& app, Command* selected) {
       ->type_name("FILE");
   command->add_option("--view", options->views, "csv, parquet: only this view; repeatable")
       ->type_name("NAME");
+  command->add_flag(
+      "--share-safe", options->share_safe,
+      "Names of the program become salted hashes; HLO, ranges, commands are left out");
+  command
+      ->add_option("--salt", options->salt,
+                   "With --share-safe: equal salts make shared files comparable")
+      ->type_name("FILE");
   command->add_flag("--force", options->force, "Replace an existing output");
   command->footer("Example:\n  xlatrace export run.db --to csv -o tables");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });

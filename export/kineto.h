@@ -1,0 +1,26 @@
+// `--to kineto`: PyTorch-profiler JSON, as HolisticTraceAnalysis and Perfetto read it: a folder
+// with rank_N.json.gz per process (HTA's trace_dir). Where the output is named *.json or *.json.gz
+// and the run has one process, that file.
+//
+// Kernels, copies and memsets carry stream and correlation; the calls that launched them are
+// cuda_runtime and cuda_driver events; steps are "ProfilerStep#N"; distributedInfo has the rank and
+// deviceProperties the GPU. Times are microseconds with three decimals since the run's start, and
+// baseTimeNanoseconds says when that was: an absolute time would lose its decimals in a double.
+// instruction, op_name, phase, layer, module, source and evidence are in `args`.
+
+#ifndef XLATRACE_EXPORT_KINETO_H_
+#define XLATRACE_EXPORT_KINETO_H_
+
+#include "base/error.h"
+#include "export/output.h"
+#include "store/run_db.h"
+
+namespace xlatrace::exporter {
+
+struct ExportRequest;
+
+Result<ExportCount> WriteKineto(store::RunDb& db, const ExportRequest& request);
+
+}  // namespace xlatrace::exporter
+
+#endif  // XLATRACE_EXPORT_KINETO_H_

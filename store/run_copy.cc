@@ -1,0 +1,305 @@
+#include "store/run_copy.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "store/sqlite.h"
+
+namespace xlatrace::store {
+namespace {
+
+// What becomes of a text column. Beside renaming:
+enum class Treatment { kKeep, kRename, kWord };
+
+struct Column {
+  std::string_view name;  // "table.column"
+  Treatment treatment = Treatment::kKeep;
+  TextKind kind = TextKind::kName;
+  std::string_view word = {};  // kWord: what stands for every value, where NULL may not.
+};
+
+constexpr Column Rename(std::string_view name, TextKind kind = TextKind::kName) {
+  return {name, Treatment::kRename, kind};
+}
+constexpr Column Path(std::string_view name) { return Rename(name, TextKind::kPath); }
+
+// Columns that are not here are emptied. Kept are closed vocabularies, shapes, and what is of the
+// hardware.
+constexpr Column kColumns[] = {
+    Rename("x_process.host"),
+    Rename("x_process.name"),
+    Rename("x_thread.name"),
+    {"x_device.name"},
+    Rename("x_device.uuid"),
+    {"x_device.compute_capability"},
+    Rename("x_lane.name"),
+    Rename("x_hint.module_name"),
+    Rename("x_hint.instruction"),
+    Path("x_hint.op_name"),
+    {"x_hint.category"},
+    Path("x_hint.source_file"),
+    Rename("x_module.name"),
+    Rename("x_compile.name"),
+    {"x_run_stat.name"},
+    Rename("x_module_facts.fingerprint"),
+    Rename("x_module_facts.framework_function"),
+    Rename("x_instruction.name"),
+    Rename("x_instruction.computation"),
+    {"x_instruction.opcode"},
+    {"x_instruction.category"},
+    {"x_instruction.shape"},
+    Rename("x_instruction.operands", TextKind::kNameList),
+    Path("x_instruction.op_name"),
+    Rename("x_instruction.op_type"),
+    Path("x_instruction.source_file"),
+    Path("x_instruction.layer"),
+    Path("x_instruction.layer_group"),
+    {"x_instruction.fusion_kind"},
+    Path("x_instruction_share.op_name"),
+    Path("x_instruction_share.layer"),
+    Path("x_instruction_share.layer_group"),
+    Path("x_instruction_share.source_file"),
+    Path("x_label.op_name"),
+    Rename("x_label.op_type"),
+    {"x_op_time.bound_by"},
+    {"x_op_time.compute_type"},
+    {"x_op_time.occupancy_limiter"},
+    Path("x_scope_time.op_name"),
+    Path("x_scope_time.layer"),
+    Path("x_scope_time.layer_group"),
+    Path("x_scope_time.source_file"),
+    {"x_collective.op"},
+    {"x_device_facts.gpu"},
+    {"x_device_facts.peaks_source"},
+    {"x_device_facts.compute_capability"},
+    {"x_device_facts.peak_flops"},
+    {"x_occupancy.limiter"},
+    {"x_finding.id"},
+    {"x_finding.title", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
+    {"x_finding.basis"},
+    {"x_finding.confidence"},
+    {"x_ruled_out.id"},
+    {"x_ruled_out.text", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
+};
+
+// Keys of run_info that name nothing.
+constexpr std::string_view kKeptFacts[] = {"granularity",
+                                           "tool_version",
+                                           "start_unix_ns",
+                                           "end_unix_ns",
+                                           "end",
+                                           "own_cost_ns",
+                                           "mode",
+                                           "driver",
+                                           "cuda",
+                                           "jax",
+                                           "jaxlib",
+                                           "tensorflow",
+                                           "jaxlib_version",
+                                           "jax_version",
+                                           "tensorflow_version",
+                                           "driver_version",
+                                           "cuda_version",
+                                           "cuda_driver_version"};
+
+const Column* FindColumn(std::string_view name) {
+  for (const Column& column : kColumns) {
+    if (column.name == name) return &column;
+  }
+  return nullptr;
+}
+
+Result<std::vector<std::vector<std::string>>> TextRows(Database& db, std::string_view sql) {
+  XLATRACE_ASSIGN(Statement row, db.Prepare(sql));
+  std::vector<std::vector<std::string>> rows;
+  while (true) {
+    XLATRACE_ASSIGN(const bool more, row.Step());
+    if (!more) return rows;
+    auto& cells = rows.emplace_back();
+    for (int i = 0; i < row.ColumnCount(); ++i) cells.emplace_back(row.Text(i));
+  }
+}
+
+class TextRewriter {
+ public:
+  TextRewriter(Database& db, const RenameText& rename) : db_(db), rename_(rename) {}
+
+  Status Run() {
+    XLATRACE_ASSIGN(const auto tables,
+                    TextRows(db_, "SELECT name, sql FROM sqlite_master WHERE type = 'table'"));
+    XLATRACE_TRY(db_.Execute("BEGIN"));
+    XLATRACE_TRY(RewriteStrings());
+    XLATRACE_TRY(RewriteFacts());
+    for (const auto& table : tables) {
+      if (table[0] == "x_string" || table[0] == "x_run_info") continue;
+      const bool has_rowid = table[1].find("WITHOUT ROWID") == std::string::npos;
+      XLATRACE_TRY(RewriteTable(table[0], has_rowid));
+    }
+    return db_.Execute("COMMIT");
+  }
+
+ private:
+  Status RewriteTable(const std::string& table, bool has_rowid) {
+    XLATRACE_ASSIGN(Statement info,
+                    db_.Prepare(fmt::format(
+                        "SELECT name, type, \"notnull\" FROM pragma_table_info('{}')", table)));
+    struct Wanted {
+      std::string name;
+      bool may_be_null;
+    };
+    std::vector<Wanted> wanted;
+    while (true) {
+      XLATRACE_ASSIGN(const bool more, info.Step());
+      if (!more) break;
+      const std::string_view type = info.Text(1);
+      if (type == "TEXT" || type == "BLOB" || type.empty()) {
+        wanted.push_back({std::string(info.Text(0)), info.Int64(2) == 0});
+      }
+    }
+    for (const Wanted& w : wanted) {
+      XLATRACE_TRY(RewriteColumn(table, w.name, w.may_be_null, has_rowid));
+    }
+    return {};
+  }
+
+  Status RewriteColumn(const std::string& table, const std::string& column, bool may_be_null,
+                       bool has_rowid) {
+    const Column* found = FindColumn(fmt::format("{}.{}", table, column));
+    if (found != nullptr && found->treatment == Treatment::kKeep) return {};
+    if (found == nullptr || found->treatment == Treatment::kWord) {
+      const std::string_view word = found == nullptr ? std::string_view() : found->word;
+      return db_.Execute(
+          fmt::format("UPDATE {0} SET {1} = {2} WHERE {1} IS NOT NULL", table, column,
+                      word.empty() && may_be_null ? "NULL" : fmt::format("'{}'", word)));
+    }
+    const std::string key = has_rowid ? "rowid" : column;
+    XLATRACE_ASSIGN(Statement old,
+                    db_.Prepare(fmt::format("SELECT {3} {0}, {1} FROM {2} WHERE {1} IS NOT NULL",
+                                            key, column, table, has_rowid ? "" : "DISTINCT")));
+    std::vector<std::pair<std::pair<int64_t, std::string>, std::string>> changes;
+    while (true) {
+      XLATRACE_ASSIGN(const bool more, old.Step());
+      if (!more) break;
+      const std::string_view text = old.Text(1);
+      if (text.empty()) continue;
+      changes.push_back(
+          {{has_rowid ? old.Int64(0) : 0, has_rowid ? std::string() : std::string(text)},
+           rename_(found->kind, text)});
+    }
+    XLATRACE_ASSIGN(Statement update, db_.Prepare(fmt::format("UPDATE {} SET {} = ?1 WHERE {} = ?2",
+                                                              table, column, key)));
+    for (const auto& [at, text] : changes) {
+      update.BindText(0, text);
+      if (has_rowid) {
+        update.BindInt64(1, at.first);
+      } else {
+        update.BindText(1, at.second);
+      }
+      XLATRACE_TRY(update.Run());
+    }
+    return {};
+  }
+
+  // A text of x_string is what those who refer to it take it for.
+  Status RewriteStrings() {
+    XLATRACE_ASSIGN(
+        Statement row,
+        db_.Prepare(
+            "SELECT s.string_id, s.text,"
+            " s.string_id IN (SELECT symbol_id FROM x_config UNION SELECT name_id FROM x_config"
+            "  UNION SELECT demangled_id FROM x_config) AS kernel,"
+            " s.string_id IN (SELECT name_id FROM x_call_kind) AS call,"
+            " s.string_id IN (SELECT domain_id FROM x_range_kind) AS domain FROM x_string s"));
+    std::vector<std::pair<int64_t, std::string>> changes;
+    while (true) {
+      XLATRACE_ASSIGN(const bool more, row.Step());
+      if (!more) break;
+      const std::string_view text = row.Text(1);
+      std::string instead = "range";
+      if (row.Int64(2) != 0) {
+        instead = rename_(TextKind::kKernel, text);
+      } else if (row.Int64(3) != 0) {
+        instead = rename_(TextKind::kCall, text);
+      } else if (row.Int64(4) != 0) {
+        instead =
+            text == "TSL" || text == "NCCL" ? std::string(text) : rename_(TextKind::kName, text);
+      }
+      changes.emplace_back(row.Int64(0), std::move(instead));
+    }
+    XLATRACE_ASSIGN(Statement update,
+                    db_.Prepare("UPDATE x_string SET text = ?1 WHERE string_id = ?2"));
+    for (const auto& [id, text] : changes) {
+      update.BindText(0, text);
+      update.BindInt64(1, id);
+      XLATRACE_TRY(update.Run());
+    }
+    return {};
+  }
+
+  Status RewriteFacts() {
+    std::string kept;
+    for (const std::string_view key : kKeptFacts) {
+      kept += fmt::format("{}'{}'", kept.empty() ? "" : ", ", key);
+    }
+    return db_.Execute(fmt::format("DELETE FROM x_run_info WHERE key NOT IN ({})", kept));
+  }
+
+  Database& db_;
+  const RenameText& rename_;
+};
+
+Status Rewrite(const std::string& path, const RenameText& rename) {
+  XLATRACE_ASSIGN(Database db, Database::OpenOurs(path));
+  // The file is nobody's yet: no journal, which would hold what is replaced.
+  XLATRACE_TRY(
+      db.Execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY;"
+                 "PRAGMA secure_delete=ON; PRAGMA locking_mode=EXCLUSIVE"));
+  if (rename) XLATRACE_TRY(TextRewriter(db, rename).Run());
+  return {};
+}
+
+}  // namespace
+
+Status CopyRun(const std::string& from, const std::string& to, const RenameText& rename) {
+  std::error_code error;
+  RegisterTemporaryFile(to);
+  const auto fail = [&](Error reason) {
+    unlink(to.c_str());
+    UnregisterTemporaryFile(to);
+    return tl::unexpected<Error>(std::move(reason));
+  };
+  std::filesystem::copy_file(from, to, error);
+  if (error) {
+    return fail({fmt::format("copying '{}' to '{}': {}", from, to, error.message()),
+                 error == std::errc::no_space_on_device
+                     ? "free some space or name another place with -o FILE"
+                     : "",
+                 {}});
+  }
+  std::filesystem::permissions(
+      to, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, error);
+  if (Status rewritten = Rewrite(to, rename); !rewritten) return fail(rewritten.error());
+  {
+    auto db = Database::OpenOurs(to);
+    if (!db) return fail(db.error());
+    // Writes every page anew, from live rows only.
+    Status packed = db->Execute(
+        "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+        "PRAGMA secure_delete=ON; PRAGMA temp_store=FILE; VACUUM");
+    if (!packed) return fail(packed.error());
+  }
+  UnregisterTemporaryFile(to);
+  return {};
+}
+
+}  // namespace xlatrace::store

@@ -7,8 +7,10 @@
 #include "export/nsys.h"
 #include "export/parquet.h"
 #include "export/perfetto.h"
+#include "export/pgle.h"
 #include "export/pprof.h"
 #include "export/speedscope.h"
+#include "export/xplane.h"
 
 namespace xlatrace::exporter {
 namespace {
@@ -20,6 +22,8 @@ constexpr ExportFormat kFormats[] = {
     {"pprof", ".pb.gz", "pprof -http : FILE", false, WritePprof},
     {"speedscope", ".speedscope.json", "https://www.speedscope.app", false, WriteSpeedscope},
     {"folded", ".folded", "flamegraph.pl, inferno", false, WriteFolded},
+    {"pgle", ".pgle", "XLA: --xla_gpu_pgle_profile_file_or_directory_path=FOLDER", true, WritePgle},
+    {"xplane", ".xplane.pb", "XProf, TensorBoard", false, WriteXplane},
     {"parquet", ".parquet", "DuckDB, pandas, Polars, Spark", true, WriteParquet},
     {"nsys", ".sqlite", "SQL written for Nsight Systems' exports", false, WriteNsys},
     {"db", ".copy.db", "xlatrace, SQLite", false, WriteDatabase},

@@ -28,7 +28,8 @@ using store::ScannedLaunch;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kPiece = size_t{1} << 20;
 // Thread ids of further lanes of a stream lie so far apart.
-constexpr int64_t kLaneTids = 1'000'000;
+constexpr int64_t kLaneTids = 100'000'000;
+constexpr int64_t kStepTid = 1;  // Steps have a row of their own: they end amid calls.
 
 // Microseconds with three decimals.
 void AppendTime(std::string& out, int64_t ns) {
@@ -58,7 +59,6 @@ class KinetoWriter {
         gzip_(gzip),
         file_(file) {
     pid_ = process_.pid.value_or(process_.process_id);
-    main_tid_ = pid_;
   }
 
   Status Begin() {
@@ -83,8 +83,9 @@ class KinetoWriter {
       first = false;
     }
     const int64_t rank = process_.rank.value_or(process_.process_id - 1);
+    // HTA looks for "rank" with a blank behind the colon.
     buffer_ += fmt::format(
-        "],\"distributedInfo\":{{\"backend\":\"nccl\",\"rank\":{},\"world_size\":{}}},"
+        "],\"distributedInfo\":{{\"backend\":\"nccl\",\"rank\": {},\"world_size\":{}}},"
         "\"displayTimeUnit\":\"ns\",\"xlatrace\":{},\"traceEvents\":[\n",
         rank, run_.processes().size(), JsonText(XLATRACE_VERSION));
     buffer_ += fmt::format(
@@ -100,8 +101,6 @@ class KinetoWriter {
     return {};
   }
 
-  void SetMainThread(int64_t tid) { main_tid_ = tid; }
-
   // One mark per step; devices of a process have theirs at nearly the same time.
   Status AddSteps() {
     int64_t device = 0;
@@ -109,8 +108,8 @@ class KinetoWriter {
       if (At(run_.devices(), step.device_id).process_id != process_.process_id) continue;
       if (device == 0) device = step.device_id;
       if (step.device_id != device) continue;
-      XLATRACE_TRY(Add("user_annotation", fmt::format("ProfilerStep#{}", step.step), pid_,
-                       main_tid_, step.start_ns, step.end_ns - step.start_ns, {}));
+      XLATRACE_TRY(Add("user_annotation", fmt::format("ProfilerStep#{}", step.step), pid_, kStepTid,
+                       step.start_ns, step.end_ns - step.start_ns, {}));
     }
     return {};
   }
@@ -176,8 +175,11 @@ class KinetoWriter {
 
   Status AddCall(const HostCall& call, const CallKindFacts& kind) {
     const bool driver = kind.name.starts_with("cu") && !kind.name.starts_with("cuda");
-    return Add(driver ? "cuda_driver" : "cuda_runtime", kind.name, pid_, kind.thread_id,
-               call.start_ns, call.duration_ns,
+    const size_t number =
+        call_lanes_[kind.thread_id].Place(call.start_ns, call.start_ns + call.duration_ns, true);
+    return Add(driver ? "cuda_driver" : "cuda_runtime", kind.name, pid_,
+               kind.thread_id + 2 * static_cast<int64_t>(number) * kLaneTids, call.start_ns,
+               call.duration_ns,
                call_correlation_ == 0 ? std::string()
                                       : fmt::format("\"correlation\":{}", call_correlation_));
   }
@@ -192,7 +194,7 @@ class KinetoWriter {
     const size_t number = range_lanes_[kind.thread_id].Place(
         range.start_ns, range.start_ns + range.duration_ns, true);
     return Add("user_annotation", kind.text, pid_,
-               kind.thread_id + static_cast<int64_t>(number) * kLaneTids, range.start_ns,
+               kind.thread_id + (2 * static_cast<int64_t>(number) + 1) * kLaneTids, range.start_ns,
                range.duration_ns,
                kind.domain.empty() ? std::string() : "\"domain\":" + JsonText(kind.domain));
   }
@@ -267,10 +269,10 @@ class KinetoWriter {
   int64_t shift_ns_;
   bool gzip_;
   AtomicFile& file_;
-  int64_t pid_ = 0, main_tid_ = 0, call_correlation_ = 0;
+  int64_t pid_ = 0, call_correlation_ = 0;
   int64_t events_ = 0;
   std::string buffer_, arguments_;
-  std::map<int64_t, Lanes> lanes_, range_lanes_;  // By lane_id; by thread.
+  std::map<int64_t, Lanes> lanes_, call_lanes_, range_lanes_;  // By lane_id; by thread.
   std::map<int64_t, std::string> label_arguments_;
 };
 
@@ -279,11 +281,6 @@ Result<int64_t> WriteProcess(const RunRows& run, int64_t process_id, int64_t shi
                              AtomicFile& file) {
   KinetoWriter writer(run, process_id, shift_ns, gzip, file);
   XLATRACE_ASSIGN(const auto calls, run.LoadCallKinds());
-  for (const CallKindFacts& kind : calls) {
-    if (kind.process_id != process_id) continue;
-    writer.SetMainThread(kind.thread_id);
-    break;
-  }
   XLATRACE_TRY(writer.Begin());
   XLATRACE_TRY(writer.AddSteps());
   const auto add_call = [&](const HostCall& call, int64_t correlation) -> Status {

@@ -14,6 +14,7 @@
 #include "export/exported_views.h"
 #include "export/parquet_file.h"
 #include "export/run_rows.h"
+#include "store/schema.h"
 
 namespace xlatrace::exporter {
 namespace {
@@ -218,10 +219,8 @@ class ViewWriter {
 Result<ExportCount> WriteParquet(store::RunDb& db, const ExportRequest& request) {
   XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, {}));
   XLATRACE_ASSIGN(const auto views, ExportedViews(db, request.views));
-  XLATRACE_ASSIGN(const store::Table version,
-                  db.Select("SELECT user_version FROM pragma_user_version"));
   const std::vector<std::pair<std::string, std::string>> facts = {
-      {"xlatrace.schema_version", version.rows.empty() ? "" : version.Text(0, "user_version")},
+      {"xlatrace.schema_version", std::to_string(store::kSchemaVersion)},
       {"xlatrace.start_unix_ns", std::to_string(run.start_unix_ns())}};
   XLATRACE_ASSIGN(OutputFolder folder, OutputFolder::Create(request.output, request.force));
   ExportCount count;

@@ -2,21 +2,19 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <set>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/byte_source.h"
 #include "base/file.h"
 #include "store/sqlite.h"
 
 namespace xlatrace::store {
 namespace {
+
+constexpr size_t kPiece = size_t{1} << 20;
 
 // What becomes of a text column. Beside renaming:
 enum class Treatment { kKeep, kRename, kWord };
@@ -268,26 +266,30 @@ Status Rewrite(const std::string& path, const RenameText& rename) {
   return {};
 }
 
+// Not std::filesystem::copy_file: on a full disk it stops amid the file and is content.
+Status CopyBytes(const std::string& from, const std::string& to) {
+  XLATRACE_ASSIGN(const ByteSource source, ByteSource::Open(from));
+  XLATRACE_ASSIGN(AtomicFile target, AtomicFile::Create(to));
+  std::string piece(kPiece, '\0');
+  for (uint64_t at = 0; at < source.size();) {
+    const size_t got = source.ReadAt(at, piece.data(), piece.size());
+    if (got == 0) return MakeError(fmt::format("reading '{}': it became shorter", from));
+    XLATRACE_TRY(target.Append(std::string_view(piece).substr(0, got)));
+    at += got;
+  }
+  return target.Commit();
+}
+
 }  // namespace
 
 Status CopyRun(const std::string& from, const std::string& to, const RenameText& rename) {
-  std::error_code error;
   RegisterTemporaryFile(to);
   const auto fail = [&](Error reason) {
     unlink(to.c_str());
     UnregisterTemporaryFile(to);
     return tl::unexpected<Error>(std::move(reason));
   };
-  std::filesystem::copy_file(from, to, error);
-  if (error) {
-    return fail({fmt::format("copying '{}' to '{}': {}", from, to, error.message()),
-                 error == std::errc::no_space_on_device
-                     ? "free some space or name another place with -o FILE"
-                     : "",
-                 {}});
-  }
-  std::filesystem::permissions(
-      to, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, error);
+  if (Status copied = CopyBytes(from, to); !copied) return fail(copied.error());
   if (Status rewritten = Rewrite(to, rename); !rewritten) return fail(rewritten.error());
   {
     auto db = Database::OpenOurs(to);

@@ -164,9 +164,9 @@ async function main() {
   }
   const results = [];
   for (const sql of statements) results.push(await processor.query(sql));
-  process.stdout.write(JSON.stringify(results, (_, value) =>
-    typeof value === 'bigint' ? (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)) : value));
-  process.exit(0);
+  const text = JSON.stringify(results, (_, value) =>
+    typeof value === 'bigint' ? (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)) : value);
+  process.stdout.write(text, () => process.exit(0));
 }
 // Node shows the source line of an error, here a bundle of 150 kB.
 process.on('uncaughtException', (error) => {

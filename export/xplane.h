@@ -1,0 +1,35 @@
+// `--to xplane`: an XSpace for XProf and TensorBoard: a plane per GPU with a line per stream, and
+// the HloProtos of the run's modules.
+//
+// Every activity with an instruction carries hlo_op, hlo_module and program_id, kernels of CUDA
+// graphs as well, so that XProf's hlo_stats and op_profile show them under their instruction; in
+// the HloProtos instructions without an op_name get the one that run.db found (in a fusion's body,
+// at its users or operands). Modules that were read from text have no HloProto.
+//
+// Fields: tsl/profiler/protobuf/xplane.proto; stats: xla/tsl/profiler/utils/xplane_schema.cc.
+
+#ifndef XLATRACE_EXPORT_XPLANE_H_
+#define XLATRACE_EXPORT_XPLANE_H_
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "export/output.h"
+#include "store/run_db.h"
+
+namespace xlatrace::exporter {
+
+struct ExportRequest;
+
+Result<ExportCount> WriteXplane(store::RunDb& db, const ExportRequest& request);
+
+// An HloProto whose instructions have the op_names given by name where they had none of their own.
+// Bytes that are no HloProto come back as they are.
+std::string WithOpNames(std::string_view hlo_proto,
+                        const std::unordered_map<std::string_view, std::string_view>& op_names);
+
+}  // namespace xlatrace::exporter
+
+#endif  // XLATRACE_EXPORT_XPLANE_H_

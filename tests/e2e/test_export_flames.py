@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`export --to pprof`, `folded` and `speedscope`: stacks whose times are the run's device time."""
+
+import json
+import re
+import unittest
+
+import export_support
+from export_support import query
+import support
+
+
+def raw_samples(text):
+    """(values, labels) of `pprof -raw`."""
+    samples = []
+    body = text.split("Samples:", 1)[1].split("Locations", 1)[0]
+    for line in body.splitlines():
+        match = re.match(r"\s+(\d+)\s+(\d+):", line)
+        if match:
+            samples.append(((int(match[1]), int(match[2])), {}))
+        elif samples:
+            samples[-1][1].update(dict(re.findall(r"(\w+):\[([^\]]*)\]", line)))
+    return samples
+
+
+class PprofTest(export_support.ExportTest):
+    def pprof(self, *arguments):
+        result = support.run_command([export_support.pprof_program(), *arguments])
+        self.assertEqual(result.code, 0, result)
+        return result.stdout
+
+    def test_totals_and_phases_are_those_of_the_run(self):
+        for name, run in self.runs():
+            with self.subTest(run=name):
+                samples = raw_samples(self.pprof("-raw", self.export(run, "pprof")))
+                wanted = query(
+                    run, "SELECT count(duration_ns), coalesce(sum(self_ns), 0) FROM activity"
+                )[0]
+                self.assertEqual(
+                    (sum(v[0] for v, _ in samples), sum(v[1] for v, _ in samples)), wanted
+                )
+                phases = {}
+                for (_, ns), labels in samples:
+                    phases[labels["phase"]] = phases.get(labels["phase"], 0) + ns
+                self.assertEqual(
+                    {phase: ns for phase, ns in phases.items() if ns},
+                    dict(
+                        query(
+                            run,
+                            "SELECT phase, sum(self_ns) FROM scope_time GROUP BY phase"
+                            " HAVING sum(self_ns) > 0",
+                        )
+                    ),
+                )
+
+    def test_the_difference_of_equal_runs_is_nothing(self):
+        run = self.our_run()
+        profile = self.export(run, "pprof")
+        again = self.export(run, "pprof", output=self.folder / "again.pb.gz")
+        self.assertEqual(profile.read_bytes(), again.read_bytes())
+        text = self.pprof("-top", "-diff_base", profile, again)
+        self.assertIn("accounting for 0, 0% of", text)
+
+    def test_source_lines(self):
+        text = self.pprof("-lines", "-top", self.export(self.our_run(), "pprof"))
+        self.assertIn("/home/user/model.py:210", text)
+
+
+class StackTest(export_support.ExportTest):
+    def test_folded_lines_sum_to_device_time(self):
+        for name, run in self.runs():
+            with self.subTest(run=name):
+                lines = self.export(run, "folded").read_text().splitlines()
+                self.assertEqual(
+                    sum(int(line.rsplit(" ", 1)[1]) for line in lines),
+                    query(run, "SELECT sum(self_ns) FROM activity")[0][0],
+                )
+                self.assertTrue(all(line.count(";") >= 1 for line in lines))
+
+    def test_an_op_name_is_a_stack(self):
+        lines = self.export(self.our_run(), "folded").read_text().splitlines()
+        stacks = {line.rsplit(" ", 1)[0] for line in lines}
+        self.assertTrue(
+            any(
+                stack.startswith(
+                    "forward;jit_train_step;jit(train_step);jit(main);jvp(Transformer);decoder;"
+                    "layer_0;attention;query;dot_general;cublas-gemm."
+                )
+                for stack in stacks
+            ),
+            sorted(stacks)[:5],
+        )
+
+    def test_speedscope_profiles_are_whole(self):
+        for name, run in self.runs():
+            with self.subTest(run=name):
+                document = json.loads(self.export(run, "speedscope").read_text())
+                frames = document["shared"]["frames"]
+                total = 0
+                for profile in document["profiles"]:
+                    self.assertEqual(profile["type"], "sampled")
+                    self.assertEqual(len(profile["samples"]), len(profile["weights"]))
+                    self.assertEqual(sum(profile["weights"]), profile["endValue"])
+                    # The page, unlike the schema, does not take an index of no frame.
+                    self.assertTrue(
+                        all(0 <= i < len(frames) for sample in profile["samples"] for i in sample)
+                    )
+                    total += profile["endValue"]
+                self.assertEqual(total, query(run, "SELECT sum(self_ns) FROM activity")[0][0])
+
+
+if __name__ == "__main__":
+    unittest.main()

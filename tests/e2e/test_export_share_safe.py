@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`export --share-safe`: nothing of a program's names is left in the bytes of any format."""
+
+import gzip
+import pathlib
+import re
+import unittest
+
+import export_support
+from export_support import query
+import support
+
+FORMATS = (
+    "perfetto kineto pprof speedscope folded pgle parquet csv nsys xplane db".split()
+)
+# Columns that stay as they are: closed lists, shapes, the hardware, calls of CUDA's API.
+KEPT = """
+opcode category op_kind shape fusion_kind kind phase part evidence confidence unattributed_reason
+origin role severity copy_kind how bound_by compute_type occupancy_limiter compute_capability
+peak_flops gpu peaks_source op_name_method op basis cause verdict limiter why_ended ended
+""".split()
+LIBRARY = re.compile(
+    r"^(void )?(ampere_|volta_|turing_|sm\d+_|cutlass|cublas|cudnn|nccl|cub::|_ZN3cub|nvjet_|"
+    r"Memcpy|Memset|Cijk_|splitKreduce|gemmSN|gemv|dot_kernel)"
+)
+
+
+# Of the formats themselves: keys of Kineto's and speedscope's JSON.
+FORMAT_WORDS = {"args", "name", "frames", "stream", "device", "kernel", "block", "grid", "rank"}
+
+
+def strings_of(run):
+    """Every text of four characters or more that the run holds and that must not be seen."""
+    kept, found = set(), set()
+    schema = " ".join(sql for (sql,) in query(run, "SELECT sql FROM sqlite_master WHERE sql <> ''"))
+    kept.update(re.findall(r"\w{4,}", schema))
+    tables = [
+        name
+        for (name,) in query(
+            run,
+            "SELECT name FROM sqlite_master WHERE type IN ('view', 'table') AND name NOT LIKE 'CUPTI%'",
+        )
+    ]
+    for table in tables:
+        for column in [c for _, c, *_ in query(run, f"PRAGMA table_info({table})")]:
+            values = {
+                v
+                for (v,) in query(
+                    run, f'SELECT DISTINCT "{column}" FROM "{table}" WHERE typeof("{column}") = \'text\''
+                )
+            }
+            if column in KEPT or (table, column) in [
+                ("device", "name"),
+                ("x_device", "name"),
+                ("TARGET_INFO_GPU", "name"),
+                ("run_stat", "name"),
+                ("x_run_stat", "name"),
+                ("finding", "id"),
+                ("ruled_out", "id"),
+                ("x_finding", "id"),
+                ("x_ruled_out", "id"),
+                ("run_info", "key"),
+                ("x_run_info", "key"),
+                ("api_call", "name"),
+            ]:
+                kept.update(values)
+                continue
+            found.update(values)
+            if column in ("op_name", "layer", "layer_group", "source_file"):
+                for value in values:
+                    found.update(re.findall(r"[\w.*-]+", value))
+    for key in ("tool_version", "start_unix_ns", "granularity"):
+        kept.update(v for (v,) in query(run, f"SELECT value FROM run_info WHERE key = '{key}'"))
+    kept_words = {word for text in kept for word in re.findall(r"\w+", text)}
+    return {
+        text
+        for text in found
+        if len(text) >= 4
+        and text not in kept
+        and text not in kept_words
+        and text not in FORMAT_WORDS
+        and not LIBRARY.match(text)
+        and not re.fullmatch(r"[-+]?[\d.]+", text)
+        and not re.fullmatch(r"[okmf]\d+", text)  # Handles.
+    }
+
+
+def contents(place):
+    files = sorted(place.rglob("*")) if place.is_dir() else [place]
+    for file in files:
+        if file.is_file():
+            data = file.read_bytes()
+            yield file.name, data
+            if data[:2] == b"\x1f\x8b":
+                yield file.name, gzip.decompress(data)
+
+
+class ShareSafeTest(export_support.ExportTest):
+    def test_no_format_holds_a_name(self):
+        for name in ("made", "xla_gpu", "nsys"):
+            try:
+                run = self.our_run() if name == "made" else self.recorded_run(name)
+            except unittest.SkipTest:
+                continue
+            wanted = strings_of(run)
+            self.assertGreater(len(wanted), 20)
+            for to in FORMATS:
+                if to == "pgle" and name == "nsys":
+                    continue  # A run without instructions has no costs.
+                with self.subTest(run=name, to=to):
+                    place = self.export(
+                        run, to, "--share-safe", output=self.folder / f"{name}.shared.{to}"
+                    )
+                    hits = [
+                        (file, text)
+                        for file, data in contents(pathlib.Path(place))
+                        for text in wanted
+                        if text.encode() in data
+                    ]
+                    self.assertEqual(hits[:20], [])
+            self.assertEqual([p for p in self.folder.iterdir() if ".tmp." in p.name], [])
+
+    def test_times_shapes_and_counts_stay(self):
+        run = self.our_run()
+        shared = self.export(run, "db", "--share-safe")
+        for sql in (
+            "SELECT kind, start_ns, duration_ns, self_ns, step, phase, op_kind, evidence FROM activity",
+            "SELECT opcode, shape, category, flops, bytes FROM instruction",
+            "SELECT step, device_id, start_ns, end_ns, busy_ns, steady FROM step",
+            "SELECT phase, sum(self_ns) FROM op_time GROUP BY phase",
+            "SELECT count(DISTINCT instruction), count(DISTINCT layer), count(DISTINCT op_name),"
+            " count(DISTINCT layer_group) FROM instruction",
+            "SELECT length(layer) - length(replace(layer, '/', '')) FROM instruction",
+        ):
+            self.assertEqual(query(shared, sql), query(run, sql), sql)
+        self.assertEqual(self.run_program("summary", shared).code, 0)
+        self.assertEqual(self.run_program("report", shared, "-o", "shared.html").code, 0)
+        libraries = (
+            "SELECT kernel_name, launches, self_ns FROM kernel"
+            " WHERE kernel_name GLOB 'sm90_*' OR kernel_name GLOB 'nccl*' ORDER BY 1"
+        )
+        self.assertGreater(len(query(run, libraries)), 1)
+        self.assertEqual(query(shared, libraries), query(run, libraries))
+
+    def test_a_salt_makes_files_comparable_and_none_makes_them_not(self):
+        run = self.our_run()
+        salt = self.folder / "salt"
+        salt.write_bytes(b"0123456789abcdef0123456789abcdef")
+        names = [
+            query(
+                self.export(run, "db", "--share-safe", *extra, output=self.folder / f"{i}.db"),
+                "SELECT instruction, op_name, layer FROM instruction",
+            )
+            for i, extra in enumerate([("--salt", salt), ("--salt", salt), (), ()])
+        ]
+        self.assertEqual(names[0], names[1])
+        self.assertNotEqual(names[0], names[2])
+        self.assertNotEqual(names[2], names[3])
+
+    def test_a_short_salt_is_refused(self):
+        salt = self.folder / "salt"
+        salt.write_bytes(b"short")
+        result = self.run_program(
+            "export", self.our_run(), "--to", "db", "--share-safe", "--salt", salt, "-o", "out.db"
+        )
+        self.assertEqual(result.code, 1, result)
+        self.assertFalse((self.folder / "out.db").exists())
+
+    def test_every_text_column_of_the_schema_is_decided_about(self):
+        # run_copy.cc empties a text column that its table does not name; whoever adds one decides.
+        source = (support.REPOSITORY / "store" / "run_copy.cc").read_text()
+        named = set(re.findall(r'"(x_\w+\.\w+)"', source))
+        emptied = {
+            "x_process.command", "x_module.file", "x_module.hlo", "x_module.thunk_sequence",
+            "x_module.thunk_metadata", "x_run_stat.source", "x_run_stat.advice",
+            "x_module_facts.role_reason", "x_label.losers", "x_finding.where_op",
+            "x_finding.where_layer", "x_finding.where_source", "x_finding.evidence",
+            "x_loss.cause", "x_finding.action", "x_finding.how_to_check", "x_ruled_out.evidence",
+        }  # fmt: skip
+        run = self.our_run()
+        tables = query(run, "SELECT name FROM sqlite_master WHERE type = 'table'")
+        columns = {
+            f"{table}.{column}"
+            for (table,) in tables
+            for _, column, kind, *_ in query(run, f"PRAGMA table_info({table})")
+            if kind in ("TEXT", "BLOB") and table not in ("x_string", "x_run_info")
+        }
+        self.assertEqual(columns - named - emptied, set())
+
+
+if __name__ == "__main__":
+    unittest.main()

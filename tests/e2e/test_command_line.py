@@ -91,7 +91,6 @@ class CommandLine(refusals.RefusalCase):
             (("python3", "train.py"), "hint: xlatrace record -- python train.py"),
             (("frobnicate",), "hint: xlatrace --help"),
             (("train.py", "--steps"), "hint: xlatrace record -- python train.py"),
-            (("export", self.run_db), "--format csv"),
             (("merge", "a.db", "b.db"), "xlatrace import A B -o run.db"),
             (("version",), "hint: xlatrace --version"),
         ):

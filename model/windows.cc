@@ -45,11 +45,17 @@ std::vector<Window> CutByLosses(std::vector<Window> windows, const std::vector<L
       }
       rest.start_ns = std::max(rest.start_ns, hole.end_ns);
     }
-    if (rest.start_ns < rest.end_ns || window.start_ns == window.end_ns) {
+    if (rest.start_ns < rest.end_ns) {
       cut.push_back(rest);
-    } else if (!cut.empty() && cut.back().process_id == rest.process_id &&
-               cut.back().start_ns >= window.start_ns) {
-      cut.back().why_ended = WindowEnd::kLoss;
+      continue;
+    }
+    // Where nothing of a process is whole, an empty window says so: without any it would count as
+    // recorded all the time.
+    const bool has = !cut.empty() && cut.back().process_id == window.process_id;
+    const bool more = &window != &windows.back() && (&window)[1].process_id == window.process_id;
+    if (!has && !more) {
+      cut.push_back({window.process_id, window.start_ns, window.start_ns,
+                     window.start_ns == window.end_ns ? window.why_ended : WindowEnd::kLoss});
     }
   }
   return cut;

@@ -44,6 +44,12 @@ TEST(CutByLosses, OneLossMayLieOverSeveralWindows) {
       (std::vector<Window>{Of(1, 0, 5, WindowEnd::kLoss), Of(1, 45, 50)}));
 }
 
+TEST(CutByLosses, AProcessOfWhichNothingIsWholeIsNotWhole) {
+  const auto windows = CutByLosses({Of(1, 0, 100)}, {At(1, -10, 200)});
+  EXPECT_EQ(windows, (std::vector<Window>{Of(1, 0, 0, WindowEnd::kLoss)}));
+  EXPECT_FALSE(Recorded(windows).Whole(1, 10, 20));
+}
+
 TEST(Recorded, NothingSpansTheEndOfAWindow) {
   const Recorded recorded({Of(1, 0, 40, WindowEnd::kLoss), Of(1, 50, 100)});
   EXPECT_TRUE(recorded.Whole(1, 0, 40));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analysis/busy.h"
@@ -84,6 +85,20 @@ Intervals SteadyIntervals(const std::vector<model::StepRow>& steps) {
   return Normalise(std::move(steady));
 }
 
+// What was not recorded is never time: a step that touches the end of a window is not steady, on any
+// device of its process, and nobody knows that a device was idle over one.
+void KeepToWindows(const model::Recorded& recorded, std::vector<model::StepRow>* steps) {
+  std::set<std::pair<Id, int64_t>> touched;  // Process and step.
+  for (const model::StepRow& row : *steps) {
+    if (!recorded.Whole(row.process_id, row.start_ns, row.end_ns)) {
+      touched.emplace(row.process_id, row.step);
+    }
+  }
+  for (model::StepRow& row : *steps) {
+    if (touched.contains({row.process_id, row.step})) row.steady = false;
+  }
+}
+
 template <typename Row>
 void MoveTo(std::vector<Row>& to, std::vector<Row> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -107,6 +122,8 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles);
   Steps steps = FindSteps(run, attribution, compiles);
   MoveTo(tables.stats, std::move(steps.stats));
+  const model::Recorded recorded(run.windows);
+  KeepToWindows(recorded, &steps.rows);
 
   // Of ten million launches this and the gaps take half a gigabyte each: then one after the other.
   const std::vector<bool> steady = InSteadyStep(run, steps);
@@ -150,6 +167,10 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
     small_gaps_ns += gaps.small_gaps_ns();
     FillStepTimes(run, by_device[d], busy.busy(), device_id, steps);
   }
+  std::erase_if(tables.gaps, [&](const model::GapRow& gap) {
+    const Id process_id = run.devices[static_cast<size_t>(gap.device_id) - 1].process_id;
+    return !recorded.Whole(process_id, gap.start_ns, gap.end_ns);
+  });
   if (small_gaps_ns > 0) {
     tables.stats.push_back(
         {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});

@@ -34,13 +34,13 @@ void AppendCell(std::string& line, const Statement& row, int column) {
 }  // namespace
 
 Result<ExportCount> WriteCsv(store::RunDb& db, const ExportRequest& request) {
-  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, {}));
+  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, {}, request.selection));
   XLATRACE_ASSIGN(const auto views, ExportedViews(db, request.views));
   XLATRACE_ASSIGN(OutputFolder folder, OutputFolder::Create(request.output, request.force));
   ExportCount count;
   for (const std::string& view : views) {
     XLATRACE_ASSIGN(AtomicFile file, folder.Open(view + ".csv"));
-    XLATRACE_ASSIGN(Statement row, db.Prepare(fmt::format("SELECT * FROM \"{}\"", view)));
+    XLATRACE_ASSIGN(Statement row, PrepareView(db, view, request.selection));
     std::string line;
     for (int i = 0; i < row.ColumnCount(); ++i) {
       line.append(i == 0 ? "" : ",").append(row.ColumnName(i));

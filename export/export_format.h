@@ -25,6 +25,7 @@ struct ExportRequest {
   std::string output;  // File or folder, as the format has it.
   bool force = false;
   std::vector<std::string> views;  // csv and parquet: only these; empty: all.
+  Selection selection;             // Not for db and nsys.
   Progress progress;               // May be empty.
 };
 

@@ -22,4 +22,22 @@ Result<std::vector<std::string>> ExportedViews(store::RunDb& db,
   return wanted.empty() ? names : wanted;
 }
 
+Result<store::Statement> PrepareView(store::RunDb& db, const std::string& view,
+                                     const Selection& selection) {
+  std::string sql = fmt::format("SELECT * FROM \"{}\"", view);
+  if (selection.all()) return db.Prepare(sql);
+  XLATRACE_ASSIGN(const store::Statement columns, db.Prepare(sql));
+  sql += " WHERE 1";
+  for (int i = 0; i < columns.ColumnCount(); ++i) {
+    if (selection.steps && columns.ColumnName(i) == "step") {
+      sql += fmt::format(" AND step BETWEEN {} AND {}", selection.steps->first,
+                         selection.steps->second);
+    }
+    if (selection.device_id && columns.ColumnName(i) == "device_id") {
+      sql += fmt::format(" AND device_id = {}", *selection.device_id);
+    }
+  }
+  return db.Prepare(sql);
+}
+
 }  // namespace xlatrace::exporter

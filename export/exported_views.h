@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "export/run_rows.h"
 #include "store/run_db.h"
 
 namespace xlatrace::exporter {
@@ -17,6 +18,10 @@ namespace xlatrace::exporter {
 // Names in alphabetical order. `wanted`: only these, each of which must be there; empty: all.
 Result<std::vector<std::string>> ExportedViews(store::RunDb& db,
                                                const std::vector<std::string>& wanted);
+
+// All columns of a view; where it has a step or a device, rows of the selection only.
+Result<store::Statement> PrepareView(store::RunDb& db, const std::string& view,
+                                     const Selection& selection);
 
 }  // namespace xlatrace::exporter
 

@@ -24,7 +24,7 @@ void AppendFrame(std::string& line, std::string_view name) {
 }  // namespace
 
 Result<ExportCount> WriteFolded(store::RunDb& db, const ExportRequest& request) {
-  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress));
+  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
   XLATRACE_ASSIGN(const auto stacks, SumStacks(run));
   XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(request.output));
   ExportCount count{0, 1};

@@ -291,7 +291,7 @@ Result<int64_t> WriteProcess(const RunRows& run, int64_t process_id, int64_t shi
   };
   Status status;
   XLATRACE_TRY(store::ScanOtherCalls(run.db(), [&](const store::ScannedOtherCall& call) {
-    if (!status) return;
+    if (!status || !run.selection().all()) return;
     status =
         add_call({call.api_call_id, call.call_kind, call.start_ns, call.end_ns - call.start_ns, {}},
                  call.correlation_id.value_or(call.api_call_id));
@@ -325,9 +325,10 @@ Result<int64_t> WriteProcess(const RunRows& run, int64_t process_id, int64_t shi
 }  // namespace
 
 Result<ExportCount> WriteKineto(store::RunDb& db, const ExportRequest& request) {
-  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress));
+  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
   std::vector<int64_t> processes;
   for (const DeviceFacts& device : run.devices()) {
+    if (device.device_id == 0) continue;  // Not selected.
     if (std::find(processes.begin(), processes.end(), device.process_id) == processes.end()) {
       processes.push_back(device.process_id);
     }

@@ -217,7 +217,7 @@ class ViewWriter {
 }  // namespace
 
 Result<ExportCount> WriteParquet(store::RunDb& db, const ExportRequest& request) {
-  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, {}));
+  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, {}, request.selection));
   XLATRACE_ASSIGN(const auto views, ExportedViews(db, request.views));
   const std::vector<std::pair<std::string, std::string>> facts = {
       {"xlatrace.schema_version", std::to_string(store::kSchemaVersion)},
@@ -226,7 +226,7 @@ Result<ExportCount> WriteParquet(store::RunDb& db, const ExportRequest& request)
   ExportCount count;
   for (const std::string& view : views) {
     XLATRACE_ASSIGN(AtomicFile file, folder.Open(view + ".parquet"));
-    XLATRACE_ASSIGN(Statement row, db.Prepare(fmt::format("SELECT * FROM \"{}\"", view)));
+    XLATRACE_ASSIGN(Statement row, PrepareView(db, view, request.selection));
     ViewWriter writer(view, file);
     writer.SetColumns(row);
     while (true) {

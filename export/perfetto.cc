@@ -127,7 +127,11 @@ class PerfettoWriter {
                                             TracePackets::Unit::kBytes);
       tracks.phase.track = tracks.phases;
       tracks.layer.track = tracks.layers;
-      const auto [start, end] = spans[device.device_id];
+      auto [start, end] = spans[device.device_id];
+      if (run_.window()) {
+        start = std::max(start, run_.window()->first);
+        end = std::min(end, run_.window()->second);
+      }
       tracks.bin_start_ns = start;
       tracks.bin_ns = std::max<int64_t>(1'000, (end - start) / kBusyBins + 1);
     }
@@ -167,15 +171,18 @@ class PerfettoWriter {
   Status WriteExposed() {
     XLATRACE_ASSIGN(
         const store::Table parts,
-        run_.db().Select("SELECT s.device_id, s.start_ns, s.end_ns, sum(p.wall_ns) AS exposed_ns"
-                         " FROM step s JOIN step_part p ON p.device_id = s.device_id"
-                         " AND p.step = s.step WHERE p.part IN ('exposed_collective',"
-                         " 'exposed_copy') GROUP BY s.device_id, s.step ORDER BY 1, 2"));
+        run_.db().Select(
+            "SELECT s.device_id, s.step, s.start_ns, s.end_ns, sum(p.wall_ns) AS exposed_ns"
+            " FROM step s JOIN step_part p ON p.device_id = s.device_id"
+            " AND p.step = s.step WHERE p.part IN ('exposed_collective',"
+            " 'exposed_copy') GROUP BY s.device_id, s.step"
+            " ORDER BY s.device_id, s.start_ns"));
     for (size_t i = 0; i < parts.rows.size(); ++i) {
       const auto device = devices_.find(parts.Int(i, "device_id"));
       const int64_t start = parts.Int(i, "start_ns");
       const int64_t end = parts.Int(i, "end_ns");
       if (device == devices_.end() || end <= start) continue;
+      if (!run_.selection().HasStep(parts.Int(i, "step"))) continue;
       const double share = 100.0 * static_cast<double>(parts.Int(i, "exposed_ns")) /
                            static_cast<double>(end - start);
       packets_.Counter(device->second.exposed, Time(start), share);
@@ -402,6 +409,7 @@ class PerfettoWriter {
   void WriteCall(const HostCall& call) {
     const CallKindFacts& kind = At(call_kinds_, call.call_kind);
     if (!process_tracks_.contains(kind.process_id) || call.duration_ns < 0) return;
+    if (call.activities.empty() && !run_.selection().all()) return;
     const int64_t end = call.start_ns + call.duration_ns;
     packets_.Add({.track = TrackAt(CallsOf(kind), call.start_ns, end, true),
                   .begin_ns = Time(call.start_ns),
@@ -485,7 +493,7 @@ class PerfettoWriter {
 }  // namespace
 
 Result<ExportCount> WritePerfetto(store::RunDb& db, const ExportRequest& request) {
-  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress));
+  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
   XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(request.output));
   XLATRACE_ASSIGN(const int64_t slices, PerfettoWriter(run, file).Write());
   XLATRACE_TRY(file.Commit());

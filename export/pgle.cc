@@ -112,7 +112,7 @@ std::string FingerprintBeforeScheduling(std::string_view hlo) {
 }
 
 Result<ExportCount> WritePgle(store::RunDb& db, const ExportRequest& request) {
-  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress));
+  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
   XLATRACE_ASSIGN(const Means means, SumKernels(run));
   // By instruction and device: one occurrence.
   std::map<std::pair<int64_t, int64_t>, double> occurrence_us;

@@ -109,7 +109,7 @@ class Profile {
 }  // namespace
 
 Result<ExportCount> WritePprof(store::RunDb& db, const ExportRequest& request) {
-  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress));
+  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
   XLATRACE_ASSIGN(const auto stacks, SumStacks(run));
   XLATRACE_ASSIGN(const store::Table span,
                   db.Select("SELECT max(end_ns) - min(start_ns) AS ns FROM busy_time"));

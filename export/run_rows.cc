@@ -36,9 +36,10 @@ void Put(std::vector<Entry>& entries, int64_t id, Entry entry) {
 
 }  // namespace
 
-Result<RunRows> RunRows::Load(store::RunDb& db, Progress progress) {
+Result<RunRows> RunRows::Load(store::RunDb& db, Progress progress, Selection selection) {
   RunRows rows(db);
   rows.progress_ = std::move(progress);
+  rows.selection_ = selection;
   XLATRACE_ASSIGN(rows.launch_count_, store::CountLaunches(db));
   if (rows.launch_count_ == 0) {
     return MakeError(fmt::format("'{}' holds no launches: there is nothing to export", db.path()),
@@ -53,7 +54,53 @@ Result<RunRows> RunRows::Load(store::RunDb& db, Progress progress) {
   XLATRACE_TRY(rows.LoadDevices());
   XLATRACE_TRY(rows.LoadConfigs());
   XLATRACE_ASSIGN(rows.attribution_, store::ReadAttribution(db));
+  XLATRACE_TRY(rows.Select());
   return rows;
+}
+
+Status RunRows::Select() {
+  if (selection_.all()) return {};
+  if (selection_.device_id && At(devices_, *selection_.device_id).device_id == 0) {
+    std::string there;
+    for (const DeviceFacts& device : devices_) {
+      if (device.device_id == 0) continue;
+      there += fmt::format("{}{} ({} of {})", there.empty() ? "" : ", ", device.device_id,
+                           DeviceTitle(device), ProcessTitle(At(processes_, device.process_id)));
+    }
+    return MakeError(fmt::format("'{}' has no device {}", db_->path(), *selection_.device_id),
+                     fmt::format("device ids: {}", there), ErrorCode::kUsage);
+  }
+  const std::vector<StepFacts> all_steps = std::exchange(steps_, {});
+  for (const StepFacts& step : all_steps) {
+    if (!selection_.HasStep(step.step) || !selection_.HasDevice(step.device_id)) continue;
+    steps_.push_back(step);
+    if (!selection_.steps) continue;
+    if (!window_) window_ = {step.start_ns, step.end_ns};
+    window_->first = std::min(window_->first, step.start_ns);
+    window_->second = std::max(window_->second, step.end_ns);
+  }
+  if (selection_.steps && steps_.empty()) {
+    int64_t first = 0, last = -1;
+    for (const StepFacts& step : all_steps) {
+      if (last < first) first = last = step.step;
+      first = std::min(first, step.step);
+      last = std::max(last, step.step);
+    }
+    return MakeError(fmt::format("'{}' has no step from {} to {}", db_->path(),
+                                 selection_.steps->first, selection_.steps->second),
+                     last < first ? "this run has no steps: leave out --steps"
+                                  : fmt::format("its steps are {} to {}", first, last),
+                     ErrorCode::kUsage);
+  }
+  for (DeviceFacts& device : devices_) {
+    if (!selection_.HasDevice(device.device_id)) device = {};
+  }
+  for (model::Execution& execution : attribution_.executions) {
+    const bool inside =
+        !window_ || (execution.start_ns < window_->second && execution.end_ns > window_->first);
+    if (!inside || !selection_.HasDevice(execution.device_id)) execution = {};
+  }
+  return {};
 }
 
 Status RunRows::LoadDevices() {
@@ -181,6 +228,10 @@ Status RunRows::ForEachLaunch(const std::function<Status(const store::ScannedLau
   int64_t done = 0;
   XLATRACE_TRY(store::ScanLaunches(*db_, [&](const store::ScannedLaunch& launch) {
     if (done++ % kRowsPerProgress == 0 && progress_) progress_(done, launch_count_);
+    if (!selection_.HasStep(launch.step) ||
+        !selection_.HasDevice(At(lanes_, launch.lane_id).device_id)) {
+      return true;
+    }
     status = row(launch);
     return static_cast<bool>(status);
   }));
@@ -201,6 +252,10 @@ Status RunRows::ForEachRangeByStart(
   ByStart<store::ScannedRange> waiting(row);
   Status status;
   XLATRACE_TRY(store::ScanRanges(*db_, [&](const store::ScannedRange& range) {
+    if (window_ && (range.start_ns >= window_->second ||
+                    range.start_ns + range.duration_ns <= window_->first)) {
+      return true;
+    }
     status = waiting.Add(range);
     return static_cast<bool>(status);
   }));

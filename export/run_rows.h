@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/time_split.h"
@@ -27,6 +28,18 @@ namespace xlatrace::exporter {
 
 // Told now and then how many of how many launches were read.
 using Progress = std::function<void(int64_t done, int64_t all)>;
+
+// The part of a run that is wanted.
+struct Selection {
+  std::optional<std::pair<int64_t, int64_t>> steps;  // First and last, both included.
+  std::optional<int64_t> device_id;
+
+  bool all() const { return !steps && !device_id; }
+  bool HasStep(const std::optional<int64_t>& step) const {
+    return !steps || (step && *step >= steps->first && *step <= steps->second);
+  }
+  bool HasDevice(int64_t id) const { return !device_id || id == *device_id; }
+};
 
 struct ProcessFacts {
   int64_t process_id = 0;
@@ -78,8 +91,14 @@ const Entry& At(const std::vector<Entry>& entries, int64_t id) {
 
 class RunRows {
  public:
-  // Fails where the run holds no launch: there is nothing to hand on.
-  static Result<RunRows> Load(store::RunDb& db, Progress progress);
+  // Fails where the run holds no launch, or none of the selection: there is nothing to hand on. Of
+  // what is not selected launches, steps and devices are left out, and ranges that lie outside the
+  // selected steps.
+  static Result<RunRows> Load(store::RunDb& db, Progress progress, Selection selection = {});
+
+  const Selection& selection() const { return selection_; }
+  // From the first selected step's start to the last one's end; nullopt where all are.
+  const std::optional<std::pair<int64_t, int64_t>>& window() const { return window_; }
 
   store::RunDb& db() const { return *db_; }
   const std::vector<ProcessFacts>& processes() const { return processes_; }
@@ -124,8 +143,11 @@ class RunRows {
   explicit RunRows(store::RunDb& db) : db_(&db) {}
   Status LoadDevices();
   Status LoadConfigs();
+  Status Select();
 
   store::RunDb* db_;
+  Selection selection_;
+  std::optional<std::pair<int64_t, int64_t>> window_;
   Progress progress_;
   int64_t launch_count_ = 0;
   int64_t start_unix_ns_ = 0;

@@ -46,7 +46,7 @@ struct Profile {
 }  // namespace
 
 Result<ExportCount> WriteSpeedscope(store::RunDb& db, const ExportRequest& request) {
-  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress));
+  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
   XLATRACE_ASSIGN(const auto stacks, SumStacks(run));
   Frames frames;
   std::map<int64_t, Profile> profiles;

@@ -457,7 +457,7 @@ std::string WithOpNames(std::string_view hlo_proto,
 }
 
 Result<ExportCount> WriteXplane(store::RunDb& db, const ExportRequest& request) {
-  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress));
+  XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
   XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(request.output));
   XLATRACE_ASSIGN(const int64_t events, XplaneWriter(run, request, file).Write());
   XLATRACE_TRY(file.Commit());

@@ -1,10 +1,13 @@
 #include <unistd.h>
 
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -31,6 +34,8 @@ struct Options {
   std::string format;
   std::optional<std::string> output;
   std::vector<std::string> views;
+  std::string steps;
+  std::optional<int64_t> device;
   bool force = false;
   bool share_safe = false;
   std::optional<std::string> salt;
@@ -72,6 +77,35 @@ std::string FormatNames(std::string_view between) {
   return names;
 }
 
+// "3:7", "3:", ":7" or "3".
+Result<exporter::Selection> SelectionOf(const Options& options,
+                                        const exporter::ExportFormat& format) {
+  exporter::Selection selection;
+  selection.device_id = options.device;
+  if (!options.steps.empty()) {
+    const size_t colon = options.steps.find(':');
+    const std::string first = options.steps.substr(0, colon);
+    const std::string last = colon == std::string::npos ? first : options.steps.substr(colon + 1);
+    int64_t from = 0;
+    int64_t to = INT64_MAX;
+    const auto number = [](const std::string& text, int64_t* value) {
+      if (text.empty()) return true;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+      return error == std::errc() && end == text.data() + text.size() && *value >= 0;
+    };
+    if (options.steps == ":" || !number(first, &from) || !number(last, &to) || from > to) {
+      return MakeError(fmt::format("--steps '{}' is no range of steps", options.steps),
+                       "--steps 3:7 (both included)", ErrorCode::kUsage);
+    }
+    selection.steps = {from, to};
+  }
+  if (!selection.all() && (format.name == "db" || format.name == "nsys")) {
+    return MakeError(fmt::format("--to {} hands on the whole run", format.name),
+                     "leave out --steps and --device", ErrorCode::kUsage);
+  }
+  return selection;
+}
+
 Result<int> Run(const Options& options) {
   const exporter::ExportFormat* format = exporter::FindFormat(options.format);
   if (format == nullptr) {
@@ -98,6 +132,7 @@ Result<int> Run(const Options& options) {
                      "name another output with -o", ErrorCode::kUsage);
   }
   if (!format->is_folder) XLATRACE_TRY(CheckOutputPath(request.output, options.force));
+  XLATRACE_ASSIGN(request.selection, SelectionOf(options, *format));
   std::optional<SharedCopy> shared;
   if (options.share_safe) {
     XLATRACE_ASSIGN(SharedCopy made, SharedCopy::Make(run, request.output, options.salt));
@@ -127,6 +162,10 @@ void AddExportCommand(CLI::App& app, Command* selected) {
       ->add_option("-o,--output", options->output,
                    "File or folder to write; default: RUN with the format's suffix")
       ->type_name("FILE");
+  command->add_option("--steps", options->steps, "Only these steps, both included: 3:7")
+      ->type_name("A:B");
+  command->add_option("--device", options->device, "Only this device_id (view device)")
+      ->type_name("N");
   command->add_option("--view", options->views, "csv, parquet: only this view; repeatable")
       ->type_name("NAME");
   command->add_flag(

@@ -66,6 +66,38 @@ class PprofTest(export_support.ExportTest):
         self.assertIn("/home/user/model.py:210", text)
 
 
+class SelectionTest(export_support.ExportTest):
+    def total(self, run, *arguments):
+        out = self.export(run, "folded", "--force", *arguments)
+        return sum(int(line.rsplit(" ", 1)[1]) for line in out.read_text().splitlines())
+
+    def test_steps_and_devices_choose_launches(self):
+        run = self.our_run(20_000)
+        sql = "SELECT sum(self_ns) FROM activity WHERE step BETWEEN {} AND {}"
+        last = query(run, "SELECT max(step) FROM step")[0][0]
+        self.assertGreater(last, 3)
+        for words, first, end in (("1:2", 1, 2), ("2", 2, 2), ("2:", 2, last), (":1", 0, 1)):
+            self.assertEqual(
+                self.total(run, "--steps", words), query(run, sql.format(first, end))[0][0], words
+            )
+        self.assertEqual(
+            self.total(run, "--device", "1"),
+            query(run, "SELECT sum(self_ns) FROM activity WHERE device_id = 1")[0][0],
+        )
+
+    def test_a_part_that_is_not_there_is_told(self):
+        run = self.our_run()
+        for words, hint in (
+            (("--steps", "700:800"), "its steps are 0 to"),
+            (("--steps", "b:a"), "--steps 3:7"),
+            (("--device", "77"), "device ids: 1 (GPU 0"),
+        ):
+            result = self.run_program("export", run, "--to", "folded", "-o", "out", *words)
+            self.assertEqual(result.code, 2, result)
+            self.assertIn(hint, str(result.hints))
+            self.assertEqual(list(self.folder.iterdir()), [])
+
+
 class StackTest(export_support.ExportTest):
     def test_folded_lines_sum_to_device_time(self):
         for name, run in self.runs():

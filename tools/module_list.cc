@@ -109,7 +109,10 @@ Result<ModuleList> OfFolder(const std::vector<std::string>& paths) {
   XLATRACE_ASSIGN(dumps::DumpFolderMap map, dumps::MapDumpFolder(paths));
   const std::string& path = map.path;
   if (map.modules.empty()) {
-    const std::string skipped = SkippedText(map.skipped);
+    std::string skipped = SkippedText(map.skipped);
+    if (!map.warnings.empty()) {
+      skipped += (skipped.empty() ? "" : "; ") + map.warnings.front();
+    }
     return MakeError(fmt::format("'{}' holds no XLA dump{}", path,
                                  skipped.empty() ? "" : " (not looked at: " + skipped + ")"),
                      map.skipped.contains("archives inside")

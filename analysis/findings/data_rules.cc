@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/program_shapes.h"
 #include "analysis/findings/rules.h"
 
 namespace xlatrace::analysis::findings {
@@ -260,6 +261,9 @@ void JudgeCompilation(const Context& context, Report& report) {
   if (most != nullptr) {
     finding.evidence.Add("programs of this name that ran", static_cast<int64_t>(most->size()),
                          "count");
+    if (const int64_t shapes = DifferentShapes(context.attribution, *most); shapes > 0) {
+      finding.evidence.Add("different shapes of their parameters", shapes, "count");
+    }
   }
   finding.where_source = context.StepCallSource();
   report.Add(std::move(finding));

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/findings/program_shapes.h"
 #include "tests/analysis/finding_case.h"
 
 namespace xlatrace::analysis {
@@ -401,6 +402,24 @@ TEST(Findings, ManyProgramsOfOneNameAreRecompilation) {
   ASSERT_NE(with.Find("recompile"), nullptr) << with.Ids();
   // Six compilations of 5 ms after the second step began, over seven later steps.
   EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_step, 6 * 5'000'000 / 7);
+}
+
+TEST(Findings, RecompilationCountsShapesNotPrograms) {
+  model::AttributionTables tables;
+  const auto add = [&](model::Id module, const std::string& opcode, const std::string& shape) {
+    model::InstructionRow& row = tables.instructions.emplace_back();
+    row.module_id = module;
+    row.opcode = opcode;
+    row.shape = shape;
+  };
+  add(1, "parameter", "f32[8,16]{1,0}");
+  add(2, "parameter", "f32[8,16]{0,1}");  // Another layout is not another shape.
+  add(3, "parameter", "f32[8,32]{1,0}");
+  add(3, "add", "f32[8,32]{1,0}");
+  add(4, "add", "f32[8]");  // Its parameters are not known.
+  EXPECT_EQ(findings::DifferentShapes(tables, {1, 2, 3, 4}), 2);
+  EXPECT_EQ(findings::DifferentShapes(tables, {1, 2}), 1);
+  EXPECT_EQ(findings::DifferentShapes(tables, {4}), 0);
 }
 
 TEST(Findings, ASavingIsNotCountedTwice) {

@@ -24,10 +24,11 @@ ALLOWED = {
     # Pure functions over columns in memory: no database.
     "correlator": {"base", "model", "hlo"},
     "analysis": {"base", "model", "hlo"},
+    "compare": {"base", "model", "hlo", "analysis"},
     "export": {"base", "model", "store", "hlo", "analysis"},
-    "report": {"base", "model", "store", "hlo", "analysis"},
+    "report": {"base", "model", "store", "hlo", "analysis", "compare"},
     "tools": {"base", "model", "recording", "store", "hlo", "dumps", "importers", "correlator",
-              "analysis", "export", "report"},
+              "analysis", "compare", "export", "report"},
 }
 
 # Headers that only one room may see.

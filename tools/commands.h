@@ -30,6 +30,8 @@ void AddExplainCommand(CLI::App& app, Command* selected);
 void AddPassesCommand(CLI::App& app, Command* selected);
 void AddFindCommand(CLI::App& app, Command* selected);
 void AddExportCommand(CLI::App& app, Command* selected);
+void AddGateCommand(CLI::App& app, Command* selected);
+void AddDiffCommand(CLI::App& app, Command* selected);
 void AddQueryCommand(CLI::App& app, Command* selected);
 void AddDoctorCommand(CLI::App& app, Command* selected);
 

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -53,6 +54,8 @@ int Run(int argc, char** argv) {
   tools::AddPassesCommand(app, &selected);
   tools::AddFindCommand(app, &selected);
   tools::AddExportCommand(app, &selected);
+  tools::AddDiffCommand(app, &selected);
+  tools::AddGateCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
   tools::AddControlCommand(app, &selected);
   tools::AddLibCommand(app, &selected);
@@ -61,6 +64,11 @@ int Run(int argc, char** argv) {
   for (const CLI::App* sub : app.get_subcommands({})) commands.push_back(sub->get_name());
   std::vector<const char*> arguments(argv, argv + argc);
   const std::string first = argc > 1 ? argv[1] : "";
+  if (first == "diff" || first == "gate") {
+    // BASE... -- NEW...: CLI11 would make one list of both.
+    const auto dashes = std::find(arguments.begin(), arguments.end(), std::string_view("--"));
+    if (dashes != arguments.end()) *dashes = "--new";
+  }
   if (first == "help") {  // As git has it.
     arguments.erase(arguments.begin() + 1);
     arguments.push_back("--help");

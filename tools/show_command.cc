@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "analysis/gpu_table.h"
 #include "base/file.h"
@@ -14,6 +15,7 @@
 #include "tools/console.h"
 #include "tools/fold.h"
 #include "tools/gpu_option.h"
+#include "tools/show_diff.h"
 #include "tools/show_sequence.h"
 
 namespace xlatrace::tools {
@@ -24,7 +26,8 @@ struct Options {
   std::string path;
   std::string format = "text";
   std::string gpu;
-  int width = 0;  // 0: the terminal's.
+  std::string base;  // Empty: none.
+  int width = 0;     // 0: the terminal's.
   bool ascii = false;
   bool hlo = false;
   bool sequence = false;
@@ -36,6 +39,20 @@ Result<int> Run(Options options) {
   const bool named_like_a_run = options.what.ends_with(".db") || options.what.ends_with(".rec");
   if (!Exists(options.path) && (store::LooksLikeRunDb(options.what) || named_like_a_run)) {
     std::swap(options.what, options.path);
+  }
+  if (!options.base.empty()) {
+    if (options.format == "json") {
+      return MakeError("show --base is text; the same as JSON is in diff --format json",
+                       fmt::format("xlatrace diff {} {} --format json", options.base, options.path),
+                       ErrorCode::kUsage);
+    }
+    const Terminal screen = DetectTerminal();
+    XLATRACE_ASSIGN(const std::string lines,
+                    ShowDiff(options.base, options.path, options.what,
+                             {.width = options.width > 0 ? options.width : screen.width,
+                              .ascii = options.ascii || !screen.utf8}));
+    XLATRACE_TRY(PrintResult(lines));
+    return 0;
   }
   report::ShowOptions show;
   XLATRACE_ASSIGN(show.gpu, GpuOfOption(options.gpu));
@@ -73,6 +90,10 @@ void AddShowCommand(CLI::App& app, Command* selected) {
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command->add_option("--gpu", options->gpu, "The same launches on another GPU (h100, mi300x)")
       ->type_name("NAME");
+  command
+      ->add_option("--base", options->base,
+                   "Beside what it was in this run: times, causes, both HLO texts")
+      ->type_name("RUN");
   command->add_flag("--hlo", options->hlo, "All of the HLO, however long");
   command->add_flag("--sequence", options->sequence,
                     "Of a module: its thunks in order beside what an execution launched");

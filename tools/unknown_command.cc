@@ -30,8 +30,8 @@ size_t Distance(std::string_view a, std::string_view b) {
 
 // Words of other tools for what is done otherwise here.
 std::string KnownElsewhere(std::string_view word) {
-  if (word == "diff" || word == "compare" || word == "gate") {
-    return "two runs side by side: xlatrace report new.db --base base.db";
+  if (word == "compare") {
+    return "xlatrace diff base.db new.db";
   }
   if (word == "profile" || word == "run" || word == "trace" || word == "launch") {
     return "xlatrace record -- python train.py";

@@ -1,13 +1,19 @@
 // The base run of `report --base`: its ops, matched by content, and what they belong to.
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "report/op_match.h"
+#include "compare/changes.h"
+#include "compare/comparison.h"
+#include "compare/verdict.h"
+#include "report/compare/load_run.h"
 #include "report/page/page_context.h"
 
 namespace xlatrace::report {
@@ -31,8 +37,66 @@ Result<std::unordered_map<int64_t, ModuleName>> ModuleNames(store::RunDb& db) {
   return names;
 }
 
+struct PageOpFacts {
+  std::string fingerprint;  // Of its module; empty: not known.
+  std::string module;
+  std::string instruction;
+  std::string op_name;
+  std::string op_kind;
+};
+
+// What is one op for room compare/: the same instruction of all processes that run the program.
+std::string KeyOf(const std::string& fingerprint, const std::string& module,
+                  const std::string& instruction) {
+  return (fingerprint.empty() ? "name " + module : fingerprint) + '\n' + instruction;
+}
+
+// For every op of `base` the op of the page that it goes with, and the level of matching.
+struct PageMatch {
+  std::vector<std::optional<size_t>> op;
+  std::vector<std::string_view> how;
+};
+
+PageMatch MatchPageOps(const RunPair& pair, const compare::Comparison& comparison,
+                       const std::vector<PageOpFacts>& base, const std::vector<PageOpFacts>& now) {
+  const auto by_key = [](const std::vector<PageOpFacts>& ops) {
+    std::unordered_map<std::string, std::vector<size_t>> found;
+    for (size_t i = 0; i < ops.size(); ++i) {
+      found[KeyOf(ops[i].fingerprint, ops[i].module, ops[i].instruction)].push_back(i);
+    }
+    return found;
+  };
+  const auto of = [](const compare::Run& run, const compare::Op& op) {
+    const compare::Module& module = run.modules[op.module];
+    return KeyOf(module.fingerprint, module.name, op.instruction);
+  };
+  const auto ours = by_key(base);
+  const auto theirs = by_key(now);
+  PageMatch match;
+  match.op.resize(base.size());
+  match.how.resize(base.size());
+  for (const compare::Row& row : comparison.rows) {
+    // Of several, the largest stands for the group.
+    const compare::Op* target = compare::LargestOf(pair.now, row.now);
+    if (target == nullptr || target->instruction.empty()) continue;
+    const auto to = theirs.find(of(pair.now, *target));
+    if (to == theirs.end()) continue;
+    for (const size_t b : row.base) {
+      const compare::Op& op = pair.base.ops[b];
+      if (op.instruction.empty()) continue;
+      const auto from = ours.find(of(pair.base, op));
+      if (from == ours.end()) continue;
+      for (size_t k = 0; k < from->second.size(); ++k) {
+        match.op[from->second[k]] = to->second[std::min(k, to->second.size() - 1)];
+        match.how[from->second[k]] = Text(row.level);
+      }
+    }
+  }
+  return match;
+}
+
 // The instructions of `page`, in the order of its ops; the rest of its ops has none.
-Result<std::vector<MatchOp>> OpsToMatch(PageContext& page, const RunView& view) {
+Result<std::vector<PageOpFacts>> OpsToMatch(PageContext& page, const RunView& view) {
   XLATRACE_ASSIGN(const auto modules, ModuleNames(page.db));
   std::unordered_map<std::string, const OpFigure*> figures;
   for (const OpFigure& op : view.ops) figures.emplace(op.handle, &op);
@@ -40,7 +104,7 @@ Result<std::vector<MatchOp>> OpsToMatch(PageContext& page, const RunView& view) 
                                                    " WHERE instruction IS NOT NULL"));
   std::unordered_map<std::string, size_t> row_of;
   for (size_t i = 0; i < rows.rows.size(); ++i) row_of.emplace(rows.Text(i, "handle"), i);
-  std::vector<MatchOp> ops;
+  std::vector<PageOpFacts> ops;
   for (const PageOp& op : page.ops) {
     if (op.row_in_sql < 0) break;
     const size_t row = row_of.at(op.handle);
@@ -71,8 +135,9 @@ std::optional<int64_t> StepNoise(const RunView& a, const RunView& b) {
   return static_cast<int64_t>(std::llround(2 * std::sqrt(sum)));
 }
 
-Json Notes(const RunView& base, const RunView& view) {
+Json Notes(const RunView& base, const RunView& view, const compare::Verdict& verdict) {
   Json notes = Json::array();
+  notes.push_back(verdict.sentence);
   const auto differ = [&](std::string_view what, const std::string& a, const std::string& b) {
     if (a != b) notes.push_back(fmt::format("{}: {} before, {} now", what, a, b));
   };
@@ -104,9 +169,15 @@ Status WriteBaseTables(PageContext& page) {
   PageContext base{
       .db = *page.options.base, .view = view, .options = page.options, .blocks = page.blocks};
   XLATRACE_TRY(LoadPageOps(base));
-  XLATRACE_ASSIGN(const std::vector<MatchOp> before, OpsToMatch(base, view));
-  XLATRACE_ASSIGN(const std::vector<MatchOp> now, OpsToMatch(page, page.view));
-  const auto matches = MatchOps(before, now);
+  XLATRACE_ASSIGN(const std::vector<PageOpFacts> before, OpsToMatch(base, view));
+  XLATRACE_ASSIGN(const std::vector<PageOpFacts> now, OpsToMatch(page, page.view));
+  XLATRACE_ASSIGN(const RunPair pair, LoadRunPair(*page.options.base, view, page.db, page.view));
+  const compare::Comparison comparison = compare::Compare(pair.base, pair.now);
+  const std::vector<compare::Change> changes =
+      compare::FindChanges(pair.base, pair.now, comparison);
+  const compare::Verdict verdict =
+      compare::Judge(pair.base, pair.now, comparison, changes, {&pair.base}, {&pair.now});
+  const PageMatch matches = MatchPageOps(pair, comparison, before, now);
   std::unordered_map<std::string, const OpFigure*> figures;
   for (const OpFigure& op : view.ops) figures.emplace(op.handle, &op);
 
@@ -126,9 +197,9 @@ Status WriteBaseTables(PageContext& page) {
   int64_t matched_ns = 0;
   for (size_t i = 0; i < before.size(); ++i) {
     const PageOp& op = base.ops[i];
-    if (matches[i]) {
-      table.Set(0, static_cast<int64_t>(matches[i]->op));
-      table.SetText(1, matches[i]->how);
+    if (matches.op[i]) {
+      table.Set(0, static_cast<int64_t>(*matches.op[i]));
+      table.SetText(1, matches.how[i]);
       matched_ns += op.ns;
     }
     table.SetText(2, op.handle);
@@ -176,7 +247,7 @@ Status WriteBaseTables(PageContext& page) {
                        {"coverage", CoverageMeta(view.coverage)},
                        {"step_noise_ns", noise ? Json(*noise) : Json()},
                        {"matched_ns", matched_ns},
-                       {"notes", Notes(view, page.view)}};
+                       {"notes", Notes(view, page.view, verdict)}};
   return {};
 }
 

@@ -58,7 +58,7 @@ class CommandLine(refusals.RefusalCase):
                 self.assert_refused(*arguments, codes=(2,))
 
     COMMANDS = ("record", "import", "summary", "show", "report", "modules", "explain", "passes",
-                "find", "query", "control", "lib", "doctor")
+                "find", "diff", "gate", "query", "control", "lib", "doctor")
 
     def test_help_is_on_stdout_and_shows_an_example(self):
         for command in self.COMMANDS:
@@ -86,7 +86,7 @@ class CommandLine(refusals.RefusalCase):
     def test_command_that_is_none(self):
         for words, hint in (
             (("smmary", "run.db"), "hint: xlatrace summary run.db"),
-            (("diff", "a.db", "b.db"), "xlatrace report new.db --base base.db"),
+            (("compare", "a.db", "b.db"), "xlatrace diff base.db new.db"),
             ((self.run_db,), f"hint: xlatrace summary {self.run_db}"),
             (("python3", "train.py"), "hint: xlatrace record -- python train.py"),
             (("frobnicate",), "hint: xlatrace --help"),

@@ -13,7 +13,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/op_match.h"
 #include "report/safe_text.h"
 
 namespace xlatrace::report {
@@ -159,35 +158,6 @@ TEST(SafeTextTest, CutsBetweenCharacters) {
   for (size_t longest = 8; longest < 30; ++longest) {
     EXPECT_EQ(SafeName(text, longest).find("\uFFFD"), std::string::npos) << longest;
   }
-}
-
-TEST(MatchOpsTest, MatchesByContentNotByNumber) {
-  const std::vector<MatchOp> base = {
-      {"f1", "step", "fusion.1", "a/mul", "elementwise_fusion"},
-      {"f1", "step", "gone.1", "a/exp", "elementwise_fusion"},
-      {"", "step", "dot.3", "layer/dot", "gemm"},
-      {"", "step", "dot.9", "layer/dot", "gemm"},
-      {"", "step", "copy.1", "", "copy"},
-      {"", "other", "dot.3", "layer/dot", "gemm"},
-  };
-  const std::vector<MatchOp> now = {
-      {"f2", "step", "dot.4", "layer/dot", "gemm"},
-      {"f2", "step", "dot.3", "layer/dot", "gemm"},
-      {"f1", "step", "fusion.1", "a/mul", "elementwise_fusion"},
-      {"f2", "step", "gone.1", "b/exp", "elementwise_fusion"},  // Same name, other work.
-      {"f2", "step", "copy.1", "", "copy"},
-  };
-  const auto matches = MatchOps(base, now);
-  ASSERT_EQ(matches.size(), 6u);
-  EXPECT_EQ(matches[0]->op, 2u);
-  EXPECT_EQ(matches[0]->how, "fingerprint");
-  EXPECT_FALSE(matches[1]);
-  EXPECT_EQ(matches[2]->op, 1u);
-  EXPECT_EQ(matches[2]->how, "instruction");
-  EXPECT_EQ(matches[3]->op, 0u);
-  EXPECT_EQ(matches[3]->how, "op_name");
-  EXPECT_EQ(matches[4]->op, 4u);
-  EXPECT_FALSE(matches[5]);
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+// The same times grouped by what people ask for. Every grouping sums to the device time of its
+// side, to the nanosecond.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_COMPARE_BREAKDOWN_H_
+#define XLATRACE_COMPARE_BREAKDOWN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compare/comparison.h"
+
+namespace xlatrace::compare {
+
+enum class By : uint8_t { kOp, kPhase, kLayer, kOpKind, kSource, kKernel, kModule };
+std::optional<By> ByFromText(std::string_view text);
+std::vector<std::string_view> ByTexts();
+
+struct BreakdownRow {
+  std::string name;
+  int64_t base_ns = 0, now_ns = 0;
+  double base_calls = 0, now_calls = 0;  // Per step; 0 where the grouping has none.
+  std::optional<size_t> row;             // By op: into Comparison::rows.
+
+  int64_t delta() const { return now_ns - base_ns; }
+};
+
+// The largest change first, then the largest.
+std::vector<BreakdownRow> Breakdown(const Run& base, const Run& now, const Comparison& comparison,
+                                    By by);
+
+// What a row is called: the op's layer and name, or the kernel.
+std::string RowName(const Run& base, const Run& now, const Row& row);
+
+}  // namespace xlatrace::compare
+
+#endif  // XLATRACE_COMPARE_BREAKDOWN_H_

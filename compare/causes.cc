@@ -1,0 +1,307 @@
+#include "compare/causes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "compare/row_builder.h"
+#include "hlo/module_summary.h"
+#include "hlo/shape.h"
+
+namespace xlatrace::compare {
+namespace {
+
+// Counts that differ by less are the borders of steps; work by less is rounding of the cost model.
+constexpr double kSameCount = 0.005;
+constexpr double kSameWork = 0.01;
+// A kernel with a smaller part of an op's time says nothing about its kind.
+constexpr double kLeastKernelPart = 0.2;
+
+bool Differ(double a, double b, double tolerance) {
+  return std::abs(a - b) > tolerance * std::max(std::abs(a), std::abs(b));
+}
+
+std::string Count(double value) {
+  const double whole = std::round(value);
+  return std::abs(value - whole) < 0.01 ? Thousands(static_cast<int64_t>(whole))
+                                        : Significant(value);
+}
+
+// Sums over the ops of one side of a row; nothing where an op does not say.
+struct Work {
+  std::optional<double> bytes, flops;
+};
+
+Work WorkOf(const Run& run, const std::vector<size_t>& ops) {
+  Work work{0.0, 0.0};
+  for (const size_t i : ops) {
+    const Op& op = run.ops[i];
+    const double calls = run.PerStep(op.calls);
+    if (!op.bytes || op.calls == 0) {
+      work.bytes.reset();
+    } else if (work.bytes) {
+      *work.bytes += static_cast<double>(*op.bytes) * calls;
+    }
+    if (!op.flops || op.calls == 0) {
+      work.flops.reset();
+    } else if (work.flops) {
+      *work.flops += static_cast<double>(*op.flops) * calls;
+    }
+  }
+  return work;
+}
+
+// Kernels that an XLA fusion is compiled to are named after the instruction: another name is no
+// other kernel. Those of libraries are what the name says.
+std::set<std::string> KernelsOf(const Run& run, const std::vector<size_t>& ops) {
+  std::set<std::string> names;
+  for (const size_t i : ops) {
+    const Op& op = run.ops[i];
+    int64_t all = 0;
+    for (const KernelUse& kernel : op.kernels) all += kernel.ns;
+    for (const KernelUse& kernel : op.kernels) {
+      if (kernel.name.empty() ||
+          static_cast<double>(kernel.ns) < kLeastKernelPart * static_cast<double>(all)) {
+        continue;
+      }
+      const std::string family = KernelFamily(kernel.name);
+      std::string own = op.instruction;
+      std::replace_if(
+          own.begin(), own.end(), [](char c) { return c == '.' || c == '-'; }, '_');
+      const bool named_after =
+          !op.instruction.empty() &&
+          (kernel.name == op.instruction || kernel.name == own || KernelFamily(own) == family);
+      // One kernel serves several alike fusions, and then is named after another of them.
+      const bool of_fusion = op.opcode == "fusion" && family.find("fusion") != std::string::npos;
+      if (!named_after && !of_fusion) names.insert(kernel.name);
+    }
+  }
+  return names;
+}
+
+std::string Shortened(const std::string& name) {
+  constexpr size_t kMost = 60;
+  return name.size() <= kMost ? name : name.substr(0, kMost - 2) + "..";
+}
+
+std::string DimsText(const hlo::ArrayShape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.dims, ","));
+}
+
+class Finder {
+ public:
+  Finder(const Run& base, const Run& now, const Row& row)
+      : base_(base),
+        now_(now),
+        row_(row),
+        old_(LargestOf(base, row.base)),
+        new_(LargestOf(now, row.now)) {}
+
+  std::vector<Cause> Find() {
+    if (old_ == nullptr || new_ == nullptr) {
+      OneSided();
+      return std::move(causes_);
+    }
+    Groups();
+    Executions();
+    Shapes();
+    Kernels();
+    if (causes_.empty()) WorkDone();
+    if (old_->op_kind == "collective" && new_->op_kind == "collective") Collective();
+    Launch();
+    if (causes_.empty() && row_.base_ns != row_.now_ns) Time();
+    return std::move(causes_);
+  }
+
+ private:
+  void Add(CauseKind kind, std::string text, bool certain = true) {
+    causes_.push_back({kind, std::move(text), certain});
+  }
+
+  void OneSided() {
+    const Op& op = new_ != nullptr ? *new_ : *old_;
+    const std::string_view work = op.op_kind.empty() ? "work" : std::string_view(op.op_kind);
+    if (new_ == nullptr) {
+      Add(CauseKind::kLost, fmt::format("{} that NEW does not do", work));
+    } else if (op.phase == model::Phase::kRecompute) {
+      Add(CauseKind::kRecomputed, "recomputed in the backward pass, which BASE does not do");
+    } else if (op.op_kind == "copy" || op.op_kind == "transpose") {
+      Add(CauseKind::kLayoutCopy, fmt::format("a {} that BASE does not need", work));
+    } else {
+      Add(CauseKind::kNew, fmt::format("{} that BASE does not do", work));
+    }
+  }
+
+  void Groups() {
+    const size_t a = row_.base.size();
+    const size_t b = row_.now.size();
+    if (row_.level == Level::kScope || row_.level == Level::kKernel) {
+      if (a != b) {
+        Add(CauseKind::kRegrouped, fmt::format("{} instructions became {}", a, b));
+      }
+      return;
+    }
+    if (a == 1 && b > 1) {
+      Add(CauseKind::kSplit, fmt::format("{} became {} launched instructions", Noun(*old_), b));
+    } else if (a > 1 && b == 1) {
+      Add(CauseKind::kMerged, fmt::format("{} launched instructions became {}", a, Noun(*new_)));
+    } else if (a != b) {
+      Add(CauseKind::kRegrouped, fmt::format("{} launched instructions became {}", a, b));
+    }
+  }
+
+  static std::string Noun(const Op& op) {
+    if (op.op_kind == "collective") return "one collective";
+    if (op.opcode == "fusion") return "one fusion";
+    if (op.opcode == "custom-call") return "one library call";
+    return "one instruction";
+  }
+
+  void Executions() {
+    if (row_.base_calls == 0 || row_.now_calls == 0 ||
+        !Differ(row_.base_calls, row_.now_calls, kSameCount) ||
+        row_.base.size() != row_.now.size()) {
+      return;
+    }
+    Add(CauseKind::kExecutions,
+        fmt::format("{} executions{} instead of {}", Count(row_.now_calls),
+                    base_.steady && now_.steady ? " a step" : "", Count(row_.base_calls)));
+  }
+
+  void Shapes() {
+    if (row_.base.size() != 1 || row_.now.size() != 1 || old_->shape.empty() ||
+        new_->shape.empty() || old_->shape == new_->shape)
+      return;
+    const std::vector<hlo::ArrayShape> ours = hlo::Leaves(old_->shape);
+    const std::vector<hlo::ArrayShape> theirs = hlo::Leaves(new_->shape);
+    for (size_t k = 0; k < std::min(ours.size(), theirs.size()); ++k) {
+      if (ours[k].type != theirs[k].type) {
+        Add(CauseKind::kPrecision, fmt::format("{} where it was {}", theirs[k].type, ours[k].type));
+        break;
+      }
+    }
+    for (size_t k = 0; k < std::min(ours.size(), theirs.size()); ++k) {
+      if (ours[k].dims != theirs[k].dims) {
+        std::vector<int64_t> a = ours[k].dims;
+        std::vector<int64_t> b = theirs[k].dims;
+        std::sort(a.begin(), a.end());
+        std::sort(b.begin(), b.end());
+        const std::string text = fmt::format("{}{} -> {}{}", ours[k].type, DimsText(ours[k]),
+                                             theirs[k].type, DimsText(theirs[k]));
+        if (a == b) {
+          Add(CauseKind::kLayout, "transposed: " + text);
+        } else {
+          Add(CauseKind::kShapes, text);
+        }
+        return;
+      }
+    }
+    for (size_t k = 0; k < std::min(ours.size(), theirs.size()); ++k) {
+      if (ours[k].dims.size() > 1 && ours[k].minor_to_major != theirs[k].minor_to_major) {
+        Add(CauseKind::kLayout,
+            fmt::format("layout {{{}}} -> {{{}}}", fmt::join(ours[k].minor_to_major, ","),
+                        fmt::join(theirs[k].minor_to_major, ",")));
+        return;
+      }
+    }
+  }
+
+  void Kernels() {
+    const std::set<std::string> ours = KernelsOf(base_, row_.base);
+    const std::set<std::string> theirs = KernelsOf(now_, row_.now);
+    if (ours == theirs || (ours.empty() && theirs.empty())) return;
+    const auto text = [](const std::set<std::string>& names) {
+      if (names.empty()) return std::string("a kernel of XLA's own");
+      return names.size() == 1
+                 ? Shortened(*names.begin())
+                 : fmt::format("{} and {} more", Shortened(*names.begin()), names.size() - 1);
+    };
+    Add(CauseKind::kKernel, fmt::format("other kernel: {} -> {}", text(ours), text(theirs)));
+  }
+
+  void WorkDone() {
+    const Work ours = WorkOf(base_, row_.base);
+    const Work theirs = WorkOf(now_, row_.now);
+    if (ours.bytes && theirs.bytes && Differ(*ours.bytes, *theirs.bytes, kSameWork)) {
+      Add(CauseKind::kWork, fmt::format("reads and writes {} instead of {}{}", Bytes(*theirs.bytes),
+                                        Bytes(*ours.bytes), base_.steady ? " a step" : ""));
+    } else if (ours.flops && theirs.flops && Differ(*ours.flops, *theirs.flops, kSameWork)) {
+      Add(CauseKind::kWork, fmt::format("{} floating point operations instead of {}",
+                                        Significant(*theirs.flops), Significant(*ours.flops)));
+    }
+  }
+
+  void Collective() {
+    if (row_.base.size() == row_.now.size()) return;
+    for (Cause& cause : causes_) {
+      if (cause.kind == CauseKind::kSplit || cause.kind == CauseKind::kMerged ||
+          cause.kind == CauseKind::kRegrouped)
+        cause.kind = CauseKind::kCollective;
+    }
+  }
+
+  void Launch() {
+    if (row_.base.size() != 1 || row_.now.size() != 1 || old_->kernels.empty() ||
+        new_->kernels.empty())
+      return;
+    const KernelUse& a = old_->kernels[0];
+    const KernelUse& b = new_->kernels[0];
+    const auto product = [](const std::array<int64_t, 3>& dims) {
+      return dims[0] * dims[1] * dims[2];
+    };
+    if (product(a.block) != product(b.block) && product(a.block) > 0 && product(b.block) > 0) {
+      Add(CauseKind::kLaunch,
+          fmt::format("{} threads a block instead of {}", product(b.block), product(a.block)));
+    } else if (product(a.grid) != product(b.grid) && product(a.grid) > 0 && product(b.grid) > 0 &&
+               causes_.empty()) {
+      Add(CauseKind::kLaunch, fmt::format("{} blocks instead of {}", Thousands(product(b.grid)),
+                                          Thousands(product(a.grid))));
+    } else if (a.registers != b.registers && a.registers > 0 && b.registers > 0) {
+      Add(CauseKind::kLaunch,
+          fmt::format("{} registers a thread instead of {}", b.registers, a.registers));
+    }
+    if (a.occupancy_pct && b.occupancy_pct && std::abs(*a.occupancy_pct - *b.occupancy_pct) >= 1) {
+      Add(CauseKind::kLaunch, fmt::format("occupancy {:.0f} % instead of {:.0f} %",
+                                          *b.occupancy_pct, *a.occupancy_pct));
+    }
+  }
+
+  void Time() {
+    const bool slower = row_.now_ns > row_.base_ns;
+    const double ratio = row_.base_ns == 0
+                             ? 0
+                             : static_cast<double>(row_.now_ns) / static_cast<double>(row_.base_ns);
+    std::string text = ratio == 0 ? std::string(slower ? "slower" : "faster")
+                                  : fmt::format("{} by {:.2f}x", slower ? "slower" : "faster",
+                                                slower ? ratio : 1 / ratio);
+    const bool kernels = base_.granularity == "kernel" && now_.granularity == "kernel" &&
+                         !old_->kernels.empty() && !new_->kernels.empty();
+    const bool known = old_->bytes && new_->bytes;
+    const std::string_view what = kernels && known ? "the same kernel with the same work"
+                                  : kernels        ? "the same kernel"
+                                  : known          ? "the same work"
+                                                   : "as often as before";
+    Add(CauseKind::kTime, fmt::format("{}, {}; clocks unknown", text, what), false);
+  }
+
+  const Run& base_;
+  const Run& now_;
+  const Row& row_;
+  const Op* old_;
+  const Op* new_;
+  std::vector<Cause> causes_;
+};
+
+}  // namespace
+
+std::vector<Cause> CausesOf(const Run& base, const Run& now, const Row& row) {
+  return Finder(base, now, row).Find();
+}
+
+}  // namespace xlatrace::compare

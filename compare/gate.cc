@@ -1,0 +1,295 @@
+#include "compare/gate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "compare/statistics.h"
+
+namespace xlatrace::compare {
+namespace {
+
+// One false alarm in so many comparisons of the same program, where the spread is that of a normal
+// distribution of logarithms.
+constexpr double kByChance = 0.002;
+constexpr double kRateOfFalse = 0.01;
+
+struct FactRule {
+  std::string_view name;
+  double tolerance;  // Relative.
+  bool less_is_worse;
+  std::string_view what;
+};
+constexpr std::array<FactRule, 8> kFacts = {{
+    {"launches", 0.01, false, "launches a step"},
+    {"fusions", 0, true, "fusions that run"},
+    {"bytes", 0.01, false, "bytes accessed a step (cost model)"},
+    {"flops", 0.01, false, "floating point operations a step (cost model)"},
+    {"compilations", 0, false, "programs compiled for the main function"},
+    {"peak_memory_bytes", 0.01, false, "peak memory"},
+    {"exposed_collective_bytes", 0.05, false, "bytes of exposed collectives"},
+    {"attributed", 0.01, true, "part of device time that is attributed"},
+}};
+
+std::string Number(const FactRule& rule, double value) {
+  if (rule.name == "attributed") return Percent(value, 1) + " %";
+  if (rule.name.ends_with("bytes")) return Bytes(value);
+  return std::abs(value - std::round(value)) < 0.005
+             ? Thousands(static_cast<int64_t>(std::llround(value)))
+             : Significant(value);
+}
+
+// As many inputs of other shapes are another batch; more or fewer are another model, whose time may
+// well be gated.
+bool OtherShapes(const std::string& a, const std::string& b) {
+  return !a.empty() && a != b && a.substr(0, a.find(' ')) == b.substr(0, b.find(' '));
+}
+
+class Judge {
+ public:
+  Judge(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
+        const GateOptions& options)
+      : base_(base), now_(now), options_(options) {}
+
+  GateResult Run() {
+    if (!Comparable()) return std::move(result_);
+    Facts();
+    Times();
+    Sum();
+    return std::move(result_);
+  }
+
+ private:
+  bool Refuse(std::string text) {
+    result_.outcome = Outcome::kNotComparable;
+    result_.sentence = fmt::format("Not comparable: {}.", text);
+    Check check;
+    check.name = "comparable";
+    check.outcome = Outcome::kNotComparable;
+    check.text = std::move(text);
+    result_.checks.push_back(std::move(check));
+    return false;
+  }
+
+  bool Comparable() {
+    if (now_.empty()) return Refuse("there is no new run");
+    const RunRecord& now = now_.front();
+    for (const std::vector<RunRecord>* side : {&base_, &now_}) {
+      for (const RunRecord& other : *side) {
+        if (other.devices != now.devices) {
+          return Refuse(fmt::format("other devices: {} and {}", other.devices, now.devices));
+        }
+        if (other.program != now.program && !other.program.empty() && !now.program.empty()) {
+          return Refuse(fmt::format("other programs: {} and {}", other.program, now.program));
+        }
+        if (OtherShapes(other.inputs, now.inputs)) {
+          return Refuse("the main program takes inputs of other shapes (batch, sequence length)");
+        }
+        if (other.device_ns == 0) return Refuse("a run has no device time");
+        if (other.damaged) return Refuse("a run lost records or was still being recorded");
+        if (other.steady != now.steady) return Refuse("only one side has steady steps");
+      }
+    }
+    if (!now.steady) return Refuse("no steady steps: run at least 20 steps");
+    return true;
+  }
+
+  void Facts() {
+    if (base_.empty()) return;
+    for (const FactRule& rule : kFacts) {
+      if (options_.ignored.contains(std::string(rule.name))) continue;
+      std::vector<double> a, b;
+      for (const RunRecord& run : base_) {
+        if (const auto at = run.facts.find(std::string(rule.name)); at != run.facts.end()) {
+          a.push_back(at->second);
+        }
+      }
+      for (const RunRecord& run : now_) {
+        if (const auto at = run.facts.find(std::string(rule.name)); at != run.facts.end()) {
+          b.push_back(at->second);
+        }
+      }
+      if (a.empty() || b.empty()) continue;
+      Check check;
+      check.name = fmt::format("fact {}", rule.name);
+      check.is_time = false;
+      check.base = Median(a);
+      check.now = Median(b);
+      // What differs among runs of the base side does so without a change.
+      const auto [low, high] = std::minmax_element(a.begin(), a.end());
+      const double margin = rule.tolerance * std::abs(check.base);
+      const bool worse =
+          rule.less_is_worse ? check.now < *low - margin : check.now > *high + margin;
+      check.outcome = worse ? Outcome::kRegression : Outcome::kPass;
+      check.text =
+          fmt::format("{}: {} -> {}", rule.what, Number(rule, check.base), Number(rule, check.now));
+      result_.checks.push_back(std::move(check));
+    }
+  }
+
+  struct Metric {
+    std::string name;
+    std::vector<std::vector<double>> base, now;  // Values of each run.
+  };
+
+  std::vector<Metric> Metrics() const {
+    std::vector<Metric> metrics(1);
+    metrics[0].name = "step";
+    std::map<std::string, Metric> by_name;
+    for (const bool is_now : {false, true}) {
+      for (const RunRecord& run : is_now ? now_ : base_) {
+        auto& steps = is_now ? metrics[0].now : metrics[0].base;
+        steps.emplace_back(run.steps.begin(), run.steps.end());
+      }
+    }
+    if (options_.by != GateBy::kStep) {
+      const auto values = [&](const RunRecord& run) -> const std::map<std::string, int64_t>& {
+        return options_.by == GateBy::kPhase ? run.phases : run.ops;
+      };
+      const std::string_view kind = options_.by == GateBy::kPhase ? "phase" : "op";
+      for (const bool is_now : {false, true}) {
+        for (const RunRecord& run : is_now ? now_ : base_) {
+          for (const auto& [name, ns] : values(run)) {
+            Metric& metric = by_name[name];
+            metric.name = fmt::format("{} {}", kind, name);
+            (is_now ? metric.now : metric.base).push_back({static_cast<double>(ns)});
+          }
+        }
+      }
+      for (auto& [name, metric] : by_name) {
+        // Below the largest hundred in some runs: their spread is not known.
+        if (metric.base.size() == base_.size() && metric.now.size() == now_.size()) {
+          metrics.push_back(std::move(metric));
+        }
+      }
+    }
+    return metrics;
+  }
+
+  static std::vector<double> Means(const std::vector<std::vector<double>>& runs) {
+    std::vector<double> means;
+    for (const std::vector<double>& run : runs) means.push_back(Mean(run));
+    return means;
+  }
+
+  void Times() {
+    std::vector<Metric> metrics = Metrics();
+    std::vector<Check> checks;
+    std::vector<double> chances;  // That a check is as bad by chance alone.
+    const double step = Mean(Means(metrics[0].base));
+    const double floor = options_.floor_ns > 0 ? static_cast<double>(options_.floor_ns)
+                                               : std::max(1000.0, step / 1000);
+    for (const Metric& metric : metrics) {
+      Check check;
+      check.name = metric.name;
+      const std::vector<double> ours = Means(metric.base);
+      const std::vector<double> theirs = Means(metric.now);
+      check.base = Mean(ours);
+      check.now = Mean(theirs);
+      const double ratio = check.base > 0 ? check.now / check.base - 1 : 0;
+      const bool beyond = ratio > options_.max_regress && check.now - check.base > floor;
+      double chance = 1;
+      std::string how;
+      if (ours.size() >= kLeastRuns && theirs.size() >= kLeastRuns) {
+        const auto interval = BootstrapRatio(metric.base, metric.now);
+        how = interval ? fmt::format("95 % between {:+.1f} % and {:+.1f} %", 100 * interval->low,
+                                     100 * interval->high)
+                       : std::string("no interval");
+        if (interval && interval->low > options_.max_regress) {
+          chance = RankSumProbability(ours, theirs) / 2;
+          if (&metric == &metrics[0] && chance <= 0.05) chance = 0;
+        }
+      } else if (ours.size() >= kLeastBaseline) {
+        const double value = Median(theirs);
+        chance = ChanceOfMore(ours, value);
+        const auto expected = PredictionInterval(ours, 1 - 2 * kByChance);
+        how = expected ? fmt::format("{} runs of the baseline let expect up to {}", ours.size(),
+                                     Duration(expected->high))
+                       : std::string("the baseline's spread is not known");
+      } else {
+        how = fmt::format("{} against {} runs: give at least {} a side, or a baseline of {}",
+                          ours.size(), theirs.size(), kLeastRuns, kLeastBaseline);
+      }
+      check.outcome = beyond ? Outcome::kNotEstablished : Outcome::kPass;
+      check.text = fmt::format("{} -> {}, {:+.1f} % ({})", Duration(check.base),
+                               Duration(check.now), 100 * ratio, how);
+      checks.push_back(std::move(check));
+      chances.push_back(chance);
+    }
+    if (checks[0].outcome == Outcome::kNotEstablished && chances[0] <= kByChance) {
+      checks[0].outcome = Outcome::kRegression;
+    }
+    const std::vector<bool> found = Discoveries(std::span(chances).subspan(1), kRateOfFalse);
+    for (size_t i = 1; i < checks.size(); ++i) {
+      if (checks[i].outcome == Outcome::kNotEstablished && found[i - 1]) {
+        checks[i].outcome = Outcome::kRegression;
+      }
+    }
+    for (Check& check : checks) result_.checks.push_back(std::move(check));
+  }
+
+  void Sum() {
+    const auto weight = [](const Check& check) {
+      return check.outcome == Outcome::kRegression       ? 0
+             : check.outcome == Outcome::kNotEstablished ? 1
+                                                         : 2;
+    };
+    std::stable_sort(result_.checks.begin(), result_.checks.end(),
+                     [&](const Check& a, const Check& b) { return weight(a) < weight(b); });
+    size_t regressions = 0;
+    size_t open = 0;
+    const Check* step = nullptr;
+    for (const Check& check : result_.checks) {
+      regressions += check.outcome == Outcome::kRegression;
+      open += check.outcome == Outcome::kNotEstablished;
+      if (check.name == "step") step = &check;
+    }
+    const bool blind =
+        base_.size() < kLeastBaseline && (base_.size() < kLeastRuns || now_.size() < kLeastRuns);
+    const std::string about =
+        step != nullptr && step->base > 0 ? fmt::format(" Step {}.", step->text) : std::string();
+    if (regressions > 0) {
+      const Check& first = result_.checks.front();
+      result_.outcome = Outcome::kRegression;
+      result_.sentence = first.name == "step" ? fmt::format("Regression: step {}.", first.text)
+                                              : fmt::format("Regression: {}{}.{}",
+                                                            first.is_time ? first.name + " " : "",
+                                                            first.text, about);
+    } else if (open > 0 || blind) {
+      result_.outcome = Outcome::kNotEstablished;
+      result_.sentence = fmt::format("Not established.{}", about);
+    } else {
+      result_.sentence = fmt::format("Pass.{}", about);
+    }
+  }
+
+  const std::vector<RunRecord>& base_;
+  const std::vector<RunRecord>& now_;
+  const GateOptions& options_;
+  GateResult result_;
+};
+
+}  // namespace
+
+std::string_view Text(Outcome outcome) {
+  constexpr std::array<std::string_view, 4> kTexts = {"pass", "regression", "not_comparable",
+                                                      "not_established"};
+  return kTexts[static_cast<size_t>(outcome)];
+}
+
+std::vector<std::string_view> FactNames() {
+  std::vector<std::string_view> names;
+  for (const FactRule& rule : kFacts) names.push_back(rule.name);
+  return names;
+}
+
+GateResult JudgeGate(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
+                     const GateOptions& options) {
+  return Judge(base, now, options).Run();
+}
+
+}  // namespace xlatrace::compare

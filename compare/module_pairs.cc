@@ -1,0 +1,129 @@
+#include "compare/module_pairs.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "compare/program_match.h"
+#include "hlo/module_summary.h"
+
+namespace xlatrace::compare {
+namespace {
+
+constexpr size_t kMostTried = 12;  // Pairs of modules of one function that are looked into.
+
+std::vector<NamedGroup> Names(const ProgramMatch& match, const model::HloModule& base,
+                              const model::HloModule& now) {
+  std::vector<NamedGroup> groups;
+  for (const UnitGroup& group : match.groups) {
+    NamedGroup& named = groups.emplace_back();
+    for (const uint32_t i : group.base) named.base.emplace_back(base.instructions[i].name);
+    for (const uint32_t i : group.now) named.now.emplace_back(now.instructions[i].name);
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::vector<ModulePair> PairModules(const Run& base, const Run& now) {
+  std::vector<ModulePair> pairs;
+  std::vector<bool> old_taken(base.modules.size()), new_taken(now.modules.size());
+  const auto take = [&](ModulePair pair) {
+    old_taken[pair.base] = new_taken[pair.now] = true;
+    pairs.push_back(std::move(pair));
+  };
+  std::map<std::string, std::vector<size_t>> by_fingerprint;
+  for (size_t n = now.modules.size(); n-- > 0;) {
+    if (!now.modules[n].fingerprint.empty()) {
+      by_fingerprint[now.modules[n].fingerprint].push_back(n);
+    }
+  }
+  for (size_t b = 0; b < base.modules.size(); ++b) {
+    const auto found = by_fingerprint.find(base.modules[b].fingerprint);
+    if (found == by_fingerprint.end() || found->second.empty()) continue;
+    ModulePair pair;
+    pair.base = b;
+    pair.now = found->second.back();
+    pair.same_fingerprint = true;
+    pair.similarity = 1;
+    found->second.pop_back();
+    take(std::move(pair));
+  }
+
+  // Modules are by time, so that the first of a function are those that matter.
+  std::vector<ModulePair> tried;
+  const auto try_pairs = [&](const auto& key_of) {
+    std::map<std::string, std::pair<std::vector<size_t>, std::vector<size_t>>> by_key;
+    for (size_t b = 0; b < base.modules.size(); ++b) {
+      if (!old_taken[b]) by_key[key_of(base.modules[b])].first.push_back(b);
+    }
+    for (size_t n = 0; n < now.modules.size(); ++n) {
+      if (!new_taken[n]) by_key[key_of(now.modules[n])].second.push_back(n);
+    }
+    for (const auto& [key, sides] : by_key) {
+      if (key.empty()) continue;
+      size_t count = 0;
+      tried.clear();
+      for (const size_t b : sides.first) {
+        for (const size_t n : sides.second) {
+          ModulePair pair;
+          pair.base = b;
+          pair.now = n;
+          const Module& ours = base.modules[b];
+          const Module& theirs = now.modules[n];
+          if (ours.hlo != nullptr && theirs.hlo != nullptr && count++ < kMostTried) {
+            const ProgramMatch match = MatchPrograms(*ours.hlo, *theirs.hlo);
+            pair.by_content = true;
+            pair.similarity = match.similarity;
+            pair.groups = Names(match, *ours.hlo, *theirs.hlo);
+          }
+          tried.push_back(std::move(pair));
+        }
+      }
+      std::stable_sort(tried.begin(), tried.end(), [](const ModulePair& x, const ModulePair& y) {
+        return x.similarity > y.similarity;
+      });
+      for (ModulePair& pair : tried) {
+        if (!old_taken[pair.base] && !new_taken[pair.now]) take(std::move(pair));
+      }
+    }
+  };
+  try_pairs(
+      [](const Module& module) { return module.name.empty() ? module.function : module.name; });
+  try_pairs([](const Module& module) { return module.function; });
+  // The main program may have another name: a refactored script.
+  try_pairs([](const Module& module) {
+    return module.role == "main" ? std::string("main") : std::string();
+  });
+  return pairs;
+}
+
+std::string OtherInputs(const model::HloModule& base, const model::HloModule& now) {
+  const auto inputs = [](const model::HloModule& module) {
+    std::map<int32_t, std::string> shapes;
+    if (module.entry >= module.computations.size()) return shapes;
+    for (const model::Instruction& instruction :
+         module.InstructionsOf(module.computations[module.entry])) {
+      if (instruction.opcode == "parameter") {
+        shapes[instruction.parameter_number] = hlo::WithoutLayout(instruction.shape);
+      }
+    }
+    return shapes;
+  };
+  const std::map<int32_t, std::string> ours = inputs(base);
+  const std::map<int32_t, std::string> theirs = inputs(now);
+  if (ours.size() != theirs.size()) return {};
+  size_t differ = 0;
+  std::string first;
+  for (const auto& [number, shape] : ours) {
+    const auto other = theirs.find(number);
+    if (other == theirs.end()) return {};
+    if (shape == other->second) continue;
+    if (differ++ == 0) first = fmt::format("{} -> {}", shape, other->second);
+  }
+  return differ > 1 ? fmt::format("{} and {} more", first, differ - 1) : first;
+}
+
+}  // namespace xlatrace::compare

@@ -1,0 +1,57 @@
+// What an operation is, whatever it is called in its module: the features two compilations of one
+// program agree on.
+//
+// An op_name is reduced to what outlives a release of the framework: scopes, primitive, and whether
+// it belongs to the gradient. Parameters of primitives, `jit(main)` and empty `jvp()` are dropped,
+// which JAX has printed or not over the years (analysis/op_name.h).
+//
+// Thread-safety: pure; OpIdentities is immutable once made.
+
+#ifndef XLATRACE_COMPARE_OP_IDENTITY_H_
+#define XLATRACE_COMPARE_OP_IDENTITY_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/hlo_module.h"
+
+namespace xlatrace::compare {
+
+// Hashes; equal when what they stand for is equal. 0: nothing is known.
+struct OpIdentity {
+  uint64_t work = 0;    // What it does: opcode without its asynchronous form; a library call by
+                        // the kind of work it stands for, so that a gemm is a dot.
+  uint64_t shape = 0;   // Element types and dimensions, those of size 1 left out: they come and go.
+  uint64_t dims = 0;    // Dimensions only, likewise.
+  uint64_t scope = 0;   // Scopes and primitive of the op_name.
+  uint64_t name = 0;    // The same with marks: of the gradient, recomputed.
+  uint64_t leaf = 0;    // Primitive only.
+  uint64_t source = 0;  // File name and line.
+  uint64_t literal = 0;  // Of a constant; number of a parameter, index of an element.
+};
+
+std::vector<OpIdentity> IdentitiesOf(const model::HloModule& module);
+
+// Sets `shape` and `dims` to those of another shape text.
+void SetShape(std::string_view shape, OpIdentity& identity);
+
+// "dot", "fusion"...: of `identity.work` in words. A library call of known kind is "dot" or
+// "convolution".
+std::string_view WorkOf(const model::HloModule& module, const model::Instruction& instruction);
+
+// The op_name as described above, for people and for keys: "layer_0/dot_general", with
+// "gradient of " or "recomputed " in front. Empty for no name.
+std::string CanonicalOpName(std::string_view op_name);
+
+// Mixes `value` into `hash`, order counts.
+inline uint64_t Mix(uint64_t hash, uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 12) + (hash >> 4);
+  hash *= 0xbf58476d1ce4e5b9u;
+  return hash ^ (hash >> 29);
+}
+
+}  // namespace xlatrace::compare
+
+#endif  // XLATRACE_COMPARE_OP_IDENTITY_H_

@@ -1,0 +1,23 @@
+// The levels of matching (comparison.h) one after the other.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_COMPARE_ROW_BUILDER_H_
+#define XLATRACE_COMPARE_ROW_BUILDER_H_
+
+#include <vector>
+
+#include "compare/comparison.h"
+#include "compare/module_pairs.h"
+
+namespace xlatrace::compare {
+
+// Rows without causes; every op of both sides is in exactly one.
+std::vector<Row> BuildRows(const Run& base, const Run& now, const std::vector<ModulePair>& pairs);
+
+// A kernel's name without what numbers it: "gemm_bf16_128x64_nn" stays, "fusion_12" is "fusion".
+std::string KernelFamily(std::string_view name);
+
+}  // namespace xlatrace::compare
+
+#endif  // XLATRACE_COMPARE_ROW_BUILDER_H_

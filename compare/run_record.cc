@@ -1,0 +1,165 @@
+#include "compare/run_record.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "compare/op_identity.h"
+#include "compare/row_builder.h"
+
+namespace xlatrace::compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostSteps = 64;
+constexpr size_t kMostOps = 100;
+
+// Names outlive a compilation, numbers do not.
+std::string OpKey(const Op& op) {
+  if (op.instruction.empty()) {
+    return fmt::format("({}) {}", op.reason,
+                       op.kernels.empty() ? std::string() : KernelFamily(op.kernels[0].name));
+  }
+  const std::string name = CanonicalOpName(op.op_name);
+  return fmt::format("{} [{}]", name.empty() ? KernelFamily(op.instruction) : name, op.op_kind);
+}
+
+}  // namespace
+
+double RunRecord::StepMean() const {
+  double sum = 0;
+  for (const int64_t step : steps) sum += static_cast<double>(step);
+  return steps.empty() ? static_cast<double>(device_ns) : sum / static_cast<double>(steps.size());
+}
+
+RunRecord RecordOf(const Run& run) {
+  RunRecord record;
+  record.content_id = run.content_id;
+  std::vector<std::string> devices;
+  for (const auto& [name, count] : run.devices)
+    devices.push_back(fmt::format("{} x {}", count, name));
+  std::sort(devices.begin(), devices.end());
+  record.devices = fmt::format("{}", fmt::join(devices, ", "));
+  for (const Module& module : run.modules) {
+    if (module.role != "main" || !record.program.empty()) continue;
+    record.program = module.function.empty() ? module.name : module.function;
+    if (!module.inputs.empty()) {
+      record.inputs =
+          fmt::format("{} {}", std::count(module.inputs.begin(), module.inputs.end(), '\n'),
+                      HashText(Hash(module.inputs)));
+    }
+  }
+  record.steady = run.steady;
+  record.damaged = run.lost > 0 || run.partial;
+  record.device_ns = run.device_ns;
+  const size_t count = std::min(run.steps.size(), kMostSteps);
+  for (size_t i = 0; i < count; ++i)
+    record.steps.push_back(run.steps[i * run.steps.size() / count]);
+  std::map<std::string, int64_t> ops;
+  for (const Op& op : run.ops) {
+    ops[OpKey(op)] += op.ns;
+    if (op.shares.empty()) record.phases[std::string(model::Text(op.phase))] += op.ns;
+    for (const OpShare& share : op.shares) {
+      record.phases[std::string(model::Text(share.phase))] += share.ns;
+    }
+  }
+  std::vector<std::pair<int64_t, std::string>> largest;
+  for (const auto& [name, ns] : ops) largest.emplace_back(ns, name);
+  std::sort(largest.rbegin(), largest.rend());
+  for (size_t i = 0; i < std::min(largest.size(), kMostOps); ++i) {
+    record.ops.emplace(largest[i].second, largest[i].first);
+  }
+  const auto fact = [&](const char* name, const auto& value) {
+    if (value) record.facts[name] = static_cast<double>(*value);
+  };
+  fact("launches", run.launches);
+  fact("fusions", run.fusions);
+  fact("bytes", run.bytes);
+  fact("flops", run.flops);
+  fact("compilations", run.compilations);
+  fact("peak_memory_bytes", run.peak_memory_bytes);
+  fact("exposed_collective_bytes", run.exposed_collective_bytes);
+  fact("attributed", run.attributed);
+  return record;
+}
+
+std::string RecordText(const RunRecord& record) {
+  Json json;
+  json["version"] = 1;
+  json["label"] = record.label;
+  json["unix_seconds"] = record.unix_seconds;
+  json["content_id"] = record.content_id;
+  json["devices"] = record.devices;
+  json["program"] = record.program;
+  json["inputs"] = record.inputs;
+  json["steady"] = record.steady;
+  json["damaged"] = record.damaged;
+  json["device_ns"] = record.device_ns;
+  json["steps"] = record.steps;
+  json["phases"] = record.phases;
+  json["ops"] = record.ops;
+  json["facts"] = record.facts;
+  if (!record.accepted.empty()) json["accepted"] = record.accepted;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<RunRecord> ParseRecord(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return MakeError("a line is no JSON object");
+  if (json.value("version", Json()) != Json(1)) return MakeError("a line of another version");
+  RunRecord record;
+  bool ok = true;
+  const auto text = [&](const char* key, std::string& out) {
+    const auto found = json.find(key);
+    if (found == json.end()) return;
+    if (found->is_string())
+      out = found->get<std::string>();
+    else
+      ok = false;
+  };
+  const auto number = [&](const char* key, int64_t& out) {
+    const auto found = json.find(key);
+    if (found != json.end() && found->is_number_integer())
+      out = found->get<int64_t>();
+    else
+      ok = false;
+  };
+  const auto flag = [&](const char* key, bool& out) {
+    const auto found = json.find(key);
+    if (found != json.end() && found->is_boolean()) out = found->get<bool>();
+  };
+  text("label", record.label);
+  text("content_id", record.content_id);
+  text("devices", record.devices);
+  text("program", record.program);
+  text("inputs", record.inputs);
+  text("accepted", record.accepted);
+  number("unix_seconds", record.unix_seconds);
+  number("device_ns", record.device_ns);
+  flag("steady", record.steady);
+  flag("damaged", record.damaged);
+  if (const auto steps = json.find("steps"); steps != json.end() && steps->is_array()) {
+    for (const Json& step : *steps) {
+      if (step.is_number_integer()) record.steps.push_back(step.get<int64_t>());
+    }
+  }
+  const auto map = [&](const char* key, const auto& use) {
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_object()) return;
+    for (const auto& [name, value] : found->items()) {
+      if (value.is_number()) use(name, value);
+    }
+  };
+  map("phases",
+      [&](const std::string& name, const Json& v) { record.phases[name] = v.get<int64_t>(); });
+  map("ops", [&](const std::string& name, const Json& v) { record.ops[name] = v.get<int64_t>(); });
+  map("facts",
+      [&](const std::string& name, const Json& v) { record.facts[name] = v.get<double>(); });
+  if (!ok) return MakeError("a line with a field of the wrong type");
+  return record;
+}
+
+}  // namespace xlatrace::compare

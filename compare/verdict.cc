@@ -1,0 +1,119 @@
+#include "compare/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+
+namespace xlatrace::compare {
+namespace {
+
+std::string Signed(double ns) {
+  return fmt::format("{}{}", ns < 0 ? "-" : "+", Duration(std::abs(ns)));
+}
+
+std::string SignedPercent(double part, double whole) {
+  return fmt::format("{}{:.1f} %", part < 0 ? "-" : "+",
+                     whole == 0 ? 0 : 100 * std::abs(part) / whole);
+}
+
+std::string Told(const Change& change) {
+  std::string text = change.text;
+  if (!change.where.empty()) text += fmt::format(" ({})", change.where);
+  return fmt::format("{}, {}", text, Signed(static_cast<double>(change.delta_ns)));
+}
+
+double Deviation(const std::vector<int64_t>& steps) {
+  if (steps.size() < 2) return 0;
+  std::vector<double> values(steps.begin(), steps.end());
+  const double mean = Mean(values);
+  double sum = 0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+std::vector<std::vector<double>> StepsOf(const std::vector<const Run*>& runs) {
+  std::vector<std::vector<double>> steps;
+  for (const Run* run : runs) {
+    if (!run->steps.empty()) steps.emplace_back(run->steps.begin(), run->steps.end());
+  }
+  return steps;
+}
+
+// What moved, in the order of weight: the first, and the second where it is a good part of it.
+// Where the first is measured only, the largest certain one follows: it may be the reason.
+std::string Reasons(const std::vector<Change>& changes, int64_t whole) {
+  if (changes.empty()) return {};
+  std::string text = Told(changes[0]);
+  for (size_t i = 1; i < changes.size(); ++i) {
+    const bool matters = std::abs(changes[i].delta_ns) * 20 >= std::abs(whole);
+    if (changes[0].certain ? !matters : !changes[i].certain) continue;
+    return text + "; " + Told(changes[i]);
+  }
+  const bool matters = changes.size() > 1 && std::abs(changes[1].delta_ns) * 20 >= std::abs(whole);
+  return matters ? text + "; " + Told(changes[1]) : text;
+}
+
+}  // namespace
+
+Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
+              const std::vector<Change>& changes, const std::vector<const Run*>& base_runs,
+              const std::vector<const Run*>& now_runs) {
+  Verdict verdict;
+  const Identity& identity = comparison.identity;
+  if (identity.same_recording) {
+    verdict.sentence = "The same recording: no difference.";
+    verdict.established = true;
+    return verdict;
+  }
+  const bool steps = base.steady && now.steady;
+  const int64_t a = steps ? comparison.base_step_ns : comparison.base_device_ns;
+  const int64_t b = steps ? comparison.now_step_ns : comparison.now_device_ns;
+  const std::string times =
+      fmt::format("{} {} -> {}, {}", steps ? "Step" : "Device time of the whole run",
+                  Duration(static_cast<double>(a)), Duration(static_cast<double>(b)),
+                  SignedPercent(static_cast<double>(b - a), static_cast<double>(a)));
+  if (!identity.comparable()) {
+    verdict.sentence = fmt::format("Not comparable: {}.", fmt::join(identity.refusals, "; "));
+    verdict.noise = times + "; what this says of the program is unknown.";
+    return verdict;
+  }
+  const bool certain = std::any_of(changes.begin(), changes.end(),
+                                   [](const Change& change) { return change.certain; });
+  const std::string reasons = Reasons(changes, b - a);
+  if (reasons.empty()) {
+    verdict.sentence = fmt::format("{}: the runs do the same work in the same way.", times);
+  } else {
+    verdict.sentence = fmt::format("{}: {}.", times, reasons);
+  }
+  if (!steps) {
+    verdict.noise = "Not established: without steady steps, start-up is part of both times.";
+    return verdict;
+  }
+  const auto ours = StepsOf(base_runs);
+  const auto theirs = StepsOf(now_runs);
+  const auto interval = BootstrapRatio(ours, theirs);
+  if (interval) {
+    verdict.interval =
+        Interval{interval->low * static_cast<double>(a), interval->high * static_cast<double>(a)};
+    verdict.established = interval->low > 0 || interval->high < 0;
+    verdict.noise = fmt::format(
+        "{} runs against {}: the difference of step times lies between {:+.1f} % and {:+.1f} % "
+        "(95 %), so {}.",
+        ours.size(), theirs.size(), 100 * interval->low, 100 * interval->high,
+        verdict.established ? "it is established" : "none is established");
+    return verdict;
+  }
+  verdict.noise = fmt::format(
+      "One run a side: {}, but whether the step time really changed is not established. Steps vary "
+      "by {} inside BASE and {} inside NEW; runs of one program differ by more than that. Give "
+      "several runs: diff BASE... -- NEW...",
+      certain ? "what the program does differently is certain" : "the program does the same",
+      Duration(Deviation(base.steps)), Duration(Deviation(now.steps)));
+  return verdict;
+}
+
+}  // namespace xlatrace::compare

@@ -1,0 +1,319 @@
+#include "report/compare/compare_output.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/csv.h"
+#include "base/number_format.h"
+#include "base/terminal.h"
+#include "report/safe_text.h"
+#include "report/text_table.h"
+
+namespace xlatrace::report {
+namespace {
+
+using compare::BreakdownRow;
+using compare::Change;
+using compare::Row;
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostChanges = 8;
+constexpr size_t kMostLines = 45;
+
+std::string Signed(int64_t ns) {
+  if (ns == 0) return "0";
+  return fmt::format("{}{}", ns < 0 ? "-" : "+", Duration(std::abs(static_cast<double>(ns))));
+}
+
+std::string Time(int64_t ns) { return ns == 0 ? "-" : Duration(static_cast<double>(ns)); }
+
+std::string Calls(double base, double now) {
+  const auto text = [](double calls) {
+    return std::abs(calls - std::round(calls)) < 0.005
+               ? Thousands(static_cast<int64_t>(std::llround(calls)))
+               : Significant(calls);
+  };
+  if (base == 0 && now == 0) return {};
+  if (std::abs(base - now) < 0.005 * std::max(base, now)) return text(now);
+  return fmt::format("{} -> {}", text(base), text(now));
+}
+
+std::string ShareOf(int64_t delta, int64_t whole) {
+  if (whole == 0 || delta == 0) return {};
+  return fmt::format("{:+.0f} %", 100.0 * static_cast<double>(delta) / static_cast<double>(whole));
+}
+
+std::string WhyOf(const ComparisonView& view, const BreakdownRow& row) {
+  if (!row.row) return {};
+  std::string text;
+  for (const compare::Cause& cause : view.comparison.rows[*row.row].causes) {
+    text += (text.empty() ? "" : "; ") + cause.text;
+  }
+  return text;
+}
+
+std::string Per(const ComparisonView& view) {
+  return view.base.steady && view.now.steady ? "per step of one device" : "of the whole run";
+}
+
+struct Fact {
+  std::string name;
+  std::optional<double> base, now;
+};
+
+std::vector<Fact> FactsOf(const ComparisonView& view) {
+  const auto integer = [](const std::optional<int64_t>& value) {
+    return value ? std::optional<double>(static_cast<double>(*value)) : std::nullopt;
+  };
+  const compare::Run& a = view.base;
+  const compare::Run& b = view.now;
+  return {{"launches", a.launches, b.launches},
+          {"host_calls", a.host_calls, b.host_calls},
+          {"graph_share", a.graph_share, b.graph_share},
+          {"compilations", integer(a.compilations), integer(b.compilations)},
+          {"peak_memory_bytes", integer(a.peak_memory_bytes), integer(b.peak_memory_bytes)},
+          {"attributed", a.attributed, b.attributed}};
+}
+
+std::string FactText(const Fact& fact) {
+  const auto text = [&](double value) {
+    if (fact.name.ends_with("_bytes")) return Bytes(value);
+    if (fact.name == "graph_share" || fact.name == "attributed") {
+      return value == 0 ? std::string("0 %") : Percent(value, 1) + " %";
+    }
+    return std::abs(value - std::round(value)) < 0.005
+               ? Thousands(static_cast<int64_t>(std::llround(value)))
+               : Significant(value);
+  };
+  return text(*fact.base) == text(*fact.now)
+             ? text(*fact.now)
+             : fmt::format("{} -> {}", text(*fact.base), text(*fact.now));
+}
+
+}  // namespace
+
+std::string CompareText(const ComparisonView& view, const CompareOptions& options) {
+  std::vector<std::string> lines;
+  const auto wrap = [&](std::string_view text, std::string_view indent = "") {
+    for (const std::string& line :
+         Wrap(Safe(text, options.ascii), options.width - static_cast<int>(indent.size()))) {
+      lines.push_back(std::string(indent) + line);
+    }
+  };
+  wrap(view.verdict.sentence);
+  if (!view.verdict.noise.empty()) wrap(view.verdict.noise);
+  const compare::Identity& identity = view.comparison.identity;
+  for (const std::string& text : identity.qualifications) wrap("Mind: " + text + ".");
+  if (identity.same_recording) {
+    std::string result;
+    for (const std::string& line : lines) result += line + "\n";
+    return result;
+  }
+  for (const std::string& text : identity.differences) wrap("Differs: " + text, "");
+  std::string facts;
+  for (const Fact& fact : FactsOf(view)) {
+    if (!fact.base || !fact.now) continue;
+    std::string name = fact.name;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", name, FactText(fact));
+  }
+  if (!facts.empty()) wrap("Facts: " + facts + ".");
+  lines.emplace_back();
+  if (!view.changes.empty()) {
+    lines.push_back(fmt::format("What changed ({})", Per(view)));
+    size_t told = 0;
+    for (const Change& change : view.changes) {
+      if (told == kMostChanges) {
+        lines.push_back(fmt::format("  and {} more: --format json", view.changes.size() - told));
+        break;
+      }
+      ++told;
+      std::string text = fmt::format("{:>10}  {}", Signed(change.delta_ns), change.text);
+      if (!change.where.empty()) text += fmt::format(", {}", change.where);
+      if (!change.certain) text += " (measured time)";
+      lines.push_back(FitLeft(Safe(text, options.ascii), options.width));
+      while (!lines.back().empty() && lines.back().back() == ' ') lines.back().pop_back();
+    }
+    lines.emplace_back();
+  }
+  const std::vector<BreakdownRow> rows =
+      compare::Breakdown(view.base, view.now, view.comparison, options.by);
+  const size_t left = lines.size() + 5 < kMostLines ? kMostLines - lines.size() - 5 : 3;
+  const size_t most = options.rows > 0 ? options.rows : left;
+  TextTable table({{.heading = std::string(compare::ByTexts()[static_cast<size_t>(options.by)]),
+                    .flexible = true},
+                   {.heading = "base", .right = true},
+                   {.heading = "new", .right = true},
+                   {.heading = "change", .right = true},
+                   {.heading = "share", .right = true},
+                   {.heading = "calls", .right = true},
+                   {.heading = "why", .at_most = 36}});
+  int64_t base_left = 0, now_left = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const BreakdownRow& row = rows[i];
+    if (i >= most) {
+      base_left += row.base_ns;
+      now_left += row.now_ns;
+      continue;
+    }
+    table.Add({row.name, Time(row.base_ns), Time(row.now_ns), Signed(row.delta()),
+               ShareOf(row.delta(), view.comparison.delta()), Calls(row.base_calls, row.now_calls),
+               WhyOf(view, row)});
+  }
+  if (rows.size() > most) {
+    table.Add({fmt::format("({} more)", rows.size() - most), Time(base_left), Time(now_left),
+               Signed(now_left - base_left), ShareOf(now_left - base_left, view.comparison.delta()),
+               "", ""});
+  }
+  table.Add({"device time", Time(view.comparison.base_device_ns),
+             Time(view.comparison.now_device_ns), Signed(view.comparison.delta()), "", "", ""});
+  for (std::string& line : table.Lines(options.width, options.ascii)) {
+    lines.push_back(std::move(line));
+  }
+  std::string result;
+  for (const std::string& line : lines) result += line + "\n";
+  return result;
+}
+
+std::string CompareMarkdown(const ComparisonView& view, const CompareOptions& options) {
+  const auto cell = [](std::string_view text) {
+    std::string safe;
+    for (const char c : Printable(text)) {
+      if (c == '|' || c == '<' || c == '`' || c == '[' || c == '*' || c == '_') safe += '\\';
+      safe += c;
+    }
+    return safe;
+  };
+  std::string text = fmt::format("**{}**\n\n", cell(view.verdict.sentence));
+  if (!view.verdict.noise.empty()) text += cell(view.verdict.noise) + "\n\n";
+  for (const std::string& line : view.comparison.identity.qualifications) {
+    text += fmt::format("- Mind: {}\n", cell(line));
+  }
+  for (const std::string& line : view.comparison.identity.differences) {
+    text += fmt::format("- Differs: {}\n", cell(line));
+  }
+  if (view.comparison.identity.same_recording) return text;
+  text += "\n| change | what | certain |\n|---:|---|---|\n";
+  for (size_t i = 0; i < std::min(view.changes.size(), kMostChanges); ++i) {
+    const Change& change = view.changes[i];
+    text +=
+        fmt::format("| {} | {} | {} |\n", Signed(change.delta_ns),
+                    cell(change.where.empty() ? change.text : change.text + ", " + change.where),
+                    change.certain ? "yes" : "measured");
+  }
+  text += fmt::format("\n| {} | base | new | change | why |\n|---|---:|---:|---:|---|\n",
+                      compare::ByTexts()[static_cast<size_t>(options.by)]);
+  const std::vector<BreakdownRow> rows =
+      compare::Breakdown(view.base, view.now, view.comparison, options.by);
+  const size_t most = options.rows > 0 ? options.rows : 20;
+  for (size_t i = 0; i < std::min(rows.size(), most); ++i) {
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", cell(rows[i].name), Time(rows[i].base_ns),
+                        Time(rows[i].now_ns), Signed(rows[i].delta()), cell(WhyOf(view, rows[i])));
+  }
+  return text;
+}
+
+std::string CompareCsv(const ComparisonView& view, const CompareOptions& options) {
+  std::string text = "name,base_ns,new_ns,change_ns,base_calls,new_calls,level,why\n";
+  for (const BreakdownRow& row :
+       compare::Breakdown(view.base, view.now, view.comparison, options.by)) {
+    const std::string level =
+        row.row ? std::string(Text(view.comparison.rows[*row.row].level)) : std::string();
+    text +=
+        fmt::format("{},{},{},{},{:.3f},{:.3f},{},{}\n", CsvText(row.name), row.base_ns, row.now_ns,
+                    row.delta(), row.base_calls, row.now_calls, level, CsvText(WhyOf(view, row)));
+  }
+  return text;
+}
+
+nlohmann::ordered_json CompareJsonObject(const ComparisonView& view,
+                                         const CompareOptions& options) {
+  const compare::Comparison& comparison = view.comparison;
+  Json json;
+  json["schema_version"] = 1;
+  json["verdict"] = view.verdict.sentence;
+  json["noise"] = view.verdict.noise;
+  json["established"] = view.verdict.established;
+  json["same_recording"] = comparison.identity.same_recording;
+  json["comparable"] = comparison.identity.comparable();
+  json["refusals"] = comparison.identity.refusals;
+  json["qualifications"] = comparison.identity.qualifications;
+  json["differences"] = comparison.identity.differences;
+  json["steady"] = view.base.steady && view.now.steady;
+  json["base"] = {{"run", view.base.path},
+                  {"step_ns", comparison.base_step_ns},
+                  {"device_ns", comparison.base_device_ns}};
+  json["new"] = {{"run", view.now.path},
+                 {"step_ns", comparison.now_step_ns},
+                 {"device_ns", comparison.now_device_ns}};
+  json["facts"] = Json::object();
+  for (const Fact& fact : FactsOf(view)) {
+    if (!fact.base && !fact.now) continue;
+    json["facts"][fact.name] = {{"base", fact.base ? Json(*fact.base) : Json()},
+                                {"new", fact.now ? Json(*fact.now) : Json()}};
+  }
+  json["changes"] = Json::array();
+  for (const Change& change : view.changes) {
+    json["changes"].push_back({{"id", change.id},
+                               {"text", change.text},
+                               {"where", change.where},
+                               {"change_ns", change.delta_ns},
+                               {"wall", change.wall},
+                               {"certain", change.certain},
+                               {"rows", change.rows}});
+  }
+  json["rows"] = Json::array();
+  const auto ops = [](const compare::Run& run, const std::vector<size_t>& list) {
+    Json array = Json::array();
+    for (const size_t i : list) {
+      const compare::Op& op = run.ops[i];
+      Json one = {{"handle", op.handle.empty() ? Json() : Json(op.handle)},
+                  {"instruction", op.instruction.empty() ? Json() : Json(op.instruction)},
+                  {"ns", op.ns}};
+      if (!op.reason.empty()) one["unattributed_reason"] = op.reason;
+      array.push_back(std::move(one));
+    }
+    return array;
+  };
+  for (const Row& row : comparison.rows) {
+    Json causes = Json::array();
+    for (const compare::Cause& cause : row.causes) {
+      causes.push_back(
+          {{"kind", Text(cause.kind)}, {"text", cause.text}, {"certain", cause.certain}});
+    }
+    json["rows"].push_back({{"name", compare::RowName(view.base, view.now, row)},
+                            {"level", Text(row.level)},
+                            {"base_ns", row.base_ns},
+                            {"new_ns", row.now_ns},
+                            {"change_ns", row.delta()},
+                            {"base_calls", row.base_calls},
+                            {"new_calls", row.now_calls},
+                            {"base", ops(view.base, row.base)},
+                            {"new", ops(view.now, row.now)},
+                            {"causes", std::move(causes)}});
+  }
+  if (options.by != compare::By::kOp) {
+    json["by"] = compare::ByTexts()[static_cast<size_t>(options.by)];
+    json["groups"] = Json::array();
+    for (const BreakdownRow& row :
+         compare::Breakdown(view.base, view.now, comparison, options.by)) {
+      json["groups"].push_back({{"name", row.name},
+                                {"base_ns", row.base_ns},
+                                {"new_ns", row.now_ns},
+                                {"change_ns", row.delta()}});
+    }
+  }
+  return json;
+}
+
+std::string CompareJson(const ComparisonView& view, const CompareOptions& options) {
+  // Names of ops may hold bytes that are no UTF-8.
+  return CompareJsonObject(view, options).dump(1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace xlatrace::report

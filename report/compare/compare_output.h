@@ -1,0 +1,47 @@
+// A comparison as text, JSON, Markdown and CSV: all from the same rows (compare/comparison.h).
+//
+// JSON has "schema_version": 1 and keys that only get more; times are whole nanoseconds per step of
+// one device, or totals where "steady" is false. Text is at most 45 lines.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_REPORT_COMPARE_COMPARE_OUTPUT_H_
+#define XLATRACE_REPORT_COMPARE_COMPARE_OUTPUT_H_
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "compare/breakdown.h"
+#include "compare/changes.h"
+#include "compare/comparison.h"
+#include "compare/verdict.h"
+
+namespace xlatrace::report {
+
+struct ComparisonView {
+  const compare::Run& base;
+  const compare::Run& now;
+  const compare::Comparison& comparison;
+  const std::vector<compare::Change>& changes;
+  const compare::Verdict& verdict;
+};
+
+struct CompareOptions {
+  compare::By by = compare::By::kOp;
+  int width = 100;
+  bool ascii = false;
+  size_t rows = 0;  // Of the table; 0: what fits.
+};
+
+std::string CompareText(const ComparisonView& view, const CompareOptions& options);
+std::string CompareMarkdown(const ComparisonView& view, const CompareOptions& options);
+std::string CompareCsv(const ComparisonView& view, const CompareOptions& options);
+std::string CompareJson(const ComparisonView& view, const CompareOptions& options);
+// The same as an object, for the page.
+nlohmann::ordered_json CompareJsonObject(const ComparisonView& view, const CompareOptions& options);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_COMPARE_COMPARE_OUTPUT_H_

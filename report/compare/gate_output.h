@@ -1,0 +1,27 @@
+// What `gate` found, for a terminal, a pull request, a CI system and other programs.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_REPORT_COMPARE_GATE_OUTPUT_H_
+#define XLATRACE_REPORT_COMPARE_GATE_OUTPUT_H_
+
+#include <string>
+#include <vector>
+
+#include "compare/gate.h"
+
+namespace xlatrace::report {
+
+std::string GateText(const compare::GateResult& result, bool ascii);
+std::string GateMarkdown(const compare::GateResult& result);
+std::string GateJson(const compare::GateResult& result);
+// A test case per check. What is not established is a skipped test, unless `strict`.
+std::string GateJunit(const compare::GateResult& result, bool strict);
+
+// The runs of a baseline in the order in which they were added, at most the last 40, with a
+// sparkline of all and, from 20 on, where the level of step times changed.
+std::string HistoryText(const std::vector<compare::RunRecord>& records, bool ascii);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_COMPARE_GATE_OUTPUT_H_

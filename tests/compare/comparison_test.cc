@@ -1,0 +1,251 @@
+#include "compare/comparison.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "compare/breakdown.h"
+#include "compare/changes.h"
+#include "compare/verdict.h"
+
+namespace xlatrace::compare {
+namespace {
+
+using RunRows = Run;  // Test::Run hides it.
+
+Op MakeOp(std::string instruction, std::string op_name, int64_t ns, std::string kind = "gemm") {
+  Op op;
+  op.module = 0;
+  op.handle = "o1";
+  op.instruction = std::move(instruction);
+  op.op_name = std::move(op_name);
+  op.op_kind = std::move(kind);
+  op.opcode = "dot";
+  op.ns = ns;
+  op.calls = 10;
+  op.phase = model::Phase::kForward;
+  return op;
+}
+
+// A run of one module without HLO, 10 steady steps; its step is its device time.
+RunRows MakeRun(std::vector<Op> ops, std::string id) {
+  RunRows run;
+  run.content_id = std::move(id);
+  run.path = run.content_id + ".db";
+  run.devices = {{"Test", 1}};
+  run.device_count = run.processes = 1;
+  run.granularity = "kernel";
+  run.steady = true;
+  run.step_devices = 10;
+  Module& module = run.modules.emplace_back();
+  module.name = module.function = "train_step";
+  module.role = "main";
+  for (const Op& op : ops) run.device_ns += op.ns;
+  run.step_ns = run.device_ns;
+  run.steps.assign(10, run.step_ns);
+  module.ns = run.device_ns;
+  run.ops = std::move(ops);
+  return run;
+}
+
+TEST(Compare, TheSameRecordingIsSaidToBeIt) {
+  const RunRows run = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 100)}, "x");
+  const Comparison comparison = Compare(run, run);
+  EXPECT_TRUE(comparison.identity.same_recording);
+  EXPECT_EQ(comparison.delta(), 0);
+  for (const Row& row : comparison.rows) EXPECT_EQ(row.delta(), 0);
+  const auto changes = FindChanges(run, run, comparison);
+  EXPECT_EQ(Judge(run, run, comparison, changes, {&run}, {&run}).sentence,
+            "The same recording: no difference.");
+}
+
+TEST(Compare, EveryGroupingSumsOnBothSidesAndTurnsItsSign) {
+  std::vector<Op> old_ops = {MakeOp("dot.1", "jit(f)/a/dot_general", 1001),
+                             MakeOp("dot.2", "jit(f)/b/dot_general", 77),
+                             MakeOp("copy.1", "", 13, "copy")};
+  std::vector<Op> new_ops = {MakeOp("dot.8", "jit(f)/b/dot_general", 91),
+                             MakeOp("dot.9", "jit(f)/a/dot_general", 1500),
+                             MakeOp("sort.1", "jit(f)/c/sort", 7, "sort")};
+  Op kernel;
+  kernel.reason = "not_xla";
+  kernel.ns = 5;
+  kernel.kernels.push_back({.name = "k<int>(x)", .ns = 50, .calls = 10});
+  old_ops.push_back(kernel);
+  kernel.ns = 6;
+  new_ops.push_back(kernel);
+  const RunRows base = MakeRun(old_ops, "x");
+  const RunRows now = MakeRun(new_ops, "y");
+  const Comparison there = Compare(base, now);
+  const Comparison back = Compare(now, base);
+  for (size_t by = 0; by < ByTexts().size(); ++by) {
+    const auto rows = Breakdown(base, now, there, static_cast<By>(by));
+    const auto turned = Breakdown(now, base, back, static_cast<By>(by));
+    int64_t a = 0, b = 0, sum = 0;
+    for (const BreakdownRow& row : rows) {
+      a += row.base_ns;
+      b += row.now_ns;
+      sum += row.delta();
+    }
+    EXPECT_EQ(a, base.device_ns) << ByTexts()[by];
+    EXPECT_EQ(b, now.device_ns) << ByTexts()[by];
+    EXPECT_EQ(sum, there.delta()) << ByTexts()[by];
+    std::multiset<std::pair<int64_t, int64_t>> forth, again;
+    for (const BreakdownRow& row : rows) forth.emplace(row.base_ns, row.now_ns);
+    for (const BreakdownRow& row : turned) again.emplace(row.now_ns, row.base_ns);
+    EXPECT_EQ(forth, again) << ByTexts()[by];
+  }
+}
+
+const Row* RowOf(const Comparison& comparison, const Run& now, const std::string& instruction) {
+  for (const Row& row : comparison.rows) {
+    for (const size_t i : row.now) {
+      if (now.ops[i].instruction == instruction) return &row;
+    }
+  }
+  return nullptr;
+}
+
+TEST(Compare, MatchesByNameWhereThereIsNoHlo) {
+  // The numbers of the instructions say nothing: dot.1 and dot.2 have changed places.
+  const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/jit(main)/a/dot_general[x=1]", 100),
+                            MakeOp("dot.2", "jit(f)/jit(main)/b/dot_general[x=1]", 10)},
+                           "x");
+  const RunRows now = MakeRun(
+      {MakeOp("dot.2", "jit(f)/a/dot_general", 120), MakeOp("dot.1", "jit(f)/b/dot_general", 10)},
+      "y");
+  const Comparison comparison = Compare(base, now);
+  const Row* row = RowOf(comparison, now, "dot.2");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->level, Level::kName);
+  EXPECT_EQ(row->base_ns, 100);
+  EXPECT_EQ(row->now_ns, 120);
+}
+
+CauseKind FirstCause(Op old_op, Op new_op) {
+  const RunRows base = MakeRun({std::move(old_op)}, "x");
+  const RunRows now = MakeRun({std::move(new_op)}, "y");
+  const Comparison comparison = Compare(base, now);
+  EXPECT_EQ(comparison.rows.size(), 1u);
+  EXPECT_FALSE(comparison.rows[0].causes.empty());
+  return comparison.rows[0].causes.empty() ? CauseKind::kLost : comparison.rows[0].causes[0].kind;
+}
+
+TEST(Compare, NamesACauseByItsEvidence) {
+  const Op op = MakeOp("dot.1", "jit(f)/a/dot_general", 100);
+  Op other = MakeOp("dot.1", "jit(f)/a/dot_general", 150);
+  EXPECT_EQ(FirstCause(op, other), CauseKind::kTime);
+  Op more = other;
+  more.calls = 20;
+  EXPECT_EQ(FirstCause(op, more), CauseKind::kExecutions);
+  Op typed = op, retyped = other;
+  typed.shape = "bf16[8,8]{1,0}";
+  retyped.shape = "f32[8,8]{1,0}";
+  EXPECT_EQ(FirstCause(typed, retyped), CauseKind::kPrecision);
+  retyped.shape = "bf16[16,8]{1,0}";
+  EXPECT_EQ(FirstCause(typed, retyped), CauseKind::kShapes);
+  retyped.shape = "bf16[8,8]{0,1}";
+  EXPECT_EQ(FirstCause(typed, retyped), CauseKind::kLayout);
+  Op kernel = op, rekernel = other;
+  kernel.kernels.push_back({.name = "ampere_sgemm_128x64_nn", .ns = 1000, .calls = 10});
+  rekernel.kernels.push_back({.name = "ampere_sgemm_32x32_nn", .ns = 1500, .calls = 10});
+  EXPECT_EQ(FirstCause(kernel, rekernel), CauseKind::kKernel);
+  Op work = op, rework = other;
+  work.bytes = 1000;
+  rework.bytes = 2000;
+  EXPECT_EQ(FirstCause(work, rework), CauseKind::kWork);
+}
+
+// An XLA fusion's kernel is named after its instruction, whose number means nothing.
+TEST(Compare, ARenumberedFusionKernelIsNoOtherKernel) {
+  Op op = MakeOp("loop_add_fusion.9", "jit(f)/a/add", 100, "elementwise_fusion");
+  op.opcode = "fusion";
+  op.kernels.push_back({.name = "loop_add_fusion_9", .ns = 1000, .calls = 10});
+  Op other = MakeOp("loop_add_fusion.31", "jit(f)/a/add", 100, "elementwise_fusion");
+  other.opcode = "fusion";
+  other.kernels.push_back({.name = "loop_add_fusion_31", .ns = 1000, .calls = 10});
+  const RunRows base = MakeRun({op}, "x");
+  const RunRows now = MakeRun({other}, "y");
+  const Comparison comparison = Compare(base, now);
+  ASSERT_EQ(comparison.rows.size(), 1u);
+  EXPECT_TRUE(comparison.rows[0].causes.empty());
+}
+
+TEST(Compare, OtherDevicesAreRefused) {
+  const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 100)}, "x");
+  RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 90)}, "y");
+  now.devices = {{"Other", 1}};
+  const Comparison comparison = Compare(base, now);
+  EXPECT_FALSE(comparison.identity.comparable());
+  const Verdict verdict = Judge(base, now, comparison, {}, {&base}, {&now});
+  EXPECT_TRUE(verdict.sentence.starts_with("Not comparable: other devices")) << verdict.sentence;
+}
+
+TEST(Compare, LossesAndMissingStepsAreSaid) {
+  const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 100)}, "x");
+  RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 90)}, "y");
+  now.lost = 12;
+  now.steady = false;
+  const auto said = Compare(base, now).identity.qualifications;
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_NE(said[0].find("lost 12 records"), std::string::npos);
+  EXPECT_NE(said[1].find("no steady steps"), std::string::npos);
+}
+
+TEST(Changes, OneMoreLayerIsToldAsThat) {
+  std::vector<Op> ops;
+  for (int i = 0; i < 2; ++i) {
+    Op op = MakeOp("dot." + std::to_string(i), "jit(f)/layer_" + std::to_string(i) + "/dot", 100);
+    op.layer = "layer_" + std::to_string(i);
+    op.layer_group = "layer_*";
+    ops.push_back(op);
+  }
+  const RunRows base = MakeRun(ops, "x");
+  Op third = MakeOp("dot.7", "jit(f)/layer_2/dot", 100);
+  third.layer = "layer_2";
+  third.layer_group = "layer_*";
+  ops.push_back(third);
+  const RunRows now = MakeRun(ops, "y");
+  const Comparison comparison = Compare(base, now);
+  const auto changes = FindChanges(base, now, comparison);
+  ASSERT_FALSE(changes.empty());
+  EXPECT_EQ(changes[0].text, "1 layer more: layer_2");
+  EXPECT_EQ(changes[0].delta_ns, 100);
+}
+
+TEST(Changes, ALostGraphAndAStallAreNotOps) {
+  RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 1000)}, "x");
+  RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 1000)}, "y");
+  const auto idle = static_cast<size_t>(model::StepPart::kIdle);
+  base.has_parts = now.has_parts = true;
+  base.step_ns = 1100;
+  base.parts[idle] = 100;
+  now.step_ns = 1600;
+  now.parts[idle] = 600;
+  now.gaps.push_back({"host", 500, 1});
+  auto changes = FindChanges(base, now, Compare(base, now));
+  ASSERT_FALSE(changes.empty());
+  EXPECT_EQ(changes[0].id, "idle");
+  EXPECT_EQ(changes[0].delta_ns, 500);
+  EXPECT_NE(changes[0].text.find("'host'"), std::string::npos);
+  base.graph_share = 0.9;
+  now.graph_share = 0.0;
+  changes = FindChanges(base, now, Compare(base, now));
+  EXPECT_EQ(changes[0].id, "graphs");
+  EXPECT_TRUE(changes[0].text.starts_with("CUDA graphs are gone")) << changes[0].text;
+}
+
+TEST(Verdict, OneRunASideNeverEstablishesATime) {
+  const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 1000000)}, "x");
+  const RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 2000000)}, "y");
+  const Comparison comparison = Compare(base, now);
+  const Verdict verdict =
+      Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
+  EXPECT_FALSE(verdict.established);
+  EXPECT_NE(verdict.noise.find("not established"), std::string::npos);
+  EXPECT_TRUE(verdict.sentence.starts_with("Step 1.00 ms -> 2.00 ms, +100.0 %"))
+      << verdict.sentence;
+}
+
+}  // namespace
+}  // namespace xlatrace::compare

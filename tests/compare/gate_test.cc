@@ -1,0 +1,119 @@
+#include "compare/gate.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace xlatrace::compare {
+namespace {
+
+RunRecord Record(double step_ns, double noise = 0, uint64_t seed = 1) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> level(0, noise);
+  RunRecord record;
+  record.devices = "1 x Test";
+  record.program = "train_step";
+  record.steady = true;
+  const double mean = step_ns * (1 + level(random));
+  for (int i = 0; i < 20; ++i) record.steps.push_back(static_cast<int64_t>(mean) + i % 5);
+  record.device_ns = record.steps[0];
+  record.phases["backward"] = record.device_ns / 2;
+  record.facts["launches"] = 100;
+  record.facts["fusions"] = 40;
+  return record;
+}
+
+std::vector<RunRecord> Records(size_t count, double step_ns, double noise, uint64_t seed) {
+  std::vector<RunRecord> records;
+  for (size_t i = 0; i < count; ++i) records.push_back(Record(step_ns, noise, seed + i));
+  return records;
+}
+
+TEST(Gate, NeverFailsOnFewRunsWithoutABaseline) {
+  for (size_t runs = 1; runs < kLeastRuns; ++runs) {
+    const GateResult result =
+        JudgeGate(Records(runs, 1e8, 0, 1), Records(runs, 3e8, 0, 9), GateOptions());
+    EXPECT_EQ(result.outcome, Outcome::kNotEstablished) << runs;
+  }
+}
+
+TEST(Gate, FindsAPlantedChangeThatNoiseDoesNotHide) {
+  EXPECT_EQ(JudgeGate(Records(5, 1e8, 0.001, 1), Records(5, 1.05e8, 0.001, 99), {}).outcome,
+            Outcome::kRegression);
+  EXPECT_EQ(JudgeGate(Records(8, 1e8, 0.001, 1), Records(1, 1.05e8, 0.001, 99), {}).outcome,
+            Outcome::kRegression);
+}
+
+TEST(Gate, DoesNotCallNoiseARegression) {
+  EXPECT_NE(JudgeGate(Records(8, 1e8, 0.05, 1), Records(1, 1.06e8, 0, 99), {}).outcome,
+            Outcome::kRegression);
+}
+
+TEST(Gate, PassesWhatGotFaster) {
+  EXPECT_EQ(JudgeGate(Records(8, 1e8, 0.001, 1), Records(1, 0.9e8, 0.001, 99), {}).outcome,
+            Outcome::kPass);
+}
+
+TEST(Gate, HasFewFalseAlarms) {
+  int alarms = 0;
+  constexpr int kTrials = 1000;
+  for (uint64_t trial = 0; trial < kTrials; ++trial) {
+    const auto base = Records(8, 1e8, 0.05, 1000 + trial * 100);
+    alarms += JudgeGate(base, Records(1, 1e8, 0.05, 1000 + trial * 100 + 50), {}).outcome ==
+              Outcome::kRegression;
+  }
+  EXPECT_LE(alarms, kTrials / 100);
+}
+
+TEST(Gate, GatesFactsWithoutStatistics) {
+  auto base = Records(1, 1e8, 0, 1);
+  auto now = Records(1, 1e8, 0, 2);
+  now[0].facts["launches"] = 130;
+  GateResult result = JudgeGate(base, now, {});
+  EXPECT_EQ(result.outcome, Outcome::kRegression);
+  EXPECT_NE(result.sentence.find("launches a step: 100 -> 130"), std::string::npos)
+      << result.sentence;
+  GateOptions ignore;
+  ignore.ignored = {"launches"};
+  EXPECT_EQ(JudgeGate(base, now, ignore).outcome, Outcome::kNotEstablished);
+  now[0].facts["launches"] = 100;
+  now[0].facts["fusions"] = 39;
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  now[0].facts["fusions"] = 41;
+  EXPECT_NE(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+}
+
+TEST(Gate, RefusesWhatIsNoComparison) {
+  const auto base = Records(5, 1e8, 0, 1);
+  auto now = Records(5, 1e8, 0, 9);
+  now[2].devices = "1 x Other";
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotComparable);
+  now = Records(5, 1e8, 0, 9);
+  now[0].damaged = true;
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotComparable);
+  now = Records(5, 1e8, 0, 9);
+  now[0].steady = false;
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotComparable);
+  auto ours = Records(1, 1e8, 0, 1);
+  now = Records(1, 1e8, 0, 9);
+  ours[0].inputs = "3 aaaa";
+  now[0].inputs = "3 bbbb";
+  EXPECT_EQ(JudgeGate(ours, now, {}).outcome, Outcome::kNotComparable);
+  now[0].inputs = "4 bbbb";  // Another model: more parameters.
+  EXPECT_NE(JudgeGate(ours, now, {}).outcome, Outcome::kNotComparable);
+  EXPECT_EQ(JudgeGate(base, {}, {}).outcome, Outcome::kNotComparable);
+}
+
+TEST(Gate, JudgesPhases) {
+  auto base = Records(6, 1e8, 0.0005, 1);
+  auto now = Records(6, 1e8, 0.0005, 99);
+  for (RunRecord& run : now) run.phases["backward"] = run.phases["backward"] * 12 / 10;
+  GateOptions by_phase;
+  by_phase.by = GateBy::kPhase;
+  const GateResult result = JudgeGate(base, now, by_phase);
+  ASSERT_EQ(result.outcome, Outcome::kRegression);
+  EXPECT_EQ(result.checks[0].name, "phase backward");
+}
+
+}  // namespace
+}  // namespace xlatrace::compare

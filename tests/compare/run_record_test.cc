@@ -1,0 +1,52 @@
+#include "compare/run_record.h"
+
+#include <gtest/gtest.h>
+
+namespace xlatrace::compare {
+namespace {
+
+RunRecord Sample() {
+  RunRecord record;
+  record.label = "abc \"quoted\"\n";
+  record.unix_seconds = 1234;
+  record.content_id = "0123";
+  record.devices = "2 x GPU";
+  record.program = "train_step";
+  record.inputs = "3 beef";
+  record.steady = true;
+  record.device_ns = 77;
+  record.steps = {1, 2, 3};
+  record.phases = {{"backward", 5}};
+  record.ops = {{"layer/dot [gemm]", 9}};
+  record.facts = {{"launches", 12.5}};
+  record.accepted = "needed";
+  return record;
+}
+
+TEST(RunRecord, SurvivesItsText) {
+  const std::string text = RecordText(Sample());
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  const auto read = ParseRecord(text);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(RecordText(*read), text);
+  EXPECT_EQ(read->steps, Sample().steps);
+  EXPECT_EQ(read->accepted, "needed");
+}
+
+TEST(RunRecord, DamageIsAnErrorNeverACrash) {
+  const std::string text = RecordText(Sample());
+  for (size_t end = 0; end < text.size(); ++end) EXPECT_FALSE(ParseRecord(text.substr(0, end)));
+  for (size_t at = 0; at < text.size(); ++at) {
+    for (const char c : {'\0', '"', '}', '9', '\xff'}) {
+      std::string broken = text;
+      broken[at] = c;
+      (void)ParseRecord(broken);
+    }
+  }
+  EXPECT_FALSE(ParseRecord("{\"version\":2}"));
+  EXPECT_FALSE(ParseRecord("{\"version\":1,\"steps\":[1],\"label\":3}"));
+  EXPECT_FALSE(ParseRecord("[]"));
+}
+
+}  // namespace
+}  // namespace xlatrace::compare

@@ -1,0 +1,149 @@
+"""`diff` and `gate` on recordings of other people, and on runs of JAX that differ as planned."""
+
+import itertools
+import json
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import support
+
+CAPTURES = [
+    "xplane/jax08_elementwise.xplane.pb",
+    "xplane/jax08_gemm.xplane.pb",
+    "xplane/jax_conv_minimal.xplane.pb",
+    "xplane/tpu_v6e_jit_f_4chips.xplane.pb",
+    "kineto/h100_bert-small.json.gz",
+    "kineto/mi300_bert-small.json.gz",
+    "kineto/hta_alexnet.json.gz",
+    "kineto/hta_sampled_rank0.json.gz",
+    "nsys/h100_2gpu_1s.sqlite",
+    "nsys/mfu_2gpu_before.sqlite",
+    "nsys/mfu_2gpu_after.sqlite",
+    "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz",
+    "captures/nsys-jax-maxtext-fsdp4-h100",
+    "captures/nsys-jax-pax-fsdp4-a100",
+]
+
+
+def ok(*arguments, code=0):
+    result = support.run(*arguments)
+    if result.code != code:
+        raise AssertionError(str(result))
+    return result.stdout
+
+
+def diff(base, new, *options):
+    return json.loads(ok("diff", base, new, "--format", "json", *options))
+
+
+def side_sum(comparison, key):
+    return sum(row[key] for row in comparison["rows"])
+
+
+class Pairs(support.TestCase):
+    """Properties that hold for any two runs."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.place = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-diff-"))
+        cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
+        cls.runs = []
+        for relative in CAPTURES:
+            source = support.require_data(relative)
+            if source.suffix == ".xz":
+                plain = cls.place / source.stem
+                plain.write_bytes(support.lzma.decompress(source.read_bytes()))
+                source = plain
+            path = cls.place / f"{len(cls.runs)}.db"
+            result = support.run("import", source, "-o", path)
+            if result.code == 0:
+                cls.runs.append(path)
+
+    def test_a_run_against_itself_is_the_same_recording(self):
+        for run in self.runs:
+            with self.subTest(run=run.name):
+                comparison = diff(run, run)
+                self.assertTrue(comparison["same_recording"])
+                self.assertEqual(comparison["verdict"], "The same recording: no difference.")
+                self.assertEqual({row["change_ns"] for row in comparison["rows"]} - {0}, set())
+                self.assertEqual({row["level"] for row in comparison["rows"]} - {"fingerprint", "name", "scope", "kernel"}, set())
+
+    def test_the_same_trace_imported_twice_is_the_same_recording(self):
+        source = support.require_data(CAPTURES[1])
+        again = self.folder / "again.db"
+        ok("import", source, "-o", again)
+        self.assertTrue(diff(self.runs[1], again)["same_recording"])
+
+    def test_every_pair_sums_and_turns_its_signs(self):
+        self.assertGreaterEqual(len(self.runs), 10)
+        for a, b in itertools.combinations(self.runs, 2):
+            with self.subTest(a=a.name, b=b.name):
+                there, back = diff(a, b), diff(b, a)
+                self.assertEqual(side_sum(there, "base_ns"), there["base"]["device_ns"])
+                self.assertEqual(side_sum(there, "new_ns"), there["new"]["device_ns"])
+                forth = sorted((row["base_ns"], row["new_ns"]) for row in there["rows"])
+                turned = sorted((row["new_ns"], row["base_ns"]) for row in back["rows"])
+                self.assertEqual(forth, turned)
+                self.assertEqual(
+                    side_sum(there, "change_ns"),
+                    there["new"]["device_ns"] - there["base"]["device_ns"],
+                )
+
+    def test_groupings_sum_to_the_same(self):
+        a, b = self.runs[9], self.runs[10]
+        for by in ("phase", "layer", "op_kind", "source", "kernel", "module"):
+            comparison = diff(a, b, "--by", by)
+            for key, side in (("base_ns", "base"), ("new_ns", "new")):
+                self.assertEqual(
+                    sum(group[key] for group in comparison["groups"]),
+                    comparison[side]["device_ns"],
+                    by,
+                )
+
+    def test_text_fits(self):
+        for a, b in ((self.runs[9], self.runs[10]), (self.runs[0], self.runs[1])):
+            for width in (80, 120):
+                lines = ok("diff", a, b, "--width", str(width)).splitlines()
+                self.assertLessEqual(len(lines), 45)
+                for line in lines:
+                    self.assertLessEqual(len(line), width, line)
+
+    def test_other_devices_are_refused(self):
+        comparison = diff(self.runs[0], self.runs[-1])
+        self.assertFalse(comparison["comparable"])
+        self.assertTrue(comparison["verdict"].startswith("Not comparable: other devices"))
+        result = support.run("gate", self.runs[0], self.runs[-1])
+        self.assertEqual(result.code, 4, str(result))
+
+
+class Dumps(support.TestCase):
+    def test_two_releases_are_compared_without_a_run(self):
+        folders = []
+        for release in ("0.4.30", "0.10.2"):
+            archive = support.require_data(f"own/jax-eras/jax-{release}-dumps.tar.xz")
+            place = self.folder / release
+            shutil.unpack_archive(archive, place)
+            folders.append(next(place.glob("*/raw")))
+        text = ok("diff", *folders)
+        self.assertIn("no time was measured", text)
+        self.assertIn("jit_train_step", text)
+        comparison = json.loads(ok("diff", *folders, "--format", "json"))
+        self.assertFalse(comparison["measured"])
+        module = comparison["modules"][0]
+        self.assertGreater(module["similarity"], 0.9)
+        self.assertEqual(ok("diff", folders[0], folders[0]).splitlines()[0], "The same programs.")
+
+
+class Usage(support.TestCase):
+    def test_what_is_missing_is_said(self):
+        for arguments in (("diff", "a.db"), ("gate", "a.db"), ("gate", "a.db", "b.db", "--max-regress", "x")):
+            result = self.run_program(*arguments)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertEqual(len(result.hints), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,141 @@
+"""`gate` as a CI job uses it: the commands of docs/ci.md, on runs of JAX on the CPU."""
+
+import concurrent.futures
+import json
+import pathlib
+import re
+import shutil
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import support
+
+PROGRAM = """
+import sys
+import jax, jax.numpy as jnp
+
+def loss(w, x):
+    y = jnp.tanh(x @ w)
+    for _ in range(int(sys.argv[1])):
+        y = jnp.sort(y, axis=0)
+    return (y ** 2).sum()
+
+@jax.jit
+def train_step(w, x):
+    return w - 0.01 * jax.grad(loss)(w, x)
+
+w = jnp.ones((64, 64))
+x = jnp.ones((32, 64))
+for _ in range(30):
+    w = train_step(w, x)
+w.block_until_ready()
+"""
+
+
+def ok(*arguments, code=0, **options):
+    result = support.run(*arguments, **options)
+    if result.code != code:
+        raise AssertionError(str(result))
+    return result.stdout
+
+
+class Gate(support.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        python = support.require_jax()
+        cls.place = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-gate-"))
+        cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
+        (cls.place / "train.py").write_text(PROGRAM)
+        cls.runs = [cls.record(python, f"{i}.db", 0) for i in range(2)]
+        cls.heavier = cls.record(python, "heavier.db", 3)
+
+    @classmethod
+    def record(cls, python, name, sorts):
+        # As docs/ci.md has it.
+        ok("record", "-o", cls.place / name, "--", python, cls.place / "train.py", str(sorts),
+           env=support.environment(JAX_PLATFORMS="cpu"))
+        return cls.place / name
+
+    def test_first_runs_of_a_baseline_are_not_established_and_pass(self):
+        text = ok("gate", self.runs[0], "--baseline", "perf", "--label", "abc123", "--junit", "gate.xml", cwd=self.folder)
+        self.assertTrue(text.startswith("Not established"), text)
+        ok("gate", self.runs[1], "--baseline", "perf", "--label", "def456", cwd=self.folder)
+        ok("gate", self.runs[1], "--baseline", "perf", "--strict-noise", code=5, cwd=self.folder)
+        lines = (self.folder / "perf/baseline.jsonl").read_text().splitlines()
+        self.assertEqual([json.loads(line)["label"] for line in lines], ["abc123", "def456"])
+        self.assertLess(max(map(len, lines)), 20_000)
+        suite = xml.etree.ElementTree.parse(self.folder / "gate.xml").getroot()
+        self.assertEqual(suite.get("failures"), "0")
+        history = ok("gate", "--history", "perf", cwd=self.folder)
+        self.assertIn("abc123", history)
+        self.assertIn("2 runs", history)
+
+    def test_more_work_is_a_regression_without_statistics(self):
+        ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
+        text = ok("gate", self.heavier, "--baseline", "perf", "--read-only", "--format", "md", code=3, cwd=self.folder)
+        self.assertTrue(text.startswith("**Regression: "), text)
+        self.assertEqual(len((self.folder / "perf/baseline.jsonl").read_text().splitlines()), 1)
+
+    def test_an_accepted_regression_is_written_down(self):
+        ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
+        ok("gate", self.heavier, "--baseline", "perf", "--label", "c0ffee", "--accept", "twice the context", cwd=self.folder)
+        self.assertIn("twice the context", ok("gate", "--history", "perf", cwd=self.folder))
+        # From there on it is the base.
+        text = ok("gate", self.heavier, "--baseline", "perf", cwd=self.folder)
+        self.assertTrue(text.startswith("Not established"), text)
+
+    def test_few_runs_without_a_baseline_never_fail_for_time(self):
+        facts = [part for name in ("launches", "fusions", "bytes", "flops", "compilations", "peak_memory_bytes", "attributed") for part in ("--ignore", name)]
+        text = ok("gate", self.runs[0], self.heavier, *facts)
+        self.assertTrue(text.startswith("Not established"), text)
+
+    def test_jobs_at_once_lose_nothing(self):
+        def job(i):
+            return support.run("gate", self.runs[i % 2], "--baseline", "perf", "--label", f"job{i}", cwd=self.folder)
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(job, range(16)))
+        self.assertEqual({result.code for result in results}, {0})
+        lines = (self.folder / "perf/baseline.jsonl").read_text().splitlines()
+        self.assertEqual(len(lines), 2)  # Two recordings, each once.
+        for line in lines:
+            json.loads(line)
+
+    def test_a_line_cut_short_is_skipped_and_said(self):
+        ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)
+        file = self.folder / "perf/baseline.jsonl"
+        file.write_bytes(file.read_bytes()[:-40])
+        result = support.run("gate", self.runs[1], "--baseline", "perf", cwd=self.folder)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("1 lines of the baseline cannot be read", result.stderr)
+        self.assertIn("1 runs", ok("gate", "--history", "perf", cwd=self.folder))
+
+    def test_the_difference_is_named(self):
+        text = ok("diff", self.runs[0], self.heavier)
+        first = text.split("\n\n")[0]
+        self.assertIn("sort", first)
+        self.assertIn("not established", first)
+        self.assertEqual(ok("diff", self.runs[0], self.runs[0]), "The same recording: no difference.\n")
+
+
+class Recipes(unittest.TestCase):
+    """Every xlatrace command in docs/ci.md is one that the program takes."""
+
+    def test_commands_parse(self):
+        support.require_program()
+        text = (support.REPOSITORY / "docs/ci.md").read_text()
+        commands = re.findall(r"^\s*(?:- |run: )?(xlatrace (?:gate|record|diff)[^\n>|]*)", text, re.M)
+        self.assertGreater(len(commands), 8)
+        with tempfile.TemporaryDirectory() as folder:
+            for command in commands:
+                if " record " in command:
+                    continue
+                arguments = re.findall(r'"[^"]*"|\S+', command)[1:]
+                result = support.run(*[a.strip('"') for a in arguments], cwd=folder)
+                # Nothing of it exists here; the command line itself is understood.
+                self.assertIn(result.code, (0, 1), f"{command}\n{result}")
+
+
+if __name__ == "__main__":
+    unittest.main()

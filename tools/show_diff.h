@@ -1,0 +1,26 @@
+// `show HANDLE NEW.db --base BASE.db`: an op of the new run beside what it was in the base: times,
+// causes, and both HLO texts side by side.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_TOOLS_SHOW_DIFF_H_
+#define XLATRACE_TOOLS_SHOW_DIFF_H_
+
+#include <string>
+
+#include "base/error.h"
+
+namespace xlatrace::tools {
+
+struct ShowDiffOptions {
+  int width = 100;
+  bool ascii = false;
+};
+
+// `what`: a handle (o17) or the name of an instruction of the new run.
+Result<std::string> ShowDiff(const std::string& base, const std::string& now,
+                             const std::string& what, const ShowDiffOptions& options);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_SHOW_DIFF_H_

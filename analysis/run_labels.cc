@@ -181,6 +181,23 @@ void LabelByNames(AttributionTables& attribution, RowSpan span, std::string_view
   }
 }
 
+// Rows of a module without HLO lie in the order in which they first ran. What has no op_name (a
+// copy, something XLA made) has the phase of what ran before and behind it, where that is one.
+void LabelByOrder(AttributionTables& attribution, RowSpan span) {
+  size_t before = span.end;  // The last row with a name.
+  for (size_t row = span.begin; row < span.end; ++row) {
+    if (attribution.instructions[row].op_name.empty()) continue;
+    if (before != span.end) {
+      const Phase phase = attribution.instructions[before].phase;
+      const bool same = phase == attribution.instructions[row].phase && phase != Phase::kUnknown;
+      for (size_t between = before + 1; same && between < row; ++between) {
+        attribution.instructions[between].phase = phase;
+      }
+    }
+    before = row;
+  }
+}
+
 // phase and layer of a row show the largest share: first the phase, then the layer within it.
 void SummariseShares(AttributionTables& attribution) {
   size_t share = 0;
@@ -233,9 +250,13 @@ std::vector<model::RunStat> LabelRun(const model::RunTables& run, AttributionTab
       const ModuleLabels labels = LabelModule(module, role);
       ModuleRows(module, labels, attribution).Label(span);
     } else {
-      ++unreadable;
+      // A module of which there is no HLO was counted by who found that out.
+      const bool annotated = known && run.modules[static_cast<size_t>(module_id) - 1].source ==
+                                          model::ModuleSource::kAnnotation;
+      unreadable += annotated ? 0 : 1;
       LabelByNames(attribution, span,
                    known ? run.modules[static_cast<size_t>(module_id) - 1].name : "", role);
+      if (annotated) LabelByOrder(attribution, span);
     }
   }
   SummariseShares(attribution);

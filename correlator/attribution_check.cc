@@ -47,8 +47,9 @@ class Checker {
             n);
     Require(tables_.execution_of.size() == n, "{} execution numbers for {} activities",
             tables_.execution_of.size(), n);
-    Require(tables_.modules.size() == run_.modules.size(), "{} module facts for {} modules",
-            tables_.modules.size(), run_.modules.size());
+    const size_t modules = run_.modules.size() + tables_.added_modules.size();
+    Require(tables_.modules.size() == modules, "{} module facts for {} modules",
+            tables_.modules.size(), modules);
     for (size_t i = 0; i < tables_.label_of.size(); ++i) {
       const uint32_t label = tables_.label_of[i];
       Require(label > 0 && label <= tables_.labels.size(), "activity {} has label {} of {}", i + 1,
@@ -61,7 +62,7 @@ class Checker {
     }
     for (size_t i = 0; i < tables_.labels.size(); ++i) {
       const model::Label& label = tables_.labels[i];
-      Require(IsRow(label.module_id, run_.modules.size()), "label {} names module {}", i + 1,
+      Require(IsRow(label.module_id, tables_.modules.size()), "label {} names module {}", i + 1,
               label.module_id);
       Require(IsRow(label.instruction_id, tables_.instructions.size()),
               "label {} names instruction {}", i + 1, label.instruction_id);
@@ -159,7 +160,7 @@ class Checker {
     }
     for (size_t e = 0; e < tables_.executions.size(); ++e) {
       const model::Execution& execution = tables_.executions[e];
-      Require(execution.module_id > 0 && IsRow(execution.module_id, run_.modules.size()),
+      Require(execution.module_id > 0 && IsRow(execution.module_id, tables_.modules.size()),
               "execution {} names module {}", e + 1, execution.module_id);
       Require(members[e + 1] == execution.activities && execution.activities > 0,
               "execution {} says {} activities and has {}", e + 1, execution.activities,

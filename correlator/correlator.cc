@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "correlator/annotated_graph_rows.h"
 #include "correlator/annotation_evidence.h"
 #include "correlator/evidence.h"
 #include "correlator/execution_grouping.h"
@@ -243,6 +244,7 @@ Result<AttributionTables> Attribute(const RunTables& run, const ModuleLoader& lo
   AttributionTables tables;
   const ModuleTable modules(run, load, &tables);
   const ThunkOrderResult aligned = Labeller(run, modules, &tables).Run();
+  ShareGraphRows(run, modules, &tables);
   GroupExecutions(run, modules, aligned.execution, &tables);
   AssignRoles(run, &tables);
   return tables;

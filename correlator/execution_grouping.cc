@@ -155,7 +155,10 @@ void Grouper::ReadLabels() {
     if (!entry.IsEntry(label.instruction_id)) continue;
     facts.item.entry_index =
         static_cast<uint32_t>(label.instruction_id - 1) - entry.entry_first_row;
-    facts.item.one_record = modules_.row(label.instruction_id).opcode == "fusion";
+    const model::InstructionRow& row = modules_.row(label.instruction_id);
+    // Without HLO the name must do.
+    facts.item.one_record = row.opcode == "fusion" ||
+                            (row.opcode.empty() && row.name.find("fusion") != std::string::npos);
   }
   track_of_label_.assign(labels_.size(), 0);
   device_of_label_.assign(labels_.size(), 0);

@@ -29,6 +29,7 @@ ModuleJoin::ModuleJoin(const model::RunTables& run, const ModuleTable& modules)
                                [&](Id id) { return NameFits(id, hint.module_name); });
     if (ids_related_) break;
   }
+  ids_related_ |= modules.any_linked_id();
 }
 
 bool ModuleJoin::NameFits(Id module_id, std::string_view name) const {
@@ -87,7 +88,13 @@ ModuleMatch ModuleJoin::Find(Id process_id, const model::Hint& hint) const {
   ModuleMatch match;
   if (hint.module_id != 0) {
     if (modules_.entry(hint.module_id).readable) return {{hint.module_id}, true};
-    return ReadableCopy(process_id, hint.module_id);
+    const ModuleMatch copy = ReadableCopy(process_id, hint.module_id);
+    const bool readable = std::any_of(copy.modules.begin(), copy.modules.end(),
+                                      [&](Id id) { return modules_.entry(id).readable; });
+    if (readable) return copy;
+  }
+  if (const ModuleTable::Link link = modules_.LinkOf(process_id, hint); link.module_id != 0) {
+    return {{link.module_id}, link.certain};
   }
   if (hint.program_id) {
     // The process's own modules before those that no process is told of.
@@ -95,7 +102,9 @@ ModuleMatch ModuleJoin::Find(Id process_id, const model::Hint& hint) const {
       const auto it = by_program_id_.find({owner, *hint.program_id});
       if (it == by_program_id_.end()) continue;
       for (const Id id : it->second) {
-        if (NameFits(id, hint.module_name)) match.modules.push_back(id);
+        if (NameFits(id, hint.module_name) && !modules_.IsRefused(process_id, hint, id)) {
+          match.modules.push_back(id);
+        }
       }
       if (!match.modules.empty() || owner == 0) break;
     }
@@ -113,7 +122,7 @@ ModuleMatch ModuleJoin::Find(Id process_id, const model::Hint& hint) const {
       for (const Id id : it->second) {
         // A different program id of the same process is a different program of the same name.
         const bool other = hint.program_id && modules_.entry(id).program_id && ids_related_;
-        if (!other) match.modules.push_back(id);
+        if (!other && !modules_.IsRefused(process_id, hint, id)) match.modules.push_back(id);
       }
     }
     if (!match.modules.empty() || owner == 0) break;

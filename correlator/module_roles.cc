@@ -25,7 +25,7 @@ struct Use {
 };
 
 std::vector<Use> CountUses(const model::RunTables& run, const model::AttributionTables& tables) {
-  std::vector<Use> uses(run.modules.size());
+  std::vector<Use> uses(tables.modules.size());
   for (size_t i = 0; i < run.activities.size(); ++i) {
     const Id module_id = tables.labels[tables.label_of[i] - 1].module_id;
     if (module_id == 0) continue;
@@ -71,6 +71,9 @@ void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) 
   std::map<Id, std::vector<size_t>> by_process;
   for (size_t m = 0; m < run.modules.size(); ++m)
     by_process[run.modules[m].process_id].push_back(m);
+  for (size_t m = 0; m < tables->added_modules.size(); ++m) {
+    by_process[tables->added_modules[m].process_id].push_back(run.modules.size() + m);
+  }
 
   for (const auto& [process, modules] : by_process) {
     const int main = MainOf(modules, uses);

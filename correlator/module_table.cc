@@ -1,15 +1,20 @@
 #include "correlator/module_table.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
 #include "base/hash.h"
+#include "correlator/annotated_rows.h"
 #include "correlator/computation_roles.h"
+#include "correlator/kernel_symbols.h"
+#include "correlator/module_completion.h"
 #include "correlator/module_names.h"
 #include "correlator/op_name_resolution.h"
 #include "correlator/op_names.h"
 #include "correlator/shares.h"
+#include "correlator/thunk_order/launch_kind.h"
 #include "correlator/thunk_order/thunk_list_join.h"
 #include "hlo/op_category.h"
 
@@ -55,6 +60,15 @@ void AddShare(const HloModule& module, const Share& share, uint32_t row_index,
   out->shares.push_back(std::move(row));
 }
 
+// Part of a loop, a branch or a command buffer, by the ranges around it or by its op_name.
+bool RunsInside(const model::RunTables& run, const AnnotatedInstruction& instruction) {
+  if (instruction.nested || instruction.launches == 0) return true;
+  return std::any_of(instruction.hints.begin(), instruction.hints.end(), [&](const auto& hint) {
+    const std::string& name = run.hints[hint.first - 1].op_name;
+    return name.find("/while/") != std::string::npos || name.find("/cond/") != std::string::npos;
+  });
+}
+
 }  // namespace
 
 ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
@@ -62,7 +76,8 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
     : entries_(run.modules.size()),
       names_(run.modules.size()),
       thunks_(run.modules.size()),
-      rows_(&out->instructions) {
+      rows_(&out->instructions),
+      shares_(&out->shares) {
   out->modules.resize(run.modules.size());
   for (const model::Device& device : run.devices)
     any_gpu_ |= device.kind == model::DeviceKind::kGpu;
@@ -81,6 +96,7 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
     entry.process_id = info.process_id;
     entry.name = WithoutProgramId(info.name);
     entry.program_id = info.program_id;
+    entry.rebuilt = info.source == model::ModuleSource::kNvtx;
     entry.first_row = entry.entry_first_row = static_cast<uint32_t>(out->instructions.size());
     out->modules[i].framework_function = FrameworkFunction(info.name);
 
@@ -102,7 +118,15 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
          .value = unreadable,
          .advice = "their activities have no instruction; the first: " + first_error});
   }
-  // Only now: names are views into rows, which must not move any more.
+  Complete(run, load, out);
+  thunks_.clear();
+  IndexNames();
+  if (any_gpu_) LendSchedules();
+}
+
+// Only at the end: names are views into rows, which must not move any more.
+void ModuleTable::IndexNames() {
+  names_.resize(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) {
     const ModuleEntry& entry = entries_[i];
     names_[i].reserve(entry.row_count);
@@ -112,7 +136,118 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
       }
     }
   }
-  if (any_gpu_) LendSchedules(run);
+}
+
+ModuleEntry& ModuleTable::AddEntry(const AnnotatedModule& said, Id hlo_module_id,
+                                   model::AttributionTables* out) {
+  out->added_modules.push_back({.process_id = said.process_id,
+                                .name = std::string(said.name),
+                                .program_id = said.program_id,
+                                .hlo_module_id = hlo_module_id});
+  out->modules.emplace_back().framework_function = FrameworkFunction(said.name);
+  thunks_.emplace_back();
+  ModuleEntry& entry = entries_.emplace_back();
+  entry.process_id = said.process_id;
+  entry.name = said.name;
+  entry.program_id = said.program_id;
+  entry.first_row = entry.entry_first_row = static_cast<uint32_t>(out->instructions.size());
+  return entry;
+}
+
+void ModuleTable::AddAnnotated(const model::RunTables& run, const AnnotatedModule& said,
+                               model::AttributionTables* out) {
+  ModuleEntry& entry = AddEntry(said, 0, out);
+  const auto module_id = static_cast<Id>(entries_.size());
+  entry.readable = entry.annotated = true;
+  entry.whole_schedule = false;
+  entry.hlo_name = entry.name;
+  // What runs once per execution, as far as that can be told, comes first and stands for the entry
+  // computation.
+  std::vector<const AnnotatedInstruction*> order;
+  for (const bool inner : {false, true}) {
+    for (const AnnotatedInstruction& instruction : said.instructions) {
+      // A command buffer is no instruction: what is launched under its name alone is of one that
+      // nothing tells.
+      if (IsThunkOnly(instruction.name)) continue;
+      if (RunsInside(run, instruction) == inner) order.push_back(&instruction);
+    }
+    if (!inner) entry.entry_row_count = static_cast<uint32_t>(order.size());
+  }
+  std::map<std::string_view, std::vector<uint32_t>> launchers;  // By symbol.
+  for (const AnnotatedInstruction* instruction : order) {
+    const auto index = static_cast<uint32_t>(out->instructions.size()) - entry.first_row;
+    model::InstructionRow row = RowOf(run, *instruction);
+    row.module_id = module_id;
+    out->instructions.push_back(std::move(row));
+    launched_.push_back(true);
+    for (const uint32_t number : instruction->configs) {
+      const model::LaunchConfig& config = run.configs[number - 1];
+      if (LaunchKindOf(config) != LaunchKind::kXlaKernel) continue;
+      std::vector<uint32_t>& users = launchers[PlainSymbol(config.symbol)];
+      if (users.empty() || users.back() != index) users.push_back(index);
+    }
+  }
+  entry.row_count = static_cast<uint32_t>(order.size());
+  entry.symbols = SymbolIndex(launchers);
+  out->modules.back().instruction_count = static_cast<int64_t>(order.size());
+}
+
+void ModuleTable::Complete(const model::RunTables& run, const ModuleLoader& load,
+                           model::AttributionTables* out) {
+  said_ = std::make_unique<AnnotatedModules>(run, [&](Id id) { return entry(id).readable; });
+  const ModuleCompletion completion(run, *this, *said_);
+  links_.resize(said_->all().size());
+  refused_ = completion.refused();
+  for (const ModuleCompletion::Plan& plan : completion.plans()) {
+    const AnnotatedModule& said = said_->all()[plan.said];
+    any_linked_id_ |= said.program_id.has_value();
+    Link& link = links_[plan.said];
+    link = {plan.hlo_module_id, plan.certain};
+    if (plan.takes_over) {
+      ModuleEntry& entry = entries_[static_cast<size_t>(plan.hlo_module_id) - 1];
+      entry.another_run = !plan.certain;
+      entry.program_id = said.program_id;
+      out->modules[static_cast<size_t>(plan.hlo_module_id) - 1].program_id = said.program_id;
+      continue;
+    }
+    link.module_id = static_cast<Id>(entries_.size()) + 1;
+    Result<LoadedModule> module =
+        plan.hlo_module_id == 0 ? MakeError("no HLO") : load(plan.hlo_module_id);
+    if (!module) {
+      link.certain = true;
+      AddAnnotated(run, said, out);
+      continue;
+    }
+    AddEntry(said, plan.hlo_module_id, out).another_run = !plan.certain;
+    Read(link.module_id, std::move(*module), out);
+  }
+  for (const model::RunStat& stat : completion.stats()) out->stats.push_back(stat);
+}
+
+ModuleTable::Link ModuleTable::LinkOf(Id process_id, const model::Hint& hint) const {
+  const uint32_t said = said_->Of(process_id, hint);
+  return said == AnnotatedModules::kNone ? Link() : links_[said];
+}
+
+bool ModuleTable::IsRefused(Id process_id, const model::Hint& hint, Id module_id) const {
+  if (refused_.empty()) return false;
+  const uint32_t said = said_->Of(process_id, hint);
+  return said != AnnotatedModules::kNone && refused_.contains({said, module_id});
+}
+
+std::vector<std::string_view> ModuleTable::OwnOpNames(Id instruction_id) const {
+  std::vector<std::string_view> names;
+  const InstructionRow& instruction = row(instruction_id);
+  const bool own = instruction.op_name_method == OpNameMethod::kOwn ||
+                   instruction.op_name_method == OpNameMethod::kBody;
+  if (own && !instruction.op_name.empty()) names.push_back(instruction.op_name);
+  auto share =
+      std::lower_bound(shares_->begin(), shares_->end(), instruction_id,
+                       [](const model::ShareRow& a, Id id) { return a.instruction_id < id; });
+  for (; share != shares_->end() && share->instruction_id == instruction_id; ++share) {
+    if (own && !share->op_name.empty()) names.push_back(share->op_name);
+  }
+  return names;
 }
 
 void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTables* out) {
@@ -121,6 +256,7 @@ void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTabl
   model::ModuleFacts& facts = out->modules[static_cast<size_t>(module_id - 1)];
   entry.readable = true;
   entry.hlo_name = hlo.name;
+  entry.content_hash = hlo.content_hash;
   if (!entry.program_id && hlo.program_id > 0) entry.program_id = hlo.program_id;
   entry.row_count = static_cast<uint32_t>(hlo.instructions.size());
   if (hlo.entry < hlo.computations.size()) {
@@ -210,13 +346,10 @@ void ModuleTable::LendThunkLists(const ModuleLoader& load) {
       break;
     }
   }
-  thunks_.clear();
 }
 
-void ModuleTable::LendSchedules(const model::RunTables& run) {
-  const auto rebuilt = [&](size_t module) {
-    return run.modules[module].source == model::ModuleSource::kNvtx;
-  };
+void ModuleTable::LendSchedules() {
+  const auto rebuilt = [&](size_t module) { return entries_[module].rebuilt; };
   for (size_t i = 0; i < entries_.size(); ++i) {
     ModuleEntry& entry = entries_[i];
     if (!rebuilt(i)) continue;

@@ -10,13 +10,17 @@
 #define XLATRACE_CORRELATOR_MODULE_TABLE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "correlator/annotated_modules.h"
 #include "correlator/correlator.h"
 #include "correlator/symbol_index.h"
 #include "correlator/thunk_order/thunk_program.h"
@@ -27,7 +31,11 @@ namespace xlatrace::correlator {
 
 struct ModuleEntry {
   model::Id process_id = 0;  // 0: the source does not tell; fits every process.
-  bool readable = false;
+  bool readable = false;     // It has rows: of its HLO, or of what was said of it.
+  bool annotated = false;    // The latter.
+  bool rebuilt = false;      // Put together from the strings that a process registers.
+  bool another_run = false;  // Its HLO is that of another run of the program.
+  uint64_t content_hash = 0;
   std::string name;                   // As the source calls it; without a program id behind it.
   std::string hlo_name;               // As the HLO says; empty when not read.
   std::optional<int64_t> program_id;  // Of the source, else of the HLO.
@@ -58,6 +66,21 @@ class ModuleTable {
     return entries_[static_cast<size_t>(module_id - 1)];
   }
 
+  // What a source means by a module, where it names one that names and numbers do not settle
+  // (module_completion.h). 0: they do.
+  struct Link {
+    model::Id module_id = 0;
+    bool certain = false;
+  };
+  Link LinkOf(model::Id process_id, const model::Hint& hint) const;
+  // The source names a module that has its name and number, and is not it.
+  bool IsRefused(model::Id process_id, const model::Hint& hint, model::Id module_id) const;
+  // Some process tells numbers of modules that are known by what was said of them.
+  bool any_linked_id() const { return any_linked_id_; }
+
+  // op_names of an instruction and of what is fused into it, without those that it got from others.
+  std::vector<std::string_view> OwnOpNames(model::Id instruction_id) const;
+
   // The instruction of that name, or 0. Where a printed module repeats a name, the one that runs as
   // a unit of its own wins.
   model::Id FindInstruction(model::Id module_id, std::string_view name) const;
@@ -73,7 +96,15 @@ class ModuleTable {
   // A module that the source embeds has no thunk list; a dump of the same program beside it does.
   void LendThunkLists(const ModuleLoader& load);
   // Strings that a process registers do not tell the whole schedule; a dump beside them does.
-  void LendSchedules(const model::RunTables& run);
+  void LendSchedules();
+  // Modules that the source names and no HLO is known of, or only that of another run.
+  void Complete(const model::RunTables& run, const ModuleLoader& load,
+                model::AttributionTables* out);
+  void AddAnnotated(const model::RunTables& run, const AnnotatedModule& said,
+                    model::AttributionTables* out);
+  ModuleEntry& AddEntry(const AnnotatedModule& said, model::Id hlo_module_id,
+                        model::AttributionTables* out);
+  void IndexNames();
 
   bool any_gpu_ = false;
   bool any_graph_row_ = false;                          // Of a CUDA graph whose nodes are not told.
@@ -83,6 +114,11 @@ class ModuleTable {
   std::vector<std::vector<model::Thunk>> thunks_;                      // By module, while reading.
   std::vector<bool> launched_;                                         // Per row.
   const std::vector<model::InstructionRow>* rows_;
+  const std::vector<model::ShareRow>* shares_;
+  std::unique_ptr<AnnotatedModules> said_;
+  std::vector<Link> links_;                           // By annotated module.
+  std::set<std::pair<uint32_t, model::Id>> refused_;  // (annotated module, module)
+  bool any_linked_id_ = false;
 };
 
 }  // namespace xlatrace::correlator

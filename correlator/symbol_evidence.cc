@@ -59,8 +59,9 @@ std::optional<Proposal> SymbolEvidence::InModule(const ActivityCase& activity, I
     return proposal;
   }
   proposal.instruction_id = static_cast<Id>(entry.first_row) + instruction + 1;
-  proposal.confidence =
-      certain && entry.symbols.lists_all_users() ? Confidence::kExact : Confidence::kInferred;
+  proposal.confidence = certain && !entry.another_run && entry.symbols.lists_all_users()
+                            ? Confidence::kExact
+                            : Confidence::kInferred;
   return proposal;
 }
 

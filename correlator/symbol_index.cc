@@ -39,6 +39,13 @@ SymbolIndex::SymbolIndex(const HloModule& module, std::span<const ComputationUse
   if (lists_all_users_) AddUsers(module, thunks);
 }
 
+SymbolIndex::SymbolIndex(const std::map<std::string_view, std::vector<uint32_t>>& launchers) {
+  for (const auto& [symbol, users] : launchers) {
+    std::vector<SymbolUse>& uses = uses_[std::string(symbol)];
+    for (const uint32_t user : users) uses.push_back({.instruction = user});
+  }
+}
+
 void SymbolIndex::AddOwners(const HloModule& module, std::span<const ComputationUse> computations) {
   std::unordered_map<uint64_t, std::vector<uint32_t>> classes;
   for (uint32_t i = 0; i < module.instructions.size(); ++i) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ class SymbolIndex {
   SymbolIndex() = default;
   SymbolIndex(const model::HloModule& module, std::span<const ComputationUse> computations,
               std::span<const model::Thunk> thunks);
+  // Of a module without HLO: instructions that were seen to launch a symbol.
+  explicit SymbolIndex(const std::map<std::string_view, std::vector<uint32_t>>& launchers);
 
   // Users of a kernel symbol (as recorded); empty when the module has none of that name. Without a
   // thunk list, later kernels of one instruction (`sort_3__1`) are found under the first one's.

@@ -89,7 +89,7 @@ struct Execution {
   bool complete = false;  // Holds every instruction that full executions hold.
 };
 
-struct ModuleFacts {        // One per module of the run, same order.
+struct ModuleFacts {        // One per module of the run, same order, then per added one.
   std::string fingerprint;  // Empty: HLO could not be read.
   ModuleRole role = ModuleRole::kHelper;
   std::string role_reason;
@@ -98,10 +98,21 @@ struct ModuleFacts {        // One per module of the run, same order.
   std::optional<int64_t> flops;
   std::optional<int64_t> bytes;
   std::optional<int64_t> peak_memory_bytes;
+  // As the source calls the module where its HLO comes from another run of the program, which had
+  // another number; and why its HLO was taken for it. Nothing: as the HLO says.
+  std::optional<int64_t> program_id;
+};
+
+// A module that no file holds: the source names it, and what it ran.
+struct AddedModule {
+  Id process_id = 0;
+  std::string name;
+  std::optional<int64_t> program_id;
+  Id hlo_module_id = 0;  // The module whose HLO it has as well; 0: none, its source is annotation.
 };
 
 struct AttributionTables {
-  std::vector<ModuleFacts> modules;
+  std::vector<ModuleFacts> modules;  // Those of the run, then the added ones.
   std::vector<InstructionRow> instructions;
   std::vector<ShareRow> shares;        // Grouped by instruction, ascending.
   std::vector<Label> labels;           // label_id = index + 1.
@@ -110,6 +121,7 @@ struct AttributionTables {
   std::vector<uint32_t> execution_of;  // Per activity; 0: none.
   std::vector<RunStat> stats;
   std::vector<LabelShareRow> label_shares = {};  // Grouped by label, ascending.
+  std::vector<AddedModule> added_modules = {};   // Numbered behind the run's own.
 };
 
 // ---- Analysis --------------------------------------------------------------------------------

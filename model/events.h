@@ -121,7 +121,11 @@ struct Hint {
   std::optional<int64_t> program_id;
   std::string instruction;  // hlo_op, without '%'.
   std::string op_name;      // Where the source carries it (TPU: tf_op).
-  std::string category;     // XProf's HLO category text.
+  // Thunks that the instruction's own stood in, outermost first, with '/' between them.
+  std::string enclosing;
+  std::string op_type;   // Of the framework's op.
+  std::string category;  // XProf's HLO category text.
+  std::string hlo;       // The instruction's line of HLO text, where the source registers it.
   std::string source_file;
   std::optional<int64_t> source_line;
   std::optional<int64_t> flops;  // Per execution of the op.

@@ -50,11 +50,8 @@ constexpr std::array<std::string_view, 4> kModuleRoleTexts = {
     "init",
     "autotune",
 };
-constexpr std::array<std::string_view, 4> kModuleSourceTexts = {
-    "dump",
-    "proto",
-    "nvtx",
-    "xplane",
+constexpr std::array<std::string_view, 5> kModuleSourceTexts = {
+    "dump", "proto", "nvtx", "xplane", "annotation",
 };
 constexpr std::array<std::string_view, 5> kOpNameMethodTexts = {
     "none", "own", "body", "user", "operand",

@@ -87,7 +87,8 @@ enum class Origin : uint8_t { kOther, kXla, kXlaLibrary, kFramework, kAutotune }
 enum class ModuleRole : uint8_t { kHelper, kMain, kInit, kAutotune };
 
 // Where a module's HLO came from.
-enum class ModuleSource : uint8_t { kDump, kProto, kNvtx, kXplane };
+// kAnnotation: no HLO at all; ranges or a profiler's stats named it and what it ran.
+enum class ModuleSource : uint8_t { kDump, kProto, kNvtx, kXplane, kAnnotation };
 
 // How an instruction got its op_name.
 enum class OpNameMethod : uint8_t { kNone, kOwn, kBody, kUser, kOperand };

@@ -137,14 +137,16 @@ void ActivityRows::SettleKinds(const model::RunTables& run,
 
     Slot slot = {
         labelled && i < attribution->execution_of.size() ? attribution->execution_of[i] : 0,
-        analysis != nullptr && i < analysis->step_of.size() ? analysis->step_of[i] : std::nullopt};
+        analysis != nullptr && i < analysis->step_of.size() ? analysis->step_of[i] : std::nullopt,
+        columns.run_key[i]};
     if (i > 0 && slots_[slot_of_[i - 1] - 1] == slot) {
       slot_of_[i] = slot_of_[i - 1];
       continue;
     }
     const uint64_t step = slot.step ? uint64_t{1} << 31 ^ static_cast<uint32_t>(*slot.step) : 0;
     // Steps count from 0 or are a framework's small numbers; one of 2^31 would share a slot's key.
-    const uint64_t key = uint64_t{slot.execution} << 32 | (slot.step ? step : 0);
+    const uint64_t key = (uint64_t{slot.execution} << 32 | (slot.step ? step : 0)) ^
+                         slot.run_key * 0x9E3779B97F4A7C15u;
     const auto [at, is_new] = slot_index.try_emplace(key, static_cast<uint32_t>(slots_.size() + 1));
     if (is_new || slots_[at->second - 1] != slot) {
       if (!is_new) at->second = static_cast<uint32_t>(slots_.size() + 1);
@@ -202,12 +204,13 @@ Status ActivityRows::WriteDictionaries(Database& db) const {
     nullable(7, kind.graph_node_id, 0);
     XLATRACE_TRY(row.Run());
   }
-  XLATRACE_ASSIGN(row, db.Prepare("INSERT INTO x_slot VALUES(?,?,?)"));
+  XLATRACE_ASSIGN(row, db.Prepare("INSERT INTO x_slot VALUES(?,?,?,?)"));
   id = 0;
   for (const Slot& slot : slots_) {
     row.BindInt64(0, ++id);
     nullable(1, slot.execution, 0);
     row.BindOptional(2, slot.step ? std::optional<int64_t>(*slot.step) : std::nullopt);
+    nullable(3, slot.run_key, 0);
     XLATRACE_TRY(row.Run());
   }
   XLATRACE_ASSIGN(row, db.Prepare("INSERT INTO x_call_kind VALUES(?,?,?,?,?,?)"));

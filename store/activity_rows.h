@@ -79,6 +79,7 @@ class ActivityRows {
   struct Slot {
     uint32_t execution;
     std::optional<int32_t> step;
+    uint32_t run_key = 0;  // The source's own number of an execution, for a new attribution.
     bool operator==(const Slot&) const = default;
   };
 

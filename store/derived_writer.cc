@@ -70,6 +70,32 @@ Status WriteInstructions(Database& db, const model::AttributionTables& attributi
   return {};
 }
 
+// Modules that no file holds, and the numbers that a source has for those whose HLO has another.
+Status WriteAddedModules(Database& db, const model::AttributionTables& attribution) {
+  XLATRACE_TRY(
+      db.Execute("DELETE FROM x_module WHERE added; "
+                 "UPDATE x_module SET told_program_id = NULL"));
+  XLATRACE_ASSIGN(Statement told,
+                  db.Prepare("UPDATE x_module SET told_program_id = ? WHERE module_id = ?"));
+  const size_t own = attribution.modules.size() - attribution.added_modules.size();
+  for (size_t m = 0; m < own; ++m) {
+    if (!attribution.modules[m].program_id) continue;
+    XLATRACE_TRY(Insert(told, attribution.modules[m].program_id, m + 1));
+  }
+  XLATRACE_ASSIGN(
+      Statement row,
+      db.Prepare("INSERT INTO x_module(module_id, process_id, program_id, name, source, file, "
+                 "format, hlo_module_id, added) VALUES(?1, ?2, ?3, ?4, "
+                 "coalesce((SELECT source FROM x_module WHERE module_id = ?5), ?6), "
+                 "(SELECT file FROM x_module WHERE module_id = ?5), 0, ?5, 1)"));
+  for (size_t m = 0; m < attribution.added_modules.size(); ++m) {
+    const model::AddedModule& added = attribution.added_modules[m];
+    XLATRACE_TRY(Insert(row, own + m + 1, added.process_id, added.program_id, added.name,
+                        IdOrNull{added.hlo_module_id}, model::ModuleSource::kAnnotation));
+  }
+  return {};
+}
+
 // Handles of modules: 1 for the one with the most device time.
 Status WriteModuleRanks(Database& db, const model::AttributionTables& attribution,
                         const model::AnalysisTables& analysis) {
@@ -122,6 +148,7 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
     XLATRACE_TRY(Insert(facts, id, m.fingerprint, m.role, m.role_reason, m.framework_function,
                         m.instruction_count, m.flops, m.bytes, m.peak_memory_bytes, id));
   }
+  XLATRACE_TRY(WriteAddedModules(db, attribution));
   XLATRACE_ASSIGN(Statement label, PrepareInsert(db, "x_label", 8));
   id = 0;
   for (const model::Label& l : attribution.labels) {
@@ -216,12 +243,19 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
 }
 
 Result<RunDb::ModuleBytes> ReadModuleRow(Database& database, Id module_id) {
-  XLATRACE_ASSIGN(Statement row,
-                  database.Prepare("SELECT format, hlo, thunk_sequence, thunk_metadata "
-                                   "FROM x_module WHERE module_id = ?"));
+  XLATRACE_ASSIGN(
+      Statement row,
+      database.Prepare("SELECT format, hlo, thunk_sequence, thunk_metadata "
+                       "FROM x_module WHERE module_id = coalesce((SELECT hlo_module_id FROM "
+                       "x_module WHERE module_id = ?1), ?1)"));
   row.BindInt64(0, module_id);
   XLATRACE_ASSIGN(const bool found, row.Step());
   if (!found) return MakeError(fmt::format("there is no module {}", module_id));
+  if (row.IsNull(1)) {
+    return MakeError(fmt::format("of module {} the run holds no HLO", module_id),
+                     "run the program once more with XLA_FLAGS=--xla_dump_to=DIR, then: xlatrace "
+                     "attach run.db --modules DIR");
+  }
   RunDb::ModuleBytes module;
   module.format = static_cast<model::ModuleBlob::Format>(row.Int64(0));
   std::string* const targets[] = {&module.bytes, &module.thunk_sequence, &module.thunk_metadata};

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -78,6 +79,7 @@ std::string KeyOf(const model::Hint& h) {
   key.Add(static_cast<int64_t>(h.evidence)).Add(h.module_name).Add(h.program_id);
   key.Add(h.instruction).Add(h.op_name).Add(h.category).Add(h.source_file).Add(h.source_line);
   key.Add(h.flops).Add(h.bytes_accessed).Add(h.module_id);
+  key.Add(h.enclosing).Add(h.op_type).Add(h.hlo);
   return key.Take();
 }
 
@@ -130,6 +132,12 @@ struct RunWriter::State {
   std::map<std::string, std::string, std::less<>> run_info;
   std::map<std::tuple<std::string, model::Severity, std::string>, std::pair<int64_t, std::string>>
       run_stats;
+  // Of them what attribution and analysis counted, which a new attribution counts again.
+  std::set<std::tuple<std::string, model::Severity, std::string>> derived_stats;
+  void AddDerivedStat(RunWriter& writer, const model::RunStat& stat) {
+    derived_stats.emplace(stat.name, stat.severity, stat.source);
+    writer.AddRunStat(stat);
+  }
   ActivityRows activity_rows;
   HostEventList host_calls;
 
@@ -171,8 +179,8 @@ Status RunWriter::State::PrepareAll() {
       {&insert_lane, "INSERT INTO x_lane VALUES(?,?,?,?,?,?)"},
       {&insert_config,
        "INSERT INTO x_config VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
-      {&insert_hint, "INSERT INTO x_hint VALUES(?,?,?,?,?,?,?,?,?,?,?,?)"},
-      {&insert_module, "INSERT INTO x_module VALUES(?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_hint, "INSERT INTO x_hint VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
+      {&insert_module, "INSERT INTO x_module VALUES(?,?,?,?,?,?,?,?,?,?,NULL,NULL,0)"},
       {&insert_range_kind, "INSERT INTO x_range_kind VALUES(?,?,?,?,?,?)"},
       {&insert_nvtx_row, "INSERT INTO x_nvtx_row VALUES(?,?,?,?,?,?)"},
       {&insert_mark, "INSERT INTO x_step_mark VALUES(?,?,?,?)"},
@@ -282,13 +290,14 @@ Status RunWriter::State::WriteWindows() {
     row.BindInt64(3, static_cast<int64_t>(window.why_ended));
     XLATRACE_TRY(row.Run());
   }
-  XLATRACE_ASSIGN(row, database->Prepare("INSERT INTO x_loss VALUES(?,?,?,?,?)"));
+  XLATRACE_ASSIGN(row, database->Prepare("INSERT INTO x_loss VALUES(?,?,?,?,?,?)"));
   for (const model::Loss& loss : tables.losses) {
     row.BindInt64(0, loss.process_id);
     row.BindInt64(1, loss.start_ns);
     row.BindInt64(2, loss.end_ns);
     row.BindInt64(3, loss.at_least);
     row.BindTextOrNull(4, loss.cause);
+    row.BindOptional(5, NonZero(loss.correlation));
     XLATRACE_TRY(row.Run());
   }
   XLATRACE_ASSIGN(row, database->Prepare("INSERT INTO x_ending VALUES(?,?,?,?,?)"));
@@ -494,6 +503,9 @@ Id RunWriter::AddHint(const model::Hint& hint) {
   row.BindOptional(9, hint.flops);
   row.BindOptional(10, hint.bytes_accessed);
   row.BindOptional(11, NonZero(hint.module_id));
+  row.BindTextOrNull(12, hint.enclosing);
+  row.BindTextOrNull(13, hint.op_type);
+  row.BindTextOrNull(14, hint.hlo);
   s.Run(row);
   return it->second;
 }
@@ -718,13 +730,27 @@ int64_t RunWriter::LostRecords() const {
 }
 
 void RunWriter::WriteAttribution(const model::AttributionTables& attribution) {
-  for (const model::RunStat& stat : attribution.stats) AddRunStat(stat);
+  for (const model::RunStat& stat : attribution.stats) state_->AddDerivedStat(*this, stat);
   if (state_->status) state_->Remember(store::WriteAttribution(*state_->database, attribution));
+  // They count as modules of the run from here on.
+  model::RunTables& tables = state_->tables;
+  for (const model::AddedModule& added : attribution.added_modules) {
+    model::ModuleInfo info = {.process_id = added.process_id,
+                              .name = added.name,
+                              .program_id = added.program_id,
+                              .source = model::ModuleSource::kAnnotation};
+    if (added.hlo_module_id != 0) {
+      const model::ModuleInfo& hlo = tables.modules[static_cast<size_t>(added.hlo_module_id) - 1];
+      info.source = hlo.source;
+      info.file = hlo.file;
+    }
+    tables.modules.push_back(std::move(info));
+  }
 }
 
 void RunWriter::WriteAnalysis(const model::AttributionTables& attribution,
                               const model::AnalysisTables& analysis) {
-  for (const model::RunStat& stat : analysis.stats) AddRunStat(stat);
+  for (const model::RunStat& stat : analysis.stats) state_->AddDerivedStat(*this, stat);
   if (state_->status) {
     state_->Remember(store::WriteAnalysis(*state_->database, attribution, analysis));
     state_->activity_rows.Settle(state_->tables, &attribution, &analysis);
@@ -746,13 +772,14 @@ Status RunWriter::Finish() {
     XLATRACE_TRY(info.Run());
   }
   XLATRACE_TRY(s.WriteWindows());
-  XLATRACE_ASSIGN(Statement row, s.database->Prepare("INSERT INTO x_run_stat VALUES(?,?,?,?,?)"));
+  XLATRACE_ASSIGN(Statement row, s.database->Prepare("INSERT INTO x_run_stat VALUES(?,?,?,?,?,?)"));
   for (const auto& [key, value] : s.run_stats) {
     row.BindText(0, std::get<0>(key));
     row.BindInt64(1, static_cast<int64_t>(std::get<1>(key)));
     row.BindTextOrNull(2, std::get<2>(key));
     row.BindInt64(3, value.first);
     row.BindTextOrNull(4, value.second);
+    row.BindInt64(5, s.derived_stats.contains(key) ? 1 : 0);
     XLATRACE_TRY(row.Run());
   }
   if (!s.activity_rows.settled()) s.activity_rows.Settle(s.tables, nullptr, nullptr);

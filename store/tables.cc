@@ -3,6 +3,9 @@
 // x_packed_activity and x_packed_range are read through the private views x_activity, x_api_call,
 // x_gap and x_range; x_packed_call holds the calls that nothing refers to.
 
+// What the views call a key (docs/schema.md) can be looked up: by a primary key, or by an index at
+// the end of the text.
+
 #include "store/schema.h"
 
 namespace xlatrace::store {
@@ -35,10 +38,12 @@ CREATE TABLE x_config(config_id INTEGER PRIMARY KEY, kind INT NOT NULL, symbol_i
   shared_memory_executed_bytes INT, source_memory_kind INT, memory_kind INT, memset_value INT);
 CREATE TABLE x_hint(hint_id INTEGER PRIMARY KEY, evidence INT NOT NULL, module_name TEXT,
   program_id INT, instruction TEXT, op_name TEXT, category TEXT, source_file TEXT,
-  source_line INT, flops INT, bytes_accessed INT, module_id INT);
+  source_line INT, flops INT, bytes_accessed INT, module_id INT, enclosing TEXT, op_type TEXT,
+  hlo TEXT);
 CREATE TABLE x_module(module_id INTEGER PRIMARY KEY, process_id INT NOT NULL, program_id INT,
   name TEXT, source INT NOT NULL, file TEXT, format INT NOT NULL, hlo BLOB,
-  thunk_sequence BLOB, thunk_metadata BLOB);
+  thunk_sequence BLOB, thunk_metadata BLOB, told_program_id INT, hlo_module_id INT,
+  added INT NOT NULL);
 CREATE TABLE x_packed_range(range_kind INT NOT NULL, start_ns INT NOT NULL,
   duration_ns INT NOT NULL, depth INT);
 CREATE TABLE x_range_kind(range_kind INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
@@ -50,7 +55,7 @@ CREATE TABLE x_packed_activity(kind_id INT NOT NULL, slot_id INT NOT NULL, start
   call_duration_ns INT, gap INT, nested_ns INT);
 CREATE TABLE x_kind(kind_id INTEGER PRIMARY KEY, lane_id INT NOT NULL, config_id INT NOT NULL,
   hint_id INT, label_id INT, bytes INT, graph_id INT, graph_node_id INT);
-CREATE TABLE x_slot(slot_id INTEGER PRIMARY KEY, execution_id INT, step INT);
+CREATE TABLE x_slot(slot_id INTEGER PRIMARY KEY, execution_id INT, step INT, run_key INT);
 CREATE TABLE x_call_kind(call_kind INTEGER PRIMARY KEY, process_id INT NOT NULL, thread_id INT,
   name_id INT NOT NULL, event_class INT, return_value INT);
 CREATE TABLE x_other_call(api_call_id INTEGER PRIMARY KEY, call_kind INT NOT NULL,
@@ -64,13 +69,13 @@ CREATE TABLE x_step_mark(process_id INT NOT NULL, number INT NOT NULL, start_ns 
 CREATE TABLE x_window(process_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL,
   why_ended INT NOT NULL);
 CREATE TABLE x_loss(process_id INT NOT NULL, start_ns INT NOT NULL, end_ns INT NOT NULL,
-  at_least INT NOT NULL, cause TEXT);
+  at_least INT NOT NULL, cause TEXT, correlation_id INT);
 CREATE TABLE x_ending(process_id INTEGER PRIMARY KEY, ended INT NOT NULL, signal INT,
   unrecorded_from_ns INT, unrecorded_tail_ns INT);
 CREATE TABLE x_compile(process_id INT NOT NULL, module_id INT, name TEXT NOT NULL,
   start_ns INT NOT NULL, end_ns INT NOT NULL);
 CREATE TABLE x_run_stat(name TEXT NOT NULL, severity INT NOT NULL, source TEXT, value INT NOT NULL,
-  advice TEXT);
+  advice TEXT, derived INT NOT NULL);
 
 CREATE TABLE x_module_facts(module_id INTEGER PRIMARY KEY, fingerprint TEXT, role INT NOT NULL,
   role_reason TEXT, framework_function TEXT, instruction_count INT, flops INT, bytes INT,
@@ -132,6 +137,15 @@ CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NO
   how_to_check TEXT);
 CREATE TABLE x_ruled_out(position INTEGER PRIMARY KEY, id TEXT NOT NULL, withheld INT NOT NULL,
   text TEXT NOT NULL, evidence TEXT);
+
+CREATE INDEX x_instruction_key ON x_instruction(module_id, name);
+CREATE INDEX x_instruction_share_key ON x_instruction_share(instruction_id);
+CREATE INDEX x_op_time_key ON x_op_time(instruction_id);
+CREATE INDEX x_label_share_key ON x_label_share(label_id);
+CREATE INDEX x_step_key ON x_step(step, device_id);
+CREATE INDEX x_step_part_key ON x_step_part(device_id, step);
+CREATE INDEX x_phase_time_key ON x_phase_time(device_id, step);
+CREATE INDEX x_busy_time_key ON x_busy_time(device_id);
 )sql";
 }
 

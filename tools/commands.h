@@ -22,6 +22,7 @@ void AddRecordCommand(CLI::App& app, Command* selected);
 void AddControlCommand(CLI::App& app, Command* selected);
 void AddLibCommand(CLI::App& app, Command* selected);
 void AddImportCommand(CLI::App& app, Command* selected);
+void AddAttachCommand(CLI::App& app, Command* selected);
 void AddReportCommand(CLI::App& app, Command* selected);
 void AddShowCommand(CLI::App& app, Command* selected);
 void AddSummaryCommand(CLI::App& app, Command* selected);

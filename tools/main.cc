@@ -46,6 +46,7 @@ int Run(int argc, char** argv) {
   tools::Command selected;
   tools::AddRecordCommand(app, &selected);
   tools::AddImportCommand(app, &selected);
+  tools::AddAttachCommand(app, &selected);
   tools::AddSummaryCommand(app, &selected);
   tools::AddShowCommand(app, &selected);
   tools::AddReportCommand(app, &selected);

@@ -4,19 +4,25 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "analysis/analysis.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/number_format.h"
 #include "correlator/correlator.h"
 #include "hlo/artefacts/thunk_sequence.h"
 #include "hlo/proto/proto_reader.h"
 #include "hlo/text/text_reader.h"
+#include "importers/common/modules_only_sink.h"
 #include "importers/common/same_process_sink.h"
 #include "importers/importer.h"
+#include "store/run_replay.h"
 #include "store/run_writer.h"
 #include "tools/module_files.h"
 #include "tools/version.h"
@@ -41,6 +47,28 @@ Result<correlator::LoadedModule> Load(store::RunWriter& writer, model::Id module
   }
   return loaded;
 }
+
+// Of modules that are given again, those that the run does not hold.
+class NewModules : public importers::ModulesOnlySink {
+ public:
+  using ModulesOnlySink::ModulesOnlySink;
+
+  Status LearnFrom(store::RunWriter& writer) {
+    const std::vector<model::ModuleInfo>& modules = writer.tables().modules;
+    for (size_t m = 0; m < modules.size(); ++m) {
+      auto stored = writer.ReadModule(static_cast<model::Id>(m) + 1);
+      if (stored) known_.emplace(modules[m].name, modules[m].program_id, Hash(stored->bytes));
+    }
+    return writer.status();
+  }
+  model::Id AddModule(const model::ModuleBlob& module) override {
+    if (!known_.emplace(module.name, module.program_id, Hash(module.bytes)).second) return 0;
+    return ModulesOnlySink::AddModule(module);
+  }
+
+ private:
+  std::set<std::tuple<std::string, std::optional<int64_t>, uint64_t>> known_;
+};
 
 void CountLabels(const model::RunTables& run, const model::AttributionTables& attribution,
                  BuildOutcome* outcome) {
@@ -157,14 +185,27 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
     }
   }
   XLATRACE_TRY(ImportRecordings(request, writer.get(), &outcome));
+  if (!request.run.empty()) {
+    XLATRACE_ASSIGN(store::RunDb run, store::RunDb::Open(request.run));
+    XLATRACE_TRY(store::Replay(run, *writer));
+    ++outcome.inputs_read;
+  }
   if (outcome.inputs_read == 0) return tl::unexpected<Error>(outcome.skipped.front());
   // Modules that are given belong to the program that ran on the devices, not to a helper of it.
   const std::vector<model::Device>& devices = writer->tables().devices;
   const model::Id owner = devices.empty() ? 1 : devices.front().process_id;
+  NewModules fresh(*writer, owner);
+  model::EventSink& sink = request.run.empty() ? static_cast<model::EventSink&>(*writer) : fresh;
+  if (!request.run.empty()) XLATRACE_TRY(fresh.LearnFrom(*writer));
   for (const std::string& path : request.module_paths) {
-    if (Status added = AddModuleFiles(path, *writer, owner); !added) {
+    if (Status added = AddModuleFiles(path, sink, owner); !added) {
       Skip(path, std::move(added).error(), writer.get(), &outcome);
     }
+  }
+  outcome.new_modules = fresh.modules();
+  // A run is not rewritten for nothing.
+  if (!request.run.empty() && fresh.modules() == 0 && !outcome.skipped.empty()) {
+    return tl::unexpected<Error>(outcome.skipped.front());
   }
   for (const auto& [key, value] : request.run_info) writer->SetRunInfo(key, value);
   for (const auto& [path, why] : request.left_out) {

@@ -32,7 +32,10 @@ struct BuildRequest {
   std::vector<std::vector<std::string>> sessions;  // Profiles of one process each, in order.
   std::vector<recording::FolderEntry> recordings;  // Our own, one per process.
   std::vector<std::string> module_paths;           // Dump folders and HLO files (--modules).
-  std::string output;                              // run.db
+  // A finished run that takes the inputs' place: what was recorded comes from it, and only modules
+  // that it does not hold are added (attach).
+  std::string run;
+  std::string output;  // run.db
   // Named, but not to be read (path, why), as the run shall say.
   std::vector<std::pair<std::string, std::string>> left_out;
   // Facts that the inputs do not tell (command, source...); they win over the inputs' own.
@@ -52,6 +55,7 @@ struct BuildOutcome {
   size_t activities = 0;
   size_t processes = 0;
   size_t modules = 0;
+  size_t new_modules = 0;  // That a run got which had been finished (BuildRequest::run).
   int64_t device_ns = 0;
   int64_t exact_ns = 0;
   int64_t inferred_ns = 0;

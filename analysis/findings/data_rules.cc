@@ -68,6 +68,29 @@ void Unattributed(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
+// What a module known by annotations alone lacks, and how to get it.
+void WithoutHlo(const Context& context, Report& report) {
+  int64_t without = 0;
+  int64_t all = 0;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    const int64_t ns = context.run.activities.self_ns[i];
+    all += ns;
+    const Id module = context.attribution.labels[context.attribution.label_of[i] - 1].module_id;
+    if (module > 0 && static_cast<size_t>(module) <= context.run.modules.size() &&
+        context.run.modules[static_cast<size_t>(module) - 1].source ==
+            model::ModuleSource::kAnnotation) {
+      without += ns;
+    }
+  }
+  if (without == 0 || all == 0) return;
+  report.Withhold(
+      "hlo", fmt::format(
+                 "bytes, FLOPs, shapes and operands of {} of device time: its modules are known by "
+                 "annotations alone; run once more with XLA_FLAGS=--xla_dump_to=DIR, then "
+                 "xlatrace attach run.db --modules DIR",
+                 Percent(static_cast<double>(without) / static_cast<double>(all))));
+}
+
 void Graphs(const Context& context, Report& report) {
   if (context.graph_share < kGraphs) return;
   Finding finding;
@@ -183,6 +206,7 @@ void SourceLines(const Context& context, Report& report) {
 
 void JudgeData(const Context& context, Report& report) {
   Unattributed(context, report);
+  WithoutHlo(context, report);
   Graphs(context, report);
   Autotuning(context, report);
   WarmUp(context, report);

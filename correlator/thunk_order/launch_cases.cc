@@ -37,9 +37,8 @@ LaunchCases::LaunchCases(const model::RunTables& run, const ModuleTable& modules
 }
 
 int LaunchCases::Rank(Id module_id) const {
-  const bool rebuilt =
-      run_.modules[static_cast<size_t>(module_id) - 1].source == model::ModuleSource::kNvtx;
-  return (modules_.entry(module_id).has_thunks ? 2 : 0) + (rebuilt ? 0 : 1);
+  const ModuleEntry& entry = modules_.entry(module_id);
+  return (entry.has_thunks ? 2 : 0) + (entry.rebuilt ? 0 : 1);
 }
 
 void LaunchCases::ReadPrograms() {

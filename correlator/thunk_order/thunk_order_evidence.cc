@@ -426,7 +426,7 @@ uint32_t ThunkOrder::LabelFor(const JudgedCase& judged, const Outcome& outcome) 
   label.instruction_id = static_cast<Id>(entry.first_row) + token.instruction + 1;
   label.evidence = Evidence::kThunkOrder;
   label.confidence = outcome.confidence;
-  if (!entry.whole_schedule) {
+  if (!entry.whole_schedule || entry.another_run) {
     label.confidence = std::min(label.confidence, Confidence::kInferred);
   }
   label.origin =

@@ -206,6 +206,7 @@ class Kineto final : public Dialect {
     row.graph_id = graph > 0 && graph <= UINT32_MAX ? static_cast<uint32_t>(graph) : 0;
     row.graph_node_id = ParseInt(event.graph_node_id).value_or(0);
     row.config = ConfigOf(event);
+    row.hint = HintOf(event);
     if (category_ == Category::kKernel) {
       ++import_.kernels;
     } else {
@@ -221,6 +222,29 @@ class Kineto final : public Dialect {
     last_lane_key_ = key;
     last_lane_ = it->second;
     return last_lane_;
+  }
+
+  // What a profiler that traces XLA (PyTorch/XLA) says of a kernel, in the words of XProf.
+  uint32_t HintOf(const ChromeEvent& event) {
+    if (event.hlo_op.empty() && event.hlo_module.empty()) return 0;
+    hint_key_.clear();
+    for (const std::string_view part : {event.hlo_op, event.hlo_module, event.program_id,
+                                        event.op_name_end, event.op_name_prefix}) {
+      hint_key_.append(part).push_back('\0');
+    }
+    const auto [it, fresh] = hints_.try_emplace(hint_key_, 0);
+    if (!fresh) return it->second;
+    model::Hint hint;
+    hint.evidence = model::Evidence::kAnnotation;
+    hint.module_name = std::string(event.hlo_module);
+    hint.program_id = ParseInt(event.program_id);
+    hint.instruction = std::string(event.hlo_op);
+    if (hint.instruction.starts_with('%')) hint.instruction.erase(0, 1);
+    hint.op_name = std::string(event.op_name_end);
+    if (!hint.op_name.empty() && !event.op_name_prefix.empty()) {
+      hint.op_name.insert(0, std::string(event.op_name_prefix) + "/");
+    }
+    return it->second = static_cast<uint32_t>(import_.sink.AddHint(hint));
   }
 
   uint32_t ConfigOf(const ChromeEvent& event) {
@@ -332,6 +356,8 @@ class Kineto final : public Dialect {
   Category category_ = Category::kOther;
   std::string category_text_ = "\x01";
   std::string key_;
+  std::string hint_key_;
+  std::unordered_map<std::string, uint32_t> hints_;
   std::unordered_map<std::string, uint32_t> configs_;
   std::vector<LaneKey> lanes_;
   std::map<LaneKey, uint32_t> lane_index_;

@@ -39,6 +39,17 @@ Annotation ParseAnnotation(std::string_view text) {
   if (hash == std::string_view::npos) return annotation;
   std::string_view body = text.substr(hash + 1);
   if (body.ends_with('#')) body.remove_suffix(1);
+  // People's names come first, up to the last of the key that XLA puts behind them.
+  for (const auto& [lead, next] :
+       {std::pair<std::string_view, std::string_view>{"name=", ",hlo_op="},
+        {"prefix=", ",hlo_module="}}) {
+    const size_t end = body.starts_with(lead) ? body.rfind(next) : std::string_view::npos;
+    if (end == std::string_view::npos) continue;
+    annotation.fields.emplace_back(lead.substr(0, lead.size() - 1),
+                                   body.substr(lead.size(), end - lead.size()));
+    body.remove_prefix(end + 1);
+    break;
+  }
   const bool use_depth = Balanced(body);
   int depth = 0;
   size_t start = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <tuple>
 
 #include "importers/common/annotation.h"
 #include "importers/common/text_fields.h"
@@ -23,10 +22,18 @@ void XlaRanges::Add(int64_t global_tid, int64_t start_ns, int64_t end_ns, std::s
     parsed.program_id = std::string(annotation.Get("program_id"));
     parsed.instruction = std::string(annotation.Get("hlo_op"));
     parsed.op_name = std::string(annotation.Get("name"));
+    // Annotation level 1 (XLA since August 2026) says these itself.
+    if (const std::string_view name = annotation.Get("op_name"); !name.empty()) {
+      parsed.op_name = std::string(name);
+      parsed.is_whole_name = true;
+    }
+    parsed.op_type = std::string(annotation.Get("op_type"));
+    parsed.source_file = std::string(annotation.Get("source_file"));
+    parsed.source_line = std::string(annotation.Get("source_line"));
     texts_.push_back(std::move(parsed));
   }
   threads_[global_tid].ranges.push_back(
-      {.start_ns = start_ns, .end_ns = end_ns, .text = entry->second});
+      {.start_ns = start_ns, .end_ns = end_ns, .place = entry->second});
 }
 
 void XlaRanges::Finish() {
@@ -53,31 +60,91 @@ void XlaRanges::Finish() {
         open = ranges[static_cast<size_t>(open)].parent;
       }
       ranges[i].parent = open;
+      ranges[i].place =
+          PlaceOf(ranges[i].place, open < 0 ? -1 : ranges[static_cast<size_t>(open)].place);
       open = static_cast<int32_t>(i);
     }
   }
 }
 
-model::Id XlaRanges::HintOf(int32_t thunk, int32_t module, model::Evidence evidence) {
-  model::Id& id = hints_[{thunk, module, evidence}];
+int32_t XlaRanges::PlaceOf(int32_t text, int32_t parent) {
+  const Text& own = texts_[static_cast<size_t>(text)];
+  // A module inside a module (a callback that runs another program) is on its own; a thunk without
+  // an instruction adds nothing.
+  if (own.is_module) parent = -1;
+  if (!own.is_module && own.instruction.empty()) return parent;
+  const uint64_t key =
+      static_cast<uint64_t>(static_cast<uint32_t>(parent)) << 32 | static_cast<uint32_t>(text);
+  const auto [it, fresh] = place_index_.try_emplace(key, static_cast<int32_t>(places_.size()));
+  if (!fresh) return it->second;
+  Place place;
+  place.text = text;
+  if (own.is_module) {
+    place.module = text;
+  } else if (parent >= 0) {
+    const Place& around = places_[static_cast<size_t>(parent)];
+    place.module = around.module;
+    if (!texts_[static_cast<size_t>(around.text)].is_module) place.around = parent;
+  }
+  places_.push_back(place);
+  return it->second;
+}
+
+model::Id XlaRanges::HintOf(int32_t place, bool module_only, model::Evidence evidence) {
+  Place& at = places_[static_cast<size_t>(place)];
+  const bool node = evidence == model::Evidence::kGraphNode;
+  model::Id& id = at.hints[module_only ? 2 : node ? 1 : 0];
   if (id != 0) return id;
   model::Hint hint;
   hint.evidence = evidence;
   std::string prefix;
+  const bool is_module = texts_[static_cast<size_t>(at.text)].is_module;
   // Thunks before 2022 name their module themselves.
-  for (const int32_t index : {module, thunk}) {
+  for (const int32_t index : {at.module, module_only || is_module ? -1 : at.text}) {
     if (index < 0) continue;
     const Text& text = texts_[static_cast<size_t>(index)];
     if (!text.module_name.empty()) hint.module_name = text.module_name;
     if (!text.program_id.empty()) hint.program_id = ParseInt(text.program_id);
     if (!text.prefix.empty()) prefix = text.prefix + "/";
-    if (index == thunk) {
-      hint.instruction = text.instruction;
-      if (!text.op_name.empty()) hint.op_name = prefix + text.op_name;
+    if (index == at.module) continue;
+    hint.instruction = text.instruction;
+    if (!text.op_name.empty()) {
+      hint.op_name = text.is_whole_name ? text.op_name : prefix + text.op_name;
+    }
+    hint.op_type = text.op_type;
+    hint.source_file = text.source_file;
+    hint.source_line = ParseInt(text.source_line);
+  }
+  if (!hint.instruction.empty()) {
+    // Deep nesting is told by the thunks next to the module.
+    constexpr size_t kMostEnclosing = 16;
+    std::vector<const std::string*> around;
+    for (int32_t outer = at.around; outer >= 0;
+         outer = places_[static_cast<size_t>(outer)].around) {
+      const std::string& name =
+          texts_[static_cast<size_t>(places_[static_cast<size_t>(outer)].text)].instruction;
+      // A sequence of thunks bears its own name twice.
+      if (name != hint.instruction) around.push_back(&name);
+    }
+    for (size_t k = 0; k < std::min(around.size(), kMostEnclosing); ++k) {
+      if (k > 0) hint.enclosing += '/';
+      hint.enclosing += *around[around.size() - 1 - k];
     }
   }
   id = sink_.AddHint(hint);
   return id;
+}
+
+void XlaRanges::AddUnasked() {
+  // More are no program but a hostile file.
+  constexpr size_t kMostPlaces = 200'000;
+  if (places_.size() > kMostPlaces) return;
+  for (size_t p = 0; p < places_.size(); ++p) {
+    const Place& place = places_[p];
+    const bool thunk = !texts_[static_cast<size_t>(place.text)].is_module;
+    if (!thunk || place.module < 0 || place.hints[0] != 0 || place.hints[1] != 0) continue;
+    HintOf(static_cast<int32_t>(p), false, model::Evidence::kRange);
+  }
 }
 
 size_t XlaRanges::FirstAfter(Thread& thread, int64_t time_ns) {
@@ -108,17 +175,17 @@ XlaRanges::Found XlaRanges::At(int64_t global_tid, int64_t time_ns, model::Evide
   for (auto at = static_cast<int32_t>(after) - 1; at >= 0 && levels < 256;
        at = ranges[static_cast<size_t>(at)].parent, ++levels) {
     const Range& range = ranges[static_cast<size_t>(at)];
-    if (range.end_ns < time_ns) continue;
-    const Text& text = texts_[static_cast<size_t>(range.text)];
-    if (text.is_module) {
-      module = range.text;
+    if (range.end_ns < time_ns || range.place < 0) continue;
+    const Place& place = places_[static_cast<size_t>(range.place)];
+    if (texts_[static_cast<size_t>(place.text)].is_module) {
+      module = range.place;
       found.module_range = thread->second.first_number + at;
       break;
     }
-    if (thunk < 0 && !text.instruction.empty()) thunk = range.text;
+    if (thunk < 0) thunk = range.place;
   }
-  if (module >= 0) found.module_hint = HintOf(-1, module, evidence);
-  if (thunk >= 0) found.thunk_hint = HintOf(thunk, module, evidence);
+  if (module >= 0) found.module_hint = HintOf(module, true, evidence);
+  if (thunk >= 0) found.thunk_hint = HintOf(thunk, false, evidence);
   return found;
 }
 

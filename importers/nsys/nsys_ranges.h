@@ -6,7 +6,6 @@
 #define XLATRACE_IMPORTERS_NSYS_NSYS_RANGES_H_
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,14 +32,25 @@ class XlaRanges {
   // `evidence`: what the hint says about where it comes from.
   Found At(int64_t global_tid, int64_t time_ns, model::Evidence evidence);
 
+  // Hints of thunks that no activity was asked for: what a graph holds is told by the ranges of
+  // its recording alone.
+  void AddUnasked();
+
   bool empty() const { return threads_.empty(); }
 
  private:
   struct Range {
     int64_t start_ns;
     int64_t end_ns;
-    int32_t text;         // Index into texts_.
+    int32_t place;        // Index into texts_ while adding, then into places_; -1: of none.
     int32_t parent = -1;  // In the same thread.
+  };
+  // A text among the ranges around it, up to its module: what repeats with every execution.
+  struct Place {
+    int32_t text = -1;
+    int32_t around = -1;             // The place of the next thunk outside; -1: none.
+    int32_t module = -1;             // Text of the module around; -1: none.
+    model::Id hints[3] = {0, 0, 0};  // As a range, as a graph node, of the module alone.
   };
   struct Thread {
     std::vector<Range> ranges;
@@ -54,16 +64,20 @@ class XlaRanges {
     std::string program_id;
     std::string instruction;
     std::string op_name;
+    bool is_whole_name = false;  // Not below the module's prefix.
+    std::string op_type, source_file, source_line;
   };
 
   static size_t FirstAfter(Thread& thread, int64_t time_ns);
-  model::Id HintOf(int32_t thunk, int32_t module, model::Evidence evidence);
+  int32_t PlaceOf(int32_t text, int32_t parent);
+  model::Id HintOf(int32_t place, bool module_only, model::Evidence evidence);
 
   model::EventSink& sink_;
   std::unordered_map<int64_t, Thread> threads_;
   std::vector<Text> texts_;
   std::unordered_map<std::string, int32_t> text_index_;
-  std::map<std::tuple<int32_t, int32_t, model::Evidence>, model::Id> hints_;
+  std::vector<Place> places_;
+  std::unordered_map<uint64_t, int32_t> place_index_;  // (place around, text)
 };
 
 }  // namespace xlatrace::importers

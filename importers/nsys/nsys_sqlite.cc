@@ -445,6 +445,7 @@ class NsysImport {
 
   void Finish() {
     if (activities_ > 0) {
+      ranges_.AddUnasked();
       sink_.SetRunInfo("granularity", model::Text(model::Granularity::kKernel));
     } else {
       counters_.Add("no_device_activity", Severity::kDataLoss, 1,

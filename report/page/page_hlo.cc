@@ -163,10 +163,11 @@ class HloTables {
   }
 
   Status Add(int64_t module_id, const std::vector<Facts>& facts) {
-    XLATRACE_ASSIGN(auto stored, page_.db.ReadModule(module_id));
-    auto bytes = std::make_shared<const std::string>(std::move(stored.bytes));
-    auto read = hlo::ReadAny(std::move(bytes));
-    if (!read) {  // Its instructions have been stored, so it could be read once.
+    auto stored = page_.db.ReadModule(module_id);
+    auto read = !stored
+                    ? tl::unexpected<Error>(std::move(stored).error())
+                    : hlo::ReadAny(std::make_shared<const std::string>(std::move(stored->bytes)));
+    if (!read) {  // Known by annotations alone; else it could be read once.
       ++modules_left_out_;
       instructions_left_out_ += static_cast<int64_t>(facts.size());
       return {};

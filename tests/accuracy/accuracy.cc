@@ -160,10 +160,25 @@ class Judge {
   bool Is(uint32_t truth_id, Id instruction_id) const {
     const Truth& truth = capture_.truths[truth_id];
     const auto& row = tables_.instructions[static_cast<size_t>(instruction_id) - 1];
-    const auto module =
-        static_cast<Id>(stripped_.module_from[static_cast<size_t>(row.module_id) - 1]) + 1;
-    return row.name == truth.instruction &&
-           std::find(truth.modules.begin(), truth.modules.end(), module) != truth.modules.end();
+    if (row.name != truth.instruction) return false;
+    const auto number = static_cast<size_t>(row.module_id) - 1;
+    if (number < stripped_.module_from.size()) {
+      const auto module = static_cast<Id>(stripped_.module_from[number]) + 1;
+      return std::find(truth.modules.begin(), truth.modules.end(), module) != truth.modules.end();
+    }
+    // One that no file holds has the name and number of what ran, and what HLO it has is that of
+    // the module that ran.
+    const model::AddedModule& added = tables_.added_modules[number - stripped_.module_from.size()];
+    return std::any_of(truth.modules.begin(), truth.modules.end(), [&](Id id) {
+      const model::ModuleInfo& module = capture_.run.modules[static_cast<size_t>(id) - 1];
+      if (added.hlo_module_id != 0) {
+        const auto hlo = static_cast<size_t>(added.hlo_module_id) - 1;
+        if (static_cast<Id>(stripped_.module_from[hlo]) + 1 != id) return false;
+      }
+      return module.program_id == added.program_id &&
+             module.name.substr(0, module.name.rfind('(')) ==
+                 added.name.substr(0, added.name.rfind('('));
+    });
   }
 
   void Count(const TruthPart& part, bool right, const model::Label& label, int64_t ns, size_t i) {
@@ -180,8 +195,14 @@ class Judge {
                 : "inferred",
         stripped_.run.ConfigOf(i).symbol, model::Text(label.evidence),
         capture_.run.modules[static_cast<size_t>(truth.modules.front()) - 1].name,
-        truth.instruction, stripped_.run.modules[static_cast<size_t>(row.module_id) - 1].name,
-        row.name)] += ns;
+        truth.instruction, NameOf(row.module_id), row.name)] += ns;
+  }
+
+  const std::string& NameOf(Id module_id) const {
+    const auto number = static_cast<size_t>(module_id) - 1;
+    return number < stripped_.run.modules.size()
+               ? stripped_.run.modules[number].name
+               : tables_.added_modules[number - stripped_.run.modules.size()].name;
   }
 
   // Nothing is known but which instructions ran how often: a library's call is one, however many

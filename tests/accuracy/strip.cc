@@ -16,7 +16,7 @@ using model::Id;
 using model::RunTables;
 
 bool TakesAnnotations(Grade grade) {
-  return grade >= Grade::kNoAnnotations && grade != Grade::kStretches;
+  return grade >= Grade::kNoAnnotations && grade < Grade::kStretches;
 }
 
 // Module and program id stay, the instruction goes.
@@ -77,6 +77,21 @@ void Remove(const std::vector<bool>& gone, Stripped* stripped) {
   compact(columns.correlation);
   compact(columns.graph_node);
   compact(stripped->truth);
+}
+
+// Keeps the HLO of those modules for which `keep` says so.
+template <typename Keep>
+void KeepModules(Keep keep, Stripped* stripped) {
+  std::vector<model::ModuleInfo> kept;
+  std::vector<size_t> from;
+  for (size_t m = 0; m < stripped->run.modules.size(); ++m) {
+    if (!keep(m)) continue;
+    kept.push_back(stripped->run.modules[m]);
+    from.push_back(stripped->module_from[m]);
+  }
+  stripped->run.modules = std::move(kept);
+  stripped->module_from = std::move(from);
+  for (model::Hint& hint : stripped->run.hints) hint.module_id = 0;
 }
 
 // Without its number, a copy of a program is another program: of several, the last one is kept.
@@ -238,6 +253,12 @@ std::string_view Text(Grade grade) {
       return "no annotations, graphs as rows, HLO only";
     case Grade::kStretches:
       return "no instruction, stretches as rows of graphs";
+    case Grade::kAnnotationsOnly:
+      return "annotations only";
+    case Grade::kHalfTheModules:
+      return "annotations, half of the modules";
+    case Grade::kOtherRun:
+      return "dump of another run with other ids";
   }
   return "";
 }
@@ -256,6 +277,9 @@ bool Applies(const Capture& capture, Grade grade) {
     return Applies(capture, Grade::kGraphRows) && Applies(capture, Grade::kNoThunkLists);
   }
   if (grade == Grade::kStretches) return !Stretches(capture).empty();
+  if (grade == Grade::kHalfTheModules || grade == Grade::kOtherRun) {
+    return capture.modules.size() >= 2;
+  }
   if (grade == Grade::kModulesMissing) return capture.modules.size() >= 3;
   if (grade == Grade::kNoThunkLists || grade == Grade::kNoMetadata) {
     return std::any_of(capture.modules.begin(), capture.modules.end(),
@@ -303,6 +327,7 @@ Stripped Strip(const Capture& capture, Grade grade) {
       for (model::ModuleInfo& module : run.modules) {
         module.program_id = 1'000'000 + 2 * module.program_id.value_or(0);
       }
+      for (model::ModuleInfo& module : run.modules) module.source = model::ModuleSource::kDump;
       for (model::Hint& hint : run.hints) hint.module_id = 0;
       stripped.no_program_ids = true;
       break;
@@ -344,6 +369,27 @@ Stripped Strip(const Capture& capture, Grade grade) {
       ForgetInstructions(&run);
       FoldStretches(capture, &stripped);
       break;
+    case Grade::kAnnotationsOnly:
+      KeepModules([](size_t) { return false; }, &stripped);
+      break;
+    case Grade::kHalfTheModules:
+      KeepModules([](size_t m) { return m % 2 == 0; }, &stripped);
+      break;
+    case Grade::kOtherRun: {
+      KeepOneCopy(capture, &stripped);
+      KeepModules([](size_t) { return true; }, &stripped);
+      // Numbers of this very run, each with the next module: a process counts what it compiles,
+      // and one that compiles a little less before has all of them shifted.
+      std::vector<model::ModuleInfo>& modules = run.modules;
+      for (size_t m = 0; m < modules.size(); ++m) {
+        modules[m].source = model::ModuleSource::kDump;
+        modules[m].program_id = m + 1 < modules.size()
+                                    ? capture.run.modules[stripped.module_from[m + 1]].program_id
+                                    : std::optional<int64_t>(2'000'000);
+      }
+      stripped.no_program_ids = true;
+      break;
+    }
   }
   return stripped;
 }
@@ -452,7 +498,8 @@ std::vector<std::string> Leaks(const Stripped& stripped, Grade grade) {
       }
     }
   }
-  if (grade == Grade::kNoProgramId || grade == Grade::kOtherDump) {
+  if (grade == Grade::kAnnotationsOnly && !run.modules.empty()) leaks.push_back("HLO is left");
+  if (grade == Grade::kNoProgramId || grade == Grade::kOtherDump || grade == Grade::kOtherRun) {
     for (const model::Hint& hint : run.hints) {
       if (hint.module_id != 0 || (grade == Grade::kNoProgramId && hint.program_id)) {
         leaks.push_back("a hint names a module by its number");

@@ -28,13 +28,18 @@ enum class Grade : uint8_t {
   kGraphRows,         // No annotations, and one row per launch of a CUDA graph.
   kGraphRowsNoLists,  // The same, and optimised HLO is all there is of the modules.
   kStretches,         // No instruction, and of what XLA could have put into a graph one row.
+  kAnnotationsOnly,   // What was said of launches, and no HLO at all.
+  kHalfTheModules,    // What was said of launches, and the HLO of every second module.
+  kOtherRun,          // The dump of another run: each module has the number of another one here.
 };
 
 inline constexpr Grade kAllGrades[] = {
-    Grade::kAnnotated,     Grade::kNoInstruction,  Grade::kNoProgramId,  Grade::kOtherDump,
-    Grade::kNoAnnotations, Grade::kNoMetadata,     Grade::kNoThunkLists, Grade::kNoLaunchCalls,
-    Grade::kDropped,       Grade::kModulesMissing, Grade::kGraphRows,    Grade::kGraphRowsNoLists,
-    Grade::kStretches,
+    Grade::kAnnotated,      Grade::kNoInstruction,   Grade::kNoProgramId,
+    Grade::kOtherDump,      Grade::kNoAnnotations,   Grade::kNoMetadata,
+    Grade::kNoThunkLists,   Grade::kNoLaunchCalls,   Grade::kDropped,
+    Grade::kModulesMissing, Grade::kGraphRows,       Grade::kGraphRowsNoLists,
+    Grade::kStretches,      Grade::kAnnotationsOnly, Grade::kHalfTheModules,
+    Grade::kOtherRun,
 };
 std::string_view Text(Grade grade);
 

@@ -76,7 +76,8 @@ TEST_F(AttributeTest, SameProgramIdOfAnotherNameIsAnotherModule) {
   Module("jit_g", 5, {"add.1"});
   const size_t a = run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f", 5, "add.1"));
   const auto tables = run_.Attribute();
-  EXPECT_EQ(Says(run_, tables, a), "no_module");
+  EXPECT_EQ(LabelOf(tables, a).module_id, 2);  // The one that the annotation tells of.
+  EXPECT_EQ(Says(run_, tables, a), "jit_f/add.1");
 }
 
 TEST_F(AttributeTest, UniqueNameIsEnoughWhereTheSourceTellsNoIds) {
@@ -106,7 +107,7 @@ TEST_F(AttributeTest, AnotherProgramIdIsNotReplacedByTheSameName) {
   run_.Activity(kernel, run_.Annotation("jit_f", 5, "add.1"));
   const size_t recompiled = run_.Activity(kernel, run_.Annotation("jit_f", 9, "add.1"));
   const auto tables = run_.Attribute();
-  EXPECT_EQ(Says(run_, tables, recompiled), "no_module");
+  EXPECT_EQ(LabelOf(tables, recompiled).module_id, 2);  // Without HLO.
   EXPECT_EQ(LabelOf(tables, recompiled).origin, Origin::kXla);
 }
 
@@ -119,8 +120,13 @@ TEST_F(AttributeTest, ModulesOfAnotherRunJoinByNameAndAreInferred) {
 }
 
 TEST_F(AttributeTest, InstructionThatTheModuleLacksIsMissing) {
-  Module("jit_f", 5, {"add.1"});
+  Module(
+      "jit_f", 5,
+      {"add.1", "add.2", "add.3", "add.4", "add.5", "add.6", "add.7", "add.8", "add.9", "add.10"});
   const size_t a = run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f", 5, "gone.7"));
+  for (int n = 1; n <= 10; ++n) {
+    run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f", 5, "add." + std::to_string(n)));
+  }
   const auto tables = run_.Attribute();
   EXPECT_EQ(Says(run_, tables, a), "instruction_missing");
   EXPECT_EQ(LabelOf(tables, a).module_id, 1);
@@ -174,9 +180,10 @@ TEST_F(AttributeTest, UnreadableModuleIsCountedAndItsActivitiesHaveAReason) {
   const size_t a = run_.Activity(run_.Kernel("add_1"), run_.Annotation("jit_f", 5, "add.1"));
   const size_t b = run_.Activity(run_.Kernel("add_1"), run_.Annotation("jit_g", 6, "add.1"));
   const auto tables = run_.Attribute();
-  EXPECT_EQ(Says(run_, tables, a), "no_module");
+  EXPECT_EQ(LabelOf(tables, a).module_id, 3);  // What the annotation says of it is left.
+  EXPECT_EQ(Says(run_, tables, a), "jit_f/add.1");
   EXPECT_EQ(Says(run_, tables, b), "jit_g/add.1");
-  ASSERT_EQ(tables.stats.size(), 1u);
+  ASSERT_EQ(tables.stats.size(), 2u);
   EXPECT_EQ(tables.stats[0].name, "unreadable_modules");
   EXPECT_EQ(tables.stats[0].value, 1);
   EXPECT_EQ(tables.stats[0].severity, model::Severity::kDataLoss);

@@ -146,7 +146,7 @@ TEST_F(SymbolEvidenceTest, KernelOfAModuleThatIsNotThereIsNotLent) {
   run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f", 5, "sort.3"));
   const size_t a =
       run_.Activity(run_.Kernel("loop_multiply_fusion"), run_.Annotation("jit_gone", 9, ""));
-  EXPECT_EQ(Says(run_, run_.Attribute(), a), "no_module");
+  EXPECT_EQ(Says(run_, run_.Attribute(), a), "no_annotation");
 }
 
 TEST_F(SymbolEvidenceTest, SymbolOfAnotherProcessProvesNothing) {

@@ -214,8 +214,10 @@ std::map<std::string, int64_t> Shares(const model::AttributionTables& tables, si
 std::string Says(const RunBuilder& run, const model::AttributionTables& tables, size_t activity) {
   const model::Label& label = LabelOf(tables, activity);
   if (label.instruction_id == 0) return std::string(model::Text(label.reason));
-  return run.run().modules[static_cast<size_t>(label.module_id - 1)].name + "/" +
-         tables.instructions[static_cast<size_t>(label.instruction_id - 1)].name;
+  const auto module = static_cast<size_t>(label.module_id - 1);
+  const size_t own = run.run().modules.size();
+  return (module < own ? run.run().modules[module].name : tables.added_modules[module - own].name) +
+         "/" + tables.instructions[static_cast<size_t>(label.instruction_id - 1)].name;
 }
 
 }  // namespace xlatrace::correlator

@@ -85,7 +85,7 @@ CLOSED = {
     ("step_part", "part"): PHASES | {"exposed_collective", "exposed_copy", "idle"},
     ("device", "kind"): {"gpu", "tpu", "cpu"},
     ("module", "role"): {"main", "init", "helper", "autotune"},
-    ("module", "source"): {"dump", "proto", "nvtx", "xplane"},
+    ("module", "source"): {"dump", "proto", "nvtx", "xplane", "annotation"},
     ("gap", "cause"): {
         "launch_bound", "host", "synchronisation", "copy", "compile", "input", "unknown",
     },

@@ -32,6 +32,19 @@ TEST(Annotation, BracketsThatDoNotBalanceStillGiveTheInstruction) {
   EXPECT_EQ(a.Get("hlo_op"), "dot.2");
 }
 
+TEST(Annotation, WhatPeopleNamedMayHoldAnySign) {
+  const Annotation a = ParseAnnotation(
+      "Thunk:#name=jit(f)/a,hlo_op=no#1,b=2/mul,hlo_op=loop_multiply_fusion,unique_hlo_op_id=7#");
+  EXPECT_EQ(a.Get("name"), "jit(f)/a,hlo_op=no#1,b=2/mul");
+  EXPECT_EQ(a.Get("hlo_op"), "loop_multiply_fusion");
+  EXPECT_EQ(a.Get("unique_hlo_op_id"), "7");
+  const Annotation module =
+      ParseAnnotation("XlaModule:#prefix=jit(f)/x,hlo_module=y,hlo_module=jit_f,program_id=186#");
+  EXPECT_EQ(module.Get("prefix"), "jit(f)/x,hlo_module=y");
+  EXPECT_EQ(module.Get("hlo_module"), "jit_f");
+  EXPECT_EQ(module.Get("program_id"), "186");
+}
+
 TEST(Annotation, ModuleRangesAndPlainTexts) {
   const Annotation a =
       ParseAnnotation("XlaModule:#prefix=args[0],hlo_module=jit_copy,program_id=14564#");

@@ -1,0 +1,80 @@
+// What a source says of modules on its own, without any HLO: of each module the instructions that
+// were seen, what was said of them, and under which kernels they ran.
+//
+// A module is what one process calls by one name and program id; where a process tells no program
+// ids at all, by one name. Sayings without an id in a process that tells ids are about executables
+// that XLA compiled for itself (autotuning) and make no module.
+//
+// Ownership: views into the hints of the run, which must outlive the object and not change.
+// Thread-safety: immutable after construction. One pass over the activities.
+
+#ifndef XLATRACE_CORRELATOR_ANNOTATED_MODULES_H_
+#define XLATRACE_CORRELATOR_ANNOTATED_MODULES_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/run_tables.h"
+
+namespace xlatrace::correlator {
+
+struct AnnotatedInstruction {
+  std::string_view name;
+  std::map<uint32_t, int64_t> hints;  // Number from 1 -> device time under it.
+  std::vector<uint32_t> configs;      // Launch configurations seen, each once, ascending.
+  int64_t first_ns = INT64_MAX;       // Start of its first activity.
+  int64_t launches = 0;
+  bool nested = false;  // Inside another thunk: a loop's body, a branch, a command buffer.
+};
+
+struct AnnotatedModule {
+  model::Id process_id = 0;
+  std::string_view name;  // Empty: told by its number only.
+  std::optional<int64_t> program_id;
+  // In the order in which they first ran; those that only a range tells of come last.
+  std::vector<AnnotatedInstruction> instructions;
+  int64_t launches = 0;  // Of activities that name it, graph-level rows among them.
+  int64_t graph_rows = 0;
+};
+
+class AnnotatedModules {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // `is_known`: the source's own handle leads to a module that can be read, so that its sayings
+  // need no module of their own.
+  AnnotatedModules(const model::RunTables& run, const std::function<bool(model::Id)>& is_known);
+
+  std::span<const AnnotatedModule> all() const { return modules_; }
+  // Index of the module that a process means; kNone: the hint names none.
+  uint32_t Of(model::Id process_id, const model::Hint& hint) const;
+
+ private:
+  using Key = std::tuple<model::Id, std::string_view, int64_t, bool>;  // Is there an id?
+
+  static Key KeyOf(model::Id process_id, const model::Hint& hint);
+  uint32_t InstructionOf(uint32_t module, std::string_view name);
+  void Count(const model::RunTables& run, uint32_t number, uint32_t module_index, uint32_t config,
+             int64_t launches, int64_t self_ns, int64_t first_ns);
+  void AddUnlaunched(const model::RunTables& run);
+
+  std::vector<AnnotatedModule> modules_;
+  std::map<Key, uint32_t> index_;
+  std::vector<std::unordered_map<std::string_view, uint32_t>> names_;  // While reading.
+};
+
+// Names that XLA:GPU gives to thunks that it made itself, so that no HLO holds them
+// (command_buffer_conversion_pass.cc).
+bool IsThunkOnly(std::string_view name);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_ANNOTATED_MODULES_H_

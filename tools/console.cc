@@ -16,8 +16,15 @@
 namespace xlatrace::tools {
 namespace {
 
+// What cannot be said is not said: a log on a full disk, a closed standard error or a reader that
+// went away must not make a failure of what succeeded. (fmt::print would throw.)
+void ToStandardError(std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::clearerr(stderr);
+}
+
 void PrintLine(std::string_view kind, std::string_view text) {
-  fmt::print(stderr, "xlatrace: {}{}\n", kind, Printable(text));
+  ToStandardError(fmt::format("xlatrace: {}{}\n", kind, Printable(text)));
 }
 
 }  // namespace
@@ -36,7 +43,7 @@ void Warn(std::string_view text) { PrintLine("warning: ", text); }
 
 void PrintError(const Error& error) {
   PrintLine("error: ", error.message);
-  if (!error.hint.empty()) fmt::print(stderr, "hint: {}\n", Printable(error.hint));
+  if (!error.hint.empty()) ToStandardError(fmt::format("hint: {}\n", Printable(error.hint)));
 }
 
 std::function<void(int64_t, int64_t)> ShowProgress(std::string what) {

@@ -1,9 +1,11 @@
 // The `xlatrace` program: reads the command line, runs one subcommand, prints its error.
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <string>
@@ -26,6 +28,21 @@ namespace {
 void OnInterrupt(int signal) {
   xlatrace::RemoveTemporaryFilesOnSignal();
   _exit(128 + signal);
+}
+
+// Unless whoever started us has this signal ignored, as `nohup` does.
+void EndTidily(int signal) {
+  if (std::signal(signal, OnInterrupt) == SIG_IGN) std::signal(signal, SIG_IGN);
+}
+
+// Whoever closed one of the three must not find our messages in the next file that we open. Open for
+// reading only, so that a result that has no place is still an error; closed again for children.
+void FillClosedDescriptors() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    const int opened = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (opened > 2) close(opened);
+  }
 }
 
 int Run(int argc, char** argv) {
@@ -110,9 +127,9 @@ int main(int argc, char** argv) {
   // heap, where each smaller copy leaves a hole: a quarter of the peak of a large import.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   mallopt(M_TRIM_THRESHOLD, 16 << 20);
+  FillClosedDescriptors();
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGINT, OnInterrupt);
-  std::signal(SIGTERM, OnInterrupt);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGXFSZ}) EndTidily(signal);
   try {
     return Run(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -233,20 +233,22 @@ class Summary {
     const bool steps = view_.basis.steady && view_.has_step_parts;
     const int bar_width = width_ >= 100 ? 27 : 16;
     const std::string heading = view_.basis.steady ? "ms/step" : "ms";
+    const int64_t whole = steps ? view_.steps.wall_ns : view_.coverage.device_ns;
+    // No part is longer than the whole: a column as wide as that never cuts a number.
+    const int numbers = std::max(8, 1 + DisplayWidth(Milliseconds(view_.PerStep(whole))));
     Lines lines;
-    lines.push_back(FitLeft(steps ? "part of step" : "phase", 20) + FitRight(heading, 8) +
+    lines.push_back(FitLeft(steps ? "part of step" : "phase", 20) + FitRight(heading, numbers) +
                     FitRight("%", 6));
     if (!steps) lines[0] += view_.basis.steady ? "  device time" : "  device time, whole run";
-    const int64_t whole = steps ? view_.steps.wall_ns : view_.coverage.device_ns;
     const auto line = [&](StepPart part, std::string_view name, int64_t ns,
                           const std::string& note) {
-      std::string text = FitLeft(name, 20) + FitRight(Milliseconds(view_.PerStep(ns)), 8) +
+      std::string text = FitLeft(name, 20) + FitRight(Milliseconds(view_.PerStep(ns)), numbers) +
                          FitRight(Percent(static_cast<double>(ns), static_cast<double>(whole)), 6);
       const std::string bar =
           Bar(static_cast<double>(ns), static_cast<double>(whole), bar_width, options_.ascii);
       text += "  " + Colored(part, bar);
       if (!note.empty()) {
-        const int room = width_ - 20 - 8 - 6 - 2 - bar_width - 2;
+        const int room = width_ - 20 - numbers - 6 - 2 - bar_width - 2;
         text.append(static_cast<size_t>(bar_width - DisplayWidth(bar) + 2), ' ');
         text += DisplayWidth(note) > room ? std::string() : note;
         text.erase(text.find_last_not_of(' ') + 1);
@@ -266,7 +268,7 @@ class Summary {
       }
     }
     lines.push_back(FitLeft(steps ? "step" : "all", 20) +
-                    FitRight(Milliseconds(view_.PerStep(whole)), 8) + FitRight("100", 6));
+                    FitRight(Milliseconds(view_.PerStep(whole)), numbers) + FitRight("100", 6));
     return lines;
   }
 

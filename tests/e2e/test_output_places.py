@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Standard output and standard error that cannot be written change no result but their own: a log
+on a full disk, a closed descriptor, a reader that went away."""
+
+import os
+import subprocess
+
+import support
+
+
+class OutputPlaces(support.TestCase):
+    def run_with(self, place, descriptor, *arguments):
+        """Exit status with descriptor 1 or 2 full, closed or a pipe that nobody reads."""
+        command = [support.PROGRAM, *map(str, arguments)]
+        streams = {1: subprocess.DEVNULL, 2: subprocess.DEVNULL}
+        before = None
+        opened = []
+        if place == "full":
+            opened.append(os.open("/dev/full", os.O_WRONLY))
+            streams[descriptor] = opened[0]
+        elif place == "pipe":
+            read_end, write_end = os.pipe()
+            os.close(read_end)
+            opened.append(write_end)
+            streams[descriptor] = write_end
+        else:
+            before = lambda: os.close(descriptor)  # noqa: E731
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=streams[1],
+                              stderr=streams[2], cwd=self.folder, preexec_fn=before,
+                              timeout=support.HANG_S)
+        for one in opened:
+            os.close(one)
+        return done.returncode
+
+    def test_record_gives_the_status_of_the_command_whatever_happens_to_the_log(self):
+        for place in ("full", "closed", "pipe"):
+            for descriptor in (1, 2):
+                status = self.run_with(place, descriptor, "record", "--", "sh", "-c", "exit 7")
+                self.assertEqual(status, 7, (place, descriptor))
+
+    def test_an_error_keeps_its_status_when_it_cannot_be_said(self):
+        for place in ("full", "closed", "pipe"):
+            self.assertEqual(self.run_with(place, 2, "summary", "missing.db"), 1, place)
+            self.assertEqual(self.run_with(place, 2, "nonsense"), 2, place)
+            self.assertEqual(self.run_with(place, 2, "import"), 2, place)
+
+    def test_every_command_survives_places_that_cannot_be_written(self):
+        for command in ("record", "control", "lib", "import", "report", "summary", "show", "modules",
+                        "explain", "passes", "find", "query", "doctor"):
+            for place in ("full", "closed", "pipe"):
+                for descriptor in (1, 2):
+                    status = self.run_with(place, descriptor, command, "--help")
+                    # A help text that could not be printed is a failure, never a crash.
+                    self.assertIn(status, (0, 1), (command, place, descriptor))
+                    status = self.run_with(place, descriptor, command)
+                    self.assertIn(status, (0, 1, 2), (command, place, descriptor))
+
+
+if __name__ == "__main__":
+    import unittest
+
+    unittest.main()

@@ -14,12 +14,10 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
 
-# "test_x (module.Class.test_x) ... skipped 'why'", and the same of a whole class.
-UNITTEST = re.compile(r"^(?P<case>\S+) \([^)]*\).*?\.\.\. skipped (?P<quote>['\"])(?P<why>.*)(?P=quote)\s*$",
-                      re.MULTILINE)
-# A case with a docstring prints its name on one line, the docstring and the result on the next.
-UNITTEST_DOC = re.compile(r"^(?P<case>\S+) \([^)]*\)\n[^\n]*\.\.\. skipped (?P<quote>['\"])(?P<why>.*)(?P=quote)\s*$",
-                          re.MULTILINE)
+# "test_x (module.Class.test_x) ... skipped 'why'", the same of a class, of a subtest (indented, with its
+# parameters), and behind a docstring on a line of its own. A reason may go on over several lines.
+UNITTEST = re.compile(r"\.\.\. skipped (?P<quote>['\"])(?P<why>.*?)(?:(?P=quote)[ \t]*)?$", re.MULTILINE)
+CASE = re.compile(r"^\s*(\w+) \(", re.MULTILINE)
 # "path/x_test.cc:12: Skipped" and the reason on the line after it.
 GOOGLETEST = re.compile(r"^\S+:\d+: Skipped\n(?P<why>[^\n]*)", re.MULTILINE)
 RAN = re.compile(r"^Ran (\d+) tests?", re.MULTILINE)
@@ -30,13 +28,9 @@ PLACE = re.compile(r"(/[\w.+-]+){2,}")  # Paths differ from machine to machine; 
 def reasons_of(name, output):
     """(reason, case) of every case that was skipped in one ctest test's output."""
     found = []
-    seen = set()
-    for pattern in (UNITTEST_DOC, UNITTEST):
-        for match in pattern.finditer(output):
-            case = match["case"]
-            if (case, match["why"]) not in seen:
-                seen.add((case, match["why"]))
-                found.append((match["why"], f"{name}: {case}"))
+    for match in UNITTEST.finditer(output):
+        cases = CASE.findall(output, 0, match.start())
+        found.append((match["why"], f"{name}: {cases[-1] if cases else '?'}"))
     for match in GOOGLETEST.finditer(output):
         found.append((match["why"].strip() or "no reason given", name))
     return found

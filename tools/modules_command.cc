@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/terminal.h"
 #include "dumps/dump_dir.h"
 #include "tools/commands.h"
@@ -45,10 +46,19 @@ Status SplitArguments(Options& options, std::vector<std::string>& paths) {
   return {};
 }
 
+// A single file of which nothing could be read: that is an error, not a list of one module.
+Status AnythingRead(const ModuleList& list) {
+  if (list.of_run || list.modules.size() != 1) return {};
+  const ListedModule& module = list.modules.front();
+  if (module.summary || module.error.empty() || !IsRegularFile(list.path)) return {};
+  return MakeError(module.error, fmt::format("xlatrace explain {}", list.path));
+}
+
 Result<int> Run(Options options) {
   std::vector<std::string> paths;
   XLATRACE_TRY(SplitArguments(options, paths));
   XLATRACE_ASSIGN(const ModuleList list, ListModules(paths));
+  XLATRACE_TRY(AnythingRead(list));
   std::vector<size_t> which(list.modules.size());
   std::iota(which.begin(), which.end(), size_t{0});
   if (!options.module.empty()) {

@@ -53,6 +53,9 @@ class Comparison {
     if (Refutes(present_, strict ? 0 : 10)) return present_.first;
     if (Refutes(names_, strict ? 5 : 50)) return names_.first;
     if (Refutes(kernels_, strict ? 0 : 50)) return kernels_.first;
+    // A program of the same number whose instructions and names agree is not refuted by what only a
+    // thunk list could tell: kernels are shared, and named after any of their users.
+    if (strict && strange_kernels_.differ > 0) return strange_kernels_.first;
     return strict ? Unseen() : std::nullopt;
   }
 
@@ -90,7 +93,8 @@ class Comparison {
     if (uses.empty()) {
       // Without a thunk list only the kernels that are called after an instruction are known, and
       // those of fusions: others may bear a user's name.
-      kernels_.Count(false, [&] {
+      Tally& tally = entry_.symbols.lists_all_users() ? kernels_ : strange_kernels_;
+      tally.Count(false, [&] {
         return fmt::format("{} launched {}, a kernel that it does not have", instruction,
                            config.symbol);
       });
@@ -139,6 +143,7 @@ class Comparison {
   std::unordered_map<std::string_view, uint32_t> rows_;
   std::set<uint32_t> seen_;
   Tally present_, names_, kernels_;
+  Tally strange_kernels_;  // That no instruction has, where no thunk list names all users.
 };
 
 }  // namespace

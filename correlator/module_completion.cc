@@ -158,10 +158,27 @@ bool ModuleCompletion::HoldTogether(const AnnotatedModule& module,
                      });
 }
 
-// HLO beside a run is that of the very process where most names that it has come with their number.
+// A number that means one program in the process and another one in the HLO.
+bool ModuleCompletion::IsContradicted(uint32_t said) const {
+  const AnnotatedModule& module = said_.all()[said];
+  if (!module.program_id || module.name.empty()) return false;
+  for (Id id = 1; id <= static_cast<Id>(run_.modules.size()); ++id) {
+    const ModuleEntry& entry = modules_.entry(id);
+    const bool at_home = entry.process_id == module.process_id || entry.process_id == 0;
+    if (!entry.readable || !at_home || entry.program_id != module.program_id) continue;
+    const bool nameless = entry.name.empty() && entry.hlo_name.empty();
+    if (!nameless && entry.name != module.name && entry.hlo_name != module.name) return true;
+    if (refused_.contains({said, id})) return true;
+  }
+  return false;
+}
+
+// HLO beside a run is that of the very process where no number of it means another program there,
+// and most names that it has come with their number.
 bool ModuleCompletion::IsAnotherRun(Id process_id) const {
   int64_t comparable = 0;
   int64_t joined = 0;
+  bool contradicted = false;
   for (uint32_t s = 0; s < candidates_.size(); ++s) {
     const AnnotatedModule& module = said_.all()[s];
     const Candidates& candidates = candidates_[s];
@@ -175,8 +192,9 @@ bool ModuleCompletion::IsAnotherRun(Id process_id) const {
                                  [&](const auto& pair) { return pair.first == s; });
     comparable += any ? 1 : 0;
     joined += candidates.joined ? 1 : 0;
+    contradicted |= IsContradicted(s);
   }
-  return 2 * joined < comparable;
+  return contradicted || 2 * joined < comparable;
 }
 
 // The one that agrees; 0 where none does, or programs that differ from each other.

@@ -60,6 +60,7 @@ class ModuleCompletion {
   void Find(uint32_t said, Candidates* candidates) const;
   void JudgeOwn(uint32_t said, Candidates* candidates);
   bool HoldTogether(const AnnotatedModule& module, const std::vector<model::Id>& candidates) const;
+  bool IsContradicted(uint32_t said) const;
   bool IsAnotherRun(model::Id process_id) const;
   model::Id Choose(uint32_t said, const std::vector<model::Id>& candidates);
   void Refuse(uint32_t said, model::Id module_id, const std::string& why);

@@ -166,6 +166,23 @@ TEST_F(AnnotatedModulesTest, OfTwoProgramsThatFitNeitherIsTaken) {
   EXPECT_EQ(LabelOf(tables, a).confidence, Confidence::kExact);
 }
 
+TEST_F(AnnotatedModulesTest, OneNumberOfAnotherProgramShowsThatNoneIsToBeTrusted) {
+  // The numbers of another run: each is that of the next module, and both of jit_f look alike.
+  for (const int64_t number : {11, 12}) {
+    run_.AddModule("jit_f", number, [number] {
+      auto module = MakeModule("jit_f", {{"main", {{"loop_add_fusion", "fusion"}}}});
+      module.content_hash = static_cast<uint64_t>(number);
+      return LoadedModule{std::move(module), {}};
+    });
+  }
+  const uint32_t kernel = run_.Kernel("loop_add_fusion");
+  const size_t a = run_.Activity(kernel, Say("loop_add_fusion", {}, {}, 11));
+  run_.Activity(run_.Kernel("loop_mul_fusion"), Say("loop_mul_fusion", {}, {}, 12, "jit_g"));
+  const auto tables = run_.Attribute();
+  EXPECT_GT(LabelOf(tables, a).module_id, 2);  // What the range says of it, and no HLO.
+  EXPECT_EQ(LabelOf(tables, a).confidence, Confidence::kExact);
+}
+
 TEST_F(AnnotatedModulesTest, OneDumpServesEveryProcessThatRanItsProgram) {
   const model::Id second = run_.AddProcess();
   run_.AddDevice(second);

@@ -59,10 +59,22 @@ class Accuracy(unittest.TestCase):
             "no annotations",
             "no annotations, no launch order",
             "no annotations, 1 % dropped",
-            "another process's dump",
         ):
             with self.subTest(grade=grade):
                 self.check_stripped(grades[grade], 0.6)
+        # HLO of another run is inferred, however well it agrees.
+        for grade in ("another process's dump", "dump of another run with other ids"):
+            with self.subTest(grade=grade):
+                self.check_stripped(grades[grade], 0)
+        self.check_annotations(grades)
+
+    def check_annotations(self, grades):
+        """What the source says of its launches needs no HLO."""
+        for grade in ("annotations only", "annotations, half of the modules"):
+            if grade not in grades:  # Of a single module there is no half.
+                continue
+            with self.subTest(grade=grade):
+                self.assertEqual(grades[grade]["right_exact_ns"], grades[grade]["told_ns"])
 
     def test_maxtext(self):
         self.check_training("nsys-jax-maxtext-fsdp4-h100")
@@ -75,10 +87,13 @@ class Accuracy(unittest.TestCase):
             with self.subTest(profile=name):
                 grades = score(name, f"xplane/{name}.xplane.pb")
                 self.check(grades)
+                self.check_annotations(grades)
                 self.check_stripped(grades["no instruction"], 0.6)
 
     def test_profile_of_a_tpu(self):
-        self.check(score("tpu", "xplane/tpu_v6e_jit_f_4chips.xplane.pb"))
+        grades = score("tpu", "xplane/tpu_v6e_jit_f_4chips.xplane.pb")
+        self.check(grades)
+        self.check_annotations(grades)
 
 
 class OpNames(support.TestCase):

@@ -6,6 +6,7 @@ import csv
 import pathlib
 import re
 import shutil
+import sqlite3
 import tempfile
 import unittest
 
@@ -221,7 +222,12 @@ class Questions(Browser):
 
     def test_which_kernels_where_no_module_is_at_hand(self):  # 0 and 1 clicks
         database = self.work / "bare.db"
-        result = support.run("import", "trace.sqlite", "-o", database, cwd=self.work)
+        shutil.copy(self.work / "trace.sqlite", self.work / "bare.sqlite")
+        bare = sqlite3.connect(self.work / "bare.sqlite")
+        bare.execute("DELETE FROM NVTX_EVENTS")  # They alone would name the instructions.
+        bare.commit()
+        bare.close()
+        result = support.run("import", "bare.sqlite", "-o", database, cwd=self.work)
         self.assertEqual(result.code, 0, result)
         result = support.run("report", database, cwd=self.work)
         self.assertEqual(result.code, 0, result)

@@ -238,6 +238,8 @@ class Exits(gpu_support.GpuTestCase):
             time.sleep(chance.uniform(0, 0.8))
             process.kill()
             process.communicate(timeout=support.HANG_S)
+            if not list(place.glob("*.rec")):
+                continue  # On a machine that is held up: killed before the first file was made.
             with self.subTest(attempt=attempt):
                 self.assertEqual(self.missing_of_flushed(place), [])
 

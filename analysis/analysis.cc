@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "analysis/busy.h"
@@ -85,18 +84,17 @@ Intervals SteadyIntervals(const std::vector<model::StepRow>& steps) {
   return Normalise(std::move(steady));
 }
 
-// What was not recorded is never time: a step that touches the end of a window is not steady, on any
-// device of its process, and nobody knows that a device was idle over one.
-void KeepToWindows(const model::Recorded& recorded, std::vector<model::StepRow>* steps) {
-  std::set<std::pair<Id, int64_t>> touched;  // Process and step.
-  for (const model::StepRow& row : *steps) {
-    if (!recorded.Whole(row.process_id, row.start_ns, row.end_ns)) {
-      touched.emplace(row.process_id, row.step);
-    }
+// When each process was recorded, as far as its windows tell.
+std::vector<Intervals> RecordedByProcess(const RunTables& run) {
+  std::vector<Intervals> recorded(run.processes.size());
+  for (const model::Window& window : run.windows) {
+    if (window.process_id <= 0 || static_cast<size_t>(window.process_id) > recorded.size())
+      continue;
+    recorded[static_cast<size_t>(window.process_id) - 1].push_back(
+        {window.start_ns, window.end_ns});
   }
-  for (model::StepRow& row : *steps) {
-    if (touched.contains({row.process_id, row.step})) row.steady = false;
-  }
+  for (Intervals& of_process : recorded) of_process = Normalise(std::move(of_process));
+  return recorded;
 }
 
 template <typename Row>
@@ -120,10 +118,10 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   facts.TakeRecorded(attribution);
 
   const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles);
-  Steps steps = FindSteps(run, attribution, compiles);
+  const std::vector<Intervals> recorded = RecordedByProcess(run);
+  PromoteTurns(run, attribution);
+  Steps steps = FindSteps(run, attribution, compiles, options.call_of);
   MoveTo(tables.stats, std::move(steps.stats));
-  const model::Recorded recorded(run.windows);
-  KeepToWindows(recorded, &steps.rows);
 
   // Of ten million launches this and the gaps take half a gigabyte each: then one after the other.
   const std::vector<bool> steady = InSteadyStep(run, steps);
@@ -148,8 +146,10 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
 
     BusyTime busy(classes);
     StepParts parts(classes, attribution, split, device_steps);
-    GapFinder gaps(run, device_id, known ? compiles[static_cast<size_t>(process_id) - 1] : kNone,
-                   tables.gaps);
+    const auto of_process = [&](const std::vector<Intervals>& all) -> const Intervals& {
+      return known ? all[static_cast<size_t>(process_id) - 1] : kNone;
+    };
+    GapFinder gaps(run, device_id, of_process(compiles), of_process(recorded), tables.gaps);
     ForEachSegment(run, by_device[d], [&](const Segment& segment) {
       busy.Add(segment);
       parts.Add(segment);
@@ -160,17 +160,13 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
     int64_t device_time_ns = 0;
     for (const uint32_t i : by_device[d]) device_time_ns += run.activities.self_ns[i];
     if (!by_device[d].empty()) {
-      tables.busy_times.push_back(
-          busy.Row(device_id, device_time_ns, SteadyIntervals(device_steps)));
+      tables.busy_times.push_back(busy.Row(device_id, device_time_ns, SteadyIntervals(device_steps),
+                                           gaps.interrupted_ns()));
     }
     MoveTo(tables.step_parts, parts.Rows());
     small_gaps_ns += gaps.small_gaps_ns();
     FillStepTimes(run, by_device[d], busy.busy(), device_id, steps);
   }
-  std::erase_if(tables.gaps, [&](const model::GapRow& gap) {
-    const Id process_id = run.devices[static_cast<size_t>(gap.device_id) - 1].process_id;
-    return !recorded.Whole(process_id, gap.start_ns, gap.end_ns);
-  });
   if (small_gaps_ns > 0) {
     tables.stats.push_back(
         {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});
@@ -181,7 +177,8 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   AnalysisOptions trusted = options;
   if (!clock_stats.empty()) trusted.call_of = nullptr;
   MoveTo(tables.stats, std::move(clock_stats));
-  FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
+  tables.gap_evidence =
+      FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
 
   tables.collectives = collectives.Rows();
   const std::vector<DeviceFacts> devices = FactsOfDevices(run.devices);

@@ -29,7 +29,7 @@ void BusyTime::Add(const Segment& segment) {
 }
 
 model::BusyTimeRow BusyTime::Row(model::Id device_id, int64_t device_time_ns,
-                                 const Intervals& steady) const {
+                                 const Intervals& steady, int64_t interrupted_ns) const {
   model::BusyTimeRow row;
   row.device_id = device_id;
   if (!busy_.empty()) {
@@ -37,7 +37,7 @@ model::BusyTimeRow BusyTime::Row(model::Id device_id, int64_t device_time_ns,
     row.end_ns = busy_.back().end_ns;
   }
   row.busy_ns = Length(busy_);
-  row.idle_ns = row.end_ns - row.start_ns - row.busy_ns;
+  row.idle_ns = row.end_ns - row.start_ns - row.busy_ns - interrupted_ns;
   row.overlap_ns = device_time_ns - row.busy_ns;
   row.compute_ns = compute_ns_;
   row.collective_ns = collective_ns_;

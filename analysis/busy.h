@@ -27,8 +27,9 @@ class BusyTime {
   const Intervals& busy() const { return busy_; }
 
   // `device_time_ns`: sum of self_ns on the device. `steady`: its steady steps.
-  model::BusyTimeRow Row(model::Id device_id, int64_t device_time_ns,
-                         const Intervals& steady) const;
+  // `interrupted_ns`: time without activity in which a pause or a loss lies; it is not idle.
+  model::BusyTimeRow Row(model::Id device_id, int64_t device_time_ns, const Intervals& steady,
+                         int64_t interrupted_ns) const;
 
  private:
   const std::vector<ActivityClass>& classes_;

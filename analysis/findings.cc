@@ -1,5 +1,8 @@
 #include "analysis/findings.h"
 
+#include <algorithm>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "analysis/findings/context.h"
@@ -7,6 +10,17 @@
 #include "analysis/findings/rules.h"
 
 namespace xlatrace::analysis {
+namespace {
+
+std::string WhyNoStep(const model::AnalysisTables& analysis) {
+  for (const model::RunStat& stat : analysis.stats) {
+    if (stat.name == "steps_do_not_agree") return stat.advice;
+  }
+  return analysis.steps.empty() ? "nothing recurs that is known to be a step"
+                                : "no steady step was found";
+}
+
+}  // namespace
 
 void FindFindings(const model::RunTables& run, const model::AttributionTables& attribution,
                   const ModuleLoader& load_module, const AnalysisOptions& options,
@@ -17,11 +31,17 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   JudgeData(context, report);
   JudgeCompilation(context, report);
   JudgeWholeRun(context, report);
-  if (context.steady_steps == 0) {
-    report.Withhold("steady_steps",
-                    "everything per step: no steady step was found; run at least 20 steps");
+  if (context.whole_run) {
+    report.Withhold("steady_steps", "everything per step: " + WhyNoStep(analysis) +
+                                        "; figures are of the whole run: run at least 20 steps");
+  }
+  JudgeForeignKernels(context, report);
+  JudgeHost(context, report);
+  if (context.ops.empty()) {
+    if (!analysis.busy_times.empty() && !run.modules.empty()) {
+      report.Withhold("ops", "what kernels compute: none could be led back to an instruction");
+    }
   } else {
-    JudgeHost(context, report);
     JudgeCopies(context, report);
     JudgeCollectives(context, report);
     JudgeProducts(context, report);
@@ -29,13 +49,14 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
     JudgeIrregular(context, report);
     JudgeStructure(context, report);
     JudgeLayers(context, report);
-    JudgeTime(context, report);
     JudgeKernels(context, report);
   }
+  if (!context.whole_run) JudgeTime(context, report);
   if (options.lost_records > 0) {
     report.Withhold("lost_records", fmt::format("what was lost: {} records", options.lost_records));
   }
-  analysis.findings = report.Ranked(context.step_ns);
+  analysis.findings = report.Ranked({context.span_ns, std::min(context.step_ns, context.span_ns),
+                                     context.divisor, context.whole_run});
   analysis.ruled_out = report.RuledOut();
 }
 

@@ -2,7 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/number_format.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -14,6 +20,11 @@ using model::Id;
 
 constexpr int64_t kLeastNs = 5'000;
 constexpr int64_t kLaunchGapNs = 50'000;
+constexpr int64_t kQueuedNs = 20'000;  // Work that stood ready so long: the queue is filled.
+constexpr size_t kFilled = 32;         // So many launches in a row.
+constexpr int64_t kToldNs = 100'000;   // Gaps of this length are told in words,
+constexpr size_t kMostTold = 20'000;   // the longest of them.
+constexpr size_t kFewestAlike = 3;
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
@@ -55,20 +66,76 @@ bool SameExecution(const model::AttributionTables& attribution, const GapRow& ga
 struct Events {
   std::vector<const HostEvent*> by_start;
   std::vector<int64_t> latest_end;
+  std::map<int64_t, std::vector<const HostEvent*>> waits;  // By thread, by start.
+
+  // The API call that began at this instant.
+  const HostEvent* CallAt(int64_t start_ns) const {
+    auto at = std::lower_bound(
+        by_start.begin(), by_start.end(), start_ns,
+        [](const HostEvent* event, int64_t time) { return event->start_ns < time; });
+    for (; at != by_start.end() && (*at)->start_ns == start_ns; ++at) {
+      if ((*at)->range_id == 0) return *at;
+    }
+    return nullptr;
+  }
+};
+
+bool NamesExecution(const HostEvent& event) {
+  return event.range_id != 0 && HasAny(event.name, {"XlaModule", "Execute", "PjitFunction"});
+}
+
+// When the queue of a device was filled: starts of work that stood ready before it ran, as did all
+// that followed for a while. One launch that was ahead is none.
+class Refills {
+ public:
+  Refills(const model::RunTables& run, const HostCallOf& call_of) : run_(run), call_of_(call_of) {}
+
+  // The first after an instant; nothing: none.
+  std::optional<int64_t> After(Id device_id, int64_t time_ns) {
+    if (starts_.empty()) Read();
+    const std::vector<int64_t>& of = starts_[static_cast<size_t>(device_id) - 1];
+    const auto at = std::upper_bound(of.begin(), of.end(), time_ns);
+    return at == of.end() ? std::nullopt : std::optional(*at);
+  }
+
+ private:
+  void Read() {
+    starts_.resize(run_.devices.size());
+    std::vector<std::vector<std::pair<int64_t, bool>>> launches(run_.devices.size());
+    for (size_t i = 0; i < run_.activities.size(); ++i) {
+      const auto call = call_of_(i);
+      const int64_t start = run_.activities.start_ns[i];
+      launches[static_cast<size_t>(run_.LaneOf(i).device_id) - 1].emplace_back(
+          start, call && start - call->end_ns >= kQueuedNs);
+    }
+    for (size_t d = 0; d < launches.size(); ++d) {
+      std::sort(launches[d].begin(), launches[d].end());
+      size_t ready = 0;  // In a row, from here on.
+      for (size_t k = launches[d].size(); k-- > 0;) {
+        ready = launches[d][k].second ? ready + 1 : 0;
+        if (ready >= kFilled) starts_[d].push_back(launches[d][k].first);
+      }
+      std::reverse(starts_[d].begin(), starts_[d].end());
+    }
+  }
+  const model::RunTables& run_;
+  const HostCallOf& call_of_;
+  std::vector<std::vector<int64_t>> starts_;
 };
 
 class Judge {
  public:
   Judge(const model::RunTables& run, const model::AttributionTables& attribution,
         const HostCallOf& call_of)
-      : run_(run), attribution_(attribution), call_of_(call_of) {}
+      : run_(run), attribution_(attribution), call_of_(call_of), refills_(run, call_of) {}
 
-  void Decide(const Events& events, GapRow& gap) const {
+  void Decide(const Events& events, GapRow& gap) {
     const int64_t length = gap.end_ns - gap.start_ns;
     const HostEvent* innermost = nullptr;
     const HostEvent* input = nullptr;
     bool waited = false;
     int64_t launching = 0;
+    const HostEvent* late = nullptr;  // The first range of an execution that begins in the gap.
     const auto first = static_cast<size_t>(
         std::upper_bound(events.latest_end.begin(), events.latest_end.end(), gap.start_ns) -
         events.latest_end.begin());
@@ -80,6 +147,7 @@ class Judge {
       if (covered < 0) continue;
       if (Waits(event) && event.start_ns < gap.start_ns && event.end_ns < gap.end_ns) waited = true;
       if (Launches(event)) launching += covered;
+      if (late == nullptr && NamesExecution(event) && event.start_ns > gap.start_ns) late = &event;
       if (event.range_id == 0 || 2 * covered <= length) continue;
       if (LoadsInput(event)) input = &event;
       // Ranges nest, so of those that cover it the last to begin is the innermost.
@@ -91,11 +159,11 @@ class Judge {
       if (IsHostCopy(run_, gap.previous_activity_id) || IsHostCopy(run_, gap.next_activity_id)) {
         gap.cause = GapCause::kCopy;
       }
-    } else if (waited) {
-      gap.cause = GapCause::kSynchronisation;
     } else if (input != nullptr) {
       gap.cause = GapCause::kInput;
       gap.host_range_id = input->range_id;
+    } else if (waited || Refilling(events, gap)) {
+      gap.cause = GapCause::kSynchronisation;
     } else if (IsHostCopy(run_, gap.previous_activity_id) ||
                IsHostCopy(run_, gap.next_activity_id)) {
       gap.cause = GapCause::kCopy;
@@ -104,20 +172,150 @@ class Judge {
       gap.cause = GapCause::kLaunchBound;
     } else if (innermost != nullptr) {
       gap.cause = GapCause::kHost;
+    } else if (late != nullptr && 2 * (late->start_ns - gap.start_ns) >= length) {
+      gap.cause = GapCause::kHost;
+      gap.host_range_id = late->range_id;
+    } else if (const auto call = CallOfNext(gap); call && call->start_ns > gap.start_ns) {
+      gap.cause = GapCause::kHost;
     }
   }
 
+  // What the host did in a gap, or what is known of it, in a few words.
+  std::string Words(const Events& events, const GapRow& gap) const {
+    const int64_t length = gap.end_ns - gap.start_ns;
+    std::map<std::string_view, int64_t> calls;
+    const HostEvent* range = nullptr;
+    const auto first = static_cast<size_t>(
+        std::upper_bound(events.latest_end.begin(), events.latest_end.end(), gap.start_ns) -
+        events.latest_end.begin());
+    for (size_t k = first; k < events.by_start.size(); ++k) {
+      const HostEvent& event = *events.by_start[k];
+      if (event.start_ns >= gap.end_ns) break;
+      const int64_t covered =
+          std::min(event.end_ns, gap.end_ns) - std::max(event.start_ns, gap.start_ns);
+      if (covered <= 0) continue;
+      if (event.range_id == 0) {
+        calls[event.name] += covered;
+      } else if (2 * covered > length && (range == nullptr || event.start_ns >= range->start_ns)) {
+        range = &event;
+      }
+    }
+    std::vector<std::pair<int64_t, std::string_view>> by_time;
+    for (const auto& [name, ns] : calls) {
+      if (10 * ns >= length) by_time.emplace_back(ns, name);
+    }
+    std::sort(by_time.rbegin(), by_time.rend());
+    if (by_time.size() > 2) by_time.resize(2);
+    std::string text = range != nullptr ? Short(range->name) : std::string();
+    std::string of_calls;
+    for (const auto& [ns, name] : by_time) {
+      of_calls +=
+          (of_calls.empty() ? "" : ", ") + Short(name) + " " + Duration(static_cast<double>(ns));
+    }
+    if (!of_calls.empty()) text += text.empty() ? of_calls : " (" + of_calls + ")";
+    if (!text.empty()) return text;
+    if (gap.cause == GapCause::kCopy) return "a copy from or to the host";
+    if (const auto call = CallOfNext(gap); call && call->start_ns > gap.start_ns) {
+      return "launched " + Duration(static_cast<double>(call->start_ns - gap.start_ns)) +
+             " after the queue ran empty";
+    }
+    return {};
+  }
+
  private:
+  std::optional<model::HostCall> CallOfNext(const GapRow& gap) const {
+    if (!call_of_ || gap.next_activity_id <= 0) return std::nullopt;
+    return call_of_(static_cast<size_t>(gap.next_activity_id) - 1);
+  }
+
+  // "aten::mul, seq = 47584, op_id = 999234" -> "aten::mul"; "cudaFree_v3020" -> "cudaFree".
+  static std::string Short(std::string_view name) {
+    name = name.substr(0, name.find(", "));
+    const size_t version = name.rfind("_v");
+    if (version != name.npos && version + 2 < name.size() &&
+        name.find_first_not_of("0123456789", version + 2) == name.npos) {
+      name = name.substr(0, version);
+    }
+    return std::string(name.substr(0, 48));
+  }
+
+  // Second half of rule 4.
+  bool Refilling(const Events& events, const GapRow& gap) {
+    if (events.waits.empty()) return false;
+    const auto call = CallOfNext(gap);
+    if (!call || call->start_ns + kLaunchArrivesNs < gap.start_ns) return false;
+    const HostEvent* launch = events.CallAt(call->start_ns);
+    if (launch == nullptr) return false;
+    const auto of_thread = events.waits.find(launch->thread_id);
+    if (of_thread == events.waits.end()) return false;
+    const std::vector<const HostEvent*>& waits = of_thread->second;
+    const auto after = std::upper_bound(
+        waits.begin(), waits.end(), call->start_ns,
+        [](int64_t time, const HostEvent* event) { return time < event->start_ns; });
+    if (after == waits.begin()) return false;
+    const HostEvent& wait = **(after - 1);
+    if (wait.end_ns > call->start_ns || wait.end_ns - wait.start_ns < kQueuedNs) return false;
+    const auto filled = refills_.After(gap.device_id, wait.end_ns);
+    if (!filled || gap.start_ns >= *filled) return false;
+    return after == waits.end() || *filled < (*after)->start_ns;
+  }
+
   const model::RunTables& run_;
   const model::AttributionTables& attribution_;
   const HostCallOf& call_of_;
+  Refills refills_;
 };
+
+// Gaps between the same two instructions that last alike are of one kind: what most of them are
+// known to be, all are.
+void Harmonise(const model::AttributionTables& attribution, std::vector<GapRow>& gaps) {
+  // Sorted rather than mapped: there may be a gap per launch.
+  std::vector<std::pair<uint64_t, uint32_t>> kinds;  // Device, labels, length; position.
+  for (size_t g = 0; g < gaps.size(); ++g) {
+    const GapRow& gap = gaps[g];
+    const int64_t length = gap.end_ns - gap.start_ns;
+    if (length < kLeastNs || gap.cause == GapCause::kCompile || gap.previous_activity_id <= 0 ||
+        gap.next_activity_id <= 0) {
+      continue;
+    }
+    const auto label_of = [&](Id activity) {
+      return attribution.label_of[static_cast<size_t>(activity) - 1];
+    };
+    const uint32_t labels[] = {label_of(gap.previous_activity_id), label_of(gap.next_activity_id)};
+    if (attribution.labels[labels[0] - 1].instruction_id == 0 ||
+        attribution.labels[labels[1] - 1].instruction_id == 0) {
+      continue;
+    }
+    uint64_t power = 0;
+    for (int64_t rest = length; rest > 1; rest /= 2) ++power;
+    uint64_t key = power << 6 | static_cast<uint64_t>(gap.device_id) % 64;
+    for (const uint32_t label : labels) key = key * 0x9e3779b97f4a7c15u + label;
+    kinds.emplace_back(key, static_cast<uint32_t>(g));
+  }
+  std::sort(kinds.begin(), kinds.end());
+  std::vector<uint32_t> of;
+  for (size_t k = 0; k < kinds.size();) {
+    const uint64_t kind = kinds[k].first;
+    of.clear();
+    for (; k < kinds.size() && kinds[k].first == kind; ++k) of.push_back(kinds[k].second);
+    if (of.size() < kFewestAlike) continue;
+    std::map<GapCause, size_t> counts;
+    for (const uint32_t g : of) ++counts[gaps[g].cause];
+    const auto most =
+        std::max_element(counts.begin(), counts.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most->first == GapCause::kUnknown || 3 * most->second < 2 * of.size()) continue;
+    for (const uint32_t g : of) gaps[g].cause = most->first;
+  }
+}
 
 }  // namespace
 
-void FindGapCauses(const model::RunTables& run, const model::AttributionTables& attribution,
-                   const HostEventLoader& load_events, const HostCallOf& call_of,
-                   std::vector<GapRow>& gaps) {
+std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
+                                                 const model::AttributionTables& attribution,
+                                                 const HostEventLoader& load_events,
+                                                 const HostCallOf& call_of,
+                                                 std::vector<GapRow>& gaps) {
   Intervals within;
   for (const GapRow& gap : gaps) {
     if (gap.cause == GapCause::kUnknown && gap.end_ns - gap.start_ns >= kLeastNs) {
@@ -125,7 +323,7 @@ void FindGapCauses(const model::RunTables& run, const model::AttributionTables& 
     }
   }
   within = Normalise(std::move(within));
-  if (within.empty()) return;
+  if (within.empty()) return {};
   const std::vector<HostEvent> loaded =
       load_events ? load_events(within) : std::vector<HostEvent>();
   std::map<Id, Events> by_process;
@@ -139,12 +337,37 @@ void FindGapCauses(const model::RunTables& run, const model::AttributionTables& 
       events.latest_end.push_back(latest = std::max(latest, event->end_ns));
     }
   }
-  const Judge judge(run, attribution, call_of);
-  for (GapRow& gap : gaps) {
-    if (gap.cause != GapCause::kUnknown || gap.end_ns - gap.start_ns < kLeastNs) continue;
-    const Id process = run.devices[static_cast<size_t>(gap.device_id) - 1].process_id;
-    judge.Decide(by_process[process], gap);
+  for (auto& [process, events] : by_process) {
+    for (const HostEvent* event : events.by_start) {
+      if (event->range_id == 0 && Waits(*event)) events.waits[event->thread_id].push_back(event);
+    }
   }
+  Judge judge(run, attribution, call_of);
+  const auto process_of = [&](const GapRow& gap) {
+    return run.devices[static_cast<size_t>(gap.device_id) - 1].process_id;
+  };
+  std::vector<uint32_t> told;
+  for (size_t g = 0; g < gaps.size(); ++g) {
+    GapRow& gap = gaps[g];
+    if (gap.cause != GapCause::kUnknown || gap.end_ns - gap.start_ns < kLeastNs) continue;
+    judge.Decide(by_process[process_of(gap)], gap);
+    if (gap.end_ns - gap.start_ns >= kToldNs) told.push_back(static_cast<uint32_t>(g));
+  }
+  Harmonise(attribution, gaps);
+  if (told.size() > kMostTold) {
+    std::nth_element(told.begin(), told.begin() + kMostTold, told.end(),
+                     [&](uint32_t a, uint32_t b) {
+                       return gaps[a].end_ns - gaps[a].start_ns > gaps[b].end_ns - gaps[b].start_ns;
+                     });
+    told.resize(kMostTold);
+  }
+  std::sort(told.begin(), told.end());
+  std::vector<model::GapEvidenceRow> evidence;
+  for (const uint32_t g : told) {
+    std::string words = judge.Words(by_process[process_of(gaps[g])], gaps[g]);
+    if (!words.empty()) evidence.push_back({g, std::move(words)});
+  }
+  return evidence;
 }
 
 }  // namespace xlatrace::analysis

@@ -4,13 +4,19 @@
 // 1. more than half of the gap was compilation: `compile` (found by GapFinder);
 // 2. the activity after it had been launched well before the gap began (analysis/launch_queue.h):
 //    the host held nobody up, whatever it did. `copy` where rule 5 says so, else `unknown`;
-// 3. a host call waited for the device when the gap began and returned within it: what is left of
-//    the gap is the host getting on: `synchronisation`;
-// 4. a range that names a data loader covers most of it: `input`;
+// 3. a range that names a data loader covers most of it: `input`;
+// 4. a host call waited for the device when the gap began and returned within it: what is left of
+//    the gap is the host getting on: `synchronisation`. So are the gaps that follow while the
+//    thread that waited fills the queue again: up to the first of many launches in a row that
+//    stand ready before they run, if that comes before the thread waits again. Where none does, the
+//    host is slower than the device, and waiting is not to blame;
 // 5. the activity before or after is a copy from or to the host: `copy`;
 // 6. launch calls cover most of it, or it is short and inside one execution: `launch_bound`;
-// 7. another host range covers most of it: `host`; nothing is known: `unknown`.
-// `host_range_id` is the innermost range that covers most of the gap.
+// 7. another host range covers most of it, or the host was late: the call that started what
+//    follows, or the range of its module, began after the device had gone idle: `host`; nothing is
+//    known: `unknown`.
+// Gaps between the same two instructions, of a length, have one cause: that of most of them.
+// `host_range_id` is the innermost range that covers most of the gap, else the late one.
 //
 // Thread-safety: pure functions.
 
@@ -33,10 +39,12 @@ namespace xlatrace::analysis {
 using HostEventLoader = std::function<std::vector<model::HostEvent>(const Intervals& within)>;
 
 // Fills cause and host_range_id of gaps of 5 us or more whose cause is unknown. Both functions may
-// be empty.
-void FindGapCauses(const model::RunTables& run, const model::AttributionTables& attribution,
-                   const HostEventLoader& load_events, const HostCallOf& call_of,
-                   std::vector<model::GapRow>& gaps);
+// be empty. Gives what is known of the longest gaps in words, by position.
+std::vector<model::GapEvidenceRow> FindGapCauses(const model::RunTables& run,
+                                                 const model::AttributionTables& attribution,
+                                                 const HostEventLoader& load_events,
+                                                 const HostCallOf& call_of,
+                                                 std::vector<model::GapRow>& gaps);
 
 }  // namespace xlatrace::analysis
 

@@ -21,13 +21,15 @@ class GapFinder {
  public:
   // `compiles`: when a compilation of the device's process was under way. A gap that lies in one
   // for more than half of its length has cause `compile`; every other cause needs host events and
-  // is `unknown` here. Gaps are appended to `rows`: there may be one per activity.
+  // is `unknown` here. Gaps are appended to `rows`: there may be one per activity. `recorded`: when
+  // the device was recorded, empty: all the time; what a pause or a loss interrupts is no gap.
   GapFinder(const model::RunTables& run, model::Id device_id, const Intervals& compiles,
-            std::vector<model::GapRow>& rows)
-      : run_(run), device_id_(device_id), compiles_(compiles), rows_(rows) {}
+            const Intervals& recorded, std::vector<model::GapRow>& rows)
+      : run_(run), device_id_(device_id), compiles_(compiles), recorded_(recorded), rows_(rows) {}
 
   void Add(const Segment& segment);
 
+  int64_t interrupted_ns() const { return interrupted_ns_; }
   int64_t small_gaps() const { return small_gaps_; }
   int64_t small_gaps_ns() const { return small_gaps_ns_; }
 
@@ -35,9 +37,11 @@ class GapFinder {
   const model::RunTables& run_;
   model::Id device_id_;
   const Intervals& compiles_;
+  const Intervals& recorded_;
   std::vector<model::GapRow>& rows_;
   int64_t small_gaps_ = 0;
   int64_t small_gaps_ns_ = 0;
+  int64_t interrupted_ns_ = 0;
   int64_t last_end_ns_ = 0;
   model::Id last_activity_id_ = 0;  // Of those that ended last, the first. 0: none yet.
 };

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/copied_forward.h"
 #include "analysis/layer.h"
 #include "analysis/module_graph.h"
 #include "analysis/op_name.h"
@@ -246,6 +247,13 @@ ModuleLabels LabelModule(const HloModule& module, model::ModuleRole role) {
   for (size_t i = 0; i < module.instructions.size(); ++i) {
     result.instructions[i] = {phases[i].phase, layer_of[i], false};
     result.has_gradient |= phases[i].phase == Phase::kBackward;
+  }
+  if (result.has_gradient) {
+    std::vector<Phase> decided(phases.size());
+    for (size_t i = 0; i < phases.size(); ++i) decided[i] = phases[i].phase;
+    for (const uint32_t node : FindCopiedForward(module, decided)) {
+      result.instructions[node].phase = Phase::kRecompute;
+    }
   }
   for (size_t i = 0; i < module.instructions.size(); ++i) {
     const Instruction& instruction = module.instructions[i];

@@ -128,6 +128,22 @@ class ModuleRows {
   std::unordered_map<std::string_view, uint32_t> by_name_;
 };
 
+// Programs beside each other are as main as one alone would be, and another compilation of a main
+// module's function computes the same, however little of it ran.
+model::ModuleRole RoleForPhases(const AttributionTables& attribution, size_t module) {
+  const model::ModuleFacts& facts = attribution.modules[module];
+  if (facts.beside_others) return model::ModuleRole::kMain;
+  if (facts.role == model::ModuleRole::kHelper && !facts.framework_function.empty()) {
+    for (const model::ModuleFacts& other : attribution.modules) {
+      if (other.framework_function == facts.framework_function &&
+          (other.beside_others || other.role == model::ModuleRole::kMain)) {
+        return model::ModuleRole::kMain;
+      }
+    }
+  }
+  return facts.role;
+}
+
 // Labels rows of one module from their names alone.
 void LabelByNames(AttributionTables& attribution, RowSpan span, std::string_view module_name,
                   model::ModuleRole role) {
@@ -242,7 +258,7 @@ std::vector<model::RunStat> LabelRun(const model::RunTables& run, AttributionTab
     const bool known = module_id > 0 && static_cast<size_t>(module_id) <= run.modules.size();
     const model::ModuleRole role =
         known && static_cast<size_t>(module_id) <= attribution.modules.size()
-            ? attribution.modules[static_cast<size_t>(module_id) - 1].role
+            ? RoleForPhases(attribution, static_cast<size_t>(module_id) - 1)
             : model::ModuleRole::kMain;
     auto loaded = load_module ? load_module(module_id) : Result<const HloModule*>(nullptr);
     if (loaded && *loaded != nullptr) {

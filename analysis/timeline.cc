@@ -10,8 +10,15 @@ namespace {
 using model::ActivityKind;
 using model::OpKind;
 
-// NCCL and RCCL name their kernels alike: ncclKernel_..., ncclDevKernel_... .
-bool IsCollectiveKernel(std::string_view symbol) { return symbol.starts_with("nccl"); }
+// NCCL and RCCL name their kernels alike: ncclKernel_..., ncclDevKernel_... . Servers bring their
+// own, for small messages.
+bool IsCollectiveKernel(std::string_view symbol) {
+  return symbol.starts_with("nccl") || symbol.find("multimem_all_reduce") != symbol.npos ||
+         symbol.find("cross_device_reduce") != symbol.npos;
+}
+
+// AMD's runtime copies and fills by kernels of its own.
+bool IsRuntimeCopy(std::string_view symbol) { return symbol.starts_with("__amd_rocclr_"); }
 
 ActivityClass ClassOf(const model::LaunchConfig& config, OpKind op_kind) {
   if (op_kind == OpKind::kCollective) return ActivityClass::kCollective;
@@ -19,6 +26,7 @@ ActivityClass ClassOf(const model::LaunchConfig& config, OpKind op_kind) {
     return ActivityClass::kCopy;
   }
   if (op_kind == OpKind::kCopy || op_kind == OpKind::kMemset) return ActivityClass::kCopy;
+  if (IsRuntimeCopy(config.symbol)) return ActivityClass::kCopy;
   // Recorded mangled ("_Z22ncclDevKernel_SendRecv...") or not.
   if (IsCollectiveKernel(config.symbol) || IsCollectiveKernel(config.name)) {
     return ActivityClass::kCollective;

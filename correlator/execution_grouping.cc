@@ -159,6 +159,9 @@ void Grouper::ReadLabels() {
     // Without HLO the name must do.
     facts.item.one_record = row.opcode == "fusion" ||
                             (row.opcode.empty() && row.name.find("fusion") != std::string::npos);
+    facts.item.product =
+        row.opcode == "custom-call" &&
+        (row.op_kind == model::OpKind::kGemm || row.op_kind == model::OpKind::kConvolution);
   }
   track_of_label_.assign(labels_.size(), 0);
   device_of_label_.assign(labels_.size(), 0);

@@ -7,9 +7,9 @@ namespace xlatrace::correlator {
 
 void ExecutionTrack::Observe(const TrackItem& item) {
   if (item.entry_index == TrackItem::kNotEntry) return;
-  if (!Continues(item)) ++landmarks_[item.entry_index].occurrences;
-  previous_ = item.entry_index;
-  previous_config_ = item.config;
+  const bool continues = Continues(item);
+  if (!continues) ++landmarks_[item.entry_index].occurrences;
+  Remember(item, continues);
 }
 
 void ExecutionTrack::Settle() {
@@ -45,8 +45,7 @@ bool ExecutionTrack::Restarts(const TrackItem& item) const {
 
 void ExecutionTrack::Pass(const TrackItem& item) {
   if (item.entry_index == TrackItem::kNotEntry) return;
-  previous_ = item.entry_index;
-  previous_config_ = item.config;
+  Remember(item, Continues(item));
   Landmark& landmark = landmarks_[item.entry_index];
   if (landmark.rank < 0) return;
   landmark.last_execution = execution_;

@@ -22,6 +22,8 @@ struct TrackItem {
   uint32_t config = 0;               // How it was launched.
   bool one_record = false;           // The instruction has one record per execution: a fusion's
                                      // kernel, an op of a CPU or TPU; not a sort or a library call.
+  bool product = false;              // A library's product or convolution: several kernels per
+                                     // call, but each of them once.
 };
 
 class ExecutionTrack {
@@ -53,7 +55,15 @@ class ExecutionTrack {
 
   // True for a further kernel of the instruction that came before.
   bool Continues(const TrackItem& item) const {
-    return item.entry_index == previous_ && !(item.one_record && item.config == previous_config_);
+    if (item.entry_index != previous_) return false;
+    if (item.one_record && item.config == previous_config_) return false;
+    // The kernel with which the call began begins the next one.
+    return !(item.product && item.config == first_config_);
+  }
+  void Remember(const TrackItem& item, bool continues) {
+    if (!continues) first_config_ = item.config;
+    previous_ = item.entry_index;
+    previous_config_ = item.config;
   }
 
   std::vector<Landmark> landmarks_;  // By place in the entry computation.
@@ -62,6 +72,7 @@ class ExecutionTrack {
   uint32_t execution_ = 0;  // Number of the open one; 0: none yet.
   uint32_t previous_ = TrackItem::kNotEntry;
   uint32_t previous_config_ = 0;
+  uint32_t first_config_ = 0;   // Of the kernels of that instruction's present call.
   int32_t previous_rank_ = -1;  // In the open execution.
 };
 

@@ -43,25 +43,85 @@ std::vector<Use> CountUses(const model::RunTables& run, const model::Attribution
   return uses;
 }
 
-// Index of the main module among `modules`; -1 when none ran.
-int MainOf(const std::vector<size_t>& modules, const std::vector<Use>& uses) {
-  int heaviest = -1;
-  int heaviest_repeated = -1;
+// Modules of one function whose calls take alike: one program, compiled once or again.
+struct Program {
+  std::vector<size_t> modules;  // The heaviest first.
+  Use use;                      // Of all of them.
+  double call_ns = 0;           // Of the heaviest, per execution.
+};
+
+constexpr int64_t kComparable = 4;  // Has a quarter of the heaviest one's time.
+constexpr double kAlike = 1.5;      // Calls of one program: at most this apart.
+
+std::vector<Program> ProgramsOf(const model::RunTables& run, const model::AttributionTables& tables,
+                                const std::vector<size_t>& modules, const std::vector<Use>& uses) {
+  std::vector<size_t> by_time;
   for (const size_t m : modules) {
-    if (uses[m].device_ns <= 0) continue;
-    const auto heavier = [&](int than) {
-      return than < 0 || uses[m].device_ns > uses[static_cast<size_t>(than)].device_ns;
-    };
-    if (heavier(heaviest)) heaviest = static_cast<int>(m);
-    if (uses[m].executions > 1 && heavier(heaviest_repeated)) {
-      heaviest_repeated = static_cast<int>(m);
-    }
+    if (uses[m].device_ns > 0) by_time.push_back(m);
   }
-  if (heaviest_repeated >= 0 && uses[static_cast<size_t>(heaviest_repeated)].device_ns >=
-                                    uses[static_cast<size_t>(heaviest)].device_ns / 10) {
-    return heaviest_repeated;
+  std::stable_sort(by_time.begin(), by_time.end(),
+                   [&](size_t a, size_t b) { return uses[a].device_ns > uses[b].device_ns; });
+  std::vector<Program> programs;
+  std::map<std::string, std::vector<size_t>> of_function;  // Indices into programs.
+  for (const size_t m : by_time) {
+    const Use& use = uses[m];
+    const std::string& function = tables.modules[m].framework_function.empty()
+                                      ? run.modules[m].name
+                                      : tables.modules[m].framework_function;
+    const double call_ns = static_cast<double>(use.device_ns) /
+                           static_cast<double>(std::max<int64_t>(use.executions, 1));
+    Program* same = nullptr;
+    for (const size_t p : of_function[function]) {
+      const double other = programs[p].call_ns;
+      if (std::max(call_ns, other) <= kAlike * std::min(call_ns, other)) same = &programs[p];
+      if (same != nullptr) break;
+    }
+    if (same == nullptr) {
+      of_function[function].push_back(programs.size());
+      programs.push_back({{}, {}, call_ns});
+      same = &programs.back();
+    }
+    same->modules.push_back(m);
+    same->use.device_ns += use.device_ns;
+    same->use.executions += use.executions;
+    same->use.first_ns = std::min(same->use.first_ns, use.first_ns);
+    same->use.last_ns = std::max(same->use.last_ns, use.last_ns);
+  }
+  return programs;
+}
+
+// The heaviest that repeats; of all, where it has not a tenth of the heaviest one's time. -1: none.
+int HeaviestOf(const std::vector<Program>& programs) {
+  int heaviest = -1;
+  int repeated = -1;
+  for (size_t p = 0; p < programs.size(); ++p) {
+    const Use& use = programs[p].use;
+    const auto heavier = [&](int than) {
+      return than < 0 || use.device_ns > programs[static_cast<size_t>(than)].use.device_ns;
+    };
+    if (heavier(heaviest)) heaviest = static_cast<int>(p);
+    if (use.executions > 1 && heavier(repeated)) repeated = static_cast<int>(p);
+  }
+  if (repeated >= 0 && programs[static_cast<size_t>(repeated)].use.device_ns >=
+                           programs[static_cast<size_t>(heaviest)].use.device_ns / 10) {
+    return repeated;
   }
   return heaviest;
+}
+
+// Programs that compare with the heaviest: a quarter of its time and more, again and again where it
+// does so, and not only before it.
+std::vector<size_t> ComparableTo(const std::vector<Program>& programs, int heaviest) {
+  std::vector<size_t> comparable;
+  const Use& of = programs[static_cast<size_t>(heaviest)].use;
+  for (size_t p = 0; p < programs.size(); ++p) {
+    const Use& use = programs[p].use;
+    const bool before = use.last_ns <= of.first_ns && use.executions <= 2;
+    if (static_cast<int>(p) == heaviest || before) continue;
+    if (kComparable * use.device_ns < of.device_ns) continue;
+    if (use.executions > 1 || of.executions == 1) comparable.push_back(p);
+  }
+  return comparable;
 }
 
 }  // namespace
@@ -76,9 +136,24 @@ void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) 
   }
 
   for (const auto& [process, modules] : by_process) {
-    const int main = MainOf(modules, uses);
-    const int64_t main_starts =
-        main < 0 ? std::numeric_limits<int64_t>::min() : uses[static_cast<size_t>(main)].first_ns;
+    const std::vector<Program> programs = ProgramsOf(run, *tables, modules, uses);
+    const int heaviest = HeaviestOf(programs);
+    std::set<size_t> main, beside;
+    std::string function;
+    int64_t main_ns = 0;
+    int64_t main_starts = std::numeric_limits<int64_t>::min();
+    if (heaviest >= 0) {
+      const Program& program = programs[static_cast<size_t>(heaviest)];
+      const std::vector<size_t> comparable = ComparableTo(programs, heaviest);
+      std::set<size_t>& of = comparable.empty() ? main : beside;
+      of.insert(program.modules.begin(), program.modules.end());
+      for (const size_t p : comparable) {
+        of.insert(programs[p].modules.begin(), programs[p].modules.end());
+      }
+      main_starts = program.use.first_ns;
+      main_ns = uses[program.modules[0]].device_ns;
+      if (comparable.empty()) function = tables->modules[program.modules[0]].framework_function;
+    }
     int64_t total_ns = 0;
     for (const size_t m : modules) total_ns += uses[m].device_ns;
     for (const size_t m : modules) {
@@ -87,17 +162,22 @@ void AssignRoles(const model::RunTables& run, model::AttributionTables* tables) 
       const auto share_pct = [&] {
         return 100.0 * static_cast<double>(use.device_ns) / static_cast<double>(total_ns);
       };
-      if (static_cast<int>(m) == main) {
-        facts.role = ModuleRole::kMain;
-        facts.role_reason = fmt::format(
+      const auto weight = [&] {
+        return fmt::format(
             "{:.0f}% of the device time of this process's modules, {} execution{} per device",
             share_pct(), use.executions, use.executions == 1 ? "" : "s");
+      };
+      if (main.contains(m) && m == programs[static_cast<size_t>(heaviest)].modules[0]) {
+        facts.role = ModuleRole::kMain;
+        facts.role_reason = weight();
       } else if (use.executions == 0) {
         facts.role_reason = "did not run while this run was recorded";
-      } else if (main >= 0 && !facts.framework_function.empty() &&
-                 facts.framework_function ==
-                     tables->modules[static_cast<size_t>(main)].framework_function &&
-                 use.device_ns >= uses[static_cast<size_t>(main)].device_ns / 10) {
+      } else if (beside.contains(m)) {
+        facts.role = ModuleRole::kHelper;
+        facts.beside_others = true;
+        facts.role_reason = "several programs are as heavy, none of them is the step: " + weight();
+      } else if (main.contains(m) || (!function.empty() && facts.framework_function == function &&
+                                      use.device_ns >= main_ns / 10)) {
         facts.role = ModuleRole::kMain;
         facts.role_reason = "another compilation of the main module's function";
       } else if (use.last_ns <= main_starts && use.executions <= 2) {

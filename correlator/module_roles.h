@@ -8,9 +8,13 @@
 
 namespace xlatrace::correlator {
 
-// Sets role and role_reason of every module, from labels and executions:
-// main: most device time among the modules that ran again and again (of all modules, where none of
-// those has a tenth of the most expensive one's time); also other compilations of its function.
+// Sets role and role_reason of every module, from labels and executions. Modules of one function
+// whose calls take alike are one program compiled again; else each is a program of its own.
+// main: the program with most device time among those that ran again and again (of all, where none
+// of those has a tenth of the most expensive one's time), where no other that runs as often as it
+// pleases has a quarter of its time; also other compilations of its function.
+// Where others have (a benchmark, prefill and decode) weight alone makes none of them the step:
+// they are helpers with `beside_others` set, and the analysis looks whether they run in turn.
 // init: ran only before the main module first did, and at most twice per device.
 // helper: the rest, and what never ran.
 void AssignRoles(const model::RunTables& run, model::AttributionTables* tables);

@@ -93,6 +93,8 @@ struct ModuleFacts {        // One per module of the run, same order, then per a
   std::string fingerprint;  // Empty: HLO could not be read.
   ModuleRole role = ModuleRole::kHelper;
   std::string role_reason;
+  // A helper by role only because others are as heavy: one of several programs beside each other.
+  bool beside_others = false;
   std::string framework_function;  // "train_step" of jit_train_step.
   int64_t instruction_count = 0;
   std::optional<int64_t> flops;
@@ -213,6 +215,13 @@ struct GapRow {
   Id host_range_id = 0;
 };
 
+// What is known of a long gap besides its cause: the call or range that covers it, what ran empty,
+// what it waited for.
+struct GapEvidenceRow {
+  uint32_t gap = 0;  // Position in AnalysisTables::gaps.
+  std::string text;
+};
+
 struct CollectiveRow {
   Id activity_id = 0;
   std::string op;
@@ -280,8 +289,13 @@ struct LaunchQueueRow {
 struct FindingRow {  // rank and handle "f1" = position + 1.
   std::string id;    // Rule: "scatter_add".
   std::string title;
+  std::string sentence;  // What is so, as a person would say it; empty: the rule has none.
   std::optional<int64_t> saves_low_ns_per_step;
   std::optional<int64_t> saves_high_ns_per_step;
+  // Where the run has no steps: of the whole run, mean over its devices. Then the two above are
+  // none.
+  std::optional<int64_t> saves_low_ns_per_run;
+  std::optional<int64_t> saves_high_ns_per_run;
   std::string basis;       // measured, roofline, cost_model
   std::string confidence;  // high, medium, low
   std::string where_op, where_layer, where_source;
@@ -307,6 +321,7 @@ struct AnalysisTables {
   std::vector<StepPartRow> step_parts;
   std::vector<BusyTimeRow> busy_times;
   std::vector<GapRow> gaps;
+  std::vector<GapEvidenceRow> gap_evidence;  // By position; of gaps of 100 us and more.
   std::vector<CollectiveRow> collectives;
   std::vector<FindingRow> findings;
   std::vector<RunStat> stats;

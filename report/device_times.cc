@@ -71,14 +71,16 @@ class ActivityPass {
     for (size_t i = 0; i < configs.rows.size(); ++i) {
       const auto sum = config_sums_.find(configs.Int(i, "config_id"));
       if (sum == config_sums_.end()) continue;
-      NamedFigure& kernel = kernels_[configs.Text(i, "name")];
+      // By symbol, as handles are: a short name can be many kernels' (templates).
+      const std::string symbol = configs.Text(i, "kernel_symbol");
+      NamedFigure& kernel = kernels_[symbol.empty() ? configs.Text(i, "name") : symbol];
+      kernel.name = configs.Text(i, "name");
       kernel.ns += sum->second.ns;
       kernel.calls += sum->second.activities;
     }
     Finish(coverage_[0], view_.run_coverage);
     Finish(coverage_[1], view_.coverage);
-    for (auto& [name, figure] : kernels_) {
-      figure.name = name;
+    for (auto& [symbol, figure] : kernels_) {
       view_.kernels.push_back(std::move(figure));
     }
     SortByTime(view_.kernels);
@@ -206,7 +208,8 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
       const Table rows,
       db.Select("SELECT handle, module_id, module, program_id, instruction, category, op_kind,"
                 " phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
-                " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed FROM op_time"
+                " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed,"
+                " compute_utilisation_pct, memory_utilisation_pct FROM op_time"
                 " WHERE instruction IS NOT NULL"));
   XLATRACE_ASSIGN(const Table modules, db.Select("SELECT module_id, fingerprint FROM module"));
   std::unordered_map<int64_t, std::string> fingerprints;
@@ -235,6 +238,10 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
     op.run_self_ns = rows.Int(i, "self_ns");
     if (!rows.IsNull(i, "wasted_ns")) op.wasted_ns = rows.Int(i, "wasted_ns");
     op.bound_by = rows.Text(i, "bound_by");
+    for (const char* roof : {"compute_utilisation_pct", "memory_utilisation_pct"}) {
+      if (rows.IsNull(i, roof)) continue;
+      op.peak_pct = std::max(op.peak_pct.value_or(0), rows.Real(i, roof));
+    }
     op.confidence = rows.Text(i, "confidence");
     op.estimated = rows.Int(i, "estimated") != 0;
     op.mixed = rows.Int(i, "mixed") != 0;

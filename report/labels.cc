@@ -204,6 +204,8 @@ std::string SourceLine(std::string_view file, const std::optional<int64_t>& line
 }
 
 std::string_view OpNameTail(std::string_view op_name) {
+  // Parameters of the primitive ("dot_general[dimension_numbers=...]") are no part of the name.
+  op_name = op_name.substr(0, op_name.find('['));
   int depth = 0;
   for (size_t i = op_name.size(); i-- > 0;) {
     if (op_name[i] == ')') ++depth;

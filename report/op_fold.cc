@@ -71,6 +71,10 @@ std::vector<FoldedOp> FoldOps(const RunView& view) {
     const bool fresh = instructions.emplace(row, op.instruction).second;
     if (row == folded.size()) {
       folded.push_back({&op, 1, 1, op.ns, op.calls, op.ns, op.ns, exact, op.bound_by});
+      if (op.peak_pct) {
+        folded.back().peak_ns = *op.peak_pct * static_cast<double>(op.ns);
+        folded.back().rated_ns = op.ns;
+      }
       continue;
     }
     FoldedOp& fold = folded[row];  // Ops come by time, so its first one is the largest.
@@ -81,6 +85,10 @@ std::vector<FoldedOp> FoldOps(const RunView& view) {
     fold.least_ns = std::min(fold.least_ns, op.ns);
     fold.most_ns = std::max(fold.most_ns, op.ns);
     fold.exact = fold.exact && exact;
+    if (op.peak_pct) {
+      fold.peak_ns += *op.peak_pct * static_cast<double>(op.ns);
+      fold.rated_ns += op.ns;
+    }
     if (fold.bound_by != op.bound_by) fold.bound_by.clear();
   }
   std::stable_sort(folded.begin(), folded.end(),

@@ -29,6 +29,8 @@ struct FoldedOp {
   int64_t least_ns = 0, most_ns = 0;  // Of one copy.
   bool exact = true;                  // All of them.
   std::string bound_by;
+  double peak_ns = 0;  // Sum of time times share of its roof, where that is known.
+  int64_t rated_ns = 0;
 };
 
 // For every op of the view the number of its fold: equal for copies of one instruction.

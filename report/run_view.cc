@@ -57,11 +57,14 @@ Status LoadRunFacts(RunDb& db, RunView& view) {
   view.title = TitleOf(view.command, view.path);
 
   XLATRACE_ASSIGN(const Table devices,
-                  db.Select("SELECT name, kind, count(*) AS count FROM device "
-                            "GROUP BY name, kind ORDER BY count(*) DESC, name"));
+                  db.Select("SELECT CASE WHEN gpu IS NULL OR name LIKE '%' || gpu || '%' "
+                            "OR name LIKE '%NVIDIA%' THEN name ELSE gpu END AS name, "
+                            "kind, count(*) AS count, count(b.device_id) AS worked FROM device d "
+                            "LEFT JOIN busy_time b USING (device_id) "
+                            "GROUP BY 1, 2 ORDER BY count(*) DESC, 1"));
   for (size_t i = 0; i < devices.rows.size(); ++i) {
-    view.devices.push_back(
-        {devices.Text(i, "name"), devices.Text(i, "kind"), devices.Int(i, "count")});
+    view.devices.push_back({devices.Text(i, "name"), devices.Text(i, "kind"),
+                            devices.Int(i, "count"), devices.Int(i, "worked")});
     view.device_count += devices.Int(i, "count");
   }
   return {};
@@ -220,8 +223,10 @@ Status LoadModules(RunDb& db, const DeviceTimes& times, RunView& view) {
   XLATRACE_ASSIGN(
       const Table modules,
       db.Select("SELECT m.module_id, m.handle, m.name, m.program_id, m.role, m.role_reason,"
-                " m.instruction_count, m.source, coalesce(e.count, 0) AS executions FROM module m"
-                " LEFT JOIN (SELECT module_id, count(*) AS count FROM execution"
+                " m.instruction_count, m.source, coalesce(e.count, 0) AS executions,"
+                " e.least, e.most FROM module m"
+                " LEFT JOIN (SELECT module_id, count(*) AS count, min(end_ns - start_ns) AS least,"
+                " max(end_ns - start_ns) AS most FROM execution"
                 " GROUP BY module_id) e ON e.module_id = m.module_id"));
   for (size_t i = 0; i < modules.rows.size(); ++i) {
     ModuleFigure module;
@@ -234,6 +239,8 @@ Status LoadModules(RunDb& db, const DeviceTimes& times, RunView& view) {
     module.program_id = OptionalInt(modules, i, "program_id");
     module.instruction_count = OptionalInt(modules, i, "instruction_count");
     module.executions = modules.Int(i, "executions");
+    module.least_call_ns = OptionalInt(modules, i, "least").value_or(0);
+    module.most_call_ns = OptionalInt(modules, i, "most").value_or(0);
     if (const auto found = times.modules.find(module.module_id); found != times.modules.end()) {
       module.ns = found->second.basis_ns;
       module.run_ns = found->second.run_ns;
@@ -255,6 +262,7 @@ Status LoadFindings(RunDb& db, RunView& view) {
     finding.handle = rows.Text(i, "handle");
     finding.id = rows.Text(i, "id");
     finding.title = rows.Text(i, "title");
+    finding.sentence = rows.Text(i, "sentence");
     finding.basis = rows.Text(i, "basis");
     finding.confidence = rows.Text(i, "confidence");
     finding.where_op = rows.Text(i, "where_op");
@@ -264,6 +272,11 @@ Status LoadFindings(RunDb& db, RunView& view) {
     finding.how_to_check = rows.Text(i, "how_to_check");
     finding.saves_low_ns = OptionalInt(rows, i, "saves_low_ns_per_step");
     finding.saves_high_ns = OptionalInt(rows, i, "saves_high_ns_per_step");
+    if (const auto high = OptionalInt(rows, i, "saves_high_ns_per_run")) {
+      finding.of_run = true;
+      finding.saves_low_ns = OptionalInt(rows, i, "saves_low_ns_per_run");
+      finding.saves_high_ns = high;
+    }
     const nlohmann::json evidence =
         nlohmann::json::parse(rows.Text(i, "evidence"), nullptr, /*allow_exceptions=*/false);
     if (evidence.is_array()) {
@@ -300,6 +313,9 @@ std::string RunView::DeviceText() const {
   std::string text;
   for (const DeviceFigure& device : devices) {
     if (!text.empty()) text += ", ";
+    if (device.worked > 0 && device.worked < device.count) {
+      text += fmt::format("{} of ", device.worked);
+    }
     if (device.count > 1) text += fmt::format("{} x ", device.count);
     text += device.name.empty() ? device.kind : device.name;
   }

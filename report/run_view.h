@@ -67,6 +67,7 @@ struct DeviceFigure {
   std::string name;
   std::string kind;  // gpu, tpu, cpu
   int64_t count = 0;
+  int64_t worked = 0;  // Of them those with device activity.
 };
 
 // How device time is labelled.
@@ -109,6 +110,7 @@ struct OpFigure {
   int64_t run_self_ns = 0;
   std::string confidence;
   std::string bound_by;
+  std::optional<double> peak_pct;    // Of the roof that bounds it, by bytes or operations.
   std::optional<int64_t> wasted_ns;  // Of the whole run.
   bool estimated = false;
   bool mixed = false;
@@ -133,9 +135,10 @@ struct ModuleFigure {
   std::string handle, name, role, role_reason, source;
   int64_t module_id = 0;
   std::optional<int64_t> program_id, instruction_count;
-  int64_t executions = 0;  // Whole run.
-  int64_t ns = 0;          // Of the basis.
-  int64_t run_ns = 0;      // Whole run.
+  int64_t executions = 0;                       // Whole run.
+  int64_t least_call_ns = 0, most_call_ns = 0;  // Durations of these.
+  int64_t ns = 0;                               // Of the basis.
+  int64_t run_ns = 0;                           // Whole run.
 };
 
 struct GapFigure {
@@ -165,10 +168,11 @@ struct StatFigure {
 };
 
 struct FindingFigure {
-  std::string handle, id, title, basis, confidence, where_op, where_layer, where_source, action,
-      how_to_check;
-  std::optional<int64_t> saves_low_ns, saves_high_ns;  // Per step.
-  std::vector<std::string> evidence;                   // "per step: 4.10 ms".
+  std::string handle, id, title, sentence, basis, confidence, where_op, where_layer, where_source,
+      action, how_to_check;
+  std::optional<int64_t> saves_low_ns, saves_high_ns;  // Per step; of the run, where it has none.
+  bool of_run = false;
+  std::vector<std::string> evidence;  // "per step: 4.10 ms".
 };
 
 struct RuledOutFigure {

@@ -18,6 +18,8 @@ using model::StepPart;
 constexpr double kAttributedEnough = 95;  // Percent; below it the sentence says so first.
 constexpr double kOneOp = 25;             // From here on one instruction is the answer.
 constexpr double kOnePart = 40;           // The same for a part of the step.
+constexpr double kWorthSaying = 10;       // Percent that the first finding saves of the whole.
+constexpr size_t kTwoLines = 150;         // Characters, at 80 columns.
 constexpr size_t kMostReasons = 3;
 constexpr int64_t kEnoughSteps = 10;  // For percentiles.
 
@@ -141,43 +143,13 @@ class Maker {
                         false}};
       return true;
     }
-    if (view_.modules.empty() && NothingIsXla()) {
-      // What can be said without HLO is said first.
-      const bool found = !view_.findings.empty();
-      verdict_.sentence =
-          Builder()
-              .Append(found ? LargestKernel() : Sentence())
-              .Text(found
-                        ? " Nothing in this run is XLA's: no kernel can be led back to HLO."
-                        : "No verdict: nothing in this run is XLA's, so no kernel can be led back "
-                          "to HLO.")
-              .Take();
-      verdict_.lede = found ? Lede() : LargestKernel();
-      return true;
-    }
-    if (view_.modules.empty()) {
-      verdict_.sentence = {
-          {"No verdict: the run holds no HLO module, so no kernel can be led back to the model.",
-           false}};
-      verdict_.lede = Builder()
-                          .Append(LargestKernel())
-                          .Text(" Import again with ")
-                          .Code("--modules DIR")
-                          .Text(", where DIR is what XLA dumped in the same run.")
-                          .Take();
+    const FindingFigure* finding = FirstWithSentence();
+    if (view_.modules.empty() && finding == nullptr) {
+      SayWithoutModules();
       return true;
     }
     if (!view_.basis.steady) {
-      const auto steps = static_cast<int64_t>(view_.steps.all.size());
-      verdict_.sentence = {
-          {steps == 0 ? "No verdict: no step was found, so nothing can be said per step."
-           : steps == 1
-               ? "No verdict: one step was recorded, and it is not steady."
-               : fmt::format("No verdict: none of {} recorded steps is steady.", Thousands(steps)),
-           false}};
-      Builder lede;
-      lede.Text("Run at least 20 steps. All figures are totals of the whole run. ");
-      verdict_.lede = lede.Append(LargestOp()).Take();
+      SayWholeRun(finding);
       return true;
     }
     // What is known to have been lost at some moment, no steady step touches.
@@ -190,6 +162,92 @@ class Maker {
       return true;
     }
     return false;
+  }
+
+  // Totals of the run, and what stands out in them.
+  void SayWholeRun(const FindingFigure* finding) {
+    Builder sentence, lede;
+    if (finding != nullptr) {
+      verdict_.given = true;
+      sentence.Text(Fitted(finding->sentence) + ".");
+      lede.Text("No steady step: figures are totals of the run. ");
+      lede.Append(Lede());
+    } else {
+      const auto steps = static_cast<int64_t>(view_.steps.all.size());
+      sentence.Text(steps == 0   ? "No verdict: no step was found, so nothing can be said per step."
+                    : steps == 1 ? "No verdict: one step was recorded, and it is not steady."
+                                 : fmt::format("No verdict: none of {} recorded steps is steady.",
+                                               Thousands(steps)));
+      lede.Text("Run at least 20 steps. All figures are totals of the whole run. ");
+      if (view_.findings.empty()) {
+        lede.Append(LargestOp());
+      } else {
+        lede.Append(Lede());
+      }
+    }
+    if (view_.modules.empty() && !NothingIsXla()) {
+      lede.Text(" The run holds no HLO: import again with ")
+          .Code("--modules DIR")
+          .Text(", where DIR is what XLA dumped in the same run.");
+    }
+    verdict_.sentence = sentence.Take();
+    verdict_.lede = lede.Take();
+  }
+
+  // Kernels alone, and nothing that stands out.
+  void SayWithoutModules() {
+    if (NothingIsXla()) {
+      const bool found = !view_.findings.empty();
+      verdict_.sentence =
+          Builder()
+              .Append(found ? LargestKernel() : Sentence())
+              .Text(found
+                        ? " Nothing in this run is XLA's: no kernel can be led back to HLO."
+                        : "No verdict: nothing in this run is XLA's, so no kernel can be led back "
+                          "to HLO.")
+              .Take();
+      verdict_.lede = found ? Lede() : LargestKernel();
+      return;
+    }
+    verdict_.sentence = {
+        {"No verdict: the run holds no HLO module, so no kernel can be led back to the model.",
+         false}};
+    verdict_.lede = Builder()
+                        .Append(LargestKernel())
+                        .Text(" Import again with ")
+                        .Code("--modules DIR")
+                        .Text(", where DIR is what XLA dumped in the same run.")
+                        .Take();
+  }
+
+  // The first thing to do, where its rule says in words what is so, and it is a tenth of the whole.
+  const FindingFigure* FirstWithSentence() const {
+    for (const FindingFigure& finding : view_.findings) {
+      if (!finding.saves_high_ns) continue;  // About the data.
+      if (finding.sentence.empty()) return nullptr;
+      const double whole = view_.basis.steady ? view_.PerStep(view_.steps.wall_ns)
+                                              : view_.PerStep(view_.coverage.device_ns) /
+                                                    std::max<double>(1, Workers());
+      return 100 * static_cast<double>(*finding.saves_high_ns) >= kWorthSaying * whole ? &finding
+                                                                                       : nullptr;
+    }
+    return nullptr;
+  }
+
+  double Workers() const { return static_cast<double>(std::max<int64_t>(view_.device_count, 1)); }
+
+  // Two lines of 80 columns: what stands in brackets at the end gives way.
+  static std::string Fitted(std::string text) {
+    while (text.size() > kTwoLines && text.ends_with(')')) {
+      const size_t at = text.rfind(" (");
+      if (at == std::string::npos) break;
+      text.resize(at);
+    }
+    if (text.size() > kTwoLines) {
+      const size_t at = text.find_last_of(",:", kTwoLines);
+      if (at != std::string::npos && at > kTwoLines / 3) text.resize(at);
+    }
+    return text;
   }
 
   // "The largest op, `x` (gemm in mlp, a.py:3), is 3.1% of device time."
@@ -221,7 +279,8 @@ class Maker {
     Builder sentence;
     const Coverage& coverage = view_.coverage;
     const int64_t attributed = coverage.device_ns - coverage.none_ns;
-    const bool partly = PercentOf(attributed, coverage.device_ns) < kAttributedEnough;
+    const bool partly =
+        attributed > 0 && PercentOf(attributed, coverage.device_ns) < kAttributedEnough;
     if (partly) {
       sentence.Text(fmt::format("Of the {} of device time that could be attributed: ",
                                 About(attributed, coverage.device_ns)));
@@ -230,8 +289,20 @@ class Maker {
     const int64_t part_ns = view_.step_parts[static_cast<size_t>(part)];
     const FoldedOp* op = TopOp();
     const int64_t whole = partly ? attributed : coverage.device_ns;
-    if (op != nullptr && PercentOf(op->ns, whole) >= kOneOp &&
-        !(part == StepPart::kIdle && PercentOf(part_ns, view_.steps.wall_ns) >= kOnePart)) {
+    const FindingFigure* finding = FirstWithSentence();
+    if (finding != nullptr && (finding->confidence != "low" || ops_.empty())) {
+      std::string text = Fitted(finding->sentence);
+      if (partly && !text.empty() && text[0] >= 'A' && text[0] <= 'Z' &&
+          !(text.size() > 1 && text[1] >= 'A' && text[1] <= 'Z')) {
+        text[0] = static_cast<char>(text[0] + 32);
+      }
+      sentence.Text(text + ".");
+      for (const FoldedOp& fold : ops_) {
+        if (fold.op->instruction == finding->where_op) verdict_.op_handle = fold.op->handle;
+        if (!verdict_.op_handle.empty()) break;
+      }
+    } else if (op != nullptr && PercentOf(op->ns, whole) >= kOneOp &&
+               !(part == StepPart::kIdle && PercentOf(part_ns, view_.steps.wall_ns) >= kOnePart)) {
       SayOp(*op, whole, partly, sentence);
     } else if (PercentOf(part_ns, view_.steps.wall_ns) >= kOnePart) {
       SayPart(part, part_ns, partly, sentence);
@@ -333,7 +404,8 @@ class Maker {
         // Titles that name the time save it at most.
         const std::string saves = Duration(static_cast<double>(*finding.saves_high_ns));
         if (title.find(saves) == std::string::npos) {
-          lede.Text(fmt::format(", which saves at most {} per step", saves));
+          lede.Text(fmt::format(", which saves at most {}{}", saves,
+                                finding.of_run ? " of the run" : " per step"));
         }
       }
       return lede.Text(".").Take();

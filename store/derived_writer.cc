@@ -175,7 +175,7 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
   for (const char* table : {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
                             "x_busy_time", "x_launch_queue", "x_collective", "x_finding",
-                            "x_ruled_out", "x_device_facts", "x_occupancy"}) {
+                            "x_gap_evidence", "x_ruled_out", "x_device_facts", "x_occupancy"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
@@ -227,10 +227,15 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                         c.exposed_ns, c.arrival_skew_ns));
   }
   XLATRACE_TRY(WriteDeviceFacts(db, analysis));
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_finding", 13));
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_gap_evidence", 2));
+  for (const model::GapEvidenceRow& e : analysis.gap_evidence) {
+    XLATRACE_TRY(Insert(row, analysis.gaps[e.gap].next_activity_id, e.text));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_finding", 16));
   id = 0;
   for (const model::FindingRow& f : analysis.findings) {
-    XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.saves_low_ns_per_step, f.saves_high_ns_per_step,
+    XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.sentence, f.saves_low_ns_per_step,
+                        f.saves_high_ns_per_step, f.saves_low_ns_per_run, f.saves_high_ns_per_run,
                         f.basis, f.confidence, f.where_op, f.where_layer, f.where_source,
                         f.evidence_json, f.action, f.how_to_check));
   }

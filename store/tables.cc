@@ -131,8 +131,10 @@ CREATE TABLE x_device_facts(device_id INTEGER PRIMARY KEY, gpu TEXT, peaks_sourc
 CREATE TABLE x_occupancy(config_id INT NOT NULL, device_id INT NOT NULL,
   theoretical_milli_pct INT, limiter TEXT, blocks_per_sm INT, waves_milli INT,
   PRIMARY KEY(config_id, device_id)) WITHOUT ROWID;
-CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL,
-  saves_low_ns_per_step INT, saves_high_ns_per_step INT, basis TEXT, confidence TEXT,
+CREATE TABLE x_gap_evidence(next_activity_id INTEGER PRIMARY KEY, evidence TEXT NOT NULL);
+CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NOT NULL, sentence TEXT,
+  saves_low_ns_per_step INT, saves_high_ns_per_step INT, saves_low_ns_per_run INT,
+  saves_high_ns_per_run INT, basis TEXT, confidence TEXT,
   where_op TEXT, where_layer TEXT, where_source TEXT, evidence TEXT, action TEXT,
   how_to_check TEXT);
 CREATE TABLE x_ruled_out(position INTEGER PRIMARY KEY, id TEXT NOT NULL, withheld INT NOT NULL,

@@ -275,11 +275,12 @@ CREATE VIEW launch_queue AS SELECT device_id, steady, calls, calls_on_idle, call
   latency_p50_ns, latency_p90_ns, queued_p50_ns, queued_p90_ns, outstanding_p50, outstanding_p90,
   outstanding_max FROM x_launch_queue;
 CREATE VIEW gap AS SELECT device_id, start_ns, end_ns, {cause} AS cause, previous_activity_id,
-  next_activity_id, host_range_id FROM x_gap;
+  next_activity_id, host_range_id, evidence FROM x_gap LEFT JOIN x_gap_evidence USING
+  (next_activity_id);
 CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, algorithm_bandwidth,
   bus_bandwidth, exposed_ns, arrival_skew_ns FROM x_collective;
-CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, saves_low_ns_per_step,
-  saves_high_ns_per_step, basis, confidence, where_op, where_layer, where_source, evidence, action,
+CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, sentence, saves_low_ns_per_step,
+  saves_high_ns_per_step, saves_low_ns_per_run, saves_high_ns_per_run, basis, confidence, where_op, where_layer, where_source, evidence, action,
   how_to_check FROM x_finding;
 CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
   text, evidence FROM x_ruled_out ORDER BY position;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,12 +35,38 @@ struct Collective {
   int64_t exposed_wait_ns = 0;
 };
 
-std::map<const Op*, Collective> CollectivesOf(const Context& context) {
+// One process per device has a module of its own, so that the same collective is another op in
+// each: equal programs are told by their fingerprints. The op that stands for all of them.
+class SameOps {
+ public:
+  explicit SameOps(const Context& context) : context_(context) {
+    if (context.run.processes.size() < 2) return;
+    std::map<std::pair<std::string, std::string>, const Op*> first;
+    for (const Op& op : context.ops) {
+      const auto& facts = context.attribution.modules[static_cast<size_t>(op.row->module_id) - 1];
+      if (facts.fingerprint.empty()) continue;
+      const Op*& same = first[{facts.fingerprint, op.row->name}];
+      if (same == nullptr) same = &op;
+      same_[&op] = same;
+    }
+  }
+  const Op* OpOf(size_t activity) const {
+    const Op* op = context_.OpOf(activity);
+    const auto at = same_.find(op);
+    return at == same_.end() ? op : at->second;
+  }
+
+ private:
+  const Context& context_;
+  std::map<const Op*, const Op*> same_;
+};
+
+std::map<const Op*, Collective> CollectivesOf(const Context& context, const SameOps& same) {
   std::map<const Op*, Collective> collectives;
   for (const model::CollectiveRow& row : context.analysis.collectives) {
     const auto i = static_cast<size_t>(row.activity_id) - 1;
-    if (!context.InSteadyStep(i)) continue;
-    const Op* op = context.OpOf(i);
+    if (!context.InBasis(i)) continue;
+    const Op* op = same.OpOf(i);
     if (op == nullptr) continue;
     Collective& of = collectives[op];
     of.op = op;
@@ -55,8 +83,10 @@ std::map<const Op*, Collective> CollectivesOf(const Context& context) {
 // waiting (facts of NCCL kernels: they spin until all ranks are there).
 void SplitWaiting(Collective& of) {
   if (of.of_device.size() < 2) return;
-  size_t count = SIZE_MAX;
-  for (const auto& [device, times] : of.of_device) count = std::min(count, times.size());
+  const size_t count = of.of_device.begin()->second.size();
+  for (const auto& [device, times] : of.of_device) {
+    if (times.size() != count) return;  // Which runs belong together is not known.
+  }
   for (size_t k = 0; k < count; ++k) {
     int64_t least = INT64_MAX;
     for (const auto& [device, times] : of.of_device) least = std::min(least, times[k].first);
@@ -96,16 +126,16 @@ struct SkewCause {
   int64_t more_ns = 0;  // Per step.
 };
 
-SkewCause CauseOfSkew(const Context& context, const Collective& worst) {
+SkewCause CauseOfSkew(const Context& context, const SameOps& same, const Collective& worst) {
   constexpr size_t kMostOps = 64;  // The largest: a smaller one cannot hold up anybody for long.
   std::map<int64_t, std::map<Id, int64_t>> waits;  // Step -> device -> time in the collective.
   std::map<int64_t, std::map<Id, std::vector<int64_t>>> times;  // The same, of the largest ops.
   const size_t count = std::min(kMostOps, context.ops.size());
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
-    if (!context.InSteadyStep(i)) continue;
-    const Op* op = context.OpOf(i);
+    if (!context.InBasis(i)) continue;
+    const Op* op = same.OpOf(i);
     if (op == nullptr) continue;
-    const int64_t step = *context.analysis.step_of[i];
+    const int64_t step = context.StepOf(i);
     const Id device = context.run.LaneOf(i).device_id;
     const int64_t ns = context.run.activities.self_ns[i];
     if (op == worst.op) waits[step][device] += ns;
@@ -145,8 +175,8 @@ SkewCause CauseOfSkew(const Context& context, const Collective& worst) {
   return {&context.ops[static_cast<size_t>(most - more.begin())], *most / steps};
 }
 
-void Skew(const Context& context, std::map<const Op*, Collective>& collectives, int64_t exposed,
-          Report& report) {
+void Skew(const Context& context, const SameOps& same, std::map<const Op*, Collective>& collectives,
+          int64_t exposed, Report& report) {
   if (context.run.devices.size() < 2) {
     if (exposed > 0) {
       report.Withhold("arrival_skew",
@@ -156,10 +186,18 @@ void Skew(const Context& context, std::map<const Op*, Collective>& collectives, 
   }
   int64_t wait = 0;
   const Collective* worst = nullptr;
+  int64_t paired_ns = 0;
   for (auto& [op, of] : collectives) {
     SplitWaiting(of);
+    if (of.of_device.size() >= 2) paired_ns += of.exposed_ns;
     wait += of.exposed_wait_ns;
     if (worst == nullptr || of.exposed_wait_ns > worst->exposed_wait_ns) worst = &of;
+  }
+  if (2 * paired_ns < exposed) {
+    report.Withhold("arrival_skew",
+                    "waiting for other devices: no collective could be paired with its "
+                    "counterpart on another device");
+    return;
   }
   const int64_t ns = context.PerStep(wait);
   if (worst == nullptr || context.ShareOfStep(ns) < kSkewShare) {
@@ -172,7 +210,7 @@ void Skew(const Context& context, std::map<const Op*, Collective>& collectives, 
   Finding finding;
   finding.id = "arrival_skew";
   const auto [last, often] = LastDevice(*worst);
-  const SkewCause cause = CauseOfSkew(context, *worst);
+  const SkewCause cause = CauseOfSkew(context, same, *worst);
   if (cause.op != nullptr) {
     finding.title =
         fmt::format("Even out the devices: they wait for {} on the slowest", cause.op->handle);
@@ -186,6 +224,10 @@ void Skew(const Context& context, std::map<const Op*, Collective>& collectives, 
         "look at what the device that comes last does longer (`summary --by device`): uneven "
         "data, one slow kernel, clocks; the wait ends when the work in front of it is even";
   }
+  finding.sentence = fmt::format(
+      "Devices wait for each other {} of the step: {} in collectives that nothing hides{}",
+      Percent(context.ShareOfStep(ns)), Time(ns),
+      cause.op != nullptr ? ", for " + cause.op->row->name : std::string());
   finding.how_to_check = "the shortest and the longest device of this collective take alike";
   finding.saves_high_ns = ns;
   finding.saves_low_ns = ns / 2;
@@ -217,8 +259,8 @@ int64_t DevicesOfHost(const Context& context, const model::Device& device) {
 
 // Large collectives with nothing beside them that stay far behind what such links reach. Returns
 // what they lose per step, where that is a finding.
-int64_t Bandwidth(const Context& context, const std::map<const Op*, Collective>& collectives,
-                  Report& report) {
+int64_t Bandwidth(const Context& context, const SameOps& same,
+                  const std::map<const Op*, Collective>& collectives, Report& report) {
   struct Rate {
     double best = 0;      // Of its instances: the one that waited least.
     double expected = 0;  // Bytes per second of bus bandwidth.
@@ -230,7 +272,7 @@ int64_t Bandwidth(const Context& context, const std::map<const Op*, Collective>&
   int64_t all_ns = 0;
   for (const model::CollectiveRow& row : context.analysis.collectives) {
     const auto i = static_cast<size_t>(row.activity_id) - 1;
-    const Op* op = context.InSteadyStep(i) ? context.OpOf(i) : nullptr;
+    const Op* op = context.InBasis(i) ? same.OpOf(i) : nullptr;
     if (op == nullptr || !row.bytes || !row.group_size || !row.bus_bandwidth_bytes_per_s ||
         *row.bytes < kLargeBytes || !row.exposed_ns ||
         10 * *row.exposed_ns < 9 * context.run.activities.duration_ns[i]) {
@@ -305,6 +347,73 @@ int64_t Bandwidth(const Context& context, const std::map<const Op*, Collective>&
   return saves;
 }
 
+// Collectives of one kind and size class that run at very different rates: what is wrong with the
+// slow ones is not the links.
+void Siblings(const Context& context, const SameOps& same, Report& report) {
+  struct Rate {
+    double best = 0;
+    int64_t ns = 0, bytes = 0, count = 0;
+  };
+  std::map<std::pair<std::string, int64_t>, std::map<const Op*, Rate>> groups;
+  for (const model::CollectiveRow& row : context.analysis.collectives) {
+    const auto i = static_cast<size_t>(row.activity_id) - 1;
+    const Op* op = context.InBasis(i) ? same.OpOf(i) : nullptr;
+    if (op == nullptr || !row.bytes || !row.group_size || !row.bus_bandwidth_bytes_per_s ||
+        *row.bytes < kLargeBytes) {
+      continue;
+    }
+    Rate& rate = groups[{row.op, *row.group_size}][op];
+    rate.best = std::max(rate.best, static_cast<double>(*row.bus_bandwidth_bytes_per_s));
+    rate.ns += context.run.activities.self_ns[i];
+    rate.bytes = *row.bytes;
+    ++rate.count;
+  }
+  const Op* worst = nullptr;
+  const Op* model_op = nullptr;
+  Rate worst_rate, best_rate;
+  int64_t most = 0;
+  for (const auto& [kind, ops] : groups) {
+    const auto best = std::max_element(ops.begin(), ops.end(), [](const auto& a, const auto& b) {
+      return a.second.best < b.second.best;
+    });
+    for (const auto& [op, rate] : ops) {
+      // Larger ones reach more by nature: only what is no smaller than half of the best one counts.
+      if (3 * rate.best >= best->second.best || 2 * rate.bytes < best->second.bytes) continue;
+      const int64_t lost =
+          static_cast<int64_t>(static_cast<double>(rate.ns) * (1 - rate.best / best->second.best));
+      if (lost <= most) continue;
+      most = lost;
+      worst = op;
+      model_op = best->first;
+      worst_rate = rate;
+      best_rate = best->second;
+    }
+  }
+  const int64_t ns = context.PerStep(most);
+  if (worst == nullptr || context.ShareOfStep(ns) < kLeastShare) return;
+  Finding finding;
+  finding.id = "uneven_busbw";
+  finding.title =
+      fmt::format("Find why {} runs at {:.0f} GB/s where {} runs at {:.0f}", worst->handle,
+                  worst_rate.best / 1e9, model_op->handle, best_rate.best / 1e9);
+  finding.action =
+      "same kind, same devices, a size that is no smaller: look at what runs beside the slow one "
+      "(kernels that use the memory), at its layout, and at whether other devices come late";
+  finding.how_to_check = "both reach the same bus bandwidth";
+  finding.saves_high_ns = ns;
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.where_op = worst->row->name;
+  finding.where_layer = worst->row->layer_group;
+  finding.where_source = context.SourceOf(*worst);
+  finding.claims["slow links"] = ns;
+  finding.evidence
+      .AddReal("best bus bandwidth of the slow one", worst_rate.best / 1e9, "GB/s", worst->handle)
+      .AddReal("of the fast one", best_rate.best / 1e9, "GB/s", model_op->handle)
+      .Add("bytes of the slow one", worst_rate.bytes, "bytes", worst->handle);
+  report.Add(std::move(finding));
+}
+
 void Exposed(const Context& context, const std::map<const Op*, Collective>& collectives,
              int64_t lost_to_links, Report& report) {
   int64_t all = 0;
@@ -355,6 +464,9 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
       "latency-hiding "
       "scheduler and pipelined collectives; else communicate less: larger batch per device, other "
       "sharding, gradients in bf16";
+  finding.sentence = fmt::format(
+      "Communication that nothing hides is {} of the step: {} of {} in collectives",
+      Percent(context.ShareOfStep(transfer)), Time(transfer), Time(context.PerStep(all)));
   finding.how_to_check =
       "exposed collectives fall and the step with them; the collectives may stay";
   finding.saves_high_ns = transfer;
@@ -376,11 +488,13 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
 }  // namespace
 
 void JudgeCollectives(const Context& context, Report& report) {
-  std::map<const Op*, Collective> collectives = CollectivesOf(context);
+  const SameOps same(context);
+  std::map<const Op*, Collective> collectives = CollectivesOf(context, same);
   int64_t exposed = 0;
   for (const auto& [op, of] : collectives) exposed += of.exposed_ns;
-  Skew(context, collectives, exposed, report);
-  const int64_t lost_to_links = Bandwidth(context, collectives, report);
+  Skew(context, same, collectives, exposed, report);
+  const int64_t lost_to_links = Bandwidth(context, same, collectives, report);
+  Siblings(context, same, report);
   Exposed(context, collectives, lost_to_links, report);
 }
 

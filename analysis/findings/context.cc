@@ -70,6 +70,10 @@ double Context::ShareOfStep(int64_t ns) const {
   return step_ns > 0 ? static_cast<double>(ns) / static_cast<double>(step_ns) : 0;
 }
 
+double Context::ShareOfSpan(int64_t ns) const {
+  return span_ns > 0 ? static_cast<double>(ns) / static_cast<double>(span_ns) : 0;
+}
+
 void Context::SumSteps() {
   int64_t wall = 0;
   int64_t device = 0;
@@ -83,14 +87,19 @@ void Context::SumSteps() {
     wall += row.end_ns - row.start_ns;
     device += row.device_ns;
   }
-  step_ns = PerStep(wall);
+  whole_run = steady_steps == 0;
+  divisor = std::max<int64_t>(steady_steps, 1);
+  step_ns = span_ns = PerStep(wall);
   device_ns = PerStep(device);
+  if (whole_run) SumWholeRun();
   for (const model::StepPartRow& row : analysis.step_parts) {
     if (steady.contains({row.device_id, row.step})) {
       parts_[static_cast<size_t>(row.part)] += row.wall_ns;
     }
   }
-  for (int64_t& part : parts_) part = PerStep(part);
+  if (!whole_run) {
+    for (int64_t& part : parts_) part = PerStep(part);
+  }
   int64_t all = 0;
   int64_t graphs = 0;
   in_steady_step_.assign(run.activities.size(), false);
@@ -111,6 +120,24 @@ void Context::SumSteps() {
     }
   }
   if (all > 0) graph_share = static_cast<double>(graphs) / static_cast<double>(all);
+}
+
+void Context::SumWholeRun() {
+  divisor = std::max<int64_t>(static_cast<int64_t>(analysis.busy_times.size()), 1);
+  int64_t busy = 0, idle = 0, device = 0, collective = 0, copy = 0;
+  for (const model::BusyTimeRow& row : analysis.busy_times) {
+    busy += row.busy_ns;
+    idle += row.idle_ns;
+    device += row.busy_ns + row.overlap_ns;
+    collective += row.exposed_collective_ns;
+    copy += row.exposed_copy_ns;
+  }
+  step_ns = PerStep(busy);
+  span_ns = PerStep(busy + idle);
+  device_ns = PerStep(device);
+  parts_[static_cast<size_t>(model::StepPart::kIdle)] = PerStep(idle);
+  parts_[static_cast<size_t>(model::StepPart::kExposedCollective)] = PerStep(collective);
+  parts_[static_cast<size_t>(model::StepPart::kExposedCopy)] = PerStep(copy);
 }
 
 void Context::FindLimits() {
@@ -151,10 +178,10 @@ void Context::ReadOps(const ModuleLoader& load_module) {
     op.time = &time;
     op.row = &attribution.instructions[static_cast<size_t>(time.instruction_id) - 1];
     op.facts = &kNothing;
-    op.ns = steady_steps > 0 ? PerStep(ns) : ns;
+    op.ns = PerStep(ns);
     op.calls = static_cast<double>(time.occurrences) * static_cast<double>(ns) /
                static_cast<double>(std::max<int64_t>(time.self_ns, 1)) /
-               static_cast<double>(std::max<int64_t>(steady_steps, 1));
+               static_cast<double>(divisor);
     op.hidden = time.bound_by == "hidden";
     ops.push_back(std::move(op));
   }
@@ -166,6 +193,13 @@ void Context::ReadOps(const ModuleLoader& load_module) {
     if (static_cast<double>(ops[k].ns) >= kLeastOpShare * static_cast<double>(device_ns)) {
       of_module[ops[k].row->module_id].push_back(k);
     }
+  }
+  for (size_t i = 0; i < run.activities.size(); ++i) {
+    if (!InBasis(i)) continue;
+    const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
+    if (label.instruction_id <= 0) continue;
+    const uint32_t at = op_of_instruction_[static_cast<size_t>(label.instruction_id) - 1];
+    if (at != 0) ++ops[at - 1].launches;
   }
   for (const auto& [module_id, indices] : of_module) {
     const auto module = load_module(module_id);
@@ -229,6 +263,7 @@ const Op* Context::OpOf(size_t activity) const {
 }
 
 Sure Context::Allowed(Sure sure) const {
+  if (whole_run) return Sure::kLow;
   if (step_count < kEnoughSteps) sure = OneLower(sure);
   if (attributed < kAttributedEnough) sure = OneLower(sure);
   return sure;

@@ -33,6 +33,7 @@ struct Op {
   const HloFacts* module = nullptr;  // Null: its HLO was not read.
   int64_t ns = 0;                    // Per steady step of one device.
   double calls = 0;                  // The same.
+  int64_t launches = 0;              // Activities of it in the basis, not per step.
   bool hidden = false;               // Its work runs where the profile does not look (roofline.h).
 
   // Per call, where the cost model knows; nothing else.
@@ -43,6 +44,7 @@ struct Op {
 struct Limits {
   std::optional<double> bytes;
   std::optional<double> f32, tf32, half;  // Operations: CUDA cores, tensor cores f32, 16 bit.
+  std::optional<double> half_peak;        // The data sheet's, in 16 bits.
 };
 
 class Context {
@@ -56,12 +58,19 @@ class Context {
   const model::AnalysisTables& analysis;
   const AnalysisOptions& options;
 
-  int64_t steady_steps = 0;  // Pairs of step and device; the divisor of all sums.
+  // Where a run has no steady step, everything is of the whole run, mean over its devices: `step`
+  // in names below then means that, and nothing is said with more than low confidence.
+  bool whole_run = false;
+  int64_t steady_steps = 0;  // Pairs of step and device.
+  int64_t divisor = 1;       // Of all sums: these, or the devices that worked.
   int64_t step_count = 0;    // Distinct steady steps of the device that has most.
-  int64_t step_ns = 0;       // Mean duration of a steady step.
-  int64_t device_ns = 0;     // Device time of one.
-  double attributed = 1;     // Share of steady device time.
-  double graph_share = 0;    // Share of device time in graphs whose nodes are not known.
+  // Mean duration of a steady step. Of a whole run its busy time: what an idle host takes between
+  // calls says nothing about how much an op costs.
+  int64_t step_ns = 0;
+  int64_t span_ns = 0;     // The same with the idle time of a whole run.
+  int64_t device_ns = 0;   // Device time of one.
+  double attributed = 1;   // Share of steady device time.
+  double graph_share = 0;  // Share of device time in graphs whose nodes are not known.
   bool on_gpu = false;
   bool on_cpu = false;  // The host is the device: nothing waits for launches or for the host.
   Limits limits;
@@ -69,11 +78,19 @@ class Context {
 
   int64_t Part(model::StepPart part) const { return parts_[static_cast<size_t>(part)]; }
   double ShareOfStep(int64_t ns) const;
-  int64_t PerStep(int64_t sum) const { return steady_steps > 0 ? sum / steady_steps : 0; }
+  double ShareOfSpan(int64_t ns) const;  // For idle time, `ns` per step.
+  int64_t PerStep(int64_t sum) const { return sum / divisor; }
+  std::string_view Per() const { return whole_run ? "in the run" : "per step"; }
+  std::string_view Whole() const { return whole_run ? "run" : "step"; }
   // Nothing when the activity has no instruction, or that has no time in steady steps.
   const Op* OpOf(size_t activity) const;
-  bool InSteadyStep(size_t activity) const {
-    return activity < in_steady_step_.size() && in_steady_step_[activity];
+  // In a steady step; anywhere, where a run has none.
+  bool InBasis(size_t activity) const {
+    return whole_run || (activity < in_steady_step_.size() && in_steady_step_[activity]);
+  }
+  // The step that an activity of the basis belongs to; 0 throughout a whole run.
+  int64_t StepOf(size_t activity) const {
+    return whole_run ? 0 : int64_t{analysis.step_of[activity].value_or(0)};
   }
 
   // Bytes per second that memory can do: the device's limit, else the best this program reaches.
@@ -99,6 +116,7 @@ class Context {
 
  private:
   void SumSteps();
+  void SumWholeRun();
   void FindLimits();
   void ReadOps(const ModuleLoader& load_module);
   void FindMemoryRate();

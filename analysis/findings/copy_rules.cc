@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,6 +25,57 @@ bool UsesHostMemory(const Op& op) {
          opcode == "recv";
 }
 
+// Copies that the runtime makes, outside any instruction: between host and device, or on the
+// device, where AMD's runtime does them by kernels of its own.
+void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
+  struct Copies {
+    int64_t ns = 0, count = 0, bytes = 0;
+  };
+  std::map<std::string, Copies> kinds;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (!context.InBasis(i)) continue;
+    const model::LaunchConfig& config = context.run.ConfigOf(i);
+    const bool kernel = config.symbol.starts_with("__amd_rocclr_");
+    if (config.kind != model::ActivityKind::kMemcpy && !kernel) continue;
+    if (context.OpOf(i) != nullptr) continue;
+    const std::string kind =
+        kernel || config.copy_kind == model::CopyKind::kDeviceToDevice ? "on the device"
+        : config.copy_kind == model::CopyKind::kHostToDevice           ? "from the host"
+        : config.copy_kind == model::CopyKind::kDeviceToHost           ? "to the host"
+                                                                       : "of other kinds";
+    Copies& copies = kinds[kind];
+    copies.ns += context.run.activities.self_ns[i];
+    ++copies.count;
+    copies.bytes += std::max<int64_t>(context.run.activities.bytes[i], 0);
+  }
+  const auto most = std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
+    return a.second.ns < b.second.ns;
+  });
+  if (most == kinds.end()) return;
+  const Copies& copies = most->second;
+  Finding finding;
+  finding.id = "runtime_copies";
+  finding.title =
+      fmt::format("Copy less {}: {} per step that nothing hides", most->first, Time(exposed));
+  finding.sentence = fmt::format(
+      "Copying {} is {} of the step: {} copies, {} with nothing beside "
+      "them",
+      most->first, Percent(context.ShareOfStep(exposed)), context.PerStep(copies.count),
+      Time(exposed));
+  finding.action =
+      "put data where it is used once (`jax.device_put` with the right sharding, donated state) "
+      "instead of copying it for every call; pass results on without a round trip";
+  finding.how_to_check = "exposed copies fall";
+  finding.saves_high_ns = std::min(exposed, context.PerStep(copies.ns));
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.claims["exposed copies"] = *finding.saves_high_ns;
+  finding.evidence.Add("such copies, per step", context.PerStep(copies.ns), "ns")
+      .Add("how many, per step", context.PerStep(copies.count), "count");
+  if (copies.bytes > 0) finding.evidence.Add("bytes, whole", copies.bytes, "bytes");
+  report.Add(std::move(finding));
+}
+
 void HostCopies(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   int64_t kernels = 0;  // That read or write memory of the host themselves.
@@ -33,6 +86,7 @@ void HostCopies(const Context& context, Report& report) {
   }
   const int64_t exposed = context.Part(model::StepPart::kExposedCopy);
   if (ops.empty()) {
+    if (context.ShareOfStep(exposed) >= 2 * kLeastShare) RuntimeCopies(context, exposed, report);
     if (context.ShareOfStep(exposed) < kFineShare * 5) {
       report.Fine("copy_in_step", fmt::format("copies: {} of the step is exposed copying",
                                               Percent(context.ShareOfStep(exposed))));
@@ -54,6 +108,10 @@ void HostCopies(const Context& context, Report& report) {
       "leave out host memory for what every step needs (offload fewer residuals or moments), or "
       "start the copy earlier so that computation hides it";
   finding.how_to_check = "no copy between memory spaces in the optimised HLO, exposed copies fall";
+  finding.sentence =
+      fmt::format("Waiting for copies between host and device is {} of the step: {} of {} ({})",
+                  Percent(context.ShareOfStep(cost)), Time(cost), Time(context.step_ns),
+                  ShortSource(site.source));
   finding.saves_high_ns = cost;
   finding.saves_low_ns = *finding.saves_high_ns / 2;
   finding.sure = context.Allowed(Sure::kMedium);
@@ -71,7 +129,7 @@ void ReadBack(const Context& context, Report& report) {
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
     const model::LaunchConfig& config = context.run.ConfigOf(i);
     if (config.kind != model::ActivityKind::kMemcpy ||
-        config.copy_kind != model::CopyKind::kDeviceToHost || !context.InSteadyStep(i) ||
+        config.copy_kind != model::CopyKind::kDeviceToHost || !context.InBasis(i) ||
         context.OpOf(i) != nullptr) {  // The program offloads that itself: copy_in_step.
       continue;
     }

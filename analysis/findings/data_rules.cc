@@ -7,6 +7,7 @@
 
 #include "analysis/findings/program_shapes.h"
 #include "analysis/findings/rules.h"
+#include "analysis/intervals.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -17,7 +18,6 @@ constexpr double kUnattributed = 0.05;
 constexpr double kGraphs = 0.02;
 constexpr double kAutotune = 0.01;
 constexpr double kWarmUp = 0.05;
-constexpr double kCopyBound = 0.5;
 
 // Reasons that more HLO could mend. Work outside XLA, transfers and autotuning stay without one.
 bool IsMended(model::Reason reason) {
@@ -37,7 +37,7 @@ void Unattributed(const Context& context, Report& report) {
   int64_t all = 0;
   const bool steady = context.steady_steps > 0;
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
-    if (steady && !context.InSteadyStep(i)) continue;
+    if (steady && !context.InBasis(i)) continue;
     const int64_t ns = context.run.activities.self_ns[i];
     const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
     all += ns;
@@ -214,6 +214,48 @@ void JudgeData(const Context& context, Report& report) {
   SourceLines(context, report);
 }
 
+namespace {
+
+struct Compiled {
+  int64_t count = 0;
+  int64_t ns = 0;
+  int64_t of_ns = 0;  // From the second step to the end of the last one, all processes.
+};
+
+// Compilations of processes that make steps, between their second step and their last. A source may
+// give every pass of a compilation: what lies within another span is part of it, and counts once.
+Compiled CompiledBetweenSteps(const Context& context) {
+  struct Time {
+    std::vector<int64_t> starts;  // Of steps, on one device.
+    int64_t last_ns = INT64_MIN;
+  };
+  std::map<Id, std::map<Id, Time>> processes;  // By process and device.
+  for (const model::StepRow& row : context.analysis.steps) {
+    Time& time = processes[row.process_id][row.device_id];
+    time.starts.push_back(row.start_ns);
+    time.last_ns = std::max(time.last_ns, row.end_ns);
+  }
+  Compiled compiled;
+  for (auto& [process, devices] : processes) {
+    Time& time = devices.begin()->second;
+    std::sort(time.starts.begin(), time.starts.end());
+    if (time.starts.size() < 2) continue;
+    const Interval between{time.starts[1], time.last_ns};
+    Intervals spans;
+    for (const model::CompileSpan& span : context.run.compiles) {
+      if (span.process_id != process || span.start_ns < between.start_ns) continue;
+      if (span.start_ns < between.end_ns) spans.push_back({span.start_ns, span.end_ns});
+    }
+    spans = Normalise(std::move(spans));
+    compiled.count += static_cast<int64_t>(spans.size());
+    compiled.ns += Length(Intersect(spans, {between}));
+    compiled.of_ns += between.end_ns - between.start_ns;
+  }
+  return compiled;
+}
+
+}  // namespace
+
 void JudgeCompilation(const Context& context, Report& report) {
   // Programs of one function that ran: the main one compiled again and again.
   std::map<std::string, std::set<Id>> programs;
@@ -239,25 +281,15 @@ void JudgeCompilation(const Context& context, Report& report) {
       return;
     }
   }
-  const int64_t from = EndOfStart(context);
-  int64_t compiled = 0;
-  int64_t compile_ns = 0;
-  for (const model::CompileSpan& span : context.run.compiles) {
-    if (span.start_ns < from) continue;
-    ++compiled;
-    compile_ns += span.end_ns - span.start_ns;
-  }
-  int64_t last = from;
-  int64_t steps = 0;
-  for (const model::StepRow& row : context.analysis.steps) {
-    last = std::max(last, row.end_ns);
-    ++steps;
-  }
+  const Compiled compiled_later = CompiledBetweenSteps(context);
+  const int64_t compiled = compiled_later.count;
+  const int64_t compile_ns = compiled_later.ns;
+  const auto steps = static_cast<int64_t>(context.analysis.steps.size());
   // Programs of one name may be meant to differ (a benchmark of shapes); where compilation was not
   // seen, only many of them say something.
   const bool repeats = most != nullptr && most->size() >= (compiled >= 2 ? 3U : 8U) &&
                        5 * static_cast<int64_t>(most->size()) >= steps;
-  const bool costs = from < last && compiled >= 2 && 50 * compile_ns >= last - from;
+  const bool costs = compiled >= 2 && 50 * compile_ns >= compiled_later.of_ns;
   if (!repeats && !costs) {
     report.Fine("recompile", fmt::format("compilation after warm-up: {}",
                                          compiled == 0 ? "none" : Time(compile_ns)));
@@ -265,6 +297,7 @@ void JudgeCompilation(const Context& context, Report& report) {
   }
   Finding finding;
   finding.id = "recompile";
+  finding.beyond_steps = true;
   finding.sure = repeats && compiled >= 2 ? Sure::kHigh : repeats ? Sure::kLow : Sure::kMedium;
   const int64_t later = std::max<int64_t>(steps - 1, 1);
   finding.title =
@@ -290,55 +323,6 @@ void JudgeCompilation(const Context& context, Report& report) {
     }
   }
   finding.where_source = context.StepCallSource();
-  report.Add(std::move(finding));
-}
-
-void JudgeWholeRun(const Context& context, Report& report) {
-  if (context.steady_steps > 0) return;
-  int64_t copies = 0;
-  int64_t copied = 0;
-  int64_t all = 0;
-  int64_t kernels = 0;
-  for (size_t i = 0; i < context.run.activities.size(); ++i) {
-    const int64_t ns = context.run.activities.self_ns[i];
-    all += ns;
-    const model::LaunchConfig& config = context.run.ConfigOf(i);
-    if (config.kind == model::ActivityKind::kKernel) kernels += ns;
-    if (config.kind != model::ActivityKind::kMemcpy ||
-        config.copy_kind != model::CopyKind::kHostToDevice) {
-      continue;
-    }
-    copies += ns;
-    copied += std::max<int64_t>(context.run.activities.bytes[i], 0);
-  }
-  int64_t exposed = 0;
-  int64_t busy = 0;
-  for (const model::BusyTimeRow& row : context.analysis.busy_times) {
-    exposed += row.exposed_copy_ns;
-    busy += row.busy_ns;
-  }
-  if (all == 0 || busy == 0 ||
-      static_cast<double>(copies) < kCopyBound * static_cast<double>(all) ||
-      static_cast<double>(exposed) < kCopyBound * static_cast<double>(busy)) {
-    return;
-  }
-  Finding finding;
-  finding.id = "copy_bound";
-  finding.sure = Sure::kHigh;
-  finding.title = fmt::format("Keep on the device what is copied from the host: {} of device time",
-                              Percent(static_cast<double>(copies) / static_cast<double>(all)));
-  finding.action =
-      "make room for what is copied every time, or copy the next part while the present one "
-      "computes; prefetching can hide at most the kernels' own time";
-  finding.how_to_check = "host-to-device time per run falls; busy time follows";
-  finding.evidence.Add("copies from the host, whole run", copies, "ns")
-      .Add("of them with nothing beside them, all copies", exposed, "ns")
-      .Add("kernels, whole run: the most that prefetching can hide", kernels, "ns")
-      .Add("bytes copied", copied, "bytes");
-  if (copies > 0) {
-    finding.evidence.AddReal("rate", static_cast<double>(copied) / static_cast<double>(copies),
-                             "GB/s");
-  }
   report.Add(std::move(finding));
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
 #include "analysis/launch_queue.h"
 
@@ -21,67 +22,12 @@ constexpr int64_t kLaunchGapNs = 50'000;  // A host that only launches leaves no
 constexpr int64_t kLaunchCostNs = 1'500;  // From kernel to kernel of a full queue.
 constexpr double kLaunchShare = 0.03;
 constexpr int64_t kSmallKernelNs = 3'000;
+constexpr int64_t kShortKernelNs = 10'000;
+constexpr int64_t kManyLaunches = 100;  // Per step.
 constexpr double kHostShare = 0.02;
 constexpr double kFineShare = 0.01;
 constexpr int64_t kLoopFloorNs = 2'000;  // What an iteration costs without asking the host.
 constexpr int64_t kLeastIterations = 10;
-
-// Idle time of steady steps, by what comes after it.
-struct Gap {
-  const model::GapRow* row = nullptr;
-  int64_t ns = 0;
-  const Op* next = nullptr;
-  bool within_execution = false;
-};
-
-// How much of an interval lies in steady steps of its device: what the idle part of the step bar
-// counts, so that no advice can win more than is there.
-class SteadyTime {
- public:
-  explicit SteadyTime(const Context& context) {
-    for (const model::StepRow& step : context.analysis.steps) {
-      if (step.steady) steps_[step.device_id].emplace_back(step.start_ns, step.end_ns);
-    }
-    for (auto& [device, steps] : steps_) std::sort(steps.begin(), steps.end());
-  }
-
-  int64_t Of(const model::GapRow& gap) const {
-    const auto device = steps_.find(gap.device_id);
-    if (device == steps_.end()) return 0;
-    const auto& steps = device->second;
-    auto step = std::upper_bound(steps.begin(), steps.end(), std::pair(gap.start_ns, INT64_MAX));
-    if (step != steps.begin()) --step;
-    int64_t ns = 0;
-    for (; step != steps.end() && step->first < gap.end_ns; ++step) {
-      ns += std::max<int64_t>(
-          0, std::min(step->second, gap.end_ns) - std::max(step->first, gap.start_ns));
-    }
-    return ns;
-  }
-
- private:
-  std::map<Id, std::vector<std::pair<int64_t, int64_t>>> steps_;
-};
-
-std::vector<Gap> GapsOf(const Context& context) {
-  const SteadyTime steady(context);
-  std::vector<Gap> gaps;
-  for (const model::GapRow& row : context.analysis.gaps) {
-    const auto next = static_cast<size_t>(row.next_activity_id) - 1;
-    const auto previous = static_cast<size_t>(row.previous_activity_id) - 1;
-    if (row.next_activity_id <= 0 || row.previous_activity_id <= 0) continue;
-    Gap gap;
-    gap.row = &row;
-    gap.ns = steady.Of(row);
-    if (gap.ns == 0) continue;
-    gap.next = context.OpOf(next);
-    const uint32_t execution = context.attribution.execution_of[next];
-    gap.within_execution =
-        execution != 0 && execution == context.attribution.execution_of[previous];
-    gaps.push_back(gap);
-  }
-  return gaps;
-}
 
 // The op in steady steps by time that gaps before it take.
 struct WaitedFor {
@@ -100,6 +46,7 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   int64_t count = 0;
   int64_t known = 0;     // Gaps of which the host's call is known, and came too late.
   int64_t launched = 0;  // Idle time before what had been launched long before.
+  GapClaims claims;
   std::map<const Op*, WaitedFor> waited;
   for (const Gap& gap : gaps) {
     if (!gap.within_execution || gap.ns >= kLaunchGapNs) continue;
@@ -114,6 +61,7 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
     }
     idle += gap.ns;
     ++count;
+    Claim(context, gap, claims);
     if (context.launch_queue != nullptr && call_of &&
         call_of(static_cast<size_t>(gap.row->next_activity_id) - 1))
       ++known;
@@ -164,7 +112,10 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   finding.saves_low_ns = saves / 2;
   // Seen in the calls that they came too late, or only guessed from the length of the gaps.
   finding.sure = context.Allowed(10 * known >= 7 * count ? Sure::kHigh : Sure::kMedium);
-  finding.claims["idle"] = ns;
+  finding.gaps = std::move(claims);
+  finding.sentence = fmt::format(
+      "The device waits for the host to launch for {} of the step: {} in {} gaps per step",
+      Percent(share), Time(ns), launches);
   std::map<std::string, int64_t> by_source;
   const WaitedFor* most = nullptr;
   for (const auto& [op, of] : waited) {
@@ -188,56 +139,78 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   report.Add(std::move(finding));
 }
 
-// Kernels that take less than it takes to start them.
+// Kernels that take less than it takes to start them, or that are most of what is launched.
 void SmallKernels(const Context& context, Report& report) {
-  if (!context.on_gpu || context.graph_share > 0.02) return;
-  int64_t ns = 0;
-  double count = 0;
-  std::vector<const Op*> small;
+  if (!context.on_gpu || context.graph_share > 0.02 || context.ops.empty()) return;
+  struct Small {
+    int64_t ns = 0;
+    int64_t launches = 0;  // Not per step.
+    std::vector<const Op*> ops;
+    void Add(const Op& op) {
+      ns += op.ns;
+      launches += op.launches;
+      ops.push_back(&op);
+    }
+  };
+  Small tiny, small;
+  int64_t all = 0;
   for (const Op& op : context.ops) {
-    if (op.calls < 1 || static_cast<double>(op.ns) / op.calls >= kSmallKernelNs) continue;
-    ns += op.ns;
-    count += op.calls;
-    small.push_back(&op);
+    all += op.launches;
+    if (op.launches == 0) continue;
+    const int64_t mean = op.ns * context.divisor / op.launches;
+    if (mean < kSmallKernelNs) tiny.Add(op);
+    if (mean < kShortKernelNs) small.Add(op);
   }
-  const auto ramp = static_cast<int64_t>(count * 1'200);
-  if (small.empty() || context.ShareOfStep(ramp) < kHostShare) {
-    report.Fine("small_kernels", fmt::format("small kernels: {:.0f} below 3 us take {}", count,
-                                             Percent(context.ShareOfStep(ns))));
+  const auto per_step = [&](const Small& of) { return context.PerStep(of.launches); };
+  const int64_t ramp = per_step(tiny) * 1'200;
+  const bool by_ramp = context.ShareOfStep(ramp) >= kHostShare;
+  const bool by_count = per_step(small) >= kManyLaunches && 5 * small.launches >= 2 * all &&
+                        context.ShareOfStep(small.ns) >= kHostShare;
+  if (!by_ramp && !by_count) {
+    report.Fine("small_kernels",
+                fmt::format("small kernels: {} launches below 3 us take {}", per_step(tiny),
+                            Percent(context.ShareOfStep(tiny.ns))));
     return;
   }
-  std::vector<Site> sites = SitesOf(context, small);
+  const Small& of = by_ramp ? tiny : small;
+  std::vector<Site> sites = SitesOf(context, of.ops);
   std::stable_sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) {
-    const auto calls = [](const Site& site) {
-      double sum = 0;
-      for (const Op* op : site.ops) sum += op->calls;
+    const auto launches = [](const Site& site) {
+      int64_t sum = 0;
+      for (const Op* op : site.ops) sum += op->launches;
       return sum;
     };
-    return calls(a) > calls(b);
+    return launches(a) > launches(b);
   });
   Finding finding = FindingAbout(context, "small_kernels", sites[0]);
-  finding.title =
-      fmt::format("Merge small kernels: {:.0f} per step take less than 3 us each", count);
+  const std::string share =
+      Percent(static_cast<double>(of.launches) / static_cast<double>(std::max<int64_t>(all, 1)));
+  finding.title = by_ramp ? fmt::format("Merge small kernels: {} per step take less than 3 us each",
+                                        per_step(of))
+                          : fmt::format("Merge small launches: {} per step below 10 us, {} of all",
+                                        per_step(of), share);
   finding.action =
       "batch the work (vmap, larger batch), unroll the loop so that XLA can fuse across "
-      "iterations, "
-      "or stack parameters that are treated alike into one array";
+      "iterations, stack parameters that are treated alike into one array, or compute statistics "
+      "every N steps";
   finding.how_to_check = "launches per step fall";
   finding.claims.clear();
-  for (const Op* op : small) finding.claims[op->handle] = op->ns;
-  finding.saves_high_ns = std::min(ramp, ns + context.Part(model::StepPart::kIdle));
+  for (const Op* op : of.ops) finding.claims["small " + op->handle] = op->ns;
+  finding.saves_high_ns =
+      by_ramp ? std::min(ramp, of.ns + context.Part(model::StepPart::kIdle)) : of.ns;
   finding.saves_low_ns = 0;
   finding.basis = Basis::kCostModel;
   finding.sure = Sure::kLow;
-  finding.evidence.Add("kernels below 3 us, per step", ns, "ns")
-      .Add("how many, per step", static_cast<int64_t>(count), "count");
+  finding.evidence.Add("such kernels, per step", of.ns, "ns")
+      .Add("how many, per step", per_step(of), "count")
+      .Add("of all launches, per step", context.PerStep(all), "count");
   report.Add(std::move(finding));
 }
 
 // Idle time that begins where the step's work ends, by its cause.
 void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
   std::map<GapCause, int64_t> by_cause;
-  std::map<GapCause, Id> range;
+  std::map<GapCause, GapClaims> claims;
   std::map<GapCause, int64_t> longest;
   std::map<GapCause, std::set<std::pair<Id, int64_t>>> steps;
   int64_t launched = 0;  // Of unknown cause, before work that had been launched long before.
@@ -247,17 +220,15 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
     if (gap.next != nullptr && gap.next->facts->host_callback) continue;  // Has its own rule.
     by_cause[gap.row->cause] += gap.ns;
     all += gap.ns;
+    Claim(context, gap, claims[gap.row->cause]);
     if (gap.row->cause == GapCause::kUnknown &&
         WasLaunchedBefore(context.options.call_of, *gap.row)) {
       launched += gap.ns;
     }
-    if (gap.ns > longest[gap.row->cause]) {
-      longest[gap.row->cause] = gap.ns;
-      range[gap.row->cause] = gap.row->host_range_id;
-    }
+    longest[gap.row->cause] = std::max(longest[gap.row->cause], gap.ns);
     const auto next = static_cast<size_t>(gap.row->next_activity_id) - 1;
-    if (context.InSteadyStep(next)) {
-      steps[gap.row->cause].emplace(gap.row->device_id, *context.analysis.step_of[next]);
+    if (context.InBasis(next)) {
+      steps[gap.row->cause].emplace(gap.row->device_id, context.StepOf(next));
     }
   }
   if (context.ShareOfStep(context.PerStep(all)) < kFineShare) {
@@ -266,7 +237,7 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
   }
   struct Words {
     GapCause cause;
-    std::string_view id, title, action, check;
+    std::string_view id, title, sentence, action, check;
     Sure sure;
   };
   // No word for compilation: a step with one in it is not steady (steps.h), and `recompile` judges
@@ -274,22 +245,27 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
   static constexpr std::array<Words, 5> kWords = {{
       {GapCause::kSynchronisation, "sync_each_step",
        "Stop waiting for the device each step: {} idle after a synchronisation",
+       "Each step waits for the device before it dispatches the next: {} idle, {} of {}",
        "read metrics of the step before, or every N steps (`x.copy_to_host_async()`), instead of "
        "`float(loss)`, `.item()`, print or block_until_ready in the loop",
        "the device's queue holds more than one step; the gap is gone", Sure::kHigh},
       {GapCause::kInput, "input_bound", "Prepare the next batch earlier: {} idle waiting for input",
+       "The device waits for the next batch for {} of the step: {} of {}",
        "prefetch (grain, tf.data), call `jax.device_put` for the next batch right after the step "
        "was dispatched",
        "the gap before each step falls below 0.3 ms", Sure::kMedium},
       {GapCause::kHost, "host_gap", "Dispatch faster: the device waits {} for the host",
+       "The device waits for the host to dispatch for {} of the step: {} of {}",
        "one jitted function for the whole step, fewer and flatter arguments, no Python work "
        "between "
        "steps; `lax.scan` over several steps",
        "the gap before each step shrinks", Sure::kMedium},
       {GapCause::kCopy, "copy_wait", "Copy earlier: {} idle around copies to or from the host",
+       "The device is idle around copies to or from the host for {} of the step: {} of {}",
        "copy while the step before computes; reduce on the device before reading back",
        "copies run beside kernels", Sure::kMedium},
       {GapCause::kUnknown, "idle", "Find what the host does: the device is idle for {}",
+       "The device is idle for {} of the step, {} of {}: what the host did is not recorded",
        "record with xlatrace or with host events: what the host does during the longest gaps "
        "decides "
        "between input, dispatch and synchronisation",
@@ -314,6 +290,9 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
     if (words.cause == GapCause::kUnknown && 2 * context.PerStep(launched) > ns) {
       finding.title =
           fmt::format("Find what the device waits for: {} per step, its work launched", Time(ns));
+      finding.sentence =
+          fmt::format("The device is idle for {} of the step, with its work launched: {} of {}",
+                      Percent(context.ShareOfStep(ns)), Time(ns), Time(context.step_ns));
       finding.action =
           "the next kernels stood ready, so the host is not the cause: they wait for an event of "
           "another stream, a transfer or another device; see the timeline around the longest gaps";
@@ -323,14 +302,17 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
     // A gap stays between steps: 20 us of dispatch.
     finding.saves_low_ns =
         words.cause == GapCause::kUnknown ? 0 : std::max<int64_t>(0, ns - 20'000) / 2;
-    finding.claims["idle"] = ns;
+    finding.gaps = std::move(claims[words.cause]);
+    if (finding.sentence.empty())
+      finding.sentence = fmt::format(fmt::runtime(words.sentence), Percent(context.ShareOfStep(ns)),
+                                     Time(ns), Time(context.step_ns));
     finding.where_source = context.StepCallSource();
     finding.evidence.Add("idle with this cause, per step", ns, "ns")
         .Add("longest such gap", longest[words.cause], "ns")
         .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
         .AddReal("steady steps with one",
                  100.0 * static_cast<double>(steps[words.cause].size()) /
-                     static_cast<double>(std::max<int64_t>(context.steady_steps, 1)),
+                     static_cast<double>(context.divisor),
                  "%");
     if (context.launch_queue != nullptr) {
       finding.evidence.Add("launches outstanding, median", context.launch_queue->outstanding_p50,
@@ -346,16 +328,18 @@ void BetweenPrograms(const Context& context, const std::vector<Gap>& gaps, Repor
   int64_t sum = 0;
   int64_t input = 0;
   int64_t longest = 0;
+  GapClaims claims;
   for (const Gap& gap : gaps) {
     if (gap.within_execution) continue;
     sum += gap.ns;
+    Claim(context, gap, claims);
     if (gap.row->cause == GapCause::kInput) input += gap.ns;
     longest = std::max(longest, gap.ns);
   }
   const int64_t ns = context.PerStep(sum);
-  if (context.ShareOfStep(ns) < kHostShare) {
+  if (context.ShareOfSpan(ns) < kHostShare) {
     report.Fine("host_gap", fmt::format("time between programs: {} of the step",
-                                        Percent(context.ShareOfStep(ns))));
+                                        Percent(context.ShareOfSpan(ns))));
     return;
   }
   if (context.options.lost_records > 0) {
@@ -373,10 +357,12 @@ void BetweenPrograms(const Context& context, const std::vector<Gap>& gaps, Repor
   finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
-  finding.claims["idle"] = ns;
+  finding.gaps = std::move(claims);
+  finding.sentence = fmt::format("No op of XLA runs for {} of the step: {} pass between programs",
+                                 Percent(context.ShareOfSpan(ns)), Time(ns));
   finding.where_source = context.StepCallSource();
   finding.evidence.Add("between compiled programs, per step", ns, "ns")
-      .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
+      .AddReal("of the step", 100 * context.ShareOfSpan(ns), "%")
       .Add("longest", longest, "ns");
   if (input > 0) finding.evidence.Add("of it loading input", context.PerStep(input), "ns");
   report.Add(std::move(finding));
@@ -398,6 +384,7 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
   };
   int64_t idle = 0;
   int64_t count = 0;
+  GapClaims claims;
   int64_t loops = 0;  // Of them copies that are known to be a loop's.
   std::map<const Op*, int64_t> before;
   for (const Gap& gap : gaps) {
@@ -405,6 +392,7 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
     const bool after = reads_condition(gap.row->previous_activity_id);
     if (!after && !reads_condition(gap.row->next_activity_id)) continue;
     idle += gap.ns;
+    Claim(context, gap, claims);
     if (!after) continue;
     ++count;
     const Op* loop = context.OpOf(static_cast<size_t>(gap.row->previous_activity_id) - 1);
@@ -413,7 +401,7 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
   }
   const int64_t iterations = context.PerStep(count);
   const int64_t saves = context.PerStep(idle) - iterations * kLoopFloorNs;
-  if (iterations < kLeastIterations || context.ShareOfStep(saves) < kLaunchShare) return;
+  if (iterations < kLeastIterations || context.ShareOfSpan(saves) < kLaunchShare) return;
   Finding finding;
   finding.id = "while_overhead";
   finding.title =
@@ -427,7 +415,10 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
   finding.saves_high_ns = saves;
   finding.saves_low_ns = saves / 2;
   finding.sure = context.Allowed(loops == count ? Sure::kHigh : Sure::kMedium);
-  finding.claims["idle"] = context.PerStep(idle);
+  finding.gaps = std::move(claims);
+  finding.sentence = fmt::format(
+      "The host reads a loop's condition {} times per step: {} idle around it, {} of the step",
+      iterations, Time(context.PerStep(idle)), Percent(context.ShareOfSpan(context.PerStep(idle))));
   finding.evidence.Add("iterations per step whose condition the host reads", iterations, "count")
       .Add("idle around these copies, per step", context.PerStep(idle), "ns");
   const auto most =
@@ -451,11 +442,13 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
   if (ops.empty()) return;
   for (Site& site : SitesOf(context, ops)) {
     int64_t idle = 0;
+    GapClaims claims;
     for (const Gap& gap : gaps) {
       const Op* previous = context.OpOf(static_cast<size_t>(gap.row->previous_activity_id) - 1);
       for (const Op* op : site.ops) {
         if (gap.next == op || previous == op) {
           idle += gap.ns;
+          Claim(context, gap, claims);
           break;
         }
       }
@@ -471,65 +464,113 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
     finding.saves_high_ns = site.ns + gap_ns;
     finding.saves_low_ns = gap_ns / 2;
     finding.sure = context.Allowed(Sure::kHigh);
-    finding.claims["idle"] = gap_ns;
+    finding.gaps = std::move(claims);
+    finding.sentence =
+        fmt::format("A Python callback holds up the device for {} of the step ({})",
+                    Percent(context.ShareOfSpan(site.ns + gap_ns)), ShortSource(site.source));
     finding.evidence.Add("idle before and after it, per step", gap_ns, "ns");
     report.Add(std::move(finding));
   }
 }
 
-// Small programs that run between steps.
-void EagerOps(const Context& context, Report& report) {
-  std::map<Id, int64_t> executions;
-  int64_t ns = 0;
+// Programs of a few small kernels, that run between steps: not a second solver, nor an evaluation.
+class SmallPrograms {
+ public:
+  explicit SmallPrograms(const Context& context) : context_(context) {
+    // By module, whole run.
+    std::vector<int64_t> launches(context.run.modules.size() + 1);
+    std::vector<int64_t> device_ns(context.run.modules.size() + 1);
+    for (size_t i = 0; i < context.run.activities.size(); ++i) {
+      const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
+      if (label.module_id == 0) continue;
+      ++launches[static_cast<size_t>(label.module_id)];
+      device_ns[static_cast<size_t>(label.module_id)] += context.run.activities.self_ns[i];
+    }
+    std::map<Id, int64_t> executions;
+    for (const model::Execution& execution : context.attribution.executions) {
+      ++executions[execution.module_id];
+    }
+    for (const auto& [module_id, count] : executions) {
+      const auto& facts = context.attribution.modules[static_cast<size_t>(module_id) - 1];
+      if (facts.role != model::ModuleRole::kHelper || facts.beside_others) continue;
+      if (launches[static_cast<size_t>(module_id)] > kMostLaunches * count) continue;
+      if (static_cast<double>(device_ns[static_cast<size_t>(module_id)] / count) >
+          kMostShare * static_cast<double>(context.step_ns)) {
+        continue;
+      }
+      small_.insert(module_id);
+    }
+  }
+  bool Contains(Id module_id) const { return small_.contains(module_id); }
+  // Was the gap in front of such a program, and not inside it?
+  bool Before(const Gap& gap) const {
+    const auto next = static_cast<size_t>(gap.row->next_activity_id) - 1;
+    return !gap.within_execution &&
+           Contains(context_.attribution.labels[context_.attribution.label_of[next] - 1].module_id);
+  }
+
+ private:
+  static constexpr int64_t kMostLaunches = 4;  // Per call.
+  static constexpr double kMostShare = 0.02;   // Of the step, per call.
+  const Context& context_;
+  std::set<Id> small_;
+};
+
+void EagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
   // A long run has a hundred thousand steps, and executions as many: by device and time.
   std::map<Id, std::map<int64_t, int64_t>> steps;  // Start -> end of the steady ones.
   for (const model::StepRow& step : context.analysis.steps) {
     if (step.steady) steps[step.device_id][step.start_ns] = step.end_ns;
   }
+  const SmallPrograms small(context);
+  std::set<Id> programs;
+  int64_t count = 0;
   for (const model::Execution& execution : context.attribution.executions) {
-    const auto& facts = context.attribution.modules[static_cast<size_t>(execution.module_id) - 1];
-    if (facts.role != model::ModuleRole::kHelper) continue;
+    if (!small.Contains(execution.module_id)) continue;
     const auto of_device = steps.find(execution.device_id);
     if (of_device == steps.end()) continue;
     const auto after = of_device->second.upper_bound(execution.start_ns);
     if (after == of_device->second.begin()) continue;
-    if (execution.start_ns < std::prev(after)->second) ++executions[execution.module_id];
+    if (execution.start_ns >= std::prev(after)->second) continue;
+    ++count;
+    programs.insert(execution.module_id);
   }
-  int64_t count = 0;
-  for (const auto& [module, of_module] : executions) count += of_module;
   if (context.PerStep(count) < 3) return;
   std::string names;
+  int64_t ns = 0;
   for (const Op& op : context.ops) {
-    if (!executions.contains(op.row->module_id)) continue;
+    if (!programs.contains(op.row->module_id)) continue;
     ns += op.ns;
     const std::string& name = context.run.modules[static_cast<size_t>(op.row->module_id) - 1].name;
     if (names.find(name) == std::string::npos && names.size() < 60) {
       names += (names.empty() ? "" : ", ") + name;
     }
   }
-  const SteadyTime steady(context);
-  int64_t gaps = 0;
-  for (const model::GapRow& row : context.analysis.gaps) {
-    const auto next = static_cast<size_t>(row.next_activity_id) - 1;
-    if (row.next_activity_id <= 0 || !context.InSteadyStep(next)) continue;
-    const Op* op = context.OpOf(next);
-    if (op != nullptr && executions.contains(op->row->module_id)) gaps += steady.Of(row);
-  }
-  const int64_t saves = ns + context.PerStep(gaps);
+  int64_t idle = 0;
   Finding finding;
+  for (const Gap& gap : gaps) {
+    if (!small.Before(gap)) continue;
+    idle += gap.ns;
+    Claim(context, gap, finding.gaps);
+  }
+  const int64_t gap_ns = context.PerStep(idle);
   finding.id = "eager_ops";
   finding.title =
       fmt::format("Move {} small programs per step into the jitted step", context.PerStep(count));
+  finding.sentence = fmt::format(
+      "{} small programs run between the steps one by one: {} idle in front of them, {} of the "
+      "step",
+      context.PerStep(count), Time(gap_ns), Percent(context.ShareOfStep(gap_ns)));
   finding.action =
       fmt::format("compute inside jit, or on the host with numpy; between steps run {}", names);
   finding.how_to_check = "only the main module runs in a step";
-  finding.saves_high_ns = saves;
-  finding.saves_low_ns = ns;
+  // Their work does not vanish where it is moved; at best it is fused.
+  finding.saves_high_ns = ns + gap_ns;
+  finding.saves_low_ns = gap_ns / 2;
   // A CPU's profile does not show what the framework computes itself between programs.
   finding.sure = context.Allowed(context.on_gpu ? Sure::kHigh : Sure::kMedium);
-  finding.claims["idle"] = context.PerStep(gaps);
-  finding.evidence.Add("their device time per step", ns, "ns")
-      .Add("idle in front of them, per step", context.PerStep(gaps), "ns")
+  finding.evidence.Add("idle in front of them, per step", gap_ns, "ns")
+      .Add("their device time per step", ns, "ns")
       .Add("programs per step", context.PerStep(count), "count");
   finding.where_source = context.StepCallSource();
   report.Add(std::move(finding));
@@ -539,17 +580,21 @@ void EagerOps(const Context& context, Report& report) {
 
 void JudgeHost(const Context& context, Report& report) {
   const std::vector<Gap> gaps = GapsOf(context);
-  LaunchBound(context, gaps, report);
+  if (context.whole_run || context.attribution.executions.empty()) {
+    JudgeLaunching(context, gaps, report);
+  } else {
+    LaunchBound(context, gaps, report);
+  }
   SmallKernels(context, report);
   LoopConditions(context, gaps, report);
   if (context.on_cpu) {
     BetweenPrograms(context, gaps, report);
     report.Withhold("idle", "idle time inside programs: on a CPU the host is the device");
-  } else {
+  } else if (!context.whole_run && !context.attribution.executions.empty()) {
     BetweenSteps(context, gaps, report);
   }
   Callbacks(context, gaps, report);
-  EagerOps(context, report);
+  if (!context.whole_run) EagerOps(context, gaps, report);
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -193,11 +193,11 @@ std::vector<Drift> DriftsOf(const Context& context) {
   };
   std::vector<Samples> samples(context.ops.size());
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
-    if (!context.InSteadyStep(i)) continue;
+    if (!context.InBasis(i)) continue;
     const Op* op = context.OpOf(i);
     if (op == nullptr || context.ShareOfStep(op->ns) < 0.002) continue;
     if (op->time->bound_by != "compute" && op->time->bound_by != "memory") continue;
-    const int64_t step = *context.analysis.step_of[i];
+    const int64_t step = context.StepOf(i);
     Samples& of = samples[static_cast<size_t>(op - context.ops.data())];
     if (step < early) of.early.push_back(context.run.activities.duration_ns[i]);
     if (step > late) of.late.push_back(context.run.activities.duration_ns[i]);

@@ -20,6 +20,7 @@ Limits LimitsOf(const DeviceFacts& device) {
   if (device.peaks->tf32 > 0) limits.tf32 = share * device.peaks->tf32;
   const double half = device.peaks->bf16 > 0 ? device.peaks->bf16 : device.peaks->f16;
   if (half > 0) limits.half = share * half;
+  if (half > 0) limits.half_peak = half;
   return limits;
 }
 

@@ -21,7 +21,7 @@ LongestLaunches::LongestLaunches(const Context& context)
   }
   for (auto& [device, set] : collectives) set = Normalise(std::move(set));
   for (size_t i = 0; i < activities.size(); ++i) {
-    if (!context.InSteadyStep(i)) continue;
+    if (!context.InBasis(i)) continue;
     const Op* op = context.OpOf(i);
     if (op == nullptr) continue;
     const size_t at = IndexOf(*op);

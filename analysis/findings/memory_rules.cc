@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "hlo/shape.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -32,6 +35,48 @@ bool NamesAttention(const Op& op) {
     if (Has(op.row->op_name, part) || Has(op.row->layer, part)) return true;
   }
   return op.row->op_kind == OpKind::kAttention;
+}
+
+// "[4,12,2048,2048]"; empty: no result among them has the shape.
+std::string ScoresOf(const std::vector<const Op*>& ops, int64_t size) {
+  for (const Op* op : ops) {
+    for (const hlo::ArrayShape& leaf : hlo::Leaves(op->row->shape)) {
+      const size_t rank = leaf.dims.size();
+      if (rank < 3 || leaf.dims[rank - 1] != size || leaf.dims[rank - 2] != size) continue;
+      std::string text;
+      for (const int64_t dim : leaf.dims) text += (text.empty() ? "[" : ",") + std::to_string(dim);
+      return text + "]";
+    }
+  }
+  return {};
+}
+
+// Kernels that read or write the scores, per layer; 0: the layers cannot be told.
+int64_t PassesPerLayer(const std::vector<const Op*>& ops) {
+  std::map<std::string, std::pair<std::set<std::string>, double>> groups;  // Layers, calls.
+  double all = 0;
+  for (const Op* op : ops) {
+    all += op->calls;
+    const size_t star = op->row->layer_group.find('*');
+    if (star == std::string::npos) continue;
+    const size_t end = op->row->layer_group.find('/', star);
+    auto& [layers, calls] = groups[op->row->layer_group.substr(0, end)];
+    // As many components of the layer as of the group's repeated part.
+    const std::string prefix = op->row->layer_group.substr(0, end);
+    const auto depth = std::count(prefix.begin(), prefix.end(), '/');
+    size_t cut = 0;
+    for (int64_t k = 0; k <= depth && cut != std::string::npos; ++k) {
+      cut = op->row->layer.find('/', cut + (k > 0));
+    }
+    layers.insert(op->row->layer.substr(0, cut));
+    calls += op->calls;
+  }
+  for (const auto& [group, of] : groups) {
+    if (2 * of.second > all && of.first.size() > 1) {
+      return std::llround(all / static_cast<double>(of.first.size()));
+    }
+  }
+  return 0;
 }
 
 void Attention(const Context& context, Report& report) {
@@ -74,6 +119,16 @@ void Attention(const Context& context, Report& report) {
   }
   Finding finding = FindingAbout(context, "attention_unfused", site);
   finding.title = fmt::format("Use a fused attention kernel: scores are {0} x {0}", size);
+  const std::string scores = ScoresOf(ops, size);
+  const int64_t passes = PassesPerLayer(ops);
+  if (!scores.empty()) {
+    finding.title = fmt::format("Use a fused attention kernel: scores are {}", scores);
+  }
+  finding.sentence = fmt::format(
+      "Attention is {} of the step: scores of {} go through memory{} ({})",
+      Percent(context.ShareOfStep(all)), scores.empty() ? fmt::format("{0} x {0}", size) : scores,
+      passes > 1 ? fmt::format(", {} kernels per layer", passes) : "", ShortSource(site.source));
+  if (passes > 0) finding.evidence.Add("kernels that touch them, per layer", passes, "count");
   finding.action =
       "`jax.nn.dot_product_attention(q, k, v, is_causal=..., implementation='cudnn')` (bf16 or "
       "f16, "
@@ -111,6 +166,9 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
     finding.saves_high_ns = site.ns;
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);
+    finding.sentence =
+        fmt::format("Stacking what a scan saves is {} of the step: {} ({})",
+                    Percent(context.ShareOfStep(site.ns)), Time(site.ns), ShortSource(site.source));
     if (bytes > 0) finding.evidence.Add("bytes written into stacks, per step", bytes, "bytes");
     if (filling > 0) {
       finding.evidence.Add("of it filling and copying empty stacks, per step", filling, "ns");
@@ -157,6 +215,10 @@ void Layouts(const Context& context, Report& report) {
     if (const auto rate = site.largest().BytesPerSecond()) {
       finding.evidence.AddReal("its rate", *rate / 1e9, "GB/s", site.largest().handle);
     }
+    finding.sentence =
+        fmt::format("A change of layout is {} of the step: {} takes {} only to move data ({})",
+                    Percent(context.ShareOfStep(site.ns)), site.largest().row->name, Time(site.ns),
+                    ShortSource(site.source));
     report.Add(std::move(finding));
   }
   if (!found) {

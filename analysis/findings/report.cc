@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -38,19 +39,36 @@ void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
   std::erase_if(findings, [&](const Finding&) { return known[i++]; });
 }
 
-model::FindingRow RowOf(const Finding& finding) {
+// Rules speak of steps. Where a run has none, the same is said of the whole run.
+std::string Said(std::string text, bool whole_run) {
+  if (!whole_run) return text;
+  static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {" per step", " in the run"},
+      {" of the step", " of the run"},
+      {"each step", "each time"},
+      {"per steady step", "in the run"}};
+  for (const auto& [from, to] : kWords) {
+    for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
+      text.replace(at, from.size(), to);
+    }
+  }
+  return text;
+}
+
+model::FindingRow RowOf(const Finding& finding, bool whole_run) {
   model::FindingRow row;
   row.id = finding.id;
-  row.title = finding.title;
-  row.saves_low_ns_per_step = finding.saves_low_ns;
-  row.saves_high_ns_per_step = finding.saves_high_ns;
+  row.title = Said(finding.title, whole_run);
+  row.sentence = Said(finding.sentence, whole_run);
+  (whole_run ? row.saves_low_ns_per_run : row.saves_low_ns_per_step) = finding.saves_low_ns;
+  (whole_run ? row.saves_high_ns_per_run : row.saves_high_ns_per_step) = finding.saves_high_ns;
   row.basis = Text(finding.basis);
   row.confidence = Text(finding.sure);
   row.where_op = finding.where_op;
   row.where_layer = finding.where_layer;
   row.where_source = finding.where_source;
-  row.evidence_json = finding.evidence.Json();
-  row.action = finding.action;
+  row.evidence_json = Said(finding.evidence.Json(), whole_run);
+  row.action = Said(finding.action, whole_run);
   row.how_to_check = finding.how_to_check;
   return row;
 }
@@ -97,18 +115,37 @@ std::string_view Text(Sure sure) {
 
 Sure OneLower(Sure sure) { return sure == Sure::kHigh ? Sure::kMedium : Sure::kLow; }
 
-void Report::Fine(std::string_view id, std::string text, const Evidence& evidence) {
+void Report::Fine(std::string_view id, std::string text, const Evidence& evidence,
+                  std::string_view handle) {
   ruled_out_.push_back(
       {std::string(id), false, std::move(text), evidence.empty() ? "" : evidence.Json()});
+  fine_handles_.emplace_back(handle);
 }
 
 void Report::Withhold(std::string_view id, std::string text) {
   ruled_out_.push_back({std::string(id), true, std::move(text), ""});
+  fine_handles_.emplace_back();
 }
 
-std::vector<model::FindingRow> Report::Ranked(int64_t step_ns) {
-  const auto least =
-      std::max<int64_t>(kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(step_ns)));
+std::vector<model::RuledOutRow> Report::RuledOut() const {
+  std::vector<model::RuledOutRow> rows;
+  for (size_t i = 0; i < ruled_out_.size(); ++i) {
+    const model::RuledOutRow& row = ruled_out_[i];
+    const bool found = std::find(found_ids_.begin(), found_ids_.end(), row.id) != found_ids_.end();
+    const bool claimed = !fine_handles_[i].empty() && claimed_.contains(fine_handles_[i]);
+    if (!row.withheld && (found || claimed)) continue;
+    rows.push_back(row);
+    rows.back().text = Said(row.text, whole_run_);
+    rows.back().evidence_json = Said(row.evidence_json, whole_run_);
+  }
+  return rows;
+}
+
+std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
+  whole_run_ = basis.whole_run;
+  const int64_t whole_ns = basis.whole_ns;
+  const auto least = std::max<int64_t>(
+      kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(basis.least_of_ns)));
   DropCatchAlls(least, findings_);
   const auto key = [](const Finding& finding) {
     return static_cast<double>(finding.saves_high_ns.value_or(0)) * WeightOf(finding.sure);
@@ -116,39 +153,52 @@ std::vector<model::FindingRow> Report::Ranked(int64_t step_ns) {
   std::stable_sort(findings_.begin(), findings_.end(), [&](const Finding& a, const Finding& b) {
     return a.about_data != b.about_data ? a.about_data : key(a) > key(b);
   });
-  std::map<std::string, int64_t, std::less<>> claimed;
+  std::vector<int64_t> claimed_gaps;  // By position.
   std::vector<model::FindingRow> rows;
+  const auto add = [&](const Finding& finding) {
+    rows.push_back(RowOf(finding, basis.whole_run));
+    found_ids_.push_back(finding.id);
+  };
   for (Finding& finding : findings_) {
     // Sums over streams that run side by side can exceed the step they would shorten.
-    if (step_ns > 0 && finding.saves_high_ns) {
-      finding.saves_high_ns = std::min(*finding.saves_high_ns, step_ns);
-      if (finding.saves_low_ns) finding.saves_low_ns = std::min(*finding.saves_low_ns, step_ns);
+    if (whole_ns > 0 && finding.saves_high_ns && !finding.beyond_steps) {
+      finding.saves_high_ns = std::min(*finding.saves_high_ns, whole_ns);
+      if (finding.saves_low_ns) finding.saves_low_ns = std::min(*finding.saves_low_ns, whole_ns);
     }
     if (finding.about_data || !finding.saves_high_ns) {
       // Nothing is claimed; where others speak of all of it already, nothing new is said.
       const bool known =
           !finding.claims.empty() &&
           std::all_of(finding.claims.begin(), finding.claims.end(),
-                      [&](const auto& claim) { return claimed.contains(claim.first); });
-      if (!known) rows.push_back(RowOf(finding));
+                      [&](const auto& claim) { return claimed_.contains(claim.first); });
+      if (!known) add(finding);
       continue;
     }
     if (*finding.saves_high_ns < least) continue;
     int64_t already = 0;
     for (const auto& [what, ns] : finding.claims) {
-      const auto at = claimed.find(what);
-      if (at != claimed.end()) already += std::min(ns, at->second);
+      const auto at = claimed_.find(what);
+      if (at != claimed_.end()) already += std::min(ns, at->second);
     }
-    already = std::min(already, *finding.saves_high_ns);
+    int64_t in_gaps = 0;
+    for (const auto& [gap, ns] : finding.gaps) {
+      if (gap < claimed_gaps.size()) in_gaps += std::min(ns, claimed_gaps[gap]);
+    }
+    already =
+        std::min(already + in_gaps / std::max<int64_t>(basis.count, 1), *finding.saves_high_ns);
     if (static_cast<double>(already) >= kSameSaving * static_cast<double>(*finding.saves_high_ns)) {
       continue;
     }
     if (already > 0) finding.evidence.Add("of this, saved by findings above", already, "ns");
     for (const auto& [what, ns] : finding.claims) {
-      int64_t& sum = claimed[what];
+      int64_t& sum = claimed_[what];
       sum = std::max(sum, ns);
     }
-    rows.push_back(RowOf(finding));
+    for (const auto& [gap, ns] : finding.gaps) {
+      if (gap >= claimed_gaps.size()) claimed_gaps.resize(gap + 1 + gap / 2, 0);
+      claimed_gaps[gap] = std::max(claimed_gaps[gap], ns);
+    }
+    add(finding);
   }
   return rows;
 }

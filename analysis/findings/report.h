@@ -48,7 +48,10 @@ Sure OneLower(Sure sure);
 
 struct Finding {
   std::string id;
-  std::string title;   // Imperative, what to do; a line of a terminal at most.
+  std::string title;  // Imperative, what to do; a line of a terminal at most.
+  // What is so, for the first line of the screen: what, where, how much of what. At most 150
+  // characters. Empty: the rule has nothing better than its title.
+  std::string sentence;
   std::string action;  // How, in a sentence or two.
   std::string how_to_check;
   std::optional<int64_t> saves_low_ns;
@@ -57,29 +60,48 @@ struct Finding {
   Sure sure = Sure::kMedium;
   std::string where_op, where_layer, where_source;
   Evidence evidence;
-  // What the saving consists of: handles of ops, or words for time that is no op's ("idle").
+  // What the saving consists of: handles of ops, or words for time that is no op's ("jitter").
   // Findings that save the same time are told apart by it.
   std::map<std::string, int64_t, std::less<>> claims;
+  // Idle time that it consists of: gaps, by position in AnalysisTables::gaps, and how much of each
+  // (not per step). Two findings save the same idle time only where they claim the same gaps.
+  std::vector<std::pair<uint32_t, int64_t>> gaps;
   // Limits what the others can know: comes first, and has no saving.
   bool about_data = false;
+  // What it saves lies between the steady steps, so that it may be more than one of them.
+  bool beyond_steps = false;
 };
 
 class Report {
  public:
   void Add(Finding finding) { findings_.push_back(std::move(finding)); }
-  // Looked at, and no cause. `text` holds its number.
-  void Fine(std::string_view id, std::string text, const Evidence& evidence = {});
+  // Looked at, and no cause. `text` holds its number. `handle`: the op that it is about; where a
+  // finding claims that op, nothing about it is said to be fine.
+  void Fine(std::string_view id, std::string text, const Evidence& evidence = {},
+            std::string_view handle = {});
   // Not judged; `text` says what the data lacks.
   void Withhold(std::string_view id, std::string text);
 
+  // Savings are of this: a steady step of one device, or the whole run of one.
+  struct Basis {
+    int64_t whole_ns = 0;     // What savings are a part of, and never more than.
+    int64_t least_of_ns = 0;  // Of which they have to be 1 %.
+    int64_t count = 1;        // Steps and devices that gaps are divided by.
+    bool whole_run = false;
+  };
   // Drops what saves too little (1 % of the step and 20 us), or what a larger finding already
   // saves; ranks by the upper bound times how sure it is; says where two save the same time.
-  std::vector<model::FindingRow> Ranked(int64_t step_ns);
-  std::vector<model::RuledOutRow> RuledOut() const { return ruled_out_; }
+  std::vector<model::FindingRow> Ranked(const Basis& basis);
+  // After Ranked.
+  std::vector<model::RuledOutRow> RuledOut() const;
 
  private:
   std::vector<Finding> findings_;
   std::vector<model::RuledOutRow> ruled_out_;
+  std::vector<std::string> fine_handles_;  // Of each of them; empty: none.
+  std::vector<std::string> found_ids_;     // What Ranked gave, and which ops it claims.
+  std::map<std::string, int64_t, std::less<>> claimed_;
+  bool whole_run_ = false;
 };
 
 // The least that is worth a line.

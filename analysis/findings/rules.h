@@ -14,10 +14,12 @@ namespace xlatrace::analysis::findings {
 void JudgeData(const Context& context, Report& report);
 // Compilation that goes on: `recompile`. Needs no steady step, as there is none then.
 void JudgeCompilation(const Context& context, Report& report);
-// Copies from and to the host over the whole run where no step is known: `copy_bound`.
+// What can be said where no step is known: `copy_bound`, `eager_programs`.
 void JudgeWholeRun(const Context& context, Report& report);
+// Kernels that no HLO names: `exposed_collective`, `no_tensor_core`, and what kind of work it is.
+void JudgeForeignKernels(const Context& context, Report& report);
 
-// The rest needs steady steps.
+// The rest is of steady steps; of the whole run, with low confidence, where there are none.
 // Why the device waits: `launch_bound`, `small_kernels`, `sync_each_step`, `host_gap`,
 // `host_callback`, `eager_ops`, `idle`.
 void JudgeHost(const Context& context, Report& report);

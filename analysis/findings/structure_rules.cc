@@ -17,8 +17,16 @@ constexpr double kRecompute = 0.03;
 constexpr double kOptimizer = 0.08;
 constexpr double kDominant = 0.25;
 
-// Time of each op per phase, where its parts belong to several.
-int64_t TimeInPhase(const Context& context, const Op& op, Phase phase) {
+// JAX names what it computes again. Without that name it is XLA that copied forward work into a
+// backward kernel: cheaper than to write and read it, and nothing to act on.
+bool IsAskedFor(std::string_view op_name) {
+  const bool jax = op_name.starts_with("jit(") || op_name.starts_with("pjit(");
+  return !jax || op_name.find("remat") != op_name.npos;
+}
+
+// Time of an op's parts that the framework computes a second time.
+int64_t RecomputedTime(const Context& context, const Op& op) {
+  constexpr Phase phase = Phase::kRecompute;
   const auto& shares = context.attribution.shares;
   const auto begin = std::lower_bound(
       shares.begin(), shares.end(), op.time->instruction_id,
@@ -27,9 +35,9 @@ int64_t TimeInPhase(const Context& context, const Op& op, Phase phase) {
   bool split = false;
   for (auto at = begin; at != shares.end() && at->instruction_id == op.time->instruction_id; ++at) {
     split = true;
-    if (at->phase == phase) ppm += at->share_ppm;
+    if (at->phase == phase && IsAskedFor(at->op_name)) ppm += at->share_ppm;
   }
-  if (!split) return op.row->phase == phase ? op.ns : 0;
+  if (!split) return op.row->phase == phase && IsAskedFor(op.row->op_name) ? op.ns : 0;
   return static_cast<int64_t>(static_cast<double>(op.ns) * static_cast<double>(ppm) / 1e6);
 }
 
@@ -42,7 +50,7 @@ void Recompute(const Context& context, Report& report) {
   Finding finding;
   for (const Op& op : context.ops) {
     const bool compiler = op.row->name.find(".remat") != std::string::npos;
-    const int64_t ns = compiler ? op.ns : TimeInPhase(context, op, Phase::kRecompute);
+    const int64_t ns = compiler ? op.ns : RecomputedTime(context, op);
     if (ns == 0) continue;
     all += ns;
     if (op.hidden) ++hidden;
@@ -73,6 +81,9 @@ void Recompute(const Context& context, Report& report) {
   finding.saves_low_ns = std::min(products / 2, *finding.saves_high_ns);
   finding.title = fmt::format("Recompute less: {} per step is computed a second time",
                               Time(*finding.saves_high_ns));
+  finding.sentence = fmt::format(
+      "Recomputation is {} of the step: {} per step is computed a second time",
+      Percent(context.ShareOfStep(*finding.saves_high_ns)), Time(*finding.saves_high_ns));
   finding.sure = context.Allowed(Sure::kHigh);
   finding.evidence.Add("recomputation per step", all, "ns")
       .Add("of it matrix products", products, "ns")
@@ -122,6 +133,8 @@ void Optimizer(const Context& context, Report& report) {
   finding.action =
       "stack parameters of repeated layers (scan over layers) or flatten them (`optax.flatten`), "
       "shard the optimizer's state, keep moments in bf16";
+  finding.sentence = fmt::format("The optimizer is {} of the step: {} in {:.0f} kernels",
+                                 Percent(context.ShareOfStep(all)), Time(all), calls);
   finding.how_to_check = "optimizer time and its number of kernels";
   finding.saves_high_ns = all - floor;
   finding.saves_low_ns = 0;
@@ -162,7 +175,8 @@ void Dominant(const Context& context, Report& report) {
   if (floor && 10 * *floor >= 7 * op.ns) {
     report.Fine("dominant_op",
                 fmt::format("largest op: {} is {} of device time, at the device's rate",
-                            op.row->name, Percent(share)));
+                            op.row->name, Percent(share)),
+                {}, op.handle);
     return;
   }
   Site site{context.SourceOf(op), {&op}, op.ns};

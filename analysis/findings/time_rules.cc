@@ -24,6 +24,31 @@ struct Steps {
   }
 };
 
+// The idle time that makes slow steps slow: their longest gaps, as much as they cost.
+void ClaimStalls(const Context& context, const std::vector<const model::StepRow*>& slow,
+                 Finding& finding) {
+  std::vector<std::pair<uint32_t, int64_t>> gaps;
+  for (size_t g = 0; g < context.analysis.gaps.size(); ++g) {
+    const model::GapRow& gap = context.analysis.gaps[g];
+    for (const model::StepRow* step : slow) {
+      if (gap.device_id != step->device_id || gap.start_ns < step->start_ns ||
+          gap.end_ns > step->end_ns) {
+        continue;
+      }
+      gaps.emplace_back(static_cast<uint32_t>(g), gap.end_ns - gap.start_ns);
+      break;
+    }
+  }
+  std::stable_sort(gaps.begin(), gaps.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  int64_t left = *finding.saves_high_ns * context.divisor;
+  for (const auto& gap : gaps) {
+    if (left <= 0) break;
+    finding.gaps.push_back(gap);
+    left -= gap.second;
+  }
+}
+
 void Jitter(const Context& context, Report& report) {
   std::map<model::Id, Steps> devices;
   for (const model::StepRow& row : context.analysis.steps) {
@@ -93,7 +118,12 @@ void Jitter(const Context& context, Report& report) {
   evidence.Add(fmt::format("more {} in a slow step than in the median one", model::Text(part)),
                *most / static_cast<int64_t>(slow), "ns");
   finding.evidence = std::move(evidence);
-  finding.claims["jitter"] = *finding.saves_high_ns;
+  if (part == model::StepPart::kIdle) {
+    ClaimStalls(context, {steps.rows.end() - static_cast<std::ptrdiff_t>(slow), steps.rows.end()},
+                finding);
+  } else {
+    finding.claims["jitter"] = *finding.saves_high_ns;
+  }
   report.Add(std::move(finding));
 }
 
@@ -102,7 +132,7 @@ void SlowedByOverlap(const Context& context, Report& report) {
   std::map<model::Id, Intervals> collectives;
   for (const model::CollectiveRow& row : context.analysis.collectives) {
     const auto i = static_cast<size_t>(row.activity_id) - 1;
-    if (!context.InSteadyStep(i)) continue;
+    if (!context.InBasis(i)) continue;
     collectives[context.run.LaneOf(i).device_id].push_back(
         {context.run.activities.start_ns[i], context.run.activities.end_ns(i)});
   }
@@ -113,7 +143,7 @@ void SlowedByOverlap(const Context& context, Report& report) {
   };
   std::map<const Op*, Samples> samples;
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
-    if (!context.InSteadyStep(i)) continue;
+    if (!context.InBasis(i)) continue;
     const Op* op = context.OpOf(i);
     if (op == nullptr || op->row->op_kind == model::OpKind::kCollective ||
         context.ShareOfStep(op->ns) < 0.001) {

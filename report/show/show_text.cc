@@ -96,12 +96,13 @@ void WriteFinding(const Json& sheet, SheetWriter& out) {
   out.Fact("op", JsonText(finding, "where_op"));
   out.Fact("layer", JsonText(finding, "where_layer"));
   out.Fact("source", JsonText(finding, "where_source"));
-  if (JsonHas(finding, "saves_high_ns_per_step")) {
-    out.Fact("saves", fmt::format("{} to {} per step ({}, confidence {})",
-                                  JsonHas(finding, "saves_low_ns_per_step")
-                                      ? TimeCell(finding, "saves_low_ns_per_step")
-                                      : "0",
-                                  TimeCell(finding, "saves_high_ns_per_step"),
+  const bool of_run = JsonHas(finding, "saves_high_ns_per_run");
+  const std::string low = of_run ? "saves_low_ns_per_run" : "saves_low_ns_per_step";
+  const std::string high = of_run ? "saves_high_ns_per_run" : "saves_high_ns_per_step";
+  if (JsonHas(finding, high)) {
+    out.Fact("saves", fmt::format("{} to {} {} ({}, confidence {})",
+                                  JsonHas(finding, low) ? TimeCell(finding, low) : "0",
+                                  TimeCell(finding, high), of_run ? "of the run" : "per step",
                                   JsonText(finding, "basis"), JsonText(finding, "confidence")));
   } else {
     out.Fact("confidence", JsonText(finding, "confidence"));

@@ -114,8 +114,11 @@ Json FindingsJson(const RunView& view) {
     json.push_back({{"handle", f.handle},
                     {"id", f.id},
                     {"title", f.title},
-                    {"saves_low_ns_per_step", OptionalJson(f.saves_low_ns)},
-                    {"saves_high_ns_per_step", OptionalJson(f.saves_high_ns)},
+                    {"sentence", TextOrNull(f.sentence)},
+                    {"saves_low_ns_per_step", f.of_run ? Json() : OptionalJson(f.saves_low_ns)},
+                    {"saves_high_ns_per_step", f.of_run ? Json() : OptionalJson(f.saves_high_ns)},
+                    {"saves_low_ns_per_run", f.of_run ? OptionalJson(f.saves_low_ns) : Json()},
+                    {"saves_high_ns_per_run", f.of_run ? OptionalJson(f.saves_high_ns) : Json()},
                     {"basis", TextOrNull(f.basis)},
                     {"confidence", TextOrNull(f.confidence)},
                     {"where_op", TextOrNull(f.where_op)},
@@ -199,12 +202,13 @@ std::string BriefJson(const RunView& view, const SummaryOptions& options) {
   }
   for (size_t i = 0; i < std::min<size_t>(options.rows, view.findings.size()); ++i) {
     const FindingFigure& f = view.findings[i];
-    json["findings"].push_back({{"handle", f.handle},
-                                {"id", f.id},
-                                {"title", f.title},
-                                {"saves_high_ns_per_step", OptionalJson(f.saves_high_ns)},
-                                {"confidence", TextOrNull(f.confidence)},
-                                {"where_source", TextOrNull(f.where_source)}});
+    json["findings"].push_back(
+        {{"handle", f.handle},
+         {"id", f.id},
+         {"title", f.title},
+         {"saves_high_ns_per_step", f.of_run ? Json() : OptionalJson(f.saves_high_ns)},
+         {"confidence", TextOrNull(f.confidence)},
+         {"where_source", TextOrNull(f.where_source)}});
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,9 +70,8 @@ class Maker {
   std::string Calls(int64_t calls) const {
     if (calls == 0) return "-";
     const double per_step = view_.PerStep(calls);
-    // Whole numbers are shown whole: 1, not 1.00.
-    if (std::floor(per_step) == per_step) return Thousands(static_cast<int64_t>(per_step));
-    return Significant(per_step);
+    if (per_step < 0.5) return "<1";
+    return Thousands(std::llround(per_step));
   }
   static std::string Average(int64_t ns, int64_t calls) {
     return calls == 0 ? "-" : Microseconds(static_cast<double>(ns) / static_cast<double>(calls));
@@ -90,26 +91,48 @@ class Maker {
     if (medium) columns.push_back({.heading = "cum%", .right = true});
     columns.push_back({.heading = "calls", .right = true});
     if (medium) columns.push_back({.heading = "avg us", .right = true});
-    if (medium) columns.push_back({.heading = "kind", .at_most = 12});
+    const std::vector<FoldedOp> all_ops = FoldOps(view_);
+    const bool rated = std::any_of(all_ops.begin(), all_ops.end(),
+                                   [](const FoldedOp& op) { return op.rated_ns > 0; });
+    if (rated) columns.push_back({.heading = "%peak", .right = true});
+    if (medium && rated) columns.push_back({.heading = "bound", .at_most = 8});
+    if (medium && !rated) columns.push_back({.heading = "kind", .at_most = 12});
     columns.push_back({.heading = "P"});
     if (wide) columns.push_back({.heading = "source", .at_most = 24});
     columns.push_back({.heading = "scope", .path = true, .flexible = true});
     TextTable table(std::move(columns));
 
     const auto add = [&](std::string handle, std::string name, int64_t ns, const std::string& cum,
-                         int64_t calls, const std::string& average, std::string kind,
-                         std::string_view phase, std::string source, std::string scope) {
+                         int64_t calls, const std::string& average, std::string peak,
+                         std::string bound, std::string kind, std::string_view phase,
+                         std::string source, std::string scope) {
       std::vector<std::string> cells{std::move(handle), std::move(name), Ms(ns), Pct(ns)};
       if (medium) cells.push_back(cum);
       cells.push_back(Calls(calls));
       if (medium) cells.push_back(average);
-      if (medium) cells.push_back(std::move(kind));
+      if (rated) cells.push_back(std::move(peak));
+      if (medium) cells.push_back(std::move(rated ? bound : kind));
       cells.emplace_back(phase);
       if (wide) cells.push_back(std::move(source));
       cells.push_back(std::move(scope));
       table.Add(std::move(cells));
     };
-    std::vector<FoldedOp> ops = FoldOps(view_);
+    std::vector<FoldedOp> ops = all_ops;
+    // One name in several modules: told apart by the module's, and by its number where that is
+    // the same, too.
+    std::map<std::string, std::set<int64_t>> modules_of;
+    std::map<std::string, std::set<int64_t>> programs_of;
+    for (const FoldedOp& fold : ops) {
+      modules_of[fold.op->instruction].insert(fold.op->module_id);
+      programs_of[fold.op->instruction + "\n" + fold.op->module].insert(fold.op->module_id);
+    }
+    const auto name_of = [&](const OpFigure& op) {
+      if (modules_of[op.instruction].size() < 2 || view_.processes > 1) return op.instruction;
+      const bool same = programs_of[op.instruction + "\n" + op.module].size() > 1;
+      const std::string number =
+          same && op.program_id ? "#" + std::to_string(*op.program_id) : std::string();
+      return op.module + number + "/" + op.instruction;
+    };
     if (view_.sorted_otherwise) {
       // As the view has them: by the place of the op that stands for each row.
       std::stable_sort(ops.begin(), ops.end(),
@@ -128,25 +151,34 @@ class Maker {
       sum += fold.ns;
       shown += fold.ops;
       // An instruction that was deduced, not known, wears a tilde.
-      std::string name = (fold.exact ? "" : "~") + op.instruction;
+      std::string name = (fold.exact ? "" : "~") + name_of(op);
       if (fold.copies > 1) name += fmt::format(" x{}", fold.copies);
       add(op.handle, std::move(name), fold.ns, Pct(sum), fold.calls, Average(fold.ns, fold.calls),
-          KindWords(op.op_kind, true), PhaseLetter(op.phase),
-          SourceLine(op.source_file, op.source_line), ScopeWords(op.layer_group, op.op_name));
+          PeakWords(fold), fold.bound_by.empty() ? "-" : fold.bound_by, KindWords(op.op_kind, true),
+          PhaseLetter(op.phase), SourceLine(op.source_file, op.source_line),
+          ScopeWords(op.layer_group, op.op_name));
     }
     const Coverage& coverage = view_.coverage;
     const int64_t left = static_cast<int64_t>(view_.ops.size()) - shown;
     if (left > 0) {
       const int64_t ns = coverage.device_ns - coverage.none_ns - sum;
       add("", fmt::format("[{} others]", Thousands(left)), ns, Pct(sum + ns), others_calls, "", "",
-          "", "", "");
+          "", "", "", "", "");
     }
     if (coverage.none_activities > 0) {
       add("", "[no instruction]", coverage.none_ns, "", coverage.none_activities, "", "", "", "",
-          coverage.reasons.empty() ? "" : std::string(coverage.reasons[0].reason));
+          "", "", coverage.reasons.empty() ? "" : std::string(coverage.reasons[0].reason));
     }
-    add("", All(), coverage.device_ns, "", coverage.activities, "", "", "", "", "");
+    add("", All(), coverage.device_ns, "", coverage.activities, "", "", "", "", "", "", "");
     return table;
+  }
+
+  // "64", "0.06"; "-": no roof is known.
+  static std::string PeakWords(const FoldedOp& fold) {
+    if (fold.rated_ns == 0) return "-";
+    const double percent = fold.peak_ns / static_cast<double>(fold.rated_ns);
+    if (percent >= 1) return fmt::format("{:.0f}", percent);
+    return percent >= 0.01 ? fmt::format("{:.2f}", percent) : "<0.01";
   }
 
   TextTable Phases() {

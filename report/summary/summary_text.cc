@@ -30,6 +30,7 @@ constexpr size_t kMostFindings = 5;
 constexpr size_t kMostNotKnown = 2;
 constexpr size_t kMostRuledOutLines = 2;
 constexpr size_t kMostTitleLines = 3;
+constexpr size_t kMostPrograms = 6;
 
 using Lines = std::vector<std::string>;
 
@@ -170,9 +171,8 @@ class Summary {
     const Coverage& coverage = view_.coverage;
     if (view_.basis.steady) {
       const double launches = view_.PerStep(coverage.activities);
-      first.push_back((launches >= 100 ? Thousands(static_cast<int64_t>(std::llround(launches)))
-                                       : Significant(launches)) +
-                      " " + Launches() + "/step");
+      first.push_back(Thousands(static_cast<int64_t>(std::llround(launches))) + " " + Launches() +
+                      "/step");
     } else if (coverage.activities > 0) {
       first.push_back(Thousands(coverage.activities) + " " + Launches());
     }
@@ -269,6 +269,37 @@ class Summary {
     }
     lines.push_back(FitLeft(steps ? "step" : "all", 20) +
                     FitRight(Milliseconds(view_.PerStep(whole)), numbers) + FitRight("100", 6));
+    if (!view_.basis.steady) Append(lines, Calls());
+    return lines;
+  }
+
+  // Without steps: programs beside each other, per call.
+  Lines Calls() const {
+    Lines lines;
+    size_t shown = 0;
+    size_t left = 0;
+    for (const ModuleFigure& module : view_.modules) {
+      if (module.executions == 0 || module.ns == 0) continue;
+      if (shown == kMostPrograms || 200 * module.ns < view_.coverage.device_ns) {
+        ++left;
+        continue;
+      }
+      ++shown;
+      std::string name = module.name;
+      if (module.program_id) name += "#" + std::to_string(*module.program_id);
+      const double mean = static_cast<double>(module.ns) / static_cast<double>(module.executions);
+      std::string text = FitLeft("  " + FitName(name, 26), 29) +
+                         fmt::format("{} call{} of {}", Thousands(module.executions),
+                                     module.executions == 1 ? "" : "s", Duration(mean));
+      if (module.executions > 1) {
+        text += fmt::format(" ({} to {} long)", Duration(static_cast<double>(module.least_call_ns)),
+                            Duration(static_cast<double>(module.most_call_ns)));
+      }
+      text += fmt::format("  {}%", Percent(static_cast<double>(module.ns),
+                                           static_cast<double>(view_.coverage.device_ns)));
+      lines.push_back(DisplayWidth(text) > width_ ? FitLeft(text, width_) : text);
+    }
+    if (left > 0 && shown > 0) lines.push_back(fmt::format("  [{} more programs]", left));
     return lines;
   }
 
@@ -276,9 +307,9 @@ class Summary {
     if (part == model::StepPart::kIdle && view_.gap_count > 0) {
       int64_t longest = 0;
       for (const GapFigure& gap : view_.gaps) longest = std::max(longest, gap.longest_ns);
-      std::string text =
-          fmt::format("{} gaps/step, longest {}", Significant(view_.PerStep(view_.gap_count)),
-                      Duration(static_cast<double>(longest)));
+      std::string text = fmt::format("{} gaps/step, longest {}",
+                                     Thousands(std::llround(view_.PerStep(view_.gap_count))),
+                                     Duration(static_cast<double>(longest)));
       int64_t calls = 0;
       int64_t on_idle = 0;
       for (const LaunchQueueFigure& queue : view_.launch_queues) {
@@ -288,7 +319,7 @@ class Summary {
       }
       // A note too long for its line is left out as a whole.
       if (calls > 0 && width_ >= 120) {
-        text += fmt::format("; queue empty at {}%",
+        text += fmt::format("; {}% of launches came late",
                             Percent(static_cast<double>(on_idle), static_cast<double>(calls)));
       }
       return text;
@@ -352,8 +383,8 @@ class Summary {
       Lines items;
       for (const RuledOutFigure& ruled_out : view_.ruled_out) {
         if (ruled_out.verdict != verdict) continue;
-        // Fine: the name alone. Not judged: with what is missing.
-        items.push_back(fine ? ruled_out.text.substr(0, ruled_out.text.find(':')) : ruled_out.text);
+        // Fine: the name and its figure. Not judged: with what is missing.
+        items.push_back(fine ? WithFigure(ruled_out.text) : ruled_out.text);
       }
       const Lines wrapped = WrapItems(items, fine ? ", " : "; ");
       for (size_t k = 0; k < wrapped.size(); ++k) {
@@ -364,6 +395,17 @@ class Summary {
       }
     }
     return lines;
+  }
+
+  // "copies: 0.1% of the step is exposed copying" -> "copies (0.1% of the step is exposed
+  // copying)".
+  static std::string WithFigure(const std::string& text) {
+    const size_t colon = text.find(": ");
+    if (colon == std::string::npos) return text;
+    std::string figure = text.substr(colon + 2);
+    const size_t end = figure.find("; ");
+    if (end != std::string::npos) figure.resize(end);
+    return fmt::format("{} ({})", text.substr(0, colon), figure);
   }
 
   // As many of them as fit two lines, and how many do not.
@@ -404,9 +446,10 @@ class Summary {
     std::vector<std::string> ends = view_.losses.Sentences();
     constexpr size_t kMostEnds = 2;
     if (ends.size() > kMostEnds) {
-      ends[kMostEnds - 1] = fmt::format("{} more processes did not close their recording: xlatrace "
-                                        "query {} \"SELECT * FROM process\"",
-                                        ends.size() - kMostEnds + 1, ShellWord(view_.path));
+      ends[kMostEnds - 1] = fmt::format(
+          "{} more processes did not close their recording: xlatrace "
+          "query {} \"SELECT * FROM process\"",
+          ends.size() - kMostEnds + 1, ShellWord(view_.path));
       ends.resize(kMostEnds);
     }
     for (size_t i = 0; i < ends.size(); ++i) {

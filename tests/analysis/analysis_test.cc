@@ -233,8 +233,13 @@ TEST(Analyze, ModulesThatCannotBeLoadedAreCountedAndJudgedByName) {
 }
 
 TEST(Check, FindsWhatIsBroken) {
-  RunBuilder b = RandomRun(3);
-  const auto sound = Analyze(b.run, b.attribution, kNoModules);
+  // Of some the steps agree.
+  RunBuilder b = RandomRun(1);
+  auto sound = Analyze(b.run, b.attribution, kNoModules);
+  for (uint32_t seed = 2; seed < 200 && sound.steps.empty(); ++seed) {
+    b = RandomRun(seed);
+    sound = Analyze(b.run, b.attribution, kNoModules);
+  }
   const auto broken = [&](auto change) {
     auto tables = sound;
     change(tables);

@@ -74,8 +74,13 @@ TEST(HostRules, ManySmallKernelsAndOnesThatAreFewOrNotSmall) {
   // 100 starts of 1.2 us.
   EXPECT_EQ(with.Find("small_kernels")->saves_high_ns_per_step, 120'000);
   FindingCase longer(Module());
-  longer.Steps(8, Many(100, 4, 4600));
+  longer.Steps(8, Many(60, 4, 4600));
   EXPECT_EQ(longer.Find("small_kernels"), nullptr) << longer.Ids();
+  // Short ones that are a hundred, and nearly all that is launched: 400 of 5000 us.
+  FindingCase many(Module());
+  many.Steps(8, Many(100, 4, 4600));
+  ASSERT_NE(many.Find("small_kernels"), nullptr) << many.Ids();
+  EXPECT_EQ(many.Find("small_kernels")->saves_high_ns_per_step, 400'000);
   // 20 starts are 24 of 4840 us: 0.5 %.
   FindingCase few(Module());
   few.Steps(8, Many(20, 2, 4800));
@@ -172,8 +177,8 @@ TEST(HostRules, IdleTimeOfAHostThatIsBehindAndOfOneThatIsAhead) {
     return made;
   };
   const FindingCase behind = make(6);
-  ASSERT_NE(behind.Find("idle"), nullptr) << behind.Ids();
-  EXPECT_THAT(behind.Find("idle")->title, HasSubstr("what the host does"));
+  // The call came after the device had gone idle: the host was late, whatever it did.
+  ASSERT_NE(behind.Find("host_gap"), nullptr) << behind.Ids();
   const FindingCase ahead = make(2000);
   ASSERT_NE(ahead.Find("idle"), nullptr) << ahead.Ids();
   EXPECT_THAT(ahead.Find("idle")->title, HasSubstr("what the device waits for"));

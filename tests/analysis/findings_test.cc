@@ -342,7 +342,9 @@ TEST(Findings, AWaitOfTheHostEachStepIsToldFromAnUnknownGap) {
     return made.Ids();
   };
   EXPECT_THAT(make(true), testing::StartsWith("sync_each_step"));
-  EXPECT_THAT(make(false), testing::StartsWith("idle"));
+  // A step that runs a fifth of the time, of a program that does not train: calls of a script.
+  EXPECT_THAT(make(false),
+              testing::AnyOf(testing::StartsWith("idle"), testing::StartsWith("host_gap")));
 }
 
 TEST(Findings, LostRecordsWithholdIdleTime) {
@@ -357,7 +359,10 @@ TEST(Findings, LostRecordsWithholdIdleTime) {
 TEST(Findings, WithoutASteadyStepNothingIsSaidPerStep) {
   FindingCase with(kPlain);
   with.Steps(2, {{"a", 500}, {"t", 500}});
-  EXPECT_EQ(with.Ids(), "");
+  ASSERT_THAT(with.Ids(), testing::StartsWith("layout_copy"));
+  EXPECT_EQ(with.tables.findings[0].saves_high_ns_per_step, std::nullopt);
+  EXPECT_EQ(with.tables.findings[0].saves_high_ns_per_run, 1'000'000);  // Both transposes.
+  EXPECT_EQ(with.tables.findings[0].confidence, "low");
   ASSERT_NE(with.FindRuledOut("steady_steps"), nullptr);
   EXPECT_TRUE(with.FindRuledOut("steady_steps")->withheld);
 }

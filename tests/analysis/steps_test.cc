@@ -86,7 +86,7 @@ TEST(Steps, SameNumbersOnAllDevices) {
   EXPECT_TRUE(steps.stats.empty());
 }
 
-TEST(Steps, SteadyIsNeitherFirstNorLastNorWarmingUpNorCompiling) {
+TEST(Steps, SteadyIsNeitherWarmingUpNorCompiling) {
   RunBuilder b;
   b.AddLane(b.AddDevice());
   const auto main = b.AddModule();
@@ -95,7 +95,7 @@ TEST(Steps, SteadyIsNeitherFirstNorLastNorWarmingUpNorCompiling) {
     b.AddExecution(main, 1, start, start + 90);
   }
   const Steps steps = FindSteps(b.run, b.attribution, {{{1750, 1760}}});
-  EXPECT_THAT(Steady(steps), ElementsAre(false, false, true, true, true, false, false));
+  EXPECT_THAT(Steady(steps), ElementsAre(false, false, true, true, true, false, true));
 }
 
 TEST(Steps, AnUnsteadyStepOnOneDeviceIsUnsteadyOnAll) {
@@ -108,8 +108,8 @@ TEST(Steps, AnUnsteadyStepOnOneDeviceIsUnsteadyOnAll) {
     }
   }
   const Steps steps = FindSteps(b.run, b.attribution, {});
-  EXPECT_THAT(Steady(steps, 1), ElementsAre(false, true, false, true, false));
-  EXPECT_THAT(Steady(steps, 2), ElementsAre(false, true, false, true, false));
+  EXPECT_THAT(Steady(steps, 1), ElementsAre(true, true, false, true, true));
+  EXPECT_THAT(Steady(steps, 2), ElementsAre(true, true, false, true, true));
 }
 
 TEST(Steps, TwoStepsAreTooFewForASteadyOne) {
@@ -119,6 +119,141 @@ TEST(Steps, TwoStepsAreTooFewForASteadyOne) {
   b.AddExecution(main, 1, 0, 90);
   b.AddExecution(main, 1, 100, 190);
   EXPECT_THAT(Steady(FindSteps(b.run, b.attribution, {})), ElementsAre(false, false));
+}
+
+// Executions of a main module, back to back, with so much device time each.
+Steps StepsLasting(const std::vector<int64_t>& durations, Phase phase = Phase::kBackward) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  const auto main = b.AddModule();
+  const auto instruction = b.AddInstruction(main, phase);
+  int64_t start = 0;
+  for (const int64_t duration : durations) {
+    const auto execution = b.AddExecution(main, 1, start, start + duration);
+    b.AddActivity(lane, start, start + duration,
+                  {.instruction = instruction, .execution = execution});
+    start += duration + 1;
+  }
+  return FindSteps(b.run, b.attribution, {});
+}
+
+TEST(Steps, CallsWhoseDeviceTimeSpreadsAreNoSteps) {
+  // 3.9, 20 and 45.7 ms: three calls of a benchmark, not three steps.
+  const Steps steps = StepsLasting({3'900'000, 20'000'000, 45'700'000});
+  EXPECT_TRUE(steps.rows.empty());
+  ASSERT_EQ(steps.stats.size(), 1u);
+  EXPECT_EQ(steps.stats[0].name, "steps_do_not_agree");
+  for (const auto& step : steps.step_of) EXPECT_EQ(step, std::nullopt);
+}
+
+TEST(Steps, DeviceTimeThatAgreesMakesSteps) {
+  EXPECT_THAT(Steady(StepsLasting({131, 133, 130, 129, 132})),
+              ElementsAre(true, true, true, true, true));
+}
+
+TEST(Steps, AFirstStepOfATenthMoreIsWarmUp) {
+  EXPECT_THAT(Steady(StepsLasting({1466, 1310, 1312, 1308, 1311})),
+              ElementsAre(false, true, true, true, true));
+}
+
+TEST(Steps, CallsFarApartOfAProgramThatDoesNotTrainAreNoSteps) {
+  const auto spaced = [](Phase phase) {
+    RunBuilder b;
+    const auto lane = b.AddLane(b.AddDevice());
+    const auto main = b.AddModule();
+    const auto instruction = b.AddInstruction(main, phase);
+    for (int64_t start : {0, 400, 800, 1200}) {
+      const auto execution = b.AddExecution(main, 1, start, start + 90);
+      b.AddActivity(lane, start, start + 90, {.instruction = instruction, .execution = execution});
+    }
+    return FindSteps(b.run, b.attribution, {}).rows.size();
+  };
+  EXPECT_EQ(spaced(Phase::kForward), 0u);
+  EXPECT_EQ(spaced(Phase::kBackward), 4u);  // A training step waits for its host as it may.
+}
+
+TEST(Steps, AnEvaluationBetweenStepsLeavesTheRest) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  const auto main = b.AddModule();
+  const auto helper = b.AddModule(ModuleRole::kHelper);
+  const auto train = b.AddInstruction(main, Phase::kBackward);
+  const auto eval = b.AddInstruction(helper, Phase::kForward);
+  int64_t start = 0;
+  for (int k = 0; k < 6; ++k) {
+    const auto execution = b.AddExecution(main, 1, start, start + 100);
+    b.AddActivity(lane, start, start + 100, {.instruction = train, .execution = execution});
+    start += 100;
+    if (k == 3) {
+      const auto other = b.AddExecution(helper, 1, start, start + 300);
+      b.AddActivity(lane, start, start + 300, {.instruction = eval, .execution = other});
+      start += 300;
+    }
+  }
+  EXPECT_THAT(Steady(FindSteps(b.run, b.attribution, {})),
+              ElementsAre(true, true, true, false, true, true));
+}
+
+TEST(Steps, APauseOfTheRecordingIsNoSlowStep) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  const auto main = b.AddModule();
+  const auto instruction = b.AddInstruction(main, Phase::kBackward);
+  for (int64_t start : {0, 100, 200, 10'000, 10'100, 10'200}) {
+    const auto execution = b.AddExecution(main, 1, start, start + 99);
+    b.AddActivity(lane, start, start + 99, {.instruction = instruction, .execution = execution});
+  }
+  b.run.windows = {{1, 0, 300, model::WindowEnd::kAsked}, {1, 10'000, 10'299}};
+  EXPECT_THAT(Steady(FindSteps(b.run, b.attribution, {})),
+              ElementsAre(true, true, false, true, true, true));
+}
+
+TEST(Steps, MarksOfTheHostAreLedToWhatTheyLaunched) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  // The host is ahead: what it launched between 0 and 47 runs from 20 to 55, and so on.
+  b.run.step_marks = {{1, 6, 0, 47}, {1, 7, 47, 94}};
+  b.AddActivity(lane, 20, 35, {});
+  b.AddActivity(lane, 36, 55, {});
+  b.AddActivity(lane, 70, 104, {});
+  const std::vector<int64_t> called = {10, 40, 60};
+  const HostCallOf call_of = [&](size_t i) -> std::optional<model::HostCall> {
+    return model::HostCall{static_cast<model::Id>(i + 1), called[i], called[i] + 1};
+  };
+  const Steps steps = FindSteps(b.run, b.attribution, {}, call_of);
+  ASSERT_EQ(steps.rows.size(), 2u);
+  EXPECT_EQ(steps.rows[0].step, 6);
+  EXPECT_EQ(steps.rows[0].start_ns, 20);
+  EXPECT_EQ(steps.rows[0].end_ns, 70);   // Where the next one begins.
+  EXPECT_EQ(steps.rows[1].end_ns, 104);  // With its own work, not with its annotation.
+  EXPECT_THAT(steps.step_of, ElementsAre(std::optional<int32_t>(6), std::optional<int32_t>(6),
+                                         std::optional<int32_t>(7)));
+}
+
+TEST(Steps, ProgramsOfEqualWeightThatTrainInTurnAreOneStep) {
+  const auto promoted = [](bool in_turn, Phase phase) {
+    RunBuilder b;
+    const auto lane = b.AddLane(b.AddDevice());
+    model::Id modules[2], instructions[2];
+    for (int m = 0; m < 2; ++m) {
+      modules[m] = b.AddModule(ModuleRole::kHelper);
+      b.attribution.modules.back().beside_others = true;
+      b.attribution.modules.back().framework_function = m == 0 ? "grads" : "update";
+      instructions[m] = b.AddInstruction(modules[m], m == 1 ? phase : Phase::kForward);
+    }
+    for (int k = 0; k < 10; ++k) {
+      const int m = in_turn ? k % 2 : k / 5;
+      const int64_t start = 100 * k;
+      const auto execution = b.AddExecution(modules[m], 1, start, start + 99);
+      b.AddActivity(lane, start, start + 99,
+                    {.instruction = instructions[m], .execution = execution});
+    }
+    PromoteTurns(b.run, b.attribution);
+    return FindSteps(b.run, b.attribution, {}).rows.size();
+  };
+  EXPECT_EQ(promoted(true, Phase::kOptimizer), 5u);
+  EXPECT_EQ(promoted(false, Phase::kOptimizer), 0u);  // One after the other is no step,
+  EXPECT_EQ(promoted(true, Phase::kForward), 0u);     // and neither are solvers side by side.
 }
 
 TEST(Steps, GradientAccumulationEndsWithTheUpdate) {

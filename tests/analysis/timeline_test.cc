@@ -104,7 +104,7 @@ TEST(Busy, UnionsAndExposedTimes) {
   BusyTime busy(classes);
   ForEachSegment(scene.b.run, ActivitiesByDevice(scene.b.run)[0],
                  [&](const Segment& segment) { busy.Add(segment); });
-  const model::BusyTimeRow row = busy.Row(1, 40 + 40 + 20 + 25 + 10, {{50, 90}, {2105, 3000}});
+  const model::BusyTimeRow row = busy.Row(1, 40 + 40 + 20 + 25 + 10, {{50, 90}, {2105, 3000}}, 0);
   EXPECT_EQ(row.start_ns, 0);
   EXPECT_EQ(row.end_ns, 2110);
   EXPECT_EQ(row.busy_ns, 110);
@@ -122,7 +122,8 @@ TEST(Gaps, OneMicrosecondOrMoreWithItsNeighbours) {
   Scene scene;
   const Intervals compiles = {{500, 1600}};
   std::vector<model::GapRow> rows;
-  GapFinder gaps(scene.b.run, 1, compiles, rows);
+  const Intervals recorded;
+  GapFinder gaps(scene.b.run, 1, compiles, recorded, rows);
   ForEachSegment(scene.b.run, ActivitiesByDevice(scene.b.run)[0],
                  [&](const Segment& segment) { gaps.Add(segment); });
   ASSERT_EQ(rows.size(), 1u);
@@ -141,13 +142,35 @@ TEST(Gaps, SmallerOnesAreOnlyCounted) {
   b.AddActivity(lane, 2020, 2030, {});
   const Intervals none;
   std::vector<model::GapRow> rows;
-  GapFinder gaps(b.run, 1, none, rows);
+  GapFinder gaps(b.run, 1, none, none, rows);
   ForEachSegment(b.run, ActivitiesByDevice(b.run)[0],
                  [&](const Segment& segment) { gaps.Add(segment); });
   EXPECT_EQ(gaps.small_gaps(), 1);
   EXPECT_EQ(gaps.small_gaps_ns(), 999);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].cause, model::GapCause::kUnknown);
+}
+
+TEST(Gaps, WhatAPauseInterruptsIsNone) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  b.AddActivity(lane, 0, 10'000, {});
+  b.AddActivity(lane, 13'000, 20'000, {});    // 3 us idle.
+  b.AddActivity(lane, 900'000, 910'000, {});  // After a pause.
+  const Intervals none;
+  const Intervals recorded = {{0, 25'000}, {890'000, 910'000}};
+  std::vector<model::GapRow> rows;
+  GapFinder gaps(b.run, 1, none, recorded, rows);
+  const auto classes = ClassifyActivities(b.run, b.attribution);
+  BusyTime busy(classes);
+  ForEachSegment(b.run, ActivitiesByDevice(b.run)[0], [&](const Segment& segment) {
+    gaps.Add(segment);
+    busy.Add(segment);
+  });
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].start_ns, 10'000);
+  EXPECT_EQ(gaps.interrupted_ns(), 880'000);
+  EXPECT_EQ(busy.Row(1, 27'000, {}, gaps.interrupted_ns()).idle_ns, 3'000);
 }
 
 std::map<StepPart, int64_t> Parts(const RunBuilder& b, int64_t start, int64_t end) {

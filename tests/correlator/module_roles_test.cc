@@ -76,5 +76,32 @@ TEST_F(ModuleRolesTest, RecompiledStepIsMainToo) {
   EXPECT_THAT(tables.modules[1].role_reason, HasSubstr("another compilation"));
 }
 
+TEST_F(ModuleRolesTest, ProgramsOfLikeWeightAreBesideEachOther) {
+  Module("jit_cg", 1);
+  Module("jit_gmres", 2);
+  Module("jit_add", 3);
+  for (int call = 0; call < 3; ++call) {
+    Run("jit_cg", 1, 100);
+    Run("jit_add", 3, 1);
+  }
+  for (int call = 0; call < 3; ++call) Run("jit_gmres", 2, 60);
+  const auto tables = run_.Attribute();
+  for (const size_t m : {0, 1}) {
+    EXPECT_EQ(tables.modules[m].role, ModuleRole::kHelper) << m;
+    EXPECT_TRUE(tables.modules[m].beside_others) << m;
+  }
+  EXPECT_FALSE(tables.modules[2].beside_others);
+}
+
+TEST_F(ModuleRolesTest, ProgramsOfOneNameThatTakeDifferentTimesAreNotOne) {
+  Module("jit_dot", 1);
+  Module("jit_dot", 2);
+  for (int call = 0; call < 3; ++call) Run("jit_dot", 1, 600);
+  for (int call = 0; call < 3; ++call) Run("jit_dot", 2, 180);
+  const auto tables = run_.Attribute();
+  EXPECT_TRUE(tables.modules[0].beside_others);
+  EXPECT_TRUE(tables.modules[1].beside_others);
+}
+
 }  // namespace
 }  // namespace xlatrace::correlator

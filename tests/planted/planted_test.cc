@@ -1,5 +1,7 @@
-// Seventeen training programs: thirteen with one planted problem each, four clean ones. The first
-// or second finding has to name a line marked "# planted" in the program.
+// Training programs: twenty-two with one planted problem each, nine clean ones. The first or second
+// finding has to name a line marked "# planted" in the program, where the problem is in the
+// program, and else the cause: what the host, a device or the links do. foreign_test.cc has runs
+// without HLO.
 //
 // hlo/ holds what XLA made of the programs for an H100 (compile_for_gpu.py); launches are simulated
 // from it.
@@ -28,6 +30,7 @@ struct Program {
   int devices = 1;
   int modules = 1;
   Host host;
+  std::string planted_in;  // "host": no line of the program is to blame.
 };
 
 const std::vector<Program>& Programs() {
@@ -45,10 +48,31 @@ const std::vector<Program>& Programs() {
       {"copy_in_step", "copy_in_step"},
       {"slow_custom_call", "slow_custom_call"},
       {"scan_residuals", "scan_stack"},
+      {"clean_mlp", "input_bound", 1, 1, {.input_ns = 20'000'000}, "host"},
+      {"clean_mlp", "host_gap", 1, 1, {.python_ns = 20'000'000}, "host"},
+      {"clean_mlp",
+       "step_jitter",
+       1,
+       1,
+       {.steps = 40, .slow_every = 5, .slow_ns = 90'000'000},
+       "host"},
+      {"clean_data_parallel", "arrival_skew", 2, 1, {.slow_device = 1.3}, "device"},
+      {"clean_mlp", "clock_throttle", 1, 1, {.steps = 18, .throttle = 1.15}, "device"},
+      {"clean_data_parallel", "low_busbw exposed_collective", 2, 1, {.link = 0.05}, "links"},
+      {"clean_mlp", "d2h_stall runtime_copies", 1, 1, {.reads_back_bytes = 400'000'000}, "host"},
+      {"clean_mlp", "runtime_copies", 1, 1, {.copies_in_bytes = 400'000'000}, "host"},
+      {"clean_classifier", "input_bound", 1, 1, {.input_ns = 15'000'000}, "host"},
       {"clean_mlp", ""},
       {"clean_norm", ""},
       {"clean_classifier", ""},
       {"clean_data_parallel", "", 2},
+      // Not problems: a pause of the recording, a compilation told pass by pass, a first step whose
+      // collectives find each other, a host that is slower and still ahead.
+      {"clean_mlp", "", 1, 1, {.pause_before = 6}},
+      {"clean_mlp", "", 1, 1, {.passes = 200}},
+      {"clean_data_parallel", "", 2, 1, {.first_step = 30}},
+      {"clean_mlp", "", 1, 1, {.steps = 30, .python_ns = 100'000}},
+      {"clean_norm", "", 1, 1, {.pause_before = 3}},
   };
   return programs;
 }
@@ -154,18 +178,20 @@ TEST(Planted, FirstOrSecondFindingNamesTheLine) {
       std::cout << program.name << Listing(analysed) << "\n";
     }
     const std::vector<std::string> lines = PlantedLines(program.name);
-    ASSERT_FALSE(lines.empty()) << program.name;
+    const bool in_program = program.planted_in.empty();
+    ASSERT_EQ(lines.empty(), !in_program) << program.name;
     bool hit = false;
     for (size_t k = 0; k < std::min<size_t>(2, analysed.tables.findings.size()); ++k) {
       const model::FindingRow& row = analysed.tables.findings[k];
-      const bool line = std::find(lines.begin(), lines.end(), row.where_source) != lines.end();
+      const bool line =
+          !in_program || std::find(lines.begin(), lines.end(), row.where_source) != lines.end();
       hit = hit || (line && program.finding.find(row.id) != std::string::npos);
     }
     named += hit ? 1 : 0;
-    if (!hit) missed += "\n" + program.name + Listing(analysed);
+    if (!hit) missed += "\n" + program.name + " " + program.finding + Listing(analysed);
   }
-  EXPECT_EQ(problems, 13);
-  EXPECT_EQ(named, 13) << missed;
+  EXPECT_EQ(problems, 22);
+  EXPECT_EQ(named, 22) << missed;
 }
 
 TEST(Planted, CleanProgramsHaveNoFindingAboveThreePercent) {
@@ -182,7 +208,7 @@ TEST(Planted, CleanProgramsHaveNoFindingAboveThreePercent) {
           << program.name << Listing(analysed);
     }
   }
-  EXPECT_EQ(clean, 4);
+  EXPECT_EQ(clean, 9);
 }
 
 }  // namespace

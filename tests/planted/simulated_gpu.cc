@@ -43,16 +43,24 @@ enum Lane { kCompute, kCommunication, kCopies, kLanes };
 
 class Simulator {
  public:
-  Simulator(SimulatedRun& out, const HloModule& module, Id module_id, Id device)
-      : out_(out), module_(module), cost_(module), module_id_(module_id), device_(device) {}
+  Simulator(SimulatedRun& out, const HloModule& module, Id module_id, Id device, bool last_device,
+            const Host& host)
+      : out_(out),
+        module_(module),
+        cost_(module),
+        module_id_(module_id),
+        device_(device),
+        last_device_(last_device),
+        host_(host) {}
 
   struct Clock {
     int64_t host = 0;
     std::array<int64_t, kLanes> free{};
   };
 
-  void Step(Clock& clock, uint32_t run_key) {
+  void Step(Clock& clock, uint32_t run_key, int step) {
     run_key_ = run_key;
+    step_ = step;
     done_.clear();
     Run(module_.computations[module_.entry], clock);
   }
@@ -107,12 +115,30 @@ class Simulator {
     int64_t start = std::max(clock.free[lane] + kNextKernelNs, clock.host);
     // What runs aside begins when its operands are there: after computation so far.
     if (lane != kCompute) start = std::max(start, clock.free[kCompute]);
-    const int64_t end = start + Duration(i, kind, lane);
+    int64_t duration = Duration(i, kind, lane);
+    if (lane == kCompute) {
+      if (host_.throttle > 1 && 3 * step_ >= host_.steps && kind == OpKind::kGemm) {
+        duration = Times(duration, host_.throttle);
+      }
+      since_collective_ns_ += duration;
+      if (last_device_) duration = Times(duration, host_.slow_device);
+    } else if (lane == kCommunication) {
+      duration = Times(duration, 1 / host_.link);
+      if (step_ == 0) duration = Times(duration, host_.first_step);
+      // The others are there first, and wait for the slow one.
+      if (!last_device_) duration += Times(since_collective_ns_, host_.slow_device - 1);
+      since_collective_ns_ = 0;
+    }
+    const int64_t end = start + duration;
     clock.free[lane] = end;
     const bool asynchronous = i.opcode.ends_with("-start");
     if (asynchronous) done_[static_cast<uint32_t>(&i - module_.instructions.data())] = end;
     if (!asynchronous && lane != kCompute) clock.free[kCompute] = end;
     Add(i, lane, start, end);
+  }
+
+  static int64_t Times(int64_t ns, double factor) {
+    return static_cast<int64_t>(static_cast<double>(ns) * factor);
   }
 
   bool ReadsHost(const Instruction& i) const {
@@ -235,10 +261,54 @@ class Simulator {
   hlo::CostModel cost_;
   Id module_id_;
   Id device_;
+  bool last_device_;
+  const Host& host_;
+  int step_ = 0;
+  int64_t since_collective_ns_ = 0;
   uint32_t run_key_ = 0;
   std::map<uint32_t, int64_t> done_;  // When what an instruction started ends.
   std::map<const Instruction*, uint32_t> configs_, hints_;
 };
+
+}  // namespace
+
+namespace {
+
+// A copy that the program makes between steps, alone on the device.
+void CopyAlone(SimulatedRun& out, Id device, bool to_host, int64_t bytes, Simulator::Clock& clock) {
+  model::LaunchConfig config;
+  config.kind = model::ActivityKind::kMemcpy;
+  config.symbol = config.name = to_host ? "MemcpyD2H" : "MemcpyH2D";
+  config.copy_kind = to_host ? model::CopyKind::kDeviceToHost : model::CopyKind::kHostToDevice;
+  model::RunTables& run = out.run;
+  run.configs.push_back(config);
+  const int64_t start =
+      std::max(clock.host, *std::max_element(clock.free.begin(), clock.free.end()));
+  const auto duration = static_cast<int64_t>(static_cast<double>(bytes) / kHostLink * 1e9);
+  model::ActivityColumns& columns = run.activities;
+  columns.lane.push_back(static_cast<uint32_t>((device - 1) * kLanes + kCopies + 1));
+  columns.config.push_back(static_cast<uint32_t>(run.configs.size()));
+  columns.hint.push_back(0);
+  columns.run_key.push_back(0);
+  columns.start_ns.push_back(start);
+  columns.duration_ns.push_back(duration);
+  columns.self_ns.push_back(duration);
+  columns.bytes.push_back(bytes);
+  clock.free.fill(start + duration);
+  clock.host = start + duration;
+}
+
+// The host does something for a while, in a range of that name, when the device is done.
+void HostDoes(SimulatedRun& out, const char* name, int64_t ns, Simulator::Clock& clock) {
+  clock.host = std::max(clock.host, *std::max_element(clock.free.begin(), clock.free.end()));
+  out.host_events.push_back({.process_id = 1,
+                             .thread_id = 1,
+                             .name = name,
+                             .start_ns = clock.host - 1000,
+                             .end_ns = clock.host + ns,
+                             .range_id = static_cast<Id>(out.host_events.size() + 1)});
+  clock.host += ns;
+}
 
 }  // namespace
 
@@ -269,17 +339,33 @@ SimulatedRun Simulate(const std::vector<const HloModule*>& modules, int devices,
   for (int d = 1; d <= devices; ++d) {
     std::vector<Simulator> simulators;
     for (size_t m = 0; m < modules.size(); ++m) {
-      simulators.emplace_back(out, *modules[m], static_cast<Id>(m + 1), d);
+      simulators.emplace_back(out, *modules[m], static_cast<Id>(m + 1), d, d == devices, host);
     }
     Simulator::Clock clock;
     for (int step = 0; step < host.steps; ++step) {
       clock.host += kDispatchNs;
+      if (host.input_ns > 0) HostDoes(out, "Iterator::GetNext", host.input_ns, clock);
+      if (host.python_ns > 0) HostDoes(out, "train.py:loop", host.python_ns, clock);
+      if (host.slow_every > 0 && step % host.slow_every == host.slow_every - 1) {
+        HostDoes(out, "save_checkpoint", host.slow_ns, clock);
+      }
+      if (host.copies_in_bytes > 0) CopyAlone(out, d, false, host.copies_in_bytes, clock);
+      if (host.pause_before > 0 && step == host.pause_before) {
+        const int64_t end = *std::max_element(clock.free.begin(), clock.free.end());
+        if (d == 1) out.run.windows = {{1, 0, end}, {1, end + 1'000'000'000, INT64_MAX}};
+        clock.host = std::max(clock.host, end) + 1'000'000'000;
+      }
       if (host.compiles_every_step || step == 0) {
         out.compiles.push_back({1, clock.host, clock.host + kCompileNs});
+        for (int pass = 0; pass < host.passes; ++pass) {
+          const int64_t of = kCompileNs / host.passes;
+          out.compiles.push_back({1, clock.host + pass * of, clock.host + (pass + 1) * of});
+        }
         clock.host += kCompileNs;
       }
       simulators[static_cast<size_t>(step) % modules.size()].Step(
-          clock, static_cast<uint32_t>((d - 1) * host.steps + step + 1));
+          clock, static_cast<uint32_t>((d - 1) * host.steps + step + 1), step);
+      if (host.reads_back_bytes > 0) CopyAlone(out, d, true, host.reads_back_bytes, clock);
       if (host.reads_loss) {
         const int64_t end = *std::max_element(clock.free.begin(), clock.free.end());
         out.host_events.push_back({.process_id = 1,

@@ -1,0 +1,179 @@
+// Runs without steps: a device that is fed from the host, functions that run op by op.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/idle.h"
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::Id;
+using model::OpKind;
+
+constexpr double kCopyBound = 0.5;
+constexpr double kEager = 0.5;  // Of device time.
+constexpr int64_t kFewestPrograms = 3;
+
+void CopyBound(const Context& context, Report& report) {
+  int64_t copies = 0;
+  int64_t copied = 0;
+  int64_t all = 0;
+  int64_t kernels = 0;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    const int64_t ns = context.run.activities.self_ns[i];
+    all += ns;
+    const model::LaunchConfig& config = context.run.ConfigOf(i);
+    if (config.kind == model::ActivityKind::kKernel) kernels += ns;
+    if (config.kind != model::ActivityKind::kMemcpy ||
+        config.copy_kind != model::CopyKind::kHostToDevice) {
+      continue;
+    }
+    copies += ns;
+    copied += std::max<int64_t>(context.run.activities.bytes[i], 0);
+  }
+  int64_t exposed = 0;
+  int64_t busy = 0;
+  for (const model::BusyTimeRow& row : context.analysis.busy_times) {
+    exposed += row.exposed_copy_ns;
+    busy += row.busy_ns;
+  }
+  if (all == 0 || busy == 0 ||
+      static_cast<double>(copies) < kCopyBound * static_cast<double>(all) ||
+      static_cast<double>(exposed) < kCopyBound * static_cast<double>(busy)) {
+    return;
+  }
+  const std::string share = Percent(static_cast<double>(copies) / static_cast<double>(all));
+  const double rate =
+      static_cast<double>(copied) / static_cast<double>(std::max<int64_t>(copies, 1));
+  Finding finding;
+  finding.id = "copy_bound";
+  finding.sure = Sure::kHigh;
+  finding.title =
+      fmt::format("Keep on the device what is copied from the host: {} of device time", share);
+  finding.sentence = fmt::format(
+      "Copying from the host is {} of device time: {:.1f} GB at {:.1f} GB/s, and nothing computes "
+      "meanwhile",
+      share, static_cast<double>(copied) * 1e-9, rate);
+  finding.action =
+      "keep weights and data on the device instead of copying them every time; copying the next "
+      "part while the present one computes (prefetch on another stream) can hide at most the "
+      "kernels' own time";
+  finding.how_to_check = "host-to-device time per run falls; busy time follows";
+  finding.saves_high_ns = context.PerStep(std::min(copies, exposed));
+  finding.saves_low_ns = context.PerStep(std::min({copies, exposed, kernels}));
+  finding.claims["copies from the host"] = *finding.saves_high_ns;
+  finding.evidence.Add("copies from the host, whole run", copies, "ns")
+      .Add("of them with nothing beside them, all copies", exposed, "ns")
+      .Add("kernels, whole run: the most that prefetching can hide", kernels, "ns")
+      .Add("bytes copied", copied, "bytes");
+  if (copies > 0) finding.evidence.AddReal("rate", rate, "GB/s");
+  report.Add(std::move(finding));
+}
+
+// Programs that are one operation each: what jnp makes of a function that nobody jitted.
+void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  struct Use {
+    int64_t ns = 0;
+    int64_t ops = 0;
+    int64_t bytes = 0;  // Of its largest op.
+    bool plain = true;  // Elementwise work and reductions only.
+    const Op* largest = nullptr;
+  };
+  std::map<Id, Use> uses;
+  for (const Op& op : context.ops) {
+    Use& use = uses[op.row->module_id];
+    use.ns += op.ns;
+    ++use.ops;
+    use.bytes = std::max(use.bytes, op.row->bytes.value_or(op.facts->bytes.value_or(0)));
+    if (use.largest == nullptr) use.largest = &op;
+    switch (op.row->op_kind) {
+      case OpKind::kElementwiseFusion:
+      case OpKind::kReduction:
+      case OpKind::kTranspose:
+      case OpKind::kCopy:
+      case OpKind::kMemset:
+        break;
+      default:
+        use.plain = false;
+    }
+  }
+  std::map<Id, int64_t> executions;
+  for (const model::Execution& execution : context.attribution.executions) {
+    ++executions[execution.module_id];
+  }
+  std::set<Id> programs;
+  int64_t ns = 0, calls = 0, most_calls = 0, bytes = 0;
+  const Op* largest = nullptr;
+  for (const auto& [module_id, use] : uses) {
+    if (!use.plain || use.ops > 4) continue;
+    programs.insert(module_id);
+    ns += use.ns;
+    calls += executions[module_id];
+    most_calls = std::max(most_calls, executions[module_id]);
+    bytes = std::max(bytes, use.bytes);
+    if (largest == nullptr || use.largest->ns > largest->ns) largest = use.largest;
+  }
+  if (static_cast<int64_t>(programs.size()) < kFewestPrograms || largest == nullptr ||
+      static_cast<double>(ns) < kEager * static_cast<double>(context.device_ns)) {
+    return;
+  }
+  Finding finding;
+  int64_t idle = 0;
+  for (const Gap& gap : gaps) {
+    if (gap.within_execution || gap.next == nullptr || !programs.contains(gap.next->row->module_id))
+      continue;
+    idle += gap.ns;
+    Claim(context, gap, finding.gaps);
+  }
+  // One program would read its operands and write its results once.
+  const auto rate = context.MemoryRate();
+  const int64_t floor = rate ? static_cast<int64_t>(static_cast<double>(bytes) *
+                                                    static_cast<double>(most_calls) * 1e9 / *rate)
+                             : 0;
+  finding.id = "eager_programs";
+  finding.title =
+      fmt::format("Jit the whole function: {} calls of {} programs of one operation each", calls,
+                  programs.size());
+  finding.sentence = fmt::format(
+      "Op by op: {} calls of {} separately compiled programs, each its own pass over memory ({} "
+      "of device time)",
+      calls, programs.size(),
+      Percent(static_cast<double>(ns) / static_cast<double>(context.device_ns)));
+  finding.action =
+      "put `jax.jit` (`tf.function`) around the function that calls them: XLA fuses what they do "
+      "into a few passes over the arrays, and one call takes the place of many";
+  finding.how_to_check = "one program runs in place of these; bytes moved fall";
+  finding.saves_high_ns = std::max<int64_t>(ns - floor, 0) + context.PerStep(idle);
+  finding.saves_low_ns = std::max<int64_t>(ns - 3 * floor, 0);
+  finding.basis = Basis::kRoofline;
+  finding.sure = Sure::kMedium;
+  finding.where_op = largest->row->name;
+  finding.where_source = context.SourceOf(*largest);
+  finding.evidence.Add("their device time, per step", ns, "ns")
+      .Add("idle in front of them, per step", context.PerStep(idle), "ns")
+      .Add("bytes that the largest reads and writes", bytes, "bytes", largest->handle);
+  if (const auto of = largest->BytesPerSecond()) {
+    finding.evidence.AddReal("its rate", *of / 1e9, "GB/s", largest->handle);
+  }
+  if (floor > 0) finding.evidence.Add("one pass for each of the calls", floor, "ns");
+  for (const Op& op : context.ops) {
+    if (programs.contains(op.row->module_id)) finding.claims[op.handle] = op.ns;
+  }
+  report.Add(std::move(finding));
+}
+
+}  // namespace
+
+void JudgeWholeRun(const Context& context, Report& report) {
+  if (!context.whole_run) return;
+  CopyBound(context, report);
+  EagerPrograms(context, GapsOf(context), report);
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,67 @@
+#include "analysis/findings/idle.h"
+
+#include <algorithm>
+#include <map>
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::Id;
+
+// How much of a gap lies in steady steps of its device: what the idle part of the step bar counts.
+class SteadyTime {
+ public:
+  explicit SteadyTime(const Context& context) : whole_run_(context.whole_run) {
+    for (const model::StepRow& step : context.analysis.steps) {
+      if (step.steady) steps_[step.device_id].emplace_back(step.start_ns, step.end_ns);
+    }
+    for (auto& [device, steps] : steps_) std::sort(steps.begin(), steps.end());
+  }
+
+  int64_t Of(const model::GapRow& gap) const {
+    if (whole_run_) return gap.end_ns - gap.start_ns;
+    const auto device = steps_.find(gap.device_id);
+    if (device == steps_.end()) return 0;
+    const auto& steps = device->second;
+    auto step = std::upper_bound(steps.begin(), steps.end(), std::pair(gap.start_ns, INT64_MAX));
+    if (step != steps.begin()) --step;
+    int64_t ns = 0;
+    for (; step != steps.end() && step->first < gap.end_ns; ++step) {
+      ns += std::max<int64_t>(
+          0, std::min(step->second, gap.end_ns) - std::max(step->first, gap.start_ns));
+    }
+    return ns;
+  }
+
+ private:
+  bool whole_run_;
+  std::map<Id, std::vector<std::pair<int64_t, int64_t>>> steps_;
+};
+
+}  // namespace
+
+std::vector<Gap> GapsOf(const Context& context) {
+  const SteadyTime steady(context);
+  std::vector<Gap> gaps;
+  for (const model::GapRow& row : context.analysis.gaps) {
+    const auto next = static_cast<size_t>(row.next_activity_id) - 1;
+    const auto previous = static_cast<size_t>(row.previous_activity_id) - 1;
+    if (row.next_activity_id <= 0 || row.previous_activity_id <= 0) continue;
+    Gap gap;
+    gap.row = &row;
+    gap.ns = steady.Of(row);
+    if (gap.ns == 0) continue;
+    gap.next = context.OpOf(next);
+    const uint32_t execution = context.attribution.execution_of[next];
+    gap.within_execution =
+        execution != 0 && execution == context.attribution.execution_of[previous];
+    gaps.push_back(gap);
+  }
+  return gaps;
+}
+
+void Claim(const Context& context, const Gap& gap, GapClaims& claims) {
+  claims.emplace_back(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()), gap.ns);
+}
+
+}  // namespace xlatrace::analysis::findings

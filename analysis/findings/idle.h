@@ -1,0 +1,37 @@
+// Idle time of the basis (steady steps, or the whole run), gap by gap, for rules to judge and
+// claim.
+//
+// Thread-safety: pure functions of the context.
+
+#ifndef XLATRACE_ANALYSIS_FINDINGS_IDLE_H_
+#define XLATRACE_ANALYSIS_FINDINGS_IDLE_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "analysis/findings/context.h"
+#include "analysis/findings/report.h"
+
+namespace xlatrace::analysis::findings {
+
+struct Gap {
+  const model::GapRow* row = nullptr;
+  int64_t ns = 0;            // What of it lies in the basis: no advice can win more than is there.
+  const Op* next = nullptr;  // Of the activity behind it. Null: not known.
+  bool within_execution = false;
+};
+
+std::vector<Gap> GapsOf(const Context& context);
+
+// Gaps that a finding claims (Finding::gaps).
+using GapClaims = std::vector<std::pair<uint32_t, int64_t>>;
+void Claim(const Context& context, const Gap& gap, GapClaims& claims);
+
+// Why the device waits where there are no executions to tell (eager frameworks, whole runs):
+// `sync_each_step`, `launch_bound`, `host_gap`, `input_bound`, `long_stall`, `idle`.
+void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report);
+
+}  // namespace xlatrace::analysis::findings
+
+#endif  // XLATRACE_ANALYSIS_FINDINGS_IDLE_H_

@@ -1,0 +1,259 @@
+// Why the device waits where no executions of programs tell (eager frameworks), or where calls are
+// made as a script comes to them (whole runs).
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/idle.h"
+#include "analysis/findings/rules.h"
+#include "analysis/launch_queue.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::GapCause;
+using model::Id;
+
+constexpr double kNoticeable = 0.02;  // Of the step, or of the run's span.
+constexpr double kStall = 0.1;        // One gap of this much of it is told by itself.
+constexpr int64_t kLeastStallNs = 5'000'000;
+constexpr int64_t kLaunchCostNs = 1'500;
+constexpr int64_t kLongForALaunchNs = 50'000;  // A host that only launches leaves no longer gap.
+
+// Idle time of one kind.
+struct Kind {
+  int64_t ns = 0;  // Sum, not per step.
+  int64_t count = 0;
+  int64_t longest_ns = 0;
+  GapClaims claims;
+  void Add(const Context& context, const Gap& gap) {
+    ns += gap.ns;
+    ++count;
+    longest_ns = std::max(longest_ns, gap.ns);
+    Claim(context, gap, claims);
+  }
+};
+
+double ShareOfSpan(const Context& context, int64_t sum) {
+  return context.ShareOfSpan(context.PerStep(sum));
+}
+
+// The call that started what follows was made when the device had nothing to do.
+bool CalledLate(const Context& context, const Gap& gap) {
+  if (gap.row->cause == GapCause::kLaunchBound || gap.row->cause == GapCause::kHost) return true;
+  if (!context.options.call_of) return false;
+  const auto call = context.options.call_of(static_cast<size_t>(gap.row->next_activity_id) - 1);
+  return call && call->start_ns + kLaunchArrivesNs >= gap.row->start_ns;
+}
+
+Finding About(const Context& context, std::string_view id, const Kind& kind) {
+  Finding finding;
+  finding.id = id;
+  const int64_t ns = context.PerStep(kind.ns);
+  finding.saves_high_ns = ns;
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.gaps = kind.claims;
+  finding.evidence.Add("idle with this cause, per step", ns, "ns")
+      .AddReal(fmt::format("of the {}", context.Whole()), 100 * ShareOfSpan(context, kind.ns), "%")
+      .Add("gaps", kind.count, "count")
+      .Add("longest such gap", kind.longest_ns, "ns");
+  return finding;
+}
+
+// What is known of the longest of them.
+std::string WordsOf(const Context& context, const Kind& kind) {
+  uint32_t longest = 0;
+  int64_t ns = 0;
+  for (const auto& [gap, of] : kind.claims) {
+    if (of > ns) longest = gap;
+    ns = std::max(ns, of);
+  }
+  const auto& all = context.analysis.gap_evidence;
+  const auto at = std::lower_bound(
+      all.begin(), all.end(), longest,
+      [](const model::GapEvidenceRow& row, uint32_t gap) { return row.gap < gap; });
+  return at != all.end() && at->gap == longest ? at->text : std::string();
+}
+
+void Synchronised(const Context& context, const Kind& kind, Report& report) {
+  Finding finding = About(context, "sync_each_step", kind);
+  const std::string share = Percent(ShareOfSpan(context, kind.ns));
+  finding.title = fmt::format("Stop waiting for the device: {} idle after the host waited for it",
+                              Time(context.PerStep(kind.ns)));
+  finding.sentence = fmt::format(
+      "The program waits for the device, which then has nothing to do: idle for {} of the {} ({})",
+      share, context.Whole(), Time(context.PerStep(kind.ns)));
+  if (const std::string what = WordsOf(context, kind); !what.empty()) {
+    finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
+  }
+  finding.action =
+      "leave results on the device: no `.item()`, `float(x)`, print or copy of a few bytes from or "
+      "to pageable memory inside the loop; read back every N steps, or the values of the step "
+      "before";
+  finding.how_to_check = "work is queued on the device all the time; the gaps are gone";
+  report.Add(std::move(finding));
+}
+
+void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) {
+  Finding finding = About(context, "launch_bound", kind);
+  int64_t kernels = 0;
+  int64_t device_ns = 0;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (!context.InBasis(i)) continue;
+    ++kernels;
+    device_ns += context.run.activities.self_ns[i];
+  }
+  const int64_t mean_ns = kernels > 0 ? device_ns / kernels : 0;
+  const int64_t ns = context.PerStep(kind.ns);
+  finding.saves_high_ns = std::max<int64_t>(0, ns - context.PerStep(kind.count) * kLaunchCostNs);
+  finding.title = fmt::format("Launch less: the device waits {} for {} launches", Time(ns),
+                              context.PerStep(kind.count));
+  finding.sentence = fmt::format(
+      "The device is idle for {} of the {}, waiting for the host: {} launches of {} on average",
+      Percent(ShareOfSpan(context, kind.ns)), context.Whole(), context.PerStep(kernels),
+      Time(mean_ns));
+  finding.action =
+      "capture the work in CUDA graphs or compile it (`jax.jit`, `tf.function`, `torch.compile`), "
+      "give each launch more work (a larger batch), launch fewer and larger kernels. A profiler "
+      "that records stacks slows the host, so this is an upper bound";
+  finding.how_to_check = "launches find earlier work still running; the idle time falls";
+  if (const model::LaunchQueueRow* row = context.launch_queue) {
+    finding.evidence
+        .AddReal("launches that found the device with nothing to do",
+                 100 * static_cast<double>(row->calls_on_idle) /
+                     static_cast<double>(std::max<int64_t>(row->calls, 1)),
+                 "%")
+        .Add("work stood ready before it ran, median", row->queued_p50_ns, "ns");
+  }
+  finding.evidence.Add("launch on average", mean_ns, "ns");
+  report.Add(std::move(finding));
+}
+
+// Time between calls of compiled programs, in which a script does what it does.
+void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
+  Finding finding = About(context, "host_gap", kind);
+  std::set<Id> programs;
+  for (const model::Execution& execution : context.attribution.executions) {
+    programs.insert(execution.module_id);
+  }
+  finding.title =
+      fmt::format("Dispatch faster: the device waits {} between {} calls of programs",
+                  Time(context.PerStep(kind.ns)), context.attribution.executions.size());
+  finding.sentence = fmt::format(
+      "The device is idle for {} of the {}: the host's own time between {} calls of {} program{}",
+      Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
+      context.attribution.executions.size(), programs.size(), programs.size() == 1 ? "" : "s");
+  finding.action =
+      "if this is how the program runs, and not a script that tries things: one jitted function "
+      "for "
+      "several calls, arguments on the device, `lax.scan` over steps, nothing that waits in "
+      "between";
+  finding.how_to_check = "the gaps between calls shrink";
+  finding.where_source = context.StepCallSource();
+  report.Add(std::move(finding));
+}
+
+void WaitsForInput(const Context& context, const Kind& kind, Report& report) {
+  Finding finding = About(context, "input_bound", kind);
+  finding.title = fmt::format("Prepare the next batch earlier: {} idle waiting for input",
+                              Time(context.PerStep(kind.ns)));
+  finding.sentence = fmt::format("The device waits for input for {} of the {}: {}",
+                                 Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
+                                 Time(context.PerStep(kind.ns)));
+  finding.action = "load and copy the next batch while the present one computes";
+  finding.how_to_check = "the gap before each batch shrinks";
+  report.Add(std::move(finding));
+}
+
+// One stall that is much of the run: start-up, a checkpoint, a library that loads.
+void LongStall(const Context& context, const Gap& gap, Report& report) {
+  Kind kind;
+  kind.Add(context, gap);
+  Finding finding = About(context, "long_stall", kind);
+  const std::string what = WordsOf(context, kind);
+  finding.title = fmt::format("See what the host does for {}: one stall{}", Time(gap.ns),
+                              what.empty() ? "" : " in " + what);
+  finding.sentence = fmt::format(
+      "One stall of {} is {} of the {}{}", Time(gap.ns), Percent(ShareOfSpan(context, kind.ns)),
+      context.Whole(),
+      what.empty() ? ": what the host did is not recorded" : ": the host was in " + what);
+  finding.action =
+      "start-up (loading libraries, compiling, the first allocation) belongs to no step: record "
+      "after it; a stall in the middle of a run is worth looking into";
+  finding.how_to_check = "the longest gap of the run";
+  finding.sure = Sure::kLow;
+  report.Add(std::move(finding));
+}
+
+void Unexplained(const Context& context, const Kind& kind, Report& report) {
+  Finding finding = About(context, "idle", kind);
+  finding.title = fmt::format("Find what the host does: the device is idle for {}",
+                              Time(context.PerStep(kind.ns)));
+  finding.sentence = fmt::format("The device is idle for {} of the {}, {}: why is not recorded",
+                                 Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
+                                 Time(context.PerStep(kind.ns)));
+  finding.action =
+      "record host calls and ranges too: what the host does in the longest gaps decides";
+  finding.how_to_check = "the idle time falls";
+  finding.sure = Sure::kLow;
+  report.Add(std::move(finding));
+}
+
+}  // namespace
+
+void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  if (context.on_cpu || gaps.empty()) return;
+  if (context.graph_share > 0.02) {
+    report.Withhold("launch_bound", "idle time and launches: CUDA graphs were not expanded");
+    return;
+  }
+  if (context.options.lost_records > 0) {
+    report.Withhold("idle", "idle time: records were lost, so a gap may be missing work");
+    return;
+  }
+  Kind synchronised, launched, calls, input, copies, unknown;
+  for (const Gap& gap : gaps) {
+    const GapCause cause = gap.row->cause;
+    if (cause == GapCause::kCompile) continue;
+    if (gap.ns >= kLeastStallNs &&
+        static_cast<double>(gap.ns) >= kStall * static_cast<double>(context.span_ns)) {
+      LongStall(context, gap, report);
+    } else if (cause == GapCause::kSynchronisation) {
+      synchronised.Add(context, gap);
+    } else if (cause == GapCause::kInput) {
+      input.Add(context, gap);
+    } else if (cause == GapCause::kCopy) {
+      copies.Add(context, gap);
+    } else if (!context.attribution.executions.empty() &&
+               (!gap.within_execution || gap.ns >= kLongForALaunchNs)) {
+      calls.Add(context, gap);
+    } else if (CalledLate(context, gap)) {
+      launched.Add(context, gap);
+    } else {
+      unknown.Add(context, gap);
+    }
+  }
+  const auto matters = [&](const Kind& kind) {
+    return ShareOfSpan(context, kind.ns) >= kNoticeable;
+  };
+  if (matters(synchronised)) Synchronised(context, synchronised, report);
+  if (matters(launched)) LaunchedOneByOne(context, launched, report);
+  if (matters(calls)) BetweenCalls(context, calls, report);
+  if (matters(input)) WaitsForInput(context, input, report);
+  if (matters(unknown)) Unexplained(context, unknown, report);
+  Evidence evidence;
+  evidence.Add("idle time, per step", context.Part(model::StepPart::kIdle), "ns");
+  if (const model::LaunchQueueRow* row = context.launch_queue;
+      row != nullptr && !matters(launched) && row->queued_p50_ns >= 20'000) {
+    report.Fine("launch_bound",
+                fmt::format("host launches: {} ahead in the median", Time(row->queued_p50_ns)),
+                evidence);
+  }
+}
+
+}  // namespace xlatrace::analysis::findings

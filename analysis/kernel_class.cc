@@ -1,0 +1,84 @@
+#include "analysis/kernel_class.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+namespace xlatrace::analysis {
+namespace {
+
+bool HasAny(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return text.find(part) != text.npos; });
+}
+
+std::string Lower(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view Text(KernelClass kernel_class) {
+  switch (kernel_class) {
+    case KernelClass::kProduct:
+      return "matrix products";
+    case KernelClass::kAttention:
+      return "fused attention";
+    case KernelClass::kConvolution:
+      return "convolutions";
+    case KernelClass::kCollective:
+      return "collectives";
+    case KernelClass::kNorm:
+      return "norms, softmax";
+    case KernelClass::kElementwise:
+      return "elementwise";
+    case KernelClass::kEmbedding:
+      return "embeddings";
+    case KernelClass::kSort:
+      return "sorting";
+    case KernelClass::kOther:
+      break;
+  }
+  return "other kernels";
+}
+
+KernelClass KernelClassOf(std::string_view kernel) {
+  const std::string name = Lower(kernel);
+  // The particular before the general: a fused attention kernel is a cutlass kernel, too.
+  if (HasAny(name, {"nccl", "rccl", "all_reduce", "allreduce", "all_gather", "allgather",
+                    "reduce_scatter", "reducescatter", "alltoall", "all_to_all"})) {
+    return KernelClass::kCollective;
+  }
+  if (HasAny(name, {"flash", "fmha", "attention", "attn"})) return KernelClass::kAttention;
+  if (HasAny(name, {"embedding"})) return KernelClass::kEmbedding;
+  if (HasAny(name, {"fprop", "dgrad", "wgrad", "conv2d", "conv3d", "convolve", "scudnn", "winograd",
+                    "im2col", "im3d2col", "fft2d"})) {
+    return KernelClass::kConvolution;
+  }
+  if (HasAny(name, {"layer_norm", "layernorm", "rms_norm", "rmsnorm", "batch_norm", "softmax",
+                    "group_norm"})) {
+    return KernelClass::kNorm;
+  }
+  if (HasAny(name, {"gemm", "nvjet", "cutlass", "cijk_", "xmma", "bmm_", "gemv", "dot_kernel",
+                    "splitkreduce", "matmul"})) {
+    return KernelClass::kProduct;
+  }
+  if (HasAny(name, {"sort", "scan_by_key"})) return KernelClass::kSort;
+  if (HasAny(name, {"elementwise", "catarray", "copy", "transpose", "fill", "convert", "dropout",
+                    "activation", "silu", "gelu", "rotary", "reduce_kernel", "quant"})) {
+    return KernelClass::kElementwise;
+  }
+  return KernelClass::kOther;
+}
+
+bool IsCudaCoreProduct(std::string_view kernel) {
+  const std::string name = Lower(kernel);
+  if (HasAny(name, {"tf32", "tensorop"})) return false;
+  return HasAny(name, {"sgemm", "_ffma_", "scudnn", "simt_s"});
+}
+
+}  // namespace xlatrace::analysis

@@ -1,0 +1,276 @@
+// Runs without HLO and without steps (a server, an eager framework, a benchmark): eight with one
+// planted cause each, three clean ones. The first or second finding has to be of the cause.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "analysis/analysis.h"
+#include "correlator/correlator.h"
+
+namespace xlatrace::planted {
+namespace {
+
+using model::Id;
+
+// One GPU per device, one stream each; a host thread that calls and waits.
+class Run {
+ public:
+  explicit Run(int devices = 1) {
+    run_.processes.emplace_back();
+    for (int d = 0; d < devices; ++d) {
+      model::Device device;
+      device.process_id = 1;
+      device.ordinal = d;
+      device.name = "NVIDIA H100 80GB HBM3";
+      device.compute_capability = "9.0";
+      run_.devices.push_back(device);
+      for (int stream = 0; stream < 2; ++stream) {
+        model::Lane lane;
+        lane.device_id = d + 1;
+        lane.stream_id = stream;
+        run_.lanes.push_back(lane);
+      }
+    }
+    free_.assign(static_cast<size_t>(devices), 0);
+  }
+
+  // A launch takes the host so long, and starts when the device is free.
+  void Launch(const std::string& name, int64_t ns, int64_t call_ns = 5'000, int device = 0) {
+    Add(model::ActivityKind::kKernel, name, ns, call_ns, device, -1, model::CopyKind::kUnknown);
+  }
+  void Copy(bool to_device, int64_t bytes, int64_t ns, int device = 0) {
+    Add(model::ActivityKind::kMemcpy, to_device ? "MemcpyH2D" : "MemcpyD2H", ns, 5'000, device,
+        bytes, to_device ? model::CopyKind::kHostToDevice : model::CopyKind::kDeviceToHost);
+  }
+  // The host waits for everything, and then needs so long to go on.
+  void Synchronise(int64_t after_ns, int device = 0) {
+    const int64_t end = std::max(host_, free_[static_cast<size_t>(device)]) + 2'000;
+    events_.push_back({.process_id = 1,
+                       .thread_id = 1,
+                       .name = "cudaStreamSynchronize",
+                       .start_ns = host_,
+                       .end_ns = end});
+    host_ = end + after_ns;
+  }
+  void HostDoes(const std::string& name, int64_t ns) {
+    events_.push_back({.process_id = 1,
+                       .thread_id = 1,
+                       .name = name,
+                       .start_ns = host_,
+                       .end_ns = host_ + ns,
+                       .range_id = static_cast<Id>(events_.size() + 1)});
+    host_ += ns;
+  }
+
+  model::AnalysisTables Analyse() {
+    auto attribution = correlator::Attribute(
+        run_, [](Id) -> Result<correlator::LoadedModule> { return correlator::LoadedModule(); });
+    EXPECT_TRUE(attribution.has_value());
+    analysis::AnalysisOptions options;
+    options.host_events = [&](const analysis::Intervals&) { return events_; };
+    options.call_of = [&](size_t i) -> std::optional<model::HostCall> { return calls_[i]; };
+    return analysis::Analyze(
+        run_, *attribution, [](Id) -> Result<const model::HloModule*> { return nullptr; }, options);
+  }
+
+ private:
+  void Add(model::ActivityKind kind, const std::string& name, int64_t ns, int64_t call_ns,
+           int device, int64_t bytes, model::CopyKind copy) {
+    uint32_t& config = configs_[name];
+    if (config == 0) {
+      model::LaunchConfig row;
+      row.kind = kind;
+      row.symbol = row.name = name;
+      row.copy_kind = copy;
+      run_.configs.push_back(row);
+      config = static_cast<uint32_t>(run_.configs.size());
+    }
+    calls_.push_back({static_cast<Id>(calls_.size() + 1), host_, host_ + call_ns});
+    events_.push_back(
+        {.process_id = 1,
+         .thread_id = 1,
+         .name = kind == model::ActivityKind::kKernel ? "cudaLaunchKernel" : "cudaMemcpyAsync",
+         .start_ns = host_,
+         .end_ns = host_ + call_ns});
+    host_ += call_ns;
+    int64_t& free = free_[static_cast<size_t>(device)];
+    const int64_t start = std::max(free + 1'000, host_ + 2'000);
+    free = start + ns;
+    model::ActivityColumns& columns = run_.activities;
+    columns.lane.push_back(static_cast<uint32_t>(2 * device + 1));
+    columns.config.push_back(config);
+    columns.hint.push_back(0);
+    columns.run_key.push_back(0);
+    columns.start_ns.push_back(start);
+    columns.duration_ns.push_back(ns);
+    columns.self_ns.push_back(ns);
+    columns.bytes.push_back(bytes);
+  }
+
+  model::RunTables run_;
+  std::vector<model::HostEvent> events_;
+  std::vector<model::HostCall> calls_;
+  std::map<std::string, uint32_t> configs_;
+  std::vector<int64_t> free_;
+  int64_t host_ = 0;
+};
+
+constexpr const char* kGemm = "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_bias_TNN";
+
+// A block of a served model whose queue the host keeps filled.
+void Block(Run& run, int64_t call_ns = 5'000, int device = 0) {
+  run.Launch("flash_fwd_kernel", 400'000, call_ns, device);
+  for (int k = 0; k < 6; ++k) {
+    run.Launch(kGemm, 90'000, call_ns, device);
+    run.Launch("vectorized_elementwise_kernel", 30'000, call_ns, device);
+  }
+}
+
+struct Case {
+  std::string finding;  // Rule; empty: clean.
+  std::function<model::AnalysisTables()> make;
+};
+
+const std::vector<Case>& Cases() {
+  static const std::vector<Case> cases = {
+      {"launch_bound",
+       [] {
+         Run run;
+         for (int k = 0; k < 400; ++k) run.Launch("vectorized_elementwise_kernel", 5'000, 60'000);
+         return run.Analyse();
+       }},
+      {"sync_each_step",
+       [] {
+         Run run;
+         for (int k = 0; k < 20; ++k) {
+           Block(run);
+           run.Copy(true, 8, 1'000);
+           run.Synchronise(700'000);
+         }
+         return run.Analyse();
+       }},
+      {"copy_bound",
+       [] {
+         Run run;
+         for (int k = 0; k < 30; ++k) {
+           run.Copy(true, 200'000'000, 7'000'000);
+           Block(run);
+         }
+         return run.Analyse();
+       }},
+      {"exposed_collective",
+       [] {
+         Run run;
+         for (int k = 0; k < 20; ++k) {
+           Block(run);
+           run.Launch("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 900'000);
+         }
+         return run.Analyse();
+       }},
+      {"long_stall",
+       [] {
+         Run run;
+         Block(run);
+         run.HostDoes("aten::cudnn_convolution", 3'000'000'000);
+         for (int k = 0; k < 20; ++k) Block(run);
+         return run.Analyse();
+       }},
+      {"no_tensor_core",
+       [] {
+         Run run;
+         for (int k = 0; k < 20; ++k) {
+           Block(run);
+           run.Launch("ampere_sgemm_128x64_nn", 800'000);
+         }
+         return run.Analyse();
+       }},
+      {"input_bound",
+       [] {
+         Run run;
+         for (int k = 0; k < 20; ++k) {
+           run.Synchronise(0);
+           run.HostDoes("DataLoader.__next__", 2'000'000);
+           Block(run);
+         }
+         return run.Analyse();
+       }},
+      {"arrival_skew",
+       [] {
+         Run run(2);
+         for (int k = 0; k < 20; ++k) {
+           for (int device = 0; device < 2; ++device) {
+             Block(run, 2'000, device);
+             run.Launch("ncclDevKernel_SendRecv", device == 0 ? 500'000 : 40'000, 2'000, device);
+           }
+         }
+         return run.Analyse();
+       }},
+      // The host is ahead, with and without kernels of its own naming; two devices alike.
+      {"",
+       [] {
+         Run run;
+         for (int k = 0; k < 50; ++k) Block(run);
+         return run.Analyse();
+       }},
+      {"",
+       [] {
+         Run run(2);
+         for (int k = 0; k < 50; ++k) {
+           Block(run, 2'000, 0);
+           Block(run, 2'000, 1);
+         }
+         return run.Analyse();
+       }},
+      {"",
+       [] {
+         Run run;
+         for (int k = 0; k < 500; ++k) run.Launch("fused_step_kernel", 200'000);
+         return run.Analyse();
+       }},
+  };
+  return cases;
+}
+
+std::string Listing(const model::AnalysisTables& tables) {
+  std::string text;
+  for (const model::FindingRow& row : tables.findings) {
+    text += "\n  " + row.id + " | " + row.title + " | " + row.sentence;
+  }
+  for (const model::RuledOutRow& row : tables.ruled_out) {
+    text += std::string("\n  ") + (row.withheld ? "withheld " : "fine ") + row.text;
+  }
+  return text;
+}
+
+TEST(PlantedForeign, FirstOrSecondFindingNamesTheCause) {
+  for (const Case& planted : Cases()) {
+    if (planted.finding.empty()) continue;
+    const model::AnalysisTables tables = planted.make();
+    bool hit = false;
+    for (size_t k = 0; k < std::min<size_t>(2, tables.findings.size()); ++k) {
+      hit = hit || tables.findings[k].id == planted.finding;
+    }
+    EXPECT_TRUE(hit) << planted.finding << Listing(tables);
+    EXPECT_TRUE(tables.steps.empty());
+    for (const model::FindingRow& row : tables.findings) {
+      EXPECT_FALSE(row.saves_high_ns_per_step.has_value()) << "there is no step: " << row.title;
+      EXPECT_EQ(row.title.find("per step"), std::string::npos) << row.title;
+    }
+  }
+}
+
+TEST(PlantedForeign, CleanRunsHaveNoFinding) {
+  for (const Case& clean : Cases()) {
+    if (!clean.finding.empty()) continue;
+    const model::AnalysisTables tables = clean.make();
+    EXPECT_TRUE(tables.findings.empty()) << Listing(tables);
+  }
+}
+
+}  // namespace
+}  // namespace xlatrace::planted

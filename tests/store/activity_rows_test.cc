@@ -197,15 +197,16 @@ TEST_F(ActivityRowsTest, GapsInTheRowAndOddOnes) {
        .host_range_id = 8},
       {.device_id = 1, .start_ns = 40000, .end_ns = 50000},
   };
+  analysis.gap_evidence = {{.gap = 1, .text = "next() of 6.9 us"}};
   writer_->WriteAttribution(attribution);
   writer_->WriteAnalysis(attribution, analysis);
   ASSERT_TRUE(writer_->Finish());
   EXPECT_EQ(Rows("SELECT * FROM gap ORDER BY start_ns"),
-            "1 100 2000 unknown 1 2 - \n"
-            "1 2100 9000 input 2 3 - \n"
-            "1 9100 20000 host 3 4 8 \n"
-            "1 20100 30000 host 4 1 - \n"
-            "1 40000 50000 unknown - - - \n");
+            "1 100 2000 unknown 1 2 - - \n"
+            "1 2100 9000 input 2 3 - next() of 6.9 us \n"
+            "1 9100 20000 host 3 4 8 - \n"
+            "1 20100 30000 host 4 1 - - \n"
+            "1 40000 50000 unknown - - - - \n");
   EXPECT_EQ(Rows("SELECT activity_id, step FROM activity"), "1 - \n2 4 \n3 4 \n4 -2 \n");
 }
 
@@ -249,9 +250,9 @@ TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
   EXPECT_EQ(gaps, (std::multiset<std::string>{"1 100 5000 copy 2 1 -", "1 5100 9000 input 1 3 -",
                                               "1 40000 50000 unknown - - 8"}));
   EXPECT_EQ(Rows("SELECT * FROM gap ORDER BY start_ns"),
-            "1 100 5000 copy 2 1 - \n"
-            "1 5100 9000 input 1 3 - \n"
-            "1 40000 50000 unknown - - 8 \n");
+            "1 100 5000 copy 2 1 - - \n"
+            "1 5100 9000 input 1 3 - - \n"
+            "1 40000 50000 unknown - - 8 - \n");
   std::string activities;
   ASSERT_TRUE(ScanActivities(*db, [&](const ScannedActivity& activity) {
     activities += fmt::format("{} {} {} {} {} {} {}; ", activity.activity_id, activity.label_id,

@@ -138,6 +138,8 @@ class TextRewriter {
     XLATRACE_TRY(db_.Execute("BEGIN"));
     XLATRACE_TRY(RewriteStrings());
     XLATRACE_TRY(RewriteFacts());
+    // Sentences with names, and nothing else.
+    XLATRACE_TRY(db_.Execute("DELETE FROM x_gap_evidence"));
     for (const auto& table : tables) {
       if (table[0] == "x_string" || table[0] == "x_run_info") continue;
       const bool has_rowid = table[1].find("WITHOUT ROWID") == std::string::npos;

@@ -31,7 +31,8 @@ using RenameText = std::function<std::string(TextKind kind, std::string_view tex
 
 // `to`: a place that is free; removed again on errors. `rename` may be empty: a plain copy.
 // With it, these go altogether: HLO and thunk lists of modules, command lines, paths of modules,
-// texts of ranges, sentences of findings and run stats, keys of run_info that may name something.
+// texts of ranges, sentences of findings, of causes of gaps and of run stats, keys of run_info that
+// may name something.
 Status CopyRun(const std::string& from, const std::string& to, const RenameText& rename);
 
 }  // namespace xlatrace::store

@@ -23,6 +23,7 @@
 #include "analysis/time_split.h"
 #include "analysis/timeline.h"
 #include "base/task.h"
+#include "model/windows.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -84,19 +85,6 @@ Intervals SteadyIntervals(const std::vector<model::StepRow>& steps) {
   return Normalise(std::move(steady));
 }
 
-// When each process was recorded, as far as its windows tell.
-std::vector<Intervals> RecordedByProcess(const RunTables& run) {
-  std::vector<Intervals> recorded(run.processes.size());
-  for (const model::Window& window : run.windows) {
-    if (window.process_id <= 0 || static_cast<size_t>(window.process_id) > recorded.size())
-      continue;
-    recorded[static_cast<size_t>(window.process_id) - 1].push_back(
-        {window.start_ns, window.end_ns});
-  }
-  for (Intervals& of_process : recorded) of_process = Normalise(std::move(of_process));
-  return recorded;
-}
-
 template <typename Row>
 void MoveTo(std::vector<Row>& to, std::vector<Row> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -118,7 +106,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   facts.TakeRecorded(attribution);
 
   const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles);
-  const std::vector<Intervals> recorded = RecordedByProcess(run);
+  const model::Recorded recorded(run.windows);
   PromoteTurns(run, attribution);
   Steps steps = FindSteps(run, attribution, compiles, options.call_of);
   MoveTo(tables.stats, std::move(steps.stats));
@@ -146,10 +134,8 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
 
     BusyTime busy(classes);
     StepParts parts(classes, attribution, split, device_steps);
-    const auto of_process = [&](const std::vector<Intervals>& all) -> const Intervals& {
-      return known ? all[static_cast<size_t>(process_id) - 1] : kNone;
-    };
-    GapFinder gaps(run, device_id, of_process(compiles), of_process(recorded), tables.gaps);
+    GapFinder gaps(run, device_id, known ? compiles[static_cast<size_t>(process_id) - 1] : kNone,
+                   recorded, tables.gaps);
     ForEachSegment(run, by_device[d], [&](const Segment& segment) {
       busy.Add(segment);
       parts.Add(segment);

@@ -8,8 +8,7 @@ void GapFinder::Add(const Segment& segment) {
   if (last_activity_id_ != 0 && segment.start_ns > last_end_ns_) {
     const Interval idle{last_end_ns_, segment.start_ns};
     const int64_t length = idle.end_ns - idle.start_ns;
-    const bool whole = recorded_.empty() || Overlap(recorded_, idle) == length;
-    if (!whole) {
+    if (!recorded_.Whole(process_id_, idle.start_ns, idle.end_ns)) {
       interrupted_ns_ += length;  // Nobody knows what ran.
     } else if (length < kSmallestGapNs) {
       ++small_gaps_;

@@ -10,6 +10,7 @@
 #include "analysis/timeline.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
+#include "model/windows.h"
 
 namespace xlatrace::analysis {
 
@@ -21,11 +22,16 @@ class GapFinder {
  public:
   // `compiles`: when a compilation of the device's process was under way. A gap that lies in one
   // for more than half of its length has cause `compile`; every other cause needs host events and
-  // is `unknown` here. Gaps are appended to `rows`: there may be one per activity. `recorded`: when
-  // the device was recorded, empty: all the time; what a pause or a loss interrupts is no gap.
+  // is `unknown` here. Gaps are appended to `rows`: there may be one per activity. What a pause or
+  // a loss interrupts is no gap (`recorded`).
   GapFinder(const model::RunTables& run, model::Id device_id, const Intervals& compiles,
-            const Intervals& recorded, std::vector<model::GapRow>& rows)
-      : run_(run), device_id_(device_id), compiles_(compiles), recorded_(recorded), rows_(rows) {}
+            const model::Recorded& recorded, std::vector<model::GapRow>& rows)
+      : run_(run),
+        device_id_(device_id),
+        process_id_(run.devices[static_cast<size_t>(device_id) - 1].process_id),
+        compiles_(compiles),
+        recorded_(recorded),
+        rows_(rows) {}
 
   void Add(const Segment& segment);
 
@@ -36,8 +42,9 @@ class GapFinder {
  private:
   const model::RunTables& run_;
   model::Id device_id_;
+  model::Id process_id_;
   const Intervals& compiles_;
-  const Intervals& recorded_;
+  const model::Recorded& recorded_;
   std::vector<model::GapRow>& rows_;
   int64_t small_gaps_ = 0;
   int64_t small_gaps_ns_ = 0;

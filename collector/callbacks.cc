@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "collector/empty_calls.h"
 #include "collector/lock.h"
 #include "collector/thread_log.h"
 
@@ -101,6 +102,8 @@ void OnApi(Collector& collector, CUpti_CallbackDomain domain, uint32_t id,
   if (data.functionReturnValue != nullptr) {
     std::memcpy(&row.result, data.functionReturnValue, sizeof(row.result));
   }
+  row.starts_nothing =
+      AsksForNothing(row.domain == recording::ApiDomain::kRuntime, id, data.functionParams);
   row.thunk = log->thunk();
   row.module_run = log->run();
   log->Append(row);

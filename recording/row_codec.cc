@@ -19,6 +19,7 @@ constexpr uint64_t kSameFunction = 0x04;
 constexpr uint64_t kSameRun = 0x08;
 constexpr uint64_t kHasThunk = 0x10;
 constexpr uint64_t kFailed = 0x20;
+constexpr uint64_t kStartsNothing = 0x40;
 
 constexpr uint64_t kRangeSameThread = 0x01;
 constexpr uint64_t kRangeSameDomain = 0x02;
@@ -293,7 +294,7 @@ void Put(Encoder& out, const ApiCallRow& row, BlockContext& before) {
              (row.thread == last.thread ? kSameThread : 0) |
              (row.function == last.function ? kSameFunction : 0) |
              (row.module_run == last.module_run ? kSameRun : 0) | (row.thunk != 0 ? kHasThunk : 0) |
-             (row.result != 0 ? kFailed : 0));
+             (row.result != 0 ? kFailed : 0) | (row.starts_nothing ? kStartsNothing : 0));
   if (row.thread != last.thread) out.Number(row.thread);
   if (row.function != last.function) out.Number(row.function);
   out.Delta(row.correlation, last.correlation);
@@ -311,7 +312,8 @@ bool Get(Decoder& in, ApiCallRow* row, BlockContext& before) {
   ApiCallRow& last = before.api;
   *row = {};
   const uint64_t tag = in.Number();
-  if (tag > 0x3F) return false;
+  if (tag > 0x7F) return false;
+  row->starts_nothing = (tag & kStartsNothing) != 0;
   row->domain = (tag & kRuntime) != 0 ? ApiDomain::kRuntime : ApiDomain::kDriver;
   row->thread = last.thread;
   if ((tag & kSameThread) == 0 && !Get32(in, &row->thread)) return false;

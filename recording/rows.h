@@ -83,9 +83,10 @@ struct ApiCallRow {
   uint32_t correlation = 0;
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
-  int32_t result = 0;       // CUresult or cudaError_t.
-  uint32_t thunk = 0;       // String id of the innermost `Thunk:` range, 0 outside.
-  uint64_t module_run = 0;  // Number of the `XlaModule:` range around it, 0 outside.
+  int32_t result = 0;           // CUresult or cudaError_t.
+  uint32_t thunk = 0;           // String id of the innermost `Thunk:` range, 0 outside.
+  uint64_t module_run = 0;      // Number of the `XlaModule:` range around it, 0 outside.
+  bool starts_nothing = false;  // A copy of no bytes: there will be no activity.
 
   bool operator==(const ApiCallRow&) const = default;
 };

@@ -5,14 +5,14 @@
 #include <set>
 #include <string_view>
 
-#include "importers/recording/recorded_names.h"
 #include "importers/common/text_fields.h"
+#include "importers/recording/recorded_names.h"
 
 namespace xlatrace::importers {
 namespace {
 
 constexpr int64_t kClockJumpNs = 5'000'000;  // As recorded_stats.cc.
-constexpr int64_t kLaunchesToTell = 10;  // Of a graph, from which on a node is missed.
+constexpr int64_t kLaunchesToTell = 10;      // Of a graph, from which on a node is missed.
 
 using model::ProcessEnd;
 using model::WindowEnd;
@@ -48,9 +48,8 @@ void RecordedWindows::OnLostCall(const recording::ApiCallRow& row) {
 
 void RecordedWindows::Prepare() {
   prepared_ = true;
-  std::sort(lost_.begin(), lost_.end(), [](const LostCall& a, const LostCall& b) {
-    return a.correlation < b.correlation;
-  });
+  std::sort(lost_.begin(), lost_.end(),
+            [](const LostCall& a, const LostCall& b) { return a.correlation < b.correlation; });
   buckets_.resize(lost_.size() + 1);
   // A window that nothing was launched in begins where the next one does.
   uint32_t next = UINT32_MAX;
@@ -69,6 +68,7 @@ size_t RecordedWindows::BucketOf(uint32_t correlation) const {
 
 void RecordedWindows::OnActivity(const recording::ActivityRow& row, model::Id lane, uint32_t run) {
   if (!prepared_) Prepare();
+  FollowGraph(row, lane);
   if (row.graph_node != 0) {
     GraphLaunch& launch = graph_launches_[row.correlation];
     launch.graph = row.graph;
@@ -101,8 +101,31 @@ void RecordedWindows::OnActivity(const recording::ActivityRow& row, model::Id la
   }
 }
 
-// When the work of a lost call was over: on the stream of the launch before it, and of the one after
-// it, the next began; and the run it was part of has ended. 0: not known.
+// What comes next on a stream begins when all nodes of a graph are done, those without a record,
+// too.
+void RecordedWindows::FollowGraph(const recording::ActivityRow& row, model::Id lane) {
+  const bool in_graph = row.graph_node != 0;
+  if (!in_graph && open_graph_.empty()) return;
+  const auto open = open_graph_.find(lane);
+  if (open != open_graph_.end()) {
+    // Buffers of several threads may come in another order than that of the launches.
+    if (row.correlation <= open->second || !Timed(row)) return;
+    GraphLaunch& before = graph_launches_[open->second];
+    ++before.followed;
+    before.next_ns = std::max(before.next_ns, row.start_ns);
+    if (!in_graph) {
+      open_graph_.erase(open);
+      return;
+    }
+    open->second = row.correlation;
+  } else {
+    open_graph_.emplace(lane, row.correlation);
+  }
+  ++graph_launches_[row.correlation].lanes;
+}
+
+// When the work of a lost call was over: on the stream of the launch before it, and of the one
+// after it, the next began; and the run it was part of has ended. 0: not known.
 uint64_t RecordedWindows::EndOf(size_t lost) const {
   std::set<model::Id> lanes;
   for (size_t b = lost + 1; b-- > 0;) {
@@ -128,8 +151,8 @@ uint64_t RecordedWindows::EndOf(size_t lost) const {
 
 // Graphs that run without a node they otherwise always have. Where branches and loops of the device
 // decide, nothing is said.
-void RecordedWindows::FindLostNodes(bool finished, std::vector<model::Loss>* losses, Told* told,
-                                    uint64_t* whole_until) {
+void RecordedWindows::FindLostNodes(bool finished, uint64_t end, std::vector<model::Loss>* losses,
+                                    Told* told, uint64_t* whole_until) {
   struct Usual {
     std::map<uint32_t, int64_t> launches;  // By nodes.
     int64_t all = 0;
@@ -151,12 +174,17 @@ void RecordedWindows::FindLostNodes(bool finished, std::vector<model::Loss>* los
       *whole_until = std::min(*whole_until, launch.start_ns);
       continue;
     }
-    const bool always = usual.all >= kLaunchesToTell &&
-                        10 * usual.launches.rbegin()->second >= 9 * usual.all;
+    const bool always =
+        usual.all >= kLaunchesToTell && 10 * usual.launches.rbegin()->second >= 9 * usual.all;
     if (!always || process_.conditional_graphs) continue;
     told->graph_nodes_missing += most - launch.nodes;
-    losses->push_back({.start_ns = static_cast<int64_t>(launch.start_ns),
-                       .end_ns = static_cast<int64_t>(launch.end_ns),
+    const auto called = process_.graph_launch_ns.find(correlation);
+    const uint64_t from = called != process_.graph_launch_ns.end() && called->second != 0
+                              ? std::min(called->second, launch.start_ns)
+                              : process_.first_ns;
+    const uint64_t to = launch.followed == launch.lanes ? launch.next_ns : end;
+    losses->push_back({.start_ns = static_cast<int64_t>(from),
+                       .end_ns = static_cast<int64_t>(std::max(to, launch.end_ns)),
                        .at_least = most - launch.nodes,
                        .correlation = correlation,
                        .cause = "graph_node"});
@@ -165,9 +193,9 @@ void RecordedWindows::FindLostNodes(bool finished, std::vector<model::Loss>* los
 
 void RecordedWindows::TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
                                   model::Id process_id, model::EventSink& sink) const {
-  const bool stopped = process_.facts.contains("writing_stopped") ||
-                       (process_.stats.contains("write_errno") &&
-                        process_.stats.at("write_errno") != 0);
+  const bool stopped =
+      process_.facts.contains("writing_stopped") ||
+      (process_.stats.contains("write_errno") && process_.stats.at("write_errno") != 0);
   size_t last = windows_.size();
   for (size_t w = 0; w < windows_.size(); ++w) {
     if (windows_[w].start_ns != 0) last = w;
@@ -221,7 +249,8 @@ model::ProcessEnding RecordedWindows::Ending(
   uint64_t longest = 0;
   uint64_t last = 0;
   for (const recording::ClockRow& clock : process_.clocks) {
-    if (last != 0 && clock.realtime_ns > last) longest = std::max(longest, clock.realtime_ns - last);
+    if (last != 0 && clock.realtime_ns > last)
+      longest = std::max(longest, clock.realtime_ns - last);
     last = clock.realtime_ns;
   }
   constexpr uint64_t kMost = uint64_t{1} << 50;
@@ -247,8 +276,8 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
   std::vector<model::Loss> losses;  // In the recording's time.
   uint64_t end = 0;
   for (const Extent& window : windows_) end = std::max(end, window.end_ns);
-  // A flush begins after the clock of the one before it, and its own clock stands in the file behind
-  // all that it brought.
+  // A flush begins after the clock of the one before it, and its own clock stands in the file
+  // behind all that it brought.
   const auto& clocks = process_.clocks;
   uint64_t whole_until =
       clocks.size() < 2 ? process_.first_ns : clocks[clocks.size() - 2].realtime_ns;
@@ -256,14 +285,14 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
     const uint64_t after = EndOf(k);
     if (after == 0 && !finished) whole_until = std::min(whole_until, lost_[k].start_ns);
     ++told.calls_without_activity;
-    losses.push_back({.start_ns = static_cast<int64_t>(lost_[k].start_ns),
-                      .end_ns = static_cast<int64_t>(
-                          std::max(after != 0 ? after : end, lost_[k].start_ns)),
-                      .at_least = 1,
-                      .correlation = lost_[k].correlation,
-                      .cause = after != 0 ? "launch_without_activity" : "unfinished"});
+    losses.push_back(
+        {.start_ns = static_cast<int64_t>(lost_[k].start_ns),
+         .end_ns = static_cast<int64_t>(std::max(after != 0 ? after : end, lost_[k].start_ns)),
+         .at_least = 1,
+         .correlation = lost_[k].correlation,
+         .cause = after != 0 ? "launch_without_activity" : "unfinished"});
   }
-  FindLostNodes(finished, &losses, &told, &whole_until);
+  FindLostNodes(finished, end, &losses, &told, &whole_until);
   if (const uint64_t blocks = outcome.damaged_blocks + outcome.missing_blocks; blocks > 0) {
     // Whatever lay there.
     losses.push_back({.start_ns = static_cast<int64_t>(process_.first_ns),
@@ -309,11 +338,11 @@ RecordedWindows::Told RecordedWindows::Tell(const recording::ReadOutcome& outcom
   told.ending = Ending(finished, live, whole_until, time_of);
   told.ending.process_id = process_id;
   if (told.ending.unrecorded_from_ns) {
-    losses.push_back({.start_ns = static_cast<int64_t>(whole_until),
-                      .end_ns = static_cast<int64_t>(std::max(
-                          end, whole_until + static_cast<uint64_t>(
-                                                 told.ending.unrecorded_tail_ns.value_or(0)))),
-                      .cause = live ? "running" : "tail"});
+    losses.push_back(
+        {.start_ns = static_cast<int64_t>(whole_until),
+         .end_ns = static_cast<int64_t>(std::max(
+             end, whole_until + static_cast<uint64_t>(told.ending.unrecorded_tail_ns.value_or(0)))),
+         .cause = live ? "running" : "tail"});
   }
   for (model::Loss& loss : losses) {
     loss.process_id = process_id;

@@ -63,7 +63,10 @@ class RecordedWindows {
   struct GraphLaunch {
     uint32_t graph = 0;
     uint32_t nodes = 0;
+    uint32_t lanes = 0;     // On which its nodes ran.
+    uint32_t followed = 0;  // Of these: those on which something was launched later.
     uint64_t start_ns = 0, end_ns = 0;
+    uint64_t next_ns = 0;  // On all of them what came next had begun; whole if all are followed.
   };
   struct Extent {
     uint64_t start_ns = 0, end_ns = 0;  // 0: nothing yet.
@@ -73,7 +76,8 @@ class RecordedWindows {
   void Prepare();
   size_t BucketOf(uint32_t correlation) const;
   uint64_t EndOf(size_t lost) const;
-  void FindLostNodes(bool finished, std::vector<model::Loss>* losses, Told* told,
+  void FollowGraph(const recording::ActivityRow& row, model::Id lane);
+  void FindLostNodes(bool finished, uint64_t end, std::vector<model::Loss>* losses, Told* told,
                      uint64_t* whole_until);
   void TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
                    model::Id process_id, model::EventSink& sink) const;
@@ -82,12 +86,13 @@ class RecordedWindows {
 
   const RecordedProcess& process_;
   bool prepared_ = false;
-  std::vector<LostCall> lost_;  // By correlation, once prepared.
+  std::vector<LostCall> lost_;             // By correlation, once prepared.
   std::vector<uint32_t> first_of_window_;  // Smallest correlation of each but the first window.
   std::vector<Bucket> buckets_;            // One more than lost calls.
   std::map<std::pair<model::Id, size_t>, uint64_t> first_start_;  // By lane and bucket.
   std::unordered_map<uint32_t, uint64_t> run_end_;                // Of runs with a lost call.
   std::unordered_map<uint32_t, GraphLaunch> graph_launches_;      // By correlation.
+  std::unordered_map<model::Id, uint32_t> open_graph_;  // By lane: last launch, by correlation.
   std::vector<Extent> windows_;
 };
 

@@ -138,7 +138,7 @@ class Import {
     if (launch == nullptr) {
       if (IsWait(names_.FunctionName(row))) {
         AddApiCall(row);
-      } else if (row.result == 0 && !LetGo(row)) {  // A call that failed started nothing.
+      } else if (row.result == 0 && !row.starts_nothing && !LetGo(row)) {  // A failed one neither.
         windows_.OnLostCall(row);
       }
       return;

@@ -122,7 +122,7 @@ TEST(Gaps, OneMicrosecondOrMoreWithItsNeighbours) {
   Scene scene;
   const Intervals compiles = {{500, 1600}};
   std::vector<model::GapRow> rows;
-  const Intervals recorded;
+  const model::Recorded recorded({});
   GapFinder gaps(scene.b.run, 1, compiles, recorded, rows);
   ForEachSegment(scene.b.run, ActivitiesByDevice(scene.b.run)[0],
                  [&](const Segment& segment) { gaps.Add(segment); });
@@ -142,7 +142,8 @@ TEST(Gaps, SmallerOnesAreOnlyCounted) {
   b.AddActivity(lane, 2020, 2030, {});
   const Intervals none;
   std::vector<model::GapRow> rows;
-  GapFinder gaps(b.run, 1, none, none, rows);
+  const model::Recorded recorded({});
+  GapFinder gaps(b.run, 1, none, recorded, rows);
   ForEachSegment(b.run, ActivitiesByDevice(b.run)[0],
                  [&](const Segment& segment) { gaps.Add(segment); });
   EXPECT_EQ(gaps.small_gaps(), 1);
@@ -158,7 +159,8 @@ TEST(Gaps, WhatAPauseInterruptsIsNone) {
   b.AddActivity(lane, 13'000, 20'000, {});    // 3 us idle.
   b.AddActivity(lane, 900'000, 910'000, {});  // After a pause.
   const Intervals none;
-  const Intervals recorded = {{0, 25'000}, {890'000, 910'000}};
+  const model::Recorded recorded(
+      {{1, 0, 25'000, model::WindowEnd::kAsked}, {1, 890'000, 910'000, model::WindowEnd::kEnd}});
   std::vector<model::GapRow> rows;
   GapFinder gaps(b.run, 1, none, recorded, rows);
   const auto classes = ClassifyActivities(b.run, b.attribution);
@@ -171,6 +173,29 @@ TEST(Gaps, WhatAPauseInterruptsIsNone) {
   EXPECT_EQ(rows[0].start_ns, 10'000);
   EXPECT_EQ(gaps.interrupted_ns(), 880'000);
   EXPECT_EQ(busy.Row(1, 27'000, {}, gaps.interrupted_ns()).idle_ns, 3'000);
+}
+
+// A process of which nothing is whole is known by a window without length, and has no idle time;
+// and windows that touch do not make one.
+TEST(Gaps, WhereNothingIsWholeThereIsNone) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  b.AddActivity(lane, 0, 10'000, {});
+  b.AddActivity(lane, 13'000, 20'000, {});
+  const Intervals none;
+  const auto gaps_of = [&](const model::Recorded& recorded) {
+    std::vector<model::GapRow> rows;
+    GapFinder gaps(b.run, 1, none, recorded, rows);
+    ForEachSegment(b.run, ActivitiesByDevice(b.run)[0],
+                   [&](const Segment& segment) { gaps.Add(segment); });
+    return std::pair(rows.size(), gaps.interrupted_ns());
+  };
+  using Found = std::pair<size_t, int64_t>;
+  EXPECT_EQ(gaps_of(model::Recorded({})), Found(1, 0));
+  EXPECT_EQ(gaps_of(model::Recorded({{1, 0, 0, model::WindowEnd::kLoss}})), Found(0, 3'000));
+  EXPECT_EQ(gaps_of(model::Recorded({{1, 0, 12'000, model::WindowEnd::kLoss},
+                                     {1, 12'000, 20'000, model::WindowEnd::kEnd}})),
+            Found(0, 3'000));
 }
 
 std::map<StepPart, int64_t> Parts(const RunBuilder& b, int64_t start, int64_t end) {

@@ -52,7 +52,7 @@ class SampleRows {
       rows.emplace_back(full);
     }
     for (const ApiDomain domain : {ApiDomain::kDriver, ApiDomain::kRuntime}) {
-      rows.emplace_back(ApiCallRow{n32, domain, n32, n32, n, ~n, i32, n32, n});
+      rows.emplace_back(ApiCallRow{n32, domain, n32, n32, n, ~n, i32, n32, n, n32 % 2 != 0});
     }
     rows.emplace_back(RangeRow{n32, n32, n32, n, n, n32, n});
     rows.emplace_back(RangeRow{n32, n32, n32, ~n, 0, n32, 0});

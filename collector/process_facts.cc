@@ -1,5 +1,6 @@
 #include "collector/process_facts.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
@@ -53,19 +54,50 @@ std::string FirstLine(const std::string& path) {
   return std::string(read_text.substr(0, read_text.find('\n')));
 }
 
-// XLA is in the process: JAX's plugin or library, TensorFlow's.
-bool HasXla() {
-  return dl_iterate_phdr(
-             [](dl_phdr_info* info, size_t, void*) {
-               const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
-               const std::string_view name = path.substr(path.rfind('/') + 1);
-               for (const char* xla :
-                    {"xla_cuda_plugin", "libjax_common", "xla_extension", "libtensorflow"}) {
-                 if (name.substr(0, std::string_view(xla).size()) == xla) return 1;
-               }
-               return 0;
-             },
-             nullptr) != 0;
+// Where XLA is, if it is in the process: JAX's plugin or library, TensorFlow's.
+std::string XlaLibrary() {
+  std::string library;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* found) {
+        const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+        const std::string_view name = path.substr(path.rfind('/') + 1);
+        for (const char* xla :
+             {"xla_cuda_plugin", "libjax_common", "xla_extension", "libtensorflow"}) {
+          if (name.substr(0, std::string_view(xla).size()) != xla) continue;
+          *static_cast<std::string*>(found) = path;
+          return 1;
+        }
+        return 0;
+      },
+      &library);
+  return library;
+}
+
+// "0.10.2" of the package that is installed beside a library of XLA's: jaxlib-0.10.2.dist-info.
+std::string InstalledVersion(const std::string& library, std::string_view package) {
+  size_t end = std::string::npos;
+  for (const char* folder : {"/site-packages/", "/dist-packages/"}) {
+    const size_t at = library.find(folder);
+    if (at != std::string::npos) end = at + std::string_view(folder).size();
+  }
+  if (end == std::string::npos) return {};
+  DIR* const folder = opendir(library.substr(0, end).c_str());
+  if (folder == nullptr) return {};
+  std::string version;
+  constexpr std::string_view kSuffix = ".dist-info";
+  while (const dirent* entry = readdir(folder)) {
+    std::string_view name = entry->d_name;
+    if (name.size() <= package.size() + 1 + kSuffix.size() ||
+        name.substr(0, package.size()) != package || name[package.size()] != '-' ||
+        name.substr(name.size() - kSuffix.size()) != kSuffix) {
+      continue;
+    }
+    name.remove_suffix(kSuffix.size());
+    version = name.substr(package.size() + 1);
+    break;
+  }
+  closedir(folder);
+  return version;
 }
 
 bool IsNumber(const std::string& text) {
@@ -106,7 +138,17 @@ void ReadProcessFacts(const FactSink& sink) {
   if (const char* dump = std::getenv("XLATRACE_DUMP"); dump != nullptr && *dump == '/') {
     sink("dump_folder", std::string(dump) + "/" + std::to_string(getpid()));
   }
-  if (HasXla()) sink("xla", "1");
+  if (const std::string library = XlaLibrary(); !library.empty()) {
+    sink("xla", "1");
+    for (const char* package : {"jaxlib", "tensorflow"}) {
+      const std::string version = InstalledVersion(library, package);
+      if (version.empty()) continue;
+      sink(std::string(package) + "_version", version);
+      break;
+    }
+    const char* flags = std::getenv("XLA_FLAGS");
+    sink("xla_flags", flags == nullptr || *flags == '\0' ? "none" : flags);
+  }
   const std::string driver = FirstLine("/sys/module/nvidia/version");
   if (!driver.empty()) sink("nvidia_driver_version", driver);
   const std::string rank =

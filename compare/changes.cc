@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "compare/circumstances.h"
+#include "compare/common_ratio.h"
 
 namespace xlatrace::compare {
 namespace {
@@ -17,7 +19,12 @@ namespace {
 using model::Phase;
 using model::StepPart;
 
-constexpr double kSameCount = 0.005;
+// Executions of a longer recording differ by the steps at its borders; times of equal work by
+// noise.
+constexpr double kNearRepetition = 0.08;
+constexpr double kNearFactor = 0.03;
+// A step that moved by less is called the same.
+constexpr double kEqual = 0.005;
 
 int64_t PhaseNs(const Run& run, Phase phase) {
   int64_t sum = 0;
@@ -80,6 +87,7 @@ class Finder {
       Graphs();
       Parts();
     }
+    Because();
     Uniform();
     Sort();
     return std::move(changes_);
@@ -173,56 +181,37 @@ class Finder {
   // Of whole runs: everything ran so many times as often, because one of them was longer.
   void Repetitions() {
     if (base_.steady && now_.steady) return;
-    std::vector<std::pair<double, int64_t>> ratios;
-    int64_t all = 0;
+    std::vector<WeighedRatio> ratios;
     for (const Row& row : comparison_.rows) {
       if (row.base_calls <= 0 || row.now_calls <= 0) continue;
-      ratios.emplace_back(row.now_calls / row.base_calls, row.base_ns + row.now_ns);
-      all += ratios.back().second;
+      ratios.push_back({row.now_calls / row.base_calls, row.base_ns + row.now_ns});
     }
-    if (ratios.size() < 8) return;
-    std::sort(ratios.begin(), ratios.end());
-    int64_t below = 0;
-    double middle = 1;
-    for (const auto& [ratio, ns] : ratios) {
-      below += ns;
-      if (2 * below >= all) {
-        middle = ratio;
-        break;
-      }
-    }
-    int64_t near = 0;
-    for (const auto& [ratio, ns] : ratios) {
-      if (std::abs(ratio - middle) <= 0.08 * middle) near += ns;
-    }
-    if (std::abs(middle - 1) < 0.01 || static_cast<double>(near) < 0.8 * static_cast<double>(all)) {
-      return;
-    }
-    repeated_ = middle;
+    const auto common = CommonRatio(std::move(ratios), kNearRepetition);
+    if (!common || std::abs(*common - 1) < 0.01) return;
+    repeated_ = *common;
     Change change;
     change.id = "repetitions";
-    for (size_t r = 0; r < comparison_.rows.size(); ++r) {
-      if (!IsRepetition(comparison_.rows[r])) continue;
-      change.rows.push_back(r);
-      change.delta_ns += comparison_.rows[r].delta();
-    }
     int64_t before = 0, after = 0;
-    for (const size_t r : change.rows) {
-      before += comparison_.rows[r].base_ns;
-      after += comparison_.rows[r].now_ns;
+    for (size_t r = 0; r < comparison_.rows.size(); ++r) {
+      const Row& row = comparison_.rows[r];
+      if (!IsRepetition(row)) continue;
+      change.rows.push_back(r);
+      change.delta_ns += row.delta();
+      before += row.base_ns;
+      after += row.now_ns;
     }
     change.text = fmt::format(
         "everything ran about {:.2f} times as often: another number of steps was recorded; per "
         "execution the same work takes {:.2f} times as long",
-        middle,
-        before == 0 ? 1 : static_cast<double>(after) / static_cast<double>(before) / middle);
+        repeated_,
+        before == 0 ? 1 : static_cast<double>(after) / static_cast<double>(before) / repeated_);
     changes_.push_back(std::move(change));
   }
 
   bool IsRepetition(const Row& row) const {
     return repeated_ > 0 && row.base_calls > 0 && row.now_calls > 0 && !row.causes.empty() &&
            row.causes.front().kind == CauseKind::kExecutions &&
-           std::abs(row.now_calls / row.base_calls - repeated_) <= 0.08 * repeated_;
+           std::abs(row.now_calls / row.base_calls - repeated_) <= kNearRepetition * repeated_;
   }
 
   // Changes of one kind in one place are told together.
@@ -230,8 +219,9 @@ class Finder {
     std::map<std::string, Change> groups;
     struct Seen {
       int64_t largest = -1;
-      std::string text;
-      std::set<std::string> wheres;
+      const Op* op = nullptr;
+      const Cause* cause = nullptr;
+      std::set<std::string> layers;
     };
     std::map<std::string, Seen> seen;
     for (size_t r = 0; r < comparison_.rows.size(); ++r) {
@@ -258,7 +248,8 @@ class Finder {
         default:
           key += fmt::format("\n{}\n{}\n{}", op->layer_group, model::Text(op->phase), op->op_kind);
           if (cause.kind != CauseKind::kLost && cause.kind != CauseKind::kNew) {
-            key += '\n' + op->op_name;
+            const std::string_view leaf = LeafOf(*op);
+            key += fmt::format("\n{}", leaf.empty() ? std::string_view(op->instruction) : leaf);
           }
       }
       Change& change = groups[key];
@@ -267,16 +258,17 @@ class Finder {
       change.certain = cause.certain;
       change.rows.push_back(r);
       Seen& told = seen[key];
-      told.wheres.insert(WhereOf(*op));
+      told.layers.insert(op->layer);
       if (std::abs(row.delta()) > told.largest) {
         told.largest = std::abs(row.delta());
-        told.text = Told(*op, cause);
+        told.op = op;
+        told.cause = &cause;
         change.where = WhereOf(*op);
       }
     }
     for (auto& [key, change] : groups) {
       const Seen& told = seen[key];
-      change.text = told.text;
+      change.text = Told(*told.op, *told.cause, told.layers.size() > 1);
       if (change.rows.size() > 1) {
         change.text += fmt::format(" (and {} alike)", change.rows.size() - 1);
       }
@@ -284,19 +276,25 @@ class Finder {
     }
   }
 
-  static std::string Told(const Op& op, const Cause& cause) {
-    const std::string name = NameOf(op);
+  // `folded`: alike in several layers, so that the layer's group is named.
+  static std::string Told(const Op& op, const Cause& cause, bool folded) {
+    const std::string name = NameOf(op, folded);
     return name.empty() ? cause.text : name + ": " + cause.text;
   }
 
-  static std::string NameOf(const Op& op) {
+  static std::string_view LeafOf(const Op& op) {
+    const std::string_view name = op.op_name;
+    const size_t slash = name.rfind('/');
+    return slash == std::string_view::npos ? name : name.substr(slash + 1);
+  }
+
+  static std::string NameOf(const Op& op, bool folded) {
     if (op.instruction.empty()) {
       return op.kernels.empty() || op.kernels[0].name.empty() ? std::string(op.reason)
                                                               : op.kernels[0].name;
     }
-    const size_t slash = op.op_name.rfind('/');
-    const std::string leaf = slash == std::string::npos ? op.op_name : op.op_name.substr(slash + 1);
-    std::string text = op.layer.empty() ? leaf : op.layer;
+    std::string text(op.layer.empty() ? LeafOf(op) : std::string_view(op.layer));
+    if (folded && !op.layer_group.empty()) text = op.layer_group;
     if (op.phase != Phase::kUnknown && op.phase != Phase::kOther && !text.empty()) {
       text += fmt::format(" {}", model::Text(op.phase));
     }
@@ -390,70 +388,70 @@ class Finder {
 
   // Most of what does the same work takes longer by the same factor: not the program.
   void Uniform() {
-    std::vector<std::pair<double, int64_t>> ratios;
-    int64_t all = 0;
+    std::vector<WeighedRatio> ratios;
     int64_t delta = 0;
     std::vector<size_t> rows;
     for (size_t r = 0; r < comparison_.rows.size(); ++r) {
       const Row& row = comparison_.rows[r];
       if (row.base_ns <= 0 || row.now_ns <= 0) continue;
       if (!row.causes.empty() && row.causes.front().kind != CauseKind::kTime) continue;
-      ratios.emplace_back(static_cast<double>(row.now_ns) / static_cast<double>(row.base_ns),
-                          row.base_ns);
-      all += row.base_ns;
+      ratios.push_back(
+          {static_cast<double>(row.now_ns) / static_cast<double>(row.base_ns), row.base_ns});
       delta += row.delta();
       rows.push_back(r);
     }
-    if (ratios.size() < 8) return;
-    std::sort(ratios.begin(), ratios.end());
-    int64_t below = 0;
-    double middle = 1;
-    for (const auto& [ratio, ns] : ratios) {
-      below += ns;
-      if (2 * below >= all) {
-        middle = ratio;
-        break;
-      }
-    }
-    int64_t near = 0;
-    for (const auto& [ratio, ns] : ratios) {
-      if (std::abs(ratio - middle) <= 0.03 * middle) near += ns;
-    }
-    if (std::abs(middle - 1) < 0.02 || static_cast<double>(near) < 0.8 * static_cast<double>(all)) {
-      return;
-    }
-    const double factor = middle > 1 ? middle : 1 / middle;
+    const auto common = CommonRatio(std::move(ratios), kNearFactor);
+    if (!common || std::abs(*common - 1) < 0.02) return;
+    const bool slower = *common > 1;
     Change change;
     change.id = "uniform";
     change.certain = false;
     change.delta_ns = delta;
     change.rows = std::move(rows);
+    change.because = DeviceReason(base_, now_);
     change.text = fmt::format(
-        "everything is {} by about {:.2f}x at equal work: clocks, power or other load, none of "
-        "which was recorded",
-        middle > 1 ? "slower" : "faster", factor);
+        "everything is {} by about {:.2f}x at equal work{}", slower ? "slower" : "faster",
+        slower ? *common : 1 / *common,
+        change.because.empty() ? ": clocks, power or other load, none of which was recorded" : "");
     std::erase_if(changes_, [](const Change& other) { return other.id == "time"; });
     changes_.push_back(std::move(change));
   }
 
-  // What explains most comes first. Certain changes weigh more: measured times move by themselves,
-  // a program does not. What goes the other way than the whole comes behind.
+  // What another compiler or other flags can have done, and what they cannot.
+  void Because() {
+    const std::string compiled = CompilerReason(base_, now_);
+    const std::string device = DeviceReason(base_, now_);
+    static const std::set<std::string_view> kCompiled = {
+        "split", "merged", "regrouped", "kernel",    "launch", "layout",     "layout_copy",
+        "lost",  "new",    "precision", "recompute", "graphs", "collective", "work"};
+    for (Change& change : changes_) {
+      if (kCompiled.contains(change.id)) {
+        change.because = compiled;
+      } else if (change.id == "time") {
+        change.because = device;
+      }
+    }
+  }
+
+  // What goes the way of the whole comes before what goes against it, so that a slower step is
+  // never led by a gain. Among those, what explains most; certain changes weigh more: measured
+  // times move by themselves, a program does not.
   void Sort() {
-    const int64_t whole = comparison_.now_step_ns != comparison_.base_step_ns
-                              ? comparison_.now_step_ns - comparison_.base_step_ns
-                              : comparison_.delta();
-    const auto weight = [&](const Change& change) {
+    const int64_t whole = WholeOf(comparison_);
+    const bool equal = AboutEqual(comparison_);
+    const auto against = [&](const Change& change) {
+      return !equal && (whole > 0 ? change.delta_ns <= 0 : change.delta_ns >= 0);
+    };
+    const auto weight = [](const Change& change) {
       double value = static_cast<double>(std::abs(change.delta_ns));
       if (change.certain) value *= 4;
       // These say what the program does; the rows below them follow from it.
-      if (change.id == "inputs" || change.id == "layers" || change.id == "recompute" ||
-          change.id == "graphs")
-        value *= 4;
-      if ((change.delta_ns > 0) != (whole > 0) && !change.certain) value /= 4;
+      if (IsStructure(change)) value *= 4;
       return value;
     };
-    std::stable_sort(changes_.begin(), changes_.end(),
-                     [&](const Change& a, const Change& b) { return weight(a) > weight(b); });
+    std::stable_sort(changes_.begin(), changes_.end(), [&](const Change& a, const Change& b) {
+      return against(a) != against(b) ? against(b) : weight(a) > weight(b);
+    });
   }
 
   const Run& base_;
@@ -467,6 +465,23 @@ class Finder {
 };
 
 }  // namespace
+
+int64_t WholeOf(const Comparison& comparison) {
+  return comparison.base_step_ns != 0 && comparison.now_step_ns != 0
+             ? comparison.now_step_ns - comparison.base_step_ns
+             : comparison.delta();
+}
+
+bool AboutEqual(const Comparison& comparison) {
+  const int64_t base =
+      comparison.base_step_ns != 0 ? comparison.base_step_ns : comparison.base_device_ns;
+  return std::abs(static_cast<double>(WholeOf(comparison))) <= kEqual * static_cast<double>(base);
+}
+
+bool IsStructure(const Change& change) {
+  return change.id == "inputs" || change.id == "layers" || change.id == "recompute" ||
+         change.id == "graphs";
+}
 
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison) {
   return Finder(base, now, comparison).Find();

@@ -21,11 +21,21 @@ struct Change {
   int64_t delta_ns = 0;  // Per step: of device time, or wall time where `wall`.
   bool wall = false;
   bool certain = true;       // Does not depend on measured time.
+  std::string because;       // What else is different and can be the reason (circumstances.h).
   std::vector<size_t> rows;  // Into Comparison::rows.
 };
 
-// Certain ones that matter and those that explain most first.
+// What goes the way of the whole first (a slower step is led by a loss, a faster one by a gain), of
+// those certain ones that matter and those that explain most. Where the whole is about equal, by
+// weight alone.
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison);
+
+// By how much the step became longer; without steps to compare, the device time.
+int64_t WholeOf(const Comparison& comparison);
+// It moved by so little (half a percent) that it is called the same.
+bool AboutEqual(const Comparison& comparison);
+// Other arguments, layers, recomputation, CUDA graphs: what many rows follow from.
+bool IsStructure(const Change& change);
 
 }  // namespace xlatrace::compare
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -22,17 +24,18 @@ struct FactRule {
   std::string_view name;
   double tolerance;  // Relative.
   bool less_is_worse;
+  bool per_step;  // Says nothing where there are no steps.
   std::string_view what;
 };
 constexpr std::array<FactRule, 8> kFacts = {{
-    {"launches", 0.01, false, "launches a step"},
-    {"fusions", 0, true, "fusions that run"},
-    {"bytes", 0.01, false, "bytes accessed a step (cost model)"},
-    {"flops", 0.01, false, "floating point operations a step (cost model)"},
-    {"compilations", 0, false, "programs compiled for the main function"},
-    {"peak_memory_bytes", 0.01, false, "peak memory"},
-    {"exposed_collective_bytes", 0.05, false, "bytes of exposed collectives"},
-    {"attributed", 0.01, true, "part of device time that is attributed"},
+    {"launches", 0.01, false, true, "launches a step"},
+    {"fusions", 0, true, false, "fusions that run"},
+    {"bytes", 0.01, false, true, "bytes accessed a step (cost model)"},
+    {"flops", 0.01, false, true, "floating point operations a step (cost model)"},
+    {"compilations", 0, false, false, "programs compiled for the main function"},
+    {"peak_memory_bytes", 0.01, false, false, "peak memory"},
+    {"exposed_collective_bytes", 0.05, false, false, "bytes of exposed collectives"},
+    {"attributed", 0.01, true, false, "part of device time that is attributed"},
 }};
 
 std::string Number(const FactRule& rule, double value) {
@@ -91,10 +94,9 @@ class Judge {
         }
         if (other.device_ns == 0) return Refuse("a run has no device time");
         if (other.damaged) return Refuse("a run lost records or was still being recorded");
-        if (other.steady != now.steady) return Refuse("only one side has steady steps");
+        per_call_ = per_call_ || !other.steady;
       }
     }
-    if (!now.steady) return Refuse("no steady steps: run at least 20 steps");
     return true;
   }
 
@@ -102,6 +104,7 @@ class Judge {
     if (base_.empty()) return;
     for (const FactRule& rule : kFacts) {
       if (options_.ignored.contains(std::string(rule.name))) continue;
+      if (per_call_ && rule.per_step) continue;
       std::vector<double> a, b;
       for (const RunRecord& run : base_) {
         if (const auto at = run.facts.find(std::string(rule.name)); at != run.facts.end()) {
@@ -138,12 +141,25 @@ class Judge {
 
   std::vector<Metric> Metrics() const {
     std::vector<Metric> metrics(1);
-    metrics[0].name = "step";
+    metrics[0].name = per_call_ ? "call" : "step";
     std::map<std::string, Metric> by_name;
     for (const bool is_now : {false, true}) {
       for (const RunRecord& run : is_now ? now_ : base_) {
-        auto& steps = is_now ? metrics[0].now : metrics[0].base;
-        steps.emplace_back(run.steps.begin(), run.steps.end());
+        auto& values = is_now ? metrics[0].now : metrics[0].base;
+        if (!per_call_) {
+          values.emplace_back(run.steps.begin(), run.steps.end());
+        } else if (run.call_ns > 0) {
+          values.push_back({static_cast<double>(run.call_ns)});
+        }
+      }
+    }
+    // Of another basis in every run: nothing to compare.
+    if (per_call_) return metrics;
+    Metric& device = metrics.emplace_back();
+    device.name = "device time";
+    for (const bool is_now : {false, true}) {
+      for (const RunRecord& run : is_now ? now_ : base_) {
+        (is_now ? device.now : device.base).push_back({static_cast<double>(run.device_ns)});
       }
     }
     if (options_.by != GateBy::kStep) {
@@ -168,6 +184,10 @@ class Judge {
       }
     }
     return metrics;
+  }
+
+  static bool IsWhole(const Metric& metric) {
+    return metric.name == "step" || metric.name == "device time" || metric.name == "call";
   }
 
   static std::vector<double> Means(const std::vector<std::vector<double>>& runs) {
@@ -201,7 +221,7 @@ class Judge {
                        : std::string("no interval");
         if (interval && interval->low > options_.max_regress) {
           chance = RankSumProbability(ours, theirs) / 2;
-          if (&metric == &metrics[0] && chance <= 0.05) chance = 0;
+          if (IsWhole(metric) && chance <= 0.05) chance = 0;
         }
       } else if (ours.size() >= kLeastBaseline) {
         const double value = Median(theirs);
@@ -215,17 +235,29 @@ class Judge {
                           ours.size(), theirs.size(), kLeastRuns, kLeastBaseline);
       }
       check.outcome = beyond ? Outcome::kNotEstablished : Outcome::kPass;
+      if (ours.empty() || theirs.empty()) {
+        check.text = fmt::format(
+            "{} ({})", Duration(ours.empty() ? check.now : check.base),
+            ours.empty() ? "no earlier run to compare with" : "the new runs do not say");
+        checks.push_back(std::move(check));
+        chances.push_back(1);
+        continue;
+      }
       check.text = fmt::format("{} -> {}, {:+.1f} % ({})", Duration(check.base),
                                Duration(check.now), 100 * ratio, how);
       checks.push_back(std::move(check));
       chances.push_back(chance);
     }
-    if (checks[0].outcome == Outcome::kNotEstablished && chances[0] <= kByChance) {
-      checks[0].outcome = Outcome::kRegression;
+    size_t wholes = 0;
+    while (wholes < metrics.size() && IsWhole(metrics[wholes])) ++wholes;
+    for (size_t i = 0; i < wholes; ++i) {
+      if (checks[i].outcome == Outcome::kNotEstablished && chances[i] <= kByChance) {
+        checks[i].outcome = Outcome::kRegression;
+      }
     }
-    const std::vector<bool> found = Discoveries(std::span(chances).subspan(1), kRateOfFalse);
-    for (size_t i = 1; i < checks.size(); ++i) {
-      if (checks[i].outcome == Outcome::kNotEstablished && found[i - 1]) {
+    const std::vector<bool> found = Discoveries(std::span(chances).subspan(wholes), kRateOfFalse);
+    for (size_t i = wholes; i < checks.size(); ++i) {
+      if (checks[i].outcome == Outcome::kNotEstablished && found[i - wholes]) {
         checks[i].outcome = Outcome::kRegression;
       }
     }
@@ -246,19 +278,32 @@ class Judge {
     for (const Check& check : result_.checks) {
       regressions += check.outcome == Outcome::kRegression;
       open += check.outcome == Outcome::kNotEstablished;
-      if (check.name == "step") step = &check;
+      if (check.name == "step" || check.name == "call") step = &check;
     }
     const bool blind =
-        base_.size() < kLeastBaseline && (base_.size() < kLeastRuns || now_.size() < kLeastRuns);
-    const std::string about =
-        step != nullptr && step->base > 0 ? fmt::format(" Step {}.", step->text) : std::string();
+        (step != nullptr && (step->base <= 0 || step->now <= 0)) ||
+        (base_.size() < kLeastBaseline && (base_.size() < kLeastRuns || now_.size() < kLeastRuns));
+    // What is judged is said first: a sentence about the whole.
+    const auto told = [&](const Check& check) {
+      const std::string_view what = check.name == "call"   ? "device time of a call"
+                                    : check.name == "step" ? "step"
+                                                           : std::string_view(check.name);
+      return fmt::format("{} {}", what, check.text);
+    };
+    std::string about;
+    if (step != nullptr && step->base > 0 && step->now > 0) {
+      about = told(*step);
+      about = fmt::format(" {}{}.", static_cast<char>(std::toupper(about[0])), about.substr(1));
+    } else if (per_call_) {
+      about = " No steady steps and no program that recurs in both: run at least 20 steps.";
+    }
     if (regressions > 0) {
       const Check& first = result_.checks.front();
       result_.outcome = Outcome::kRegression;
-      result_.sentence = first.name == "step" ? fmt::format("Regression: step {}.", first.text)
-                                              : fmt::format("Regression: {}{}.{}",
-                                                            first.is_time ? first.name + " " : "",
-                                                            first.text, about);
+      result_.sentence =
+          &first == step
+              ? fmt::format("Regression: {}.", told(first))
+              : fmt::format("Regression: {}.{}", first.is_time ? told(first) : first.text, about);
     } else if (open > 0 || blind) {
       result_.outcome = Outcome::kNotEstablished;
       result_.sentence = fmt::format("Not established.{}", about);
@@ -271,6 +316,7 @@ class Judge {
   const std::vector<RunRecord>& now_;
   const GateOptions& options_;
   GateResult result_;
+  bool per_call_ = false;  // A run has no steady steps.
 };
 
 }  // namespace
@@ -289,7 +335,14 @@ std::vector<std::string_view> FactNames() {
 
 GateResult JudgeGate(const std::vector<RunRecord>& base, const std::vector<RunRecord>& now,
                      const GateOptions& options) {
-  return Judge(base, now, options).Run();
+  const auto steady = [](const RunRecord& run) { return run.steady; };
+  std::vector<RunRecord> with_steps;
+  if (std::all_of(now.begin(), now.end(), steady)) {
+    std::copy_if(base.begin(), base.end(), std::back_inserter(with_steps), steady);
+  }
+  // A run without steps among enough others with them is no reason to do without.
+  const bool enough = with_steps.size() >= kLeastBaseline;
+  return Judge(enough ? with_steps : base, now, options).Run();
 }
 
 }  // namespace xlatrace::compare

@@ -6,6 +6,8 @@
 //   a baseline of 5 or more     regression when the new value is beyond the limit and beyond what
 //                               the baseline's own spread lets expect (1 in 500)
 //   fewer                       never a regression of time: "not established"
+// Judged are the step's wall time, and its device time, which a busy host does not stretch. Where a
+// run has no steady steps, the device time per call of the main program is judged in their place.
 // Of several ops or phases those count that Benjamini-Hochberg leaves at a rate of 1 %, and that
 // moved by more than an absolute floor.
 //
@@ -36,7 +38,7 @@ struct GateOptions {
 };
 
 struct Check {
-  std::string name;  // "step", "phase backward", "op ...", "fact launches".
+  std::string name;  // "step", "device time", "call", "phase backward", "op ...", "fact launches".
   Outcome outcome = Outcome::kPass;
   double base = 0, now = 0;
   bool is_time = true;  // Else a count or bytes.

@@ -55,6 +55,14 @@ RunRecord RecordOf(const Run& run) {
   record.steady = run.steady;
   record.damaged = run.lost > 0 || run.partial;
   record.device_ns = run.device_ns;
+  int64_t main_ns = 0;
+  int64_t calls = 0;
+  for (const Module& module : run.modules) {
+    if (module.role != "main") continue;
+    main_ns += module.run_ns;
+    calls += module.executions;
+  }
+  if (calls > 0) record.call_ns = main_ns / calls;
   const size_t count = std::min(run.steps.size(), kMostSteps);
   for (size_t i = 0; i < count; ++i)
     record.steps.push_back(run.steps[i * run.steps.size() / count]);
@@ -98,6 +106,7 @@ std::string RecordText(const RunRecord& record) {
   json["steady"] = record.steady;
   json["damaged"] = record.damaged;
   json["device_ns"] = record.device_ns;
+  if (record.call_ns > 0) json["call_ns"] = record.call_ns;
   json["steps"] = record.steps;
   json["phases"] = record.phases;
   json["ops"] = record.ops;
@@ -139,6 +148,7 @@ Result<RunRecord> ParseRecord(std::string_view line) {
   text("accepted", record.accepted);
   number("unix_seconds", record.unix_seconds);
   number("device_ns", record.device_ns);
+  if (json.contains("call_ns")) number("call_ns", record.call_ns);
   flag("steady", record.steady);
   flag("damaged", record.damaged);
   if (const auto steps = json.find("steps"); steps != json.end() && steps->is_array()) {

@@ -25,8 +25,10 @@ struct RunRecord {
   std::string inputs;   // How many the main program takes, and a hash of their shapes; empty:
                         // not known.
   bool steady = false;
-  bool damaged = false;  // Lost records or partial.
-  int64_t device_ns = 0;
+  bool damaged = false;                   // Lost records or partial.
+  int64_t device_ns = 0;                  // Per step; without steady steps of the whole run.
+  int64_t call_ns = 0;                    // Device time of a call of the main program, of the whole
+                                          // run; 0: not known.
   std::vector<int64_t> steps;             // At most 64, evenly chosen. Empty: no steady steps.
   std::map<std::string, int64_t> phases;  // ns per step.
   std::map<std::string, int64_t> ops;     // By what they are called; the largest 100.

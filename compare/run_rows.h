@@ -66,7 +66,8 @@ struct Op {
 struct Module {
   std::string handle, name, fingerprint, role, function;
   int64_t ns = 0;
-  int64_t executions = 0;  // Of the whole run, over all devices.
+  int64_t run_ns = 0;      // Of the whole run, over all devices.
+  int64_t executions = 0;  // Likewise.
   std::optional<int64_t> peak_memory_bytes;
   std::string inputs;  // Shapes of the entry parameters, of the main program; empty: not known.
   std::shared_ptr<const model::HloModule> hlo;  // Null: not there, or not needed.
@@ -86,6 +87,9 @@ struct Run {
   bool cpu = false;
   bool fake = false;                                          // A device that computes nothing.
   std::vector<std::pair<std::string, std::string>> versions;  // "jaxlib_version", "0.8.0".
+  bool flags_known = false;  // `xla_flags` is what was set, "" for none.
+  std::string xla_flags;
+  int64_t clock_hz = 0;  // The highest of the devices, as they say; 0: not known.
   int64_t lost = 0;
   bool partial = false;
 

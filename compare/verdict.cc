@@ -43,18 +43,30 @@ std::vector<std::vector<double>> StepsOf(const std::vector<const Run*>& runs) {
   return steps;
 }
 
-// What moved, in the order of weight: the first, and the second where it is a good part of it.
-// Where the first is measured only, the largest certain one follows: it may be the reason.
-std::string Reasons(const std::vector<Change>& changes, int64_t whole) {
+// What moved: the first change and one more. A measured one is followed by the largest certain one,
+// which may be its reason; a certain one by the next that is a good part of the whole. Where
+// nothing goes the way of the whole, that is said before what goes the other way.
+std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equal) {
   if (changes.empty()) return {};
-  std::string text = Told(changes[0]);
-  for (size_t i = 1; i < changes.size(); ++i) {
-    const bool matters = std::abs(changes[i].delta_ns) * 20 >= std::abs(whole);
-    if (changes[0].certain ? !matters : !changes[i].certain) continue;
-    return text + "; " + Told(changes[i]);
+  const bool against = !equal && (whole > 0) != (changes[0].delta_ns > 0);
+  std::vector<const Change*> told = {&changes[0]};
+  const auto matters = [&](const Change& change) {
+    return std::abs(change.delta_ns) * 20 >= std::abs(whole);
+  };
+  for (size_t i = 1; i < changes.size() && told.size() < 2; ++i) {
+    if (changes[0].certain ? matters(changes[i]) : changes[i].certain) told.push_back(&changes[i]);
   }
-  const bool matters = changes.size() > 1 && std::abs(changes[1].delta_ns) * 20 >= std::abs(whole);
-  return matters ? text + "; " + Told(changes[1]) : text;
+  if (told.size() < 2 && changes.size() > 1 && matters(changes[1])) told.push_back(&changes[1]);
+  std::string text =
+      against ? "nothing that was recorded explains it; what is different: " : std::string();
+  std::string because;
+  for (const Change* change : told) {
+    text += (change == told.front() ? "" : "; ") + Told(*change);
+    if (because.empty()) because = change->because;
+  }
+  // No more than possible: it differs, and such changes come of it.
+  if (!because.empty()) text += fmt::format(" (possible reason: {})", because);
+  return text;
 }
 
 }  // namespace
@@ -73,9 +85,10 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
   const int64_t a = steps ? comparison.base_step_ns : comparison.base_device_ns;
   const int64_t b = steps ? comparison.now_step_ns : comparison.now_device_ns;
   const std::string times =
-      fmt::format("{} {} -> {}, {}", steps ? "Step" : "Device time of the whole run",
+      fmt::format("{} {} -> {}, {}{}", steps ? "Step" : "Device time of the whole run",
                   Duration(static_cast<double>(a)), Duration(static_cast<double>(b)),
-                  SignedPercent(static_cast<double>(b - a), static_cast<double>(a)));
+                  SignedPercent(static_cast<double>(b - a), static_cast<double>(a)),
+                  AboutEqual(comparison) ? ", about the same" : "");
   if (!identity.comparable()) {
     verdict.sentence = fmt::format("Not comparable: {}.", fmt::join(identity.refusals, "; "));
     verdict.noise = times + "; what this says of the program is unknown.";
@@ -83,7 +96,7 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
   }
   const bool certain = std::any_of(changes.begin(), changes.end(),
                                    [](const Change& change) { return change.certain; });
-  const std::string reasons = Reasons(changes, b - a);
+  const std::string reasons = Reasons(changes, b - a, AboutEqual(comparison));
   if (reasons.empty()) {
     verdict.sentence = fmt::format("{}: the runs do the same work in the same way.", times);
   } else {

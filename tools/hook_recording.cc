@@ -53,6 +53,9 @@ Result<HookProcess> ReadProcess(const fs::path& folder) {
   process.framework = TextOf(status, "framework");
   process.framework_version = TextOf(status, "framework_version");
   process.jaxlib_version = TextOf(status, "jaxlib_version");
+  if (const auto flags = status.find("xla_flags"); flags != status.end() && flags->is_string()) {
+    process.xla_flags = flags->get<std::string>();
+  }
   process.python_version = TextOf(status, "python_version");
   process.start_error = TextOf(status, "start_error");
   process.stop_error = TextOf(status, "stop_error");

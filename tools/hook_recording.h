@@ -7,6 +7,7 @@
 #define XLATRACE_TOOLS_HOOK_RECORDING_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct HookProcess {
   std::string framework;  // "jax", "tensorflow" or empty.
   std::string framework_version;
   std::string jaxlib_version;
+  std::optional<std::string> xla_flags;
   std::string python_version;
   std::string start_error;
   std::string stop_error;

@@ -115,6 +115,9 @@ std::vector<std::pair<std::string, std::string>> RunInfo(const Options& options,
       info.emplace_back("jaxlib_version", process.jaxlib_version);
     }
     info.emplace_back("python_version", process.python_version);
+    if (process.xla_flags) {
+      info.emplace_back("xla_flags", process.xla_flags->empty() ? "none" : *process.xla_flags);
+    }
     info.emplace_back("stop_reason", process.stop_reason);
   }
   info.emplace_back("own_cost_ns", std::to_string(cost_ns));
@@ -185,9 +188,8 @@ Status FoldHook(const Options& options, const Places& places) {
 }
 
 // As RunChild, with a sentence for what went wrong; the error's code is the exit status.
-Result<ChildExit> RunCommand(
-    const Options& options,
-    const std::vector<std::pair<std::string, std::string>>& environment) {
+Result<ChildExit> RunCommand(const Options& options,
+                             const std::vector<std::pair<std::string, std::string>>& environment) {
   auto child = RunChild(options.command, environment);
   if (!child) return CannotRecord(std::move(child).error());
   if (child->exec_error != 0) {

@@ -324,6 +324,7 @@ class Import {
       sink_.SetRunInfo("cuda", fmt::format("{}.{}", *driver / 1000, *driver % 1000 / 10));
     }
     set("driver", "nvidia_driver_version");
+    for (const char* key : {"jaxlib_version", "tensorflow_version", "xla_flags"}) set(key, key);
     set("recorded_steps", "steps");
     set("recorded_delay_ms", "delay_ms");
     set("recorded_duration_ms", "duration_ms");

@@ -132,11 +132,21 @@ std::string CompareText(const ComparisonView& view, const CompareOptions& option
         break;
       }
       ++told;
-      std::string text = fmt::format("{:>10}  {}", Signed(change.delta_ns), change.text);
+      std::string text = change.text;
       if (!change.where.empty()) text += fmt::format(", {}", change.where);
       if (!change.certain) text += " (measured time)";
-      lines.push_back(FitLeft(Safe(text, options.ascii), options.width));
-      while (!lines.back().empty() && lines.back().back() == ' ') lines.back().pop_back();
+      if (!change.because.empty()) text += fmt::format("; possible reason: {}", change.because);
+      // Two lines a change: 45 have to do for all.
+      std::vector<std::string> wrapped = Wrap(Safe(text, options.ascii), options.width - 12);
+      if (wrapped.size() > 2) {
+        wrapped[1] = FitLeft(wrapped[1] + " " + wrapped[2], options.width - 12);
+        wrapped.resize(2);
+      }
+      for (size_t k = 0; k < wrapped.size(); ++k) {
+        lines.push_back(fmt::format("{:>10}  {}", k == 0 ? Signed(change.delta_ns) : std::string(),
+                                    wrapped[k]));
+        while (!lines.back().empty() && lines.back().back() == ' ') lines.back().pop_back();
+      }
     }
     lines.emplace_back();
   }
@@ -202,7 +212,8 @@ std::string CompareMarkdown(const ComparisonView& view, const CompareOptions& op
     const Change& change = view.changes[i];
     text +=
         fmt::format("| {} | {} | {} |\n", Signed(change.delta_ns),
-                    cell(change.where.empty() ? change.text : change.text + ", " + change.where),
+                    cell(change.text + (change.where.empty() ? "" : ", " + change.where) +
+                         (change.because.empty() ? "" : "; possible reason: " + change.because)),
                     change.certain ? "yes" : "measured");
   }
   text += fmt::format("\n| {} | base | new | change | why |\n|---|---:|---:|---:|---|\n",
@@ -264,6 +275,7 @@ nlohmann::ordered_json CompareJsonObject(const ComparisonView& view,
                                {"change_ns", change.delta_ns},
                                {"wall", change.wall},
                                {"certain", change.certain},
+                               {"because", change.because.empty() ? Json() : Json(change.because)},
                                {"rows", change.rows}});
   }
   json["rows"] = Json::array();

@@ -137,10 +137,19 @@ std::string GateJunit(const GateResult& result, bool strict) {
 std::string HistoryText(const std::vector<compare::RunRecord>& records, bool ascii) {
   if (records.empty()) return "The baseline holds no run.\n";
   std::vector<double> times;
-  for (const compare::RunRecord& record : records) times.push_back(record.StepMean());
+  // Where a run has no steps, what all runs have in common.
+  const bool per_call = !std::all_of(records.begin(), records.end(), [](const auto& record) {
+    return record.steady;
+  }) && std::all_of(records.begin(), records.end(), [](const auto& record) {
+    return record.call_ns > 0;
+  });
+  for (const compare::RunRecord& record : records) {
+    times.push_back(per_call ? static_cast<double>(record.call_ns) : record.StepMean());
+  }
   std::string text =
-      fmt::format("{} runs of {}, step times:\n{}\n", records.size(),
-                  Safe(records.back().devices, ascii), compare::Sparkline(times, ascii));
+      fmt::format("{} runs of {}, {}:\n{}\n", records.size(), Safe(records.back().devices, ascii),
+                  per_call ? "device time per call of the main program" : "step times",
+                  compare::Sparkline(times, ascii));
   if (const auto change = compare::FindChangePoint(times)) {
     const compare::RunRecord& at = records[change->first];
     text += fmt::format("The level changed at run {}{}: {} before, {} from there on.\n",
@@ -151,7 +160,7 @@ std::string HistoryText(const std::vector<compare::RunRecord>& records, bool asc
   TextTable table({{.heading = "run", .right = true},
                    {.heading = "date"},
                    {.heading = "label", .at_most = 24},
-                   {.heading = "step", .right = true},
+                   {.heading = per_call ? "call" : "step", .right = true},
                    {.heading = "change", .right = true},
                    {.heading = "accepted because", .flexible = true}});
   const size_t first = records.size() > kMostRuns ? records.size() - kMostRuns : 0;

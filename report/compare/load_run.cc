@@ -44,6 +44,8 @@ class Loader {
     Scale();
     XLATRACE_TRY(Shares());
     XLATRACE_TRY(CountedFacts());
+    XLATRACE_ASSIGN(const Table clock, db_.Select("SELECT max(clock_hz) AS hz FROM device"));
+    if (!clock.rows.empty() && !clock.IsNull(0, "hz")) run_.clock_hz = clock.Int(0, "hz");
     run_.content_id = ContentId();
     return std::move(run_);
   }
@@ -69,6 +71,10 @@ class Loader {
       if (key.ends_with("_version") && key != "tool_version")
         run_.versions.emplace_back(key, value);
       if (key == "driver" || key == "cuda") run_.versions.emplace_back(key, value);
+      if (key == "xla_flags") {
+        run_.flags_known = true;
+        run_.xla_flags = value == "none" ? std::string() : value;
+      }
       if (key == "start_unix_ns") start_ = value;
     }
     if (run_.steady) {
@@ -163,6 +169,7 @@ class Loader {
       const auto figure = figures.find(rows.Int(i, "module_id"));
       if (figure == figures.end()) continue;
       module.ns += run_.steady ? figure->second->ns : figure->second->run_ns;
+      module.run_ns += figure->second->run_ns;
       module.executions += figure->second->executions;
       if (module.role == "main" && module.peak_memory_bytes) {
         run_.peak_memory_bytes =

@@ -7,6 +7,8 @@
 
 #include "compare/breakdown.h"
 #include "compare/changes.h"
+#include "compare/circumstances.h"
+#include "compare/common_ratio.h"
 #include "compare/verdict.h"
 
 namespace xlatrace::compare {
@@ -233,6 +235,142 @@ TEST(Changes, ALostGraphAndAStallAreNotOps) {
   changes = FindChanges(base, now, Compare(base, now));
   EXPECT_EQ(changes[0].id, "graphs");
   EXPECT_TRUE(changes[0].text.starts_with("CUDA graphs are gone")) << changes[0].text;
+}
+
+// Three ops with names of their own, which take these times.
+RunRows ThreeOps(int64_t a, int64_t b, int64_t c, std::string id) {
+  return MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", a),
+                  MakeOp("dot.2", "jit(f)/b/dot_general", b),
+                  MakeOp("dot.3", "jit(f)/c/dot_general", c)},
+                 std::move(id));
+}
+
+std::string SentenceOf(const RunRows& base, const RunRows& now) {
+  const Comparison comparison = Compare(base, now);
+  return Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now}).sentence;
+}
+
+TEST(Verdict, ASlowerStepIsLedByALossAndAFasterOneByAGain) {
+  // A certain gain of 400 (half as many executions) beside a measured loss of 600.
+  RunRows base = ThreeOps(1000, 1000, 1000, "x");
+  RunRows now = ThreeOps(600, 1600, 1000, "y");
+  now.ops[0].calls = 5;
+  const Comparison comparison = Compare(base, now);
+  const auto changes = FindChanges(base, now, comparison);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].delta_ns, 600);
+  EXPECT_EQ(changes[1].delta_ns, -400);
+  const std::string slower = SentenceOf(base, now);
+  EXPECT_LT(slower.find("+600 ns"), slower.find("-400 ns")) << slower;
+  // The certain one is told all the same: it may be of interest.
+  EXPECT_NE(slower.find("executions a step instead of 1"), std::string::npos) << slower;
+  // The other way round everything turns.
+  const auto turned = FindChanges(now, base, Compare(now, base));
+  EXPECT_EQ(turned[0].delta_ns, -600);
+  EXPECT_EQ(turned[1].delta_ns, 400);
+}
+
+TEST(Verdict, AnEqualStepIsCalledThat) {
+  const RunRows base = ThreeOps(100'000, 100'000, 100'000, "x");
+  RunRows now = ThreeOps(90'000, 110'100, 100'000, "y");
+  now.ops[0].calls = 5;
+  const std::string sentence = SentenceOf(base, now);
+  EXPECT_NE(sentence.find("+0.0 %, about the same: "), std::string::npos) << sentence;
+  // By weight alone: the certain one first.
+  EXPECT_LT(sentence.find("-10.0 us"), sentence.find("+10.1 us")) << sentence;
+}
+
+TEST(Verdict, WhatNothingExplainsIsSaid) {
+  // The step became longer, all that is known became shorter.
+  const RunRows base = ThreeOps(1000, 1000, 1000, "x");
+  RunRows now = ThreeOps(600, 1000, 1000, "y");
+  now.step_ns = 5000;
+  now.steps.assign(10, now.step_ns);
+  const std::string sentence = SentenceOf(base, now);
+  EXPECT_NE(sentence.find("nothing that was recorded explains it; what is different: "),
+            std::string::npos)
+      << sentence;
+}
+
+TEST(Changes, TheSameInAllLayersIsOneChange) {
+  std::vector<Op> ops, slower;
+  for (int i = 0; i < 6; ++i) {
+    Op op = MakeOp("dot." + std::to_string(i),
+                   "jit(f)/layer_" + std::to_string(i) + "/attention/dot_general", 100);
+    op.layer = "layer_" + std::to_string(i) + "/attention";
+    op.layer_group = "layer_*/attention";
+    ops.push_back(op);
+    op.ns = 130 + 20 * i;
+    op.calls = 20;
+    slower.push_back(op);
+  }
+  const RunRows base = MakeRun(ops, "x");
+  const RunRows now = MakeRun(slower, "y");
+  const auto changes = FindChanges(base, now, Compare(base, now));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_TRUE(changes[0].text.starts_with("layer_*/attention forward")) << changes[0].text;
+  EXPECT_NE(changes[0].text.find("and 5 alike"), std::string::npos) << changes[0].text;
+}
+
+TEST(Changes, OpsWithoutNamesAreNotOne) {
+  std::vector<Op> ops;
+  for (int i = 0; i < 4; ++i) ops.push_back(MakeOp("fusion." + std::to_string(i), "", 100));
+  std::vector<Op> slower = ops;
+  slower[0].ns = 150;
+  slower[1].ns = 120;
+  const RunRows base = MakeRun(ops, "x");
+  const RunRows now = MakeRun(slower, "y");
+  const auto changes = FindChanges(base, now, Compare(base, now));
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].delta_ns, 50);
+}
+
+TEST(Circumstances, AreNamedOnlyWhereTheyDifferAndAreKnown) {
+  EXPECT_EQ(FlagDifference("--xla_a=1 --xla_b=2", "--xla_b=2 --xla_a=1 --xla_dump_to=/x"), "");
+  EXPECT_EQ(FlagDifference("--xla_a=1", "--xla_a=0"), "--xla_a=1 before, 0 now");
+  EXPECT_EQ(FlagDifference("", "--xla_a"), "--xla_a=true now, not set before");
+  EXPECT_EQ(FlagDifference("--xla_a=3", ""), "--xla_a=3 before, not set now");
+  RunRows base = ThreeOps(100, 100, 100, "x");
+  RunRows now = base;
+  EXPECT_EQ(CompilerReason(base, now), "");
+  base.versions = {{"jaxlib_version", "0.7.2"}, {"driver", "550.1"}};
+  now.versions = {{"jaxlib_version", "0.10.2"}};
+  EXPECT_EQ(CompilerReason(base, now), "compiler: jaxlib: 0.7.2 before, 0.10.2 now");
+  EXPECT_EQ(DeviceReason(base, now), "");  // One side does not say its driver.
+  now.xla_flags = "--xla_a=1";
+  EXPECT_EQ(CompilerReason(base, now), "compiler: jaxlib: 0.7.2 before, 0.10.2 now");
+  base.flags_known = now.flags_known = true;
+  EXPECT_EQ(CompilerReason(base, now), "XLA flags: --xla_a=1 now, not set before");
+  base.clock_hz = 1'980'000'000;
+  now.clock_hz = 1'410'000'000;
+  EXPECT_EQ(DeviceReason(base, now), "the device's highest clock: 1980 MHz before, 1410 MHz now");
+}
+
+TEST(Circumstances, AreThePossibleReasonOfWhatTheyCanCause) {
+  RunRows base = ThreeOps(1000, 1000, 1000, "x");
+  RunRows now = ThreeOps(1000, 1500, 1000, "y");
+  base.ops[1].kernels.push_back({.name = "ampere_sgemm_128x64_nn", .ns = 1000, .calls = 10});
+  now.ops[1].kernels.push_back({.name = "ampere_sgemm_32x32_nn", .ns = 1500, .calls = 10});
+  base.flags_known = now.flags_known = true;
+  now.xla_flags = "--xla_gpu_autotune_level=0";
+  const std::string sentence = SentenceOf(base, now);
+  EXPECT_NE(sentence.find("(possible reason: XLA flags: --xla_gpu_autotune_level=0 now"),
+            std::string::npos)
+      << sentence;
+  // A flag of the compiler makes no kernel slower that is the same.
+  now.ops[1].kernels = base.ops[1].kernels;
+  EXPECT_EQ(SentenceOf(base, now).find("possible reason"), std::string::npos);
+}
+
+TEST(CommonRatio, IsWhatMostShare) {
+  std::vector<WeighedRatio> ratios(9, {1.2, 10});
+  EXPECT_DOUBLE_EQ(CommonRatio(ratios, 0.03).value_or(0), 1.2);
+  ratios.push_back({3, 10});
+  EXPECT_DOUBLE_EQ(CommonRatio(ratios, 0.03).value_or(0), 1.2);
+  ratios.push_back({3, 30});
+  EXPECT_FALSE(CommonRatio(ratios, 0.03));  // 90 of 130.
+  EXPECT_FALSE(CommonRatio(std::vector<WeighedRatio>(7, {1.2, 10}), 0.03));
+  EXPECT_FALSE(CommonRatio({}, 0.03));
 }
 
 TEST(Verdict, OneRunASideNeverEstablishesATime) {

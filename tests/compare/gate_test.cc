@@ -92,8 +92,6 @@ TEST(Gate, RefusesWhatIsNoComparison) {
   now[0].damaged = true;
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotComparable);
   now = Records(5, 1e8, 0, 9);
-  now[0].steady = false;
-  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotComparable);
   auto ours = Records(1, 1e8, 0, 1);
   now = Records(1, 1e8, 0, 9);
   ours[0].inputs = "3 aaaa";
@@ -102,6 +100,47 @@ TEST(Gate, RefusesWhatIsNoComparison) {
   now[0].inputs = "4 bbbb";  // Another model: more parameters.
   EXPECT_NE(JudgeGate(ours, now, {}).outcome, Outcome::kNotComparable);
   EXPECT_EQ(JudgeGate(base, {}, {}).outcome, Outcome::kNotComparable);
+}
+
+TEST(Gate, JudgesCallsWhereARunHasNoSteps) {
+  auto base = Records(6, 1e8, 0.0005, 1);
+  auto now = Records(4, 1e8, 0.0005, 99);
+  now[0].steady = false;
+  now[0].steps.clear();
+  now[0].device_ns *= 30;  // Of the whole run.
+  // Nothing that both know: never a failed build.
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
+  for (RunRecord& run : base) run.call_ns = 90'000'000;
+  for (RunRecord& run : now) run.call_ns = 90'000'000;
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kPass);
+  for (RunRecord& run : now) run.call_ns = 99'000'000;
+  const GateResult result = JudgeGate(base, now, {});
+  EXPECT_EQ(result.outcome, Outcome::kRegression);
+  EXPECT_TRUE(result.sentence.starts_with("Regression: device time of a call 90.0 ms -> 99.0 ms"))
+      << result.sentence;
+}
+
+// One run of a baseline has no steps; the others are enough without it.
+TEST(Gate, LeavesOutBaselineRunsWithoutSteps) {
+  auto base = Records(6, 1e8, 0.0005, 1);
+  base.push_back(base[0]);
+  base.back().steady = false;
+  base.back().steps.clear();
+  const GateResult result = JudgeGate(base, Records(1, 1.1e8, 0, 99), {});
+  EXPECT_EQ(result.outcome, Outcome::kRegression);
+  EXPECT_TRUE(result.sentence.starts_with("Regression: step")) << result.sentence;
+}
+
+TEST(Gate, DeviceTimeIsJudgedBesideAStepThatTheHostStretches) {
+  auto base = Records(8, 1e8, 0.0005, 1);
+  auto now = Records(1, 1e8, 0, 99);
+  for (size_t i = 0; i < base.size(); ++i) {
+    base[i].steps.assign(20, 100'000'000 + static_cast<int64_t>(i % 4) * 20'000'000);
+  }
+  now[0].device_ns = now[0].device_ns * 105 / 100;
+  const GateResult result = JudgeGate(base, now, {});
+  ASSERT_EQ(result.outcome, Outcome::kRegression);
+  EXPECT_EQ(result.checks[0].name, "device time");
 }
 
 TEST(Gate, JudgesPhases) {

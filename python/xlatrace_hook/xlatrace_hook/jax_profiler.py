@@ -59,6 +59,7 @@ class JaxProfiler:
         return {
             "framework_version": getattr(self._jax, "__version__", None),
             "jaxlib_version": self._jaxlib_version,
+            "xla_flags": os.environ.get("XLA_FLAGS", ""),
         }
 
     def watch(self, ready: Callable[[], None]) -> None:

@@ -39,7 +39,7 @@ class Profiler(Protocol):
     name: str
 
     def versions(self) -> dict[str, str | None]:
-        """Entries of status.json that name versions."""
+        """Entries of status.json that name versions and XLA's flags."""
 
     def start(self, directory: str) -> None:
         """Starts a session. Should the framework write files of its own, then to `directory`."""

@@ -11,6 +11,7 @@ framework has been imported, when a session starts or stops, and when the proces
     start_unix_ns           when the framework had been imported
     python_version, framework ("jax", "tensorflow"), framework_version, jaxlib_version
                             of the framework that is profiled; the first one imported until then
+    xla_flags               XLA_FLAGS when the framework had been imported; null: not known
     frameworks_imported     all of them, in order
     started, start_error    is there a session; why not. Neither: nothing was ever computed
     stopped, stop_reason    exit, exception, SIGINT, SIGTERM, SIGHUP, os._exit, exec, duration,
@@ -58,6 +59,7 @@ class Status:
             "framework": None,
             "framework_version": None,
             "jaxlib_version": None,
+            "xla_flags": None,
             "frameworks_imported": [],
             "started": False,
             "start_error": None,

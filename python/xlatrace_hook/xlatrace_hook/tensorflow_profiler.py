@@ -69,6 +69,7 @@ class TensorFlowProfiler:
         return {
             "framework_version": getattr(self._tensorflow, "__version__", None),
             "jaxlib_version": None,
+            "xla_flags": os.environ.get("XLA_FLAGS", ""),
         }
 
     def watch(self, ready: Callable[[], None]) -> None:

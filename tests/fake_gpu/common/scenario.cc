@@ -73,7 +73,8 @@ void Scenario::Read(const std::string& path) {
     const auto& words = line.words;
     if (words.empty()) continue;
     if (words[0] != "fail" && words[0] != "hang" && words[0] != "delay") {
-      if (words[0] != "cupti" && words[0] != "driver" && words[0] != "nvtx") {
+      if (words[0] != "cupti" && words[0] != "driver" && words[0] != "nvtx" &&
+          words[0] != "kernel" && words[0] != "noise") {
         Refuse(path, number, "unknown instruction '" + words[0] + "'");
       }
       lines_.push_back(std::move(line));

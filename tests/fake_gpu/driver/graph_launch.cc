@@ -132,7 +132,7 @@ Nanos RunNode(GraphRun* run, CUgraphNode node, Nanos ready) {
       activity.registers = image.registers;
       activity.local_per_thread = image.local_per_thread;
       activity.launch_type = work.shape.type;
-      duration = work.function->duration;
+      duration = LaunchDuration(work.function->duration);
       RunConditionKernel(work);
       break;
     }

@@ -129,7 +129,7 @@ CUresult LaunchNow(CUstream stream, CUfunction function, const LaunchShape& shap
   activity.local_per_thread = image.local_per_thread;
   activity.launch_type = shape.type;
   activity.grid_id = next_grid.fetch_add(1, std::memory_order_relaxed);
-  Issue(stream, function->duration, &activity);
+  Issue(stream, LaunchDuration(function->duration), &activity);
   return CUDA_SUCCESS;
 }
 

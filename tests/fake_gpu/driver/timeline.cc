@@ -4,11 +4,14 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <thread>
 
+#include "common/scenario.h"
 #include "driver/call.h"
 #include "driver/truth_log.h"
 
@@ -33,6 +36,66 @@ uint64_t Hash(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
+}
+
+// Spreads of the logarithms of durations: of the whole process, of a kernel's name, of a launch.
+struct Noise {
+  double run = 0, kernel = 0, launch = 0;
+  uint64_t seed = 0;
+};
+
+const Noise& TheNoise() {
+  static const Noise noise = [] {
+    Noise made;
+    const Scenario& scenario = Scenario::Get();
+    const auto part = [&](std::string_view what) {
+      for (const auto& rest : scenario.Lines({"noise", what})) {
+        if (!rest.empty()) return std::strtod(rest[0].c_str(), nullptr) / 100;
+      }
+      return 0.0;
+    };
+    made.run = part("run");
+    made.kernel = part("kernel");
+    made.launch = part("launch");
+    made.seed = scenario.Number({"noise", "seed"}, 1);
+    return made;
+  }();
+  return noise;
+}
+
+// splitmix64's finish: a draw for every (seed, number).
+uint64_t Mix(uint64_t seed, uint64_t number) {
+  uint64_t x = seed * 0x9e3779b97f4a7c15u + number * 0xd1342543de82ef95u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// Normal by Box and Muller, from one draw.
+double Normal(uint64_t draw) {
+  const double u = (static_cast<double>(draw >> 32) + 0.5) / 4294967296.0;
+  const double v = (static_cast<double>(draw & 0xffffffffu) + 0.5) / 4294967296.0;
+  return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
+}
+
+bool IsNamed(std::string_view pattern, std::string_view name) {
+  if (!pattern.ends_with('*')) return pattern == name;
+  pattern.remove_suffix(1);
+  return name.starts_with(pattern);
+}
+
+// What a scenario makes of a kernel's duration.
+double FactorOf(std::string_view name) {
+  double factor = 1;
+  for (const auto& words : Scenario::Get().Lines({"kernel"})) {
+    if (words.size() == 3 && words[1] == "times" && IsNamed(words[0], name)) {
+      factor *= std::strtod(words[2].c_str(), nullptr);
+    }
+  }
+  const Noise& noise = TheNoise();
+  if (noise.run != 0) factor *= std::exp(noise.run * Normal(Mix(noise.seed, 0x52554e)));
+  if (noise.kernel != 0) factor *= std::exp(noise.kernel * Normal(Mix(noise.seed, Hash(name))));
+  return factor;
 }
 
 // All state of the effects thread; never destroyed.
@@ -92,7 +155,15 @@ Nanos Scaled(double nanoseconds) {
 
 Nanos KernelDuration(std::string_view name) {
   // 1.5 to 18 us, in the 32 ns steps of a GPU's timer.
-  return Scaled(static_cast<double>(1536 + Hash(name) % 512 * 32));
+  return Scaled(static_cast<double>(1536 + Hash(name) % 512 * 32) * FactorOf(name));
+}
+
+Nanos LaunchDuration(Nanos duration) {
+  const Noise& noise = TheNoise();
+  if (noise.launch == 0) return duration;
+  static std::atomic<uint64_t> launches{0};
+  const double factor = std::exp(noise.launch * Normal(Mix(noise.seed, ++launches)));
+  return std::max<Nanos>(1, static_cast<Nanos>(static_cast<double>(duration) * factor));
 }
 
 Nanos CopyDuration(int kind, uint64_t bytes) {

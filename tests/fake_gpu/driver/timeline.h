@@ -21,6 +21,8 @@ Nanos Now();
 void SleepUntil(Nanos time);
 
 Nanos KernelDuration(std::string_view name);
+// Of one launch of a kernel with this duration: the scenario may let launches differ.
+Nanos LaunchDuration(Nanos duration);
 // `kind` is a CUpti_ActivityMemcpyKind.
 Nanos CopyDuration(int kind, uint64_t bytes);
 Nanos SetDuration(uint64_t bytes);

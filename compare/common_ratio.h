@@ -1,0 +1,25 @@
+// The factor that most of many things share: everything ran twice as often, or takes 1.2x as long.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_COMPARE_COMMON_RATIO_H_
+#define XLATRACE_COMPARE_COMMON_RATIO_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace xlatrace::compare {
+
+struct WeighedRatio {
+  double ratio = 1;
+  int64_t weight = 0;
+};
+
+// The weighted median, where at least 8 ratios are given and those within `near` of it (relative)
+// hold at least 80 % of the weight. Nothing otherwise: they share no factor.
+std::optional<double> CommonRatio(std::vector<WeighedRatio> ratios, double near);
+
+}  // namespace xlatrace::compare
+
+#endif  // XLATRACE_COMPARE_COMMON_RATIO_H_

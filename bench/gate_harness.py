@@ -1,89 +1,178 @@
 #!/usr/bin/env python3
 """How often `xlatrace gate` is wrong on runs of one program, and how often it finds a planted change.
 
-usage: bench/gate_harness.py PROGRAM FOLDER [--processes 40] [--comparisons 300] -- COMMAND...
+usage: bench/gate_harness.py fake PROGRAM FAKE_GPU [--comparisons 300] [--noise 0.2] [--jobs 2]
+       bench/gate_harness.py command PROGRAM FOLDER [--processes 40] -- COMMAND...
 
-COMMAND is recorded in that many processes of its own (FOLDER/run-N.db; those that are there are
-used again). Then, `--comparisons` times: 8 runs drawn at random are a baseline, one of the others is
-judged by it. Draws overlap: with 40 processes only 4 of such comparisons share no run, and how many
-are disjoint is printed beside the rest. A planted change is made in the aggregates: a baseline whose
-times are 1/1.03 of what they were, judged with --max-regress 1%.
+fake: processes of `fake_workload` on the fake GPU (FAKE_GPU: its folder, build/PRESET/fake_gpu), a
+training step of 20 ops in each. Every comparison has processes of its own: 5 for the baseline and 1
+to be judged, each with noise of its own (`--noise` percent of the whole process, half of it per
+kernel, 3 % per launch; the host's noise is real). No run is in two comparisons, so they are
+independent. Then one more process, in which one op takes so much longer that the step takes 3 %
+more, is judged by the same baseline, with --max-regress 1%.
+
+command: COMMAND is recorded in that many processes of its own (FOLDER/run-N.db; those that are there
+are used again). They are cut into disjoint comparisons of 5 and 1, as many as there are, in 50
+orders; comparisons of different orders share runs, and both figures are printed.
 """
 
 import argparse
 import collections
+import concurrent.futures
 import json
+import os
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
+import tempfile
 
-BASELINE = 8
+BASELINE = 5
+STEPS = 24
+LAUNCHES = 8
+PLANTED = 0.03
+SLOW = 4  # The op that is planted.
 
 
-def gate(program, run, folder, limit):
-    command = [program, "gate", run, "--baseline", folder, "--read-only", "--max-regress", limit,
-               "--format", "json"]
-    for fact in ("launches", "fusions", "bytes", "flops", "compilations", "peak_memory_bytes",
-                 "exposed_collective_bytes", "attributed"):
-        command += ["--ignore", fact]
-    result = subprocess.run([str(c) for c in command], capture_output=True, check=False)
+def operations():
+    """(op_name, opcode) of a step with forward, backward and optimizer."""
+    for phase in ("jvp(layer_{})", "transpose(jvp(layer_{}))"):
+        for layer in range(4):
+            yield f"jit(train_step)/{phase.format(layer)}/dot_general", "add"
+            yield f"jit(train_step)/{phase.format(layer)}/tanh", "tanh"
+    for layer in range(4):
+        yield f"jit(train_step)/adam/layer_{layer}/sub", "subtract"
+
+
+def workload():
+    lines = ["executable jit_train_step 7 {", '  op in.0 hlo "in.0 = f32[256,256]{1,0} parameter(0)"']
+    before = "in.0"
+    names = list(operations())
+    for n, (name, opcode) in enumerate(names):
+        operands = before if opcode == "tanh" else f"{before}, in.0"
+        lines.append(f'  op k.{n} hlo "k.{n} = f32[256,256]{{1,0}} {opcode}({operands}),'
+                     f' metadata={{op_name=\\"{name}\\"}}"')
+        before = f"k.{n}"
+    lines += ["}", f"repeat {STEPS} {{ module jit_train_step 7 {{"]
+    lines += [f"thunk k.{n} {{ launch kernel_{n} x {LAUNCHES} }}" for n in range(len(names))]
+    return "\n".join([*lines, "} }; sync"]) + "\n"
+
+
+def planted_factor():
+    """What makes the whole 3 % longer: durations by name, as the fake GPU has them (its README)."""
+    def nanoseconds(name):
+        value = 0xCBF29CE484222325
+        for byte in name.encode():
+            value = (value ^ byte) * 0x100000001B3 % 2**64
+        return 1536 + value % 512 * 32
+    times = [nanoseconds(f"kernel_{n}") + 640 for n in range(len(list(operations())))]
+    return 1 + PLANTED * sum(times) / (times[SLOW] - 640)
+
+
+def run(command, **options):
+    result = subprocess.run([str(c) for c in command], capture_output=True, check=False, **options)
     if result.returncode not in (0, 3):
-        sys.exit(result.stderr.decode())
-    return json.loads(result.stdout)["outcome"]
+        raise RuntimeError(f"{command}: {result.returncode}\n{result.stderr.decode()}")
+    return result.stdout
 
 
-def scaled(line, factor):
-    record = json.loads(line)
-    record["steps"] = [round(step * factor) for step in record["steps"]]
-    return json.dumps(record)
+def judged(program, base, new, limit):
+    result = json.loads(run([program, "gate", *base, "--format", "json", "--max-regress", limit, "--", new]))
+    return result["outcome"], result["sentence"]
+
+
+class Fake:
+    def __init__(self, program, folder, noise):
+        self.program, self.fake, self.noise = program, folder, noise
+        self.factor = planted_factor()
+
+    def record(self, place, name, seed, planted):
+        scenario = place / f"{name}.scenario"
+        scenario.write_text(f"noise run {self.noise}\nnoise kernel {self.noise / 2}\nnoise launch 3\n"
+                            f"noise seed {seed}\n"
+                            + (f"kernel kernel_{SLOW} times {self.factor}\n" if planted else ""))
+        environment = dict(os.environ, LD_LIBRARY_PATH=str(self.fake), XLATRACE_FORCE_COLLECTOR="1",
+                           FAKE_GPU_SCENARIO=str(scenario))
+        database = place / f"{name}.db"
+        run([self.program, "record", "-o", database, "--", self.fake / "fake_workload", place / "step.txt"],
+            env=environment)
+        return database
+
+    def comparison(self, number):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            (place / "step.txt").write_text(workload())
+            seed = (number + 1) * 100
+            base = [self.record(place, f"base-{i}", seed + i, False) for i in range(BASELINE)]
+            same = self.record(place, "same", seed + 50, False)
+            slow = self.record(place, "slow", seed + 51, True)
+            return (judged(self.program, base, same, "3%"), judged(self.program, base, same, "1%"),
+                    judged(self.program, base, slow, "1%"))
+
+
+def told(title, outcomes, wanted="regression"):
+    counts = collections.Counter(outcome for outcome, _ in outcomes)
+    print(f"{title}: {counts[wanted]} of {len(outcomes)} ({100 * counts[wanted] / len(outcomes):.1f} %)"
+          f" {wanted}; {dict(counts)}")
+
+
+def fake(args):
+    job = Fake(args.program.resolve(), args.fake_gpu.resolve(), args.noise)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        results = list(pool.map(job.comparison, range(args.comparisons)))
+    print(f"fake GPU, noise {args.noise} % per process: {args.comparisons * (BASELINE + 2)} processes,"
+          f" {args.comparisons} disjoint comparisons of 1 with {BASELINE}")
+    told("the same program, limit 3 %", [r[0] for r in results])
+    told("the same program, limit 1 %", [r[1] for r in results])
+    told("planted 3 %, limit 1 %", [r[2] for r in results])
+    for kind in (0, 1):
+        for result in results:
+            if result[kind][0] == "regression":
+                print(f"  false alarm: {result[kind][1]}")
+
+
+def command(args):
+    words = [word for word in args.command if word != "--"]
+    args.folder.mkdir(parents=True, exist_ok=True)
+    runs = []
+    for i in range(args.processes):
+        database = args.folder / f"run-{i}.db"
+        if not database.exists():
+            run([args.program, "record", "-o", database, "--", *words])
+        runs.append(database)
+    rng = random.Random(1)
+    whole = []
+    for order in range(50):
+        rng.shuffle(runs)
+        outcomes = [judged(args.program, runs[k:k + BASELINE], runs[k + BASELINE], "3%")
+                    for k in range(0, len(runs) - BASELINE, BASELINE + 1)]
+        if order == 0:
+            told(f"{len(runs)} processes, disjoint comparisons", outcomes)
+        whole += outcomes
+    told("50 orders of them", whole)
+    pairs = [judged(args.program, [a], b, "3%")[0] for a, b in zip(runs[::2], runs[1::2])]
+    print(f"one against one, no baseline: {dict(collections.Counter(pairs))}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--processes", type=int, default=40)
-    parser.add_argument("--comparisons", type=int, default=300)
-    parser.add_argument("command", nargs=argparse.REMAINDER)
+    modes = parser.add_subparsers(required=True)
+    on_fake = modes.add_parser("fake")
+    on_fake.add_argument("program", type=pathlib.Path)
+    on_fake.add_argument("fake_gpu", type=pathlib.Path)
+    on_fake.add_argument("--comparisons", type=int, default=300)
+    on_fake.add_argument("--noise", type=float, default=0.2)
+    on_fake.add_argument("--jobs", type=int, default=2)
+    on_fake.set_defaults(go=fake)
+    of_command = modes.add_parser("command")
+    of_command.add_argument("program", type=pathlib.Path)
+    of_command.add_argument("folder", type=pathlib.Path)
+    of_command.add_argument("--processes", type=int, default=40)
+    of_command.add_argument("command", nargs=argparse.REMAINDER)
+    of_command.set_defaults(go=command)
     args = parser.parse_args()
-    command = [c for c in args.command if c != "--"]
-    args.folder.mkdir(parents=True, exist_ok=True)
-    runs = []
-    for i in range(args.processes):
-        run = args.folder / f"run-{i}.db"
-        if not run.exists():
-            subprocess.run([args.program, "record", "-o", run, "--", *command], check=True,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        runs.append(run)
-    lines = []
-    for i, run in enumerate(runs):
-        place = args.folder / "one"
-        shutil.rmtree(place, ignore_errors=True)
-        subprocess.run([args.program, "gate", run, "--baseline", place], check=True,
-                       stdout=subprocess.DEVNULL)
-        lines.append((place / "baseline.jsonl").read_text().splitlines()[0])
-    means = [sum(json.loads(line)["steps"]) / max(1, len(json.loads(line)["steps"])) for line in lines]
-    spread = (max(means) / min(means) - 1) * 100
-    print(f"{len(runs)} processes, step {min(means) / 1e6:.3f} to {max(means) / 1e6:.3f} ms"
-          f" ({spread:.1f} % apart)")
-    rng = random.Random(1)
-    same, planted = collections.Counter(), collections.Counter()
-    place = args.folder / "drawn"
-    for _ in range(args.comparisons):
-        drawn = rng.sample(range(len(runs)), BASELINE + 1)
-        for counter, factor, limit in ((same, 1, "3%"), (planted, 1 / 1.03, "1%")):
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
-            (place / "baseline.jsonl").write_text(
-                "".join(scaled(lines[i], factor) + "\n" for i in drawn[1:]))
-            counter[gate(args.program, runs[drawn[0]], place, limit)] += 1
-    disjoint = len(runs) // (BASELINE + 1)
-    print(f"same program: {same['regression']} false alarms in {args.comparisons} comparisons"
-          f" ({disjoint} of them can be disjoint), {dict(same)}")
-    print(f"planted 3 %: found {planted['regression']} of {args.comparisons}, {dict(planted)}")
+    args.go(args)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

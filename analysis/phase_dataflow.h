@@ -4,7 +4,7 @@
 // Per kind of module:
 // - JAX 0.7 and later: an unmarked op in a module with gradients is optimizer, unless a marked op
 //   uses it (loop-invariant code that JAX hoisted: the phase of its user), or it depends on forward
-//   work alone (metrics: other).
+//   work alone (metrics: other), or neither depends on a gradient nor is used by what does (other).
 // - JAX until 0.6: an unmarked op may be anything. What leads to marked work is forward, loss or
 //   backward by what it depends on; what depends on backward work and leads to none is optimizer,
 //   unless its source line also has forward work; what is free of both is optimizer.

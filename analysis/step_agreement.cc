@@ -7,10 +7,12 @@ namespace xlatrace::analysis {
 namespace {
 
 constexpr size_t kMayStickOut = 20;  // One in so many.
+constexpr size_t kMayBePreempted = 4;
+constexpr int64_t kNoise = 5;  // Median deviations.
 
 }  // namespace
 
-size_t WarmUpCount(std::span<const int64_t> values) {
+size_t WarmUpCount(std::span<const int64_t> values, int least_pct) {
   size_t count = 0;
   std::vector<int64_t> later;
   while (2 * (count + 1) <= values.size() && values.size() - count > 2) {
@@ -19,16 +21,25 @@ size_t WarmUpCount(std::span<const int64_t> values) {
     const int64_t median = later[(later.size() - 1) / 2];
     const int64_t high = later[(later.size() - 1) * 9 / 10];
     const int64_t value = values[count];
-    if (20 * value <= 21 * median || value <= high) break;
+    for (int64_t& other : later) other = other > median ? other - median : median - other;
+    std::sort(later.begin(), later.end());
+    const int64_t deviation = later[(later.size() - 1) / 2];
+    if (100 * value <= (100 + least_pct) * median || value <= high ||
+        value <= median + kNoise * deviation) {
+      break;
+    }
     ++count;
   }
   return count;
 }
 
-bool Agree(std::span<const int64_t> values) {
+bool Agree(std::span<const int64_t> values, Clock clock) {
   std::vector<int64_t> sorted(values.begin(), values.end());
   if (sorted.empty()) return false;
   std::sort(sorted.begin(), sorted.end());
+  if (clock == Clock::kPreempted) {
+    return 2 * sorted[sorted.size() - 1 - sorted.size() / kMayBePreempted] <= 3 * sorted[0];
+  }
   const size_t out = sorted.size() / kMayStickOut;
   // What sticks out may do so on one side or the other.
   for (size_t low = 0; low <= out; ++low) {

@@ -262,7 +262,7 @@ struct Judged {
 
 Judged JudgeSteps(const AttributionTables& attribution, const DeviceSteps& device,
                   const Intervals& compiles, const model::Recorded& recorded, Id process_id,
-                  bool trains) {
+                  bool trains, bool on_cpu) {
   const std::vector<Found>& steps = device.found;
   Judged judged;
   judged.steady.assign(steps.size(), false);
@@ -297,13 +297,15 @@ Judged JudgeSteps(const AttributionTables& attribution, const DeviceSteps& devic
   const bool ends_with_last = !whole.empty() && whole.back() + 1 == steps.size();
   const size_t lengths_known = lengths.size() - (ends_with_last && lengths.size() > 1 ? 1 : 0);
   const size_t warm_up =
-      std::max(WarmUpCount(device_ns), WarmUpCount(std::span(lengths).first(lengths_known)));
+      std::max(WarmUpCount(device_ns),
+               WarmUpCount(std::span(lengths).first(lengths_known), kWarmUpLengthPct));
   const std::span of_device = std::span(device_ns).subspan(warm_up);
   if (of_device.empty()) return judged;
   judged.least_ns = *std::min_element(of_device.begin(), of_device.end());
   judged.most_ns = *std::max_element(of_device.begin(), of_device.end());
   judged.agree =
-      (judged.most_ns == 0 || Agree(of_device)) &&
+      (judged.most_ns == 0 ||
+       Agree(of_device, on_cpu && trains ? Clock::kPreempted : Clock::kDevice)) &&
       (trains || device.marked ||
        IsRhythm(attribution, steps, std::span(whole).subspan(warm_up),
                 std::span(lengths).subspan(warm_up, std::max(lengths_known, warm_up) - warm_up)));
@@ -455,9 +457,9 @@ Steps FindSteps(const RunTables& run, const AttributionTables& attribution,
         trains |= training.contains(attribution.executions[e].module_id);
       }
     }
-    judged[d] = JudgeSteps(attribution, device,
-                           has_compiles ? compiles[static_cast<size_t>(process_id) - 1] : kNone,
-                           recorded, process_id, trains);
+    judged[d] = JudgeSteps(
+        attribution, device, has_compiles ? compiles[static_cast<size_t>(process_id) - 1] : kNone,
+        recorded, process_id, trains, run.devices[d].kind == model::DeviceKind::kCpu);
     if (!judged[d].agree) {
       if (disagree.insert(process_id).second) {
         steps.stats.push_back(

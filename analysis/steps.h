@@ -15,8 +15,9 @@
 // A step of a device lasts from the start of its first main execution to that of the next step; the
 // last one to the end of its last activity.
 //
-// Steps agree (analysis/step_agreement.h) in the device time of their main executions, and where no
-// module trains in their length, too, of which they run at least two fifths: calls of a function
+// Steps agree (analysis/step_agreement.h) in the device time of their main executions (on a CPU,
+// where training is preempted by other programs, three quarters of them do), and where no module
+// trains in their length, too, of which they run at least two fifths: calls of a function
 // that a script makes now and then are no steps. Counted steps that do not agree are none; marked
 // ones stay, and none is steady.
 //

@@ -17,19 +17,25 @@ std::vector<bool> UpTo(const Draft& draft, const std::vector<bool>& seeds) {
   return before;
 }
 
-// What leads to a result that is more than a number to look at: an array, or a counter.
-std::vector<bool> BeforeState(const Draft& draft) {
+// What the update is made of although it depends on no gradient: a decayed rate, a bias correction,
+// counters. Other results that no gradient reaches (a simulation beside the training) are not.
+std::vector<bool> BeforeUpdate(const Draft& draft, const Relations& relations) {
   const model::HloModule& module = draft.module();
-  std::vector<bool> state(draft.size(), false);
-  const std::vector<bool> all(draft.size(), true);  // Nothing is known of the results.
-  if (module.entry >= module.computations.size()) return all;
-  const uint32_t root = module.computations[module.entry].root;
-  if (root == kNoIndex || draft.At(root).opcode != "tuple") return all;
-  for (const uint32_t result : module.Operands(draft.At(root))) {
-    const std::string_view shape = draft.At(result).shape;
-    state[result] = !IsScalarShape(shape) || !IsFloatingShape(shape);
+  std::vector<bool> update(draft.size(), false);
+  for (uint32_t node = 0; node < draft.size(); ++node) {
+    update[node] = draft.IsUnmarked(node) && relations.after_backward[node];
   }
-  return UpTo(draft, state);
+  if (module.entry < module.computations.size()) {
+    const uint32_t root = module.computations[module.entry].root;
+    if (root == kNoIndex || draft.At(root).opcode != "tuple") {
+      return std::vector<bool>(draft.size(), true);  // Nothing is known of the results.
+    }
+    for (const uint32_t result : module.Operands(draft.At(root))) {
+      const std::string_view shape = draft.At(result).shape;
+      if (IsScalarShape(shape) && !IsFloatingShape(shape)) update[result] = true;
+    }
+  }
+  return UpTo(draft, update);
 }
 
 // Scalars that depend on forward work alone and lead nowhere: the loss, and metrics.
@@ -83,15 +89,15 @@ Phase LeadingInOldJax(const Draft& draft, const Relations& relations, uint32_t n
 }  // namespace
 
 void DecideUnmarkedJax(Draft& draft, const Relations& relations) {
-  const std::vector<bool> before_state = BeforeState(draft);
+  const std::vector<bool> before_update = BeforeUpdate(draft, relations);
   for (uint32_t node = 0; node < draft.size(); ++node) {
     if (!draft.IsUnmarked(node) || relations.before_forward[node] ||
         relations.before_backward[node]) {
       continue;
     }
-    const bool metrics =
-        !relations.after_backward[node] && (relations.after_forward[node] || !before_state[node]);
-    draft.Decide(node, metrics ? Phase::kOther : Phase::kOptimizer);
+    const bool beside =
+        !relations.after_backward[node] && (relations.after_forward[node] || !before_update[node]);
+    draft.Decide(node, beside ? Phase::kOther : Phase::kOptimizer);
   }
 }
 

@@ -18,6 +18,14 @@ TEST(StepAgreement, NoiseIsNoWarmUp) {
   EXPECT_EQ(WarmUpCount(std::vector<int64_t>{108, 100, 110, 95, 100, 109, 100, 96, 100}), 0u);
 }
 
+TEST(StepAgreement, AnUnevenHostHasNoWarmUpByItself) {
+  // Lengths of twelve like steps on a machine that others use: only the first is another matter.
+  EXPECT_EQ(
+      WarmUpCount(std::vector<int64_t>{16811, 555, 645, 395, 475, 439, 429, 432, 443, 541, 343},
+                  kWarmUpLengthPct),
+      1u);
+}
+
 TEST(StepAgreement, WhatFallsAllTheWayIsNoWarmUp) {
   EXPECT_LE(WarmUpCount(std::vector<int64_t>{100, 80, 64, 51, 41, 33}), 3u);
   EXPECT_EQ(WarmUpCount(std::vector<int64_t>{200, 100}), 0u);
@@ -36,6 +44,25 @@ TEST(StepAgreement, OneInTwentyMayStickOut) {
   EXPECT_TRUE(Agree(values));
   values[8] = 900;
   EXPECT_FALSE(Agree(values));
+}
+
+TEST(StepAgreement, OfTimeOnABusyCpuAQuarterMayBeLonger) {
+  std::vector<int64_t> values(12, 100);
+  values[2] = values[5] = values[9] = 400;
+  EXPECT_TRUE(Agree(values, Clock::kPreempted));
+  EXPECT_FALSE(Agree(values, Clock::kDevice));
+  values[10] = 160;
+  EXPECT_FALSE(Agree(values, Clock::kPreempted));
+  // Other programs never make a step shorter.
+  values = std::vector<int64_t>(12, 100);
+  values[3] = 60;
+  EXPECT_FALSE(Agree(values, Clock::kPreempted));
+}
+
+TEST(StepAgreement, LengthsAskForATenth) {
+  const std::vector<int64_t> lengths = {118, 107, 100, 101, 99, 100};
+  EXPECT_EQ(WarmUpCount(lengths), 2u);
+  EXPECT_EQ(WarmUpCount(lengths, kWarmUpLengthPct), 1u);
 }
 
 }  // namespace

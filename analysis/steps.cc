@@ -256,6 +256,7 @@ bool IsRhythm(const AttributionTables& attribution, const std::vector<Found>& st
 struct Judged {
   std::vector<bool> steady;
   bool agree = true;
+  bool stay = false;  // They are steps even where they do not agree; then none is steady.
   int64_t least_ns = 0;  // Where they do not: device time of the shortest and the longest.
   int64_t most_ns = 0;
 };
@@ -266,6 +267,7 @@ Judged JudgeSteps(const AttributionTables& attribution, const DeviceSteps& devic
   const std::vector<Found>& steps = device.found;
   Judged judged;
   judged.steady.assign(steps.size(), false);
+  judged.stay = device.marked || (on_cpu && trains);
   if (!device.by_launch && steps.size() < kFewestCounted) return judged;
   bool completeness_known = device.by_launch;
   for (const Found& step : steps) {
@@ -479,7 +481,7 @@ Steps FindSteps(const RunTables& run, const AttributionTables& attribution,
     const Id process_id = run.devices[d].process_id;
     DeviceSteps& device = by_device[d];
     const bool none = disagree.contains(process_id);
-    if (none && !device.marked) {
+    if (none && !judged[d].stay) {
       device.found.clear();
       continue;
     }

@@ -19,7 +19,7 @@
 // where training is preempted by other programs, three quarters of them do), and where no module
 // trains in their length, too, of which they run at least two fifths: calls of a function
 // that a script makes now and then are no steps. Counted steps that do not agree are none; marked
-// ones stay, and none is steady.
+// ones stay, and those of a training on a CPU, whose time other programs take, and none is steady.
 //
 // Steady, for a whole step on all devices of the process: no compilation during it, its main
 // executions complete, all of it recorded (model/windows.h), not warm-up by device time or length,

@@ -40,14 +40,14 @@ void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
 }
 
 // Rules speak of steps. Where a run has none, the same is said of the whole run.
-std::string Said(std::string text, bool whole_run) {
+std::string Said(std::string text, bool whole_run, bool devices) {
   if (!whole_run) return text;
-  static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
-      {" per step", " in the run"},
-      {" of the step", " of the run"},
-      {"each step", "each time"},
-      {"per steady step", "in the run"}};
-  for (const auto& [from, to] : kWords) {
+  const std::string_view in_run = devices ? " in the run of one device" : " in the run";
+  const std::pair<std::string_view, std::string_view> words[] = {{" per steady step", in_run},
+                                                                 {" per step", in_run},
+                                                                 {" of the step", " of the run"},
+                                                                 {"each step", "each time"}};
+  for (const auto& [from, to] : words) {
     for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
       text.replace(at, from.size(), to);
     }
@@ -55,11 +55,11 @@ std::string Said(std::string text, bool whole_run) {
   return text;
 }
 
-model::FindingRow RowOf(const Finding& finding, bool whole_run) {
+model::FindingRow RowOf(const Finding& finding, bool whole_run, bool devices) {
   model::FindingRow row;
   row.id = finding.id;
-  row.title = Said(finding.title, whole_run);
-  row.sentence = Said(finding.sentence, whole_run);
+  row.title = Said(finding.title, whole_run, devices);
+  row.sentence = Said(finding.sentence, whole_run, devices);
   (whole_run ? row.saves_low_ns_per_run : row.saves_low_ns_per_step) = finding.saves_low_ns;
   (whole_run ? row.saves_high_ns_per_run : row.saves_high_ns_per_step) = finding.saves_high_ns;
   row.basis = Text(finding.basis);
@@ -67,8 +67,8 @@ model::FindingRow RowOf(const Finding& finding, bool whole_run) {
   row.where_op = finding.where_op;
   row.where_layer = finding.where_layer;
   row.where_source = finding.where_source;
-  row.evidence_json = Said(finding.evidence.Json(), whole_run);
-  row.action = Said(finding.action, whole_run);
+  row.evidence_json = Said(finding.evidence.Json(), whole_run, devices);
+  row.action = Said(finding.action, whole_run, devices);
   row.how_to_check = finding.how_to_check;
   return row;
 }
@@ -135,14 +135,15 @@ std::vector<model::RuledOutRow> Report::RuledOut() const {
     const bool claimed = !fine_handles_[i].empty() && claimed_.contains(fine_handles_[i]);
     if (!row.withheld && (found || claimed)) continue;
     rows.push_back(row);
-    rows.back().text = Said(row.text, whole_run_);
-    rows.back().evidence_json = Said(row.evidence_json, whole_run_);
+    rows.back().text = Said(row.text, whole_run_, devices_);
+    rows.back().evidence_json = Said(row.evidence_json, whole_run_, devices_);
   }
   return rows;
 }
 
 std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
   whole_run_ = basis.whole_run;
+  devices_ = basis.count > 1;
   const int64_t whole_ns = basis.whole_ns;
   const auto least = std::max<int64_t>(
       kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(basis.least_of_ns)));
@@ -156,7 +157,7 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
   std::vector<int64_t> claimed_gaps;  // By position.
   std::vector<model::FindingRow> rows;
   const auto add = [&](const Finding& finding) {
-    rows.push_back(RowOf(finding, basis.whole_run));
+    rows.push_back(RowOf(finding, basis.whole_run, devices_));
     found_ids_.push_back(finding.id);
   };
   for (Finding& finding : findings_) {

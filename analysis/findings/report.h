@@ -102,6 +102,7 @@ class Report {
   std::vector<std::string> found_ids_;     // What Ranked gave, and which ops it claims.
   std::map<std::string, int64_t, std::less<>> claimed_;
   bool whole_run_ = false;
+  bool devices_ = false;  // Several: figures of a whole run are those of one.
 };
 
 // The least that is worth a line.

@@ -175,8 +175,9 @@ class Show(unittest.TestCase):
         devices = self.query(run, "SELECT count(DISTINCT device_id) AS n FROM step")[0]["n"]
         self.assertEqual(devices, 4)
         steady = [row["ns_per_device"] for row in sheet["steps"] if row["steady"]]
-        self.assertEqual(len(steady), 98)
-        self.assertAlmostEqual(sum(steady) / 98, sheet["op"]["steady_ns_per_step"], delta=1)
+        # A hundred executions on each chip, of which the ends may be cut.
+        self.assertIn(len(steady), (98, 99, 100))
+        self.assertAlmostEqual(sum(steady) / len(steady), sheet["op"]["steady_ns_per_step"], delta=1)
 
     def test_layers_alike_are_compared_by_their_time_in_a_step(self):
         # Two unrolled layers of the project's own recording.

@@ -155,6 +155,24 @@ void ExecutionSolver::CountTrips(std::span<const uint32_t> launches) {
   }
 }
 
+// At the border to another execution a record may as well be that one's, where both have lost some:
+// as many as are expected are there either way.
+bool ExecutionSolver::MayBeOfNeighbour(std::span<const uint32_t> launches, size_t first,
+                                       size_t past) const {
+  const auto may_be = [&](size_t a, const AlignedItem& neighbour, bool before) {
+    if (neighbour.execution == anchors_[a].item.execution) return false;
+    const ThunkProgram& program = *programs_[neighbour.program];
+    const auto& can_be = cases_[launches[anchors_[a].launch]].candidates;
+    return std::any_of(can_be.begin(), can_be.end(), [&](const Candidate& c) {
+      return c.program == neighbour.program &&
+             (before ? program.Skipped(neighbour.token, c.token)
+                     : program.Skipped(c.token, neighbour.token)) >= 0;
+    });
+  };
+  return (first > 0 && may_be(first, anchors_[first - 1].item, true)) ||
+         (past < anchors_.size() && may_be(past - 1, anchors_[past].item, false));
+}
+
 // Anchors [first, past), which are not unique while those on either side are.
 bool ExecutionSolver::CountTripsBetween(std::span<const uint32_t> launches, size_t first,
                                         size_t past) {
@@ -201,10 +219,11 @@ bool ExecutionSolver::CountTripsBetween(std::span<const uint32_t> launches, size
     if (next == kernels.size()) return false;
     tokens.push_back(kernels[next++]);
   }
+  const bool sure = all && !blind_ && !MayBeOfNeighbour(launches, first, past);
   for (size_t a = first; a < past; ++a) {
     AlignedItem& item = anchors_[a].item;
     item.token = tokens[a - first];
-    item.unique = all && !item.rival && !blind_;
+    item.unique = sure && !item.rival;
     item.tied = false;
   }
   return true;

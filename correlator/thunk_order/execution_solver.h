@@ -83,6 +83,7 @@ class ExecutionSolver {
   // how often XLA knows that the loops run: for sure where just as many are there, else where a few
   // are lost.
   void CountTrips(std::span<const uint32_t> launches);
+  bool MayBeOfNeighbour(std::span<const uint32_t> launches, size_t first, size_t past) const;
   bool CountTripsBetween(std::span<const uint32_t> launches, size_t first, size_t past);
   // Where some of the loops may run any number of times: by the kernels that are in none of these.
   void CountMarkersBetween(std::span<const uint32_t> launches, size_t first, size_t past);

@@ -133,9 +133,14 @@ uint32_t RunBuilder::Config(model::ActivityKind kind, std::string name) {
   return static_cast<uint32_t>(run_.configs.size());
 }
 
-uint32_t RunBuilder::CopyToDevice() {
-  const uint32_t config = Config(model::ActivityKind::kMemcpy, "MemcpyH2D");
-  run_.configs.back().copy_kind = model::CopyKind::kHostToDevice;
+uint32_t RunBuilder::CopyToDevice() { return Copy(model::CopyKind::kHostToDevice); }
+
+uint32_t RunBuilder::Copy(model::CopyKind kind) {
+  const uint32_t config =
+      Config(model::ActivityKind::kMemcpy, kind == model::CopyKind::kHostToDevice   ? "MemcpyH2D"
+                                           : kind == model::CopyKind::kDeviceToHost ? "MemcpyD2H"
+                                                                                    : "MemcpyD2D");
+  run_.configs.back().copy_kind = kind;
   return config;
 }
 

@@ -56,6 +56,7 @@ class RunBuilder {
   uint32_t Kernel(std::string symbol, int64_t grid_x = 1, int64_t block_x = 128);
   uint32_t Config(model::ActivityKind kind, std::string name);
   uint32_t CopyToDevice();
+  uint32_t Copy(model::CopyKind kind);
   uint32_t Annotation(std::string module, std::optional<int64_t> program_id,
                       std::string instruction);
   uint32_t Hint(model::Hint hint);

@@ -95,6 +95,7 @@ constexpr Key kArgumentKeys[] = {
     {"prefix", &E::op_name_prefix, kText},
     {"hlo_category", &E::category_text, kText},
     {"tf_op", &E::tf_op, kText},
+    {"long_name", &E::long_name, kText},
     {"source", &E::source, kText},
     {"model_flops", &E::flops, kNumber},
     {"flops", &E::flops, kNumber},

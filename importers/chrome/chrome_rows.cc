@@ -26,8 +26,8 @@ uint32_t ChromeRows::Thread(int64_t pid, int64_t tid) {
 
 void ChromeRows::Flush(model::Id process, const std::vector<model::Id>& lanes, int64_t shift_ns,
                        model::EventSink& sink, Counters& counters) {
-  FlushRanges(process, shift_ns, sink);
   FlushCalls(process, shift_ns, sink, counters);
+  FlushRanges(process, shift_ns, sink);
   FlushActivities(lanes, shift_ns, sink);
 }
 
@@ -35,12 +35,18 @@ void ChromeRows::FlushCalls(model::Id process, int64_t shift_ns, model::EventSin
                             Counters& counters) {
   struct Launch {
     model::Id call = 0;
+    XlaRanges::Found found;
   };
   LaunchTable<Launch> launches;
   for (const ChromeActivity& row : activities_) {
     if (row.correlation != 0) launches.Add(0, row.correlation);
   }
   launches.Finish();
+  XlaRanges xla(sink);
+  for (const ChromeRange& range : ranges_) {
+    xla.Add(threads_[range.thread].second, range.start_ns, range.end_ns, texts_[range.text]);
+  }
+  xla.Finish();
   std::vector<int64_t> not_kept(texts_.size(), 0);
   for (const ChromeCall& row : calls_) {
     Launch* const launch = row.correlation == 0 ? nullptr : launches.Find(0, row.correlation);
@@ -58,8 +64,11 @@ void ChromeRows::FlushCalls(model::Id process, int64_t shift_ns, model::EventSin
                                           .correlation_id = row.correlation,
                                           .start_ns = row.start_ns + shift_ns,
                                           .end_ns = row.end_ns + shift_ns});
-    if (referred) launch->call = id;
+    if (!referred) continue;
+    launch->call = id;
+    if (!xla.empty()) launch->found = xla.At(row.tid, row.start_ns, model::Evidence::kRange);
   }
+  if (!xla.empty()) xla.AddUnasked();
   calls_ = {};
   constexpr int kMaxNames = 1000;  // CUDA has some hundred; more is a hostile file.
   int names = 0;
@@ -70,10 +79,19 @@ void ChromeRows::FlushCalls(model::Id process, int64_t shift_ns, model::EventSin
                  model::Severity::kInfo, not_kept[i]);
   }
   call_of_.resize(activities_.size());
+  if (!xla.empty()) said_of_.resize(activities_.size());
   for (size_t i = 0; i < activities_.size(); ++i) {
     const Launch* const launch =
         activities_[i].correlation == 0 ? nullptr : launches.Find(0, activities_[i].correlation);
-    call_of_[i] = launch == nullptr ? 0 : launch->call;
+    if (launch == nullptr) continue;
+    call_of_[i] = launch->call;
+    if (xla.empty()) continue;
+    const XlaRanges::Found& found = launch->found;
+    // The thunk around the launch of a graph is not that of its nodes.
+    const bool is_node = activities_[i].graph_node_id != 0;
+    said_of_[i].hint = static_cast<uint32_t>(found.thunk_hint != 0 && !is_node ? found.thunk_hint
+                                                                               : found.module_hint);
+    if (found.module_range >= 0) said_of_[i].run_key = (process << 32) + found.module_range + 1;
   }
 }
 
@@ -82,9 +100,11 @@ void ChromeRows::FlushActivities(const std::vector<model::Id>& lanes, int64_t sh
   std::map<uint32_t, std::vector<model::Activity>> nested;  // By lane.
   for (size_t i = 0; i < activities_.size(); ++i) {
     const ChromeActivity& row = activities_[i];
+    // What the record says itself comes first.
+    const Said said = said_of_.empty() || row.hint != 0 ? Said() : said_of_[i];
     const model::Activity activity = {.lane_id = lanes[row.lane],
                                       .config_id = row.config,
-                                      .hint_id = row.hint,
+                                      .hint_id = row.hint != 0 ? row.hint : said.hint,
                                       .api_call_id = call_of_[i],
                                       .start_ns = row.start_ns + shift_ns,
                                       .end_ns = row.end_ns + shift_ns,
@@ -92,7 +112,7 @@ void ChromeRows::FlushActivities(const std::vector<model::Id>& lanes, int64_t sh
                                       .correlation_id = row.correlation,
                                       .graph_id = row.graph_id,
                                       .graph_node_id = row.graph_node_id,
-                                      .run_key = row.run_key};
+                                      .run_key = row.run_key != 0 ? row.run_key : said.run_key};
     if (row.nests) {
       nested[row.lane].push_back(activity);
     } else {

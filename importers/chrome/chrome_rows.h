@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "importers/common/counters.h"
+#include "importers/common/xla_ranges.h"
 #include "model/event_sink.h"
 
 namespace xlatrace::importers {
@@ -59,6 +60,7 @@ class ChromeRows {
   void Add(const ChromeCall& row) { calls_.push_back(row); }
   void Add(const ChromeRange& row) { ranges_.push_back(row); }
 
+  ChromeActivity& activity(size_t index) { return activities_[index]; }
   size_t activities() const { return activities_.size(); }
   size_t calls() const { return calls_.size(); }
   size_t ranges() const { return ranges_.size(); }
@@ -68,6 +70,12 @@ class ChromeRows {
              model::EventSink& sink, Counters& counters);
 
  private:
+  // What a host range that XLA named says of the launches in it.
+  struct Said {
+    uint32_t hint = 0;
+    int64_t run_key = 0;
+  };
+
   void FlushCalls(model::Id process, int64_t shift_ns, model::EventSink& sink, Counters& counters);
   void FlushActivities(const std::vector<model::Id>& lanes, int64_t shift_ns,
                        model::EventSink& sink);
@@ -81,6 +89,7 @@ class ChromeRows {
   std::vector<std::pair<int64_t, int64_t>> threads_;
   std::map<std::pair<int64_t, int64_t>, uint32_t> thread_index_;
   std::vector<model::Id> call_of_;  // Per activity.
+  std::vector<Said> said_of_;       // Per activity; empty where XLA named no range.
 };
 
 }  // namespace xlatrace::importers

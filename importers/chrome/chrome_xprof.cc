@@ -1,5 +1,10 @@
 // The trace.json.gz that XProf writes beside its XSpace: rows as xplane.h describes them, with a
 // process per plane and a thread per line.
+//
+// Rows of GPUs lack the program id that the XSpace has, those of TPUs name no module at all: both
+// are told by the event around them on a line "XLA Modules".
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -46,6 +51,7 @@ class Xprof final : public Dialect {
   Placement Finish() override {
     Placement placement;
     placement.process = import_.sink.AddProcess({});
+    NamePrograms();
     std::map<std::pair<Kind, int64_t>, model::Id> devices;
     for (const LaneKey& key : lanes_) {
       const Plane& plane = planes_[key.pid];
@@ -93,6 +99,88 @@ class Xprof final : public Dialect {
     int64_t pid, tid, cpu_ordinal;
     auto operator<=>(const LaneKey&) const = default;
   };
+
+  // An event of a line "XLA Modules": "jit_f(12)".
+  struct ModuleRun {
+    int64_t start_ns, end_ns;
+    uint32_t name;  // Text of the rows.
+    std::optional<int64_t> program_id;
+    int64_t run_key;
+  };
+  // A line "XLA Modules - from #16" is about one stream of the plane, "XLA Modules" about all.
+  using RunsKey = std::pair<int64_t, std::string>;
+
+  // A row that does not say which program it is of.
+  struct Unnamed {
+    size_t row;
+    uint32_t saying;  // Index into sayings_.
+  };
+
+  static bool IsModuleLine(std::string_view line) { return line.starts_with("XLA Modules"); }
+
+  // "16" of "Stream #16(Kernel)" and of "XLA Modules - from #16"; empty: of all.
+  static std::string StreamOf(std::string_view line) {
+    const size_t hash = line.find('#');
+    if (hash == std::string_view::npos) return {};
+    line.remove_prefix(hash + 1);
+    return std::string(line.substr(0, line.find_first_not_of("0123456789")));
+  }
+
+  void AddModuleRun(const ChromeEvent& event, int64_t pid, std::string_view line) {
+    const auto time = import_.Time(event);
+    if (!time) return;
+    const NameAndId name = SplitTrailingId(event.name);
+    module_runs_[{pid, StreamOf(line)}].push_back(
+        {time->start_ns, time->end_ns, import_.rows.Text(name.name), name.id, ++last_run_});
+    names_.try_emplace(import_.rows.Text(name.name), name.name);
+  }
+
+  const ModuleRun* RunAt(const RunsKey& key, int64_t time_ns, const std::string& module) const {
+    const auto runs = module_runs_.find(key);
+    if (runs == module_runs_.end()) return nullptr;
+    auto it =
+        std::upper_bound(runs->second.begin(), runs->second.end(), time_ns,
+                         [](int64_t time, const ModuleRun& run) { return time < run.start_ns; });
+    if (it == runs->second.begin()) return nullptr;
+    --it;
+    if (time_ns > it->end_ns) return nullptr;
+    return module.empty() || names_.at(it->name) == module ? &*it : nullptr;
+  }
+
+  void NamePrograms() {
+    for (auto& [key, runs] : module_runs_) {
+      std::stable_sort(runs.begin(), runs.end(), [](const ModuleRun& a, const ModuleRun& b) {
+        return a.start_ns < b.start_ns;
+      });
+    }
+    std::map<std::tuple<uint32_t, uint32_t, std::optional<int64_t>>, uint32_t> hints;
+    for (const Unnamed& unnamed : unnamed_) {
+      ChromeActivity& row = import_.rows.activity(unnamed.row);
+      const LaneKey& lane = lanes_[row.lane];
+      const bool is_tpu = planes_[lane.pid].kind == Kind::kTpu;
+      model::Hint said = sayings_[unnamed.saying];
+      const ModuleRun* run = nullptr;
+      if (!module_runs_.empty()) {
+        run = RunAt({lane.pid, StreamOf(line_names_[{lane.pid, lane.tid}])}, row.start_ns,
+                    said.module_name);
+        if (run == nullptr) run = RunAt({lane.pid, {}}, row.start_ns, said.module_name);
+      }
+      const auto [it, fresh] =
+          hints.try_emplace({unnamed.saying, run == nullptr ? UINT32_MAX : run->name,
+                             run == nullptr ? std::nullopt : run->program_id},
+                            0);
+      if (fresh) {
+        if (run != nullptr) {
+          said.module_name = names_.at(run->name);
+          said.program_id = run->program_id;
+        }
+        it->second = static_cast<uint32_t>(import_.sink.AddHint(said));
+      }
+      row.hint = it->second;
+      // On GPUs executions in a row may be one event.
+      if (is_tpu && run != nullptr && row.run_key == 0) row.run_key = run->run_key;
+    }
+  }
 
   void AddPlane(int64_t pid, std::string_view name) {
     for (const auto& [prefix, kind] :
@@ -147,6 +235,7 @@ class Xprof final : public Dialect {
 
   void OnGpuEvent(const ChromeEvent& event, int64_t pid, int64_t tid) {
     const std::string& line = line_names_[{pid, tid}];
+    if (IsModuleLine(line)) AddModuleRun(event, pid, line);
     if (IsDerivedLine(line)) return import_.Count("derived_line");
     const bool says_kernel = !event.kernel_details.empty();
     ActivityKind kind = ActivityKind::kKernel;
@@ -164,13 +253,16 @@ class Xprof final : public Dialect {
   }
 
   void OnTpuEvent(const ChromeEvent& event, int64_t pid, int64_t tid) {
-    if (line_names_[{pid, tid}] != "XLA Ops") return import_.Count("derived_line");
+    const std::string& line = line_names_[{pid, tid}];
+    if (IsModuleLine(line)) AddModuleRun(event, pid, line);
+    if (line != "XLA Ops") return import_.Count("derived_line");
     AddRow(event, {pid, tid, 0}, ActivityKind::kOp);
   }
 
   struct Shape {
     uint32_t config = 0;
     uint32_t hint = 0;
+    uint32_t saying = UINT32_MAX;  // Without a program: the hint follows at the end.
     int64_t bytes = -1;
   };
 
@@ -183,7 +275,7 @@ class Xprof final : public Dialect {
          {event.name, event.kernel_details, event.memcpy_details, event.memset_details,
           event.occupancy, event.hlo_op, event.hlo_module, event.program_id, event.op_name_end,
           event.op_name_prefix, event.tf_op, event.category_text, event.source, event.flops,
-          event.bytes_accessed}) {
+          event.bytes_accessed, event.long_name}) {
       key_.append(part).push_back('\0');
     }
     const auto [it, fresh] = shapes_.try_emplace(key_);
@@ -216,6 +308,7 @@ class Xprof final : public Dialect {
     }
     (kind == ActivityKind::kOp ? import_.ops : import_.kernels) +=
         kind == ActivityKind::kOp || kind == ActivityKind::kKernel;
+    if (shape.saying != UINT32_MAX) unnamed_.push_back({import_.rows.activities(), shape.saying});
     import_.rows.Add(row);
   }
 
@@ -273,7 +366,12 @@ class Xprof final : public Dialect {
     hint.source_line = source.line;
     hint.flops = ParseInt(event.flops);
     hint.bytes_accessed = ParseInt(event.bytes_accessed);
-    if (!hint.module_name.empty() || !hint.instruction.empty() || !hint.op_name.empty()) {
+    if (is_tpu) hint.hlo = std::string(HloLineOf(event.long_name));
+    if (hint.module_name.empty() && hint.instruction.empty() && hint.op_name.empty()) return shape;
+    if (!hint.program_id && planes_[lane.pid].kind != Kind::kHost) {
+      shape.saying = static_cast<uint32_t>(sayings_.size());
+      sayings_.push_back(std::move(hint));
+    } else {
       shape.hint = static_cast<uint32_t>(import_.sink.AddHint(hint));
     }
     return shape;
@@ -289,6 +387,10 @@ class Xprof final : public Dialect {
   std::vector<LaneKey> lanes_;
   std::map<LaneKey, uint32_t> lane_index_;
   std::unordered_map<std::string, Shape> shapes_;
+  std::map<RunsKey, std::vector<ModuleRun>> module_runs_;
+  std::map<uint32_t, std::string> names_;  // Of modules, by text.
+  std::vector<Unnamed> unnamed_;
+  std::vector<model::Hint> sayings_;
   std::map<std::tuple<uint32_t, int64_t, int64_t>, int64_t> runs_;      // lane, program, run
   std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> host_runs_;  // ordinal, program, run
 };

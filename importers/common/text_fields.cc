@@ -121,6 +121,11 @@ NameAndId SplitTrailingId(std::string_view text) {
   return {text.substr(0, open), id};
 }
 
+std::string_view HloLineOf(std::string_view name) {
+  if (!name.starts_with('%') || name.find(" = ") == std::string_view::npos) return {};
+  return name.substr(1);
+}
+
 FileAndLine SplitFileLine(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return {text, std::nullopt};

@@ -38,6 +38,10 @@ struct FileAndLine {
 };
 FileAndLine SplitFileLine(std::string_view text);
 
+// What TPU profiles call an op: "%fusion.3 = f32[8] fusion(...)", without the '%'; empty when it is
+// no line of HLO.
+std::string_view HloLineOf(std::string_view name);
+
 // Demangled, without return type, template arguments and parameters:
 // "void cutlass::Kernel2<A<1>>(P)" -> "cutlass::Kernel2". Names that are not C++ stay as they are,
 // but for the ".kd" that AMD's code objects append.

@@ -12,10 +12,10 @@
 #include "importers/common/copies.h"
 #include "importers/common/range_sorter.h"
 #include "importers/common/text_fields.h"
+#include "importers/common/xla_ranges.h"
 #include "importers/nsys/nsys_calls.h"
 #include "importers/nsys/nsys_configs.h"
 #include "importers/nsys/nsys_devices.h"
-#include "importers/nsys/nsys_ranges.h"
 #include "importers/nsys/nsys_tables.h"
 
 namespace xlatrace::importers {

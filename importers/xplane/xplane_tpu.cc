@@ -166,6 +166,7 @@ class TpuPlaneImport {
     const EventMetadata& metadata = plane_.events[index];
     facts.hint.evidence = model::Evidence::kAnnotation;
     facts.hint.instruction = std::string(InstructionOf(metadata));
+    facts.hint.hlo = std::string(HloLineOf(metadata.name));
     for (const std::string_view raw : metadata.stats) {
       const Stat stat = ReadStat(raw);
       switch (roles_.Of(stat.id)) {

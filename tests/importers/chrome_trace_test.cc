@@ -239,6 +239,105 @@ TEST(XprofJson, RowsAreThoseOfTheXSpace) {
   EXPECT_EQ(sink.info.at("source"), "xprof_json");
 }
 
+// Two launches in a thunk each, one between them, and one whose record says itself what it is.
+TEST(Kineto, XlaRangesAroundALaunchNameItsInstruction) {
+  const auto event = [](const char* cat, const std::string& name, int ts, int dur, int tid,
+                        const std::string& arguments) {
+    return "{\"ph\":\"X\",\"cat\":\"" + std::string(cat) + "\",\"name\":\"" + name +
+           "\",\"pid\":10,\"tid\":" + std::to_string(tid) + ",\"ts\":" + std::to_string(ts) +
+           ",\"dur\":" + std::to_string(dur) + ",\"args\":{" + arguments + "}},\n";
+  };
+  std::string text = "{\"schemaVersion\":1,\"traceEvents\":[\n";
+  text +=
+      event("user_annotation", "XlaModule:#prefix=Net,hlo_module=SyncTensorsGraph.4,program_id=3#",
+            100, 100, 7, "");
+  text +=
+      event("user_annotation", "Thunk:#name=fc1/aten__mm,hlo_op=custom-call.2#", 110, 10, 7, "");
+  text += event("user_annotation", "Thunk:#hlo_op=copy.3#", 150, 10, 7, "");
+  // Another thread's module at the same time.
+  text += event("user_annotation", "XlaModule:#hlo_module=other,program_id=9#", 90, 200, 8, "");
+  const int launched[] = {112, 130, 152, 154};
+  for (int i = 0; i < 4; ++i) {
+    const std::string id = "\"correlation\":" + std::to_string(i + 1);
+    text += event("cuda_driver", "cuLaunchKernel", launched[i], 2, 7, id);
+    text += event("kernel", "k" + std::to_string(i), 1000 + 10 * i, 5, 5,
+                  id + ",\"device\":0,\"stream\":5" +
+                      (i == 3 ? ",\"hlo_op\":\"fusion.1\",\"hlo_module\":\"said\"" : ""));
+  }
+  text.resize(text.size() - 2);
+  const MemorySink sink = ImportText(text + "]}");
+  ASSERT_EQ(sink.activities.size(), 4u);
+  const model::Hint gemm = sink.HintOf(sink.activities[0]);
+  EXPECT_EQ(gemm.evidence, model::Evidence::kRange);
+  EXPECT_EQ(gemm.module_name, "SyncTensorsGraph.4");
+  EXPECT_EQ(gemm.program_id, 3);
+  EXPECT_EQ(gemm.instruction, "custom-call.2");
+  EXPECT_EQ(gemm.op_name, "Net/fc1/aten__mm");
+  const model::Hint between = sink.HintOf(sink.activities[1]);
+  EXPECT_EQ(between.module_name, "SyncTensorsGraph.4");
+  EXPECT_EQ(between.instruction, "");
+  EXPECT_EQ(sink.HintOf(sink.activities[2]).instruction, "copy.3");
+  EXPECT_EQ(sink.HintOf(sink.activities[2]).op_name, "");
+  EXPECT_EQ(sink.HintOf(sink.activities[3]).module_name, "said");
+  // All of one execution.
+  EXPECT_NE(sink.activities[0].run_key, 0);
+  EXPECT_EQ(sink.activities[0].run_key, sink.activities[2].run_key);
+}
+
+// XProf's JSON tells programs by the events around a row only.
+TEST(XprofJson, LinesOfModulesTellTheProgram) {
+  const auto name = [](const char* what, int pid, int tid, const char* label) {
+    return "{\"ph\":\"M\",\"name\":\"" + std::string(what) + "\",\"pid\":" + std::to_string(pid) +
+           ",\"tid\":" + std::to_string(tid) + ",\"args\":{\"name\":\"" + label + "\"}},\n";
+  };
+  const auto event = [](int pid, int tid, const char* text, int ts, int dur,
+                        const char* arguments) {
+    return "{\"ph\":\"X\",\"name\":\"" + std::string(text) + "\",\"pid\":" + std::to_string(pid) +
+           ",\"tid\":" + std::to_string(tid) + ",\"ts\":" + std::to_string(ts) +
+           ",\"dur\":" + std::to_string(dur) + ",\"args\":{" + arguments + "}},\n";
+  };
+  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  text += name("process_name", 1, 0, "/device:TPU:0") + name("thread_name", 1, 1, "XLA Modules");
+  text += name("thread_name", 1, 2, "XLA Ops") + name("process_name", 2, 0, "/device:GPU:0");
+  text += name("thread_name", 2, 1, "Stream #16(Kernel)");
+  text += name("thread_name", 2, 2, "Stream #17(Kernel)");
+  text += name("thread_name", 2, 3, "XLA Modules - from #16");
+  text += name("thread_name", 2, 4, "XLA Modules - from #17");
+  text += event(1, 2, "fusion.3", 110, 5,
+                R"("long_name":"%fusion.3 = f32[8]{0} fusion(f32[8]{0} %copy.1), kind=kLoop",)"
+                R"("tf_op":"jit(f)/add:")");
+  text += event(1, 2, "fusion.3", 210, 5,
+                R"("long_name":"%fusion.3 = f32[8]{0} fusion(f32[8]{0} %copy.1), kind=kLoop",)"
+                R"("tf_op":"jit(f)/add:")");
+  text += event(1, 2, "copy", 310, 5, "");  // In no module.
+  // Ids are unsigned there and signed in the XSpace.
+  text += event(1, 1, "jit_f(12190760917235803885)", 100, 50, "");
+  text += event(1, 1, "jit_f(7)", 200, 50, "");
+  const char* const kernel =
+      R"("hlo_op":"add.1","hlo_module":"jit_g","kernel_details":"grid:1,1,1")";
+  text += event(2, 1, "add_1", 500, 10, kernel);
+  text += event(2, 2, "add_1", 505, 10, kernel);
+  text += event(2, 3, "jit_g(4)", 500, 10, "");
+  text += event(2, 4, "jit_g(5)", 505, 10, "");
+  text.resize(text.size() - 2);
+  const MemorySink sink = ImportText(text + "]}");
+  ASSERT_EQ(sink.activities.size(), 5u);
+  std::map<int64_t, const model::Activity*> rows;  // By start.
+  for (const model::Activity& row : sink.activities) rows[row.start_ns] = &row;
+  const int64_t zero = rows.begin()->first - 110'000;
+  const auto hint = [&](int64_t us) { return sink.HintOf(*rows.at(zero + us * 1000)); };
+  EXPECT_EQ(hint(110).module_name, "jit_f");
+  EXPECT_EQ(hint(110).program_id, -6255983156473747731);
+  EXPECT_EQ(hint(110).instruction, "fusion.3");
+  EXPECT_EQ(hint(110).op_name, "jit(f)/add");
+  EXPECT_EQ(hint(110).hlo, "fusion.3 = f32[8]{0} fusion(f32[8]{0} %copy.1), kind=kLoop");
+  EXPECT_EQ(hint(210).program_id, 7);
+  EXPECT_NE(rows.at(zero + 110'000)->run_key, rows.at(zero + 210'000)->run_key);
+  EXPECT_EQ(hint(310).module_name, "");
+  EXPECT_EQ(hint(500).program_id, 4);  // Each by its own stream.
+  EXPECT_EQ(hint(505).program_id, 5);
+}
+
 TEST(TraceSplitter, CutsTheSameWhateverTheBlocks) {
   const std::string text = KinetoTrace();
   const auto split = [&](size_t block) {

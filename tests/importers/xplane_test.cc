@@ -417,6 +417,7 @@ TEST(XplaneTpu, OpsNestAndTakeRunModuleAndFactsFromTheirMetadata) {
   EXPECT_EQ(hint.category, "loop fusion");
   EXPECT_EQ(hint.source_file, "dir/model.py");
   EXPECT_EQ(hint.source_line, 37);
+  EXPECT_EQ(hint.hlo, "add.2 = f32[8] add(f32[8] %x, f32[8] %y)");
   EXPECT_EQ(hint.flops, 64);
   EXPECT_EQ(hint.bytes_accessed, 96);
   EXPECT_EQ(sink.Stat("async_op_not_counted"), 1);

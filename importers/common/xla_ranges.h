@@ -2,8 +2,8 @@
 //
 // Memory: 24 bytes per range. Thread-safety: one thread.
 
-#ifndef XLATRACE_IMPORTERS_NSYS_NSYS_RANGES_H_
-#define XLATRACE_IMPORTERS_NSYS_NSYS_RANGES_H_
+#ifndef XLATRACE_IMPORTERS_COMMON_XLA_RANGES_H_
+#define XLATRACE_IMPORTERS_COMMON_XLA_RANGES_H_
 
 #include <cstdint>
 #include <string>
@@ -82,4 +82,4 @@ class XlaRanges {
 
 }  // namespace xlatrace::importers
 
-#endif  // XLATRACE_IMPORTERS_NSYS_NSYS_RANGES_H_
+#endif  // XLATRACE_IMPORTERS_COMMON_XLA_RANGES_H_

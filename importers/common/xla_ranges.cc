@@ -1,4 +1,4 @@
-#include "importers/nsys/nsys_ranges.h"
+#include "importers/common/xla_ranges.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -58,9 +58,11 @@ bool LooksLikeArchive(const std::string& path) {
   return IsTarHead(std::string_view(inflated).substr(0, size));
 }
 
-Status VisitArchive(const std::string& path, const ArchiveLimits& limits,
-                    const std::function<bool(const ArchiveEntry& entry)>& wants,
-                    const std::function<Status(ArchiveEntry entry, std::string content)>& take) {
+Status VisitArchive(
+    const std::string& path, const ArchiveLimits& limits,
+    const std::function<bool(const ArchiveEntry& entry)>& wants,
+    const std::function<Status(ArchiveEntry entry, std::string content)>& take,
+    const std::function<bool(const ArchiveEntry& entry, std::string_view head)>& goes_on) {
   // Refuses what is not a regular file before anything would wait on it.
   XLATRACE_TRY(ReadFileHead(path, 4));
   std::error_code ignored;
@@ -83,7 +85,10 @@ Status VisitArchive(const std::string& path, const ArchiveLimits& limits,
                      "unpack the archive by hand and name the folder");
   };
   const auto is_bomb = [&](uint64_t out) {
-    return out > limits.ratio_free_bytes && out / limits.ratio > file_bytes;
+    const bool deflates = archive_format(reader.get()) == ARCHIVE_FORMAT_ZIP ||
+                          archive_filter_code(reader.get(), 0) == ARCHIVE_FILTER_GZIP;
+    const uint64_t ratio = deflates ? std::min(limits.ratio, limits.deflate_ratio) : limits.ratio;
+    return out > limits.ratio_free_bytes && out / ratio > file_bytes;
   };
   if (archive_read_open_filename(reader.get(), path.c_str(), 1 << 17) != ARCHIVE_OK) {
     return failure("opening");
@@ -110,14 +115,26 @@ Status VisitArchive(const std::string& path, const ArchiveLimits& limits,
       if (is_tar) total += entry.size_bytes;
       continue;
     }
+    if (entry.size_bytes > limits.entry_bytes) return too_large(entry.name);
     std::string content;
-    while (true) {
+    bool wanted = true;
+    while (wanted) {
       const la_ssize_t got = archive_read_data(reader.get(), block.data(), block.size());
       if (got == 0) break;
       if (got < 0) return failure(fmt::format("reading '{}' of", entry.name));
+      if (content.empty()) {
+        const std::string_view head(block.data(), static_cast<size_t>(got));
+        wanted = !goes_on || goes_on(entry, head);
+        // In one piece: growing by and by would take twice as much.
+        if (wanted) content.reserve(entry.size_bytes);
+      }
       content.append(block.data(), static_cast<size_t>(got));
       total += static_cast<uint64_t>(got);
       if (content.size() > limits.entry_bytes || is_bomb(total)) return too_large(entry.name);
+    }
+    if (!wanted) {
+      if (is_tar && entry.size_bytes > content.size()) total += entry.size_bytes - content.size();
+      continue;
     }
     XLATRACE_TRY(take(std::move(entry), std::move(content)));
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -29,6 +30,7 @@ struct ArchiveEntry {
 struct ArchiveLimits {
   uint64_t entry_bytes = uint64_t{1} << 30;
   uint64_t ratio = 400;
+  uint64_t deflate_ratio = 400;  // Of gzip and zip, which cannot see far and shrink less.
   uint64_t ratio_free_bytes = uint64_t{64} << 20;
   int64_t entries = kMaxEntries;
 };
@@ -37,11 +39,14 @@ struct ArchiveLimits {
 bool LooksLikeArchive(const std::string& path);
 
 // Calls `wants(entry)` for every entry of the archive, in order; for regular files it wants, reads
-// the content and calls `take(entry, content)`. Errors name the archive; entries before it were
-// taken.
-Status VisitArchive(const std::string& path, const ArchiveLimits& limits,
-                    const std::function<bool(const ArchiveEntry& entry)>& wants,
-                    const std::function<Status(ArchiveEntry entry, std::string content)>& take);
+// the content and calls `take(entry, content)`. `goes_on`, where there is one, sees the first bytes
+// of an entry (up to 256 KiB) and may say that the rest is of no use: then it is not read and not
+// taken. Errors name the archive; entries before it were taken.
+Status VisitArchive(
+    const std::string& path, const ArchiveLimits& limits,
+    const std::function<bool(const ArchiveEntry& entry)>& wants,
+    const std::function<Status(ArchiveEntry entry, std::string content)>& take,
+    const std::function<bool(const ArchiveEntry& entry, std::string_view head)>& goes_on = nullptr);
 
 // The same for regular files alone, by name.
 Status ForEachArchiveEntry(

@@ -1,6 +1,11 @@
 #include "dumps/dump_files.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -25,22 +30,82 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Entries of archives by the path that ListFiles() gave them.
+// Entries of archives by the path that ListFiles() gave them. The first ones stay in memory; what
+// is beyond goes to a file without a name, which is gone when the process is.
 class KeptEntries {
  public:
-  void Add(std::string path, std::string bytes) {
+  Status Add(std::string path, std::string bytes) {
     const std::lock_guard lock(mutex_);
-    entries_[std::move(path)] = std::make_shared<const std::string>(std::move(bytes));
+    Place& place = entries_[std::move(path)];
+    place = {};
+    if (in_memory_ + bytes.size() <= kMostInMemory) {
+      in_memory_ += bytes.size();
+      place.bytes = std::make_shared<const std::string>(std::move(bytes));
+      return {};
+    }
+    if (file_ < 0) XLATRACE_TRY(OpenFile());
+    place.offset = end_;
+    place.size = bytes.size();
+    for (size_t done = 0; done < bytes.size();) {
+      const ssize_t wrote =
+          pwrite(file_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(end_ + done));
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote <= 0) return Failure("writing to");
+      done += static_cast<size_t>(wrote);
+    }
+    end_ += bytes.size();
+    return {};
   }
+
+  // Null: no such entry, or it cannot be read any more.
   std::shared_ptr<const std::string> Find(const std::string& path) const {
     const std::lock_guard lock(mutex_);
     const auto it = entries_.find(path);
-    return it == entries_.end() ? nullptr : it->second;
+    if (it == entries_.end()) return nullptr;
+    const Place& place = it->second;
+    if (place.bytes != nullptr) return place.bytes;
+    auto bytes = std::make_shared<std::string>(place.size, '\0');
+    for (size_t done = 0; done < place.size;) {
+      const ssize_t got = pread(file_, bytes->data() + done, place.size - done,
+                                static_cast<off_t>(place.offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return nullptr;
+      done += static_cast<size_t>(got);
+    }
+    return bytes;
   }
 
  private:
+  static constexpr size_t kMostInMemory = size_t{64} << 20;
+
+  struct Place {
+    std::shared_ptr<const std::string> bytes;  // Null: in the file.
+    uint64_t offset = 0;
+    size_t size = 0;
+  };
+
+  static tl::unexpected<Error> Failure(std::string_view doing) {
+    return MakeError(fmt::format("{} a file in '{}': {}", doing, TemporaryFolder(),
+                                 std::generic_category().message(errno)),
+                     "unpack the archive and name the folder, or set TMPDIR to a place with room");
+  }
+  static std::string TemporaryFolder() {
+    const char* const folder = std::getenv("TMPDIR");
+    return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+  }
+  Status OpenFile() {
+    std::string name = TemporaryFolder() + "/xlatrace_entries_XXXXXX";
+    file_ = mkostemp(name.data(), O_CLOEXEC);
+    if (file_ < 0) return Failure("making");
+    unlink(name.c_str());
+    return {};
+  }
+
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_ptr<const std::string>> entries_;
+  std::unordered_map<std::string, Place> entries_;
+  size_t in_memory_ = 0;
+  int file_ = -1;
+  uint64_t end_ = 0;
 };
 
 KeptEntries& Kept() {
@@ -191,9 +256,10 @@ std::string Packed(std::string bytes) {
 
 Status ListArchive(const std::string& path, const ListLimits& limits, FileList& out) {
   // Dumps of passes repeat each other, and xz sees that: they shrink more than other files do.
-  const ArchiveLimits archive_limits{.entry_bytes = uint64_t{1} << 30,
+  const ArchiveLimits archive_limits{.entry_bytes = uint64_t{512} << 20,
                                      .ratio = 2000,
-                                     .ratio_free_bytes = uint64_t{1} << 30,
+                                     .deflate_ratio = 250,
+                                     .ratio_free_bytes = uint64_t{256} << 20,
                                      .entries = static_cast<int64_t>(limits.entries)};
   uint64_t kept = 0;
   const auto file_of = [&](const ArchiveEntry& entry) {
@@ -220,13 +286,6 @@ Status ListArchive(const std::string& path, const ListLimits& limits, FileList& 
       [&](ArchiveEntry entry, std::string content) -> Status {
         ListedFile file = file_of(entry);
         file.size_bytes = content.size();
-        const bool compressed = content.size() >= 6 && LooksCompressed(content);
-        if (!ParseDumpName(file.name) && !compressed &&
-            !IsHlo(std::string_view(content).substr(0, kSniffBytes))) {
-          file.readable = false;
-          out.files.push_back(std::move(file));
-          return {};
-        }
         std::string packed = Packed(std::move(content));
         kept += packed.size();
         if (kept > limits.kept_bytes) {
@@ -234,9 +293,19 @@ Status ListArchive(const std::string& path, const ListLimits& limits, FileList& 
                                        Bytes(static_cast<double>(limits.kept_bytes))),
                            "unpack the archive and name the folder");
         }
-        Kept().Add(file.path, std::move(packed));
+        XLATRACE_TRY(Kept().Add(file.path, std::move(packed)));
         out.files.push_back(std::move(file));
         return {};
+      },
+      [&](const ArchiveEntry& entry, std::string_view head) {
+        ListedFile file = file_of(entry);
+        if (ParseDumpName(file.name) || IsHlo(head.substr(0, kSniffBytes)) ||
+            (head.size() >= 6 && LooksCompressed(head))) {
+          return true;
+        }
+        file.readable = false;
+        out.files.push_back(std::move(file));
+        return false;
       });
   if (read || out.files.empty()) return read;
   // What came before the damage is there.

@@ -3,9 +3,9 @@
 // Folders of any depth. Links are not followed out of the folder (nor to folders at all, which may
 // lead around in circles); FIFOs, sockets and devices are never opened; archives inside of it are
 // not looked into. Of an archive (zip, tar, tar.gz, tar.xz, tar.zst), entries are read as streams
-// and kept, compressed, in memory: HLO, thunk lists and what says where memory goes, which is
-// little of a dump; others are listed with their size. What is passed over is counted, with the
-// reason.
+// and kept, compressed: HLO, thunk lists and what says where memory goes, which is little of a
+// dump; others are listed with their size. The first 64 MiB of that stay in memory, the rest goes
+// to a file without a name in TMPDIR. What is passed over is counted, with the reason.
 //
 // Thread-safety: re-entrant. Entries of archives are kept until the process ends.
 
@@ -26,7 +26,7 @@ namespace xlatrace::dumps {
 struct ListLimits {
   int depth = 64;
   size_t entries = 500'000;
-  uint64_t kept_bytes = uint64_t{2} << 30;  // Of an archive, as compressed in memory.
+  uint64_t kept_bytes = uint64_t{2} << 30;  // Of an archive, compressed.
 };
 
 struct ListedFile {

@@ -336,6 +336,57 @@ TEST_F(ArrangementsTest, WhatIsTooMuchIsStoppedAndSaid) {
   EXPECT_THAT(kept.error().message, HasSubstr("holds more than"));
 }
 
+// What is cut off or changed gives what can be read, or an error that names the archive.
+TEST_F(ArrangementsTest, DamagedArchivesAreNeverMoreThanAnError) {
+  const std::vector<Entry> entries = {{std::string("d/") + kAfter, kHlo}, {"d/step", kHlo}};
+  for (const char* name : {"c.tar", "c.tar.gz", "c.tar.xz", "c.tar.zst", "c.zip"}) {
+    WriteArchive(name, entries);
+    std::ifstream in(Path(name), std::ios::binary);
+    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    uint32_t state = 7;
+    const auto random = [&state] { return state = state * 1664525 + 1013904223; };
+    for (int i = 0; i < 150; ++i) {
+      std::string damaged = whole;
+      if (i < 50) {
+        damaged.resize(whole.size() * static_cast<size_t>(i) / 50);
+      } else {
+        for (int k = 0; k < 1 + i % 3; ++k) {
+          damaged[(random() >> 8) % damaged.size()] ^= static_cast<char>(1 << (random() >> 29));
+        }
+      }
+      Write("damaged", damaged);
+      auto dir = ListDumpDir(Path("damaged"));
+      if (!dir) {
+        EXPECT_THAT(dir.error().message, HasSubstr("damaged")) << name << " " << i;
+        continue;
+      }
+      for (const DumpModule& module : dir->modules) {
+        auto loaded = LoadDumpModule(module);
+        EXPECT_TRUE(loaded || !loaded.error().message.empty()) << name << " " << i;
+      }
+    }
+  }
+}
+
+// What is beyond the memory for entries lies in a file without a name.
+TEST_F(ArrangementsTest, WhatMemoryDoesNotHoldIsReadBackFromDisk) {
+  std::vector<Entry> entries;
+  uint32_t state = 1;
+  for (int i = 0; i < 3; ++i) {
+    std::string noise(50 << 20, ' ');  // Shrinks to six tenths: 90 MiB are kept.
+    for (char& c : noise) c = static_cast<char>('a' + (state = state * 1664525 + 1013904223) % 26);
+    entries.push_back({fmt::format("step{}.hlo", i), std::string(kHlo) + "// " + noise + "\n"});
+  }
+  WriteArchive("large.tar", entries);
+  auto dir = ListDumpDir(Path("large.tar"));
+  ASSERT_TRUE(dir) << dir.error().message;
+  EXPECT_EQ(Found(*dir), "step0: after; step1: after; step2: after");
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), ignored)) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("xlatrace_entries_"));
+  }
+}
+
 // Three gigabytes of zeros in a few kilobytes, in a file that is wanted and in one that is passed
 // over.
 TEST_F(ArrangementsTest, BombsAreRefusedBeforeTheyGoOff) {

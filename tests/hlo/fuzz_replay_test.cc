@@ -13,7 +13,7 @@ namespace {
 TEST(FuzzReplay, EveryCorpusFileKeepsThePromises) {
   int files = 0;
   for (const std::string input :
-       {"text", "proto", "thunks", "dump_name", "text_proto", "reports", "wire"}) {
+       {"text", "proto", "thunks", "dump_name", "text_proto", "reports", "wire", "archive"}) {
     const std::filesystem::path folder = std::filesystem::path(XLATRACE_HLO_CORPUS) / input;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       auto bytes = ReadFile(entry.path().string());

@@ -1,10 +1,16 @@
 #include "tests/hlo/fuzz/inputs.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include "base/archive.h"
 #include "dumps/dump_name.h"
 #include "dumps/file_kind.h"
 #include "hlo/artefacts/autotune_results.h"
@@ -132,6 +138,31 @@ void UseReports(std::string_view bytes) {
   Require(!Description(dumps::KindOfContent(bytes)).empty());
 }
 
+// A file without a name, since archives are read from files.
+void UseArchive(std::string_view bytes) {
+  const int file = memfd_create("archive", MFD_CLOEXEC);
+  Require(file >= 0 &&
+          write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  const std::string path = fmt::format("/proc/self/fd/{}", file);
+  const ArchiveLimits limits{
+      .entry_bytes = 1 << 20, .ratio = 100, .ratio_free_bytes = 1 << 21, .entries = 1000};
+  uint64_t taken = 0;
+  int64_t entries = 0;
+  LooksLikeArchive(path);
+  const Status status = VisitArchive(
+      path, limits, [&](const ArchiveEntry&) { return ++entries % 5 != 0; },
+      [&](const ArchiveEntry& entry, const std::string& content) -> Status {
+        Require(entry.kind == ArchiveEntry::Kind::kFile && content.size() <= limits.entry_bytes);
+        taken += content.size();
+        return {};
+      },
+      [](const ArchiveEntry&, std::string_view head) { return head.front() != 'x'; });
+  Require(status || !status.error().message.empty());
+  Require(entries <= limits.entries);
+  Require(taken <= limits.ratio_free_bytes + limits.entry_bytes + limits.ratio * bytes.size());
+  close(file);
+}
+
 }  // namespace
 
 void RunFuzzInput(std::string_view input, std::string_view bytes) {
@@ -162,6 +193,8 @@ void RunFuzzInput(std::string_view input, std::string_view bytes) {
     UseTextProto(std::make_shared<const std::string>(bytes));
   } else if (input == "reports") {
     UseReports(bytes);
+  } else if (input == "archive") {
+    UseArchive(bytes);
   } else if (input == "wire") {
     const auto modules = ModulesInXSpace(bytes);
     for (size_t i = 0; modules && i < modules->size() && i < 3; ++i) {

@@ -8,8 +8,8 @@
 
 namespace xlatrace::hlo {
 
-// `input`: "text", "proto", "thunks", "dump_name", "text_proto", "reports" or "wire". Aborts when a
-// reader breaks its promise.
+// `input`: "text", "proto", "thunks", "dump_name", "text_proto", "reports", "wire" or "archive".
+// Aborts when a reader breaks its promise.
 void RunFuzzInput(std::string_view input, std::string_view bytes);
 
 }  // namespace xlatrace::hlo

@@ -19,8 +19,10 @@ bool Unexpected(TextScanner& scanner, std::string_view wanted) {
 bool ScanInts(TextScanner& scanner, char open, char close, std::string_view where) {
   if (!scanner.Expect(open, where)) return false;
   do {
+    const char* const start = (scanner.Peek(), scanner.position());
     int64_t number = 0;
     if (!scanner.Int(&number, "a number")) return false;
+    if (number < 0) return scanner.Fail(start, fmt::format("a size of {} {}", number, where));
   } while (scanner.TryChar(','));
   return scanner.Expect(close, where);
 }

@@ -250,9 +250,14 @@ bool TextParser::ParseMetadata(model::OpMetadata& metadata) {
       good = ParseText(&value);
       if (good) MutableOtherNames(module_, metadata).scheduling = value;
     } else if (key == "source_line" || key == "stack_frame_id") {
+      scan_.Peek();
+      const char* const start = scan_.position();
       int64_t number = 0;
       good = scan_.Int(&number, "a number");
-      const bool fits = number > 0 && number <= std::numeric_limits<int32_t>::max();
+      if (good && number != static_cast<int32_t>(number)) {
+        return scan_.Fail(start, fmt::format("a {} of {} is out of range", key, number));
+      }
+      const bool fits = number > 0;
       if (key == "source_line") {
         metadata.source_line = fits ? static_cast<int32_t>(number) : 0;
       } else {

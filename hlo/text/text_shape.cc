@@ -149,10 +149,20 @@ bool ScanLayout(TextScanner& scanner, int rank, int depth) {
   if (!scanner.Expect('{', "before a layout")) return false;
   if (scanner.Peek() != ':' && !(rank <= 0 && scanner.Peek() == '}')) {
     int listed = 0;
+    uint64_t seen = 0;  // Which of the first 64 dimensions; no array has more.
     do {
+      const char* const where = (scanner.Peek(), scanner.position());
       int64_t dimension = 0;
       if (!scanner.Int(&dimension, "a dimension of a layout")) return false;
       ++listed;
+      // XLA asks this of the elements of tuples only.
+      if (depth == 0 || rank < 0) continue;
+      const uint64_t bit = dimension >= 0 && dimension < 64 ? uint64_t{1} << dimension : 0;
+      if (dimension < 0 || dimension >= rank || (seen & bit) != 0) {
+        return scanner.Fail(where, fmt::format("a layout that lists dimension {} of {}{}",
+                                               dimension, rank, (seen & bit) ? " twice" : ""));
+      }
+      seen |= bit;
     } while (scanner.TryChar(','));
     if (rank >= 0 && listed != rank) {
       return scanner.Fail(start,

@@ -36,6 +36,9 @@ bool ScanPad(TextScanner& scanner, int most) {
   int numbers = 1;
   while (numbers < most && scanner.Look() == '_') {
     scanner.TryChar('_');
+    if (numbers == 2 && scanner.Look() == '-') {
+      return scanner.FailHere("padding between elements cannot be negative");
+    }
     if (!ScanInt(scanner)) return false;
     ++numbers;
   }

@@ -269,6 +269,21 @@ TEST(TextReader, RefusesLiteralsThatDoNotFitTheirShape) {
   }
 }
 
+// XLA's parser asks this of the elements of tuples alone.
+TEST(TextReader, LayoutsInTuplesListEveryDimensionOnce) {
+  const auto error_of = [](const std::string& shape) {
+    auto module = ReadText(Shared(
+        "ENTRY e {\n  a = f32[2,3]{1,0} parameter(0)\n  ROOT t = " + shape + " tuple(a)\n}"));
+    return module ? "" : module.error().message;
+  };
+  EXPECT_EQ(error_of("(f32[2,3]{0,1})"), "");
+  EXPECT_EQ(error_of("(f32[2,3]{1,0:T(8,128)S(1)})"), "");
+  EXPECT_EQ(error_of("f32[2,3]{1,1}"), "");
+  EXPECT_THAT(error_of("(f32[2,3]{1,1})"), HasSubstr("lists dimension 1 of 2 twice"));
+  EXPECT_THAT(error_of("(f32[2,3]{2,0})"), HasSubstr("lists dimension 2 of 2"));
+  EXPECT_THAT(error_of("((f32[2,3]{1,0}), f32[7]{1})"), HasSubstr("lists dimension 1 of 1"));
+}
+
 TEST(TextReader, ReadsOneInstructionAlone) {
   const auto module =
       Read("f32[5,20]{1,0} dot(f32[5,10]{1,0}, f32[10,20]{1,0}), lhs_contracting_dims={1}");

@@ -51,8 +51,13 @@ Status AddOne(const ModuleFile& file, model::Id process_id, model::EventSink& si
 Status AddHloFile(const std::string& path, model::EventSink& sink, model::Id process_id,
                   int64_t program_id = -1) {
   XLATRACE_ASSIGN(std::string bytes, dumps::ReadDumpFile(path));
-  XLATRACE_ASSIGN(const model::HloModule module,
-                  hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes))));
+  const auto read = hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes)));
+  if (!read) {
+    return MakeError(fmt::format("reading '{}': {}", path, read.error().message),
+                     "--modules takes dump folders, archives of them, optimized HLO as text or "
+                     "proto, and profiles that carry HLO");
+  }
+  const model::HloModule& module = *read;
   ModuleFile file{.path = path, .name = std::string(module.name)};
   if (module.program_id >= 0) program_id = module.program_id;
   if (program_id >= 0) file.program_id = program_id;
@@ -78,7 +83,15 @@ Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id
   }
   XLATRACE_ASSIGN(const dumps::DumpDir dir, dumps::ListDumpDir(path));
   size_t added = 0;
-  Status last;  // Of HLO that nobody named and that cannot be read.
+  Status last;  // Why one of them cannot be read; the others are used.
+  const auto skip = [&](const std::string& file, Status why) {
+    sink.AddRunStat({.name = "input_skipped",
+                     .severity = model::Severity::kDataLoss,
+                     .source = file,
+                     .value = 1,
+                     .advice = why.error().message});
+    last = std::move(why);
+  };
   for (const dumps::DumpModule& module : dir.modules) {
     ModuleFile file{.path = module.after_proto.empty() ? module.after_text : module.after_proto,
                     .name = module.name,
@@ -97,7 +110,10 @@ Status AddModuleFiles(const std::string& path, model::EventSink& sink, model::Id
     // The list after the thunk passes has the same thunks, and tells which are in one CUDA graph.
     file.sequence =
         module.thunk_sequence_final.empty() ? module.thunk_sequence : module.thunk_sequence_final;
-    XLATRACE_TRY(AddOne(file, process_id, sink));
+    if (Status one = AddOne(file, process_id, sink); !one) {
+      skip(file.path, std::move(one));
+      continue;
+    }
     ++added;
   }
   if (added == 0 && importers::Detect(path)) return AddModulesOfProfile(path, sink, process_id);

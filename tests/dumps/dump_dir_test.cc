@@ -14,8 +14,6 @@
 namespace xlatrace::dumps {
 namespace {
 
-using namespace hlo;  // What the room works on.
-
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;

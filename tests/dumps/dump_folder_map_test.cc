@@ -12,7 +12,7 @@
 namespace xlatrace::dumps {
 namespace {
 
-using namespace hlo;  // What the room works on.
+using hlo::ModuleLink;
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -11,7 +11,8 @@
 namespace xlatrace::dumps {
 namespace {
 
-using namespace hlo;  // What the room works on.
+using hlo::ReadText;
+using hlo::Shared;
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;

@@ -13,7 +13,9 @@
 namespace xlatrace::dumps {
 namespace {
 
-using namespace hlo;  // What the room works on.
+using hlo::Find;
+using hlo::ReadText;
+using hlo::Shared;
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -97,18 +97,29 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   AnalysisTables tables;
   // Each module is read once, for labels and costs.
   RunFacts facts(run, attribution);
-  tables.stats =
-      LabelRun(run, attribution, [&](model::Id module_id) -> Result<const model::HloModule*> {
-        auto module = load_module ? load_module(module_id) : Result<const model::HloModule*>();
-        if (module && *module != nullptr) facts.Visit(module_id, **module, attribution);
-        return module;
-      });
+  const ModuleLoader visit = [&](model::Id module_id) -> Result<const model::HloModule*> {
+    auto module = load_module ? load_module(module_id) : Result<const model::HloModule*>();
+    if (module && *module != nullptr) facts.Visit(module_id, **module, attribution);
+    return module;
+  };
+  if (options.known == nullptr) {
+    tables.stats = LabelRun(run, attribution, visit);
+  } else {
+    // What cannot be read has no costs; the whole run has said so.
+    for (size_t m = 0; m < run.modules.size(); ++m) (void)visit(static_cast<Id>(m + 1));
+  }
   facts.TakeRecorded(attribution);
 
   const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles);
   const model::Recorded recorded(run.windows);
-  PromoteTurns(run, attribution);
-  Steps steps = FindSteps(run, attribution, compiles, options.call_of);
+  Steps steps;
+  if (options.known == nullptr) {
+    PromoteTurns(run, attribution);
+    steps = FindSteps(run, attribution, compiles, options.call_of);
+  } else {
+    steps.rows = options.known->steps;
+    steps.step_of = options.known->step_of;
+  }
   MoveTo(tables.stats, std::move(steps.stats));
 
   // Of ten million launches this and the gaps take half a gigabyte each: then one after the other.

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "analysis/gap_cause.h"
@@ -37,11 +38,19 @@ struct CompileSpan {
   int64_t end_ns = 0;
 };
 
+// What is known of a part of a run that was analysed as a whole before (export's --steps): phases
+// and layers are in the attribution already, and these are its steps.
+struct KnownParts {
+  std::vector<model::StepRow> steps;  // By device, start; device_ns and busy_ns are filled.
+  std::vector<std::optional<int32_t>> step_of;  // Per activity.
+};
+
 struct AnalysisOptions {
   std::vector<CompileSpan> compiles;
   HostEventLoader host_events;  // May be empty: then gaps have no cause but compilation and copies.
   int64_t lost_records = 0;     // What the recording is known to lack; then nothing is called idle.
   HostCallOf call_of;           // May be empty: then launch latency and queue depth are not known.
+  const KnownParts* known = nullptr;  // Nothing is labelled anew, and no steps are looked for.
 };
 
 // `attribution` is complete but for phases and layers, which are filled in.

@@ -142,6 +142,21 @@ Result<model::AttributionTables> ReadAttribution(RunDb& db) {
         m.bytes = row.OptionalInt64(7);
         m.peak_memory_bytes = row.OptionalInt64(8);
       }));
+  XLATRACE_TRY(db.ForEach(
+      "SELECT module_id, told_program_id FROM x_module WHERE told_program_id IS NOT NULL",
+      [&](const Statement& row) {
+        const auto module = static_cast<uint64_t>(row.Int64(0)) - 1;
+        if (module < tables.modules.size()) tables.modules[module].program_id = row.Int64(1);
+        return true;
+      }));
+  XLATRACE_TRY(
+      db.ForEach("SELECT process_id, name, program_id, hlo_module_id FROM x_module WHERE added"
+                 " ORDER BY module_id",
+                 [&](const Statement& row) {
+                   tables.added_modules.push_back(
+                       {row.Int64(0), TextOf(row, 1), row.OptionalInt64(2), row.Int64(3)});
+                   return true;
+                 }));
   return tables;
 }
 

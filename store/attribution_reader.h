@@ -14,9 +14,10 @@
 namespace xlatrace::store {
 
 // Instructions with phases and layers, shares, labels, shares of labels, executions and the facts
-// of modules. label_of and execution_of, which exist once per activity, stay empty: ScanLaunches
-// gives them row by row. Of a share, op_type, opcode and stack frame are not kept in run.db.
-// Fails where ids are not as our writer counts them, from 1 without holes.
+// of modules, and those that no file holds. label_of and execution_of, which exist once per
+// activity, stay empty: ScanLaunches gives them row by row. Of a share, op_type, opcode and stack
+// frame are not kept in run.db. Fails where ids are not as our writer counts them, from 1 without
+// holes.
 Result<model::AttributionTables> ReadAttribution(RunDb& db);
 
 }  // namespace xlatrace::store

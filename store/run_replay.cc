@@ -1,5 +1,6 @@
 #include "store/run_replay.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -22,7 +23,8 @@ int64_t IntOr(const Statement& row, int column, int64_t otherwise) {
 
 class Replayer {
  public:
-  Replayer(RunDb& db, model::EventSink& sink) : db_(db), sink_(sink) {}
+  Replayer(RunDb& db, model::EventSink& sink, const ReplayPart& part)
+      : db_(db), sink_(sink), part_(part) {}
 
   Status Run() {
     XLATRACE_TRY(RunInfo());
@@ -219,7 +221,16 @@ class Replayer {
         "SELECT c.api_call_id, n.process_id, n.thread_id, n.name_id, c.correlation_id, c.start_ns, "
         "c.duration_ns, n.event_class, n.return_value FROM x_other_call c JOIN x_call_kind n "
         "USING (call_kind) ORDER BY 6, 1",
-        [&](const Statement& row) { calls_[row.Int64(0)] = sink_.AddApiCall(CallIn(row, 1)); });
+        [&](const Statement& row) {
+          const model::ApiCall call = CallIn(row, 1);
+          if (part_.call && !part_.call(row.Int64(0), call.start_ns, call.end_ns)) return;
+          calls_[row.Int64(0)] = sink_.AddApiCall(call);
+        });
+  }
+
+  bool InWindow(int64_t start_ns, int64_t end_ns) const {
+    return !part_.window_ns ||
+           (start_ns < part_.window_ns->second && end_ns > part_.window_ns->first);
   }
 
   model::ApiCall CallIn(const Statement& row, int first) const {
@@ -243,7 +254,10 @@ class Replayer {
         "SELECT n.process_id, n.thread_id, n.name_id, r.correlation_id, r.start_ns, r.duration_ns, "
         "n.event_class, n.return_value FROM x_packed_call r JOIN x_call_kind n USING (call_kind) "
         "ORDER BY r.rowid",
-        [&](const Statement& row) { sink_.AddUnreferredCall(CallIn(row, 0)); });
+        [&](const Statement& row) {
+          const model::ApiCall call = CallIn(row, 0);
+          if (InWindow(call.start_ns, call.end_ns)) sink_.AddUnreferredCall(call);
+        });
   }
 
   Status Activities() {
@@ -253,6 +267,7 @@ class Replayer {
         "r.call_reference FROM x_packed_activity r JOIN x_kind k USING (kind_id) "
         "JOIN x_slot s USING (slot_id) ORDER BY r.rowid",
         [&](const Statement& row) {
+          if (part_.activity && !part_.activity(row.Int64(0))) return;
           model::Activity activity;
           activity.lane_id = row.Int64(1);
           activity.config_id = row.Int64(2);
@@ -285,6 +300,7 @@ class Replayer {
         "ORDER BY r.rowid",
         [&](const Statement& row) {
           const int64_t start = row.Int64(4);
+          if (!InWindow(start, start + row.Int64(5))) return;
           sink_.AddRange({.process_id = row.Int64(0),
                           .thread_id = IntOr(row, 1, 0),
                           .domain = StringAt(row, 2),
@@ -298,6 +314,8 @@ class Replayer {
         "SELECT global_tid, event_type, start_ns, end_ns, text_id, domain_number FROM x_nvtx_row "
         "ORDER BY rowid",
         [&](const Statement& row) {
+          // What has no times (names of domains) belongs to every part.
+          if (!row.IsNull(2) && !InWindow(row.Int64(2), IntOr(row, 3, row.Int64(2) + 1))) return;
           sink_.AddNvtxRow({.global_tid = IntOr(row, 0, 0),
                             .event_type = row.Int64(1),
                             .start_ns = row.OptionalInt64(2),
@@ -311,23 +329,36 @@ class Replayer {
   Status Marks() {
     XLATRACE_TRY(Each("SELECT process_id, number, start_ns, end_ns FROM x_step_mark ORDER BY rowid",
                       [&](const Statement& row) {
+                        if (part_.steps && (row.Int64(1) < part_.steps->first ||
+                                            row.Int64(1) > part_.steps->second)) {
+                          return;
+                        }
                         sink_.AddStepMark({row.Int64(0), row.Int64(1), row.Int64(2), row.Int64(3)});
                       }));
     XLATRACE_TRY(
         Each("SELECT process_id, module_id, name, start_ns, end_ns FROM x_compile ORDER BY rowid",
              [&](const Statement& row) {
+               if (!InWindow(row.Int64(3), row.Int64(4))) return;
                sink_.AddCompile(
                    {row.Int64(0), IntOr(row, 1, 0), row.Text(2), row.Int64(3), row.Int64(4)});
              }));
-    XLATRACE_TRY(Each("SELECT process_id, start_ns, end_ns, why_ended FROM x_window ORDER BY rowid",
-                      [&](const Statement& row) {
-                        sink_.AddWindow({row.Int64(0), row.Int64(1), row.Int64(2),
-                                         static_cast<model::WindowEnd>(row.Int64(3))});
-                      }));
+    XLATRACE_TRY(Each(
+        "SELECT process_id, start_ns, end_ns, why_ended FROM x_window ORDER BY rowid",
+        [&](const Statement& row) {
+          int64_t start = row.Int64(1);
+          int64_t end = row.Int64(2);
+          if (!InWindow(start, end)) return;
+          if (part_.window_ns) {
+            start = std::max(start, part_.window_ns->first);
+            end = std::min(end, part_.window_ns->second);
+          }
+          sink_.AddWindow({row.Int64(0), start, end, static_cast<model::WindowEnd>(row.Int64(3))});
+        }));
     XLATRACE_TRY(
         Each("SELECT process_id, start_ns, end_ns, at_least, correlation_id, cause FROM x_loss "
              "ORDER BY rowid",
              [&](const Statement& row) {
+               if (!InWindow(row.Int64(1), row.Int64(2))) return;
                sink_.AddLoss({row.Int64(0), row.Int64(1), row.Int64(2), row.Int64(3),
                               static_cast<uint32_t>(IntOr(row, 4, 0)), TextOf(row, 5)});
              }));
@@ -362,12 +393,15 @@ class Replayer {
 
   RunDb& db_;
   model::EventSink& sink_;
+  const ReplayPart& part_;
   std::vector<std::string> strings_ = {""};
   std::unordered_map<int64_t, Id> calls_;
 };
 
 }  // namespace
 
-Status Replay(RunDb& db, model::EventSink& sink) { return Replayer(db, sink).Run(); }
+Status Replay(RunDb& db, model::EventSink& sink, const ReplayPart& part) {
+  return Replayer(db, sink, part).Run();
+}
 
 }  // namespace xlatrace::store

@@ -17,12 +17,14 @@
 #include "base/file.h"
 #include "base/number_format.h"
 #include "export/export_format.h"
+#include "export/run_rows.h"
 #include "export/share_safe.h"
 #include "store/run_copy.h"
 #include "store/run_db.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
+#include "tools/run_part.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -41,23 +43,29 @@ struct Options {
   std::optional<std::string> salt;
 };
 
-// The copy without names that an export is made from; gone with this object.
-class SharedCopy {
+// A run beside the output that an export is made from: the part that is wanted, or the run without
+// names. Gone with this object.
+class PassingRun {
  public:
-  static Result<SharedCopy> Make(const std::string& run, const std::string& output,
-                                 const std::optional<std::string>& salt_file) {
-    std::string plain = output;
-    while (plain.size() > 1 && plain.back() == '/') plain.pop_back();
-    std::string path = fmt::format("{}.names.tmp.{}", plain, getpid());
+  static Result<PassingRun> PartOf(store::RunDb& run, const std::string& output,
+                                   const exporter::Selection& selection,
+                                   const exporter::Progress& progress) {
+    PassingRun part(output, "part");
+    XLATRACE_TRY(WriteRunPart(run, selection, progress, part.path_));
+    return part;
+  }
+  static Result<PassingRun> WithoutNames(const std::string& run, const std::string& output,
+                                         const std::optional<std::string>& salt_file) {
+    PassingRun copy(output, "names");
     XLATRACE_ASSIGN(std::string salt,
                     salt_file ? exporter::ReadSalt(*salt_file) : exporter::RandomSalt());
-    XLATRACE_TRY(store::CopyRun(run, path, exporter::ShareSafeNames(std::move(salt))));
-    RegisterTemporaryFile(path);
-    return SharedCopy(std::move(path));
+    XLATRACE_TRY(store::CopyRun(run, copy.path_, exporter::ShareSafeNames(std::move(salt))));
+    RegisterTemporaryFile(copy.path_);
+    return copy;
   }
-  SharedCopy(SharedCopy&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  SharedCopy& operator=(SharedCopy&&) = delete;
-  ~SharedCopy() {
+  PassingRun(PassingRun&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  PassingRun& operator=(PassingRun&&) = delete;
+  ~PassingRun() {
     if (path_.empty()) return;
     unlink(path_.c_str());
     UnregisterTemporaryFile(path_);
@@ -65,8 +73,21 @@ class SharedCopy {
   const std::string& path() const { return path_; }
 
  private:
-  explicit SharedCopy(std::string path) : path_(std::move(path)) {}
+  PassingRun(std::string output, std::string_view what) {
+    while (output.size() > 1 && output.back() == '/') output.pop_back();
+    path_ = fmt::format("{}.{}.tmp.{}", output, what, getpid());
+    RegisterTemporaryFile(path_);
+  }
   std::string path_;
+};
+
+// Takes the line of progress away, however the export ends.
+class ProgressLine {
+ public:
+  ProgressLine() = default;
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() { EndProgress(); }
 };
 
 std::string FormatNames(std::string_view between) {
@@ -78,8 +99,7 @@ std::string FormatNames(std::string_view between) {
 }
 
 // "3:7", "3:", ":7" or "3".
-Result<exporter::Selection> SelectionOf(const Options& options,
-                                        const exporter::ExportFormat& format) {
+Result<exporter::Selection> SelectionOf(const Options& options) {
   exporter::Selection selection;
   selection.device_id = options.device;
   if (!options.steps.empty()) {
@@ -98,10 +118,6 @@ Result<exporter::Selection> SelectionOf(const Options& options,
                        "--steps 3:7 (both included)", ErrorCode::kUsage);
     }
     selection.steps = {from, to};
-  }
-  if (!selection.all() && (format.name == "db" || format.name == "nsys")) {
-    return MakeError(fmt::format("--to {} hands on the whole run", format.name),
-                     "leave out --steps and --device", ErrorCode::kUsage);
   }
   return selection;
 }
@@ -132,14 +148,32 @@ Result<int> Run(const Options& options) {
                      "name another output with -o", ErrorCode::kUsage);
   }
   if (!format->is_folder) XLATRACE_TRY(CheckOutputPath(request.output, options.force));
-  XLATRACE_ASSIGN(request.selection, SelectionOf(options, *format));
-  std::optional<SharedCopy> shared;
-  if (options.share_safe) {
-    XLATRACE_ASSIGN(SharedCopy made, SharedCopy::Make(run, request.output, options.salt));
-    shared.emplace(std::move(made));
+  XLATRACE_ASSIGN(request.selection, SelectionOf(options));
+  const ProgressLine line;
+  const exporter::Progress progress = ShowProgress(fmt::format("export to {}", format->name));
+  std::string source = run;
+  std::optional<PassingRun> part, shared;
+  // These formats are views of a database, which for a part is one of its own.
+  if (!request.selection.all() && (format->name == "db" || format->name == "nsys")) {
+    XLATRACE_ASSIGN(store::RunDb whole, store::RunDb::Open(run));
+    XLATRACE_ASSIGN(PassingRun made,
+                    PassingRun::PartOf(whole, request.output, request.selection, progress));
+    part.emplace(std::move(made));
+    source = part->path();
+    request.selection = {};
   }
-  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(shared ? shared->path() : run));
-  request.progress = ShowProgress(fmt::format("export to {}", format->name));
+  if (options.share_safe) {
+    // What is wrong is told of the run, not of the copy.
+    XLATRACE_ASSIGN(store::RunDb named, store::RunDb::Open(source));
+    XLATRACE_TRY(exporter::RunRows::Load(named, {}, request.selection));
+    XLATRACE_ASSIGN(PassingRun made,
+                    PassingRun::WithoutNames(source, request.output, options.salt));
+    shared.emplace(std::move(made));
+    source = shared->path();
+    part.reset();
+  }
+  XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(source));
+  request.progress = progress;
   const auto written = format->write(db, request);
   EndProgress();
   if (!written) return tl::unexpected<Error>(written.error());

@@ -11,14 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "analysis/analysis.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/number_format.h"
 #include "correlator/correlator.h"
 #include "hlo/artefacts/thunk_sequence.h"
-#include "hlo/proto/proto_reader.h"
-#include "hlo/text/text_reader.h"
 #include "importers/common/modules_only_sink.h"
 #include "importers/common/same_process_sink.h"
 #include "importers/importer.h"
@@ -26,15 +23,10 @@
 #include "store/run_writer.h"
 #include "tools/module_files.h"
 #include "tools/version.h"
+#include "tools/written_analysis.h"
 
 namespace xlatrace::tools {
 namespace {
-
-Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored) {
-  auto bytes = std::make_shared<const std::string>(std::move(stored.bytes));
-  return stored.format == model::ModuleBlob::Format::kHloText ? hlo::ReadText(std::move(bytes))
-                                                              : hlo::ReadProto(std::move(bytes));
-}
 
 Result<correlator::LoadedModule> Load(store::RunWriter& writer, model::Id module_id) {
   XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, writer.ReadModule(module_id));
@@ -222,30 +214,12 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   writer->WriteAttribution(attribution);
   // The analysis borrows one module at a time.
   model::HloModule borrowed;
-  analysis::AnalysisOptions analysis_options;
-  for (const model::CompileSpan& span : run.compiles) {
-    analysis_options.compiles.push_back({span.process_id, span.start_ns, span.end_ns});
-  }
-  // What is known to be missing from between two windows is in nobody's way there.
-  analysis_options.lost_records = writer->LostRecords();
-  for (const model::Loss& loss : run.losses) analysis_options.lost_records -= loss.at_least;
-  analysis_options.lost_records = std::max<int64_t>(analysis_options.lost_records, 0);
-  analysis_options.host_events = [&](const analysis::Intervals& within) {
-    std::vector<std::pair<int64_t, int64_t>> times;
-    for (const analysis::Interval& interval : within) {
-      times.emplace_back(interval.start_ns, interval.end_ns);
-    }
-    return writer->HostEvents(times);
-  };
-  analysis_options.call_of = [&](size_t activity) { return writer->CallOf(activity); };
-  const model::AnalysisTables analysis = analysis::Analyze(
-      run, attribution,
-      [&](model::Id id) -> Result<const model::HloModule*> {
+  const model::AnalysisTables analysis =
+      AnalyzeWritten(*writer, attribution, [&](model::Id id) -> Result<const model::HloModule*> {
         XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, writer->ReadModule(id));
         XLATRACE_ASSIGN(borrowed, ParseHlo(stored));
         return &borrowed;
-      },
-      analysis_options);
+      });
   writer->WriteAnalysis(attribution, analysis);
   outcome.losses = writer->Losses();
   XLATRACE_TRY(writer->Finish());

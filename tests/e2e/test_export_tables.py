@@ -200,6 +200,121 @@ class DatabaseTest(export_support.ExportTest):
         )
 
 
+class PartTest(export_support.ExportTest):
+    """`--steps` and `--device` of the formats that are a database."""
+
+    COLUMNS = (
+        "kind, start_ns, duration_ns, self_ns, bytes, name, module_id, instruction, op_name, phase,"
+        " layer, step, evidence, confidence, unattributed_reason, device_id, stream_id,"
+        " correlation_id, graph_id, graph_node_id"
+    )
+
+    def parts(self):
+        """(name, run, arguments, condition on rows of `activity`)"""
+        for name, run in self.runs():
+            first, last = query(run, "SELECT min(step), max(step) FROM step")[0]
+            if first is not None:
+                middle = (first + last) // 2
+                yield name, run, ("--steps", f"{middle}:{last}"), f"step BETWEEN {middle} AND {last}"
+                yield name, run, ("--steps", str(middle)), f"step = {middle}"
+            device = query(run, "SELECT max(device_id) FROM activity")[0][0]
+            yield name, run, ("--device", str(device)), f"device_id = {device}"
+
+    def test_a_part_is_a_run_with_the_same_rows(self):
+        for name, run, arguments, condition in self.parts():
+            with self.subTest(run=name, part=arguments):
+                part = self.export(run, "db", *arguments, "--force")
+                self.assertEqual(query(part, "PRAGMA integrity_check"), [("ok",)])
+                self.assertEqual(
+                    query(part, f"SELECT {self.COLUMNS} FROM activity ORDER BY activity_id"),
+                    query(
+                        run, f"SELECT {self.COLUMNS} FROM activity WHERE {condition} ORDER BY activity_id"
+                    ),
+                )
+                # What is summed per step or device needs no rows of another one.
+                for view in ("step", "step_part", "phase_time"):
+                    if "step" not in condition and view != "step":
+                        continue
+                    self.assertEqual(
+                        sorted(query(part, f"SELECT * FROM {view}"), key=repr),
+                        sorted(query(run, f"SELECT * FROM {view} WHERE {condition}"), key=repr),
+                        view,
+                    )
+                # Sums over the part are those of its own rows.
+                for view, column in (("op_time", "self_ns"), ("scope_time", "self_ns")):
+                    self.assertEqual(
+                        query(part, f"SELECT coalesce(sum({column}), 0) FROM {view}"),
+                        query(run, f"SELECT coalesce(sum(self_ns), 0) FROM activity WHERE {condition}"),
+                    )
+                self.assertEqual(
+                    query(
+                        part,
+                        "SELECT count(*), sum(activities) FROM execution",
+                    ),
+                    query(
+                        run,
+                        "SELECT count(DISTINCT execution_id), nullif(count(execution_id), 0)"
+                        f" FROM activity WHERE {condition}",
+                    ),
+                )
+                for command in ("summary", "show", "report"):
+                    extra = ["-o", "part.html", "--force"] if command == "report" else []
+                    extra += ["o1"] if command == "show" else []
+                    if command == "show" and not query(part, "SELECT 1 FROM op_time WHERE handle = 'o1'"):
+                        continue
+                    words = [*extra, part] if command == "show" else [part, *extra]
+                    result = self.run_program(command, *words)
+                    self.assertEqual(result.code, 0, result)
+
+    def test_calls_of_launches_stay_with_them(self):
+        run = self.our_run()
+        part = self.export(run, "db", "--steps", "1:2")
+        sql = (
+            "SELECT c.name, c.start_ns, c.end_ns, a.start_ns FROM activity a"
+            " JOIN api_call c USING (api_call_id) {} ORDER BY a.activity_id"
+        )
+        self.assertEqual(
+            query(part, sql.format("")), query(run, sql.format("WHERE a.step BETWEEN 1 AND 2"))
+        )
+
+    def test_nsys_holds_the_kernels_of_the_part(self):
+        for name, run, arguments, condition in self.parts():
+            with self.subTest(run=name, part=arguments):
+                part = self.export(run, "nsys", *arguments, "--force")
+                self.assertEqual(
+                    query(part, 'SELECT count(*), sum("end" - start) FROM CUPTI_ACTIVITY_KIND_KERNEL'),
+                    query(
+                        run,
+                        "SELECT count(*), sum(duration_ns) FROM activity"
+                        f" WHERE kind = 'kernel' AND duration_ns IS NOT NULL AND {condition}",
+                    ),
+                )
+
+    def test_a_part_of_a_part_and_a_part_without_names(self):
+        run = self.our_run(20_000)
+        part = self.export(run, "db", "--steps", "1:3", output=self.folder / "part.db")
+        again = self.export(part, "db", "--steps", "2", output=self.folder / "again.db")
+        once = self.export(run, "db", "--steps", "2", output=self.folder / "once.db")
+        for view in ("activity", "op_time", "step_part", "busy_time", "gap"):
+            self.assertEqual(query(again, f"SELECT * FROM {view}"), query(once, f"SELECT * FROM {view}"))
+        # Without HLO phases and labels are still those of the run.
+        shared = self.export(run, "db", "--share-safe", output=self.folder / "shared.db")
+        cut = self.export(shared, "db", "--steps", "2", output=self.folder / "cut.db")
+        sql = "SELECT phase, sum(self_ns), count(DISTINCT instruction) FROM activity GROUP BY 1"
+        self.assertEqual(query(cut, sql), query(once, sql))
+
+    def test_what_is_not_there_leaves_nothing(self):
+        run = self.our_run()
+        for to in ("db", "nsys"):
+            for words, hint in ((("--steps", "700"), "its steps are"), (("--device", "9"), "device ids")):
+                for extra in ((), ("--share-safe",)):
+                    result = self.run_program("export", run, "--to", to, *words, *extra, "-o", "out")
+                    self.assertEqual(result.code, 2, result)
+                    self.assertIn(hint, str(result.hints))
+                    self.assertIn(str(run), result.errors[0])
+                    self.assertEqual(list(self.folder.iterdir()), [])
+
+
 class RefusalTest(export_support.ExportTest):
     def refuse(self, *arguments, code=None):
         result = self.run_program("export", *arguments)

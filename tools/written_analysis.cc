@@ -1,0 +1,46 @@
+#include "tools/written_analysis.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hlo/proto/proto_reader.h"
+#include "hlo/text/text_reader.h"
+
+namespace xlatrace::tools {
+
+Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored) {
+  auto bytes = std::make_shared<const std::string>(std::move(stored.bytes));
+  return stored.format == model::ModuleBlob::Format::kHloText ? hlo::ReadText(std::move(bytes))
+                                                              : hlo::ReadProto(std::move(bytes));
+}
+
+model::AnalysisTables AnalyzeWritten(const store::RunWriter& writer,
+                                     model::AttributionTables& attribution,
+                                     const analysis::ModuleLoader& load_module,
+                                     const analysis::KnownParts* known) {
+  const model::RunTables& run = writer.tables();
+  analysis::AnalysisOptions options;
+  options.known = known;
+  for (const model::CompileSpan& span : run.compiles) {
+    options.compiles.push_back({span.process_id, span.start_ns, span.end_ns});
+  }
+  // What is known to be missing from between two windows is in nobody's way there.
+  options.lost_records = writer.LostRecords();
+  for (const model::Loss& loss : run.losses) options.lost_records -= loss.at_least;
+  options.lost_records = std::max<int64_t>(options.lost_records, 0);
+  options.host_events = [&](const analysis::Intervals& within) {
+    std::vector<std::pair<int64_t, int64_t>> times;
+    for (const analysis::Interval& interval : within) {
+      times.emplace_back(interval.start_ns, interval.end_ns);
+    }
+    return writer.HostEvents(times);
+  };
+  options.call_of = [&](size_t activity) { return writer.CallOf(activity); };
+  return analysis::Analyze(run, attribution, load_module, options);
+}
+
+}  // namespace xlatrace::tools

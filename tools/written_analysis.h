@@ -1,0 +1,28 @@
+// The analysis of a run while it is written: its tables, and what the writer knows beside them.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_TOOLS_WRITTEN_ANALYSIS_H_
+#define XLATRACE_TOOLS_WRITTEN_ANALYSIS_H_
+
+#include "analysis/analysis.h"
+#include "base/error.h"
+#include "model/derived.h"
+#include "model/hlo_module.h"
+#include "store/run_db.h"
+#include "store/run_writer.h"
+
+namespace xlatrace::tools {
+
+// The HLO that a run holds; takes its bytes.
+Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored);
+
+// `known`: of a part of a run that was analysed before, else null.
+model::AnalysisTables AnalyzeWritten(const store::RunWriter& writer,
+                                     model::AttributionTables& attribution,
+                                     const analysis::ModuleLoader& load_module,
+                                     const analysis::KnownParts* known = nullptr);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_WRITTEN_ANALYSIS_H_

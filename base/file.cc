@@ -25,7 +25,8 @@ struct TemporarySlot {
   std::atomic<bool> ready{false};
   std::array<char, 4096> path{};
 };
-std::array<TemporarySlot, 64> temporary_slots;
+// Exports into a folder have a slot per file: one per module or rank.
+std::array<TemporarySlot, 1024> temporary_slots;
 
 std::string ErrnoText() { return std::strerror(errno); }
 
@@ -152,13 +153,16 @@ Status CheckOutputPath(const std::string& path, bool force) {
 
 Result<AtomicFile> AtomicFile::Create(const std::string& path) {
   std::string temporary = fmt::format("{}.tmp.{}", path, getpid());
+  // Before it is there: a signal may come at any instant.
+  RegisterTemporaryFile(temporary);
   const int fd =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
-    return MakeError(fmt::format("cannot write '{}': {}", path, ErrnoText()),
+    const std::string reason = ErrnoText();
+    UnregisterTemporaryFile(temporary);
+    return MakeError(fmt::format("cannot write '{}': {}", path, reason),
                      "name a place you may write to with -o FILE");
   }
-  RegisterTemporaryFile(temporary);
   return AtomicFile(path, std::move(temporary), fd);
 }
 

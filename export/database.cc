@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "export/export_format.h"
 #include "export/run_rows.h"
 #include "store/run_copy.h"
@@ -21,12 +22,14 @@ Result<ExportCount> WriteDatabase(store::RunDb& db, const ExportRequest& request
                      fmt::format("xlatrace summary {}", db.path()));
   }
   const std::string temporary = fmt::format("{}.tmp.{}", request.output, getpid());
-  XLATRACE_TRY(store::CopyRun(db.path(), temporary, {}));
-  if (rename(temporary.c_str(), request.output.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    unlink(temporary.c_str());
-    return MakeError(fmt::format("writing '{}': {}", request.output, reason));
-  }
+  RegisterTemporaryFile(temporary);
+  Status copied = store::CopyRun(db.path(), temporary, {});
+  const bool renamed = copied && rename(temporary.c_str(), request.output.c_str()) == 0;
+  const std::string reason = std::strerror(errno);
+  if (!renamed) unlink(temporary.c_str());
+  UnregisterTemporaryFile(temporary);
+  XLATRACE_TRY(std::move(copied));
+  if (!renamed) return MakeError(fmt::format("writing '{}': {}", request.output, reason));
   return ExportCount{launches, 1};
 }
 

@@ -29,11 +29,13 @@ Result<OutputFolder> OutputFolder::Create(const std::string& path, bool force) {
                      ErrorCode::kUsage);
   }
   std::string temporary = fmt::format("{}.tmp.{}", plain, getpid());
+  RegisterTemporaryFile(temporary);  // Before it is there: a signal may come at any instant.
   if (mkdir(temporary.c_str(), 0700) != 0) {
-    return MakeError(fmt::format("cannot write '{}': {}", plain, std::strerror(errno)),
+    const std::string reason = std::strerror(errno);
+    UnregisterTemporaryFile(temporary);
+    return MakeError(fmt::format("cannot write '{}': {}", plain, reason),
                      "name a place you may write to with -o FOLDER");
   }
-  RegisterTemporaryFile(temporary);
   return OutputFolder(std::move(plain), std::move(temporary));
 }
 
@@ -59,9 +61,11 @@ Result<AtomicFile> OutputFolder::Open(const std::string& name) {
 Status OutputFolder::Close(AtomicFile file) {
   const std::string temporary = file.temporary_path();
   const std::string path = temporary.substr(0, temporary.rfind(".tmp."));
-  XLATRACE_TRY(file.Commit());
-  // Until the folder is in its place.
-  RegisterTemporaryFile(path);
+  RegisterTemporaryFile(path);  // Until the folder is in its place.
+  if (Status written = file.Commit(); !written) {
+    UnregisterTemporaryFile(path);
+    return written;
+  }
   names_.push_back(path.substr(path.rfind('/') + 1));
   return {};
 }

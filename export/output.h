@@ -44,6 +44,7 @@ class OutputFolder {
 struct ExportCount {
   int64_t rows = 0;
   int64_t files = 0;
+  std::string note;  // What whoever opens it has to know; mostly empty.
 };
 
 }  // namespace xlatrace::exporter

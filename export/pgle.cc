@@ -14,6 +14,7 @@
 
 #include "export/export_format.h"
 #include "export/run_rows.h"
+#include "export/same_program.h"
 #include "hlo/text/text_reader.h"
 #include "model/hlo_module.h"
 #include "model/words.h"
@@ -60,14 +61,15 @@ Result<Means> SumKernels(const RunRows& run) {
   return means;
 }
 
-// Names at scheduling time, by name.
-Result<std::unordered_map<std::string, std::string>> SchedulingNames(std::string bytes) {
-  std::unordered_map<std::string, std::string> names;
+// Names at scheduling time, by name; of an instruction that was not scheduled: empty.
+using Names = std::unordered_map<std::string, std::string>;
+
+Result<Names> SchedulingNames(std::string bytes) {
+  Names names;
   XLATRACE_ASSIGN(const model::HloModule module,
                   hlo::ReadAny(std::make_shared<const std::string>(std::move(bytes))));
   for (const model::Instruction& instruction : module.instructions) {
-    const std::string_view scheduled = module.OtherNamesOf(instruction.metadata).scheduling;
-    if (!scheduled.empty()) names.emplace(instruction.name, scheduled);
+    names.emplace(instruction.name, module.OtherNamesOf(instruction.metadata).scheduling);
   }
   return names;
 }
@@ -122,7 +124,8 @@ Result<ExportCount> WritePgle(store::RunDb& db, const ExportRequest& request) {
         static_cast<double>(mean.ns) / static_cast<double>(mean.count) / 1000.0;
   }
   std::map<std::string, std::map<std::string, double>> files;
-  std::unordered_map<std::string, std::string> scheduling_names;
+  Names scheduling_names;
+  std::set<std::string> nameless;  // Files of modules without a fingerprint.
   int64_t module_id = 0;
   std::string file;
   for (const auto& [key, us] : occurrence_us) {  // Instructions of a module are neighbours.
@@ -136,11 +139,16 @@ Result<ExportCount> WritePgle(store::RunDb& db, const ExportRequest& request) {
         file = FingerprintBeforeScheduling(stored->bytes);
         auto names = SchedulingNames(std::move(stored->bytes));
         if (names) scheduling_names = std::move(*names);
+        if (file.empty()) file = FingerprintBeforeScheduling(HloProtoOf(run, module_id));
       }
-      if (file.empty()) file = FileName(At(run.modules(), module_id).name, module_id);
+      if (file.empty()) {
+        file = FileName(At(run.modules(), module_id).name, module_id);
+        nameless.insert(file);
+      }
     }
     const auto found = scheduling_names.find(instruction.name);
-    const std::string& name = found == scheduling_names.end() ? instruction.name : found->second;
+    const bool scheduled = found != scheduling_names.end() && !found->second.empty();
+    const std::string& name = scheduled ? found->second : instruction.name;
     const auto [cost, is_new] = files[file].try_emplace(name, us);
     if (is_new) continue;
     const bool communicates = instruction.op_kind == model::OpKind::kCollective;
@@ -171,6 +179,12 @@ Result<ExportCount> WritePgle(store::RunDb& db, const ExportRequest& request) {
     count.rows += static_cast<int64_t>(costs.size());
   }
   count.files = static_cast<int64_t>(folder.file_count());
+  if (!nameless.empty()) {
+    count.note = fmt::format(
+        "{} of {} modules without XLA's fingerprint: name the file itself, {}/{}.pbtxt, or attach"
+        " a dump of the program and export again",
+        nameless.size(), files.size(), request.output, *nameless.begin());
+  }
   XLATRACE_TRY(folder.Commit());
   return count;
 }

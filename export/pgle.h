@@ -8,7 +8,8 @@
 // over steady steps (over the run where there are none), summed; over devices the largest for
 // communication, which waits for the slowest, and the smallest else. The fingerprint is the
 // module's frontend attribute fingerprint_before_lhs; a module without one (another back end, an
-// old XLA) goes under its name.
+// old XLA) goes under its name, and so does one whose HLO is what XLA told the profiler, which
+// leaves the attribute out, unless the run holds a dump of the same program too (same_program.h).
 
 #ifndef XLATRACE_EXPORT_PGLE_H_
 #define XLATRACE_EXPORT_PGLE_H_

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "export/export_format.h"
 #include "export/run_rows.h"
+#include "export/same_program.h"
 #include "export/spilled_bytes.h"
 #include "model/words.h"
 
@@ -131,6 +132,9 @@ class XplaneWriter {
  public:
   XplaneWriter(const RunRows& run, const ExportRequest& request, AtomicFile& file)
       : run_(run), request_(request), file_(file) {}
+
+  // Of those that ran; after Write.
+  int64_t modules_without_proto() const { return modules_without_proto_; }
 
   Result<int64_t> Write() {
     XLATRACE_ASSIGN(const auto first, store::FirstTime(run_.db()));
@@ -366,9 +370,14 @@ class XplaneWriter {
             op_names.emplace(instructions[next].name, instructions[next].op_name);
           }
         }
-        auto stored = run_.db().ReadModule(module_id);
-        if (!stored || stored->bytes.empty() ||
-            stored->format != model::ModuleBlob::Format::kHloProto) {
+        const std::string hlo = HloProtoOf(run_, module_id);
+        if (hlo.empty()) {
+          const bool ran =
+              std::any_of(run_.attribution().labels.begin(), run_.attribution().labels.end(),
+                          [&](const model::Label& label) {
+                            return label.module_id == module_id && label.instruction_id != 0;
+                          });
+          modules_without_proto_ += ran ? 1 : 0;
           continue;
         }
         const int64_t program = At(programs_, module_id);
@@ -379,7 +388,7 @@ class XplaneWriter {
         metadata.add_string(2, fmt::format("{}({})", At(run_.modules(), module_id).name, program));
         pbf_writer stat(metadata, 5);
         stat.add_int64(1, 1);
-        const std::string proto = WithOpNames(stored->bytes, op_names);
+        const std::string proto = WithOpNames(hlo, op_names);
         stat.add_bytes(6, proto);
       }
     }
@@ -422,6 +431,7 @@ class XplaneWriter {
   AtomicFile& file_;
   int64_t shift_ns_ = 0;
   int64_t events_ = 0;
+  int64_t modules_without_proto_ = 0;
   std::vector<int64_t> programs_;  // By module_id.
   std::map<int64_t, Plane> planes_;
   std::string event_, framed_;
@@ -459,9 +469,18 @@ std::string WithOpNames(std::string_view hlo_proto,
 Result<ExportCount> WriteXplane(store::RunDb& db, const ExportRequest& request) {
   XLATRACE_ASSIGN(const RunRows run, RunRows::Load(db, request.progress, request.selection));
   XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(request.output));
-  XLATRACE_ASSIGN(const int64_t events, XplaneWriter(run, request, file).Write());
+  XplaneWriter writer(run, request, file);
+  XLATRACE_ASSIGN(const int64_t events, writer.Write());
   XLATRACE_TRY(file.Commit());
-  return ExportCount{events, 1};
+  ExportCount count{events, 1, {}};
+  if (writer.modules_without_proto() > 0) {
+    count.note = fmt::format(
+        "{} of {} modules without an HloProto, which XProf's hlo_stats and op_profile need: attach "
+        "a"
+        " dump of the program and export again",
+        writer.modules_without_proto(), run.modules().size());
+  }
+  return count;
 }
 
 }  // namespace xlatrace::exporter

@@ -4,7 +4,8 @@
 // Every activity with an instruction carries hlo_op, hlo_module and program_id, kernels of CUDA
 // graphs as well, so that XProf's hlo_stats and op_profile show them under their instruction; in
 // the HloProtos instructions without an op_name get the one that run.db found (in a fusion's body,
-// at its users or operands). Modules that were read from text have no HloProto.
+// at its users or operands). A module that was read from text has the HloProto of its dump where
+// the run holds one (same_program.h), else none.
 //
 // Fields: tsl/profiler/protobuf/xplane.proto; stats: xla/tsl/profiler/utils/xplane_schema.cc.
 

@@ -60,7 +60,6 @@ class PassingRun {
     XLATRACE_ASSIGN(std::string salt,
                     salt_file ? exporter::ReadSalt(*salt_file) : exporter::RandomSalt());
     XLATRACE_TRY(store::CopyRun(run, copy.path_, exporter::ShareSafeNames(std::move(salt))));
-    RegisterTemporaryFile(copy.path_);
     return copy;
   }
   PassingRun(PassingRun&& other) noexcept : path_(std::exchange(other.path_, {})) {}
@@ -87,7 +86,13 @@ class ProgressLine {
   ProgressLine() = default;
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
-  ~ProgressLine() { EndProgress(); }
+  ~ProgressLine() { End(); }
+  void End() {
+    if (!std::exchange(ended_, true)) EndProgress();
+  }
+
+ private:
+  bool ended_ = false;
 };
 
 std::string FormatNames(std::string_view between) {
@@ -149,7 +154,7 @@ Result<int> Run(const Options& options) {
   }
   if (!format->is_folder) XLATRACE_TRY(CheckOutputPath(request.output, options.force));
   XLATRACE_ASSIGN(request.selection, SelectionOf(options));
-  const ProgressLine line;
+  ProgressLine line;
   const exporter::Progress progress = ShowProgress(fmt::format("export to {}", format->name));
   std::string source = run;
   std::optional<PassingRun> part, shared;
@@ -175,12 +180,21 @@ Result<int> Run(const Options& options) {
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(source));
   request.progress = progress;
   const auto written = format->write(db, request);
-  EndProgress();
-  if (!written) return tl::unexpected<Error>(written.error());
+  line.End();
+  if (!written) {
+    // Not of the copy that nobody has seen.
+    Error error = written.error();
+    for (std::string* text : {&error.message, &error.hint}) {
+      const size_t at = source == run ? std::string::npos : text->find(source);
+      if (at != std::string::npos) text->replace(at, source.size(), run);
+    }
+    return tl::unexpected<Error>(std::move(error));
+  }
   Note(fmt::format("{} {}{} -> {}", Thousands(written->rows), written->rows == 1 ? "row" : "rows",
                    written->files > 1 ? fmt::format(", {} files", written->files) : "",
                    request.output));
   Note(fmt::format("opens in: {}", format->reader));
+  if (!written->note.empty()) Note(written->note);
   return 0;
 }
 

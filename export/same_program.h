@@ -1,0 +1,24 @@
+// A dump of a program that a run holds beside the module that its recording brought.
+//
+// The HLO that XLA tells a profiler is text, and leaves attributes of the module out. After
+// `attach --modules DUMP` the run holds the HloProto of the same program as a module of its own:
+// the same name, and the same instructions with the same shapes.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_EXPORT_SAME_PROGRAM_H_
+#define XLATRACE_EXPORT_SAME_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+
+#include "export/run_rows.h"
+
+namespace xlatrace::exporter {
+
+// The bytes of a module's HloProto, else of its dump; empty where the run holds neither.
+std::string HloProtoOf(const RunRows& run, int64_t module_id);
+
+}  // namespace xlatrace::exporter
+
+#endif  // XLATRACE_EXPORT_SAME_PROGRAM_H_

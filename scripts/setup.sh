@@ -80,6 +80,19 @@ python_env() {
   printf '%s' "$*" >"$venvs/$name/requirements"
 }
 
+# npm_package NAME@VERSION: its files, unpacked, in $package. Fails when it cannot be had.
+npm_package() {
+  local place=$venvs/${1%@*}
+  package=$place/package
+  [ "$(cat "$place/requirements" 2>/dev/null)" != "$1" ] || return 0
+  command -v npm >/dev/null || return 1
+  say "npm: fetching $1"
+  rm -rf "${place:?}"
+  mkdir -p "$place"
+  (cd "$place" && npm pack --silent "$1" >/dev/null && tar xzf ./*.tgz && rm ./*.tgz) || return 1
+  printf '%s' "$1" >"$place/requirements"
+}
+
 # Headers for the collector; without them it is not built and its tests are not there.
 cuda_headers() {
   if scripts/cuda_headers 2>"$root/.cuda.log"; then

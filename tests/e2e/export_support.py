@@ -7,8 +7,11 @@ Environment (scripts/test sets them; a test without its program is skipped and s
   XLATRACE_TEST_PYTHON_TABLES    has pandas, Polars, pyarrow
   XLATRACE_TEST_PYTHON_DUCKDB    has duckdb
   XLATRACE_TEST_PYTHON_XPROF     has xprof
+  XLATRACE_TEST_PYTHON_BROWSER   has Playwright
+  XLATRACE_TEST_SPEEDSCOPE       speedscope's page and schema (dist/release of its npm package)
 """
 
+import atexit
 import glob
 import json
 import os
@@ -35,15 +38,33 @@ RECORDINGS = {
 }
 
 
+DEMO = support.REPOSITORY / "examples" / "demo" / "train.py"
+# Runs of this process: its test classes share them.
+STORE = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-export-"))
+atexit.register(shutil.rmtree, STORE, ignore_errors=True)
+MADE = {}
+
+
 class ExportTest(support.TestCase):
-    """`runs()` gives (name, path) of runs: one of ours, and those of RECORDINGS that are there."""
+    """`runs()` gives (name, path) of runs: one of ours, the demo's where there is JAX, and those of
+    RECORDINGS that are there."""
+
+    store = STORE
+    made = MADE
 
     @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.store = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-export-"))
-        cls.addClassCleanup(shutil.rmtree, cls.store, ignore_errors=True)
-        cls.made = {}
+    def demo_run(cls, name="demo"):
+        """The demo, recorded with JAX on this machine; once per name."""
+        if name not in cls.made:
+            path = cls.store / f"{name}.db"
+            result = support.run(
+                "record", "-o", path, "--duration", "0",
+                "--", support.require_jax(), DEMO, "--steps", "4", cwd=cls.store, timeout=900,
+            )  # fmt: skip
+            if result.code != 0:
+                raise AssertionError(str(result))
+            cls.made[name] = path
+        return cls.made[name]
 
     @classmethod
     def our_run(cls, launches=5000):
@@ -77,9 +98,9 @@ class ExportTest(support.TestCase):
 
     def runs(self):
         yield "made", self.our_run()
-        for name in RECORDINGS:
+        for name in ("demo", *RECORDINGS):
             try:
-                yield name, self.recorded_run(name)
+                yield name, self.demo_run() if name == "demo" else self.recorded_run(name)
             except unittest.SkipTest:
                 continue
 

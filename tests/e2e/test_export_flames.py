@@ -2,7 +2,10 @@
 """`export --to pprof`, `folded` and `speedscope`: stacks whose times are the run's device time."""
 
 import json
+import os
+import pathlib
 import re
+import shutil
 import unittest
 
 import export_support
@@ -21,6 +24,32 @@ def raw_samples(text):
         elif samples:
             samples[-1][1].update(dict(re.findall(r"(\w+):\[([^\]]*)\]", line)))
     return samples
+
+
+PHASES = "forward loss backward recompute optimizer other unknown".split()
+SCHEMA = """
+import json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+check = jsonschema.validators.validator_for(schema)(schema)
+print(json.dumps([f"{f}: {e.message}" for f in sys.argv[2:]
+                  for e in check.iter_errors(json.load(open(f)))]))
+"""
+
+
+def speedscope_page():
+    place = os.environ.get("XLATRACE_TEST_SPEEDSCOPE")
+    if not place:
+        raise unittest.SkipTest("XLATRACE_TEST_SPEEDSCOPE is not set")
+    return pathlib.Path(place)
+
+
+def nanoseconds(text):
+    """Of "12.34ms (46%)", as speedscope's page writes times; "1:02.50" is minutes."""
+    number, unit = re.match(r"([\d.:]+)([nµm]?s)?", text).groups()
+    if ":" in number:
+        minutes, seconds = number.split(":")
+        return (60 * float(minutes) + float(seconds)) * 1e9
+    return float(number) * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
 
 
 class PprofTest(export_support.ExportTest):
@@ -122,6 +151,47 @@ class StackTest(export_support.ExportTest):
             ),
             sorted(stacks)[:5],
         )
+
+    def test_speedscopes_schema_accepts_it(self):
+        files = [self.export(run, "speedscope") for _, run in self.runs()]
+        problems = export_support.run_python(
+            "HTA", SCHEMA, speedscope_page() / "file-format-schema.json", *files
+        )
+        self.assertEqual(problems, [])
+
+    def test_speedscopes_page_shows_the_times_of_the_run(self):
+        page = speedscope_page()
+        if not (shutil.which("chromium") or shutil.which("chromium-browser")):
+            raise unittest.SkipTest("there is no chromium")
+        runs = list(self.runs())
+        result = support.run_command(
+            [
+                export_support.python_with("BROWSER"),
+                pathlib.Path(__file__).with_name("export_browser.py"),
+                page,
+                *[self.export(run, "speedscope") for _, run in runs],
+            ],
+            timeout=1500,
+        )
+        self.assertEqual(result.code, 0, result)
+        for (name, run), shown in zip(runs, json.loads(result.stdout), strict=True):
+            with self.subTest(run=name):
+                self.assertEqual(shown["problems"], [])
+                # It shows one process at a time, the first one first.
+                process = query(run, "SELECT min(process_id) FROM activity WHERE self_ns > 0")[0][0]
+                wanted = query(
+                    run,
+                    "SELECT phase, sum(self_ns) FROM activity WHERE process_id = ?"
+                    " GROUP BY 1 HAVING sum(self_ns) > 0".replace("?", str(process)),
+                )
+                totals = {}
+                for row in shown["rows"][1:]:
+                    total, _, symbol = [part.strip() for part in re.split(r"\t", row, maxsplit=2)]
+                    totals.setdefault(symbol.splitlines()[0], nanoseconds(total))
+                # A fusion is split over the phases inside it, so phases agree in sum.
+                shown_ns = sum(totals.get(phase, 0) for phase in PHASES)
+                whole = sum(ns for _, ns in wanted)
+                self.assertLess(abs(shown_ns - whole), 0.03 * whole, totals)
 
     def test_speedscope_profiles_are_whole(self):
         for name, run in self.runs():

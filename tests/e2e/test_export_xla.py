@@ -27,6 +27,19 @@ for path in sys.argv[1:]:
                  int(float(r["occurrences"])), r["tf_op_name"]] for r in stats])
 print(json.dumps(out))
 """
+OP_PROFILE = """
+import json, os, shutil, sys, tempfile
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+from xprof.convert import raw_to_tool_data
+out = []
+for path in sys.argv[1:]:
+    place = os.path.join(tempfile.mkdtemp(), "host.xplane.pb")
+    shutil.copy(path, place)
+    data, _ = raw_to_tool_data.xspace_to_tool_data([place], "op_profile", {})
+    tree = json.loads(data)["byProgram"]
+    out.append({program["name"]: program["metrics"]["rawTime"] for program in tree["children"]})
+print(json.dumps(out))
+"""
 
 
 class XplaneTest(export_support.ExportTest):
@@ -44,6 +57,24 @@ class XplaneTest(export_support.ExportTest):
         unnamed = sum(ns for _, _, ns, _, name in before if not name)
         self.assertGreater(unnamed, sum(ns for _, _, ns, _, _ in before) // 2)
         self.assertEqual([row for row in got if not row[4]], [])
+
+    def test_op_profile_shows_the_time_of_each_program(self):
+        for name in ("xla_gpu", "two_ranks"):
+            with self.subTest(run=name):
+                run = self.recorded_run(name)
+                (programs,) = run_python("XPROF", OP_PROFILE, self.export(run, "xplane"))
+                self.assertGreater(programs.pop("IDLE"), 0)
+                # Programs of two processes have numbers of their own there.
+                got = {}
+                for program, picoseconds in programs.items():
+                    name = program.rsplit("(", 1)[0]
+                    got[name] = got.get(name, 0) + round(picoseconds / 1e3)
+                wanted = query(
+                    run,
+                    "SELECT module, sum(self_ns) FROM activity"
+                    " WHERE instruction IS NOT NULL GROUP BY 1 HAVING sum(self_ns) > 0",
+                )
+                self.assertEqual(got, dict(wanted))
 
     def test_what_is_exported_can_be_imported(self):
         run = self.recorded_run("xla_gpu")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether names are anywhere in the bytes of files: as they are, and in whatever is compressed inside
+them (gzip, zlib, Zstandard, at any place and any depth)."""
+
+import ctypes
+import ctypes.util
+import re
+import zlib
+
+GZIP = b"\x1f\x8b\x08"
+ZSTD = b"\x28\xb5\x2f\xfd"
+LONGEST = 1 << 30
+
+
+def _zstd():
+    name = ctypes.util.find_library("zstd")
+    if not name:
+        raise RuntimeError("there is no libzstd to look into compressed pages with")
+    library = ctypes.CDLL(name)
+    for function in ("ZSTD_findFrameCompressedSize", "ZSTD_decompressBound", "ZSTD_decompress"):
+        getattr(library, function).restype = ctypes.c_size_t
+    library.ZSTD_decompressBound.restype = ctypes.c_ulonglong
+    return library
+
+
+def _zstd_frames(data):
+    library = _zstd()
+    for match in re.finditer(re.escape(ZSTD), data):
+        rest = data[match.start() :]
+        size = library.ZSTD_findFrameCompressedSize(rest, ctypes.c_size_t(len(rest)))
+        if library.ZSTD_isError(ctypes.c_size_t(size)):
+            continue
+        bound = library.ZSTD_decompressBound(rest, ctypes.c_size_t(size))
+        if bound > LONGEST:
+            continue
+        out = ctypes.create_string_buffer(max(int(bound), 1))
+        got = library.ZSTD_decompress(
+            out, ctypes.c_size_t(len(out)), rest, ctypes.c_size_t(size)
+        )
+        if not library.ZSTD_isError(ctypes.c_size_t(got)):
+            yield out.raw[:got]
+
+
+def _deflated(data):
+    for match in re.finditer(re.escape(GZIP), data):
+        yield from _inflated(data[match.start() :], 31)
+    # A zlib stream begins with 0x78 and a second byte that makes the two a multiple of 31.
+    for match in re.finditer(b"\x78[\x01\x5e\x9c\xda]", data):
+        yield from _inflated(data[match.start() :], 15)
+
+
+def _inflated(data, window):
+    try:
+        text = zlib.decompressobj(window).decompress(data, LONGEST)
+    except zlib.error:
+        return
+    if text:
+        yield text
+
+
+def layers(data, depth=3):
+    """`data`, and what is packed inside of it."""
+    yield data
+    if depth:
+        for inner in (*_deflated(data), *_zstd_frames(data)):
+            yield from layers(inner, depth - 1)
+
+
+def found_in(data, names):
+    """Those of `names` that the bytes hold somewhere."""
+    hits = set()
+    for text in layers(data):
+        # Printable runs are few, however long the file.
+        runs = b"\n".join(set(re.findall(rb"[\x20-\x7e]{4,}", text)))
+        for name in names:
+            wanted = name.encode()
+            plain = name.isascii() and name.isprintable()
+            if wanted in (runs if plain else text):
+                hits.add(name)
+    return hits

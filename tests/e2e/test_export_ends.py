@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`export` when it is interrupted, on a full disk, and at a terminal; and what it wrote, read back."""
+
+import os
+import pathlib
+import pty
+import resource
+import signal
+import subprocess
+import unittest
+
+import export_support
+import support
+from export_support import query
+
+FORMATS = "perfetto kineto pprof speedscope folded pgle parquet csv nsys xplane db".split()
+
+
+class EndTest(export_support.ExportTest):
+    def leftovers(self):
+        return [path.name for path in self.folder.iterdir()]
+
+    @staticmethod
+    def sizes(place):
+        files = sorted(place.iterdir()) if place.is_dir() else [place]
+        return [(file.name if place.is_dir() else "", file.stat().st_size) for file in files]
+
+    def test_a_signal_leaves_nothing_under_the_final_name(self):
+        run = self.our_run(150_000)
+        cases = [(to, ()) for to in FORMATS]
+        cases += [("db", ("--steps", "1:9")), ("csv", ("--share-safe",)), ("perfetto", ("--share-safe",))]
+        interrupted = set()
+        for to, extra in cases:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with self.subTest(to=to, extra=extra, signal=number):
+                    process = subprocess.Popen(
+                        [support.PROGRAM, "export", run, "--to", to, "-o", f"out.{to}", *extra],
+                        cwd=self.folder,
+                        env=support.environment(),
+                        stderr=subprocess.PIPE,
+                    )
+                    # From when something of it lies there; short exports may be over by then.
+                    self.wait_until(
+                        "something is written",
+                        lambda: self.leftovers() or process.poll() is not None,
+                    )
+                    process.send_signal(number)
+                    process.communicate(timeout=support.HANG_S)
+                    self.assertIn(process.returncode, (0, 128 + number, -number))
+                    left = self.leftovers()
+                    if left != [f"out.{to}"]:
+                        interrupted.add(to)
+                        subprocess.run(["rm", "-rf", *left], cwd=self.folder, check=True)
+                        self.assertEqual(left, [])
+                        continue
+                    # It came when all was in its place: what lies there is whole.
+                    sizes = [self.sizes(self.folder / f"out.{to}")]
+                    if not extra:
+                        result = self.run_program("export", run, "--to", to, "-o", "whole")
+                        self.assertEqual(result.code, 0, result)
+                        sizes.append(self.sizes(self.folder / "whole"))
+                        self.assertEqual(*sizes)
+                    subprocess.run(["rm", "-rf", *self.leftovers()], cwd=self.folder, check=True)
+        self.assertLessEqual({"perfetto", "parquet", "csv", "nsys", "db"}, interrupted)
+
+    def test_a_full_disk_leaves_nothing(self):
+        def small_disk():  # Writing beyond it fails, as on a full disk.
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+
+        run = self.our_run()
+        cases = [(to, ()) for to in "perfetto kineto parquet csv nsys db xplane pgle pprof".split()]
+        cases += [("db", ("--steps", "0")), ("nsys", ("--steps", "0")), ("folded", ("--share-safe",))]
+        for to, extra in cases:
+            with self.subTest(to=to, extra=extra):
+                result = self.run_program(
+                    "export", run, "--to", to, "-o", f"out.{to}", *extra, preexec=small_disk
+                )
+                self.assertNotEqual(result.code, 0)
+                self.assertEqual(len(result.errors), 1, result)
+                self.assertEqual(self.leftovers(), [])
+
+    def test_a_folder_that_is_not_there_is_told(self):
+        for to in FORMATS:
+            with self.subTest(to=to):
+                result = self.run_program(
+                    "export", self.our_run(), "--to", to, "-o", "nowhere/out", cwd=self.folder
+                )
+                self.assertNotEqual(result.code, 0)
+                self.assertEqual(len(result.errors), 1, result)
+                self.assertIn("nowhere/out", result.errors[0])
+
+
+class TerminalTest(export_support.ExportTest):
+    def shown(self, run, *arguments):
+        """What a terminal on standard error is sent."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [support.PROGRAM, "export", run, *arguments],
+            cwd=self.folder,
+            env=support.environment(TERM="xterm"),
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+            stdin=subprocess.DEVNULL,
+        )
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # Nobody holds the other end any more.
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(ours)
+        process.wait(timeout=support.HANG_S)
+        return process.returncode, text.decode()
+
+    def test_progress_is_shown_on_a_terminal_and_taken_away(self):
+        run = self.our_run(150_000)
+        for to in ("perfetto", "kineto", "parquet", "csv", "nsys", "folded", "xplane"):
+            with self.subTest(to=to):
+                code, text = self.shown(run, "--to", to, "-o", f"out.{to}")
+                self.assertEqual(code, 0, text)
+                self.assertRegex(text, rf"xlatrace: export to {to}: [\d,]+( of 1\d\d,\d{{3}} \(\d+%\)| rows)")
+                # The line is empty again before the last word is said.
+                self.assertIn("\r\x1b[K", text.rsplit(f"export to {to}", 1)[1])
+                self.assertIn("opens in: ", text.rsplit("\r\x1b[K", 1)[1])
+
+    def test_an_error_is_not_written_behind_a_line_of_progress(self):
+        code, text = self.shown(
+            self.our_run(), "--to", "db", "--steps", "0", "-o", "no/such/folder/out.db"
+        )
+        self.assertNotEqual(code, 0)
+        before = text.split("xlatrace: error:")[0]
+        self.assertTrue(before == "" or before.endswith(("\r\x1b[K", "\n")), repr(text))
+
+    def test_a_pipe_gets_no_progress(self):
+        result = self.run_program(
+            "export", self.our_run(150_000), "--to", "folded", "-o", "out.folded"
+        )
+        self.assertEqual(result.code, 0)
+        self.assertNotIn("\r", result.stderr)
+        self.assertNotIn("%", result.stderr)
+
+
+class RoundTripTest(export_support.ExportTest):
+    """What we import ourselves comes back with its times."""
+
+    TIMES = (
+        "SELECT coalesce(p.rank, 0), kind = 'kernel', count(*), sum(duration_ns), min(duration_ns),"
+        " max(duration_ns) FROM activity a JOIN process p USING (process_id)"
+        " WHERE duration_ns IS NOT NULL {} GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+
+    def again(self, path, name):
+        return self.import_run(f"{name}_{pathlib.Path(path).suffix[1:]}", [path])
+
+    def test_kineto(self):
+        for name, run in self.runs():
+            with self.subTest(run=name):
+                files = sorted(self.export(run, "kineto").iterdir())
+                again = self.import_run(f"{name}_kineto", files)
+                total = "SELECT count(*), sum(duration_ns) FROM activity WHERE duration_ns IS NOT NULL"
+                self.assertEqual(query(again, total), query(run, total))
+                for sql in (
+                    "SELECT name, count(*), sum(duration_ns) FROM activity"
+                    " WHERE kind = 'kernel' AND duration_ns IS NOT NULL GROUP BY 1 ORDER BY 1",
+                ):
+                    self.assertEqual(query(again, sql), query(run, sql))
+
+    def test_nsys(self):
+        for name, run in self.runs():
+            kinds = "kind IN ('kernel', 'memcpy', 'memset') AND duration_ns IS NOT NULL"
+            sql = (
+                f"SELECT kind, name, count(*), sum(duration_ns), sum(bytes) FROM activity WHERE {kinds}"
+                " GROUP BY 1, 2 ORDER BY 1, 2"
+            )
+            if not query(run, sql):
+                continue  # It holds no kernels, only ops.
+            with self.subTest(run=name):
+                again = self.import_run(f"{name}_nsys", [self.export(run, "nsys")])
+                self.assertEqual(query(again, sql), query(run, sql))
+
+    def test_xplane(self):
+        for name, run in self.runs():
+            with self.subTest(run=name):
+                trace = self.export(run, "xplane", output=self.folder / f"{name}.xplane.pb")
+                again = self.import_run(f"{name}_xplane", [trace])
+                sql = (
+                    "SELECT instruction, count(*), sum(duration_ns) FROM activity"
+                    " WHERE instruction IS NOT NULL AND duration_ns IS NOT NULL GROUP BY 1 ORDER BY 1"
+                )
+                self.assertEqual(query(again, sql), query(run, sql))
+
+
+if __name__ == "__main__":
+    unittest.main()

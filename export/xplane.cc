@@ -245,10 +245,15 @@ class XplaneWriter {
     const int64_t stream = lane.stream_id.value_or(0);
     auto line = plane.lines.find(launch.lane_id);
     if (line == plane.lines.end()) {
-      const std::string name = !lane.name.empty()
-                                   ? lane.name
-                                   : fmt::format("Stream #{}({})", stream,
-                                                 config.kind == "memcpy" ? "Memcpy" : "Compute");
+      // Lines of GPUs are known by this word; what other sources call a stream goes behind it.
+      const bool as_it_is =
+          !lane.name.empty() &&
+          (lane.name.starts_with("Stream #") || At(run_.devices(), lane.device_id).kind != "gpu");
+      const std::string name = as_it_is ? lane.name
+                                        : fmt::format("Stream #{}({})", stream,
+                                                      !lane.name.empty()        ? lane.name
+                                                      : config.kind == "memcpy" ? "Memcpy"
+                                                                                : "Compute");
       line = plane.lines.emplace(launch.lane_id, Line{stream, name, SpilledBytes(request_.output)})
                  .first;
     }

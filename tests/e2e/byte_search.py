@@ -42,11 +42,12 @@ def _zstd_frames(data):
 
 
 def _deflated(data):
+    whole = memoryview(data)
     for match in re.finditer(re.escape(GZIP), data):
-        yield from _inflated(data[match.start() :], 31)
+        yield from _inflated(whole[match.start() :], 31)
     # A zlib stream begins with 0x78 and a second byte that makes the two a multiple of 31.
     for match in re.finditer(b"\x78[\x01\x5e\x9c\xda]", data):
-        yield from _inflated(data[match.start() :], 15)
+        yield from _inflated(whole[match.start() :], 15)
 
 
 def _inflated(data, window):
@@ -70,11 +71,15 @@ def found_in(data, names):
     """Those of `names` that the bytes hold somewhere."""
     hits = set()
     for text in layers(data):
-        # Printable runs are few, however long the file.
+        # Printable runs are few, however long the file; a name is there only if each four
+        # characters of it are.
         runs = b"\n".join(set(re.findall(rb"[\x20-\x7e]{4,}", text)))
+        fours = {runs[i : i + 4] for i in range(len(runs) - 3)}
         for name in names:
             wanted = name.encode()
-            plain = name.isascii() and name.isprintable()
-            if wanted in (runs if plain else text):
+            if not (name.isascii() and name.isprintable()):
+                if wanted in text:
+                    hits.add(name)
+            elif all(wanted[i : i + 4] in fours for i in range(len(wanted) - 3)) and wanted in runs:
                 hits.add(name)
     return hits

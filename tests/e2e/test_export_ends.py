@@ -2,7 +2,6 @@
 """`export` when it is interrupted, on a full disk, and at a terminal; and what it wrote, read back."""
 
 import os
-import pathlib
 import pty
 import resource
 import signal
@@ -148,27 +147,22 @@ class TerminalTest(export_support.ExportTest):
 class RoundTripTest(export_support.ExportTest):
     """What we import ourselves comes back with its times."""
 
-    TIMES = (
-        "SELECT coalesce(p.rank, 0), kind = 'kernel', count(*), sum(duration_ns), min(duration_ns),"
-        " max(duration_ns) FROM activity a JOIN process p USING (process_id)"
-        " WHERE duration_ns IS NOT NULL {} GROUP BY 1, 2 ORDER BY 1, 2"
-    )
-
-    def again(self, path, name):
-        return self.import_run(f"{name}_{pathlib.Path(path).suffix[1:]}", [path])
-
     def test_kineto(self):
         for name, run in self.runs():
+            if name == "demo":  # The format knows times of GPUs only.
+                continue
             with self.subTest(run=name):
                 files = sorted(self.export(run, "kineto").iterdir())
                 again = self.import_run(f"{name}_kineto", files)
                 total = "SELECT count(*), sum(duration_ns) FROM activity WHERE duration_ns IS NOT NULL"
                 self.assertEqual(query(again, total), query(run, total))
-                for sql in (
+                # Ops of a run without kernels come back as kernels.
+                sql = (
                     "SELECT name, count(*), sum(duration_ns) FROM activity"
-                    " WHERE kind = 'kernel' AND duration_ns IS NOT NULL GROUP BY 1 ORDER BY 1",
-                ):
-                    self.assertEqual(query(again, sql), query(run, sql))
+                    " WHERE kind IN ('kernel', 'op', 'range') AND duration_ns IS NOT NULL"
+                    " GROUP BY 1 ORDER BY 1"
+                )
+                self.assertEqual(query(again, sql), query(run, sql))
 
     def test_nsys(self):
         for name, run in self.runs():

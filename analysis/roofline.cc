@@ -16,7 +16,6 @@ constexpr double kTypical = 0.9;
 // Above this a utilisation is not noise of the clock but a wrong figure.
 constexpr double kSanity = 1.05;
 // What fits this much of the L2 cache is not read from memory again.
-constexpr double kCacheShare = 0.8;
 // Vector units are easier to fill than matrix units.
 constexpr double kVectorAchievable = 0.8;
 constexpr double kNsPerS = 1e9;
@@ -195,8 +194,6 @@ Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device) {
   if (load.network || !roofline.compute || !roofline.memory) return roofline;
 
   const auto launches = static_cast<double>(std::max<int64_t>(load.launches, 1));
-  roofline.in_cache =
-      device.l2_bytes > 0 && bytes / launches < kCacheShare * static_cast<double>(device.l2_bytes);
   roofline.above_peak = *roofline.compute > kSanity || *roofline.memory > kSanity;
   const double best = std::min(1.0, std::max(*roofline.compute, *roofline.memory));
   roofline.wasted_ns = static_cast<int64_t>(static_cast<double>(load.time_ns) * (1 - best));

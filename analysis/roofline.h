@@ -74,7 +74,6 @@ struct Roofline {
   std::optional<int64_t> wasted_ns;
   std::optional<int64_t> expected_ns;
   bool above_peak = false;  // More than 5 % above a roof: the figures of this op are off.
-  bool in_cache = false;    // What one run touches fits the L2 cache: memory is not its roof.
 };
 
 Roofline ComputeRoofline(const OpLoad& load, const DeviceFacts& device);

@@ -2,6 +2,7 @@
 """What is in the tree is there on purpose: no file above 512 kB, no binary where none belongs, no
 core file. Reads the list of tracked files; needs git and nothing built."""
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -96,6 +97,18 @@ class TreeTest(unittest.TestCase):
         self.check("report/thing.dat", b"a\0b", "not on the list")
         self.check("report/latin.txt", "é".encode("latin-1"), "not on the list")
         self.check("tests/hlo/fuzz/corpus/seed", b"a\0b", None)
+
+
+class FilesThatTestsRead(unittest.TestCase):
+    def test_goldens_of_the_page_are_where_its_tests_look(self):
+        """They skip where the glob finds nothing: a golden that moved would be looked at by nobody."""
+        looked_for = [
+            (file.parent / name).resolve()
+            for file in (ROOT / "report" / "ui" / "tests").glob("*.ts")
+            for name in re.findall(r"import\.meta\.glob\('([^'*]+)'", file.read_text())]
+        self.assertTrue(looked_for)
+        for path in looked_for:
+            self.assertTrue(path.is_file(), path)
 
 
 if __name__ == "__main__":

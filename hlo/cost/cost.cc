@@ -77,21 +77,6 @@ std::optional<int64_t> CostModel::OutputBytes(const Instruction& instruction,
   return Whole(LeafBytes(shape));
 }
 
-std::optional<int64_t> CostModel::DeviceFlopsAdjustment(const Instruction& instruction) const {
-  const std::optional<int64_t> flops = Of(instruction).flops;
-  if (!flops) return std::nullopt;
-  int32_t widest = 0;
-  for (const uint32_t operand : module_.Operands(instruction)) {
-    const std::string_view shape = module_.instructions[operand].shape;
-    if (IsTuple(shape)) continue;
-    const ArrayShape array = FirstLeaf(shape);
-    if (!array.dims.empty()) widest = std::max(widest, BitsOf(array.type));
-  }
-  if (widest == 8) return *flops - *flops / 2;
-  if (widest == 4) return *flops - *flops / 4;
-  return 0;
-}
-
 CostBuilder::Users::Users(const HloModule& module, const Computation& computation)
     : first_(computation.first_instruction), begin_(computation.instruction_count + 1, 0) {
   const uint32_t count = computation.instruction_count;

@@ -75,10 +75,6 @@ class CostModel {
   // Bytes written of the part of a tuple result at `index` ({} is all of it).
   std::optional<int64_t> OutputBytes(const model::Instruction& instruction,
                                      std::span<const int64_t> index) const;
-  // Flops to take off to have those of the device: where all inputs have 8 (4) bits, devices do
-  // twice (four times) as many of them at a time. XProf's device_flops_adjustment; scalar inputs
-  // (scales) do not count.
-  std::optional<int64_t> DeviceFlopsAdjustment(const model::Instruction& instruction) const;
 
  private:
   friend class CostBuilder;

@@ -84,16 +84,13 @@ class Refusals(refusals.RefusalCase):
         for statement in (
             "DROP VIEW finding",
             "CREATE VIEW extra AS SELECT 1",
-            "CREATE TRIGGER t AFTER INSERT ON sqlite_sequence BEGIN SELECT 1; END",
+            "CREATE TRIGGER t AFTER INSERT ON x_kind BEGIN SELECT 1; END",
             "CREATE TABLE extra_table(x)",
         ):
             with self.subTest(statement=statement):
                 shutil.copy(self.run_db, changed)
                 connection = sqlite3.connect(changed)
-                try:
-                    connection.execute(statement)
-                except sqlite3.DatabaseError as error:
-                    self.skipTest(str(error))
+                connection.execute(statement)
                 connection.commit()
                 connection.close()
                 self.assert_all_refused(changed, only_run_db=True, says=["changed.db"])

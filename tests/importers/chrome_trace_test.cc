@@ -2,9 +2,12 @@
 
 #include "importers/chrome/chrome_trace.h"
 
+#include <map>
 #include <random>
+#include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,6 +100,95 @@ TEST(Kineto, DeviceRowsKeepTheirFacts) {
   EXPECT_EQ(sink.devices[0].compute_capability, "9.0");
   EXPECT_EQ(sink.devices[0].sm_count, 132);
   EXPECT_EQ(sink.lanes.size(), 2u);
+}
+
+// Every fact of two devices has a value of its own, and the list is not in the order of their
+// numbers.
+TEST(Kineto, DevicesHaveTheirOwnFacts) {
+  const auto properties = [](int id, int unit) {
+    return fmt::format(
+        R"({{"id": {}, "name": "GPU {}", "totalGlobalMem": {}, "computeMajor": {}, "computeMinor": {},
+        "maxThreadsPerBlock": {}, "maxThreadsPerMultiprocessor": {}, "regsPerBlock": {},
+        "regsPerMultiprocessor": {}, "warpSize": {}, "sharedMemPerBlock": {},
+        "sharedMemPerMultiprocessor": {}, "numSms": {}, "sharedMemPerBlockOptin": {}}})",
+        id, id, unit + 1, unit + 2, unit + 3, unit + 4, unit + 5, unit + 6, unit + 7, unit + 8,
+        unit + 9, unit + 10, unit + 11, unit + 12);
+  };
+  const auto kernel = [](int device) {
+    return fmt::format(R"({{"ph": "X", "cat": "kernel", "name": "k", "pid": {0}, "tid": 7,
+        "ts": {1}, "dur": 1, "args": {{"device": {0}, "stream": 7, "correlation": {1}}}}})",
+                       device, 1000 + device);
+  };
+  const MemorySink sink = ImportText(fmt::format(
+      R"({{"schemaVersion": 1, "deviceProperties": [{}, {}], "traceEvents": [{}, {}, {}]}})",
+      properties(1, 500), properties(0, 700), kernel(0), kernel(1), kernel(2)));
+  ASSERT_EQ(sink.devices.size(), 3u);
+  for (const int64_t device : {0, 1}) {
+    SCOPED_TRACE(device);
+    const model::Device& facts = sink.devices[static_cast<size_t>(device)];
+    const int64_t unit = device == 1 ? 500 : 700;
+    EXPECT_EQ(facts.ordinal, device);
+    EXPECT_EQ(facts.name, fmt::format("GPU {}", device));
+    EXPECT_EQ(facts.memory_bytes, unit + 1);
+    EXPECT_EQ(facts.compute_capability, fmt::format("{}.{}", unit + 2, unit + 3));
+    EXPECT_EQ(facts.max_threads_per_block, unit + 4);
+    EXPECT_EQ(facts.max_threads_per_sm, unit + 5);
+    EXPECT_EQ(facts.registers_per_block, unit + 6);
+    EXPECT_EQ(facts.registers_per_sm, unit + 7);
+    EXPECT_EQ(facts.warp_size, unit + 8);
+    EXPECT_EQ(facts.shared_memory_per_block_bytes, unit + 9);
+    EXPECT_EQ(facts.shared_memory_per_sm_bytes, unit + 10);
+    EXPECT_EQ(facts.sm_count, unit + 11);
+    EXPECT_EQ(facts.shared_memory_per_block_optin_bytes, unit + 12);
+  }
+  // Nothing is said of the third, and nothing is borrowed.
+  EXPECT_EQ(sink.devices[2].ordinal, 2);
+  EXPECT_EQ(sink.devices[2].name, "");
+  EXPECT_EQ(sink.devices[2].sm_count, std::nullopt);
+}
+
+TEST(Kineto, OnePropertyIsNotLentToAnotherDevice) {
+  const auto import = [](const std::string& pids) {
+    std::string events;
+    for (const char pid : pids) {
+      events += fmt::format(R"({0}{{"ph": "X", "cat": "kernel", "name": "k", "pid": {1}, "tid": 7,
+          "ts": 5, "dur": 1, "args": {{"device": {1}, "stream": 7}}}})",
+                            events.empty() ? "" : ",", pid);
+    }
+    return ImportText(R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "numSms": 8}],
+        "traceEvents": [)" +
+                      events + "]}");
+  };
+  // ROCm numbers rows by agent: alone it is the one.
+  EXPECT_EQ(import("2").devices.at(0).sm_count, 8);
+  const MemorySink two = import("12");
+  EXPECT_EQ(two.devices.at(0).sm_count, std::nullopt);
+  EXPECT_EQ(two.devices.at(1).sm_count, std::nullopt);
+}
+
+// Launch, wait and ranges of two threads, all at times that shift by the trace's start.
+TEST(Kineto, RangesNestByThreadAndTheLongerIsTheOuterOne) {
+  const auto range = [](const char* name, int tid, int start, int duration) {
+    return fmt::format(R"({{"ph": "X", "cat": "user_annotation", "name": "{}", "pid": 10,
+        "tid": {}, "ts": {}, "dur": {}}},)",
+                       name, tid, start, duration);
+  };
+  const MemorySink sink = ImportText(
+      R"({"schemaVersion": 1, "traceEvents": [)" + range("inner", 1, 100, 5) +
+      range("outer", 1, 100, 9) + range("behind", 1, 109, 3) + range("other thread", 2, 101, 2) +
+      R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 120, "dur": 4,
+          "args": {"device": 0, "stream": 7, "correlation": 3}},
+         {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 10, "tid": 1,
+          "ts": 110, "dur": 2, "args": {"correlation": 3}}]})");
+  std::map<std::string, int32_t> depth;
+  for (const auto& row : sink.ranges) depth[std::string(row.text)] = row.depth;
+  EXPECT_EQ(depth, (std::map<std::string, int32_t>{
+                       {"outer", 0}, {"inner", 1}, {"behind", 0}, {"other thread", 0}}));
+  ASSERT_EQ(sink.calls.size(), 1u);
+  ASSERT_EQ(sink.activities.size(), 1u);
+  // 10 us from the call's start to the kernel's, on one clock.
+  EXPECT_EQ(sink.activities[0].start_ns - sink.calls[0].start_ns, 10'000);
+  EXPECT_EQ(sink.calls[0].end_ns - sink.calls[0].start_ns, 2'000);
 }
 
 TEST(Kineto, HostRowsAreLinkedKeptOrCounted) {

@@ -69,7 +69,6 @@ void Use(const Result<model::HloModule>& module) {
       Require(cost.unknown > 0 || (cost.flops && cost.bytes_accessed));
       const int64_t first[] = {0};
       model->OutputBytes(instruction, first);
-      model->DeviceFlopsAdjustment(instruction);
     }
     Require(TripCount(*module, instruction).value_or(0) >= 0);
     if (++looked_at > 100) continue;

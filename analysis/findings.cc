@@ -50,7 +50,9 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
     JudgeStructure(context, report);
     JudgeLayers(context, report);
     JudgeKernels(context, report);
+    JudgeLoops(context, report);
   }
+  JudgeLongSums(context, report);
   if (!context.whole_run) JudgeTime(context, report);
   if (options.lost_records > 0) {
     report.Withhold("lost_records", fmt::format("what was lost: {} records", options.lost_records));

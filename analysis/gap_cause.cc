@@ -21,9 +21,11 @@ using model::Id;
 constexpr int64_t kLeastNs = 5'000;
 constexpr int64_t kLaunchGapNs = 50'000;
 constexpr int64_t kQueuedNs = 20'000;  // Work that stood ready so long: the queue is filled.
-constexpr size_t kFilled = 32;         // So many launches in a row.
-constexpr int64_t kToldNs = 100'000;   // Gaps of this length are told in words,
-constexpr size_t kMostTold = 20'000;   // the longest of them.
+// The queue is filled when a launch stood ready for as long as a host that only launches may take
+// for twenty; or, where launches are so short that none ever is, half as long as any.
+constexpr int64_t kFilledNs = 20 * kLaunchGapNs;
+constexpr int64_t kToldNs = 100'000;  // Gaps of this length are told in words,
+constexpr size_t kMostTold = 20'000;  // the longest of them.
 constexpr size_t kFewestAlike = 3;
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
@@ -84,43 +86,56 @@ bool NamesExecution(const HostEvent& event) {
   return event.range_id != 0 && HasAny(event.name, {"XlaModule", "Execute", "PjitFunction"});
 }
 
-// When the queue of a device was filled: starts of work that stood ready before it ran, as did all
-// that followed for a while. One launch that was ahead is none.
+// When the queue of a device was filled: work that had stood ready for long.
 class Refills {
  public:
+  struct Refill {
+    int64_t start_ns = 0;   // On the device.
+    int64_t called_ns = 0;  // On the host, earlier.
+  };
+
   Refills(const model::RunTables& run, const HostCallOf& call_of) : run_(run), call_of_(call_of) {}
 
-  // The first after an instant; nothing: none.
-  std::optional<int64_t> After(Id device_id, int64_t time_ns) {
-    if (starts_.empty()) Read();
-    const std::vector<int64_t>& of = starts_[static_cast<size_t>(device_id) - 1];
-    const auto at = std::upper_bound(of.begin(), of.end(), time_ns);
+  // The first that was called after an instant; nothing: none. What was called before it and
+  // waited for something else says nothing of the host.
+  std::optional<Refill> After(Id device_id, int64_t time_ns) {
+    if (refills_.empty()) Read();
+    const std::vector<Refill>& of = refills_[static_cast<size_t>(device_id) - 1];
+    auto at =
+        std::upper_bound(of.begin(), of.end(), time_ns,
+                         [](int64_t time, const Refill& refill) { return time < refill.start_ns; });
+    while (at != of.end() && at->called_ns < time_ns) ++at;
     return at == of.end() ? std::nullopt : std::optional(*at);
   }
 
  private:
   void Read() {
-    starts_.resize(run_.devices.size());
-    std::vector<std::vector<std::pair<int64_t, bool>>> launches(run_.devices.size());
-    for (size_t i = 0; i < run_.activities.size(); ++i) {
-      const auto call = call_of_(i);
-      const int64_t start = run_.activities.start_ns[i];
-      launches[static_cast<size_t>(run_.LaneOf(i).device_id) - 1].emplace_back(
-          start, call && start - call->end_ns >= kQueuedNs);
-    }
-    for (size_t d = 0; d < launches.size(); ++d) {
-      std::sort(launches[d].begin(), launches[d].end());
-      size_t ready = 0;  // In a row, from here on.
-      for (size_t k = launches[d].size(); k-- > 0;) {
-        ready = launches[d][k].second ? ready + 1 : 0;
-        if (ready >= kFilled) starts_[d].push_back(launches[d][k].first);
+    refills_.resize(run_.devices.size());
+    std::vector<int64_t> longest(run_.devices.size());
+    const auto each = [&](auto visit) {
+      for (size_t i = 0; i < run_.activities.size(); ++i) {
+        if (const auto call = call_of_(i)) {
+          visit(static_cast<size_t>(run_.LaneOf(i).device_id) - 1,
+                Refill{run_.activities.start_ns[i], call->end_ns});
+        }
       }
-      std::reverse(starts_[d].begin(), starts_[d].end());
+    };
+    each([&](size_t d, const Refill& launch) {
+      longest[d] = std::max(longest[d], launch.start_ns - launch.called_ns);
+    });
+    for (int64_t& ready : longest) ready = std::clamp(ready / 2, kQueuedNs, kFilledNs);
+    each([&](size_t d, const Refill& launch) {
+      if (launch.start_ns - launch.called_ns >= longest[d]) refills_[d].push_back(launch);
+    });
+    for (std::vector<Refill>& of : refills_) {
+      std::sort(of.begin(), of.end(),
+                [](const Refill& a, const Refill& b) { return a.start_ns < b.start_ns; });
     }
   }
+
   const model::RunTables& run_;
   const HostCallOf& call_of_;
-  std::vector<std::vector<int64_t>> starts_;
+  std::vector<std::vector<Refill>> refills_;
 };
 
 class Judge {
@@ -256,8 +271,8 @@ class Judge {
     const HostEvent& wait = **(after - 1);
     if (wait.end_ns > call->start_ns || wait.end_ns - wait.start_ns < kQueuedNs) return false;
     const auto filled = refills_.After(gap.device_id, wait.end_ns);
-    if (!filled || gap.start_ns >= *filled) return false;
-    return after == waits.end() || *filled < (*after)->start_ns;
+    if (!filled || gap.start_ns >= filled->start_ns) return false;
+    return after == waits.end() || filled->called_ns < (*after)->start_ns;
   }
 
   const model::RunTables& run_;

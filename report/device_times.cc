@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "report/labels.h"
 #include "store/activity_scan.h"
 
@@ -80,7 +82,15 @@ class ActivityPass {
     }
     Finish(coverage_[0], view_.run_coverage);
     Finish(coverage_[1], view_.coverage);
+    std::map<std::string, int> alike;
+    for (const auto& [symbol, figure] : kernels_) ++alike[figure.name];
     for (auto& [symbol, figure] : kernels_) {
+      // Templates of one name are told apart by what they are made for.
+      if (alike[figure.name] > 1) {
+        if (const std::string_view of = FunctorOf(symbol); !of.empty() && of != figure.name) {
+          figure.name += fmt::format("<{}>", of);
+        }
+      }
       view_.kernels.push_back(std::move(figure));
     }
     SortByTime(view_.kernels);
@@ -104,6 +114,40 @@ class ActivityPass {
   struct LabelSum {
     Sum run, basis;
   };
+
+  // "MulFunctor", "direct_copy" of a mangled or demangled symbol: the functor that a template is
+  // made for, else the kernel that it was written in. Empty: neither.
+  static std::string_view FunctorOf(std::string_view symbol) {
+    std::string_view functor, kernel;
+    const auto take = [&](std::string_view word) {
+      if (word.size() > 7 && word.ends_with("Functor")) functor = word;
+      if (word.size() > 12 && word.ends_with("_kernel_cuda")) {
+        kernel = word.substr(0, word.size() - 12);
+      }
+    };
+    const bool mangled = symbol.starts_with("_Z");
+    for (size_t at = 0; at < symbol.size();) {
+      const auto digit = [&](size_t k) { return symbol[k] >= '0' && symbol[k] <= '9'; };
+      if (mangled && digit(at)) {
+        size_t length = 0;
+        while (at < symbol.size() && digit(at) && length < symbol.size()) {
+          length = 10 * length + static_cast<size_t>(symbol[at++] - '0');
+        }
+        take(symbol.substr(std::min(at, symbol.size()), length));
+        // A number may also be an argument: what follows is read again.
+        ++at;
+        continue;
+      }
+      if (mangled) {
+        ++at;
+        continue;
+      }
+      const size_t end = std::min(symbol.find_first_of(":<>(), &*", at), symbol.size());
+      take(symbol.substr(at, end - at));
+      at = end + 1;
+    }
+    return functor.empty() ? kernel : functor;
+  }
 
   bool InBasis(const store::ScannedActivity& activity) {
     if (!view_.basis.steady) return true;

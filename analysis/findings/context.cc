@@ -21,9 +21,12 @@ constexpr double kLeastOpShare = 0.0002;
 constexpr double kMostOfIt = 0.7;
 
 bool IsLibrary(std::string_view file) {
-  for (const std::string_view part : {"/flax/", "/optax/", "/haiku/", "/equinox/", "/keras/",
-                                      "/tensorflow/", "/jax/", "/site-packages/", "/dist-packages/",
-                                      "/chex/", "/jaxlib/", "/praxis/", "/paxml/", "<frozen"}) {
+  for (const std::string_view part :
+       {"/flax/",          "/optax/",      "/haiku/",   "/equinox/",
+        "/keras/",         "/tensorflow/", "/jax/",     "/site-packages/",
+        "/dist-packages/", "/chex/",       "/jaxlib/",  "/praxis/",
+        "/paxml/",         "/torch_xla/",  "/torch/",   "/transformer_engine/",
+        "/penzai/",        "/orbax/",      "/distrax/", "<frozen"}) {
     if (file.find(part) != file.npos) return true;
   }
   return file.empty() || file == "<string>";

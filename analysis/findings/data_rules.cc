@@ -151,7 +151,7 @@ void Autotuning(const Context& context, Report& report) {
 }
 
 void WarmUp(const Context& context, Report& report) {
-  if (context.steady_steps == 0) return;
+  if (context.step_count < 2) return;  // One step is the mean of all.
   int64_t wall = 0;
   int64_t count = 0;
   for (const model::StepRow& row : context.analysis.steps) {

@@ -13,6 +13,8 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
+constexpr int64_t kCalledAgain = 10;  // As in launching_rules.cc.
+
 using model::Id;
 using model::OpKind;
 
@@ -149,8 +151,15 @@ void EagerPrograms(const Context& context, const std::vector<Gap>& gaps, Report&
       "put `jax.jit` (`tf.function`) around the function that calls them: XLA fuses what they do "
       "into a few passes over the arrays, and one call takes the place of many";
   finding.how_to_check = "one program runs in place of these; bytes moved fall";
-  finding.saves_high_ns = std::max<int64_t>(ns - floor, 0) + context.PerStep(idle);
-  finding.saves_low_ns = std::max<int64_t>(ns - 3 * floor, 0);
+  // What they read and write stays, as does one intermediate result; at most.
+  finding.saves_high_ns = std::max<int64_t>(ns - 2 * floor, 0);
+  finding.saves_low_ns = std::max<int64_t>(ns - 4 * floor, 0);
+  // Time between calls is saved only where they are made again and again.
+  if (most_calls >= kCalledAgain) {
+    *finding.saves_high_ns += context.PerStep(idle);
+  } else {
+    finding.gaps.clear();
+  }
   finding.basis = Basis::kRoofline;
   finding.sure = Sure::kMedium;
   finding.where_op = largest->row->name;

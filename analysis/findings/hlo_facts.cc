@@ -213,6 +213,51 @@ class Reader {
                                           Has(i.custom_call_target, "__cublas$lt$matmul")));
   }
 
+  static int64_t Elements(const hlo::ArrayShape& shape) {
+    int64_t elements = 1;
+    for (const int64_t dimension : shape.dims) elements *= dimension;
+    return elements;
+  }
+
+  // The product of the dimensions that `name` lists: "lhs_contracting_dims={1}" of a dot, or
+  // "lhs_contracting_dimensions":["1"] of a library call. 0: it is not there.
+  static int64_t Listed(std::string_view text, std::string_view name,
+                        const hlo::ArrayShape& shape) {
+    size_t at = text.find(name);
+    if (at == text.npos) return 0;
+    at = text.find_first_of("{[", at);
+    if (at == text.npos) return 0;
+    const size_t end = text.find_first_of("}]", at);
+    int64_t product = 1;
+    size_t dimension = 0;
+    bool digits = false;
+    for (; at < std::min(end, text.size()) + 1 && at < text.size(); ++at) {
+      if (text[at] >= '0' && text[at] <= '9') {
+        dimension = (digits ? dimension * 10 : 0) + static_cast<size_t>(text[at] - '0');
+        digits = true;
+        if (dimension > shape.dims.size()) return 0;
+        continue;
+      }
+      if (digits) {
+        if (dimension >= shape.dims.size()) return 0;
+        product *= shape.dims[dimension];
+      }
+      digits = false;
+    }
+    return product;
+  }
+
+  static void SizesOf(const std::array<hlo::ArrayShape, 3>& shapes, std::string_view text,
+                      DotFacts& dot) {
+    const int64_t k = Listed(text, "lhs_contracting_dim", shapes[0]);
+    const int64_t batch = std::max<int64_t>(Listed(text, "lhs_batch_dim", shapes[0]), 1);
+    if (k <= 0) return;
+    dot.k = k;
+    dot.batch = batch;
+    dot.m = Elements(shapes[0]) / std::max<int64_t>(k * batch, 1);
+    dot.n = Elements(shapes[1]) / std::max<int64_t>(k * batch, 1);
+  }
+
   DotFacts DotOf(const Instruction& i) const {
     DotFacts dot;
     const auto operands = module_.Operands(i);
@@ -225,6 +270,7 @@ class Reader {
     dot.lhs_type = shapes[0].type;
     dot.rhs_type = shapes[1].type;
     const std::string_view config = i.backend_config;
+    SizesOf(shapes, config.find("contracting") != config.npos ? config : i.attributes, dot);
     for (const std::string_view text : {i.attributes, config}) {
       if (Has(text, "HIGHEST") || Has(text, "highest")) dot.precision = "highest";
     }

@@ -32,6 +32,8 @@ struct DotFacts {
   int64_t odd_dimension = 0;  // A contiguous dimension whose rows are no multiple of 16 bytes.
   int64_t padded_from = 0;    // A dimension that XLA pads for the product, before padding.
   int64_t padded_to = 0;
+  // Results per product (rows, columns), products in the batch, length of the sum; 0: not known.
+  int64_t m = 0, n = 0, batch = 0, k = 0;
 };
 
 // An accumulation into rows of a table.

@@ -168,8 +168,10 @@ void SmallKernels(const Context& context, Report& report) {
                         context.ShareOfStep(small.ns) >= kHostShare;
   if (!by_ramp && !by_count) {
     report.Fine("small_kernels",
-                fmt::format("small kernels: {} launches below 3 us take {}", per_step(tiny),
-                            Percent(context.ShareOfStep(tiny.ns))));
+                per_step(tiny) == 0
+                    ? std::string("small kernels: none below 3 us")
+                    : fmt::format("small kernels: {} launches below 3 us take {}", per_step(tiny),
+                                  Percent(context.ShareOfStep(tiny.ns))));
     return;
   }
   const Small& of = by_ramp ? tiny : small;

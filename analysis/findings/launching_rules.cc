@@ -22,6 +22,8 @@ constexpr double kNoticeable = 0.02;  // Of the step, or of the run's span.
 constexpr double kStall = 0.1;        // One gap of this much of it is told by itself.
 constexpr int64_t kLeastStallNs = 5'000'000;
 constexpr int64_t kLaunchCostNs = 1'500;
+constexpr int64_t kLongWaitNs = 200'000;  // On average: more than launching takes, profiled or not.
+constexpr int64_t kCalledAgain = 10;      // Calls of one program that are no trial any more.
 constexpr int64_t kLongForALaunchNs = 50'000;  // A host that only launches leaves no longer gap.
 
 // Idle time of one kind.
@@ -122,6 +124,18 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
       "give each launch more work (a larger batch), launch fewer and larger kernels. A profiler "
       "that records stacks slows the host, so this is an upper bound";
   finding.how_to_check = "launches find earlier work still running; the idle time falls";
+  if (kind.ns >= kLongWaitNs * kind.count) {
+    finding.id = "host_gap";
+    finding.title = fmt::format("Keep the device fed: it waits {} for the host, in {} gaps",
+                                Time(ns), context.PerStep(kind.count));
+    finding.sentence = fmt::format(
+        "The device is idle for {} of the {}, waiting for the host: {} gaps of {} on average",
+        Percent(ShareOfSpan(context, kind.ns)), context.Whole(), context.PerStep(kind.count),
+        Time(kind.ns / std::max<int64_t>(kind.count, 1)));
+    finding.action =
+        "see what the host does in the longest gaps: input, Python between launches, a lock or a "
+        "thread that waits; then compile more of it (`torch.compile`, `jax.jit`) or prefetch";
+  }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
     finding.evidence
         .AddReal("launches that found the device with nothing to do",
@@ -134,12 +148,39 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   report.Add(std::move(finding));
 }
 
-// Time between calls of compiled programs, in which a script does what it does.
+// Time between calls of compiled programs, in which a script does what it does. Where none is
+// called again and again, that is no bottleneck of anything: what a loop of them would take nobody
+// knows.
 void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "host_gap", kind);
   std::set<Id> programs;
+  std::map<std::pair<Id, Id>, int64_t> calls;  // Of a program, on a device.
+  std::set<Id> called_again;
   for (const model::Execution& execution : context.attribution.executions) {
     programs.insert(execution.module_id);
+    if (++calls[{execution.module_id, execution.device_id}] >= kCalledAgain) {
+      called_again.insert(execution.module_id);
+    }
+  }
+  int64_t again_ns = 0;
+  for (const Op& op : context.ops) {
+    if (called_again.contains(op.row->module_id)) again_ns += op.ns;
+  }
+  if (2 * again_ns < context.device_ns) {
+    finding.id = "too_few_calls";
+    finding.title = fmt::format("Record a loop of 20 steps: {} calls of {} program{} are no step",
+                                context.attribution.executions.size(), programs.size(),
+                                programs.size() == 1 ? "" : "s");
+    finding.action =
+        "call what is to be measured at least 20 times in a loop, as the program will run it; the "
+        "time between these calls is the script's own, and no part of any of them";
+    finding.how_to_check = "steps are found, and their idle time with them";
+    finding.saves_high_ns.reset();
+    finding.saves_low_ns.reset();
+    finding.sure = Sure::kHigh;
+    finding.gaps.clear();
+    report.Add(std::move(finding));
+    return;
   }
   finding.title =
       fmt::format("Dispatch faster: the device waits {} between {} calls of programs",

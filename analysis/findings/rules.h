@@ -42,6 +42,10 @@ void JudgeLayers(const Context& context, Report& report);
 void JudgeTime(const Context& context, Report& report);
 // `gemm_tail_waves`, `register_pressure`, `clock_throttle`.
 void JudgeKernels(const Context& context, Report& report);
+// `gemm_split_k`: few tiles of results and a long sum.
+void JudgeLongSums(const Context& context, Report& report);
+// `loop_overhead`: counters, slices and copies of loops.
+void JudgeLoops(const Context& context, Report& report);
 
 }  // namespace xlatrace::analysis::findings
 

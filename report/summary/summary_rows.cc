@@ -169,13 +169,24 @@ class Maker {
       add("", "[no instruction]", coverage.none_ns, "", coverage.none_activities, "", "", "", "",
           "", "", coverage.reasons.empty() ? "" : std::string(coverage.reasons[0].reason));
     }
-    add("", All(), coverage.device_ns, "", coverage.activities, "", "", "", "", "", "", "");
+    add("", All(), coverage.device_ns, "", coverage.activities, "", "", "", "", "", "", Sum());
     return table;
+  }
+
+  // "= 123 busy + 9.40 side by side": device time against what a clock shows.
+  std::string Sum() const {
+    const int64_t aside = view_.coverage.device_ns - view_.steps.busy_ns;
+    if (!view_.basis.steady || !view_.filter.empty() || view_.steps.busy_ns <= 0 ||
+        1000 * aside < view_.coverage.device_ns) {
+      return {};
+    }
+    return fmt::format("= {} busy + {} side by side", Ms(view_.steps.busy_ns), Ms(aside));
   }
 
   // "64", "0.06"; "-": no roof is known.
   static std::string PeakWords(const FoldedOp& fold) {
-    if (fold.rated_ns == 0) return "-";
+    // What starts a copy and returns has no rate.
+    if (fold.rated_ns == 0 || fold.ns < 100 * fold.calls) return "-";
     const double percent = fold.peak_ns / static_cast<double>(fold.rated_ns);
     if (percent >= 1) return fmt::format("{:.0f}", percent);
     return percent >= 0.01 ? fmt::format("{:.2f}", percent) : "<0.01";

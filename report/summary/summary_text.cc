@@ -269,8 +269,31 @@ class Summary {
     }
     lines.push_back(FitLeft(steps ? "step" : "all", 20) +
                     FitRight(Milliseconds(view_.PerStep(whole)), numbers) + FitRight("100", 6));
-    if (!view_.basis.steady) Append(lines, Calls());
+    if (!view_.basis.steady) {
+      Append(lines, Idle());
+      Append(lines, Calls());
+    }
     return lines;
+  }
+
+  // Without steps: what was idle beside the device time, between first and last activity.
+  Lines Idle() const {
+    int64_t ns = 0;
+    int64_t longest = 0;
+    for (const GapFigure& gap : view_.gaps) {
+      ns += gap.ns;
+      longest = std::max(longest, gap.longest_ns);
+    }
+    if (view_.gap_count == 0) return {};
+    std::string text =
+        fmt::format("  idle {} in {} gap{}, longest {}", Duration(static_cast<double>(ns)),
+                    Thousands(view_.gap_count), view_.gap_count == 1 ? "" : "s",
+                    Duration(static_cast<double>(longest)));
+    for (size_t k = 0; k < view_.gaps.size() && k < 3; ++k) {
+      text += fmt::format("{}{} {}", k == 0 ? ": " : ", ", KindWords(view_.gaps[k].cause),
+                          Duration(static_cast<double>(view_.gaps[k].ns)));
+    }
+    return {DisplayWidth(text) > width_ ? FitLeft(text, width_) : text};
   }
 
   // Without steps: programs beside each other, per call.
@@ -299,7 +322,8 @@ class Summary {
                                            static_cast<double>(view_.coverage.device_ns)));
       lines.push_back(DisplayWidth(text) > width_ ? FitLeft(text, width_) : text);
     }
-    if (left > 0 && shown > 0) lines.push_back(fmt::format("  [{} more programs]", left));
+    if (left > 0 && shown > 0)
+      lines.push_back(fmt::format("  [{} more program{}]", left, left == 1 ? "" : "s"));
     return lines;
   }
 
@@ -307,8 +331,9 @@ class Summary {
     if (part == model::StepPart::kIdle && view_.gap_count > 0) {
       int64_t longest = 0;
       for (const GapFigure& gap : view_.gaps) longest = std::max(longest, gap.longest_ns);
-      std::string text = fmt::format("{} gaps/step, longest {}",
+      std::string text = fmt::format("{} gap{}/step, longest {}",
                                      Thousands(std::llround(view_.PerStep(view_.gap_count))),
+                                     std::llround(view_.PerStep(view_.gap_count)) == 1 ? "" : "s",
                                      Duration(static_cast<double>(longest)));
       int64_t calls = 0;
       int64_t on_idle = 0;
@@ -325,6 +350,14 @@ class Summary {
       return text;
     }
     if (part == model::StepPart::kExposedCollective) return "nothing computes meanwhile";
+    for (const OpFigure& op : view_.ops) {  // By time.
+      if (Text(op.phase) != Text(part) || op.op_kind == "collective" || op.op_kind == "copy") {
+        continue;
+      }
+      const int64_t ns = view_.step_parts[static_cast<size_t>(part)];
+      if (view_.sorted_otherwise || 2 * op.ns < ns || 10 * ns < view_.steps.wall_ns) break;
+      return fmt::format("{} alone {}", op.handle, Milliseconds(view_.PerStep(op.ns)));
+    }
     return {};
   }
 

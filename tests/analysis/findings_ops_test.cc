@@ -341,5 +341,60 @@ TEST(OpRules, OnACpuAFusionFarBehindTheBestOfItsRun) {
   EXPECT_EQ(near.Find("slow_memory_op"), nullptr) << near.Ids();
 }
 
+// A loop whose body counts, writes a row and computes.
+std::string CountingLoop() {
+  std::string text = Stack(true);
+  const std::string at = "  at = s32[] get-tuple-element(b), index=0\n";
+  text.replace(text.find(at), at.size(),
+               "  at0 = s32[] get-tuple-element(b), index=0\n  one = s32[] constant(1)\n  at = "
+               "s32[] add(at0, one)" +
+                   At("jvp(net)/while/body/add", 21));
+  return text;
+}
+
+TEST(OpRules, ALoopThatSpendsItsTimeOnItselfAndOneThatComputes) {
+  FindingCase::Work body;
+  for (int k = 0; k < 40; ++k) {
+    body.emplace_back("at", 2);
+    body.emplace_back("dus", 3);
+    body.emplace_back("y", 5);
+  }
+  FindingCase with(CountingLoop());
+  with.Steps(8, body);
+  ASSERT_NE(with.Find("loop_overhead"), nullptr) << with.Ops();
+  // 40 counters of 2 us, 40 rows of 3 us, and 1.2 us to start each.
+  EXPECT_EQ(with.Find("loop_overhead")->saves_high_ns_per_step, 40 * 5'000 + 80 * 1'200);
+  for (auto& [what, us] : body) {
+    if (what == "y") us = 500;
+  }
+  FindingCase computes(CountingLoop());
+  computes.Steps(8, body);
+  EXPECT_EQ(computes.Find("loop_overhead"), nullptr) << computes.Ids();
+  FindingCase few(CountingLoop());
+  few.Steps(8, {{"at", 20}, {"dus", 20}, {"y", 50}});
+  EXPECT_EQ(few.Find("loop_overhead"), nullptr) << few.Ids();
+}
+
+TEST(OpRules, AProductOfFewResultsAndALongSumAndOneOfMany) {
+  const auto product = [](const std::string& m, const std::string& n, const std::string& k) {
+    return "HloModule jit_step, is_scheduled=true\nENTRY e {\n  x = bf16[" + m + "," + k +
+           "]{1,0} parameter(0)\n  w = bf16[" + k + "," + n +
+           "]{1,0} parameter(1)\n  ROOT d = bf16[" + m + "," + n +
+           "]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}" +
+           At("jvp(net)/dot_general", 5) + "}\n";
+  };
+  FindingCase with(product("64", "64", "262144"));
+  with.Steps(8, {{"d", 2000}});
+  ASSERT_NE(with.Find("gemm_split_k"), nullptr) << with.Ops();
+  EXPECT_EQ(with.Find("gemm_split_k")->where_source, "a.py:5");
+  EXPECT_EQ(EvidenceOf(*with.Find("gemm_split_k"), "length of the sum"), 262'144);
+  FindingCase wide(product("8192", "8192", "262144"));
+  wide.Steps(8, {{"d", 2000}});
+  EXPECT_EQ(wide.Find("gemm_split_k"), nullptr) << wide.Ids();
+  FindingCase brief(product("64", "64", "512"));
+  brief.Steps(8, {{"d", 2000}});
+  EXPECT_EQ(brief.Find("gemm_split_k"), nullptr) << brief.Ids();
+}
+
 }  // namespace
 }  // namespace xlatrace::analysis

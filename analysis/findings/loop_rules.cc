@@ -1,0 +1,105 @@
+// What a loop costs besides what it computes: its counter, the slices that it reads and the stacks
+// that it writes, copies of what it carries. One execution is enough to see it.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+constexpr double kNoticeable = 0.05;    // Of the step.
+constexpr double kManyIterations = 10;  // Per execution of the program.
+constexpr double kShortNs = 20'000;  // What takes longer moves data: `scan_stack`, `device_copies`.
+constexpr int64_t kRampNs = 1'200;   // From kernel to kernel of a full queue.
+
+bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+// "s32[]", "pred[]": what counts, and what decides whether to go on.
+bool IsCounter(const Op& op) {
+  const std::string& shape = op.row->shape;
+  return shape == "s32[]" || shape == "s64[]" || shape == "u32[]" || shape == "pred[]" ||
+         shape == "(s32[], pred[])";
+}
+
+bool IsSlicing(const Op& op) {
+  if (op.facts->dot || op.facts->scatter) return false;
+  const std::string_view tail =
+      std::string_view(op.row->op_name).substr(op.row->op_name.find_last_of('/') + 1);
+  return tail == "dynamic_slice" || tail == "dynamic_update_slice" ||
+         op.row->opcode == "dynamic-slice" || op.row->opcode == "dynamic-update-slice" ||
+         Has(op.row->name, "dynamic-update-slice") || Has(op.row->name, "dynamic-slice") ||
+         Has(op.row->name, "dynamic_update_slice") || Has(op.row->name, "dynamic_slice");
+}
+
+struct Part {
+  int64_t ns = 0;
+  double launches = 0;
+  void Add(const Op& op) {
+    ns += op.ns;
+    launches += op.calls;
+  }
+};
+
+}  // namespace
+
+void JudgeLoops(const Context& context, Report& report) {
+  // On a CPU a loop's body runs in one thread, and its ops' times say little of what lies between.
+  if (!context.on_gpu || context.graph_share > 0.02) return;
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    if (op.facts->in_loop) ops.push_back(&op);
+  }
+  if (ops.empty()) return;
+  Part counters, slices, copies, all;
+  double iterations = 0;
+  std::vector<const Op*> overhead;
+  for (const Op* op : ops) {
+    all.Add(*op);
+    Part* part = IsCounter(*op)                           ? &counters
+                 : IsSlicing(*op)                         ? &slices
+                 : op->facts->movement == Movement::kCopy ? &copies
+                                                          : nullptr;
+    if (part == nullptr || static_cast<double>(op->ns) > kShortNs * op->calls) continue;
+    part->Add(*op);
+    overhead.push_back(op);
+    iterations = std::max(iterations, op->calls);
+  }
+  const double launches = counters.launches + slices.launches + copies.launches;
+  const int64_t ns = counters.ns + slices.ns + copies.ns;
+  const auto ramp = static_cast<int64_t>(launches * kRampNs);
+  if (overhead.empty() || iterations < kManyIterations ||
+      context.ShareOfStep(ns + ramp) < kNoticeable) {
+    return;
+  }
+  const Site site = AllOf(context, overhead);
+  Finding finding = FindingAbout(context, "loop_overhead", site);
+  finding.title =
+      fmt::format("Do more per iteration: the loop's own work is {} per step", Time(ns + ramp));
+  finding.sentence = fmt::format(
+      "Loops spend {} of the step on themselves: {} launches for trip counters, slices and copies, "
+      "{} iterations ({})",
+      Percent(context.ShareOfStep(ns + ramp)), static_cast<int64_t>(launches + 0.5),
+      static_cast<int64_t>(iterations + 0.5), ShortSource(site.source));
+  finding.action =
+      "`scan(unroll=n)` or more work per iteration (a block of time steps or layers at once); pass "
+      "what does not change as a closure instead of a sliced input; stack fewer results";
+  finding.how_to_check = "fewer launches per step; the share of counters and slices falls";
+  finding.saves_high_ns = ns + ramp;
+  finding.saves_low_ns = (ns + ramp) / 4;
+  finding.basis = Basis::kCostModel;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.evidence.Add("trip counters and conditions, per step", counters.ns, "ns")
+      .Add("slices read and written, per step", slices.ns, "ns")
+      .Add("copies of what the loop carries, per step", copies.ns, "ns")
+      .Add("launches for these, per step", static_cast<int64_t>(launches + 0.5), "count")
+      .Add("of launches in loops, per step", static_cast<int64_t>(all.launches + 0.5), "count")
+      .Add("iterations of the largest, per step", static_cast<int64_t>(iterations + 0.5), "count");
+  report.Add(std::move(finding));
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -7,6 +7,7 @@ Environment (scripts/test sets them; a test without its program is skipped and s
   XLATRACE_TEST_PYTHON_TABLES    has pandas, Polars, pyarrow
   XLATRACE_TEST_PYTHON_DUCKDB    has duckdb
   XLATRACE_TEST_PYTHON_XPROF     has xprof
+  XLATRACE_TEST_PYTHON_NSYS_AI   has nsys-ai
   XLATRACE_TEST_PYTHON_BROWSER   has Playwright
   XLATRACE_TEST_SPEEDSCOPE       speedscope's page and schema (dist/release of its npm package)
 """

@@ -28,10 +28,12 @@ LIBRARY = re.compile(
 )
 
 
-# Of the formats themselves: keys of Kineto's and speedscope's JSON, units, titles of tracks.
+# Of the formats themselves: keys of Kineto's and speedscope's JSON, units, titles of tracks; and the
+# NVTX domain of a library.
 FORMAT_WORDS = {
+    "NCCL",
     "args", "name", "frames", "stream", "device", "kernel", "block", "grid", "rank", "exporter",
-    "nanoseconds", "layers", "steps", "phases", "modules",
+    "nanoseconds", "layers", "steps", "phases", "modules", "samples", "weights",
 }  # fmt: skip
 
 

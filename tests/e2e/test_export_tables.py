@@ -3,7 +3,9 @@
 
 import csv
 import json
+import pathlib
 import re
+import shutil
 import sqlite3
 import unittest
 
@@ -198,6 +200,37 @@ class NsysTest(export_support.ExportTest):
                     continue
                 with self.subTest(run=name, statement=statement):
                     self.assertEqual(query(exported, statement), query(original, statement))
+
+    def skill(self, name, profile):
+        """What a skill of nsys-ai says of a profile."""
+        program = pathlib.Path(export_support.python_with("NSYS_AI")).with_name("nsys-ai")
+        result = support.run_command([program, "skill", "run", name, profile], cwd=self.folder)
+        self.assertEqual(result.code, 0, result)
+        return [line for line in result.stdout.splitlines() if "DuckDB" not in line]
+
+    def test_nsys_ai_says_the_same_of_it_as_of_the_original(self):
+        export_support.python_with("NSYS_AI")
+        # It leaves files beside what it reads.
+        original = self.folder / "original.sqlite"
+        shutil.copy(support.require_data(export_support.RECORDINGS["nsys"][0]), original)
+        exported = self.export(
+            self.recorded_run("nsys"), "nsys", output=self.folder / "exported.sqlite"
+        )
+        for name in ("top_kernels", "gpu_idle_gaps", "memory_transfers", "kernel_launch_overhead",
+                     "stream_concurrency", "nccl_breakdown"):  # fmt: skip
+            with self.subTest(skill=name):
+                said = self.skill(name, exported)
+                self.assertGreater(len(said), 0)
+                self.assertEqual(said, self.skill(name, original))
+
+    def test_nsys_ai_reads_the_kernels_of_other_sources(self):
+        exported = self.export(self.our_run(), "nsys", output=self.folder / "made.sqlite")
+        said = "\n".join(self.skill("top_kernels", exported))
+        kernel, count = query(
+            self.our_run(),
+            "SELECT kernel_name, launches FROM kernel ORDER BY self_ns DESC LIMIT 1",
+        )[0]
+        self.assertRegex(said, rf"{re.escape(kernel[:40])}.* {count:,} |{re.escape(kernel[:40])}.* {count} ")
 
     def test_what_is_exported_can_be_imported(self):
         run = self.our_run()

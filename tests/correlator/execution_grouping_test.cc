@@ -149,6 +149,24 @@ TEST_F(ExecutionGroupingTest, TheSourcesOwnGroupingWins) {
   EXPECT_EQ(tables.execution_of[outside], 0u);
 }
 
+// Rows need not be in the order of time, and a number of the source's may come on every device.
+TEST_F(ExecutionGroupingTest, ToldExecutionsAreNumberedByTimeAndEachDeviceHasItsOwn) {
+  run_.AddDevice();
+  const uint32_t second = run_.AddLane(2);
+  const uint32_t hint = run_.Annotation("jit_f", 5, "a");
+  const size_t late = run_.Activity(kernel_, hint, 1, 1, 300);
+  const size_t early = run_.Activity(kernel_, hint, 2, 1, 100);
+  const size_t beside = run_.Activity(kernel_, hint, 1, second, 200);
+  const auto tables = run_.Attribute();
+  ASSERT_EQ(tables.executions.size(), 3u);
+  EXPECT_EQ(tables.execution_of[early], 1u);
+  EXPECT_EQ(tables.execution_of[beside], 2u);
+  EXPECT_EQ(tables.execution_of[late], 3u);
+  EXPECT_EQ(tables.executions[0].start_ns, 100);
+  EXPECT_EQ(tables.executions[1].device_id, 2);
+  EXPECT_EQ(tables.executions[2].device_id, 1);
+}
+
 TEST_F(ExecutionGroupingTest, ActivitiesWithoutTimesDoNotStretchAnExecution) {
   const auto launch = [&](const char* name, int64_t start_ns, bool timed) {
     run_.Activity(kernel_, run_.Annotation("jit_f", 5, name), 1, 1, start_ns, timed ? 5 : 0);

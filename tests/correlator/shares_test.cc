@@ -25,6 +25,31 @@ TEST(LargestRemainder, LosesNothing) {
   EXPECT_THAT(LargestRemainder(std::vector<double>{1, 5}), ElementsAre(166'667, 833'333));
 }
 
+TEST(LargestRemainder, GivesTheRestToWhatLacksMost) {
+  // A third is 333,333.3 millionths, two thirds 666,666.7.
+  EXPECT_EQ(LargestRemainder(std::vector<double>{1, 2}), (std::vector<int64_t>{333'333, 666'667}));
+  EXPECT_EQ(LargestRemainder(std::vector<double>{2, 1}), (std::vector<int64_t>{666'667, 333'333}));
+}
+
+TEST(GroupPieces, NamesAGroupAfterItsHeaviestPieceWhereverItStands) {
+  const model::HloModule module = MakeModule("m", {{"e",
+                                                    {{"a", "parameter"},
+                                                     {"b", "add", "n", {"a"}},
+                                                     {"c", "add", "n", {"a"}},
+                                                     {"d", "add", "n", {"a"}},
+                                                     {"o", "add", "other", {"a"}}}}});
+  for (const uint32_t heaviest : {1u, 2u, 3u}) {
+    std::vector<Piece> pieces = {{4, "other", 1}};
+    for (const uint32_t i : {1u, 2u, 3u}) pieces.push_back({i, "n", i == heaviest ? 5.0 : 2.0});
+    const std::vector<Share> shares = GroupPieces(module, pieces);
+    ASSERT_EQ(shares.size(), 2u);
+    EXPECT_EQ(shares[0].share_ppm, 900'000);
+    EXPECT_EQ(shares[0].from, heaviest);
+    EXPECT_EQ(shares[1].share_ppm, 100'000);
+    EXPECT_EQ(shares[1].from, 4u);
+  }
+}
+
 TEST(LargestRemainder, TreatsImpossibleWeightsAsNothing) {
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();

@@ -148,12 +148,29 @@ class Finder {
       return;
     }
     if (a == 1 && b > 1) {
-      Add(CauseKind::kSplit, fmt::format("{} became {} launched instructions", Noun(*old_), b));
+      Add(CauseKind::kSplit,
+          fmt::format("{} became {} launched instructions{}", Noun(*old_), b, OtherKind()));
     } else if (a > 1 && b == 1) {
       Add(CauseKind::kMerged, fmt::format("{} launched instructions became {}", a, Noun(*new_)));
     } else if (a != b) {
       Add(CauseKind::kRegrouped, fmt::format("{} launched instructions became {}", a, b));
     }
+  }
+
+  // ", one of them a sort": a kind of work that only NEW has, and seldom comes of fusing otherwise.
+  std::string OtherKind() const {
+    std::set<std::string> before;
+    for (const size_t i : row_.base) before.insert(base_.ops[i].op_kind);
+    for (const size_t i : row_.now) {
+      const std::string& kind = now_.ops[i].op_kind;
+      if (kind.empty() || kind == "other" || kind.ends_with("_fusion") || before.contains(kind)) {
+        continue;
+      }
+      return fmt::format(
+          ", one of them {} {}",
+          std::string_view("aeiou").find(kind[0]) == std::string_view::npos ? "a" : "an", kind);
+    }
+    return {};
   }
 
   static std::string Noun(const Op& op) {

@@ -312,10 +312,21 @@ class Finder {
     const double a = *base_.graph_share;
     const double b = *now_.graph_share;
     if (std::abs(a - b) < 0.05) return;
+    // Another mix of launches changes the share too: without a graph the host has more to call.
+    if (a > 0 && b > 0 && base_.host_calls && now_.host_calls &&
+        (b < a ? *now_.host_calls < 1.25 * *base_.host_calls
+               : *base_.host_calls < 1.25 * *now_.host_calls)) {
+      return;
+    }
     Change change;
     change.id = "graphs";
     change.wall = true;
-    change.delta_ns = Part(now_, StepPart::kIdle) - Part(base_, StepPart::kIdle);
+    // Graphs that are gone make the device wait; what goes the other way has another reason.
+    const int64_t idle = Part(now_, StepPart::kIdle) - Part(base_, StepPart::kIdle);
+    if ((b < a) == (idle > 0)) {
+      change.delta_ns = idle;
+      graphs_ = true;
+    }
     const std::string_view what = b == 0   ? "CUDA graphs are gone"
                                   : a == 0 ? "CUDA graphs appeared"
                                   : b < a  ? "fewer launches are in CUDA graphs"
@@ -326,7 +337,6 @@ class Finder {
       change.text += fmt::format(", {} host calls a step instead of {}",
                                  Significant(*now_.host_calls), Significant(*base_.host_calls));
     }
-    graphs_ = true;
     changes_.push_back(std::move(change));
   }
 
@@ -442,15 +452,8 @@ class Finder {
     const auto against = [&](const Change& change) {
       return !equal && (whole > 0 ? change.delta_ns <= 0 : change.delta_ns >= 0);
     };
-    const auto weight = [](const Change& change) {
-      double value = static_cast<double>(std::abs(change.delta_ns));
-      if (change.certain) value *= 4;
-      // These say what the program does; the rows below them follow from it.
-      if (IsStructure(change)) value *= 4;
-      return value;
-    };
     std::stable_sort(changes_.begin(), changes_.end(), [&](const Change& a, const Change& b) {
-      return against(a) != against(b) ? against(b) : weight(a) > weight(b);
+      return against(a) != against(b) ? against(b) : WeightOf(a) > WeightOf(b);
     });
   }
 
@@ -460,7 +463,7 @@ class Finder {
   std::vector<Change> changes_;
   std::set<std::string> layers_;
   bool recompute_ = false;
-  bool graphs_ = false;
+  bool graphs_ = false;  // They are the reason why the device waits.
   double repeated_ = 0;
 };
 
@@ -476,6 +479,16 @@ bool AboutEqual(const Comparison& comparison) {
   const int64_t base =
       comparison.base_step_ns != 0 ? comparison.base_step_ns : comparison.base_device_ns;
   return std::abs(static_cast<double>(WholeOf(comparison))) <= kEqual * static_cast<double>(base);
+}
+
+double WeightOf(const Change& change) {
+  double value = static_cast<double>(std::abs(change.delta_ns));
+  if (change.certain) value *= 4;
+  // New work is the reason why what is around it was fused otherwise.
+  if (change.id == "new" || change.id == "lost") value *= 1.5;
+  // These say what the program does; the rows below them follow from it, whatever they took.
+  if (IsStructure(change)) value = 4 * std::max(value, 1e4);
+  return value;
 }
 
 bool IsStructure(const Change& change) {

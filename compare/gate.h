@@ -6,6 +6,7 @@
 //   a baseline of 5 or more     regression when the new value is beyond the limit and beyond what
 //                               the baseline's own spread lets expect (1 in 500)
 //   fewer                       never a regression of time: "not established"
+// Both of the mean and of the median of its steps: a host that held up a few is no slower program.
 // Judged are the step's wall time, and its device time, which a busy host does not stretch. Where a
 // run has no steady steps, the device time per call of the main program is judged in their place.
 // Of several ops or phases those count that Benjamini-Hochberg leaves at a rate of 1 %, and that

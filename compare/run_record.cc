@@ -1,6 +1,7 @@
 #include "compare/run_record.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,12 @@ std::string OpKey(const Op& op) {
   }
   const std::string name = CanonicalOpName(op.op_name);
   return fmt::format("{} [{}]", name.empty() ? KernelFamily(op.instruction) : name, op.op_kind);
+}
+
+// A time or a date: a whole number from 0 on that fits.
+bool IsTime(const Json& value) {
+  return value.is_number_unsigned() ? value.get<uint64_t>() <= INT64_MAX
+                                    : value.is_number_integer() && value.get<int64_t>() >= 0;
 }
 
 }  // namespace
@@ -131,7 +138,7 @@ Result<RunRecord> ParseRecord(std::string_view line) {
   };
   const auto number = [&](const char* key, int64_t& out) {
     const auto found = json.find(key);
-    if (found != json.end() && found->is_number_integer())
+    if (found != json.end() && IsTime(*found))
       out = found->get<int64_t>();
     else
       ok = false;
@@ -153,21 +160,34 @@ Result<RunRecord> ParseRecord(std::string_view line) {
   flag("damaged", record.damaged);
   if (const auto steps = json.find("steps"); steps != json.end() && steps->is_array()) {
     for (const Json& step : *steps) {
-      if (step.is_number_integer()) record.steps.push_back(step.get<int64_t>());
+      if (IsTime(step))
+        record.steps.push_back(step.get<int64_t>());
+      else
+        ok = false;
     }
   }
   const auto map = [&](const char* key, const auto& use) {
     const auto found = json.find(key);
     if (found == json.end() || !found->is_object()) return;
-    for (const auto& [name, value] : found->items()) {
-      if (value.is_number()) use(name, value);
-    }
+    for (const auto& [name, value] : found->items()) use(name, value);
   };
-  map("phases",
-      [&](const std::string& name, const Json& v) { record.phases[name] = v.get<int64_t>(); });
-  map("ops", [&](const std::string& name, const Json& v) { record.ops[name] = v.get<int64_t>(); });
-  map("facts",
-      [&](const std::string& name, const Json& v) { record.facts[name] = v.get<double>(); });
+  const auto times = [&](std::map<std::string, int64_t>& out) {
+    return [&](const std::string& name, const Json& value) {
+      if (IsTime(value))
+        out[name] = value.get<int64_t>();
+      else
+        ok = false;
+    };
+  };
+  map("phases", times(record.phases));
+  map("ops", times(record.ops));
+  map("facts", [&](const std::string& name, const Json& value) {
+    const double fact = value.is_number() ? value.get<double>() : -1;
+    if (fact >= 0 && fact < 1e300)
+      record.facts[name] = fact;
+    else
+      ok = false;
+  });
   if (!ok) return MakeError("a line with a field of the wrong type");
   return record;
 }

@@ -23,6 +23,7 @@ std::string SignedPercent(double part, double whole) {
 std::string Told(const Change& change) {
   std::string text = change.text;
   if (!change.where.empty()) text += fmt::format(" ({})", change.where);
+  if (change.delta_ns == 0) return text;
   return fmt::format("{}, {}", text, Signed(static_cast<double>(change.delta_ns)));
 }
 
@@ -43,9 +44,10 @@ std::vector<std::vector<double>> StepsOf(const std::vector<const Run*>& runs) {
   return steps;
 }
 
-// What moved: the first change and one more. A measured one is followed by the largest certain one,
-// which may be its reason; a certain one by the next that is a good part of the whole. Where
-// nothing goes the way of the whole, that is said before what goes the other way.
+// What moved: the first change and one more. A measured one is followed by the weightiest certain
+// one, which may be its reason; a wait, which a busy host makes, by the weightiest of what ran,
+// whatever way it went; a certain one by the next that is a good part of the whole. Where nothing
+// goes the way of the whole, that is said before what goes the other way.
 std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equal) {
   if (changes.empty()) return {};
   const bool against = !equal && (whole > 0) != (changes[0].delta_ns > 0);
@@ -53,10 +55,19 @@ std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equa
   const auto matters = [&](const Change& change) {
     return std::abs(change.delta_ns) * 20 >= std::abs(whole);
   };
-  for (size_t i = 1; i < changes.size() && told.size() < 2; ++i) {
-    if (changes[0].certain ? matters(changes[i]) : changes[i].certain) told.push_back(&changes[i]);
+  const Change* second = nullptr;
+  for (size_t i = 1; i < changes.size(); ++i) {
+    const Change& change = changes[i];
+    if (changes[0].certain) {
+      if (!matters(change)) continue;
+      second = &change;
+      break;
+    }
+    const bool candidate = change.certain || (changes[0].wall && !change.wall);
+    if (candidate && (second == nullptr || WeightOf(change) > WeightOf(*second))) second = &change;
   }
-  if (told.size() < 2 && changes.size() > 1 && matters(changes[1])) told.push_back(&changes[1]);
+  if (second == nullptr && changes.size() > 1 && matters(changes[1])) second = &changes[1];
+  if (second != nullptr) told.push_back(second);
   std::string text =
       against ? "nothing that was recorded explains it; what is different: " : std::string();
   std::string because;

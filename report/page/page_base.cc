@@ -14,6 +14,7 @@
 #include "compare/comparison.h"
 #include "compare/verdict.h"
 #include "report/compare/load_run.h"
+#include "report/page/page_compare.h"
 #include "report/page/page_context.h"
 
 namespace xlatrace::report {
@@ -57,38 +58,36 @@ struct PageMatch {
   std::vector<std::string_view> how;
 };
 
-PageMatch MatchPageOps(const RunPair& pair, const compare::Comparison& comparison,
-                       const std::vector<PageOpFacts>& base, const std::vector<PageOpFacts>& now) {
-  const auto by_key = [](const std::vector<PageOpFacts>& ops) {
-    std::unordered_map<std::string, std::vector<size_t>> found;
-    for (size_t i = 0; i < ops.size(); ++i) {
-      found[KeyOf(ops[i].fingerprint, ops[i].module, ops[i].instruction)].push_back(i);
-    }
-    return found;
-  };
-  const auto of = [](const compare::Run& run, const compare::Op& op) {
+// Rows of the page's ops for ops of room compare/.
+PageRowsOf RowsOf(const compare::Run& run, const std::vector<PageOpFacts>& ops) {
+  std::unordered_map<std::string, std::vector<size_t>> by_key;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    by_key[KeyOf(ops[i].fingerprint, ops[i].module, ops[i].instruction)].push_back(i);
+  }
+  return [&run, by_key = std::move(by_key)](const compare::Op& op) {
+    if (op.instruction.empty()) return std::vector<size_t>();
     const compare::Module& module = run.modules[op.module];
-    return KeyOf(module.fingerprint, module.name, op.instruction);
+    const auto found = by_key.find(KeyOf(module.fingerprint, module.name, op.instruction));
+    return found == by_key.end() ? std::vector<size_t>() : found->second;
   };
-  const auto ours = by_key(base);
-  const auto theirs = by_key(now);
+}
+
+PageMatch MatchPageOps(const RunPair& pair, const compare::Comparison& comparison, size_t base_ops,
+                       const PageRowsOf& ours, const PageRowsOf& theirs) {
   PageMatch match;
-  match.op.resize(base.size());
-  match.how.resize(base.size());
+  match.op.resize(base_ops);
+  match.how.resize(base_ops);
   for (const compare::Row& row : comparison.rows) {
     // Of several, the largest stands for the group.
     const compare::Op* target = compare::LargestOf(pair.now, row.now);
-    if (target == nullptr || target->instruction.empty()) continue;
-    const auto to = theirs.find(of(pair.now, *target));
-    if (to == theirs.end()) continue;
+    if (target == nullptr) continue;
+    const std::vector<size_t> to = theirs(*target);
+    if (to.empty()) continue;
     for (const size_t b : row.base) {
-      const compare::Op& op = pair.base.ops[b];
-      if (op.instruction.empty()) continue;
-      const auto from = ours.find(of(pair.base, op));
-      if (from == ours.end()) continue;
-      for (size_t k = 0; k < from->second.size(); ++k) {
-        match.op[from->second[k]] = to->second[std::min(k, to->second.size() - 1)];
-        match.how[from->second[k]] = Text(row.level);
+      const std::vector<size_t> from = ours(pair.base.ops[b]);
+      for (size_t k = 0; k < from.size(); ++k) {
+        match.op[from[k]] = to[std::min(k, to.size() - 1)];
+        match.how[from[k]] = Text(row.level);
       }
     }
   }
@@ -177,7 +176,9 @@ Status WriteBaseTables(PageContext& page) {
       compare::FindChanges(pair.base, pair.now, comparison);
   const compare::Verdict verdict =
       compare::Judge(pair.base, pair.now, comparison, changes, {&pair.base}, {&pair.now});
-  const PageMatch matches = MatchPageOps(pair, comparison, before, now);
+  const PageRowsOf base_rows = RowsOf(pair.base, before);
+  const PageRowsOf now_rows = RowsOf(pair.now, now);
+  const PageMatch matches = MatchPageOps(pair, comparison, before.size(), base_rows, now_rows);
   std::unordered_map<std::string, const OpFigure*> figures;
   for (const OpFigure& op : view.ops) figures.emplace(op.handle, &op);
 
@@ -242,12 +243,15 @@ Status WriteBaseTables(PageContext& page) {
   XLATRACE_TRY(WriteShareTable(base, "base_op_shares", "base_ops"));
   XLATRACE_TRY(WriteSteps(base));
   const std::optional<int64_t> noise = StepNoise(view, page.view);
+  Json compared = WriteCompareTables(
+      {pair.base, pair.now, comparison, changes, verdict, base_rows, now_rows}, page.blocks);
   page.meta["base"] = {{"run", RunMeta(view)},
                        {"basis", BasisMeta(view)},
                        {"coverage", CoverageMeta(view.coverage)},
                        {"step_noise_ns", noise ? Json(*noise) : Json()},
                        {"matched_ns", matched_ns},
-                       {"notes", Notes(view, page.view, verdict)}};
+                       {"notes", Notes(view, page.view, verdict)},
+                       {"compare", std::move(compared)}};
   return {};
 }
 

@@ -235,6 +235,17 @@ TEST(Changes, ALostGraphAndAStallAreNotOps) {
   changes = FindChanges(base, now, Compare(base, now));
   EXPECT_EQ(changes[0].id, "graphs");
   EXPECT_TRUE(changes[0].text.starts_with("CUDA graphs are gone")) << changes[0].text;
+  // Graphs that appeared make no device wait.
+  std::swap(base.graph_share, now.graph_share);
+  changes = FindChanges(base, now, Compare(base, now));
+  EXPECT_EQ(changes[0].id, "idle");
+  // More launches in the graphs that there are: as many host calls as before.
+  base.graph_share = 0.6;
+  now.graph_share = 0.5;
+  base.host_calls = now.host_calls = 23;
+  changes = FindChanges(base, now, Compare(base, now));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].id, "idle");
 }
 
 // Three ops with names of their own, which take these times.

@@ -143,6 +143,15 @@ TEST(Gate, DeviceTimeIsJudgedBesideAStepThatTheHostStretches) {
   EXPECT_EQ(result.checks[0].name, "device time");
 }
 
+TEST(Gate, AFewStepsThatTheHostHeldUpAreNoRegression) {
+  const auto base = Records(8, 1e8, 0.0005, 1);
+  auto now = Records(1, 1e8, 0, 99);
+  for (size_t i = 0; i < 4; ++i) now[0].steps[i] *= 4;
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
+  for (size_t i = 4; i < 12; ++i) now[0].steps[i] *= 4;
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+}
+
 TEST(Gate, JudgesPhases) {
   auto base = Records(6, 1e8, 0.0005, 1);
   auto now = Records(6, 1e8, 0.0005, 99);

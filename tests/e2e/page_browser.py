@@ -283,6 +283,30 @@ class Navigation(Browser):
         page.keyboard.press("1")  # Typing is no command.
         page.wait_for_selector('[data-testid="page-run"]')
 
+    def test_compare_is_there_with_a_base_and_links_to_ops(self):
+        after = self.work / "after"
+        after.mkdir(exist_ok=True)
+        database = test_page_data.big_run(after, 15_000, "--after")
+        result = support.run("report", database, "--base", self.database, cwd=after)
+        self.assertEqual(result.code, 0, str(result))
+        url = (after / "run.html").as_uri()
+        page = self.open(url=url)
+        page.keyboard.press("0")
+        page.wait_for_selector('[data-testid="page-compare"]')
+        self.assertTrue(page.get_by_test_id("compare-verdict").inner_text().startswith("Step "))
+        self.assertGreater(page.get_by_test_id("compare-row").count(), 5)
+        page.get_by_test_id("compare-by").locator('[data-value="phase"]').click()
+        page.wait_for_selector("text=backward")
+        page.get_by_test_id("compare-by").locator('[data-value="op"]').click()
+        row = page.get_by_test_id("compare-row").filter(has=page.locator("a.h")).first
+        row.locator("a.h").click()
+        page.get_by_test_id("op-compare").click()
+        page.wait_for_selector('[data-testid="page-compare"]')
+        page.set_viewport_size({"width": 400, "height": 800})
+        self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 400)
+        # Without a base there is no such page.
+        self.assertEqual(self.open().get_by_test_id("tab-compare").count(), 0)
+
     def test_the_theme_is_kept_and_set_before_the_first_paint(self):
         page = self.open(color_scheme="light")
         page.get_by_test_id("theme").click()

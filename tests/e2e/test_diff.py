@@ -1,5 +1,6 @@
 """`diff` and `gate` on recordings of other people, and on runs of JAX that differ as planned."""
 
+import collections
 import itertools
 import json
 import pathlib
@@ -8,6 +9,7 @@ import tempfile
 import unittest
 
 import support
+import test_page_data
 
 CAPTURES = [
     "xplane/jax08_elementwise.xplane.pb",
@@ -117,6 +119,56 @@ class Pairs(support.TestCase):
         self.assertTrue(comparison["verdict"].startswith("Not comparable: other devices"))
         result = support.run("gate", self.runs[0], self.runs[-1])
         self.assertEqual(result.code, 4, str(result))
+
+
+class AfterAChange(support.TestCase):
+    """A synthetic training run and the same after a change: what `show` and the page say of it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        support.require_program()
+        cls.place = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-change-"))
+        cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
+        for name, options in (("before", []), ("after", ["--after"])):
+            (cls.place / name).mkdir()
+            test_page_data.big_run(cls.place / name, 15_000, *options)
+        cls.before, cls.after = cls.place / "before/run.db", cls.place / "after/run.db"
+        cls.comparison = diff(cls.before, cls.after)
+
+    def test_show_puts_both_sides_beside_each_other(self):
+        row = next(row for row in self.comparison["rows"] if row["base"] and row["new"] and row["causes"])
+        handle = row["new"][0]["handle"]
+        text = ok("show", handle, self.after, "--base", self.before, "--width", "120")
+        self.assertIn(row["causes"][0]["text"], text)
+        self.assertIn(f"base {row['base'][0]['handle']} {row['base'][0]['instruction']}", text)
+        self.assertIn(f"new  {handle} {row['new'][0]['instruction']}", text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 120)
+        result = self.run_program("show", "o99999", self.after, "--base", self.before)
+        self.assertNotEqual(result.code, 0)
+        self.assertIn("no op 'o99999'", result.stderr)
+
+    def test_the_page_holds_the_same_comparison(self):
+        page = test_page_data.report(self.after, "--base", self.before)
+        meta = page.meta["base"]["compare"]
+        self.assertEqual(meta["verdict"], self.comparison["verdict"])
+        self.assertEqual(meta["noise"], self.comparison["noise"])
+        self.assertEqual(
+            [(row["name"], row["base_ns"], row["new_ns"]) for row in page.rows("compare_rows")],
+            [(row["name"], row["base_ns"], row["new_ns"]) for row in self.comparison["rows"]])
+        self.assertEqual(
+            [(change["text"], change["change_ns"]) for change in page.rows("compare_changes")],
+            [(change["text"], change["change_ns"]) for change in self.comparison["changes"]])
+        # Every op of the page that took time is in one row.
+        timed = {r for r, op in enumerate(page.rows("ops")) if op["ns"] and op["handle"]}
+        held = [row["op"] for row in page.rows("compare_ops") if row["op"] is not None]
+        self.assertEqual(len(held), len(set(held)))
+        self.assertEqual(timed - set(held), set())
+        sums = collections.Counter()
+        for group in page.rows("compare_groups"):
+            sums[group["by"]] += group["new_ns"]
+        self.assertEqual(set(sums.values()), {self.comparison["new"]["device_ns"]})
+        self.assertEqual(len(sums), 6)
 
 
 class Dumps(support.TestCase):

@@ -30,10 +30,10 @@ HOSTILE = [
 ]
 
 
-def big_run(folder, launches):
-    """A synthetic trace of a transformer with its module, imported."""
+def big_run(folder, launches, *options):
+    """A synthetic trace of a transformer with its module, imported; `--after`: after a change."""
     script = support.REPOSITORY / "bench" / "big_run.py"
-    subprocess.run([sys.executable, script, str(launches), folder], check=True, timeout=support.HANG_S)
+    subprocess.run([sys.executable, script, str(launches), folder, *options], check=True, timeout=support.HANG_S)
     result = support.run(
         "import", folder / "trace.sqlite", "--modules", folder, "-o", folder / "run.db", cwd=folder
     )

@@ -14,6 +14,7 @@ import type { Report } from './data/report';
 import { computeView, type View } from './data/view';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
 import { ms, percent, plural, spelledDevices } from './format';
+import { ComparePage } from './pages/compare';
 import { GraphPage } from './pages/graph';
 import { ModelPage } from './pages/model';
 import { OccupancyPage } from './pages/occupancy';
@@ -29,7 +30,7 @@ import { useTheme } from './theme';
 
 const BODY: Record<Page, () => VNode> = {
   verdict: VerdictPage, model: ModelPage, ops: OpsPage, timeline: TimelinePage, roofline: RooflinePage,
-  graph: GraphPage, occupancy: OccupancyPage, source: SourcePage, run: RunPage,
+  graph: GraphPage, occupancy: OccupancyPage, source: SourcePage, run: RunPage, compare: ComparePage,
 };
 
 /** A page that fails says so; the others stay. */
@@ -78,22 +79,26 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
   );
 }
 
-function Tabs({ page }: { page: Page }): VNode {
+/** Compare is there where there is a base. */
+const pagesOf = (report: Report): (typeof PAGES)[number][] => PAGES.filter(([id]) => id !== 'compare' || report.meta.base?.compare !== undefined);
+
+function Tabs({ page, report }: { page: Page; report: Report }): VNode {
+  const pages = pagesOf(report);
   const onKey = (e: KeyboardEvent): void => {
-    const at = PAGES.findIndex(([id]) => id === page);
+    const at = pages.findIndex(([id]) => id === page);
     const by = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
     if (by === 0) return;
     e.preventDefault();
-    const next = PAGES[(at + by + PAGES.length) % PAGES.length]![0];
+    const next = pages[(at + by + pages.length) % pages.length]![0];
     go({ page: next });
     setTimeout(() => document.getElementById(`t-${next}`)?.focus(), 0);
   };
   return (
     <div class="tablist" role="tablist" aria-label="Pages" onKeyDown={onKey}>
-      {PAGES.map(([id, name], i) => (
+      {pages.map(([id, name], i) => (
         <button type="button" role="tab" id={`t-${id}`} data-testid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page}
                 tabIndex={id === page ? 0 : -1} onClick={() => go({ page: id })}>
-          <small>{i + 1}</small>{name}
+          <small>{(i + 1) % 10}</small>{name}
         </button>
       ))}
     </div>
@@ -277,8 +282,9 @@ export function App({ report }: { report: Report }): VNode {
       const entity = report.resolve(now.sel);
       const table = primaryTable();
       const done = (): void => e.preventDefault();
-      if (/^[1-9]$/.test(e.key)) {
-        go({ page: PAGES[Number(e.key) - 1]![0] });
+      const page = /^[0-9]$/.test(e.key) ? pagesOf(report)[(Number(e.key) + 9) % 10] : undefined;
+      if (page) {
+        go({ page: page[0] });
         return done();
       }
       switch (e.key) {
@@ -308,7 +314,7 @@ export function App({ report }: { report: Report }): VNode {
         <Patterns />
         <header class="top">
           <Facts report={report} onHelp={() => setHelp(true)} />
-          <nav class="tabs"><Tabs page={state.page} /><Search f={state.f} /></nav>
+          <nav class="tabs"><Tabs page={state.page} report={report} /><Search f={state.f} /></nav>
           <FilterBar report={report} view={view} f={state.f} />
         </header>
         <Banner report={report} />

@@ -8,7 +8,7 @@ import { useEffect, useState } from 'preact/hooks';
 export const PAGES = [
   ['verdict', 'Verdict'], ['model', 'Model'], ['ops', 'Ops'], ['timeline', 'Timeline'],
   ['roofline', 'Roofline'], ['graph', 'Graph'], ['occupancy', 'Occupancy'], ['source', 'Source'],
-  ['run', 'Run'],
+  ['run', 'Run'], ['compare', 'Compare'],
 ] as const;
 export type Page = (typeof PAGES)[number][0];
 

@@ -36,6 +36,57 @@ export function baseOps(report: Report): BaseOps {
   return b;
 }
 
+/** The comparison that the program made (tables compare_*). */
+export interface Compared {
+  meta: NonNullable<NonNullable<Report['meta']['base']>['compare']>;
+  rows: { n: number; name: string[]; base: Float64Array; now: Float64Array; baseCalls: Float64Array; calls: Float64Array; why: string[]; certain: boolean[]; kind: string[]; phase: string[] };
+  changes: { n: number; text: string[]; where: string[]; because: string[]; delta: Float64Array; wall: boolean[]; certain: boolean[] };
+  /** Rows of a change. */
+  changeRows: Map<number, Set<number>>;
+  groups: { n: number; by: string[]; name: string[]; base: Float64Array; now: Float64Array; baseCalls: Float64Array; calls: Float64Array };
+  /** The largest op of this run in a row; -1: none. */
+  opOfRow: Int32Array;
+  /** The row that an op is in; -1: no time. */
+  rowOfOp: Int32Array;
+}
+const comparisons = new WeakMap<Report, Compared>();
+export function compared(report: Report): Compared | null {
+  const meta = report.meta.base?.compare;
+  if (!meta) return null;
+  const known = comparisons.get(report);
+  if (known) return known;
+  const t = report.tables.table('compare_rows'), c = report.tables.table('compare_changes'), g = report.tables.table('compare_groups');
+  const flags = (v: Float64Array): boolean[] => Array.from(v, (x) => x > 0);
+  const opOfRow = new Int32Array(t.rows).fill(-1), rowOfOp = new Int32Array(report.ops.n).fill(-1);
+  const members = report.tables.table('compare_ops');
+  const memberRow = members.refs('row'), memberOp = members.refs('op');
+  for (let k = 0; k < members.rows; ++k) {
+    const op = memberOp[k]!, row = memberRow[k]!;
+    if (op < 0 || row < 0) continue;
+    rowOfOp[op] = row;
+    if (opOfRow[row]! < 0 || report.ops.ns[op]! > report.ops.ns[opOfRow[row]!]!) opOfRow[row] = op;
+  }
+  const changeRows = new Map<number, Set<number>>();
+  const links = report.tables.table('compare_change_rows');
+  const change = links.refs('change'), changed = links.refs('row');
+  for (let k = 0; k < links.rows; ++k) {
+    const set = changeRows.get(change[k]!) ?? new Set<number>();
+    set.add(changed[k]!);
+    changeRows.set(change[k]!, set);
+  }
+  const made: Compared = {
+    meta, opOfRow, rowOfOp, changeRows,
+    rows: {
+      n: t.rows, name: t.texts('name'), base: t.numbers('base_ns'), now: t.numbers('new_ns'), baseCalls: t.numbers('base_calls'), calls: t.numbers('new_calls'),
+      why: t.texts('why'), certain: flags(t.numbers('certain')), kind: t.texts('op_kind'), phase: t.texts('phase'),
+    },
+    changes: { n: c.rows, text: c.texts('text'), where: c.texts('where'), because: c.texts('because'), delta: c.numbers('change_ns'), wall: flags(c.numbers('wall')), certain: flags(c.numbers('certain')) },
+    groups: { n: g.rows, by: g.texts('by'), name: g.texts('name'), base: g.numbers('base_ns'), now: g.numbers('new_ns'), baseCalls: g.numbers('base_calls'), calls: g.numbers('new_calls') },
+  };
+  comparisons.set(report, made);
+  return made;
+}
+
 export const baseDivisor = (report: Report): number => {
   const b = report.meta.base?.basis;
   return b && b.steady && b.step_devices > 0 ? b.step_devices : 1;
@@ -72,7 +123,7 @@ export function BaseVerdict(): VNode {
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}
       {percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with {base.run.title}.{' '}
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings, which may differ in length. `}
-      {base.notes.join(' ')} <Link to={{ page: 'ops', args: { s: '-delta' } }}>what changed</Link>
+      {base.notes.join(' ')} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
     </p>
   );
 }

@@ -44,6 +44,11 @@ export interface Meta {
   base: null | {
     run: RunMeta; basis: BasisMeta; coverage: CoverageMeta; step_noise_ns: number | null;
     matched_ns: number; notes: string[];
+    /** Absent in pages of an older program. */
+    compare?: {
+      verdict: string; noise: string; same_recording: boolean; refusals: string[]; qualifications: string[]; differences: string[];
+      per_step: boolean; base_device_ns: number; new_device_ns: number;
+    };
   };
   left_out: { what: string; rows: number; ns: number | null }[];
 }

@@ -1,0 +1,123 @@
+#include "report/page/page_compare.h"
+
+#include <string>
+
+#include "compare/breakdown.h"
+#include "report/page/page_table.h"
+
+namespace xlatrace::report {
+namespace {
+
+using compare::Row;
+using Json = nlohmann::ordered_json;
+
+std::string Why(const Row& row) {
+  std::string text;
+  for (const compare::Cause& cause : row.causes) text += (text.empty() ? "" : "; ") + cause.text;
+  return text;
+}
+
+void WriteRows(const PageComparison& compared, PageBlocks& blocks) {
+  PageTable rows("compare_rows", blocks.strings());
+  rows.Declare(
+      "name:text level:word base_ns new_ns base_calls:real new_calls:real why:text certain:flag"
+      " op_kind:word phase:word");
+  PageTable ops("compare_ops", blocks.strings());
+  ops.Declare("row>compare_rows op>ops base_op>base_ops");
+  for (size_t r = 0; r < compared.comparison.rows.size(); ++r) {
+    const Row& row = compared.comparison.rows[r];
+    rows.SetText(0, compare::RowName(compared.base, compared.now, row));
+    rows.SetText(1, Text(row.level));
+    rows.Set(2, row.base_ns);
+    rows.Set(3, row.now_ns);
+    rows.SetReal(4, row.base_calls);
+    rows.SetReal(5, row.now_calls);
+    rows.SetText(6, Why(row));
+    rows.Set(7, static_cast<int64_t>(!row.causes.empty() && row.causes.front().certain));
+    const compare::Op* op = compare::LargestOf(compared.now, row.now);
+    if (op == nullptr) op = compare::LargestOf(compared.base, row.base);
+    if (op != nullptr) {
+      rows.SetText(8, op->op_kind);
+      rows.SetText(9, model::Text(op->phase));
+    }
+    rows.EndRow();
+    const auto list = [&](const compare::Run& run, const std::vector<size_t>& members,
+                          const PageRowsOf& rows_of, size_t column) {
+      for (const size_t i : members) {
+        for (const size_t at : rows_of(run.ops[i])) {
+          ops.Set(0, static_cast<int64_t>(r));
+          ops.Set(column, static_cast<int64_t>(at));
+          ops.EndRow();
+        }
+      }
+    };
+    list(compared.now, row.now, compared.now_rows, 1);
+    list(compared.base, row.base, compared.base_rows, 2);
+  }
+  blocks.Write(rows);
+  blocks.Write(ops);
+}
+
+void WriteChanges(const PageComparison& compared, PageBlocks& blocks) {
+  PageTable changes("compare_changes", blocks.strings());
+  changes.Declare("kind:word text:text where:text because:text change_ns wall:flag certain:flag");
+  PageTable rows("compare_change_rows", blocks.strings());
+  rows.Declare("change>compare_changes row>compare_rows");
+  for (size_t c = 0; c < compared.changes.size(); ++c) {
+    const compare::Change& change = compared.changes[c];
+    changes.SetText(0, change.id);
+    changes.SetText(1, change.text);
+    changes.SetText(2, change.where);
+    changes.SetText(3, change.because);
+    changes.Set(4, change.delta_ns);
+    changes.Set(5, static_cast<int64_t>(change.wall));
+    changes.Set(6, static_cast<int64_t>(change.certain));
+    changes.EndRow();
+    for (const size_t row : change.rows) {
+      rows.Set(0, static_cast<int64_t>(c));
+      rows.Set(1, static_cast<int64_t>(row));
+      rows.EndRow();
+    }
+  }
+  blocks.Write(changes);
+  blocks.Write(rows);
+}
+
+void WriteGroups(const PageComparison& compared, PageBlocks& blocks) {
+  PageTable groups("compare_groups", blocks.strings());
+  groups.Declare("by:word name:text base_ns new_ns base_calls:real new_calls:real");
+  for (size_t by = 0; by < compare::ByTexts().size(); ++by) {
+    if (static_cast<compare::By>(by) == compare::By::kOp) continue;
+    for (const compare::BreakdownRow& row : compare::Breakdown(
+             compared.base, compared.now, compared.comparison, static_cast<compare::By>(by))) {
+      groups.SetText(0, compare::ByTexts()[by]);
+      groups.SetText(1, row.name);
+      groups.Set(2, row.base_ns);
+      groups.Set(3, row.now_ns);
+      groups.SetReal(4, row.base_calls);
+      groups.SetReal(5, row.now_calls);
+      groups.EndRow();
+    }
+  }
+  blocks.Write(groups);
+}
+
+}  // namespace
+
+nlohmann::ordered_json WriteCompareTables(const PageComparison& compared, PageBlocks& blocks) {
+  WriteRows(compared, blocks);
+  WriteChanges(compared, blocks);
+  WriteGroups(compared, blocks);
+  const compare::Comparison& comparison = compared.comparison;
+  return {{"verdict", compared.verdict.sentence},
+          {"noise", compared.verdict.noise},
+          {"same_recording", comparison.identity.same_recording},
+          {"refusals", comparison.identity.refusals},
+          {"qualifications", comparison.identity.qualifications},
+          {"differences", comparison.identity.differences},
+          {"per_step", compared.base.steady && compared.now.steady},
+          {"base_device_ns", comparison.base_device_ns},
+          {"new_device_ns", comparison.now_device_ns}};
+}
+
+}  // namespace xlatrace::report

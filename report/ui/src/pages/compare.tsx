@@ -1,0 +1,118 @@
+// What changed against the base run, and why: the matching of `xlatrace diff`, only shown here.
+
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { compared } from '../components/base';
+import { Handle, Letter, Missing, Seg } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { count, ms, percent, plural, signed } from '../format';
+import { hueOf } from '../phases';
+import { go } from '../state';
+
+const BY = [['op', 'op'], ['phase', 'phase'], ['layer', 'layer'], ['op_kind', 'kind'], ['source', 'source'], ['kernel', 'kernel'], ['module', 'module']] as const;
+type By = (typeof BY)[number][0];
+
+interface Row { name: string; base: number; now: number; baseCalls: number; calls: number; why: string; certain: boolean; at: number }
+
+const callsText = (r: Row): string => {
+  const same = Math.abs(r.baseCalls - r.calls) < 0.005 * Math.max(r.baseCalls, r.calls);
+  return r.baseCalls === 0 && r.calls === 0 ? '' : same ? count(r.calls) : `${count(r.baseCalls)} → ${count(r.calls)}`;
+};
+
+/** A bar to the right for what became slower, to the left for what became faster. */
+function DeltaBar({ ns, max }: { ns: number; max: number }): VNode {
+  const part = max > 0 ? Math.min(1, Math.abs(ns) / max) * 50 : 0;
+  return <span class={`dbar ${ns > 0 ? 'up' : 'down'}`} aria-hidden="true"><i style={ns > 0 ? { left: '50%', width: `${part}%` } : { right: '50%', width: `${part}%` }} /></span>;
+}
+
+export function ComparePage(): VNode {
+  const { report, state } = useCtx();
+  const c = compared(report);
+  const by = (BY.some(([id]) => id === state.args['by']) ? state.args['by'] : 'op') as By;
+  const chosen = state.args['c'] === undefined ? -1 : Number(state.args['c']);
+  const sort = state.args['s'] ?? '-delta';
+  const rows = useMemo((): Row[] => {
+    if (!c) return [];
+    const { rows: t, groups: g } = c;
+    if (by === 'op') {
+      const only = c.changeRows.get(chosen);
+      return Array.from({ length: t.n }, (_, r) => r).filter((r) => !only || only.has(r)).map((r) => ({
+        name: t.name[r]!, base: t.base[r]!, now: t.now[r]!, baseCalls: t.baseCalls[r]!, calls: t.calls[r]!, why: t.why[r]!, certain: t.certain[r]!, at: r,
+      }));
+    }
+    return Array.from({ length: g.n }, (_, r) => r).filter((r) => g.by[r] === by).map((r) => ({
+      name: g.name[r]!, base: g.base[r]!, now: g.now[r]!, baseCalls: g.baseCalls[r]!, calls: g.calls[r]!, why: '', certain: false, at: -1,
+    }));
+  }, [report, by, chosen]);
+  if (!c) {
+    return <Missing title="Nothing to compare with" why="This page was written without a base run." command={`xlatrace report ${report.meta.run.path.split('/').pop()} --base BASE.db`} />;
+  }
+  const { meta } = c;
+  if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{meta.verdict}</p>;
+  const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
+  const whole = meta.new_device_ns - meta.base_device_ns;
+  const max = rows.reduce((a, r) => Math.max(a, Math.abs(r.now - r.base)), 0);
+  const opOf = (r: Row): number => (r.at < 0 ? -1 : c.opOfRow[r.at]!);
+  const columns: Column<Row>[] = [
+    ...(by === 'op' ? [
+      { id: 'handle', label: '', width: 46, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
+      { id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! },
+    ] : []),
+    { id: 'name', label: by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], cls: 'name', sort: (r) => r.name, raw: (r) => r.name, cell: (r) => <span title={r.name}>{r.name}</span> },
+    { id: 'base', label: 'base', num: true, width: 66, sort: (r) => r.base, raw: (r) => r.base, cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) },
+    { id: 'now', label: 'new', num: true, width: 66, sort: (r) => r.now, raw: (r) => r.now, cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) },
+    { id: 'delta', label: 'Δ ms', num: true, width: 70, sort: (r) => Math.abs(r.now - r.base), raw: (r) => r.now - r.base, cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) },
+    { id: 'bar', label: '', width: 92, from: 640, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} /> },
+    { id: 'share', label: 'of Δ', num: true, width: 54, from: 760, raw: (r) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' },
+    { id: 'calls', label: 'calls', num: true, width: 96, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
+    ...(by === 'op' ? [{ id: 'why', label: 'why', width: 330, from: 900, cls: 'name ink2', raw: (r: Row) => r.why, cell: (r: Row) => <span title={r.why}>{r.why}</span> }] : []),
+  ];
+  const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
+  const selected = report.resolve(state.sel);
+  const picked = selected?.type === 'op' ? c.rowOfOp[selected.row]! : -1;
+  const lines: Line<Row>[] = sorted(rows, columns, sort).map((r, i) => ({ key: r.at >= 0 ? `r${r.at}` : `g${i}/${r.name}`, row: r, testid: 'compare-row' }));
+  lines.push({ key: 'total', kind: 'total', lead: chosen >= 0 && by === 'op' ? 'rows of this change' : 'all device time', cells: { base: ms(base), now: ms(now), delta: signed((now - base) / 1e6) } });
+  const table: TableProps<Row> = {
+    columns, lines, label: 'What changed', sort, span: 'base', fill: true, primary: true, fileName: 'compare', selected: by === 'op' && picked >= 0 ? `r${picked}` : '',
+    onSort: (s) => go({ args: { s } }),
+    onOpen: (l) => l.row && opOf(l.row) >= 0 && go({ sel: report.selOf({ type: 'op', row: opOf(l.row) }) }),
+  };
+  return (
+    <>
+      <h2 class="cmp-h" data-testid="compare-verdict">{meta.verdict}</h2>
+      <p class="note" data-testid="compare-noise">{meta.noise}</p>
+      {meta.qualifications.map((q) => <p class="note warn">Mind: {q}.</p>)}
+      {meta.differences.map((q) => <p class="note">Differs: {q}</p>)}
+      {c.changes.n > 0 && (
+        <div class="tbox wraps">
+          <table class="cmp" data-testid="compare-changes" aria-label="Changes">
+            <thead><tr><th class="num">Δ ms</th><th>what changed</th><th>where</th><th>sure</th></tr></thead>
+            <tbody>
+              {Array.from({ length: Math.min(c.changes.n, 12) }, (_, k) => (
+                <tr class={k === chosen ? 'on' : ''}>
+                  <td class="num">{signed(c.changes.delta[k]! / 1e6)}</td>
+                  <td class="wrap">
+                    {c.changeRows.has(k)
+                      ? <button type="button" class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: undefined } })}>{c.changes.text[k]}</button>
+                      : c.changes.text[k]}
+                    {c.changes.because[k] && <span class="ink2"> Possible reason: {c.changes.because[k]}.</span>}
+                  </td>
+                  <td class="ink2">{c.changes.where[k]}</td>
+                  <td class="ink2">{c.changes.certain[k] ? 'certain' : 'measured'}{c.changes.wall[k] ? ', wall' : ''}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <div class="bar-h">
+        <h2>Device time</h2>
+        <Seg options={BY} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === 'op' ? undefined : v, c: undefined } })} />
+        <span class="sm ink2">{unit}</span>
+        <span class="cap">{chosen >= 0 && by === 'op' && <button type="button" class="lk" onClick={() => go({ args: { c: undefined } })}>all rows</button>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></span>
+      </div>
+      <DataTable {...table} />
+    </>
+  );
+}

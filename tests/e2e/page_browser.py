@@ -296,7 +296,7 @@ class Navigation(Browser):
         self.assertTrue(page.get_by_test_id("compare-verdict").inner_text().startswith("Step "))
         self.assertGreater(page.get_by_test_id("compare-row").count(), 5)
         page.get_by_test_id("compare-by").locator('[data-value="phase"]').click()
-        page.wait_for_selector("text=backward")
+        page.wait_for_selector('[data-testid="compare-row"]:has-text("backward")')
         page.get_by_test_id("compare-by").locator('[data-value="op"]').click()
         row = page.get_by_test_id("compare-row").filter(has=page.locator("a.h")).first
         row.locator("a.h").click()

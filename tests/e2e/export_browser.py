@@ -36,7 +36,7 @@ def main():
             args=["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--ignore-gpu-blocklist"],
         )
         for file in files:
-            page = browser.new_page(viewport={"width": 1400, "height": 5000})
+            page = browser.new_page(viewport={"width": 1400, "height": 1500})
             page.set_default_timeout(300_000)
             problems = []
             page.on("pageerror", lambda error: problems.append(str(error)))
@@ -48,7 +48,7 @@ def main():
                 # The views are there once a profile is shown.
                 page.get_by_text("Sandwich").click()
                 page.get_by_text("Total", exact=True).click()  # The longest on top.
-                page.wait_for_selector("table tbody tr, table tr:nth-child(2)")
+                page.get_by_text("Symbol Name").wait_for()
             except Exception as error:
                 problems.append(str(error))
             shown.append(

@@ -185,8 +185,11 @@ class StackTest(export_support.ExportTest):
                     " GROUP BY 1 HAVING sum(self_ns) > 0".replace("?", str(process)),
                 )
                 totals = {}
-                for row in shown["rows"][1:]:
-                    total, _, symbol = [part.strip() for part in re.split(r"\t", row, maxsplit=2)]
+                for row in shown["rows"]:
+                    cells = [part.strip() for part in row.split("\t")]
+                    if len(cells) != 3 or not cells[0][:1].isdigit():
+                        continue  # Its list of processes, and the head of the table.
+                    total, _, symbol = cells
                     totals.setdefault(symbol.splitlines()[0], nanoseconds(total))
                 # A fusion is split over the phases inside it, so phases agree in sum.
                 shown_ns = sum(totals.get(phase, 0) for phase in PHASES)

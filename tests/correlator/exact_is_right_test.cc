@@ -49,6 +49,8 @@ std::vector<ProgramOp> SomeProgram(Chance* chance, const std::string& prefix, in
       op.op = std::vector<std::string>{"gemm", "fft", "copy", "all-reduce"}[chance->Below(4)];
     } else {
       op.op = kOpcodes[chance->Below(static_cast<uint32_t>(kOpcodes.size()))];
+      // As XLA calls them, so that kernels are known for XLA's.
+      op.name = fmt::format("loop_{}_fusion.{}", op.op, op.name);
     }
     ops.push_back(op);
   }

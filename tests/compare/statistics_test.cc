@@ -20,6 +20,16 @@ TEST(RankSum, IsExactForFewValues) {
   EXPECT_NEAR(RankSumProbability(std::vector<double>{1, 2}, std::vector<double>{1, 2}), 1, 1e-12);
 }
 
+TEST(RankSum, TiesAreHalfOfEachSide) {
+  const std::vector<double> ones(4, 1.0);
+  EXPECT_NEAR(RankSumProbability(ones, ones), 1, 1e-12);
+}
+
+TEST(Median, OfAnEvenNumberLiesBetweenTheMiddleTwo) {
+  EXPECT_EQ(Median(std::vector<double>{10, 1, 3, 2}), 2.5);
+  EXPECT_EQ(Median(std::vector<double>{10, 1, 3}), 3);
+}
+
 TEST(RankSum, SaysNothingWithoutValues) {
   EXPECT_EQ(RankSumProbability({}, std::vector<double>{1, 2}), 1);
 }
@@ -71,6 +81,9 @@ TEST(Discoveries, AreThoseOfBenjaminiAndHochberg) {
   // Their paper's rule at 5 %: limits 0.0125, 0.025, 0.0375, 0.05.
   EXPECT_EQ(Discoveries(std::vector<double>{0.03, 0.01, 0.9, 0.02}, 0.05),
             (std::vector<bool>{true, true, false, true}));
+  // The smallest is above its own limit; a larger one below its limit takes it along.
+  EXPECT_EQ(Discoveries(std::vector<double>{0.024, 0.9, 0.02, 0.03}, 0.05),
+            (std::vector<bool>{true, false, true, true}));
   EXPECT_EQ(Discoveries(std::vector<double>{0.2, 0.3}, 0.05), (std::vector<bool>{false, false}));
 }
 
@@ -89,6 +102,16 @@ TEST(ChangePoint, IsNoneInNoiseOrInShortSeries) {
   for (int i = 0; i < 40; ++i) values.push_back(100 + (i * 7) % 11);
   EXPECT_FALSE(FindChangePoint(values));
   EXPECT_FALSE(FindChangePoint(std::vector<double>{1, 1, 1, 9, 9, 9}));
+}
+
+TEST(ChangePoint, NeedsTwentyValues) {
+  std::vector<double> values(9, 100.0);
+  values.resize(19, 200.0);
+  EXPECT_FALSE(FindChangePoint(values));
+  values.push_back(200.0);
+  const auto change = FindChangePoint(values);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->first, 9u);
 }
 
 TEST(Sparkline, GoesFromLowToHigh) {

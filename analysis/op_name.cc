@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "model/joined_names.h"
+
 namespace xlatrace::analysis {
 namespace {
 
@@ -256,7 +258,7 @@ std::vector<std::string_view> SplitTopLevel(std::string_view text, char separato
 }
 
 std::vector<std::string> PartsOfOpName(std::string_view op_name) {
-  const std::string_view first = SplitTopLevel(op_name, ';').front();
+  const std::string_view first = model::FirstOfJoined(op_name);
   const std::vector<std::string_view> components = SplitTopLevel(first, '/');
   const std::string_view last = components.back();
   if (last.size() > 2 && last.front() == '(' && last.back() == ')') {

@@ -7,6 +7,7 @@
 #include "correlator/thunk_order/launch_kind.h"
 #include "hlo/op_category.h"
 #include "hlo/opcode.h"
+#include "model/joined_names.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -205,7 +206,7 @@ OpKind KindOfCategory(std::string_view category) {
 }
 
 OpKind KindOfOpName(std::string_view op_name) {
-  op_name = op_name.substr(0, op_name.find(';'));
+  op_name = model::FirstOfJoined(op_name);
   // Parameters of a primitive hold slashes of their own.
   op_name = op_name.substr(0, op_name.find('['));
   const size_t slash = op_name.rfind('/');

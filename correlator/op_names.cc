@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "model/joined_names.h"
+
 namespace xlatrace::correlator {
 namespace {
 
@@ -20,8 +22,7 @@ size_t FindOutside(std::string_view text, char separator) {
 }  // namespace
 
 std::string_view FirstOpName(std::string_view op_name) {
-  const size_t end = FindOutside(op_name, ';');
-  return end == 0 ? op_name : op_name.substr(0, end);
+  return model::FirstOfJoined(op_name);
 }
 
 std::vector<std::string> CombinedOpNames(std::string_view op_name) {

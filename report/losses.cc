@@ -40,7 +40,9 @@ std::string EndText(const EndFigure& end) {
   return end.signal ? SignalName(*end.signal) : "a signal or a crash";
 }
 
-bool LossFigure::more_possible() const { return std::any_of(ends.begin(), ends.end(), Lacks); }
+bool LossFigure::more_possible() const {
+  return !between_parts.empty() || std::any_of(ends.begin(), ends.end(), Lacks);
+}
 
 std::optional<int64_t> LossFigure::tail_ns() const {
   std::optional<int64_t> longest;
@@ -54,8 +56,18 @@ std::optional<int64_t> LossFigure::tail_ns() const {
 
 std::string LossFigure::Text() const {
   if (!more_possible()) return Thousands(lost);
-  const std::optional<int64_t> tail = tail_ns();
-  const std::string end = tail ? "up to " + Seconds(*tail) + " of the end" : "all after a moment";
+  std::string end;
+  if (std::any_of(ends.begin(), ends.end(), Lacks)) {
+    const std::optional<int64_t> tail = tail_ns();
+    end = tail ? "up to " + Seconds(*tail) + " of the end" : "all after a moment";
+  }
+  if (!between_parts.empty()) {
+    int64_t runs = 0;
+    for (const auto& [program, count] : between_parts) runs += count;
+    if (!end.empty()) end += ", and ";
+    end += fmt::format("{} execution{} between parts of the recording", Thousands(runs),
+                       runs == 1 ? "" : "s");
+  }
   return lost > 0 ? fmt::format("at least {}, and {}", Thousands(lost), end) : end;
 }
 
@@ -85,8 +97,7 @@ std::vector<std::string> LossFigure::Sentences() const {
   std::vector<std::string> sentences;
   for (const EndFigure* end : lacking) {
     std::string text = end->pid ? fmt::format("process {}", *end->pid) : "a process";
-    text += end->ended.empty() ? ": recording stopped"
-                               : fmt::format(" ended by {}", EndText(*end));
+    text += end->ended.empty() ? ": recording stopped" : fmt::format(" ended by {}", EndText(*end));
     text += fmt::format("; its work after {} may be missing", Seconds(*end->from_ns));
     if (end->tail_ns) text += fmt::format(", at most {}", Seconds(*end->tail_ns));
     if (end->at_least > 0) {
@@ -94,6 +105,12 @@ std::vector<std::string> LossFigure::Sentences() const {
                           end->at_least == 1 ? "record is" : "records are");
     }
     sentences.push_back(std::move(text));
+  }
+  for (const auto& [program, runs] : between_parts) {
+    sentences.push_back(fmt::format(
+        "{} ran {} time{} between parts of the recording: those are not in it; a longer --duration "
+        "makes it one part",
+        program, Thousands(runs), runs == 1 ? "" : "s"));
   }
   return sentences;
 }
@@ -117,6 +134,13 @@ Result<LossFigure> LoadLosses(store::RunDb& db, int64_t lost) {
     end.at_least = IntOrNone(processes, i, "lost_at_least").value_or(0);
     figure.located += end.at_least;
     figure.ends.push_back(std::move(end));
+  }
+  XLATRACE_ASSIGN(
+      const store::Table between,
+      db.Select("SELECT source, sum(value) AS runs FROM run_stat WHERE name = "
+                "'executions_between_parts' GROUP BY source ORDER BY runs DESC, source"));
+  for (size_t i = 0; i < between.rows.size(); ++i) {
+    figure.between_parts.emplace_back(between.Text(i, "source"), between.Int(i, "runs"));
   }
   return figure;
 }

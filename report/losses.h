@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -32,16 +33,20 @@ struct LossFigure {
   int64_t lost = 0;     // Records known to be lost: the sum of all data_loss stats.
   int64_t located = 0;  // Of them those of which the run knows when they ran.
   std::vector<EndFigure> ends;
+  // Programs that ran while nothing was recorded, between two parts of the recording, and how
+  // often.
+  std::vector<std::pair<std::string, int64_t>> between_parts;
 
   // Records that are lost nobody knows where: idle time cannot be told from them.
   int64_t anywhere() const { return lost > located ? lost - located : 0; }
-  // More than `lost` may be missing: the end of a process that did not close its recording.
+  // More than `lost` may be missing: the end of a process that did not close its recording, or what
+  // ran between two parts of one.
   bool more_possible() const;
   bool may_lack() const { return lost > 0 || more_possible(); }
   // Of all processes the longest end that may be missing; none: not known, or no process has one.
   std::optional<int64_t> tail_ns() const;
 
-  // "0", "3", "at least 866, and up to 0.50 s of the end".
+  // "0", "3", "at least 866, and up to 0.50 s of the end", "8 executions between 2 parts".
   std::string Text() const;
   // "ended by exit", "ended: 7 exit, 1 signal 9 (SIGKILL)"; empty: no source says.
   std::string EndsText() const;

@@ -63,6 +63,10 @@ Result<HookProcess> ReadProcess(const fs::path& folder) {
   process.started = BoolOf(status, "started");
   process.stopped = BoolOf(status, "stopped");
   process.own_cost_ns = IntOf(status, "own_cost_ns");
+  if (const auto exit = status.find("exit"); exit != status.end() && exit->is_object()) {
+    process.end = TextOf(*exit, "kind");
+    process.end_signal = TextOf(*exit, "signal");
+  }
   if (const auto argv = status.find("argv"); argv != status.end() && argv->is_array()) {
     for (const json& word : *argv) {
       if (!word.is_string()) continue;
@@ -79,7 +83,11 @@ Result<HookProcess> ReadProcess(const fs::path& folder) {
       sessions != status.end() && sessions->is_array()) {
     for (const json& session : *sessions) {
       const std::string name = session.is_object() ? TextOf(session, "xplane") : std::string();
-      if (IsOwnFile(folder, name)) process.profiles.push_back((folder / name).string());
+      if (IsOwnFile(folder, name)) {
+        process.profiles.push_back({(folder / name).string(), TextOf(session, "stop_reason")});
+      } else if (session.is_object() && session.contains("start_unix_ns")) {
+        process.unsaved_unix_ns = IntOf(session, "start_unix_ns");
+      }
     }
   }
   return process;
@@ -147,7 +155,7 @@ Error NothingRecorded(const HookRecording& recording) {
 
 bool RemoveHookRecording(const std::string& folder, const HookRecording& recording) {
   for (const HookProcess& process : recording.processes) {
-    for (const std::string& profile : process.profiles) unlink(profile.c_str());
+    for (const HookProcess::Profile& profile : process.profiles) unlink(profile.path.c_str());
     unlink((process.folder + "/status.json").c_str());
     rmdir(process.folder.c_str());
   }

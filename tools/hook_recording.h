@@ -16,6 +16,10 @@
 namespace xlatrace::tools {
 
 struct HookProcess {
+  struct Profile {
+    std::string path;    // Of a complete xplane file.
+    std::string reason;  // Why it was stopped: "exit", "duration", "memory"...
+  };
   std::string folder;
   int64_t pid = 0;
   std::string command;    // argv, secrets masked by the hook.
@@ -30,7 +34,10 @@ struct HookProcess {
   bool started = false;     // The profiler was started.
   bool stopped = false;     // The profile was ended and written.
   int64_t own_cost_ns = 0;
-  std::vector<std::string> profiles;  // Paths of complete xplane files.
+  std::vector<Profile> profiles;
+  std::string end;         // How the process ended: "exit", "exec", "signal"...; empty: not told.
+  std::string end_signal;  // "SIGTERM"
+  int64_t unsaved_unix_ns = 0;  // Start of a profile that was begun and never written; 0: none.
   std::vector<std::string> notes;
 };
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -139,6 +140,39 @@ Status ImportRecordings(const BuildRequest& request, store::RunWriter* writer,
   return {};
 }
 
+// Reasons of the Python hook (python/xlatrace_hook/xlatrace_hook/status.py).
+model::WindowEnd EndOfProfile(std::string_view reason) {
+  if (reason == "duration" || reason == "memory") return model::WindowEnd::kLimit;
+  // The script wanted the profiler for itself, or another framework came up.
+  const bool asked = reason == "script_profiler" || reason == "jax_started";
+  return asked ? model::WindowEnd::kAsked : model::WindowEnd::kEnd;
+}
+
+// How a process that was recorded by its framework's profiler ended. One that did not say so was
+// killed; a profile that it had begun is gone.
+void SetHookEnding(const HookProcess& process, model::Id process_id, store::RunWriter& writer) {
+  model::ProcessEnding ending{.process_id = process_id};
+  if (process.end == "exec") {
+    ending.how = model::ProcessEnd::kExec;
+  } else if (process.end == "signal" || process.end == "SIGINT" || process.end.empty()) {
+    ending.how = model::ProcessEnd::kSignal;
+    const std::string_view name = process.end == "signal" ? process.end_signal : process.end;
+    for (const auto& [word, number] : {std::pair<std::string_view, int>{"SIGHUP", SIGHUP},
+                                       {"SIGINT", SIGINT},
+                                       {"SIGTERM", SIGTERM}}) {
+      if (name == word) ending.signal = number;
+    }
+  } else {
+    ending.how = model::ProcessEnd::kExit;
+  }
+  if (process.unsaved_unix_ns != 0 && writer.start_unix_ns()) {
+    ending.unrecorded_from_ns = process.unsaved_unix_ns - *writer.start_unix_ns();
+  } else {
+    ending.unrecorded_tail_ns = 0;
+  }
+  writer.SetEnding(ending);
+}
+
 }  // namespace
 
 std::string FoldedFiles(const BuildOutcome& outcome) {
@@ -169,12 +203,15 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
     return {};
   };
   for (const std::string& input : request.inputs) XLATRACE_TRY(import(input, *writer));
-  for (const std::vector<std::string>& process : request.sessions) {
+  for (const HookProcess& process : request.sessions) {
     importers::SameProcessSink sink(*writer);
-    for (const std::string& input : process) {
-      XLATRACE_TRY(import(input, sink));
-      sink.NextSession();
+    for (const HookProcess::Profile& profile : process.profiles) {
+      XLATRACE_TRY(import(profile.path, sink));
+      const bool last = &profile == &process.profiles.back();
+      const model::WindowEnd why = EndOfProfile(profile.reason);
+      last ? sink.FinishSessions(why) : sink.NextSession(why);
     }
+    if (sink.process()) SetHookEnding(process, *sink.process(), *writer);
   }
   XLATRACE_TRY(ImportRecordings(request, writer.get(), &outcome));
   if (!request.run.empty()) {

@@ -17,6 +17,7 @@
 #include "importers/recording/recording_import.h"
 #include "model/events.h"
 #include "recording/folder.h"
+#include "tools/hook_recording.h"
 
 namespace xlatrace::tools {
 
@@ -29,7 +30,7 @@ struct ChildEnd {
 
 struct BuildRequest {
   std::vector<std::string> inputs;                 // Traces, any kind the importers know.
-  std::vector<std::vector<std::string>> sessions;  // Profiles of one process each, in order.
+  std::vector<HookProcess> sessions;  // Processes with profiles; those in order of time.
   std::vector<recording::FolderEntry> recordings;  // Our own, one per process.
   std::vector<std::string> module_paths;           // Dump folders and HLO files (--modules).
   // A finished run that takes the inputs' place: what was recorded comes from it, and only modules

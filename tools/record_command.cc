@@ -137,7 +137,7 @@ Status FoldHook(const Options& options, const Places& places) {
   XLATRACE_ASSIGN(const HookRecording recording, ReadHookRecording(places.recording));
   BuildRequest request{.output = places.output, .run_info = RunInfo(options, recording)};
   for (const HookProcess& process : recording.processes) {
-    if (!process.profiles.empty()) request.sessions.push_back(process.profiles);
+    if (!process.profiles.empty()) request.sessions.push_back(process);
   }
   if (request.sessions.empty()) {
     const Error reason = NothingRecorded(recording);

@@ -1,6 +1,9 @@
 #include "importers/common/same_process_sink.h"
 
+#include <fmt/format.h>
+
 #include "base/hash.h"
+#include "base/number_format.h"
 
 namespace xlatrace::importers {
 
@@ -20,7 +23,46 @@ model::Id SameProcessSink::AddModule(const model::ModuleBlob& module) {
   const auto [it, fresh] =
       modules_.try_emplace({std::string(module.name), module.program_id, Hash(module.bytes)});
   if (fresh) it->second = sink_.AddModule(module);
+  if (module.program_id) names_[*module.program_id] = std::string(module.name);
   return it->second;
+}
+
+void SameProcessSink::GiveWindows(model::WindowEnd why) {
+  for (model::Window& window : windows_) {
+    window.why_ended = why;
+    sink_.AddWindow(window);
+  }
+  windows_.clear();
+}
+
+void SameProcessSink::NextSession(model::WindowEnd why) {
+  GiveWindows(why);
+  numbers_.NextSession();
+  ++session_;
+}
+
+void SameProcessSink::FinishSessions(model::WindowEnd why) {
+  GiveWindows(why);
+  for (const RunNumbers::Missing& missing : numbers_.Find()) {
+    const auto name = names_.find(missing.program_id);
+    const std::string program =
+        name == names_.end() ? fmt::format("program {}", missing.program_id) : name->second;
+    if (missing.between > 0) {
+      sink_.AddRunStat({.name = "executions_between_parts",
+                        .severity = model::Severity::kNotice,
+                        .source = program,
+                        .value = missing.between,
+                        .advice = "ran while nothing was recorded, between two parts of the "
+                                  "recording; for one part, record with a longer --duration"});
+    }
+    if (missing.inside > 0) {
+      sink_.AddRunStat({.name = "executions_missing",
+                        .severity = model::Severity::kDataLoss,
+                        .source = program,
+                        .value = missing.inside,
+                        .advice = "executions of which the profile holds nothing"});
+    }
+  }
 }
 
 }  // namespace xlatrace::importers

@@ -14,7 +14,9 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
+#include "importers/common/run_numbers.h"
 #include "model/event_sink.h"
 
 namespace xlatrace::importers {
@@ -49,20 +51,34 @@ class SameProcessSink : public model::EventSink {
     apart.run_key += session_ << 48;
     return sink_.AddActivity(apart);
   }
-  // The next profile follows.
-  void NextSession() { ++session_; }
+  // The next profile follows; `why`: what ended this one.
+  void NextSession(model::WindowEnd why = model::WindowEnd::kLimit);
+  // No profile follows. Says which runs of programs none of them holds.
+  void FinishSessions(model::WindowEnd why = model::WindowEnd::kEnd);
+  // A run that a profile numbers.
+  void OnRun(model::Id device, int64_t program_id, int64_t number) {
+    numbers_.OnRun(device, program_id, number);
+  }
+  // None: no profile has said of which process it is.
+  std::optional<model::Id> process() const { return process_; }
   model::Id AddRange(const model::Range& range) override { return sink_.AddRange(range); }
   void AddNvtxRow(const model::NvtxRow& row) override { sink_.AddNvtxRow(row); }
   void AddThread(const model::Thread& thread) override { sink_.AddThread(thread); }
   void AddStepMark(const model::StepMark& mark) override { sink_.AddStepMark(mark); }
   void AddCompile(const model::Compile& compile) override { sink_.AddCompile(compile); }
-  void AddWindow(const model::Window& window) override { sink_.AddWindow(window); }
+  // Held back until it is known why it ended.
+  void AddWindow(const model::Window& window) override { windows_.push_back(window); }
   void AddLoss(const model::Loss& loss) override { sink_.AddLoss(loss); }
   void SetEnding(const model::ProcessEnding& ending) override { sink_.SetEnding(ending); }
   void AddRunStat(const model::RunStat& stat) override { sink_.AddRunStat(stat); }
 
  private:
+  void GiveWindows(model::WindowEnd why);
+
   model::EventSink& sink_;
+  RunNumbers numbers_;
+  std::vector<model::Window> windows_;
+  std::map<int64_t, std::string> names_;  // Of modules, by program id.
   std::optional<model::Id> process_;
   int64_t session_ = 0;
   std::map<std::tuple<model::DeviceKind, int64_t, std::string, std::string>, model::Id> devices_;

@@ -10,6 +10,7 @@
 
 #include "base/task.h"
 #include "importers/common/copies.h"
+#include "importers/common/dropped_count.h"
 #include "importers/common/range_sorter.h"
 #include "importers/common/text_fields.h"
 #include "importers/common/xla_ranges.h"
@@ -431,14 +432,12 @@ class NsysImport {
       const int64_t severity = scan.IntOr(0, 0);
       if (severity != kWarning && severity != kError) continue;
       const std::string text(strings_.Of(scan, 1).substr(0, 200));
-      const bool lost = text.find("not collected") != std::string::npos ||
-                        text.find("dropped") != std::string::npos ||
-                        text.find("lost") != std::string::npos;
+      const int64_t lost = DroppedIn(text);
       if (++kept > 100) break;
-      counters_.Add(
-          "nsys: " + text,
-          lost ? Severity::kDataLoss : (severity == kError ? Severity::kError : Severity::kNotice),
-          1, "Nsight Systems said this about the recording");
+      counters_.Add("nsys: " + text,
+                    lost > 0 ? Severity::kDataLoss
+                             : (severity == kError ? Severity::kError : Severity::kNotice),
+                    std::max<int64_t>(lost, 1), "Nsight Systems said this about the recording");
     }
     return {};
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "importers/common/dropped_count.h"
 #include "importers/common/text_fields.h"
 #include "importers/xplane/xplane_import.h"
 
@@ -120,7 +121,8 @@ void AddProcessAndInfo(Import& import, const Space& space) {
   import.process = import.sink.AddProcess(process);
   // The session is the window: several of one process are kept apart by it.
   if (import.start_unix_ns && import.stop_unix_ns && *import.stop_unix_ns > *import.start_unix_ns) {
-    const int64_t start = import.shift_ns;  // The sink counts from its start, this file from its own.
+    const int64_t start =
+        import.shift_ns;  // The sink counts from its start, this file from its own.
     import.sink.AddWindow({import.process, start,
                            start + (*import.stop_unix_ns - *import.start_unix_ns),
                            model::WindowEnd::kEnd});
@@ -132,9 +134,9 @@ void AddProcessAndInfo(Import& import, const Space& space) {
 // What the profiler itself says went wrong.
 void CountProfilerMessages(Import& import, const Space& space) {
   const auto add = [&](std::string_view name, Severity severity, std::string_view text) {
-    const bool dropped = text.find("drop") != std::string_view::npos;
-    import.counters.Add(dropped ? "dropped_by_profiler" : name,
-                        dropped ? Severity::kDataLoss : severity, 1,
+    const int64_t dropped = DroppedIn(text);
+    import.counters.Add(dropped > 0 ? "dropped_by_profiler" : name,
+                        dropped > 0 ? Severity::kDataLoss : severity, std::max<int64_t>(dropped, 1),
                         fmt::format("the profiler said: {}", text.substr(0, 400)));
   };
   for (const std::string& text : space.errors) add("profiler_error", Severity::kError, text);
@@ -240,7 +242,10 @@ std::optional<Interval> Import::Time(int64_t line_base_ns, const Event& event) {
 
 int64_t Import::RunKey(model::Id device, int64_t program_id, int64_t run_id) {
   int64_t& key = run_keys[{device, program_id, run_id}];
-  if (key == 0) key = NewRunKey();
+  if (key == 0) {
+    key = NewRunKey();
+    if (sessions != nullptr) sessions->OnRun(device, program_id, run_id);
+  }
   return key;
 }
 

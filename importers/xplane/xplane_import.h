@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "importers/common/counters.h"
+#include "importers/common/same_process_sink.h"
 #include "importers/xplane/xplane_reader.h"
 #include "model/event_sink.h"
 
@@ -77,9 +78,11 @@ struct Interval {
 };
 
 struct Import {
-  Import(model::EventSink& s, const std::string& path) : sink(s), counters(path) {}
+  Import(model::EventSink& s, const std::string& path)
+      : sink(s), sessions(dynamic_cast<SameProcessSink*>(&s)), counters(path) {}
 
   model::EventSink& sink;
+  SameProcessSink* sessions;  // Null: the file is the only profile of its process.
   Counters counters;
   std::string host;
   model::Id process = 0;

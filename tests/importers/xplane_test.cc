@@ -468,7 +468,7 @@ TEST(XplaneMessages, WhatTheProfilerSaysIsCounted) {
                                           .Warning("slow disk"));
   EXPECT_EQ(sink.stats.at("profiler_error").severity, model::Severity::kError);
   EXPECT_THAT(sink.stats.at("profiler_error").advice, HasSubstr("Subscribe failed"));
-  EXPECT_EQ(sink.Stat("dropped_by_profiler"), 6);
+  EXPECT_EQ(sink.Stat("dropped_by_profiler"), 5 + 12);
   EXPECT_EQ(sink.stats.at("dropped_by_profiler").severity, model::Severity::kDataLoss);
   EXPECT_EQ(sink.Stat("profiler_warning"), 1);
   EXPECT_EQ(sink.Stat("no_device_activity"), 1);

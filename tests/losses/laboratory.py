@@ -63,6 +63,32 @@ def bounded(steps, end=""):
     return f"{SETUP} launch k; sync; rate 6000; repeat {steps} {{ {STEP} }}; sync; {end}"
 
 
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec* t) {
+  static long long first, after, jump;
+  int result = (int)syscall(SYS_clock_gettime, id, t);
+  if (id != CLOCK_REALTIME || result != 0) return result;
+  struct timespec now;
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  long long ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+  if (first == 0) {
+    const char* text = getenv("JUMP_AFTER_MS");
+    after = text == NULL ? 1LL << 60 : atoll(text);
+    text = getenv("JUMP_S");
+    jump = text == NULL ? 0 : atoll(text);
+    first = ms;
+  }
+  if (ms - first >= after) t->tv_sec += jump;
+  return result;
+}
+"""
+
+
 class Bench(gpu_support.GpuTestCase):
     """One run's folders and helpers; a test case only for these."""
 
@@ -313,6 +339,65 @@ class Lab:
         )  # fmt: skip
         self.judge("ring (--last)", bench)
 
+    def full_disk(self):
+        """The device is full after some megabytes; the program goes on."""
+        bench = self.bench("full disk")
+        disk = bench.folder / "disk"
+        disk.mkdir()
+        size = self.chance.choice(["1m", "2m", "3m"])
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(disk)]
+        if subprocess.run(mount, capture_output=True).returncode != 0:
+            self.notes.append("full disk: left out: this user may not mount a file system")
+            return
+        try:
+            bench.preloaded(
+                f"{SETUP} launch k; sync; repeat 12000 {{ {STEP} }}; sync", cwd=disk,
+                XLATRACE_FLUSH_MS="20", timeout=HANG_S,
+            )  # fmt: skip
+            shutil.copytree(disk / "run.rec", bench.work / "run.rec")
+        finally:
+            subprocess.run(["umount", "-l", str(disk)], check=False)
+        self.judge("full disk", bench)
+
+    def clock_set(self):
+        """The wall clock is set while the program runs: nothing spans that moment."""
+        jump_s = self.chance.choice([-3600, -2, 2, 3600])
+        bench = self.bench("clock set")
+        library = self.clock_library()
+        if library is None:
+            return
+        bench.preloaded(
+            bounded(300), timeout=HANG_S, XLATRACE_FLUSH_MS="50",
+            LD_PRELOAD=f"{library}:{gpu_support.preload_library()}",
+            JUMP_AFTER_MS=str(self.chance.randint(100, 600)), JUMP_S=str(jump_s),
+        )  # fmt: skip
+        kind = "wall clock set"
+        self.judge(kind, bench)
+        database = bench.work / "run.db"
+        if not database.exists():
+            return
+        spans = gpu_truth.rows_of(
+            database,
+            "SELECT end_ns - start_ns AS ns FROM gap UNION ALL "
+            "SELECT end_ns - start_ns FROM step WHERE steady UNION ALL "
+            "SELECT end_ns - start_ns FROM window",
+        )
+        false = sum(row["ns"] >= abs(jump_s) * 900_000_000 for row in spans)
+        self.figures[kind]["false"] += false
+        if false:
+            self.complain(kind, bench, f"{false} gaps, steps or windows span the jump of {jump_s} s")
+
+    def clock_library(self):
+        """A preload that moves CLOCK_REALTIME by JUMP_S once JUMP_AFTER_MS have passed."""
+        source, library = self.root / "clock.c", self.root / "clock.so"
+        if not library.exists():
+            source.write_text(CLOCK)
+            build = ["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source)]
+            if shutil.which("cc") is None or subprocess.run(build).returncode != 0:
+                self.notes.append("wall clock set: left out: no C compiler")
+                return None
+        return library
+
     def lost_file(self):
         bench = self.bench("file of one rank")
         script = bounded(20)
@@ -417,6 +502,8 @@ class Lab:
         yield "pause", runs, self.paused
         yield "limit", runs, self.limited
         yield "ring", runs, self.ring
+        yield "full disk", runs, self.full_disk
+        yield "clock", runs, self.clock_set
         yield "file of one rank", runs, self.lost_file
         yield "recording cut", runs, self.cut_file
         for path in self.traces():
@@ -431,7 +518,7 @@ class Lab:
         data = os.environ.get("XLATRACE_SHARED_DATA")
         if not data:
             return []
-        wanted = ("*.xplane.pb", "*.xplane.pb.gz", "*.json.gz", "*.sqlite", "*.pt.trace.json.gz")
+        wanted = ("*.xplane.pb", "*.xplane.pb.gz", "*.json.gz", "*.sqlite", "*.zip")
         found = {}
         for pattern in wanted:
             for path in sorted(pathlib.Path(data).rglob(pattern)):

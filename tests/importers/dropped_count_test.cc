@@ -1,0 +1,29 @@
+#include "importers/common/dropped_count.h"
+
+#include <gtest/gtest.h>
+
+namespace xlatrace::importers {
+namespace {
+
+TEST(DroppedIn, SentencesOfProfilers) {
+  // xla/backends/profiler/gpu/cupti_collector.cc, ReportNumEventsIfDropped.
+  EXPECT_EQ(
+      DroppedIn("GPU events dropped on host: Profiler has collected 2097152 driver events and "
+                "1048576 device events. 1204 events dropped because of buffer is full. 3 "
+                "events dropped because of unknown kind."),
+      1207);
+  EXPECT_EQ(DroppedIn("CUDA profiling: 1,512 events were lost."), 1512);
+  EXPECT_EQ(DroppedIn("Not all CUDA events might have been collected"), 1);
+  EXPECT_EQ(DroppedIn("dropped 12 activity records"), 12);
+  EXPECT_EQ(DroppedIn("Some events were dropped"), 1);
+}
+
+TEST(DroppedIn, OtherSentences) {
+  EXPECT_EQ(DroppedIn("Number of CUPTI events produced: 26,303, CUPTI buffers: 4"), 0);
+  EXPECT_EQ(DroppedIn("droplet 12"), 0);
+  EXPECT_EQ(DroppedIn(""), 0);
+  EXPECT_EQ(DroppedIn("99999999999999999999999 events dropped"), 1);
+}
+
+}  // namespace
+}  // namespace xlatrace::importers

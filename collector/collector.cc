@@ -139,10 +139,12 @@ void Collector::Start() {
     Fact(key, value);
   });
   static const xlatrace_collector_functions functions = {
-      sizeof(functions), [](int how) { Get().BeforeEnd(how); },
+      sizeof(functions),
+      [](int how) { Get().BeforeEnd(how); },
       [](long long step) { Get().MarkStep(step); },
       [](int paused) { Get().steering.SetPaused(paused != 0); },
-      [] { return Recording() && Get().steering.State() == ProcessState::kRecording ? 1 : 0; }};
+      [] { return Recording() && Get().steering.State() == ProcessState::kRecording ? 1 : 0; },
+      [] { Get().OwnProfile(); }};
   using Connect = void (*)(const xlatrace_collector_functions*);
   if (auto connect = reinterpret_cast<Connect>(dlsym(RTLD_DEFAULT, "xlatrace_preload_connect"))) {
     connect(&functions);
@@ -284,6 +286,16 @@ void Collector::EnableKinds() {
   if (result != CUPTI_SUCCESS) {
     Fact("graphs", "node");
     Fact("note", "whole graphs cannot be recorded here: " + api.Describe(result));
+  }
+}
+
+void Collector::OwnProfile() {
+  if (!Recording() || !CuptiIsOn() || api.v2_subscriber != nullptr) return;
+  if (own_profile_.exchange(true)) return;
+  try {
+    Fact("own_profile", "no_gpu");
+  } catch (const std::bad_alloc&) {
+    CountAllocationFailure();
   }
 }
 

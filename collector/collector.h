@@ -65,6 +65,8 @@ class Collector {
   // A step begins (xlatrace.h, or a window of steps).
   void MarkStep(int64_t step);
   void AppendMark(ThreadLog& log, int64_t step);
+  // The program writes a profile of its own; without the second interface it has no GPU in it.
+  void OwnProfile();
   // Calls in which the host waits for the device are recorded too.
   bool records_waits() const { return records_waits_; }
 
@@ -115,7 +117,8 @@ class Collector {
   // A kill loses what came since the last flush, and what that flush brought until it is written.
   // Two flushes per period leave half of it for the second.
   uint64_t FlushEveryMs() const { return std::max<uint64_t>(flush_period_ms_ / 2, 1); }
-  // The same for a program that has just begun: what a short run loses is no more than a part of it.
+  // The same for a program that has just begun: what a short run loses is no more than a part of
+  // it.
   uint64_t FlushEveryMsAt(uint64_t now_ns) const {
     constexpr uint64_t kPartOfTheRun = 16;
     constexpr uint64_t kShortestMs = 20;
@@ -132,10 +135,10 @@ class Collector {
   int owner_pid_ = 0;
   std::atomic<bool> opened_{false};
   uint64_t opened_ns_ = 0;  // CLOCK_MONOTONIC; before the threads start.
-  std::string place_;     // Folder in use.
-  std::string reason_;    // Why it is not the place asked for.
-  std::string rank_;      // Of this process, where a launcher tells.
-  bool claimed_ = false;  // This process made the recording: it prints the line.
+  std::string place_;       // Folder in use.
+  std::string reason_;      // Why it is not the place asked for.
+  std::string rank_;        // Of this process, where a launcher tells.
+  bool claimed_ = false;    // This process made the recording: it prints the line.
   std::unique_ptr<recording::Writer> writer_;
   bool own_table_ = false;  // The writer thread's descriptors are nobody else's.
 
@@ -154,6 +157,7 @@ class Collector {
   std::atomic<uint32_t> devices_seen_{0};  // Bit per device.
   uint32_t devices_asked_ = 0;             // The flusher thread's.
   std::atomic<bool> failed_to_open_{false};
+  std::atomic<bool> own_profile_{false};  // Of the program, without a GPU.
   std::vector<Definition> taken_;
   std::vector<Definition> held_clocks_;  // Of flushes whose buffers may not be written yet.
   uint64_t flush_period_ms_ = 1000;

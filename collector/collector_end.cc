@@ -150,6 +150,10 @@ void Collector::PrintLine() {
       if (!more.empty()) note += (note.empty() ? "" : "; ") + more;
     }
   }
+  if (own_profile_.load(std::memory_order_relaxed)) {
+    note += note.empty() ? "" : "; ";
+    note += "the program's own profile has no GPU in it: CUPTI serves one profiler at a time";
+  }
   if (!note.empty()) note = " (" + note + ")";
   std::fprintf(stderr, "xlatrace: %s %s, %d %s -> %s%s; next: xlatrace report %s\n", count.c_str(),
                launches == 1 ? "launch" : "launches", processes,

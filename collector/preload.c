@@ -117,6 +117,7 @@ static void (*next_assert_fail)(const char*, const char*, unsigned, const char*)
 static int (*next_execve)(const char*, char* const[], char* const[]);
 static int (*next_execvpe)(const char*, char* const[], char* const[]);
 static int (*next_fexecve)(int, char* const[], char* const[]);
+static int (*next_mkdir)(const char*, mode_t);
 
 static void find_next(void) {
   if (dlsym == NULL) return;
@@ -134,6 +135,7 @@ static void find_next(void) {
   next_execvpe =
       (int (*)(const char*, char* const[], char* const[]))(uintptr_t)dlsym(RTLD_NEXT, "execvpe");
   next_fexecve = (int (*)(int, char* const[], char* const[]))(uintptr_t)dlsym(RTLD_NEXT, "fexecve");
+  next_mkdir = (int (*)(const char*, mode_t))(uintptr_t)dlsym(RTLD_NEXT, "mkdir");
 }
 
 /* Where libc's own cannot be found: the system call (without the search of PATH: it is left to the
@@ -177,6 +179,24 @@ static void before_signal(int signal_number) {
   /* A blocked signal may never come. */
   before_end(sigismember(&blocked, signal_number) == 0 ? 128 + signal_number
                                                         : XLATRACE_END_MAYBE);
+}
+
+/* XLA's own profiler, refused by CUPTI because we have it, writes a profile without a GPU and tells
+ * only its log. The folder it writes to has this name (tsl/profiler/rpc/client/save_profile.cc). */
+EXPORT int mkdir(const char* path, mode_t mode) {
+  const struct xlatrace_collector_functions* functions =
+      __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
+  const char* volatile given = path; /* Declared as never NULL; a program may err. */
+  const char* folder = given;
+  if (functions != NULL && getpid() == collector_pid && folder != NULL &&
+      functions->size >= (int)sizeof(*functions) && strstr(folder, "/plugins/profile/") != NULL) {
+    const int saved = errno;
+    functions->own_profile();
+    errno = saved;
+  }
+  if (next_mkdir == NULL) find_next();
+  return next_mkdir == NULL ? (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode)
+                            : next_mkdir(path, mode);
 }
 
 EXPORT int kill(pid_t pid, int signal_number) {

@@ -18,6 +18,8 @@ struct xlatrace_collector_functions {
   void (*mark_step)(long long step);
   void (*set_paused)(int paused);
   int (*is_recording)(void);
+  /* The program writes a profile of its own. */
+  void (*own_profile)(void);
 };
 
 /* exec can fail and come back: then XLATRACE_END_NOT is said next. */

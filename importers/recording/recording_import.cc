@@ -383,6 +383,12 @@ class Import {
       counters_.Add("launch_without_activity", Severity::kDataLoss, missing,
                     "device work that was started, but no record of it");
     }
+    if (!process_.Fact("own_profile").empty()) {
+      counters_.Add(
+          "own_profile_without_gpu", Severity::kNotice, 1,
+          "the program profiled itself, too: that profile has no GPU in it, because CUPTI "
+          "serves one profiler at a time below CUDA 13.3; run it without xlatrace for it");
+    }
     if (activities_before_steps_ > 0) {
       counters_.Add("activities_before_steps", Severity::kInfo, activities_before_steps_);
     }

@@ -115,6 +115,11 @@ class Doors(unittest.TestCase):
         steps, place = self.steps_of("--profile")
         self.assertEqual(steps, [0, 1, 2, 3])
         self.assertEqual(len(list((place / "profile").rglob("*.xplane.pb"))), 1)
+        # That its profile has no GPU in it is said.
+        told = "SELECT count(*) FROM run_stat WHERE name = 'own_profile_without_gpu'"
+        self.assertEqual(self.query(place, told), [(1,)])
+        summary = support.run("summary", "run.db", cwd=place)
+        self.assertIn("no GPU", summary.stdout)
 
     def test_two_processes_of_one_job(self):
         self.steps_of()  # compiles, unless another test has

@@ -4,19 +4,20 @@
 
     tests/losses/loaded_demo.py [--runs N] [--loops N] [--short N]
 
-Three kinds of runs: the demo beside --loops loops; `unroll`, the demo without jax.checkpoint and with
-its scan unrolled, whose step compiles for longer than all before it, beside one loop more; `parts`, that
-one with a window of a second, so that its recording has several parts. What ran is known: the demo has
-28,116 activities in 30 steps; the other is counted by runs of its step (XLA numbers them; the script
-does 30). Per run:
+Kinds of runs: the demo beside --loops loops; `unroll`, the demo without jax.checkpoint and with its scan
+unrolled, whose step compiles for longer than all before it, beside one loop more; `parts`, that one with
+a window of a second, so that its recording has several parts and ends early; `between`, a program that
+goes on while nothing is recorded, until a larger one is compiled. What ran is known: the demo has 28,116
+activities in 30 steps; the next does 30 steps; the last says how often it ran. Per run:
 
   activities  in run.db
-  steps       executions of jit_train_step in run.db, of 30
+  steps       executions of jit_train_step in run.db, of `ran`
   parts       windows of the recording
   said        what the first screen says is lost
   told        steps that the run says it does not hold (run stats executions_between_parts, _missing)
   merged      executions that span the end of a window or hold instructions twice; must be 0
-  unsaid      1 when steps or activities are missing and the run says nothing; must be 0
+  unsaid      1 when steps or activities are missing and the run says nothing, or another number of
+              steps; must be 0
 
 Environment: XLATRACE_BIN, XLATRACE_TEST_PYTHON_JAX. Exit status 1 unless merged and unsaid are 0.
 """
@@ -37,7 +38,33 @@ import support  # noqa: E402
 
 DEMO_ACTIVITIES = 28_116
 STEPS = 30
-COLUMNS = ["activities", "steps", "parts", "told", "merged", "unsaid"]
+COLUMNS = ["activities", "ran", "steps", "parts", "told", "merged", "unsaid"]
+
+
+BETWEEN = """
+import time
+import jax, jax.numpy as jnp
+
+@jax.jit
+def train_step(x):
+    return jnp.tanh(x @ x.T) + x
+
+@jax.jit
+def larger(x):
+    for k in range(150):
+        x = jnp.sin(x) * k + jnp.cos(x @ x)
+    return x
+
+x = jnp.ones((64, 64))
+ran = 0
+until = time.time() + 5
+while time.time() < until:
+    x = train_step(x); x.block_until_ready(); ran += 1; time.sleep(0.02)
+larger(x).block_until_ready()
+for k in range(10):
+    x = train_step(x); x.block_until_ready(); ran += 1
+print("ran", ran)
+"""
 
 
 def variant():
@@ -73,10 +100,11 @@ def record(folder, script, *options):
     )  # fmt: skip
     if result.code != 0:
         raise SystemExit(f"loaded_demo: {result}")
-    return support.open_database(folder / "run.db")
+    ran = re.search(r"^ran (\d+)$", result.stdout, re.M)
+    return support.open_database(folder / "run.db"), int(ran.group(1)) if ran else STEPS
 
 
-def judge(database, path, whole):
+def judge(database, path, whole, ran):
     def one(sql):
         return database.execute(sql).fetchone()[0]
 
@@ -103,14 +131,17 @@ def judge(database, path, whole):
         "SELECT count(*) FROM often JOIN least USING (instruction) WHERE once = 1 AND n > 1"
     )
     activities = one("SELECT count(*) FROM activity")
-    lacks = steps < STEPS or (whole is not None and activities < whole)
+    lacks = steps < ran or (whole is not None and activities < whole)
     speaks = summary["lost"] > 0 or summary["lost_at_least"]
     # Steps before the first part and behind the last one: the limit that ended it is said.
     asked = one("SELECT count(*) FROM window WHERE why_ended IN ('limit', 'asked')") > 0
+    # Behind the last part nothing can be counted; between two every run is.
+    ended = database.execute("SELECT why_ended FROM window ORDER BY start_ns DESC").fetchone()[0]
+    miscounted = steps + told != ran if ended == "end" else steps + told > ran
     return {
-        "activities": activities, "steps": steps, "parts": one("SELECT count(*) FROM window"),
+        "activities": activities, "ran": ran, "steps": steps, "parts": one("SELECT count(*) FROM window"),
         "said": said, "told": told, "merged": spanning + twice,
-        "unsaid": int(lacks and not speaks and not asked),
+        "unsaid": int((lacks and not speaks and not asked) or miscounted),
     }  # fmt: skip
 
 
@@ -134,20 +165,22 @@ def main():
     with tempfile.TemporaryDirectory(prefix="xlatrace-demo-") as root:
         root = pathlib.Path(root)
         (root / "unrolled.py").write_text(variant())
+        (root / "between.py").write_text(BETWEEN)
         demo = ROOT / "examples" / "demo" / "train.py"
         kinds = [
             ("demo", options.runs, options.loops, demo, DEMO_ACTIVITIES, []),
             ("unroll", options.unroll, options.loops + 1, root / "unrolled.py", None, []),
             ("parts", options.parts, options.loops + 1, root / "unrolled.py", None,
              ["--duration", "1"]),
+            ("between", options.parts, 0, root / "between.py", None, ["--duration", "1"]),
         ]  # fmt: skip
         for kind, runs, loops, script, whole, more in kinds:
             for k in range(runs):
                 folder = root / f"{kind}-{k}"
                 folder.mkdir()
                 with Loops(loops):
-                    database = record(folder, script, *more)
-                row = judge(database, folder / "run.db", whole)
+                    database, ran = record(folder, script, *more)
+                row = judge(database, folder / "run.db", whole, ran)
                 database.close()
                 bad |= row["merged"] > 0 or row["unsaid"] > 0
                 print(f"{kind:<12}" + "".join(f"{row[c]:>12,}" for c in COLUMNS)

@@ -41,7 +41,7 @@ class PreloadTest(unittest.TestCase):
             exported(PRELOAD),
             {"xlatrace_preload_connect", "_exit", "_Exit", "quick_exit", "kill", "raise",
              "pthread_kill", "abort", "__assert_fail", "execve", "execv",
-             "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "xlatrace_mark_step", "xlatrace_pause", "xlatrace_resume",
+             "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "mkdir", "xlatrace_mark_step", "xlatrace_pause", "xlatrace_resume",
              "xlatrace_is_recording"})
 
     def test_needs_libc_only(self):

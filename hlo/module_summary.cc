@@ -187,6 +187,23 @@ bool IsOperation(std::string_view opcode) {
   return InfoOf(BaseOpcode(opcode)).work != OpWork::kNone;
 }
 
+namespace {
+
+// Without blanks, of which protos and old texts have others; a few dozen letters.
+std::string ValueText(std::string_view literal) {
+  constexpr size_t kMost = 80;
+  std::string text;
+  for (const char c : literal) {
+    if (c == ' ' || c == '\n' || c == '\t' || c == '\r') continue;
+    if (text.size() >= kMost) break;
+    text += c;
+    if (c == ',') text += ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
 ModuleSummary Summarize(const HloModule& module) {
   ModuleSummary summary;
   summary.name = module.name;
@@ -213,12 +230,11 @@ ModuleSummary Summarize(const HloModule& module) {
       if (ElementCount(instruction.shape) > 1) summary.constants.push_back(ValueOf(instruction));
     }
     constexpr size_t kMostScalars = 256;
-    constexpr size_t kMostOfLiteral = 40;
+    constexpr int64_t kMostElements = 10;  // More are left out of text.
     if (instruction.opcode == "constant" && summary.scalars.size() < kMostScalars &&
-        ElementCount(instruction.shape) == 1) {
+        ElementCount(instruction.shape) <= kMostElements) {
       summary.scalars.push_back(
-          {std::string(instruction.name),
-           std::string(module.LiteralOf(instruction).substr(0, kMostOfLiteral))});
+          {std::string(instruction.name), ValueText(module.LiteralOf(instruction))});
     }
     if (!IsOperation(instruction.opcode)) continue;
     ++(is_inlined ? inside : outside)[instruction.opcode];

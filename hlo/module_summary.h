@@ -54,7 +54,8 @@ struct ModuleSummary {
   std::vector<ModuleValue> parameters;
   std::vector<ModuleValue> results;
   std::vector<ModuleValue> constants;  // Arrays; scalars only count in `constant_bytes`.
-  std::vector<ModuleScalar> scalars;   // Scalar constants, in fusions too; the first 256.
+  // Scalars and arrays of at most ten elements, in fusions too; the first 256.
+  std::vector<ModuleScalar> scalars;
   int64_t parameter_bytes = 0;
   int64_t result_bytes = 0;
   int64_t constant_bytes = 0;

@@ -19,8 +19,8 @@
 
 namespace xlatrace::hlo {
 
-// Of a program with its scalar constants, which the content hash leaves out (text elides
-// constants).
+// Of a program with its constants of up to ten elements, which the content hash leaves out (text
+// elides larger ones).
 uint64_t ProgramHash(const ModuleSummary& summary);
 
 struct CompiledModule {

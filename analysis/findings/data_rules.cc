@@ -300,10 +300,10 @@ void JudgeCompilation(const Context& context, Report& report) {
   finding.beyond_steps = true;
   finding.sure = repeats && compiled >= 2 ? Sure::kHigh : repeats ? Sure::kLow : Sure::kMedium;
   const int64_t later = std::max<int64_t>(steps - 1, 1);
+  const int64_t shapes = most == nullptr ? 0 : DifferentShapes(context.attribution, *most);
   finding.title =
-      repeats
-          ? fmt::format("Stop recompiling {}: {} programs for {} steps", name, most->size(), steps)
-          : fmt::format("Stop compiling between steps: {} times after the first", compiled);
+      repeats ? RecompileTitle(name, most->size(), shapes, steps)
+              : fmt::format("Stop compiling between steps: {} times after the first", compiled);
   finding.action =
       "give every step the same shapes and types: pad or drop the last batch, bucket lengths, keep "
       "Python numbers out of arguments; JAX_EXPLAIN_CACHE_MISSES=1 says which argument differs";
@@ -318,7 +318,7 @@ void JudgeCompilation(const Context& context, Report& report) {
   if (most != nullptr) {
     finding.evidence.Add("programs of this name that ran", static_cast<int64_t>(most->size()),
                          "count");
-    if (const int64_t shapes = DifferentShapes(context.attribution, *most); shapes > 0) {
+    if (shapes > 0) {
       finding.evidence.Add("different shapes of their parameters", shapes, "count");
     }
   }

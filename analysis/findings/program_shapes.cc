@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include <fmt/format.h>
+
 #include "base/hash.h"
 #include "hlo/module_summary.h"
 
@@ -18,6 +20,11 @@ int64_t DifferentShapes(const model::AttributionTables& attribution,
   std::set<uint64_t> different;
   for (const auto& [module, hash] : shapes) different.insert(hash);
   return static_cast<int64_t>(different.size());
+}
+
+std::string RecompileTitle(std::string_view function, size_t times, int64_t shapes, int64_t steps) {
+  return fmt::format("Stop recompiling {}: compiled {} times{}, in {} steps", function, times,
+                     shapes > 1 ? fmt::format(", for {} shapes", shapes) : "", steps);
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -425,6 +425,10 @@ TEST(Findings, RecompilationCountsShapesNotPrograms) {
   EXPECT_EQ(findings::DifferentShapes(tables, {1, 2, 3, 4}), 2);
   EXPECT_EQ(findings::DifferentShapes(tables, {1, 2}), 1);
   EXPECT_EQ(findings::DifferentShapes(tables, {4}), 0);
+  EXPECT_EQ(findings::RecompileTitle("jit_f", 38, 12, 60),
+            "Stop recompiling jit_f: compiled 38 times, for 12 shapes, in 60 steps");
+  EXPECT_EQ(findings::RecompileTitle("jit_f", 9, 1, 60),
+            "Stop recompiling jit_f: compiled 9 times, in 60 steps");
 }
 
 TEST(Findings, ASavingIsNotCountedTwice) {

@@ -43,6 +43,27 @@ TEST(Recompiled, OfEqualShapesTheConstantThatDiffers) {
   EXPECT_EQ(found[0].Difference(9), "c is 2, 3");
 }
 
+// Text prints arrays of up to ten elements; blanks are not the same in protos and old texts.
+TEST(Recompiled, SmallArraysAreComparedAndNamedToo) {
+  const auto of = [](const std::string& literal) {
+    auto module =
+        ReadText(Shared("HloModule jit_f\nENTRY e {\n  c = s32[2]{0} constant(" + literal +
+                        ")\n  x = s32[2]{0} parameter(0)\n"
+                        "  ROOT r = s32[2]{0} add(x, c)\n}"));
+    EXPECT_TRUE(module);
+    return Summarize(*module);
+  };
+  const ModuleSummary a = of("{1, 2}");
+  const ModuleSummary b = of("{1, 3}");
+  const ModuleSummary blanks = of("{ 1,2 }");
+  EXPECT_EQ(ProgramHash(a), ProgramHash(blanks));
+  const CompiledModule modules[] = {{"", "f", &a}, {"", "f", &b}, {"", "f", &blanks}};
+  const auto found = FindRecompiled(modules);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].Sentence(), "f was compiled 3 times, 2 programs for the same shapes");
+  EXPECT_EQ(found[0].Difference(9), "c is {1, 2}, {1, 3}");
+}
+
 TEST(Recompiled, TheSameAgainIsSaidAndProcessesAreApart) {
   const ModuleSummary a = Of("f32[8]", "2");
   const CompiledModule modules[] = {{"x", "f", &a}, {"x", "f", &a}, {"y", "f", &a}};

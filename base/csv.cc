@@ -4,11 +4,23 @@
 
 namespace xlatrace {
 
+namespace {
+
+// Spreadsheets with an East Asian locale read the full-width forms (U+FF1D, FF0B, FF0D, FF20)
+// alike.
+bool BeginsAFormula(std::string_view text) {
+  for (const std::string_view sign : {"=", "+", "-", "@", "\t", "\r", "\xEF\xBC\x9D",
+                                      "\xEF\xBC\x8B", "\xEF\xBC\x8D", "\xEF\xBC\xA0"}) {
+    if (text.starts_with(sign)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::string CsvText(std::string_view text) {
   std::string cell;
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos) {
-    cell += '\'';
-  }
+  if (BeginsAFormula(text)) cell += '\'';
   for (const char c : Printable(text)) cell.append(c == '"' ? 2 : 1, c);
   if (cell.find_first_of(",\"'") == std::string::npos) return cell;
   return "\"" + cell + "\"";

@@ -10,8 +10,9 @@
 
 namespace xlatrace {
 
-// Quoted where needed. What begins with = + - @, a tab or a carriage return, which a spreadsheet
-// takes for a formula, gets a leading '. Control characters are replaced as Printable does.
+// Quoted where needed. What begins with = + - @ (or their full-width forms), a tab or a carriage
+// return, which a spreadsheet takes for a formula, gets a leading '. Control characters are
+// replaced as Printable does.
 std::string CsvText(std::string_view text);
 
 }  // namespace xlatrace

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/shell_word.h"
+
 namespace xlatrace {
 namespace {
 
@@ -21,23 +23,6 @@ bool NamesASecret(std::string_view name) {
   return ("_" + lower + "_").find("_key_") != std::string::npos;
 }
 
-std::string Quoted(const std::string& word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view("_-./=:,@%+*").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string out = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
-
 }  // namespace
 
 std::string MaskedCommand(const std::vector<std::string>& words) {
@@ -52,7 +37,7 @@ std::string MaskedCommand(const std::vector<std::string>& words) {
     } else if (equals != std::string::npos && NamesASecret(word.substr(0, equals))) {
       line += word.substr(0, equals + 1).append(kMask);
     } else {
-      line += Quoted(word);
+      line += ShellText(word);
     }
     mask_next = flag && equals == std::string::npos && NamesASecret(word);
   }

@@ -11,6 +11,7 @@
 #include "base/compress.h"
 #include "base/file.h"
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "dumps/file_kind.h"
 #include "hlo/artefacts/autotune_results.h"
 #include "hlo/artefacts/debug_options.h"
@@ -226,7 +227,7 @@ ExplainedFile ExplainFile(const std::string& path) {
     file.note.kind = "folder";
     file.note.what = "folder";
     file.error = "is a folder";
-    file.hint = fmt::format("xlatrace modules {}", path);
+    file.hint = fmt::format("xlatrace modules {}", ShellWord(path));
     return file;
   }
   std::error_code ignored;

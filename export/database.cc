@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "export/export_format.h"
 #include "export/run_rows.h"
 #include "store/run_copy.h"
@@ -19,7 +20,7 @@ Result<ExportCount> WriteDatabase(store::RunDb& db, const ExportRequest& request
   XLATRACE_ASSIGN(const int64_t launches, store::CountLaunches(db));
   if (launches == 0) {
     return MakeError(fmt::format("'{}' holds no launches: there is nothing to export", db.path()),
-                     fmt::format("xlatrace summary {}", db.path()));
+                     fmt::format("xlatrace summary {}", ShellWord(db.path())));
   }
   const std::string temporary = fmt::format("{}.tmp.{}", request.output, getpid());
   RegisterTemporaryFile(temporary);

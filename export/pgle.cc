@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <protozero/pbf_writer.hpp>
 
+#include "base/shell_word.h"
 #include "export/export_format.h"
 #include "export/run_rows.h"
 #include "export/same_program.h"
@@ -158,7 +159,7 @@ Result<ExportCount> WritePgle(store::RunDb& db, const ExportRequest& request) {
     return MakeError(fmt::format("no launch of '{}' belongs to an HLO instruction, so there are no "
                                  "costs to hand on",
                                  db.path()),
-                     fmt::format("xlatrace summary {}", db.path()));
+                     fmt::format("xlatrace summary {}", ShellWord(db.path())));
   }
   XLATRACE_ASSIGN(OutputFolder folder, OutputFolder::Create(request.output, request.force));
   ExportCount count;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "export/by_start.h"
 #include "store/activity_scan.h"
 #include "store/attribution_reader.h"
@@ -43,7 +44,7 @@ Result<RunRows> RunRows::Load(store::RunDb& db, Progress progress, Selection sel
   XLATRACE_ASSIGN(rows.launch_count_, store::CountLaunches(db));
   if (rows.launch_count_ == 0) {
     return MakeError(fmt::format("'{}' holds no launches: there is nothing to export", db.path()),
-                     fmt::format("xlatrace summary {}", db.path()));
+                     fmt::format("xlatrace summary {}", ShellWord(db.path())));
   }
   XLATRACE_ASSIGN(const Table info, db.Select("SELECT key, value FROM run_info"));
   for (size_t i = 0; i < info.rows.size(); ++i) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -39,7 +40,7 @@ Result<int> Run(const Options& options) {
                                 : fmt::format("{} module{} added", outcome.new_modules,
                                               outcome.new_modules == 1 ? "" : "s"));
   Note(BuildSentence(outcome, path));
-  Note(fmt::format("next: xlatrace summary {}", path));
+  Note(fmt::format("next: xlatrace summary {}", ShellWord(path)));
   return 0;
 }
 

@@ -11,14 +11,15 @@
 
 #include "base/file.h"
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "compare/op_identity.h"
 #include "compare/program_match.h"
-#include "hlo/cost/cost.h"
 #include "dumps/dump_dir.h"
+#include "hlo/cost/cost.h"
+#include "hlo/cost/weights.h"
 #include "hlo/module_origin.h"
 #include "hlo/module_summary.h"
-#include "hlo/cost/weights.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -50,7 +51,7 @@ Result<std::vector<HloModule>> ReadModules(const std::string& path, const std::s
   if (!first.message.empty()) return tl::unexpected<Error>(std::move(first));
   return MakeError(fmt::format("no module{} in '{}'",
                                wanted.empty() ? "" : fmt::format(" named '{}'", wanted), path),
-                   fmt::format("xlatrace modules {}", path));
+                   fmt::format("xlatrace modules {}", ShellWord(path)));
 }
 
 struct Pair {

@@ -19,6 +19,7 @@
 
 #include "base/file.h"
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "recording/control.h"
 #include "recording/folder.h"
@@ -200,7 +201,7 @@ Result<int> Run(const Options& options) {
       if (waited > options.timeout_s * 1000) {
         return MakeError(
             fmt::format("nobody has recorded into '{}' within {} s", folder, options.timeout_s),
-            fmt::format("xlatrace control {} status", options.path));
+            fmt::format("xlatrace control {} status", ShellWord(options.path)));
       }
       poll(nullptr, 0, kPollMs);
       XLATRACE_ASSIGN(answers, ReadAnswers(folder));
@@ -209,7 +210,7 @@ Result<int> Run(const Options& options) {
       return MakeError(
           fmt::format("nobody is recording into '{}' any more", folder),
           fmt::format("xlatrace report {}",
-                      std::filesystem::path(folder).replace_extension(".db").string()));
+                      ShellWord(std::filesystem::path(folder).replace_extension(".db").string())));
     }
     recording::ControlOrder order = recording::ReadControl(folder);
     ++order.number;
@@ -220,7 +221,7 @@ Result<int> Run(const Options& options) {
       if (waited > options.timeout_s * 1000) {
         return MakeError(fmt::format("not every process has answered within {} s; the order stays",
                                      options.timeout_s),
-                         fmt::format("xlatrace control {} status", options.path));
+                         fmt::format("xlatrace control {} status", ShellWord(options.path)));
       }
       poll(nullptr, 0, kPollMs);
       XLATRACE_ASSIGN(answers, ReadAnswers(folder));

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "dumps/find_pattern.h"
 #include "hlo/module_origin.h"
@@ -154,11 +155,11 @@ std::string AsText(const FindResult& result, const Options& options, const Termi
   if (stages) {
     const SearchedModule& module = result.modules[result.found.front().module];
     if (module.stages.size() > 2) {
-      out += fmt::format(
-          "{}life of one: xlatrace passes {} {} --instruction {}\n", several ? "\n" : "",
-          Printable(result.path),
-          module.program_id ? std::to_string(*module.program_id) : Printable(module.name),
-          Printable(result.found.front().name));
+      out += fmt::format("{}life of one: xlatrace passes {} {} --instruction {}\n",
+                         several ? "\n" : "", Printable(ShellWord(result.path)),
+                         module.program_id ? std::to_string(*module.program_id)
+                                           : ShellText(Printable(module.name)),
+                         ShellText(Printable(result.found.front().name)));
     }
   }
   return out;

@@ -21,6 +21,7 @@
 
 #include "base/file.h"
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "recording/control.h"
 #include "recording/folder.h"
 #include "store/run_db.h"
@@ -161,8 +162,8 @@ std::string DatabaseOf(const std::string& folder) {
   return fs::path(path).replace_extension(".db").string();
 }
 
-// What processes noted at their end in the folder's `job` (collector/recording_place.h), of which no
-// file is there: on another disk, deleted, or not copied.
+// What processes noted at their end in the folder's `job` (collector/recording_place.h), of which
+// no file is there: on another disk, deleted, or not copied.
 std::vector<std::pair<int64_t, int64_t>> EndedWithoutFile(
     const std::string& folder, const std::vector<recording::FolderEntry>& entries) {
   std::vector<std::pair<int64_t, int64_t>> missing;
@@ -202,8 +203,8 @@ Status Build(const FoldRequest& request, const std::vector<recording::FolderEntr
   if (!built) {
     Error error = std::move(built).error();
     if (error.hint.empty()) {
-      error.hint =
-          fmt::format("write it elsewhere: xlatrace import {} -o /tmp/run.db", request.folder);
+      error.hint = fmt::format("write it elsewhere: xlatrace import {} -o /tmp/run.db",
+                               ShellWord(request.folder));
     }
     return tl::unexpected<Error>(std::move(error));
   }
@@ -243,11 +244,10 @@ void Describe(const std::vector<recording::FolderEntry>& entries, FoldOutcome* o
                               Duration(static_cast<double>(*import.ending.unrecorded_tail_ns)));
       }
       if (import.missing_at_least > 0) {
-        missing += fmt::format(", at least {} activities",
-                               Thousands(import.missing_at_least));
+        missing += fmt::format(", at least {} activities", Thousands(import.missing_at_least));
       }
-      outcome->notes.push_back(fmt::format("process {} on {} was killed, or crashed: {}",
-                                           entry.pid, entry.host, missing));
+      outcome->notes.push_back(fmt::format("process {} on {} was killed, or crashed: {}", entry.pid,
+                                           entry.host, missing));
     }
     if (import.damaged) {
       outcome->notes.push_back(
@@ -330,7 +330,8 @@ Result<FoldOutcome> Fold(const FoldRequest& request) {
     if (!held && !store::LooksLikeRunDb(request.database)) {
       return MakeError(
           fmt::format("'{}' is in the way: {}", request.database, held.error().message),
-          fmt::format("write the run elsewhere: xlatrace import {} -o FILE", request.folder));
+          fmt::format("write the run elsewhere: xlatrace import {} -o FILE",
+                      ShellWord(request.folder)));
     }
     // A run of another version is kept as an earlier one.
     other_job = !held || held->token != outcome.token;
@@ -346,7 +347,7 @@ Result<FoldOutcome> Fold(const FoldRequest& request) {
       if (!newer && !held) {  // No command can open it, and the recording is here.
         return MakeError(held.error().message,
                          fmt::format("make it again from the recording: xlatrace import {} -o FILE",
-                                     request.folder));
+                                     ShellWord(request.folder)));
       }
       if (!newer) return outcome;
     }

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "importers/importer.h"
 #include "tools/commands.h"
 #include "tools/console.h"
@@ -48,7 +49,7 @@ Result<int> Run(const Options& options) {
                      loss.advice.empty() ? "" : ": " + loss.advice));
   }
   Note(BuildSentence(outcome, request.output));
-  Note(fmt::format("next: xlatrace summary {}", request.output));
+  Note(fmt::format("next: xlatrace summary {}", ShellWord(request.output)));
   int64_t lost = 0;
   int64_t errors = 0;
   for (const model::RunStat& loss : outcome.losses) {

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "dumps/dump_file_note.h"
 #include "report/text_table.h"
 #include "tools/dump_text.h"
@@ -446,8 +447,9 @@ void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int 
   for (const std::string& warning : module.warnings) AppendField("warning", warning, width, out);
   if (!list.of_run && module.pass_dumps > 0) {
     AppendField("next",
-                fmt::format("xlatrace passes {} {}", list.path,
-                            module.program_id ? std::to_string(*module.program_id) : module.name),
+                fmt::format("xlatrace passes {} {}", ShellWord(list.path),
+                            module.program_id ? std::to_string(*module.program_id)
+                                              : ShellText(module.name)),
                 width, out);
   }
 }
@@ -563,10 +565,11 @@ std::string ModuleListText(const ModuleList& list, bool all, const Terminal& ter
   }
   for (const std::string& warning : list.warnings) out += "\nwarning: " + Printable(warning) + "\n";
   if (list.modules.size() > 1) {
-    out += fmt::format("\none module in detail: xlatrace modules {} {}\n", Printable(list.path),
+    out += fmt::format("\none module in detail: xlatrace modules {} {}\n",
+                       Printable(ShellWord(list.path)),
                        list.of_run                  ? list.modules.back().handle
                        : list.modules[1].program_id ? std::to_string(*list.modules[1].program_id)
-                                                    : Printable(list.modules[1].name));
+                                                    : ShellText(Printable(list.modules[1].name)));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "dumps/dump_files.h"
 #include "hlo/text/text_printer.h"
 #include "hlo/text/text_reader.h"
@@ -20,8 +21,9 @@ Result<std::string> StoredBytes(const ModuleList& list, const ListedModule& modu
     return std::move(stored.bytes);
   }
   if (module.file.empty()) {
-    return MakeError(fmt::format("the folder holds no HLO of {}", module.Label()),
-                     fmt::format("see what it holds: xlatrace modules {} --all", list.path));
+    return MakeError(
+        fmt::format("the folder holds no HLO of {}", module.Label()),
+        fmt::format("see what it holds: xlatrace modules {} --all", ShellWord(list.path)));
   }
   return dumps::ReadDumpFile(module.file);
 }

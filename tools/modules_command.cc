@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "dumps/dump_dir.h"
 #include "tools/commands.h"
@@ -51,7 +52,7 @@ Status AnythingRead(const ModuleList& list) {
   if (list.of_run || list.modules.size() != 1) return {};
   const ListedModule& module = list.modules.front();
   if (module.summary || module.error.empty() || !IsRegularFile(list.path)) return {};
-  return MakeError(module.error, fmt::format("xlatrace explain {}", list.path));
+  return MakeError(module.error, fmt::format("xlatrace explain {}", ShellWord(list.path)));
 }
 
 Result<int> Run(Options options) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "hlo/module_summary.h"
 #include "report/text_table.h"
 #include "tools/dump_text.h"
@@ -215,8 +216,9 @@ std::string TimelineText(const PassesView& view, bool all, int width) {
   Timeline timeline(view, all, width);
   for (const std::string& line : timeline.Lines(width)) out += line + "\n";
   out += fmt::format("\nwhat a pass did: xlatrace passes {} {} --from N --to PASS\n",
-                     Printable(view.path),
-                     view.program_id >= 0 ? std::to_string(view.program_id) : view.module_name);
+                     Printable(ShellWord(view.path)),
+                     view.program_id >= 0 ? std::to_string(view.program_id)
+                                          : ShellText(Printable(view.module_name)));
   return out;
 }
 

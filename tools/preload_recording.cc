@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "recording/folder.h"
 #include "tools/console.h"
 #include "tools/fold.h"
@@ -222,7 +223,8 @@ Status FoldPreload(const PreloadPlaces& places, const std::string& command,
   } else if (!RemoveRecording(folder, places.token)) {
     Note(fmt::format("all of the recording is in {}; {} may go", shown_database, folder));
   }
-  Note(fmt::format("next: xlatrace summary {0}  |  xlatrace report {0}", shown_database));
+  Note(
+      fmt::format("next: xlatrace summary {0}  |  xlatrace report {0}", ShellWord(shown_database)));
   return {};
 }
 

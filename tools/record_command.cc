@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/masking.h"
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "base/subprocess.h"
 #include "store/run_db_mark.h"
 #include "tools/commands.h"
@@ -183,7 +184,8 @@ Status FoldHook(const Options& options, const Places& places) {
   } else if (!RemoveHookRecording(places.recording, recording)) {
     Note(fmt::format("all of the recording is in {}; {} may go", options.output, places.recording));
   }
-  Note(fmt::format("next: xlatrace summary {0}  |  xlatrace report {0}", options.output));
+  Note(
+      fmt::format("next: xlatrace summary {0}  |  xlatrace report {0}", ShellWord(options.output)));
   return {};
 }
 

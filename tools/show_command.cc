@@ -7,6 +7,7 @@
 
 #include "analysis/gpu_table.h"
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "report/show/show.h"
 #include "store/run_db.h"
@@ -43,7 +44,8 @@ Result<int> Run(Options options) {
   if (!options.base.empty()) {
     if (options.format == "json") {
       return MakeError("show --base is text; the same as JSON is in diff --format json",
-                       fmt::format("xlatrace diff {} {} --format json", options.base, options.path),
+                       fmt::format("xlatrace diff {} {} --format json", ShellWord(options.base),
+                                   ShellWord(options.path)),
                        ErrorCode::kUsage);
     }
     const Terminal screen = DetectTerminal();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "compare/breakdown.h"
 #include "hlo/text/text_printer.h"
@@ -110,7 +111,7 @@ Result<std::string> ShowDiff(const std::string& base, const std::string& now,
   }
   if (found == nullptr) {
     return MakeError(fmt::format("no op '{}' with time in '{}'", what, now),
-                     fmt::format("xlatrace diff {} {}", base, now));
+                     fmt::format("xlatrace diff {} {}", ShellWord(base), ShellWord(now)));
   }
   std::string text =
       fmt::format("{}\n", report::Safe(compare::RowName(ours, theirs, *found), options.ascii));

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "correlator/computation_roles.h"
 #include "correlator/kernel_symbols.h"
 #include "correlator/thunk_order/thunk_list_join.h"
@@ -224,7 +225,7 @@ Result<std::string> ShowSequence(store::RunDb& db, std::string_view module,
                 {std::string(module)}));
   if (found.rows.empty()) {
     return MakeError(fmt::format("no module '{}' in '{}'", module, db.path()),
-                     fmt::format("xlatrace modules {}", db.path()));
+                     fmt::format("xlatrace modules {}", ShellWord(db.path())));
   }
   const int64_t module_id = found.Int(0, "module_id");
   XLATRACE_ASSIGN(const store::Table executions,
@@ -246,7 +247,7 @@ Result<std::string> ShowSequence(store::RunDb& db, std::string_view module,
           fmt::format("module '{}' has no execution {}", found.Text(0, "name"), *options.execution),
           fmt::format(
               "xlatrace query {} \"SELECT execution_id FROM execution WHERE module_id = {}\"",
-              db.path(), module_id));
+              ShellWord(db.path()), module_id));
     }
     chosen = 0;
   }

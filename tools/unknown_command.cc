@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "store/run_db_mark.h"
 
 namespace xlatrace::tools {
@@ -81,7 +82,7 @@ Error UnknownCommand(const std::vector<std::string>& words,
   } else if (store::LooksLikeRunDb(word)) {
     error.hint = "xlatrace summary " + word;
   } else if (Exists(word)) {
-    error.hint = fmt::format("to import a trace: xlatrace import {}", word);
+    error.hint = fmt::format("to import a trace: xlatrace import {}", ShellWord(word));
   } else if (word.starts_with("python")) {
     error.hint = "xlatrace record -- python train.py";
   } else if (word.size() >= 3 && word.size() <= 20) {

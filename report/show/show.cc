@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "hlo/proto/proto_reader.h"
 #include "hlo/text/text_reader.h"
 #include "report/show/show_sheet.h"
@@ -102,7 +103,7 @@ Result<Json> ByName(RunDb& db, const std::string& what, const ShowOptions& optio
       fmt::format("this run has o1 to o{}, m1 to m{}, {} findings, kernels k1..., layers and "
                   "source lines (FILE:LINE): xlatrace summary {}",
                   counts.Int(0, "ops"), counts.Int(0, "modules"), counts.Int(0, "findings"),
-                  db.path()));
+                  ShellWord(db.path())));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "base/csv.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace xlatrace {
@@ -16,6 +18,10 @@ TEST(CsvTest, NothingIsAFormula) {
   EXPECT_EQ(CsvText("=cmd()"), "\"'=cmd()\"");
   EXPECT_EQ(CsvText("-2+3"), "\"'-2+3\"");
   EXPECT_EQ(CsvText("\t=x"), "\"' =x\"");
+  // Full-width forms, as spreadsheets with an East Asian locale read them.
+  for (const char* sign : {"\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"}) {
+    EXPECT_EQ(CsvText(std::string(sign) + "cmd()"), "\"'" + std::string(sign) + "cmd()\"");
+  }
 }
 
 TEST(CsvTest, NothingSteersATerminal) {

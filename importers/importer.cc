@@ -8,6 +8,7 @@
 #include "base/compress.h"
 #include "base/file.h"
 #include "base/inflate_stream.h"
+#include "base/shell_word.h"
 #include "importers/chrome/chrome_trace.h"
 #include "importers/nsys/nsys_sqlite.h"
 #include "importers/nsys_jax/nsys_jax.h"
@@ -61,11 +62,11 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
   }
   if (head.starts_with("\xFF\xFE"sv) || head.starts_with("\xFE\xFF"sv)) {
     return NotImportable(path, "is UTF-16 text, which no profiler writes",
-                         fmt::format("iconv -f UTF-16 -t UTF-8 '{0}' > utf8.json", path));
+                         fmt::format("iconv -f UTF-16 -t UTF-8 {} > utf8.json", ShellWord(path)));
   }
   if (text.starts_with("HloModule")) {
     return NotImportable(path, "is HLO text: a program, not a recording",
-                         fmt::format("xlatrace explain '{}'", path));
+                         fmt::format("xlatrace explain {}", ShellWord(path)));
   }
   return NotImportable(
       path, "is no kind of recording that xlatrace knows",
@@ -76,14 +77,15 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
 
 Result<SourceKind> DetectSqlite(const std::string& path) {
-  XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path));
+  XLATRACE_ASSIGN(store::Database db, store::Database::OpenTrace(path));
   const auto has = [&](const char* table) -> Result<bool> {
     XLATRACE_ASSIGN(const std::vector<std::string> columns, db.ColumnNames(table));
     return !columns.empty();
   };
-  XLATRACE_ASSIGN(const bool is_run, has("run_info"));
+  XLATRACE_ASSIGN(const bool is_run, db.IsView("run_info"));
   if (is_run) {
-    return NotImportable(path, "is a run.db already", fmt::format("xlatrace report '{}'", path));
+    return NotImportable(path, "is a run.db already",
+                         fmt::format("xlatrace report {}", ShellWord(path)));
   }
   for (const char* table : {"META_DATA_EXPORT", "EXPORT_META_DATA", "StringIds", "NVTX_EVENTS",
                             "CUPTI_ACTIVITY_KIND_KERNEL", "TARGET_INFO_GPU"}) {
@@ -96,8 +98,9 @@ Result<SourceKind> DetectSqlite(const std::string& path) {
 
 Result<std::string> ReadHead(const std::string& path) {
   if (IsDirectory(path)) {
-    return MakeError(fmt::format("'{}' is a directory", path),
-                     fmt::format("find '{}' -name '*.xplane.pb' -o -name '*.sqlite'", path));
+    return MakeError(
+        fmt::format("'{}' is a directory", path),
+        fmt::format("find {} -name '*.xplane.pb' -o -name '*.sqlite'", ShellWord(path)));
   }
   XLATRACE_ASSIGN(std::string head, ReadFileHead(path, kHeadBytes));
   if (head.empty()) {

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/shell_word.h"
 #include "store/derived_writer.h"
 #include "store/schema.h"
 
@@ -84,7 +85,7 @@ std::string Table::Text(size_t row, std::string_view column) const {
 Result<RunDb> RunDb::Open(const std::string& path) {
   if (IsDirectory(path)) {
     return MakeError(fmt::format("'{}' is a directory, not a run.db", path),
-                     fmt::format("name the file inside it: ls {}/*.db", path));
+                     fmt::format("name the file inside it: ls {}/*.db", ShellWord(path)));
   }
   XLATRACE_ASSIGN(Database database, Database::OpenForeign(path));
   XLATRACE_TRY(database.KeepReadLock());
@@ -93,7 +94,7 @@ Result<RunDb> RunDb::Open(const std::string& path) {
     return MakeError(fmt::format("'{}' is a database, but not a run.db of xlatrace", path),
                      fmt::format("an Nsight Systems export is imported with: xlatrace import {} "
                                  "-o run.db",
-                                 path));
+                                 ShellWord(path)));
   }
   XLATRACE_ASSIGN(const auto version, database.QueryInt64("PRAGMA user_version"));
   if (const int64_t theirs = version.value_or(0); theirs != kSchemaVersion) {

@@ -125,6 +125,9 @@ struct RunWriter::State {
   std::vector<model::Window> windows;
   std::map<Id, model::ProcessEnding> endings;
   bool windows_settled = true;
+  // As real numbers, which do not wrap where the whole ones of every view would.
+  double all_ns = 0;
+  double all_bytes = 0;
 
   TextMap<Id> strings;
   std::unordered_map<std::string, Id> lanes, configs, hints;
@@ -165,6 +168,7 @@ struct RunWriter::State {
   void SettleRanges();
   void SettleWindows();
   Status WriteWindows();
+  void CheckSums(int64_t duration_ns, int64_t bytes);
   std::optional<int64_t> InternOrNull(std::string_view text) {
     return text.empty() ? std::nullopt : std::optional<int64_t>(Intern(text));
   }
@@ -554,6 +558,23 @@ void RunWriter::AddUnreferredCall(const model::ApiCall& call) {
   s.call_rows.Append(s.call_rows.rows() + 1, values);
 }
 
+// Sums of 64 bits that wrap would be small numbers that look right, and SQLite's sum() refuses
+// them.
+void RunWriter::State::CheckSums(int64_t duration_ns, int64_t bytes) {
+  constexpr double kMostNs = 1e17;     // Three years of device time.
+  constexpr double kMostBytes = 4e18;  // Less than half of what 64 bits hold.
+  const bool sound = all_ns <= kMostNs && all_bytes <= kMostBytes;
+  all_ns += static_cast<double>(duration_ns);
+  if (bytes > 0) all_bytes += static_cast<double>(bytes);
+  if (!sound || (all_ns <= kMostNs && all_bytes <= kMostBytes)) return;
+  Remember(tl::unexpected<Error>(Error{
+      fmt::format("its activities {} in sum, which no run does: its {} are damaged",
+                  all_ns > kMostNs ? "last longer than three years" : "move more than 4 exabytes",
+                  all_ns > kMostNs ? "times" : "sizes"),
+      "record or export it again; sort its rows by duration or size to see which are wrong",
+      ErrorCode::kFailed}));
+}
+
 Id RunWriter::AddActivity(const model::Activity& activity) {
   State& s = *state_;
   s.windows_settled = false;
@@ -564,6 +585,7 @@ Id RunWriter::AddActivity(const model::Activity& activity) {
                   .first->second;
   }
   const int64_t duration = activity.end_ns - activity.start_ns;
+  s.CheckSums(duration, activity.bytes);
   columns.lane.push_back(static_cast<uint32_t>(activity.lane_id));
   columns.config.push_back(static_cast<uint32_t>(activity.config_id));
   columns.hint.push_back(static_cast<uint32_t>(activity.hint_id));

@@ -1,12 +1,16 @@
 #include "store/sqlite.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "store/table_builder.h"
 
 namespace xlatrace::store {
@@ -14,8 +18,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Strangers' files are kept from asking for huge values.
+// Strangers' files are kept from asking for huge values. The largest of a run.db are modules, of
+// an export texts of ranges.
 constexpr int kMaxForeignValueBytes = 1 << 30;
+constexpr int kMaxTraceValueBytes = 64 << 20;
+// LIKE and GLOB take time by the power of the wildcards in their pattern.
+constexpr int kMaxPatternBytes = 512;
+// An export has some sixty; every connection reads the names of all.
+constexpr int64_t kMostTables = 5000;
 
 // Percent-encodes what has a meaning in SQLite's file: URIs.
 std::string FileUri(const std::string& path, std::string_view parameters) {
@@ -30,6 +40,13 @@ std::string FileUri(const std::string& path, std::string_view parameters) {
   return uri.append(parameters);
 }
 
+// Functions that reach beyond the values they are given: files, or, by a number in a blob, any
+// address of the process.
+bool ReachesBeyondItsValues(std::string_view function) {
+  return function == "load_extension" || function == "fts3_tokenizer" || function == "readfile" ||
+         function == "writefile" || function == "edit";
+}
+
 // Only reading: no ATTACH, no PRAGMA that changes anything, no functions with side effects.
 int AllowReadsOnly(void* /*unused*/, int action, const char* first, const char* second,
                    const char* /*database*/, const char* /*trigger*/) {
@@ -39,8 +56,7 @@ int AllowReadsOnly(void* /*unused*/, int action, const char* first, const char* 
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_FUNCTION:
-      return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY
-                                                                               : SQLITE_OK;
+      return second != nullptr && ReachesBeyondItsValues(second) ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA: {
       const std::string_view name = first;
       const bool harmless = name == "table_info" || name == "table_xinfo" ||
@@ -52,6 +68,42 @@ int AllowReadsOnly(void* /*unused*/, int action, const char* first, const char* 
     default:
       return SQLITE_DENY;
   }
+}
+
+// Besides: nothing through a view, and only functions that importers use.
+int AllowTablesOnly(void* unused, int action, const char* first, const char* second,
+                    const char* database, const char* through) {
+  constexpr std::string_view kFunctions[] = {"count", "coalesce", "min", "max"};
+  if (action == SQLITE_RECURSIVE) return SQLITE_DENY;
+  if (action == SQLITE_READ && through != nullptr) return SQLITE_DENY;
+  if (action == SQLITE_FUNCTION) {
+    const std::string_view name = second == nullptr ? "" : second;
+    const bool known =
+        std::find(std::begin(kFunctions), std::end(kFunctions), name) != std::end(kFunctions);
+    return known ? SQLITE_OK : SQLITE_DENY;
+  }
+  return AllowReadsOnly(unused, action, first, second, database, through);
+}
+
+// What a writer left beside a database, or has there now, decides what may be read of it.
+Status CheckCompanions(const std::string& path) {
+  for (const char* suffix : {"-journal", "-wal"}) {
+    const std::string companion = path + suffix;
+    struct stat info = {};
+    if (stat(companion.c_str(), &info) != 0) continue;
+    if (!S_ISREG(info.st_mode)) {
+      return MakeError(
+          fmt::format("'{}' stands beside the database and is no regular file", companion),
+          "SQLite would read it as that database's journal; move it away");
+    }
+    if (info.st_size > 0 && std::string_view(suffix) == "-wal") {
+      return MakeError(
+          fmt::format("'{}' has changes that are not in it yet ('{}')", path, companion),
+          fmt::format("close the program that writes it, or: sqlite3 {} 'PRAGMA wal_checkpoint'",
+                      ShellWord(path)));
+    }
+  }
+  return {};
 }
 
 std::string Sentence(sqlite3* handle, const std::string& path, std::string_view doing) {
@@ -196,7 +248,8 @@ Database::Database(sqlite3* handle, std::string path)
 Database::Database(Database&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)),
       path_(std::move(other.path_)),
-      deadline_(std::move(other.deadline_)) {}
+      deadline_(std::move(other.deadline_)),
+      is_trace_(other.is_trace_) {}
 
 Database::~Database() {
   if (handle_ != nullptr) sqlite3_close_v2(handle_);
@@ -236,7 +289,7 @@ Result<Database> Database::OpenOurs(const std::string& path) {
   return database;
 }
 
-Result<Database> Database::OpenForeign(const std::string& path) {
+Result<Database> Database::OpenForReading(const std::string& path) {
   // ReadFileHead refuses what is not a regular file before SQLite would wait on it.
   XLATRACE_ASSIGN(const std::string head, ReadFileHead(path, 16));
   if (head.empty()) {
@@ -244,32 +297,78 @@ Result<Database> Database::OpenForeign(const std::string& path) {
                      "a recording that was cut off before it began; record again");
   }
   if (head.substr(0, 15) != "SQLite format 3") {
-    return MakeError(fmt::format("'{}' is not a database", path),
-                     fmt::format("to import a trace: xlatrace import {} -o run.db", path));
+    return MakeError(
+        fmt::format("'{}' is not a database", path),
+        fmt::format("to import a trace: xlatrace import {} -o run.db", ShellWord(path)));
   }
+  XLATRACE_TRY(CheckCompanions(path));
   auto opened = Open(path, FileUri(path, "?mode=ro"), SQLITE_OPEN_READONLY);
-  // A database in WAL mode in a folder that cannot be written opens only as immutable.
-  const bool readable = opened && opened->QueryInt64("SELECT count(*) FROM sqlite_master");
-  XLATRACE_ASSIGN(Database database, readable ? std::move(opened)
-                                              : Open(path, FileUri(path, "?mode=ro&immutable=1"),
-                                                     SQLITE_OPEN_READONLY));
+  if (!opened) return opened;
+  if (opened->QueryInt64("SELECT count(*) FROM sqlite_master")) return opened;
+  const int code = sqlite3_errcode(opened->handle_);
+  if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
+    return MakeError(fmt::format("'{}' is being written by another program", path),
+                     "wait until it is done, then try again");
+  }
+  struct stat journal = {};
+  if (stat((path + "-journal").c_str(), &journal) == 0 && journal.st_size > 0) {
+    return MakeError(
+        fmt::format("'{}' was left in the middle of a change ('{}-journal' leads back)", path,
+                    path),
+        fmt::format("keep both files together where they can be written, and: sqlite3 {} "
+                    "'SELECT count(*) FROM sqlite_master'",
+                    ShellWord(path)));
+  }
+  // A database in WAL mode in a folder that cannot be written opens only as immutable. Its log is
+  // empty (CheckCompanions).
+  return Open(path, FileUri(path, "?mode=ro&immutable=1"), SQLITE_OPEN_READONLY);
+}
+
+void Database::Restrict() {
+  sqlite3_set_authorizer(handle_, is_trace_ ? AllowTablesOnly : AllowReadsOnly, nullptr);
+}
+
+Result<Database> Database::OpenForeign(const std::string& path) {
+  XLATRACE_ASSIGN(Database database, OpenForReading(path));
   sqlite3* handle = database.handle_;
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxForeignValueBytes);
+  sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kMaxPatternBytes);
   sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
   XLATRACE_TRY(database.Execute("PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;"));
-  sqlite3_set_authorizer(handle, AllowReadsOnly, nullptr);
+  // These declare their columns when they are first used, which nobody may later.
+  for (const char* function : {"json_each", "json_tree"}) {
+    static_cast<void>(database.QueryInt64(fmt::format("SELECT 1 FROM {}('[]')", function)));
+  }
+  database.Restrict();
   XLATRACE_TRY(database.QueryInt64("SELECT count(*) FROM sqlite_master"));
   return database;
 }
+
+Result<Database> Database::OpenTrace(const std::string& path) {
+  XLATRACE_ASSIGN(Database database, OpenForeign(path));
+  database.is_trace_ = true;
+  sqlite3_limit(database.handle_, SQLITE_LIMIT_LENGTH, kMaxTraceValueBytes);
+  XLATRACE_TRY(database.KeepReadLock());
+  XLATRACE_ASSIGN(const auto tables, database.QueryInt64("SELECT count(*) FROM sqlite_master"));
+  if (tables.value_or(0) > kMostTables) {
+    return MakeError(fmt::format("'{}' has {} tables and indices; an export of Nsight Systems has "
+                                 "fewer than a hundred",
+                                 path, *tables),
+                     "export it again: nsys export --type sqlite REPORT.nsys-rep");
+  }
+  return database;
+}
+
+void Database::SetMemoryLimit(int64_t bytes) { sqlite3_hard_heap_limit64(bytes); }
 
 Status Database::KeepReadLock() {
   sqlite3_set_authorizer(handle_, nullptr, nullptr);
   // https://www.sqlite.org/pragma.html#pragma_locking_mode: who only reads, holds a shared lock.
   const Status set = Execute("PRAGMA locking_mode=EXCLUSIVE");
-  sqlite3_set_authorizer(handle_, AllowReadsOnly, nullptr);
+  Restrict();
   return set;
 }
 
@@ -305,23 +404,34 @@ Result<std::optional<int64_t>> Database::QueryInt64(std::string_view sql) {
 }
 
 Result<std::vector<std::string>> Database::ColumnNames(const std::string& table) {
-  // No pragma: strangers' files are opened with an authorizer that refuses them.
+  std::vector<std::string> names;
+  // A virtual table has no page of its own; generated columns are hidden ones of kind 2 and 3.
   XLATRACE_ASSIGN(
       Statement known,
-      Prepare("SELECT 1 FROM sqlite_master WHERE type IN ('table','view') AND name = ?1"));
+      Prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name = ?1"));
   known.BindText(0, table);
   XLATRACE_ASSIGN(const bool exists, known.Step());
-  std::vector<std::string> names;
   if (!exists) return names;
   std::string quoted = table;
   for (size_t at = quoted.find('"'); at != std::string::npos; at = quoted.find('"', at + 2)) {
     quoted.insert(at, 1, '"');
   }
-  XLATRACE_ASSIGN(const Statement row, Prepare(fmt::format("SELECT * FROM \"{}\"", quoted)));
-  for (int column = 0; column < row.ColumnCount(); ++column) {
-    names.emplace_back(row.ColumnName(column));
+  XLATRACE_ASSIGN(Statement columns, Prepare(fmt::format("PRAGMA table_xinfo(\"{}\")", quoted)));
+  constexpr int kName = 1;
+  constexpr int kHidden = 6;
+  while (true) {
+    XLATRACE_ASSIGN(const bool more, columns.Step());
+    if (!more) return names;
+    if (columns.Int64(kHidden) == 0) names.emplace_back(columns.Text(kName));
   }
-  return names;
+}
+
+Result<bool> Database::IsView(const std::string& name) {
+  XLATRACE_ASSIGN(Statement known,
+                  Prepare("SELECT 1 FROM sqlite_master WHERE name = ?1 AND (type = 'view' OR (type "
+                          "= 'table' AND coalesce(rootpage, 0) = 0))"));
+  known.BindText(0, name);
+  return known.Step();
 }
 
 void Database::SetTimeLimit(int64_t milliseconds) {

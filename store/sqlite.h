@@ -1,8 +1,10 @@
 // A thin, typed layer over SQLite: the only door to sqlite3.h in the project.
 //
-// Two ways to open: our own databases (Create, OpenOurs) and strangers' files, nsys exports and
-// run.db files from elsewhere (OpenForeign: read-only, defensive, untrusted schema, no ATTACH, no
-// extensions, limits on time and memory).
+// Three ways to open: our own databases (Create, OpenOurs); run.db files from elsewhere
+// (OpenForeign: read-only, defensive, untrusted schema, no ATTACH, no extensions); and databases
+// that other tools wrote, nsys exports (OpenTrace: besides, nothing but tables is read, and no
+// expression of the file's own is ever run). A file that somebody is writing, or that was left in
+// the middle of a change, is refused: what is read is one state of it, and a committed one.
 //
 // Errors are Status values that name the file and SQLite's own sentence. Ownership: a Statement
 // must not outlive its Database. Thread-safety: one thread per Database.
@@ -72,6 +74,13 @@ class Database {
   // Our own file, for writing derived tables in a transaction.
   static Result<Database> OpenOurs(const std::string& path);
   static Result<Database> OpenForeign(const std::string& path);
+  // Views, virtual tables and generated columns are as if they were not there (IsView tells); of
+  // SQL functions only the few that importers use are allowed. Keeps its read lock (KeepReadLock).
+  static Result<Database> OpenTrace(const std::string& path);
+
+  // Bytes that all databases of this process may hold in memory together; 0: no limit. A statement
+  // that would need more fails with SQLite's "out of memory".
+  static void SetMemoryLimit(int64_t bytes);
 
   // Keeps the read lock of the first SELECT from now on, instead of taking it for every statement:
   // that costs more than a look-up by key. The file cannot be changed meanwhile.
@@ -86,8 +95,10 @@ class Database {
   // First column of the first row; nullopt when there is no row or it is NULL.
   Result<std::optional<int64_t>> QueryInt64(std::string_view sql);
 
-  // Column names of a table or view; empty when there is no such table.
+  // Names of the stored columns of a table; empty when there is no such table.
   Result<std::vector<std::string>> ColumnNames(const std::string& table);
+  // Whether there is a view, or a table that is not stored in the file, of this name.
+  Result<bool> IsView(const std::string& name);
 
   // Stops a running statement after this much wall time; 0: no limit.
   void SetTimeLimit(int64_t milliseconds);
@@ -97,12 +108,15 @@ class Database {
  private:
   Database(sqlite3* handle, std::string path);
   static Result<Database> Open(const std::string& path, const std::string& uri, int flags);
+  static Result<Database> OpenForReading(const std::string& path);
+  void Restrict();
   Error LastError(std::string_view doing) const;
 
   struct Deadline;
   sqlite3* handle_;
   std::string path_;
   std::unique_ptr<Deadline> deadline_;
+  bool is_trace_ = false;
 };
 
 }  // namespace xlatrace::store

@@ -210,7 +210,7 @@ void AddGateCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("--floor-ns", options->floor_ns,
                    "Ops and phases that moved by less a step pass; default: a thousandth of it")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000'000}));
   command->add_flag("--strict-noise", options->strict_noise,
                     "Exit 5 when the data cannot tell, instead of 0");
   command->add_flag("--ascii", options->ascii, "No block characters");

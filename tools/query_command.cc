@@ -1,107 +1,116 @@
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "base/csv.h"
 #include "base/file.h"
-#include "base/terminal.h"
+#include "base/shell_word.h"
 #include "store/run_db.h"
 #include "store/run_db_mark.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/fold.h"
+#include "tools/query_rows.h"
 
 namespace xlatrace::tools {
 namespace {
-
-constexpr int kMaxColumnWidth = 60;
 
 struct Options {
   std::string path;
   std::string sql;
   std::string format = "table";
   int64_t time_limit_s = 60;
+  int64_t memory_limit_mb = 2048;
 };
 
-std::string CellText(const store::Cell& cell) {
-  if (const auto* value = std::get_if<int64_t>(&cell)) return std::to_string(*value);
-  if (const auto* value = std::get_if<double>(&cell)) return fmt::format("{}", *value);
-  if (const auto* value = std::get_if<std::string>(&cell)) return *value;
-  return {};
-}
+constexpr size_t kChunkBytes = size_t{64} << 10;
 
-std::string AsTable(const store::Table& table) {
-  std::vector<int> widths;
-  std::vector<bool> numeric(table.columns.size(), true);
-  for (const std::string& column : table.columns) widths.push_back(DisplayWidth(column));
-  for (const auto& row : table.rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], DisplayWidth(Printable(CellText(row[i]))));
-      if (std::holds_alternative<std::string>(row[i])) numeric[i] = false;
+// SQLite looks at its time limit between steps of a statement, and one call of a function on a long
+// text is one step. What is read is lost by nobody, so the program may end in the middle of it.
+class Watchdog {
+ public:
+  explicit Watchdog(int64_t limit_s) {
+    if (limit_s <= 0) return;
+    thread_ = std::thread([this, limit_s] {
+      std::unique_lock lock(mutex_);
+      if (done_.wait_for(lock, std::chrono::seconds(limit_s + kGraceSeconds),
+                         [this] { return is_done_; })) {
+        return;
+      }
+      PrintError(TimeLimitError(limit_s));
+      std::_Exit(1);
+    });
+  }
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_done_ = true;
     }
+    done_.notify_one();
+    if (thread_.joinable()) thread_.join();
   }
-  std::string out;
-  const auto line = [&](auto&& text_of) {
-    std::string text;
-    for (size_t i = 0; i < widths.size(); ++i) {
-      const int width = std::min(widths[i], kMaxColumnWidth);
-      const std::string cell = Printable(text_of(i));
-      text += numeric[i] ? FitRight(cell, width) : FitLeft(cell, width);
-      text += "  ";
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    out += text + "\n";
-  };
-  line([&](size_t i) { return table.columns[i]; });
-  for (const auto& row : table.rows) {
-    line([&](size_t i) { return CellText(row[i]); });
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  static Error TimeLimitError(int64_t limit_s) {
+    return Error{"the query took longer than its time limit",
+                 fmt::format("it was {} s; narrow it with WHERE or LIMIT, or give more: "
+                             "--time-limit {}",
+                             limit_s, limit_s * 10),
+                 ErrorCode::kFailed};
   }
-  return out;
+
+ private:
+  static constexpr int64_t kGraceSeconds = 1;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  bool is_done_ = false;
+  std::thread thread_;
+};
+
+store::Cell CellOf(const store::Statement& row, int column) {
+  using Type = store::Statement::Type;
+  switch (row.ColumnType(column)) {
+    case Type::kNull:
+      return std::monostate();
+    case Type::kInteger:
+      return row.Int64(column);
+    case Type::kReal:
+      return row.Real(column);
+    default:
+      return std::string(row.Text(column));
+  }
 }
 
-std::string CsvCell(const store::Cell& cell) {
-  const auto* text = std::get_if<std::string>(&cell);
-  return text != nullptr ? CsvText(*text) : CellText(cell);
-}
-
-std::string AsCsv(const store::Table& table) {
-  std::string out;
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    out += (i == 0 ? "" : ",") + CsvText(table.columns[i]);
+// With what helps, where SQLite's sentence alone does not.
+Error Explained(Error error, const Options& options) {
+  if (error.message.find("time limit") != std::string::npos) {
+    return Watchdog::TimeLimitError(options.time_limit_s);
   }
-  out += "\r\n";
-  for (const auto& row : table.rows) {
-    for (size_t i = 0; i < row.size(); ++i) out += (i == 0 ? "" : ",") + CsvCell(row[i]);
-    out += "\r\n";
+  if (error.message.find("out of memory") != std::string::npos) {
+    error = Error{"the query needs more memory than its limit",
+                  fmt::format("it was {} MB; narrow it with WHERE or LIMIT, or give more: "
+                              "--memory-limit {}",
+                              options.memory_limit_mb, options.memory_limit_mb * 4),
+                  ErrorCode::kFailed};
   }
-  return out;
-}
-
-std::string AsJson(const store::Table& table) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const auto& row : table.rows) {
-    nlohmann::ordered_json object = nlohmann::ordered_json::object();
-    for (size_t i = 0; i < row.size(); ++i) {
-      std::visit(
-          [&](const auto& value) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
-              object[table.columns[i]] = nullptr;
-            } else {
-              object[table.columns[i]] = value;
-            }
-          },
-          row[i]);
-    }
-    rows.push_back(std::move(object));
+  if (error.hint.empty()) {
+    error.hint = fmt::format(
+        "the views and columns: xlatrace query {} \"SELECT name FROM sqlite_master WHERE "
+        "type='view'\"",
+        ShellWord(options.path));
   }
-  const nlohmann::ordered_json document = {{"schema_version", 1}, {"rows", std::move(rows)}};
-  return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return error;
 }
 
 Result<int> Run(Options options) {
@@ -111,27 +120,40 @@ Result<int> Run(Options options) {
   }
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
+  store::Database::SetMemoryLimit(options.memory_limit_mb * 1'000'000);
+  const Watchdog watchdog(options.time_limit_s);
   db.SetTimeLimit(options.time_limit_s * 1000);
-  auto table = db.Select(options.sql);
-  if (!table) {
-    Error error = std::move(table).error();
-    if (error.message.find("time limit") != std::string::npos) {
-      error.hint = fmt::format(
-          "it was {} s; narrow it with WHERE or LIMIT, or give more: "
-          "--time-limit {}",
-          options.time_limit_s, options.time_limit_s * 10);
-    }
-    if (error.hint.empty()) {
-      error.hint = fmt::format(
-          "the views and columns: xlatrace query {} \"SELECT name FROM sqlite_master WHERE "
-          "type='view'\"",
-          options.path);
-    }
-    return tl::unexpected<Error>(std::move(error));
+  auto statement = db.Prepare(options.sql);
+  if (!statement) return tl::unexpected<Error>(Explained(std::move(statement).error(), options));
+  if (statement->ParameterCount() > 0) {
+    return tl::unexpected<Error>(Explained(
+        Error{fmt::format("SQL: {} parameters have no value", statement->ParameterCount()),
+              "write the values into the statement", ErrorCode::kFailed},
+        options));
   }
-  XLATRACE_TRY(PrintResult(options.format == "csv"    ? AsCsv(*table)
-                           : options.format == "json" ? AsJson(*table)
-                                                      : AsTable(*table)));
+  std::vector<std::string> columns;
+  for (int i = 0; i < statement->ColumnCount(); ++i) {
+    columns.emplace_back(statement->ColumnName(i));
+  }
+  const std::unique_ptr<QueryRows> rows = MakeQueryRows(options.format, std::move(columns));
+  std::vector<store::Cell> cells;
+  while (true) {
+    const Result<bool> more = statement->Step();
+    if (!more) {
+      // What came before is true.
+      XLATRACE_TRY(PrintResult(rows->Take()));
+      return tl::unexpected<Error>(Explained(more.error(), options));
+    }
+    if (!*more) break;
+    cells.clear();
+    for (int i = 0; i < statement->ColumnCount(); ++i) cells.push_back(CellOf(*statement, i));
+    rows->Add(cells);
+    if (rows->pending_bytes() < kChunkBytes) continue;
+    XLATRACE_TRY(PrintResult(rows->Take()));
+    if (std::ferror(stdout) != 0) return 0;  // The reader went away; nobody wants the rest.
+  }
+  rows->End();
+  XLATRACE_TRY(PrintResult(rows->Take()));
   return 0;
 }
 
@@ -149,6 +171,10 @@ void AddQueryCommand(CLI::App& app, Command* selected) {
   command->add_option("--time-limit", options->time_limit_s, "Seconds; 0 for none")
       ->type_name("SECONDS")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000}))
+      ->capture_default_str();
+  command->add_option("--memory-limit", options->memory_limit_mb, "MB; 0 for none")
+      ->type_name("MB")
+      ->check(CLI::Range(int64_t{0}, int64_t{10'000'000}))
       ->capture_default_str();
   command->footer(
       "Example:\n  xlatrace query run.db \"SELECT phase, sum(self_ns) FROM op_time GROUP BY "

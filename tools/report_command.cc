@@ -104,7 +104,8 @@ void AddReportCommand(CLI::App& app, Command* selected) {
   command
       ->add_option("--max-launches", options->page.max_launches,
                    "Launches in the timeline, beyond that sums; default: 4,000,000")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000'000}));
   AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace report run.db -o run.html");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });

@@ -22,7 +22,7 @@ Status NsysCalls::Read(int64_t shift_ns) {
 }
 
 Status NsysCalls::FindReferred() {
-  XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path_));
+  XLATRACE_ASSIGN(store::Database db, store::Database::OpenTrace(path_));
   Counters uncounted(path_);  // Damage is counted where the rows are read.
   for (const char* table : {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                             "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"}) {
@@ -39,7 +39,7 @@ Status NsysCalls::FindReferred() {
 }
 
 Status NsysCalls::ReadCalls(int64_t shift_ns) {
-  XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path_));
+  XLATRACE_ASSIGN(store::Database db, store::Database::OpenTrace(path_));
   XLATRACE_ASSIGN(TableScan scan,
                   TableScan::Open(db, "CUPTI_ACTIVITY_KIND_RUNTIME",
                                   {kStartColumn, kEndColumn, "globalTid", "correlationId", "nameId",

@@ -477,7 +477,7 @@ class NsysImport {
 }  // namespace
 
 Status ImportNsysSqlite(const std::string& path, model::EventSink& sink) {
-  XLATRACE_ASSIGN(store::Database db, store::Database::OpenForeign(path));
+  XLATRACE_ASSIGN(store::Database db, store::Database::OpenTrace(path));
   NsysImport import(db, path, sink);
   if (const Status status = import.Run(); !status) {
     return Wrap(fmt::format("reading '{}' as an nsys export", path), status.error());

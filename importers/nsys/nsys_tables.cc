@@ -1,6 +1,7 @@
 #include "importers/nsys/nsys_tables.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,30 @@ Result<std::string> NameInFile(store::Database& db, const std::string& table) {
   }
 }
 
+bool EqualsIgnoreCase(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; };
+    return lower(x) == lower(y);
+  });
+}
+
+// NULL is what the asker makes of it. Files that went through CSV have digits as text.
+bool IsTime(const TableScan& scan, int column) {
+  switch (scan.TypeOf(column)) {
+    case store::Statement::Type::kNull:
+    case store::Statement::Type::kInteger:
+      return true;
+    case store::Statement::Type::kReal: {
+      const double real = scan.Real(column);
+      return real == std::floor(real) && std::abs(real) < 9e15;
+    }
+    case store::Statement::Type::kText:
+      return ParseInt(scan.Text(column)).has_value();
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Result<TableScan> TableScan::Open(store::Database& db, const std::string& name,
@@ -40,9 +65,25 @@ Result<TableScan> TableScan::Open(store::Database& db, const std::string& name,
   XLATRACE_ASSIGN(const std::string table, NameInFile(db, name));
   scan.table_ = table;
   XLATRACE_ASSIGN(const std::vector<std::string> present, db.ColumnNames(table));
-  const auto has = [&](std::string_view column) {
-    return std::find(present.begin(), present.end(), column) != present.end();
+  if (present.empty()) {
+    XLATRACE_ASSIGN(const bool is_view, db.IsView(table));
+    if (is_view) {
+      return MakeError(
+          fmt::format("{} is a view or a virtual table there, and xlatrace runs no SQL of a file",
+                      name),
+          fmt::format(
+              "store its rows: sqlite3 FILE 'CREATE TABLE t AS SELECT * FROM {0}; DROP VIEW "
+              "{0}; ALTER TABLE t RENAME TO {0}'",
+              name));
+    }
+  }
+  // SQL does not tell upper case from lower in names.
+  const auto find = [&](std::string_view column) {
+    return std::find_if(present.begin(), present.end(), [&](std::string_view there) {
+      return EqualsIgnoreCase(there, column);
+    });
   };
+  const auto has = [&](std::string_view column) { return find(column) != present.end(); };
   if (present.empty() || !std::all_of(required.begin(), required.end(), has)) return scan;
   std::string sql = "SELECT ";
   for (const std::string_view column : columns) {
@@ -51,7 +92,10 @@ Result<TableScan> TableScan::Open(store::Database& db, const std::string& name,
     sql += has(column) ? fmt::format("\"{}\"", column) : "NULL";
   }
   sql += fmt::format(" FROM \"{}\"", table);
-  const std::vector<std::string> names(columns.begin(), columns.end());
+  std::vector<std::string> names;
+  for (const std::string_view column : columns) {
+    names.emplace_back(has(column) ? *find(column) : std::string(column));
+  }
   XLATRACE_ASSIGN(scan.rows_,
                   store::FullScan::Open(db.path(), table, names, sql,
                                         [&](std::string_view text) { return db.Prepare(text); }));
@@ -71,6 +115,11 @@ bool TableScan::Next(Counters& counters) {
 
 bool ReadInterval(const TableScan& scan, int64_t shift_ns, Counters& counters, int64_t& start_ns,
                   int64_t& end_ns) {
+  if (!IsTime(scan, 0) || !IsTime(scan, 1)) {
+    counters.Add("event_time_not_a_number", model::Severity::kDataLoss, 1,
+                 "rows whose start or end is text or not a whole number were left out");
+    return false;
+  }
   start_ns = scan.IntOr(0, 0);
   end_ns = scan.IntOr(1, 0);
   if (end_ns < start_ns || start_ns < -kLatestNs || end_ns > kLatestNs) {

@@ -38,9 +38,8 @@ class TableScan {
     return rows_.Int64Or(column, otherwise);
   }
   bool IsNull(int column) const { return rows_.IsNull(column); }
-  bool IsText(int column) const {
-    return rows_.ColumnType(column) == store::Statement::Type::kText;
-  }
+  store::Statement::Type TypeOf(int column) const { return rows_.ColumnType(column); }
+  bool IsText(int column) const { return TypeOf(column) == store::Statement::Type::kText; }
   double Real(int column) const { return rows_.Real(column); }
   std::string_view Text(int column) const { return rows_.Text(column); }
 

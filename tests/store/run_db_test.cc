@@ -157,6 +157,32 @@ TEST_F(RunDbTest, AnAbandonedWriterLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+// A hundred activities of a year each: sums of what is sound in itself.
+TEST_F(RunDbTest, SumsThatSixtyFourBitsDoNotHoldAreRefused) {
+  for (const bool times : {true, false}) {
+    auto created = RunWriter::Create(path_);
+    ASSERT_TRUE(created);
+    RunWriter& writer = **created;
+    const model::Id process = writer.AddProcess({.host = "h", .pid = 7});
+    const model::Id device = writer.AddDevice({.process_id = process, .name = "GPU"});
+    const model::Id lane = writer.AddLane({.device_id = device, .stream_id = 13});
+    model::LaunchConfig config;
+    config.symbol = config.name = "k";
+    const model::Id kernel = writer.AddLaunchConfig(config);
+    for (int i = 0; i < 100; ++i) {
+      writer.AddActivity({.lane_id = lane,
+                          .config_id = kernel,
+                          .start_ns = i,
+                          .end_ns = times ? 31'536'000'000'000'000 : i + 10,
+                          .bytes = times ? 0 : int64_t{1} << 60});
+    }
+    const Status finished = writer.Finish();
+    ASSERT_FALSE(finished);
+    EXPECT_NE(finished.error().message.find(times ? "three years" : "exabytes"), std::string::npos);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
 TEST_F(RunDbTest, AFileOfAnotherVersionIsRefusedWithASentence) {
   for (const auto& [version, says] : {std::pair("99", "a newer version of xlatrace (schema 99"),
                                       std::pair("1", "an older version of xlatrace (schema 1"),

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`query` streams: its memory does not grow with its result, and its limits hold for every query."""
+
+import json
+import subprocess
+import sys
+import time
+import unittest
+
+import support
+
+ROWS = ("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT {}) "
+        "SELECT n, 'a text of some length, like that of an op' AS name, n * 0.5 AS half FROM r")
+
+# Runs a command and says its largest resident size in kB on the last line of standard error.
+PEAK = ("import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr);"
+        "sys.exit(done.returncode)")
+
+
+class QueryLimits(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        trace = self.folder / "trace.sqlite"
+        database = support.sqlite3.connect(trace)
+        database.executescript(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId,"
+            " globalPid); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 7, 1, 0);")
+        database.commit()
+        database.close()
+        self.run_db = self.folder / "run.db"
+        done = self.run_program("import", trace, "-o", self.run_db)
+        self.assertEqual(done.code, 0, done.stderr)
+
+    def peak_kb(self, rows, form):
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK, support.PROGRAM, "query", self.run_db, ROWS.format(rows),
+             "--format", form], stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(done.stderr.split()[-1])
+
+    def test_memory_does_not_grow_with_the_rows(self):
+        for form in ("table", "csv", "json"):
+            few, many = self.peak_kb(2_000, form), self.peak_kb(200_000, form)
+            self.assertLess(many - few, 8_000, form)
+
+    def test_every_row_is_there_in_order(self):
+        rows = 5_000
+        for form in ("table", "csv", "json"):
+            done = self.run_program("query", self.run_db, ROWS.format(rows), "--format", form)
+            self.assertEqual(done.code, 0, done.stderr)
+            if form == "json":
+                numbers = [row["n"] for row in json.loads(done.stdout)["rows"]]
+            else:
+                numbers = [int(line.replace(",", " ").split()[0]) for line in done.stdout.splitlines()[1:]]
+            self.assertEqual(numbers, list(range(1, rows + 1)), form)
+
+    def test_json_without_rows_is_json(self):
+        done = self.run_program("query", self.run_db, "SELECT 1 AS one WHERE 0", "--format", "json")
+        self.assertEqual(json.loads(done.stdout), {"schema_version": 1, "rows": []})
+
+    def test_later_rows_are_not_cut(self):
+        sql = ("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 2000) SELECT n, "
+               "CASE WHEN n = 1999 THEN 'far longer than what came before it' ELSE 'short' END AS t FROM r")
+        done = self.run_program("query", self.run_db, sql)
+        self.assertIn("1999  far longer than what came before it\n", done.stdout)
+
+    def test_a_function_that_takes_for_ever_ends_with_the_limit(self):
+        # instr alone compares a million bytes at two million places, in one step of the statement.
+        run_of = "replace(hex(zeroblob({})), '0', 'a')"
+        sql = f"SELECT instr({run_of.format(2_000_000)}, {run_of.format(1_000_000)} || 'b')"
+        begin = time.monotonic()
+        done = self.run_program("query", self.run_db, sql, "--time-limit", "1")
+        self.assertEqual(done.code, 1)
+        self.assertIn("longer than its time limit", done.stderr)
+        self.assertIn("--time-limit 10", done.stderr)
+        self.assertLess(time.monotonic() - begin, 60)
+
+    def test_an_endless_query_ends_with_its_limit_and_keeps_what_it_said(self):
+        sql = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r"
+        done = self.run_program("query", self.run_db, sql, "--time-limit", "1", "--format", "csv")
+        self.assertEqual(done.code, 1)
+        self.assertTrue(done.stdout.startswith("n\r\n1\r\n2\r\n3\r\n"))
+        self.assertIn("longer than its time limit", done.stderr)
+
+    def test_a_sort_of_everything_ends_with_the_memory_limit(self):
+        sql = ROWS.format(3_000_000) + " ORDER BY n * 7 % 1000003"
+        done = self.run_program("query", self.run_db, sql, "--memory-limit", "50")
+        self.assertEqual(done.code, 1)
+        self.assertIn("more memory than its limit", done.stderr)
+        self.assertIn("--memory-limit 200", done.stderr)
+
+    def test_a_reader_that_goes_away_ends_an_endless_query(self):
+        sql = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r"
+        query = subprocess.Popen([support.PROGRAM, "query", self.run_db, sql, "--time-limit", "0"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        query.stdout.readline()
+        query.stdout.close()
+        self.assertEqual(query.wait(support.HANG_S), 0)
+        self.assertEqual(query.stderr.read(), b"")
+        query.stderr.close()
+
+    def test_parameters_need_values(self):
+        done = self.run_program("query", self.run_db, "SELECT ?1")
+        self.assertEqual(done.code, 1)
+        self.assertIn("1 parameters have no value", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

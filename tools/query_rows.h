@@ -1,0 +1,41 @@
+// Rows of a query as text, one after the other: as an aligned table, CSV (RFC 4180) or JSON.
+//
+// Memory does not grow with the number of rows. A table's columns are as wide as the first thousand
+// rows need; later cells that are wider push what follows aside and are not cut.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_TOOLS_QUERY_ROWS_H_
+#define XLATRACE_TOOLS_QUERY_ROWS_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "store/run_db.h"
+
+namespace xlatrace::tools {
+
+class QueryRows {
+ public:
+  virtual ~QueryRows() = default;
+  // `cells`: one per column.
+  virtual void Add(const std::vector<store::Cell>& cells) = 0;
+  virtual void End() = 0;
+
+  // What has been written since the last call.
+  std::string Take() { return std::exchange(out_, {}); }
+  size_t pending_bytes() const { return out_.size(); }
+
+ protected:
+  std::string out_;
+};
+
+// `format`: "table", "csv" or "json".
+std::unique_ptr<QueryRows> MakeQueryRows(std::string_view format, std::vector<std::string> columns);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_QUERY_ROWS_H_

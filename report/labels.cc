@@ -177,8 +177,20 @@ std::string_view EvidenceWords(std::string_view evidence) {
        {"thunk_order", "order of the module's thunk list"},
        {"cubin", "identity of the loaded code"},
        {"symbol", "kernel name in the module that ran"},
-       {"symbol_across", "kernel name, module deduced"}}};
+       {"symbol_across_modules", "kernel name, module deduced"}}};
   return Look(kWords, evidence, evidence);
+}
+
+std::string_view CauseWords(std::string_view cause) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords = {
+      {{"unknown", "not known"},
+       {"launch_bound", "the host launches too slowly"},
+       {"host", "the host works on something else"},
+       {"synchronisation", "the host waits for the device"},
+       {"copy", "a copy is waited for"},
+       {"compile", "compilation"},
+       {"input", "input data"}}};
+  return Look(kWords, cause, cause);
 }
 
 std::string FigureWords(double value, std::string_view unit) {

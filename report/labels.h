@@ -51,6 +51,8 @@ std::string KindWords(std::string_view op_kind, bool narrow = false);
 std::string_view ReasonWords(std::string_view reason);
 // "NVTX range at the launch" for an evidence word.
 std::string_view EvidenceWords(std::string_view evidence);
+// "the host launches too slowly" for a cause of a gap.
+std::string_view CauseWords(std::string_view cause);
 
 // A figure of a finding's evidence: "4.10 ms", "1.5 MB", "16", "7.35%".
 std::string FigureWords(double value, std::string_view unit);

@@ -1,5 +1,9 @@
 // Phases, parts of a step and what stands for them everywhere: colour, letter, word, order.
 
+import { KIND_WORDS } from './words';
+
+export { CAUSE_WORDS, EVIDENCE_WORDS, REASON_WORDS } from './words';
+
 export const PHASES = ['forward', 'loss', 'recompute', 'backward', 'optimizer', 'other', 'unknown'] as const;
 export type Phase = (typeof PHASES)[number];
 
@@ -43,34 +47,4 @@ export function phaseFromWord(word: string): Phase | undefined {
   return found.length === 1 ? found[0] : undefined;
 }
 
-const KIND_WORDS = dict({
-  elementwise_fusion: 'elementwise', scatter_gather: 'scatter, gather', custom_call: 'custom call',
-});
 export const kindWords = (kind: string): string => KIND_WORDS[kind] ?? kind.replace(/_/g, ' ');
-
-export const EVIDENCE_WORDS = dict({
-  annotation: 'the profiler’s annotation on the record',
-  range: 'NVTX range around the launch',
-  graph_node: 'CUDA graph node made under a range',
-  thunk_order: 'order of the module’s thunk list',
-  cubin: 'identity of the loaded code',
-  symbol: 'kernel name in the module that ran',
-  symbol_across: 'kernel name, module deduced',
-});
-export const REASON_WORDS = dict({
-  unknown: 'no reason found; please report this run',
-  no_module: 'an XLA op, but the run holds no module it could belong to',
-  no_annotation: 'the module is known, the source does not say which instruction',
-  instruction_missing: 'the source names an instruction that its module does not hold',
-  ambiguous_symbol: 'several instructions own the kernel, nothing tells them apart',
-  ambiguous_module: 'several modules hold it, nothing tells them apart',
-  not_xla: 'launched by the framework or a library, outside XLA',
-  transfer: 'copy or memset issued by the runtime, outside any module',
-  autotuning: 'candidate kernels tried while compiling',
-  graph_without_body: 'a CUDA graph whose kernels are not known',
-});
-export const CAUSE_WORDS = dict({
-  launch_bound: 'the host launches too slowly', host: 'the host works on something else',
-  synchronisation: 'the host waits for the device', copy: 'a copy is waited for',
-  compile: 'compilation', input: 'input data', unknown: 'not known',
-});

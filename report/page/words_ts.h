@@ -1,0 +1,19 @@
+// The words of run.db as the page's app shows them: report/ui/src/words.ts, made from the program's
+// own (report/labels.h over model/words.h), so that a word is written in one place.
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_REPORT_PAGE_WORDS_TS_H_
+#define XLATRACE_REPORT_PAGE_WORDS_TS_H_
+
+#include <string>
+
+namespace xlatrace::report {
+
+// The whole file. tests/report/words_test.cc compares the committed one with it, and writes it
+// where XLATRACE_UPDATE_WORDS is set.
+std::string WordsTypeScript();
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_PAGE_WORDS_TS_H_

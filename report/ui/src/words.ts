@@ -1,0 +1,55 @@
+// Made from report/labels.cc by report/page/words_ts.cc; not to be changed by hand.
+
+// A table without the names that every object has: data may hold the word constructor.
+const words = (entries: Record<string, string>): Record<string, string> =>
+  Object.assign(Object.create(null) as object, entries);
+
+export const KIND_WORDS: Record<string, string> = words({
+  other: 'other',
+  gemm: 'gemm',
+  convolution: 'convolution',
+  attention: 'attention',
+  reduction: 'reduction',
+  elementwise_fusion: 'elementwise fusion',
+  transpose: 'transpose',
+  copy: 'copy',
+  memset: 'memset',
+  scatter_gather: 'scatter, gather',
+  sort: 'sort',
+  random: 'random',
+  fft: 'fft',
+  collective: 'collective',
+  custom_call: 'custom call',
+  control: 'control',
+});
+export const EVIDENCE_WORDS: Record<string, string> = words({
+  none: 'none',
+  annotation: 'the profiler\'s annotation on the record',
+  range: 'NVTX range around the launch',
+  graph_node: 'CUDA graph node made under a range',
+  thunk_order: 'order of the module\'s thunk list',
+  cubin: 'identity of the loaded code',
+  symbol: 'kernel name in the module that ran',
+  symbol_across_modules: 'kernel name, module deduced',
+});
+export const REASON_WORDS: Record<string, string> = words({
+  unknown: 'no reason found; please report this run',
+  no_module: 'an XLA op, but the run holds no module it could belong to',
+  no_annotation: 'the module is known, the source does not say which instruction',
+  instruction_missing: 'the source names an instruction that its module does not hold',
+  ambiguous_symbol: 'several instructions own the kernel, nothing tells them apart',
+  ambiguous_module: 'several modules hold it, nothing tells them apart',
+  not_xla: 'launched by the framework or a library, outside XLA',
+  transfer: 'copy or memset issued by the runtime, outside any module',
+  autotuning: 'candidate kernels tried while compiling',
+  graph_without_body: 'a CUDA graph whose kernels are not known',
+});
+export const CAUSE_WORDS: Record<string, string> = words({
+  unknown: 'not known',
+  launch_bound: 'the host launches too slowly',
+  host: 'the host works on something else',
+  synchronisation: 'the host waits for the device',
+  copy: 'a copy is waited for',
+  compile: 'compilation',
+  input: 'input data',
+});

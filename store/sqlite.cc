@@ -1,6 +1,10 @@
 #include "store/sqlite.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <iterator>
 #include <utility>
@@ -104,6 +108,23 @@ Status CheckCompanions(const std::string& path) {
     }
   }
   return {};
+}
+
+// Whether the file system has no locks at all (NFS without its lock server), which SQLite tells as
+// if somebody held one. Asks for the lock that SQLite's readers hold (its SHARED_FIRST).
+bool HasNoLocks(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct flock lock = {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 0x40000000 + 2;
+  lock.l_len = 1;
+  const bool none =
+      fcntl(fd, F_SETLK, &lock) != 0 && (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP);
+  // Elsewhere it stays open: closing it would give up all locks that this process has on the file.
+  if (none) close(fd);
+  return none;
 }
 
 std::string Sentence(sqlite3* handle, const std::string& path, std::string_view doing) {
@@ -306,7 +327,8 @@ Result<Database> Database::OpenForReading(const std::string& path) {
   if (!opened) return opened;
   if (opened->QueryInt64("SELECT count(*) FROM sqlite_master")) return opened;
   const int code = sqlite3_errcode(opened->handle_);
-  if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
+  const bool busy = code == SQLITE_BUSY || code == SQLITE_LOCKED;
+  if (busy && !HasNoLocks(path)) {
     return MakeError(fmt::format("'{}' is being written by another program", path),
                      "wait until it is done, then try again");
   }
@@ -319,8 +341,8 @@ Result<Database> Database::OpenForReading(const std::string& path) {
                     "'SELECT count(*) FROM sqlite_master'",
                     ShellWord(path)));
   }
-  // A database in WAL mode in a folder that cannot be written opens only as immutable. Its log is
-  // empty (CheckCompanions).
+  // A database in WAL mode in a folder that cannot be written opens only as immutable, and so does
+  // any where there are no locks. Its log is empty (CheckCompanions).
   return Open(path, FileUri(path, "?mode=ro&immutable=1"), SQLITE_OPEN_READONLY);
 }
 

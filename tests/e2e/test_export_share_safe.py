@@ -34,6 +34,7 @@ FORMAT_WORDS = {
     "NCCL",
     "args", "name", "frames", "stream", "device", "kernel", "block", "grid", "rank", "exporter",
     "nanoseconds", "layers", "steps", "phases", "modules", "samples", "weights",
+    "core_count",
 }  # fmt: skip
 
 
@@ -89,6 +90,9 @@ def strings_of(run):
         and not LIBRARY.match(text)
         and not re.fullmatch(r"[-+]?[\d.]+", text)
         and not re.fullmatch(r"[okmf]\d+", text)  # Handles.
+        and not re.fullmatch(r"Stream #\d+", text)  # A stream's number, in words of the format.
+        # "add.2": a hash may end so by chance.
+        and not re.fullmatch(r"[0-9a-f]{1,6}(\.\d+)?", text)
     }
 
 

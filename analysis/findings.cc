@@ -32,8 +32,8 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   JudgeCompilation(context, report);
   JudgeWholeRun(context, report);
   if (context.whole_run) {
-    report.Withhold("steady_steps", "everything per step: " + WhyNoStep(analysis) +
-                                        "; figures are of the whole run: run at least 20 steps");
+    report.Withhold("steady_steps",
+                    "everything per step: " + WhyNoStep(analysis) + "; run at least 20 steps");
   }
   JudgeForeignKernels(context, report);
   JudgeHost(context, report);

@@ -332,7 +332,8 @@ void BetweenPrograms(const Context& context, const std::vector<Gap>& gaps, Repor
   int64_t longest = 0;
   GapClaims claims;
   for (const Gap& gap : gaps) {
-    if (gap.within_execution) continue;
+    // Compilation comes before the first call, however much is done in one.
+    if (gap.within_execution || gap.row->cause == GapCause::kCompile) continue;
     sum += gap.ns;
     Claim(context, gap, claims);
     if (gap.row->cause == GapCause::kInput) input += gap.ns;

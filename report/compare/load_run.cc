@@ -390,12 +390,17 @@ class Loader {
     }
     double bytes = 0;
     double flops = 0;
+    // Of the main programs: a run without steady steps also holds what ran before the first step,
+    // and would have more of them than its sibling.
+    const bool has_main = std::any_of(run_.modules.begin(), run_.modules.end(),
+                                      [](const auto& module) { return module.role == "main"; });
     int64_t fusions = 0;
     for (const Op& op : run_.ops) {
       const double calls = run_.PerStep(op.calls);
       if (op.bytes) bytes += static_cast<double>(*op.bytes) * calls;
       if (op.flops) flops += static_cast<double>(*op.flops) * calls;
-      fusions += op.opcode == "fusion";
+      if (op.opcode != "fusion") continue;
+      fusions += !has_main || run_.modules[op.module].role == "main";
     }
     if (bytes > 0) run_.bytes = bytes;
     if (flops > 0) run_.flops = flops;

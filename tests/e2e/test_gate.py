@@ -25,9 +25,10 @@ def loss(w, x):
 def train_step(w, x):
     return w - 0.01 * jax.grad(loss)(w, x)
 
-w = jnp.ones((64, 64))
-x = jnp.ones((32, 64))
-for _ in range(30):
+size = int(sys.argv[3])
+w = jnp.ones((size, size))
+x = jnp.ones((size // 2, size))
+for _ in range(int(sys.argv[2])):
     w = train_step(w, x)
 w.block_until_ready()
 """
@@ -50,11 +51,13 @@ class Gate(support.TestCase):
         (cls.place / "train.py").write_text(PROGRAM)
         cls.runs = [cls.record(python, f"{i}.db", 0) for i in range(2)]
         cls.heavier = cls.record(python, "heavier.db", 3)
+        cls.steady = cls.record(python, "steady.db", 0, size=768)
+        cls.without_steps = cls.record(python, "short.db", 0, calls=2, size=768)
 
     @classmethod
-    def record(cls, python, name, sorts):
+    def record(cls, python, name, sorts, calls=30, size=64):
         # As docs/ci.md has it.
-        ok("record", "-o", cls.place / name, "--", python, cls.place / "train.py", str(sorts),
+        ok("record", "-o", cls.place / name, "--", python, cls.place / "train.py", str(sorts), str(calls), str(size),
            env=support.environment(JAX_PLATFORMS="cpu"))
         return cls.place / name
 
@@ -77,6 +80,13 @@ class Gate(support.TestCase):
         text = ok("gate", self.heavier, "--baseline", "perf", "--read-only", "--format", "md", code=3, cwd=self.folder)
         self.assertTrue(text.startswith("**Regression: "), text)
         self.assertEqual(len((self.folder / "perf/baseline.jsonl").read_text().splitlines()), 1)
+
+    def test_what_ran_before_the_first_step_is_no_fusion_of_the_program(self):
+        # Only a run without steady steps holds it; two runs of one program may differ in that.
+        def fusions(run):
+            ok("gate", run, "--baseline", run.stem, cwd=self.folder)
+            return json.loads((self.folder / run.stem / "baseline.jsonl").read_text())["facts"]["fusions"]
+        self.assertEqual(fusions(self.without_steps), fusions(self.steady))
 
     def test_an_accepted_regression_is_written_down(self):
         ok("gate", self.runs[0], "--baseline", "perf", cwd=self.folder)

@@ -55,12 +55,17 @@ inline constexpr uint16_t kLastBlockType = 22;
 // Blocks that stand where a kReserve block stood have its sequence number.
 inline constexpr uint32_t kReserveBytes = 4096;
 
+inline constexpr uint32_t kDictionaryModulus = 65535;
+
 // Little endian, in front of every payload. Rows in the payload are varints (recording/varint.h).
 struct BlockHeader {
   uint32_t magic = kBlockMagic;
   uint32_t payload_bytes = 0;
   BlockType type = BlockType::kSegment;
-  uint16_t reserved = 0;
+  // Of kConfigs and kLanes: 1 + the id of its first row modulo kDictionaryModulus, so that a reader
+  // that lost such a block gives the later rows the right ids. 0: not told (older writers), and of
+  // all other types.
+  uint16_t first_id = 0;
   uint32_t rows = 0;
   uint64_t sequence = 0;  // Counts the blocks of the file from 0.
   uint64_t checksum = 0;  // XXH3-64 of the 24 bytes before, then (as seed) of the payload.

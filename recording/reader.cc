@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,19 +44,53 @@ class File {
   uint64_t size_;  // Nothing behind is looked at.
 };
 
+// Rows by id; a hole where the block of a row was lost.
+template <typename Row>
+struct ById {
+  std::vector<std::optional<Row>> rows;
+  bool closed = false;  // Later ids cannot be told.
+
+  const Row* Find(uint64_t id) const { return id < rows.size() && rows[id] ? &*rows[id] : nullptr; }
+
+  // Makes room for the block's first row. False when where it belongs cannot be told: `lost` bytes
+  // of the segment could not be read, 0 none.
+  bool Place(const BlockHeader& header, uint64_t lost) {
+    // What was lost held fewer rows than the modulus, each of them at least eight bytes.
+    closed = closed || (lost > 0 && (header.first_id == 0 || lost >= 8 * kDictionaryModulus));
+    if (closed) return false;
+    if (header.first_id == 0) return true;
+    const uint64_t before = rows.size() % kDictionaryModulus;
+    const uint64_t first = header.first_id - 1u;
+    const uint64_t hole = (first + kDictionaryModulus - before) % kDictionaryModulus;
+    if (hole > 0 && lost == 0) return false;
+    rows.resize(rows.size() + hole);
+    return true;
+  }
+};
+
 // The dictionaries of the current segment; names are copied, blocks come and go.
 struct Dictionary {
   std::deque<std::string> names;
-  std::vector<ConfigRow> configs;
-  std::vector<LaneRow> lanes;
+  ById<ConfigRow> configs;
+  ById<LaneRow> lanes;
 };
+
+// How many bytes of false beginnings are checked in a file: a search among bytes that someone made
+// to hold it up comes to an end.
+constexpr uint64_t kMostFalseBytes = uint64_t{256} << 20;
+constexpr size_t kSearchBytes = size_t{256} << 10;
 
 class FileReader {
  public:
-  FileReader(const std::string& path, int fd, RowSink& sink, uint64_t max_bytes)
-      : path_(path), file_(fd, max_bytes), sink_(sink) {}
+  FileReader(const std::string& path, int fd, RowSink& sink, uint64_t max_bytes,
+             uint64_t file_bytes)
+      : path_(path),
+        file_(fd, max_bytes),
+        file_bytes_(std::min(file_bytes, max_bytes)),
+        sink_(sink) {}
 
   Result<ReadOutcome> Run() {
+    outcome_.file_bytes = file_bytes_;
     uint64_t offset = 0;
     for (;;) {
       const uint64_t segment_end = (offset / kSegmentBytes + 1) * kSegmentBytes;
@@ -65,33 +101,40 @@ class FileReader {
         return MakeError(fmt::format("'{}' is no recording of xlatrace", path_),
                          "recordings are the .rec files in the folder run.rec");
       }
+      if (offset % kSegmentBytes == 0) {
+        dictionary_ = {};
+        lost_in_segment_ = 0;
+        least_sequence_ = 0;
+      }
       if (segment_end - offset < sizeof(header)) {  // No room for a block: what is read is beyond.
         offset = segment_end;
         continue;
       }
-      if (got < sizeof(header) || header.magic != kBlockMagic) {
-        // A hole up to the next segment, the end of a killed file, or damage.
-        if (got > 0 && AnyByte(header, got)) Damage(offset);
-        offset = segment_end;
-        continue;
-      }
-      if (!GoodPlace(header, offset, segment_end) || !ReadPayload(header, offset)) {
-        Damage(offset);
-        offset = segment_end;
+      if (got < sizeof(header) || header.magic != kBlockMagic ||
+          !GoodPlace(header, offset, segment_end) || !ReadPayload(header, offset)) {
+        // A hole up to the next segment, the end of a killed file, or damage. A segment of a ring
+        // that begins with a hole was about to be written over: what is in it was let go of.
+        const bool any = got > 0 && AnyByte(header, got);
+        const bool given_up = !any && offset % kSegmentBytes == 0;
+        const uint64_t next = given_up ? segment_end : NextBlock(header, offset, segment_end);
+        if (any || next < segment_end) Damage(offset, next);
+        // What goes on there is this segment all the same.
+        if (offset % kSegmentBytes == 0 && next < segment_end) {
+          sink_.OnSegment(offset / kSegmentBytes, {});
+        }
+        offset = next;
         continue;
       }
       // What stands in the place of a reserve has its number.
       if (outcome_.blocks == 0 || header.sequence != last_sequence_) ++numbers_;
       last_sequence_ = header.sequence;
+      least_sequence_ = header.sequence;
       highest_sequence_ = std::max(highest_sequence_, header.sequence);
       ++outcome_.blocks;
+      const uint64_t end = offset + sizeof(header) + header.payload_bytes;
       XLATRACE_ASSIGN(const bool good, ReadRows(header));
-      if (!good) {  // A dictionary that is not whole is worth nothing.
-        Damage(offset);
-        offset = segment_end;
-        continue;
-      }
-      offset += sizeof(header) + header.payload_bytes;
+      if (!good) Damage(offset, end);
+      offset = end;
       outcome_.bytes_read = offset;
     }
     // Segments of a ring are not in the order in which they were written.
@@ -128,8 +171,53 @@ class FileReader {
            header.checksum == BlockChecksum(header, payload_.data());
   }
 
-  void Damage(uint64_t offset) {
+  // What lies in [offset, end) is lost.
+  void Damage(uint64_t offset, uint64_t end) {
     if (outcome_.damaged_blocks++ == 0) outcome_.first_damage_offset = offset;
+    const uint64_t bytes = std::min(end, file_bytes_) - std::min(offset, file_bytes_);
+    outcome_.damaged_bytes += bytes;
+    lost_in_segment_ += bytes;
+  }
+
+  // Where the segment goes on behind a place that is no good block: at a block whose checksum is
+  // right and whose number is not below the last one's. (Blocks of an older round may lie behind
+  // the newest ones of a ring.) `segment_end` when there is none.
+  uint64_t NextBlock(const BlockHeader& broken, uint64_t offset, uint64_t segment_end) {
+    // Most often the length is not what was hit. That place first: texts inside a payload may look
+    // like a block.
+    const uint64_t told = offset + sizeof(broken) + broken.payload_bytes;
+    if (broken.magic == kBlockMagic && broken.payload_bytes <= kMaxPayloadBytes &&
+        IsBlock(told, segment_end)) {
+      return told;
+    }
+    constexpr size_t kMagicBytes = sizeof(kBlockMagic);
+    for (uint64_t at = offset + 1; at + sizeof(BlockHeader) <= segment_end;) {
+      search_.resize(kSearchBytes);
+      search_.resize(
+          file_.Read(search_.data(), std::min<uint64_t>(kSearchBytes, segment_end - at), at));
+      if (search_.size() < sizeof(BlockHeader)) break;
+      const std::string_view bytes(reinterpret_cast<const char*>(search_.data()), search_.size());
+      const std::string_view magic(reinterpret_cast<const char*>(&kBlockMagic), kMagicBytes);
+      for (size_t found = bytes.find(magic); found != std::string_view::npos;
+           found = bytes.find(magic, found + 1)) {
+        if (IsBlock(at + found, segment_end)) return at + found;
+      }
+      at += search_.size() - (kMagicBytes - 1);
+    }
+    return segment_end;
+  }
+
+  bool IsBlock(uint64_t offset, uint64_t segment_end) {
+    BlockHeader header;
+    if (offset + sizeof(header) > segment_end || false_bytes_ > kMostFalseBytes ||
+        file_.Read(reinterpret_cast<uint8_t*>(&header), sizeof(header), offset) < sizeof(header) ||
+        header.magic != kBlockMagic || header.sequence < least_sequence_ ||
+        !GoodPlace(header, offset, segment_end)) {
+      return false;
+    }
+    if (ReadPayload(header, offset)) return true;
+    false_bytes_ += sizeof(header) + header.payload_bytes;
+    return false;
   }
 
   // Calls `on` for each row; false when the bytes are not rows.
@@ -168,7 +256,6 @@ class FileReader {
                                    path_, version, kFormatVersion),
                        "read it with the xlatrace that recorded it, or a newer one");
     }
-    dictionary_ = {};
     sink_.OnSegment(number, identity);
     return true;
   }
@@ -176,13 +263,26 @@ class FileReader {
   bool ReadActivities(const BlockHeader& header) {
     bool known = true;
     const bool good = Chained<ActivityRow>(header, [&](const ActivityRow& row) {
-      if (row.config >= dictionary_.configs.size() || row.lane >= dictionary_.lanes.size()) {
+      const ConfigRow* config = dictionary_.configs.Find(row.config);
+      const LaneRow* lane = dictionary_.lanes.Find(row.lane);
+      if (config != nullptr && lane != nullptr) {
+        sink_.OnActivity(row, *config, *lane);
+      } else if (lost_in_segment_ > 0) {
+        ++outcome_.unnamed_rows;
+      } else {
         known = false;
-        return;
       }
-      sink_.OnActivity(row, dictionary_.configs[row.config], dictionary_.lanes[row.lane]);
     });
     return good && known;
+  }
+
+  template <typename Row, typename Keep>
+  bool ReadDictionary(const BlockHeader& header, ById<Row>* rows, Keep keep) {
+    if (!rows->Place(header, lost_in_segment_)) return lost_in_segment_ > 0;
+    if (Plain<Row>(header, [&](const Row& row) { rows->rows.emplace_back(keep(row)); }))
+      return true;
+    rows->closed = true;
+    return false;
   }
 
   // A ring tells how many blocks it has let go of.
@@ -211,12 +311,12 @@ class FileReader {
       case BlockType::kStrings:
         return Plain<StringRow>(h, [&](const StringRow& row) { sink_.OnString(row); });
       case BlockType::kConfigs:
-        return Plain<ConfigRow>(h, [&](ConfigRow row) {
+        return ReadDictionary(h, &dictionary_.configs, [&](ConfigRow row) {
           row.name = dictionary_.names.emplace_back(row.name);
-          dictionary_.configs.push_back(row);
+          return row;
         });
       case BlockType::kLanes:
-        return Plain<LaneRow>(h, [&](const LaneRow& row) { dictionary_.lanes.push_back(row); });
+        return ReadDictionary(h, &dictionary_.lanes, [](LaneRow row) { return row; });
       case BlockType::kActivities:
         return ReadActivities(h);
       case BlockType::kApiCalls:
@@ -259,13 +359,18 @@ class FileReader {
 
   const std::string& path_;
   File file_;
+  uint64_t file_bytes_;  // When it was opened; one that grows has more.
   RowSink& sink_;
   std::vector<uint8_t> payload_;
+  std::vector<uint8_t> search_;
   Dictionary dictionary_;
   ReadOutcome outcome_;
   uint64_t numbers_ = 0;  // Different ones among the blocks.
   uint64_t last_sequence_ = 0;
   uint64_t highest_sequence_ = 0;
+  uint64_t least_sequence_ = 0;   // Of what may come next in this segment.
+  uint64_t lost_in_segment_ = 0;  // Bytes.
+  uint64_t false_bytes_ = 0;      // Of what looked like a block and was none.
   uint64_t ring_dropped_ = 0;
   bool footer_ = false;
 };
@@ -280,7 +385,7 @@ Result<ReadOutcome> ReadRecording(const std::string& path, RowSink& sink, uint64
     close(fd);
     return MakeError(fmt::format("'{}' is not a regular file", path));
   }
-  return FileReader(path, fd, sink, max_bytes).Run();
+  return FileReader(path, fd, sink, max_bytes, static_cast<uint64_t>(status.st_size)).Run();
 }
 
 }  // namespace xlatrace::recording

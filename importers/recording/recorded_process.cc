@@ -53,9 +53,9 @@ void RecordedProcess::OnStat(const recording::StatRow& row) {
   uint64_t& value = stats[std::string(row.name)];
   const uint64_t grown = row.value > value ? row.value - value : 0;
   value = row.value;
-  constexpr std::string_view kLosses[] = {"records_dropped", "rows_lost",     "buffers_cut",
-                                          "records_short",   "buffers_refused",
-                                          "allocation_failures"};
+  constexpr std::string_view kLosses[] = {"records_dropped", "rows_lost",
+                                          "buffers_cut",     "records_short",
+                                          "buffers_refused", "allocation_failures"};
   if (grown == 0 ||
       std::find(std::begin(kLosses), std::end(kLosses), row.name) == std::end(kLosses)) {
     return;
@@ -84,7 +84,20 @@ void RecordedProcess::OnClock(const recording::ClockRow& row) {
   closing_ = losses_to_close_ > 0;
 }
 
+// token.host.pid.start: who it was, where the block that says it in words was lost.
+void RecordedProcess::UseIdentity() {
+  const std::string_view all = identity_;
+  const size_t token_end = all.find('.');
+  const size_t start = all.rfind('.');
+  if (token_end == std::string_view::npos || start <= token_end) return;
+  const size_t pid = all.rfind('.', start - 1);
+  if (pid == std::string_view::npos || pid <= token_end) return;
+  facts.try_emplace("host", all.substr(token_end + 1, pid - token_end - 1));
+  facts.try_emplace("pid", all.substr(pid + 1, start - pid - 1));
+}
+
 void RecordedProcess::Finish() {
+  UseIdentity();
   ring = !Fact("last_ms").empty();
   modules.Build(strings);
   nodes.Finish();

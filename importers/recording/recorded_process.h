@@ -40,6 +40,9 @@ class RecordedProcess final : public recording::RowSink {
   bool Wants(recording::BlockType type) const override {
     return type != recording::BlockType::kApiCalls;
   }
+  void OnSegment(uint64_t, std::string_view identity) override {
+    if (identity_.empty()) identity_ = std::string(identity);
+  }
   void OnActivity(const recording::ActivityRow& row, const recording::ConfigRow&,
                   const recording::LaneRow&) override;
   void OnRange(const recording::RangeRow& row) override;
@@ -101,8 +104,8 @@ class RecordedProcess final : public recording::RowSink {
   bool ring = false;               // Only the last so much of the process was kept.
   uint64_t first_activity_ns = 0;  // The earliest start, 0: none.
   std::vector<std::pair<uint64_t, int64_t>> steps;  // Marks: when, and which step. By time.
-  // Where the window (collector/steering.h) opened after it had been closed, by time; whether it was
-  // closed at last; and when what had been taken for the steps asked for turned out to be none.
+  // Where the window (collector/steering.h) opened after it had been closed, by time; whether it
+  // was closed at last; and when what had been taken for the steps asked for turned out to be none.
   std::vector<uint64_t> opened_ns;
   bool window_closed = false;
   uint64_t anew_ns = 0;
@@ -133,10 +136,13 @@ class RecordedProcess final : public recording::RowSink {
     uint32_t text;
   };
 
+  void UseIdentity();
+
+  std::string identity_;  // Of the file.
   std::unordered_map<uint64_t, uint32_t> run_index_;
   size_t losses_to_close_ = 0;  // The last ones: a clock tells when they were over.
   bool closing_ = false;        // One clock has come since.
-  std::vector<Mark> marks_;  // Ranges without a duration; what they say is known at the end.
+  std::vector<Mark> marks_;     // Ranges without a duration; what they say is known at the end.
 };
 
 }  // namespace xlatrace::importers

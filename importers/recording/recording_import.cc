@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_format.h"
 #include "importers/common/annotation.h"
 #include "importers/common/counters.h"
 #include "importers/common/text_fields.h"
@@ -356,7 +357,19 @@ class Import {
     if (outcome_.damaged_blocks > 0) {
       counters_.Add("recording_damaged", Severity::kDataLoss,
                     static_cast<int64_t>(outcome_.damaged_blocks),
-                    "places in the recording that cannot be read; the rest was used");
+                    fmt::format("places in the recording that cannot be read, {} of {} bytes "
+                                "({} %), the first at byte {}; the rest was used",
+                                Thousands(static_cast<int64_t>(outcome_.damaged_bytes)),
+                                Thousands(static_cast<int64_t>(outcome_.file_bytes)),
+                                Percent(static_cast<double>(outcome_.damaged_bytes),
+                                        static_cast<double>(outcome_.file_bytes)),
+                                Thousands(static_cast<int64_t>(outcome_.first_damage_offset))));
+    }
+    if (outcome_.unnamed_rows > 0) {
+      counters_.Add("recording_rows_unnamed", Severity::kDataLoss,
+                    static_cast<int64_t>(outcome_.unnamed_rows),
+                    "kernels and copies whose name or stream stood in a part of the recording that "
+                    "cannot be read; they were left out");
     }
     if (outcome_.missing_blocks > 0) {
       counters_.Add("recording_blocks_missing", Severity::kDataLoss,

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sqlite3
+import struct
 import subprocess
 import time
 import unittest
@@ -165,6 +166,34 @@ class Folds(gpu_support.GpuTestCase):
         self.assertGreaterEqual(self.count(), 40)
         self.assertGreater(gpu_support.loss(database), 0)
         self.assertEqual(gpu_support.compare_sets(database, self.truths())[1], [])
+
+    def test_a_flipped_bit_costs_one_block(self):
+        # Each sleep is longer than a flush period, so there are blocks before and behind the hit one.
+        self.preloaded(
+            "repeat 40 { launch k x 50; sync; sleep 30 }", XLATRACE_JOB="j", XLATRACE_FLUSH_MS="10"
+        )
+        (recording,) = gpu_support.recording_files(self.work / "run.rec")
+        data = bytearray(recording.read_bytes())
+        # In the payload of a block of activities (type 6) in the middle.
+        blocks, at = [], 0
+        while at < len(data):
+            size, kind = struct.unpack_from("<IH", data, at + 4)
+            blocks.append((at, kind))
+            at += 32 + size
+        rows = [at for at, kind in blocks if kind == 6]
+        self.assertGreater(len(rows), 10)
+        data[rows[len(rows) // 2] + 40] ^= 1
+        recording.write_bytes(data)
+        database = self.fold()
+        self.assertEqual(gpu_support.compare_sets(database, self.truths())[1], [])
+        self.assertGreater(self.count(), 2000 * 3 // 4)
+        self.assertLess(self.count(), 2000)
+        detail = gpu_support.scalar(
+            database, "SELECT advice FROM run_stat WHERE name = 'recording_damaged'"
+        )
+        self.assertRegex(detail, r"[\d,]+ of [\d,]+ bytes \(")
+        summary = self.xlatrace("summary", "--strict", "run.db")
+        self.assertNotEqual(summary.code, 0, summary)
 
     def test_record_leaves_no_recording_and_says_what_is_next(self):
         result = support.run(

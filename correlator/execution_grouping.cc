@@ -57,6 +57,7 @@ class Grouper {
   void Run() {
     tables_.execution_of.assign(run_.activities.size(), 0);
     ByRunKey();
+    JoinAligned();
     ByTime();
     Number();
     MarkComplete();
@@ -83,6 +84,7 @@ class Grouper {
   }
 
   void ByRunKey();
+  void JoinAligned();
   void ByTime();
   void ReadLabels();
   std::vector<uint32_t> TimeOrder() const;
@@ -96,6 +98,7 @@ class Grouper {
   uint32_t told_ = 0;  // The largest number that the source gives.
   AttributionTables& tables_;
   const LossParts parts_;
+  std::vector<bool> withheld_;  // By activity: of no execution that could be named. Empty: none.
   // What is asked of an activity's label, by label_id; flat, because it is asked for each activity.
   struct LabelFacts {
     uint32_t module_id = 0;
@@ -144,6 +147,60 @@ void Grouper::ByRunKey() {
   }
 }
 
+// What thunk order could not place (equal kernels of branches) still ran in the execution around
+// it: a device runs the executions of a module one after the other. What lies in none of them, or
+// where two overlap, is no execution of its own when its instruction is not known either: all such
+// kernels of a run would be one.
+void Grouper::JoinAligned() {
+  if (aligned_.empty()) return;
+  struct Span {
+    int64_t start_ns, end_ns;
+    uint32_t execution;
+    int64_t latest_end_ns;  // Of this one and all before it.
+  };
+  const auto& columns = run_.activities;
+  std::vector<Span> spans(tables_.executions.size(), {INT64_MAX, INT64_MIN, 0, 0});
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns.run_key[i] != 0 || tables_.execution_of[i] == 0 || !columns.timed(i)) continue;
+    Span& span = spans[tables_.execution_of[i] - 1];
+    span.start_ns = std::min(span.start_ns, columns.start_ns[i]);
+    span.end_ns = std::max(span.end_ns, columns.end_ns(i));
+    span.execution = tables_.execution_of[i];
+  }
+  std::unordered_map<uint64_t, std::vector<Span>> of_program;  // (device, module)
+  for (const Span& span : spans) {
+    if (span.execution == 0) continue;
+    const Execution& execution = tables_.executions[span.execution - 1];
+    of_program[Key(execution.device_id, execution.module_id)].push_back(span);
+  }
+  for (auto& [key, list] : of_program) {
+    std::sort(list.begin(), list.end(),
+              [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
+    int64_t latest = INT64_MIN;
+    for (Span& span : list) span.latest_end_ns = latest = std::max(latest, span.end_ns);
+  }
+  withheld_.assign(columns.size(), false);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (GroupOf(i) != 0 || tables_.execution_of[i] != 0 || !columns.timed(i)) continue;
+    const model::Label& label = LabelOf(i);
+    const auto program = of_program.find(Key(DeviceOf(i), label.module_id));
+    if (label.module_id == 0 || program == of_program.end()) continue;
+    const std::vector<Span>& list = program->second;
+    const int64_t start = columns.start_ns[i];
+    const auto after =
+        std::upper_bound(list.begin(), list.end(), start,
+                         [](int64_t time, const Span& span) { return time < span.start_ns; });
+    const bool inside = after != list.begin() && columns.end_ns(i) <= after[-1].end_ns &&
+                        (after - 1 == list.begin() || after[-2].latest_end_ns <= start) &&
+                        (after == list.end() || columns.end_ns(i) <= after->start_ns);
+    if (inside) {
+      tables_.execution_of[i] = after[-1].execution;
+    } else if (label.instruction_id == 0) {
+      withheld_[i] = true;
+    }
+  }
+}
+
 void Grouper::ReadLabels() {
   labels_.resize(tables_.labels.size() + 1);
   for (size_t i = 0; i < tables_.labels.size(); ++i) {
@@ -188,7 +245,9 @@ std::vector<uint32_t> Grouper::TimeOrder() const {
   const auto& columns = run_.activities;
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < columns.size(); ++i) {
-    if (GroupOf(i) == 0 && labels_[tables_.label_of[i]].module_id != 0) order.push_back(i);
+    if (GroupOf(i) != 0 || tables_.execution_of[i] != 0) continue;
+    if (!withheld_.empty() && withheld_[i]) continue;
+    if (labels_[tables_.label_of[i]].module_id != 0) order.push_back(i);
   }
   const auto earlier = [&](uint32_t a, uint32_t b) {
     return columns.start_ns[a] != columns.start_ns[b] ? columns.start_ns[a] < columns.start_ns[b]

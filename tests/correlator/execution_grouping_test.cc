@@ -1,3 +1,5 @@
+#include "correlator/execution_grouping.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,6 +40,14 @@ class ExecutionGroupingTest : public ::testing::Test {
       run_.Activity(kernel_, run_.Annotation(g ? "jit_g" : "jit_f", g ? 6 : 5, name), run_key,
                     lane);
     }
+  }
+  // Grouped again, with the executions that thunk order is pretended to have found.
+  model::AttributionTables Aligned(const std::vector<uint32_t>& aligned) {
+    model::AttributionTables tables = run_.Attribute(), modules_only;
+    const ModuleTable modules(run_.run(), run_.loader(), &modules_only);
+    tables.executions.clear();
+    GroupExecutions(run_.run(), modules, aligned, &tables);
+    return tables;
   }
   std::vector<int64_t> Sizes(const model::AttributionTables& tables) {
     std::vector<int64_t> sizes;
@@ -187,6 +197,20 @@ TEST_F(ExecutionGroupingTest, GroupOfTwoModulesIsTwoExecutions) {
   const auto tables = run_.Attribute();
   EXPECT_THAT(Sizes(tables), ElementsAre(3, 2));
   EXPECT_EQ(tables.executions[1].module_id, 2);
+}
+
+// 'h' has a module and no instruction, as equal kernels of two branches have when only their order
+// is known.
+TEST_F(ExecutionGroupingTest, WhatThunkOrderDidNotPlaceJoinsTheExecutionAroundIt) {
+  Launch("ahbahbh");
+  const auto tables = Aligned({1, 0, 1, 2, 0, 2, 0});
+  EXPECT_THAT(Sizes(tables), ElementsAre(3, 3));
+  EXPECT_THAT(tables.execution_of, ElementsAre(1, 1, 1, 2, 2, 2, 0));
+}
+
+TEST_F(ExecutionGroupingTest, WhatLiesInTwoAlignedExecutionsIsInNone) {
+  Launch("aahbb");
+  EXPECT_THAT(Aligned({1, 2, 0, 1, 2}).execution_of, ElementsAre(1, 2, 0, 1, 2));
 }
 
 TEST_F(ExecutionGroupingTest, ActivitiesOutOfTimeOrderAreSorted) {

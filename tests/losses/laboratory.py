@@ -464,6 +464,7 @@ class Lab:
 
         kind = f"real JAX, {how}"
         bench = self.bench(f"{program} {how}")
+        light, how = how.startswith("light mode, "), how.removeprefix("light mode, ")
         machine = rig.Rig()
         more = {"XLATRACE_REC": str(bench.work / "run.rec"), "XLATRACE_QUIET": "1"}
         if how.startswith("dropped"):
@@ -478,9 +479,14 @@ class Lab:
             more["FAKE_GPU_PREDICATES"] = str(self.chance.randint(1, 1000))
         env = machine.environment(
             graphs=self.chance.random() < 0.5, log=bench.truth_folder / "t",
-            preload=gpu_support.preload_library(), cache=self.root / "cache", more=more,
+            # What JAX finds in its cache is not compiled, and XLA dumps nothing of it.
+            preload=gpu_support.preload_library(), cache=None if light else self.root / "cache",
+            more=more,
         )  # fmt: skip
         folder = ROOT / "tests" / "fake_gpu" / "jax"
+        if light:  # The ranges go to the truth only: instructions are found by dumps, names and order.
+            env.pop("XLATRACE_TAP_NEXT")
+            env.update(XLATRACE_MODE="light", XLATRACE_DUMP="on")
         steps = "60" if how.startswith("signal") else "6"
         process = subprocess.Popen(
             [str(machine.python), str(folder / f"{program}.py"), "--steps", steps], cwd=bench.work, env=env,
@@ -531,7 +537,11 @@ class Lab:
         for path in self.traces():
             yield f"trace cut {path.name}", runs, lambda p=path: self.cut_trace(p)
         programs = ["plain_step", "rich_step", "branching_step", "recurrent_step"]
-        for how in ("dropped counted", "dropped uncounted", "signal SIGKILL", "signal SIGTERM"):
+        for how in (
+            "dropped counted", "dropped uncounted", "signal SIGKILL", "signal SIGTERM",
+            "light mode, dropped counted", "light mode, dropped uncounted",
+            "light mode, signal SIGKILL",
+        ):  # fmt: skip
             for k in range(self.options.jax):
                 program = programs[k % len(programs)]
                 yield f"jax {program} {how}", 1, lambda p=program, h=how: self.jax(p, h)

@@ -155,8 +155,13 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path) {
   std::string temporary = fmt::format("{}.tmp.{}", path, getpid());
   // Before it is there: a signal may come at any instant.
   RegisterTemporaryFile(temporary);
-  const int fd =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  // New, always: what somebody has put under this name (a link to a file that is not ours, a FIFO)
+  // is taken away, not written to.
+  int fd = -1;
+  for (int i = 0; i < 3 && fd < 0; ++i) {
+    fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 || errno != EEXIST || unlink(temporary.c_str()) != 0) break;
+  }
   if (fd < 0) {
     const std::string reason = ErrnoText();
     UnregisterTemporaryFile(temporary);

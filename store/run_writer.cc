@@ -1,10 +1,13 @@
 #include "store/run_writer.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <map>
@@ -113,6 +116,7 @@ struct RunWriter::State {
   std::optional<Database> database;
   std::string path;
   std::string temporary;
+  bool replace = true;
   bool finished = false;
   Status status;
   model::RunTables tables;
@@ -354,10 +358,46 @@ void RunWriter::State::InsertString(Id id, std::string_view text) {
   Run(insert_string);
 }
 
-Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path) {
+namespace {
+
+// A file that was not there before. What somebody has put under this name (a link to a file that is
+// not ours, a FIFO) is taken away, not written to.
+bool MakeNew(const std::string& path) {
+  for (int i = 0; i < 3; ++i) {
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd >= 0) close(fd);
+    if (fd >= 0 || errno != EEXIST) return fd >= 0;
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) return false;
+  }
+  return false;
+}
+
+// Gives `temporary` the name `path`. Without `replace`: EEXIST where there is one.
+bool Place(const std::string& temporary, const std::string& path, bool replace) {
+  if (replace) return std::rename(temporary.c_str(), path.c_str()) == 0;
+  if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
+    return true;
+  }
+  if (errno == EEXIST) return false;
+  // File systems without it have links, or neither.
+  if (link(temporary.c_str(), path.c_str()) == 0) {
+    unlink(temporary.c_str());
+    return true;
+  }
+  return errno != EEXIST && std::rename(temporary.c_str(), path.c_str()) == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path, bool replace) {
   std::string temporary = fmt::format("{}.tmp.{}", path, getpid());
-  std::remove(temporary.c_str());
   RegisterTemporaryFile(temporary);
+  if (!MakeNew(temporary)) {
+    const std::string reason = std::strerror(errno);
+    UnregisterTemporaryFile(temporary);
+    return MakeError(fmt::format("cannot write '{}': {}", path, reason),
+                     "name a place you may write to with -o FILE");
+  }
   auto database = Database::Create(temporary);
   if (!database) {
     std::remove(temporary.c_str());
@@ -366,6 +406,7 @@ Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path) {
                      "name a place you may write to with -o FILE");
   }
   auto state = std::make_unique<State>(std::move(*database), path, temporary);
+  state->replace = replace;
   // From here on the destructor cleans up.
   std::unique_ptr<RunWriter> writer(new RunWriter(std::move(state)));
   Database& db = *writer->state_->database;
@@ -821,8 +862,13 @@ Status RunWriter::Finish() {
   }
   s.database.reset();
   XLATRACE_TRY(s.AppendRows(activity_root, range_root, call_root));
-  if (std::rename(s.temporary.c_str(), s.path.c_str()) != 0) {
-    return MakeError(fmt::format("cannot write '{}'", s.path),
+  if (!Place(s.temporary, s.path, s.replace)) {
+    if (!s.replace && errno == EEXIST) {
+      return MakeError(
+          fmt::format("output '{}' exists already: it came while this was written", s.path),
+          "another name with -o FILE, or --force to replace it", ErrorCode::kUsage);
+    }
+    return MakeError(fmt::format("cannot write '{}': {}", s.path, std::strerror(errno)),
                      "name a place you may write to with -o FILE");
   }
   UnregisterTemporaryFile(s.temporary);

@@ -26,7 +26,9 @@ namespace xlatrace::store {
 
 class RunWriter final : public model::EventSink {
  public:
-  static Result<std::unique_ptr<RunWriter>> Create(const std::string& path);
+  // Without `replace` Finish fails where a file has come to lie at `path` in the meantime, and
+  // leaves that as it is: of two imports to one output one succeeds.
+  static Result<std::unique_ptr<RunWriter>> Create(const std::string& path, bool replace = true);
   ~RunWriter() override;  // Without Finish: removes what was written.
 
   void SetStart(int64_t start_unix_ns) override;

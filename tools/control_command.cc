@@ -81,8 +81,9 @@ Status WriteOrder(const std::string& folder, const recording::ControlOrder& orde
   const std::string path = folder + "/" + recording::kControlName;
   const std::string temporary = fmt::format("{}/.control.{}", folder, getpid());
   const std::string text = recording::FormatControl(order);
+  unlink(temporary.c_str());  // Of an earlier process with this number.
   const int fd =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   const bool written =
       fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int error = errno;

@@ -42,6 +42,7 @@ Result<int> Run(const Options& options) {
     }
   }
   XLATRACE_TRY(CheckOutputPath(request.output, options.force));
+  request.replace = options.force;
   XLATRACE_ASSIGN(const BuildOutcome outcome, BuildRun(request));
   for (const Error& error : outcome.skipped) Warn("skipped: " + error.message);
   for (const model::RunStat& loss : outcome.losses) {

@@ -190,7 +190,7 @@ std::string FoldedFiles(const BuildOutcome& outcome) {
 Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   BuildOutcome outcome;
   XLATRACE_ASSIGN(const std::unique_ptr<store::RunWriter> writer,
-                  store::RunWriter::Create(request.output));
+                  store::RunWriter::Create(request.output, request.replace));
   writer->SetRunInfo("tool_version", kVersion);
   const auto import = [&](const std::string& input, model::EventSink& sink) -> Status {
     Status imported = importers::Import(input, sink);

@@ -29,14 +29,15 @@ struct ChildEnd {
 };
 
 struct BuildRequest {
-  std::vector<std::string> inputs;                 // Traces, any kind the importers know.
+  std::vector<std::string> inputs;    // Traces, any kind the importers know.
   std::vector<HookProcess> sessions;  // Processes with profiles; those in order of time.
   std::vector<recording::FolderEntry> recordings;  // Our own, one per process.
   std::vector<std::string> module_paths;           // Dump folders and HLO files (--modules).
   // A finished run that takes the inputs' place: what was recorded comes from it, and only modules
   // that it does not hold are added (attach).
   std::string run;
-  std::string output;  // run.db
+  std::string output;   // run.db
+  bool replace = true;  // A file that comes to lie there in the meantime.
   // Named, but not to be read (path, why), as the run shall say.
   std::vector<std::pair<std::string, std::string>> left_out;
   // Facts that the inputs do not tell (command, source...); they win over the inputs' own.

@@ -55,6 +55,29 @@ TEST_F(FileTest, WithoutCommitTheOldFileStaysAndNoOtherIsLeft) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
 }
 
+// Where others may write, too, they can guess the temporary file's name.
+TEST_F(FileTest, WhatLiesUnderTheTemporaryNameIsNotWrittenTo) {
+  const std::string temporary = Path("a") + ".tmp." + std::to_string(getpid());
+  const auto write = [&] {
+    auto file = AtomicFile::Create(Path("a"));
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->Append("new"));
+    ASSERT_TRUE(file->Commit());
+    EXPECT_EQ(*ReadFile(Path("a")), "new");
+    EXPECT_FALSE(Exists(temporary));
+  };
+  std::ofstream(Path("precious")) << "precious";
+  fs::create_hard_link(Path("precious"), temporary);
+  write();
+  fs::create_symlink(Path("precious"), temporary);
+  write();
+  ASSERT_EQ(mkfifo(temporary.c_str(), 0600), 0);
+  write();
+  EXPECT_EQ(*ReadFile(Path("precious")), "precious");
+  fs::create_directory(temporary);
+  EXPECT_FALSE(AtomicFile::Create(Path("a")));
+}
+
 TEST_F(FileTest, AFifoIsRefusedNotWaitedFor) {
   ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
   const auto read = ReadFile(Path("fifo"));

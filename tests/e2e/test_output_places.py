@@ -2,6 +2,7 @@
 """Standard output and standard error that cannot be written change no result but their own: a log
 on a full disk, a closed descriptor, a reader that went away."""
 
+import json
 import os
 import subprocess
 
@@ -43,6 +44,23 @@ class OutputPlaces(support.TestCase):
             self.assertEqual(self.run_with(place, 2, "summary", "missing.db"), 1, place)
             self.assertEqual(self.run_with(place, 2, "nonsense"), 2, place)
             self.assertEqual(self.run_with(place, 2, "import"), 2, place)
+
+    def test_of_imports_to_one_output_at_once_one_succeeds(self):
+        trace = self.folder / "t.json"
+        events = [{"ph": "X", "cat": "kernel", "name": f"k{i % 50}", "pid": 0, "tid": 7, "ts": i * 10.0,
+                   "dur": 5.0, "args": {"stream": 7, "device": 0, "correlation": i}}
+                  for i in range(20_000)]
+        trace.write_text(json.dumps({"traceEvents": events}))
+        started = [subprocess.Popen([support.PROGRAM, "import", str(trace), "-o", "run.db"],
+                                    cwd=self.folder, stderr=subprocess.PIPE, text=True)
+                   for _ in range(4)]
+        said = [process.communicate(timeout=support.HANG_S)[1] for process in started]
+        codes = [process.returncode for process in started]
+        self.assertEqual(sorted(codes), [0, 2, 2, 2], said)
+        for code, text in zip(codes, said):
+            self.assertEqual("exists already" in text, code == 2, text)
+        self.assertEqual(support.run("summary", "run.db", cwd=self.folder).code, 0)
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"t.json", "run.db"})
 
     def test_every_command_survives_places_that_cannot_be_written(self):
         for command in ("record", "control", "lib", "import", "report", "summary", "show", "modules",

@@ -157,6 +157,37 @@ TEST_F(RunDbTest, AnAbandonedWriterLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+// Where others may write, too, they can guess the temporary file's name.
+TEST_F(RunDbTest, WhatLiesUnderTheTemporaryNameIsNotWrittenTo) {
+  const std::string temporary = path_ + ".tmp." + std::to_string(getpid());
+  const std::string precious = (std::filesystem::path(folder_) / "precious").string();
+  std::ofstream(precious) << "precious";
+  std::filesystem::create_hard_link(precious, temporary);
+  WriteSmallRun();
+  std::filesystem::create_symlink(precious, temporary);
+  WriteSmallRun();
+  EXPECT_TRUE(RunDb::Open(path_));
+  std::string text;
+  std::ifstream(precious) >> text;
+  EXPECT_EQ(text, "precious");
+}
+
+// Two imports to one output that both found nothing there.
+TEST_F(RunDbTest, OfTwoWritersThatDoNotReplaceOneSucceeds) {
+  auto first = RunWriter::Create(path_, /*replace=*/false);
+  ASSERT_TRUE(first);
+  std::ofstream(path_) << "of the other one";
+  const Status finished = (*first)->Finish();
+  ASSERT_FALSE(finished);
+  EXPECT_NE(finished.error().message.find("exists already"), std::string::npos);
+  EXPECT_EQ(finished.error().code, ErrorCode::kUsage);
+  std::string text;
+  std::getline(std::ifstream(path_), text);
+  EXPECT_EQ(text, "of the other one");
+  first->reset();
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
 // A hundred activities of a year each: sums of what is sound in itself.
 TEST_F(RunDbTest, SumsThatSixtyFourBitsDoNotHoldAreRefused) {
   for (const bool times : {true, false}) {

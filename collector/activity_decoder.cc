@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include <sys/uio.h>
 
@@ -40,6 +42,7 @@ void ActivityDecoder::Decode(const ActivityBuffers::Buffer& buffer, recording::W
   const uint8_t* end = buffer.data + buffer.valid_bytes;
   const uint8_t* before = nullptr;
   CUpti_Activity* record = nullptr;
+  joins_outside_ = false;  // What lies between two buffers of different threads is not known.
   // The size of a record is known when the next one, or the end, is.
   for (;;) {
     const CUptiResult result = api_->NextRecord(buffer.data, buffer.valid_bytes, &record);
@@ -131,9 +134,27 @@ void ActivityDecoder::CheckTimes(const ActivityRow& row) {
 }
 
 bool ActivityDecoder::OutsideWindow(const ActivityRow& row) {
-  if (skipped_ == nullptr || !skipped_->Skipped(row.correlation)) return false;
+  if (skipped_ == nullptr) return false;
+  if (!skipped_->Skipped(row.correlation)) {
+    joins_outside_ = false;
+    return false;
+  }
   ++counts_.outside_window;
+  if (row.start_ns == 0 || row.end_ns < row.start_ns) return true;
+  constexpr size_t kMostIntervals = 1 << 12;  // Between two flushes; then they grow together.
+  if ((joins_outside_ || outside_.size() >= kMostIntervals) && !outside_.empty()) {
+    outside_.back().start_ns = std::min(outside_.back().start_ns, row.start_ns);
+    outside_.back().end_ns = std::max(outside_.back().end_ns, row.end_ns);
+  } else {
+    outside_.push_back({row.start_ns, row.end_ns});
+  }
+  joins_outside_ = true;
   return true;
+}
+
+std::vector<ActivityDecoder::Interval> ActivityDecoder::TakeOutside() {
+  joins_outside_ = false;
+  return std::exchange(outside_, {});
 }
 
 // A record that is not laid out as its CUPTI says has no pointer where one is expected, and reading

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "collector/activity_buffers.h"
 #include "collector/cupti_api.h"
@@ -39,6 +40,13 @@ class ActivityDecoder {
   void SetSkipped(const SkippedCalls* calls) { skipped_ = calls; }
 
   const DecodeCounts& counts() const { return counts_; }
+  // When device work ran that is left out, since the last call: an interval for each stretch of
+  // such records without a recorded one in between. At the edges of a window (steering.h) both run
+  // side by side, on streams that lag behind the program by different times.
+  struct Interval {
+    uint64_t start_ns, end_ns;
+  };
+  std::vector<Interval> TakeOutside();
   // Bytes of a record by kind, as seen; 0 = not seen.
   static constexpr size_t kKinds = 64;
   uint32_t record_bytes(size_t kind) const { return sizes_[kind]; }
@@ -58,6 +66,8 @@ class ActivityDecoder {
   const CuptiApi* api_;
   const SkippedCalls* skipped_ = nullptr;
   DecodeCounts counts_;
+  std::vector<Interval> outside_;
+  bool joins_outside_ = false;  // The last record was left out, too.
   uint32_t sizes_[kKinds] = {};
   static constexpr int kReadableBits = 13;
   uintptr_t readable_[size_t{1} << kReadableBits] = {};  // Pages that were looked at.

@@ -464,8 +464,18 @@ void Collector::WatchLimit() {
       "the job's recording has reached its limit of " + std::to_string(max_bytes_) + " bytes");
 }
 
-// Where the window opened and closed, as marks.
-void Collector::TellWindow(recording::Writer& writer) {
+// Where the window opened and closed, and when work ran that is left out, as marks.
+void Collector::TellWindow(ActivityDecoder& decoder, recording::Writer& writer) {
+  for (const ActivityDecoder::Interval& interval : decoder.TakeOutside()) {
+    recording::RangeRow row;
+    row.domain = strings.Intern("xlatrace");
+    row.text = strings.Intern("outside from");
+    row.start_ns = row.end_ns = interval.start_ns;
+    writer.Add(row);
+    row.text = strings.Intern("outside until");
+    row.start_ns = row.end_ns = interval.end_ns;
+    writer.Add(row);
+  }
   for (const Steering::Changed& changed : steering.TakeChanges()) {
     recording::RangeRow row;
     row.domain = strings.Intern("xlatrace");
@@ -500,7 +510,7 @@ void Collector::TellHow(recording::Writer& writer) {
   writer.Add(recording::FactRow{"ended", word});
 }
 
-void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open) {
+void Collector::WriteRows(ActivityDecoder& decoder, bool finish, bool open) {
   if (!open) return;
   recording::Writer& writer = *writer_;
   const auto write = [&](const Definition& definition) {
@@ -560,7 +570,7 @@ void Collector::WriteRows(const ActivityDecoder& decoder, bool finish, bool open
   stat("allocation_failures", allocation_failures_.load(std::memory_order_relaxed));
   stat("rows_lost", writer.lost_rows() + ThreadLog::rows_lost());
   if (writer.failed()) stat("write_errno", static_cast<uint64_t>(writer.stop_errno()));
-  TellWindow(writer);
+  TellWindow(decoder, writer);
   TellHow(writer);
   if (!finish) {
     writer.Flush();

@@ -110,9 +110,9 @@ class Collector {
   void TakeBuffers(ActivityDecoder& decoder, bool open);
   void DrainLogs(recording::Writer& writer);
   void WatchLimit();
-  void WriteRows(const ActivityDecoder& decoder, bool finish, bool open);
+  void WriteRows(ActivityDecoder& decoder, bool finish, bool open);
   void TellHow(recording::Writer& writer);
-  void TellWindow(recording::Writer& writer);
+  void TellWindow(ActivityDecoder& decoder, recording::Writer& writer);
   void FlusherLoop();
   // A kill loses what came since the last flush, and what that flush brought until it is written.
   // Two flushes per period leave half of it for the second.

@@ -105,8 +105,15 @@ void RecordedProcess::Finish() {
   constexpr std::string_view kStep = "step ";
   std::stable_sort(marks_.begin(), marks_.end(),
                    [](const Mark& a, const Mark& b) { return a.time_ns < b.time_ns; });
+  int64_t outside = 0;  // Intervals that are open: they may overlap.
   for (const Mark& mark : marks_) {
     const std::string_view text = strings.Text(mark.text);
+    if (text.starts_with("outside ") && strings.Text(mark.domain) == "xlatrace") {
+      const bool starts = text == "outside from";
+      if (starts && outside++ == 0) outside_ns.emplace_back(mark.time_ns, mark.time_ns);
+      if (!outside_ns.empty()) outside_ns.back().second = mark.time_ns;
+      if (!starts && outside > 0) --outside;
+    }
     if (text.starts_with("window ") && strings.Text(mark.domain) == "xlatrace") {
       window_closed = text == "window closed";
       if (text == "window opened") opened_ns.push_back(mark.time_ns);

@@ -108,6 +108,8 @@ class RecordedProcess final : public recording::RowSink {
   // was closed at last; and when what had been taken for the steps asked for turned out to be none.
   std::vector<uint64_t> opened_ns;
   bool window_closed = false;
+  // When device work ran that was left out because the window was closed: disjoint, by time.
+  std::vector<std::pair<uint64_t, uint64_t>> outside_ns;
   uint64_t anew_ns = 0;
   bool conditional_graphs = false;  // Branches or loops on the device.
   // Records that were counted as lost between two moments, as the counters grew.

@@ -73,6 +73,11 @@ void RecordedWindows::OnActivity(const recording::ActivityRow& row, model::Id la
     GraphLaunch& launch = graph_launches_[row.correlation];
     launch.graph = row.graph;
     ++launch.nodes;
+    if (process_.conditional_graphs) {
+      const auto body = static_cast<uint32_t>(row.graph_node >> 32);
+      ++launch.bodies[body];
+      nodes_of_graph_[body].insert(row.graph_node);
+    }
     if (Timed(row)) {
       if (launch.start_ns == 0 || row.start_ns < launch.start_ns) launch.start_ns = row.start_ns;
       launch.end_ns = std::max(launch.end_ns, row.end_ns);
@@ -149,8 +154,20 @@ uint64_t RecordedWindows::EndOf(size_t lost) const {
   return lanes.empty() ? 0 : end;
 }
 
-// Graphs that run without a node they otherwise always have. Where branches and loops of the device
-// decide, nothing is said.
+// A body of a branch or loop runs as a whole or not at all, as often as it may: all of its nodes
+// have run equally often. So has what always runs, once.
+uint32_t RecordedWindows::MissingInBodies(const GraphLaunch& launch) const {
+  uint32_t missing = 0;
+  for (const auto& [body, records] : launch.bodies) {
+    const auto nodes = static_cast<uint32_t>(nodes_of_graph_.at(body).size());
+    const uint32_t rounds = (records + nodes - 1) / nodes;
+    missing += rounds * nodes - records;
+  }
+  return missing;
+}
+
+// Graphs that run without a node they otherwise always have; where branches and loops of the device
+// decide, without one that the others around it have.
 void RecordedWindows::FindLostNodes(bool finished, uint64_t end, std::vector<model::Loss>* losses,
                                     Told* told, uint64_t* whole_until) {
   struct Usual {
@@ -168,7 +185,9 @@ void RecordedWindows::FindLostNodes(bool finished, uint64_t end, std::vector<mod
   for (const auto& [correlation, launch] : graph_launches_) {
     const Usual& usual = graphs.at(launch.graph);
     const uint32_t most = usual.launches.rbegin()->first;
-    if (launch.nodes == most) continue;
+    const uint32_t missing =
+        process_.conditional_graphs ? MissingInBodies(launch) : most - launch.nodes;
+    if (missing == 0) continue;
     // Of a process that was killed the last launch of a graph may be there in part.
     if (!finished && launch.start_ns != 0 && correlation == usual.last) {
       *whole_until = std::min(*whole_until, launch.start_ns);
@@ -176,8 +195,8 @@ void RecordedWindows::FindLostNodes(bool finished, uint64_t end, std::vector<mod
     }
     const bool always =
         usual.all >= kLaunchesToTell && 10 * usual.launches.rbegin()->second >= 9 * usual.all;
-    if (!always || process_.conditional_graphs) continue;
-    told->graph_nodes_missing += most - launch.nodes;
+    const bool certain = always && !process_.conditional_graphs;
+    (certain ? told->graph_nodes_missing : told->graph_nodes_doubtful) += missing;
     const auto called = process_.graph_launch_ns.find(correlation);
     const uint64_t from = called != process_.graph_launch_ns.end() && called->second != 0
                               ? std::min(called->second, launch.start_ns)
@@ -185,10 +204,29 @@ void RecordedWindows::FindLostNodes(bool finished, uint64_t end, std::vector<mod
     const uint64_t to = launch.followed == launch.lanes ? launch.next_ns : end;
     losses->push_back({.start_ns = static_cast<int64_t>(from),
                        .end_ns = static_cast<int64_t>(std::max(to, launch.end_ns)),
-                       .at_least = most - launch.nodes,
+                       .at_least = certain ? missing : 0,
                        .correlation = correlation,
                        .cause = "graph_node"});
   }
+}
+
+// The longest stretch of a window in which nothing ran that was left out. At least its end.
+RecordedWindows::Extent RecordedWindows::WithoutOutside(const Extent& window) const {
+  const auto& outside = process_.outside_ns;
+  Extent longest{window.end_ns, window.end_ns};
+  uint64_t from = window.start_ns;
+  const auto take = [&](uint64_t until) {
+    if (until > from && until - from > longest.end_ns - longest.start_ns) longest = {from, until};
+  };
+  auto at = std::partition_point(outside.begin(), outside.end(), [&](const auto& interval) {
+    return interval.second <= window.start_ns;
+  });
+  for (; at != outside.end() && at->first < window.end_ns; ++at) {
+    take(at->first);
+    from = std::max(from, at->second);
+  }
+  take(window.end_ns);
+  return longest;
 }
 
 void RecordedWindows::TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
@@ -209,7 +247,8 @@ void RecordedWindows::TellWindows(bool finished, const std::function<int64_t(uin
             : finished               ? WindowEnd::kEnd
                                      : WindowEnd::kLoss;
     }
-    sink.AddWindow({process_id, time_of(windows_[w].start_ns), time_of(windows_[w].end_ns), why});
+    const Extent extent = WithoutOutside(windows_[w]);
+    sink.AddWindow({process_id, time_of(extent.start_ns), time_of(extent.end_ns), why});
   }
 }
 

@@ -2,10 +2,12 @@
 //
 // - A window per stretch between "window opened" marks of the collector (recorded_process.h): from
 //   the start of the first activity that was launched in it to the end of the last. What was
-//   launched before it opened, and still ran, is not in the recording, and ends before that.
+//   launched before it opened, or after it closed, is not in the recording; where that ran on
+//   another stream meanwhile ("outside" marks), the window is the longest stretch without.
 // - A call that started device work and has no activity is a loss: its work ran after the call
 //   began and, on the stream of its neighbours, before the next one's. A CUDA graph that runs
-//   without one of the nodes it always has is a loss, too.
+//   without one of the nodes it always has is a loss, too; with branches or loops on the device,
+//   one in whose bodies not all nodes ran equally often.
 // - What CUPTI or the collector counted as lost, and cannot name, lies between the flushes around
 //   the count.
 // - A file without an end: everything that ended before the last flush whose clock is in the file,
@@ -22,6 +24,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "importers/recording/recorded_process.h"
@@ -43,6 +46,9 @@ class RecordedWindows {
     model::ProcessEnding ending;
     int64_t calls_without_activity = 0;
     int64_t graph_nodes_missing = 0;
+    // Of graphs that have run too seldom to know, or in bodies of branches and loops: they are
+    // missing, or the program had disabled them.
+    int64_t graph_nodes_doubtful = 0;
     int64_t counted_elsewhere = 0;  // Of what CUPTI dropped: those that are among the two above.
   };
   // Gives windows, losses and the ending to the sink. `time_of`: to the sink's clock.
@@ -66,6 +72,7 @@ class RecordedWindows {
     uint32_t lanes = 0;     // On which its nodes ran.
     uint32_t followed = 0;  // Of these: those on which something was launched later.
     uint64_t start_ns = 0, end_ns = 0;
+    std::map<uint32_t, uint32_t> bodies;  // Records by their nodes' graph; conditional graphs only.
     uint64_t next_ns = 0;  // On all of them what came next had begun; whole if all are followed.
   };
   struct Extent {
@@ -77,8 +84,10 @@ class RecordedWindows {
   size_t BucketOf(uint32_t correlation) const;
   uint64_t EndOf(size_t lost) const;
   void FollowGraph(const recording::ActivityRow& row, model::Id lane);
+  uint32_t MissingInBodies(const GraphLaunch& launch) const;
   void FindLostNodes(bool finished, uint64_t end, std::vector<model::Loss>* losses, Told* told,
                      uint64_t* whole_until);
+  Extent WithoutOutside(const Extent& window) const;
   void TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
                    model::Id process_id, model::EventSink& sink) const;
   model::ProcessEnding Ending(bool finished, bool live, uint64_t whole_until,
@@ -92,6 +101,9 @@ class RecordedWindows {
   std::map<std::pair<model::Id, size_t>, uint64_t> first_start_;  // By lane and bucket.
   std::unordered_map<uint32_t, uint64_t> run_end_;                // Of runs with a lost call.
   std::unordered_map<uint32_t, GraphLaunch> graph_launches_;      // By correlation.
+  // Nodes that have run, by their graph: the launched one, a child's, a body's. (The upper half of
+  // a node's number is its graph's: cupti_activity.h.) Conditional graphs only.
+  std::unordered_map<uint32_t, std::unordered_set<uint64_t>> nodes_of_graph_;
   std::unordered_map<model::Id, uint32_t> open_graph_;  // By lane: last launch, by correlation.
   std::vector<Extent> windows_;
 };

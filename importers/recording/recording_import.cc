@@ -281,6 +281,8 @@ class Import {
     }
     CheckTimes("range_times_invalid", &start, &end);
     const std::string_view text = process_.strings.Text(row.text);
+    // Of use for windows only (recorded_windows.h).
+    if (text.starts_with("outside ") && process_.strings.Text(row.domain) == "xlatrace") return;
     if (text.empty()) counters_.Add("range_without_text", Severity::kInfo);
     sink_.AddRange({.process_id = names_.process_id(),
                     .thread_id = row.thread,
@@ -395,6 +397,11 @@ class Import {
     if (missing > 0) {
       counters_.Add("launch_without_activity", Severity::kDataLoss, missing,
                     "device work that was started, but no record of it");
+    }
+    if (told_.graph_nodes_doubtful > 0) {
+      counters_.Add("graph_nodes_perhaps_missing", Severity::kDataLoss, told_.graph_nodes_doubtful,
+                    "nodes of CUDA graphs that other launches of the same graph ran: their records "
+                    "are missing, unless the program had disabled them");
     }
     if (!process_.Fact("own_profile").empty()) {
       counters_.Add(

@@ -282,6 +282,33 @@ TEST_F(DecoderTest, AKindThatWasNotAskedForIsSkippedAndCounted) {
   EXPECT_EQ(counts_.unknown, 1u);
 }
 
+// Correlations 1 to 6, of which 2, 3 and 5 are of calls that were not recorded.
+TEST_F(DecoderTest, WhenWhatIsLeftOutRanIsTold) {
+  table_sizes = {{10, sizeof(CUpti_ActivityKernel10)}};
+  SkippedCalls skipped;
+  for (uint32_t correlation : {2, 3, 5}) skipped.Skip(correlation);
+  const std::pair<uint64_t, uint64_t> times[] = {{100, 110}, {130, 140}, {120, 125},
+                                                 {130, 135}, {200, 210}, {215, 220}};
+  for (uint32_t i = 0; i < 6; ++i) {
+    CUpti_ActivityKernel10 kernel = Kernel();
+    kernel.correlationId = i + 1;
+    kernel.start = times[i].first;  // (Packed: no reference to it.)
+    kernel.end = times[i].second;
+    Put(kernel);
+  }
+  ActivityDecoder decoder(&api_);
+  decoder.SetSkipped(&skipped);
+  decoder.Decode({buffer_.data(), buffer_.size(), buffer_.size()}, *writer_);
+  EXPECT_EQ(decoder.counts().outside_window, 3u);
+  const auto outside = decoder.TakeOutside();
+  ASSERT_EQ(outside.size(), 2u);
+  EXPECT_EQ(outside[0].start_ns, 120u);
+  EXPECT_EQ(outside[0].end_ns, 140u);
+  EXPECT_EQ(outside[1].start_ns, 200u);
+  EXPECT_EQ(outside[1].end_ns, 210u);
+  EXPECT_TRUE(decoder.TakeOutside().empty());
+}
+
 TEST_F(DecoderTest, ARecordTooShortForAnyReleaseIsSkippedAndCounted) {
   table_sizes = {{10, 64}};
   Put(Kernel(), 64);

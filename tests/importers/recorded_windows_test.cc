@@ -101,6 +101,28 @@ TEST_F(RecordedWindowsTest, WithoutOpenCallsWorkIsMissingFromTheLastFlushOn) {
   EXPECT_EQ(sink_.Stat("process_killed"), 1);
 }
 
+// A stream that lags behind runs what was launched before the window opened while another one
+// already runs what belongs to it; likewise when it closes.
+TEST_F(RecordedWindowsTest, AWindowIsWhereNothingRunsThatWasLeftOut) {
+  Mark("window closed", 0);
+  Mark("window opened", 1000);
+  builder_.Kernel("a", Launch(1010), 1100, 1200);
+  Mark("outside from", 900);
+  Mark("outside until", 1300);
+  Mark("outside from", 1250);  // They may overlap.
+  Mark("outside until", 1400);
+  builder_.Kernel("b", Launch(1020), 1450, 1500);
+  Mark("window closed", 2000);
+  Mark("outside from", 2100);
+  Mark("outside until", 2900);
+  builder_.Kernel("c", Launch(1030), 2200, 2300);
+  builder_.Fact("ended", "exit");
+  builder_.Finish();
+  Import();
+  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 1400, 2100, WindowEnd::kAsked}}));
+  for (const auto& range : sink_.ranges) EXPECT_EQ(range.text.find("outside"), std::string::npos);
+}
+
 TEST_F(RecordedWindowsTest, ALostLaunchLiesBetweenItsCallAndTheNextOnItsStream) {
   builder_.Kernel("a", Launch(10), 100, 200);
   Launch(20);
@@ -192,17 +214,51 @@ TEST_F(RecordedWindowsTest, ANodeThatAGraphOtherwiseAlwaysRunsIsMissed) {
   EXPECT_EQ(sink_.Stat("launch_without_activity"), 1);
 }
 
-// Branches and loops that the device decides run as often as they do.
-TEST_F(RecordedWindowsTest, OfConditionalGraphsNothingIsMissed) {
+class ConditionalGraphTest : public RecordedWindowsTest,
+                             public ::testing::WithParamInterface<bool> {};
+
+// What the device decides runs as often as it does, as a whole: body 6 of a loop runs k times.
+TEST_P(ConditionalGraphTest, HasItsBodiesAsAWhole) {
+  constexpr uint64_t kGraph = uint64_t{5} << 32, kBody = uint64_t{6} << 32;
+  const auto run = [&](bool lacks_one) {
+    for (uint64_t k = 0; k < 6; ++k) {
+      const uint64_t at = 10'000 * k;
+      const uint32_t launch = builder_.Call(514, at + 10, at + 20, 0, 0);
+      builder_.Kernel("a", launch, at + 100, at + 200, kGraph + 1, 5);
+      for (uint64_t round = 0; round < k; ++round) {
+        const uint64_t begin = at + 1000 * (round + 1);
+        builder_.Kernel("b", launch, begin, begin + 100, kBody + 1, 5);
+        if (lacks_one && k == 3 && round == 1) continue;
+        builder_.Kernel("c", launch, begin + 200, begin + 300, kBody + 2, 5);
+      }
+    }
+  };
   builder_.writer->Add(recording::GraphNodeRow{.node = 73, .graph = 5, .type = 13});
-  for (uint64_t k = 0; k < 20; ++k) {
+  run(GetParam());
+  builder_.Finish();
+  Import();
+  EXPECT_EQ(sink_.Stat("graph_nodes_perhaps_missing"), GetParam() ? 1 : 0);
+  ASSERT_EQ(sink_.losses.size(), GetParam() ? 1u : 0u);
+  if (!GetParam()) return;
+  EXPECT_EQ(sink_.losses[0].start_ns, 30'010);
+  EXPECT_EQ(sink_.losses[0].end_ns, 40'100);
+  EXPECT_EQ(sink_.losses[0].at_least, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(LacksOne, ConditionalGraphTest, ::testing::Bool());
+
+// Of three launches one that lacks a node may be one with that node disabled.
+TEST_F(RecordedWindowsTest, OfAGraphThatRanSeldomANodeIsPerhapsMissing) {
+  for (uint64_t k = 0; k < 3; ++k) {
     const uint32_t launch = builder_.Call(514, 1000 * k + 10, 1000 * k + 20, 0, 0);
     builder_.Kernel("a", launch, 1000 * k + 100, 1000 * k + 200, 71, 5);
-    if (k != 7) builder_.Kernel("b", launch, 1000 * k + 300, 1000 * k + 400, 72, 5);
+    if (k != 1) builder_.Kernel("b", launch, 1000 * k + 300, 1000 * k + 400, 72, 5);
   }
   builder_.Finish();
   Import();
-  EXPECT_TRUE(sink_.losses.empty());
+  EXPECT_EQ(sink_.Stat("graph_nodes_perhaps_missing"), 1);
+  ASSERT_EQ(sink_.losses.size(), 1u);
+  EXPECT_EQ(sink_.losses[0].at_least, 0);
 }
 
 // `--steps 3:6`: a helper was taken for the step until the real one had run twice.

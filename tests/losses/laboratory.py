@@ -119,6 +119,7 @@ class Lab:
         self.notes = []
         self.root = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="xlatrace-losses-"))
         self.number = 0
+        self.cuts = collections.Counter()  # Of each trace, how often it was cut.
 
     def bench(self, kind):
         self.number += 1
@@ -438,7 +439,10 @@ class Lab:
         bench = self.bench(kind)
         data = path.read_bytes()
         cut = bench.work / path.name
-        cut.write_bytes(data[: self.chance.randint(len(data) // 3, len(data) - 2)])
+        # Of a hundred runs each is cut one hundredth further on.
+        self.cuts[path] += 1
+        part = (self.cuts[path] - self.chance.random()) / self.options.runs
+        cut.write_bytes(data[: min(int(len(data) * part), len(data) - 2)])
         whole = bench.xlatrace("import", path, "-o", "whole.db")
         result = bench.xlatrace("import", cut, "-o", "run.db")
         figures = self.figures[kind]

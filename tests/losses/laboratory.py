@@ -24,6 +24,7 @@ XLATRACE_SHARED_DATA for traces that are cut).
 """
 
 import argparse
+import bisect
 import collections
 import json
 import os
@@ -239,11 +240,18 @@ class Lab:
             "SELECT process_id, start_ns, end_ns FROM gap JOIN device USING (device_id) UNION ALL "
             "SELECT process_id, start_ns, end_ns FROM step WHERE steady",
         )
-        spans = sorted((s["process_id"], s["start_ns"], s["end_ns"]) for s in spans)
+        starts, latest = collections.defaultdict(list), collections.defaultdict(list)
+        for process, start, end in sorted(
+            (s["process_id"], s["start_ns"], s["end_ns"]) for s in spans
+        ):
+            before = latest[process][-1] if latest[process] else end
+            starts[process].append(start)
+            latest[process].append(max(before, end))  # Of this one and all that began before it.
         count = 0
         for row in missing:
             process, start, end = place(row)
-            count += any(p == process and a < end and start < b for p, a, b in spans)
+            begun = bisect.bisect_left(starts[process], end)
+            count += begun > 0 and latest[process][begun - 1] > start
         return count
 
     def exactness(self, kind, bench, truths, database):

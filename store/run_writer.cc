@@ -279,7 +279,11 @@ void RunWriter::State::SettleWindows() {
         last = &window;
       }
     }
-    if (last == nullptr) continue;
+    if (last == nullptr) {
+      // Of a process without work there is no time to name; the source's run stat says it.
+      ending.unrecorded_from_ns.reset();
+      continue;
+    }
     ending.unrecorded_from_ns = last->end_ns;
     last->why_ended = model::WindowEnd::kLoss;
   }

@@ -14,6 +14,17 @@ constexpr size_t kCallsPerPiece = 65'536;
 // CUDA has some hundred; more is a hostile file.
 constexpr size_t kMaxNames = 1000;
 
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// cudaLaunchKernel_v7000, cuLaunchKernelEx, cudaGraphLaunch_v10000...; not cudaLaunchHostFunc.
+bool IsLaunch(std::string_view text) {
+  return (text.starts_with("cudaLaunch") || text.starts_with("cuLaunch") ||
+          Contains(text, "GraphLaunch")) &&
+         !Contains(text, "HostFunc");
+}
+
 }  // namespace
 
 Status NsysCalls::Read(int64_t shift_ns) {
@@ -53,6 +64,16 @@ Status NsysCalls::ReadCalls(int64_t shift_ns) {
     const int64_t correlation = scan.IntOr(3, 0);
     Name& name = NameOf(strings_.Of(scan, 4));
     NsysLaunch* launch = Find(tid & ~kTidMask, correlation);
+    if (name.is_launch && launch != nullptr) {
+      name.has_record = true;
+      int64_t& last = last_launch_ns_.try_emplace(tid & ~kTidMask, start).first->second;
+      last = std::max(last, start);
+    } else if (name.is_launch && scan.IntOr(6, 0) == 0 && !capturing_.contains(tid)) {
+      unmatched_.push_back({tid & ~kTidMask, start, name.number});
+    }
+    if (name.capture != 0) {
+      name.capture > 0 ? void(capturing_.insert(tid)) : void(capturing_.erase(tid));
+    }
     Use use = Use::kNone;
     if (launch != nullptr && launch->call == 0) {
       use = Use::kLaunch;
@@ -68,7 +89,25 @@ Status NsysCalls::ReadCalls(int64_t shift_ns) {
     calls_.back().push_back(
         {start, end, correlation, ThreadOf(tid), name.number, use, OutcomeOf(scan)});
   }
+  CountUnmatched();
   return {};
+}
+
+void NsysCalls::CountUnmatched() {
+  int64_t lost = 0, unfinished = 0;
+  for (const Unmatched& launch : unmatched_) {
+    if (!names_[launch.name]->has_record) continue;
+    const auto last = last_launch_ns_.find(launch.pid_part);
+    const bool later = last != last_launch_ns_.end() && launch.start_ns < last->second;
+    ++(later ? lost : unfinished);
+  }
+  counters_.Add("launch_without_activity", model::Severity::kDataLoss, lost,
+                "launches without a record of their kernels, while later ones have theirs: Nsight "
+                "Systems lost them, or they launched nothing");
+  counters_.Add("launches_not_finished", model::Severity::kNotice, unfinished,
+                "launches that had not run when the capture ended: the program was that far ahead "
+                "of the device");
+  std::vector<Unmatched>().swap(unmatched_);
 }
 
 NsysCalls::Name& NsysCalls::NameOf(std::string_view text) {
@@ -89,7 +128,14 @@ NsysCalls::Name& NsysCalls::AddName(std::string_view text) {
   if (name_index_.size() >= kMaxNames) text = is_wait ? "others (Synchronize)" : "others";
   const auto [entry, fresh] = name_index_.try_emplace(std::string(text));
   if (fresh) {
-    entry->second = {std::string(text), is_wait, 0, static_cast<uint16_t>(names_.size())};
+    Name& name = entry->second;
+    name.text = text;
+    name.is_wait = is_wait;
+    name.is_launch = IsLaunch(text);
+    name.capture = Contains(text, "StreamBeginCapture") ? 1
+                   : Contains(text, "StreamEndCapture") ? -1
+                                                        : 0;
+    name.number = static_cast<uint16_t>(names_.size());
     names_.push_back(&entry->second);
   }
   return entry->second;

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -85,9 +86,21 @@ class NsysCalls {
   struct Name {
     std::string text;
     bool is_wait = false;
+    bool is_launch = false;   // Of kernels or graphs, which leave records.
+    bool has_record = false;  // One of these calls does: exports differ in what they hold.
+    int8_t capture = 0;       // Of a stream: 1 begins, -1 ends.
     int64_t not_kept = 0;
     uint16_t number = 0;
   };
+
+  // Launches without a record: `lost` where later ones of the process have theirs, `unfinished`
+  // where the capture ended before they ran. Not those of stream capture, and not failed ones.
+  struct Unmatched {
+    int64_t pid_part;
+    int64_t start_ns;
+    uint16_t name;
+  };
+  void CountUnmatched();
 
   Status FindReferred();
   Status ReadCalls(int64_t shift_ns);
@@ -102,6 +115,9 @@ class NsysCalls {
   bool has_pids_ = false;
   LaunchTable<NsysLaunch> launches_;
   std::deque<std::vector<Call>> calls_;
+  std::vector<Unmatched> unmatched_;
+  std::unordered_map<int64_t, int64_t> last_launch_ns_;  // With a record, by process.
+  std::unordered_set<int64_t> capturing_;                // Threads.
   std::vector<int64_t> threads_;
   std::unordered_map<int64_t, uint32_t> thread_index_;
   int64_t last_tid_ = 0;

@@ -119,6 +119,27 @@ TEST_F(NsysTest, IdsOfStringsThatDoubleTakeNoMoreThanTheirRows) {
   EXPECT_EQ(sink.Config(sink.activities[0]).name, "name 23");
 }
 
+TEST_F(NsysTest, LaunchesWithoutKernelsAreToldByWhetherLaterOnesHaveTheirs) {
+  const MemorySink sink = ImportSql(
+      kSchema + Call(100, 110, 11) + Kernel(1000, 1100, 11) + Call(120, 130, 12) +
+      Call(140, 150, 13) + Kernel(1200, 1300, 13) + Call(160, 170, 14) + Call(180, 190, 15));
+  EXPECT_EQ(sink.Stat("launch_without_activity"), 1);
+  EXPECT_EQ(sink.Stat("launches_not_finished"), 2);
+}
+
+// What is captured into a graph does not run; graph launches without any row are not recorded at
+// all.
+TEST_F(NsysTest, LaunchesThatLeaveNoRecordByNatureAreNotMissed) {
+  const MemorySink sink =
+      ImportSql(std::string(kSchema) +
+                "INSERT INTO StringIds VALUES (20, 'cudaStreamBeginCapture_v10000'), "
+                "(21, 'cudaStreamEndCapture_v10000'), (22, 'cudaLaunchHostFunc_v10000');\n" +
+                Call(10, 20, 1, 20) + Call(30, 40, 2) + Call(50, 60, 3, 21) + Call(70, 80, 4, 22) +
+                Call(90, 95, 5, 5) + Call(100, 110, 11) + Kernel(1000, 1100, 11));
+  EXPECT_EQ(sink.Stat("launch_without_activity"), 0);
+  EXPECT_EQ(sink.Stat("launches_not_finished"), 0);
+}
+
 TEST_F(NsysTest, CorrelationIdsAreUniquePerProcessOnly) {
   constexpr int64_t kOther = kPid + (int64_t{1} << 24);
   const MemorySink sink =

@@ -131,6 +131,28 @@ TEST_F(RunDbTest, ActivitiesComeBackWithTheirLabels) {
   EXPECT_TRUE(launches->IsNull(0, "grid_y"));
 }
 
+// A source that was cut off says that all after its last activity is missing; of a process that has
+// none there is no such time.
+TEST_F(RunDbTest, AProcessThatWasCutOffBeforeItsFirstActivityNamesNoTime) {
+  auto created = RunWriter::Create(path_);
+  ASSERT_TRUE(created) << created.error().message;
+  RunWriter& writer = **created;
+  writer.SetStart(1'700'000'000'000'000'000);
+  const model::Id process = writer.AddProcess({.host = "h", .pid = 7});
+  writer.AddDevice({.process_id = process, .name = "GPU"});
+  writer.SetEnding({.process_id = process, .unrecorded_from_ns = INT64_MAX});
+  writer.WriteAttribution({});
+  writer.WriteAnalysis({}, {});
+  const Status finished = writer.Finish();
+  ASSERT_TRUE(finished) << finished.error().message;
+  auto db = RunDb::Open(path_);
+  ASSERT_TRUE(db) << db.error().message;
+  const auto rows = db->Select("SELECT unrecorded_from_ns FROM process");
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_EQ(rows->rows.size(), 1u);
+  EXPECT_TRUE(rows->IsNull(0, "unrecorded_from_ns"));
+}
+
 TEST_F(RunDbTest, RunStatsOfOneNameAreSummed) {
   WriteSmallRun();
   auto db = RunDb::Open(path_);

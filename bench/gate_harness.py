@@ -2,7 +2,7 @@
 """How often `xlatrace gate` is wrong on runs of one program, and how often it finds a planted change.
 
 usage: bench/gate_harness.py fake PROGRAM FAKE_GPU [--comparisons 300] [--noise 0.2] [--jobs 2]
-       bench/gate_harness.py command PROGRAM FOLDER [--processes 40] -- COMMAND...
+       bench/gate_harness.py command PROGRAM FOLDER [--processes 40] [--planted N --slower WORDS] -- COMMAND...
 
 fake: processes of `fake_workload` on the fake GPU (FAKE_GPU: its folder, build/PRESET/fake_gpu), a
 training step of 20 ops in each. Every comparison has processes of its own: 5 for the baseline and 1
@@ -13,7 +13,9 @@ more, is judged by the same baseline, with --max-regress 1%.
 
 command: COMMAND is recorded in that many processes of its own (FOLDER/run-N.db; those that are there
 are used again). They are cut into disjoint comparisons of 5 and 1, as many as there are, in 50
-orders; comparisons of different orders share runs, and both figures are printed.
+orders; comparisons of different orders share runs, and both figures are printed. --planted: so many
+processes more with WORDS behind the command (FOLDER/slow-N.db), each judged by 5 of the others, by
+time alone, with --max-regress 1%.
 """
 
 import argparse
@@ -32,6 +34,8 @@ STEPS = 24
 LAUNCHES = 8
 PLANTED = 0.03
 SLOW = 4  # The op that is planted.
+FACTS = ("launches", "fusions", "bytes", "flops", "compilations", "peak_memory_bytes",
+         "exposed_collective_bytes", "attributed")
 
 
 def operations():
@@ -76,8 +80,10 @@ def run(command, **options):
     return result.stdout
 
 
-def judged(program, base, new, limit):
-    result = json.loads(run([program, "gate", *base, "--format", "json", "--max-regress", limit, "--", new]))
+def judged(program, base, new, limit, facts=True):
+    options = [] if facts else [word for fact in FACTS for word in ("--ignore", fact)]
+    result = json.loads(run([program, "gate", *base, "--format", "json", "--max-regress", limit, *options,
+                             "--", new]))
     return result["outcome"], result["sentence"]
 
 
@@ -131,15 +137,24 @@ def fake(args):
                 print(f"  false alarm: {result[kind][1]}")
 
 
-def command(args):
-    words = [word for word in args.command if word != "--"]
-    args.folder.mkdir(parents=True, exist_ok=True)
+def recorded(args, name, count, words):
     runs = []
-    for i in range(args.processes):
-        database = args.folder / f"run-{i}.db"
+    for i in range(count):
+        database = args.folder / f"{name}-{i}.db"
         if not database.exists():
             run([args.program, "record", "-o", database, "--", *words])
         runs.append(database)
+    return runs
+
+
+def command(args):
+    words = args.command
+    args.folder.mkdir(parents=True, exist_ok=True)
+    # Taken in turns, so that another load of the machine does not fall on one kind alone.
+    slow = []
+    for part in range(4):
+        runs = recorded(args, "run", args.processes * (part + 1) // 4, words)
+        slow = recorded(args, "slow", args.planted * (part + 1) // 4, words + args.slower.split())
     rng = random.Random(1)
     whole = []
     for order in range(50):
@@ -150,8 +165,14 @@ def command(args):
             told(f"{len(runs)} processes, disjoint comparisons", outcomes)
         whole += outcomes
     told("50 orders of them", whole)
+    for outcome, sentence in whole:
+        if outcome == "regression":
+            print(f"  false alarm: {sentence}")
     pairs = [judged(args.program, [a], b, "3%")[0] for a, b in zip(runs[::2], runs[1::2])]
     print(f"one against one, no baseline: {dict(collections.Counter(pairs))}")
+    if slow:
+        told("planted, limit 1 %", [judged(args.program, rng.sample(runs, BASELINE), new, "1%", facts=False)
+                                    for new in slow])
 
 
 def main():
@@ -168,9 +189,13 @@ def main():
     of_command.add_argument("program", type=pathlib.Path)
     of_command.add_argument("folder", type=pathlib.Path)
     of_command.add_argument("--processes", type=int, default=40)
-    of_command.add_argument("command", nargs=argparse.REMAINDER)
+    of_command.add_argument("--planted", type=int, default=0)
+    of_command.add_argument("--slower", default="")
     of_command.set_defaults(go=command)
-    args = parser.parse_args()
+    words = sys.argv[1:]
+    cut = words.index("--") if "--" in words else len(words)
+    args = parser.parse_args(words[:cut])
+    args.command = words[cut + 1:]
     args.go(args)
 
 

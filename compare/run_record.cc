@@ -92,6 +92,10 @@ RunRecord RecordOf(const Run& run) {
   };
   fact("launches", run.launches);
   fact("fusions", run.fusions);
+  fact("main_ops", run.main_ops);
+  fact("call_launches", run.call_launches);
+  fact("call_bytes", run.call_bytes);
+  fact("call_flops", run.call_flops);
   fact("bytes", run.bytes);
   fact("flops", run.flops);
   fact("compilations", run.compilations);

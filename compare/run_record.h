@@ -32,7 +32,7 @@ struct RunRecord {
   std::vector<int64_t> steps;             // At most 64, evenly chosen. Empty: no steady steps.
   std::map<std::string, int64_t> phases;  // ns per step.
   std::map<std::string, int64_t> ops;     // By what they are called; the largest 100.
-  std::map<std::string, double> facts;    // Per step, where known.
+  std::map<std::string, double> facts;    // Where known; per step, or "call_..." per call.
   std::string accepted;                   // Why a regression was accepted; empty: none was.
 
   double StepMean() const;

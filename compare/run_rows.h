@@ -108,8 +108,10 @@ struct Run {
   std::optional<double> launches, host_calls;  // Per step.
   std::optional<double> graph_share;           // Part of the launches that CUDA graphs made.
   std::optional<int64_t> compilations, peak_memory_bytes;
-  std::optional<double> bytes, flops;              // Per step, by the cost model.
-  std::optional<int64_t> fusions;                  // That run.
+  std::optional<double> bytes, flops;        // Per step, by the cost model.
+  std::optional<int64_t> fusions, main_ops;  // Of the main program, that ran at all.
+  // Of a call of the main program, over the whole run.
+  std::optional<double> call_launches, call_bytes, call_flops;
   std::optional<double> exposed_collective_bytes;  // Per execution of the main program.
   std::optional<double> attributed;                // Part of device time that has a label.
 

@@ -1,6 +1,7 @@
 #include "report/compare/load_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -27,6 +28,13 @@ using store::Table;
 struct Sum {
   int64_t ns = 0;
   int64_t calls = 0;
+};
+
+// Of a module, over the whole run.
+struct OpCount {
+  int64_t all = 0;
+  int64_t fusions = 0;
+  double launches = 0, bytes = 0, flops = 0;  // Of a call.
 };
 
 class Loader {
@@ -191,13 +199,27 @@ class Loader {
     return at->second;
   }
 
+  // How often an op runs in a call of its module. A recording may begin or end within one.
+  static double CallsOf(int64_t occurrences, int64_t executions) {
+    if (executions <= 0) return 0;
+    const double calls = static_cast<double>(occurrences) / static_cast<double>(executions);
+    const double whole = std::round(calls);
+    return std::abs(calls - whole) * static_cast<double>(executions) <= 2 ? whole : calls;
+  }
+
   Status Ops() {
-    XLATRACE_ASSIGN(const Table rows,
-                    db_.Select("SELECT handle, module_id, instruction, category, op_kind, phase,"
-                               " layer, layer_group, op_name, source_file, source_line, self_ns,"
-                               " steady_ns FROM op_time WHERE instruction IS NOT NULL"));
+    XLATRACE_ASSIGN(
+        const Table rows,
+        db_.Select("SELECT handle, module_id, instruction, category, op_kind, phase,"
+                   " layer, layer_group, op_name, source_file, source_line, self_ns,"
+                   " occurrences, steady_ns FROM op_time WHERE instruction IS NOT NULL"));
+    std::unordered_map<std::string, int64_t> ran;
     const std::string_view time = run_.steady ? "steady_ns" : "self_ns";
     for (size_t i = 0; i < rows.rows.size(); ++i) {
+      if (rows.Int(i, "self_ns") > 0) {
+        ran[fmt::format("{}\n{}", module_of_.at(rows.Int(i, "module_id")),
+                        rows.Text(i, "instruction"))] += rows.Int(i, "occurrences");
+      }
       const int64_t ns = rows.Int(i, time);
       if (ns == 0) continue;
       Op& op = run_.ops[OpOf(rows.Int(i, "module_id"), rows.Text(i, "instruction"))];
@@ -218,7 +240,18 @@ class Loader {
         [&](const Statement& row) {
           const auto module = module_of_.find(row.Int64(0));
           if (module == module_of_.end()) return true;
-          const auto at = by_name_.find(fmt::format("{}\n{}", module->second, row.Text(1)));
+          const std::string key = fmt::format("{}\n{}", module->second, row.Text(1));
+          if (const auto found = ran.find(key); found != ran.end()) {
+            OpCount& count = ops_of_module_[module->second];
+            ++count.all;
+            count.fusions += row.Text(2) == "fusion";
+            const double calls = CallsOf(found->second, run_.modules[module->second].executions);
+            count.launches += calls;
+            count.bytes += calls * static_cast<double>(row.OptionalInt64(5).value_or(0));
+            count.flops += calls * static_cast<double>(row.OptionalInt64(4).value_or(0));
+            ran.erase(found);
+          }
+          const auto at = by_name_.find(key);
           if (at == by_name_.end()) return true;
           Op& op = run_.ops[at->second];
           if (!op.opcode.empty()) return true;
@@ -289,9 +322,16 @@ class Loader {
         }
         continue;
       }
+      // Work outside XLA that is led back to a framework's op has evidence and no instruction.
+      const bool labelled = label != label_row.end() && !labels.IsNull(label->second, "evidence");
       const std::string reason = label == label_row.end()
                                      ? std::string("unknown")
                                      : labels.Text(label->second, "unattributed_reason");
+      if (reason == model::Text(model::Reason::kAutotuning)) {
+        autotuning_ns_ += sum.ns;
+      } else if (!labelled) {
+        unlabelled_ns_ += sum.ns;
+      }
       const auto [at, is_new] = unlabelled.try_emplace({reason, use.name}, run_.ops.size());
       if (is_new) {
         Op& op = run_.ops.emplace_back();
@@ -322,16 +362,18 @@ class Loader {
     if (run_.ops.empty()) return;
     std::vector<int64_t> weights, parts(run_.ops.size());
     int64_t all = 0;
-    int64_t labelled = 0;
     for (const Op& op : run_.ops) {
       weights.push_back(std::max<int64_t>(op.ns, 0));
       all += weights.back();
-      if (!op.instruction.empty()) labelled += weights.back();
     }
     run_.device_ns = (all + run_.step_devices / 2) / run_.step_devices;
     analysis::Apportion(run_.device_ns, weights, parts);
     for (size_t i = 0; i < parts.size(); ++i) run_.ops[i].ns = parts[i];
-    if (all > 0) run_.attributed = static_cast<double>(labelled) / static_cast<double>(all);
+    // Autotuning happens in one run and is read from a cache in the next.
+    const int64_t known = all - autotuning_ns_;
+    if (known > 0) {
+      run_.attributed = static_cast<double>(known - unlabelled_ns_) / static_cast<double>(known);
+    }
   }
 
   Status Shares() {
@@ -390,21 +432,13 @@ class Loader {
     }
     double bytes = 0;
     double flops = 0;
-    // Of the main programs: a run without steady steps also holds what ran before the first step,
-    // and would have more of them than its sibling.
-    const bool has_main = std::any_of(run_.modules.begin(), run_.modules.end(),
-                                      [](const auto& module) { return module.role == "main"; });
-    int64_t fusions = 0;
     for (const Op& op : run_.ops) {
       const double calls = run_.PerStep(op.calls);
       if (op.bytes) bytes += static_cast<double>(*op.bytes) * calls;
       if (op.flops) flops += static_cast<double>(*op.flops) * calls;
-      if (op.opcode != "fusion") continue;
-      fusions += !has_main || run_.modules[op.module].role == "main";
     }
     if (bytes > 0) run_.bytes = bytes;
     if (flops > 0) run_.flops = flops;
-    if (run_.attributed.value_or(0) > 0) run_.fusions = fusions;
     XLATRACE_TRY(MainFacts());
     // Programs compiled for the main function: more than one is a recompilation.
     int64_t versions = 0;
@@ -413,7 +447,7 @@ class Loader {
       if (module.role == "main" && function.empty()) function = module.function;
     }
     for (const compare::Module& module : run_.modules) {
-      versions += !function.empty() && module.function == function;
+      versions += !function.empty() && module.function == function && module.run_ns > 0;
     }
     if (versions > 0) run_.compilations = versions;
     return {};
@@ -433,12 +467,81 @@ class Loader {
         for (size_t i = 0; i < rows.rows.size(); ++i) module.inputs += rows.Text(i, "shape") + "\n";
       }
     }
-    XLATRACE_ASSIGN(const Table exposed,
-                    db_.Select("SELECT count(*) AS count, sum(bytes) AS bytes FROM collective"
-                               " WHERE exposed_ns > 0"));
-    if (executions > 0 && exposed.Int(0, "count") > 0) {
-      run_.exposed_collective_bytes = exposed.Real(0, "bytes") / static_cast<double>(executions);
+    OpsOfMain();
+    return executions > 0 ? ExposedCollectives() : Status();
+  }
+
+  // The program of each function that takes most of its time, whether there are steps or not: a run
+  // without them also holds what ran before the first, and both hold earlier compilations.
+  std::map<int64_t, int64_t> Programs() const {
+    std::map<std::string, size_t> heaviest;
+    for (size_t m = 0; m < run_.modules.size(); ++m) {
+      const compare::Module& module = run_.modules[m];
+      if (module.role != "main" || module.executions == 0) continue;
+      const std::string& name = module.function.empty() ? module.name : module.function;
+      const auto [at, is_new] = heaviest.try_emplace(name, m);
+      if (!is_new && run_.modules[at->second].run_ns < module.run_ns) at->second = m;
     }
+    std::map<int64_t, int64_t> executions;  // Of the module, by the ids of its processes.
+    for (const auto& [id, at] : module_of_) {
+      for (const auto& [name, m] : heaviest) {
+        if (m == at) executions.emplace(id, run_.modules[m].executions);
+      }
+    }
+    return executions;
+  }
+
+  // What ran of the main programs, in the whole run.
+  void OpsOfMain() {
+    std::set<size_t> main;
+    for (const auto& [id, executions] : Programs()) main.insert(module_of_.at(id));
+    OpCount sum;
+    for (const size_t m : main) {
+      const auto count = ops_of_module_.find(m);
+      if (count == ops_of_module_.end()) continue;
+      sum.all += count->second.all;
+      sum.fusions += count->second.fusions;
+      sum.launches += count->second.launches;
+      sum.bytes += count->second.bytes;
+      sum.flops += count->second.flops;
+    }
+    if (sum.all == 0) return;
+    run_.call_launches = sum.launches;
+    if (sum.bytes > 0) run_.call_bytes = sum.bytes;
+    if (sum.flops > 0) run_.call_flops = sum.flops;
+    run_.main_ops = sum.all;
+    run_.fusions = sum.fusions;
+  }
+
+  // Of each collective of the main programs, not of each execution of it: whether one of them had
+  // anything beside it is chance, whether most of its time has is how the program was made.
+  Status ExposedCollectives() {
+    const std::map<int64_t, int64_t> programs = Programs();
+    XLATRACE_ASSIGN(const Table rows,
+                    db_.Select("SELECT a.module_id, a.instruction, sum(c.bytes) AS bytes,"
+                               " sum(c.exposed_ns) AS exposed_ns, sum(a.duration_ns) AS ns"
+                               " FROM collective c CROSS JOIN activity a ON a.activity_id ="
+                               " c.activity_id WHERE c.exposed_ns IS NOT NULL"
+                               " AND a.instruction IS NOT NULL GROUP BY 1, 2"));
+    struct Exposed {
+      double bytes = 0, exposed_ns = 0, ns = 0, executions = 0;
+    };
+    std::map<std::pair<size_t, std::string>, Exposed> collectives;
+    for (size_t i = 0; i < rows.rows.size(); ++i) {
+      const auto program = programs.find(rows.Int(i, "module_id"));
+      if (program == programs.end()) continue;
+      Exposed& one = collectives[{module_of_.at(program->first), rows.Text(i, "instruction")}];
+      if (!rows.IsNull(i, "bytes")) one.bytes += rows.Real(i, "bytes");
+      one.exposed_ns += rows.Real(i, "exposed_ns");
+      one.ns += rows.Real(i, "ns");
+      one.executions = static_cast<double>(program->second);
+    }
+    double bytes = 0;
+    for (const auto& [key, one] : collectives) {
+      if (one.exposed_ns * 2 >= one.ns) bytes += one.bytes / one.executions;
+    }
+    // None at all is known, too: the first one of a program is what is looked for.
+    run_.exposed_collective_bytes = bytes;
     return {};
   }
 
@@ -455,10 +558,12 @@ class Loader {
   std::string start_;
   int64_t activities_ = 0, launches_ = 0;
   uint64_t checksum_ = 0;
+  int64_t autotuning_ns_ = 0, unlabelled_ns_ = 0;  // Of the basis.
   bool has_kernels_ = false;
   std::unordered_map<uint64_t, Sum> sums_;  // By label (high half) and configuration.
   std::unordered_map<int64_t, size_t> module_of_;
   std::unordered_map<std::string, size_t> by_name_;
+  std::unordered_map<size_t, OpCount> ops_of_module_;  // That ran at all.
 };
 
 }  // namespace

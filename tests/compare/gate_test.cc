@@ -54,6 +54,25 @@ TEST(Gate, PassesWhatGotFaster) {
             Outcome::kPass);
 }
 
+// That nothing was found says something only where it would have been.
+TEST(Gate, PassesOnlyWhatTheNoiseWouldHaveShown) {
+  GateOptions limit;
+  limit.max_regress = 0.01;
+  int passed = 0;
+  constexpr int kTrials = 500;
+  for (uint64_t trial = 0; trial < kTrials; ++trial) {
+    const auto base = Records(5, 1e8, 0.02, 1000 + trial * 100);
+    const Outcome outcome =
+        JudgeGate(base, Records(1, 1.03e8, 0.02, 1000 + trial * 100 + 50), limit).outcome;
+    EXPECT_TRUE(outcome == Outcome::kPass || outcome == Outcome::kNotEstablished ||
+                outcome == Outcome::kRegression);
+    passed += outcome == Outcome::kPass;
+  }
+  EXPECT_LE(passed, kTrials / 20);
+  EXPECT_EQ(JudgeGate(Records(5, 1e8, 0.0005, 1), Records(1, 1e8, 0.0005, 99), {}).outcome,
+            Outcome::kPass);
+}
+
 TEST(Gate, HasFewFalseAlarms) {
   int alarms = 0;
   constexpr int kTrials = 1000;
@@ -81,6 +100,50 @@ TEST(Gate, GatesFactsWithoutStatistics) {
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
   now[0].facts["fusions"] = 41;
   EXPECT_NE(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+}
+
+TEST(Gate, FusionsThatWentIntoOneAreNotLost) {
+  auto base = Records(1, 1e8, 0, 1);
+  auto now = Records(1, 1e8, 0, 2);
+  base[0].facts["main_ops"] = 50;
+  now[0].facts["fusions"] = 39;
+  now[0].facts["main_ops"] = 49;
+  EXPECT_NE(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  now[0].facts["main_ops"] = 50;  // An op that was in a fusion stands alone.
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+}
+
+// Of steady steps here, of a whole run with its start there: two quantities of one name.
+TEST(Gate, ComparesNoFactOfStepsWithThatOfAWholeRun) {
+  auto base = Records(1, 1e8, 0, 1);
+  auto now = Records(1, 1e8, 0, 2);
+  base[0].facts["attributed"] = 1;
+  now[0].facts["attributed"] = 0.9;
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+  now[0].steady = false;
+  now[0].steps.clear();
+  now[0].facts["launches"] = 5000;
+  now[0].facts["bytes"] = 5e9;
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
+  base[0].facts["call_launches"] = 40;
+  now[0].facts["call_launches"] = 44;
+  const GateResult result = JudgeGate(base, now, {});
+  EXPECT_EQ(result.outcome, Outcome::kRegression);
+  EXPECT_TRUE(
+      result.sentence.starts_with("Regression: launches in a call of the main program: 40 -> 44."))
+      << result.sentence;
+  now[0].facts["call_launches"] = 40;
+  base[0].steady = false;
+  base[0].steps.clear();
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
+}
+
+TEST(Gate, FindsTheFirstExposedCollective) {
+  auto base = Records(1, 1e8, 0, 1);
+  auto now = Records(1, 1e8, 0, 2);
+  base[0].facts["exposed_collective_bytes"] = 0;
+  now[0].facts["exposed_collective_bytes"] = 4096;
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
 TEST(Gate, RefusesWhatIsNoComparison) {

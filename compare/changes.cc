@@ -478,7 +478,11 @@ int64_t WholeOf(const Comparison& comparison) {
 bool AboutEqual(const Comparison& comparison) {
   const int64_t base =
       comparison.base_step_ns != 0 ? comparison.base_step_ns : comparison.base_device_ns;
-  return std::abs(static_cast<double>(WholeOf(comparison))) <= kEqual * static_cast<double>(base);
+  return AboutEqual(base, base + WholeOf(comparison));
+}
+
+bool AboutEqual(int64_t base_ns, int64_t now_ns) {
+  return std::abs(static_cast<double>(now_ns - base_ns)) <= kEqual * static_cast<double>(base_ns);
 }
 
 double WeightOf(const Change& change) {

@@ -34,6 +34,7 @@ std::vector<Change> FindChanges(const Run& base, const Run& now, const Compariso
 int64_t WholeOf(const Comparison& comparison);
 // It moved by so little (half a percent) that it is called the same.
 bool AboutEqual(const Comparison& comparison);
+bool AboutEqual(int64_t base_ns, int64_t now_ns);
 // How much a change counts: its time, more where it is certain or what others follow from.
 double WeightOf(const Change& change);
 // Other arguments, layers, recomputation, CUDA graphs: what many rows follow from.

@@ -42,6 +42,18 @@ double RunRecord::StepMean() const {
   return steps.empty() ? static_cast<double>(device_ns) : sum / static_cast<double>(steps.size());
 }
 
+MainCalls MainCallsOf(const Run& run) {
+  MainCalls calls;
+  int64_t ns = 0;
+  for (const Module& module : run.modules) {
+    if (module.role != "main") continue;
+    ns += module.run_ns;
+    calls.count += module.executions;
+  }
+  if (calls.count > 0) calls.each_ns = ns / calls.count;
+  return calls;
+}
+
 RunRecord RecordOf(const Run& run) {
   RunRecord record;
   record.content_id = run.content_id;
@@ -62,14 +74,7 @@ RunRecord RecordOf(const Run& run) {
   record.steady = run.steady;
   record.damaged = run.lost > 0 || run.partial;
   record.device_ns = run.device_ns;
-  int64_t main_ns = 0;
-  int64_t calls = 0;
-  for (const Module& module : run.modules) {
-    if (module.role != "main") continue;
-    main_ns += module.run_ns;
-    calls += module.executions;
-  }
-  if (calls > 0) record.call_ns = main_ns / calls;
+  record.call_ns = MainCallsOf(run).each_ns;
   const size_t count = std::min(run.steps.size(), kMostSteps);
   for (size_t i = 0; i < count; ++i)
     record.steps.push_back(run.steps[i * run.steps.size() / count]);

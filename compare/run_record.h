@@ -38,6 +38,13 @@ struct RunRecord {
   double StepMean() const;
 };
 
+// Of the main programs, over the whole run and all devices: how long it lasts does not matter.
+struct MainCalls {
+  int64_t count = 0;    // 0: not known.
+  int64_t each_ns = 0;  // Device time, the mean.
+};
+MainCalls MainCallsOf(const Run& run);
+
 RunRecord RecordOf(const Run& run);
 
 // One line without the newline.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "compare/run_record.h"
 
 namespace xlatrace::compare {
 namespace {
@@ -93,13 +94,25 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
     return verdict;
   }
   const bool steps = base.steady && now.steady;
-  const int64_t a = steps ? comparison.base_step_ns : comparison.base_device_ns;
-  const int64_t b = steps ? comparison.now_step_ns : comparison.now_device_ns;
+  // Without steps a call of the main program is what both recordings have, however long they are.
+  const MainCalls ours_called = MainCallsOf(base);
+  const MainCalls theirs_called = MainCallsOf(now);
+  const bool calls = !steps && ours_called.each_ns > 0 && theirs_called.each_ns > 0;
+  const int64_t a = steps   ? comparison.base_step_ns
+                    : calls ? ours_called.each_ns
+                            : comparison.base_device_ns;
+  const int64_t b = steps   ? comparison.now_step_ns
+                    : calls ? theirs_called.each_ns
+                            : comparison.now_device_ns;
+  const bool equal = calls ? AboutEqual(a, b) : AboutEqual(comparison);
   const std::string times =
-      fmt::format("{} {} -> {}, {}{}", steps ? "Step" : "Device time of the whole run",
+      fmt::format("{} {} -> {}, {}{}",
+                  steps   ? "Step"
+                  : calls ? "Device time of a call of the main program"
+                          : "Device time of the whole run",
                   Duration(static_cast<double>(a)), Duration(static_cast<double>(b)),
                   SignedPercent(static_cast<double>(b - a), static_cast<double>(a)),
-                  AboutEqual(comparison) ? ", about the same" : "");
+                  equal ? ", about the same" : "");
   if (!identity.comparable()) {
     verdict.sentence = fmt::format("Not comparable: {}.", fmt::join(identity.refusals, "; "));
     verdict.noise = times + "; what this says of the program is unknown.";
@@ -107,7 +120,21 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
   }
   const bool certain = std::any_of(changes.begin(), changes.end(),
                                    [](const Change& change) { return change.certain; });
-  const std::string reasons = Reasons(changes, b - a, AboutEqual(comparison));
+  // Another number of calls changes the whole runs and none of the calls.
+  std::vector<Change> told = changes;
+  int64_t whole = steps ? b - a : comparison.now_device_ns - comparison.base_device_ns;
+  if (calls) {
+    std::erase_if(told, [&](const Change& change) {
+      if (change.id == "repetitions") whole -= change.delta_ns;
+      return change.id == "repetitions";
+    });
+    // What goes the way of the calls first.
+    std::stable_partition(told.begin(), told.end(), [&](const Change& change) {
+      return equal || (b > a) == (change.delta_ns > 0);
+    });
+    whole = b > a ? std::abs(whole) : -std::abs(whole);
+  }
+  const std::string reasons = Reasons(told, whole, equal);
   if (reasons.empty()) {
     verdict.sentence = fmt::format("{}: the runs do the same work in the same way.", times);
   } else {
@@ -115,6 +142,12 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
   }
   if (!steps) {
     verdict.noise = "Not established: without steady steps, start-up is part of both times.";
+    if (calls) {
+      verdict.noise += fmt::format(
+          " Calls of the main program: {} in BASE, {} in NEW; what follows are totals of the whole"
+          " runs.",
+          Thousands(ours_called.count), Thousands(theirs_called.count));
+    }
     return verdict;
   }
   const auto ours = StepsOf(base_runs);

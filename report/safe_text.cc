@@ -40,6 +40,32 @@ void AppendSafeText(std::string& out, std::string_view text, Lines lines) {
   }
 }
 
+void AppendMarkupText(std::string& out, std::string_view text) {
+  std::string safe;
+  AppendSafeText(safe, text);
+  for (const char c : safe) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+}
+
 std::string SafeName(std::string_view text, size_t longest) {
   std::string out;
   if (text.size() <= longest) {

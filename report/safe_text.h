@@ -1,7 +1,7 @@
 // Names from a run made fit to be shown: what would be invisible or turn the text around becomes
 // its code ("[U+202E]"), bytes that are no UTF-8 become U+FFFD, newline and tab a blank.
 //
-// This is not escaping: '<' stays '<'. HtmlWriter escapes on top of it; the page's data is set by
+// AppendMarkupText alone escapes, elsewhere '<' stays '<': the page's data is set by
 // the app as text and never as markup (docs/page-data.md).
 //
 // Thread-safety: re-entrant.
@@ -18,6 +18,9 @@ namespace xlatrace::report {
 enum class Lines { kBlank, kKeep };  // What becomes of newline and tab.
 
 void AppendSafeText(std::string& out, std::string_view text, Lines lines = Lines::kBlank);
+
+// The same, escaped for HTML and XML, in text and in quoted attributes.
+void AppendMarkupText(std::string& out, std::string_view text);
 
 // Text of at most `longest` bytes is only made safe; longer text loses its middle, between
 // characters, and says how long it was: "head… [1,000,000 bytes in all] …tail".

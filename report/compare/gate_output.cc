@@ -9,6 +9,7 @@
 #include "base/terminal.h"
 #include "compare/statistics.h"
 #include "report/labels.h"
+#include "report/safe_text.h"
 #include "report/text_table.h"
 
 namespace xlatrace::report {
@@ -24,24 +25,7 @@ constexpr size_t kMostRuns = 40;
 
 std::string Xml(std::string_view text) {
   std::string out;
-  for (const char c : Printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
+  AppendMarkupText(out, Printable(text));
   return out;
 }
 

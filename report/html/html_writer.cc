@@ -18,32 +18,6 @@ constexpr size_t kHead = 280;
 constexpr size_t kTail = 80;
 constexpr size_t kNameTail = 8;  // Characters that a narrow column keeps.
 
-void AppendEscaped(std::string& out, std::string_view text) {
-  std::string safe;
-  AppendSafeText(safe, text);
-  for (const char c : safe) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-}
-
 // Byte position of the character that is `characters` from the end or the beginning; never inside
 // a code point. Looks at a few hundred bytes at most, however long the text.
 size_t FromStart(std::string_view text, size_t characters) {
@@ -73,13 +47,13 @@ std::string EscapeHtml(std::string_view text) {
   std::string out;
   const size_t longest = FromStart(text, kLongest);
   if (longest == text.size()) {
-    AppendEscaped(out, text);
+    AppendMarkupText(out, text);
     return out;
   }
-  AppendEscaped(out, text.substr(0, FromStart(text, kHead)));
+  AppendMarkupText(out, text.substr(0, FromStart(text, kHead)));
   out +=
       fmt::format("\u2026 [{} bytes in all] \u2026", Thousands(static_cast<int64_t>(text.size())));
-  AppendEscaped(out, text.substr(FromEnd(text, kTail)));
+  AppendMarkupText(out, text.substr(FromEnd(text, kTail)));
   return out;
 }
 

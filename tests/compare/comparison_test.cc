@@ -111,8 +111,8 @@ const Row* RowOf(const Comparison& comparison, const Run& now, const std::string
 TEST(Compare, MatchesByNameWhereThereIsNoHlo) {
   // The numbers of the instructions say nothing: dot.1 and dot.2 have changed places.
   const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/jit(main)/a/dot_general[x=1]", 100),
-                            MakeOp("dot.2", "jit(f)/jit(main)/b/dot_general[x=1]", 10)},
-                           "x");
+                                MakeOp("dot.2", "jit(f)/jit(main)/b/dot_general[x=1]", 10)},
+                               "x");
   const RunRows now = MakeRun(
       {MakeOp("dot.2", "jit(f)/a/dot_general", 120), MakeOp("dot.1", "jit(f)/b/dot_general", 10)},
       "y");
@@ -250,10 +250,10 @@ TEST(Changes, ALostGraphAndAStallAreNotOps) {
 
 // Three ops with names of their own, which take these times.
 RunRows ThreeOps(int64_t a, int64_t b, int64_t c, std::string id) {
-  return MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", a),
-                  MakeOp("dot.2", "jit(f)/b/dot_general", b),
-                  MakeOp("dot.3", "jit(f)/c/dot_general", c)},
-                 std::move(id));
+  return MakeRun(
+      {MakeOp("dot.1", "jit(f)/a/dot_general", a), MakeOp("dot.2", "jit(f)/b/dot_general", b),
+       MakeOp("dot.3", "jit(f)/c/dot_general", c)},
+      std::move(id));
 }
 
 std::string SentenceOf(const RunRows& base, const RunRows& now) {
@@ -279,6 +279,34 @@ TEST(Verdict, ASlowerStepIsLedByALossAndAFasterOneByAGain) {
   const auto turned = FindChanges(now, base, Compare(now, base));
   EXPECT_EQ(turned[0].delta_ns, -600);
   EXPECT_EQ(turned[1].delta_ns, 400);
+}
+
+// Twice as long a recording of a program that takes a tenth more in every call.
+TEST(Verdict, WithoutStepsCallsAreCompared) {
+  const auto run = [](int64_t calls, int64_t ns, std::string id) {
+    RunRows rows = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", calls * ns),
+                            MakeOp("dot.2", "jit(f)/b/dot_general", calls * 500'000)},
+                           std::move(id));
+    rows.steady = false;
+    rows.steps.clear();
+    rows.step_ns = 0;
+    rows.step_devices = 1;
+    for (Op& op : rows.ops) op.calls = calls;
+    rows.modules[0].executions = calls;
+    rows.modules[0].run_ns = rows.device_ns;
+    return rows;
+  };
+  const RunRows base = run(100, 500'000, "a");
+  const RunRows now = run(200, 600'000, "b");
+  const Comparison comparison = Compare(base, now);
+  const Verdict verdict =
+      Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
+  EXPECT_TRUE(verdict.sentence.starts_with(
+      "Device time of a call of the main program 1.00 ms -> 1.10 ms, +10.0 %"))
+      << verdict.sentence;
+  EXPECT_EQ(verdict.sentence.find("as often"), std::string::npos) << verdict.sentence;
+  EXPECT_NE(verdict.noise.find("100 in BASE, 200 in NEW"), std::string::npos) << verdict.noise;
+  EXPECT_FALSE(verdict.established);
 }
 
 TEST(Verdict, AnEqualStepIsCalledThat) {

@@ -92,13 +92,19 @@ void Scatters(const Context& context, Report& report) {
             : "sort the indices and use `jax.ops.segment_sum(..., indices_are_sorted=True)`, say "
               "`unique_indices=True` where it is true, add in f32; for small tables a one-hot "
               "product";
+    // What is summed is what is named: the time of one of several would be another figure
+    // elsewhere.
+    const size_t others = site.ops.size() - 1;
     finding.sentence =
-        fmt::format("{} is {} of the step: {} takes {} of {} ({})",
+        fmt::format("{} is {} of the step: {} {} {} of {} ({})",
                     gradient && embedding ? "The gradient of the embedding (a scatter-add)"
                     : gradient            ? "The gradient of a lookup (a scatter-add)"
                                           : "A scatter-add",
-                    Percent(context.ShareOfStep(site.ns)), largest.row->name, Time(site.ns),
-                    Time(context.step_ns), ShortSource(site.source));
+                    Percent(context.ShareOfStep(site.ns)), largest.row->name,
+                    others == 0   ? "takes"
+                    : others == 1 ? "and another one take"
+                                  : fmt::format("and {} others take", others),
+                    Time(site.ns), Time(context.step_ns), ShortSource(site.source));
     finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = product_wins ? saves - product_ns : saves / 2;

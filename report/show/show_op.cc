@@ -412,6 +412,9 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
   XLATRACE_ASSIGN(const int64_t steady, SteadySteps(db));
   op["steady_steps"] = steady;
   op["steady_ns_per_step"] = steady > 0 ? Json(IntOf(op, "steady_ns") / steady) : Json();
+  XLATRACE_ASSIGN(const store::Table all_ops,
+                  db.Select("SELECT sum(steady_ns) AS ns FROM op_time"));
+  op["steady_device_ns"] = steady > 0 ? Json(all_ops.Int(0, "ns")) : Json();
   XLATRACE_ASSIGN(op["alike"], AlikeOps(db, TextOf(op, "handle")));
   sheet["op"] = op;
 

@@ -117,13 +117,17 @@ void WriteOp(const Json& sheet, SheetWriter& out) {
   out.Fact("result", JsonText(op, "shape"));
 
   out.Heading("Time");
-  out.Fact("whole run", fmt::format("{} = {} of device time; {} runs, {} each ({} to {})",
-                                    TimeCell(op, "self_ns"), PctCell(op, "self_pct"),
-                                    CountCell(op, "occurrences"), TimeCell(op, "average_ns"),
-                                    TimeCell(op, "min_ns"), TimeCell(op, "max_ns")));
+  // Percentages as summary and the page write them.
+  out.Fact("whole run",
+           fmt::format("{} = {}% of its device time; {} runs, {} each ({} to {})",
+                       TimeCell(op, "self_ns"), Percent(JsonNumber(op, "self_pct"), 100),
+                       CountCell(op, "occurrences"), TimeCell(op, "average_ns"),
+                       TimeCell(op, "min_ns"), TimeCell(op, "max_ns")));
   if (JsonHas(op, "steady_ns_per_step")) {
     out.Fact("per step",
-             fmt::format("{} (mean of {} steady steps)", TimeCell(op, "steady_ns_per_step"),
+             fmt::format("{} = {}% of device time (mean of {} steady steps)",
+                         TimeCell(op, "steady_ns_per_step"),
+                         Percent(JsonNumber(op, "steady_ns"), JsonNumber(op, "steady_device_ns")),
                          CountCell(op, "steady_steps")));
   }
   if (const Json& alike = ValueAt(op, "alike"); alike.is_object()) {

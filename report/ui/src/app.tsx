@@ -13,7 +13,7 @@ import { deviceName, deviceNumber } from './data/hardware';
 import type { Report } from './data/report';
 import { computeView, type View } from './data/view';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
-import { ms, percent, plural, spelledDevices } from './format';
+import { duration, ms, percent, plural, spelledDevices } from './format';
 import { ComparePage } from './pages/compare';
 import { GraphPage } from './pages/graph';
 import { ModelPage } from './pages/model';
@@ -212,7 +212,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
       {view.notes.length > 0 && <span class="warn-text" role="status" title={view.notes.join('\n')}>{view.notes[0]}</span>}
       <span class="sum" data-testid="filter-sum" data-ns={Math.round(view.total)} role="status">
         {view.waiting ? <span class="dim">reading launches…</span> : <>
-          <b>{ms(view.total / view.divisor)} {unit}</b>{' '}
+          <b>{view.total / view.divisor < 99.95e9 ? `${ms(view.total / view.divisor)} ${unit}` : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}</b>{' '}
           <span class="dim">{view.filtered ? `${percent(view.total, view.full * (view.divisor / report.divisor))}% of device time` : 'of device time, no filter'}</span>
         </>}
       </span>

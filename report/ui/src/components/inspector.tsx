@@ -12,7 +12,7 @@ import { loadLaunches } from '../data/launches';
 import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { launchesOf, statsOf } from '../data/stats';
 import { addTerm, termText } from '../filter';
-import { count, bytes, duration, flop, inUnit, ms, peakPercent, percent, plural, significant, thousands, us } from '../format';
+import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands } from '../format';
 import { EVIDENCE_WORDS, hueOf, kindWords, PHASES, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
 import { copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
@@ -108,7 +108,7 @@ function OpLaunches({ op }: { op: number }): VNode {
       {s && s.n > 0
         ? <>
             <Histogram durations={s.durations} hue={ops.hue[op]!} />
-            {s.n >= 10 && <p class="sm dim">median {duration(s.p50)} · p90 {duration(s.p90)} · p99 {duration(s.p99)}</p>}
+            {value.steps < 10 ? s.n > 1 && <p class="sm dim">{duration(s.min)} to {duration(s.max)}; {plural(value.steps, 'step')}: too few for percentiles</p> : <p class="sm dim">median {duration(s.p50)} · p90 {duration(s.p90)} · p99 {duration(s.p99)}</p>}
             {report.meta.launches.how === 'steps' && <p class="sm dim">of the launches in this file, which are not all</p>}
           </>
         : value !== undefined && (
@@ -118,6 +118,22 @@ function OpLaunches({ op }: { op: number }): VNode {
           </p>)}
       {value === undefined && error === undefined && <p class="sm dim">reading launches…</p>}
     </Section>
+  );
+}
+
+/** What every place says of an op, in one row: time, share of device time and of the step, calls, average. */
+function Sums({ ns, calls, what, whole, testid }: { ns: number; calls: number; what: string; whole: string; testid: string }): VNode {
+  const { report } = useCtx();
+  const { basis } = report.meta;
+  const d = report.divisor;
+  return (
+    <section class="stat">
+      <div data-testid={testid} data-ns={Math.round(ns)}><b>{msText(ns / d)}</b>{basis.steady ? what : whole}</div>
+      <div data-testid={`${testid}-share`}><b>{percent(ns, basis.device_ns)}%</b>of device time</div>
+      {basis.steady && <div><b>{percent(ns / d, basis.mean_ns)}%</b>of the step</div>}
+      <div><b>{calls > 0 ? count(calls / d) : ns > 0 ? '–' : '0'}</b>{calls === 0 && ns > 0 ? 'calls not known' : basis.steady ? 'calls per step' : 'calls'}</div>
+      <div><b>{calls > 0 ? duration(ns / calls) : '–'}</b>average</div>
+    </section>
   );
 }
 
@@ -243,6 +259,8 @@ function OpBody({ op }: { op: number }): VNode {
   const kernels = [...new Set(mine.map((s) => sites.kernel[s]!).filter((k) => k >= 0))];
   const entity: Entity = { type: 'op', row: op };
   const calls = ops.calls[op]!;
+  const copies = report.copiesOf(op);
+  const all = (of: (r: number) => number): number => copies.reduce((a, r) => a + of(r), 0);
   const occSite = mine.find((s) => sites.occupancy[s]! > 0);
   const reasons = [...new Set([ops.reason[op]!, ...mine.map((s) => sites.reason[s]!)].filter(Boolean))];
   const module = report.modules[ops.module[op]!];
@@ -263,14 +281,10 @@ function OpBody({ op }: { op: number }): VNode {
         {ops.peak[op]! >= 0 && <button type="button" onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
         {ops.file[op] && <button type="button" onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
       </Buttons>
-      <section class="stat">
-        {ops.ns[op]! > 0 || !steady
-          ? <div><b>{ms(ops.ns[op]! / report.divisor)} ms</b>{steady ? 'per step, mean' : 'whole run'}</div>
-          : <div><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div>}
-        <div><b>{percent(ops.ns[op]!, report.meta.basis.device_ns)}%</b>of device time</div>
-        <div><b>{calls > 0 ? count(calls / report.divisor) : ops.ns[op]! > 0 ? '–' : '0'}</b>{calls === 0 && ops.ns[op]! > 0 ? 'calls not known' : steady ? 'calls per step' : 'calls'}</div>
-        <div><b>{calls > 0 ? `${us(ops.ns[op]! / calls)} µs` : '–'}</b>average</div>
-      </section>
+      {copies.length > 1 && <Sums ns={all((r) => ops.ns[r]!)} calls={all((r) => ops.calls[r]!)} what={`all ×${copies.length} copies, per step`} whole={`all ×${copies.length} copies, whole run`} testid="copies-ms" />}
+      {ops.ns[op]! > 0 || !steady
+        ? <Sums ns={ops.ns[op]!} calls={calls} what={copies.length > 1 ? `this one of them, ${handle}` : 'per step, mean'} whole={copies.length > 1 ? `this one of them, ${handle}` : 'whole run'} testid="op-ms" />
+        : <section class="stat"><div data-testid="op-ms"><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div><div><b>{thousands(ops.occurrences[op]!)}</b>calls, whole run</div></section>}
       <OpLaunches op={op} />
       <section class="two">
         <div>
@@ -346,10 +360,10 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
         <button type="button" onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
       </Buttons>
       <section class="stat">
-        <div><b>{ms(k.ns[kernel]! / report.divisor)} ms</b>{report.perStep === 'ms' ? 'whole run' : 'per step, mean'}</div>
+        <div data-testid="kernel-ms"><b>{msText(k.ns[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'whole run' : 'per step, mean'}</div>
         <div><b>{percent(k.ns[kernel]!, report.meta.basis.device_ns)}%</b>of device time</div>
-        <div><b>{count(k.calls[kernel]! / report.divisor)}</b>calls</div>
-        <div><b>{k.calls[kernel]! > 0 ? `${us(k.ns[kernel]! / k.calls[kernel]!)} µs` : '–'}</b>average</div>
+        <div><b>{count(k.calls[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'calls' : 'calls per step'}</div>
+        <div><b>{k.calls[kernel]! > 0 ? duration(k.ns[kernel]! / k.calls[kernel]!) : '–'}</b>average</div>
       </section>
       <Section title="Instructions that run it" cap={plural(ops.length, 'op')}>
         <ul class="ios">
@@ -387,7 +401,7 @@ function ModuleBody({ row }: { row: number }): VNode {
         <button type="button" onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('module', m.handle)) })}>Its ops</button>
       </Buttons>
       <section class="stat">
-        <div><b>{ms(m.ns / report.divisor)} ms</b>{report.perStep === 'ms' ? 'whole run' : 'per step'}</div>
+        <div><b>{msText(m.ns / report.divisor)}</b>{report.perStep === 'ms' ? 'whole run' : 'per step'}</div>
         <div><b>{m.executions}</b>executions</div>
         <div><b>{m.instructions > 0 ? thousands(m.instructions) : '–'}</b>instructions</div>
         <div><b>{m.peakMemory > 0 ? bytes(m.peakMemory) : '–'}</b>peak memory</div>

@@ -6,6 +6,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
+import { significant } from '../format';
 import { copyText, download } from './bits';
 
 export interface Column<T> {
@@ -21,8 +22,14 @@ export interface Column<T> {
   cell: (row: T) => ComponentChildren;
   /** What sorts; absent: does not sort. */
   sort?: (row: T) => number | string;
-  /** What is copied: raw numbers. Absent: not copied. */
+  /** What is copied: the value in the unit of the heading. Absent: not copied. */
   raw?: (row: T) => number | string | null;
+  /** How a copied number reads in text and Markdown: as its cell does. */
+  show?: (value: number) => string;
+  /** Heading of the copy, where the label alone does not say what it is. */
+  as?: string;
+  /** What CSV holds beside it under a name of its own: the exact sum that the figure was made from. */
+  exact?: [string, (row: T) => number | null];
   head?: ComponentChildren;
   cls?: string;
 }
@@ -34,6 +41,8 @@ export interface Line<T> {
   kind?: 'group' | 'others' | 'total' | 'detail';
   cells?: Record<string, ComponentChildren>;
   lead?: ComponentChildren;
+  /** The lead in copies, where it is no plain text. */
+  text?: string;
   ns?: number;
   testid?: string;
   cls?: string;
@@ -107,22 +116,36 @@ function csvCell(value: number | string | null): string {
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
-function rawRows<T>(p: TableProps<T>): { head: string[]; rows: (number | string | null)[][] } {
-  const columns = p.columns.filter((c) => c.raw);
-  return {
-    head: columns.map((c) => c.id),
-    rows: p.lines.filter((l) => l.row !== undefined).map((l) => columns.map((c) => c.raw!(l.row!))),
-  };
-}
+const headOf = <T,>(c: Column<T>): string => c.as ?? (c.label || c.id);
+/** CSV: full precision, and exact sums under their own names; rows only, so that a column can be summed. */
 export function toCsv<T>(p: TableProps<T>): string {
-  const { head, rows } = rawRows(p);
-  return [head, ...rows].map((r) => r.map(csvCell).join(',')).join('\n') + '\n';
+  const columns = p.columns.filter((c) => c.raw);
+  const exact = columns.flatMap((c) => (c.exact ? [c.exact] : []));
+  const rows = p.lines.filter((l) => l.row !== undefined).map((l) => [...columns.map((c) => c.raw!(l.row!)), ...exact.map(([, of]) => of(l.row!))]);
+  return [[...columns.map(headOf), ...exact.map(([name]) => name)], ...rows].map((r) => r.map(csvCell).join(',')).join('\n') + '\n';
+}
+/** What is shown, as it is shown: headings with their units, sums of groups and of what is left too. */
+function shownRows<T>(p: TableProps<T>): { columns: Column<T>[]; head: string[]; rows: string[][] } {
+  const columns = p.columns.filter((c) => c.raw);
+  const cell = (c: Column<T>, row: T): string => {
+    const v = c.raw!(row);
+    if (v === null || (typeof v === 'number' && isNaN(v))) return '';
+    return typeof v === 'string' ? v : c.show ? c.show(v) : Number.isInteger(v) ? String(v) : significant(v);
+  };
+  const name = Math.max(0, columns.findIndex((c) => !c.num && c.width === undefined));
+  const rows: string[][] = [];
+  for (const l of p.lines.slice(0, p.lines.length)) {
+    if (l.row !== undefined) rows.push(columns.map((c) => cell(c, l.row!)));
+    else {
+      const text = l.text ?? (typeof l.lead === 'string' ? l.lead : '');
+      if (text !== '') rows.push(columns.map((c, i) => (i === name ? text : typeof l.cells?.[c.id] === 'string' ? (l.cells[c.id] as string) : '')));
+    }
+  }
+  return { columns, head: columns.map(headOf), rows };
 }
 export function toMarkdown<T>(p: TableProps<T>): string {
-  const { head, rows } = rawRows(p);
-  const cell = (v: number | string | null): string =>
-    v === null || (typeof v === 'number' && isNaN(v)) ? '' : String(v).replace(/\|/g, '\\|').replace(/\s+/g, ' ');
-  const columns = p.columns.filter((c) => c.raw);
+  const { columns, head, rows } = shownRows(p);
+  const cell = (v: string): string => v.replace(/\|/g, '\\|').replace(/\s+/g, ' ');
   return [
     `| ${head.join(' | ')} |`,
     `|${columns.map((c) => (c.num ? ' ---: ' : ' --- ')).join('|')}|`,
@@ -130,9 +153,8 @@ export function toMarkdown<T>(p: TableProps<T>): string {
   ].join('\n') + '\n';
 }
 export function toText<T>(p: TableProps<T>): string {
-  const { head, rows } = rawRows(p);
-  const all = [head, ...rows.map((r) => r.map((v) => (v === null || (typeof v === 'number' && isNaN(v)) ? '' : String(v))))];
-  const columns = p.columns.filter((c) => c.raw);
+  const { columns, head, rows } = shownRows(p);
+  const all = [head, ...rows];
   const widths = columns.map((_, i) => Math.min(60, Math.max(...all.map((r) => r[i]!.length))));
   return all.map((r) => r.map((v, i) => (columns[i]!.num ? v.padStart(widths[i]!) : v.padEnd(widths[i]!))).join('  ').trimEnd()).join('\n') + '\n';
 }
@@ -160,7 +182,7 @@ function tableAfter(from: Element): TableProps<(number | string)[]> {
   };
 }
 
-/** Text, CSV and Markdown of all rows under the filter, as raw numbers; without `table`, of what follows in the page. */
+/** Text and Markdown as shown, CSV at full precision, of all rows under the filter; without `table`, of what follows in the page. */
 export function CopyMenu<T>({ table: given }: { table?: TableProps<T> }): VNode {
   const box = useRef<HTMLSpanElement>(null);
   const [done, setDone] = useState('');

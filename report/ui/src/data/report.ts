@@ -137,7 +137,7 @@ export interface ModuleRow {
 export interface StepRow { step: number; device: number; start: number; end: number; deviceNs: number; busyNs: number; steady: boolean }
 export interface StepPartRow { step: number; device: number; part: string; ns: number }
 /** All gaps of a device, step and cause; the table of single gaps holds the longest only. */
-export interface GapSum { device: number; step: number; ns: number; count: number }
+export interface GapSum { device: number; step: number; cause: string; ns: number; count: number; longest: number }
 export interface GapRow {
   device: number; start: number; end: number; cause: string; step: number; steady: boolean;
   previous: number; next: number; api: number; range: number;
@@ -313,8 +313,8 @@ export class Report {
   get gapSums(): GapSum[] {
     return this.once('gap_sums', () => {
       const t = this.tables.table('gap_sums');
-      const step = t.numbers('step'), device = t.refs('device'), ns = t.numbers('ns'), count = t.numbers('count');
-      return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, ns: ns[r]!, count: count[r]! }));
+      const step = t.numbers('step'), device = t.refs('device'), cause = t.texts('cause'), ns = t.numbers('ns'), count = t.numbers('count'), longest = t.numbers('longest_ns');
+      return Array.from({ length: t.rows }, (_, r) => ({ step: step[r]!, device: device[r]!, cause: cause[r]!, ns: ns[r]!, count: count[r]!, longest: longest[r]! }));
     });
   }
   get gaps(): GapRow[] {
@@ -351,6 +351,21 @@ export class Report {
       for (const list of out) list.sort((a, b) => s.ns[b]! - s.ns[a]!);
       return out;
     });
+  }
+  /** All copies of the instruction that an op is, itself among them: what a folded row sums. */
+  copiesOf(op: number): number[] {
+    const of = this.once('copies', () => {
+      const map = new Map<number, number[]>();
+      const { ops } = this;
+      for (let r = 0; r < ops.n; ++r) {
+        if (ops.name[r] === '' || !(ops.copies[r]! >= 0)) continue;
+        const list = map.get(ops.copies[r]!);
+        if (list) list.push(r);
+        else map.set(ops.copies[r]!, [r]);
+      }
+      return map;
+    });
+    return (this.ops.name[op] !== '' && of.get(this.ops.copies[op]!)) || [op];
   }
   get sharesOfOp(): number[][] {
     return this.once('sharesOfOp', () => {

@@ -6,7 +6,7 @@ import { compared } from '../components/base';
 import { Handle, Letter, Missing, Seg } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
-import { count, ms, percent, plural, signed } from '../format';
+import { count, ms, percent, plural, signed, significant } from '../format';
 import { hueOf } from '../phases';
 import { go } from '../state';
 
@@ -60,9 +60,9 @@ export function ComparePage(): VNode {
       { id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! },
     ] : []),
     { id: 'name', label: by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], cls: 'name', sort: (r) => r.name, raw: (r) => r.name, cell: (r) => <span title={r.name}>{r.name}</span> },
-    { id: 'base', label: 'base', num: true, width: 66, sort: (r) => r.base, raw: (r) => r.base, cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) },
-    { id: 'now', label: 'new', num: true, width: 66, sort: (r) => r.now, raw: (r) => r.now, cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) },
-    { id: 'delta', label: 'Δ ms', num: true, width: 70, sort: (r) => Math.abs(r.now - r.base), raw: (r) => r.now - r.base, cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) },
+    { id: 'base', label: 'base', num: true, width: 66, sort: (r) => r.base, as: 'base ms', raw: (r) => r.base / 1e6, show: significant, exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) },
+    { id: 'now', label: 'new', num: true, width: 66, sort: (r) => r.now, as: 'new ms', raw: (r) => r.now / 1e6, show: significant, exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) },
+    { id: 'delta', label: 'Δ ms', num: true, width: 70, sort: (r) => Math.abs(r.now - r.base), raw: (r) => (r.now - r.base) / 1e6, show: (v) => signed(v), cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) },
     { id: 'bar', label: '', width: 92, from: 640, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} /> },
     { id: 'share', label: 'of Δ', num: true, width: 54, from: 760, raw: (r) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' },
     { id: 'calls', label: 'calls', num: true, width: 96, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },

@@ -10,7 +10,7 @@ import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
 import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { addTerm, setTerm } from '../filter';
-import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio } from '../format';
+import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signed, significant } from '../format';
 import { type Hue, PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
@@ -72,7 +72,7 @@ export function ModelPage(): VNode {
     const rest = list.length - shown.length;
     if (rest > 0) {
       const ns = list.filter((c) => !shown.includes(c)).reduce((a, c) => a + c.ns, 0);
-      lines.push({ key: `${id}/…`, kind: 'others', ns: Math.round(ns), lead: <span style={{ paddingLeft: `${depth * 14 + 16}px` }}>{plural(rest, 'other')}</span>, cells: { total: ms(ns / d), pct: percent(ns, root.ns) } });
+      lines.push({ key: `${id}/…`, kind: 'others', ns: Math.round(ns), text: `${'  '.repeat(depth)}${plural(rest, 'other')}`, lead: <span style={{ paddingLeft: `${depth * 14 + 16}px` }}>{plural(rest, 'other')}</span>, cells: { total: ms(ns / d), pct: percent(ns, root.ns) } });
     }
   };
   walk(root, 0, '');
@@ -97,7 +97,7 @@ export function ModelPage(): VNode {
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
     const i = PHASES.indexOf(p);
     return {
-      id: p, label: p, num: true, width: 58, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, raw: (r) => Math.round(r.node.phases[i]!),
+      id: p, label: p, num: true, width: 58, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, as: `${p}, ${report.perStep}`, raw: (r) => r.node.phases[i]! / d / 1e6, show: significant, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
       cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <span class="dim">·</span>),
     };
   };
@@ -119,17 +119,17 @@ export function ModelPage(): VNode {
       },
     },
     ...shownPhases.map(phaseColumn),
-    { id: 'total', label: 'total', num: true, width: 62, sort: () => 0, raw: (r) => Math.round(r.node.ns), cell: (r) => <b>{ms(r.node.ns / d)}</b>, title: report.perStep },
+    { id: 'total', label: 'total', num: true, width: 62, sort: () => 0, as: `total, ${report.perStep}`, raw: (r) => r.node.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.node.ns)], cell: (r) => <b>{ms(r.node.ns / d)}</b>, title: report.perStep },
     ...(then ? [{
-      id: 'delta', label: 'Δ ms', num: true, width: 62, raw: (r: Row) => Math.round(r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)),
+      id: 'delta', label: 'Δ ms', num: true, width: 62, raw: (r: Row) => (r.node.ns / d - (then.get(baseKey(r.node)) ?? 0)) / 1e6, show: (v: number) => signed(v),
       cell: (r: Row) => <Delta now={r.node.ns / d} then={then.get(baseKey(r.node)) ?? 0} />,
     }] : []),
     { id: 'bar', label: '', width: 68, from: 760, cell: (r) => <PhaseStack max={max} parts={PHASES.map((p, i) => ({ hue: p, ns: r.node.phases[i]! }))} /> },
-    { id: 'pct', label: '%', num: true, width: 46, raw: (r) => (100 * r.node.ns) / root.ns, cell: (r) => percent(r.node.ns, root.ns) },
-    { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 760, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
-    { id: 'calls', label: 'calls', num: true, width: 52, from: 900, sort: () => 0, raw: (r) => r.node.calls, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
-    { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, raw: (r) => Math.round(r.node.waste), cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
-    { id: 'peak', label: '% peak', num: true, width: 62, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
+    { id: 'pct', label: '%', num: true, width: 46, as: view.filtered ? '% of what the filter leaves' : '% of device time', raw: (r) => (100 * r.node.ns) / root.ns, show: (v) => percent(v, 100), cell: (r) => percent(r.node.ns, root.ns) },
+    { id: 'ratio', label: 'bwd/fwd', num: true, width: 64, from: 760, sort: () => 0, raw: (r) => (r.node.phases[0]! > 0 ? r.node.phases[3]! / r.node.phases[0]! : null), show: significant, cell: (r) => ratio(r.node.phases[3]!, r.node.phases[0]!) },
+    { id: 'calls', label: 'calls', num: true, width: 52, from: 900, sort: () => 0, as: report.perStep === 'ms' ? 'calls' : 'calls/step', raw: (r) => (r.node.calls > 0 ? r.node.calls / d : null), show: count, cell: (r) => (r.node.calls > 0 ? count(r.node.calls / d) : '') },
+    { id: 'waste', label: 'waste', num: true, width: 54, from: 560, sort: () => 0, as: `waste, ${report.perStep}`, raw: (r) => (r.node.wasteOf > 0 ? r.node.waste / d / 1e6 : null), show: significant, cell: (r) => (r.node.wasteOf > 0 ? (r.node.waste > 0 ? ms(r.node.waste / d) : <span class="dim">·</span>) : '') },
+    { id: 'peak', label: '% peak', num: true, width: 62, from: 740, sort: () => 0, raw: (r) => (isNaN(peak(r.node)) ? null : peak(r.node)), show: peakPercent, cell: (r) => (isNaN(peak(r.node)) ? '' : peakPercent(peak(r.node))) },
   ];
   const table: TableProps<Row> = {
     columns: columns.filter((c) => root.wasteOf > 0 || (c.id !== 'waste' && c.id !== 'peak')), lines, label: 'Time by model component', sort, primary: true, fileName: `model-${by}`,

@@ -51,7 +51,7 @@ function lever(r: Omit<Row, 'lever' | 'yes'>, kind: string, device: Device): [st
   if (r.reached >= 60) return [`no: at ${peakPercent(r.reached)}% of its ${r.bound} bound`, false];
   const tail = lastWave(r.waves);
   if (r.waves >= 1 && r.waves < 4 && tail < 0.5 && r.occ) return [`tail: the last wave fills ${percent(tail, 1)}% of the GPU`, false];
-  if (r.waves < 1) return [`no: the grid fills ${percent(r.waves, 1)}% of the GPU`, false];
+  if (r.waves < 1) return [`no: the grid fills ${percent(Math.max(r.waves, 1e-9), 1)}% of the GPU`, false];
   const step = r.occ && r.limiter.includes('registers') ? registerSteps(r.shape, device)[0] : undefined;
   if (step) return [`${isNaN(r.reached) ? 'perhaps' : r.pct < 50 ? 'yes' : 'little'}: ${step.limit} registers give ${significant(step.pct)}%`, r.pct < 50 && r.reached < 50];
   if (r.limiter.includes('shared_memory') && kind === 'gemm') return ['no: few large blocks by design', false];
@@ -192,17 +192,17 @@ export function OccupancyPage(): VNode {
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     { id: 'kernel', label: 'kernel', cls: 'name mono', sort: (r) => kernels.name[r.kernel] ?? '', raw: (r) => kernels.name[r.kernel] ?? '', cell: (r) => <Mid text={kernels.name[r.kernel] || kernels.symbol[r.kernel] || ''} tail={14} title={kernels.symbol[r.kernel] || kernels.name[r.kernel]!} /> },
     { id: 'ops', label: 'ops', width: 84, raw: (r) => r.ops.map((o) => ops.handle[o]).join(' '), cell: (r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />}{r.ops.length > 1 && <span class="h"> +{r.ops.length - 1}</span>}</> },
-    { id: 'ms', label: report.perStep, num: true, width: 72, sort: (r) => r.ns, raw: (r) => Math.round(r.ns), cell: (r) => ms(r.ns / d) },
-    ...(then ? [{ id: 'delta', label: 'Δ ms', num: true, width: 66, sort: (r: Row) => r.ns / d - was(r).ns, raw: (r: Row) => Math.round(r.ns / d - was(r).ns), cell: (r: Row) => <Delta now={r.ns / d} then={was(r).ns} />, title: 'against the ops of the row in the base' }] : []),
+    { id: 'ms', label: report.perStep, num: true, width: 72, sort: (r) => r.ns, raw: (r) => r.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => ms(r.ns / d) },
+    ...(then ? [{ id: 'delta', label: 'Δ ms', num: true, width: 66, sort: (r: Row) => r.ns / d - was(r).ns, raw: (r: Row) => (r.ns / d - was(r).ns) / 1e6, show: (v: number) => signed(v), cell: (r: Row) => <Delta now={r.ns / d} then={was(r).ns} />, title: 'against the ops of the row in the base' }] : []),
     { id: 'regs', label: 'regs', num: true, width: 46, sort: (r) => r.shape.registers, raw: (r) => r.shape.registers, cell: (r) => (r.shape.registers > 0 ? r.shape.registers : '') },
-    { id: 'smem', label: 'smem kB', num: true, width: 74, sort: (r) => r.shape.smem, raw: (r) => r.shape.smem, cell: (r) => significant(r.shape.smem / 1000) },
+    { id: 'smem', label: 'smem kB', num: true, width: 74, sort: (r) => r.shape.smem, raw: (r) => r.shape.smem / 1000, show: significant, cell: (r) => significant(r.shape.smem / 1000) },
     { id: 'block', label: 'block', num: true, width: 50, sort: (r) => r.shape.threads, raw: (r) => r.shape.threads, cell: (r) => thousands(r.shape.threads) },
     { id: 'grid', label: 'grid', num: true, width: 72, sort: (r) => r.shape.blocks, raw: (r) => r.shape.blocks, cell: (r) => (r.shape.blocks > 0 ? thousands(r.shape.blocks) : '') },
-    { id: 'occ', label: 'occupancy %', num: true, width: 104, sort: (r) => r.pct, raw: (r) => r.pct, cell: (r) => (isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) },
+    { id: 'occ', label: 'occupancy %', num: true, width: 104, sort: (r) => r.pct, raw: (r) => r.pct, show: significant, cell: (r) => (isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) },
     ...(then && gpu === '' ? [{ id: 'deltaocc', label: 'Δ occ.', num: true, width: 56, sort: (r: Row) => r.pct - was(r).pct, raw: (r: Row) => r.pct - was(r).pct, cell: (r: Row) => (r.pct - was(r).pct ? <span title={`base ${significant(was(r).pct)}%`}>{signed(r.pct - was(r).pct)}</span> : isNaN(was(r).pct) ? '' : <span class="dim">·</span>), title: 'points of occupancy against the base' }] : []),
     { id: 'limiter', label: 'limiter', width: 132, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => <span title={r.limiter.replace(/_/g, ' ')}>{r.limiter.replace('shared_memory', 'smem')}</span> },
-    { id: 'waves', label: 'waves', num: true, width: 56, sort: (r) => r.waves, raw: (r) => r.waves, cell: (r) => (isNaN(r.waves) ? '' : significant(r.waves)) },
-    { id: 'reached', label: 'reached', width: 106, from: 1000, sort: (r) => r.reached, raw: (r) => r.reached, cell: (r) => (isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) },
+    { id: 'waves', label: 'waves', num: true, width: 56, sort: (r) => r.waves, raw: (r) => r.waves, show: significant, cell: (r) => (isNaN(r.waves) ? '' : significant(r.waves)) },
+    { id: 'reached', label: 'reached', width: 106, from: 1000, sort: (r) => r.reached, as: 'reached, % of bound', raw: (r) => r.reached, show: peakPercent, cell: (r) => (isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) },
     { id: 'lever', label: 'is occupancy the lever?', width: 236, from: 1100, cls: 'name', sort: (r) => r.lever, raw: (r) => r.lever, cell: (r) => <span class={r.lever.startsWith('no') ? 'dim' : ''} title={r.lever}>{r.lever}</span> },
   ];
   const ordered = sorted(rows, columns, sort);

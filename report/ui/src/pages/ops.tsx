@@ -10,14 +10,18 @@ import { loadLaunches, type Launches } from '../data/launches';
 import { GROUPINGS, type Grouping, kernelRows, type KernelRow, type OpRow, opGroups } from '../data/oprows';
 import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
-import { count, duration, flop, bytes, ms, peakPercent, percent, plural, significant, sourceLine, thousands, us } from '../format';
+import type { View } from '../data/view';
+import { count, duration, flop, bytes, ms, peakPercent, percent, plural, signed, significant, sourceLine, thousands, us } from '../format';
 import { type Hue, hueOf, kindWords } from '../phases';
 import { go } from '../state';
 
 const nan = (v: number, text: (v: number) => string): string => (isNaN(v) ? '' : text(v));
 
-function opColumns(report: Report, divisor: number, total: number, most: number, by: Grouping): (Column<OpRow> & { more?: boolean })[] {
+function opColumns(report: Report, view: View, most: number, by: Grouping): (Column<OpRow> & { more?: boolean })[] {
   const { ops } = report;
+  const { divisor, total } = view;
+  const inMs = (ns: number): number => ns / divisor / 1e6;
+  const whole = view.filtered ? '% of what the filter leaves' : '% of device time';
   const base = comparable(report) ? baseOps(report) : null;
   const bd = baseDivisor(report);
   const baseNs = (r: OpRow): number => (base ? r.ops.reduce((a, o) => a + base.byOp[o]!, 0) / bd : 0);
@@ -27,7 +31,7 @@ function opColumns(report: Report, divisor: number, total: number, most: number,
   const columns: (Column<OpRow> & { more?: boolean })[] = [
     { id: 'op', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'op', row: r.op }} />, raw: (r) => ops.handle[r.op]!, title: 'handle: xlatrace show o17' },
     {
-      id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => ops.name[r.op]!, title: 'HLO op name',
+      id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => (ops.name[r.op] ? `${ops.name[r.op]}${r.ops.length > 1 ? ` ×${r.ops.length}` : ''}` : `no instruction: ${reason(r).replace(/_/g, ' ')}`), title: 'HLO op name',
       cell: (r) => ops.name[r.op] === ''
         ? <span class="dim ui">no instruction: {reason(r).replace(/_/g, ' ')}</span>
         : <span class="nmrow"><Mid text={ops.name[r.op]!} />{r.ops.length > 1 && <span class="tag" title="unrolled copies of one instruction, folded">×{r.ops.length}</span>}
@@ -37,29 +41,29 @@ function opColumns(report: Report, divisor: number, total: number, most: number,
     { id: 'phase', label: '', width: 28, sort: (r) => ops.phase[r.op]!, raw: (r) => ops.phase[r.op]!, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' },
     { id: 'scope', label: 'scope', cls: 'name', sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r) => <Mid text={scopeText(ops.group[r.op]!, ops.opName[r.op]!) || '·'} tail={16} title={ops.opName[r.op]!} />, title: 'framework op name' },
     { id: 'source', label: 'source', cls: 'name', width: 150, from: 1250, sort: (r) => sourceLine(ops.file[r.op]!, ops.line[r.op]!), raw: (r) => (ops.file[r.op] ? `${ops.file[r.op]}:${ops.line[r.op]}` : ''), cell: (r) => <SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} />, title: 'source info' },
-    { id: 'ms', label: report.perStep, num: true, width: 96, cls: 'bar', sort: (r) => r.ns, raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} />, title: 'total self time' },
-    { id: 'pct', label: '%', num: true, width: 48, sort: (r) => r.ns, raw: (r) => (100 * r.ns) / total, cell: (r) => percent(r.ns, total), title: 'total self time, % of what the filter leaves' },
+    { id: 'ms', label: report.perStep, num: true, width: 96, cls: 'bar', sort: (r) => r.ns, raw: (r) => inMs(r.ns), show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} />, title: 'total self time' },
+    { id: 'pct', label: '%', num: true, width: 48, sort: (r) => r.ns, as: whole, raw: (r) => (100 * r.ns) / total, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, total), title: whole },
   ];
   if (base) {
     columns.push(
-      { id: 'base', label: 'base', num: true, width: 62, sort: baseNs, raw: (r) => Math.round(baseNs(r)), cell: (r) => (r.ops.some((o) => base.has[o]) ? ms(baseNs(r)) : <span class="tag">new</span>), title: 'the same op in the base run, ms' },
-      { id: 'delta', label: 'Δ ms', num: true, width: 66, sort: (r) => Math.abs(r.ns / divisor - baseNs(r)), raw: (r) => Math.round(r.ns / divisor - baseNs(r)), cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />, title: 'change against the base run' });
+      { id: 'base', label: 'base', num: true, width: 62, sort: baseNs, raw: (r) => baseNs(r) / 1e6, show: significant, as: 'base ms', cell: (r) => (r.ops.some((o) => base.has[o]) ? ms(baseNs(r)) : <span class="tag">new</span>), title: 'the same op in the base run, ms' },
+      { id: 'delta', label: 'Δ ms', num: true, width: 66, sort: (r) => Math.abs(r.ns / divisor - baseNs(r)), raw: (r) => (r.ns / divisor - baseNs(r)) / 1e6, show: (v) => signed(v), cell: (r) => <Delta now={r.ns / divisor} then={baseNs(r)} />, title: 'change against the base run' });
   }
   columns.push(
-    { id: 'waste', label: 'waste', num: true, width: 58, from: 900, sort: (r) => r.waste, raw: (r) => nan0(r.waste), cell: (r) => nan(r.waste, (v) => ms(v / divisor)), title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))' },
-    { id: 'calls', label: 'calls', num: true, width: 54, sort: (r) => r.calls, raw: (r) => r.calls, cell: (r) => (r.calls > 0 ? count(r.calls / divisor) : ''), title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}` },
-    { id: 'avg', label: 'avg µs', num: true, width: 62, from: 820, sort: (r) => (r.calls > 0 ? r.ns / r.calls : NaN), raw: (r) => (r.calls > 0 ? Math.round(r.ns / r.calls) : null), cell: (r) => (r.calls > 0 ? us(r.ns / r.calls) : ''), title: 'avg. time of a launch' },
-    { id: 'peak', label: '% peak', num: true, width: 58, sort: peak, raw: (r) => nan0(peak(r)), cell: (r) => nan(peak(r), peakPercent), title: 'of its bound: the larger of FLOP and bandwidth utilisation' },
+    { id: 'waste', label: 'waste', num: true, width: 58, from: 900, sort: (r) => r.waste, as: `waste, ${report.perStep}`, raw: (r) => nan0(inMs(r.waste)), show: significant, exact: ['wasted_ns', (r) => nan0(Math.round(r.waste))], cell: (r) => nan(r.waste, (v) => ms(v / divisor)), title: 'wasted: time × (1 − max(FLOP utilisation, bandwidth utilisation))' },
+    { id: 'calls', label: 'calls', num: true, width: 54, sort: (r) => r.calls, as: report.perStep === 'ms' ? 'calls' : 'calls/step', raw: (r) => (r.calls > 0 ? r.calls / divisor : null), show: count, exact: ['occurrences', (r) => r.calls], cell: (r) => (r.calls > 0 ? count(r.calls / divisor) : ''), title: `occurrences${report.perStep === 'ms' ? '' : ' per step'}` },
+    { id: 'avg', label: 'avg µs', num: true, width: 62, from: 820, sort: (r) => (r.calls > 0 ? r.ns / r.calls : NaN), raw: (r) => (r.calls > 0 ? r.ns / r.calls / 1e3 : null), show: significant, cell: (r) => (r.calls > 0 ? us(r.ns / r.calls) : ''), title: 'avg. time of a launch' },
+    { id: 'peak', label: '% peak', num: true, width: 58, sort: peak, raw: (r) => nan0(peak(r)), show: peakPercent, cell: (r) => nan(peak(r), peakPercent), title: 'of its bound: the larger of FLOP and bandwidth utilisation' },
     { id: 'bound', label: 'bound', width: 72, from: 960, cls: 'ink2', sort: (r) => ops.bound[r.op]!, raw: (r) => ops.bound[r.op]!, cell: (r) => ops.bound[r.op]!, title: 'bound by' },
-    { id: 'expected', more: true, label: 'expected', num: true, width: 66, sort: (r) => sumOf(r, ops.expected), raw: (r) => nan0(sumOf(r, ops.expected)), cell: (r) => nan(sumOf(r, ops.expected), (v) => ms(v / divisor)), title: 'what a well-made kernel would take, ms' },
-    { id: 'min', more: true, label: 'min µs', num: true, width: 62, sort: (r) => ops.min[r.op]!, raw: (r) => nan0(ops.min[r.op]!), cell: (r) => nan(ops.min[r.op]!, us) },
-    { id: 'max', more: true, label: 'max µs', num: true, width: 68, sort: (r) => ops.max[r.op]!, raw: (r) => nan0(ops.max[r.op]!), cell: (r) => nan(ops.max[r.op]!, us) },
-    { id: 'flop', more: true, label: 'FLOP', title: 'FLOP of one call', num: true, width: 84, sort: (r) => ops.flops[r.op]!, raw: (r) => nan0(ops.flops[r.op]!), cell: (r) => nan(ops.flops[r.op]!, flop) },
-    { id: 'bytes', more: true, label: 'bytes', title: 'bytes accessed by one call', num: true, width: 72, sort: (r) => ops.bytes[r.op]!, raw: (r) => nan0(ops.bytes[r.op]!), cell: (r) => nan(ops.bytes[r.op]!, bytes) },
+    { id: 'expected', more: true, label: 'expected', num: true, width: 66, sort: (r) => sumOf(r, ops.expected), as: `expected, ${report.perStep}`, raw: (r) => nan0(inMs(sumOf(r, ops.expected))), show: significant, cell: (r) => nan(sumOf(r, ops.expected), (v) => ms(v / divisor)), title: 'what a well-made kernel would take, ms' },
+    { id: 'min', more: true, label: 'min µs', num: true, width: 62, sort: (r) => ops.min[r.op]!, raw: (r) => nan0(ops.min[r.op]! / 1e3), show: significant, cell: (r) => nan(ops.min[r.op]!, us) },
+    { id: 'max', more: true, label: 'max µs', num: true, width: 68, sort: (r) => ops.max[r.op]!, raw: (r) => nan0(ops.max[r.op]! / 1e3), show: significant, cell: (r) => nan(ops.max[r.op]!, us) },
+    { id: 'flop', more: true, label: 'FLOP', title: 'FLOP of one call', num: true, width: 84, sort: (r) => ops.flops[r.op]!, raw: (r) => nan0(ops.flops[r.op]!), show: flop, cell: (r) => nan(ops.flops[r.op]!, flop) },
+    { id: 'bytes', more: true, label: 'bytes', title: 'bytes accessed by one call', num: true, width: 72, sort: (r) => ops.bytes[r.op]!, raw: (r) => nan0(ops.bytes[r.op]!), show: bytes, cell: (r) => nan(ops.bytes[r.op]!, bytes) },
     { id: 'intensity', more: true, label: 'FLOP/B', title: 'operational intensity', num: true, width: 64, sort: (r) => ops.flops[r.op]! / ops.bytes[r.op]!, raw: (r) => nan0(ops.flops[r.op]! / ops.bytes[r.op]!), cell: (r) => nan(ops.flops[r.op]! / ops.bytes[r.op]!, significant) },
     { id: 'flops', more: true, label: 'GFLOP/s', title: 'model FLOP rate', num: true, width: 74, sort: (r) => (ops.flops[r.op]! * r.calls) / r.ns, raw: (r) => nan0((ops.flops[r.op]! * r.calls) / r.ns), cell: (r) => nan((ops.flops[r.op]! * r.calls) / r.ns, significant) },
     { id: 'bw', more: true, label: 'GB/s', title: 'memory bandwidth', num: true, width: 64, sort: (r) => (ops.bytes[r.op]! * r.calls) / r.ns, raw: (r) => nan0((ops.bytes[r.op]! * r.calls) / r.ns), cell: (r) => nan((ops.bytes[r.op]! * r.calls) / r.ns, significant) },
-    { id: 'occ', more: true, label: 'occ. %', title: 'theoretical occupancy', num: true, width: 58, sort: (r) => ops.occupancy[r.op]!, raw: (r) => nan0(ops.occupancy[r.op]!), cell: (r) => nan(ops.occupancy[r.op]!, significant) },
+    { id: 'occ', more: true, label: 'occ. %', title: 'theoretical occupancy', num: true, width: 58, sort: (r) => ops.occupancy[r.op]!, raw: (r) => nan0(ops.occupancy[r.op]!), show: significant, cell: (r) => nan(ops.occupancy[r.op]!, significant) },
     { id: 'dtype', more: true, label: 'dtype', width: 56, sort: (r) => ops.dtype[r.op]!, raw: (r) => ops.dtype[r.op]!, cell: (r) => <span class="mono">{ops.dtype[r.op]}</span> },
     { id: 'shape', more: true, label: 'shape', width: 170, cls: 'name mono', raw: (r) => ops.shape[r.op]!, cell: (r) => <span title={ops.shape[r.op]}>{ops.shape[r.op]}</span> },
     { id: 'category', more: true, label: 'category', title: 'HLO op category', width: 120, cls: 'name', sort: (r) => ops.category[r.op]!, raw: (r) => ops.category[r.op]!, cell: (r) => ops.category[r.op]! },
@@ -84,7 +88,7 @@ function Instructions(): VNode {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const groups = useMemo(() => opGroups(report, view, by, fold), [report, view, by, fold]);
   const most = useMemo(() => groups.reduce((a, g) => Math.max(a, g.rows[0]?.ns ?? 0), 0), [groups]);
-  const all = useMemo(() => opColumns(report, view.divisor, view.total, most, by), [report, view, most, by]);
+  const all = useMemo(() => opColumns(report, view, most, by), [report, view, most, by]);
   const filled = useMemo(() => ({
     waste: view.ops.some((r) => !isNaN(report.ops.waste[r]!)), bound: view.ops.some((r) => report.ops.bound[r] !== ''),
   }), [report, view]);
@@ -105,7 +109,7 @@ function Instructions(): VNode {
       const shut = closed.has(g.name);
       if (by !== 'none') {
         out.push({
-          key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns),
+          key: `g/${g.name}`, kind: 'group', ns: Math.round(g.ns), text: `${g.name}, ${plural(g.rows.length, fold ? 'row' : 'instruction')}`,
           lead: <button type="button" class="tree" aria-expanded={!shut} onClick={() => toggle(closed, setClosed, g.name)}>
             <span class="tree-i" aria-hidden="true">{shut ? '▸' : '▾'}</span>{by === 'phase' && <Letter hue={g.name as Hue} />} <span class={by === 'op' ? 'mono' : ''}>{g.name}</span> <span class="dim">{plural(g.rows.length, fold ? 'row' : 'instruction')}</span></button>,
           cells: { ms: ms(g.ns / d), pct: percent(g.ns, view.total), waste: g.waste > 0 ? ms(g.waste / d) : '', calls: g.calls > 0 ? count(g.calls / d) : '' },
@@ -121,7 +125,7 @@ function Instructions(): VNode {
         const waste = rest.reduce((a, r) => a + (r.waste || 0), 0);
         const calls = rest.reduce((a, r) => a + r.calls, 0);
         out.push({
-          key: `x/${g.name}`, kind: 'others', ns: Math.round(ns),
+          key: `x/${g.name}`, kind: 'others', ns: Math.round(ns), text: plural(rest.length, 'other'),
           lead: <>{plural(rest.length, 'other')}, none over {ms(top / d)} ms · <button type="button" class="lk" onClick={() => toggle(open, setOpen, g.name)}>show</button></>,
           cells: { ms: ms(ns / d), pct: percent(ns, view.total), waste: waste > 0 ? ms(waste / d) : '', calls: calls > 0 ? count(calls / d) : '' },
         });
@@ -169,7 +173,7 @@ function Instructions(): VNode {
             {GROUPINGS.map(([id, text]) => <option value={id}>{text}</option>)}
           </select></label>
         {hasCopies && <label class="sm ink2 pick"><input type="checkbox" checked={fold} onChange={(e) => go({ args: { copies: e.currentTarget.checked ? undefined : 'all' } })} /> fold copies</label>}
-        <span class="cap"><TotalsNote />{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={{ ...table, columns: all }} /></span>
+        <span class="cap"><TotalsNote />{plural(rowsOfAll, 'row')} · <ColumnChooser all={all} shown={columns} chosen={chosen} /> · <CopyMenu table={table} /></span>
       </div>
       {rowsOfAll === 0 ? <NothingMatches /> : <DataTable {...table} cls="ops" />}
     </>
@@ -228,15 +232,15 @@ function KernelTable(): VNode {
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     { id: 'name', label: 'kernel name', cls: 'name mono', sort: (r) => kernels.name[r.row]!, raw: (r) => kernels.name[r.row]!, cell: (r) => <span class="nmrow"><Mid text={kernels.name[r.row]! || kernels.symbol[r.row]!} tail={16} title={kernels.symbol[r.row]!} />{kernels.kind[r.row] !== 'kernel' && <span class="tag">{kernels.kind[r.row]}</span>}</span> },
     { id: 'ops', label: 'ops', num: true, width: 50, sort: (r) => r.ops, raw: (r) => r.ops, cell: (r) => r.ops, title: 'HLO instructions that run it' },
-    { id: 'ms', label: report.perStep, num: true, width: 100, cls: 'bar', sort: (r) => r.ns, raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> },
-    { id: 'pct', label: '%', num: true, width: 50, sort: (r) => r.ns, raw: (r) => (100 * r.ns) / total, cell: (r) => percent(r.ns, total) },
-    { id: 'calls', label: 'calls', num: true, width: 60, sort: (r) => r.calls, raw: (r) => r.calls, cell: (r) => count(r.calls / d), title: 'occurrences' },
-    { id: 'avg', label: 'avg µs', num: true, width: 66, sort: (r) => r.ns / r.calls, raw: (r) => Math.round(r.ns / r.calls), cell: (r) => us(r.ns / r.calls) },
+    { id: 'ms', label: report.perStep, num: true, width: 100, cls: 'bar', sort: (r) => r.ns, raw: (r) => r.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={ms(r.ns / d)} /> },
+    { id: 'pct', label: '%', num: true, width: 50, sort: (r) => r.ns, as: view.filtered ? '% of what the filter leaves' : '% of device time', raw: (r) => (100 * r.ns) / total, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, total) },
+    { id: 'calls', label: 'calls', num: true, width: 60, sort: (r) => r.calls, as: report.perStep === 'ms' ? 'calls' : 'calls/step', raw: (r) => r.calls / d, show: count, exact: ['occurrences', (r) => r.calls], cell: (r) => count(r.calls / d), title: 'occurrences' },
+    { id: 'avg', label: 'avg µs', num: true, width: 66, sort: (r) => r.ns / r.calls, raw: (r) => r.ns / r.calls / 1e3, show: significant, cell: (r) => us(r.ns / r.calls) },
     { id: 'regs', label: 'regs', num: true, width: 48, from: 800, sort: (r) => at(r, sites.regs), raw: (r) => nan0(at(r, sites.regs)), cell: (r) => nan(at(r, sites.regs), String), title: 'registers per thread' },
     { id: 'smem', label: 'smem kB', num: true, width: 68, from: 860, sort: smem, raw: (r) => nan0(smem(r)), cell: (r) => nan(smem(r), significant), title: 'shared memory of a block' },
     { id: 'block', label: 'block', num: true, width: 56, from: 900, sort: threads, raw: (r) => nan0(threads(r)), cell: (r) => nan(threads(r), thousands), title: 'threads of a block' },
     { id: 'grid', label: 'grid', num: true, width: 76, from: 940, sort: blocks, raw: (r) => nan0(blocks(r)), cell: (r) => nan(blocks(r), thousands), title: 'blocks of the grid' },
-    { id: 'occ', label: 'occ. %', num: true, width: 58, from: 760, sort: (r) => at(r, sites.occupancy), raw: (r) => nan0(at(r, sites.occupancy)), cell: (r) => nan(at(r, sites.occupancy), significant), title: 'theoretical occupancy' },
+    { id: 'occ', label: 'occ. %', num: true, width: 58, from: 760, sort: (r) => at(r, sites.occupancy), raw: (r) => nan0(at(r, sites.occupancy)), show: significant, cell: (r) => nan(at(r, sites.occupancy), significant), title: 'theoretical occupancy' },
     { id: 'limiter', label: 'limiter', width: 80, from: 980, sort: (r) => sites.limiter[r.sites[0]!]!, raw: (r) => sites.limiter[r.sites[0]!]!, cell: (r) => sites.limiter[r.sites[0]!]! },
   ];
   const lines: Line<KernelRow>[] = sorted(rows, columns, sort).map((r) => ({ key: kernels.handle[r.row]! || String(r.row), row: r, ns: Math.round(r.ns), testid: `kernel-${kernels.handle[r.row]}` }));
@@ -299,8 +303,8 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
     { id: 'instruction', label: 'instruction', cls: 'name mono', cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{sites.reason[site(r)]!.replace(/_/g, ' ')}</span>), raw: (r) => (op(r) >= 0 ? ops.name[op(r)]! : '') },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={op(r) >= 0 ? ops.hue[op(r)]! : hueOf('unknown', sites.kind[site(r)]!)} />, raw: (r) => (op(r) >= 0 ? ops.phase[op(r)]! : '') },
     { id: 'kernel', label: 'kernel', cls: 'name mono', from: 800, cell: (r) => kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)], raw: (r) => kernels.name[sites.kernel[site(r)]!] ?? '' },
-    { id: 'dur', label: 'duration µs', num: true, width: 96, sort: () => 0, cell: (r) => us(L(r).dur[r.i]!), raw: (r) => L(r).dur[r.i]! },
-    { id: 'start', label: 'start ms', num: true, width: 96, sort: () => 0, cell: (r) => <Link to={{ page: 'timeline', args: { t: `${Math.round(L(r).start[r.i]! - L(r).dur[r.i]! * 3)},${Math.round(L(r).start[r.i]! + L(r).dur[r.i]! * 4)}` } }} title={duration(L(r).start[r.i]! - t0)}>{((L(r).start[r.i]! - t0) / 1e6).toFixed(3)}</Link>, raw: (r) => L(r).start[r.i]! },
+    { id: 'dur', label: 'duration µs', num: true, width: 96, sort: () => 0, cell: (r) => us(L(r).dur[r.i]!), raw: (r) => L(r).dur[r.i]! / 1e3, show: significant, exact: ['duration_ns', (r) => L(r).dur[r.i]!] },
+    { id: 'start', label: 'start ms', num: true, width: 96, sort: () => 0, cell: (r) => <Link to={{ page: 'timeline', args: { t: `${Math.round(L(r).start[r.i]! - L(r).dur[r.i]! * 3)},${Math.round(L(r).start[r.i]! + L(r).dur[r.i]! * 4)}` } }} title={duration(L(r).start[r.i]! - t0)}>{((L(r).start[r.i]! - t0) / 1e6).toFixed(3)}</Link>, raw: (r) => (L(r).start[r.i]! - t0) / 1e6, show: (v) => v.toFixed(3), exact: ['start_ns', (r) => L(r).start[r.i]!] },
     { id: 'step', label: 'step', num: true, width: 56, sort: () => 0, cell: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i] : ''), raw: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i]! : null) },
     { id: 'device', label: 'device', width: 70, cls: 'name', cell: (r) => names[L(r).device], raw: (r) => L(r).device },
     { id: 'stream', label: 'stream', width: 90, cls: 'name', cell: (r) => report.streams[L(r).stream]?.name || String(report.streams[L(r).stream]?.id ?? ''), raw: (r) => report.streams[L(r).stream]?.id ?? null },

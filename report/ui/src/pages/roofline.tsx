@@ -9,7 +9,7 @@ import { useCtx } from '../ctx';
 import { gpuOf, peakFor, type Point, pointOf } from '../data/hardware';
 import { opGroups } from '../data/oprows';
 import type { Device, Report } from '../data/report';
-import { byteRate, flopRate, ms, peakPercent, plural, thousands, significant } from '../format';
+import { byteRate, flopRate, ms, peakPercent, plural, signed, thousands, significant } from '../format';
 import { go } from '../state';
 
 export function GpuPicker({ report, value }: { report: Report; value: string }): VNode | null {
@@ -175,12 +175,12 @@ export function RooflinePage(): VNode {
     { id: 'op', label: '', width: 46, cell: (p) => <Handle entity={{ type: 'op', row: p.op }} />, raw: (p) => ops.handle[p.op]! },
     { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
     { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p) => <span class="nmrow"><Mid text={scopeText(ops.group[p.op]!, ops.opName[p.op]!) || ops.name[p.op]!} tail={p.ops.length > 1 ? 12 : 16} />{p.ops.length > 1 && <span class="tag">×{p.ops.length}</span>}</span> },
-    { id: 'ms', label: 'ms', num: true, width: 58, sort: (p) => p.ns, raw: (p) => Math.round(p.ns), cell: (p) => ms(p.ns / d) },
-    { id: 'roof', label: 'at roof', num: true, width: 62, from: 460, sort: (p) => p.atRoof, raw: (p) => Math.round(p.atRoof), cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
-    ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, raw: (p: Dot) => (isNaN(p.expected) ? null : Math.round(p.expected)), cell: (p: Dot) => (isNaN(p.expected) ? '' : ms(p.expected / d)) }] : []),
-    ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, raw: (p: Dot) => Math.round(p.ns / d - then(p)), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
-    { id: 'waste', label: 'waste', num: true, width: 60, sort: (p) => p.waste, raw: (p) => Math.round(p.waste), cell: (p) => <b>{ms(p.waste / d)}</b> },
-    { id: 'bound', label: 'of bound', num: true, width: 66, sort: (p) => p.pct, raw: (p) => p.pct, cell: (p) => `${peakPercent(p.pct)}%` },
+    { id: 'ms', label: report.perStep, num: true, width: 66, sort: (p) => p.ns, raw: (p) => p.ns / d / 1e6, show: significant, exact: ['device_ns', (p) => Math.round(p.ns)], cell: (p) => ms(p.ns / d) },
+    { id: 'roof', label: 'at roof', num: true, width: 62, from: 460, sort: (p) => p.atRoof, as: `at roof, ${report.perStep}`, raw: (p) => p.atRoof / d / 1e6, show: significant, cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
+    ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, as: `expected, ${report.perStep}`, raw: (p: Dot) => (isNaN(p.expected) ? null : p.expected / d / 1e6), show: significant, cell: (p: Dot) => (isNaN(p.expected) ? '' : ms(p.expected / d)) }] : []),
+    ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, raw: (p: Dot) => (p.ns / d - then(p)) / 1e6, show: (v: number) => signed(v), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
+    { id: 'waste', label: 'waste', num: true, width: 60, sort: (p) => p.waste, as: `waste, ${report.perStep}`, raw: (p) => p.waste / d / 1e6, show: significant, cell: (p) => <b>{ms(p.waste / d)}</b> },
+    { id: 'bound', label: 'of bound', num: true, width: 66, sort: (p) => p.pct, as: '% of bound', raw: (p) => p.pct, show: peakPercent, cell: (p) => `${peakPercent(p.pct)}%` },
     { id: 'by', label: 'by', width: 66, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },
   ];
   const rows = sorted(found.dots, columns, sort);

@@ -84,7 +84,7 @@ function Modules({ report }: { report: Report }): VNode {
     { id: 'instructions', label: 'instructions', num: true, width: 88, cell: (m) => (m.instructions >= 0 ? thousands(m.instructions) : ''), raw: (m) => m.instructions },
     ...(report.modules.some((m) => m.flops > 0) ? [{ id: 'work', label: 'work per run', num: true, width: 92, from: 760, cell: (m: ModuleRow) => (m.flops > 0 ? flop(m.flops) : ''), raw: (m: ModuleRow) => m.flops }] : []),
     { id: 'memory', label: 'peak memory', num: true, width: 104, from: 820, cell: (m) => (m.peakMemory > 0 ? bytes(m.peakMemory) : ''), raw: (m) => m.peakMemory },
-    { id: 'ms', label: report.perStep, num: true, width: 74, cell: (m) => ms(m.ns / d), raw: (m) => m.ns },
+    { id: 'ms', label: report.perStep, num: true, width: 74, cell: (m) => ms(m.ns / d), raw: (m) => m.ns / d / 1e6, show: significant, exact: ['device_ns', (m) => m.ns] },
     { id: 'runs', label: 'runs', num: true, width: 56, cell: (m) => thousands(m.executions), raw: (m) => m.executions },
   ];
   const busy = report.modules.filter((m) => m.selfNs > 0 || m.executions > 0);

@@ -404,8 +404,22 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const longest = most ? most.end - most.start : 0;
   const lensSpan = Math.min(1e6, (range[1] - range[0]) / 300);
   const lensAt = lens !== null && lens > range[0] && lens < range[1] ? lens : lensGap ? (lensGap.end - lensGap.start > lensSpan / 2 ? lensGap.end : (lensGap.start + lensGap.end) / 2) : (range[0] + range[1]) / 2;
+  // Sums come from all gaps; where only the longest are in the file one by one, a part of a step can be told from those alone.
+  const cut = report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0);
+  const everything = state.args['step'] === 'all' && !selection && !state.args['t'];
+  const fromSums = cut && !selection && (everything || (wholeStep && inStep === true));
   const cause = new Map<string, number>();
-  for (const g of gaps) cause.set(g.cause, (cause.get(g.cause) ?? 0) + g.end - g.start);
+  let gapCount = gaps.length, gapLongest = longest;
+  if (fromSums) {
+    gapCount = gapLongest = 0;
+    for (const s of report.gapSums) {
+      if (!tl.devices.includes(s.device) || (!everything && s.step !== shown!.step)) continue;
+      cause.set(s.cause, (cause.get(s.cause) ?? 0) + s.ns);
+      gapCount += s.count;
+      gapLongest = Math.max(gapLongest, s.longest);
+    }
+  } else for (const g of gaps) cause.set(g.cause, (cause.get(g.cause) ?? 0) + g.end - g.start);
+  const partly = cut && !fromSums;
   const mainCause = [...cause].sort((a, b) => b[1] - a[1])[0];
   const info = report.meta.launches;
   return (
@@ -427,8 +441,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
                                        base={comparable(report) && report.meta.base!.basis.steady ? report.meta.base!.basis.mean_ns : 0} />}
         <p class="note sm" data-testid="timeline-note">
           {skew && skew.at - skew.from > (sumRange[1] - sumRange[0]) / 500 && <span data-testid="timeline-skew">{tl.names[skew.first]} waits {duration(skew.at - skew.from)} in {ops.handle[skew.op] || 'a collective'} ({ops.name[skew.op]}) because {tl.names[skew.last]} comes last. </span>}
-          {pair ? <>Each row counts from the begin of its step; rows that part show where the time went. Click another step to put it in the first place.</> : gaps.length > 0
-            ? <>{plural(gaps.length, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} {gaps.length === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gaps.length > 1 && <>the longest {duration(longest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
+          {pair ? <>Each row counts from the begin of its step; rows that part show where the time went. Click another step to put it in the first place.</> : gapCount > 0
+            ? <>{partly && 'Of the longest, which alone are in this file one by one: '}{plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} {gapCount === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
           {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed). `}Its launches are not in this file; the table below compares whole steps with its mean.</>}

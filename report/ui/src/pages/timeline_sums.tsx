@@ -8,7 +8,7 @@ import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '..
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
 import type { View } from '../data/view';
-import { duration, ms, percent, plural, signed, thousands, us } from '../format';
+import { duration, ms, percent, plural, signed, significant, thousands, us } from '../format';
 import { CAUSE_WORDS, type Hue, hueOf } from '../phases';
 import { go } from '../state';
 import { HUES } from '../timeline/pyramid';
@@ -114,14 +114,14 @@ export function Selection({ report, view, tl, range, whole, step }: { report: Re
   const was = (r: SumRow): number => then!.get(r.key) ?? 0;
   const columns: Column<SumRow>[] = [
     nameColumn(by, label),
-    { id: 'ms', label: small ? 'µs' : 'ms', num: true, width: 200, cls: 'bar', raw: (r) => Math.round(r.ns), cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> },
+    { id: 'ms', label: small ? 'µs' : 'ms', num: true, width: 200, cls: 'bar', raw: (r) => r.ns / (small ? 1e3 : 1e6), show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={r.hue} text={time(r.ns)} /> },
     ...(then ? [
-      { id: 'base', label: 'base ms/step', num: true, width: 100, from: 760, raw: (r: SumRow) => Math.round(was(r)), cell: (r: SumRow) => ms(was(r)), title: 'mean step of one device in the base run' },
-      { id: 'delta', label: 'Δ ms', num: true, width: 70, raw: (r: SumRow) => Math.round(r.ns - was(r)), cell: (r: SumRow) => <Delta now={r.ns} then={was(r)} /> },
+      { id: 'base', label: 'base ms/step', num: true, width: 100, from: 760, raw: (r: SumRow) => was(r) / 1e6, show: significant, cell: (r: SumRow) => ms(was(r)), title: 'mean step of one device in the base run' },
+      { id: 'delta', label: 'Δ ms', num: true, width: 70, raw: (r: SumRow) => (r.ns - was(r)) / 1e6, show: (v: number) => signed(v), cell: (r: SumRow) => <Delta now={r.ns} then={was(r)} /> },
     ] : []),
-    { id: 'pct', label: '% of range', num: true, width: 90, raw: (r) => (100 * r.ns) / span, cell: (r) => percent(r.ns, span) },
+    { id: 'pct', label: '% of range', num: true, width: 90, raw: (r) => (100 * r.ns) / span, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, span) },
     { id: 'launches', label: 'launches', num: true, width: 90, raw: (r) => r.n, cell: (r) => thousands(r.n) },
-    { id: 'idle', label: 'idle before, µs', num: true, width: 110, from: 800, raw: (r) => Math.round(r.idle), cell: (r) => (r.idle > 0 ? us(r.idle) : ''), title: 'gaps of 1 µs or more that end at a launch of the row' },
+    { id: 'idle', label: report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0) ? 'idle before, longest, µs' : 'idle before, µs', num: true, width: report.meta.left_out.some((l) => l.what === 'gaps' && l.rows > 0) ? 150 : 110, from: 800, raw: (r) => (r.idle > 0 ? r.idle / 1e3 : null), show: significant, exact: ['idle_ns', (r) => Math.round(r.idle)], cell: (r) => (r.idle > 0 ? us(r.idle) : ''), title: 'gaps of 1 µs or more that end at a launch of the row' },
     { id: 'cause', label: 'cause of the idle time', width: 330, from: 1000, cls: 'ink2 name', raw: (r) => [...r.causes.keys()].join(' '), cell: (r) => [...r.causes].sort((a, b) => b[1] - a[1]).slice(0, 2).map(([c]) => CAUSE_WORDS[c] ?? c).join('; ') },
   ];
   const lines: Line<SumRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.ns) }));
@@ -172,9 +172,9 @@ export function Difference({ report, view, tl, pair, range }: { report: Report; 
   const most = Math.max(...rows.map((r) => Math.abs(r.a - r.b)), 1);
   const columns: Column<PairRow>[] = [
     nameColumn(by, label) as Column<PairRow>,
-    { id: 'a', label: `step ${pair[0]}, ms`, num: true, width: 110, raw: (r) => Math.round(r.a), cell: (r) => ms(r.a) },
-    { id: 'b', label: `step ${pair[1]}, ms`, num: true, width: 110, raw: (r) => Math.round(r.b), cell: (r) => ms(r.b) },
-    { id: 'delta', label: 'Δ ms', num: true, width: 160, cls: 'bar', raw: (r) => Math.round(r.a - r.b), cell: (r) => <CellBar value={Math.abs(r.a - r.b)} max={most} hue={r.hue} text={signed((r.a - r.b) / 1e6)} /> },
+    { id: 'a', label: `step ${pair[0]}, ms`, num: true, width: 110, raw: (r) => r.a / 1e6, show: significant, cell: (r) => ms(r.a) },
+    { id: 'b', label: `step ${pair[1]}, ms`, num: true, width: 110, raw: (r) => r.b / 1e6, show: significant, cell: (r) => ms(r.b) },
+    { id: 'delta', label: 'Δ ms', num: true, width: 160, cls: 'bar', raw: (r) => (r.a - r.b) / 1e6, show: (v) => signed(v), exact: ['delta_ns', (r) => Math.round(r.a - r.b)], cell: (r) => <CellBar value={Math.abs(r.a - r.b)} max={most} hue={r.hue} text={signed((r.a - r.b) / 1e6)} /> },
     { id: 'launches', label: 'launches', num: true, width: 130, from: 640, raw: (r) => `${r.na} ${r.nb}`, cell: (r) => (r.na === r.nb ? thousands(r.na) : `${thousands(r.na)}, ${thousands(r.nb)}`) },
   ];
   const lines: Line<PairRow>[] = rows.slice(0, MOST).map((r) => ({ key: r.key, row: r, ns: Math.round(r.a - r.b) }));

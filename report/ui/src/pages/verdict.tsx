@@ -11,7 +11,7 @@ import { gpuOf, peakFor } from '../data/hardware';
 import { kernelRows, opGroups } from '../data/oprows';
 import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
-import { baseName, count, flopRate, ms, percent, plural, significant, thousands, us } from '../format';
+import { baseName, count, flopRate, ms, msText, percent, plural, significant, thousands, us } from '../format';
 import { dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
 
 interface Bar { part: Part; ns: number }
@@ -71,13 +71,13 @@ function Facts({ report, bars }: { report: Report; bars: Bar[] }): VNode {
   return (
     <dl class="five">
       {basis.steady
-        ? <Fact label="Step" value={`${ms(basis.mean_ns)} ms`} testid="fact-step" raw={basis.mean_ns}
-                more={basis.steps_steady > 1 ? `mean of ${basis.steps_steady} steps, ${ms(basis.min_ns)} to ${ms(basis.max_ns)}` : 'one steady step'} />
-        : <Fact label="Device time" value={`${ms(basis.device_ns)} ms`} testid="fact-step" raw={basis.device_ns} more="whole run: no steady step" />}
+        ? <Fact label="Step" value={msText(basis.mean_ns)} testid="fact-step" raw={basis.mean_ns}
+                more={basis.steps_steady > 1 ? `mean of ${basis.steps_steady} steps, ${msText(basis.min_ns).replace(/ ms$/, '')} to ${msText(basis.max_ns).replace(/ ms$/, '')}` : 'one steady step'} />
+        : <Fact label="Device time" value={msText(basis.device_ns)} testid="fact-step" raw={basis.device_ns} more="whole run: no steady step" />}
       {basis.wall_ns > 0 && <Fact label={device?.kind === 'gpu' ? 'GPU busy' : 'Device busy'} value={`${percent(basis.busy_ns, basis.wall_ns)}%`} testid="fact-busy" raw={basis.busy_ns}
-            more={idle > 0 ? `idle ${ms(idle / d)} ms a step${gaps > 0 ? `, ${count(gaps)} ${count(gaps) === '1' ? 'gap' : 'gaps'} over 1 µs` : ''}` : 'never idle'} />}
+            more={idle > 0 ? `idle ${msText(idle / d)} a step${gaps > 0 ? `, ${count(gaps)} ${count(gaps) === '1' ? 'gap' : 'gaps'} over 1 µs` : ''}` : 'never idle'} />}
       {fwd > 0 && bwd > 0 && <Fact label="Backward / forward" value={`${significant(bwd / fwd)}×`} more={`${(phases.get('recompute') ?? 0) > 0 ? 'with recompute; ' : ''}about ${(phases.get('recompute') ?? 0) > 0 ? 3 : 2} is usual`} />}
-      {part('exposed_collective') > 0 && <Fact label="Exposed collectives" value={`${ms(part('exposed_collective') / d)} ms`} more={`${percent(part('exposed_collective'), basis.wall_ns)}% of the step`} />}
+      {part('exposed_collective') > 0 && <Fact label="Exposed collectives" value={msText(part('exposed_collective') / d)} more={`${percent(part('exposed_collective'), basis.wall_ns)}% of the step`} />}
       {rate > 0 && peak && <Fact label="FLOP rate" value={`${percent(rate, peak[1])}%`} more={`${flopRate(rate)} of ${flopRate(peak[1])}, ${peak[0]}`} />}
       {whole > 0 && <Fact label="Attributed" value={`${percent(labelled, whole)}%`} testid="fact-attributed" raw={labelled} more={`${percent(coverage.exact_ns, whole)}% by exact evidence`} />}
     </dl>

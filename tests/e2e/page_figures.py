@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One number: what the page prints of an op, a layer and a phase is the same text in every place,
+and in the terminal, for every public capture. Run by test_page_figures.py."""
+
+import csv
+import io
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from playwright.sync_api import sync_playwright
+
+import support
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+READY = '[data-testid="app"][data-ready="1"]'
+CAPTURES = (
+    "captures/nsys-jax-maxtext-fsdp4-h100",
+    "captures/nsys-jax-pax-fsdp4-a100/proc0",
+    "captures/nsys-jax-pax-fsdp4-a100/proc1.zip",
+    "nsys/h100_2gpu_1s.sqlite",
+    "nsys/mfu_2gpu_after.sqlite",
+    "nsys/mfu_2gpu_before.sqlite",
+    "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz",
+    "xplane/jax08_elementwise.xplane.pb",
+    "xplane/jax08_gemm.xplane.pb",
+    "xplane/jax_conv_minimal.xplane.pb",
+    "xplane/tpu_v6e_jit_f_4chips.xplane.pb",
+    "kineto/b200_eager_trace.json.gz",
+    "kineto/h100_bert-small.json.gz",
+    "kineto/hta_alexnet.json.gz",
+    "kineto/hta_sampled_rank0.json.gz",
+    "kineto/mi300_bert-small.json.gz",
+)
+UNITS = {"ns": 1e-6, "µs": 1e-3, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4}
+# Pages change by their address: no load, so that sixteen captures are read in seconds.
+GO = """([hash]) => new Promise((done) => {
+  location.hash = hash;
+  let quiet = setTimeout(done, 30);
+  const watch = new MutationObserver(() => { clearTimeout(quiet); quiet = setTimeout(done, 30); });
+  watch.observe(document.body, {subtree: true, childList: true, characterData: true, attributes: true});
+})"""
+
+
+def in_ms(text):
+    """"50.8 ms" -> 50.8; "9 min 20 s" -> 560000."""
+    total = 0.0
+    for number, unit in re.findall(r"(<?[\d.,]+)\s*(ns|µs|us|ms|min|s)\b", text):
+        value = float(number.replace(",", "").lstrip("<"))
+        total += (value / 2 if number[0] == "<" else value) * UNITS[unit]
+    return total
+
+
+def same(a, b):
+    """Two roundings to three significant digits, in units of their own: equal up to the last digit of the coarser,
+    where a figure in ms has three decimals at most."""
+    return abs(a - b) <= max(0.0051 * max(abs(a), abs(b)), 0.00051)
+
+
+class Figures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        support.require_program()
+        if not CHROMIUM:
+            raise unittest.SkipTest("no chromium")
+        cls.data = pathlib.Path(os.environ.get("XLATRACE_SHARED_DATA", ""))
+        if not cls.data.is_dir() or not os.environ.get("XLATRACE_SHARED_DATA"):
+            raise unittest.SkipTest("XLATRACE_SHARED_DATA is not set")
+        cls.work = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-figures-"))
+        cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
+        playwright = sync_playwright().start()
+        cls.addClassCleanup(playwright.stop)
+        cls.browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--disable-gpu", "--no-sandbox"]
+        )
+        cls.addClassCleanup(cls.browser.close)
+
+    def run_of(self, capture):
+        source = self.data / capture
+        if not source.exists():
+            self.skipTest(f"{capture} is not there")
+        name = re.sub(r"\W+", "_", capture)
+        if source.suffix == ".xz":
+            unpacked = self.work / f"{name}.xplane.pb"
+            unpacked.write_bytes(lzma.decompress(source.read_bytes()))
+            source = unpacked
+        for arguments in (("import", source, "-o", f"{name}.db"), ("report", f"{name}.db")):
+            result = support.run(*arguments, cwd=self.work)
+            self.assertEqual(result.code, 0, result)
+        return name
+
+    def terminal(self, *arguments):
+        result = support.run(*arguments, cwd=self.work)
+        self.assertEqual(result.code, 0, result)
+        return result.stdout
+
+    def page_of(self, name):
+        context = self.browser.new_context(viewport={"width": 1600, "height": 1000})
+        self.addCleanup(context.close)
+        context.set_default_timeout(60_000)
+        page = context.new_page()
+        page.goto((self.work / f"{name}.html").as_uri())
+        page.wait_for_selector(READY)
+        return page
+
+    def go(self, page, hash_):
+        page.evaluate(GO, [hash_])
+
+    def copied(self, page, how):
+        page.evaluate("() => { navigator.clipboard.writeText = async (t) => { window.copied = t; }; }")
+        page.get_by_test_id(f"copy-{how}").first.click()
+        return page.evaluate("() => window.copied")
+
+    def markdown(self, page):
+        lines = [l for l in self.copied(page, "md").splitlines() if l.startswith("|")]
+        cells = [[c.strip() for c in re.split(r"(?<!\\)\|", l)[1:-1]] for l in lines]
+        return [dict(zip(cells[0], row)) for row in cells[2:]]
+
+    def filter_sum(self, page, text):
+        self.go(page, f"#/ops?f={text}")
+        words = page.get_by_test_id("filter-sum").inner_text()
+        return re.match(r"(.*?) (?:ms/step|ms|a step)\b", words)[1], words
+
+    def test_every_capture(self):
+        for capture in CAPTURES:
+            with self.subTest(capture):
+                self.check(self.run_of(capture))
+
+    def check(self, name):
+        page = self.page_of(name)
+        unit = page.get_by_test_id("filter-sum").inner_text().split()[1]
+        self.assertIn(unit, ("ms", "ms/step"))
+        self.headline(page, unit)
+        self.ops(page, name, unit)
+        self.layers(page, name, unit)
+        self.phases(page, name, unit)
+
+    def row(self, page, selector):
+        """Cells of a row of Ops by their headings."""
+        return page.evaluate(
+            """(s) => { const tr = document.querySelector(s); if (!tr) return null;
+            const heads = [...tr.closest('table').querySelectorAll('th')].map((h) => h.innerText.replace(/[▼▲]/g, '').trim());
+            return Object.fromEntries([...tr.children].map((td, i) => [heads[i], td.innerText.trim()])); }""",
+            selector,
+        )
+
+    def headline(self, page, unit):
+        """The sentence, the step's bar and the list below the actions name an op by its own time."""
+        self.go(page, "#/verdict")
+        sentence = page.get_by_test_id("verdict-sentence").inner_text()
+        said = re.search(r"(\S+) takes? ([\d.,]+ (?:ms|µs|s))\b", sentence)
+        bar = re.findall(r"\b(o\d+)  ?([\d.,]+)", " ".join(page.locator(".stepbar svg text").all_text_contents()))
+        largest = [
+            (r.get_attribute("data-testid")[3:], r.locator("td.num").first.inner_text())
+            for r in page.locator('.largest [data-testid^="op-o"]').all()[:3]
+        ]
+        self.go(page, "#/ops?v=hlo")
+        for handle, time in largest:
+            self.assertEqual(self.row(page, f'[data-testid="op-{handle}"]')[unit], time, "largest")
+        # Without steady steps a finding speaks of one device, tables of all of them.
+        if said and unit == "ms/step":
+            row = page.locator('[data-testid^="op-o"]').filter(has_text=said[1]).first
+            if row.count():
+                time = self.row(page, f'[data-testid="{row.get_attribute("data-testid")}"]')[unit]
+                self.assertTrue(same(in_ms(said[2]), in_ms(f"{time} ms")), f"{sentence}: {time}")
+        for handle, time in bar:
+            self.go(page, f"#/ops?v=hlo&copies=all&sel={handle}")
+            self.assertEqual(self.row(page, f'[data-testid="op-{handle}"]')[unit], time, "step's bar")
+
+    def ops(self, page, name, unit):
+        self.go(page, "#/ops?v=hlo")
+        rows = page.locator('[data-testid="page-ops"] [data-testid^="op-o"]')
+        handles = [rows.nth(i).get_attribute("data-testid")[3:] for i in range(min(2, rows.count()))]
+        # One that is folded, if there is one in sight.
+        folded = page.evaluate(
+            """() => [...document.querySelectorAll('[data-testid="page-ops"] [data-testid^="op-o"]')]
+            .filter((r) => [...r.querySelectorAll('.tag')].some((t) => /^×/.test(t.innerText))).map((r) => r.dataset.testid.slice(3))[0]"""
+        )
+        if folded and folded not in handles:
+            handles.append(folded)
+        markdown = {row["op"]: row for row in self.markdown(page)} if handles else {}
+        table = {row["op"]: row for row in csv.DictReader(io.StringIO(self.copied(page, "csv")))} if handles else {}
+        terminal = self.terminal("summary", f"{name}.db", "--top", "30", "--width", "200")
+        compared = 0
+        for handle in handles:
+            self.go(page, "#/ops?v=hlo")
+            row = self.row(page, f'[data-testid="op-{handle}"]')
+            time, share = row[unit], row["%"]
+            count = re.search(r"×(\d+)", row["instruction"])
+            # Copied tables.
+            self.assertEqual(markdown[handle][unit], time)
+            self.assertEqual(markdown[handle]["% of device time"], share)
+            self.assertTrue(same(float(table[handle][unit]), in_ms(f"{time} ms")), handle)
+            # The terminal's row.
+            line = re.search(rf"^\[?{handle}\b.*$", terminal, re.M)
+            if line:
+                self.assertIn(f" {time} ", line[0])
+                self.assertIn(f" {share} ", line[0])
+            # The filter's sum, of a row without copies.
+            if not count:
+                self.assertEqual(self.filter_sum(page, f"handle:{handle}")[0], time)
+            # The drawer: of the row, and of this one instruction.
+            self.go(page, f"#/ops?v=hlo&copies=all&sel={handle}")
+            own = self.row(page, f'[data-testid="op-{handle}"]')
+            drawer = page.get_by_test_id("inspector")
+            self.assertEqual(drawer.get_by_test_id("op-ms").locator("b").inner_text(), f"{own[unit]} ms")
+            self.assertEqual(drawer.get_by_test_id("op-ms-share").locator("b").inner_text(), f"{own['%']}%")
+            self.assertIn("of device time", drawer.get_by_test_id("op-ms-share").inner_text())
+            together = drawer.get_by_test_id("copies-ms")
+            self.assertEqual(together.count(), 1 if count else 0, handle)
+            if count:
+                self.assertEqual(together.locator("b").inner_text(), f"{time} ms")
+                self.assertIn(f"×{count[1]}", together.inner_text())
+            # The terminal's sheet.
+            sheet = self.terminal("show", handle, f"{name}.db")
+            line = re.search(r"^  per step +(.*)$" if unit == "ms/step" else r"^  whole run +(.*)$", sheet, re.M)[1]
+            figure, percent = re.match(r"(.*?) = ([<\d.]+)% of", line).groups()
+            self.assertTrue(same(in_ms(figure), in_ms(f"{own[unit]} ms")), f"{handle}: {line}, {own[unit]}")
+            self.assertEqual(percent, own["%"], handle)
+            if count:
+                line = re.search(r"with alike +(.*)$", sheet, re.M)[1]
+                self.assertTrue(same(in_ms(line.split(" per ")[0].split(" in ")[0]), in_ms(f"{time} ms")), line)
+            # The graph's node.
+            self.go(page, f"#/graph?sel={handle}")
+            node = page.locator(".gnode.centre")
+            if node.count():
+                label = node.get_attribute("aria-label")
+                self.assertTrue(same(in_ms(label.split(", ")[-1]), in_ms(f"{own[unit]} ms")), f"{label}, {own[unit]}")
+            compared += 1
+        if page.get_by_test_id("tab-ops").count():
+            self.assertEqual(compared, len(handles))
+
+    def layers(self, page, name, unit):
+        self.go(page, "#/model")
+        model = {row["scope"].strip(): row for row in self.markdown(page)} if page.get_by_test_id("copy-md").count() else {}
+        self.go(page, "#/ops?v=hlo&g=scope")
+        groups = page.evaluate(
+            """() => [...document.querySelectorAll('[data-testid="page-ops"] [data-testid="group"]')].slice(0, 3).map((r) => {
+              const heads = [...r.closest('table').querySelectorAll('th')];
+              const cells = [...r.children];
+              return {name: r.querySelector('.tree').innerText.replace(/^[▸▾]\\s*/, ''), ms: cells.map((c) => c.innerText)}; })"""
+        )
+        terminal = self.terminal("summary", f"{name}.db", "--by", "layer", "--format", "csv", "--top", "100000")
+        rows = list(csv.DictReader(l for l in io.StringIO(terminal) if not l.startswith("#")))
+        for group in groups:
+            layer = re.sub(r"\s+[\d,]+ (?:rows?|instructions?)$", "", group["name"].replace("\xa0", " ")).strip()
+            if layer == "no layer known":
+                continue
+            time = group["ms"][1]
+            match = [r for r in rows if r.get("layer_group", r.get("layer")) == layer]
+            if match:
+                key = next(k for k in ("ns_per_step", "ns") if match[0].get(k))
+                self.assertTrue(same(float(match[0][key]) / 1e6, in_ms(f"{time} ms")), f"{layer}: {match[0]}, {time}")
+            if layer in model:
+                self.assertEqual(model[layer][f"total, {unit}"], time, layer)
+
+    def phases(self, page, name, unit):
+        self.go(page, "#/ops?v=hlo&g=phase")
+        groups = page.evaluate(
+            """() => [...document.querySelectorAll('[data-testid="page-ops"] [data-testid="group"]')].map((r) =>
+              [r.querySelector('.tree').innerText.replace(/^[▸▾]\\s*/, ''), r.children[1].innerText, r.children[2].innerText])"""
+        )
+        seen = 0
+        terminal = self.terminal("summary", f"{name}.db", "--by", "phase", "--width", "160")
+        for text, time, share in groups:
+            phase = re.search(r"(forward|loss|recompute|backward|optimizer|other|unknown)", text)[1]
+            self.assertEqual(self.filter_sum(page, f"phase:{phase}")[0], time, phase)
+            self.assertIn("of device time", self.filter_sum(page, f"phase:{phase}")[1])
+            line = re.findall(rf"^{phase} .*$", terminal.split("all device time")[0], re.M)
+            if line:
+                self.assertIn(f" {time} ", line[-1] + " ", phase)
+            seen += 1
+        self.assertGreaterEqual(seen, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

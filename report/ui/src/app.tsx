@@ -12,6 +12,7 @@ import { loadLaunches } from './data/launches';
 import { deviceName, deviceNumber } from './data/hardware';
 import type { Report } from './data/report';
 import { computeView, type View } from './data/view';
+import { completions, type Offer } from './data/words';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
 import { duration, ms, percent, plural, spelledDevices } from './format';
 import { ComparePage } from './pages/compare';
@@ -105,34 +106,66 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   );
 }
 
-function Search({ f }: { f: string }): VNode {
+function Search({ report, f }: { report: Report; f: string }): VNode {
   const [text, setText] = useState(f);
-  const input = useRef<HTMLInputElement>(null);
+  const [at, setAt] = useState(-1);
+  const [open, setOpen] = useState(false);
   const timer = useRef(0);
   useEffect(() => setText(f), [f]);
+  const offers = useMemo(() => (open ? completions(report, text) : []), [report, text, open]);
   const commit = (value: string, final: boolean): void => {
     window.clearTimeout(timer.current);
     if (final) go({ f: value.trim() });
     else timer.current = window.setTimeout(() => move({ f: value.trim() }), 200);
   };
+  const take = (offer: Offer): void => {
+    const next = text.replace(/(?:"[^"]*"?|[^\s"])*$/, '') + offer.text;
+    setText(next);
+    setAt(-1);
+    // A key alone selects nothing yet: its values are offered next.
+    if (/[:>]$/.test(offer.text)) return;
+    setOpen(false);
+    commit(next, true);
+  };
   return (
     <div class="search" role="search">
-      <input ref={input} id="search" data-testid="search" type="search" autocomplete="off" spellcheck={false} value={text}
+      <input id="search" data-testid="search" type="search" autocomplete="off" spellcheck={false} value={text}
+             role="combobox" aria-expanded={offers.length > 0} aria-controls="offers" aria-autocomplete="list" aria-activedescendant={at >= 0 ? `offer-${at}` : undefined}
              aria-label="Filter: words, or key:value" placeholder="layer:7 phase:bwd dur>50us src:attention.py"
+             onFocus={() => setOpen(true)} onBlur={() => setTimeout(() => setOpen(false), 150)}
              onInput={(e) => {
                const value = e.currentTarget.value;
                setText(value);
+               setAt(-1);
+               setOpen(true);
                commit(value, false);
              }}
              onKeyDown={(e) => {
-               if (e.key === 'Enter') commit(e.currentTarget.value, true);
-               if (e.key === 'Escape') e.currentTarget.blur();
+               const by = e.key === 'ArrowDown' ? 1 : e.key === 'ArrowUp' ? -1 : 0;
+               if (by !== 0 && offers.length > 0) {
+                 setAt((i) => Math.max(-1, Math.min(offers.length - 1, i + by)));
+                 e.preventDefault();
+               } else if ((e.key === 'Enter' && offers[at]) || (e.key === 'Tab' && !e.shiftKey && offers.length > 0 && text !== '' && !text.endsWith(' '))) {
+                 take(offers[Math.max(0, at)]!);
+                 e.preventDefault();
+               } else if (e.key === 'Enter') {
+                 setOpen(false);
+                 commit(e.currentTarget.value, true);
+               } else if (e.key === 'Escape') e.currentTarget.blur();
              }} />
       <kbd aria-hidden="true">/</kbd><kbd aria-hidden="true">Ctrl K</kbd>
+      {offers.length > 0 && (
+        <ul id="offers" class="offers" role="listbox" aria-label="Completions" data-testid="completions">
+          {offers.map((o, i) => (
+            <li id={`offer-${i}`} role="option" aria-selected={i === at} class={i === at ? 'on' : ''} onMouseDown={(e) => { e.preventDefault(); take(o); }}>
+              <span class="mono">{o.text}</span><span class="dim">{o.what}</span>
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 }
-
 
 function Select({ label, value, options, onChange }: {
   label: string; value: string; options: [string, string][]; onChange: (v: string) => void;
@@ -177,7 +210,7 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
   const chip = (id: string, hue: Hue, on: boolean, text: string, next: string): VNode => (
     <button type="button" class={`chip ${on ? 'on' : ''}`} aria-pressed={on} data-testid={`phase-${id}`} onClick={() => go({ f: next })}
             aria-label={text}>
-      <span class={`ltr p-${hue}`} aria-hidden="true">{LETTER[hue]}</span>
+      <span class={`ltr p-${hue}`} data-l={LETTER[hue]} aria-hidden="true" />
       <span class="cl">{text}</span>
     </button>
   );
@@ -209,13 +242,13 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
           <span class="mono">{t.raw}</span><i aria-hidden="true">×</i>
         </button>
       ))}
-      {view.notes.length > 0 && <span class="warn-text" role="status" title={view.notes.join('\n')}>{view.notes[0]}</span>}
       <span class="sum" data-testid="filter-sum" data-ns={Math.round(view.total)} role="status">
         {view.waiting ? <span class="dim">reading launches…</span> : <>
           <b>{view.total / view.divisor < 99.95e9 ? `${ms(view.total / view.divisor)} ${unit}` : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}</b>{' '}
           <span class="dim">{view.filtered ? `${percent(view.total, view.full * (view.divisor / report.divisor))}% of device time` : 'of device time, no filter'}</span>
         </>}
       </span>
+      {view.notes.length > 0 && <span class="warn-text notes" role="status" data-testid="filter-notes">{view.notes.join('; ')}</span>}
     </div>
   );
 }
@@ -279,7 +312,6 @@ export function App({ report }: { report: Report }): VNode {
       }
       if (typing || help || palette || e.ctrlKey || e.metaKey || e.altKey) return;
       const now = getState();
-      const entity = report.resolve(now.sel);
       const table = primaryTable();
       const done = (): void => e.preventDefault();
       const page = /^[0-9]$/.test(e.key) ? pagesOf(report)[(Number(e.key) + 9) % 10] : undefined;
@@ -296,25 +328,36 @@ export function App({ report }: { report: Report }): VNode {
         case 'e': table?.csv(); return done();
         case 'y': void copyText(location.href.replace(/^[^#]*\//, '')); return done();
       }
-      if (entity && now.page !== 'timeline' && now.page !== 'graph') {
-        if (e.key === 'o') { go({ page: 'graph' }); return done(); }
-        if (e.key === 't') { go({ page: 'timeline' }); return done(); }
-        if (e.key === 'r') { go({ page: 'roofline' }); return done(); }
+      const to = ({ o: 'graph', t: 'timeline', r: 'roofline' } as Record<string, Page>)[e.key];
+      if (to) {
+        // Of the selection, else of the row that j and k have reached.
+        const row = now.sel === '' ? report.resolve(table?.key()?.split('/')[0] ?? '') : undefined;
+        if (to !== now.page || row) go({ page: to, ...(row && { sel: report.selOf(row) }), args: to === 'timeline' && (row ?? report.resolve(now.sel)) ? { z: 'op' } : {} });
+        else if (to === 'timeline') go({ args: { z: 'op', t: undefined } });
+        return done();
       }
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   }, [help, palette, report]);
 
+  const top = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const el = top.current;
+    if (!el) return undefined;
+    const observer = new ResizeObserver(() => document.documentElement.style.setProperty('--top', `${el.offsetHeight}px`));
+    observer.observe(el);
+    return () => observer.disconnect();
+  }, []);
   const entity = report.resolve(state.sel);
   const Body = BODY[state.page];
   return (
     <Ctx.Provider value={context}>
       <div class={`app page-${state.page}`} data-testid="app" data-ready="1">
         <Patterns />
-        <header class="top">
+        <header class="top" ref={top}>
           <Facts report={report} onHelp={() => setHelp(true)} />
-          <nav class="tabs"><Tabs page={state.page} report={report} /><Search f={state.f} /></nav>
+          <nav class="tabs"><Tabs page={state.page} report={report} /><Search report={report} f={state.f} /></nav>
           <FilterBar report={report} view={view} f={state.f} />
         </header>
         <Banner report={report} />

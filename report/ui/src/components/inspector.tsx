@@ -277,7 +277,7 @@ function OpBody({ op }: { op: number }): VNode {
       </p>
       <Buttons report={report} entity={entity}>
         {ops.row[op]! >= 0 && <button type="button" onClick={() => go({ page: 'graph' })}>Graph <kbd>o</kbd></button>}
-        <button type="button" onClick={() => go({ page: 'timeline' })}>Timeline <kbd>t</kbd></button>
+        <button type="button" data-testid="to-timeline" onClick={() => go({ page: 'timeline', args: { z: 'op', t: undefined, a: undefined } })}>Timeline <kbd>t</kbd></button>
         {ops.peak[op]! >= 0 && <button type="button" onClick={() => go({ page: 'roofline' })}>Roofline <kbd>r</kbd></button>}
         {ops.file[op] && <button type="button" onClick={() => go({ page: 'source', args: { file: ops.file[op]!, line: String(ops.line[op]! || '') } })}>Source</button>}
       </Buttons>

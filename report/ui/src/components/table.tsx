@@ -233,7 +233,23 @@ export function sorted<T>(rows: T[], columns: Column<T>[], sort: string): T[] {
 
 // --- the table ----------------------------------------------------------------------------------
 
-export function DataTable<T>(p: TableProps<T>): VNode {
+/** Tables whose order is nobody else's sort themselves: their rows; groups and details keep their places. */
+function useOwnSort<T>(given: TableProps<T>): TableProps<T> {
+  const [sort, setSort] = useState('');
+  const flat = given.onSort === undefined && given.lines instanceof Array && !given.lines.some((l) => l.kind === 'group' || l.kind === 'detail');
+  return useMemo(() => {
+    if (!flat) return given;
+    const columns = given.columns.map((c) => ({ ...c, ...(!c.sort && c.raw && c.label !== '' && { sort: (r: T) => c.raw!(r) ?? (c.num ? NaN : '') }) }));
+    const all = given.lines as Line<T>[];
+    const rows = all.filter((l) => l.row !== undefined);
+    const byRow = new Map(rows.map((l) => [l.row!, l]));
+    const lines = sort === '' ? all : [...sorted(rows.map((l) => l.row!), columns, sort).map((r) => byRow.get(r)!), ...all.filter((l) => l.row === undefined)];
+    return { ...given, columns, lines, sort: sort || given.sort, onSort: setSort };
+  }, [given, flat, sort]);
+}
+
+export function DataTable<T>(given: TableProps<T>): VNode {
+  const p = useOwnSort(given);
   const { printing } = useCtx();
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);

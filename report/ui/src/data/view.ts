@@ -11,6 +11,7 @@ import { PHASES } from '../phases';
 import { deviceNumber } from './hardware';
 import { launchesNow } from './launches';
 import type { Report } from './report';
+import { nearestKey, whatExists } from './words';
 
 export interface View {
   query: Query;
@@ -200,11 +201,18 @@ function siteSums(report: Report, terms: TextTerm[], view: View): void {
   if (pairs > 0) view.divisor = pairs;
 }
 
+/** "colour is no key; is kind meant?" */
+function withMeant(error: string): string {
+  const word = /^“(\w+)” is no key/.exec(error)?.[1];
+  const meant = word === undefined ? undefined : nearestKey(word);
+  return meant === undefined ? error : `“${word}” is no key; is “${meant}” meant?`;
+}
+
 export function computeView(report: Report, text: string): View {
   const { ops, shares, sites } = report;
   const query = parseQuery(text);
   const view: View = {
-    query, filtered: query.terms.length > 0, waiting: false, notes: [...query.errors],
+    query, filtered: query.terms.length > 0, waiting: false, notes: query.errors.map(withMeant),
     shareNs: shares.ns, opNs: ops.ns, opCalls: ops.calls, opWaste: ops.waste, siteNs: sites.ns,
     siteCalls: sites.calls, total: 0, full: report.meta.basis.device_ns, divisor: report.divisor, ops: [],
   };
@@ -238,7 +246,13 @@ export function computeView(report: Report, text: string): View {
       if (term.key !== null && SITE_KEYS.has(term.key)) continue;
       const test = shareTest(report, term);
       if (!test) continue;
-      for (let s = 0; s < shares.n; ++s) if (kept[s] && test(s) === term.negated) kept[s] = 0;
+      let any = false;
+      for (let s = 0; s < shares.n; ++s) {
+        const hit = test(s);
+        if (hit && shares.ns[s]! > 0) any = true;
+        if (kept[s] && hit === term.negated) kept[s] = 0;
+      }
+      if (!any) view.notes.push(`nothing matches “${term.raw}”${term.key !== null ? `: ${whatExists(report, term.key)}` : ''}`);
     }
     const opKept = new Uint8Array(ops.n).fill(1);
     for (const term of query.terms) {

@@ -41,6 +41,8 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
 }): VNode {
   const { report } = useCtx();
   const [box, width] = useWidth<HTMLDivElement>(1000);
+  const { view } = useCtx();
+  const [zoom, setZoom] = useState(1);
   const base = comparable(report) ? baseOps(report) : null;
   const body = useMemo(() => (open ? bodyOf(hlo, centre) : null), [hlo, centre, open]);
   const W = base ? 222 : 182;
@@ -48,7 +50,35 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   const pad = 12;
   // A little smaller where that makes all of it visible; what scrolls anyway keeps its size.
   const tall = (window.innerHeight - 200) / (plan.height + 2 * pad + 18);
-  const scale = Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), tall < 0.8 ? 1 : tall));
+  const whole = Math.min((width - 2) / (plan.width + 2 * pad), tall);
+  const scale = zoom < 0 ? whole : zoom * Math.max(0.66, Math.min(1, (width - 2) / (plan.width + 2 * pad), tall < 0.8 ? 1 : tall));
+  const zoomBy = (f: number): void => setZoom((z) => Math.max(0.15, Math.min(4, (z < 0 ? whole : z) * f)));
+  // What the filter leaves out is pale.
+  const kept = (i: number): boolean => !view.filtered || (hlo.op[i]! >= 0 && view.opNs[hlo.op[i]!]! > 0);
+  useEffect(() => setZoom(1), [centre]);
+  useEffect(() => {
+    const el = box.current;
+    if (!el) return undefined;
+    const wheel = (e: WheelEvent): void => {
+      if (!e.ctrlKey && !e.metaKey) return;
+      zoomBy(Math.exp(-e.deltaY * 0.002));
+      e.preventDefault();
+    };
+    el.addEventListener('wheel', wheel, { passive: false });
+    return () => el.removeEventListener('wheel', wheel);
+  });
+  const onDown = (e: PointerEvent): void => {
+    const el = box.current!;
+    if (e.button !== 0 || (e.target as Element).closest('.gnode')) return;
+    const from = [e.clientX + el.scrollLeft, e.clientY + el.scrollTop] as const;
+    const onMove = (m: PointerEvent): void => el.scrollTo(from[0] - m.clientX, from[1] - m.clientY);
+    const onUp = (): void => {
+      window.removeEventListener('pointermove', onMove);
+      window.removeEventListener('pointerup', onUp);
+    };
+    window.addEventListener('pointermove', onMove);
+    window.addEventListener('pointerup', onUp);
+  };
   // Labels that would cover one another are left out, the smaller first; edges say it on hover.
   const labels: { x: number; y: number; text: string; bad: boolean }[] = [];
   const rank = (e: (typeof plan.edges)[number]): number => (e.from === centre || e.to === centre ? 1e18 : 0) + (byEnds.get(`${e.from}>${e.to}`)?.bytes ?? 0);
@@ -71,7 +101,9 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
   }, [plan, centre, scale]);
   const heavy = (b: number): number => Math.max(0.8, Math.min(6, Math.log10(Math.max(10, b)) - 4.4));
   return (
-    <div ref={box} class="graphbox" tabIndex={0} role="region" aria-label="Graph">
+    <div class="graphwrap">
+    <span class="seg gzoom" role="group" aria-label="Zoom"><button type="button" aria-label="zoom out" data-testid="graph-out" onClick={() => zoomBy(1 / 1.3)}>−</button><button type="button" data-testid="graph-fit" aria-pressed={zoom < 0} onClick={() => setZoom(zoom < 0 ? 1 : -1)}>{zoom < 0 ? 'read' : 'all'}</button><button type="button" aria-label="zoom in" data-testid="graph-in" onClick={() => zoomBy(1.3)}>+</button></span>
+    <div ref={box} class="graphbox" tabIndex={0} role="region" aria-label="Graph" onPointerDown={onDown}>
       <svg width={(plan.width + 2 * pad) * scale} height={(plan.height + 2 * pad + 18) * scale} viewBox={`${-pad} ${-pad} ${plan.width + 2 * pad} ${plan.height + 2 * pad + 18}`} role="group" aria-label={`Graph around ${hlo.name[centre]}: ${n.nodes.length} instructions`}>
         <defs>
           <marker id="arr" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--ink-3)" /></marker>
@@ -92,11 +124,11 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
           const users = n.more.get(i);
           const loop = hlo.opcode[i] === 'while';
           return (
-            <g class={`gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ${op < 0 && !loop ? 'pale' : ''}`} transform={`translate(${b.x} ${b.y})`} tabIndex={0} role="button"
-               data-testid={`graph-node-${hlo.name[i]}`} aria-label={`${hlo.name[i]}, ${hlo.opcode[i]}, ${hlo.shape[i]}${ns > 0 ? `, ${ms(ns)} ms` : ', no launch'}`}
+            <g class={`gnode ${big ? 'centre' : ''} ${i === picked ? 'picked' : ''} ${op < 0 && !loop ? 'pale' : ''} ${kept(i) || big ? '' : 'out'}`} transform={`translate(${b.x} ${b.y})`} tabIndex={0} role="button"
+               data-testid={`graph-node-${hlo.name[i]}`} data-time={ns > 0 ? duration(ns) : ''}
                onClick={() => go({ sel: selOf(report, hlo, i), args: { c: String(centre) } })} onDblClick={() => go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } })}
                onKeyDown={(e) => { if (e.key === 'Enter') { e.stopPropagation(); go({ sel: selOf(report, hlo, i), args: { c: undefined, x: undefined } }); } }}>
-              <title>{`${hlo.name[i]}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
+              <title>{`${hlo.name[i]}, ${hlo.opcode[i]}, ${ns > 0 ? duration(ns) : 'no launch'}\n${hlo.shape[i]}\n${hlo.opName[i]}`}</title>
               <rect class={`card p-${hue}`} width={b.w} height={b.h} rx="3" />
               <rect class={`f p-${hue}`} width="4" height={b.h} rx="1.5" />
               <text class="mono b" x="10" y="16">{big && op >= 0 ? `${report.ops.handle[op]} ` : ''}{clip(hlo.name[i]!, inner ? 40 : 25)}</text>
@@ -130,11 +162,12 @@ function Drawing({ hlo, n, centre, picked, open, divisor, step }: {
         {labels.map((k) => <text class={`m halo ${k.bad ? 'badtext b' : 'i2'}`} x={k.x} y={k.y}>{k.text}</text>)}
       </svg>
     </div>
+    </div>
   );
 }
 
 export function GraphPage(): VNode {
-  const { report, state } = useCtx();
+  const { report, state, view } = useCtx();
   const hlo = hloOf(report);
   const [done, setDone] = useState(false);
   const d = report.divisor;
@@ -147,7 +180,7 @@ export function GraphPage(): VNode {
     let best = -1, most = -1;
     const { ops } = report;
     for (let r = 0; r < ops.n; ++r) {
-      if (ops.row[r]! < 0) continue;
+      if (ops.row[r]! < 0 || (view.filtered && !(view.opNs[r]! > 0))) continue;
       const v = isNaN(ops.waste[r]!) ? ops.ns[r]! * 0.5 : ops.waste[r]!;
       if (v > most) {
         most = v;
@@ -155,7 +188,7 @@ export function GraphPage(): VNode {
       }
     }
     return best;
-  }, [report]);
+  }, [report, view]);
   const picked = rowOf(state.sel);
   const fixed = Number(state.args['c'] ?? NaN);
   const centre = fixed >= 0 && fixed < hlo.n ? fixed : picked >= 0 ? picked : worst;

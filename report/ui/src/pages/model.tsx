@@ -57,7 +57,8 @@ export function ModelPage(): VNode {
   const openByDefault = (n: Node, depth: number): boolean => !n.leaf && !n.children.every((c) => c.leaf) && depth < (by === 'stack' ? 12 : 5) && n.ns > root.ns * 0.02;
   const lines: Line<Row>[] = [];
   const walk = (n: Node, depth: number, id: string): void => {
-    const list = sort === '-total' ? n.children : [...n.children].sort((a, b) => (sort.startsWith('-') ? key(b) - key(a) : key(a) - key(b)));
+    const turn = sort.startsWith('-') ? -1 : 1;
+    const list = sort === '-total' ? n.children : [...n.children].sort((a, b) => turn * (sort.endsWith('scope') ? a.name.localeCompare(b.name, 'en', { numeric: true }) : key(a) - key(b)));
     const least = root.ns * 0.0003;
     const shown = list.filter((c) => c.ns >= least || list.length < 8);
     for (const c of shown) {
@@ -103,7 +104,7 @@ export function ModelPage(): VNode {
   };
   const columns: Column<Row>[] = [
     {
-      id: 'scope', label: by === 'scope' ? 'scope' : by === 'source' ? 'source' : by, cls: 'name', raw: (r) => `${'  '.repeat(r.depth)}${r.node.name}`,
+      id: 'scope', label: by === 'scope' ? 'scope' : by === 'source' ? 'source' : by, cls: 'name', sort: () => 0, raw: (r) => `${'  '.repeat(r.depth)}${r.node.name}`,
       cell: (r) => {
         const n = r.node;
         const open = n.children.length > 0 && (openByDefault(n, r.depth) !== toggled.has(r.id));

@@ -65,7 +65,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
     { id: 'bw', more: true, label: 'GB/s', title: 'memory bandwidth', num: true, width: 64, sort: (r) => (ops.bytes[r.op]! * r.calls) / r.ns, raw: (r) => nan0((ops.bytes[r.op]! * r.calls) / r.ns), cell: (r) => nan((ops.bytes[r.op]! * r.calls) / r.ns, significant) },
     { id: 'occ', more: true, label: 'occ. %', title: 'theoretical occupancy', num: true, width: 58, sort: (r) => ops.occupancy[r.op]!, raw: (r) => nan0(ops.occupancy[r.op]!), show: significant, cell: (r) => nan(ops.occupancy[r.op]!, significant) },
     { id: 'dtype', more: true, label: 'dtype', width: 56, sort: (r) => ops.dtype[r.op]!, raw: (r) => ops.dtype[r.op]!, cell: (r) => <span class="mono">{ops.dtype[r.op]}</span> },
-    { id: 'shape', more: true, label: 'shape', width: 170, cls: 'name mono', raw: (r) => ops.shape[r.op]!, cell: (r) => <span title={ops.shape[r.op]}>{ops.shape[r.op]}</span> },
+    { id: 'shape', more: true, label: 'shape', width: 170, cls: 'name mono', sort: (r) => ops.shape[r.op]!, raw: (r) => ops.shape[r.op]!, cell: (r) => <span title={ops.shape[r.op]}>{ops.shape[r.op]}</span> },
     { id: 'category', more: true, label: 'category', title: 'HLO op category', width: 120, cls: 'name', sort: (r) => ops.category[r.op]!, raw: (r) => ops.category[r.op]!, cell: (r) => ops.category[r.op]! },
     { id: 'module', more: true, label: 'module', title: 'program', width: 130, cls: 'name mono', sort: (r) => report.modules[ops.module[r.op]!]?.name ?? '', raw: (r) => report.modules[ops.module[r.op]!]?.name ?? '', cell: (r) => report.modules[ops.module[r.op]!]?.name ?? '' },
     { id: 'conf', more: true, label: 'confidence', width: 78, sort: (r) => ops.confidence[r.op]!, raw: (r) => ops.confidence[r.op]!, cell: (r) => ops.confidence[r.op]! },
@@ -181,10 +181,10 @@ function Instructions(): VNode {
 }
 
 export function NothingMatches(): VNode {
-  const { state } = useCtx();
+  const { state, view } = useCtx();
   return (
     <div class="missing" data-testid="no-match">
-      {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>
+      {state.f === '' ? <p>The run holds no device activity.</p> : <><p>No instruction matches <code>{state.f}</code>.</p>{view.notes.map((n) => <p class="sm">{n[0]!.toUpperCase()}{n.slice(1)}.</p>)}
       <button type="button" onClick={() => go({ f: '' })}>clear the filter</button></>}
     </div>
   );
@@ -259,6 +259,13 @@ function KernelTable(): VNode {
 
 interface LaunchRow { stream: number; i: number }
 
+/** The place of each text in their order. */
+function ranksOf(texts: string[]): Float64Array {
+  const collator = new Intl.Collator('en', { numeric: true });
+  const place = new Map([...new Set(texts)].sort(collator.compare).map((t, i) => [t, i]));
+  return Float64Array.from(texts, (t) => place.get(t)!);
+}
+
 function LaunchTable({ launches }: { launches: Launches }): VNode {
   const { report, view, state } = useCtx();
   const sort = state.args['s'] ?? '-dur';
@@ -275,11 +282,13 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
     const key = new Float64Array(n);
     let m = 0;
     const id = sort.replace(/^-/, '');
+    // Text is sorted once per site, not once per launch.
+    const ranks = id === 'instruction' || id === 'kernel' || id === 'phase' ? ranksOf(Array.from({ length: sites.n }, (_, s) => { const o = sites.op[s]!; return id === 'kernel' ? kernels.name[sites.kernel[s]!] ?? sites.kind[s]! : o < 0 ? '' : id === 'phase' ? ops.phase[o]! : ops.name[o]!; })) : null;
     launches.streams.forEach((s, si) => {
       for (let i = 0; i < s.n; ++i) {
         if (view.filtered && !(view.siteNs[s.site[i]!]! > 0)) continue;
         index[m] = starts[si]! + i;
-        key[starts[si]! + i] = id === 'start' ? s.start[i]! : id === 'step' ? s.step[i]! : id === 'op' ? sites.op[s.site[i]!]! : s.dur[i]!;
+        key[starts[si]! + i] = id === 'start' ? s.start[i]! : id === 'step' ? s.step[i]! : id === 'op' ? sites.op[s.site[i]!]! : id === 'device' ? s.device : id === 'stream' ? s.stream : ranks ? ranks[s.site[i]!]! : s.dur[i]!;
         ++m;
       }
     });
@@ -300,14 +309,14 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
   const names = report.devices.map((_, i) => deviceName(report, i));
   const columns: Column<LaunchRow>[] = [
     { id: 'op', label: 'op', width: 50, sort: () => 0, cell: (r) => (op(r) >= 0 ? <Handle entity={{ type: 'op', row: op(r) }} /> : ''), raw: (r) => (op(r) >= 0 ? ops.handle[op(r)]! : '') },
-    { id: 'instruction', label: 'instruction', cls: 'name mono', cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{sites.reason[site(r)]!.replace(/_/g, ' ')}</span>), raw: (r) => (op(r) >= 0 ? ops.name[op(r)]! : '') },
+    { id: 'instruction', label: 'instruction', cls: 'name mono', sort: () => 0, cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{sites.reason[site(r)]!.replace(/_/g, ' ')}</span>), raw: (r) => (op(r) >= 0 ? ops.name[op(r)]! : '') },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={op(r) >= 0 ? ops.hue[op(r)]! : hueOf('unknown', sites.kind[site(r)]!)} />, raw: (r) => (op(r) >= 0 ? ops.phase[op(r)]! : '') },
-    { id: 'kernel', label: 'kernel', cls: 'name mono', from: 800, cell: (r) => kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)], raw: (r) => kernels.name[sites.kernel[site(r)]!] ?? '' },
+    { id: 'kernel', label: 'kernel', cls: 'name mono', from: 800, sort: () => 0, cell: (r) => kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)], raw: (r) => kernels.name[sites.kernel[site(r)]!] ?? '' },
     { id: 'dur', label: 'duration µs', num: true, width: 96, sort: () => 0, cell: (r) => us(L(r).dur[r.i]!), raw: (r) => L(r).dur[r.i]! / 1e3, show: significant, exact: ['duration_ns', (r) => L(r).dur[r.i]!] },
     { id: 'start', label: 'start ms', num: true, width: 96, sort: () => 0, cell: (r) => <Link to={{ page: 'timeline', args: { t: `${Math.round(L(r).start[r.i]! - L(r).dur[r.i]! * 3)},${Math.round(L(r).start[r.i]! + L(r).dur[r.i]! * 4)}` } }} title={duration(L(r).start[r.i]! - t0)}>{((L(r).start[r.i]! - t0) / 1e6).toFixed(3)}</Link>, raw: (r) => (L(r).start[r.i]! - t0) / 1e6, show: (v) => v.toFixed(3), exact: ['start_ns', (r) => L(r).start[r.i]!] },
     { id: 'step', label: 'step', num: true, width: 56, sort: () => 0, cell: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i] : ''), raw: (r) => (L(r).step[r.i]! >= 0 ? L(r).step[r.i]! : null) },
-    { id: 'device', label: 'device', width: 70, cls: 'name', cell: (r) => names[L(r).device], raw: (r) => L(r).device },
-    { id: 'stream', label: 'stream', width: 90, cls: 'name', cell: (r) => report.streams[L(r).stream]?.name || String(report.streams[L(r).stream]?.id ?? ''), raw: (r) => report.streams[L(r).stream]?.id ?? null },
+    { id: 'device', label: 'device', width: 70, cls: 'name', sort: () => 0, cell: (r) => names[L(r).device], raw: (r) => L(r).device },
+    { id: 'stream', label: 'stream', width: 90, cls: 'name', sort: () => 0, cell: (r) => report.streams[L(r).stream]?.name || String(report.streams[L(r).stream]?.id ?? ''), raw: (r) => report.streams[L(r).stream]?.id ?? null },
   ];
   const lines = useMemo(() => new MadeLines<LaunchRow>(order.kept.length, (i) => {
     const r = at(order.kept[i]!);

@@ -101,7 +101,7 @@ export function SourcePage(): VNode {
     return (
       <>
         <div class={`l ${on ? 'hot' : ''} ${s ? 'has' : ''}`} key={key} ref={on ? here : undefined} data-testid={s ? 'row' : undefined} data-key={s ? n : undefined} data-ns={s ? Math.round(s.ns) : undefined}
-             role={s ? 'button' : undefined} tabIndex={s ? 0 : undefined} aria-label={s ? `line ${n}, ${show(s)} ${measure === 'calls' ? 'calls' : report.perStep}` : undefined}
+             role={s ? 'button' : undefined} tabIndex={s ? 0 : undefined}
              onClick={s ? () => go({ args: { file: path, line: String(n) } }) : undefined} onKeyDown={s ? (e) => e.key === 'Enter' && go({ args: { file: path, line: String(n) } }) : undefined}>
           <span class="t">{s && PHASES.map((p, i) => (s.phases[i]! > 0 ? <i class={`p-${p}`} style={{ width: `${Math.max(1, (w * s.phases[i]!) / s.ns)}px` }} /> : null))}</span>
           <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>

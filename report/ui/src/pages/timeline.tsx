@@ -22,10 +22,13 @@ import { Difference, Selection } from './timeline_sums';
 
 interface StepBox { step: number; ns: number; start: number; end: number; steady: boolean }
 
-/** Steps with their mean duration; the range is that of all devices. */
+/** Steps with their mean duration. The range is that of all devices of one process: clocks of others may differ by more than a step. */
 function stepBoxes(report: Report): StepBox[] {
   const map = new Map<number, StepBox & { n: number }>();
+  const processOf = (device: number): number => report.devices[device]?.process ?? -1;
+  const mine = processOf([...report.steps].sort((a, b) => processOf(a.device) - processOf(b.device))[0]?.device ?? -1);
   for (const s of report.steps) {
+    if (processOf(s.device) !== mine) continue;
     const to = map.get(s.step);
     if (!to) map.set(s.step, { step: s.step, ns: s.end - s.start, start: s.start, end: s.end, steady: s.steady, n: 1 });
     else {
@@ -52,7 +55,7 @@ function StepStrip({ steps, current, base, onPick }: { steps: StepBox[]; current
           const on = current.includes(s.step);
           const part = Math.min(1, s.ns / max);
           return (
-            <g class={`stepbox ${on ? 'on' : ''}`} role="button" tabIndex={0} aria-label={`step ${s.step}, ${duration(s.ns)}${s.steady ? '' : ', not steady'}`} aria-pressed={on}
+            <g class={`stepbox ${on ? 'on' : ''}`} role="button" tabIndex={0} aria-pressed={on}
                data-testid={`step-${s.step}`} onClick={() => onPick(s)} onKeyDown={(e) => e.key === 'Enter' && onPick(s)}>
               <title>{`step ${s.step}: ${duration(s.ns)}${s.steady ? '' : ', not steady'}`}</title>
               {wide
@@ -297,6 +300,38 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     const span = Math.min(v1 - v0, Math.max(best[1] * 6, 1000));
     setRange([best[0] - span / 2, best[0] + span / 2], true);
   };
+  /** The launch of the selected op that is nearest to the step that is shown first: the longest in it. */
+  const launchOf = (op: number): [number, number] | null => {
+    let best: [number, number] | null = null, inHome = false;
+    for (const s of tl.launches.streams) {
+      if (!tl.devices.includes(s.device)) continue;
+      for (let i = 0; i < s.n; ++i) {
+        if (sites.op[s.site[i]!] !== op) continue;
+        const within = s.start[i]! >= home[0] && s.start[i]! < home[1];
+        if (best && (inHome && !within || inHome === within && s.dur[i]! <= best[1] - best[0])) continue;
+        best = [s.start[i]!, s.start[i]! + s.dur[i]!];
+        inHome = within;
+      }
+    }
+    return best;
+  };
+  const around = (r: readonly [number, number], room: number): string => {
+    const d = Math.max(100, r[1] - r[0]) * room;
+    return `${Math.round(r[0] - d)},${Math.round(r[1] + d)}`;
+  };
+  const asked = state.args['z'] === 'op';
+  useEffect(() => {
+    if (!asked) return;
+    const at = selectedOp >= 0 ? launchOf(selectedOp) : null;
+    move({ args: { z: undefined, ...(at && { t: around(at, 1.5), step: undefined }) } });
+  }, [asked, selectedOp]);
+  // F: the selection, or the op; once more, all of the step.
+  const fit = (): void => {
+    const area = parseRange(state.args['a']);
+    const at = area ?? (selectedOp >= 0 ? launchOf(selectedOp) : null);
+    const t = at && around(at, area ? 0.04 : 1.5);
+    go({ args: t && t !== state.args['t'] ? { t } : { t: undefined, a: undefined } });
+  };
   const nextGap = (): void => {
     if (pair) return;
     const [v0, v1] = current.current;
@@ -343,7 +378,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         e.preventDefault();
         return;
       }
-      if (k === 'f' || k === '0') go({ args: { t: undefined, a: undefined } });
+      if (k === 'f') fit();
+      else if (k === '0') go({ args: { t: undefined, a: undefined } });
       else if (k === 'n') jump(1);
       else if (k === 'p') jump(-1);
       else if (k === 'g') nextGap();
@@ -388,6 +424,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     return () => el.removeEventListener('wheel', wheel);
   });
 
+  // What moves away under the pointer is no longer what the tooltip speaks of.
+  useEffect(() => setTip(null), [range[0], range[1], tl, state.sel]);
   // Sums follow when the view rests: a million launches are not summed with every frame.
   const wholeStep = shown !== undefined && !selection && !state.args['t'] && state.args['step'] !== 'all';
   const wanted: [number, number] = selection ?? (wholeStep ? home : range);
@@ -396,7 +434,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     const t = setTimeout(() => setSumRange(wanted), 90);
     return () => clearTimeout(t);
   }, [wanted[0], wanted[1]]);
-  const is = (s: StepBox | undefined): boolean => s !== undefined && inStep === true && shown!.step === s.step;
+  const narrow = inStep === true && range[1] - range[0] < 0.9 * (shown!.end - shown!.start);
+  const is = (s: StepBox | undefined): boolean => s !== undefined && inStep === true && !narrow && shown!.step === s.step;
   const gaps = useMemo(() => report.gaps.filter((g) => tl.devices.includes(g.device) && g.start >= sumRange[0] && g.end <= sumRange[1]), [report, tl, sumRange]);
   const skew = tl.waits.skews.reduce<Skew | undefined>((a, k) => (k.at > sumRange[0] && k.from < sumRange[1] && (!a || k.at - k.from > a.at - a.from) ? k : a), undefined);
   const widest = (list: typeof gaps): GapRow | undefined => list.reduce<GapRow | undefined>((a, g) => (!a || g.end - g.start > a.end - a.start ? g : a), undefined);
@@ -425,7 +464,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   return (
     <>
       <div class="bar-h">
-        <h2>{pair ? `Steps ${pair[0]} and ${pair[1]}, from their begin` : inStep ? `Step ${shown!.step}` : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0) ? 'Whole run' : duration(range[1] - range[0])}</h2>
+        <h2>{pair ? `Steps ${pair[0]} and ${pair[1]}, from their begin` : inStep ? `${narrow ? `${duration(range[1] - range[0])} of step` : 'Step'} ${shown!.step}` : range[1] - range[0] >= 0.95 * (tl.t1 - tl.t0) ? 'Whole run' : duration(range[1] - range[0])}</h2>
         <span class="seg" role="group" aria-label="Range">
           {median && <button type="button" class={is(median) ? 'on' : ''} onClick={() => zoomTo(median)}>median step</button>}
           {slowest && <button type="button" class={is(slowest) ? 'on' : ''} onClick={() => zoomTo(slowest)}>slowest step</button>}
@@ -434,7 +473,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         {byTime.length > 1 && <button type="button" class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
         {report.gaps.length > 0 && !pair && <button type="button" class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
         {selectedOp >= 0 && !pair && <button type="button" class="sm" onClick={() => jump(1)}>next {ops.handle[selectedOp] || 'launch'} <kbd>n</kbd></button>}
-        <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> fit · drag to sum an area</span>
+        <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the selection, <kbd>0</kbd> all · drag to sum an area</span>
       </div>
       <div class="tltop">
         {steps.length > 0 && <StepStrip steps={steps} current={pair ? [...pair] : inStep ? [shown!.step] : []} onPick={pair ? align : zoomTo}

@@ -11,6 +11,8 @@ import { gpuOf, peakFor } from '../data/hardware';
 import { kernelRows, opGroups } from '../data/oprows';
 import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
 import { niceStep } from '../data/stats';
+import type { View } from '../data/view';
+import { go } from '../state';
 import { baseName, count, flopRate, ms, msText, percent, plural, significant, thousands, us } from '../format';
 import { dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
 
@@ -243,7 +245,7 @@ function Largest({ report }: { report: Report }): VNode | null {
       <div class="bar-h"><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><span class="cap">{report.perStep} of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></span></div>
       <table class="fix" aria-label="Largest">
         <colgroup>{width(46)}<col />{width(28)}{!bare && <><col /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{bare && <>{width(64)}{width(70)}</>}</colgroup>
-        {bare && <thead><tr><th /><th>kernel</th><th /><th class="num">{report.perStep}</th><th class="num">%</th><th class="num">calls</th><th class="num">avg µs</th></tr></thead>}
+        {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th><th class="num">{report.perStep}</th><th class="num">%</th><th class="num">calls</th><th class="num">avg µs</th></tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
             <tr data-testid={r.key} data-ns={Math.round(r.ns)}>
@@ -314,11 +316,19 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   );
 }
 
+/** Does any op that the finding speaks of have time left under the filter? */
+function touches(report: Report, view: View, f: Finding): boolean {
+  const handles = [f.where_op ?? '', f.title, ...f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])])].flatMap((t) => t.match(/\bo\d+\b/g) ?? []);
+  const named = report.ops.name.indexOf(f.where_op ?? '');
+  return [...handles.map((h) => report.opOfHandle(h)), ...(f.where_op ? [named] : [])].some((o) => o >= 0 && view.opNs[o]! > 0);
+}
+
 export function VerdictPage(): VNode {
-  const { report } = useCtx();
-  const { verdict, findings, basis, run, launches } = report.meta;
+  const { report, view, state } = useCtx();
+  const { verdict, findings: all, basis, run, launches } = report.meta;
   const fine = (report.meta.ruled_out ?? []).filter((r) => r.verdict !== 'withheld');
   const withheld = (report.meta.ruled_out ?? []).filter((r) => r.verdict === 'withheld');
+  const findings = view.filtered ? all.filter((f) => touches(report, view, f)) : all;
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
   const step = basis.steady ? basis.mean_ns : 0;
@@ -328,15 +338,16 @@ export function VerdictPage(): VNode {
         <h1 data-testid="verdict-sentence"><Words pieces={verdict.sentence} /></h1>
         {verdict.lede.length > 0 && <p class="lede" data-testid="verdict-lede"><Words pieces={verdict.lede} /></p>}
         {report.meta.base && <BaseVerdict />}
+        {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button type="button" class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} bars={bars} />
         {bars.length > 0 ? <StepBar report={report} bars={bars} /> : <PhaseBar report={report} />}
         {findings.length > 0 && <div class="acthead"><h2>Do this, in this order</h2><span>saves, {report.perStep}</span><span>sure</span></div>}
         <ol class="acts">
-          {findings.map((f, i) => <Action f={f} n={i + 1} step={step} key={f.handle} />)}
+          {findings.map((f) => <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />)}
         </ol>
         {findings.length > 1 && <p class="cap">Upper bounds that overlap: they do not add up.</p>}
-        {findings.length < 4 && <Largest report={report} />}
-        {findings.length === 0 && <p class="ink2 none">{verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
+        {(findings.length < 4 || view.filtered) && <Largest report={report} />}
+        {findings.length === 0 && <p class="ink2 none">{all.length > 0 ? 'No action speaks of what the filter leaves.' : verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>
       <aside class="side" aria-label="Beside the verdict">
         {fine.length > 0 && <section><h2>Looked at and fine</h2><ul>{fine.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}

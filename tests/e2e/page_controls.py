@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Controls of the page do what they say, in a real browser. Run by test_page_controls.py."""
+
+import re
+import unittest
+
+import page_browser
+from page_browser import AXE, PAGES, READY, Browser
+
+
+class Controls(Browser):
+    def test_every_column_of_the_menu_can_be_switched_on(self):
+        page = self.open("#/ops")
+        page.locator(".menu summary").click()
+        boxes = page.locator(".menu .pop input")
+        self.assertGreater(boxes.count(), 10)
+        for i in range(boxes.count()):
+            boxes.nth(i).click(timeout=5000)  # Refused where something else lies above it.
+            self.assertTrue(boxes.nth(i).is_checked(), i)
+        heads = page.locator('[data-testid="table"] th').all_inner_texts()
+        self.assertEqual(page.locator(".menu summary").inner_text(), f"{len(heads)} of {len(heads)} columns")
+
+    def test_many_chips_stay_within_the_window(self):
+        page = self.open("#/ops?f=src:model.py+dur>1us+ms>0.001+-kind:sort+calls>0+-opcode:fft+layer:0")
+        self.assertGreaterEqual(page.get_by_test_id("filter-chip").count(), 6)
+        for part in page.get_by_test_id("filter-chip").all() + [page.get_by_test_id("filter-sum")]:
+            box = part.bounding_box()
+            self.assertLessEqual(box["x"] + box["width"], 1440)
+        for chip in page.get_by_test_id("filter-chip").all()[:1]:
+            chip.click()
+        self.assertNotIn("src:", page.url)
+
+    def test_a_word_that_matches_nothing_is_answered_with_what_exists(self):
+        page = self.open("#/ops?f=kind:nonsense")
+        notes = page.get_by_test_id("filter-notes").inner_text()
+        self.assertIn("kind:nonsense", notes)
+        self.assertIn("gemm", notes)
+        page = self.open("#/ops?f=knd:gemm")
+        self.assertIn("“kind” meant", page.get_by_test_id("filter-notes").inner_text())
+        self.assertEqual(self.open("#/ops?f=kind:gemm").get_by_test_id("filter-notes").count(), 0)
+
+    def test_words_are_completed_while_typing(self):
+        page = self.open("#/ops")
+        page.keyboard.press("/")
+        page.keyboard.type("pha")
+        offers = page.get_by_test_id("completions").locator("li")
+        offers.first.wait_for()
+        self.assertIn("phase:", offers.first.inner_text())
+        page.keyboard.press("Tab")
+        page.keyboard.type("back")
+        page.get_by_test_id("completions").locator("li", has_text="phase:backward").wait_for()
+        page.keyboard.press("Tab")
+        wanted = self.sql("SELECT sum(steady_ns) FROM op_time WHERE phase = 'backward'")
+        page.wait_for_function(
+            "(n) => document.querySelector('[data-testid=\"filter-sum\"]').dataset.ns === n", arg=str(wanted)
+        )
+
+    def test_the_filter_holds_on_verdict_and_graph(self):
+        page = self.open("#/verdict?f=phase:optimizer")
+        wanted = self.sql("SELECT sum(steady_ns) FROM op_time WHERE phase = 'optimizer'")
+        self.assertIn("phase:optimizer", page.get_by_test_id("verdict-filter").inner_text())
+        shown = [self.ns(r) for r in page.locator(".largest tbody tr[data-ns]").all()]
+        self.assertLessEqual(sum(shown), wanted)
+        self.assertGreater(len(shown), 0)
+        page.keyboard.press("6")
+        page.wait_for_selector('[data-testid="page-graph"] .gnode')
+        centre = page.locator(".gnode.centre").get_attribute("data-testid").removeprefix("graph-node-")
+        self.assertEqual(
+            self.sql(f"SELECT phase FROM op_time WHERE instruction = '{centre}' LIMIT 1"), "optimizer"
+        )
+        page = self.open("#/graph?f=handle:o1&sel=o1")
+        self.assertGreater(page.locator(".gnode.out").count(), 0)
+        self.assertEqual(page.locator(".gnode.centre.out").count(), 0)
+
+    def test_o_r_t_work_on_every_page(self):
+        for name in PAGES:
+            page = self.open(f"#/{name}?sel=o2")
+            for key, to in (("o", "graph"), ("r", "roofline"), ("t", "timeline")):
+                page.locator("body").click(position={"x": 3, "y": 300})
+                page.keyboard.press(key)
+                page.wait_for_selector(f'[data-testid="page-{to}"]')
+                self.assertIn("sel=o2", page.url, f"{key} on {name}")
+                page.evaluate("(h) => { location.hash = h; }", f"#/{name}?sel=o2")
+                page.wait_for_selector(f'[data-testid="page-{name}"]')
+
+    def test_t_speaks_of_the_row_that_the_keys_reached(self):
+        page = self.open("#/ops")
+        page.keyboard.press("j")
+        row = page.locator("tr.cur").get_attribute("data-key")
+        page.keyboard.press("o")
+        page.wait_for_selector('[data-testid="page-graph"]')
+        self.assertIn(f"sel={row}~", page.url)
+
+    def visible(self, page):
+        return [int(n) for n in re.search(r"[?&]t=(-?\d+)(?:,|%2C)(-?\d+)", page.url).groups()]
+
+    def test_timeline_from_a_drawer_zooms_to_the_op(self):
+        page = self.open("#/ops?sel=o1")
+        page.get_by_test_id("to-timeline").click()
+        page.wait_for_function("() => /[?&]t=/.test(location.hash)")
+        begin, end = self.visible(page)
+        inside = self.sql(
+            "SELECT count(*) FROM activity a JOIN op_time o USING (module_id, instruction)"
+            f" WHERE o.handle = 'o1' AND a.start_ns >= {begin} AND a.end_ns <= {end}"
+        )
+        self.assertGreaterEqual(inside, 1)
+        longest = self.sql(
+            "SELECT max(a.duration_ns) FROM activity a JOIN op_time o USING (module_id, instruction)"
+            " WHERE o.handle = 'o1'"
+        )
+        self.assertLess(end - begin, 6 * longest)
+
+    def test_f_zooms_to_the_selection_and_then_back(self):
+        begin, end = self.db.execute("SELECT start_ns, end_ns FROM step WHERE steady ORDER BY step LIMIT 1").fetchone()
+        a, b = begin + (end - begin) // 4, begin + (end - begin) // 2
+        page = self.open(f"#/timeline?a={a},{b}")
+        page.get_by_test_id("timeline-selection").wait_for()
+        page.keyboard.press("f")
+        page.wait_for_function("() => /[?&]t=/.test(location.hash)")
+        left, right = self.visible(page)
+        self.assertLess(abs(left - a), (b - a) / 10)
+        self.assertLess(abs(right - b), (b - a) / 10)
+        page.keyboard.press("f")
+        page.wait_for_function("() => !/[?&]t=/.test(location.hash)")
+
+    def test_a_tooltip_goes_when_what_it_speaks_of_moves(self):
+        page = self.open("#/timeline")
+        page.get_by_test_id("timeline-selection").wait_for()
+        canvas = page.get_by_test_id("timeline-canvas").bounding_box()
+        for x in range(300, 1400, 20):
+            page.mouse.move(canvas["x"] + x, canvas["y"] + 30)
+            if page.locator(".tip").count():
+                break
+        self.assertEqual(page.locator(".tip").count(), 1)
+        page.keyboard.press("]")
+        page.locator(".tip").wait_for(state="detached")
+
+    def test_text_columns_sort(self):
+        page = self.open("#/ops")
+        page.get_by_role("button", name="instruction", exact=True).click()
+        names = [t.split("\n")[0] for t in page.locator('[data-testid^="op-o"] td:nth-child(2)').all_inner_texts()][:8]
+        stems = [re.sub(r"[.\d]+.*$", "", n).lower() for n in names]
+        self.assertEqual(stems, sorted(stems))
+        page = self.open("#/ops?v=launch")
+        page.get_by_role("button", name="kernel", exact=True).nth(1).or_(
+            page.locator("th button", has_text="kernel")
+        ).last.click()
+        page.wait_for_function("() => /s=kernel/.test(location.hash)")
+        first = self.sql("SELECT min(lower(name)) FROM activity")
+        shown = page.locator('[data-testid="row"] td:nth-child(4)').first.inner_text().lower()
+        self.assertEqual(shown[:6], first[:6])
+        page = self.open("#/run")
+        head = page.locator("th button", has_text="module").first
+        head.click()
+        self.assertEqual(page.locator("th[aria-sort]").first.inner_text().strip(" ▲▼"), "module")
+
+    def test_the_drawer_moves_nothing(self):
+        for name in PAGES:
+            page = self.open(f"#/{name}")
+            where = """() => [...document.querySelectorAll('main h1, main h2, main table, main svg, main canvas')]
+              .map((e) => e.getBoundingClientRect()).map((r) => [r.x, r.width].map(Math.round))"""
+            page.wait_for_timeout(150)
+            before = page.evaluate(where)
+            page.evaluate("() => { location.hash += (location.hash.includes('?') ? '&' : '?') + 'sel=m1'; }")
+            page.get_by_test_id("inspector").wait_for()
+            page.wait_for_timeout(150)
+            self.assertEqual(page.evaluate(where), before, name)
+
+    def test_the_graph_zooms_pans_and_fills_the_window(self):
+        page = self.open("#/graph")
+        box = page.locator(".graphbox")
+        self.assertGreater(box.bounding_box()["height"], 600)
+        svg = page.locator(".graphbox svg").first
+        start = svg.bounding_box()["width"]
+        page.get_by_test_id("graph-in").click()
+        page.get_by_test_id("graph-in").click()
+        self.assertGreater(svg.bounding_box()["width"], 1.5 * start)
+        at = "(e) => [e.scrollLeft, e.scrollTop]"
+        page.wait_for_timeout(100)
+        before = box.evaluate(at)
+        area = box.bounding_box()
+        page.mouse.move(area["x"] + 20, area["y"] + area["height"] - 30)
+        page.mouse.down()
+        page.mouse.move(area["x"] + 80, area["y"] + area["height"] - 90, steps=4)
+        page.mouse.up()
+        self.assertNotEqual(box.evaluate(at), before)
+        page.get_by_test_id("graph-fit").click()
+        whole = svg.bounding_box()
+        self.assertLessEqual(whole["width"], area["width"] + 2)
+        self.assertLessEqual(whole["height"], area["height"] + 2)
+        # It starts at something that takes time.
+        self.assertNotEqual(page.locator(".gnode.centre").get_attribute("data-time"), "")
+
+    @unittest.skipUnless(AXE, "axe-playwright-python is not installed")
+    def test_axe_finds_nothing_at_all(self):
+        source = AXE.read_text(encoding="utf-8")
+        for scheme in ("light", "dark"):
+            page = self.open(color_scheme=scheme)
+            page.evaluate(source)
+            for name in PAGES:
+                for sel in ("", "?sel=o1"):
+                    page.evaluate("(h) => { location.hash = h; }", f"#/{name}{sel}")
+                    page.wait_for_selector(f'[data-testid="page-{name}"]')
+                    page.wait_for_timeout(60)
+                    found = page.evaluate(
+                        "() => axe.run(document, {resultTypes: ['violations'],"
+                        " rules: {'label-content-name-mismatch': {enabled: true}}})"
+                    )
+                    said = [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"]]
+                    self.assertEqual(said, [], f"{name}{sel}, {scheme}")
+
+
+if __name__ == "__main__":
+    unittest.main(defaultTest="Controls")

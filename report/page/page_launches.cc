@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "report/launch_sums.h"
+#include "report/page/kernel_arguments.h"
 #include "report/page/page_context.h"
 #include "store/activity_scan.h"
 
@@ -425,7 +426,8 @@ class LaunchPass {
     });
     const std::map<std::string, std::string> handles = KernelHandles();
     PageTable kernels("kernels", page_.blocks.strings());
-    kernels.Declare("handle:text name:text symbol:text kind:word ns calls self_ns occurrences");
+    kernels.Declare(
+        "handle:text name:text symbol:text kind:word ns calls self_ns occurrences arguments:text");
     std::map<Key, int64_t> row_of;
     for (const auto* entry : order) {
       const auto& [key, kernel] = *entry;
@@ -441,6 +443,9 @@ class LaunchPass {
       kernels.Set(5, kernel.calls);
       kernels.Set(6, kernel.self_ns);
       kernels.Set(7, kernel.occurrences);
+      if (const std::string arguments = TemplateArguments(kernel.symbol); !arguments.empty()) {
+        kernels.SetText(8, arguments);
+      }
       kernels.EndRow();
     }
     page_.blocks.Write(kernels);

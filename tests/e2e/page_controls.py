@@ -191,6 +191,45 @@ class Controls(Browser):
         # It starts at something that takes time.
         self.assertNotEqual(page.locator(".gnode.centre").get_attribute("data-time"), "")
 
+    def test_idle_time_by_cause_equals_sql_and_opens_its_gaps(self):
+        page = self.open("#/idle")
+        causes = self.db.execute(
+            "SELECT g.cause, sum(g.end_ns - g.start_ns), count(*) FROM gap g JOIN step s ON s.device_id = g.device_id"
+            " AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns WHERE s.steady GROUP BY g.cause"
+        ).fetchall()
+        for cause, ns, _ in causes:
+            self.assertEqual(self.ns(page.get_by_test_id(f"cause-{cause}")), ns, cause)
+        self.assertEqual(self.ns(page.get_by_test_id("total")), sum(ns for _, ns, _ in causes))
+        longest = self.sql(
+            "SELECT max(g.end_ns - g.start_ns) FROM gap g JOIN step s ON s.device_id = g.device_id"
+            " AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns WHERE s.steady"
+        )
+        first = page.get_by_test_id("gap").first
+        self.assertEqual(self.ns(first), longest)
+        first.locator("a").first.click()
+        page.wait_for_selector('[data-testid="page-timeline"]')
+        begin, end = (int(n) for n in re.search(r"[?&]a=(-?\d+)(?:,|%2C)(-?\d+)", page.url).groups())
+        self.assertEqual(end - begin, longest)
+        self.assertEqual(page.get_by_test_id("hosts").get_attribute("aria-pressed"), "true")
+
+    def test_host_threads_are_shown_when_asked_for(self):
+        page = self.open("#/timeline")
+        canvas = page.get_by_test_id("timeline-canvas")
+        before = canvas.bounding_box()["height"]
+        page.get_by_test_id("hosts").click()
+        page.wait_for_function("() => /hosts=1/.test(location.hash)")
+        self.assertGreaterEqual(canvas.bounding_box()["height"], before)
+
+    def test_names_give_way_at_slashes_and_lines_never(self):
+        page = self.open("#/ops")
+        page.set_viewport_size({"width": 1300, "height": 900})
+        for chip in page.locator("a.srcl b").all()[:20]:
+            self.assertRegex(chip.inner_text(), r"^:\d+$")
+            self.assertLessEqual(chip.evaluate("(e) => e.scrollWidth - e.clientWidth"), 0)
+        cut = [t for t in page.locator('[data-testid^="op-o"] .nm').all_inner_texts() if "…" in t]
+        for text in cut:
+            self.assertRegex(text.replace("\n", ""), r"/…/")
+
     @unittest.skipUnless(AXE, "axe-playwright-python is not installed")
     def test_axe_finds_nothing_at_all(self):
         source = AXE.read_text(encoding="utf-8")
@@ -198,7 +237,7 @@ class Controls(Browser):
             page = self.open(color_scheme=scheme)
             page.evaluate(source)
             for name in PAGES:
-                for sel in ("", "?sel=o1"):
+                for sel in ("", "?sel=o1") if scheme == "light" or name == "ops" else ("",):
                     page.evaluate("(h) => { location.hash = h; }", f"#/{name}{sel}")
                     page.wait_for_selector(f'[data-testid="page-{name}"]')
                     page.wait_for_timeout(60)
@@ -210,5 +249,37 @@ class Controls(Browser):
                     self.assertEqual(said, [], f"{name}{sel}, {scheme}")
 
 
+class Ranks(Browser):
+    def test_each_rank_has_the_time_that_sql_gives_it(self):
+        capture = page_browser.support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
+        for arguments in (("import", capture, "-o", "ranks.db"), ("report", "ranks.db")):
+            result = page_browser.support.run(*arguments, cwd=self.work)
+            self.assertEqual(result.code, 0, result)
+        page = self.open("#/ranks", url=(self.work / "ranks.html").as_uri())
+        db = page_browser.support.open_database(self.work / "ranks.db")
+        self.addCleanup(db.close)
+        wanted = db.execute(
+            "SELECT d.ordinal, sum(p.wall_ns) * 1.0 / count(DISTINCT s.step) AS ns FROM step_part p"
+            " JOIN step s USING (device_id, step) JOIN device d USING (device_id) WHERE s.steady"
+            " AND p.part NOT IN ('idle', 'exposed_collective', 'exposed_copy')"
+            " GROUP BY d.device_id ORDER BY ns DESC"
+        ).fetchall()
+        self.assertEqual(len(wanted), 4)
+        rows = page.locator('[data-testid="page-ranks"] tr[data-ns]').all()
+        self.assertEqual(len(rows), 4)
+        for row, (ordinal, ns) in zip(rows, wanted):
+            self.assertLessEqual(abs(self.ns(row) - ns), 1)
+            self.assertIn(f"GPU {ordinal}", row.inner_text())
+        self.assertIn(f"GPU {wanted[0][0]} computes", page.get_by_test_id("rank-sentence").inner_text())
+        page.get_by_test_id("rank-measure").locator('[data-value="waiting"]').click()
+        page.wait_for_function("() => /m=waiting/.test(location.hash)")
+        self.assertEqual(page.get_by_test_id("clocks").count(), 0)  # One process, one clock.
+        page.locator("[data-testid=rankmap] canvas").click(position={"x": 400, "y": 8})
+        page.wait_for_selector('[data-testid="page-timeline"]')
+        self.assertRegex(page.url, r"f=dev:\d")
+        # A run of one device has no such page.
+        self.assertEqual(self.open().get_by_test_id("tab-ranks").count(), 0)
+
+
 if __name__ == "__main__":
-    unittest.main(defaultTest="Controls")
+    unittest.main(defaultTest=["Controls", "Ranks"])

@@ -153,6 +153,8 @@ class Figures(unittest.TestCase):
         """The sentence, the step's bar and the list below the actions name an op by its own time."""
         self.go(page, "#/verdict")
         sentence = page.get_by_test_id("verdict-sentence").inner_text()
+        if page.get_by_test_id("verdict-lede").count():
+            sentence += " " + page.get_by_test_id("verdict-lede").inner_text()
         said = re.search(r"(\S+) takes? ([\d.,]+ (?:ms|µs|s))\b", sentence)
         bar = re.findall(r"\b(o\d+)  ?([\d.,]+)", " ".join(page.locator(".stepbar svg text").all_text_contents()))
         largest = [

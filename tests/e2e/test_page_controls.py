@@ -16,7 +16,7 @@ class PageControls(unittest.TestCase):
         if not shutil.which("chromium") and not shutil.which("chromium-browser"):
             self.skipTest("no chromium")
         result = subprocess.run(
-            [python, "-m", "unittest", "-v", "page_controls.Controls"],
+            [python, "-m", "unittest", "-v", "page_controls.Controls", "page_controls.Ranks"],
             cwd=os.path.dirname(os.path.abspath(__file__)),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -17,21 +17,23 @@ import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter'
 import { duration, ms, percent, plural, spelledDevices } from './format';
 import { ComparePage } from './pages/compare';
 import { GraphPage } from './pages/graph';
+import { IdlePage } from './pages/idle';
 import { ModelPage } from './pages/model';
 import { OccupancyPage } from './pages/occupancy';
 import { OpsPage } from './pages/ops';
+import { RanksPage } from './pages/ranks';
 import { RooflinePage } from './pages/roofline';
 import { RunPage } from './pages/run';
 import { SourcePage } from './pages/source';
 import { TimelinePage } from './pages/timeline';
 import { VerdictPage } from './pages/verdict';
 import { dict, type Hue, LETTER, PHASES } from './phases';
-import { getState, go, move, type Page, PAGES, useAppState } from './state';
+import { getState, go, hasPage, move, type Page, PAGES, useAppState } from './state';
 import { useTheme } from './theme';
 
 const BODY: Record<Page, () => VNode> = {
   verdict: VerdictPage, model: ModelPage, ops: OpsPage, timeline: TimelinePage, roofline: RooflinePage,
-  graph: GraphPage, occupancy: OccupancyPage, source: SourcePage, run: RunPage, compare: ComparePage,
+  graph: GraphPage, occupancy: OccupancyPage, source: SourcePage, run: RunPage, compare: ComparePage, idle: IdlePage, ranks: RanksPage,
 };
 
 /** A page that fails says so; the others stay. */
@@ -80,8 +82,8 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
   );
 }
 
-/** Compare is there where there is a base. */
-const pagesOf = (report: Report): (typeof PAGES)[number][] => PAGES.filter(([id]) => id !== 'compare' || report.meta.base?.compare !== undefined);
+/** Compare is there where there is a base, Idle where there are gaps, Ranks where there are several. */
+const pagesOf = (report: Report): (typeof PAGES)[number][] => PAGES.filter(([id]) => hasPage(report, id));
 
 function Tabs({ page, report }: { page: Page; report: Report }): VNode {
   const pages = pagesOf(report);
@@ -99,7 +101,7 @@ function Tabs({ page, report }: { page: Page; report: Report }): VNode {
       {pages.map(([id, name], i) => (
         <button type="button" role="tab" id={`t-${id}`} data-testid={`tab-${id}`} aria-controls={`p-${id}`} aria-selected={id === page}
                 tabIndex={id === page ? 0 : -1} onClick={() => go({ page: id })}>
-          <small>{(i + 1) % 10}</small>{name}
+          {i < 10 && <small>{(i + 1) % 10}</small>}{name}
         </button>
       ))}
     </div>

@@ -40,7 +40,14 @@ export function Handle({ entity }: { entity: Entity }): VNode | null {
 }
 
 /** Long names keep both ends: the number at the end tells instructions apart. */
-export function Mid({ text, tail = 8, title }: { text: string; tail?: number; title?: string }): VNode {
+export function Mid({ text, tail: most = 8, title }: { text: string; tail?: number; title?: string }): VNode {
+  // The end begins where a word does: the longest of up to that many characters and four more.
+  let tail = most;
+  for (let n = Math.min(most + 4, text.length - 1); n >= 2; --n) {
+    if (!/[._/\-\s:,<(]/.test(text[text.length - n]!)) continue;
+    tail = n;
+    break;
+  }
   if (text.length <= tail + 4) return <span class="nm" title={title ?? text}><span>{text}</span></span>;
   return (
     <span class="nm" title={title ?? text}>
@@ -56,6 +63,31 @@ export function scopeText(group: string, opName: string): string {
   if (group === '') return tail;
   if (tail === '' || group.endsWith(tail)) return path;
   return `${path} ${tail}`;
+}
+
+/** Components that all layers of the run begin with: said once, not in every row. */
+export function commonPath(report: Report): string {
+  let common: string[] | null = null;
+  const { ops } = report;
+  for (let r = 0; r < ops.n; ++r) {
+    if (ops.group[r] === '' || !(ops.ns[r]! > 0)) continue;
+    const parts = ops.group[r]!.split('/');
+    if (common === null) common = parts.slice(0, -1);
+    let n = 0;
+    while (n < common.length && n < parts.length - 1 && common[n] === parts[n]) ++n;
+    common = common.slice(0, n);
+  }
+  return common && common.length > 0 ? `${common.join('/')}/` : '';
+}
+
+/** A layer and the operation in it, in so many pixels: cut at slashes only, the operation last and whole. */
+export function Scope({ group, opName, common, px }: { group: string; opName: string; common: string; px: number }): VNode {
+  const tail = opKind(opName);
+  const own = group.startsWith(common) ? group.slice(common.length) : group;
+  const end = tail === '' || own.endsWith(tail) ? '' : tail;
+  const room = Math.max(8, Math.floor((px - 12) / 6.7) - end.length - 1);
+  const path = own === '' ? '' : shortPath(own, room);
+  return <span class="nm" title={opName || group}><span>{path}{path !== '' && end !== '' ? ' ' : ''}</span><span class="tl">{end.length > 34 ? `${end.slice(0, 33)}…` : end}{path === '' && end === '' ? '·' : ''}</span></span>;
 }
 
 export const CellBar = ({ value, max, hue, text }: { value: number; max: number; hue: Hue; text: string }): VNode => (
@@ -96,8 +128,12 @@ export function Seg<T extends string>(props: {
 export function SourceChip({ file, line }: { file: string; line: number }): VNode | null {
   if (file === '') return null;
   const text = sourceLine(file, line);
+  const at = text.lastIndexOf(':');
+  // What gives way is the file, never the line.
   return (
-    <Link to={{ page: 'source', args: { file, line: line > 0 ? String(line) : undefined } }} title={line > 0 ? `${file}:${line}` : file}>{text}</Link>
+    <Link class="srcl" to={{ page: 'source', args: { file, line: line > 0 ? String(line) : undefined } }} title={line > 0 ? `${file}:${line}` : file}>
+      {at > 0 ? <><span>{text.slice(0, at)}</span><b>{text.slice(at)}</b></> : text}
+    </Link>
   );
 }
 

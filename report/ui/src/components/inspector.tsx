@@ -17,6 +17,14 @@ import { EVIDENCE_WORDS, hueOf, kindWords, PHASES, REASON_WORDS } from '../phase
 import { getState, go } from '../state';
 import { copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
 
+/** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after. */
+export function ownFirst(frames: string[]): string[] {
+  const inner = [...frames].reverse();
+  const library = /(?:site-packages|dist-packages|\/jax\/|\/jaxlib\/|\/flax\/|\/haiku\/|\/optax\/|\/tensorflow\/|\/keras\/|\/praxis\/|\/runpy|\/lib\/python)/;
+  const own = inner.filter((f) => !library.test(f));
+  return own.length > 0 ? [...own, ...inner.filter((f) => library.test(f))] : inner;
+}
+
 /** Frames with the file's last name only; the full path on hover. */
 export function Stack({ frames }: { frames: string[] }): VNode {
   return <ol class="stack mono">{frames.map((f) => <li title={f}><Linked text={f.replace(/^\S*\//, '')} /></li>)}</ol>;
@@ -338,7 +346,7 @@ function OpBody({ op }: { op: number }): VNode {
       </Section>
       {ops.stack[op] && (
         <Section title="Python stack">
-          <Stack frames={ops.stack[op]!.split(' > ')} />
+          <Stack frames={ownFirst(ops.stack[op]!.split(' > '))} />
         </Section>
       )}
     </>

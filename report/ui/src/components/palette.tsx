@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import { ms } from '../format';
 import { addTerm, termText } from '../filter';
-import { type Change, getState, go, PAGES } from '../state';
+import { type Change, getState, go, hasPage, PAGES } from '../state';
 import { scopeText, sourceFiles } from './bits';
 
 interface Entry { kind: string; text: string; extra: string; to: Change; low: string }
@@ -34,7 +34,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
     const out: Entry[] = [];
     const add = (kind: string, name: string, extra: string, to: Change): void =>
       void out.push({ kind, text: name, extra, to, low: `${name} ${extra}`.toLowerCase() });
-    PAGES.filter(([id]) => id !== 'compare' || report.meta.base?.compare).forEach(([id, name], i) => add('page', name, `key ${(i + 1) % 10}`, { page: id }));
+    PAGES.filter(([id]) => hasPage(report, id)).forEach(([id, name], i) => add('page', name, i < 10 ? `key ${(i + 1) % 10}` : '', { page: id }));
     report.meta.findings.forEach((f) => add('finding', f.title, f.handle, { page: 'verdict', sel: f.handle }));
     const { ops, divisor } = report;
     for (let r = 0; r < Math.min(ops.n, 20000); ++r) {

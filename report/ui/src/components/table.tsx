@@ -19,7 +19,8 @@ export interface Column<T> {
   width?: number;
   /** Hidden when the table is narrower than this. */
   from?: number;
-  cell: (row: T) => ComponentChildren;
+  /** `px`: what the column has. */
+  cell: (row: T, px: number) => ComponentChildren;
   /** What sorts; absent: does not sort. */
   sort?: (row: T) => number | string;
   /** What is copied: the value in the unit of the heading. Absent: not copied. */
@@ -340,6 +341,8 @@ export function DataTable<T>(given: TableProps<T>): VNode {
 
   const sortId = p.sort?.replace(/^-/, '');
   const down = p.sort?.startsWith('-') ?? false;
+  // What columns without a width share.
+  const flex = Math.max(40, (wide - columns.reduce((a, c) => a + (c.width ?? 0), 0)) / Math.max(1, columns.filter((c) => c.width === undefined).length));
   const span = Math.max(1, columns.findIndex((c) => c.id === p.span));
   const line = (l: Line<T>, index: number): VNode => {
     const common = { 'data-ns': l.ns, 'aria-rowindex': virtual ? index + 2 : undefined };
@@ -364,7 +367,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
             setCursor(l.key);
             p.onOpen!(l);
           } : undefined}>
-        {columns.map((c) => <td class={`${c.num ? 'num' : ''} ${c.cls ?? ''}`}>{c.cell(row)}</td>)}
+        {columns.map((c) => <td class={`${c.num ? 'num' : ''} ${c.cls ?? ''}`}>{c.cell(row, c.width ?? flex)}</td>)}
       </tr>
     );
   };

@@ -2,6 +2,7 @@
 // from them directly. Figures are integers as written; only pages divide them.
 
 import { type PageIndex, DataError } from './codec';
+import { toldApart } from './kernel_names';
 import { type BlockText, type Chunk, Tables } from './table';
 import { hueOf, type Hue, PHASES } from '../phases';
 
@@ -253,7 +254,7 @@ export class Report {
     return this.once('kernels', () => {
       const t = this.tables.table('kernels');
       return {
-        n: t.rows, handle: t.texts('handle'), name: t.texts('name'), symbol: t.texts('symbol'),
+        n: t.rows, handle: t.texts('handle'), name: toldApart(t.texts('name'), t.texts('arguments')), symbol: t.texts('symbol'),
         kind: t.texts('kind'), ns: t.numbers('ns'), calls: t.numbers('calls'), occurrences: t.numbers('occurrences'),
       };
     });

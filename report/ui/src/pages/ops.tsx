@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
-import { CellBar, Handle, Letter, Link, Mid, Seg, SourceChip, scopeText, useLoad } from '../components/bits';
+import { CellBar, Handle, Letter, Link, Mid, Seg, SourceChip, commonPath, Scope, scopeText, useLoad } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, MadeLines, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { loadLaunches, type Launches } from '../data/launches';
@@ -21,6 +21,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   const { ops } = report;
   const { divisor, total } = view;
   const inMs = (ns: number): number => ns / divisor / 1e6;
+  const common = commonPath(report);
   const whole = view.filtered ? '% of what the filter leaves' : '% of device time';
   const base = comparable(report) ? baseOps(report) : null;
   const bd = baseDivisor(report);
@@ -39,7 +40,7 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
     },
     { id: 'kind', label: 'kind', width: 92, from: 760, cls: 'nb', sort: (r) => ops.kind[r.op]!, raw: (r) => ops.kind[r.op]!, cell: (r) => kindWords(ops.kind[r.op]!), title: 'kind of work' },
     { id: 'phase', label: '', width: 28, sort: (r) => ops.phase[r.op]!, raw: (r) => ops.phase[r.op]!, cell: (r) => <Letter hue={rowHue(r)} word={ops.hue[r.op] === 'collective' || ops.hue[r.op] === 'copy' ? `${ops.hue[r.op]}, ${ops.phase[r.op]}` : ops.phase[r.op]!} />, title: 'phase' },
-    { id: 'scope', label: 'scope', cls: 'name', sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r) => <Mid text={scopeText(ops.group[r.op]!, ops.opName[r.op]!) || '·'} tail={16} title={ops.opName[r.op]!} />, title: 'framework op name' },
+    { id: 'scope', label: 'scope', cls: 'name', sort: (r) => scopeText(ops.group[r.op]!, ops.opName[r.op]!), raw: (r) => ops.opName[r.op] || ops.layer[r.op]!, cell: (r, px) => <Scope group={ops.group[r.op]!} opName={ops.opName[r.op]!} common={common} px={px} />, title: `framework op name${common && `; all of them below ${common}`}`, head: !common ? undefined : <>scope <span class="dim">in {common.slice(0, -1)}</span></> },
     { id: 'source', label: 'source', cls: 'name', width: 150, from: 1250, sort: (r) => sourceLine(ops.file[r.op]!, ops.line[r.op]!), raw: (r) => (ops.file[r.op] ? `${ops.file[r.op]}:${ops.line[r.op]}` : ''), cell: (r) => <SourceChip file={ops.file[r.op]!} line={ops.line[r.op]!} />, title: 'source info' },
     { id: 'ms', label: report.perStep, num: true, width: 96, cls: 'bar', sort: (r) => r.ns, raw: (r) => inMs(r.ns), show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => <CellBar value={r.ns} max={most} hue={rowHue(r)} text={ms(r.ns / divisor)} />, title: 'total self time' },
     { id: 'pct', label: '%', num: true, width: 48, sort: (r) => r.ns, as: whole, raw: (r) => (100 * r.ns) / total, show: (v) => percent(v, 100), cell: (r) => percent(r.ns, total), title: whole },

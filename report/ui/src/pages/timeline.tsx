@@ -195,7 +195,11 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     }
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     draw(ctx, tl, { view: range, width, selection, selectedOp: marked, kept }, look.current, sites.op,
-      (op) => `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}`);
+      (site) => {
+        const op = sites.op[site]!;
+        // Without an instruction a box says which kernel it is.
+        return op >= 0 && ops.name[op] !== '' ? `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}` : report.kernels.name[sites.kernel[site]!] || sites.kind[site] || '';
+      });
   }, [tl, range[0], range[1], width, selection?.[0], selection?.[1], marked, kept, theme]);
 
   // What lies under the pointer.
@@ -472,6 +476,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         </span>
         {byTime.length > 1 && <button type="button" class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
         {report.gaps.length > 0 && !pair && <button type="button" class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
+        {report.tables.rows('ranges') + report.tables.rows('api_calls') > 0 && !pair && <button type="button" class={`sm ${state.args['hosts'] === '1' ? 'on' : ''}`} aria-pressed={state.args['hosts'] === '1'} data-testid="hosts" title="ranges and calls that gaps lie in, by thread" onClick={() => go({ args: { hosts: state.args['hosts'] === '1' ? undefined : '1' } })}>host threads</button>}
         {selectedOp >= 0 && !pair && <button type="button" class="sm" onClick={() => jump(1)}>next {ops.handle[selectedOp] || 'launch'} <kbd>n</kbd></button>}
         <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the selection, <kbd>0</kbd> all · drag to sum an area</span>
       </div>
@@ -530,8 +535,8 @@ export function TimelinePage(): VNode {
     if (!launches || launches.total === 0) return null;
     const test = dev ? rangeMatcher(dev.split(',')) : undefined;
     const wanted = (d: number): boolean => !test || test(deviceNumber(report, d));
-    return buildTimeline(report, launches, wanted);
-  }, [report, launches, dev]);
+    return buildTimeline(report, launches, wanted, state.args['hosts'] === '1');
+  }, [report, launches, dev, state.args['hosts']]);
   if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
   if (report.meta.launches.in_run === 0) return <Missing title="No launch" why="The run holds no device activity." />;
   if (report.tables.rows('launches') === 0) {

@@ -9,7 +9,7 @@ import { CopyMenu } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor } from '../data/hardware';
 import { kernelRows, opGroups } from '../data/oprows';
-import type { Entity, EvidenceItem, Finding, Report } from '../data/report';
+import type { Entity, EvidenceItem, Finding, Report, Sentence } from '../data/report';
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go } from '../state';
@@ -184,6 +184,9 @@ function Evidence({ e, first, last }: { e: EvidenceItem; first: boolean; last: b
   return <><Linked text={first && !/^[okmf]\d/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1, cut) : text.slice(0, cut)} />{cut < text.length && <b>{text.slice(cut)}</b>}{last ? '.' : '; '}</>;
 }
 
+/** Findings about idle time, and the cause whose gaps they speak of ('': all). */
+const IDLE_RULES = dict<string>({ launch_bound: 'launch_bound', small_kernels: 'launch_bound', host_gap: '', host_callback: 'host', copy_in_step: 'copy', recompile: 'compile', too_few_calls: '', step_jitter: '' });
+
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
 function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode {
@@ -209,6 +212,8 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
           {(more || f.basis) && <button type="button" class="lk" aria-expanded={open === 'evidence'} onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}>evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}</button>}
           {f.how_to_check && <button type="button" class="lk" aria-expanded={open === 'check'} onClick={() => setOpen(open === 'check' ? '' : 'check')}>how to check</button>}
           <Link to={{ sel: f.handle }} class="h">{f.handle}</Link>
+          {IDLE_RULES[f.id] !== undefined && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: IDLE_RULES[f.id] || undefined } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
+          {/skew|uneven|exposed_coll/.test(f.id) && report.devices.length > 1 && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
         </div>
         {open === 'evidence' && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {f.basis.replace(/_/g, ' ')}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
         {open === 'check' && <div class="more"><Linked text={f.how_to_check!} /></div>}
@@ -316,6 +321,21 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   );
 }
 
+/** "What is slow: names and figures" as two: names stand on a line of their own. */
+export function splitSentence(sentence: Sentence): [Sentence, Sentence] {
+  let before = 0;
+  for (let i = 0; i < sentence.length; ++i) {
+    const { text, code } = sentence[i]!;
+    const at = code ? -1 : text.indexOf(': ');
+    if (at >= 0 && before + at >= 20 && before + at <= 88) {
+      const rest = text.slice(at + 2);
+      return [[...sentence.slice(0, i), { text: `${text.slice(0, at)}.`, code }], [{ text: rest, code }, ...sentence.slice(i + 1)].filter((p) => p.text !== '')];
+    }
+    before += text.length;
+  }
+  return [sentence, []];
+}
+
 /** Does any op that the finding speaks of have time left under the filter? */
 function touches(report: Report, view: View, f: Finding): boolean {
   const handles = [f.where_op ?? '', f.title, ...f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])])].flatMap((t) => t.match(/\bo\d+\b/g) ?? []);
@@ -329,14 +349,17 @@ export function VerdictPage(): VNode {
   const fine = (report.meta.ruled_out ?? []).filter((r) => r.verdict !== 'withheld');
   const withheld = (report.meta.ruled_out ?? []).filter((r) => r.verdict === 'withheld');
   const findings = view.filtered ? all.filter((f) => touches(report, view, f)) : all;
+  const [headline, names] = splitSentence(verdict.sentence);
+  // The first action stands below; what the sentence names is the reason.
+  const reason: Sentence = names.length > 0 ? (findings.length > 0 ? names : [...names, { text: ' ', code: false }, ...verdict.lede]) : verdict.lede;
   const bars = partSums(report);
   const db = baseName(run.path) || 'run.db';
   const step = basis.steady ? basis.mean_ns : 0;
   return (
     <div class="verdict">
       <div>
-        <h1 data-testid="verdict-sentence"><Words pieces={verdict.sentence} /></h1>
-        {verdict.lede.length > 0 && <p class="lede" data-testid="verdict-lede"><Words pieces={verdict.lede} /></p>}
+        <h1 data-testid="verdict-sentence"><Words pieces={headline} /></h1>
+        {reason.length > 0 && <p class="lede" data-testid="verdict-lede"><Words pieces={reason} /></p>}
         {report.meta.base && <BaseVerdict />}
         {view.filtered && <p class="note" data-testid="verdict-filter"><code>{state.f}</code> leaves {msText(view.total / view.divisor)}{basis.steady ? ' a step' : ''}, {percent(view.total, view.full * (view.divisor / report.divisor))}% of device time, and {findings.length} of {plural(all.length, 'action')}. The facts and the bar are of the whole step. <button type="button" class="lk" onClick={() => go({ f: '' })}>clear the filter</button></p>}
         <Facts report={report} bars={bars} />
@@ -350,10 +373,10 @@ export function VerdictPage(): VNode {
         {findings.length === 0 && <p class="ink2 none">{all.length > 0 ? 'No action speaks of what the filter leaves.' : verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>
       <aside class="side" aria-label="Beside the verdict">
+        <WhyStepsDiffer report={report} />
         {fine.length > 0 && <section><h2>Looked at and fine</h2><ul>{fine.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
         {verdict.not_known.length + withheld.length > 0 && <section class="q"><h2>Not known</h2><ul class="q">{verdict.not_known.map((s) => <li><span><Words pieces={s} /></span></li>)}{withheld.map((r) => <li><span><Linked text={r.text} /></span></li>)}</ul></section>}
         {launches.how === 'steps' && <section><h2>Not in this file</h2><p class="sm ink2">All {thousands(launches.in_run)} launches are in every table; the timeline holds {thousands(launches.in_page)}.</p></section>}
-        <WhyStepsDiffer report={report} />
         <section>
           <h2>Next</h2>
           <p class="sm ink2">{findings.length > 0 ? `Do action 1, record again, then compare:` : 'Change something, record again, then compare:'}</p>

@@ -43,7 +43,7 @@ export interface Drawn {
   kept: Uint8Array | null;
 }
 
-export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, opOfSite: Int32Array, nameOfOp: (op: number) => string): void {
+export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, opOfSite: Int32Array, nameOfSite: (site: number) => string): void {
   const GUTTER = tl.gutter;
   const [v0, v1] = d.view;
   const w = d.width - GUTTER;
@@ -104,7 +104,7 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     const [c0, c1] = tr.clip ? [Math.max(GUTTER, at(tr.clip[0])), at(tr.clip[1])] : [GUTTER, GUTTER + w];
     ctx.rect(c0, tr.y - 2, Math.max(0, c1 - c0), tr.height + 4);
     ctx.clip();
-    if (tr.stream) drawStream(ctx, tr, { ...d, view: [v0 + by, v1 + by] }, look, at, scale, GUTTER, tl, opOfSite, nameOfOp, clipText);
+    if (tr.stream) drawStream(ctx, tr, { ...d, view: [v0 + by, v1 + by] }, look, at, scale, GUTTER, tl, opOfSite, nameOfSite, clipText);
     else if (tr.segments) drawSegments(ctx, tr, tr.segments, v0 + by, v1 + by, look, at, GUTTER, clipText);
     ctx.restore();
   }
@@ -213,7 +213,7 @@ function drawSegments(ctx: CanvasRenderingContext2D, tr: Track, s: Segments, v0:
 const sums = new Float32Array(HUES.length);
 
 function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Look, X: (t: number) => number, scale: number, GUTTER: number, tl: Timeline,
-                    opOfSite: Int32Array, nameOfOp: (op: number) => string, text: (t: string, x: number, y: number, room: number) => void): void {
+                    opOfSite: Int32Array, nameOfSite: (site: number) => string, text: (t: string, x: number, y: number, room: number) => void): void {
   const s = tr.stream!;
   const { hueOfSite } = tl, waited = tl.waits.of.get(s);
   const [v0, v1] = d.view;
@@ -290,11 +290,11 @@ function drawStream(ctx: CanvasRenderingContext2D, tr: Track, d: Drawn, look: Lo
       let k = i + 1;
       while (k < i1 && k < i + 40 && s.start[k]! < e && s.dur[k]! * scale < 8) ++k;
       const room = (k < i1 && s.start[k]! < e ? X(s.start[k]!) : b) - left - 3;
-      const op = opOfSite[site]!;
+      const said = nameOfSite(site);
       const wait = waited?.get(i);
       // Which of the two reads first depends on what most of the box is.
       const what = wait !== undefined && wait * scale > 34 ? `waits ${duration(wait)}` : duration(s.dur[i]!);
-      if (room > 26) labels.push({ words: op < 0 ? what : wait !== undefined && what.startsWith('w') ? `${what}, ${nameOfOp(op).split(' ')[0]}` : `${nameOfOp(op)}  ${what}`, x: left, room, on: look.on[name]! });
+      if (room > 26) labels.push({ words: said === '' ? what : wait !== undefined && what.startsWith('w') ? `${what}, ${said.split(' ')[0]}` : `${said}  ${what}`, x: left, room, on: look.on[name]! });
     }
   }
   for (const l of labels) {

@@ -118,7 +118,7 @@ function layerSegments(report: Report, s: StreamLaunches): Segments | undefined 
 const MAX_DEVICES = 8;
 const COLLECTIVE = HUES.indexOf('collective');
 
-export function buildTimeline(report: Report, launches: Launches, wanted: (device: number) => boolean): Timeline {
+export function buildTimeline(report: Report, launches: Launches, wanted: (device: number) => boolean, hosts = false): Timeline {
   const { sites, ops } = report;
   const hueOfSite = new Uint8Array(sites.n);
   for (let r = 0; r < sites.n; ++r) {
@@ -187,13 +187,22 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
     }
     if (full) {
       const process = report.devices[device]?.process ?? -1;
-      const host: { start: number; end: number; text: string }[] = [];
+      type Host = { start: number; end: number; text: string; thread: number; depth: number };
+      const host: Host[] = [];
       for (const name of ['ranges', 'api_calls']) {
         const t = report.tables.table(name);
-        const p = t.refs('process'), a = t.numbers('start_ns'), b = t.numbers('end_ns'), text = t.texts(name === 'ranges' ? 'text' : 'name');
-        for (let r = 0; r < t.rows; ++r) if (p[r] === process || process < 0) host.push({ start: a[r]!, end: b[r]!, text: text[r]! });
+        const p = t.refs('process'), thread = t.numbers('thread_id'), depth = t.numbers('depth'), a = t.numbers('start_ns'), b = t.numbers('end_ns'), text = t.texts(name === 'ranges' ? 'text' : 'name');
+        for (let r = 0; r < t.rows; ++r) if (p[r] === process || process < 0) host.push({ start: a[r]!, end: b[r]!, text: text[r]!, thread: thread[r]!, depth: name === 'ranges' ? Math.min(3, depth[r]! || 0) : 9 });
       }
-      if (host.length > 0) add({ label: 'host', kind: 'host', height: 15, segments: segmentsOf(host, (r) => r.start, (r) => r.end, (r) => hostText(r.text), () => '') });
+      const row = (label: string, list: Host[]): void => add({ label, kind: 'host', height: 15, segments: segmentsOf(list, (r) => r.start, (r) => r.end, (r) => hostText(r.text), () => '') });
+      if (host.length > 0 && !hosts) row(`host, ${plural(new Set(host.map((h) => h.thread)).size, 'thread')}`, host);
+      if (hosts) {
+        const time = (list: Host[]): number => list.reduce((x, h) => x + h.end - h.start, 0);
+        const threads = [...new Set(host.map((h) => h.thread))].map((t) => ({ t, list: host.filter((h) => h.thread === t) })).sort((x, y) => time(y.list) - time(x.list));
+        for (const { t, list } of threads.slice(0, 8)) {
+          for (const depth of [...new Set(list.map((h) => h.depth))].sort((x, y) => x - y)) row(depth === 9 ? `thread ${t}, calls` : `thread ${t}, ranges`, list.filter((h) => h.depth === depth));
+        }
+      }
     }
     y += 8;
   });

@@ -1,0 +1,19 @@
+// What tells apart kernels of one name: the template arguments in their symbols.
+//
+// Thread-safety: re-entrant.
+
+#ifndef XLATRACE_REPORT_PAGE_KERNEL_ARGUMENTS_H_
+#define XLATRACE_REPORT_PAGE_KERNEL_ARGUMENTS_H_
+
+#include <string>
+#include <string_view>
+
+namespace xlatrace::report {
+
+// "Kernel2<tile_64x64, true>(Params)" -> "tile_64x64, true", of mangled symbols too; empty for what
+// is no template. At most 2,000 bytes: longer lists are cut at their end.
+std::string TemplateArguments(std::string_view symbol);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_PAGE_KERNEL_ARGUMENTS_H_

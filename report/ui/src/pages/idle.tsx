@@ -1,0 +1,133 @@
+// Why the device is idle: time by cause, the longest gaps, what the host did meanwhile.
+
+import type { VNode } from 'preact';
+import { Handle, Link, Mid, Missing } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { deviceName } from '../data/hardware';
+import type { GapRow, Report } from '../data/report';
+import { count, duration, ms, msText, percent, plural, significant, thousands, us } from '../format';
+import { CAUSE_WORDS } from '../phases';
+import { go } from '../state';
+
+interface Cause { cause: string; ns: number; count: number; longest: number }
+
+/** Gaps of the basis by cause, of all gaps. */
+function causesOf(report: Report): Cause[] {
+  const steady = new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
+  const map = new Map<string, Cause>();
+  for (const g of report.gapSums) {
+    if (report.meta.basis.steady && !steady.has(`${g.step}/${g.device}`)) continue;
+    const to = map.get(g.cause) ?? { cause: g.cause, ns: 0, count: 0, longest: 0 };
+    to.ns += g.ns;
+    to.count += g.count;
+    to.longest = Math.max(to.longest, g.longest);
+    map.set(g.cause, to);
+  }
+  return [...map.values()].sort((a, b) => b.ns - a.ns);
+}
+
+const MOST = 200;
+
+export function IdlePage(): VNode {
+  const { report, state } = useCtx();
+  const { basis } = report.meta;
+  const d = report.divisor;
+  const causes = causesOf(report);
+  const total = causes.reduce((a, c) => a + c.ns, 0);
+  const n = causes.reduce((a, c) => a + c.count, 0);
+  if (report.gapSums.length === 0) return <Missing title="No gap" why="The device is never idle for 1 µs or more, or the source does not tell." />;
+  const wall = basis.wall_ns;
+  const chosen = causes.some((c) => c.cause === state.args['cause']) ? state.args['cause']! : '';
+  const main = causes[0];
+  const known = causes.filter((c) => c.cause !== 'unknown');
+  const columns: Column<Cause>[] = [
+    { id: 'cause', label: 'cause', cls: 'name', raw: (c) => CAUSE_WORDS[c.cause] ?? c.cause, cell: (c) => CAUSE_WORDS[c.cause] ?? c.cause },
+    { id: 'ms', label: report.perStep, num: true, width: 90, raw: (c) => c.ns / d / 1e6, show: significant, exact: ['idle_ns', (c) => c.ns], cell: (c) => ms(c.ns / d) },
+    ...(wall > 0 ? [{ id: 'pct', label: '% of the step', num: true, width: 104, raw: (c: Cause) => (100 * c.ns) / wall, show: (v: number) => percent(v, 100), cell: (c: Cause) => percent(c.ns, wall) }] : []),
+    { id: 'gaps', label: basis.steady ? 'gaps/step' : 'gaps', num: true, width: 90, raw: (c) => c.count / d, show: count, cell: (c) => count(c.count / d) },
+    { id: 'mean', label: 'mean µs', num: true, width: 90, raw: (c) => c.ns / c.count / 1e3, show: significant, cell: (c) => us(c.ns / c.count) },
+    { id: 'longest', label: 'longest µs', num: true, width: 100, raw: (c) => c.longest / 1e3, show: significant, cell: (c) => us(c.longest) },
+  ];
+  const lines: Line<Cause>[] = causes.map((c) => ({ key: c.cause, row: c, ns: c.ns, testid: `cause-${c.cause}` }));
+  lines.push({ key: 'total', kind: 'total', lead: 'all gaps of 1 µs or more', ns: total, cells: { ms: ms(total / d), pct: wall > 0 ? percent(total, wall) : '', gaps: count(n / d) } });
+  const table: TableProps<Cause> = {
+    columns, lines, label: 'Idle time by cause', fileName: 'idle', selected: chosen || undefined, span: 'ms',
+    onOpen: (l) => l.row && go({ args: { cause: l.row.cause === chosen ? undefined : l.row.cause } }),
+  } as TableProps<Cause>;
+  const idleSentence = main && (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
+    ? `Most of it, ${percent(main.ns, total)}%: ${CAUSE_WORDS[main.cause] ?? main.cause}.`
+    : `The cause of ${percent(main.ns, total)}% is not known; of the rest most is: ${CAUSE_WORDS[known[0]!.cause] ?? known[0]!.cause}.`);
+  return (
+    <div class="idlegrid">
+      <section>
+        <div class="bar-h">
+          <h2 data-testid="idle-sentence">Idle {msText(total / d)}{basis.steady ? ' a step' : ''}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}, in {count(n / d)} gaps</h2>
+          <span class="cap">per device, all gaps of 1 µs or more · <CopyMenu table={table} /></span>
+        </div>
+        <p class="ink2 sm">{idleSentence}</p>
+        <DataTable {...table} />
+      </section>
+      <Longest report={report} cause={chosen} counted={n} />
+    </div>
+  );
+}
+
+/** The gaps one by one: where, how long, after and before what, and what the host was in. */
+function Longest({ report, cause, counted }: { report: Report; cause: string; counted: number }): VNode {
+  const { sites, ops, kernels } = report;
+  const ranges = report.tables.table('ranges'), calls = report.tables.table('api_calls');
+  const inBasis = report.gaps.filter((g) => (!report.meta.basis.steady || g.steady) && (cause === '' || g.cause === cause));
+  const list = [...inBasis].sort((a, b) => b.end - b.start - (a.end - a.start)).slice(0, MOST);
+  const rest = inBasis.slice().sort((a, b) => b.end - b.start - (a.end - a.start)).slice(MOST).reduce((a, g) => a + g.end - g.start, 0);
+  const names = report.devices.map((_, i) => deviceName(report, i));
+  const opOf = (site: number): number => (site >= 0 ? sites.op[site]! : -1);
+  const said = (site: number): string => {
+    const op = opOf(site);
+    return (op >= 0 && ops.name[op]) || (site >= 0 ? kernels.name[sites.kernel[site]!] || sites.kind[site] || '' : '');
+  };
+  const what = (site: number): VNode | string => {
+    const op = opOf(site);
+    return site < 0 ? '' : <span class="nmrow">{op >= 0 && ops.name[op] !== '' && <><Handle entity={{ type: 'op', row: op }} /> </>}<span class="mono"><Mid text={said(site)} /></span></span>;
+  };
+  const host = (g: GapRow): string => [
+    g.range >= 0 ? ranges.texts('text')[g.range]!.replace(/^\w+:#(?:.*?hlo_op=|name=)?([^,#]+).*$/, '$1') : '',
+    g.api >= 0 ? calls.texts('name')[g.api]! : '',
+  ].filter(Boolean).join(' · ');
+  const thread = (g: GapRow): string => {
+    const t = g.range >= 0 ? ranges.numbers('thread_id')[g.range]! : g.api >= 0 ? calls.numbers('thread_id')[g.api]! : NaN;
+    return isNaN(t) ? '' : String(t);
+  };
+  const at = (g: GapRow): string => {
+    const span = Math.max(200, g.end - g.start);
+    return `${Math.round(g.start - 2 * span)},${Math.round(g.end + 2 * span)}`;
+  };
+  const columns: Column<GapRow>[] = [
+    { id: 'us', label: 'µs', num: true, width: 84, raw: (g) => (g.end - g.start) / 1e3, show: significant, exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={{ page: 'timeline', args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device) } }} title="on the timeline">{us(g.end - g.start)}</Link> },
+    { id: 'step', label: 'step', num: true, width: 58, raw: (g) => (g.step >= 0 ? g.step : null), cell: (g) => (g.step >= 0 ? g.step : '') },
+    { id: 'device', label: 'device', width: 110, from: 760, cls: 'name', raw: (g) => names[g.device] ?? '', cell: (g) => names[g.device] ?? '' },
+    { id: 'cause', label: 'cause', width: 190, cls: 'name', raw: (g) => CAUSE_WORDS[g.cause] ?? g.cause, cell: (g) => CAUSE_WORDS[g.cause] ?? g.cause },
+    { id: 'after', label: 'after', cls: 'name', from: 900, raw: (g) => said(g.previous), cell: (g) => what(g.previous) },
+    { id: 'before', label: 'before', cls: 'name', raw: (g) => said(g.next), cell: (g) => what(g.next) },
+    { id: 'host', label: 'host meanwhile: range · call', cls: 'name', raw: host, cell: (g) => <span title={host(g)}>{host(g) || <span class="dim">not recorded</span>}</span> },
+    { id: 'thread', label: 'thread', width: 96, from: 1000, cls: 'name', raw: thread, cell: thread },
+  ];
+  const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap' }));
+  if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}`, text: plural(inBasis.length - MOST, 'shorter gap'), cells: { us: us(rest) } });
+  const table: TableProps<GapRow> = {
+    columns, lines, label: 'Longest gaps', fileName: 'gaps', primary: true, span: 'step',
+    onOpen: (l) => l.row && go({ page: 'timeline', args: { t: at(l.row), a: `${Math.round(l.row.start)},${Math.round(l.row.end)}`, hosts: '1', d: String(l.row.device) } }),
+  };
+  const cut = report.meta.left_out.find((l) => l.what === 'gaps' && l.rows > 0);
+  return (
+    <section>
+      <div class="bar-h">
+        <h2>Longest gaps{cause && `: ${CAUSE_WORDS[cause] ?? cause}`}</h2>
+        {cause !== '' && <button type="button" class="sm" onClick={() => go({ args: { cause: undefined } })}>all causes</button>}
+        <span class="cap">{cut ? `of the longest ${thousands(report.gaps.length)}; the sums above hold all ${thousands(counted)} · ` : ''}a row opens it on the timeline · <CopyMenu table={table} /></span>
+      </div>
+      {list.length > 0 ? <DataTable {...table} /> : <p class="dim">No single gap of it is in this file.</p>}
+      {list.length > 0 && <p class="sm dim">The longest takes {duration(list[0]!.end - list[0]!.start)}.</p>}
+    </section>
+  );
+}

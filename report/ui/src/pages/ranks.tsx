@@ -1,0 +1,237 @@
+// Which rank holds the others up: computation, waiting and idle time of each, and a map of rank by step.
+
+import type { VNode } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { CellBar, Handle, Mid, Missing, Seg, useLoad, useWidth } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { deviceName, deviceNumber } from '../data/hardware';
+import { type Launches, loadLaunches } from '../data/launches';
+import type { Report } from '../data/report';
+import { setTerm } from '../filter';
+import { duration, ms, msText, percent, plural, signed, significant, thousands } from '../format';
+import { go } from '../state';
+
+interface Rank { device: number; name: string; steps: number; wall: number; compute: number; waiting: number; copies: number; idle: number; late: number; op: number; more: number }
+
+type Measure = 'compute' | 'waiting' | 'idle' | 'wall';
+const MEASURES: readonly (readonly [Measure, string])[] = [['compute', 'computation'], ['waiting', 'exposed collectives'], ['idle', 'idle'], ['wall', 'step']];
+
+/** ns of each measure by device and step, of the steps of the basis. */
+function cellsOf(report: Report): { devices: number[]; steps: number[]; of: Record<Measure, Float64Array>; copies: Float64Array; start: Float64Array } {
+  const mine = report.steps.filter((s) => s.steady || !report.meta.basis.steady);
+  const devices = [...new Set(mine.map((s) => s.device))].sort((a, b) => a - b);
+  const steps = [...new Set(mine.map((s) => s.step))].sort((a, b) => a - b);
+  const row = new Map(devices.map((d, i) => [d, i])), column = new Map(steps.map((s, i) => [s, i]));
+  const make = (): Float64Array => new Float64Array(devices.length * steps.length).fill(NaN);
+  const of = { compute: make(), waiting: make(), idle: make(), wall: make() };
+  const copies = make(), start = make();
+  const place = (device: number, step: number): number => {
+    const r = row.get(device), c = column.get(step);
+    return r === undefined || c === undefined ? -1 : r * steps.length + c;
+  };
+  for (const s of mine) {
+    const i = place(s.device, s.step);
+    of.wall[i] = s.end - s.start;
+    start[i] = s.end;
+    of.compute[i] = of.waiting[i] = of.idle[i] = copies[i] = 0;
+  }
+  for (const p of report.stepParts) {
+    const i = place(p.device, p.step);
+    if (i < 0 || isNaN(of.wall[i]!)) continue;
+    const to = p.part === 'idle' ? of.idle : p.part === 'exposed_collective' ? of.waiting : p.part === 'exposed_copy' ? copies : of.compute;
+    to[i]! += p.ns;
+  }
+  return { devices, steps, of, copies, start };
+}
+
+const median = (v: number[]): number => {
+  const s = v.filter((x) => !isNaN(x)).sort((a, b) => a - b);
+  return s.length === 0 ? NaN : s[(s.length - 1) >> 1]!;
+};
+
+/** Do devices of several processes share a clock? Within one process they do. */
+function clocksKnown(report: Report): boolean {
+  const t = report.tables.table('processes');
+  const used = new Set(report.devices.map((d) => d.process));
+  if (used.size < 2) return true;
+  const error = t.numbers('clock_error_ns');
+  return [...used].every((p) => p >= 0 && error[p]! >= 0);
+}
+
+/** The op that takes most longer on a device than on the median one, per step. */
+function slowestOps(report: Report, launches: Launches, devices: number[], steps: number): Map<number, { op: number; ns: number }> {
+  const steady = new Set(report.steps.filter((s) => s.steady || !report.meta.basis.steady).map((s) => s.step));
+  const sums = new Map<number, Float64Array>(devices.map((d) => [d, new Float64Array(report.ops.n)]));
+  const { sites, ops } = report;
+  for (const s of launches.streams) {
+    const to = sums.get(s.device);
+    if (!to) continue;
+    for (let i = 0; i < s.n; ++i) {
+      const op = sites.op[s.site[i]!]!;
+      if (op >= 0 && ops.kind[op] !== 'collective' && (steady.size === 0 || steady.has(s.step[i]!))) to[op]! += s.self[i]!;
+    }
+  }
+  const out = new Map<number, { op: number; ns: number }>();
+  // Programs are the same on all ranks, or the largest ops are: what is small cannot hold a step up.
+  const large = Array.from({ length: ops.n }, (_, r) => r).sort((a, b) => ops.ns[b]! - ops.ns[a]!).slice(0, 400);
+  for (const op of large) {
+    const mid = median(devices.map((d) => sums.get(d)![op]!));
+    for (const d of devices) {
+      const more = (sums.get(d)![op]! - mid) / Math.max(1, steps);
+      if (more > (out.get(d)?.ns ?? 0)) out.set(d, { op, ns: more });
+    }
+  }
+  return out;
+}
+
+function RankMap({ report, cells, names, order }: { report: Report; cells: ReturnType<typeof cellsOf>; names: string[]; order: number[] }): VNode {
+  const { state } = useCtx();
+  const [box, width] = useWidth<HTMLDivElement>(900);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
+  const [theme, setTheme] = useState(0);
+  const measure = (MEASURES.find(([m]) => m === state.args['m'])?.[0] ?? 'compute') as Measure;
+  const v = cells.of[measure];
+  const nSteps = cells.steps.length, nRanks = cells.devices.length;
+  const gutter = nRanks <= 64 ? Math.min(190, 16 + Math.max(...names.map((n) => n.length)) * 6.6) : 70;
+  const h = nRanks <= 64 ? 18 : nRanks <= 256 ? 5 : 2;
+  const w = Math.max(1, (width - gutter - 4) / nSteps);
+  const mid = median([...v]), most = v.reduce((a, x) => (x > a ? x : a), 0), least = v.reduce((a, x) => (x < a ? x : a), Infinity);
+  useEffect(() => {
+    const f = (): void => setTheme((n) => n + 1);
+    window.addEventListener('xlatrace-theme', f);
+    return () => window.removeEventListener('xlatrace-theme', f);
+  }, []);
+  useLayoutEffect(() => {
+    const el = canvas.current, ctx = el?.getContext('2d');
+    if (!el || !ctx) return;
+    const ratio = window.devicePixelRatio || 1;
+    el.width = Math.round(width * ratio);
+    el.height = Math.round((nRanks * h + 22) * ratio);
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const css = getComputedStyle(el);
+    ctx.font = `11px ${css.getPropertyValue('--font')}`;
+    ctx.textBaseline = 'middle';
+    order.forEach((r, i) => {
+      for (let c = 0; c < nSteps; ++c) {
+        const x = v[r * nSteps + c]!;
+        if (isNaN(x)) continue;
+        // Above the median towards one colour, below it towards another; what is equal is pale.
+        const part = x >= mid ? (x - mid) / Math.max(1, most - mid) : (mid - x) / Math.max(1, mid - least);
+        ctx.globalAlpha = 0.06 + 0.94 * Math.min(1, part);
+        ctx.fillStyle = css.getPropertyValue(x >= mid ? '--ph-backward' : '--accent');
+        ctx.fillRect(gutter + c * w, i * h, Math.max(1, w - (w > 4 ? 1 : 0)), h - (h > 4 ? 1 : 0));
+      }
+      ctx.globalAlpha = 1;
+      if (h > 10) {
+        ctx.fillStyle = css.getPropertyValue('--ink-2');
+        ctx.fillText(names[cells.devices[r]!]!, 4, i * h + h / 2, gutter - 8);
+      }
+    });
+    ctx.fillStyle = css.getPropertyValue('--ink-3');
+    const every = Math.max(1, Math.ceil(60 / w));
+    for (let c = 0; c < nSteps; c += every) ctx.fillText(`${c === 0 ? 'step ' : ''}${cells.steps[c]}`, gutter + c * w, nRanks * h + 12);
+  }, [v, width, order, theme, names]);
+  const at = (e: MouseEvent): [number, number] | null => {
+    const r = canvas.current!.getBoundingClientRect();
+    const c = Math.floor((e.clientX - r.left - gutter) / w), i = Math.floor((e.clientY - r.top) / h);
+    return c >= 0 && c < nSteps && i >= 0 && i < nRanks ? [order[i]!, c] : null;
+  };
+  return (
+    <section>
+      <div class="bar-h"><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={MEASURES} onChange={(m) => go({ args: { m: m === 'compute' ? undefined : m } })} />
+        <span class="cap">from {duration(least)} to {duration(most)}, median {duration(mid)}; more is orange, less is blue · a click opens the step</span></div>
+      <div ref={box} class="rankmap" data-testid="rankmap">
+        <canvas ref={canvas} style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }} role="img" aria-label={`${MEASURES.find(([m]) => m === measure)![1]} of ${plural(nRanks, 'device')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
+                onMouseMove={(e) => {
+                  const hit = at(e);
+                  const r = canvas.current!.getBoundingClientRect();
+                  setTip(hit ? { x: e.clientX - r.left, y: e.clientY - r.top, text: `${names[cells.devices[hit[0]]!]}, step ${cells.steps[hit[1]]}: ${duration(v[hit[0] * nSteps + hit[1]]!)}` } : null);
+                }}
+                onMouseLeave={() => setTip(null)}
+                onClick={(e) => {
+                  const hit = at(e);
+                  if (hit) go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, cells.devices[hit[0]]!))), args: { step: String(cells.steps[hit[1]]) } });
+                }} />
+        {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 260)}px`, top: `${tip.y + 14}px` }}>{tip.text}</div>}
+      </div>
+    </section>
+  );
+}
+
+export function RanksPage(): VNode {
+  const { report } = useCtx();
+  const cells = useMemo(() => cellsOf(report), [report]);
+  const { value: launches } = useLoad(async () => (report.tables.rows('launches') > 0 && report.meta.launches.how === 'all' ? loadLaunches(report) : null), [report]);
+  const known = useMemo(() => clocksKnown(report), [report]);
+  const ranks = useMemo(() => {
+    const { devices, steps, of, copies, start } = cells;
+    const slow = launches ? slowestOps(report, launches, devices, steps.length) : null;
+    // Each step ends, on a clock in common, when the last device is through; how much earlier or later than the median one.
+    const late = new Float64Array(devices.length);
+    if (known) {
+      for (let c = 0; c < steps.length; ++c) {
+        const mid = median(devices.map((_, r) => start[r * steps.length + c]!));
+        devices.forEach((_, r) => { late[r]! += (start[r * steps.length + c]! - mid || 0) / steps.length; });
+      }
+    }
+    return devices.map((device, r): Rank => {
+      let n = 0;
+      const sum = { compute: 0, waiting: 0, idle: 0, wall: 0, copies: 0 };
+      for (let c = 0; c < steps.length; ++c) {
+        const i = r * steps.length + c;
+        if (isNaN(of.wall[i]!)) continue;
+        ++n;
+        for (const m of ['compute', 'waiting', 'idle', 'wall'] as const) sum[m] += of[m][i]!;
+        sum.copies += copies[i]!;
+      }
+      const per = (x: number): number => (n > 0 ? x / n : NaN);
+      const s = slow?.get(device);
+      return { device, name: deviceName(report, device), steps: n, wall: per(sum.wall), compute: per(sum.compute), waiting: per(sum.waiting), copies: per(sum.copies), idle: per(sum.idle), late: known ? late[r]! : NaN, op: s?.op ?? -1, more: s?.ns ?? 0 };
+    });
+  }, [report, cells, launches, known]);
+  const midCompute = median(ranks.map((r) => r.compute)), midWaiting = median(ranks.map((r) => r.waiting)), midIdle = median(ranks.map((r) => r.idle));
+  const order = useMemo(() => ranks.map((_, i) => i).sort((a, b) => ranks[b]!.compute - ranks[a]!.compute), [ranks]);
+  if (ranks.length < 2) return <Missing title="One device" why="Ranks are compared where a run has steps on several devices." />;
+  const worst = ranks[order[0]!]!, best = ranks[order[order.length - 1]!]!;
+  const gap = worst.compute - midCompute;
+  const most = worst.compute;
+  const cause = (r: Rank): string => {
+    const over = { 'computes longer': r.compute - midCompute, 'waits longer': r.waiting - midWaiting, 'is idle longer': r.idle - midIdle };
+    const [word, ns] = Object.entries(over).sort((a, b) => b[1] - a[1])[0]!;
+    return ns > 0.01 * r.wall ? `${word}: ${signed(ns / 1e6)} ms` : 'as the median';
+  };
+  const { ops } = report;
+  const time = (id: string, label: string, of: (r: Rank) => number, title: string): Column<Rank> => ({
+    id, label: `${label} ms`, num: true, width: label.length > 6 ? 132 : 92, title, sort: of, raw: (r) => of(r) / 1e6, show: significant, cell: (r) => ms(of(r)),
+  });
+  const columns: Column<Rank>[] = [
+    { id: 'device', label: 'rank', width: 200, cls: 'name', sort: (r) => r.device, raw: (r) => r.name, cell: (r) => r.name },
+    { id: 'compute', label: 'computes ms', num: true, width: 130, cls: 'bar', title: 'wall time of a step in which something computes', sort: (r) => r.compute, raw: (r) => r.compute / 1e6, show: significant, cell: (r) => <CellBar value={r.compute} max={most} hue="backward" text={ms(r.compute)} /> },
+    { id: 'more', label: 'Δ median ms', num: true, width: 100, title: 'computation against the median rank', sort: (r) => r.compute, raw: (r) => (r.compute - midCompute) / 1e6, show: (v) => signed(v), cell: (r) => signed((r.compute - midCompute) / 1e6) },
+    time('waiting', 'waits, moves', (r) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank'),
+    time('idle', 'idle', (r) => r.idle, 'nothing runs'),
+    { ...time('late', 'late', (r) => r.late, 'end of the step against the median rank, on a clock in common'), cell: (r) => (isNaN(r.late) ? <span class="dim">clock</span> : signed(r.late / 1e6)), raw: (r) => (isNaN(r.late) ? null : r.late / 1e6), show: (v) => signed(v) },
+    time('step', 'step', (r) => r.wall, 'mean step'),
+    { id: 'op', label: 'slowest op against the median', cls: 'name', from: 900, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <span class="dim">&nbsp;{signed(r.more / 1e6)} ms</span></span> : <span class="dim">·</span>) },
+    { id: 'cause', label: 'so it', width: 210, from: 760, cls: 'name', raw: cause, cell: cause },
+  ];
+  const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]!.compute) }));
+  const table: TableProps<Rank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
+  const names = report.devices.map((_, d) => deviceName(report, d));
+  return (
+    <>
+      <div class="bar-h">
+        <h2 data-testid="rank-sentence">{gap > 0.01 * worst.wall
+          ? `${worst.name} computes ${msText(gap)} longer than the median of ${thousands(ranks.length)}: ${percent(gap, worst.wall)}% of its step`
+          : `No rank stands out: computation is ${ms(best.compute)} to ${msText(worst.compute)} a step`}</h2>
+        <span class="cap">{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></span>
+      </div>
+      {gap > 0.01 * worst.wall && midWaiting > 0 && <p class="sm ink2">Meanwhile the median rank spends {msText(midWaiting)} in collectives that nothing hides, this one {msText(worst.waiting)}.{worst.op >= 0 && worst.more > 0.3 * gap ? ` ${msText(Math.min(worst.more, gap))} of the difference is ${ops.handle[worst.op]} (${ops.name[worst.op]}).` : ''}</p>}
+      {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, and nobody can be called late.</p>}
+      <RankMap report={report} cells={cells} names={names} order={order} />
+      <DataTable {...table} />
+    </>
+  );
+}

@@ -26,6 +26,7 @@ XLATRACE_SHARED_DATA for traces that are cut).
 import argparse
 import bisect
 import collections
+import gzip
 import json
 import os
 import pathlib
@@ -33,6 +34,7 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -195,9 +197,9 @@ class Lab:
 
     def place(self, database, truths):
         """(process_id, start, end) of rows of the truth, in the run's time."""
-        base = int(
-            gpu_truth.scalar(database, "SELECT value FROM run_info WHERE key = 'start_unix_ns'")
-        )
+        base = int(gpu_truth.scalar(database, (  # None: nothing that has a time is left.
+            "SELECT coalesce((SELECT value FROM run_info WHERE key = 'start_unix_ns'), 0)"
+        )))  # fmt: skip
         pid_of = {id(r): pid for pid, rows in truths.items() for r in rows}
         known = self.pids(database)
 
@@ -299,11 +301,7 @@ class Lab:
 
     def killed(self, number):
         bench = self.bench(f"signal {number}")
-        process = subprocess.Popen(
-            bench.command(ENDLESS), cwd=bench.work, env=bench.environment(XLATRACE_FLUSH_MS="1000"),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        process.stdout.readline()
+        process = self.endless(bench, XLATRACE_FLUSH_MS="1000")
         time.sleep(self.chance.uniform(0, 1.5))
         process.send_signal(number)
         self.leave(process)
@@ -335,11 +333,7 @@ class Lab:
 
     def paused(self):
         bench = self.bench("pause")
-        process = subprocess.Popen(
-            bench.command(ENDLESS), cwd=bench.work, env=bench.environment(XLATRACE_FLUSH_MS="100"),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        process.stdout.readline()
+        process = self.endless(bench, XLATRACE_FLUSH_MS="100")
         for _ in range(2):
             time.sleep(self.chance.uniform(0.1, 0.3))
             bench.xlatrace("control", "run.rec", "stop")
@@ -349,6 +343,106 @@ class Lab:
         process.send_signal(signal.SIGTERM)
         self.leave(process)
         self.judge("pauses (control stop, start), then SIGTERM", bench, time.time_ns())
+
+    def stopped(self):
+        """SIGSTOP, SIGCONT some time later: nothing is lost by it, and the device may go on meanwhile."""
+        bench = self.bench("stopped")
+        process = self.endless(bench, XLATRACE_FLUSH_MS="100")
+        for _ in range(2):
+            time.sleep(self.chance.uniform(0.05, 0.3))
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(self.chance.uniform(0.2, 1.0))
+            process.send_signal(signal.SIGCONT)
+        time.sleep(self.chance.uniform(0.0, 0.3))
+        process.send_signal(signal.SIGTERM)
+        self.leave(process)
+        self.judge("SIGSTOP, SIGCONT, then SIGTERM", bench, time.time_ns())
+
+    def one_of_two(self):
+        """Of two processes of a job one is killed; the other ends in order."""
+        bench = self.bench("one of two killed")
+        process = self.endless(bench, XLATRACE_JOB="job", RANK=0)
+        bench.preloaded(bounded(60), XLATRACE_JOB="job", RANK=1, timeout=HANG_S)
+        time.sleep(self.chance.uniform(0, 0.5))
+        process.send_signal(signal.SIGKILL)
+        self.leave(process)
+        self.judge("one of two processes killed", bench, time.time_ns())
+
+    def forked(self):
+        """A fork after CUDA has begun; the child, which launches nothing, is killed."""
+        bench = self.bench("fork")
+        bench.preloaded(
+            "# python\nimport os, signal, time\nfrom tiny_gpu import *\nlaunch('a', 200); sync()\n"
+            "child = os.fork()\nif child == 0:\n    time.sleep(60)\n    os._exit(0)\n"
+            f"launch('b', 200); time.sleep({self.chance.uniform(0, 0.2)})\n"
+            "os.kill(child, signal.SIGKILL); os.waitpid(child, 0)\nlaunch('c', 200); sync()\n",
+            timeout=HANG_S,
+        )
+        self.judge("fork after CUDA began, the child killed", bench)
+
+    def became_another(self):
+        """exec in the middle, of a program that uses the GPU too and is killed."""
+        bench = self.bench("exec and kill")
+        second = bench.command(ENDLESS)
+        first = (
+            "# python\nimport os\nfrom tiny_gpu import *\nlaunch('a', 500); sync()\n"
+            f"os.environ['FAKE_GPU_LOG'] += '2'\nos.execv({second[0]!r}, {second!r})\n"
+        )
+        process = self.endless(bench, first)
+        time.sleep(self.chance.uniform(0, 0.8))
+        process.send_signal(signal.SIGKILL)
+        self.leave(process)
+        self.judge("exec in the middle, then SIGKILL", bench, time.time_ns())
+
+    def removed(self):
+        """The recording is removed while it is written: then there is no run that could claim a thing."""
+        bench, kind = self.bench("removed"), "recording removed while it is written"
+        process = self.endless(bench, XLATRACE_FLUSH_MS="50")
+        time.sleep(self.chance.uniform(0.1, 0.5))
+        shutil.rmtree(bench.work / "run.rec", ignore_errors=True)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        self.leave(process)
+        self.figures[kind]["runs"] += 1
+        if bench.xlatrace("summary", "run.db").code == 0:
+            self.judge(kind, bench, time.time_ns())
+
+    def full_disk_in_a_pause(self):
+        """The disk fills up while the recording is paused, and stays full."""
+        bench = self.bench("full disk in a pause")
+        disk = bench.folder / "disk"
+        disk.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(disk)]
+        if subprocess.run(mount, capture_output=True).returncode != 0:
+            self.notes.append("full disk in a pause: left out: this user may not mount a file system")
+            return
+        try:
+            process = self.endless(
+                bench, XLATRACE_FLUSH_MS="50", XLATRACE_REC=str(disk / "run.rec")
+            )
+            time.sleep(self.chance.uniform(0.1, 0.4))
+            bench.xlatrace("control", disk / "run.rec", "stop")
+            subprocess.run(
+                ["dd", "if=/dev/zero", f"of={disk / 'filler'}", "bs=64k"], capture_output=True
+            )
+            bench.xlatrace("control", disk / "run.rec", "start")
+            time.sleep(self.chance.uniform(0.1, 0.5))
+            process.send_signal(signal.SIGTERM)
+            self.leave(process)
+            died_ns = time.time_ns()
+            shutil.copytree(disk / "run.rec", bench.work / "run.rec")
+        finally:
+            subprocess.run(["umount", "-l", str(disk)], check=False)
+        self.judge("disk full in a pause, then SIGTERM", bench, died_ns)
+
+    def endless(self, bench, script=ENDLESS, **environment):
+        """A process that has begun to launch and does not end by itself."""
+        process = subprocess.Popen(
+            bench.command(script), cwd=bench.work, env=bench.environment(**environment),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        process.stdout.readline()
+        return process
 
     def limited(self):
         bench = self.bench("limit")
@@ -472,6 +566,50 @@ class Lab:
             figures["said"] -= missing
             self.complain(kind, bench, f"{missing} are missing, and --strict is content")
 
+    def export_without_kernels(self, path):
+        """An nsys export that lacks a burst of kernels: as many launches are told to have none."""
+        kind = "kernels missing from an nsys export"
+        bench, figures = self.bench(kind), self.figures[kind]
+        export = bench.work / path.name
+        shutil.copyfile(path, export)
+        connection = sqlite3.connect(export)
+        # Of a kernel whose launch lies before the export nothing can be known.
+        calls = {(tid >> 24, call) for tid, call in connection.execute(
+            "SELECT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME")}  # fmt: skip
+        rows = [row for row, pid, call in connection.execute(
+            "SELECT rowid, globalPid, correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start")
+            if (pid >> 24, call) in calls]  # fmt: skip
+        count = min(self.chance.choice([1, 2, 10, 100, 1000]), len(rows) // 2)
+        first = self.chance.randint(0, len(rows) - count)
+        gone = [(row,) for row in rows[first : first + count]]
+        connection.executemany("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = ?", gone)
+        connection.commit()
+        connection.close()
+        told = []
+        for name, source in (("whole", path), ("run", export)):
+            result = bench.xlatrace("import", source, "-o", f"{name}.db")
+            if result.code != 0:
+                self.complain(kind, bench, f"import: {result.stderr}")
+                figures["unsaid"] += count
+                return
+            told.append({row["name"]: row["n"] for row in gpu_truth.rows_of(
+                bench.work / f"{name}.db",
+                "SELECT name, sum(value) AS n FROM run_stat WHERE name IN "
+                "('launch_without_activity', 'launches_not_finished') GROUP BY 1")})  # fmt: skip
+        figures["runs"] += 1
+        figures["executed"] += len(rows)
+        figures["missing"] += count
+        said = sum(told[1].values()) - sum(told[0].values())
+        lost = told[1].get("launch_without_activity", 0)
+        figures["said"] += min(said, count)
+        figures["unsaid"] += max(0, count - said)
+        figures["invented"] += max(0, said - count)
+        if said != count:
+            self.complain(kind, bench, f"{count} are missing, {said} are told")
+        if lost > 0 and bench.xlatrace("summary", "run.db", "--strict").code == 0:
+            figures["unsaid"] += count
+            self.complain(kind, bench, f"{lost} are lost, and --strict is content")
+
     # --- real JAX ------------------------------------------------------------------------------
 
     def jax(self, program, how):
@@ -543,6 +681,12 @@ class Lab:
             yield f"dropped records {how}", runs, lambda h=how: self.dropped("records", h)
             yield f"dropped buffers {how}", runs, lambda h=how: self.dropped_buffers(h)
         yield "pause", runs, self.paused
+        yield "stopped", runs, self.stopped
+        yield "one of two killed", runs, self.one_of_two
+        yield "fork", runs, self.forked
+        yield "exec and kill", runs, self.became_another
+        yield "removed", runs, self.removed
+        yield "full disk in a pause", runs, self.full_disk_in_a_pause
         yield "limit", runs, self.limited
         yield "ring", runs, self.ring
         yield "full disk", runs, self.full_disk
@@ -551,6 +695,9 @@ class Lab:
         yield "recording cut", runs, self.cut_file
         for path in self.traces():
             yield f"trace cut {path.name}", runs, lambda p=path: self.cut_trace(p)
+        for path in self.traces():
+            if path.suffix == ".sqlite":
+                yield "nsys without kernels", runs, lambda p=path: self.export_without_kernels(p)
         programs = ["plain_step", "rich_step", "branching_step", "recurrent_step"]
         for how in (
             "dropped counted", "dropped uncounted", "signal SIGKILL", "signal SIGTERM",
@@ -571,6 +718,17 @@ class Lab:
             for path in sorted(pathlib.Path(data).rglob(pattern)):
                 if path.stat().st_size < 8 << 20:
                     found.setdefault("".join(path.suffixes[-2:]), path)
+        # The same compressed, or no longer.
+        for suffix, path in list(found.items()):
+            if suffix == ".xplane.pb":
+                other = self.root / (path.name + ".gz")
+                other.write_bytes(gzip.compress(path.read_bytes()))
+            elif suffix == ".json.gz":
+                other = self.root / path.stem
+                other.write_bytes(gzip.decompress(path.read_bytes()))
+            else:
+                continue
+            found.setdefault("".join(other.suffixes[-2:]), other)
         return list(found.values())
 
     def run(self):

@@ -6,10 +6,14 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "analysis/copied_forward.h"
 #include "analysis/layer.h"
@@ -173,6 +177,9 @@ std::vector<uint32_t> CompleteLayers(const HloModule& module, std::vector<uint32
       layer.resize(slash == std::string::npos ? 0 : slash);
     }
   }
+  // Those with one ending stand beside each other when they are read backwards.
+  std::set<std::string> backwards;
+  for (const std::string& layer : whole) backwards.emplace(layer.rbegin(), layer.rend());
   std::map<uint32_t, uint32_t> meant;
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] == 0) continue;
@@ -180,12 +187,13 @@ std::vector<uint32_t> CompleteLayers(const HloModule& module, std::vector<uint32
     // A path of several components is also completed where a name that lost its head is rooted.
     const std::string& own = layers.At(numbers[i]);
     if (is_new && (!whole.contains(own) || own.find('/') != std::string::npos)) {
-      const std::string ending = "/" + layers.At(numbers[i]);
-      const auto ends = [&](const std::string& layer) { return layer.ends_with(ending); };
-      const auto found = std::find_if(whole.begin(), whole.end(), ends);
-      if (found != whole.end() &&
-          std::find_if(std::next(found), whole.end(), ends) == whole.end()) {
-        at->second = layers.Number(*found);
+      const std::string ending = std::string(own.rbegin(), own.rend()) + "/";
+      const auto found = backwards.lower_bound(ending);
+      const auto ends = [&](auto layer) {
+        return layer != backwards.end() && layer->starts_with(ending);
+      };
+      if (ends(found) && !ends(std::next(found))) {
+        at->second = layers.Number(std::string(found->rbegin(), found->rend()));
       }
     }
     numbers[i] = at->second;
@@ -193,35 +201,53 @@ std::vector<uint32_t> CompleteLayers(const HloModule& module, std::vector<uint32
   return numbers;
 }
 
-// A fusion is what weighs most inside it.
-ModuleLabels::Label LabelOfBody(const HloModule& module, const Instruction& fusion,
-                                const std::vector<ModuleLabels::Label>& labels,
-                                ModuleLabels::Label own) {
-  std::map<std::pair<Phase, uint32_t>, double> weights;
-  std::map<Phase, double> phase_weights;
-  for (const uint32_t called : module.CalledComputations(fusion)) {
-    if (called >= module.computations.size()) continue;
-    const model::Computation& body = module.computations[called];
-    for (uint32_t i = 0; i < body.instruction_count; ++i) {
-      const uint32_t node = body.first_instruction + i;
-      const double weight = hlo::Weight(module, module.instructions[node]);
-      if (weight <= 0) continue;
-      weights[{labels[node].phase, labels[node].layer}] += weight;
-      phase_weights[labels[node].phase] += weight;
+// A fusion is what weighs most inside it. Several may call one computation.
+class BodyLabels {
+ public:
+  BodyLabels(const HloModule& module, const std::vector<ModuleLabels::Label>& labels)
+      : module_(module), labels_(labels) {}
+
+  ModuleLabels::Label Of(const Instruction& fusion, const ModuleLabels::Label& own) {
+    const auto called = module_.CalledComputations(fusion);
+    const auto [at, is_new] = known_.try_emplace(std::vector(called.begin(), called.end()));
+    if (is_new) at->second = Heaviest(called);
+    return at->second.value_or(own);
+  }
+
+ private:
+  // Nothing: no instruction inside weighs anything.
+  std::optional<ModuleLabels::Label> Heaviest(std::span<const uint32_t> computations) const {
+    std::map<std::pair<Phase, uint32_t>, double> weights;
+    std::map<Phase, double> phase_weights;
+    for (const uint32_t called : computations) {
+      if (called >= module_.computations.size()) continue;
+      const model::Computation& body = module_.computations[called];
+      for (uint32_t i = 0; i < body.instruction_count; ++i) {
+        const uint32_t node = body.first_instruction + i;
+        const double weight = hlo::Weight(module_, module_.instructions[node]);
+        if (weight <= 0) continue;
+        weights[{labels_[node].phase, labels_[node].layer}] += weight;
+        phase_weights[labels_[node].phase] += weight;
+      }
     }
+    if (weights.empty()) return std::nullopt;
+    const auto lighter = [](const auto& a, const auto& b) { return a.second < b.second; };
+    ModuleLabels::Label label;
+    label.phase = std::max_element(phase_weights.begin(), phase_weights.end(), lighter)->first;
+    double heaviest = -1;
+    for (const auto& [key, weight] : weights) {
+      if (key.first != label.phase || weight <= heaviest) continue;
+      label.layer = key.second;
+      heaviest = weight;
+    }
+    label.mixed = weights.size() > 1;
+    return label;
   }
-  if (weights.empty()) return own;
-  const auto lighter = [](const auto& a, const auto& b) { return a.second < b.second; };
-  own.phase = std::max_element(phase_weights.begin(), phase_weights.end(), lighter)->first;
-  double heaviest = -1;
-  for (const auto& [key, weight] : weights) {
-    if (key.first != own.phase || weight <= heaviest) continue;
-    own.layer = key.second;
-    heaviest = weight;
-  }
-  own.mixed = weights.size() > 1;
-  return own;
-}
+
+  const HloModule& module_;
+  const std::vector<ModuleLabels::Label>& labels_;
+  std::map<std::vector<uint32_t>, std::optional<ModuleLabels::Label>> known_;
+};
 
 }  // namespace
 
@@ -255,11 +281,11 @@ ModuleLabels LabelModule(const HloModule& module, model::ModuleRole role) {
       result.instructions[node].phase = Phase::kRecompute;
     }
   }
+  BodyLabels bodies(module, result.instructions);
   for (size_t i = 0; i < module.instructions.size(); ++i) {
     const Instruction& instruction = module.instructions[i];
     if (instruction.opcode != "fusion") continue;
-    result.instructions[i] =
-        LabelOfBody(module, instruction, result.instructions, result.instructions[i]);
+    result.instructions[i] = bodies.Of(instruction, result.instructions[i]);
   }
   result.layers = layers.Take();
   LayerFolder folder;

@@ -5,14 +5,25 @@
 #define XLATRACE_CORRELATOR_FUSION_BODY_H_
 
 #include <cstdint>
+#include <unordered_map>
 
 #include "model/hlo_module.h"
 
 namespace xlatrace::correlator {
 
-// Equal for fusions with the same fused computation: opcodes, shapes, wiring. Coarser than XLA's
-// own fingerprint (constants and buffer aliasing are left out), never finer.
-uint64_t FusionBodyHash(const model::HloModule& module, const model::Instruction& fusion);
+// Thread-safety: one thread per object. The module must outlive it.
+class FusionBodies {
+ public:
+  explicit FusionBodies(const model::HloModule& module) : module_(module) {}
+
+  // Equal for fusions with the same fused computation: opcodes, shapes, wiring. Coarser than XLA's
+  // own fingerprint (constants and buffer aliasing are left out), never finer.
+  uint64_t HashOf(const model::Instruction& fusion);
+
+ private:
+  const model::HloModule& module_;
+  std::unordered_map<uint32_t, uint64_t> known_;  // By computation, which several may call.
+};
 
 }  // namespace xlatrace::correlator
 

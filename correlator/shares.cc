@@ -130,8 +130,24 @@ std::vector<Share> ShareSplitter::Split(uint32_t instruction) {
   return names.empty() ? std::vector<Share>() : SplitCombined(instruction, std::move(names));
 }
 
+std::optional<uint32_t> ShareSplitter::SharedBody(const model::Instruction& instruction) {
+  const auto called = module_.CalledComputations(instruction);
+  if (called.size() != 1 || called[0] >= module_.computations.size()) return std::nullopt;
+  if (callers_.empty()) {
+    callers_.assign(module_.computations.size(), 0);
+    for (const uint32_t callee : module_.called_pool) {
+      if (callee < callers_.size()) ++callers_[callee];
+    }
+  }
+  return callers_[called[0]] > 1 ? std::optional(called[0]) : std::nullopt;
+}
+
 std::vector<Share> ShareSplitter::SplitBody(uint32_t instruction) {
   const model::Instruction& whole = module_.instructions[instruction];
+  const std::optional<uint32_t> shared = SharedBody(whole);
+  if (shared) {
+    if (const auto known = split_.find(*shared); known != split_.end()) return known->second;
+  }
   body_.clear();
   computations_left_ = kMostComputations;
   for (const uint32_t callee : module_.CalledComputations(whole)) Collect(callee, 0);
@@ -149,7 +165,11 @@ std::vector<Share> ShareSplitter::SplitBody(uint32_t instruction) {
       pieces.push_back({instruction, own_name, weight});
     }
   }
-  return GroupPieces(module_, std::move(pieces));
+  const bool of_any_caller = std::none_of(
+      pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.from == instruction; });
+  std::vector<Share> shares = GroupPieces(module_, std::move(pieces));
+  if (shared && of_any_caller && !shares.empty()) split_.emplace(*shared, shares);
+  return shares;
 }
 
 std::vector<Share> ShareSplitter::SplitCombined(uint32_t instruction,

@@ -10,9 +10,11 @@
 #define XLATRACE_CORRELATOR_SHARES_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "model/hlo_module.h"
@@ -59,13 +61,18 @@ class ShareSplitter {
 
  private:
   std::vector<Share> SplitBody(uint32_t instruction);
+  // The one computation that this instruction shares with others; nothing: its own ones.
+  std::optional<uint32_t> SharedBody(const model::Instruction& instruction);
   std::vector<Share> SplitCombined(uint32_t instruction, std::vector<std::string> names);
   void Collect(uint32_t computation, int depth);
 
   model::HloModule& module_;
   model::DeviceKind device_;
-  std::vector<uint32_t> body_;  // Reused between calls.
-  int computations_left_ = 0;   // Bounds the walk of a module that calls itself in many ways.
+  std::vector<uint32_t> body_;     // Reused between calls.
+  std::vector<uint32_t> callers_;  // Of each computation; counted once they are asked for.
+  // Of computations with several callers, where nothing depends on which one it is.
+  std::unordered_map<uint32_t, std::vector<Share>> split_;
+  int computations_left_ = 0;  // Bounds the walk of a module that calls itself in many ways.
 };
 
 }  // namespace xlatrace::correlator

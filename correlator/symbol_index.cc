@@ -48,6 +48,7 @@ SymbolIndex::SymbolIndex(const std::map<std::string_view, std::vector<uint32_t>>
 
 void SymbolIndex::AddOwners(const HloModule& module, std::span<const ComputationUse> computations) {
   std::unordered_map<uint64_t, std::vector<uint32_t>> classes;
+  FusionBodies bodies(module);
   for (uint32_t i = 0; i < module.instructions.size(); ++i) {
     const Instruction& instruction = module.instructions[i];
     if (instruction.computation >= computations.size() || !OwnsKernels(instruction.opcode) ||
@@ -55,7 +56,7 @@ void SymbolIndex::AddOwners(const HloModule& module, std::span<const Computation
       continue;
     }
     if (instruction.opcode == "fusion") {
-      classes[FusionBodyHash(module, instruction)].push_back(i);
+      classes[bodies.HashOf(instruction)].push_back(i);
     } else {
       uses_[SymbolOfInstruction(instruction.name)].push_back({.instruction = i});
     }

@@ -7,6 +7,8 @@ namespace {
 
 using model::Id;
 
+// Begin with a constant: of two numbers that grow together the first one must be spread before the
+// second is added, or all of them meet in one bucket.
 uint64_t Mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
   return hash ^ hash >> 29;
@@ -19,16 +21,17 @@ int64_t NullIfZero(int64_t value) { return value == 0 ? kNullValue : value; }
 }  // namespace
 
 size_t ActivityRows::KindHash::operator()(const Kind& kind) const {
-  uint64_t hash =
-      Mix(uint64_t{kind.lane} << 32 | kind.config, uint64_t{kind.hint} << 32 | kind.label);
+  uint64_t hash = Mix(1, uint64_t{kind.lane} << 32 | kind.config);
+  hash = Mix(hash, uint64_t{kind.hint} << 32 | kind.label);
   hash = Mix(hash, static_cast<uint64_t>(kind.bytes));
   hash = Mix(hash, static_cast<uint64_t>(kind.graph_id));
   return Mix(hash, static_cast<uint64_t>(kind.graph_node_id));
 }
 
 size_t ActivityRows::KindHash::operator()(const CallKind& kind) const {
-  return Mix(Mix(static_cast<uint64_t>(kind.process_id), static_cast<uint64_t>(kind.thread_id)),
-             static_cast<uint64_t>(kind.name_id));
+  return Mix(
+      Mix(Mix(1, static_cast<uint64_t>(kind.process_id)), static_cast<uint64_t>(kind.thread_id)),
+      static_cast<uint64_t>(kind.name_id));
 }
 
 void ActivityRows::AddActivity(const model::Activity& activity) {

@@ -267,10 +267,14 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
     return it == all.end() ? std::span<const uint32_t>() : std::span<const uint32_t>(it->second);
   };
   const auto matches = [&](uint32_t module) {
-    add(module, programs_[module]->Matches(config, [&](std::string_view other) {
-      return observed_.contains({module, other}) ||
-             (observed_.contains({kNone, other}) && owners_of(other).size() == 1);
-    }));
+    const auto [it, fresh] = unobserved_.try_emplace({judged.process_id, module});
+    if (fresh) {
+      it->second = programs_[module]->NotObserved([&](std::string_view other) {
+        return observed_.contains({module, other}) ||
+               (observed_.contains({kNone, other}) && owners_of(other).size() == 1);
+      });
+    }
+    add(module, programs_[module]->Matches(config, it->second));
   };
   if (launch.module != kNone) {
     matches(launch.module);

@@ -86,6 +86,8 @@ class LaunchCases {
   // (module, symbol) that the run holds for sure, and (kNone, symbol) of launches of no told
   // module.
   std::set<std::pair<uint32_t, std::string_view>> observed_;
+  // By process and module.
+  std::map<std::pair<model::Id, uint32_t>, ThunkProgram::Unobserved> unobserved_;
 };
 
 }  // namespace xlatrace::correlator

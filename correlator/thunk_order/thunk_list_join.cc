@@ -81,13 +81,14 @@ void JoinThunkList(const model::HloModule& module, std::span<const ComputationUs
   std::vector<std::vector<Candidate>> candidates(thunks->size());
   std::vector<SequenceItem> items;
   std::vector<size_t> places;
+  const ThunkProgram::Unobserved unobserved =
+      program.NotObserved([&](std::string_view symbol) { return symbols.contains(symbol); });
   for (size_t t = 0; t < thunks->size(); ++t) {
     const model::Thunk& thunk = (*thunks)[t];
     if (thunk.kernel.empty()) continue;
     model::LaunchConfig config;
     config.symbol = thunk.kernel;
-    for (const uint32_t token : program.Matches(
-             config, [&](std::string_view symbol) { return symbols.contains(symbol); })) {
+    for (const uint32_t token : program.Matches(config, unobserved)) {
       candidates[t].push_back({0, token});
     }
     if (candidates[t].empty()) continue;

@@ -59,9 +59,19 @@ void ThunkProgram::SettleKernels(const std::vector<bool>& tokens) {
   CountRequired();
 }
 
-std::vector<uint32_t> ThunkProgram::Matches(
-    const model::LaunchConfig& config,
+ThunkProgram::Unobserved ThunkProgram::NotObserved(
     const std::function<bool(std::string_view)>& observed) const {
+  Unobserved classes(classes_.size());
+  for (size_t c = 0; c < classes_.size(); ++c) {
+    for (const uint32_t token : classes_[c]) {
+      if (!observed(own_symbol_[token])) classes[c].push_back(token);
+    }
+  }
+  return classes;
+}
+
+std::vector<uint32_t> ThunkProgram::Matches(const model::LaunchConfig& config,
+                                            const Unobserved& unobserved) const {
   const std::string_view symbol = PlainSymbol(config.symbol);
   auto it = by_symbol_.find(symbol);
   bool tail = false;
@@ -81,10 +91,10 @@ std::vector<uint32_t> ThunkProgram::Matches(
     if (!fits) continue;
     found.push_back(owner);
     if (from_thunk_list_ || tail || class_of_[owner] == kNoIndex) continue;
-    const std::vector<uint32_t>& members = classes_[class_of_[owner]];
+    const std::vector<uint32_t>& members = unobserved[class_of_[owner]];
     for (auto m = std::upper_bound(members.begin(), members.end(), owner); m != members.end();
          ++m) {
-      if (own_symbol_[*m] != symbol && !observed(own_symbol_[*m])) found.push_back(*m);
+      if (own_symbol_[*m] != symbol) found.push_back(*m);
     }
   }
   std::sort(found.begin(), found.end());

@@ -99,10 +99,14 @@ class ThunkProgram {
   size_t size() const { return tokens_.size(); }
   bool from_thunk_list() const { return from_thunk_list_; }
 
-  // Tokens that may launch such a kernel, ascending. `observed` tells whether a symbol occurs in
-  // the run: a fusion whose own symbol does was compiled for itself, and runs under no other.
+  // Of each class of fusions with one body, the tokens whose own symbol does not occur in the run,
+  // ascending: those that may run under another's. A fusion whose own symbol occurs was compiled
+  // for itself.
+  using Unobserved = std::vector<std::vector<uint32_t>>;
+  Unobserved NotObserved(const std::function<bool(std::string_view)>& observed) const;
+  // Tokens that may launch such a kernel, ascending.
   std::vector<uint32_t> Matches(const model::LaunchConfig& config,
-                                const std::function<bool(std::string_view)>& observed) const;
+                                const Unobserved& unobserved) const;
   // Those that are CUDA graphs, ascending.
   std::vector<uint32_t> Graphs() const;
   // What tokens [first, last] cost together, each as often as it runs when they run once.

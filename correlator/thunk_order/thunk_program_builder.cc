@@ -519,11 +519,12 @@ class ThunkProgramBuilder {
     out_.class_of_.assign(out_.tokens_.size(), kNoIndex);
     out_.own_symbol_.resize(out_.tokens_.size());
     std::unordered_map<uint64_t, uint32_t> class_ids;
+    FusionBodies bodies(module_);
     for (uint32_t t = 0; t < out_.tokens_.size(); ++t) {
       const uint32_t index = out_.tokens_[t].instruction;
       const Instruction& instruction = module_.instructions[index];
       if (instruction.opcode != "fusion") continue;
-      const auto [it, fresh] = class_ids.try_emplace(FusionBodyHash(module_, instruction),
+      const auto [it, fresh] = class_ids.try_emplace(bodies.HashOf(instruction),
                                                      static_cast<uint32_t>(out_.classes_.size()));
       if (fresh) out_.classes_.emplace_back();
       out_.classes_[it->second].push_back(t);

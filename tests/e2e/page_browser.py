@@ -378,7 +378,7 @@ class Layout(Browser):
             page.set_viewport_size({"width": width, "height": 900})
             page.reload()
             page.wait_for_selector(READY)
-            for name in PAGES:
+            for name in (*PAGES, "idle"):
                 page.get_by_test_id(f"tab-{name}").click()
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
                 wide = page.evaluate("() => document.documentElement.scrollWidth")

@@ -236,7 +236,7 @@ class Controls(Browser):
         for scheme in ("light", "dark"):
             page = self.open(color_scheme=scheme)
             page.evaluate(source)
-            for name in PAGES:
+            for name in (*PAGES, "idle"):
                 for sel in ("", "?sel=o1") if scheme == "light" or name == "ops" else ("",):
                     page.evaluate("(h) => { location.hash = h; }", f"#/{name}{sel}")
                     page.wait_for_selector(f'[data-testid="page-{name}"]')

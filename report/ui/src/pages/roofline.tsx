@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { Handle, Letter, Mid, Missing, scopeText, useWidth } from '../components/bits';
+import { commonPath, Handle, Letter, Missing, Scope, scopeText, useWidth } from '../components/bits';
 import { baseDivisor, baseOps, comparable, Delta, TotalsNote } from '../components/base';
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
@@ -171,10 +171,11 @@ export function RooflinePage(): VNode {
   const worst = [...under].sort((a, b) => b.waste - a.waste)[0];
   const base = comparable(report) && !view.filtered ? baseOps(report) : null;
   const then = (p: Dot): number => p.ops.reduce((a, o) => a + base!.byOp[o]!, 0) / baseDivisor(report);
+  const common = commonPath(report);
   const columns: Column<Dot>[] = [
     { id: 'op', label: '', width: 46, cell: (p) => <Handle entity={{ type: 'op', row: p.op }} />, raw: (p) => ops.handle[p.op]! },
     { id: 'phase', label: '', width: 28, cell: (p) => <Letter hue={ops.hue[p.op]!} />, raw: (p) => ops.phase[p.op]! },
-    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p) => <span class="nmrow"><Mid text={scopeText(ops.group[p.op]!, ops.opName[p.op]!) || ops.name[p.op]!} tail={p.ops.length > 1 ? 12 : 16} />{p.ops.length > 1 && <span class="tag">×{p.ops.length}</span>}</span> },
+    { id: 'scope', label: 'scope', cls: 'name', sort: (p) => scopeText(ops.group[p.op]!, ops.opName[p.op]!), raw: (p) => ops.opName[p.op]!, cell: (p, px) => <span class="nmrow"><Scope group={ops.group[p.op]!} opName={ops.opName[p.op]! || ops.name[p.op]!} common={common} px={px - (p.ops.length > 1 ? 40 : 0)} />{p.ops.length > 1 && <span class="tag">×{p.ops.length}</span>}</span> },
     { id: 'ms', label: report.perStep, num: true, width: 66, sort: (p) => p.ns, raw: (p) => p.ns / d / 1e6, show: significant, exact: ['device_ns', (p) => Math.round(p.ns)], cell: (p) => ms(p.ns / d) },
     { id: 'roof', label: 'at roof', num: true, width: 62, from: 460, sort: (p) => p.atRoof, as: `at roof, ${report.perStep}`, raw: (p) => p.atRoof / d / 1e6, show: significant, cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
     ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, as: `expected, ${report.perStep}`, raw: (p: Dot) => (isNaN(p.expected) ? null : p.expected / d / 1e6), show: significant, cell: (p: Dot) => (isNaN(p.expected) ? '' : ms(p.expected / d)) }] : []),

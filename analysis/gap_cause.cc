@@ -27,6 +27,7 @@ constexpr int64_t kFilledNs = 20 * kLaunchGapNs;
 constexpr int64_t kToldNs = 100'000;  // Gaps of this length are told in words,
 constexpr size_t kMostTold = 20'000;  // the longest of them.
 constexpr size_t kFewestAlike = 3;
+constexpr int64_t kLargestValueBytes = 64 << 10;
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
@@ -55,6 +56,16 @@ bool IsHostCopy(const model::RunTables& run, Id activity_id) {
   return config.kind == model::ActivityKind::kMemcpy &&
          (config.copy_kind == model::CopyKind::kHostToDevice ||
           config.copy_kind == model::CopyKind::kDeviceToHost);
+}
+
+// A value that was read back: a copy to the host too small to take time of its own.
+bool ReadsValue(const model::RunTables& run, Id activity_id) {
+  if (activity_id <= 0) return false;
+  const auto i = static_cast<size_t>(activity_id) - 1;
+  const model::LaunchConfig& config = run.ConfigOf(i);
+  return config.kind == model::ActivityKind::kMemcpy &&
+         config.copy_kind == model::CopyKind::kDeviceToHost && run.activities.bytes[i] >= 0 &&
+         run.activities.bytes[i] <= kLargestValueBytes;
 }
 
 bool SameExecution(const model::AttributionTables& attribution, const GapRow& gap) {
@@ -177,7 +188,7 @@ class Judge {
     } else if (input != nullptr) {
       gap.cause = GapCause::kInput;
       gap.host_range_id = input->range_id;
-    } else if (waited || Refilling(events, gap)) {
+    } else if (waited || Refilling(events, gap) || WaitedForValue(gap)) {
       gap.cause = GapCause::kSynchronisation;
     } else if (IsHostCopy(run_, gap.previous_activity_id) ||
                IsHostCopy(run_, gap.next_activity_id)) {
@@ -252,6 +263,16 @@ class Judge {
       name = name.substr(0, version);
     }
     return std::string(name.substr(0, 48));
+  }
+
+  // Rule 4 where no call shows the wait: runtimes wait for a copy without one (JAX's is a
+  // callback's).
+  bool WaitedForValue(const GapRow& gap) const {
+    if (!ReadsValue(run_, gap.previous_activity_id) || SameExecution(attribution_, gap)) {
+      return false;
+    }
+    const auto call = CallOfNext(gap);
+    return call && call->start_ns >= gap.start_ns && !IsHostCopy(run_, gap.next_activity_id);
   }
 
   // Second half of rule 4.

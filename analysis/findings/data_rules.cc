@@ -18,6 +18,7 @@ constexpr double kUnattributed = 0.05;
 constexpr double kGraphs = 0.02;
 constexpr double kAutotune = 0.01;
 constexpr double kWarmUp = 0.05;
+constexpr size_t kFewestShapes = 4;  // Programs of one function that is never called alike.
 
 // Reasons that more HLO could mend. Work outside XLA, transfers and autotuning stay without one.
 bool IsMended(model::Reason reason) {
@@ -254,16 +255,95 @@ Compiled CompiledBetweenSteps(const Context& context) {
   return compiled;
 }
 
+std::string_view RecompileAction() {
+  return "give every step the same shapes and types: pad or drop the last batch, bucket lengths, "
+         "keep Python numbers out of arguments; JAX_EXPLAIN_CACHE_MISSES=1 says which argument "
+         "differs";
+}
+
+// Where no program runs twice there is no main one, and no step: one function, compiled for each of
+// its calls. What a benchmark of shapes calls, it calls several times.
+void CompiledForEachCall(const Context& context, Report& report) {
+  struct Function {
+    std::set<Id> programs;
+    std::vector<int64_t> starts;  // Of its calls.
+    int64_t end_ns = INT64_MIN;
+    int64_t ns = 0;  // Of its calls.
+    Id process_id = 0;
+  };
+  std::map<std::string, Function> functions;
+  for (const model::Execution& execution : context.attribution.executions) {
+    Function& function =
+        functions[context.run.modules[static_cast<size_t>(execution.module_id) - 1].name];
+    function.programs.insert(execution.module_id);
+    function.starts.push_back(execution.start_ns);
+    function.end_ns = std::max(function.end_ns, execution.end_ns);
+    function.ns += execution.end_ns - execution.start_ns;
+    function.process_id =
+        context.run.devices[static_cast<size_t>(execution.device_id) - 1].process_id;
+  }
+  const std::string* name = nullptr;
+  for (const auto& [of, function] : functions) {
+    if (function.programs.size() < kFewestShapes ||
+        2 * function.starts.size() > 3 * function.programs.size() ||
+        (name != nullptr && function.ns <= functions[*name].ns)) {
+      continue;
+    }
+    name = &of;
+  }
+  int64_t count = 0, ns = 0, of_ns = 0;
+  if (name != nullptr) {
+    Function& function = functions[*name];
+    std::sort(function.starts.begin(), function.starts.end());
+    const Interval between{function.starts[1], function.end_ns};
+    Intervals spans;
+    for (const model::CompileSpan& span : context.run.compiles) {
+      if (span.process_id != function.process_id || span.start_ns < between.start_ns) continue;
+      if (span.start_ns < between.end_ns) spans.push_back({span.start_ns, span.end_ns});
+    }
+    spans = Normalise(std::move(spans));
+    count = static_cast<int64_t>(spans.size());
+    ns = Length(Intersect(spans, {between}));
+    of_ns = between.end_ns - between.start_ns;
+  }
+  if (count < 2 || 50 * ns < of_ns) {
+    report.Fine("recompile", "compilation: no function is compiled again and again");
+    return;
+  }
+  const Function& function = functions[*name];
+  const auto calls = static_cast<int64_t>(function.starts.size());
+  Finding finding;
+  finding.id = "recompile";
+  finding.beyond_steps = true;
+  finding.sure = Sure::kHigh;
+  finding.title =
+      RecompileTitle(*name, function.programs.size(),
+                     DifferentShapes(context.attribution, function.programs), calls, "calls");
+  finding.sentence = fmt::format(
+      "Compiling is {} of the time from the second call of {} on: {} programs for {} calls",
+      Percent(static_cast<double>(ns) / static_cast<double>(of_ns)), *name,
+      function.programs.size(), calls);
+  finding.action = RecompileAction();
+  finding.how_to_check = "one program of that name, and no compilation after the first call";
+  finding.saves_high_ns = ns;
+  finding.saves_low_ns = ns / 2;
+  finding.claims["compile"] = ns;
+  finding.evidence.Add("compilations after its second call began", count, "count")
+      .Add("time in them", ns, "ns")
+      .Add("programs of this name that ran", static_cast<int64_t>(function.programs.size()),
+           "count");
+  finding.where_source = context.StepCallSource();
+  report.Add(std::move(finding));
+}
+
 }  // namespace
 
 void JudgeCompilation(const Context& context, Report& report) {
   // Programs of one function that ran: the main one compiled again and again.
   std::map<std::string, std::set<Id>> programs;
-  std::map<Id, int64_t> executions;
   for (const model::Execution& execution : context.attribution.executions) {
     const auto& facts = context.attribution.modules[static_cast<size_t>(execution.module_id) - 1];
     if (facts.role != model::ModuleRole::kMain) continue;
-    ++executions[execution.module_id];
     programs[context.run.modules[static_cast<size_t>(execution.module_id) - 1].name].insert(
         execution.module_id);
   }
@@ -274,6 +354,10 @@ void JudgeCompilation(const Context& context, Report& report) {
       most = &ids;
       name = of;
     }
+  }
+  if (most == nullptr && !context.run.compiles.empty()) {
+    CompiledForEachCall(context, report);
+    return;
   }
   if (context.run.compiles.empty()) {
     if (most == nullptr || most->size() < 8) {
@@ -304,9 +388,7 @@ void JudgeCompilation(const Context& context, Report& report) {
   finding.title =
       repeats ? RecompileTitle(name, most->size(), shapes, steps)
               : fmt::format("Stop compiling between steps: {} times after the first", compiled);
-  finding.action =
-      "give every step the same shapes and types: pad or drop the last batch, bucket lengths, keep "
-      "Python numbers out of arguments; JAX_EXPLAIN_CACHE_MISSES=1 says which argument differs";
+  finding.action = RecompileAction();
   finding.how_to_check = "one program of that name, and no compilation after the first step";
   if (compile_ns > 0) {
     finding.saves_high_ns = compile_ns / later;

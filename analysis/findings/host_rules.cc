@@ -324,53 +324,6 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
   }
 }
 
-// On a CPU the host is the device: gaps inside a program are threads handing over to each other,
-// but nothing that XLA compiled runs between programs.
-void BetweenPrograms(const Context& context, const std::vector<Gap>& gaps, Report& report) {
-  int64_t sum = 0;
-  int64_t input = 0;
-  int64_t longest = 0;
-  GapClaims claims;
-  for (const Gap& gap : gaps) {
-    // Compilation comes before the first call, however much is done in one.
-    if (gap.within_execution || gap.row->cause == GapCause::kCompile) continue;
-    sum += gap.ns;
-    Claim(context, gap, claims);
-    if (gap.row->cause == GapCause::kInput) input += gap.ns;
-    longest = std::max(longest, gap.ns);
-  }
-  const int64_t ns = context.PerStep(sum);
-  if (context.ShareOfSpan(ns) < kHostShare) {
-    report.Fine("host_gap", fmt::format("time between programs: {} of the step",
-                                        Percent(context.ShareOfSpan(ns))));
-    return;
-  }
-  if (context.options.lost_records > 0) {
-    report.Withhold("host_gap", "time between programs: records were lost");
-    return;
-  }
-  Finding finding;
-  finding.id = "host_gap";
-  finding.title = fmt::format("Do more in one call: {} per step pass between programs", Time(ns));
-  finding.action =
-      "one compiled function for the whole step (`jax.jit`, `tf.function`), several steps in one "
-      "call (`lax.scan` over batches, Keras `steps_per_execution`), a larger batch; prepare input "
-      "in another thread";
-  finding.how_to_check = "the idle part of the step shrinks and the step with it";
-  finding.saves_high_ns = ns;
-  finding.saves_low_ns = 0;
-  finding.sure = context.Allowed(Sure::kMedium);
-  finding.gaps = std::move(claims);
-  finding.sentence = fmt::format("No op of XLA runs for {} of the step: {} pass between programs",
-                                 Percent(context.ShareOfSpan(ns)), Time(ns));
-  finding.where_source = context.StepCallSource();
-  finding.evidence.Add("between compiled programs, per step", ns, "ns")
-      .AddReal("of the step", 100 * context.ShareOfSpan(ns), "%")
-      .Add("longest", longest, "ns");
-  if (input > 0) finding.evidence.Add("of it loading input", context.PerStep(input), "ns");
-  report.Add(std::move(finding));
-}
-
 // A loop whose trip count the host reads back: a copy of a byte or two, and a wait, per iteration.
 void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report& report) {
   if (!context.on_gpu) return;
@@ -476,109 +429,6 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
   }
 }
 
-// Programs of a few small kernels, that run between steps: not a second solver, nor an evaluation.
-class SmallPrograms {
- public:
-  explicit SmallPrograms(const Context& context) : context_(context) {
-    // By module, whole run.
-    std::vector<int64_t> launches(context.run.modules.size() + 1);
-    std::vector<int64_t> device_ns(context.run.modules.size() + 1);
-    for (size_t i = 0; i < context.run.activities.size(); ++i) {
-      const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
-      if (label.module_id == 0) continue;
-      ++launches[static_cast<size_t>(label.module_id)];
-      device_ns[static_cast<size_t>(label.module_id)] += context.run.activities.self_ns[i];
-    }
-    std::map<Id, int64_t> executions;
-    for (const model::Execution& execution : context.attribution.executions) {
-      ++executions[execution.module_id];
-    }
-    for (const auto& [module_id, count] : executions) {
-      const auto& facts = context.attribution.modules[static_cast<size_t>(module_id) - 1];
-      if (facts.role != model::ModuleRole::kHelper || facts.beside_others) continue;
-      if (launches[static_cast<size_t>(module_id)] > kMostLaunches * count) continue;
-      if (static_cast<double>(device_ns[static_cast<size_t>(module_id)] / count) >
-          kMostShare * static_cast<double>(context.step_ns)) {
-        continue;
-      }
-      small_.insert(module_id);
-    }
-  }
-  bool Contains(Id module_id) const { return small_.contains(module_id); }
-  // Was the gap in front of such a program, and not inside it?
-  bool Before(const Gap& gap) const {
-    const auto next = static_cast<size_t>(gap.row->next_activity_id) - 1;
-    return !gap.within_execution &&
-           Contains(context_.attribution.labels[context_.attribution.label_of[next] - 1].module_id);
-  }
-
- private:
-  static constexpr int64_t kMostLaunches = 4;  // Per call.
-  static constexpr double kMostShare = 0.02;   // Of the step, per call.
-  const Context& context_;
-  std::set<Id> small_;
-};
-
-void EagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
-  // A long run has a hundred thousand steps, and executions as many: by device and time.
-  std::map<Id, std::map<int64_t, int64_t>> steps;  // Start -> end of the steady ones.
-  for (const model::StepRow& step : context.analysis.steps) {
-    if (step.steady) steps[step.device_id][step.start_ns] = step.end_ns;
-  }
-  const SmallPrograms small(context);
-  std::set<Id> programs;
-  int64_t count = 0;
-  for (const model::Execution& execution : context.attribution.executions) {
-    if (!small.Contains(execution.module_id)) continue;
-    const auto of_device = steps.find(execution.device_id);
-    if (of_device == steps.end()) continue;
-    const auto after = of_device->second.upper_bound(execution.start_ns);
-    if (after == of_device->second.begin()) continue;
-    if (execution.start_ns >= std::prev(after)->second) continue;
-    ++count;
-    programs.insert(execution.module_id);
-  }
-  if (context.PerStep(count) < 3) return;
-  std::string names;
-  int64_t ns = 0;
-  for (const Op& op : context.ops) {
-    if (!programs.contains(op.row->module_id)) continue;
-    ns += op.ns;
-    const std::string& name = context.run.modules[static_cast<size_t>(op.row->module_id) - 1].name;
-    if (names.find(name) == std::string::npos && names.size() < 60) {
-      names += (names.empty() ? "" : ", ") + name;
-    }
-  }
-  int64_t idle = 0;
-  Finding finding;
-  for (const Gap& gap : gaps) {
-    if (!small.Before(gap)) continue;
-    idle += gap.ns;
-    Claim(context, gap, finding.gaps);
-  }
-  const int64_t gap_ns = context.PerStep(idle);
-  finding.id = "eager_ops";
-  finding.title =
-      fmt::format("Move {} small programs per step into the jitted step", context.PerStep(count));
-  finding.sentence = fmt::format(
-      "{} small programs run between the steps one by one: {} idle in front of them, {} of the "
-      "step",
-      context.PerStep(count), Time(gap_ns), Percent(context.ShareOfStep(gap_ns)));
-  finding.action =
-      fmt::format("compute inside jit, or on the host with numpy; between steps run {}", names);
-  finding.how_to_check = "only the main module runs in a step";
-  // Their work does not vanish where it is moved; at best it is fused.
-  finding.saves_high_ns = ns + gap_ns;
-  finding.saves_low_ns = gap_ns / 2;
-  // A CPU's profile does not show what the framework computes itself between programs.
-  finding.sure = context.Allowed(context.on_gpu ? Sure::kHigh : Sure::kMedium);
-  finding.evidence.Add("idle in front of them, per step", gap_ns, "ns")
-      .Add("their device time per step", ns, "ns")
-      .Add("programs per step", context.PerStep(count), "count");
-  finding.where_source = context.StepCallSource();
-  report.Add(std::move(finding));
-}
-
 }  // namespace
 
 void JudgeHost(const Context& context, Report& report) {
@@ -590,14 +440,14 @@ void JudgeHost(const Context& context, Report& report) {
   }
   SmallKernels(context, report);
   LoopConditions(context, gaps, report);
+  const bool eager = !context.whole_run && JudgeEagerOps(context, gaps, report);
   if (context.on_cpu) {
-    BetweenPrograms(context, gaps, report);
+    JudgeBetweenPrograms(context, gaps, eager, report);
     report.Withhold("idle", "idle time inside programs: on a CPU the host is the device");
   } else if (!context.whole_run && !context.attribution.executions.empty()) {
     BetweenSteps(context, gaps, report);
   }
   Callbacks(context, gaps, report);
-  if (!context.whole_run) EagerOps(context, gaps, report);
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -42,6 +42,12 @@ class SteadyTime {
 
 std::vector<Gap> GapsOf(const Context& context) {
   const SteadyTime steady(context);
+  std::map<std::pair<Id, Id>, int64_t> first_start;  // Of a program on a device.
+  for (const model::Execution& execution : context.attribution.executions) {
+    int64_t& first = first_start.try_emplace({execution.module_id, execution.device_id}, INT64_MAX)
+                         .first->second;
+    first = std::min(first, execution.start_ns);
+  }
   std::vector<Gap> gaps;
   for (const model::GapRow& row : context.analysis.gaps) {
     const auto next = static_cast<size_t>(row.next_activity_id) - 1;
@@ -55,6 +61,10 @@ std::vector<Gap> GapsOf(const Context& context) {
     const uint32_t execution = context.attribution.execution_of[next];
     gap.within_execution =
         execution != 0 && execution == context.attribution.execution_of[previous];
+    if (execution != 0 && !gap.within_execution) {
+      const model::Execution& of = context.attribution.executions[execution - 1];
+      gap.before_first_call = first_start[{of.module_id, of.device_id}] == of.start_ns;
+    }
     gaps.push_back(gap);
   }
   return gaps;

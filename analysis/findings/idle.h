@@ -20,6 +20,9 @@ struct Gap {
   int64_t ns = 0;            // What of it lies in the basis: no advice can win more than is there.
   const Op* next = nullptr;  // Of the activity behind it. Null: not known.
   bool within_execution = false;
+  // In front of the first call of a program: tracing it, compiling it and making its data belong to
+  // the start of a run, however often it is called.
+  bool before_first_call = false;
 };
 
 std::vector<Gap> GapsOf(const Context& context);
@@ -31,6 +34,13 @@ void Claim(const Context& context, const Gap& gap, GapClaims& claims);
 // Why the device waits where there are no executions to tell (eager frameworks, whole runs):
 // `sync_each_step`, `launch_bound`, `host_gap`, `input_bound`, `long_stall`, `idle`.
 void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report);
+
+// `eager_ops`. Gives whether it found any.
+bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report);
+// On a CPU: `host_gap`, `input_bound`. Gaps in front of small programs are left out where these
+// have a finding of their own.
+void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
+                          bool small_are_judged, Report& report);
 
 }  // namespace xlatrace::analysis::findings
 

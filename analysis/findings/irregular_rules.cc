@@ -11,6 +11,7 @@ namespace {
 using model::OpKind;
 
 constexpr double kNoticeable = 0.01;
+constexpr double kMuchOfStep = 0.1;  // Where nobody knows what it must take.
 constexpr double kWastesMost = 0.5;
 constexpr double kMemoryBound = 0.8;  // Of what memory reaches.
 
@@ -30,7 +31,8 @@ bool IsScatterAdd(const Op& op) {
 // What adding rows costs where they do not collide: they are read, and the table's rows read and
 // written.
 int64_t ScatterFloor(const Context& context, const Op& op) {
-  const auto rate = context.MemoryRate();
+  // The best rate of the run's own may be the scatter's.
+  const auto rate = context.limits.bytes;
   if (!op.facts->scatter || !rate) return 0;
   return static_cast<int64_t>(3e9 * static_cast<double>(op.facts->scatter->update_bytes) *
                               std::max(op.calls, 1.0) / *rate);
@@ -48,7 +50,7 @@ void Scatters(const Context& context, Report& report) {
     for (const Op* op : site.ops) floor += ScatterFloor(context, *op);
     const int64_t saves = site.ns - std::min(floor, site.ns);
     all += site.ns;
-    if (context.ShareOfStep(saves) < kNoticeable ||
+    if (context.ShareOfStep(saves) < (context.limits.bytes ? kNoticeable : kMuchOfStep) ||
         static_cast<double>(saves) < kWastesMost * static_cast<double>(site.ns)) {
       continue;
     }
@@ -107,7 +109,7 @@ void Scatters(const Context& context, Report& report) {
                     Time(site.ns), Time(context.step_ns), ShortSource(site.source));
     finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
     finding.saves_high_ns = saves;
-    finding.saves_low_ns = product_wins ? saves - product_ns : saves / 2;
+    finding.saves_low_ns = product_wins ? saves - product_ns : context.limits.bytes ? saves / 2 : 0;
     finding.basis = floor > 0 ? Basis::kRoofline : Basis::kMeasured;
     finding.sure = context.Allowed(Sure::kHigh);
     if (context.step_count >= 2 && context.ShareOfStep(site.ns) > 0.2) finding.sure = Sure::kHigh;
@@ -150,8 +152,15 @@ void RandomNumbers(const Context& context, Report& report) {
   // Shares of fusions count, so that masks made where they are used are seen too.
   const auto& shares = context.attribution.shares;
   const auto is_random = [](std::string_view op_name) {
-    return Has(op_name, "threefry") || Has(op_name, "random_bits") || Has(op_name, "random_wrap") ||
-           Has(op_name, "rng_bit_generator");
+    // The last ones are functions of jax.random: where a backend has no threefry of its own (CPUs),
+    // their loop is all that names it.
+    for (const std::string_view part :
+         {"threefry", "random_bits", "random_wrap", "rng_bit_generator", "jit(_uniform)",
+          "jit(_normal)", "jit(_normal_real)", "jit(_truncated_normal)", "jit(_bernoulli)",
+          "jit(_randint)", "jit(_gumbel)", "jit(_categorical)", "jit(_shuffle)"}) {
+      if (Has(op_name, part)) return true;
+    }
+    return false;
   };
   int64_t all = 0;
   std::vector<const Op*> ops;

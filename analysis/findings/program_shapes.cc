@@ -22,9 +22,10 @@ int64_t DifferentShapes(const model::AttributionTables& attribution,
   return static_cast<int64_t>(different.size());
 }
 
-std::string RecompileTitle(std::string_view function, size_t times, int64_t shapes, int64_t steps) {
-  return fmt::format("Stop recompiling {}: compiled {} times{}, in {} steps", function, times,
-                     shapes > 1 ? fmt::format(", for {} shapes", shapes) : "", steps);
+std::string RecompileTitle(std::string_view function, size_t times, int64_t shapes, int64_t steps,
+                           std::string_view of) {
+  return fmt::format("Stop recompiling {}: compiled {} times{}, in {} {}", function, times,
+                     shapes > 1 ? fmt::format(", for {} shapes", shapes) : "", steps, of);
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -25,15 +25,21 @@ void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     known.push_back(false);
     if (finding.id != kCatchAll || finding.claims.empty()) continue;
-    const auto& [handle, ns] = *finding.claims.begin();
-    for (const Finding& other : findings) {
-      const auto claim = other.claims.find(handle);
-      if (other.id == kCatchAll || claim == other.claims.end()) continue;
-      if (other.saves_high_ns.value_or(0) >= least &&
-          static_cast<double>(claim->second) >= kSameSaving * static_cast<double>(ns)) {
-        known.back() = true;
+    int64_t all = 0, told = 0;
+    for (const auto& [handle, ns] : finding.claims) {
+      all += ns;
+      int64_t most = 0;
+      for (const Finding& other : findings) {
+        const auto claim = other.claims.find(handle);
+        if (other.id == kCatchAll || claim == other.claims.end()) continue;
+        // Without a saving it may still be what is said of these ops.
+        if (!other.saves_high_ns || *other.saves_high_ns >= least) {
+          most = std::max(most, std::min(claim->second, ns));
+        }
       }
+      told += most;
     }
+    known.back() = static_cast<double>(told) >= kSameSaving * static_cast<double>(all);
   }
   size_t i = 0;
   std::erase_if(findings, [&](const Finding&) { return known[i++]; });

@@ -16,6 +16,8 @@ using model::Phase;
 constexpr double kRecompute = 0.03;
 constexpr double kOptimizer = 0.08;
 constexpr double kDominant = 0.25;
+constexpr double kDominantLine = 0.4;   // The ops of one line together.
+constexpr double kMostlyUpdates = 0.4;  // Then it is the story, even at the memory's rate.
 
 // JAX names what it computes again. Without that name it is XLA that copied forward work into a
 // backward kernel: cheaper than to write and read it, and nothing to act on.
@@ -122,12 +124,30 @@ void Optimizer(const Context& context, Report& report) {
   const auto limit = context.limits.bytes;
   const auto floor = limit && all_known ? static_cast<int64_t>(bytes * 1e9 / *limit) : int64_t{0};
   if (context.ShareOfStep(all) < kOptimizer) return;
-  if (floor > 0 && 10 * all <= 13 * floor) {
+  const bool most = context.ShareOfStep(all) >= kMostlyUpdates;
+  const bool at_floor = floor > 0 && 10 * all <= 13 * floor;
+  if (at_floor && !most) {
     report.Fine("optimizer", fmt::format("optimizer: {} per step, at its memory floor", Time(all)));
     return;
   }
-  if (floor == 0 && (calls < 100 || context.on_cpu)) return;
+  if (floor == 0 && !most && (calls < 100 || context.on_cpu)) return;
   Finding finding = FindingAbout(context, "optimizer", AllOf(context, ops));
+  if (most && (at_floor || calls < 100)) {
+    // Nothing to merge: it is the size of what is updated. What another update would cost nobody
+    // knows.
+    finding.title = fmt::format("Update less: the optimizer is {} of the {}",
+                                Percent(context.ShareOfStep(all)), context.Whole());
+    finding.action =
+        "update only the rows of a table that a batch touches (sparse or lazy updates), keep less "
+        "state per parameter (Adafactor, moments in bf16, SGD for tables), give each update more "
+        "work: larger batches, gradients summed over several";
+    finding.sentence = fmt::format("The optimizer is {} of the step: {}",
+                                   Percent(context.ShareOfStep(all)), Time(all));
+    finding.how_to_check = "time of phase optimizer";
+    finding.sure = context.Allowed(Sure::kMedium);
+    report.Add(std::move(finding));
+    return;
+  }
   finding.title =
       fmt::format("Make the optimizer cheaper: {} in {:.0f} kernels per step", Time(all), calls);
   finding.action =
@@ -162,6 +182,35 @@ std::optional<int64_t> FloorOf(const Context& context, const Op& op) {
   return floor;
 }
 
+// The same for the ops of one line together, none of which is much. Products are what a model is
+// made of: that they take most of it says nothing.
+void DominantLine(const Context& context, Report& report) {
+  std::vector<const Op*> ops;
+  for (const Op& op : context.ops) {
+    const model::OpKind kind = op.row->op_kind;
+    const bool product = op.facts->dot || kind == model::OpKind::kGemm ||
+                         kind == model::OpKind::kConvolution || kind == model::OpKind::kAttention;
+    if (!op.hidden && !product) ops.push_back(&op);
+  }
+  const std::vector<Site> sites = SitesOf(context, ops);
+  const auto largest = std::find_if(sites.begin(), sites.end(),
+                                    [](const Site& site) { return !site.source.empty(); });
+  if (largest == sites.end()) return;
+  const double share = static_cast<double>(largest->ns) / static_cast<double>(context.device_ns);
+  if (share < kDominantLine) return;
+  int64_t floors = 0;
+  for (const Op* op : largest->ops) floors += FloorOf(context, *op).value_or(0);
+  if (10 * floors >= 7 * largest->ns) return;
+  Finding finding = FindingAbout(context, "dominant_op", *largest);
+  finding.title = fmt::format("Start with {}: its {} ops are {} of device time",
+                              ShortSource(largest->source), largest->ops.size(), Percent(share));
+  finding.action = fmt::format("`xlatrace show {} run.db` lists what the largest of them computes",
+                               largest->largest().handle);
+  finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: their time per step falls";
+  finding.sure = context.Allowed(Sure::kLow);
+  report.Add(std::move(finding));
+}
+
 // Says where to begin when no other rule knows the op. Nothing is claimed where nothing is known of
 // what it must take.
 void Dominant(const Context& context, Report& report) {
@@ -170,7 +219,10 @@ void Dominant(const Context& context, Report& report) {
   if (first == context.ops.end() || context.device_ns == 0) return;
   const Op& op = *first;
   const double share = static_cast<double>(op.ns) / static_cast<double>(context.device_ns);
-  if (share < kDominant) return;
+  if (share < kDominant) {
+    DominantLine(context, report);
+    return;
+  }
   const std::optional<int64_t> floor = FloorOf(context, op);
   if (floor && 10 * *floor >= 7 * op.ns) {
     report.Fine("dominant_op",

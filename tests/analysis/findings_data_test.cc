@@ -96,6 +96,31 @@ TEST(DataRules, CompilationThatGoesOnAndCompilationBeforeTheSteps) {
   EXPECT_FALSE(before.FindRuledOut("recompile")->withheld);
 }
 
+TEST(DataRules, AFunctionCompiledForEachCallAndABenchmarkOfShapes) {
+  // Five programs of one name, each compiled for 3 ms and called `calls` times for 1 ms.
+  const auto make = [](int calls) {
+    FindingCase made(TwoOps());
+    int64_t at = 0;
+    for (int k = 0; k < 5; ++k) {
+      const model::Id instruction = made.AddHelper();
+      made.b.run.modules.back().name = "jit_score";
+      made.options.compiles.push_back({1, at * 1000, (at + 3000) * 1000});
+      made.b.run.compiles.push_back({1, at * 1000, (at + 3000) * 1000});
+      at += 3000;
+      for (int call = 0; call < calls; ++call) at = made.RunHelper(at, instruction, 1000);
+    }
+    made.Run();
+    return made;
+  };
+  const FindingCase with = make(1);
+  ASSERT_NE(with.Find("recompile"), nullptr) << with.Ids();
+  EXPECT_THAT(with.Find("recompile")->title, HasSubstr("jit_score: compiled 5 times"));
+  // Those after the second call began: the third to the fifth.
+  EXPECT_EQ(with.Find("recompile")->saves_high_ns_per_run, 9'000'000);
+  const FindingCase benchmark = make(3);
+  EXPECT_EQ(benchmark.Find("recompile"), nullptr) << benchmark.Ids();
+}
+
 // Two runs of the program (too few for steps) behind a copy of 3000 us each.
 FindingCase WithCopies(model::CopyKind kind, bool beside_kernels) {
   FindingCase made(TwoOps());

@@ -307,5 +307,64 @@ TEST(HostRules, OnACpuTimeBetweenProgramsIsToldFromThreadsThatHandOver) {
   EXPECT_TRUE(inside.FindRuledOut("idle")->withheld);
 }
 
+TEST(HostRules, OnACpuCompilationIsNoTimeThatFewerCallsWouldSave) {
+  // Two runs of the program, too few for steps, with 400 us between them.
+  const auto make = [](bool compiles) {
+    FindingCase made(Module());
+    made.RunOnCpu();
+    const int64_t end = made.Step(0, {{"a", 500}, {"b", 500}});
+    if (compiles) {
+      made.options.compiles.push_back({1, end * 1000, (end + 400) * 1000});
+      made.b.run.compiles.push_back({1, end * 1000, (end + 400) * 1000});
+    }
+    made.Step(end + 400, {{"a", 500}, {"b", 500}});
+    made.Run();
+    return made;
+  };
+  const FindingCase without = make(false);
+  ASSERT_NE(without.Find("host_gap"), nullptr) << without.Ids();
+  EXPECT_EQ(without.Find("host_gap")->saves_high_ns_per_run, 400'000);
+  const FindingCase with = make(true);
+  EXPECT_EQ(with.Find("host_gap"), nullptr) << with.Ids();
+}
+
+TEST(HostRules, OnACpuWhatComesBeforeAProgramsFirstCallIsTheStartOfTheRun) {
+  FindingCase made(Module());
+  const model::Id helper = made.AddHelper();
+  made.RunOnCpu();
+  // Data is made and placed by a small program; then 5 ms until the first call, and 300 us between
+  // the calls.
+  int64_t at = made.RunHelper(0, helper, 10) + 5000;
+  at = made.Step(at, {{"a", 500}, {"b", 500}}) + 300;
+  made.Step(at, {{"a", 500}, {"b", 500}});
+  made.Run();
+  ASSERT_NE(made.Find("host_gap"), nullptr) << made.Ids();
+  EXPECT_EQ(made.Find("host_gap")->saves_high_ns_per_run, 300'000);
+}
+
+TEST(HostRules, OnACpuTheScriptsOwnTimeIsToldFromDispatch) {
+  // Eight steps of 4 ms with 2 ms between them; the call itself takes `call_us` of these.
+  const auto make = [](int64_t call_us) {
+    FindingCase made(Module());
+    made.RunOnCpu();
+    std::vector<model::HostEvent> events;
+    int64_t at = 10'000;
+    for (int step = 0; step < 8; ++step) {
+      events.push_back({1, 7, "PjitFunction(step)", (at - call_us) * 1000, at * 1000, step + 1});
+      at = made.Step(at, {{"a", 2000}, {"b", 2000}}) + 2000;
+    }
+    made.options.host_events = [events](const Intervals&) { return events; };
+    made.Run();
+    return made;
+  };
+  const FindingCase outside = make(100);
+  ASSERT_NE(outside.Find("host_gap"), nullptr) << outside.Ids();
+  EXPECT_THAT(outside.Find("host_gap")->title, HasSubstr("what the script does between calls"));
+  EXPECT_THAT(outside.Find("host_gap")->evidence_json, HasSubstr("\"value\":95.0"));
+  const FindingCase dispatch = make(1500);
+  ASSERT_NE(dispatch.Find("host_gap"), nullptr) << dispatch.Ids();
+  EXPECT_THAT(dispatch.Find("host_gap")->title, HasSubstr("Do more in one call"));
+}
+
 }  // namespace
 }  // namespace xlatrace::analysis

@@ -78,6 +78,36 @@ TEST_F(GapCauseTest, WhatWasLaunchedLongBeforeDidNotWaitForTheHost) {
   EXPECT_EQ(Judge(wait, [](size_t) { return std::nullopt; }).cause, GapCause::kSynchronisation);
 }
 
+TEST_F(GapCauseTest, AValueThatWasReadBackIsAWaitWithoutACallAndALargeArrayIsACopy) {
+  const auto judge = [](int64_t bytes, int64_t called_ns) {
+    RunBuilder made;
+    const auto lane = made.AddLane(made.AddDevice());
+    made.AddActivity(
+        lane, 0, 100'000,
+        {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kDeviceToHost});
+    made.AddActivity(lane, 200'000, 300'000, {});
+    made.run.activities.bytes[0] = bytes;
+    std::vector<model::GapRow> gaps(1);
+    gaps[0].device_id = 1;
+    gaps[0].start_ns = 100'000;
+    gaps[0].end_ns = 200'000;
+    gaps[0].previous_activity_id = 1;
+    gaps[0].next_activity_id = 2;
+    FindGapCauses(
+        made.run, made.attribution,
+        [](const Intervals&) { return std::vector<model::HostEvent>(); },
+        [=](size_t) {
+          return model::HostCall{1, called_ns, called_ns + 5'000};
+        },
+        gaps);
+    return gaps[0].cause;
+  };
+  EXPECT_EQ(judge(4, 190'000), GapCause::kSynchronisation);
+  EXPECT_EQ(judge(1 << 20, 190'000), GapCause::kCopy);
+  // Called while the copy ran: nobody waited for it.
+  EXPECT_EQ(judge(4, 97'000), GapCause::kCopy);
+}
+
 TEST_F(GapCauseTest, ACompilationStaysTheCause) {
   gap.cause = GapCause::kCompile;
   EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kCompile);

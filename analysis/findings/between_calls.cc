@@ -1,0 +1,258 @@
+// Time between calls of compiled programs: small ones that run between the steps, and what a script
+// does on a CPU while none runs.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/idle.h"
+#include "analysis/findings/rules.h"
+#include "analysis/intervals.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using model::GapCause;
+using model::Id;
+
+constexpr double kHostShare = 0.02;
+constexpr double kMostlyOutside = 0.5;              // Of the time between programs.
+constexpr int64_t kLongForADispatchNs = 1'000'000;  // A host that only calls leaves no longer gaps.
+
+// Programs of a few small kernels, that run between steps: not a second solver, nor an evaluation.
+class SmallPrograms {
+ public:
+  explicit SmallPrograms(const Context& context) : context_(context) {
+    // By module, whole run.
+    std::vector<int64_t> launches(context.run.modules.size() + 1);
+    std::vector<int64_t> device_ns(context.run.modules.size() + 1);
+    for (size_t i = 0; i < context.run.activities.size(); ++i) {
+      const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
+      if (label.module_id == 0) continue;
+      ++launches[static_cast<size_t>(label.module_id)];
+      device_ns[static_cast<size_t>(label.module_id)] += context.run.activities.self_ns[i];
+    }
+    std::map<Id, int64_t> executions;
+    for (const model::Execution& execution : context.attribution.executions) {
+      ++executions[execution.module_id];
+    }
+    for (const auto& [module_id, count] : executions) {
+      const auto& facts = context.attribution.modules[static_cast<size_t>(module_id) - 1];
+      if (facts.role != model::ModuleRole::kHelper || facts.beside_others) continue;
+      if (launches[static_cast<size_t>(module_id)] > kMostLaunches * count) continue;
+      if (static_cast<double>(device_ns[static_cast<size_t>(module_id)] / count) >
+          kMostShare * static_cast<double>(context.step_ns)) {
+        continue;
+      }
+      small_.insert(module_id);
+    }
+  }
+  bool Contains(Id module_id) const { return small_.contains(module_id); }
+  // Was the gap in front of such a program, and not inside it?
+  bool Before(const Gap& gap) const {
+    const auto next = static_cast<size_t>(gap.row->next_activity_id) - 1;
+    return !gap.within_execution &&
+           Contains(context_.attribution.labels[context_.attribution.label_of[next] - 1].module_id);
+  }
+
+ private:
+  static constexpr int64_t kMostLaunches = 4;  // Per call.
+  static constexpr double kMostShare = 0.02;   // Of the step, per call.
+  const Context& context_;
+  std::set<Id> small_;
+};
+
+// What the threads that call programs did in gaps: ranges of the framework's, by process.
+class Calls {
+ public:
+  Calls(const Context& context, const Intervals& gaps) {
+    if (!context.options.host_events) return;
+    const std::vector<model::HostEvent> events = context.options.host_events(gaps);
+    std::set<int64_t> threads;
+    for (const model::HostEvent& event : events) {
+      if (event.range_id != 0 && (event.name.find("PjitFunction") != std::string::npos ||
+                                  event.name.find("Execute") != std::string::npos)) {
+        threads.insert(event.thread_id);
+      }
+    }
+    for (const model::HostEvent& event : events) {
+      if (threads.contains(event.thread_id)) covered_.push_back({event.start_ns, event.end_ns});
+    }
+    covered_ = Normalise(std::move(covered_));
+  }
+  bool known() const { return !covered_.empty(); }
+  // How long such a thread was inside the framework. None of it: what follows had been called
+  // before (work is queued on CPUs, too), and the threads that do it were late.
+  int64_t Inside(const model::GapRow& gap) const {
+    return Overlap(covered_, {gap.start_ns, gap.end_ns});
+  }
+
+ private:
+  Intervals covered_;
+};
+
+}  // namespace
+
+bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  // A long run has a hundred thousand steps, and executions as many: by device and time.
+  std::map<Id, std::map<int64_t, int64_t>> steps;  // Start -> end of the steady ones.
+  for (const model::StepRow& step : context.analysis.steps) {
+    if (step.steady) steps[step.device_id][step.start_ns] = step.end_ns;
+  }
+  const SmallPrograms small(context);
+  std::set<Id> programs;
+  int64_t count = 0;
+  for (const model::Execution& execution : context.attribution.executions) {
+    if (!small.Contains(execution.module_id)) continue;
+    const auto of_device = steps.find(execution.device_id);
+    if (of_device == steps.end()) continue;
+    const auto after = of_device->second.upper_bound(execution.start_ns);
+    if (after == of_device->second.begin()) continue;
+    if (execution.start_ns >= std::prev(after)->second) continue;
+    ++count;
+    programs.insert(execution.module_id);
+  }
+  if (context.PerStep(count) < 3) return false;
+  std::string names;
+  int64_t ns = 0;
+  for (const Op& op : context.ops) {
+    if (!programs.contains(op.row->module_id)) continue;
+    ns += op.ns;
+    const std::string& name = context.run.modules[static_cast<size_t>(op.row->module_id) - 1].name;
+    if (names.find(name) == std::string::npos && names.size() < 60) {
+      names += (names.empty() ? "" : ", ") + name;
+    }
+  }
+  int64_t idle = 0;
+  Finding finding;
+  for (const Gap& gap : gaps) {
+    if (!small.Before(gap)) continue;
+    idle += gap.ns;
+    Claim(context, gap, finding.gaps);
+  }
+  const int64_t gap_ns = context.PerStep(idle);
+  finding.id = "eager_ops";
+  finding.title =
+      fmt::format("Move {} small programs per step into the jitted step", context.PerStep(count));
+  finding.sentence = fmt::format(
+      "{} small programs run between the steps one by one: {} idle in front of them, {} of the "
+      "step",
+      context.PerStep(count), Time(gap_ns), Percent(context.ShareOfStep(gap_ns)));
+  finding.action =
+      fmt::format("compute inside jit, or on the host with numpy; between steps run {}", names);
+  finding.how_to_check = "only the main module runs in a step";
+  // Their work does not vanish where it is moved; at best it is fused.
+  finding.saves_high_ns = ns + gap_ns;
+  finding.saves_low_ns = gap_ns / 2;
+  // A CPU's profile does not show what the framework computes itself between programs.
+  finding.sure = context.Allowed(context.on_gpu ? Sure::kHigh : Sure::kMedium);
+  finding.evidence.Add("idle in front of them, per step", gap_ns, "ns")
+      .Add("their device time per step", ns, "ns")
+      .Add("programs per step", context.PerStep(count), "count");
+  finding.where_source = context.StepCallSource();
+  report.Add(std::move(finding));
+  return true;
+}
+
+// On a CPU the host is the device: gaps inside a program are threads handing over to each other,
+// but nothing that XLA compiled runs between programs.
+void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
+                          bool small_are_judged, Report& report) {
+  const SmallPrograms small(context);
+  std::vector<const Gap*> between;
+  Intervals where;
+  for (const Gap& gap : gaps) {
+    // Compilation comes before the first call, however much is done in one; so does the rest of
+    // what is done before it.
+    if (gap.within_execution || gap.row->cause == GapCause::kCompile) continue;
+    if (gap.before_first_call || (small_are_judged && small.Before(gap))) continue;
+    between.push_back(&gap);
+    where.push_back({gap.row->start_ns, gap.row->end_ns});
+  }
+  const Calls calls(context, Normalise(std::move(where)));
+  int64_t sum = 0;
+  int64_t input = 0;
+  int64_t outside = 0;
+  int64_t longest = 0;
+  int64_t before_small = 0;
+  int64_t count = 0;
+  GapClaims claims;
+  for (const Gap* gap : between) {
+    const int64_t inside = calls.Inside(*gap->row);
+    if (calls.known() && inside == 0) continue;
+    sum += gap->ns;
+    outside += std::max<int64_t>(gap->ns - inside, 0);
+    ++count;
+    Claim(context, *gap, claims);
+    if (gap->row->cause == GapCause::kInput) input += gap->ns;
+    if (small.Before(*gap)) before_small += gap->ns;
+    longest = std::max(longest, gap->ns);
+  }
+  const int64_t ns = context.PerStep(sum);
+  if (context.ShareOfSpan(ns) < kHostShare) {
+    report.Fine("host_gap", fmt::format("time between programs: {} of the step",
+                                        Percent(context.ShareOfSpan(ns))));
+    return;
+  }
+  if (context.options.lost_records > 0) {
+    report.Withhold("host_gap", "time between programs: records were lost");
+    return;
+  }
+  Finding finding;
+  finding.id = "host_gap";
+  finding.saves_high_ns = ns;
+  finding.saves_low_ns = 0;
+  finding.sure = context.Allowed(Sure::kMedium);
+  finding.gaps = std::move(claims);
+  finding.where_source = context.StepCallSource();
+  finding.evidence.Add("between compiled programs, per step", ns, "ns")
+      .AddReal("of the step", 100 * context.ShareOfSpan(ns), "%")
+      .Add("longest", longest, "ns");
+  if (input > 0) finding.evidence.Add("of it loading input", context.PerStep(input), "ns");
+  const double outside_share =
+      calls.known() ? static_cast<double>(outside) / static_cast<double>(sum) : 0;
+  if (calls.known()) {
+    finding.evidence.AddReal("of it outside any call of the framework", 100 * outside_share, "%");
+  }
+  finding.how_to_check = "the idle part of the step shrinks and the step with it";
+  if (2 * input > sum) {
+    finding.id = "input_bound";
+    finding.title = fmt::format("Prepare the next batch earlier: {} per step waiting for input",
+                                Time(context.PerStep(input)));
+    finding.sentence = fmt::format("The program waits for its input for {} of the step: {} of {}",
+                                   Percent(context.ShareOfSpan(context.PerStep(input))),
+                                   Time(context.PerStep(input)), Time(context.span_ns));
+    finding.action =
+        "load and prepare the next batch in another thread or process while the present one "
+        "computes (grain, `tf.data` with prefetch)";
+  } else if (outside_share >= kMostlyOutside && 2 * before_small <= sum &&
+             sum >= kLongForADispatchNs * count) {
+    finding.title = fmt::format(
+        "Shorten what the script does between calls: {} per step outside the framework", Time(ns));
+    finding.sentence = fmt::format(
+        "The script's own code between calls is {} of the step: {}, and no op of XLA runs "
+        "meanwhile",
+        Percent(context.ShareOfSpan(ns)), Time(ns));
+    finding.action =
+        "input made in Python, logging, files, sleeping: what it is the recording does not say "
+        "(`jax.profiler.TraceAnnotation` around its parts names them). Prepare the next batch in "
+        "another thread or process (grain, `tf.data` with prefetch), write checkpoints aside";
+  } else {
+    finding.title = fmt::format("Do more in one call: {} per step pass between programs", Time(ns));
+    finding.action =
+        "one compiled function for the whole step (`jax.jit`, `tf.function`), several steps in one "
+        "call (`lax.scan` over batches, Keras `steps_per_execution`), a larger batch; prepare "
+        "input in another thread";
+    finding.sentence = fmt::format("No op of XLA runs for {} of the step: {} pass between programs",
+                                   Percent(context.ShareOfSpan(ns)), Time(ns));
+  }
+  report.Add(std::move(finding));
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -165,12 +165,14 @@ bool JudgeEagerOps(const Context& context, const std::vector<Gap>& gaps, Report&
 void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
                           bool small_are_judged, Report& report) {
   const SmallPrograms small(context);
+  const int64_t begun_ns = StartOfWork(context);
   std::vector<const Gap*> between;
   Intervals where;
   for (const Gap& gap : gaps) {
     // Compilation comes before the first call, however much is done in one; so does the rest of
     // what is done before it.
     if (gap.within_execution || gap.row->cause == GapCause::kCompile) continue;
+    if (gap.row->end_ns <= begun_ns) continue;
     if (gap.before_first_call || (small_are_judged && small.Before(gap))) continue;
     between.push_back(&gap);
     where.push_back({gap.row->start_ns, gap.row->end_ns});

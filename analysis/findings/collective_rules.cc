@@ -29,8 +29,11 @@ struct Collective {
   int64_t ns = 0;
   int64_t exposed_ns = 0;
   int64_t bytes = 0;  // Of one run; 0: unknown.
-  // Durations and exposed parts of each device, in order of time.
-  std::map<Id, std::vector<std::pair<int64_t, int64_t>>> of_device;
+  // Durations and exposed parts of each device, by step and in order of time.
+  std::map<Id, std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>>> of_device;
+  // Of those, what the same run of it took on all devices, and how much of it was exposed.
+  std::vector<std::map<Id, int64_t>> paired;
+  int64_t paired_exposed_ns = 0;
   int64_t wait_ns = 0;  // Waiting for the last device to arrive.
   int64_t exposed_wait_ns = 0;
 };
@@ -74,7 +77,8 @@ std::map<const Op*, Collective> CollectivesOf(const Context& context, const Same
     of.ns += ns;
     of.exposed_ns += row.exposed_ns.value_or(0);
     of.bytes = row.bytes.value_or(of.bytes);
-    of.of_device[context.run.LaneOf(i).device_id].emplace_back(ns, row.exposed_ns.value_or(0));
+    of.of_device[context.run.LaneOf(i).device_id][context.StepOf(i)].emplace_back(
+        ns, row.exposed_ns.value_or(0));
   }
   return collectives;
 }
@@ -83,36 +87,42 @@ std::map<const Op*, Collective> CollectivesOf(const Context& context, const Same
 // waiting (facts of NCCL kernels: they spin until all ranks are there).
 void SplitWaiting(Collective& of) {
   if (of.of_device.size() < 2) return;
-  const size_t count = of.of_device.begin()->second.size();
-  for (const auto& [device, times] : of.of_device) {
-    if (times.size() != count) return;  // Which runs belong together is not known.
-  }
-  for (size_t k = 0; k < count; ++k) {
-    int64_t least = INT64_MAX;
-    for (const auto& [device, times] : of.of_device) least = std::min(least, times[k].first);
-    for (const auto& [device, times] : of.of_device) {
-      const int64_t wait = times[k].first - least;
-      of.wait_ns += wait;
-      of.exposed_wait_ns += std::min(wait, times[k].second);
+  for (const auto& [step, first] : of.of_device.begin()->second) {
+    // Processes record on their own: a step that one of them lacks, or in which it ran another
+    // number of times, has no counterpart.
+    const size_t count = first.size();
+    const bool on_all =
+        std::all_of(of.of_device.begin(), of.of_device.end(), [&](const auto& device) {
+          const auto at = device.second.find(step);
+          return at != device.second.end() && at->second.size() == count;
+        });
+    if (!on_all) continue;
+    for (size_t k = 0; k < count; ++k) {
+      std::map<Id, int64_t>& times = of.paired.emplace_back();
+      int64_t least = INT64_MAX;
+      for (const auto& [device, steps] : of.of_device) {
+        times[device] = steps.at(step)[k].first;
+        least = std::min(least, times[device]);
+      }
+      for (const auto& [device, steps] : of.of_device) {
+        const auto& [ns, exposed] = steps.at(step)[k];
+        of.wait_ns += ns - least;
+        of.exposed_wait_ns += std::min(ns - least, exposed);
+        of.paired_exposed_ns += exposed;
+      }
     }
   }
 }
 
 // Which device arrives last most often, and in how many of the instances.
 std::pair<Id, double> LastDevice(const Collective& of) {
-  size_t count = SIZE_MAX;
-  for (const auto& [device, times] : of.of_device) count = std::min(count, times.size());
+  const size_t count = of.paired.size();
   std::map<Id, int64_t> last;
-  for (size_t k = 0; k < count; ++k) {
-    Id who = 0;
-    int64_t least = INT64_MAX;
-    for (const auto& [device, times] : of.of_device) {
-      if (times[k].first < least) {
-        least = times[k].first;
-        who = device;
-      }
-    }
-    ++last[who];
+  for (const std::map<Id, int64_t>& times : of.paired) {
+    const auto least =
+        std::min_element(times.begin(), times.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    ++last[least->first];
   }
   const auto most = std::max_element(
       last.begin(), last.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -189,14 +199,14 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   int64_t paired_ns = 0;
   for (auto& [op, of] : collectives) {
     SplitWaiting(of);
-    if (of.of_device.size() >= 2) paired_ns += of.exposed_ns;
+    paired_ns += of.paired_exposed_ns;
     wait += of.exposed_wait_ns;
     if (worst == nullptr || of.exposed_wait_ns > worst->exposed_wait_ns) worst = &of;
   }
   if (2 * paired_ns < exposed) {
     report.Withhold("arrival_skew",
-                    "waiting for other devices: no collective could be paired with its "
-                    "counterpart on another device");
+                    "waiting for other devices: for most collectives no counterpart on another "
+                    "device is known (the same program, instruction, step and number in it)");
     return;
   }
   const int64_t ns = context.PerStep(wait);

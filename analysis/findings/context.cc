@@ -272,15 +272,18 @@ Sure Context::Allowed(Sure sure) const {
   return sure;
 }
 
-std::string Context::SourceOf(const Op& op) const {
-  if (op.module != nullptr) {
-    uint32_t frame = op.facts->frame;
-    for (int depth = 0; frame != 0 && frame <= op.module->frames.size() && depth < 200; ++depth) {
-      const SourceFrame& at = op.module->frames[frame - 1];
-      if (!IsLibrary(at.file)) return FileAndLine(at.file, at.line);
-      frame = at.parent;
-    }
+std::string Context::SourceAt(const Op& op, uint32_t frame) const {
+  if (op.module == nullptr) return {};
+  for (int depth = 0; frame != 0 && frame <= op.module->frames.size() && depth < 200; ++depth) {
+    const SourceFrame& at = op.module->frames[frame - 1];
+    if (!IsLibrary(at.file)) return FileAndLine(at.file, at.line);
+    frame = at.parent;
   }
+  return {};
+}
+
+std::string Context::SourceOf(const Op& op) const {
+  if (std::string source = SourceAt(op, op.facts->frame); !source.empty()) return source;
   if (!op.facts->inner_file.empty() && !IsFrameworkCore(op.facts->inner_file)) {
     return FileAndLine(op.facts->inner_file, op.facts->inner_line);
   }
@@ -456,6 +459,10 @@ std::string Percent(double share) {
 
 std::string ShortSource(std::string_view source) {
   return std::string(source.substr(source.find_last_of('/') + 1));
+}
+
+std::string InBrackets(std::string_view source) {
+  return source.empty() ? std::string() : " (" + ShortSource(source) + ")";
 }
 
 }  // namespace xlatrace::analysis::findings

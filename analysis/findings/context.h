@@ -108,6 +108,8 @@ class Context {
   // line inside the fusion that matters, the first frame that is no library's.
   // Empty where every frame that is known is the framework's own.
   std::string SourceOf(const Op& op) const;
+  // The same of a stack frame of the op's module; empty where every frame is a library's.
+  std::string SourceAt(const Op& op, uint32_t frame) const;
   // The line that calls the function in which most of the ops' time is spent: where a block is
   // rematerialised or looped over. Falls back to the line with most time.
   std::string CallerOf(const std::vector<const Op*>& ops) const;
@@ -152,6 +154,8 @@ std::string Time(int64_t ns);
 std::string Percent(double share);
 // "embeddings.py:84" of a path and line.
 std::string ShortSource(std::string_view source);
+// " (embeddings.py:84)"; nothing where the line is not known.
+std::string InBrackets(std::string_view source);
 
 }  // namespace xlatrace::analysis::findings
 

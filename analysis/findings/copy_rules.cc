@@ -109,9 +109,9 @@ void HostCopies(const Context& context, Report& report) {
       "start the copy earlier so that computation hides it";
   finding.how_to_check = "no copy between memory spaces in the optimised HLO, exposed copies fall";
   finding.sentence =
-      fmt::format("Waiting for copies between host and device is {} of the step: {} of {} ({})",
+      fmt::format("Waiting for copies between host and device is {} of the step: {} of {}{}",
                   Percent(context.ShareOfStep(cost)), Time(cost), Time(context.step_ns),
-                  ShortSource(site.source));
+                  InBrackets(site.source));
   finding.saves_high_ns = cost;
   finding.saves_low_ns = *finding.saves_high_ns / 2;
   finding.sure = context.Allowed(Sure::kMedium);

@@ -325,8 +325,9 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
 }
 
 // A loop whose trip count the host reads back: a copy of a byte or two, and a wait, per iteration.
-void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report& report) {
-  if (!context.on_gpu) return;
+// Gives the gaps that it speaks of.
+GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  if (!context.on_gpu) return {};
   const auto reads_condition = [&](model::Id activity_id) {
     const auto i = static_cast<size_t>(activity_id) - 1;
     const model::LaunchConfig& config = context.run.ConfigOf(i);
@@ -357,7 +358,19 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
   }
   const int64_t iterations = context.PerStep(count);
   const int64_t saves = context.PerStep(idle) - iterations * kLoopFloorNs;
-  if (iterations < kLeastIterations || context.ShareOfSpan(saves) < kLaunchShare) return;
+  // Of a whole run: of the time in which programs run, however long it took to get there.
+  int64_t of_ns = context.span_ns;
+  if (context.whole_run) {
+    int64_t running = 0;
+    for (const model::Execution& execution : context.attribution.executions) {
+      running += execution.end_ns - execution.start_ns;
+    }
+    of_ns = context.PerStep(running);
+  }
+  if (iterations < kLeastIterations ||
+      static_cast<double>(saves) < kLaunchShare * static_cast<double>(of_ns)) {
+    return {};
+  }
   Finding finding;
   finding.id = "while_overhead";
   finding.title =
@@ -387,7 +400,9 @@ void LoopConditions(const Context& context, const std::vector<Gap>& gaps, Report
     finding.evidence.Add("of it before this op", context.PerStep(most->second), "ns",
                          most->first->handle);
   }
+  GapClaims spoken_of = finding.gaps;
   report.Add(std::move(finding));
+  return spoken_of;
 }
 
 void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& report) {
@@ -422,8 +437,8 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
     finding.sure = context.Allowed(Sure::kHigh);
     finding.gaps = std::move(claims);
     finding.sentence =
-        fmt::format("A Python callback holds up the device for {} of the step ({})",
-                    Percent(context.ShareOfSpan(site.ns + gap_ns)), ShortSource(site.source));
+        fmt::format("A Python callback holds up the device for {} of the step{}",
+                    Percent(context.ShareOfSpan(site.ns + gap_ns)), InBrackets(site.source));
     finding.evidence.Add("idle before and after it, per step", gap_ns, "ns");
     report.Add(std::move(finding));
   }
@@ -432,14 +447,19 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
 }  // namespace
 
 void JudgeHost(const Context& context, Report& report) {
-  const std::vector<Gap> gaps = GapsOf(context);
+  std::vector<Gap> gaps = GapsOf(context);
+  // What is known to be a loop's is nothing else's.
+  std::set<uint32_t> of_loops;
+  for (const auto& [gap, ns] : LoopConditions(context, gaps, report)) of_loops.insert(gap);
+  std::erase_if(gaps, [&](const Gap& gap) {
+    return of_loops.contains(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()));
+  });
   if (context.whole_run || context.attribution.executions.empty()) {
     JudgeLaunching(context, gaps, report);
   } else {
     LaunchBound(context, gaps, report);
   }
   SmallKernels(context, report);
-  LoopConditions(context, gaps, report);
   const bool eager = !context.whole_run && JudgeEagerOps(context, gaps, report);
   if (context.on_cpu) {
     JudgeBetweenPrograms(context, gaps, eager, report);

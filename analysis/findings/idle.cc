@@ -70,6 +70,33 @@ std::vector<Gap> GapsOf(const Context& context) {
   return gaps;
 }
 
+int64_t StartOfWork(const Context& context) {
+  struct Calls {
+    int64_t count = 0;
+    int64_t ns = 0;
+    int64_t first_ns = INT64_MAX;
+  };
+  std::map<Id, Calls> calls;  // Of a program.
+  for (const model::Execution& execution : context.attribution.executions) {
+    Calls& of = calls[execution.module_id];
+    ++of.count;
+    of.ns += execution.end_ns - execution.start_ns;
+    of.first_ns = std::min(of.first_ns, execution.start_ns);
+  }
+  constexpr int64_t kCalledOften = 3;
+  int64_t most_ns = 0;
+  for (const auto& [module_id, of] : calls) {
+    if (of.count >= kCalledOften) most_ns = std::max(most_ns, of.ns);
+  }
+  int64_t first_ns = INT64_MAX;
+  for (const auto& [module_id, of] : calls) {
+    if (of.count >= kCalledOften && 5 * of.ns >= most_ns) {
+      first_ns = std::min(first_ns, of.first_ns);
+    }
+  }
+  return first_ns == INT64_MAX ? INT64_MIN : first_ns;
+}
+
 void Claim(const Context& context, const Gap& gap, GapClaims& claims) {
   claims.emplace_back(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()), gap.ns);
 }

@@ -27,6 +27,11 @@ struct Gap {
 
 std::vector<Gap> GapsOf(const Context& context);
 
+// When the work began that the run is about: the first call of a program that is called three times
+// or more, and takes a fifth of what the heaviest such program takes. Before it data is made and
+// placed. INT64_MIN where there is none.
+int64_t StartOfWork(const Context& context);
+
 // Gaps that a finding claims (Finding::gaps).
 using GapClaims = std::vector<std::pair<uint32_t, int64_t>>;
 void Claim(const Context& context, const Gap& gap, GapClaims& claims);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -98,7 +100,7 @@ void Scatters(const Context& context, Report& report) {
     // elsewhere.
     const size_t others = site.ops.size() - 1;
     finding.sentence =
-        fmt::format("{} is {} of the step: {} {} {} of {} ({})",
+        fmt::format("{} is {} of the step: {} {} {} of {}{}",
                     gradient && embedding ? "The gradient of the embedding (a scatter-add)"
                     : gradient            ? "The gradient of a lookup (a scatter-add)"
                                           : "A scatter-add",
@@ -106,7 +108,7 @@ void Scatters(const Context& context, Report& report) {
                     others == 0   ? "takes"
                     : others == 1 ? "and another one take"
                                   : fmt::format("and {} others take", others),
-                    Time(site.ns), Time(context.step_ns), ShortSource(site.source));
+                    Time(site.ns), Time(context.step_ns), InBrackets(site.source));
     finding.how_to_check = "the scatter fusion is gone; the step falls by about its time";
     finding.saves_high_ns = saves;
     finding.saves_low_ns = product_wins ? saves - product_ns : context.limits.bytes ? saves / 2 : 0;
@@ -164,7 +166,10 @@ void RandomNumbers(const Context& context, Report& report) {
   };
   int64_t all = 0;
   std::vector<const Op*> ops;
+  std::map<std::string, double>
+      lines;  // Where they are made: a fusion has lines of other work too.
   for (const Op& op : context.ops) {
+    std::map<std::string, double> of_op;
     const auto begin = std::lower_bound(
         shares.begin(), shares.end(), op.time->instruction_id,
         [](const model::ShareRow& share, model::Id id) { return share.instruction_id < id; });
@@ -173,7 +178,10 @@ void RandomNumbers(const Context& context, Report& report) {
     for (auto at = begin; at != shares.end() && at->instruction_id == op.time->instruction_id;
          ++at) {
       split = true;
-      if (is_random(at->op_name)) ppm += at->share_ppm;
+      if (!is_random(at->op_name)) continue;
+      ppm += at->share_ppm;
+      const std::string line = context.SourceAt(op, at->stack_frame);
+      if (!line.empty()) of_op[line] += static_cast<double>(at->share_ppm) * 1e-6;
     }
     if (!split && (is_random(op.row->op_name) || op.row->op_kind == OpKind::kRandom)) {
       ppm = 1'000'000;
@@ -186,6 +194,7 @@ void RandomNumbers(const Context& context, Report& report) {
     }
     all += static_cast<int64_t>(static_cast<double>(op.ns) * static_cast<double>(ppm) / 1e6);
     ops.push_back(&op);
+    for (const auto& [line, share] : of_op) lines[line] += share * static_cast<double>(op.ns);
   }
   if (ops.empty()) return;
   if (context.ShareOfStep(all) < 0.02) {
@@ -194,6 +203,9 @@ void RandomNumbers(const Context& context, Report& report) {
     return;
   }
   Finding finding = FindingAbout(context, "random_numbers", AllOf(context, ops));
+  const auto line = std::max_element(
+      lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (line != lines.end()) finding.where_source = line->first;
   finding.title = fmt::format("Use cheaper random numbers: they take {} per step", Time(all));
   finding.action =
       "`jax.config.update('jax_default_prng_impl', 'rbg')` (another stream of numbers), masks of 8 "

@@ -24,7 +24,6 @@ constexpr int64_t kLeastStallNs = 5'000'000;
 constexpr int64_t kLaunchCostNs = 1'500;
 constexpr int64_t kLongWaitNs = 200'000;  // On average: more than launching takes, profiled or not.
 constexpr int64_t kCalledAgain = 10;      // Calls of one program that are no trial any more.
-constexpr int64_t kCalledOften = 3;
 constexpr int64_t kLongForALaunchNs = 50'000;  // A host that only launches leaves no longer gap.
 
 // Idle time of one kind.
@@ -246,23 +245,6 @@ void Unexplained(const Context& context, const Kind& kind, Report& report) {
   report.Add(std::move(finding));
 }
 
-// When the first program that is called three times or more was first called: before it data is
-// made and placed. INT64_MIN where none is.
-int64_t FirstCallOfMany(const Context& context) {
-  struct Calls {
-    int64_t count = 0;
-    int64_t first_ns = INT64_MAX;
-  };
-  std::map<std::pair<Id, Id>, Calls> calls;  // Of a program, on a device.
-  int64_t first_ns = INT64_MAX;
-  for (const model::Execution& execution : context.attribution.executions) {
-    Calls& of = calls[{execution.module_id, execution.device_id}];
-    of.first_ns = std::min(of.first_ns, execution.start_ns);
-    if (++of.count >= kCalledOften) first_ns = std::min(first_ns, of.first_ns);
-  }
-  return first_ns == INT64_MAX ? INT64_MIN : first_ns;
-}
-
 }  // namespace
 
 void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report& report) {
@@ -276,7 +258,7 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
     return;
   }
   Kind synchronised, launched, calls, input, copies, unknown;
-  const int64_t begun_ns = FirstCallOfMany(context);
+  const int64_t begun_ns = StartOfWork(context);
   for (const Gap& gap : gaps) {
     const GapCause cause = gap.row->cause;
     if (cause == GapCause::kCompile || gap.row->end_ns <= begun_ns) continue;

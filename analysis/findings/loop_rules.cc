@@ -82,9 +82,9 @@ void JudgeLoops(const Context& context, Report& report) {
       fmt::format("Do more per iteration: the loop's own work is {} per step", Time(ns + ramp));
   finding.sentence = fmt::format(
       "Loops spend {} of the step on themselves: {} launches for trip counters, slices and copies, "
-      "{} iterations ({})",
+      "{} iterations{}",
       Percent(context.ShareOfStep(ns + ramp)), static_cast<int64_t>(launches + 0.5),
-      static_cast<int64_t>(iterations + 0.5), ShortSource(site.source));
+      static_cast<int64_t>(iterations + 0.5), InBrackets(site.source));
   finding.action =
       "`scan(unroll=n)` or more work per iteration (a block of time steps or layers at once); pass "
       "what does not change as a closure instead of a sliced input; stack fewer results";

@@ -167,8 +167,8 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
     finding.saves_low_ns = 0;
     finding.sure = context.Allowed(Sure::kMedium);
     finding.sentence =
-        fmt::format("Stacking what a scan saves is {} of the step: {} ({})",
-                    Percent(context.ShareOfStep(site.ns)), Time(site.ns), ShortSource(site.source));
+        fmt::format("Stacking what a scan saves is {} of the step: {}{}",
+                    Percent(context.ShareOfStep(site.ns)), Time(site.ns), InBrackets(site.source));
     if (bytes > 0) finding.evidence.Add("bytes written into stacks, per step", bytes, "bytes");
     if (filling > 0) {
       finding.evidence.Add("of it filling and copying empty stacks, per step", filling, "ns");
@@ -216,9 +216,9 @@ void Layouts(const Context& context, Report& report) {
       finding.evidence.AddReal("its rate", *rate / 1e9, "GB/s", site.largest().handle);
     }
     finding.sentence =
-        fmt::format("A change of layout is {} of the step: {} takes {} only to move data ({})",
+        fmt::format("A change of layout is {} of the step: {} takes {} only to move data{}",
                     Percent(context.ShareOfStep(site.ns)), site.largest().row->name, Time(site.ns),
-                    ShortSource(site.source));
+                    InBrackets(site.source));
     report.Add(std::move(finding));
   }
   if (!found) {

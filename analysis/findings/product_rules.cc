@@ -65,8 +65,8 @@ void Upcast(const Context& context, Report& report) {
     finding.basis = context.limits.half ? Basis::kRoofline : Basis::kMeasured;
     finding.sure = context.Allowed(Sure::kHigh);
     finding.sentence = fmt::format(
-        "A product of {} operands runs in f32: {} of the step, at most half its speed ({})",
-        dot.upcast_from, Percent(context.ShareOfStep(site.ns)), ShortSource(site.source));
+        "A product of {} operands runs in f32: {} of the step, at most half its speed{}",
+        dot.upcast_from, Percent(context.ShareOfStep(site.ns)), InBrackets(site.source));
     finding.evidence.AddReal("its rate", RateOf(site.largest()) / 1e12, "TFLOP/s",
                              site.largest().handle);
     if (context.limits.half) {
@@ -171,8 +171,8 @@ void OddSizes(const Context& context, Report& report) {
     finding.basis = Basis::kRoofline;
     finding.sure = context.Allowed(own ? Sure::kHigh : Sure::kMedium);
     finding.sentence = fmt::format(
-        "A product with a dimension of {} is {} of the step and runs at {:.0f} TFLOP/s ({})", odd,
-        Percent(context.ShareOfStep(whole.ns)), RateOf(largest) / 1e12, ShortSource(whole.source));
+        "A product with a dimension of {} is {} of the step and runs at {:.0f} TFLOP/s{}", odd,
+        Percent(context.ShareOfStep(whole.ns)), RateOf(largest) / 1e12, InBrackets(whole.source));
     finding.evidence.Add("dimension", odd, "count", largest.handle)
         .Add("next multiple of 128", next, "count")
         .AddReal("its rate", RateOf(largest) / 1e12, "TFLOP/s", largest.handle)

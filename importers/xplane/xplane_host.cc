@@ -26,10 +26,12 @@ NameClass ClassOfName(std::string_view name) {
   if (Contains(name, "Compiler::RunBackend") || Contains(name, "Compiler::RunHloPasses")) {
     return NameClass::kCompilerPart;
   }
-  // What the host was doing while a device waited: dispatch, transfers, waits, input.
+  // What the host was doing while a device waited: dispatch, transfers, waits, input (also as
+  // people's annotations name it).
   for (const std::string_view part :
        {"BufferFromHostBuffer", "TransferToDevice", "TransferFromDevice", "CopyToHost", "::Await",
-        "BlockHostUntil", "IteratorGetNext"}) {
+        "BlockHostUntil", "IteratorGetNext", "DataLoader", "data_loader", "next_batch",
+        "load_batch", "input_pipeline"}) {
     if (Contains(name, part)) return NameClass::kRange;
   }
   if (name.starts_with("PjitFunction(") || name.starts_with("PmapFunction(") ||

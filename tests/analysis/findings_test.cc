@@ -274,6 +274,30 @@ TEST(Findings, ACollectiveAloneAndOneBesideComputation) {
   EXPECT_EQ(without.Find("exposed_collective"), nullptr) << without.Ids();
 }
 
+TEST(Findings, CollectivesArePairedStepByStepAndWhatHasNoCounterpartIsNotFine) {
+  // The recording of device 2 lacks the collective of `missing` steps: the others have theirs.
+  const auto make = [](int missing) {
+    FindingCase made(kPlain, 2);
+    int64_t at = 0;
+    for (int step = 0; step < 8; ++step) {
+      made.Step(at, {{"a", 500}, {"g", 320}, {"b", 500}}, 1);
+      FindingCase::Work work = {{"a", 800}, {"g", 20}, {"b", 500}};
+      if (step < missing) work[1].first = "~";
+      at = made.Step(at, work, 2);
+    }
+    made.Run();
+    return made;
+  };
+  const FindingCase with = make(1);
+  ASSERT_NE(with.Find("arrival_skew"), nullptr) << with.Ids();
+  // 300 us in seven of eight steps, on one of two devices.
+  EXPECT_EQ(with.Find("arrival_skew")->saves_high_ns_per_step, 300'000 * 7 / 16);
+  const FindingCase none = make(8);
+  EXPECT_EQ(none.Find("arrival_skew"), nullptr) << none.Ids();
+  ASSERT_NE(none.FindRuledOut("arrival_skew"), nullptr);
+  EXPECT_TRUE(none.FindRuledOut("arrival_skew")->withheld);
+}
+
 TEST(Findings, WaitingForTheSlowerDeviceIsNotTransfer) {
   FindingCase with(kPlain, 2);
   // Device 2 computes 300 us longer, so device 1 waits for that long in the collective.

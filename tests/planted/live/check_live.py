@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records programs with a planted cause, and clean ones, and compares what xlatrace says first.
 
-    check_live.py --xlatrace build/release/bin/xlatrace [--on cpu|gpu] [--only NAME]... [--keep DIR]
+    check_live.py --xlatrace build/release/bin/xlatrace [--on cpu|gpu] [--quick] [--only NAME]...
 
 Programs of cpu_programs.py run under `xlatrace record` with XLATRACE_TEST_PYTHON_JAX; those of
 gpu_programs.py under the preload library on the fake GPU (XLATRACE_TEST_PYTHON_JAX_CUDA and
@@ -144,12 +144,11 @@ def main():
     parser.add_argument("--xlatrace", required=True, type=pathlib.Path)
     parser.add_argument("--on", choices=("cpu", "gpu"), action="append")
     parser.add_argument("--only", action="append", help="programs of this name")
-    parser.add_argument("--part", default="1/1", help="K/N: every N-th program, beginning at the K-th")
+    parser.add_argument("--quick", action="store_true", help="those that say so: under a minute")
     parser.add_argument("--allow", type=int, default=0, help="planted programs that may be missed")
     parser.add_argument("--keep", type=pathlib.Path, help="leave run.db of each in this folder")
     arguments = parser.parse_args()
     xlatrace = arguments.xlatrace.resolve()
-    part, parts = map(int, arguments.part.split("/"))
 
     chosen = []
     for place in arguments.on or ("cpu", "gpu"):
@@ -157,8 +156,9 @@ def main():
         programs = programs_of(file)
         if arguments.only:
             programs = [program for program in programs if program.name in arguments.only]
+        if arguments.quick:
+            programs = [program for program in programs if program.settings.get("quick")]
         chosen += [(place, program) for program in programs]
-    chosen = chosen[part - 1 :: parts]
 
     table, skipped = [], set()
     for place, program in chosen:

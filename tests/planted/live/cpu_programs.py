@@ -38,7 +38,7 @@ def square_weights(width, layers):
 # --- what the step itself does ----------------------------------------------------------------
 
 
-@planted("sort_slow dominant_op")
+@planted("sort_slow dominant_op", quick=True)
 def ranking_sort():
     """A ranking loss sorts every score of the batch."""
     w, x = draw(64, 64), draw(4096, 64)
@@ -157,7 +157,7 @@ def adam_of_a_wide_table():
         p, m, v = jax.block_until_ready(train_step(p, m, v, rows))
 
 
-@planted("host_callback")
+@planted("host_callback", quick=True)
 def python_metric():
     """A metric is computed by numpy in the middle of the step."""
     w, x = draw(256, 256), draw(512, 256)
@@ -297,7 +297,7 @@ def triangular_solve():
 # --- what the host does between steps ---------------------------------------------------------
 
 
-@planted("input_bound host_gap")
+@planted("input_bound host_gap", quick=True)
 def slow_loader():
     """Python makes each batch while nothing runs."""
     weights = square_weights(256, 3)
@@ -308,7 +308,7 @@ def slow_loader():
         value.block_until_ready()
 
 
-@planted("input_bound")
+@planted("input_bound", quick=True)
 def loader_with_a_name():
     """The same in pure Python, and the loader says its name."""
     weights = square_weights(256, 3)
@@ -321,7 +321,7 @@ def loader_with_a_name():
         value.block_until_ready()
 
 
-@planted("recompile")
+@planted("recompile", quick=True)
 def ragged_batches():
     """Each batch has another length, and each length is another program."""
     weights = square_weights(128, 2)
@@ -380,7 +380,7 @@ def wide_products():
     value.block_until_ready()
 
 
-@clean
+@clean(quick=True)
 def power_iteration():
     """One product after another, no training."""
     a, v = draw(1024, 1024, scale=0.02), draw(1024, 1024)

@@ -45,7 +45,7 @@ def descend(loss, weights, *batch):
 # --- what the host does -----------------------------------------------------------------------
 
 
-@planted("sync_each_step")
+@planted("sync_each_step", quick=True)
 def prints_the_loss():
     """Every step's loss is read before the next step is dispatched."""
     weights, x = square_weights(256, 4), draw(256, 256)
@@ -118,7 +118,7 @@ def evaluation_pauses():
             time.sleep(0.03)
 
 
-@planted("copy_bound runtime_copies copy_wait")
+@planted("copy_bound runtime_copies copy_wait", quick=True)
 def large_batches_from_numpy():
     """A batch of 64 MB comes from the host in every step."""
     w = draw(256, 256)
@@ -139,7 +139,7 @@ def activations_are_saved():
         np.asarray(seen)
 
 
-@planted("while_overhead", graphs=False, predicates=3)
+@planted("while_overhead", graphs=False, predicates=3, quick=True)
 def search_until_it_converges():
     """The host asks for the loop's condition in each iteration."""
     a, v = draw(128, 128), draw(128, 1)
@@ -181,7 +181,7 @@ def sorts_all_scores():
     value.block_until_ready()
 
 
-@planted("scatter_add", slow="input_scatter_fusion* 90")
+@planted("scatter_add", slow="input_scatter_fusion* 90", quick=True)
 def sums_by_segment():
     """Messages are added to the nodes of a graph, one by one."""
     w, x = draw(256, 256), draw(4096, 256)
@@ -247,14 +247,14 @@ def gradients_over_a_slow_link():
     value.block_until_ready()
 
 
-@planted("layout_copy", slow="input_transpose* 60; wrapped_transpose* 60; loop_transpose* 60")
+@planted("layout_copy", slow="input_transpose* 60; wrapped_transpose* 60; loop_transpose* 60", quick=True)
 def channels_change_places():
     """What a step returns is laid out anew."""
     w, x = draw(256, 256), draw(64, 256, 256)
 
     @jax.jit
     def step(w, x):
-        return w * 0.999 + 1e-6 * (x @ w).mean(), jnp.transpose(x, (0, 2, 1))  # planted
+        return w * 0.999 + 1e-6 * (x @ w).mean(), jnp.transpose(x, (0, 2, 1))
 
     for _ in range(12):
         w, x = step(w, x)
@@ -315,7 +315,7 @@ def queued_products():
     value.block_until_ready()
 
 
-@clean
+@clean(quick=True)
 def forward_only():
     """Inference, batch after batch, read at the end."""
     weights, x = square_weights(512, 16), draw(512, 512)

@@ -305,7 +305,7 @@ def many_small_parameters():
 # --- clean ------------------------------------------------------------------------------------
 
 
-@clean
+@clean(products=400)
 def queued_products():
     """The host is far ahead of products."""
     weights, x = square_weights(512, 8), draw(512, 512)
@@ -315,7 +315,7 @@ def queued_products():
     value.block_until_ready()
 
 
-@clean(quick=True)
+@clean(products=400, quick=True)
 def forward_only():
     """Inference, batch after batch, read at the end."""
     weights, x = square_weights(512, 16), draw(512, 512)
@@ -324,7 +324,7 @@ def forward_only():
     values[-1].block_until_ready()
 
 
-@clean(devices=2)
+@clean(devices=2, products=400)
 def two_devices_in_step():
     """Gradients are summed quickly."""
     mesh = Mesh(np.array(jax.devices()), ("data",))
@@ -337,7 +337,7 @@ def two_devices_in_step():
     value.block_until_ready()
 
 
-@clean
+@clean(products=400)
 def scanned_layers():
     """A scan over layers of products."""
     stack, x = draw(8, 512, 512), draw(512, 512)
@@ -352,7 +352,7 @@ def scanned_layers():
     value.block_until_ready()
 
 
-@clean
+@clean(products=400)
 def reads_the_loss_rarely():
     """The loss is read every 25 steps."""
     weights, x = square_weights(512, 8), draw(512, 512)
@@ -363,7 +363,7 @@ def reads_the_loss_rarely():
             float(value)
 
 
-@clean(graphs=False)
+@clean(graphs=False, products=400)
 def without_graphs():
     """Every kernel launched by itself, and the queue is full nevertheless."""
     weights, x = square_weights(512, 8), draw(512, 512)

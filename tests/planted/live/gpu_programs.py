@@ -118,7 +118,7 @@ def evaluation_pauses():
             time.sleep(0.03)
 
 
-@planted("copy_bound runtime_copies copy_wait", quick=True)
+@planted("copy_bound runtime_copies copy_wait")
 def large_batches_from_numpy():
     """A batch of 64 MB comes from the host in every step."""
     w = draw(256, 256)
@@ -139,7 +139,7 @@ def activations_are_saved():
         np.asarray(seen)
 
 
-@planted("while_overhead", graphs=False, predicates=3, quick=True)
+@planted("while_overhead", graphs=False, predicates=3)
 def search_until_it_converges():
     """The host asks for the loop's condition in each iteration."""
     a, v = draw(128, 128), draw(128, 1)

@@ -342,18 +342,21 @@ class Replayer {
                sink_.AddCompile(
                    {row.Int64(0), IntOr(row, 1, 0), row.Text(2), row.Int64(3), row.Int64(4)});
              }));
-    XLATRACE_TRY(Each(
-        "SELECT process_id, start_ns, end_ns, why_ended FROM x_window ORDER BY rowid",
-        [&](const Statement& row) {
-          int64_t start = row.Int64(1);
-          int64_t end = row.Int64(2);
-          if (!InWindow(start, end)) return;
-          if (part_.window_ns) {
-            start = std::max(start, part_.window_ns->first);
-            end = std::min(end, part_.window_ns->second);
-          }
-          sink_.AddWindow({row.Int64(0), start, end, static_cast<model::WindowEnd>(row.Int64(3))});
-        }));
+    XLATRACE_TRY(Each("SELECT process_id, start_ns, end_ns, why_ended FROM x_window ORDER BY rowid",
+                      [&](const Statement& row) {
+                        int64_t start = row.Int64(1);
+                        int64_t end = row.Int64(2);
+                        if (!InWindow(start, end)) return;
+                        if (part_.window_ns) {
+                          start = std::max(start, part_.window_ns->first);
+                          end = std::min(end, part_.window_ns->second);
+                        }
+                        const auto why = static_cast<model::WindowEnd>(row.Int64(3));
+                        sink_.AddWindow({row.Int64(0), start, end, why});
+                        // They were settled once: an empty one says that activities may lie
+                        // outside.
+                        sink_.AddWindow({row.Int64(0), start, start, why});
+                      }));
     XLATRACE_TRY(
         Each("SELECT process_id, start_ns, end_ns, at_least, correlation_id, cause FROM x_loss "
              "ORDER BY rowid",

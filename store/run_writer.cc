@@ -246,12 +246,13 @@ void RunWriter::State::SettleWindows() {
   for (const model::Window& window : windows) {
     if (known(window.process_id)) ++said[static_cast<size_t>(window.process_id)];
   }
-  // One window holds all that the process did, whatever the clocks say of its edges.
+  // One window holds all that the process did, whatever the clocks say of its edges; a source that
+  // knows better says an empty one, too.
   std::vector<std::optional<model::Window>> extent(said.size());
   for (const model::Window& window : windows) {
     if (known(window.process_id) && said[static_cast<size_t>(window.process_id)] == 1) {
       extent[static_cast<size_t>(window.process_id)] = window;
-    } else {
+    } else if (window.end_ns > window.start_ns) {
       whole.push_back(window);
     }
   }

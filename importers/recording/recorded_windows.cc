@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "importers/common/text_fields.h"
 #include "importers/recording/recorded_names.h"
@@ -87,6 +88,10 @@ void RecordedWindows::OnActivity(const recording::ActivityRow& row, model::Id la
   const auto window =
       std::upper_bound(first_of_window_.begin(), first_of_window_.end(), row.correlation);
   windows_[static_cast<size_t>(window - first_of_window_.begin())].Add(row.start_ns, row.end_ns);
+  if (process_.ring) {
+    uint64_t& first = first_of_lane_.try_emplace(lane, row.start_ns).first->second;
+    first = std::min(first, row.start_ns);
+  }
   if (lost_.empty() || row.correlation == 0) return;
   const size_t at = BucketOf(row.correlation);
   Bucket& bucket = buckets_[at];
@@ -210,10 +215,11 @@ void RecordedWindows::FindLostNodes(bool finished, uint64_t end, std::vector<mod
   }
 }
 
-// The longest stretch of a window in which nothing ran that was left out. At least its end.
+// The longest stretch of a window in which nothing ran that was left out. Never empty: a process
+// without a window counts as recorded all the time.
 RecordedWindows::Extent RecordedWindows::WithoutOutside(const Extent& window) const {
   const auto& outside = process_.outside_ns;
-  Extent longest{window.end_ns, window.end_ns};
+  Extent longest{window.end_ns - 1, window.end_ns};
   uint64_t from = window.start_ns;
   const auto take = [&](uint64_t until) {
     if (until > from && until - from > longest.end_ns - longest.start_ns) longest = {from, until};
@@ -229,11 +235,22 @@ RecordedWindows::Extent RecordedWindows::WithoutOutside(const Extent& window) co
   return longest;
 }
 
+// What a ring has written over had come before what is kept, and a stream that lags behind comes
+// later than one that does not: all is kept from where each stream has something, at the latest
+// from a flush period after the first.
+uint64_t RecordedWindows::StartOfRing(uint64_t first_ns) const {
+  uint64_t start = first_ns;
+  for (const auto& [lane, first] : first_of_lane_) start = std::max(start, first);
+  return std::min(start, first_ns + FlushPeriodNs());
+}
+
 void RecordedWindows::TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
                                   model::Id process_id, model::EventSink& sink) const {
   const bool stopped =
       process_.facts.contains("writing_stopped") ||
       (process_.stats.contains("write_errno") && process_.stats.at("write_errno") != 0);
+  const auto written_over = process_.stats.find("ring_blocks_dropped");
+  bool first = true;
   size_t last = windows_.size();
   for (size_t w = 0; w < windows_.size(); ++w) {
     if (windows_[w].start_ns != 0) last = w;
@@ -247,9 +264,25 @@ void RecordedWindows::TellWindows(bool finished, const std::function<int64_t(uin
             : finished               ? WindowEnd::kEnd
                                      : WindowEnd::kLoss;
     }
-    const Extent extent = WithoutOutside(windows_[w]);
-    sink.AddWindow({process_id, time_of(extent.start_ns), time_of(extent.end_ns), why});
+    Extent extent = windows_[w];
+    if (std::exchange(first, false) && written_over != process_.stats.end() &&
+        written_over->second > 0) {
+      extent.start_ns = std::min(StartOfRing(extent.start_ns), extent.end_ns);
+    }
+    extent = WithoutOutside(extent);
+    const int64_t start = time_of(extent.start_ns);
+    sink.AddWindow({process_id, start, time_of(extent.end_ns), why});
+    // Activities lie outside: an empty window keeps the store from taking them in.
+    if (extent.start_ns != windows_[w].start_ns || extent.end_ns != windows_[w].end_ns) {
+      sink.AddWindow({process_id, start, start, why});
+    }
   }
+}
+
+uint64_t RecordedWindows::FlushPeriodNs() const {
+  const auto told = process_.IntFact("flush_period_ms");
+  if (!told || *told <= 0) return 1'000'000'000;
+  return static_cast<uint64_t>(std::min<int64_t>(*told, 1 << 20)) * 1'000'000;
 }
 
 model::ProcessEnding RecordedWindows::Ending(
@@ -293,10 +326,7 @@ model::ProcessEnding RecordedWindows::Ending(
     last = clock.realtime_ns;
   }
   constexpr uint64_t kMost = uint64_t{1} << 50;
-  uint64_t period = 1'000'000'000;
-  if (const auto told = process_.IntFact("flush_period_ms"); told && *told > 0) {
-    period = static_cast<uint64_t>(std::min<int64_t>(*told, 1 << 20)) * 1'000'000;
-  }
+  const uint64_t period = FlushPeriodNs();
   const uint64_t end = std::max(process_.last_ns, last + std::max(period, 2 * longest));
   ending.unrecorded_tail_ns =
       static_cast<int64_t>(std::min(kMost, end > whole_until ? end - whole_until : 0));

@@ -88,6 +88,8 @@ class RecordedWindows {
   void FindLostNodes(bool finished, uint64_t end, std::vector<model::Loss>* losses, Told* told,
                      uint64_t* whole_until);
   Extent WithoutOutside(const Extent& window) const;
+  uint64_t FlushPeriodNs() const;
+  uint64_t StartOfRing(uint64_t first_ns) const;
   void TellWindows(bool finished, const std::function<int64_t(uint64_t)>& time_of,
                    model::Id process_id, model::EventSink& sink) const;
   model::ProcessEnding Ending(bool finished, bool live, uint64_t whole_until,
@@ -106,6 +108,7 @@ class RecordedWindows {
   std::unordered_map<uint32_t, std::unordered_set<uint64_t>> nodes_of_graph_;
   std::unordered_map<model::Id, uint32_t> open_graph_;  // By lane: last launch, by correlation.
   std::vector<Extent> windows_;
+  std::map<model::Id, uint64_t> first_of_lane_;  // Start of the first activity; of a ring only.
 };
 
 }  // namespace xlatrace::importers

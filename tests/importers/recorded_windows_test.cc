@@ -101,6 +101,21 @@ TEST_F(RecordedWindowsTest, WithoutOpenCallsWorkIsMissingFromTheLastFlushOn) {
   EXPECT_EQ(sink_.Stat("process_killed"), 1);
 }
 
+// Stream 8 ran ahead of 7: of its work at 150 the block was written over before that of 7 at 100.
+TEST_F(RecordedWindowsTest, ARingIsWholeFromWhereEachStreamHasSomething) {
+  builder_.Fact("last_ms", "300");
+  builder_.Fact("flush_period_ms", "50");
+  builder_.writer->Add(recording::StatRow{"ring_blocks_dropped", uint64_t{3}});
+  builder_.Kernel("a", Launch(10), 100, 200);
+  builder_.Kernel("a", Launch(20), 300, 400);
+  builder_.Kernel("b", Launch(30), 350, 380, 0, 0, {0, 1, 8});
+  builder_.Fact("ended", "exit");
+  builder_.Finish();
+  Import();
+  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 350, 400, WindowEnd::kEnd},
+                                                       {1, 350, 350, WindowEnd::kEnd}}));
+}
+
 // A stream that lags behind runs what was launched before the window opened while another one
 // already runs what belongs to it; likewise when it closes.
 TEST_F(RecordedWindowsTest, AWindowIsWhereNothingRunsThatWasLeftOut) {
@@ -119,7 +134,8 @@ TEST_F(RecordedWindowsTest, AWindowIsWhereNothingRunsThatWasLeftOut) {
   builder_.Fact("ended", "exit");
   builder_.Finish();
   Import();
-  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 1400, 2100, WindowEnd::kAsked}}));
+  EXPECT_EQ(sink_.windows, (std::vector<model::Window>{{1, 1400, 2100, WindowEnd::kAsked},
+                                                       {1, 1400, 1400, WindowEnd::kAsked}}));
   for (const auto& range : sink_.ranges) EXPECT_EQ(range.text.find("outside"), std::string::npos);
 }
 

@@ -55,12 +55,12 @@ class Judge:
         if certain > len(absent):
             figures["invented"] += certain - len(absent)
             self.complain(kind, bench, f"lost {certain}, but {len(absent)} are not there")
-        # What CUPTI counts as dropped may be records of other kinds; a file of a dump that the kill cut
-        # is one that could not be read.
+        # What CUPTI counts as dropped may be records of other kinds. The others count files, places of a
+        # file and times, not activities.
         dropped = gpu_truth.scalar(
             database,
-            "SELECT coalesce(sum(value), 0) FROM run_stat "
-            "WHERE name IN ('records_dropped', 'input_skipped')",
+            "SELECT coalesce(sum(value), 0) FROM run_stat WHERE name IN ('records_dropped', "
+            "'input_skipped', 'recording_damaged', 'call_times_invalid', 'range_times_invalid')",
         )
         if not absent and said["lost"] > dropped:
             figures["invented"] += said["lost"] - dropped

@@ -143,7 +143,8 @@ class Finder {
     const size_t b = row_.now.size();
     if (row_.level == Level::kScope || row_.level == Level::kKernel) {
       if (a != b) {
-        Add(CauseKind::kRegrouped, fmt::format("{} instructions became {}", a, b));
+        Add(CauseKind::kRegrouped,
+            fmt::format("{} instruction{} became {}", a, a == 1 ? "" : "s", b));
       }
       return;
     }
@@ -185,6 +186,13 @@ class Finder {
         !Differ(row_.base_calls, row_.now_calls, kSameCount) ||
         row_.base.size() != row_.now.size()) {
       return;
+    }
+    // Fewer that take longer in all: how often it ran does not explain it.
+    const double each = EachRatio(row_);
+    const bool against = each > 0 && (row_.now_calls > row_.base_calls) != (row_.delta() > 0);
+    if (against) {
+      Add(CauseKind::kTime,
+          fmt::format("each execution takes {:.2f}x as long; clocks unknown", each), false);
     }
     Add(CauseKind::kExecutions,
         fmt::format("{} executions{} instead of {}", Count(row_.now_calls),
@@ -316,6 +324,12 @@ class Finder {
 };
 
 }  // namespace
+
+double EachRatio(const Row& row) {
+  if (row.base_ns <= 0 || row.base_calls <= 0 || row.now_calls <= 0) return 0;
+  return static_cast<double>(row.now_ns) / row.now_calls /
+         (static_cast<double>(row.base_ns) / row.base_calls);
+}
 
 std::vector<Cause> CausesOf(const Run& base, const Run& now, const Row& row) {
   return Finder(base, now, row).Find();

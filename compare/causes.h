@@ -12,6 +12,9 @@
 namespace xlatrace::compare {
 
 // The weightiest first; empty where nothing changed at all.
+// Time of an execution, after by before; 0: not known.
+double EachRatio(const Row& row);
+
 std::vector<Cause> CausesOf(const Run& base, const Run& now, const Row& row);
 
 }  // namespace xlatrace::compare

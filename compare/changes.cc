@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "compare/causes.h"
 #include "compare/circumstances.h"
 #include "compare/common_ratio.h"
 
@@ -21,6 +22,8 @@ using model::StepPart;
 
 // Executions of a longer recording differ by the steps at its borders; times of equal work by
 // noise.
+// What takes that much more or less in each execution (logarithm) is no mere repetition.
+constexpr double kSameEach = 0.2;
 constexpr double kNearRepetition = 0.08;
 constexpr double kNearFactor = 0.03;
 // A step that moved by less is called the same.
@@ -189,6 +192,15 @@ class Finder {
     const auto common = CommonRatio(std::move(ratios), kNearRepetition);
     if (!common || std::abs(*common - 1) < 0.01) return;
     repeated_ = *common;
+    // Where it is most of both, it is one program for another number of steps.
+    int64_t covered = 0;
+    for (const Row& row : comparison_.rows) {
+      if (IsRepetition(row)) covered += row.base_ns + row.now_ns;
+    }
+    if (covered * 2 < base_.device_ns + now_.device_ns) {
+      repeated_ = 0;
+      return;
+    }
     Change change;
     change.id = "repetitions";
     int64_t before = 0, after = 0;
@@ -211,7 +223,8 @@ class Finder {
   bool IsRepetition(const Row& row) const {
     return repeated_ > 0 && row.base_calls > 0 && row.now_calls > 0 && !row.causes.empty() &&
            row.causes.front().kind == CauseKind::kExecutions &&
-           std::abs(row.now_calls / row.base_calls - repeated_) <= kNearRepetition * repeated_;
+           std::abs(row.now_calls / row.base_calls - repeated_) <= kNearRepetition * repeated_ &&
+           std::abs(std::log(std::max(EachRatio(row), 1e-9))) < kSameEach;
   }
 
   // Changes of one kind in one place are told together.

@@ -99,7 +99,7 @@ class Judge {
         if (other.device_ns == 0) return Refuse("a run has no device time");
         if (other.damaged) return Refuse("a run lost records or was still being recorded");
         per_call_ = per_call_ || !other.steady;
-        mixed_ = mixed_ || other.steady != now.steady;
+        mixed_ = mixed_ || other.steady != now.steady || other.program != now.program;
       }
     }
     return true;
@@ -276,10 +276,17 @@ class Judge {
         how += fmt::format("; with this noise {:+.1f} % cannot be excluded", 100 * most);
       }
       check.outcome = beyond || hidden ? Outcome::kNotEstablished : Outcome::kPass;
+      if (ours.empty() && theirs.empty()) {
+        check.text = "no run says";
+        checks.push_back(std::move(check));
+        chances.push_back(1);
+        continue;
+      }
       if (ours.empty() || theirs.empty()) {
-        check.text = fmt::format(
-            "{} ({})", Duration(ours.empty() ? check.now : check.base),
-            ours.empty() ? "no earlier run to compare with" : "the new runs do not say");
+        check.text = fmt::format("{} ({})", Duration(ours.empty() ? check.now : check.base),
+                                 !ours.empty()   ? "the new runs do not say"
+                                 : base_.empty() ? "no earlier run to compare with"
+                                                 : "the earlier runs do not say");
         checks.push_back(std::move(check));
         chances.push_back(1);
         continue;
@@ -359,7 +366,7 @@ class Judge {
   const GateOptions& options_;
   GateResult result_;
   bool per_call_ = false;  // A run has no steady steps,
-  bool mixed_ = false;     // and another one has.
+  bool mixed_ = false;     // and another one has; or of one alone the program is known.
 };
 
 }  // namespace

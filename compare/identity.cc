@@ -46,7 +46,8 @@ Identity Identify(const Run& base, const Run& now, double similarity) {
     refuse(fmt::format("{} devices before, {} now", base.device_count, now.device_count));
   }
   if (base.processes != now.processes) {
-    qualify(fmt::format("{} processes before, {} now", base.processes, now.processes));
+    qualify(fmt::format("{} process{} before, {} now", base.processes,
+                        base.processes == 1 ? "" : "es", now.processes));
   }
   if (similarity >= 0 && similarity < kSamePrograms) {
     refuse(fmt::format("other programs: {} % of their work has a counterpart",

@@ -309,6 +309,31 @@ TEST(Verdict, WithoutStepsCallsAreCompared) {
   EXPECT_FALSE(verdict.established);
 }
 
+// Fewer executions of everything, and one op that takes longer all the same.
+TEST(Changes, WhatTakesLongerInFewerExecutionsIsNoRepetition) {
+  const auto run = [](int64_t calls, int64_t slow_ns, std::string id) {
+    RunRows rows = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", calls * 10'000),
+                            MakeOp("send.1", "jit(f)/b/ppermute", calls * slow_ns, "collective")},
+                           std::move(id));
+    rows.steady = false;
+    rows.steps.clear();
+    rows.step_ns = 0;
+    rows.step_devices = 1;
+    for (Op& op : rows.ops) op.calls = calls;
+    return rows;
+  };
+  const RunRows base = run(100, 1'000, "a");
+  const RunRows now = run(90, 1'500, "b");
+  const auto changes = FindChanges(base, now, Compare(base, now));
+  ASSERT_EQ(changes.size(), 2u);
+  const auto slower = std::find_if(changes.begin(), changes.end(),
+                                   [](const Change& change) { return change.id == "time"; });
+  ASSERT_NE(slower, changes.end());
+  EXPECT_EQ(slower->delta_ns, 90 * 1'500 - 100 * 1'000);
+  EXPECT_FALSE(slower->certain);
+  EXPECT_NE(slower->text.find("each execution takes 1.50x as long"), std::string::npos);
+}
+
 TEST(Verdict, AnEqualStepIsCalledThat) {
   const RunRows base = ThreeOps(100'000, 100'000, 100'000, "x");
   RunRows now = ThreeOps(90'000, 110'100, 100'000, "y");

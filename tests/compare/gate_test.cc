@@ -138,6 +138,16 @@ TEST(Gate, ComparesNoFactOfStepsWithThatOfAWholeRun) {
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kRegression);
 }
 
+// Too short to tell its main program: its coverage is that of something else.
+TEST(Gate, ComparesNoCoverageOfAProgramThatIsNotKnown) {
+  auto base = Records(1, 1e8, 0, 1);
+  auto now = Records(1, 1e8, 0, 2);
+  base[0].facts["attributed"] = 1;
+  now[0].facts["attributed"] = 0.8;
+  now[0].program.clear();
+  EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotEstablished);
+}
+
 TEST(Gate, FindsTheFirstExposedCollective) {
   auto base = Records(1, 1e8, 0, 1);
   auto now = Records(1, 1e8, 0, 2);

@@ -62,9 +62,9 @@ Identity Identify(const Run& base, const Run& now, double similarity) {
     if (run->device_ns == 0) refuse(fmt::format("{} has no device time", side));
   }
   if (!base.steady || !now.steady) {
-    const std::string_view side = base.steady  ? "NEW has no"
-                                  : now.steady ? "BASE has no"
-                                               : "neither run has";
+    const bool before = base.steady || base.has_steps;
+    const bool after = now.steady || now.has_steps;
+    const std::string_view side = before ? "NEW has no" : after ? "BASE has no" : "neither run has";
     qualify(
         fmt::format("{} steady steps: whole runs are compared, start-up included; run at least "
                     "20 steps",

@@ -93,7 +93,8 @@ struct Run {
   int64_t lost = 0;
   bool partial = false;
 
-  bool steady = false;
+  bool steady = false;         // The basis is steady steps.
+  bool has_steps = false;      // There are some, whatever the basis.
   int64_t step_devices = 1;    // What `calls` are divided by.
   std::vector<int64_t> steps;  // Wall time of each steady step, in order.
   int64_t step_ns = 0;         // Their mean.

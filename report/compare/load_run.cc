@@ -41,6 +41,7 @@ class Loader {
  public:
   Loader(RunDb& db, const RunView& view, bool whole_run) : db_(db), view_(view) {
     run_.steady = view.basis.steady && !whole_run;
+    run_.has_steps = view.basis.steady;
     run_.step_devices = run_.steady ? std::max<int64_t>(view.basis.step_devices, 1) : 1;
   }
 

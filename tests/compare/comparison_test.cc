@@ -194,6 +194,21 @@ TEST(Compare, LossesAndMissingStepsAreSaid) {
   EXPECT_NE(said[1].find("no steady steps"), std::string::npos);
 }
 
+// Loaded as a whole, because the other side has no steps: it still has them.
+TEST(Compare, SaysWhichRunHasNoSteps) {
+  RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 100)}, "x");
+  RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 120)}, "y");
+  base.steady = now.steady = false;
+  now.has_steps = true;
+  const auto said = [](const Comparison& comparison, std::string_view text) {
+    return std::any_of(comparison.identity.qualifications.begin(),
+                       comparison.identity.qualifications.end(),
+                       [&](const std::string& one) { return one.starts_with(text); });
+  };
+  EXPECT_TRUE(said(Compare(base, now), "BASE has no steady steps"));
+  EXPECT_TRUE(said(Compare(now, base), "NEW has no steady steps"));
+}
+
 TEST(Changes, OneMoreLayerIsToldAsThat) {
   std::vector<Op> ops;
   for (int i = 0; i < 2; ++i) {

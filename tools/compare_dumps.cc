@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <utility>
 #include <vector>
@@ -72,12 +73,25 @@ std::vector<Pair> PairUp(const std::vector<HloModule>& base, const std::vector<H
   for (const HloModule& module : base) functions[key(module)].first.push_back(&module);
   for (const HloModule& module : now) functions[key(module)].second.push_back(&module);
   for (const auto& [name, sides] : functions) {
-    std::vector<Pair> tried;
+    // Many programs of one name: those of about one size first, as long as it does not take long.
     constexpr size_t kMostTried = 16;
+    constexpr size_t kMostInstructions = 500'000;
+    std::vector<std::pair<const HloModule*, const HloModule*>> candidates;
     for (const HloModule* b : sides.first) {
-      for (const HloModule* n : sides.second) {
-        if (tried.size() < kMostTried) tried.push_back({b, n, compare::MatchPrograms(*b, *n)});
-      }
+      for (const HloModule* n : sides.second) candidates.emplace_back(b, n);
+    }
+    const auto distance = [](const auto& pair) {
+      return std::abs(static_cast<int64_t>(pair.first->instructions.size()) -
+                      static_cast<int64_t>(pair.second->instructions.size()));
+    };
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [&](const auto& x, const auto& y) { return distance(x) < distance(y); });
+    std::vector<Pair> tried;
+    size_t instructions = 0;
+    for (const auto& [b, n] : candidates) {
+      if (tried.size() >= kMostTried && instructions > kMostInstructions) break;
+      instructions += b->instructions.size() + n->instructions.size();
+      tried.push_back({b, n, compare::MatchPrograms(*b, *n)});
     }
     std::stable_sort(tried.begin(), tried.end(), [](const Pair& x, const Pair& y) {
       return x.match.similarity > y.match.similarity;

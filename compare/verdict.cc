@@ -64,7 +64,9 @@ std::string Reasons(const std::vector<Change>& changes, int64_t whole, bool equa
       second = &change;
       break;
     }
-    const bool candidate = change.certain || (changes[0].wall && !change.wall);
+    // What is certain but moves nothing is no reason for what does, unless much follows from it.
+    const bool moves = IsStructure(change) || std::abs(change.delta_ns) * 100 >= std::abs(whole);
+    const bool candidate = (change.certain && moves) || (changes[0].wall && !change.wall);
     if (candidate && (second == nullptr || WeightOf(change) > WeightOf(*second))) second = &change;
   }
   if (second == nullptr && changes.size() > 1 && matters(changes[1])) second = &changes[1];

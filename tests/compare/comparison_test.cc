@@ -296,6 +296,15 @@ TEST(Verdict, ASlowerStepIsLedByALossAndAFasterOneByAGain) {
   EXPECT_EQ(turned[1].delta_ns, 400);
 }
 
+TEST(Verdict, WhatIsCertainButMovesNothingIsNoReason) {
+  const RunRows base = ThreeOps(1'000'000, 1'000'000, 1'000'000, "x");
+  RunRows now = ThreeOps(999'000, 1'600'000, 1'000'000, "y");
+  now.ops[0].calls = 5;  // Half as many executions: 1 us of 599.
+  const std::string sentence = SentenceOf(base, now);
+  EXPECT_NE(sentence.find("+600 us"), std::string::npos) << sentence;
+  EXPECT_EQ(sentence.find("executions a step"), std::string::npos) << sentence;
+}
+
 // Twice as long a recording of a program that takes a tenth more in every call.
 TEST(Verdict, WithoutStepsCallsAreCompared) {
   const auto run = [](int64_t calls, int64_t ns, std::string id) {

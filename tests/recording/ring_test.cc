@@ -1,5 +1,6 @@
 // A recording that keeps only the end of what came.
 
+#include <cstring>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -176,6 +177,49 @@ TEST(Ring, AfterAPauseWhatIsLeftOfOldRowsHasNoHole) {
     // What has not been written over yet is the newest of the old.
     EXPECT_EQ(*rounds.rbegin() - *rounds.begin() + 1, rounds.size()) << *rounds.begin();
   }
+}
+
+// Behind the newest blocks of a segment lie longer ones of an older round.
+TEST(Ring, DamageBringsNoOlderRoundBack) {
+  const TestFile file;
+  Writer writer(file.Open(), "token.host.7.1f", UINT64_MAX);
+  writer.KeepLast(1);
+  for (uint32_t round = 0; round < 12; ++round) {
+    for (uint32_t i = 0; i < 2000; ++i) {
+      writer.Add(ApiCallRow{.correlation = 1'000'000 + 2000 * round + i});
+    }
+    WriteRound(writer, round);
+  }
+  for (uint32_t round = 12; round < 24; ++round) WriteRound(writer, round);
+  writer.Finish();
+  const auto calls_of = [](const Read& read) {
+    std::set<uint32_t> calls;
+    for (const ApiCallRow& call : read.log.Of<ApiCallRow>()) calls.insert(call.correlation);
+    return calls;
+  };
+  const std::set<uint32_t> whole = calls_of(ReadAll(file));
+  const std::string bytes = file.Bytes();
+  ASSERT_FALSE(whole.empty());
+  ASSERT_LT(*whole.rbegin(), 1'000'000u);
+  size_t hit = 0;
+  for (size_t segment = kSegmentBytes; segment < bytes.size(); segment += kSegmentBytes) {
+    for (size_t at = segment; bytes.compare(at, 4, "XLBK") == 0; ++hit) {
+      BlockHeader header;
+      std::memcpy(&header, bytes.data() + at, sizeof(header));
+      const size_t next = at + sizeof(header) + header.payload_bytes;
+      // The first block of a segment says nothing of what is old behind it.
+      if (at != segment) {
+        std::string damaged = bytes;
+        damaged[next - 1] = static_cast<char>(damaged[next - 1] ^ 1);
+        file.SetBytes(damaged);
+        const Read read = ReadAll(file);
+        EXPECT_EQ(read.outcome.damaged_blocks, 1u) << at;
+        for (const uint32_t call : calls_of(read)) EXPECT_TRUE(whole.contains(call)) << call;
+      }
+      at = next;
+    }
+  }
+  EXPECT_GT(hit, 4u);
 }
 
 TEST(Ring, AKilledOneMissesNothing) {

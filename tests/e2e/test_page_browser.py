@@ -1,28 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs page_browser.py, the tests of the page in a browser, with an interpreter that has
-Playwright (XLATRACE_TEST_PYTHON_BROWSER); says why when it cannot."""
+"""The tests of the page in a browser: page_browser.py."""
 
-import os
-import shutil
-import subprocess
 import unittest
+
+import browser_cases
 
 
 class PageInABrowser(unittest.TestCase):
     def test_all(self):
-        python = os.environ.get("XLATRACE_TEST_PYTHON_BROWSER")
-        if not python:
-            self.skipTest("XLATRACE_TEST_PYTHON_BROWSER is not set")
-        if not shutil.which("chromium") and not shutil.which("chromium-browser"):
-            self.skipTest("no chromium")
-        result = subprocess.run(
-            [python, "-m", "unittest", "-v", "page_browser"],
-            cwd=os.path.dirname(os.path.abspath(__file__)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=1700,
-        )
-        self.assertEqual(result.returncode, 0, result.stdout.decode("utf-8", "replace"))
+        browser_cases.run(self, "page_browser")
 
 
 if __name__ == "__main__":

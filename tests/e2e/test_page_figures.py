@@ -1,28 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs page_figures.py, which compares what the page prints of public captures in all its places,
-with an interpreter that has Playwright (XLATRACE_TEST_PYTHON_BROWSER); says why when it cannot."""
+"""What the page prints of public captures, compared in all its places: page_figures.py."""
 
-import os
-import shutil
-import subprocess
 import unittest
+
+import browser_cases
 
 
 class PageFigures(unittest.TestCase):
     def test_all(self):
-        python = os.environ.get("XLATRACE_TEST_PYTHON_BROWSER")
-        if not python:
-            self.skipTest("XLATRACE_TEST_PYTHON_BROWSER is not set")
-        if not shutil.which("chromium") and not shutil.which("chromium-browser"):
-            self.skipTest("no chromium")
-        result = subprocess.run(
-            [python, "-m", "unittest", "-v", "page_figures"],
-            cwd=os.path.dirname(os.path.abspath(__file__)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=1700,
-        )
-        self.assertEqual(result.returncode, 0, result.stdout.decode("utf-8", "replace"))
+        browser_cases.run(self, "page_figures")
 
 
 if __name__ == "__main__":

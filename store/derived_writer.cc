@@ -247,6 +247,12 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
   return {};
 }
 
+tl::unexpected<Error> NoHlo(Id module_id) {
+  return MakeError(fmt::format("of module {} the run holds no HLO", module_id),
+                   "run the program once more with XLA_FLAGS=--xla_dump_to=DIR, then: xlatrace "
+                   "attach run.db --modules DIR");
+}
+
 Result<RunDb::ModuleBytes> ReadModuleRow(Database& database, Id module_id) {
   XLATRACE_ASSIGN(
       Statement row,
@@ -256,11 +262,7 @@ Result<RunDb::ModuleBytes> ReadModuleRow(Database& database, Id module_id) {
   row.BindInt64(0, module_id);
   XLATRACE_ASSIGN(const bool found, row.Step());
   if (!found) return MakeError(fmt::format("there is no module {}", module_id));
-  if (row.IsNull(1)) {
-    return MakeError(fmt::format("of module {} the run holds no HLO", module_id),
-                     "run the program once more with XLA_FLAGS=--xla_dump_to=DIR, then: xlatrace "
-                     "attach run.db --modules DIR");
-  }
+  if (row.IsNull(1)) return NoHlo(module_id);
   RunDb::ModuleBytes module;
   module.format = static_cast<model::ModuleBlob::Format>(row.Int64(0));
   std::string* const targets[] = {&module.bytes, &module.thunk_sequence, &module.thunk_metadata};

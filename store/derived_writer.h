@@ -18,6 +18,8 @@ Status WriteAttribution(Database& database, const model::AttributionTables& attr
 Status WriteAnalysis(Database& database, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis);
 
+// What is said where HLO is asked for that the run does not hold.
+tl::unexpected<Error> NoHlo(model::Id module_id);
 // HLO of one module, uncompressed.
 Result<RunDb::ModuleBytes> ReadModuleRow(Database& database, model::Id module_id);
 

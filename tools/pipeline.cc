@@ -20,8 +20,9 @@
 #include "importers/common/modules_only_sink.h"
 #include "importers/common/same_process_sink.h"
 #include "importers/importer.h"
+#include "store/run_builder.h"
 #include "store/run_replay.h"
-#include "store/run_writer.h"
+#include "store/run_saver.h"
 #include "tools/module_files.h"
 #include "tools/version.h"
 #include "tools/written_analysis.h"
@@ -29,8 +30,8 @@
 namespace xlatrace::tools {
 namespace {
 
-Result<correlator::LoadedModule> Load(store::RunWriter& writer, model::Id module_id) {
-  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, writer.ReadModule(module_id));
+Result<correlator::LoadedModule> Load(store::RunBuilder& run, model::Id module_id) {
+  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, run.ReadModule(module_id));
   correlator::LoadedModule loaded;
   XLATRACE_ASSIGN(loaded.hlo, ParseHlo(stored));
   if (!stored.thunk_sequence.empty()) {
@@ -46,13 +47,13 @@ class NewModules : public importers::ModulesOnlySink {
  public:
   using ModulesOnlySink::ModulesOnlySink;
 
-  Status LearnFrom(store::RunWriter& writer) {
-    const std::vector<model::ModuleInfo>& modules = writer.tables().modules;
+  Status LearnFrom(store::RunBuilder& run) {
+    const std::vector<model::ModuleInfo>& modules = run.tables().modules;
     for (size_t m = 0; m < modules.size(); ++m) {
-      auto stored = writer.ReadModule(static_cast<model::Id>(m) + 1);
+      auto stored = run.ReadModule(static_cast<model::Id>(m) + 1);
       if (stored) known_.emplace(modules[m].name, modules[m].program_id, Hash(stored->bytes));
     }
-    return writer.status();
+    return run.status();
   }
   model::Id AddModule(const model::ModuleBlob& module) override {
     if (!known_.emplace(module.name, module.program_id, Hash(module.bytes)).second) return 0;
@@ -77,66 +78,66 @@ void CountLabels(const model::RunTables& run, const model::AttributionTables& at
   }
 }
 
-void Skip(const std::string& input, Error error, store::RunWriter* writer, BuildOutcome* outcome) {
-  writer->AddRunStat({.name = "input_skipped",
-                      .severity = model::Severity::kDataLoss,
-                      .source = input,
-                      .value = 1,
-                      .advice = error.message});
+void Skip(const std::string& input, Error error, store::RunBuilder* run, BuildOutcome* outcome) {
+  run->AddRunStat({.name = "input_skipped",
+                   .severity = model::Severity::kDataLoss,
+                   .source = input,
+                   .value = 1,
+                   .advice = error.message});
   outcome->skipped.push_back(std::move(error));
 }
 
 // Who waited for a process knows which signal it died of, and when it was over.
-void KnowEnd(const ChildEnd& child, store::RunWriter* writer, model::ProcessEnding* ending) {
+void KnowEnd(const ChildEnd& child, store::RunBuilder* run, model::ProcessEnding* ending) {
   if (ending->how != model::ProcessEnd::kSignal || ending->signal) return;
   if (child.signal != 0) ending->signal = child.signal;
   if (child.signal == SIGABRT) ending->how = model::ProcessEnd::kAbort;
-  if (ending->unrecorded_from_ns && writer->start_unix_ns()) {
+  if (ending->unrecorded_from_ns && run->start_unix_ns()) {
     ending->unrecorded_tail_ns = std::max<int64_t>(
-        child.ended_unix_ns - *writer->start_unix_ns() - *ending->unrecorded_from_ns, 0);
+        child.ended_unix_ns - *run->start_unix_ns() - *ending->unrecorded_from_ns, 0);
   }
-  writer->SetEnding(*ending);
+  run->SetEnding(*ending);
 }
 
-Status ImportRecordings(const BuildRequest& request, store::RunWriter* writer,
+Status ImportRecordings(const BuildRequest& request, store::RunBuilder* run,
                         BuildOutcome* outcome) {
   for (const recording::FolderEntry& entry : request.recordings) {
-    auto imported = importers::ImportRecording(entry.path, entry.live, *writer);
-    XLATRACE_TRY(writer->status());
+    auto imported = importers::ImportRecording(entry.path, entry.live, *run);
+    XLATRACE_TRY(run->status());
     if (!imported) {
-      Skip(entry.path, std::move(imported).error(), writer, outcome);
+      Skip(entry.path, std::move(imported).error(), run, outcome);
       continue;
     }
     ++outcome->inputs_read;
     if (request.child && request.child->pid == entry.pid) {
-      KnowEnd(*request.child, writer, &imported->ending);
+      KnowEnd(*request.child, run, &imported->ending);
     }
     // Light mode: what XLA did not register it has dumped.
     if (!imported->has_modules && !imported->dump_folder.empty() &&
         IsDirectory(imported->dump_folder)) {
-      Status added = AddModuleFiles(imported->dump_folder, *writer, imported->process_id);
-      if (!added) Skip(imported->dump_folder, std::move(added).error(), writer, outcome);
+      Status added = AddModuleFiles(imported->dump_folder, *run, imported->process_id);
+      if (!added) Skip(imported->dump_folder, std::move(added).error(), run, outcome);
     }
     outcome->recordings.push_back({entry, std::move(*imported)});
   }
   for (const auto& [pid, launches] : request.without_file) {
-    writer->AddRunStat({.name = "recording_missing",
-                        .severity = model::Severity::kDataLoss,
-                        .source = fmt::format("process {}", pid),
-                        .value = std::max<int64_t>(launches, 1),
-                        .advice = "launches of a process whose file is not in the folder"});
+    run->AddRunStat({.name = "recording_missing",
+                     .severity = model::Severity::kDataLoss,
+                     .source = fmt::format("process {}", pid),
+                     .value = std::max<int64_t>(launches, 1),
+                     .advice = "launches of a process whose file is not in the folder"});
   }
   if (outcome->recordings.empty()) return {};
   // The run is called after the process that did most of it.
   const auto main = std::max_element(
       outcome->recordings.begin(), outcome->recordings.end(),
       [](const auto& a, const auto& b) { return a.import.activities < b.import.activities; });
-  if (!main->import.command.empty()) writer->SetRunInfo("command", main->import.command);
+  if (!main->import.command.empty()) run->SetRunInfo("command", main->import.command);
   int64_t cost_ns = 0;
   for (const auto& recording : outcome->recordings) cost_ns += recording.import.own_cost_ns;
-  writer->SetRunInfo("own_cost_ns", std::to_string(cost_ns));
-  writer->SetRunInfo("recording_token", main->entry.token);
-  writer->SetRunInfo("recording_files", FoldedFiles(*outcome));
+  run->SetRunInfo("own_cost_ns", std::to_string(cost_ns));
+  run->SetRunInfo("recording_token", main->entry.token);
+  run->SetRunInfo("recording_files", FoldedFiles(*outcome));
   return {};
 }
 
@@ -150,7 +151,7 @@ model::WindowEnd EndOfProfile(std::string_view reason) {
 
 // How a process that was recorded by its framework's profiler ended. One that did not say so was
 // killed; a profile that it had begun is gone.
-void SetHookEnding(const HookProcess& process, model::Id process_id, store::RunWriter& writer) {
+void SetHookEnding(const HookProcess& process, model::Id process_id, store::RunBuilder& run) {
   model::ProcessEnding ending{.process_id = process_id};
   if (process.end == "exec") {
     ending.how = model::ProcessEnd::kExec;
@@ -165,12 +166,12 @@ void SetHookEnding(const HookProcess& process, model::Id process_id, store::RunW
   } else {
     ending.how = model::ProcessEnd::kExit;
   }
-  if (process.unsaved_unix_ns != 0 && writer.start_unix_ns()) {
-    ending.unrecorded_from_ns = process.unsaved_unix_ns - *writer.start_unix_ns();
+  if (process.unsaved_unix_ns != 0 && run.start_unix_ns()) {
+    ending.unrecorded_from_ns = process.unsaved_unix_ns - *run.start_unix_ns();
   } else {
     ending.unrecorded_tail_ns = 0;
   }
-  writer.SetEnding(ending);
+  run.SetEnding(ending);
 }
 
 }  // namespace
@@ -189,46 +190,46 @@ std::string FoldedFiles(const BuildOutcome& outcome) {
 
 Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   BuildOutcome outcome;
-  XLATRACE_ASSIGN(const std::unique_ptr<store::RunWriter> writer,
-                  store::RunWriter::Create(request.output, request.replace));
-  writer->SetRunInfo("tool_version", kVersion);
+  XLATRACE_ASSIGN(store::RunSaver saver, store::RunSaver::Create(request.output, request.replace));
+  store::RunBuilder builder(saver.beside());
+  builder.SetRunInfo("tool_version", kVersion);
   const auto import = [&](const std::string& input, model::EventSink& sink) -> Status {
     Status imported = importers::Import(input, sink);
-    XLATRACE_TRY(writer->status());
+    XLATRACE_TRY(builder.status());
     if (imported) {
       ++outcome.inputs_read;
     } else {
-      Skip(input, std::move(imported).error(), writer.get(), &outcome);
+      Skip(input, std::move(imported).error(), &builder, &outcome);
     }
     return {};
   };
-  for (const std::string& input : request.inputs) XLATRACE_TRY(import(input, *writer));
+  for (const std::string& input : request.inputs) XLATRACE_TRY(import(input, builder));
   for (const HookProcess& process : request.sessions) {
-    importers::SameProcessSink sink(*writer);
+    importers::SameProcessSink sink(builder);
     for (const HookProcess::Profile& profile : process.profiles) {
       XLATRACE_TRY(import(profile.path, sink));
       const bool last = &profile == &process.profiles.back();
       const model::WindowEnd why = EndOfProfile(profile.reason);
       last ? sink.FinishSessions(why) : sink.NextSession(why);
     }
-    if (sink.process()) SetHookEnding(process, *sink.process(), *writer);
+    if (sink.process()) SetHookEnding(process, *sink.process(), builder);
   }
-  XLATRACE_TRY(ImportRecordings(request, writer.get(), &outcome));
+  XLATRACE_TRY(ImportRecordings(request, &builder, &outcome));
   if (!request.run.empty()) {
     XLATRACE_ASSIGN(store::RunDb run, store::RunDb::Open(request.run));
-    XLATRACE_TRY(store::Replay(run, *writer));
+    XLATRACE_TRY(store::Replay(run, builder));
     ++outcome.inputs_read;
   }
   if (outcome.inputs_read == 0) return tl::unexpected<Error>(outcome.skipped.front());
   // Modules that are given belong to the program that ran on the devices, not to a helper of it.
-  const std::vector<model::Device>& devices = writer->tables().devices;
+  const std::vector<model::Device>& devices = builder.tables().devices;
   const model::Id owner = devices.empty() ? 1 : devices.front().process_id;
-  NewModules fresh(*writer, owner);
-  model::EventSink& sink = request.run.empty() ? static_cast<model::EventSink&>(*writer) : fresh;
-  if (!request.run.empty()) XLATRACE_TRY(fresh.LearnFrom(*writer));
+  NewModules fresh(builder, owner);
+  model::EventSink& sink = request.run.empty() ? static_cast<model::EventSink&>(builder) : fresh;
+  if (!request.run.empty()) XLATRACE_TRY(fresh.LearnFrom(builder));
   for (const std::string& path : request.module_paths) {
     if (Status added = AddModuleFiles(path, sink, owner); !added) {
-      Skip(path, std::move(added).error(), writer.get(), &outcome);
+      Skip(path, std::move(added).error(), &builder, &outcome);
     }
   }
   outcome.new_modules = fresh.modules();
@@ -236,30 +237,30 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   if (!request.run.empty() && fresh.modules() == 0 && !outcome.skipped.empty()) {
     return tl::unexpected<Error>(outcome.skipped.front());
   }
-  for (const auto& [key, value] : request.run_info) writer->SetRunInfo(key, value);
+  for (const auto& [key, value] : request.run_info) builder.SetRunInfo(key, value);
   for (const auto& [path, why] : request.left_out) {
-    writer->AddRunStat({.name = "input_left_out",
+    builder.AddRunStat({.name = "input_left_out",
                         .severity = model::Severity::kNotice,
                         .source = path,
                         .value = 1,
                         .advice = "it " + why});
   }
 
-  const model::RunTables& run = writer->tables();
+  const model::RunTables& run = builder.tables();
   XLATRACE_ASSIGN(model::AttributionTables attribution,
-                  correlator::Attribute(run, [&](model::Id id) { return Load(*writer, id); }));
-  writer->WriteAttribution(attribution);
+                  correlator::Attribute(run, [&](model::Id id) { return Load(builder, id); }));
+  builder.Learn(attribution);
   // The analysis borrows one module at a time.
   model::HloModule borrowed;
   const model::AnalysisTables analysis =
-      AnalyzeWritten(*writer, attribution, [&](model::Id id) -> Result<const model::HloModule*> {
-        XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, writer->ReadModule(id));
+      AnalyzeWritten(builder, attribution, [&](model::Id id) -> Result<const model::HloModule*> {
+        XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, builder.ReadModule(id));
         XLATRACE_ASSIGN(borrowed, ParseHlo(stored));
         return &borrowed;
       });
-  writer->WriteAnalysis(attribution, analysis);
-  outcome.losses = writer->Losses();
-  XLATRACE_TRY(writer->Finish());
+  builder.Learn(analysis);
+  outcome.losses = builder.Losses();
+  XLATRACE_TRY(saver.Save(builder, &attribution, &analysis));
   CountLabels(run, attribution, &outcome);
   return outcome;
 }

@@ -14,8 +14,9 @@
 #include "model/hlo_module.h"
 #include "store/attribution_reader.h"
 #include "store/launch_scan.h"
+#include "store/run_builder.h"
 #include "store/run_replay.h"
-#include "store/run_writer.h"
+#include "store/run_saver.h"
 #include "tools/written_analysis.h"
 
 namespace xlatrace::tools {
@@ -149,7 +150,8 @@ Status WriteRunPart(store::RunDb& run, const exporter::Selection& selection,
                     run.path()),
         ErrorCode::kUsage);
   }
-  XLATRACE_ASSIGN(const std::unique_ptr<store::RunWriter> writer, store::RunWriter::Create(output));
+  XLATRACE_ASSIGN(store::RunSaver saver, store::RunSaver::Create(output));
+  store::RunBuilder builder(saver.beside());
   store::ReplayPart replay;
   replay.window_ns = rows.window();
   replay.steps = selection.steps;
@@ -161,31 +163,31 @@ Status WriteRunPart(store::RunDb& run, const exporter::Selection& selection,
     if (part.other_calls.contains(id)) return false;
     return !rows.window() || (start_ns < rows.window()->second && end_ns > rows.window()->first);
   };
-  XLATRACE_TRY(store::Replay(run, *writer, replay));
+  XLATRACE_TRY(store::Replay(run, builder, replay));
   // It is not what the recording beside it would be folded to.
   for (const char* key : {"recording_token", "recording_files"}) {
     XLATRACE_ASSIGN(const auto told, run.Info(key));
-    if (told) writer->SetRunInfo(key, "");
+    if (told) builder.SetRunInfo(key, "");
   }
-  writer->SetRunInfo("part", Words(selection));
-  XLATRACE_TRY(writer->status());
+  builder.SetRunInfo("part", Words(selection));
+  XLATRACE_TRY(builder.status());
 
   XLATRACE_ASSIGN(model::AttributionTables attribution, AttributionOf(run, part));
-  writer->WriteAttribution(attribution);
+  builder.Learn(attribution);
   Status read_steps;
   const analysis::KnownParts known = StepsOf(run, selection, std::move(part.step_of), &read_steps);
   XLATRACE_TRY(std::move(read_steps));
   model::HloModule borrowed;
   const model::AnalysisTables analysis = AnalyzeWritten(
-      *writer, attribution,
+      builder, attribution,
       [&](Id id) -> Result<const model::HloModule*> {
         XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, run.ReadModule(id));
         XLATRACE_ASSIGN(borrowed, ParseHlo(stored));
         return &borrowed;
       },
       &known);
-  writer->WriteAnalysis(attribution, analysis);
-  return writer->Finish();
+  builder.Learn(analysis);
+  return saver.Save(builder, &attribution, &analysis);
 }
 
 }  // namespace xlatrace::tools

@@ -18,18 +18,18 @@ Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored) {
                                                               : hlo::ReadProto(std::move(bytes));
 }
 
-model::AnalysisTables AnalyzeWritten(const store::RunWriter& writer,
+model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
                                      model::AttributionTables& attribution,
                                      const analysis::ModuleLoader& load_module,
                                      const analysis::KnownParts* known) {
-  const model::RunTables& run = writer.tables();
+  const model::RunTables& run = builder.tables();
   analysis::AnalysisOptions options;
   options.known = known;
   for (const model::CompileSpan& span : run.compiles) {
     options.compiles.push_back({span.process_id, span.start_ns, span.end_ns});
   }
   // What is known to be missing from between two windows is in nobody's way there.
-  options.lost_records = writer.LostRecords();
+  options.lost_records = builder.LostRecords();
   for (const model::Loss& loss : run.losses) options.lost_records -= loss.at_least;
   options.lost_records = std::max<int64_t>(options.lost_records, 0);
   options.host_events = [&](const analysis::Intervals& within) {
@@ -37,9 +37,9 @@ model::AnalysisTables AnalyzeWritten(const store::RunWriter& writer,
     for (const analysis::Interval& interval : within) {
       times.emplace_back(interval.start_ns, interval.end_ns);
     }
-    return writer.HostEvents(times);
+    return builder.HostEvents(times);
   };
-  options.call_of = [&](size_t activity) { return writer.CallOf(activity); };
+  options.call_of = [&](size_t activity) { return builder.CallOf(activity); };
   return analysis::Analyze(run, attribution, load_module, options);
 }
 

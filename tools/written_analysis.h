@@ -1,4 +1,4 @@
-// The analysis of a run while it is written: its tables, and what the writer knows beside them.
+// The analysis of a run while it is written: its tables, and what the store knows beside them.
 //
 // Thread-safety: one thread.
 
@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "model/derived.h"
 #include "model/hlo_module.h"
+#include "store/run_builder.h"
 #include "store/run_db.h"
-#include "store/run_writer.h"
 
 namespace xlatrace::tools {
 
@@ -18,7 +18,7 @@ namespace xlatrace::tools {
 Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored);
 
 // `known`: of a part of a run that was analysed before, else null.
-model::AnalysisTables AnalyzeWritten(const store::RunWriter& writer,
+model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
                                      model::AttributionTables& attribution,
                                      const analysis::ModuleLoader& load_module,
                                      const analysis::KnownParts* known = nullptr);

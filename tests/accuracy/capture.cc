@@ -100,19 +100,18 @@ Result<Capture> ReadCapture(const std::string& name, const std::string& file,
   const std::string database =
       (std::filesystem::temp_directory_path() / fmt::format("attribution_accuracy.{}.db", getpid()))
           .string();
-  XLATRACE_ASSIGN(const std::unique_ptr<store::RunWriter> writer,
-                  store::RunWriter::Create(database));
+  store::RunBuilder builder(database);
   if (file.find(".csv") != std::string::npos) {
-    XLATRACE_TRY(ReadProjectedRanges(file, writer.get()));
+    XLATRACE_TRY(ReadProjectedRanges(file, &builder));
   } else {
-    XLATRACE_TRY(importers::Import(file, *writer));
+    XLATRACE_TRY(importers::Import(file, builder));
   }
-  if (!modules.empty()) XLATRACE_TRY(tools::AddModuleFiles(modules, *writer));
-  XLATRACE_TRY(writer->status());
-  capture.run = writer->tables();
+  if (!modules.empty()) XLATRACE_TRY(tools::AddModuleFiles(modules, builder));
+  XLATRACE_TRY(builder.status());
+  capture.run = builder.tables();
   for (Id id = 1; id <= static_cast<Id>(capture.run.modules.size()); ++id) {
     StoredModule stored;
-    XLATRACE_ASSIGN(stored.bytes, writer->ReadModule(id));
+    XLATRACE_ASSIGN(stored.bytes, builder.ReadModule(id));
     const auto hlo = hlo::ReadAny(std::make_shared<const std::string>(stored.bytes.bytes));
     if (hlo) {
       for (const auto& i : hlo->instructions) stored.instructions.emplace_back(i.name);

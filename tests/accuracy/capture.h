@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "model/run_tables.h"
-#include "store/run_writer.h"
+#include "store/run_builder.h"
 
 namespace xlatrace::accuracy {
 

@@ -15,7 +15,7 @@
 #include "dumps/dump_dir.h"
 #include "hlo/text/text_reader.h"
 #include "importers/importer.h"
-#include "store/run_writer.h"
+#include "store/run_builder.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {
@@ -36,25 +36,19 @@ std::string DataDir() {
   }
 
 struct Imported {
-  std::unique_ptr<store::RunWriter> writer;
+  std::unique_ptr<store::RunBuilder> builder;
   model::AttributionTables tables;
-  const model::RunTables& run() const { return writer->tables(); }
+  const model::RunTables& run() const { return builder->tables(); }
 };
 
 Imported ImportAndAttribute(const std::string& path) {
-  const std::string database = ::testing::TempDir() + "correlator_data_test.db";
-  std::filesystem::remove(database);
   Imported imported;
-  auto writer = store::RunWriter::Create(database);
-  if (!writer) {
-    ADD_FAILURE() << writer.error().message;
-    return imported;
-  }
-  imported.writer = std::move(*writer);
-  const Status status = importers::Import(path, *imported.writer);
+  imported.builder =
+      std::make_unique<store::RunBuilder>(::testing::TempDir() + "correlator_data_test.db");
+  const Status status = importers::Import(path, *imported.builder);
   EXPECT_TRUE(status) << (status ? "" : status.error().message);
   auto tables = Attribute(imported.run(), [&](Id id) -> Result<LoadedModule> {
-    XLATRACE_ASSIGN(auto stored, imported.writer->ReadModule(id));
+    XLATRACE_ASSIGN(auto stored, imported.builder->ReadModule(id));
     LoadedModule module;
     XLATRACE_ASSIGN(module.hlo,
                     hlo::ReadAny(std::make_shared<const std::string>(std::move(stored.bytes))));

@@ -513,6 +513,9 @@ class ContractViews(support.OneRecording):
 
     def test_module_flops_and_handles(self):
         self.assert_no_rows("SELECT * FROM module WHERE flops < 0 OR bytes < 0 OR instruction_count < 0")
+        # Where there is HLO the cost model has looked at it: nothing in it takes no bytes at all.
+        self.assert_no_rows(
+            "SELECT * FROM module WHERE source != 'annotation' AND (flops IS NULL OR bytes IS NULL)")
         self.assert_no_rows(
             "SELECT m.module_id, m.instruction_count, count(*) AS n FROM module m JOIN instruction i "
             "USING (module_id) GROUP BY 1 HAVING n != m.instruction_count"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <tuple>
 
-#include "store/run_writer.h"
+#include "store/run_saver.h"
 
 namespace xlatrace::report {
 namespace {
@@ -17,16 +17,16 @@ constexpr int64_t kWholePpm = 1'000'000;
 
 bool IsSteady(const SampleRun& run, int64_t step) { return step > 0 && step + 1 < run.steps; }
 
-class Writer {
+class SampleWriter {
  public:
-  Writer(const SampleRun& run, store::RunWriter& writer) : run_(run), writer_(writer) {}
+  SampleWriter(const SampleRun& run, const std::string& beside) : run_(run), builder_(beside) {}
 
-  Status Write() {
-    writer_.SetStart(1'790'000'000'000'000'000);
-    for (const auto& [key, value] : run_.info) writer_.SetRunInfo(key, value);
-    const Id process = writer_.AddProcess({.host = "node1", .pid = 42, .command = run_.command});
+  Status Write(store::RunSaver& saver) {
+    builder_.SetStart(1'790'000'000'000'000'000);
+    for (const auto& [key, value] : run_.info) builder_.SetRunInfo(key, value);
+    const Id process = builder_.AddProcess({.host = "node1", .pid = 42, .command = run_.command});
     if (run_.module) {
-      module_ = writer_.AddModule(
+      module_ = builder_.AddModule(
           {.process_id = process, .name = run_.module_name, .program_id = 16, .bytes = "HLO"});
       attribution_.modules.push_back({.fingerprint = "f00d",
                                       .role = model::ModuleRole::kMain,
@@ -36,20 +36,20 @@ class Writer {
     }
     AddOps();
     for (int64_t d = 0; d < run_.devices; ++d) {
-      const Id device = writer_.AddDevice({.process_id = process,
-                                           .kind = run_.device_kind,
-                                           .ordinal = d,
-                                           .name = run_.device_name});
-      lane_ = writer_.AddLane({.device_id = device, .stream_id = 13, .name = "Stream"});
+      const Id device = builder_.AddDevice({.process_id = process,
+                                            .kind = run_.device_kind,
+                                            .ordinal = d,
+                                            .name = run_.device_name});
+      lane_ = builder_.AddLane({.device_id = device, .stream_id = 13, .name = "Stream"});
       int64_t now = 1'000;
       for (int64_t step = 0; step < run_.steps; ++step) now = AddStep(process, device, step, now);
     }
     FinishOpTimes();
-    for (const model::RunStat& stat : run_.stats) writer_.AddRunStat(stat);
+    for (const model::RunStat& stat : run_.stats) builder_.AddRunStat(stat);
     analysis_.findings = run_.findings;
-    writer_.WriteAttribution(attribution_);
-    writer_.WriteAnalysis(attribution_, analysis_);
-    return writer_.Finish();
+    builder_.Learn(attribution_);
+    builder_.Learn(analysis_);
+    return saver.Save(builder_, &attribution_, &analysis_);
   }
 
  private:
@@ -62,7 +62,7 @@ class Writer {
                     : run_.device_kind == model::DeviceKind::kGpu ? model::ActivityKind::kKernel
                                                                   : model::ActivityKind::kOp;
       config.name = config.symbol = op.instruction.empty() ? "memcpy" : op.instruction;
-      configs_.push_back(writer_.AddLaunchConfig(config));
+      configs_.push_back(builder_.AddLaunchConfig(config));
       model::Label label;
       if (Attributed(op)) {
         model::InstructionRow row;
@@ -110,7 +110,7 @@ class Writer {
     for (size_t i = 0; i < run_.ops.size(); ++i) {
       const SampleOp& op = run_.ops[i];
       for (int64_t call = 0; call < op.calls; ++call) {
-        writer_.AddActivity(
+        builder_.AddActivity(
             {.lane_id = lane_, .config_id = configs_[i], .start_ns = now, .end_ns = now + op.ns});
         attribution_.label_of.push_back(static_cast<uint32_t>(i + 1));
         attribution_.execution_of.push_back(0);
@@ -197,7 +197,7 @@ class Writer {
   }
 
   const SampleRun& run_;
-  store::RunWriter& writer_;
+  store::RunBuilder builder_;
   Id module_ = 0;
   Id lane_ = 0;
   std::vector<Id> configs_;
@@ -267,8 +267,8 @@ SampleRun TransformerRun() {
 }
 
 Status WriteSampleRun(const SampleRun& run, const std::string& path) {
-  XLATRACE_ASSIGN(auto writer, store::RunWriter::Create(path));
-  return Writer(run, *writer).Write();
+  XLATRACE_ASSIGN(store::RunSaver saver, store::RunSaver::Create(path));
+  return SampleWriter(run, saver.beside()).Write(saver);
 }
 
 }  // namespace xlatrace::report

@@ -10,7 +10,7 @@
 
 #include "store/activity_scan.h"
 #include "store/run_db.h"
-#include "store/run_writer.h"
+#include "store/run_saver.h"
 
 namespace xlatrace::store {
 namespace {
@@ -22,31 +22,32 @@ class ActivityRowsTest : public testing::Test {
   void SetUp() override {
     path_ = std::filesystem::temp_directory_path() /
             ("xlatrace_activity_rows_" + std::to_string(getpid()) + ".db");
-    auto writer = RunWriter::Create(path_);
-    ASSERT_TRUE(writer);
-    writer_ = std::move(*writer);
-    const Id process = writer_->AddProcess({.pid = 9});
-    const Id device = writer_->AddDevice({.process_id = process});
-    lane_ = writer_->AddLane({.device_id = device, .stream_id = 7});
-    config_ = writer_->AddLaunchConfig({.symbol = "k", .name = "k"});
+    auto saver = RunSaver::Create(path_);
+    ASSERT_TRUE(saver);
+    saver_.emplace(std::move(*saver));
+    run_.emplace(saver_->beside());
+    const Id process = run_->AddProcess({.pid = 9});
+    const Id device = run_->AddDevice({.process_id = process});
+    lane_ = run_->AddLane({.device_id = device, .stream_id = 7});
+    config_ = run_->AddLaunchConfig({.symbol = "k", .name = "k"});
   }
   void TearDown() override { std::filesystem::remove(path_); }
 
   Id Call(int64_t correlation, int64_t start) {
-    return writer_->AddApiCall({.process_id = 1,
-                                .thread_id = 11,
-                                .name = "cuLaunchKernel",
-                                .correlation_id = correlation,
-                                .start_ns = start,
-                                .end_ns = start + 5});
+    return run_->AddApiCall({.process_id = 1,
+                             .thread_id = 11,
+                             .name = "cuLaunchKernel",
+                             .correlation_id = correlation,
+                             .start_ns = start,
+                             .end_ns = start + 5});
   }
   Id Launch(int64_t start, int64_t correlation, Id call) {
-    return writer_->AddActivity({.lane_id = lane_,
-                                 .config_id = config_,
-                                 .api_call_id = call,
-                                 .start_ns = start,
-                                 .end_ns = start + 100,
-                                 .correlation_id = correlation});
+    return run_->AddActivity({.lane_id = lane_,
+                              .config_id = config_,
+                              .api_call_id = call,
+                              .start_ns = start,
+                              .end_ns = start + 100,
+                              .correlation_id = correlation});
   }
   std::string Rows(const std::string& sql) {
     auto db = RunDb::Open(path_);
@@ -65,7 +66,8 @@ class ActivityRowsTest : public testing::Test {
   }
 
   std::filesystem::path path_;
-  std::unique_ptr<RunWriter> writer_;
+  std::optional<RunSaver> saver_;
+  std::optional<RunBuilder> run_;
   Id lane_ = 0;
   Id config_ = 0;
 };
@@ -83,7 +85,7 @@ TEST_F(ActivityRowsTest, CallsOfOneOfManyAndOfNoActivities) {
   const Id big = Call(int64_t{1} << 40, 1400);
   Launch(2500, int64_t{1} << 40, big);
   (void)wait;
-  ASSERT_TRUE(writer_->Finish());
+  ASSERT_TRUE(saver_->Save(*run_));
   EXPECT_EQ(
       Rows("SELECT a.start_ns, a.correlation_id, c.start_ns AS call, c.end_ns - c.start_ns AS "
            "took, c.correlation_id AS of_call, c.thread_id, c.name FROM activity a "
@@ -100,16 +102,16 @@ TEST_F(ActivityRowsTest, CallsOfOneOfManyAndOfNoActivities) {
 }
 
 TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodes) {
-  writer_->AddActivity({.lane_id = lane_,
-                        .config_id = config_,
-                        .start_ns = -50,
-                        .end_ns = 50,
-                        .self_ns = 30,
-                        .bytes = 0,
-                        .graph_id = 3,
-                        .graph_node_id = (int64_t{3} << 32) + 1});
+  run_->AddActivity({.lane_id = lane_,
+                     .config_id = config_,
+                     .start_ns = -50,
+                     .end_ns = 50,
+                     .self_ns = 30,
+                     .bytes = 0,
+                     .graph_id = 3,
+                     .graph_node_id = (int64_t{3} << 32) + 1});
   Launch(60, 0, 0);
-  ASSERT_TRUE(writer_->Finish());
+  ASSERT_TRUE(saver_->Save(*run_));
   EXPECT_EQ(Rows("SELECT start_ns, end_ns, duration_ns, self_ns, bytes, graph_id, graph_node_id, "
                  "step, execution_id FROM activity"),
             "-50 50 100 30 0 3 12884901889 - - \n"
@@ -118,13 +120,13 @@ TEST_F(ActivityRowsTest, NestedTimeBytesAndGraphNodes) {
 
 // The correlator tells the graphs of rows apart by their numbers; nobody takes them for nodes.
 TEST_F(ActivityRowsTest, ARowOfAWholeGraphHasItsNumberAndNoNode) {
-  const Id graph = writer_->AddLaunchConfig({.kind = model::ActivityKind::kGraph, .name = "graph"});
+  const Id graph = run_->AddLaunchConfig({.kind = model::ActivityKind::kGraph, .name = "graph"});
   Launch(60, 0, 0);
-  writer_->AddActivity(
+  run_->AddActivity(
       {.lane_id = lane_, .config_id = graph, .start_ns = 200, .end_ns = 300, .graph_id = 5});
-  EXPECT_EQ(writer_->tables().activities.graph_node_of(0), 0);
-  EXPECT_EQ(writer_->tables().activities.graph_node_of(1), int64_t{5} << 32);
-  ASSERT_TRUE(writer_->Finish());
+  EXPECT_EQ(run_->tables().activities.graph_node_of(0), 0);
+  EXPECT_EQ(run_->tables().activities.graph_node_of(1), int64_t{5} << 32);
+  ASSERT_TRUE(saver_->Save(*run_));
   EXPECT_EQ(Rows("SELECT start_ns, graph_id, graph_node_id FROM activity ORDER BY 1"),
             "60 - - \n"
             "200 5 - \n");
@@ -132,22 +134,22 @@ TEST_F(ActivityRowsTest, ARowOfAWholeGraphHasItsNumberAndNoNode) {
 
 TEST_F(ActivityRowsTest, UnknownTimesAreNullAndTheCallOfSuchAnActivityIsNot) {
   Launch(2000, 1, Call(1, 1000));
-  writer_->AddActivity({.lane_id = lane_,
-                        .config_id = config_,
-                        .api_call_id = Call(2, 1100),
-                        .start_ns = 2100,
-                        .end_ns = 2100,
-                        .correlation_id = 2,
-                        .timing = model::Timing::kUnknown});
-  writer_->AddActivity({.lane_id = lane_,
-                        .config_id = config_,
-                        .api_call_id = Call(3, 1200),
-                        .start_ns = 2200,
-                        .end_ns = 2200,
-                        .correlation_id = 3,
-                        .timing = model::Timing::kStartOnly});
+  run_->AddActivity({.lane_id = lane_,
+                     .config_id = config_,
+                     .api_call_id = Call(2, 1100),
+                     .start_ns = 2100,
+                     .end_ns = 2100,
+                     .correlation_id = 2,
+                     .timing = model::Timing::kUnknown});
+  run_->AddActivity({.lane_id = lane_,
+                     .config_id = config_,
+                     .api_call_id = Call(3, 1200),
+                     .start_ns = 2200,
+                     .end_ns = 2200,
+                     .correlation_id = 3,
+                     .timing = model::Timing::kStartOnly});
   Launch(2300, 4, Call(4, 1300));
-  ASSERT_TRUE(writer_->Finish());
+  ASSERT_TRUE(saver_->Save(*run_));
   EXPECT_EQ(Rows("SELECT a.start_ns, a.end_ns, a.duration_ns, a.self_ns, c.start_ns AS call, "
                  "c.end_ns - c.start_ns AS took FROM activity a JOIN api_call c "
                  "USING (api_call_id) ORDER BY a.activity_id"),
@@ -198,9 +200,9 @@ TEST_F(ActivityRowsTest, GapsInTheRowAndOddOnes) {
       {.device_id = 1, .start_ns = 40000, .end_ns = 50000},
   };
   analysis.gap_evidence = {{.gap = 1, .text = "next() of 6.9 us"}};
-  writer_->WriteAttribution(attribution);
-  writer_->WriteAnalysis(attribution, analysis);
-  ASSERT_TRUE(writer_->Finish());
+  run_->Learn(attribution);
+  run_->Learn(analysis);
+  ASSERT_TRUE(saver_->Save(*run_, &attribution, &analysis));
   EXPECT_EQ(Rows("SELECT * FROM gap ORDER BY start_ns"),
             "1 100 2000 unknown 1 2 - - \n"
             "1 2100 9000 input 2 3 - next() of 6.9 us \n"
@@ -235,9 +237,9 @@ TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
        .next_activity_id = 3},
       {.device_id = 1, .start_ns = 40000, .end_ns = 50000, .host_range_id = 8},
   };
-  writer_->WriteAttribution(attribution);
-  writer_->WriteAnalysis(attribution, analysis);
-  ASSERT_TRUE(writer_->Finish());
+  run_->Learn(attribution);
+  run_->Learn(analysis);
+  ASSERT_TRUE(saver_->Save(*run_, &attribution, &analysis));
   auto db = RunDb::Open(path_);
   ASSERT_TRUE(db);
   const auto id = [](int64_t value) { return value == 0 ? "-" : std::to_string(value); };
@@ -285,9 +287,9 @@ TEST_F(ActivityRowsTest, AGapMayBeginHoursBeforeOrAfterTheRowsAroundIt) {
   gap(3, 1);
   gap(1, 2);
   gap(2, 4);
-  writer_->WriteAttribution(attribution);
-  writer_->WriteAnalysis(attribution, analysis);
-  ASSERT_TRUE(writer_->Finish());
+  run_->Learn(attribution);
+  run_->Learn(analysis);
+  ASSERT_TRUE(saver_->Save(*run_, &attribution, &analysis));
   auto db = RunDb::Open(path_);
   ASSERT_TRUE(db);
   std::multiset<std::pair<int64_t, int64_t>> gaps;
@@ -299,14 +301,14 @@ TEST_F(ActivityRowsTest, AGapMayBeginHoursBeforeOrAfterTheRowsAroundIt) {
 
 TEST_F(ActivityRowsTest, LaunchesOfGraphsAreFoundByTheirCallElseByCorrelation) {
   const auto node = [&](int64_t start, int64_t correlation, Id call, int64_t graph) {
-    writer_->AddActivity({.lane_id = lane_,
-                          .config_id = config_,
-                          .api_call_id = call,
-                          .start_ns = start,
-                          .end_ns = start + 100,
-                          .self_ns = 100,
-                          .correlation_id = correlation,
-                          .graph_id = graph});
+    run_->AddActivity({.lane_id = lane_,
+                       .config_id = config_,
+                       .api_call_id = call,
+                       .start_ns = start,
+                       .end_ns = start + 100,
+                       .self_ns = 100,
+                       .correlation_id = correlation,
+                       .graph_id = graph});
   };
   const Id first = Call(7, 1000), second = Call(8, 1100);
   node(2300, 7, first, 4);
@@ -316,7 +318,7 @@ TEST_F(ActivityRowsTest, LaunchesOfGraphsAreFoundByTheirCallElseByCorrelation) {
   node(3000, 11, 0, 5);
   node(3500, 11, 0, 5);
   node(4000, 12, 0, 5);
-  ASSERT_TRUE(writer_->Finish());
+  ASSERT_TRUE(saver_->Save(*run_));
   auto db = RunDb::Open(path_);
   ASSERT_TRUE(db);
   const auto launches = ScanGraphLaunches(*db);
@@ -338,10 +340,10 @@ TEST_F(ActivityRowsTest, CallsThatNothingRefersToStandInTheNsightViewOnly) {
                           .start_ns = start,
                           .end_ns = start + 10};
   };
-  writer_->AddApiCall(call(100, 7, "cuStreamSynchronize"));
-  writer_->AddUnreferredCall(call(50, 8, "cuMemAlloc"));
-  writer_->AddUnreferredCall(call(150, 0, "cuStreamSynchronize"));
-  ASSERT_TRUE(writer_->Finish());
+  run_->AddApiCall(call(100, 7, "cuStreamSynchronize"));
+  run_->AddUnreferredCall(call(50, 8, "cuMemAlloc"));
+  run_->AddUnreferredCall(call(150, 0, "cuStreamSynchronize"));
+  ASSERT_TRUE(saver_->Save(*run_));
   EXPECT_EQ(Rows("SELECT start_ns, name FROM api_call"), "100 cuStreamSynchronize \n");
   EXPECT_EQ(Rows("SELECT r.start, r.\"end\", r.globalTid & 16777215, r.correlationId, s.value"
                  " FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId"
@@ -351,35 +353,35 @@ TEST_F(ActivityRowsTest, CallsThatNothingRefersToStandInTheNsightViewOnly) {
 }
 
 TEST_F(ActivityRowsTest, NvtxRowsStandBesideRangesInTheNsightView) {
-  writer_->AddRange({.process_id = 1,
-                     .thread_id = 5,
-                     .domain = "mine",
-                     .text = "a",
-                     .start_ns = 3,
-                     .end_ns = 9,
-                     .domain_number = 4});
-  writer_->AddNvtxRow({.global_tid = 5, .event_type = 75, .text = "mine", .domain_number = 4});
-  writer_->AddNvtxRow({.global_tid = 5, .event_type = 34, .start_ns = 7, .text = "mark"});
-  ASSERT_TRUE(writer_->Finish());
+  run_->AddRange({.process_id = 1,
+                  .thread_id = 5,
+                  .domain = "mine",
+                  .text = "a",
+                  .start_ns = 3,
+                  .end_ns = 9,
+                  .domain_number = 4});
+  run_->AddNvtxRow({.global_tid = 5, .event_type = 75, .text = "mine", .domain_number = 4});
+  run_->AddNvtxRow({.global_tid = 5, .event_type = 34, .start_ns = 7, .text = "mark"});
+  ASSERT_TRUE(saver_->Save(*run_));
   EXPECT_EQ(Rows("SELECT eventType, start, \"end\", text, domainId FROM NVTX_EVENTS ORDER BY 1"),
             "34 7 - mark - \n59 3 9 a 4 \n75 - - mine 4 \n");
   EXPECT_EQ(Rows("SELECT text FROM range"), "a \n");
 }
 
 TEST_F(ActivityRowsTest, RangesKeepTheirTextThreadAndDepth) {
-  EXPECT_EQ(writer_->AddRange({.process_id = 1,
-                               .thread_id = 5,
-                               .domain = "TSL",
-                               .text = "a",
-                               .start_ns = -3,
-                               .end_ns = 9,
-                               .depth = 0}),
+  EXPECT_EQ(run_->AddRange({.process_id = 1,
+                            .thread_id = 5,
+                            .domain = "TSL",
+                            .text = "a",
+                            .start_ns = -3,
+                            .end_ns = 9,
+                            .depth = 0}),
             1);
   EXPECT_EQ(
-      writer_->AddRange(
+      run_->AddRange(
           {.process_id = 1, .thread_id = 5, .text = "a", .start_ns = 1, .end_ns = 1, .depth = 3}),
       2);
-  ASSERT_TRUE(writer_->Finish());
+  ASSERT_TRUE(saver_->Save(*run_));
   EXPECT_EQ(Rows("SELECT * FROM range"), "1 1 5 TSL a -3 9 0 \n2 1 5 - a 1 1 3 \n");
 }
 

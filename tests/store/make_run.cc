@@ -2,11 +2,13 @@
 
 #include <cstdio>
 
-#include "store/run_writer.h"
+#include "store/run_saver.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   std::remove(argv[1]);
-  auto writer = xlatrace::store::RunWriter::Create(argv[1]);
-  return writer && (*writer)->Finish() ? 0 : 1;
+  auto saver = xlatrace::store::RunSaver::Create(argv[1]);
+  if (!saver) return 1;
+  xlatrace::store::RunBuilder empty(saver->beside());
+  return saver->Save(empty) ? 0 : 1;
 }

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/run_writer.h"
+#include "store/run_saver.h"
 #include "store/sqlite.h"
 
 namespace xlatrace::store {
@@ -30,31 +30,31 @@ class RunDbTest : public testing::Test {
 
   // One GPU, two kernels (the second one of 30 ns with 10 ns nested), one copy; kernel 1 labelled.
   void WriteSmallRun() {
-    auto created = RunWriter::Create(path_);
-    ASSERT_TRUE(created) << created.error().message;
-    RunWriter& writer = **created;
-    writer.SetStart(1'700'000'000'000'000'000);
-    writer.SetRunInfo("source", "test");
-    const model::Id process = writer.AddProcess({.host = "h", .pid = 7});
-    const model::Id device = writer.AddDevice({.process_id = process, .name = "GPU"});
-    const model::Id lane = writer.AddLane({.device_id = device, .stream_id = 13});
+    auto saver = RunSaver::Create(path_);
+    ASSERT_TRUE(saver) << saver.error().message;
+    RunBuilder run(saver->beside());
+    run.SetStart(1'700'000'000'000'000'000);
+    run.SetRunInfo("source", "test");
+    const model::Id process = run.AddProcess({.host = "h", .pid = 7});
+    const model::Id device = run.AddDevice({.process_id = process, .name = "GPU"});
+    const model::Id lane = run.AddLane({.device_id = device, .stream_id = 13});
     model::LaunchConfig config;
     config.symbol = config.name = "fusion_9";
     config.grid[0] = 4;
-    const model::Id kernel = writer.AddLaunchConfig(config);
-    EXPECT_EQ(writer.AddLaunchConfig(config), kernel);
+    const model::Id kernel = run.AddLaunchConfig(config);
+    EXPECT_EQ(run.AddLaunchConfig(config), kernel);
     model::LaunchConfig copy{.kind = model::ActivityKind::kMemcpy};
     copy.copy_kind = model::CopyKind::kDeviceToHost;
-    const model::Id copy_id = writer.AddLaunchConfig(copy);
-    const model::Id module = writer.AddModule(
+    const model::Id copy_id = run.AddLaunchConfig(copy);
+    const model::Id module = run.AddModule(
         {.process_id = process, .name = "jit_f", .program_id = 5, .bytes = "not really HLO"});
-    writer.AddActivity({.lane_id = lane, .config_id = kernel, .start_ns = -10, .end_ns = 20});
-    writer.AddActivity(
+    run.AddActivity({.lane_id = lane, .config_id = kernel, .start_ns = -10, .end_ns = 20});
+    run.AddActivity(
         {.lane_id = lane, .config_id = kernel, .start_ns = 30, .end_ns = 60, .self_ns = 20});
-    writer.AddActivity(
+    run.AddActivity(
         {.lane_id = lane, .config_id = copy_id, .start_ns = 70, .end_ns = 75, .bytes = 512});
-    writer.AddRunStat({.name = "dropped", .severity = model::Severity::kDataLoss, .value = 2});
-    writer.AddRunStat({.name = "dropped", .severity = model::Severity::kDataLoss, .value = 3});
+    run.AddRunStat({.name = "dropped", .severity = model::Severity::kDataLoss, .value = 2});
+    run.AddRunStat({.name = "dropped", .severity = model::Severity::kDataLoss, .value = 3});
 
     model::AttributionTables attribution;
     attribution.modules.resize(1);
@@ -75,9 +75,9 @@ class RunDbTest : public testing::Test {
     analysis.step_of = {0, 1, std::nullopt};
     analysis.op_times.push_back(
         {.module_id = module, .instruction_id = 1, .occurrences = 2, .self_ns = 50});
-    writer.WriteAttribution(attribution);
-    writer.WriteAnalysis(attribution, analysis);
-    const Status finished = writer.Finish();
+    run.Learn(attribution);
+    run.Learn(analysis);
+    const Status finished = saver->Save(run, &attribution, &analysis);
     ASSERT_TRUE(finished) << finished.error().message;
   }
 
@@ -134,16 +134,16 @@ TEST_F(RunDbTest, ActivitiesComeBackWithTheirLabels) {
 // A source that was cut off says that all after its last activity is missing; of a process that has
 // none there is no such time.
 TEST_F(RunDbTest, AProcessThatWasCutOffBeforeItsFirstActivityNamesNoTime) {
-  auto created = RunWriter::Create(path_);
-  ASSERT_TRUE(created) << created.error().message;
-  RunWriter& writer = **created;
-  writer.SetStart(1'700'000'000'000'000'000);
-  const model::Id process = writer.AddProcess({.host = "h", .pid = 7});
-  writer.AddDevice({.process_id = process, .name = "GPU"});
-  writer.SetEnding({.process_id = process, .unrecorded_from_ns = INT64_MAX});
-  writer.WriteAttribution({});
-  writer.WriteAnalysis({}, {});
-  const Status finished = writer.Finish();
+  auto saver = RunSaver::Create(path_);
+  ASSERT_TRUE(saver) << saver.error().message;
+  RunBuilder run(saver->beside());
+  run.SetStart(1'700'000'000'000'000'000);
+  const model::Id process = run.AddProcess({.host = "h", .pid = 7});
+  run.AddDevice({.process_id = process, .name = "GPU"});
+  run.SetEnding({.process_id = process, .unrecorded_from_ns = INT64_MAX});
+  const model::AttributionTables attribution;
+  const model::AnalysisTables analysis;
+  const Status finished = saver->Save(run, &attribution, &analysis);
   ASSERT_TRUE(finished) << finished.error().message;
   auto db = RunDb::Open(path_);
   ASSERT_TRUE(db) << db.error().message;
@@ -174,8 +174,8 @@ TEST_F(RunDbTest, ModuleBytesSurviveCompression) {
   EXPECT_FALSE(db->ReadModule(2));
 }
 
-TEST_F(RunDbTest, AnAbandonedWriterLeavesNothingBehind) {
-  { ASSERT_TRUE(RunWriter::Create(path_)); }
+TEST_F(RunDbTest, AnAbandonedSaverLeavesNothingBehind) {
+  { ASSERT_TRUE(RunSaver::Create(path_)); }
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
@@ -195,41 +195,42 @@ TEST_F(RunDbTest, WhatLiesUnderTheTemporaryNameIsNotWrittenTo) {
 }
 
 // Two imports to one output that both found nothing there.
-TEST_F(RunDbTest, OfTwoWritersThatDoNotReplaceOneSucceeds) {
-  auto first = RunWriter::Create(path_, /*replace=*/false);
+TEST_F(RunDbTest, OfTwoSaversThatDoNotReplaceOneSucceeds) {
+  auto first = RunSaver::Create(path_, /*replace=*/false);
   ASSERT_TRUE(first);
   std::ofstream(path_) << "of the other one";
-  const Status finished = (*first)->Finish();
+  RunBuilder run(first->beside());
+  const Status finished = first->Save(run);
   ASSERT_FALSE(finished);
   EXPECT_NE(finished.error().message.find("exists already"), std::string::npos);
   EXPECT_EQ(finished.error().code, ErrorCode::kUsage);
   std::string text;
   std::getline(std::ifstream(path_), text);
   EXPECT_EQ(text, "of the other one");
-  first->reset();
+  { const RunSaver gone = std::move(*first); }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
 // A hundred activities of a year each: sums of what is sound in itself.
 TEST_F(RunDbTest, SumsThatSixtyFourBitsDoNotHoldAreRefused) {
   for (const bool times : {true, false}) {
-    auto created = RunWriter::Create(path_);
-    ASSERT_TRUE(created);
-    RunWriter& writer = **created;
-    const model::Id process = writer.AddProcess({.host = "h", .pid = 7});
-    const model::Id device = writer.AddDevice({.process_id = process, .name = "GPU"});
-    const model::Id lane = writer.AddLane({.device_id = device, .stream_id = 13});
+    auto saver = RunSaver::Create(path_);
+    ASSERT_TRUE(saver);
+    RunBuilder run(saver->beside());
+    const model::Id process = run.AddProcess({.host = "h", .pid = 7});
+    const model::Id device = run.AddDevice({.process_id = process, .name = "GPU"});
+    const model::Id lane = run.AddLane({.device_id = device, .stream_id = 13});
     model::LaunchConfig config;
     config.symbol = config.name = "k";
-    const model::Id kernel = writer.AddLaunchConfig(config);
+    const model::Id kernel = run.AddLaunchConfig(config);
     for (int i = 0; i < 100; ++i) {
-      writer.AddActivity({.lane_id = lane,
-                          .config_id = kernel,
-                          .start_ns = i,
-                          .end_ns = times ? 31'536'000'000'000'000 : i + 10,
-                          .bytes = times ? 0 : int64_t{1} << 60});
+      run.AddActivity({.lane_id = lane,
+                       .config_id = kernel,
+                       .start_ns = i,
+                       .end_ns = times ? 31'536'000'000'000'000 : i + 10,
+                       .bytes = times ? 0 : int64_t{1} << 60});
     }
-    const Status finished = writer.Finish();
+    const Status finished = saver->Save(run);
     ASSERT_FALSE(finished);
     EXPECT_NE(finished.error().message.find(times ? "three years" : "exabytes"), std::string::npos);
   }

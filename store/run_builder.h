@@ -1,12 +1,12 @@
-// Writes run.db: the sink of all importers, and the place where derived tables are stored.
+// A run in memory while it is read: the sink of all importers. RunSaver (run_saver.h) makes a
+// run.db of it.
 //
-// The database grows beside its final place and replaces it on Finish, so whoever finds a run.db
-// finds a whole one. Rows go in with one prepared statement per table inside one transaction.
-//
+// Memory: RunTables' 52 bytes per activity and ActivityRows' 24; texts once, modules compressed;
+// rows of ranges beyond some megabytes wait in an unlinked file.
 // Thread-safety: one thread.
 
-#ifndef XLATRACE_STORE_RUN_WRITER_H_
-#define XLATRACE_STORE_RUN_WRITER_H_
+#ifndef XLATRACE_STORE_RUN_BUILDER_H_
+#define XLATRACE_STORE_RUN_BUILDER_H_
 
 #include <memory>
 #include <optional>
@@ -20,16 +20,16 @@
 #include "model/event_sink.h"
 #include "model/host_event.h"
 #include "model/run_tables.h"
+#include "store/run_content.h"
 #include "store/run_db.h"
 
 namespace xlatrace::store {
 
-class RunWriter final : public model::EventSink {
+class RunBuilder final : public model::EventSink {
  public:
-  // Without `replace` Finish fails where a file has come to lie at `path` in the meantime, and
-  // leaves that as it is: of two imports to one output one succeeds.
-  static Result<std::unique_ptr<RunWriter>> Create(const std::string& path, bool replace = true);
-  ~RunWriter() override;  // Without Finish: removes what was written.
+  // `beside`: where the unlinked files are made, the path of a file that need not be there.
+  explicit RunBuilder(const std::string& beside);
+  ~RunBuilder() override;
 
   void SetStart(int64_t start_unix_ns) override;
   std::optional<int64_t> start_unix_ns() const override;
@@ -53,10 +53,10 @@ class RunWriter final : public model::EventSink {
   void SetEnding(const model::ProcessEnding& ending) override;
   void AddRunStat(const model::RunStat& stat) override;
 
-  // The rows so far, kept in memory while they were written: no second pass over the file.
+  // The rows so far.
   const model::RunTables& tables() const;
-  // HLO of a module that was added.
-  Result<RunDb::ModuleBytes> ReadModule(model::Id module_id);
+  // HLO of a module that was added, uncompressed.
+  Result<RunDb::ModuleBytes> ReadModule(model::Id module_id) const;
 
   // What has been lost or gone wrong so far: run stats of severity data_loss and error.
   std::vector<model::RunStat> Losses() const;
@@ -66,28 +66,26 @@ class RunWriter final : public model::EventSink {
   // apart), but for short ones where there are very many.
   std::vector<model::HostEvent> HostEvents(
       const std::vector<std::pair<int64_t, int64_t>>& within) const;
-
   // The host call that started an activity (by index into tables().activities); nothing where the
   // source does not tell.
   std::optional<model::HostCall> CallOf(size_t activity) const;
 
-  void WriteAttribution(const model::AttributionTables& attribution);
-  // Also writes the instructions and shares of `attribution`, which the analysis completed with
-  // phases and layers.
-  void WriteAnalysis(const model::AttributionTables& attribution,
-                     const model::AnalysisTables& analysis);
+  // What was worked out of the run so far: its run stats, and the modules that it found, count as
+  // the run's from here on.
+  void Learn(const model::AttributionTables& attribution);
+  void Learn(const model::AnalysisTables& analysis);
 
-  // First error of any Add or Write so far.
-  Status status() const;
-  // Builds indices and dictionaries, closes, renames into place.
-  Status Finish();
+  // Fails where what was added cannot be of a run; rows after that are still taken.
+  const Status& status() const;
+
+  // Everything, ready to be written. No Add after it.
+  RunContent& Settled();
 
  private:
   struct State;
-  explicit RunWriter(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
 }  // namespace xlatrace::store
 
-#endif  // XLATRACE_STORE_RUN_WRITER_H_
+#endif  // XLATRACE_STORE_RUN_BUILDER_H_

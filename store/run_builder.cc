@@ -1,0 +1,403 @@
+#include "store/run_builder.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/compress.h"
+#include "store/derived_writer.h"
+#include "store/dictionary_key.h"
+#include "store/host_event_list.h"
+#include "store/run_windows.h"
+
+namespace xlatrace::store {
+
+using model::Id;
+
+struct RunBuilder::State {
+  explicit State(const std::string& beside) : content(beside) {}
+
+  RunContent content;
+  Status status;
+  TextMap<Id> strings;
+  std::unordered_map<std::string, Id> lanes, configs, hints;
+  std::unordered_map<int64_t, uint32_t> run_keys;
+  HostEventList host_calls;
+  std::vector<Id>
+      hlo_of_added;  // Of modules beyond content.modules: whose HLO they share; 0: none.
+
+  // As the sources said them; composed in the tables when these are asked for.
+  std::vector<model::Window> windows;
+  std::map<Id, model::ProcessEnding> endings;
+  bool windows_settled = true;
+  // As real numbers, which do not wrap where the whole ones of every view would.
+  double all_ns = 0;
+  double all_bytes = 0;
+
+  Id Intern(std::string_view text);
+  Id Intern(TextMap<Id>::node_type text);
+  Id InternOrNone(std::string_view text) { return text.empty() ? 0 : Intern(text); }
+  // Names of ranges are texts of the run after it.
+  void SettleRanges();
+  void SettleWindows();
+  void CheckSums(int64_t duration_ns, int64_t bytes);
+  void AddDerived(const std::vector<model::RunStat>& stats);
+  void Add(const model::RunStat& stat);
+};
+
+Id RunBuilder::State::Intern(std::string_view text) {
+  const auto known = strings.find(text);
+  if (known != strings.end()) return known->second;
+  const auto id = static_cast<Id>(strings.size() + 1);
+  content.texts.push_back(&strings.emplace(text, id).first->first);
+  return id;
+}
+
+Id RunBuilder::State::Intern(TextMap<Id>::node_type text) {
+  text.mapped() = static_cast<Id>(strings.size() + 1);
+  const auto result = strings.insert(std::move(text));
+  if (result.inserted) content.texts.push_back(&result.position->first);
+  return result.position->second;
+}
+
+void RunBuilder::State::SettleRanges() {
+  content.ranges.Settle();
+  // The texts move over without being copied, in the order in which they came.
+  TextMap<Id> fresh = content.ranges.TakeTexts();
+  std::vector<TextMap<Id>::node_type> nodes(fresh.size());
+  const size_t first = content.range_texts.size() + 1;
+  while (!fresh.empty()) {
+    auto node = fresh.extract(fresh.begin());
+    TextMap<Id>::node_type& place = nodes[static_cast<size_t>(node.mapped()) - first];
+    place = std::move(node);
+  }
+  for (TextMap<Id>::node_type& node : nodes) content.range_texts.push_back(Intern(std::move(node)));
+}
+
+void RunBuilder::State::SettleWindows() {
+  if (windows_settled) return;
+  windows_settled = true;
+  store::SettleWindows(windows, endings, content.tables);
+}
+
+// Sums of 64 bits that wrap would be small numbers that look right, and SQLite's sum() refuses
+// them.
+void RunBuilder::State::CheckSums(int64_t duration_ns, int64_t bytes) {
+  constexpr double kMostNs = 1e17;     // Three years of device time.
+  constexpr double kMostBytes = 4e18;  // Less than half of what 64 bits hold.
+  const bool sound = all_ns <= kMostNs && all_bytes <= kMostBytes;
+  all_ns += static_cast<double>(duration_ns);
+  if (bytes > 0) all_bytes += static_cast<double>(bytes);
+  if (!sound || (all_ns <= kMostNs && all_bytes <= kMostBytes)) return;
+  status = MakeError(
+      fmt::format("its activities {} in sum, which no run does: its {} are damaged",
+                  all_ns > kMostNs ? "last longer than three years" : "move more than 4 exabytes",
+                  all_ns > kMostNs ? "times" : "sizes"),
+      "record or export it again; sort its rows by duration or size to see which are wrong");
+}
+
+void RunBuilder::State::Add(const model::RunStat& stat) {
+  auto& [value, advice] = content.run_stats[{stat.name, stat.severity, stat.source}];
+  value += stat.value;
+  advice = stat.advice;
+}
+
+void RunBuilder::State::AddDerived(const std::vector<model::RunStat>& stats) {
+  for (const model::RunStat& stat : stats) {
+    content.derived_stats.emplace(stat.name, stat.severity, stat.source);
+    Add(stat);
+  }
+}
+
+RunBuilder::RunBuilder(const std::string& beside) : state_(std::make_unique<State>(beside)) {}
+
+RunBuilder::~RunBuilder() = default;
+
+void RunBuilder::SetStart(int64_t start_unix_ns) {
+  std::optional<int64_t>& start = state_->content.tables.start_unix_ns;
+  if (!start) start = start_unix_ns;
+}
+
+std::optional<int64_t> RunBuilder::start_unix_ns() const {
+  return state_->content.tables.start_unix_ns;
+}
+
+void RunBuilder::SetRunInfo(std::string_view key, std::string_view value) {
+  state_->content.run_info[std::string(key)] = value;
+}
+
+Id RunBuilder::AddProcess(const model::Process& process) {
+  std::vector<model::Process>& processes = state_->content.tables.processes;
+  processes.push_back(process);
+  return static_cast<Id>(processes.size());
+}
+
+Id RunBuilder::AddDevice(const model::Device& device) {
+  std::vector<model::Device>& devices = state_->content.tables.devices;
+  devices.push_back(device);
+  return static_cast<Id>(devices.size());
+}
+
+Id RunBuilder::AddLane(const model::Lane& lane) {
+  const auto [it, fresh] = state_->lanes.try_emplace(KeyOf(lane), state_->lanes.size() + 1);
+  if (fresh) state_->content.tables.lanes.push_back(lane);
+  return it->second;
+}
+
+Id RunBuilder::AddLaunchConfig(const model::LaunchConfig& config) {
+  State& s = *state_;
+  const auto [it, fresh] = s.configs.try_emplace(KeyOf(config), s.configs.size() + 1);
+  if (!fresh) return it->second;
+  s.content.tables.configs.push_back(config);
+  const Id symbol = s.InternOrNone(config.symbol);
+  const Id name = s.InternOrNone(config.name);
+  s.content.config_texts.push_back({symbol, name, s.InternOrNone(config.demangled)});
+  return it->second;
+}
+
+Id RunBuilder::AddHint(const model::Hint& hint) {
+  const auto [it, fresh] = state_->hints.try_emplace(KeyOf(hint), state_->hints.size() + 1);
+  if (fresh) state_->content.tables.hints.push_back(hint);
+  return it->second;
+}
+
+Id RunBuilder::AddModule(const model::ModuleBlob& module) {
+  RunContent& content = state_->content;
+  content.tables.modules.push_back({module.process_id, std::string(module.name), module.program_id,
+                                    module.source, std::string(module.file)});
+  const auto packed = [](std::string_view bytes) {
+    return bytes.empty() ? std::string() : ZstdCompress(bytes);
+  };
+  content.modules.push_back({module.format, packed(module.bytes), packed(module.thunk_sequence),
+                             packed(module.thunk_metadata)});
+  return static_cast<Id>(content.tables.modules.size());
+}
+
+Id RunBuilder::AddApiCall(const model::ApiCall& call) {
+  const Id name = state_->Intern(call.name);
+  state_->host_calls.Add({.process_id = call.process_id,
+                          .thread_id = call.thread_id,
+                          .start_ns = call.start_ns,
+                          .end_ns = call.end_ns,
+                          .name_id = static_cast<uint32_t>(name)});
+  return state_->content.activity_rows.AddCall(call, name);
+}
+
+void RunBuilder::AddUnreferredCall(const model::ApiCall& call) {
+  RunContent& content = state_->content;
+  const int64_t values[] = {content.activity_rows.CallKindOf(call, state_->Intern(call.name)),
+                            call.start_ns, call.end_ns - call.start_ns,
+                            call.correlation_id == 0 ? kNullValue : call.correlation_id};
+  content.call_rows.Append(content.call_rows.rows() + 1, values);
+}
+
+Id RunBuilder::AddActivity(const model::Activity& activity) {
+  State& s = *state_;
+  s.windows_settled = false;
+  const model::RunTables& tables = s.content.tables;
+  model::ActivityColumns& columns = s.content.tables.activities;
+  uint32_t run_key = 0;
+  if (activity.run_key != 0) {
+    run_key = s.run_keys.try_emplace(activity.run_key, static_cast<uint32_t>(s.run_keys.size() + 1))
+                  .first->second;
+  }
+  const int64_t duration = activity.end_ns - activity.start_ns;
+  s.CheckSums(duration, activity.bytes);
+  columns.lane.push_back(static_cast<uint32_t>(activity.lane_id));
+  columns.config.push_back(static_cast<uint32_t>(activity.config_id));
+  columns.hint.push_back(static_cast<uint32_t>(activity.hint_id));
+  columns.run_key.push_back(run_key);
+  columns.start_ns.push_back(activity.start_ns);
+  columns.duration_ns.push_back(duration);
+  columns.self_ns.push_back(activity.self_ns < 0 ? duration : activity.self_ns);
+  columns.bytes.push_back(activity.bytes);
+  columns.correlation.push_back(
+      activity.correlation_id > 0 && activity.correlation_id <= std::numeric_limits<uint32_t>::max()
+          ? static_cast<uint32_t>(activity.correlation_id)
+          : 0);
+  // A graph-level row is of a graph, not of a node.
+  const bool row = activity.graph_node_id == 0 && activity.graph_id > 0 &&
+                   activity.graph_id <= std::numeric_limits<int32_t>::max() &&
+                   tables.configs[static_cast<size_t>(activity.config_id) - 1].kind ==
+                       model::ActivityKind::kGraph;
+  const int64_t node = row ? activity.graph_id << 32 : activity.graph_node_id;
+  if (node != 0 || !columns.graph_node.empty()) {
+    columns.graph_node.resize(columns.size(), 0);
+    columns.graph_node.back() = node;
+  }
+  if (activity.timing != model::Timing::kKnown || !columns.timing.empty()) {
+    columns.timing.resize(columns.size(), model::Timing::kKnown);
+    columns.timing.back() = activity.timing;
+  }
+  s.content.activity_rows.AddActivity(activity);
+  return static_cast<Id>(columns.size());
+}
+
+Id RunBuilder::AddRange(const model::Range& range) { return state_->content.ranges.Add(range); }
+
+void RunBuilder::AddNvtxRow(const model::NvtxRow& row) {
+  state_->content.nvtx_rows.push_back({row.global_tid, row.event_type, row.start_ns, row.end_ns,
+                                       state_->Intern(row.text), row.domain_number});
+}
+
+void RunBuilder::AddThread(const model::Thread& thread) {
+  state_->content.threads.push_back(
+      {thread.process_id, thread.thread_id, std::string(thread.name)});
+}
+
+void RunBuilder::AddStepMark(const model::StepMark& mark) {
+  state_->content.tables.step_marks.push_back(mark);
+}
+
+void RunBuilder::AddCompile(const model::Compile& compile) {
+  RunContent& content = state_->content;
+  content.tables.compiles.push_back({compile.process_id, compile.start_ns, compile.end_ns});
+  content.compiles.push_back({compile.process_id, compile.module_id, std::string(compile.name),
+                              compile.start_ns, compile.end_ns});
+}
+
+void RunBuilder::AddWindow(const model::Window& window) {
+  state_->windows.push_back(window);
+  state_->windows_settled = false;
+}
+
+void RunBuilder::AddLoss(const model::Loss& loss) {
+  state_->content.tables.losses.push_back(loss);
+  state_->windows_settled = false;
+}
+
+void RunBuilder::SetEnding(const model::ProcessEnding& ending) {
+  state_->endings[ending.process_id] = ending;
+  state_->windows_settled = false;
+}
+
+void RunBuilder::AddRunStat(const model::RunStat& stat) { state_->Add(stat); }
+
+const model::RunTables& RunBuilder::tables() const {
+  state_->SettleWindows();
+  // The finest kind of row decides what a "launch" of this run is.
+  model::RunTables& tables = state_->content.tables;
+  tables.granularity = model::Granularity::kRange;
+  for (const model::LaunchConfig& config : tables.configs) {
+    if (config.kind == model::ActivityKind::kKernel) {
+      tables.granularity = model::Granularity::kKernel;
+      break;
+    }
+    if (config.kind == model::ActivityKind::kOp) tables.granularity = model::Granularity::kOp;
+  }
+  return tables;
+}
+
+Result<RunDb::ModuleBytes> RunBuilder::ReadModule(Id module_id) const {
+  const std::vector<RunContent::Module>& modules = state_->content.modules;
+  auto place = static_cast<size_t>(module_id) - 1;
+  if (place >= modules.size() + state_->hlo_of_added.size()) {
+    return MakeError(fmt::format("there is no module {}", module_id));
+  }
+  if (place >= modules.size()) {
+    place = static_cast<size_t>(state_->hlo_of_added[place - modules.size()]) - 1;
+  }
+  if (place >= modules.size() || modules[place].bytes.empty()) return NoHlo(module_id);
+  const RunContent::Module& module = modules[place];
+  RunDb::ModuleBytes stored;
+  stored.format = module.format;
+  for (const auto& [packed, bytes] : {std::pair(&module.bytes, &stored.bytes),
+                                      std::pair(&module.thunk_sequence, &stored.thunk_sequence),
+                                      std::pair(&module.thunk_metadata, &stored.thunk_metadata)}) {
+    if (packed->empty()) continue;
+    auto whole = ZstdDecompress(*packed);
+    if (!whole) return Wrap(fmt::format("module {}", module_id), std::move(whole).error());
+    *bytes = std::move(*whole);
+  }
+  return stored;
+}
+
+std::vector<model::RunStat> RunBuilder::Losses() const {
+  std::vector<model::RunStat> losses;
+  for (const auto& [key, stat] : state_->content.run_stats) {
+    const auto& [name, severity, source] = key;
+    if (severity != model::Severity::kDataLoss && severity != model::Severity::kError) continue;
+    losses.push_back({.name = name,
+                      .severity = severity,
+                      .source = source,
+                      .value = stat.first,
+                      .advice = stat.second});
+  }
+  return losses;
+}
+
+int64_t RunBuilder::LostRecords() const {
+  int64_t lost = 0;
+  for (const auto& [key, value] : state_->content.run_stats) {
+    if (std::get<model::Severity>(key) == model::Severity::kDataLoss) lost += value.first;
+  }
+  return lost;
+}
+
+std::vector<model::HostEvent> RunBuilder::HostEvents(
+    const std::vector<std::pair<int64_t, int64_t>>& within) const {
+  State& s = *state_;
+  s.SettleRanges();
+  std::vector<model::HostEvent> events;
+  const HostEventList& ranges = s.content.ranges.host_events();
+  // Of both sorts none that is shorter than what one of them had to leave out.
+  const int64_t shortest_ns = std::max(ranges.shortest_ns(), s.host_calls.shortest_ns());
+  const auto add = [&](const HostEventList::Event& event, Id name) {
+    if (event.end_ns - event.start_ns < shortest_ns) return;
+    events.push_back({.process_id = event.process_id,
+                      .thread_id = event.thread_id,
+                      .name = *s.content.texts[static_cast<size_t>(name) - 1],
+                      .start_ns = event.start_ns,
+                      .end_ns = event.end_ns,
+                      .range_id = event.range_id});
+  };
+  for (const HostEventList::Event& event : ranges.Within(within)) {
+    add(event, s.content.range_texts[s.content.ranges.kinds()[event.name_id - 1].text - 1]);
+  }
+  for (const HostEventList::Event& event : s.host_calls.Within(within)) add(event, event.name_id);
+  return events;
+}
+
+std::optional<model::HostCall> RunBuilder::CallOf(size_t activity) const {
+  return state_->content.activity_rows.CallOf(activity);
+}
+
+void RunBuilder::Learn(const model::AttributionTables& attribution) {
+  state_->AddDerived(attribution.stats);
+  std::vector<model::ModuleInfo>& modules = state_->content.tables.modules;
+  for (const model::AddedModule& added : attribution.added_modules) {
+    model::ModuleInfo info = {.process_id = added.process_id,
+                              .name = added.name,
+                              .program_id = added.program_id,
+                              .source = model::ModuleSource::kAnnotation};
+    if (added.hlo_module_id != 0) {
+      const model::ModuleInfo& hlo = modules[static_cast<size_t>(added.hlo_module_id) - 1];
+      info.source = hlo.source;
+      info.file = hlo.file;
+    }
+    modules.push_back(std::move(info));
+    state_->hlo_of_added.push_back(added.hlo_module_id);
+  }
+}
+
+void RunBuilder::Learn(const model::AnalysisTables& analysis) {
+  state_->AddDerived(analysis.stats);
+}
+
+const Status& RunBuilder::status() const { return state_->status; }
+
+RunContent& RunBuilder::Settled() {
+  State& s = *state_;
+  s.SettleRanges();
+  SetRunInfo("granularity", Text(tables().granularity));
+  const std::optional<int64_t> start = start_unix_ns();
+  if (start) SetRunInfo("start_unix_ns", std::to_string(*start));
+  s.content.call_rows.Finish();
+  return s.content;
+}
+
+}  // namespace xlatrace::store

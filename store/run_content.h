@@ -1,0 +1,94 @@
+// A run as RunBuilder has gathered it and RunSaver writes it: everything that run.db will hold, but
+// for what correlator and analysis work out.
+//
+// Thread-safety: plain data.
+
+#ifndef XLATRACE_STORE_RUN_CONTENT_H_
+#define XLATRACE_STORE_RUN_CONTENT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "model/events.h"
+#include "model/run_tables.h"
+#include "store/activity_rows.h"
+#include "store/range_rows.h"
+#include "store/table_builder.h"
+
+namespace xlatrace::store {
+
+struct RunContent {
+  // `beside`: as of PageSpool.
+  explicit RunContent(const std::string& beside)
+      : ranges(beside),
+        call_pages(beside),
+        call_rows([this](std::string_view page, int64_t last) { call_pages.Add(page, last); }) {}
+  RunContent(const RunContent&) = delete;
+  RunContent& operator=(const RunContent&) = delete;
+
+  model::RunTables tables;
+
+  // Texts by id - 1; they lie in the builder's dictionary.
+  std::vector<const std::string*> texts;
+  struct ConfigTexts {  // Ids of texts; 0: none.
+    model::Id symbol = 0;
+    model::Id name = 0;
+    model::Id demangled = 0;
+  };
+  std::vector<ConfigTexts> config_texts;  // As tables.configs.
+  std::vector<model::Id> range_texts;     // Text by the ranges' own number - 1.
+
+  struct Module {
+    model::ModuleBlob::Format format = model::ModuleBlob::Format::kHloProto;
+    // Compressed (zstd); empty: none.
+    std::string bytes, thunk_sequence, thunk_metadata;
+  };
+  std::vector<Module>
+      modules;  // As the first of tables.modules; those that attribution adds have none.
+
+  struct Thread {
+    model::Id process_id = 0;
+    int64_t thread_id = 0;
+    std::string name;
+  };
+  std::vector<Thread> threads;  // The last name counts.
+  struct Compile {
+    model::Id process_id = 0;
+    model::Id module_id = 0;
+    std::string name;
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+  };
+  std::vector<Compile> compiles;
+  struct NvtxRow {
+    int64_t global_tid = 0;
+    int64_t event_type = 0;
+    std::optional<int64_t> start_ns, end_ns;
+    model::Id text_id = 0;
+    int64_t domain_number = -1;
+  };
+  std::vector<NvtxRow> nvtx_rows;
+
+  std::map<std::string, std::string, std::less<>> run_info;
+  using StatKey = std::tuple<std::string, model::Severity, std::string>;
+  std::map<StatKey, std::pair<int64_t, std::string>> run_stats;
+  // Of them what attribution and analysis counted, which a new attribution counts again.
+  std::set<StatKey> derived_stats;
+
+  ActivityRows activity_rows;
+  RangeRows ranges;
+  // Of calls that nothing refers to.
+  PageSpool call_pages;
+  TableBuilder call_rows;
+};
+
+}  // namespace xlatrace::store
+
+#endif  // XLATRACE_STORE_RUN_CONTENT_H_

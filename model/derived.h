@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/events.h"
+#include "model/replay_rows.h"
 #include "model/words.h"
 
 namespace xlatrace::model {
@@ -162,6 +163,10 @@ struct OpTimeRow {   // handle "o17" = position in this vector + 1, by time.
   std::optional<int64_t> memory_utilisation_milli_pct;   // Of the memory bandwidth; capped.
   std::string compute_type;       // Whose peak it is measured against: "bf16", "tf32", "f32".
   std::string occupancy_limiter;  // Of the launches with most time.
+  // Replay (analysis/replay/): how much of its time in the replayed steps is on the critical path,
+  // and by how much the launches that are not may grow, the median of them.
+  std::optional<int64_t> critical_milli_pct = {};
+  std::optional<int64_t> slack_ns = {};
 };
 
 struct ScopeTimeRow {
@@ -296,12 +301,13 @@ struct FindingRow {  // rank and handle "f1" = position + 1.
   // none.
   std::optional<int64_t> saves_low_ns_per_run;
   std::optional<int64_t> saves_high_ns_per_run;
-  std::string basis;       // measured, roofline, cost_model
+  std::string basis;       // replay, measured, roofline, cost_model
   std::string confidence;  // high, medium, low
   std::string where_op, where_layer, where_source;
   std::string evidence_json;  // JSON array of {text, value, unit, handle}.
   std::string action;
   std::string how_to_check;
+  std::optional<int64_t> replay_error_milli_pct = {};  // Of basis replay.
 };
 
 // A cause that was looked at and is none, or that the data cannot decide.
@@ -329,6 +335,8 @@ struct AnalysisTables {
   std::vector<DeviceFactsRow> devices;
   std::vector<OccupancyRow> occupancies;  // Kernels whose registers and blocks are known.
   std::vector<LaunchQueueRow> launch_queues = {};
+  std::vector<CriticalPathRow> critical_path = {};  // By step, device, time.
+  std::vector<ReplayRow> replays = {};              // At most one.
 };
 
 }  // namespace xlatrace::model

@@ -25,6 +25,7 @@ struct HostCall {
   Id call_id = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
+  int64_t thread_id = 0;  // As in ApiCall; 0: not told.
 };
 
 }  // namespace xlatrace::model

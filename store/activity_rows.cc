@@ -70,7 +70,7 @@ std::optional<model::HostCall> ActivityRows::CallOf(size_t activity) const {
   if (activity >= call_of_.size() || call_of_[activity] == 0) return std::nullopt;
   const Call& call = calls_[call_of_[activity] - 1];
   return model::HostCall{static_cast<Id>(call_of_[activity]), call.start_ns,
-                         call.start_ns + call.duration_ns};
+                         call.start_ns + call.duration_ns, call_kinds_[call.kind - 1].thread_id};
 }
 
 int64_t ActivityRows::CorrelationOf(const model::RunTables& run, size_t activity) const {

@@ -25,6 +25,7 @@ void AddImportCommand(CLI::App& app, Command* selected);
 void AddAttachCommand(CLI::App& app, Command* selected);
 void AddReportCommand(CLI::App& app, Command* selected);
 void AddShowCommand(CLI::App& app, Command* selected);
+void AddWhatIfCommand(CLI::App& app, Command* selected);
 void AddSummaryCommand(CLI::App& app, Command* selected);
 void AddModulesCommand(CLI::App& app, Command* selected);
 void AddExplainCommand(CLI::App& app, Command* selected);

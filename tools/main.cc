@@ -66,6 +66,7 @@ int Run(int argc, char** argv) {
   tools::AddAttachCommand(app, &selected);
   tools::AddSummaryCommand(app, &selected);
   tools::AddShowCommand(app, &selected);
+  tools::AddWhatIfCommand(app, &selected);
   tools::AddReportCommand(app, &selected);
   tools::AddModulesCommand(app, &selected);
   tools::AddExplainCommand(app, &selected);

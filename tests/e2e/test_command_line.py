@@ -58,7 +58,7 @@ class CommandLine(refusals.RefusalCase):
                 self.assert_refused(*arguments, codes=(2,))
 
     COMMANDS = ("record", "import", "summary", "show", "report", "modules", "explain", "passes",
-                "find", "diff", "gate", "query", "control", "lib", "doctor")
+                "what-if", "find", "diff", "gate", "query", "control", "lib", "doctor")
 
     def test_help_is_on_stdout_and_shows_an_example(self):
         for command in self.COMMANDS:

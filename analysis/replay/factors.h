@@ -1,0 +1,37 @@
+// By what factor a change scales each activity, with all that nests in it.
+
+#ifndef XLATRACE_ANALYSIS_REPLAY_FACTORS_H_
+#define XLATRACE_ANALYSIS_REPLAY_FACTORS_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "analysis/replay/graph.h"
+#include "analysis/replay/what_if.h"
+
+namespace xlatrace::analysis::replay {
+
+class Factors {
+ public:
+  Factors(const Graph& graph, const Input& input, const Change& change);
+
+  // Asked of the activities in their order in the graph, of each once.
+  double Next(uint32_t node);
+
+ private:
+  double OfInstruction(size_t instruction_id) const;
+  double OfActivity(uint32_t activity, ActivityClass work) const;
+
+  const Graph& graph_;
+  const Input& input_;
+  const Change& change_;
+  std::vector<double> of_label_;   // By label id.
+  std::vector<double> of_config_;  // By configuration id.
+  // By lane id: what is open there, and the factor of all that nests in it.
+  std::vector<std::vector<std::pair<uint32_t, double>>> open_;
+};
+
+}  // namespace xlatrace::analysis::replay
+
+#endif  // XLATRACE_ANALYSIS_REPLAY_FACTORS_H_

@@ -1,0 +1,393 @@
+#include "analysis/replay/graph.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/replay/pieces.h"
+#include "analysis/replay/producers.h"
+#include "analysis/replay/rendezvous.h"
+#include "analysis/replay/window.h"
+
+namespace xlatrace::analysis::replay {
+namespace {
+
+using model::Id;
+
+// Scheduling takes less than this; what is longer has another cause.
+constexpr int64_t kSchedulingNs = 2'000;
+constexpr int64_t kLaunchingNs = 30'000;
+constexpr int64_t kHostWakeNs = 300'000;  // From the end of work to the return of who waited.
+constexpr int64_t kQueueNs = 20'000;      // From a place in the queue to the return of a launch.
+constexpr int64_t kUsuallyNs = 20'000;    // Lags above are no usual ones.
+
+class Builder {
+ public:
+  Builder(const Input& input, const std::vector<ActivityClass>& classes,
+          const GraphOptions& options, const ReplayWindow& window)
+      : input_(input),
+        options_(options),
+        window_(window),
+        pieces_(CollectPieces(input, window, classes)),
+        ran_(RanOf()),
+        producers_(input.attribution, ran_) {}
+
+  Graph Build() {
+    Prepare();
+    const size_t count = pieces_.pieces.size();
+    graph_.nodes.reserve(count);
+    graph_.first_edge.reserve(count + 1);
+    graph_.edges.reserve(2 * count);
+    for (const Piece& piece : pieces_.pieces) {
+      graph_.nodes.push_back(piece.node);
+      graph_.first_edge.push_back(static_cast<uint32_t>(graph_.edges.size()));
+      switch (piece.node.kind) {
+        case NodeKind::kActivity:
+          AddActivity(piece);
+          break;
+        case NodeKind::kCall:
+          AddCall(piece);
+          break;
+        case NodeKind::kReturn:
+          AddReturn(piece);
+          break;
+      }
+    }
+    graph_.first_edge.push_back(static_cast<uint32_t>(graph_.edges.size()));
+    SettleLags();
+    FindSpans();
+    MarkRendezvous(input_, pieces_, graph_);
+    Tell();
+    return std::move(graph_);
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  std::vector<bool> RanOf() const {
+    std::vector<bool> ran(input_.attribution.instructions.size() + 1, false);
+    for (const uint32_t i : pieces_.activities) ran[InstructionOf(i)] = true;
+    ran[0] = false;
+    return ran;
+  }
+
+  uint32_t InstructionOf(uint32_t activity) const {
+    const uint32_t label = input_.attribution.label_of[activity];
+    if (label == 0) return 0;
+    return static_cast<uint32_t>(input_.attribution.labels[label - 1].instruction_id);
+  }
+
+  size_t DeviceOf(const Piece& piece) const {
+    return static_cast<size_t>(input_.run.lanes[piece.lane - 1].device_id) - 1;
+  }
+
+  void Prepare() {
+    const size_t devices = input_.run.devices.size();
+    on_lane_.assign(input_.run.lanes.size() + 1, kNone);
+    on_thread_.assign(pieces_.threads, kNone);
+    of_call_.assign(pieces_.calls + 1, kNone);
+    last_of_call_.assign(pieces_.calls + 1, kNone);
+    lanes_of_.resize(devices);
+    for (size_t lane = 0; lane < input_.run.lanes.size(); ++lane) {
+      lanes_of_[static_cast<size_t>(input_.run.lanes[lane].device_id) - 1].push_back(
+          static_cast<uint32_t>(lane + 1));
+    }
+    newest_.assign(devices, std::vector<uint32_t>(ran_.size(), kNone));
+    // Clocks that do not fit say nothing of launches (analysis/launch_queue.h).
+    graph_.host_known = pieces_.calls > 0;
+    if (!options_.infer_waits) return;
+    for (const model::GapRow& gap : input_.gaps) {
+      if (gap.cause != model::GapCause::kSynchronisation || gap.next_activity_id <= 0) continue;
+      waited_until_.emplace(static_cast<uint32_t>(gap.next_activity_id - 1), gap.start_ns);
+    }
+  }
+
+  uint32_t Current() const { return static_cast<uint32_t>(graph_.nodes.size() - 1); }
+  int64_t StartOf(uint32_t node) const { return graph_.nodes[node].start_ns; }
+  int64_t EndOf(uint32_t node) const {
+    return graph_.nodes[node].start_ns + graph_.nodes[node].duration_ns;
+  }
+
+  // The lag is settled once all edges are there.
+  void Add(uint32_t from, EdgeKind kind, bool from_start = false) {
+    const int64_t cause = from_start ? StartOf(from) : EndOf(from);
+    graph_.edges.push_back({graph_.nodes.back().start_ns - cause, from, kind, from_start, false});
+  }
+
+  // The latest end on any of the devices' lanes that is not after `time_ns`.
+  uint32_t LatestEnd(const std::vector<uint32_t>& lanes, int64_t time_ns) const {
+    uint32_t latest = kNone;
+    for (const uint32_t lane : lanes) {
+      uint32_t node = on_lane_[lane];
+      // What still runs has not ended; what was before it on its lane has.
+      while (node != kNone && EndOf(node) > time_ns) node = before_[node];
+      if (node != kNone && (latest == kNone || EndOf(node) > EndOf(latest))) latest = node;
+    }
+    return latest;
+  }
+
+  int64_t LatestCause() const {
+    int64_t latest = INT64_MIN;
+    for (size_t e = graph_.first_edge.back(); e < graph_.edges.size(); ++e) {
+      latest = std::max(latest, graph_.nodes.back().start_ns - graph_.edges[e].lag_ns);
+    }
+    return latest;
+  }
+
+  void AddActivity(const Piece& piece) {
+    const uint32_t node = Current();
+    const int64_t start = StartOf(node);
+    before_.resize(node + 1, kNone);
+    before_[node] = on_lane_[piece.lane];
+    if (on_lane_[piece.lane] != kNone) Add(on_lane_[piece.lane], EdgeKind::kLane);
+    if (piece.first_piece) {
+      if (piece.call != 0 && of_call_[piece.call] != kNone) {
+        Add(of_call_[piece.call], EdgeKind::kLaunch, true);
+      }
+      AddOperands(piece);
+      AddSeen(piece, start);
+    }
+    on_lane_[piece.lane] = node;
+    if (piece.node.last_piece) {
+      if (piece.call != 0) last_of_call_[piece.call] = node;
+      newest_[DeviceOf(piece)][InstructionOf(piece.node.what)] = node;
+    }
+  }
+
+  void AddOperands(const Piece& piece) {
+    const uint32_t instruction = InstructionOf(piece.node.what);
+    if (instruction == 0) return;
+    const uint32_t execution = input_.attribution.execution_of[piece.node.what];
+    for (const uint32_t producer : producers_.Of(instruction)) {
+      const uint32_t from = newest_[DeviceOf(piece)][producer];
+      if (from == kNone || EndOf(from) > piece.node.start_ns) continue;
+      const Node& made = graph_.nodes[from];
+      if (execution == 0 || input_.attribution.execution_of[made.what] != execution) continue;
+      // What computes on the same lane is before it anyway.
+      const bool same_lane = input_.run.activities.lane[made.what] == piece.lane;
+      if (same_lane && made.work == ActivityClass::kCompute &&
+          piece.node.work == ActivityClass::kCompute) {
+        continue;
+      }
+      Add(from, EdgeKind::kData);
+      ++data_edges_;
+    }
+  }
+
+  void AddSeen(const Piece& piece, int64_t start) {
+    const size_t device = DeviceOf(piece);
+    if (lanes_of_[device].size() < 2) return;
+    const int64_t cause = LatestCause();
+    const bool nothing = cause == INT64_MIN;
+    bool launched = false;  // By a call that explains it.
+    for (size_t e = graph_.first_edge.back(); e < graph_.edges.size(); ++e) {
+      launched = launched || (graph_.edges[e].kind == EdgeKind::kLaunch &&
+                              graph_.edges[e].lag_ns < kLaunchingNs);
+    }
+    if (!nothing && (launched || start - cause <= kSchedulingNs)) return;
+    const uint32_t from = LatestEnd(lanes_of_[device], start);
+    if (from == kNone || (!nothing && EndOf(from) <= cause)) return;
+    Add(from, EdgeKind::kSeen);
+    ++seen_edges_;
+  }
+
+  void AddThread(const Piece& piece) {
+    const uint32_t before = on_thread_[piece.thread];
+    if (before == kNone) return;
+    // Calls within calls follow each other's start.
+    Add(before, EdgeKind::kThread, EndOf(before) > StartOf(Current()));
+  }
+
+  void AddCall(const Piece& piece) {
+    const uint32_t node = Current();
+    before_.resize(node + 1, kNone);
+    AddThread(piece);
+    const auto waited =
+        piece.blocks == Blocks::kWaits ? waited_until_.end() : waited_until_.find(piece.node.what);
+    if (waited != waited_until_.end() && on_thread_[piece.thread] != kNone &&
+        EndOf(on_thread_[piece.thread]) < waited->second) {
+      const uint32_t from = LatestEnd(ProcessLanes(piece.thread), StartOf(node));
+      if (from != kNone && EndOf(from) >= waited->second) {
+        Add(from, EdgeKind::kWait);
+        ++inferred_waits_;
+      }
+    }
+    on_thread_[piece.thread] = node;
+    of_call_[piece.call] = node;
+  }
+
+  void AddReturn(const Piece& piece) {
+    const uint32_t node = Current();
+    before_.resize(node + 1, kNone);
+    Add(of_call_[piece.call], EdgeKind::kThread, true);
+    uint32_t from = piece.blocks == Blocks::kOnOwn ? last_of_call_[piece.call] : kNone;
+    if (from == kNone) from = LatestEnd(ProcessLanes(piece.thread), StartOf(node));
+    const int64_t most = piece.blocks == Blocks::kLong ? kQueueNs : kHostWakeNs;
+    if (from != kNone && EndOf(from) > StartOf(of_call_[piece.call]) &&
+        StartOf(node) - EndOf(from) <= most && EndOf(from) <= StartOf(node)) {
+      Add(from, EdgeKind::kWait);
+      ++waits_;
+    }
+    on_thread_[piece.thread] = node;
+  }
+
+  std::vector<uint32_t> ProcessLanes(uint32_t thread) const {
+    std::vector<uint32_t> lanes;
+    for (size_t d = 0; d < lanes_of_.size(); ++d) {
+      if (input_.run.devices[d].process_id != pieces_.process_of_thread[thread]) continue;
+      lanes.insert(lanes.end(), lanes_of_[d].begin(), lanes_of_[d].end());
+    }
+    return lanes;
+  }
+
+  // Which edge bound each node, what is usual, and what the others would have taken.
+  void SettleLags() {
+    std::vector<int64_t> lags[kEdgeKindCount];
+    for (size_t node = 0; node < graph_.nodes.size(); ++node) {
+      Edge* binding = nullptr;
+      for (size_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
+        Edge& edge = graph_.edges[e];
+        if (binding == nullptr || edge.lag_ns < binding->lag_ns) binding = &edge;
+      }
+      if (binding == nullptr) continue;
+      binding->binding = true;
+      if (binding->lag_ns >= 0 && binding->lag_ns <= kUsuallyNs) {
+        lags[static_cast<size_t>(binding->kind)].push_back(binding->lag_ns);
+      }
+    }
+    constexpr int64_t kDefaults[] = {1'000, 5'000, 0, 10'000, 1'000, 1'000};
+    for (size_t kind = 0; kind < kEdgeKindCount; ++kind) {
+      graph_.usual_lag_ns[kind] = kDefaults[kind];
+      if (lags[kind].empty()) continue;
+      const auto middle = lags[kind].begin() + static_cast<std::ptrdiff_t>(lags[kind].size() / 2);
+      std::nth_element(lags[kind].begin(), middle, lags[kind].end());
+      graph_.usual_lag_ns[kind] = *middle;
+    }
+    for (size_t node = 0; node < graph_.nodes.size(); ++node) {
+      for (size_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
+        Edge& edge = graph_.edges[e];
+        if (edge.binding) continue;
+        const int64_t usual = graph_.usual_lag_ns[static_cast<size_t>(edge.kind)];
+        edge.lag_ns = std::min(edge.lag_ns, OtherLag(node, edge, usual));
+      }
+    }
+  }
+
+  // A host that waited did the work that followed afterwards: the call before does not bind later
+  // than that.
+  int64_t OtherLag(size_t node, const Edge& edge, int64_t usual) const {
+    if (edge.kind != EdgeKind::kThread || graph_.nodes[node].kind != NodeKind::kCall) return usual;
+    for (size_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
+      if (graph_.edges[e].binding) return std::max(usual, graph_.edges[e].lag_ns);
+    }
+    return usual;
+  }
+
+  void FindSpans() {
+    // Of each device its nodes in order.
+    std::vector<std::vector<uint32_t>> nodes(window_.devices.size());
+    for (size_t p = 0; p < pieces_.pieces.size(); ++p) {
+      if (pieces_.pieces[p].node.kind != NodeKind::kActivity) continue;
+      nodes[DeviceOf(pieces_.pieces[p])].push_back(static_cast<uint32_t>(p));
+    }
+    for (size_t d = 0; d < nodes.size(); ++d) {
+      if (nodes[d].empty()) continue;
+      const auto device_id = static_cast<Id>(d + 1);
+      if (window_.whole_run) {
+        Span span{device_id, -1, StartOf(nodes[d].front()), 0, nodes[d].front(), 0, true};
+        span.end = LastToEnd(nodes[d].begin(), nodes[d].end());
+        span.end_ns = EndOf(span.end);
+        graph_.spans.push_back(span);
+        continue;
+      }
+      for (const model::StepRow& step : window_.devices[d].steps) {
+        const auto at = [&](int64_t time_ns) {
+          return std::lower_bound(nodes[d].begin(), nodes[d].end(), time_ns,
+                                  [&](uint32_t node, int64_t t) { return StartOf(node) < t; });
+        };
+        const auto first = at(step.start_ns);
+        const auto end = at(step.end_ns);
+        if (first == end) continue;
+        Span span{device_id, step.step, step.start_ns, step.end_ns, *first, 0, false};
+        span.to_end = end == nodes[d].end() || StartOf(*end) != step.end_ns;
+        span.end = span.to_end ? LastToEnd(first, end) : *end;
+        if (span.to_end) span.end_ns = EndOf(span.end);
+        graph_.spans.push_back(span);
+      }
+    }
+    std::stable_sort(graph_.spans.begin(), graph_.spans.end(),
+                     [](const Span& a, const Span& b) { return a.step < b.step; });
+    graph_.whole_run = window_.whole_run;
+  }
+
+  template <typename Iterator>
+  uint32_t LastToEnd(Iterator first, Iterator end) const {
+    return *std::max_element(first, end,
+                             [&](uint32_t a, uint32_t b) { return EndOf(a) < EndOf(b); });
+  }
+
+  void Tell() {
+    std::vector<std::string>& said = graph_.assumptions;
+    if (!graph_.host_known) {
+      said.push_back(
+          "the host's calls are not recorded: what it did between kernels takes as long as before");
+    }
+    if (inferred_waits_ > 0) {
+      said.push_back(fmt::format(
+          "{} waits of the host are inferred from the idle time before what it launched next",
+          inferred_waits_));
+    }
+    if (waits_ > 0) {
+      said.push_back(fmt::format(
+          "{} host calls wait for the work that ended last before they returned", waits_));
+    }
+    if (seen_edges_ > 0) {
+      said.push_back(
+          fmt::format("{} launches wait for what ended last on another stream: nothing else "
+                      "explains their start",
+                      seen_edges_));
+    }
+    if (data_edges_ > 0) {
+      said.push_back(
+          fmt::format("{} waits between streams follow the operands in the HLO", data_edges_));
+    }
+    if (pieces_.skewed > 0) {
+      said.push_back(
+          fmt::format("{} launches begin before their call and have none here", pieces_.skewed));
+    }
+    if (graph_.whole_run) {
+      said.emplace_back("no steps were found: what is replayed is the whole run");
+    } else if (!window_.steady) {
+      said.emplace_back("no step is steady: all steps are replayed");
+    }
+  }
+
+  const Input& input_;
+  const GraphOptions& options_;
+  const ReplayWindow& window_;
+  Pieces pieces_;
+  std::vector<bool> ran_;
+  Producers producers_;
+  Graph graph_;
+  std::vector<uint32_t> on_lane_, on_thread_, of_call_, last_of_call_;
+  std::vector<uint32_t> before_;                        // Per node: the one before it on its lane.
+  std::vector<std::vector<uint32_t>> lanes_of_;         // By device.
+  std::vector<std::vector<uint32_t>> newest_;           // By device and instruction.
+  std::unordered_map<uint32_t, int64_t> waited_until_;  // By activity: when its gap began.
+  int64_t data_edges_ = 0, seen_edges_ = 0, waits_ = 0, inferred_waits_ = 0;
+};
+
+}  // namespace
+
+Graph BuildGraph(const Input& input, const std::vector<ActivityClass>& classes,
+                 const GraphOptions& options) {
+  const ReplayWindow window = ChooseWindow(input, options.most_activities);
+  return Builder(input, classes, options, window).Build();
+}
+
+}  // namespace xlatrace::analysis::replay

@@ -1,0 +1,59 @@
+#include "analysis/replay/producers.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace xlatrace::analysis::replay {
+namespace {
+
+constexpr int kDeepest = 12;
+constexpr size_t kMost = 64;
+constexpr int kMostVisits = 512;
+
+}  // namespace
+
+Producers::Producers(const model::AttributionTables& attribution, const std::vector<bool>& ran)
+    : attribution_(attribution), ran_(ran) {}
+
+const Producers::Names& Producers::NamesOf(model::Id module_id) {
+  if (names_.empty()) {
+    for (size_t i = 0; i < attribution_.instructions.size(); ++i) {
+      const model::InstructionRow& row = attribution_.instructions[i];
+      names_[row.module_id].emplace(row.name, static_cast<uint32_t>(i + 1));
+    }
+  }
+  return names_[module_id];
+}
+
+void Producers::Collect(uint32_t instruction_id, int depth, std::vector<uint32_t>& found) {
+  const model::InstructionRow& row = attribution_.instructions[instruction_id - 1];
+  const Names& names = NamesOf(row.module_id);
+  std::string_view operands = row.operands;
+  while (!operands.empty() && found.size() < kMost) {
+    const size_t comma = operands.find(',');
+    std::string_view name = operands.substr(0, comma);
+    operands = comma == operands.npos ? std::string_view() : operands.substr(comma + 1);
+    while (!name.empty() && (name.front() == ' ' || name.front() == '%')) name.remove_prefix(1);
+    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+    const auto operand = names.find(name);
+    if (operand == names.end() || operand->second == instruction_id) continue;
+    if (ran_[operand->second]) {
+      found.push_back(operand->second);
+    } else if (depth < kDeepest && ++visits_ < kMostVisits) {
+      Collect(operand->second, depth + 1, found);
+    }
+  }
+}
+
+const std::vector<uint32_t>& Producers::Of(uint32_t instruction_id) {
+  const auto [it, fresh] = known_.try_emplace(instruction_id);
+  if (fresh) {
+    visits_ = 0;
+    Collect(instruction_id, 0, it->second);
+    std::sort(it->second.begin(), it->second.end());
+    it->second.erase(std::unique(it->second.begin(), it->second.end()), it->second.end());
+  }
+  return it->second;
+}
+
+}  // namespace xlatrace::analysis::replay

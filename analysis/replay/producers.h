@@ -1,0 +1,39 @@
+// Which instructions computed the operands of an instruction, where only those count that ran as
+// activities of their own: tuples, bitcasts, the -done half of an asynchronous pair and the like
+// are looked through.
+
+#ifndef XLATRACE_ANALYSIS_REPLAY_PRODUCERS_H_
+#define XLATRACE_ANALYSIS_REPLAY_PRODUCERS_H_
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/derived.h"
+
+namespace xlatrace::analysis::replay {
+
+class Producers {
+ public:
+  // `ran`: by instruction id, did it run as an activity? Both must outlive this.
+  Producers(const model::AttributionTables& attribution, const std::vector<bool>& ran);
+
+  // Ids of instructions; at most some 64 of one instruction. Valid as long as this.
+  const std::vector<uint32_t>& Of(uint32_t instruction_id);
+
+ private:
+  using Names = std::unordered_map<std::string_view, uint32_t>;
+  void Collect(uint32_t instruction_id, int depth, std::vector<uint32_t>& found);
+  const Names& NamesOf(model::Id module_id);
+
+  const model::AttributionTables& attribution_;
+  const std::vector<bool>& ran_;
+  int visits_ = 0;  // Of the current question.
+  std::unordered_map<model::Id, Names> names_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> known_;
+};
+
+}  // namespace xlatrace::analysis::replay
+
+#endif  // XLATRACE_ANALYSIS_REPLAY_PRODUCERS_H_

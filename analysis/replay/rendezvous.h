@@ -1,0 +1,19 @@
+// Kernels on several devices that are one collective.
+
+#ifndef XLATRACE_ANALYSIS_REPLAY_RENDEZVOUS_H_
+#define XLATRACE_ANALYSIS_REPLAY_RENDEZVOUS_H_
+
+#include "analysis/replay/graph.h"
+#include "analysis/replay/pieces.h"
+
+namespace xlatrace::analysis::replay {
+
+// The k-th run of an instruction (by name, in modules of one name; without one, of a kernel) within
+// a step on every device that runs it, where they run equally often and the runs overlap. Fills
+// Graph::groups, and makes the durations of members count from the last arrival. Devices of several
+// processes are taken together: their clocks are aligned, or nothing overlaps.
+void MarkRendezvous(const Input& input, const Pieces& pieces, Graph& graph);
+
+}  // namespace xlatrace::analysis::replay
+
+#endif  // XLATRACE_ANALYSIS_REPLAY_RENDEZVOUS_H_

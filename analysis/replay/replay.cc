@@ -1,0 +1,89 @@
+#include "analysis/replay/replay.h"
+
+#include <algorithm>
+#include <map>
+
+namespace xlatrace::analysis::replay {
+
+Times Replay(const Graph& graph, const Setting& setting) {
+  const size_t count = graph.nodes.size();
+  const std::vector<Edge>& edges = setting.edges.empty() ? graph.edges : setting.edges;
+  Times times;
+  times.start_ns.resize(count);
+  times.end_ns.resize(count);
+  std::vector<int64_t> arrival(graph.groups.size(), INT64_MIN);
+  // When the lane is free again, where that is not when the node ends.
+  std::vector<int64_t> free =
+      setting.aside.empty() ? std::vector<int64_t>() : std::vector<int64_t>(count);
+  const auto duration_of = [&](size_t node) {
+    return setting.durations.empty() ? graph.nodes[node].duration_ns : setting.durations[node];
+  };
+  const auto end_of = [&](size_t node) {
+    const uint32_t group = graph.nodes[node].group;
+    return group == 0 ? times.end_ns[node] : arrival[group] + duration_of(node);
+  };
+  for (size_t node = 0; node < count; ++node) {
+    int64_t start = INT64_MIN;
+    int64_t lane_free = INT64_MIN;
+    for (size_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
+      const Edge& edge = edges[e];
+      if (edge.lag_ns == kNoEdge) continue;
+      int64_t cause = edge.from_start ? times.start_ns[edge.from] : end_of(edge.from);
+      if (edge.kind == EdgeKind::kLane) {
+        if (!free.empty() && setting.aside[edge.from]) cause = free[edge.from];
+        lane_free = cause;
+        if (!free.empty() && setting.aside[node]) continue;
+      }
+      int64_t begin = cause + edge.lag_ns;
+      // What overlaps the end of another does not overtake its start.
+      if (edge.lag_ns < 0) begin = std::max(begin, times.start_ns[edge.from]);
+      start = std::max(start, begin);
+    }
+    if (!setting.after.empty() && setting.after[node] != kNoNode) {
+      start = std::max(start, end_of(setting.after[node]));
+    }
+    if (start == INT64_MIN) start = lane_free;
+    // The first of all begin as recorded; what a change left without a cause, with them.
+    if (start == INT64_MIN) {
+      const bool had_cause = graph.first_edge[node] != graph.first_edge[node + 1];
+      start = graph.nodes[had_cause ? 0 : node].start_ns;
+    }
+    times.start_ns[node] = start;
+    times.end_ns[node] = start + duration_of(node);
+    if (const uint32_t group = graph.nodes[node].group; group != 0) {
+      arrival[group] = std::max(arrival[group], start);
+    }
+    if (!free.empty()) free[node] = setting.aside[node] ? lane_free : times.end_ns[node];
+  }
+  if (graph.groups.size() > 1) {
+    for (size_t node = 0; node < count; ++node) times.end_ns[node] = end_of(node);
+  }
+  return times;
+}
+
+int64_t LengthOf(const Span& span, const Times& times) {
+  const int64_t end = span.to_end ? times.end_ns[span.end] : times.start_ns[span.end];
+  return end - times.start_ns[span.first];
+}
+
+int64_t StepLength(const Graph& graph, const Times& times) {
+  // Spans are by step.
+  std::vector<int64_t> steps;
+  for (size_t s = 0; s < graph.spans.size();) {
+    int64_t sum = 0;
+    int64_t devices = 0;
+    const int64_t step = graph.spans[s].step;
+    for (; s < graph.spans.size() && graph.spans[s].step == step; ++s) {
+      sum += LengthOf(graph.spans[s], times);
+      ++devices;
+    }
+    steps.push_back(sum / devices);
+  }
+  if (steps.empty()) return 0;
+  if (steps.size() >= 3) steps.erase(steps.begin());
+  std::sort(steps.begin(), steps.end());
+  const size_t middle = steps.size() / 2;
+  return steps.size() % 2 == 1 ? steps[middle] : (steps[middle - 1] + steps[middle]) / 2;
+}
+
+}  // namespace xlatrace::analysis::replay

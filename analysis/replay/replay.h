@@ -1,0 +1,61 @@
+// Replay: when every node of a graph begins, each as soon as what it waits for is over and the lag
+// has passed. One pass, max and plus only: so nothing that takes less time makes a step longer, and
+// a step gets no shorter where nothing on its critical path does.
+//
+// Unchanged, it gives the recorded times back to the nanosecond, which says nothing. The replay
+// error does: every lag (between kernels, of launches, of waking up, of the host between calls, of
+// gaps that nothing explains) is replaced by the median of the same lag in the other steps, and the
+// steps that this gives are compared with those that were recorded. Durations stay those of the
+// step, as they do in a prediction. Of a run without steps only lags of scheduling (below 20 us)
+// are replaced, by the median of the others of their kind between the same ops, and the whole run
+// is compared: how long the host worked between two calls happens once, and is taken as it was.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_REPLAY_REPLAY_H_
+#define XLATRACE_ANALYSIS_REPLAY_REPLAY_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/replay/graph.h"
+
+namespace xlatrace::analysis::replay {
+
+// What is to be replayed instead of what was recorded. Empty vectors: as recorded.
+struct Setting {
+  std::vector<int64_t> durations;  // Per node.
+  std::vector<Edge> edges;         // As Graph::edges; an edge with lag kNoEdge does not count.
+  std::vector<bool> aside;         // Per node: what follows on its lane does not wait for it.
+  std::vector<uint32_t> after;     // Per node: one more that must have ended, or kNoNode.
+};
+inline constexpr int64_t kNoEdge = INT64_MIN;
+inline constexpr uint32_t kNoNode = UINT32_MAX;
+
+struct Times {
+  std::vector<int64_t> start_ns;  // Per node.
+  std::vector<int64_t> end_ns;
+};
+
+Times Replay(const Graph& graph, const Setting& setting = {});
+
+// Length of a span.
+int64_t LengthOf(const Span& span, const Times& times);
+
+// Median over the steps of their length, mean over the devices of each; a whole run: the mean of
+// its devices. The first step is left out where there are three and more: it begins as recorded.
+int64_t StepLength(const Graph& graph, const Times& times);
+
+struct ReplayError {
+  int64_t milli_pct = 0;          // Median over the steps of the relative error.
+  int64_t largest_milli_pct = 0;  // Of any step.
+  size_t steps = 0;
+};
+// Nothing where there is nothing to compare.
+std::optional<ReplayError> MeasureError(const Graph& graph, const Input& input);
+
+}  // namespace xlatrace::analysis::replay
+
+#endif  // XLATRACE_ANALYSIS_REPLAY_REPLAY_H_

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+#include <utility>
+
+#include "analysis/replay/replay.h"
+
+namespace xlatrace::analysis::replay {
+namespace {
+
+constexpr int64_t kSchedulingNs = 20'000;
+constexpr size_t kFewestOthers = 2;
+
+// A lag that bound, and where it lay: of which kind, between which labels.
+struct Sample {
+  uint64_t key = 0;
+  int64_t lag_ns = 0;
+  uint32_t edge = 0;
+  int64_t step = -1;
+};
+
+uint64_t KeyOf(const Graph& graph, const Input& input, size_t node, const Edge& edge) {
+  // Mixed, so that what no instruction tells apart is told apart by its kernel.
+  const auto mix = [](uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    return hash ^ (hash >> 29);
+  };
+  uint64_t key = static_cast<uint64_t>(edge.kind);
+  for (const size_t of : {node, static_cast<size_t>(edge.from)}) {
+    const Node& at = graph.nodes[of];
+    key = mix(key, static_cast<uint64_t>(at.kind));
+    key = mix(key, input.attribution.label_of[at.what]);
+    key = mix(key, input.run.activities.config[at.what]);
+  }
+  return key;
+}
+
+// Median of what is left of `sorted` without those of one step; by lag.
+int64_t MedianWithout(const std::vector<std::pair<int64_t, int64_t>>& sorted, int64_t step,
+                      size_t others) {
+  size_t skip = (others - 1) / 2;
+  for (const auto& [lag, of_step] : sorted) {
+    if (of_step == step) continue;
+    if (skip-- == 0) return lag;
+  }
+  return 0;
+}
+
+std::vector<Sample> Collect(const Graph& graph, const Input& input) {
+  std::vector<Sample> samples;
+  for (size_t node = 0; node < graph.nodes.size(); ++node) {
+    for (size_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
+      const Edge& edge = graph.edges[e];
+      if (!edge.binding) continue;
+      // Without steps every occurrence is one of its own.
+      const int64_t step = graph.whole_run ? static_cast<int64_t>(e)
+                                           : input.step_of[graph.nodes[node].what].value_or(-1);
+      samples.push_back(
+          {KeyOf(graph, input, node, edge), edge.lag_ns, static_cast<uint32_t>(e), step});
+    }
+  }
+  std::sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
+    return std::tie(a.key, a.step, a.edge) < std::tie(b.key, b.step, b.edge);
+  });
+  return samples;
+}
+
+// One lag recurs in each step at the same place among those of its key.
+void Replace(const Graph& graph, std::vector<Sample>::const_iterator first,
+             std::vector<Sample>::const_iterator last, std::vector<Edge>& edges) {
+  std::vector<std::pair<int64_t, int64_t>> sorted;
+  for (auto at = first; at != last; ++at) sorted.emplace_back(at->lag_ns, at->step);
+  std::sort(sorted.begin(), sorted.end());
+  for (auto at = first; at != last;) {
+    auto end = at;
+    while (end != last && end->step == at->step) ++end;
+    const size_t others = sorted.size() - static_cast<size_t>(end - at);
+    const int64_t median = others == 0 ? 0 : MedianWithout(sorted, at->step, others);
+    for (; at != end; ++at) {
+      const bool scheduling = std::abs(at->lag_ns) < kSchedulingNs;
+      Edge& edge = edges[at->edge];
+      if (others >= kFewestOthers && (!graph.whole_run || scheduling)) {
+        edge.lag_ns = median;
+      } else if (scheduling && at->lag_ns >= 0) {
+        edge.lag_ns = graph.usual_lag_ns[static_cast<size_t>(edge.kind)];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<ReplayError> MeasureError(const Graph& graph, const Input& input) {
+  if (graph.spans.empty()) return std::nullopt;
+  Setting setting;
+  setting.edges = graph.edges;
+  const std::vector<Sample> samples = Collect(graph, input);
+  for (auto at = samples.begin(); at != samples.end();) {
+    auto end = at;
+    while (end != samples.end() && end->key == at->key) ++end;
+    Replace(graph, at, end, setting.edges);
+    at = end;
+  }
+  const Times times = Replay(graph, setting);
+  std::vector<int64_t> errors;
+  for (const Span& span : graph.spans) {
+    const int64_t recorded = span.end_ns - span.start_ns;
+    if (recorded <= 0) continue;
+    const int64_t off = std::abs(LengthOf(span, times) - recorded);
+    errors.push_back(
+        static_cast<int64_t>(100'000.0 * static_cast<double>(off) / static_cast<double>(recorded)));
+  }
+  if (errors.empty()) return std::nullopt;
+  std::sort(errors.begin(), errors.end());
+  return ReplayError{errors[errors.size() / 2], errors.back(), errors.size()};
+}
+
+}  // namespace xlatrace::analysis::replay

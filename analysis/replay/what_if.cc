@@ -1,0 +1,265 @@
+#include "analysis/replay/what_if.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/replay/factors.h"
+
+namespace xlatrace::analysis::replay {
+namespace {
+
+constexpr int64_t kSchedulingNs = 20'000;
+
+class Applier {
+ public:
+  Applier(const Graph& graph, const Input& input, const Change& change)
+      : graph_(graph), input_(input), change_(change) {}
+
+  Applied Run() {
+    setting_.edges = graph_.edges;
+    setting_.durations.reserve(graph_.nodes.size());
+    for (const Node& node : graph_.nodes) setting_.durations.push_back(node.duration_ns);
+    Scale();
+    if (change_.collective_bandwidth != 1) SpeedCollectives();
+    if (change_.copies == CopyChange::kHidden) SetAside(ActivityClass::kCopy);
+    if (change_.collectives_early) SetAside(ActivityClass::kCollective);
+    if (change_.one_launch) MergeLaunches();
+    if (!change_.gaps.empty()) CloseGaps();
+    out_.setting = std::move(setting_);
+    return std::move(out_);
+  }
+
+ private:
+  Edge* begin(size_t node) { return setting_.edges.data() + graph_.first_edge[node]; }
+  Edge* end(size_t node) { return setting_.edges.data() + graph_.first_edge[node + 1]; }
+
+  void Scale() {
+    Factors factors(graph_, input_, change_);
+    // Of calls: activities that they launched, and how many of them are gone.
+    std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> launched;
+    for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.kind != NodeKind::kActivity) continue;
+      const double factor = factors.Next(n);
+      const bool gone = factor == 0;
+      for (Edge* edge = begin(n); edge != end(n); ++edge) {
+        if (edge->kind != EdgeKind::kLaunch) continue;
+        auto& [all, removed] = launched[edge->from];
+        ++all;
+        removed += gone ? 1 : 0;
+      }
+      if (factor == 1) continue;
+      ++out_.nodes;
+      setting_.durations[n] = std::llround(static_cast<double>(node.duration_ns) * factor);
+      if (!gone) continue;
+      for (Edge* edge = begin(n); edge != end(n); ++edge) {
+        if (edge->kind == EdgeKind::kLane && edge->lag_ns > 0 && edge->lag_ns < kSchedulingNs) {
+          edge->lag_ns = 0;
+        }
+        // Nothing is launched, and what seemed to hold it up holds nobody up.
+        if (edge->kind == EdgeKind::kLaunch && HasLane(n)) edge->lag_ns = kNoEdge;
+        if (edge->kind == EdgeKind::kSeen && HasLane(n)) edge->lag_ns = kNoEdge;
+      }
+    }
+    for (const auto& [call, counts] : launched) {
+      if (counts.first == counts.second) DropCall(call);
+    }
+  }
+
+  bool HasLane(size_t node) {
+    return std::any_of(begin(node), end(node),
+                       [](const Edge& edge) { return edge.kind == EdgeKind::kLane; });
+  }
+
+  // The call is not made; of what the host did before it, what it does before every call is gone.
+  void DropCall(uint32_t call) {
+    setting_.durations[call] = 0;
+    const int64_t usual = graph_.usual_lag_ns[static_cast<size_t>(EdgeKind::kThread)];
+    for (Edge* edge = begin(call); edge != end(call); ++edge) {
+      if (edge->kind != EdgeKind::kThread || edge->from_start) continue;
+      edge->lag_ns = std::max<int64_t>(0, edge->lag_ns - usual);
+    }
+  }
+
+  void SpeedCollectives() {
+    for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (graph_.nodes[n].work != ActivityClass::kCollective ||
+          graph_.nodes[n].kind != NodeKind::kActivity) {
+        continue;
+      }
+      ++out_.nodes;
+      setting_.durations[n] =
+          std::llround(static_cast<double>(setting_.durations[n]) / change_.collective_bandwidth);
+    }
+  }
+
+  // Work of a class leaves its lane: it begins when its operands are there and the one of its class
+  // before it has ended; what follows on the lane does not wait for it, but for its users.
+  void SetAside(ActivityClass work) {
+    setting_.aside.resize(graph_.nodes.size(), false);
+    setting_.after.resize(graph_.nodes.size(), kNoNode);
+    std::map<model::Id, uint32_t> newest;  // By device.
+    int64_t without = 0;
+    for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.kind != NodeKind::kActivity || node.work != work) continue;
+      const bool known = std::any_of(begin(n), end(n), [](const Edge& edge) {
+        return edge.kind == EdgeKind::kData || edge.kind == EdgeKind::kLaunch;
+      });
+      if (!known || !HasLane(n)) {
+        ++without;
+        continue;
+      }
+      setting_.aside[n] = true;
+      ++out_.nodes;
+      uint32_t& before =
+          newest.try_emplace(input_.run.LaneOf(node.what).device_id, kNoNode).first->second;
+      setting_.after[n] = before;
+      before = n;
+      for (Edge* edge = begin(n); edge != end(n); ++edge) {
+        if (edge->kind == EdgeKind::kSeen) edge->lag_ns = kNoEdge;
+      }
+    }
+    if (without > 0) {
+      out_.notes.push_back(fmt::format("{} {} stay where they are: what they need is not known",
+                                       without,
+                                       work == ActivityClass::kCopy ? "copies" : "collectives"));
+    }
+  }
+
+  // All launches of an execution are one: those after the first cost the host nothing, and the
+  // device does not wait for them.
+  void MergeLaunches() {
+    if (!graph_.host_known) {
+      out_.notes.emplace_back("launches cannot be merged: the host's calls are not recorded");
+      return;
+    }
+    std::vector<bool> seen(input_.attribution.executions.size() + 1, false);
+    std::vector<uint32_t> first_call(seen.size(), kNoNode);
+    for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (graph_.nodes[n].kind != NodeKind::kActivity) continue;
+      const uint32_t execution = input_.attribution.execution_of[graph_.nodes[n].what];
+      if (execution == 0) continue;
+      for (Edge* edge = begin(n); edge != end(n); ++edge) {
+        if (edge->kind != EdgeKind::kLaunch) continue;
+        if (first_call[execution] == kNoNode) first_call[execution] = edge->from;
+        if (first_call[execution] == edge->from) continue;
+        ++out_.nodes;
+        DropCall(edge->from);
+        if (HasLane(n)) edge->lag_ns = kNoEdge;
+      }
+    }
+  }
+
+  void CloseGaps() {
+    const auto chosen = [&](model::GapCause cause) {
+      return std::find(change_.gaps.begin(), change_.gaps.end(), cause) != change_.gaps.end();
+    };
+    std::unordered_map<uint32_t, bool> after_gap;
+    for (const model::GapRow& gap : input_.gaps) {
+      if (gap.next_activity_id > 0 && chosen(gap.cause)) {
+        after_gap[static_cast<uint32_t>(gap.next_activity_id - 1)] = true;
+      }
+    }
+    const bool all = change_.gaps.size() == model::Texts<model::GapCause>().size();
+    for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (graph_.nodes[n].kind != NodeKind::kActivity) continue;
+      const bool in_gap = after_gap.contains(graph_.nodes[n].what);
+      if (!all && !in_gap) continue;
+      if (in_gap) ++out_.nodes;
+      for (Edge* edge = begin(n); edge != end(n); ++edge) {
+        if (edge->kind == EdgeKind::kLaunch) {
+          if (HasLane(n)) edge->lag_ns = kNoEdge;
+        } else if (edge->lag_ns != kNoEdge) {
+          edge->lag_ns =
+              std::min(edge->lag_ns, graph_.usual_lag_ns[static_cast<size_t>(edge->kind)]);
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Input& input_;
+  const Change& change_;
+  Setting setting_;
+  Applied out_;
+};
+
+// The same with a host that is in nobody's way where it was not before.
+Setting WithoutHost(const Graph& graph, const Setting& setting) {
+  Setting other = setting;
+  for (Edge& edge : other.edges) {
+    if (edge.kind == EdgeKind::kLaunch && !edge.binding) edge.lag_ns = kNoEdge;
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const bool left = std::any_of(other.edges.begin() + graph.first_edge[n],
+                                  other.edges.begin() + graph.first_edge[n + 1],
+                                  [](const Edge& edge) { return edge.lag_ns != kNoEdge; });
+    if (left) continue;
+    for (size_t e = graph.first_edge[n]; e < graph.first_edge[n + 1]; ++e) {
+      other.edges[e].lag_ns = setting.edges[e].lag_ns;
+    }
+  }
+  return other;
+}
+
+// Half of what lies between the quartiles of the recorded steps.
+int64_t SpreadOf(const Graph& graph) {
+  std::vector<int64_t> lengths;
+  for (const Span& span : graph.spans) lengths.push_back(span.end_ns - span.start_ns);
+  if (lengths.size() < 4) return 0;
+  std::sort(lengths.begin(), lengths.end());
+  return (lengths[lengths.size() * 3 / 4] - lengths[lengths.size() / 4]) / 2;
+}
+
+}  // namespace
+
+bool Change::empty() const {
+  return instructions.empty() && kernels.empty() && phases.empty() && op_kinds.empty() &&
+         gaps.empty() && collective_bandwidth == 1 && copies == CopyChange::kAsTheyAre &&
+         !collectives_early && !one_launch;
+}
+
+Applied Apply(const Graph& graph, const Input& input, const Change& change) {
+  return Applier(graph, input, change).Run();
+}
+
+Prediction Predict(const Graph& graph, const Input& input, const Change& change,
+                   const std::optional<ReplayError>& error) {
+  Prediction prediction;
+  prediction.recorded_ns = StepLength(graph, Replay(graph));
+  prediction.applied = Apply(graph, input, change);
+  const Setting& setting = prediction.applied.setting;
+  prediction.times = Replay(graph, setting);
+  prediction.predicted_ns = StepLength(graph, prediction.times);
+  prediction.low_ns = prediction.high_ns = prediction.predicted_ns;
+  if (graph.host_known) {
+    const int64_t other = StepLength(graph, Replay(graph, WithoutHost(graph, setting)));
+    prediction.low_ns = std::min(prediction.low_ns, other);
+  }
+  const double share = error ? static_cast<double>(error->milli_pct) / 100'000.0 : 0.0;
+  const auto margin = std::max(std::llround(share * static_cast<double>(prediction.predicted_ns)),
+                               static_cast<long long>(SpreadOf(graph)));
+  prediction.low_ns = std::max<int64_t>(0, prediction.low_ns - margin);
+  prediction.high_ns += margin;
+  return prediction;
+}
+
+const Span& TypicalSpan(const Graph& graph, const Times& times) {
+  std::vector<const Span*> spans;
+  for (const Span& span : graph.spans) {
+    if (span.device_id == graph.spans.front().device_id) spans.push_back(&span);
+  }
+  if (spans.size() >= 3) spans.erase(spans.begin());
+  std::sort(spans.begin(), spans.end(), [&](const Span* a, const Span* b) {
+    return LengthOf(*a, times) < LengthOf(*b, times);
+  });
+  return *spans[(spans.size() - 1) / 2];
+}
+
+}  // namespace xlatrace::analysis::replay

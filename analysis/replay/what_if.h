@@ -1,0 +1,71 @@
+// What a step would take after a change: the graph replayed with it.
+//
+// A change is applied to every step; the answer is the median step. Its range comes from what the
+// graph assumes: the same change with a host that never is in the way unless it was, the replay
+// error, and how far the recorded steps themselves lie apart (quartiles). What a change cannot do
+// (an operand that is not known) is told, not guessed.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_ANALYSIS_REPLAY_WHAT_IF_H_
+#define XLATRACE_ANALYSIS_REPLAY_WHAT_IF_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/replay/critical_path.h"
+#include "analysis/replay/graph.h"
+#include "analysis/replay/replay.h"
+
+namespace xlatrace::analysis::replay {
+
+enum class CopyChange : uint8_t { kAsTheyAre, kHidden, kGone };
+
+struct Change {
+  // Factor of what an instruction (id) or a kernel (symbol) takes, with all that nests in it; 0:
+  // it is removed, with what its launch cost. Of a kernel that several instructions share, a part.
+  std::map<uint32_t, double> instructions;
+  std::map<std::string, double> kernels;
+  std::map<model::Phase, double> phases;
+  std::map<model::OpKind, double> op_kinds;
+  // The device never waits for what caused these gaps; lags of scheduling stay.
+  std::vector<model::GapCause> gaps;
+  double collective_bandwidth = 1;  // Times as much.
+  CopyChange copies = CopyChange::kAsTheyAre;
+  bool collectives_early = false;  // Each starts when its operands are there, beside the others.
+  bool one_launch = false;         // Of an execution only the first launch needs the host.
+
+  bool empty() const;
+};
+
+// How a change looks on a graph. `notes`: what it could not do.
+struct Applied {
+  Setting setting;
+  int64_t nodes = 0;  // That it concerns.
+  std::vector<std::string> notes;
+};
+Applied Apply(const Graph& graph, const Input& input, const Change& change);
+
+struct Prediction {
+  int64_t recorded_ns = 0;
+  int64_t predicted_ns = 0;
+  int64_t low_ns = 0, high_ns = 0;
+  Applied applied;
+  Times times;
+};
+// `error`: of the replay; nothing where it is not known.
+Prediction Predict(const Graph& graph, const Input& input, const Change& change,
+                   const std::optional<ReplayError>& error);
+
+// The step whose path is shown: of the first device the span of median length.
+const Span& TypicalSpan(const Graph& graph, const Times& times);
+
+// Above this there are no predictions.
+inline constexpr int64_t kLargestErrorMilliPct = 5'000;
+
+}  // namespace xlatrace::analysis::replay
+
+#endif  // XLATRACE_ANALYSIS_REPLAY_WHAT_IF_H_

@@ -1,0 +1,44 @@
+// A finished run.db in memory, as analysis/ works on it: what a replay needs of it, and no more.
+//
+// Of the run: devices, lanes, configurations (kind, copy kind, symbol, name), names of modules,
+// activities. Of the attribution all that store/attribution_reader.h gives, and the labels and
+// executions of activities. Steps, gaps, the host call of each activity, and the calls and ranges
+// in which a host thread waits for a device. Memory: some 100 bytes per launch.
+//
+// Thread-safety: plain data.
+
+#ifndef XLATRACE_TOOLS_LOADED_RUN_H_
+#define XLATRACE_TOOLS_LOADED_RUN_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/launch_queue.h"
+#include "base/error.h"
+#include "model/derived.h"
+#include "model/host_event.h"
+#include "model/run_tables.h"
+#include "store/run_db.h"
+
+namespace xlatrace::tools {
+
+struct LoadedRun {
+  model::RunTables run;
+  model::AttributionTables attribution;
+  std::vector<model::StepRow> steps;
+  std::vector<std::optional<int32_t>> step_of;
+  std::vector<model::GapRow> gaps;
+  std::vector<model::HostEvent> waits;
+  std::vector<uint32_t> call_of;       // Per activity: position in `calls` + 1, 0: none.
+  std::vector<model::HostCall> calls;  // Numbered by position + 1.
+
+  // Borrows this.
+  analysis::HostCallOf CallOf() const;
+};
+
+Result<LoadedRun> LoadRun(store::RunDb& db);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_LOADED_RUN_H_

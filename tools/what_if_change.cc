@@ -1,0 +1,241 @@
+#include "tools/what_if_change.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "base/shell_word.h"
+#include "hlo/shape.h"
+#include "model/words.h"
+
+namespace xlatrace::tools {
+namespace {
+
+namespace replay = analysis::replay;
+
+bool IsHandle(std::string_view word, char letter) {
+  return word.size() > 1 && word.front() == letter &&
+         std::all_of(word.begin() + 1, word.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "0.5x", "0.5", "50%".
+std::optional<double> FactorOf(std::string_view word) {
+  double scale = 1;
+  if (word.ends_with('x') || word.ends_with('X')) {
+    word.remove_suffix(1);
+  } else if (word.ends_with('%')) {
+    word.remove_suffix(1);
+    scale = 0.01;
+  }
+  double value = 0;
+  const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const bool whole = end == word.data() + word.size() && status == std::errc();
+  if (!whole || !std::isfinite(value) || value < 0 || value > 1e6) return std::nullopt;
+  return value * scale;
+}
+
+class Reader {
+ public:
+  Reader(store::RunDb& db, const LoadedRun& loaded, const WhatIfWords& words)
+      : db_(db), loaded_(loaded), words_(words) {}
+
+  Result<WhatIfChange> Read() {
+    for (const std::string& word : words_.ops) {
+      XLATRACE_ASSIGN(const auto split, Split("--op", word));
+      XLATRACE_TRY(AddOp(split.first, split.second));
+    }
+    for (const std::string& word : words_.kernels) {
+      XLATRACE_ASSIGN(const auto split, Split("--kernel", word));
+      XLATRACE_TRY(AddKernel(split.first, split.second));
+    }
+    for (const std::string& word : words_.without) {
+      XLATRACE_TRY(IsHandle(word, 'k') ? AddKernel(word, 0) : AddOp(word, 0));
+    }
+    if (words_.no_gaps) XLATRACE_TRY(AddGaps());
+    if (!words_.collective_bandwidth.empty()) XLATRACE_TRY(AddBandwidth());
+    if (!words_.copies.empty()) {
+      out_.change.copies =
+          words_.copies == "gone" ? replay::CopyChange::kGone : replay::CopyChange::kHidden;
+      out_.sentences.push_back("copies " + words_.copies);
+    }
+    if (words_.early_collectives) {
+      out_.change.collectives_early = true;
+      out_.sentences.emplace_back("collectives begin when their operands are there");
+    }
+    if (words_.one_launch) {
+      out_.change.one_launch = true;
+      out_.sentences.emplace_back("one launch per execution");
+    }
+    if (words_.no_recompute) AddRecompute();
+    return std::move(out_);
+  }
+
+ private:
+  std::string Run() const { return ShellWord(db_.path()); }
+
+  Result<std::pair<std::string, double>> Split(std::string_view option, const std::string& word) {
+    const size_t equals = word.rfind('=');
+    const auto factor =
+        equals == word.npos ? std::nullopt : FactorOf(std::string_view(word).substr(equals + 1));
+    if (!factor || equals == 0) {
+      return MakeError(
+          fmt::format("{} '{}': what is it to take? A name, '=' and a factor are needed", option,
+                      word),
+          fmt::format("xlatrace what-if {} {} {}=0.5x", Run(), option,
+                      ShellWord(word.substr(0, std::min(equals, word.size())))),
+          ErrorCode::kUsage);
+    }
+    return std::pair(word.substr(0, equals), *factor);
+  }
+
+  static std::string Takes(double factor) {
+    return factor == 0 ? "is not there" : fmt::format("takes {:.4g} times as long", factor);
+  }
+
+  Status AddOp(const std::string& name, double factor) {
+    if (name.starts_with("phase:") || name == "recompute") {
+      const auto phase = model::PhaseFromText(name == "recompute" ? name : name.substr(6));
+      if (!phase) return Unknown("phase", name.substr(6), "summary", "--by phase");
+      out_.change.phases[*phase] = factor;
+      out_.sentences.push_back(fmt::format("phase {} {}", model::Text(*phase), Takes(factor)));
+      return {};
+    }
+    if (name.starts_with("kind:")) {
+      const auto kind = model::OpKindFromText(name.substr(5));
+      if (!kind) return Unknown("kind of op", name.substr(5), "summary", "--by op_kind");
+      out_.change.op_kinds[*kind] = factor;
+      out_.sentences.push_back(fmt::format("every {} {}", model::Text(*kind), Takes(factor)));
+      return {};
+    }
+    if (IsHandle(name, 'o')) {
+      XLATRACE_ASSIGN(const store::Table row,
+                      db_.Select("SELECT t.instruction_id AS id, i.name FROM x_op_time t JOIN "
+                                 "x_instruction i USING (instruction_id) WHERE t.op_id = ?1",
+                                 {store::Cell(std::strtoll(name.c_str() + 1, nullptr, 10))}));
+      if (row.rows.empty()) return Unknown("op", name, "summary", "--by op");
+      out_.change.instructions[static_cast<uint32_t>(row.Int(0, "id"))] = factor;
+      out_.sentences.push_back(fmt::format("{} ({}) {}", name, row.Text(0, "name"), Takes(factor)));
+      return {};
+    }
+    return AddInstruction(name, factor);
+  }
+
+  // Of those that ran; several modules may have one of the name, all of them are meant.
+  Status AddInstruction(const std::string& name, double factor) {
+    const size_t slash = name.find('/');
+    const std::string module = slash == name.npos ? "" : name.substr(0, slash);
+    std::string own = slash == name.npos ? name : name.substr(slash + 1);
+    if (own.starts_with('%')) own.erase(0, 1);
+    XLATRACE_ASSIGN(
+        const store::Table rows,
+        db_.Select("SELECT i.instruction_id AS id, m.name AS module FROM x_instruction i "
+                   "JOIN x_module m USING (module_id) WHERE i.name = ?1 AND EXISTS (SELECT 1 "
+                   "FROM x_label b WHERE b.instruction_id = i.instruction_id)",
+                   {store::Cell(own)}));
+    bool found = false;
+    for (size_t i = 0; i < rows.rows.size(); ++i) {
+      if (!module.empty() && rows.Text(i, "module") != module) continue;
+      out_.change.instructions[static_cast<uint32_t>(rows.Int(i, "id"))] = factor;
+      found = true;
+    }
+    if (!found) {
+      // A kernel's name will do as well.
+      if (factor == 0 || slash == name.npos) {
+        if (Status kernel = AddKernel(name, factor)) return {};
+      }
+      return Unknown("op that ran", name, "summary", "--by op");
+    }
+    out_.sentences.push_back(fmt::format("{} {}", name, Takes(factor)));
+    return {};
+  }
+
+  Status AddKernel(const std::string& name, double factor) {
+    const bool handle = IsHandle(name, 'k');
+    XLATRACE_ASSIGN(
+        const store::Table rows,
+        db_.Select(fmt::format("SELECT kernel_symbol, kernel_name FROM kernel WHERE {}",
+                               handle ? "handle = ?1" : "kernel_symbol = ?1 OR kernel_name = ?1"),
+                   {store::Cell(name)}));
+    if (rows.rows.empty()) return Unknown("kernel", name, "summary", "--by kernel");
+    for (size_t i = 0; i < rows.rows.size(); ++i) {
+      out_.change.kernels[rows.Text(i, "kernel_symbol")] = factor;
+    }
+    out_.sentences.push_back(
+        handle ? fmt::format("{} ({}) {}", name, rows.Text(0, "kernel_name"), Takes(factor))
+               : fmt::format("kernel {} {}", name, Takes(factor)));
+    return {};
+  }
+
+  Status AddGaps() {
+    const auto causes = model::Texts<model::GapCause>();
+    for (size_t c = 0; c < causes.size(); ++c) {
+      if (words_.gaps.empty() || words_.gaps == causes[c]) {
+        out_.change.gaps.push_back(static_cast<model::GapCause>(c));
+      }
+    }
+    if (out_.change.gaps.empty()) {
+      return MakeError(fmt::format("--no-gaps: there is no cause '{}'", words_.gaps),
+                       fmt::format("one of {}", fmt::join(causes, ", ")), ErrorCode::kUsage);
+    }
+    out_.sentences.push_back(words_.gaps.empty() ? "the device never waits"
+                                                 : fmt::format("no gaps of cause {}", words_.gaps));
+    return {};
+  }
+
+  Status AddBandwidth() {
+    const auto factor = FactorOf(words_.collective_bandwidth);
+    if (!factor || *factor <= 0) {
+      return MakeError(fmt::format("--collective-bandwidth '{}' is no factor above 0",
+                                   words_.collective_bandwidth),
+                       fmt::format("xlatrace what-if {} --collective-bandwidth 2x", Run()),
+                       ErrorCode::kUsage);
+    }
+    out_.change.collective_bandwidth = *factor;
+    out_.sentences.push_back(fmt::format("collectives are {:.4g} times as fast", *factor));
+    return {};
+  }
+
+  // What is not computed again has to be kept: at most the bytes of its results.
+  void AddRecompute() {
+    out_.change.phases[model::Phase::kRecompute] = 0;
+    std::vector<bool> ran(loaded_.attribution.instructions.size() + 1, false);
+    for (const model::Label& label : loaded_.attribution.labels) {
+      ran[static_cast<size_t>(label.instruction_id)] = true;
+    }
+    int64_t bytes = 0;
+    for (size_t i = 0; i < loaded_.attribution.instructions.size(); ++i) {
+      const model::InstructionRow& row = loaded_.attribution.instructions[i];
+      if (!ran[i + 1] || row.phase != model::Phase::kRecompute) continue;
+      bytes += std::max<int64_t>(0, hlo::ByteSize(row.shape));
+    }
+    out_.sentences.push_back(fmt::format("nothing is recomputed; at most {} more are kept",
+                                         Bytes(static_cast<double>(bytes))));
+  }
+
+  tl::unexpected<Error> Unknown(std::string_view what, std::string_view name,
+                                std::string_view command, std::string_view option) const {
+    return MakeError(fmt::format("there is no {} '{}' in '{}'", what, name, db_.path()),
+                     fmt::format("xlatrace {} {} {}", command, Run(), option), ErrorCode::kFailed);
+  }
+
+  store::RunDb& db_;
+  const LoadedRun& loaded_;
+  const WhatIfWords& words_;
+  WhatIfChange out_;
+};
+
+}  // namespace
+
+Result<WhatIfChange> ReadChange(store::RunDb& db, const LoadedRun& loaded,
+                                const WhatIfWords& words) {
+  return Reader(db, loaded, words).Read();
+}
+
+}  // namespace xlatrace::tools

@@ -1,0 +1,39 @@
+// What `what-if` is asked, as words of the command line and as a change of the graph.
+
+#ifndef XLATRACE_TOOLS_WHAT_IF_CHANGE_H_
+#define XLATRACE_TOOLS_WHAT_IF_CHANGE_H_
+
+#include <string>
+#include <vector>
+
+#include "analysis/replay/what_if.h"
+#include "base/error.h"
+#include "store/run_db.h"
+#include "tools/loaded_run.h"
+
+namespace xlatrace::tools {
+
+struct WhatIfWords {
+  std::vector<std::string> ops, kernels, without;
+  bool no_gaps = false;
+  std::string gaps;  // A cause; empty: all.
+  std::string collective_bandwidth;
+  std::string copies;
+  bool early_collectives = false;
+  bool one_launch = false;
+  bool no_recompute = false;
+};
+
+struct WhatIfChange {
+  analysis::replay::Change change;
+  std::vector<std::string> sentences;  // What was understood, one per word.
+};
+
+// Ops by handle, by name (of the main module where several have one) or by "module/name"; kernels
+// by handle or name. Errors name what is not there and what to type.
+Result<WhatIfChange> ReadChange(store::RunDb& db, const LoadedRun& loaded,
+                                const WhatIfWords& words);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_WHAT_IF_CHANGE_H_

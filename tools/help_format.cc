@@ -37,8 +37,10 @@ class HelpFormatter : public CLI::Formatter {
     std::string text = option->get_description();
     const std::string given = option->get_default_str();
     if (!given.empty() && option->get_type_size() != 0) text += " (default: " + given + ")";
-    return Lines(make_option_name(option, is_positional) + make_option_opts(option), text,
-                 kOptionColumn);
+    // "--no-gaps{all}": what a flag is without a value is no part of its name.
+    std::string name = make_option_name(option, is_positional);
+    name.resize(std::min(name.find('{'), name.size()));
+    return Lines(name + make_option_opts(option), text, kOptionColumn);
   }
 
   std::string make_option_opts(const CLI::Option* option) const override {

@@ -58,7 +58,7 @@ class Reader {
     for (const std::string& word : words_.without) {
       XLATRACE_TRY(IsHandle(word, 'k') ? AddKernel(word, 0) : AddOp(word, 0));
     }
-    if (words_.no_gaps) XLATRACE_TRY(AddGaps());
+    if (!words_.gaps.empty()) XLATRACE_TRY(AddGaps());
     if (!words_.collective_bandwidth.empty()) XLATRACE_TRY(AddBandwidth());
     if (!words_.copies.empty()) {
       out_.change.copies =
@@ -176,16 +176,18 @@ class Reader {
   Status AddGaps() {
     const auto causes = model::Texts<model::GapCause>();
     for (size_t c = 0; c < causes.size(); ++c) {
-      if (words_.gaps.empty() || words_.gaps == causes[c]) {
+      if (words_.gaps == "all" || words_.gaps == causes[c]) {
         out_.change.gaps.push_back(static_cast<model::GapCause>(c));
       }
     }
     if (out_.change.gaps.empty()) {
       return MakeError(fmt::format("--no-gaps: there is no cause '{}'", words_.gaps),
-                       fmt::format("one of {}", fmt::join(causes, ", ")), ErrorCode::kUsage);
+                       fmt::format("all, or one of {}", fmt::join(causes, ", ")),
+                       ErrorCode::kUsage);
     }
-    out_.sentences.push_back(words_.gaps.empty() ? "the device never waits"
-                                                 : fmt::format("no gaps of cause {}", words_.gaps));
+    out_.sentences.push_back(words_.gaps == "all"
+                                 ? "the device never waits"
+                                 : fmt::format("no gaps of cause {}", words_.gaps));
     return {};
   }
 

@@ -15,8 +15,7 @@ namespace xlatrace::tools {
 
 struct WhatIfWords {
   std::vector<std::string> ops, kernels, without;
-  bool no_gaps = false;
-  std::string gaps;  // A cause; empty: all.
+  std::string gaps;  // A cause, "all"; empty: they stay.
   std::string collective_bandwidth;
   std::string copies;
   bool early_collectives = false;

@@ -73,18 +73,17 @@ void AddWhatIfCommand(CLI::App& app, Command* selected) {
       ->add_option("--op", words.ops,
                    "An op takes this many times as long: o17=0.5x, fusion.9=2x; also "
                    "kind:gemm=0.8x, phase:backward=0.9x")
-      ->type_name("OP=FACTOR");
+      ->type_name("OP=FACTOR")
+      ->allow_extra_args(false);
   command->add_option("--kernel", words.kernels, "The same of a kernel: k3=0.5x, or its name")
-      ->type_name("KERNEL=FACTOR");
+      ->type_name("KERNEL=FACTOR")
+      ->allow_extra_args(false);
   command->add_option("--without", words.without, "An op, kernel or phase is not there: o17, k3")
-      ->type_name("OP");
-  command
-      ->add_option("--no-gaps", words.gaps,
-                   "The device never waits for the host; with a cause (host, input, "
-                   "synchronisation, launch_bound, copy, compile, unknown) only where that is it")
-      ->type_name("[CAUSE]")
-      ->expected(0, 1)
-      ->default_str("");
+      ->type_name("OP")
+      ->allow_extra_args(false);
+  command->add_flag("--no-gaps{all}", words.gaps,
+                    "The device never waits for the host; --no-gaps=CAUSE only where host, input, "
+                    "synchronisation, launch_bound, copy, compile or unknown is why");
   command
       ->add_option("--collective-bandwidth", words.collective_bandwidth,
                    "Collectives are this many times as fast: 2x")
@@ -106,11 +105,8 @@ void AddWhatIfCommand(CLI::App& app, Command* selected) {
   command->footer(
       "Several changes are replayed together. Without one, the step as it is.\n"
       "Examples:\n  xlatrace what-if run.db --op o17=0.5x\n"
-      "  xlatrace what-if run.db --without all-reduce.3 --no-gaps --collective-bandwidth 2x");
-  command->callback([options, command, selected] {
-    options->words.no_gaps = command->count("--no-gaps") > 0;
-    *selected = [options] { return Run(*options); };
-  });
+      "  xlatrace what-if run.db --without k3 --no-gaps --collective-bandwidth 2x");
+  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -25,10 +25,11 @@ ALLOWED = {
     "correlator": {"base", "model", "hlo"},
     "analysis": {"base", "model", "hlo"},
     "compare": {"base", "model", "hlo", "analysis"},
+    "fleet": {"base", "model", "store", "analysis"},
     "export": {"base", "model", "store", "hlo", "analysis"},
     "report": {"base", "model", "store", "hlo", "analysis", "compare"},
     "tools": {"base", "model", "recording", "store", "hlo", "dumps", "importers", "correlator",
-              "analysis", "compare", "export", "report"},
+              "analysis", "compare", "fleet", "export", "report"},
 }
 
 # Headers that only one room may see.

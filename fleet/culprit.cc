@@ -1,0 +1,392 @@
+#include "fleet/culprit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fleet/robust.h"
+
+namespace xlatrace::fleet {
+namespace {
+
+constexpr double kDominates = 0.6;    // A part that explains so much of the excess is its cause.
+constexpr double kSlowGroup = 1.2;    // Exchange against the median of the other groups.
+constexpr double kStretched = 0.25;   // "gemm only": the rest is stretched less than so much of it.
+constexpr double kDataShare = 0.04;   // Who is last, over the median, as part of a step.
+constexpr double kDataSteps = 0.5;    // In so many of the steps.
+constexpr double kOneOffShare = 0.3;  // A single step that is so much longer.
+constexpr double kOneOffSteps = 0.2;  // In at most so many of the steps.
+
+double Own(const RankStep& at) { return at.step_ns - at.wait_ns; }
+
+using Part = std::function<double(const RankStep&)>;
+
+// Differences of one figure to the median of the ranks with the same program, step by step.
+class Excess {
+ public:
+  Excess(const JobTimes& job, const Part& part)
+      : ranks_(job.ranks.size()), steps_(job.steps.size()), of_(ranks_ * steps_, 0) {
+    std::map<std::string, std::vector<size_t>> like;
+    for (size_t r = 0; r < ranks_; ++r) like[job.ranks[r].program].push_back(r);
+    for (const auto& [program, ranks] : like) {
+      for (size_t s = 0; s < steps_; ++s) {
+        std::vector<double> values;
+        for (const size_t r : ranks) {
+          if (job.At(r, s).known) values.push_back(part(job.At(r, s)));
+        }
+        const double middle = LowerMedian(std::move(values));
+        for (const size_t r : ranks) {
+          if (job.At(r, s).known) of_[r * steps_ + s] = part(job.At(r, s)) - middle;
+        }
+      }
+    }
+  }
+
+  double At(size_t rank, size_t step) const { return of_[rank * steps_ + step]; }
+  // Median over the steps from `first` on.
+  double Of(size_t rank, size_t first) const { return LowerMedian(Steps(rank, first)); }
+  // What three of four of those steps have at least.
+  double Lasting(size_t rank, size_t first) const { return LowerQuartile(Steps(rank, first)); }
+
+ private:
+  std::vector<double> Steps(size_t rank, size_t first) const {
+    const auto begin = of_.begin() + static_cast<std::ptrdiff_t>(rank * steps_);
+    return {begin + static_cast<std::ptrdiff_t>(first),
+            begin + static_cast<std::ptrdiff_t>(steps_)};
+  }
+
+  size_t ranks_, steps_;
+  std::vector<double> of_;
+};
+
+double MedianOver(const JobTimes& job, size_t first, const Part& part) {
+  std::vector<double> values;
+  for (size_t r = 0; r < job.ranks.size(); ++r) {
+    for (size_t s = first; s < job.steps.size(); ++s) {
+      if (job.At(r, s).known) values.push_back(part(job.At(r, s)));
+    }
+  }
+  return LowerMedian(std::move(values));
+}
+
+std::string Ms(double ns) { return fmt::format("{:.3f} ms", ns / 1e6); }
+
+class Finder {
+ public:
+  explicit Finder(const JobTimes& job) : job_(job), own_(job, Own) {}
+
+  CulpritAnswer Run() {
+    CulpritAnswer& a = answer_;
+    size_t known = 0;
+    for (size_t r = 0; r < job_.ranks.size(); ++r) {
+      for (size_t s = 0; s < job_.steps.size(); ++s) known += job_.At(r, s).known ? 1 : 0;
+    }
+    if (job_.ranks.size() < 2 || job_.steps.size() < kFewestSteps ||
+        known * 2 < job_.times.size()) {
+      a.cause = Cause::kNoData;
+      a.evidence.push_back(fmt::format(
+          "{} ranks in {} common steps, of which the recordings hold {} of {}: at least 2 ranks "
+          "and {} steps are needed",
+          job_.ranks.size(), job_.steps.size(), known, job_.times.size(), kFewestSteps));
+      return a;
+    }
+    step_ns_ = StepTime();
+    a.step_ns = a.without_ns = step_ns_;
+    for (size_t r = 0; r < job_.ranks.size(); ++r) a.excess_ns.push_back(own_.Of(r, 0));
+    if (Program() || Link() || Persistent() || Data() || OneOff()) return a;
+    a.evidence.push_back(
+        fmt::format("no rank needs more than {} longer than its like, step after step",
+                    Ms(std::max(0.0, *std::max_element(a.excess_ns.begin(), a.excess_ns.end())))));
+    return a;
+  }
+
+ private:
+  double StepTime() const {
+    std::vector<double> steps;
+    for (size_t s = 0; s < job_.steps.size(); ++s) steps.push_back(Slowest(s));
+    return LowerMedian(std::move(steps));
+  }
+  double Slowest(size_t step) const {
+    double longest = 0;
+    for (size_t r = 0; r < job_.ranks.size(); ++r) {
+      if (job_.At(r, step).known) longest = std::max(longest, job_.At(r, step).step_ns);
+    }
+    return longest;
+  }
+
+  double Threshold(const std::vector<double>& excess) const {
+    return std::max(kLeastShare * step_ns_, kSpreads * Spread(excess));
+  }
+
+  // What the job pays in a step for some ranks: the longest of them over the longest of all others.
+  double CostIn(size_t step, const std::set<size_t>& slow) const {
+    double of_slow = 0, of_others = 0;
+    for (size_t r = 0; r < job_.ranks.size(); ++r) {
+      if (!job_.At(r, step).known) continue;
+      double& longest = slow.contains(r) ? of_slow : of_others;
+      longest = std::max(longest, Own(job_.At(r, step)));
+    }
+    return of_others == 0 ? 0 : std::max(0.0, of_slow - of_others);
+  }
+
+  void Charge(const std::vector<size_t>& ranks, size_t first) {
+    const std::set<size_t> slow(ranks.begin(), ranks.end());
+    double sum = 0;
+    for (size_t s = first; s < job_.steps.size(); ++s) sum += CostIn(s, slow);
+    answer_.ranks = ranks;
+    answer_.since_step = job_.steps[first];
+    answer_.cost_ns = sum / static_cast<double>(job_.steps.size() - first);
+    answer_.without_ns = step_ns_ - answer_.cost_ns;
+  }
+
+  // The step from which on the rank is slow: where two levels explain its excess best. The first
+  // one where it was slow all along.
+  size_t Since(const Excess& excess, size_t rank) const {
+    const size_t n = job_.steps.size();
+    std::vector<double> sum(n + 1, 0);
+    for (size_t s = 0; s < n; ++s) sum[s + 1] = sum[s] + excess.At(rank, s);
+    size_t best = 0;
+    double gain = 0;
+    for (size_t s = 2; s + 3 <= n; ++s) {
+      const double before = sum[s] / static_cast<double>(s);
+      const double after = (sum[n] - sum[s]) / static_cast<double>(n - s);
+      const double apart = after - before;
+      const double of_split =
+          apart * std::abs(apart) * static_cast<double>(s) * static_cast<double>(n - s);
+      if (of_split <= gain || before > 0.5 * after) continue;
+      gain = of_split;
+      best = s;
+    }
+    return best;
+  }
+
+  // Ranks whose excess stays, by the steps from each one's own beginning; the worst first.
+  std::vector<std::pair<double, size_t>> Slow() const {
+    std::vector<double> excess, late;
+    const size_t third = job_.steps.size() - std::max<size_t>(job_.steps.size() / 3, 3);
+    for (size_t r = 0; r < job_.ranks.size(); ++r) {
+      excess.push_back(own_.Of(r, 0));
+      late.push_back(own_.Lasting(r, third));
+    }
+    const double threshold = Threshold(excess);
+    const double late_threshold = Threshold(late);
+    std::vector<std::pair<double, size_t>> slow;
+    for (size_t r = 0; r < excess.size(); ++r) {
+      if (excess[r] > threshold || late[r] > late_threshold) {
+        slow.emplace_back(std::max(excess[r], late[r]), r);
+      }
+    }
+    std::sort(slow.rbegin(), slow.rend());
+    // Those that lie far below the worst are not who is waited for.
+    while (slow.size() > 1 && slow.back().first < 0.5 * slow.front().first) slow.pop_back();
+    return slow;
+  }
+
+  bool Persistent() {
+    const auto slow = Slow();
+    if (slow.empty() || slow.size() * 2 > job_.ranks.size()) return false;
+    const size_t worst = slow.front().second;
+    const size_t first = Since(own_, worst);
+    std::vector<size_t> ranks;
+    for (const auto& [excess, rank] : slow) ranks.push_back(rank);
+    Charge(ranks, first);
+    const Excess gemm(job_, [](const RankStep& at) { return at.gemm_ns; });
+    const Excess other(job_, [](const RankStep& at) { return at.other_ns; });
+    const Excess gap(job_, [](const RankStep& at) { return at.gap_ns; });
+    const double own = own_.Of(worst, first);
+    const double of_gemm = gemm.Of(worst, first);
+    const double of_other = other.Of(worst, first);
+    const double of_gap = gap.Of(worst, first);
+    answer_.evidence.push_back(fmt::format(
+        "{} needs {} a step more than the median of its like: matrix products {}, other kernels "
+        "{}, gaps {}",
+        job_.ranks[worst].name, Ms(own), Ms(of_gemm), Ms(of_other), Ms(of_gap)));
+    if (of_gap >= kDominates * own) {
+      answer_.cause = Cause::kSlowHost;
+      return true;
+    }
+    if (of_gemm + of_other < kDominates * own) {
+      answer_.cause = Cause::kUnknown;
+      return true;
+    }
+    answer_.cause = Cause::kSlowGpu;
+    const double gemm_base = MedianOver(job_, first, [](const RankStep& at) { return at.gemm_ns; });
+    const double other_base =
+        MedianOver(job_, first, [](const RankStep& at) { return at.other_ns; });
+    const double stretch_gemm = gemm_base > 0 ? of_gemm / gemm_base : 0;
+    const double stretch_other = other_base > 0 ? of_other / other_base : 0;
+    answer_.gpu = stretch_other < kStretched * stretch_gemm ? GpuReason::kClocks
+                                                            : GpuReason::kMemoryOrNeighbour;
+    answer_.evidence.push_back(fmt::format(
+        "matrix products take {:.2f} times, other kernels {:.2f} times as long as there",
+        1 + stretch_gemm, 1 + stretch_other));
+    return true;
+  }
+
+  // Ranks with other modules and more to do than the rest.
+  bool Program() {
+    std::map<std::string, std::vector<size_t>> programs;
+    for (size_t r = 0; r < job_.ranks.size(); ++r) programs[job_.ranks[r].program].push_back(r);
+    if (programs.size() < 2) return false;
+    std::vector<std::pair<double, const std::vector<size_t>*>> times;
+    for (const auto& [program, ranks] : programs) {
+      std::vector<double> own;
+      for (const size_t r : ranks) {
+        std::vector<double> steps;
+        for (size_t s = 0; s < job_.steps.size(); ++s) {
+          if (job_.At(r, s).known) steps.push_back(Own(job_.At(r, s)));
+        }
+        own.push_back(LowerMedian(std::move(steps)));
+      }
+      times.emplace_back(LowerMedian(std::move(own)), &ranks);
+    }
+    std::sort(times.begin(), times.end(),
+              [](const auto& a, const auto& b) { return a.first > b.first; });
+    const double more = times[0].first - times[1].first;
+    const double excess = *std::max_element(answer_.excess_ns.begin(), answer_.excess_ns.end());
+    if (more < kLeastShare * step_ns_ || more < excess) return false;
+    Charge(*times[0].second, 0);
+    answer_.cause = Cause::kProgram;
+    answer_.evidence.push_back(fmt::format(
+        "{} of {} ranks run a program of their own that needs {} a step, the next one {}",
+        times[0].second->size(), job_.ranks.size(), Ms(times[0].first), Ms(times[1].first)));
+    return true;
+  }
+
+  // Instructions of which some groups exchange slowly, and the host that only those share.
+  bool Link() {
+    std::map<std::string, std::vector<const GroupTransfer*>> of_instruction;
+    for (const GroupTransfer& group : job_.transfers) {
+      of_instruction[group.instruction].push_back(&group);
+    }
+    std::map<std::string, int> slow_hosts, fast_hosts;
+    std::vector<double> longer(job_.ranks.size(), 0);
+    double most = 0;
+    for (const auto& [instruction, groups] : of_instruction) {
+      if (groups.size() < 3) continue;
+      std::vector<double> times;
+      for (const GroupTransfer* group : groups) times.push_back(group->transfer_ns);
+      const double middle = LowerMedian(times);
+      const double limit = std::max(kSlowGroup * middle, middle + kSpreads * Spread(times));
+      for (const GroupTransfer* group : groups) {
+        const bool slow = group->transfer_ns > limit;
+        std::set<std::string> hosts;
+        for (const size_t r : group->ranks) {
+          hosts.insert(job_.ranks[r].host);
+          if (slow) longer[r] += group->transfer_ns - middle;
+          most = std::max(most, longer[r]);
+        }
+        for (const std::string& host : hosts) ++(slow ? slow_hosts : fast_hosts)[host];
+      }
+    }
+    if (most < kLeastShare * step_ns_ / 2) return false;
+    // It must be what they are waited for.
+    const double excess = *std::max_element(answer_.excess_ns.begin(), answer_.excess_ns.end());
+    if (most < 0.5 * excess) return false;
+    std::vector<size_t> ranks;
+    for (size_t r = 0; r < longer.size(); ++r) {
+      if (longer[r] > 0.6 * most) ranks.push_back(r);
+    }
+    Charge(ranks, 0);
+    answer_.cause = Cause::kLink;
+    std::string hosts;
+    for (const auto& [host, times] : slow_hosts) {
+      if (!host.empty() && !fast_hosts.contains(host)) hosts += (hosts.empty() ? "" : ", ") + host;
+    }
+    answer_.evidence.push_back(fmt::format(
+        "exchanges of {} ranks take up to {} a step longer than those of other groups{}",
+        ranks.size(), Ms(most), hosts.empty() ? "" : "; only they have " + hosts));
+    return true;
+  }
+
+  // Another rank in every step, and it computes longer.
+  bool Data() {
+    const Excess kernels(job_, [](const RankStep& at) { return at.gemm_ns + at.other_ns; });
+    std::map<size_t, int> last;
+    std::vector<double> costs;
+    double sum = 0;
+    int by_kernels = 0;
+    for (size_t s = 0; s < job_.steps.size(); ++s) {
+      size_t worst = 0;
+      for (size_t r = 1; r < job_.ranks.size(); ++r) {
+        if (own_.At(r, s) > own_.At(worst, s)) worst = r;
+      }
+      const double cost = own_.At(worst, s);
+      costs.push_back(cost);
+      sum += cost;
+      if (cost < kDataShare * step_ns_) continue;
+      if (kernels.At(worst, s) < kDominates * cost) continue;
+      ++by_kernels;
+      ++last[worst];
+    }
+    const auto steps = static_cast<double>(job_.steps.size());
+    if (by_kernels < kDataSteps * steps) return false;
+    answer_.cause = Cause::kData;
+    answer_.since_step = job_.steps.front();
+    answer_.cost_ns = sum / steps;
+    answer_.without_ns = step_ns_ - answer_.cost_ns;
+    answer_.evidence.push_back(fmt::format(
+        "in {} of {} steps one rank computes longer than the others, {} different ranks in turn",
+        by_kernels, job_.steps.size(), last.size()));
+    return true;
+  }
+
+  bool OneOff() {
+    std::vector<size_t> long_steps;
+    double cost = 0;
+    for (size_t s = 0; s < job_.steps.size(); ++s) {
+      if (Slowest(s) - step_ns_ < kOneOffShare * step_ns_) continue;
+      long_steps.push_back(s);
+      cost += Slowest(s) - step_ns_;
+    }
+    if (long_steps.empty() ||
+        static_cast<double>(long_steps.size()) >
+            std::max(1.0, kOneOffSteps * static_cast<double>(job_.steps.size()))) {
+      return false;
+    }
+    CulpritAnswer& a = answer_;
+    a.cause = Cause::kOneOff;
+    a.cost_ns = cost / static_cast<double>(job_.steps.size());
+    a.since_step = job_.steps[long_steps.front()];
+    const size_t worst_step =
+        *std::max_element(long_steps.begin(), long_steps.end(),
+                          [&](size_t x, size_t y) { return Slowest(x) < Slowest(y); });
+    size_t worst = 0;
+    for (size_t r = 1; r < job_.ranks.size(); ++r) {
+      if (own_.At(r, worst_step) > own_.At(worst, worst_step)) worst = r;
+    }
+    for (const size_t s : long_steps) a.steps.push_back(job_.steps[s]);
+    const bool all = own_.At(worst, worst_step) < 0.3 * (Slowest(worst_step) - step_ns_);
+    if (!all) a.ranks.push_back(worst);
+    a.evidence.push_back(fmt::format(
+        "{} of {} steps are longer, the longest (step {}) {} instead of {}; {}", long_steps.size(),
+        job_.steps.size(), job_.steps[worst_step], Ms(Slowest(worst_step)), Ms(step_ns_),
+        all ? "all ranks stand still together"
+            : fmt::format("{} is waited for", job_.ranks[worst].name)));
+    return true;
+  }
+
+  const JobTimes& job_;
+  Excess own_;
+  double step_ns_ = 0;
+  CulpritAnswer answer_;
+};
+
+}  // namespace
+
+std::string_view Text(Cause cause) {
+  static constexpr std::array<std::string_view, 9> kWords = {
+      "none", "slow_gpu", "slow_host", "link", "data", "program", "one_off", "unknown", "no_data"};
+  return kWords[static_cast<size_t>(cause)];
+}
+
+CulpritAnswer FindCulprit(const JobTimes& job) { return Finder(job).Run(); }
+
+}  // namespace xlatrace::fleet

@@ -1,0 +1,35 @@
+#include "fleet/skew.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace xlatrace::fleet {
+
+bool Synchronises(std::string_view op) {
+  return op == "all-reduce" || op == "all-gather" || op == "reduce-scatter" || op == "all-to-all" ||
+         op == "ragged-all-to-all";
+}
+
+size_t CollectiveKeyHash::operator()(const CollectiveKey& key) const {
+  uint64_t hash = Hash(key.fingerprint) ^ (Hash(key.instruction) << 1);
+  for (const int64_t part : {key.step, key.number, key.group}) {
+    hash = (hash ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+  }
+  return static_cast<size_t>(hash);
+}
+
+void Skew::Add(const CollectiveKey& key, int64_t duration_ns) {
+  const auto [at, fresh] = groups_.try_emplace(key, Group{duration_ns, 0});
+  at->second.transfer_ns = std::min(at->second.transfer_ns, duration_ns);
+  ++at->second.ranks;
+}
+
+std::optional<Skew::Group> Skew::Of(const CollectiveKey& key, int64_t expected) const {
+  const auto at = groups_.find(key);
+  if (at == groups_.end() || at->second.ranks < std::max<int64_t>(expected, 2)) return std::nullopt;
+  return at->second;
+}
+
+}  // namespace xlatrace::fleet

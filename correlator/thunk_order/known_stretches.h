@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "correlator/thunk_order/execution_solver.h"
+#include "correlator/thunk_order/launch_outcome.h"
 
 namespace xlatrace::correlator {
 

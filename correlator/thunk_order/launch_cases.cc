@@ -6,6 +6,7 @@
 
 #include "correlator/graph_candidates.h"
 #include "correlator/kernel_symbols.h"
+#include "correlator/thunk_order/order_limits.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -88,10 +89,13 @@ void LaunchCases::ReadCases() {
       launch.collective = CollectiveOfSymbol(config.symbol);
     }
     if (launch.kind == LaunchKind::kLibrary) launch.library = LibraryOf(config.symbol);
-    launch.fixed = label.instruction_id != 0 && label.confidence == Confidence::kExact;
-    const Id module_id = launch.fixed ? label.module_id : judged.module_id;
+    const bool known = label.instruction_id != 0 && label.confidence == Confidence::kExact;
+    const Id module_id = known ? label.module_id : judged.module_id;
     if (module_id != 0) launch.module = static_cast<uint32_t>(module_id - 1);
-    launch.certain = launch.fixed || (module_id != 0 && judged.certain);
+    launch.said = known            ? Said::kInstruction
+                  : module_id == 0 ? Said::kNothing
+                  : judged.certain ? Said::kModule
+                                   : Said::kModuleAtBest;
     if (config.kind == model::ActivityKind::kKernel) {
       observed_.emplace(launch.module, PlainSymbol(config.symbol));
     }
@@ -109,7 +113,7 @@ void LaunchCases::PreferKnownGrids() {
     };
     if (std::none_of(launch.candidates.begin(), launch.candidates.end(), told)) continue;
     for (Candidate& candidate : launch.candidates) {
-      candidate.doubt = told(candidate) ? 0 : kOfUntoldSize;
+      candidate.doubt = told(candidate) ? 0 : align::kOfUntoldSize;
     }
   }
 }
@@ -152,7 +156,7 @@ void LaunchCases::CompareSizes() {
       const int64_t expected = *std::next(sizes.elements.begin(), rank);
       for (Candidate& candidate : cases_[c].candidates) {
         const ThunkToken& token = programs_[candidate.program]->tokens()[candidate.token];
-        candidate.doubt = token.elements == expected ? 0 : kOfAnotherSize;
+        candidate.doubt = token.elements == expected ? 0 : align::kOfAnotherSize;
       }
     }
   }
@@ -211,7 +215,7 @@ void LaunchCases::CompareGraphs() {
 void LaunchCases::SettlePrograms() {
   std::vector<std::vector<bool>> kernels(programs_.size());
   for (const LaunchCase& launch : cases_) {
-    if (launch.fixed) continue;
+    if (launch.IsKnown()) continue;
     for (const Candidate& c : launch.candidates) {
       if (!programs_[c.program]->tokens()[c.token].may_copy) continue;
       kernels[c.program].resize(programs_[c.program]->size());
@@ -232,7 +236,7 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
   const auto add = [&](uint32_t module, const std::vector<uint32_t>& tokens) {
     for (const uint32_t token : tokens) candidates.push_back({module, token});
   };
-  if (launch.fixed) {
+  if (launch.IsKnown()) {
     const model::Label& label = LabelOf(judged);
     const ModuleEntry& entry = modules_.entry(label.module_id);
     add(launch.module, programs_[launch.module]->TokensOf(

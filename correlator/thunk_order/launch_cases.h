@@ -18,7 +18,8 @@
 
 #include "correlator/module_join.h"
 #include "correlator/module_table.h"
-#include "correlator/thunk_order/execution_solver.h"
+#include "correlator/thunk_order/launch_outcome.h"
+#include "correlator/thunk_order/thunk_program.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 

@@ -1,26 +1,13 @@
 #include "correlator/thunk_order/sequence_alignment.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "correlator/thunk_order/order_limits.h"
 
 namespace xlatrace::correlator {
 namespace {
 
-// Doubts decide between what is equal otherwise, however many they are.
-constexpr int64_t kUnit = int64_t{1} << 34;
-constexpr int64_t kSkip = 2 * kUnit;     // A kernel that must be there and is not.
-constexpr int64_t kForeign = 5 * kUnit;  // An activity that no token is for; more than the slack.
-constexpr int64_t kStart = 1 * kUnit;    // Of an execution.
-constexpr int64_t kSlack = 2 * kSkip;
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
-// What is kept of the states behind an item.
-constexpr int64_t kWorst = 40 * kUnit;  // Above the best.
-constexpr size_t kMostMatched = 128;
-constexpr size_t kMostForeign = 8;
-// A module of a thousand equal kernels has thousands of states per item; from here on (160 MB) only
-// the best few are kept.
-constexpr size_t kMostStates = 4'000'000;
-constexpr size_t kMostMatchedLate = 4;
+using namespace align;  // NOLINT: its costs, which this file is about.
 
 struct State {
   uint32_t program = AlignedItem::kNone;  // Of the last match; kNone: none yet.
@@ -141,7 +128,7 @@ class Aligner {
       const bool late = states_.size() > kMostStates;
       cut_off_.push_back(kNever);
       const bool cut = Keep(late ? kMostMatchedLate : kMostMatched, &next, &cut_off_.back());
-      // What was cut off may have been as good: nothing is unique until an item can be one thing
+      // What was cut off may have been as good: all is in doubt until an item can be one thing
       // only.
       doubtful = cut || (doubtful && item.candidates->size() > 1);
       doubtful_.push_back(doubtful);
@@ -189,7 +176,7 @@ class Aligner {
     for (size_t i = items_.size(); i-- > 0;) {
       const auto states = Behind(i);
       Judge(states, after, best, &result->items[i]);
-      if (doubtful_[i]) result->items[i].unique = false;
+      if (doubtful_[i]) Raise(Doubt::kTooManyWays, &result->items[i].doubt);
       if (i == 0) break;
       const auto earlier = Behind(i - 1);
       before.assign(earlier.size(), kNever);
@@ -215,23 +202,22 @@ class Aligner {
              AlignedItem* item) const {
     if (item->program == AlignedItem::kNone) return;
     const uint32_t instruction = programs_[item->program]->tokens()[item->token].instruction;
-    item->unique = true;
     for (size_t s = 0; s < states.size(); ++s) {
       const State& state = states[s];
       if (!state.matched || after[s] >= kNever || state.cost + after[s] > best + kSlack) continue;
       if (state.program != item->program) {
-        item->rival = true;
-        item->even |= (state.cost + after[s]) % kUnit - best % kUnit < kOfAnotherSize;
-        item->unique = false;
+        const bool even = (state.cost + after[s]) % kUnit - best % kUnit < kOfAnotherSize;
+        item->doubt = std::max(item->doubt, even ? Doubt::kEqualModule : Doubt::kAnotherModule);
       } else if (programs_[state.program]->tokens()[state.token].instruction != instruction) {
-        item->unique = false;
-        item->tied |= state.cost + after[s] <= best;
+        const bool tied = state.cost + after[s] <= best;
+        item->doubt =
+            std::max(item->doubt, tied ? Doubt::kEqualInstruction : Doubt::kAnotherInstruction);
       }
     }
   }
 
   // Where many records in a row were lost, what was cut off as too dear may have been as good in
-  // the end: the best pays for them later. Nothing is unique from the last item that can be one
+  // the end: the best pays for them later. All is in doubt from the last item that can be one
   // thing only to the next one.
   void DoubtWhatWasCutOff(const std::vector<uint32_t>& path, Alignment* result) const {
     size_t begin = 0;  // Of the items between two such.
@@ -243,7 +229,7 @@ class Aligner {
       if (!sure) continue;
       const int64_t cost = end ? result->cost : Behind(i)[path[i]].cost;
       for (size_t k = begin; k < i && cheapest <= cost + kSlack; ++k) {
-        result->items[k].unique = false;
+        Raise(Doubt::kTooManyWays, &result->items[k].doubt);
       }
       begin = i + 1;
       cheapest = kNever;
@@ -282,9 +268,10 @@ Alignment AlignSequence(std::span<const ThunkProgram* const> programs,
     AlignedItem& item = alignment.items[i];
     const AlignedItem& other = lost.items[i];
     if (item.program == AlignedItem::kNone || items[i].candidates->size() == 1) continue;
-    item.unique &= other.unique && other.program == item.program &&
-                   programs[item.program]->tokens()[item.token].instruction ==
-                       programs[item.program]->tokens()[other.token].instruction;
+    const bool same = other.doubt == Doubt::kNone && other.program == item.program &&
+                      programs[item.program]->tokens()[item.token].instruction ==
+                          programs[item.program]->tokens()[other.token].instruction;
+    if (!same) Raise(Doubt::kCutOff, &item.doubt);
   }
   return alignment;
 }

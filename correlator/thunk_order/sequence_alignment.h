@@ -5,8 +5,8 @@
 // Dynamic programming over (program, token), as sequence alignment is done. What costs: a kernel
 // that every execution launches and that is not there, an activity that fits nowhere, the start of
 // an execution. All alignments of one execution that match as many kernels cost the same, so a
-// token is unique only when no other one is possible within the cost of two lost records: of two
-// launches of a reused kernel, one of which was lost, neither counts as known.
+// token is beyond doubt only when no other one is possible within the cost of two lost records: of
+// two launches of a reused kernel, one of which was lost, neither counts as known.
 //
 // Linear in the number of launches; a launch with c candidate tokens costs about 10 c steps.
 // Thread-safety: pure.
@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "correlator/thunk_order/certainty.h"
 #include "correlator/thunk_order/thunk_program.h"
 
 namespace xlatrace::correlator {
@@ -25,14 +26,9 @@ namespace xlatrace::correlator {
 struct Candidate {
   uint32_t program = 0;  // Index among the programs.
   uint32_t token = 0;
-  uint16_t doubt = 0;  // Others of the candidates fit the launch better; one of the two below.
+  // Others of the candidates fit the launch better: align::kOfAnotherSize or align::kOfUntoldSize.
+  uint16_t doubt = 0;
 };
-
-// Among programs of one kernel, this one's size does not go with the size of the launch.
-inline constexpr uint16_t kOfAnotherSize = 1 << 10;
-// Another's list of thunks tells just this grid, and this one's tells none. Less than that: only to
-// choose by, never a reason to believe it.
-inline constexpr uint16_t kOfUntoldSize = 1;
 
 struct SequenceItem {
   const std::vector<Candidate>* candidates = nullptr;  // Not null.
@@ -43,11 +39,8 @@ struct AlignedItem {
   static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t program = kNone;  // kNone: fits nowhere.
   uint32_t token = kNone;
-  uint32_t execution = 0;  // Counts up with each start.
-  bool unique = false;     // No other instruction is possible.
-  bool rival = false;      // Another program is.
-  bool even = false;       // And nothing that the launches show speaks against it.
-  bool tied = false;       // Another instruction of the program is as good.
+  uint32_t execution = 0;      // Counts up with each start.
+  Doubt doubt = Doubt::kNone;  // None: no other instruction is possible.
 };
 
 struct Alignment {
@@ -61,7 +54,7 @@ struct SequenceEnds {
   bool clean_end = false;    // The same of the last one and the end.
   // What is missing of the first or last execution may be missing because a recording was cut off,
   // which costs nothing and explains best. It may as well have been lost inside: what could be
-  // another instruction then is not unique.
+  // another instruction then is in doubt.
   bool may_be_cut_off = false;
 };
 

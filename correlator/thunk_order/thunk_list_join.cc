@@ -125,7 +125,7 @@ void JoinThunkList(const model::HloModule& module, std::span<const ComputationUs
   };
   for (size_t k = 0; k < items.size(); ++k) {
     const AlignedItem& item = alignment.items[k];
-    if (item.program == AlignedItem::kNone || !item.unique) continue;
+    if (item.program == AlignedItem::kNone || item.doubt != Doubt::kNone) continue;
     (*thunks)[places[k]].instruction = name(item.token);
     fill(places[k], item.token);
     before = item.token;

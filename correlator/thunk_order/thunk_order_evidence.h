@@ -1,8 +1,8 @@
 // Thunk order: an execution's activities aligned with its module's thunk program.
 //
-// A second pass, because the place of an activity among others is what counts. On each device,
-// in launch order (correlation numbers; within a CUDA graph the order in which its nodes were made;
-// where neither is known, start times):
+// A second pass, because the place of an activity among others is what counts. On each device
+// (stretch_solver), in launch order (correlation numbers; within a CUDA graph the order in which
+// its nodes were made; where neither is known, start times):
 //   1. kernels with symbols that a module's program has are anchors: sequence_alignment finds which
 //      module ran where, and which thunk each anchor is; reuse of kernels is resolved by order and
 //      launch dimensions;
@@ -25,6 +25,7 @@
 #include "correlator/label_table.h"
 #include "correlator/module_join.h"
 #include "correlator/module_table.h"
+#include "correlator/thunk_order/certainty.h"
 #include "correlator/thunk_order/launch_cases.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
@@ -38,10 +39,13 @@ struct ThunkOrderResult {
 };
 
 // `case_of`: per activity, into `cases`. Changes tables->label_of and adds labels and their shares.
+// `doubts`: where wanted, per activity why its place in the order says no more than it does (kNone
+// for what order was not asked of, too); left empty where there was nothing to do.
 ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable& modules,
                                  const ModuleJoin& join, std::span<const JudgedCase> cases,
                                  std::span<const uint32_t> case_of, LabelTable* labels,
-                                 model::AttributionTables* tables);
+                                 model::AttributionTables* tables,
+                                 std::vector<Doubt>* doubts = nullptr);
 
 }  // namespace xlatrace::correlator
 

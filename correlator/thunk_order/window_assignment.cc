@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "correlator/thunk_order/order_limits.h"
+
 namespace xlatrace::correlator {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
-constexpr int64_t kSkip = 6;     // A thunk that must have launched something and did not.
-constexpr int64_t kLost = 1;     // The same, where a lost record is thought as likely as anything.
-constexpr int64_t kOutside = 7;  // An activity of no thunk.
-constexpr int64_t kSlack = 2;    // Cheaper differences than this decide nothing.
-// Larger windows are left alone: nothing in them could be told apart.
-constexpr size_t kMostCells = 4'000'000;
-
-constexpr int64_t kOfAnother = 5;  // A kernel of another kind of library; less than kOutside.
+using namespace fill;  // NOLINT: its costs, which this file is about.
 
 int64_t FitLibrary(LibraryKind call, LibraryKind kernel) {
   if (kernel == LibraryKind::kAny) return 0;

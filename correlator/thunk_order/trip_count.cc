@@ -1,0 +1,225 @@
+#include "correlator/thunk_order/trip_count.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+#include "correlator/thunk_order/order_limits.h"
+
+namespace xlatrace::correlator {
+namespace {
+
+class TripCounter {
+ public:
+  TripCounter(std::span<const ThunkProgram* const> programs, const std::vector<LaunchCase>& cases,
+              std::span<const uint32_t> launches, bool blind, std::vector<Anchor>* anchors)
+      : programs_(programs),
+        cases_(cases),
+        launches_(launches),
+        blind_(blind),
+        anchors_(*anchors) {}
+
+  void Run();
+
+ private:
+  bool MayBeOfNeighbour(size_t first, size_t past) const;
+  bool CountBetween(size_t first, size_t past);
+  // Where some of the loops may run any number of times: by the kernels that are in none of these.
+  void CountMarkersBetween(size_t first, size_t past);
+
+  std::span<const ThunkProgram* const> programs_;
+  const std::vector<LaunchCase>& cases_;
+  std::span<const uint32_t> launches_;
+  bool blind_;
+  std::vector<Anchor>& anchors_;
+};
+
+void TripCounter::Run() {
+  for (size_t a = 0; a < anchors_.size();) {
+    if (anchors_[a].IsSure()) {
+      ++a;
+      continue;
+    }
+    size_t past = a + 1;
+    while (past < anchors_.size() && !anchors_[past].IsSure() &&
+           anchors_[past].item.execution == anchors_[a].item.execution) {
+      ++past;
+    }
+    if (!CountBetween(a, past)) CountMarkersBetween(a, past);
+    a = past;
+  }
+}
+
+// At the border to another execution a record may as well be that one's, where both have lost some:
+// as many as are expected are there either way.
+bool TripCounter::MayBeOfNeighbour(size_t first, size_t past) const {
+  const auto may_be = [&](size_t a, const AlignedItem& neighbour, bool before) {
+    if (neighbour.execution == anchors_[a].item.execution) return false;
+    const ThunkProgram& program = *programs_[neighbour.program];
+    const auto& can_be = cases_[launches_[anchors_[a].launch]].candidates;
+    return std::any_of(can_be.begin(), can_be.end(), [&](const Candidate& c) {
+      return c.program == neighbour.program &&
+             (before ? program.Skipped(neighbour.token, c.token)
+                     : program.Skipped(c.token, neighbour.token)) >= 0;
+    });
+  };
+  return (first > 0 && may_be(first, anchors_[first - 1].item, true)) ||
+         (past < anchors_.size() && may_be(past - 1, anchors_[past].item, false));
+}
+
+// Anchors [first, past), which are in doubt while those on either side are not.
+bool TripCounter::CountBetween(size_t first, size_t past) {
+  const AlignedItem& any = anchors_[first].item;
+  const ThunkProgram& program = *programs_[any.program];
+  const auto same_execution = [&](size_t a) {
+    return a < anchors_.size() && anchors_[a].item.execution == any.execution;
+  };
+  const bool begins = first == 0 || !same_execution(first - 1);
+  const bool ends = !same_execution(past);
+  std::vector<uint32_t> kernels;
+  std::vector<uint32_t> optional;
+  if (!program.KernelsBetween(
+          begins ? ThunkProgram::kStart : anchors_[first - 1].item.token,
+          ends ? static_cast<uint32_t>(program.size()) : anchors_[past].item.token,
+          kLongestUnrolled, &kernels, &optional)) {
+    return false;
+  }
+  const size_t count = past - first;
+  const bool all = kernels.size() == count;
+  const size_t lost = kernels.size() - count;
+  const size_t forgiven = std::min(std::max<size_t>(2, count / kLostOf), count / kFewestPerLost);
+  if (!all && (kernels.size() < count || lost > forgiven)) return false;
+  // Nothing that looks like the module's was left over in between.
+  const uint32_t begin = begins ? anchors_[first].launch : anchors_[first - 1].launch;
+  const uint32_t end = ends ? anchors_[past - 1].launch : anchors_[past].launch;
+  size_t candidates = 0;
+  for (uint32_t i = begin; i <= end; ++i) candidates += !cases_[launches_[i]].candidates.empty();
+  if (candidates != count + (begins ? 0 : 1) + (ends ? 0 : 1)) return false;
+  std::vector<uint32_t> tokens;
+  size_t next = 0;
+  for (size_t a = first; a < past; ++a) {
+    const std::vector<Candidate>& can_be = cases_[launches_[anchors_[a].launch]].candidates;
+    for (const Candidate& c : can_be) {
+      if (c.program != any.program) continue;
+      if (std::binary_search(optional.begin(), optional.end(), c.token)) return false;
+    }
+    const auto fits = [&](uint32_t token) {
+      return std::any_of(can_be.begin(), can_be.end(), [&](const Candidate& c) {
+        return c.program == any.program && c.token == token;
+      });
+    };
+    while (next < kernels.size() && !fits(kernels[next])) ++next;
+    if (next == kernels.size()) return false;
+    tokens.push_back(kernels[next++]);
+  }
+  const Doubt doubt = !all                            ? Doubt::kTripsLost
+                      : blind_                        ? Doubt::kHiddenByGraph
+                      : MayBeOfNeighbour(first, past) ? Doubt::kAnotherInstruction
+                                                      : Doubt::kNone;
+  for (size_t a = first; a < past; ++a) {
+    AlignedItem& item = anchors_[a].item;
+    item.token = tokens[a - first];
+    if (!MayBeOfAnotherModule(item.doubt)) item.doubt = doubt;
+  }
+  return true;
+}
+
+void TripCounter::CountMarkersBetween(size_t first, size_t past) {
+  const AlignedItem any = anchors_[first].item;
+  const ThunkProgram& program = *programs_[any.program];
+  const auto begins = [&] {
+    return first == 0 || anchors_[first - 1].item.execution != any.execution;
+  };
+  const auto ends = [&] {
+    return past == anchors_.size() || anchors_[past].item.execution != any.execution;
+  };
+  const auto before = [&] {
+    return begins() ? ThunkProgram::kStart : anchors_[first - 1].item.token;
+  };
+  const auto behind = [&] {
+    return ends() ? static_cast<uint32_t>(program.size()) : anchors_[past].item.token;
+  };
+  // From outside the loops on, since the trips of all of a loop are known and no others.
+  while (!begins() &&
+         (!anchors_[first - 1].IsSure() || program.InLoopWithout(before(), behind()))) {
+    --first;
+  }
+  while (!ends() && (!anchors_[past].IsSure() || program.InLoopWithout(behind(), before()))) {
+    ++past;
+  }
+  std::vector<uint32_t> expected;
+  if (!program.MarkersBetween(before(), behind(), kLongestUnrolled, &expected)) return;
+  std::set<uint32_t> markers(expected.begin(), expected.end());
+  const auto tokens_of = [&](size_t a) {
+    std::vector<uint32_t> tokens;
+    for (const Candidate& c : cases_[launches_[anchors_[a].launch]].candidates) {
+      if (c.program == any.program) tokens.push_back(c.token);
+    }
+    return tokens;
+  };
+  // What an anchor can be besides is no marker, either.
+  for (size_t before_pass = markers.size() + 1; before_pass != markers.size();) {
+    before_pass = markers.size();
+    for (size_t a = first; a < past; ++a) {
+      const std::vector<uint32_t> tokens = tokens_of(a);
+      const bool only = std::all_of(tokens.begin(), tokens.end(),
+                                    [&](uint32_t t) { return markers.contains(t); });
+      if (only) continue;
+      for (const uint32_t t : tokens) markers.erase(t);
+    }
+  }
+  std::erase_if(expected, [&](uint32_t t) { return !markers.contains(t); });
+  std::vector<size_t> seen;  // Anchors that can only be markers.
+  for (size_t a = first; a < past; ++a) {
+    const std::vector<uint32_t> tokens = tokens_of(a);
+    if (std::all_of(tokens.begin(), tokens.end(),
+                    [&](uint32_t t) { return markers.contains(t); })) {
+      seen.push_back(a);
+    }
+  }
+  if (seen.empty() || seen.size() > expected.size()) return;
+  const size_t lost = expected.size() - seen.size();
+  if (lost > seen.size() / kFewestPerLost ||
+      lost > std::max<size_t>(2, seen.size() / kLostMarkersOf))
+    return;
+  std::vector<uint32_t> place;  // Of each that was seen.
+  size_t next = 0;
+  for (const size_t a : seen) {
+    const std::vector<uint32_t> tokens = tokens_of(a);
+    const auto fits = [&](uint32_t t) {
+      return std::find(tokens.begin(), tokens.end(), t) != tokens.end();
+    };
+    while (next < expected.size() && !fits(expected[next])) ++next;
+    if (next == expected.size()) return;
+    place.push_back(expected[next++]);
+  }
+  // Nothing here is sure, not even where no marker is lost: what lies between was guessed before.
+  const auto take = [&](size_t a, uint32_t token) {
+    AlignedItem& item = anchors_[a].item;
+    if (item.doubt == Doubt::kNone) return;
+    item.token = token;
+    if (item.doubt == Doubt::kEqualInstruction) item.doubt = Doubt::kTripsLost;
+  };
+  for (size_t k = 0; k <= seen.size(); ++k) {
+    const uint32_t from = k == 0 ? before() : place[k - 1];
+    const uint32_t to = k == seen.size() ? behind() : place[k];
+    const std::vector<uint32_t> between = program.Between(from, to);
+    const std::set<uint32_t> possible(between.begin(), between.end());
+    const size_t end = k == seen.size() ? past : seen[k];
+    for (size_t a = k == 0 ? first : seen[k - 1] + 1; a < end; ++a) {
+      std::vector<uint32_t> tokens = tokens_of(a);
+      std::erase_if(tokens, [&](uint32_t t) { return !possible.contains(t); });
+      if (tokens.size() == 1) take(a, tokens.front());
+    }
+    if (k < seen.size()) take(seen[k], place[k]);
+  }
+}
+
+}  // namespace
+
+void CountTrips(std::span<const ThunkProgram* const> programs, const std::vector<LaunchCase>& cases,
+                std::span<const uint32_t> launches, bool blind, std::vector<Anchor>* anchors) {
+  TripCounter(programs, cases, launches, blind, anchors).Run();
+}
+
+}  // namespace xlatrace::correlator

@@ -87,7 +87,7 @@ class Labeller {
     sources_.push_back(std::make_unique<SymbolEvidence>(join_, modules));
   }
 
-  ThunkOrderResult Run() {
+  ThunkOrderResult Run(std::vector<Doubt>* doubts) {
     FindXlaProcesses();
     FindRunModules();
     LabelTable labels(sources_, modules_, &tables_.labels);
@@ -109,7 +109,7 @@ class Labeller {
     }
     tables_.label_of.resize(columns.size());
     for (size_t i = 0; i < columns.size(); ++i) tables_.label_of[i] = cases[case_of[i]].label;
-    return ApplyThunkOrder(run_, modules_, join_, cases, case_of, &labels, &tables_);
+    return ApplyThunkOrder(run_, modules_, join_, cases, case_of, &labels, &tables_, doubts);
   }
 
  private:
@@ -239,11 +239,12 @@ class Labeller {
 
 }  // namespace
 
-Result<AttributionTables> Attribute(const RunTables& run, const ModuleLoader& load) {
+Result<AttributionTables> Attribute(const RunTables& run, const ModuleLoader& load,
+                                    std::vector<Doubt>* doubts) {
   XLATRACE_TRY(CheckReferences(run));
   AttributionTables tables;
   const ModuleTable modules(run, load, &tables);
-  const ThunkOrderResult aligned = Labeller(run, modules, &tables).Run();
+  const ThunkOrderResult aligned = Labeller(run, modules, &tables).Run(doubts);
   ShareGraphRows(run, modules, &tables);
   GroupExecutions(run, modules, aligned.execution, &tables);
   AssignRoles(run, &tables);

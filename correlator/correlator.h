@@ -11,7 +11,7 @@
 //     op_name_resolution   finds an op_name for instructions that XLA made itself
 //     shares               splits a fusion over the op_names inside it
 //   *_evidence           propose an instruction for an activity; the strongest wins, losers are
-//   kept thunk_order_evidence a second pass: the order of launches against the module's thunks
+//   kept thunk_order/         a second pass: the order of launches against the module's thunks
 //   origin               xla, library, framework, autotune, other; the reason without evidence
 //   execution_grouping   activities -> runs of a module on a device
 //   module_roles         which module is the training step
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "correlator/thunk_order/certainty.h"
 #include "model/derived.h"
 #include "model/hlo_module.h"
 #include "model/run_tables.h"
@@ -46,7 +47,11 @@ struct LoadedModule {
 // is in memory at a time.
 using ModuleLoader = std::function<Result<LoadedModule>(model::Id module_id)>;
 
-Result<model::AttributionTables> Attribute(const model::RunTables& run, const ModuleLoader& load);
+// `doubts`: where wanted, per activity why its place in the order of launches says no more of it
+// than it does (certainty.h); kNone where that is exact or was not asked for, empty where it never
+// was.
+Result<model::AttributionTables> Attribute(const model::RunTables& run, const ModuleLoader& load,
+                                           std::vector<Doubt>* doubts = nullptr);
 
 }  // namespace xlatrace::correlator
 

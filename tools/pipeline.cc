@@ -16,7 +16,6 @@
 #include "base/hash.h"
 #include "base/number_format.h"
 #include "correlator/correlator.h"
-#include "hlo/artefacts/thunk_sequence.h"
 #include "importers/common/modules_only_sink.h"
 #include "importers/common/same_process_sink.h"
 #include "importers/importer.h"
@@ -29,18 +28,6 @@
 
 namespace xlatrace::tools {
 namespace {
-
-Result<correlator::LoadedModule> Load(store::RunBuilder& run, model::Id module_id) {
-  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, run.ReadModule(module_id));
-  correlator::LoadedModule loaded;
-  XLATRACE_ASSIGN(loaded.hlo, ParseHlo(stored));
-  if (!stored.thunk_sequence.empty()) {
-    // A thunk list that cannot be read costs evidence, not the module.
-    auto thunks = hlo::ReadThunks(stored.thunk_sequence, stored.thunk_metadata);
-    if (thunks) loaded.thunks = std::move(*thunks);
-  }
-  return loaded;
-}
 
 // Of modules that are given again, those that the run does not hold.
 class NewModules : public importers::ModulesOnlySink {
@@ -247,8 +234,9 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
   }
 
   const model::RunTables& run = builder.tables();
-  XLATRACE_ASSIGN(model::AttributionTables attribution,
-                  correlator::Attribute(run, [&](model::Id id) { return Load(builder, id); }));
+  XLATRACE_ASSIGN(
+      model::AttributionTables attribution,
+      correlator::Attribute(run, [&](model::Id id) { return LoadModule(builder, id); }));
   builder.Learn(attribution);
   // The analysis borrows one module at a time.
   model::HloModule borrowed;

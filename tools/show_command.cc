@@ -32,6 +32,7 @@ struct Options {
   bool ascii = false;
   bool hlo = false;
   bool sequence = false;
+  bool why = false;
   int64_t execution = 0;  // 0: not said.
 };
 
@@ -61,9 +62,10 @@ Result<int> Run(Options options) {
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   const Terminal terminal = DetectTerminal();
-  if (options.sequence || options.execution != 0) {
+  if (options.sequence || options.why || options.execution != 0) {
     SequenceOptions sequence;
     sequence.width = options.width > 0 ? options.width : terminal.width;
+    sequence.why = options.why;
     if (options.execution != 0) sequence.execution = options.execution;
     XLATRACE_ASSIGN(const std::string lines, ShowSequence(db, options.what, sequence));
     XLATRACE_TRY(PrintResult(lines));
@@ -99,6 +101,8 @@ void AddShowCommand(CLI::App& app, Command* selected) {
   command->add_flag("--hlo", options->hlo, "All of the HLO, however long");
   command->add_flag("--sequence", options->sequence,
                     "Of a module: its thunks in order beside what an execution launched");
+  command->add_flag("--why", options->why,
+                    "With --sequence: what kept each launch that is not exact from being so");
   command->add_option("--execution", options->execution,
                       "With --sequence: execution_id; default: the first complete one");
   command->add_option("--format", options->format, "text or json")

@@ -16,6 +16,7 @@
 #include "hlo/artefacts/thunk_sequence.h"
 #include "hlo/text/text_reader.h"
 #include "store/activity_scan.h"
+#include "tools/order_doubts.h"
 
 namespace xlatrace::tools {
 namespace {
@@ -25,7 +26,8 @@ using correlator::ThunkKind;
 struct Launch {
   std::string name;
   std::string instruction;
-  std::string why;  // "thunk_order, exact", or the reason for none.
+  std::string why;    // "thunk_order, exact", or the reason for none.
+  std::string doubt;  // Empty: none, or not asked for.
 };
 
 struct Line {
@@ -33,6 +35,7 @@ struct Line {
   std::string thunk;
   std::string launch;
   std::string why;
+  std::string doubt = {};
 };
 
 std::string Cut(std::string text, size_t width) {
@@ -68,7 +71,11 @@ std::string_view Word(ThunkKind kind) {
   return "";
 }
 
-Result<std::vector<Launch>> LaunchesOf(store::RunDb& db, int64_t execution) {
+Result<std::vector<Launch>> LaunchesOf(store::RunDb& db, int64_t execution, bool why) {
+  std::vector<correlator::Doubt> doubts;
+  if (why) {
+    XLATRACE_ASSIGN(doubts, OrderDoubts(db));
+  }
   // First which they are, then one by one: SQLite would build a whole view for the join.
   std::vector<int64_t> ids;
   XLATRACE_TRY(store::ScanActivities(db, [&](const store::ScannedActivity& activity) {
@@ -95,6 +102,12 @@ Result<std::vector<Launch>> LaunchesOf(store::RunDb& db, int64_t execution) {
     launch.instruction = row.Text(3);
     launch.why = launch.instruction.empty() ? std::string(row.Text(6))
                                             : fmt::format("{}, {}", row.Text(4), row.Text(5));
+    const auto doubt = static_cast<size_t>(id) <= doubts.size()
+                           ? doubts[static_cast<size_t>(id) - 1]
+                           : correlator::Doubt::kNone;
+    if (doubt != correlator::Doubt::kNone && row.Text(5) != "exact") {
+      launch.doubt = correlator::Text(doubt);
+    }
     // As SQL orders: what is not known comes first.
     launches.emplace_back(std::tuple(row.OptionalInt64(0).value_or(INT64_MIN),
                                      row.OptionalInt64(1).value_or(INT64_MIN), id),
@@ -133,7 +146,7 @@ class Sequence {
     size_t next = 0;  // Token that is due.
     for (const Launch& launch : launches) {
       if (launch.instruction.empty()) {
-        lines_.push_back({'+', "", launch.name, launch.why});
+        lines_.push_back({'+', "", launch.name, launch.why, launch.doubt});
         ++foreign_;
         continue;
       }
@@ -143,20 +156,21 @@ class Sequence {
         const bool again = !lines_.empty() && Before(launch.instruction, next);
         const size_t earlier = Find(launch.instruction, 0);
         if (again) {
-          lines_.push_back({' ', "", Described(launch), launch.why});
+          lines_.push_back({' ', "", Described(launch), launch.why, launch.doubt});
         } else if (earlier != kNowhere) {
           const bool loops = next > 0 && program_.Skipped(static_cast<uint32_t>(next - 1),
                                                           static_cast<uint32_t>(earlier)) >= 0;
-          lines_.push_back({loops ? '^' : '<', Thunk(earlier), Described(launch), launch.why});
+          lines_.push_back(
+              {loops ? '^' : '<', Thunk(earlier), Described(launch), launch.why, launch.doubt});
           next = earlier + 1;
         } else {
-          lines_.push_back({'+', "", Described(launch), launch.why});
+          lines_.push_back({'+', "", Described(launch), launch.why, launch.doubt});
           ++foreign_;
         }
         continue;
       }
       Missing(next, at);
-      lines_.push_back({' ', Thunk(at), Described(launch), launch.why});
+      lines_.push_back({' ', Thunk(at), Described(launch), launch.why, launch.doubt});
       next = at + 1;
     }
     Missing(next, program_.size());
@@ -171,6 +185,7 @@ class Sequence {
     for (const Line& line : lines_) {
       text += fmt::format("{} {:<{}}  {:<{}}  {}\n", line.mark, Cut(line.thunk, left), left,
                           Cut(line.launch, left), left, line.why);
+      if (!line.doubt.empty()) text += fmt::format("    why: {}\n", line.doubt);
     }
     return text;
   }
@@ -265,7 +280,7 @@ Result<std::string> ShowSequence(store::RunDb& db, std::string_view module,
   }
   correlator::JoinThunkList(hlo, uses, &thunks);
   const correlator::ThunkProgram program(hlo, uses, thunks);
-  XLATRACE_ASSIGN(const std::vector<Launch> launches, LaunchesOf(db, execution));
+  XLATRACE_ASSIGN(const std::vector<Launch> launches, LaunchesOf(db, execution, options.why));
   Sequence sequence(hlo, program);
   sequence.Lay(launches);
   const std::string body = sequence.Text(options.width);

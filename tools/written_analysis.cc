@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "hlo/artefacts/thunk_sequence.h"
 #include "hlo/proto/proto_reader.h"
 #include "hlo/text/text_reader.h"
 
@@ -16,6 +17,18 @@ Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored) {
   auto bytes = std::make_shared<const std::string>(std::move(stored.bytes));
   return stored.format == model::ModuleBlob::Format::kHloText ? hlo::ReadText(std::move(bytes))
                                                               : hlo::ReadProto(std::move(bytes));
+}
+
+Result<correlator::LoadedModule> LoadModule(const store::RunBuilder& builder, model::Id module_id) {
+  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, builder.ReadModule(module_id));
+  correlator::LoadedModule loaded;
+  XLATRACE_ASSIGN(loaded.hlo, ParseHlo(stored));
+  if (!stored.thunk_sequence.empty()) {
+    // A thunk list that cannot be read costs evidence, not the module.
+    auto thunks = hlo::ReadThunks(stored.thunk_sequence, stored.thunk_metadata);
+    if (thunks) loaded.thunks = std::move(*thunks);
+  }
+  return loaded;
 }
 
 model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,

@@ -7,6 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "base/error.h"
+#include "correlator/correlator.h"
 #include "model/derived.h"
 #include "model/hlo_module.h"
 #include "store/run_builder.h"
@@ -16,6 +17,9 @@ namespace xlatrace::tools {
 
 // The HLO that a run holds; takes its bytes.
 Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored);
+
+// A module of the run for the correlator: its HLO and what the run holds of its thunks.
+Result<correlator::LoadedModule> LoadModule(const store::RunBuilder& builder, model::Id module_id);
 
 // `known`: of a part of a run that was analysed before, else null.
 model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,

@@ -11,7 +11,8 @@
 // instruction, group=N its execution, device=N, grid=N, block=N (1 and 128), at=NS its start,
 // bytes=N. "lost": not recorded, for the reader only. "always ; said=jit_f:7 group=1" holds for all
 // that follow. Behind the arrow: MODULE/INSTRUCTION exact or inferred, or the reason why not; "not
-// exact" where nobody can know but a guess is allowed.
+// exact" where nobody can know but a guess is allowed. "because TEXT" behind that: the doubt that
+// decided (certainty.cc).
 
 #include <filesystem>
 #include <fstream>
@@ -92,17 +93,23 @@ class GoldenCase {
       });
     }
     for (const Launch& launch : launches_) Add(launch);
-    const model::AttributionTables tables = run_.Attribute();
+    std::vector<Doubt> doubts;
+    const model::AttributionTables tables = run_.Attribute(&doubts);
     for (size_t i = 0; i < rows_.size(); ++i) {
       const model::Label& label = LabelOf(tables, rows_[i]);
       const bool exact = label.confidence == model::Confidence::kExact;
       std::string said = Says(run_, tables, rows_[i]);
       if (label.instruction_id != 0) said += exact ? " exact" : " inferred";
-      if (expected_[i] == "not exact") {
+      const size_t because = expected_[i].find(" because ");
+      const std::string wanted = expected_[i].substr(0, because);
+      if (wanted == "not exact") {
         EXPECT_FALSE(exact) << "launch " << i + 1 << ": " << said;
       } else {
-        EXPECT_EQ(said, expected_[i]) << "launch " << i + 1;
+        EXPECT_EQ(said, wanted) << "launch " << i + 1;
       }
+      if (because == std::string::npos) continue;
+      ASSERT_EQ(doubts.size(), run_.run().activities.size());
+      EXPECT_EQ(Text(doubts[rows_[i]]), expected_[i].substr(because + 9)) << "launch " << i + 1;
     }
   }
 

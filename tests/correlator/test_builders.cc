@@ -192,8 +192,8 @@ ModuleLoader RunBuilder::loader() const {
   return [this](Id id) { return make_[static_cast<size_t>(id - 1)](); };
 }
 
-model::AttributionTables RunBuilder::Attribute() const {
-  Result<model::AttributionTables> tables = correlator::Attribute(run_, loader());
+model::AttributionTables RunBuilder::Attribute(std::vector<Doubt>* doubts) const {
+  Result<model::AttributionTables> tables = correlator::Attribute(run_, loader(), doubts);
   if (!tables) {
     ADD_FAILURE() << tables.error().message;
     return {};

@@ -73,8 +73,8 @@ class RunBuilder {
   const model::RunTables& run() const { return run_; }
   ModuleLoader loader() const;
 
-  // Attributes, and fails the test where an invariant is broken.
-  model::AttributionTables Attribute() const;
+  // Attributes, and fails the test where an invariant is broken. `doubts`: as of Attribute.
+  model::AttributionTables Attribute(std::vector<Doubt>* doubts = nullptr) const;
 
  private:
   model::RunTables run_;

@@ -87,6 +87,42 @@ class Doors(unittest.TestCase):
         self.assertEqual(steps, [0, 1, 2, 3])
         self.assertEqual(len(list((place / "run.rec").glob("*.rec"))), 1)
 
+    def test_light_mode_says_why_an_instruction_is_not_exact(self):
+        place = self.folder / "light"
+        place.mkdir()
+        done = self.rig.run(
+            "rich_step.py",
+            tap=False,
+            preload=PRELOAD,
+            cwd=place,
+            cache=self.folder / "cache-light",
+            more={"XLATRACE_MODE": "light", "XLATRACE_DUMP": "on"},
+        )
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        self.assertEqual(support.run("summary", "run.db", cwd=place).code, 0)
+        execution, exact, inferred = self.query(
+            place,
+            "SELECT execution_id, sum(confidence = 'exact'), sum(confidence = 'inferred') FROM"
+            " activity WHERE module = 'jit_train_step' AND evidence = 'thunk_order' GROUP BY 1"
+            " ORDER BY 3 DESC, 1 LIMIT 1",
+        )[0]
+        shown = support.run(
+            "show", "jit_train_step", "run.db", "--sequence", "--why", "--execution", execution,
+            cwd=place,
+        )  # fmt: skip
+        self.assertEqual(shown.code, 0, shown)
+        lines = shown.stdout.splitlines()
+        self.assertEqual(sum(line.endswith("thunk_order, exact") for line in lines), exact)
+        self.assertEqual(sum(line.endswith("thunk_order, inferred") for line in lines), inferred)
+        for line, below in zip(lines, lines[1:] + [""]):
+            self.assertEqual(
+                below.startswith("    why: "), line.endswith("thunk_order, inferred"), line
+            )
+        # A graph's last copies are followed by nothing of the step: they may be anybody's.
+        self.assertIn("may be nobody's", shown.stdout)
+        plain = support.run("show", "jit_train_step", "run.db", "--sequence", cwd=place)
+        self.assertNotIn("why:", plain.stdout)
+
     def test_flags_that_the_script_sets_itself(self):
         steps, _ = self.steps_of("--flags=--xla_gpu_enable_command_buffer=")
         self.assertEqual(steps, [0, 1, 2, 3])

@@ -1,0 +1,28 @@
+#include "tools/order_doubts.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "correlator/correlator.h"
+#include "store/run_builder.h"
+#include "store/run_replay.h"
+#include "tools/written_analysis.h"
+
+namespace xlatrace::tools {
+
+Result<std::vector<correlator::Doubt>> OrderDoubts(store::RunDb& db) {
+  const std::filesystem::path beside =
+      std::filesystem::temp_directory_path() / fmt::format("xlatrace.why.{}", getpid());
+  store::RunBuilder builder(beside.string());
+  XLATRACE_TRY(store::Replay(db, builder));
+  XLATRACE_TRY(builder.status());
+  std::vector<correlator::Doubt> doubts;
+  XLATRACE_TRY(correlator::Attribute(
+      builder.tables(), [&](model::Id id) { return LoadModule(builder, id); }, &doubts));
+  return doubts;
+}
+
+}  // namespace xlatrace::tools

@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/shell_word.h"
+
 namespace xlatrace {
 namespace {
 
@@ -33,8 +35,9 @@ std::string ErrnoText() { return std::strerror(errno); }
 tl::unexpected<Error> OpenError(const std::string& path) {
   const int error = errno;
   std::string hint;
-  if (error == ENOENT) hint = fmt::format("check the path: ls -l {}", path);
-  if (error == EACCES) hint = fmt::format("you may not read it: ls -l {}", path);
+  if (error == ENOENT) hint = "check the path: ls -l " + ShellWord(path);
+  if (error == EACCES) hint = "you may not read it: ls -l " + ShellWord(path);
+  if (error == ELOOP) hint = "a link there leads back to itself: ls -l " + ShellWord(path);
   return MakeError(fmt::format("cannot open '{}': {}", path, std::strerror(error)),
                    std::move(hint));
 }
@@ -61,7 +64,12 @@ Result<int> OpenRegular(const std::string& path, uint64_t* size) {
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     close(fd);
     if (S_ISDIR(info.st_mode)) return MakeError(fmt::format("'{}' is a directory", path));
-    return MakeError(fmt::format("'{}' is not a regular file", path));
+    std::string hint;
+    if (S_ISFIFO(info.st_mode)) {
+      hint =
+          fmt::format("copy what comes out of it to a file first: cat {} >FILE", ShellWord(path));
+    }
+    return MakeError(fmt::format("'{}' is not a regular file", path), std::move(hint));
   }
   *size = static_cast<uint64_t>(info.st_size);
   return fd;
@@ -127,7 +135,12 @@ Status CheckOutputPath(const std::string& path, bool force) {
   if (path.empty()) return MakeError("the output path is empty", "-o FILE", ErrorCode::kUsage);
   if (IsDirectory(path)) {
     return MakeError(fmt::format("output '{}' is a directory", path),
-                     fmt::format("give a file: -o {}/run.db", path), ErrorCode::kUsage);
+                     "give a file: -o " + ShellWord(path + "/run.db"), ErrorCode::kUsage);
+  }
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0 && errno == ELOOP) {
+    return MakeError(fmt::format("cannot write '{}': {}", path, ErrnoText()),
+                     "another name with -o FILE", ErrorCode::kUsage);
   }
   if (Exists(path) && !IsRegularFile(path)) {
     return MakeError(fmt::format("output '{}' is not a regular file", path), "-o FILE",
@@ -142,7 +155,7 @@ Status CheckOutputPath(const std::string& path, bool force) {
       slash == std::string::npos ? "." : (slash == 0 ? "/" : path.substr(0, slash));
   if (!IsDirectory(folder)) {
     return MakeError(fmt::format("cannot write '{}': there is no folder '{}'", path, folder),
-                     fmt::format("mkdir -p {}", folder));
+                     "mkdir -p " + ShellWord(folder));
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
     return MakeError(fmt::format("cannot write '{}': {}", path, ErrnoText()),

@@ -104,9 +104,14 @@ Error Explained(Error error, const Options& options) {
                               options.memory_limit_mb, options.memory_limit_mb * 4),
                   ErrorCode::kFailed};
   }
+  if (error.hint.empty() && error.message.find("no such column") != std::string::npos) {
+    error.hint =
+        fmt::format("the columns of a view: xlatrace query {} \"SELECT * FROM launch LIMIT 1\"",
+                    ShellWord(options.path));
+  }
   if (error.hint.empty()) {
     error.hint = fmt::format(
-        "the views and columns: xlatrace query {} \"SELECT name FROM sqlite_master WHERE "
+        "the views: xlatrace query {} \"SELECT name FROM sqlite_master WHERE "
         "type='view'\"",
         ShellWord(options.path));
   }

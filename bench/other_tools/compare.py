@@ -24,7 +24,8 @@ BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
 RELEASES = {
     "xprof": ["xprof==2.24.2"],
     "hta": ["HolisticTraceAnalysis==0.5.0"],
-    "nsys-ai": ["nsys-ai==0.3.0", "duckdb==1.5.5"],
+    "nsys-ai": ["nsys-ai==0.3.0", "duckdb==1.5.5", "duckdb-extensions==1.5.5",
+                "duckdb-extension-sqlite-scanner==1.5.5"],  # fmt: skip
 }
 PROGRAM = os.environ.get("XLATRACE_BIN", "xlatrace")
 

@@ -57,6 +57,19 @@ class PieceQueue {
     closed_ = true;
     changed_.notify_all();
   }
+  // A slice that was read: its memory serves the next one. Fresh pages for each cost as much as
+  // inflating them.
+  void Recycle(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    if (spare_.size() < 8) spare_.push_back(std::move(bytes));
+  }
+  std::string Spare() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return {};
+    std::string bytes = std::move(spare_.back());
+    spare_.pop_back();
+    return bytes;
+  }
   void Stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
@@ -67,6 +80,7 @@ class PieceQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Piece> pieces_;
+  std::vector<std::string> spare_;
   bool closed_ = false;
   bool stopped_ = false;
 };
@@ -76,6 +90,7 @@ struct ReadOutcome {
   Status status;
   bool found_events = false;
   bool truncated = false;
+  bool has_more = false;
   int64_t oversized = 0;
 };
 
@@ -88,7 +103,8 @@ void ReadPieces(InflateStream& stream, PieceQueue& queue, ReadOutcome& outcome) 
                           .member =
                               [&](std::string key, std::string value) {
                                 wanted = wanted && queue.Push({std::move(key), std::move(value)});
-                              }},
+                              },
+                          .spare = [&] { return queue.Spare(); }},
                          ChromeEventParser::Padding());
   std::string block(size_t{1} << 17, '\0');
   bool is_trace = true;
@@ -104,6 +120,7 @@ void ReadPieces(InflateStream& stream, PieceQueue& queue, ReadOutcome& outcome) 
   splitter.Finish();
   outcome.found_events = splitter.found_events();
   outcome.truncated = splitter.truncated() || !is_trace;
+  outcome.has_more = splitter.has_more();
   outcome.oversized = splitter.oversized();
   queue.Close();
 }
@@ -157,6 +174,11 @@ class TraceImport {
     if (outcome.oversized > 0) {
       import_.counters.Add("event_oversized", Severity::kDataLoss, outcome.oversized,
                            "events of more than 16 MB were left out");
+    }
+    if (outcome.has_more) {
+      import_.counters.Add("text_behind_trace", Severity::kDataLoss, 1,
+                           "more follows the end of the JSON document and was left out: where it "
+                           "is another trace, make it a file of its own");
     }
     if (outcome.truncated || !outcome.status) {
       import_.counters.Add(
@@ -293,7 +315,10 @@ Status ImportChromeTrace(const std::string& path, model::EventSink& sink) {
   ReadOutcome outcome;
   std::thread reader([&] { ReadPieces(stream, queue, outcome); });
   TraceImport import(path, sink);
-  while (std::optional<Piece> piece = queue.Pop()) import.OnPiece(*piece);
+  while (std::optional<Piece> piece = queue.Pop()) {
+    import.OnPiece(*piece);
+    if (piece->key.empty()) queue.Recycle(std::move(piece->bytes));
+  }
   reader.join();
   if (!outcome.found_events) {
     XLATRACE_TRY(outcome.status);

@@ -121,6 +121,7 @@ void TraceSplitter::Append(std::string_view bytes) {
 }
 
 void TraceSplitter::StartSlice() {
+  if (output_.spare) slice_ = output_.spare();
   slice_.reserve(kSliceBytes + (kSliceBytes >> 2) + padding_);
   slice_ = '[';
   slice_committed_ = 1;
@@ -231,7 +232,10 @@ bool TraceSplitter::Feed(std::string_view block) {
         }
         break;
       case Mode::kEnd:
-        return true;  // What follows the document is nobody's.
+        // What follows the document is nobody's. Blanks are nothing; some writers end with a NUL.
+        if (IsSpace(c) || c == '\0') break;
+        has_more_ = true;
+        return true;
     }
     ++at;
   }

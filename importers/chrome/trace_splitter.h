@@ -7,7 +7,8 @@
 // The splitter looks at quotes and brackets only; whether an event is JSON the parser finds out.
 //
 // Limits: an event or member larger than kMaxValueBytes is left out and counted. A trace that ends
-// inside an event gives the events before it (`truncated`); the list form may lack its ']'.
+// inside an event gives the events before it (`truncated`); the list form may lack its ']'. What
+// follows the document is left out (`has_more`).
 // Thread-safety: one thread.
 
 #ifndef XLATRACE_IMPORTERS_CHROME_TRACE_SPLITTER_H_
@@ -30,6 +31,8 @@ class TraceSplitter {
     // "[...]" with room for `padding` more bytes behind it.
     std::function<void(std::string slice)> events;
     std::function<void(std::string key, std::string value)> member;
+    // A slice that is done with, for its memory; may be left out.
+    std::function<std::string()> spare = {};
   };
   TraceSplitter(Output output, size_t padding) : output_(std::move(output)), padding_(padding) {}
 
@@ -42,6 +45,8 @@ class TraceSplitter {
   bool found_events() const { return found_events_; }
   // The bytes ended before the document did.
   bool truncated() const { return truncated_; }
+  // Something follows the document.
+  bool has_more() const { return has_more_; }
   // Events and members that were too large.
   int64_t oversized() const { return oversized_; }
 
@@ -61,6 +66,7 @@ class TraceSplitter {
   bool is_list_ = false;
   bool found_events_ = false;
   bool truncated_ = false;
+  bool has_more_ = false;
   int64_t oversized_ = 0;
   // Inside a value:
   int depth_ = 0;

@@ -98,12 +98,16 @@ Result<Json> ByName(RunDb& db, const std::string& what, const ShowOptions& optio
                   db.Select("SELECT (SELECT count(*) FROM op_time WHERE handle IS NOT NULL) AS ops,"
                             " (SELECT count(*) FROM module) AS modules,"
                             " (SELECT count(*) FROM finding) AS findings"));
+  const auto handles = [&](const char* letter, const char* column, const char* none) {
+    const int64_t last = counts.Int(0, column);
+    return last == 0 ? std::string(none) : fmt::format("{0}1 to {0}{1}", letter, last);
+  };
   return MakeError(
       fmt::format("nothing in '{}' is called '{}'", db.path(), what),
-      fmt::format("this run has o1 to o{}, m1 to m{}, {} findings, kernels k1..., layers and "
-                  "source lines (FILE:LINE): xlatrace summary {}",
-                  counts.Int(0, "ops"), counts.Int(0, "modules"), counts.Int(0, "findings"),
-                  ShellWord(db.path())));
+      fmt::format("this run has {}, {}, {} findings, kernels k1..., layers and source lines "
+                  "(FILE:LINE): xlatrace summary {}",
+                  handles("o", "ops", "no ops"), handles("m", "modules", "no modules"),
+                  counts.Int(0, "findings"), ShellWord(db.path())));
 }
 
 }  // namespace

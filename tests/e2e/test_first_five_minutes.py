@@ -3,6 +3,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -159,6 +160,40 @@ class Refusals(refusals.RefusalCase):
                 result = self.run_program(*arguments)
                 self.assertEqual(result.code, 1, result)
                 self.assertEqual(len(result.errors), 1, result)
+                self.assertIn("cat pipe >FILE", result.stderr)
+
+    def test_names_in_hints_are_words_of_a_shell(self):
+        os.mkfifo(self.folder / "a; touch pipe")
+        for name in ("a; touch pipe", "b; touch missing", "$(touch folder)/r.db"):
+            for command, arguments in (*self.readers(name), ("-o", ("import", self.trace, "-o", name))):
+                result = self.run_program(*arguments)
+                for hint in result.hints:
+                    with self.subTest(command=command, hint=hint):
+                        # What a shell makes of the hint holds the name as one word, or not at all.
+                        words = shlex.split(hint)
+                        self.assertEqual("touch" in " ".join(words),
+                                         any("touch" in word and " " in word for word in words))
+                        self.assertFalse("touch" in words or "$(touch" in words, words)
+                (self.folder / name).unlink() if (self.folder / name).is_file() else None
+
+    def test_link_as_output_that_turns_in_circles(self):
+        (self.folder / "loop").symlink_to("loop")
+        result = self.assert_refused("import", self.trace, "-o", "loop", codes=(2,), hint=True)
+        self.assertIn("symbolic links", result.stderr)
+
+    def test_hints_of_query_can_be_typed(self):
+        for sql in ("SELECT nosuch FROM launch", "SELECT 1 FROM nosuch"):
+            (hint,) = self.run_program("query", self.run_db, sql).hints
+            words = shlex.split(hint[hint.index("xlatrace "):])
+            self.assertEqual(self.run_program(*words[1:]).code, 0, hint)
+
+    def test_what_a_run_without_ops_holds_is_no_range_down_to_zero(self):
+        trace = self.folder / "t.json"
+        trace.write_text('{"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":10,'
+                         '"dur":5,"args":{"stream":7,"device":0,"correlation":2}}]}')
+        self.run_program("import", trace, "-o", "run.db")
+        result = self.run_program("show", "nosuch", "run.db")
+        self.assertIn("no ops, no modules, 0 findings", result.stderr)
 
     def test_device_file(self):
         for path in ("/dev/null", "/dev/zero"):
@@ -170,7 +205,7 @@ class Refusals(refusals.RefusalCase):
         (self.folder / "dangling").symlink_to("nowhere")
         (self.folder / "loop").symlink_to("loop")
         self.assert_all_refused("dangling", says=["dangling"])
-        self.assert_all_refused("loop", says=["loop"])
+        self.assert_all_refused("loop", says=["loop"], hint=True)
 
     def test_bad_file_among_good_ones_is_named_and_the_rest_used(self):
         (self.folder / "notes.txt").write_text("notes")

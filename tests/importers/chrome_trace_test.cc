@@ -289,6 +289,15 @@ TEST(Kineto, ATraceThatEndsEarlyKeepsWhatItHas) {
   EXPECT_EQ(sink.Stat("trace_truncated"), 1);
 }
 
+TEST(Kineto, WhatFollowsTheDocumentIsALossAndBlanksAreNone) {
+  const std::string text = KinetoTrace();
+  const MemorySink plain = ImportText(text + " \n\t\r\n");
+  EXPECT_EQ(plain.Stat("text_behind_trace"), 0);
+  const MemorySink two = ImportText(text + "\n" + text);
+  EXPECT_EQ(two.activities.size(), plain.activities.size());
+  EXPECT_EQ(two.Stat("text_behind_trace"), 1);
+}
+
 TEST(Kineto, ImpossibleTimesAreLeftOut) {
   std::string text = KinetoTrace();
   text.replace(text.find("\"dur\": 3.136"), 12, "\"dur\": -3.13");

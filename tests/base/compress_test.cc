@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/inflate_stream.h"
@@ -19,6 +20,33 @@ TEST(CompressTest, ZstdRoundTrip) {
     ASSERT_TRUE(back);
     EXPECT_EQ(*back, bytes);
   }
+}
+
+TEST(CompressTest, WhatIsStoredIsReadHoweverWellItCompressed) {
+  const std::string zeros(size_t{100} << 20, '\0');
+  const std::string packed = ZstdCompress(zeros);
+  EXPECT_LT(packed.size(), zeros.size() / 399);
+  const auto back = ZstdDecompress(packed);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_TRUE(*back == zeros);
+}
+
+// A zstd frame by hand (RFC 8878, 3.1.1): 2 GiB in blocks of one repeated byte, 64 KiB.
+std::string Bomb() {
+  std::string bomb("\x28\xB5\x2F\xFD\xE0\x00\x00\x00\x80\x00\x00\x00\x00", 13);
+  for (int i = 0; i < 16384; ++i) {
+    const uint32_t header = (i == 16383 ? 1u : 0u) | 1u << 1 | (128u << 10) << 3;
+    for (int byte = 0; byte < 3; ++byte) bomb += static_cast<char>(header >> (8 * byte));
+    bomb += 'a';
+  }
+  return bomb;
+}
+
+TEST(CompressTest, AStoredBombIsRefusedBeforeItsMemoryIsTaken) {
+  const auto refused = ZstdDecompress(Bomb());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("2147483648, more than 400 times"));
+  EXPECT_NE(refused.error().hint, "");
 }
 
 TEST(CompressTest, GzipRoundTripIsOneMemberWithoutTime) {
@@ -37,7 +65,7 @@ TEST(CompressTest, InflateKnowsZstdAndLeavesOtherBytesAlone) {
 }
 
 TEST(CompressTest, ABombIsAnErrorNotAnOutOfMemory) {
-  const std::string bomb = ZstdCompress(std::string(size_t{200} << 20, '\0'));
+  const std::string bomb = Bomb();
   const auto inflated = Inflate(bomb, "bomb.zst");
   ASSERT_FALSE(inflated);
   EXPECT_NE(inflated.error().message.find("bomb.zst"), std::string::npos);

@@ -8,6 +8,7 @@
 
 #include "base/number_format.h"
 #include "report/labels.h"
+#include "report/show/shape_words.h"
 #include "report/show/show_text.h"
 #include "report/text_table.h"
 
@@ -86,6 +87,12 @@ void WriteSteps(const Json& steps, SheetWriter& out) {
                            Duration(sorted.back()), sorted.size()));
 }
 
+// Whole where all of the HLO is asked for.
+std::string ResultCell(const Json& row, const SheetWriter& out) {
+  const std::string shape = JsonText(row, "shape");
+  return out.options().whole_hlo ? shape : ShortShape(shape);
+}
+
 void WriteNeighbours(const Json& rows, std::string_view heading, SheetWriter& out) {
   if (!rows.is_array() || rows.empty()) return;
   out.Heading(heading);
@@ -97,7 +104,7 @@ void WriteNeighbours(const Json& rows, std::string_view heading, SheetWriter& ou
       name += " via " + through.back().get<std::string>();
     }
     table.Add({JsonText(row, "handle"), JsonHas(row, "self_ns") ? TimeCell(row, "self_ns") : "",
-               name, JsonText(row, "shape")});
+               name, ShortShape(JsonText(row, "shape"))});
   }
   out.Table(table);
 }
@@ -114,7 +121,7 @@ void WriteOp(const Json& sheet, SheetWriter& out) {
   out.Fact("layer", JsonText(op, "layer"));
   out.Fact("source", SourceCell(op));
   out.Fact("op_name", JsonText(op, "op_name"));
-  out.Fact("result", JsonText(op, "shape"));
+  out.Fact("result", ResultCell(op, out));
 
   out.Heading("Time");
   // Percentages as summary and the page write them.
@@ -205,7 +212,7 @@ void WriteInstruction(const Json& sheet, SheetWriter& out) {
   out.Fact("layer", JsonText(row, "layer"));
   out.Fact("source", SourceCell(row));
   out.Fact("op_name", JsonText(row, "op_name"));
-  out.Fact("result", JsonText(row, "shape"));
+  out.Fact("result", ResultCell(row, out));
   out.Heading("Time");
   const Json& ops = ValueAt(sheet, "ops");
   if (ops.is_array() && !ops.empty()) {

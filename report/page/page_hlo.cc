@@ -11,12 +11,12 @@
 
 #include <fmt/format.h>
 
-#include "hlo/artefacts/module_memory.h"
 #include "hlo/shape.h"
 #include "hlo/text/text_printer.h"
 #include "hlo/text/text_reader.h"
 #include "model/hlo_module.h"
 #include "report/page/page_context.h"
+#include "report/page/page_memory.h"
 #include "report/safe_text.h"
 
 namespace xlatrace::report {
@@ -83,7 +83,7 @@ class HloTables {
         instructions_("instructions", page.blocks.strings()),
         edges_("edges"),
         calls_("calls"),
-        memory_("memory", page.blocks.strings()),
+        memory_(page),
         text_("hlo_text") {
     computations_.Declare(
         "module>modules name:text entry fusion instruction_begin:delta instruction_count");
@@ -93,7 +93,6 @@ class HloTables {
         " source_line flops bytes fusion_kind:text");
     edges_.Declare("user>instructions operand>instructions");
     calls_.Declare("instruction>instructions computation>computations");
-    memory_.Declare("module>modules kind:word what:text shape:text bytes");
     NewTextPiece();
   }
 
@@ -127,8 +126,7 @@ class HloTables {
     page_.blocks.Write(instructions_);
     page_.blocks.Write(edges_);
     page_.blocks.Write(calls_);
-    page_.blocks.Write(memory_);
-    page_.blocks.LeftOut(memory_.name(), memory_left_out_, 0);
+    memory_.Write();
     WriteTextPiece();
     constexpr std::string_view kWords[] = {"none", "hot", "all"};
     page_.meta["hlo"] = {{"text", kWords[static_cast<int>(page_.options.hlo_text)]},
@@ -223,34 +221,8 @@ class HloTables {
       }
     }
     AddText(module, std::move(hot), first_instruction);
-    AddMemory(module, module_row->second);
+    memory_.Add(module, module_row->second, first_instruction);
     return {};
-  }
-
-  // What the module's peak memory is made of, and what is alive then.
-  void AddMemory(const HloModule& module, int64_t module_row) {
-    if (module.peak_memory_bytes < 0) return;
-    const auto assignment = hlo::BufferAssignmentOf(module);
-    if (!assignment) return;
-    const hlo::ModuleMemory memory = hlo::MemoryOf(*assignment, nullptr);
-    const auto add = [&](std::string_view kind, std::string_view what, std::string_view shape,
-                         std::optional<int64_t> bytes) {
-      memory_.Set(0, module_row);
-      memory_.SetText(1, kind);
-      memory_.SetText(2, what);
-      memory_.SetText(3, shape);
-      memory_.Set(4, bytes);
-      memory_.EndRow();
-    };
-    add("parameters", "", "", memory.parameter_bytes);
-    add("results", "", "", memory.output_bytes);
-    add("constants", "", "", memory.constant_bytes);
-    add("temporary", "", "", memory.temp_bytes);
-    if (!memory.at_instruction.empty()) add("peak_at", memory.at_instruction, "", {});
-    for (const hlo::PeakValue& value : memory.at_peak) {
-      add("alive", value.instruction, value.shape, value.size_bytes);
-    }
-    memory_left_out_ += static_cast<int64_t>(memory.more_at_peak);
   }
 
   void AddInstruction(const HloModule& module, const model::Instruction& instruction,
@@ -350,13 +322,15 @@ class HloTables {
   }
 
   PageContext& page_;
-  PageTable computations_, instructions_, edges_, calls_, memory_, text_;
+  PageTable computations_, instructions_, edges_, calls_;
+  MemoryTables memory_;
+  PageTable text_;
   std::set<int64_t> chosen_;
   std::vector<uint32_t> late_;
   size_t text_column_ = 0;
   size_t text_bytes_ = 0, piece_bytes_ = 0;
   size_t text_left_out_ = 0;
-  int64_t modules_left_out_ = 0, instructions_left_out_ = 0, memory_left_out_ = 0;
+  int64_t modules_left_out_ = 0, instructions_left_out_ = 0;
 };
 
 }  // namespace

@@ -1,0 +1,34 @@
+// What the memory of the modules that ran is made of: XLA's buffer assignment where the module
+// holds one, and which values live from when to when. Private to report/page.
+
+#ifndef XLATRACE_REPORT_PAGE_PAGE_MEMORY_H_
+#define XLATRACE_REPORT_PAGE_PAGE_MEMORY_H_
+
+#include <cstdint>
+
+#include "model/hlo_module.h"
+#include "report/page/page_context.h"
+#include "report/page/page_table.h"
+
+namespace xlatrace::report {
+
+class MemoryTables {
+ public:
+  explicit MemoryTables(PageContext& page);
+
+  // `module_row` and `first_instruction`: rows of `modules` and `instructions`.
+  void Add(const model::HloModule& module, int64_t module_row, int64_t first_instruction);
+  void Write();
+
+ private:
+  void AddAssignment(const model::HloModule& module, int64_t module_row);
+  void AddLiveValues(const model::HloModule& module, int64_t module_row, int64_t first_instruction);
+
+  PageContext& page_;
+  PageTable memory_, order_, values_;
+  int64_t memory_left_out_ = 0, live_left_out_ = 0;
+};
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_PAGE_PAGE_MEMORY_H_

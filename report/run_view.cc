@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/device_times.h"
+#include "report/evidence_sentence.h"
 #include "report/labels.h"
 #include "store/activity_scan.h"
 
@@ -279,6 +280,7 @@ Status LoadFindings(RunDb& db, RunView& view) {
     }
     const nlohmann::json evidence =
         nlohmann::json::parse(rows.Text(i, "evidence"), nullptr, /*allow_exceptions=*/false);
+    finding.evidence_sentence = EvidenceSentence(view, evidence);
     if (evidence.is_array()) {
       for (const nlohmann::json& entry : evidence) {
         if (!entry.is_object()) continue;

@@ -126,7 +126,7 @@ void Context::SumSteps() {
 }
 
 void Context::SumWholeRun() {
-  divisor = std::max<int64_t>(static_cast<int64_t>(analysis.busy_times.size()), 1);
+  divisor = 1;  // Totals of all devices, as in every table of such a run.
   int64_t busy = 0, idle = 0, device = 0, collective = 0, copy = 0;
   for (const model::BusyTimeRow& row : analysis.busy_times) {
     busy += row.busy_ns;

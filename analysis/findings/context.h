@@ -58,17 +58,17 @@ class Context {
   const model::AnalysisTables& analysis;
   const AnalysisOptions& options;
 
-  // Where a run has no steady step, everything is of the whole run, mean over its devices: `step`
+  // Where a run has no steady step, everything is of the whole run, all devices together: `step`
   // in names below then means that, and nothing is said with more than low confidence.
   bool whole_run = false;
   int64_t steady_steps = 0;  // Pairs of step and device.
-  int64_t divisor = 1;       // Of all sums: these, or the devices that worked.
+  int64_t divisor = 1;       // Of all sums: these; 1 for a whole run.
   int64_t step_count = 0;    // Distinct steady steps of the device that has most.
   // Mean duration of a steady step. Of a whole run its busy time: what an idle host takes between
   // calls says nothing about how much an op costs.
   int64_t step_ns = 0;
   int64_t span_ns = 0;     // The same with the idle time of a whole run.
-  int64_t device_ns = 0;   // Device time of one.
+  int64_t device_ns = 0;   // Device time of one; of a whole run that of all.
   double attributed = 1;   // Share of steady device time.
   double graph_share = 0;  // Share of device time in graphs whose nodes are not known.
   bool on_gpu = false;

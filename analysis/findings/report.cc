@@ -48,7 +48,7 @@ void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
 // Rules speak of steps. Where a run has none, the same is said of the whole run.
 std::string Said(std::string text, bool whole_run, bool devices) {
   if (!whole_run) return text;
-  const std::string_view in_run = devices ? " in the run of one device" : " in the run";
+  const std::string_view in_run = devices ? " in the run of all devices" : " in the run";
   const std::pair<std::string_view, std::string_view> words[] = {{" per steady step", in_run},
                                                                  {" per step", in_run},
                                                                  {" of the step", " of the run"},

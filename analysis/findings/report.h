@@ -82,7 +82,7 @@ class Report {
   // Not judged; `text` says what the data lacks.
   void Withhold(std::string_view id, std::string text);
 
-  // Savings are of this: a steady step of one device, or the whole run of one.
+  // Savings are of this: a steady step of one device, or the whole run of all.
   struct Basis {
     int64_t whole_ns = 0;     // What savings are a part of, and never more than.
     int64_t least_of_ns = 0;  // Of which they have to be 1 %.
@@ -102,7 +102,7 @@ class Report {
   std::vector<std::string> found_ids_;     // What Ranked gave, and which ops it claims.
   std::map<std::string, int64_t, std::less<>> claimed_;
   bool whole_run_ = false;
-  bool devices_ = false;  // Several: figures of a whole run are those of one.
+  bool devices_ = false;  // Several: figures of a whole run are sums over them.
 };
 
 // The least that is worth a line.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -28,16 +29,50 @@ struct BarPart {
   int64_t ns = 0;
 };
 
+// "What is slow: names and figures" as two: names stand on a line of their own. As splitSentence in
+// ui/src/pages/verdict.tsx, which shows the same words.
+std::pair<Sentence, Sentence> SplitSentence(const Sentence& sentence) {
+  const auto characters = [](std::string_view text) {
+    return static_cast<size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  };
+  size_t before = 0;
+  for (size_t i = 0; i < sentence.size(); ++i) {
+    const std::string& text = sentence[i].text;
+    const size_t at = sentence[i].code ? text.npos : text.find(": ");
+    if (at != text.npos) {
+      const size_t length = before + characters(std::string_view(text).substr(0, at));
+      if (length >= 20 && length <= 88) {
+        Sentence first(sentence.begin(), sentence.begin() + static_cast<std::ptrdiff_t>(i));
+        first.push_back({text.substr(0, at) + "."});
+        Sentence second;
+        if (at + 2 < text.size()) second.push_back({text.substr(at + 2)});
+        second.insert(second.end(), sentence.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                      sentence.end());
+        return {std::move(first), std::move(second)};
+      }
+    }
+    before += characters(text);
+  }
+  return {sentence, {}};
+}
+
 class Section {
  public:
   Section(HtmlWriter& html, const RunView& view, const Verdict& verdict)
       : html_(html), view_(view), verdict_(verdict), figures_(view) {}
 
   void Write() {
+    const auto [headline, names] = SplitSentence(verdict_.sentence);
     html_.Raw("<section id=\"verdict\" class=\"verdict\"><div><h1>");
-    WriteSentence(html_, verdict_.sentence);
+    WriteSentence(html_, headline);
     html_.Raw("</h1>\n<p class=\"lede\">");
-    WriteSentence(html_, verdict_.lede);
+    WriteSentence(html_, names);
+    // The first action stands below; what the sentence names is the reason.
+    if (names.empty() || view_.findings.empty()) {
+      if (!names.empty()) html_.Raw(" ");
+      WriteSentence(html_, verdict_.lede);
+    }
     html_.Raw("</p>\n");
     if (view_.run_coverage.activities > 0) {
       Facts();
@@ -209,17 +244,29 @@ class Section {
     return text;
   }
 
+  // What the page's app says of a finding: the sentence, else the first two facts.
+  void Evidence(const FindingFigure& finding) {
+    if (!finding.evidence_sentence.empty()) {
+      html_.Text(finding.evidence_sentence).Raw(". ");
+      return;
+    }
+    for (size_t i = 0; i < std::min<size_t>(2, finding.evidence.size()); ++i) {
+      html_.Raw(i > 0 ? "; " : "").Text(finding.evidence[i]);
+    }
+    if (!finding.evidence.empty()) html_.Raw(". ");
+  }
+
   void Findings() {
     html_.Raw(
         fmt::format("<div class=\"acthead\"><h2>Do this, in this order</h2>"
                     "<span>saves, {}</span><span>sure</span></div><ol>",
-                    "ms/step"));
+                    figures_.Unit()));
     size_t number = 0;
     for (const FindingFigure& finding : view_.findings) {
       html_.Raw(fmt::format("<li class=\"act\" id=\"{}\"><span class=\"n\">{}</span><div><h3>",
                             EscapeHtml(finding.handle), ++number));
       html_.Text(finding.title).Raw("</h3><p>");
-      for (const std::string& text : finding.evidence) html_.Text(text).Raw(". ");
+      Evidence(finding);
       if (!finding.action.empty()) html_.Raw("Try: ").Text(finding.action).Raw(". ");
       if (!finding.how_to_check.empty()) html_.Raw("Check: ").Text(finding.how_to_check).Raw(".");
       html_.Raw("</p><div class=\"meta\">");

@@ -77,7 +77,13 @@ Status LoadFindingsMeta(PageContext& page) {
                             "action", "how_to_check"}) {
       finding[key] = SafeOrNull(rows.Text(i, key));
     }
+    for (const char* key : {"saves_low_ns_per_run", "saves_high_ns_per_run"}) {
+      finding[key] = rows.IsNull(i, key) ? Json() : Json(rows.Int(i, key));
+    }
     finding["evidence"] = EvidenceJson(rows.Text(i, "evidence"));
+    finding["sentence"] = i < page.view.findings.size()
+                              ? SafeOrNull(page.view.findings[i].evidence_sentence)
+                              : Json();
     findings.push_back(std::move(finding));
   }
   page.meta["findings"] = std::move(findings);

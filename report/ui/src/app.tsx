@@ -18,6 +18,7 @@ import { duration, ms, percent, plural, spelledDevices } from './format';
 import { ComparePage } from './pages/compare';
 import { GraphPage } from './pages/graph';
 import { IdlePage } from './pages/idle';
+import { MemoryPage } from './pages/memory';
 import { ModelPage } from './pages/model';
 import { OccupancyPage } from './pages/occupancy';
 import { OpsPage } from './pages/ops';
@@ -33,7 +34,7 @@ import { useTheme } from './theme';
 
 const BODY: Record<Page, () => VNode> = {
   verdict: VerdictPage, model: ModelPage, ops: OpsPage, timeline: TimelinePage, roofline: RooflinePage,
-  graph: GraphPage, occupancy: OccupancyPage, source: SourcePage, run: RunPage, compare: ComparePage, idle: IdlePage, ranks: RanksPage,
+  graph: GraphPage, occupancy: OccupancyPage, source: SourcePage, run: RunPage, compare: ComparePage, idle: IdlePage, ranks: RanksPage, memory: MemoryPage,
 };
 
 /** A page that fails says so; the others stay. */

@@ -8,13 +8,13 @@ import { useEffect, useState } from 'preact/hooks';
 export const PAGES = [
   ['verdict', 'Verdict'], ['model', 'Model'], ['ops', 'Ops'], ['timeline', 'Timeline'],
   ['roofline', 'Roofline'], ['graph', 'Graph'], ['occupancy', 'Occupancy'], ['source', 'Source'],
-  ['run', 'Run'], ['compare', 'Compare'], ['idle', 'Idle'], ['ranks', 'Ranks'],
+  ['run', 'Run'], ['compare', 'Compare'], ['idle', 'Idle'], ['ranks', 'Ranks'], ['memory', 'Memory'],
 ] as const;
 export type Page = (typeof PAGES)[number][0];
 
 /** Does the run have what the page shows? */
-export const hasPage = (report: { meta: { base: { compare?: unknown } | null }; gapSums: unknown[]; devices: unknown[]; steps: unknown[] }, id: Page): boolean =>
-  id === 'compare' ? report.meta.base?.compare !== undefined : id === 'idle' ? report.gapSums.length > 0 : id === 'ranks' ? report.devices.length > 1 && report.steps.length > 0 : true;
+export const hasPage = (report: { meta: { base: { compare?: unknown } | null }; gapSums: unknown[]; devices: unknown[]; steps: unknown[]; tables: { rows: (name: string) => number } }, id: Page): boolean =>
+  id === 'compare' ? report.meta.base?.compare !== undefined : id === 'idle' ? report.gapSums.length > 0 : id === 'ranks' ? report.devices.length > 1 && report.steps.length > 0 : id === 'memory' ? report.tables.rows('live_values') > 0 : true;
 
 export interface State {
   page: Page;

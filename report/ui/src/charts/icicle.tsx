@@ -3,13 +3,15 @@
 import type { VNode } from 'preact';
 import { useWidth } from '../components/bits';
 import type { Node } from '../data/tree';
-import { ms, percent } from '../format';
+import { ms, percent, signed } from '../format';
 import { PHASES } from '../phases';
 
 interface Box { node: Node; depth: number; y: number; h: number }
 
-export function Icicle({ root, divisor, height, depth, onPick, selected }: {
+export function Icicle({ root, divisor, height, depth, onPick, selected, base }: {
   root: Node; divisor: number; height: number; depth: number; onPick: (n: Node) => void; selected: string;
+  /** ns per step of the base run; absent: there is none. */
+  base?: ((n: Node) => number) | undefined;
 }): VNode {
   const [ref, width] = useWidth<HTMLDivElement>(560);
   const scale = root.ns > 0 ? height / root.ns : 0;
@@ -44,20 +46,24 @@ export function Icicle({ root, divisor, height, depth, onPick, selected }: {
           let px = left;
           const parts = PHASES.map((p, i) => ({ p, ns: n.phases[i]! })).filter((q) => q.ns > 0);
           const chars = Math.floor((bw - 8) / (h > 34 ? 7.6 : 6.9));
-          const num = ms(n.ns / divisor);
+          const delta = base ? n.ns / divisor - base(n) : 0;
+          // Said from a twentieth on: below it the eye has nothing to learn.
+          const told = base !== undefined && Math.abs(delta) > 0.05 * (n.ns / divisor) && Math.abs(delta) >= 5e3;
+          const num = ms(n.ns / divisor) + (told ? ` (${signed(delta / 1e6)})` : '');
           const room = h > 34 ? chars : chars - num.length - 2;
           const name = n.name.length <= room ? n.name : room > 5 ? `${n.name.slice(0, room - 1)}…` : '';
           return (
             <g class={`box ${selected === n.path && !n.leaf ? 'sel' : ''}`} onClick={() => onPick(n)}>
-              <title>{`${n.path.replace('\u0000', ' ')}${n.leaf ? ` ${n.name}` : ''}: ${num} ms, ${percent(n.ns, root.ns)}%\n${parts.map((q) => `${q.p} ${ms(q.ns / divisor)}`).join(', ')}`}</title>
+              <title>{`${n.path.replace('\u0000', ' ')}${n.leaf ? ` ${n.name}` : ''}: ${ms(n.ns / divisor)} ms, ${percent(n.ns, root.ns)}%${base ? `, base ${ms(base(n))} ms, ${signed(delta / 1e6)}` : ''}\n${parts.map((q) => `${q.p} ${ms(q.ns / divisor)}`).join(', ')}`}</title>
               {parts.map((q) => {
                 const pw = (bw * q.ns) / n.ns;
                 const at = px;
                 px += pw;
                 return <><rect class={`soft p-${q.p}`} x={at} y={b.y} width={pw} height={h} />{h > 6 && <rect class={`f p-${q.p}`} x={at} y={b.y + h - 2.4} width={Math.max(0, pw - 0.5)} height="2.4" />}</>;
               })}
-              {h > 34 && name && <><text class="b" x={left + 5} y={b.y + 13}>{name}</text><text class="i2" x={left + 5} y={b.y + 26}>{num} ms</text></>}
+              {h > 34 && name && <><text class="b" x={left + 5} y={b.y + 13}>{name}</text><text class="i2" x={left + 5} y={b.y + 26}>{ms(n.ns / divisor)} ms{told && <tspan class={delta > 0 ? 'worse' : 'better'}> {signed(delta / 1e6)}</tspan>}</text></>}
               {h <= 34 && h > 14 && name && <><text x={left + 5} y={b.y + h / 2 + 3}>{name}</text><text class="i2 e" x={left + bw - 5} y={b.y + h / 2 + 3}>{num}</text></>}
+              {told && h > 3 && <rect class={delta > 0 ? 'worse' : 'better'} x={left} y={b.y} width="3" height={Math.max(2, h * Math.min(1, Math.abs(delta) / (n.ns / divisor)))} />}
               <rect class="edge" x={left} y={b.y} width={bw} height={h} />
             </g>
           );

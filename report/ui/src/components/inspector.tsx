@@ -251,7 +251,7 @@ function FindingsOf({ handle }: { handle: string }): VNode | null {
     <Section title="Findings">
       {list.map((f) => (
         <p class="sm"><Link to={{ page: 'verdict', sel: f.handle }} class="h">{f.handle}</Link> {f.title}
-          {f.saves_high_ns_per_step !== null && <span class="dim"> saves ≤ {ms(f.saves_high_ns_per_step)} ms/step</span>}</p>
+          {f.saves_high_ns_per_step !== null && <span class="dim"> saves ≤ {ms(f.saves_high_ns_per_step)} {report.perStep}</span>}</p>
       ))}
     </Section>
   );
@@ -480,7 +480,7 @@ function FindingBody({ row }: { row: number }): VNode {
       <div class="title"><h2 data-testid="inspector-title">{f.title}</h2><span class="h">{f.handle}</span></div>
       <Buttons report={report} entity={{ type: 'finding', row }} />
       <section class="stat">
-        <div><b>{f.saves_high_ns_per_step !== null ? `≤ ${ms(f.saves_high_ns_per_step)}` : '–'}</b>ms/step saved</div>
+        <div><b>{f.saves_high_ns_per_step !== null ? `≤ ${ms(f.saves_high_ns_per_step)}` : '–'}</b>{report.perStep} saved</div>
         <div><b>{f.saves_low_ns_per_step !== null ? `≥ ${ms(f.saves_low_ns_per_step)}` : '–'}</b>at least</div>
         <div><b>{f.confidence ?? '–'}</b>sure</div>
         <div><b>{f.basis?.replace(/_/g, ' ') ?? '–'}</b>basis</div>

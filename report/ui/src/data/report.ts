@@ -12,6 +12,10 @@ export interface EvidenceItem { text: string; value?: number | string | null; un
 export interface Finding {
   handle: string; id: string; title: string;
   saves_low_ns_per_step: number | null; saves_high_ns_per_step: number | null;
+  /** Where the run has no steps; the reader puts them into the two above. */
+  saves_low_ns_per_run?: number | null; saves_high_ns_per_run?: number | null;
+  /** The evidence as a sentence. */
+  sentence?: string | null;
   basis: string | null; confidence: string | null;
   where_op: string | null; where_layer: string | null; where_source: string | null;
   evidence: EvidenceItem[]; action: string | null; how_to_check: string | null;
@@ -164,6 +168,10 @@ export class Report {
 
   constructor(index: PageIndex, textOf: BlockText) {
     this.meta = index.meta as Meta;
+    for (const f of this.meta.findings) {
+      f.saves_low_ns_per_step ??= f.saves_low_ns_per_run ?? null;
+      f.saves_high_ns_per_step ??= f.saves_high_ns_per_run ?? null;
+    }
     this.tables = new Tables(index, textOf);
   }
 

@@ -152,8 +152,8 @@ export function ModelPage(): VNode {
         <div class="split modelsplit">
           <DataTable {...table} cls="tree" />
           <figure>
-            <div class="sm dim ichead">{by === 'scope' ? 'outermost component → operation' : by === 'stack' ? 'outermost frame → innermost' : 'whole → part'}</div>
-            <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} />
+            <div class="sm dim ichead">{by === 'scope' ? 'outermost component → operation' : by === 'stack' ? 'outermost frame → innermost' : 'whole → part'}{then ? ' · in brackets and at the left edge: the difference to the base' : ''}</div>
+            <Icicle root={root} divisor={d} height={height} depth={by === 'stack' ? 8 : 5} selected={(state.f.match(/scope:(\S+)\*/) ?? [])[1] ?? ''} onPick={(n) => go(toOf(n))} base={then ? (n) => then.get(baseKey(n)) ?? 0 : undefined} />
           </figure>
         </div>
       )}

@@ -201,7 +201,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
       <span class="n">{n}</span>
       <div>
         <h3><Linked text={f.title} /></h3>
-        <p>{shown.map((e, i) => <Evidence e={e} first={i === 0} last={i + 1 === shown.length} />)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
+        <p>{f.sentence ? <><Linked text={f.sentence} />.</> : shown.map((e, i) => <Evidence e={e} first={i === 0} last={i + 1 === shown.length} />)}{f.action && <> <b>Try:</b> <Linked text={f.action} /></>}</p>
         <div class="meta">
           {f.where_layer && <span>{f.where_layer}</span>}
           {f.where_source && <Linked text={f.where_source} />}

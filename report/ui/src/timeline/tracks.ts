@@ -115,6 +115,25 @@ function layerSegments(report: Report, s: StreamLaunches): Segments | undefined 
   };
 }
 
+/** A stream that also holds collectives as two rows: what computes, and they. */
+function apart(s: StreamLaunches, hueOfSite: Uint8Array, waits: Waits): StreamLaunches[] {
+  const waited = waits.of.get(s);
+  return [false, true].map((together) => {
+    const rows = Uint32Array.from({ length: s.n }, (_, i) => i).filter((i) => (hueOfSite[s.site[i]!] === COLLECTIVE) === together);
+    const part: StreamLaunches = {
+      stream: s.stream, device: s.device, n: rows.length,
+      start: Float64Array.from(rows, (i) => s.start[i]!), dur: Float64Array.from(rows, (i) => s.dur[i]!), self: Float64Array.from(rows, (i) => s.self[i]!),
+      site: Uint32Array.from(rows, (i) => s.site[i]!), step: Int32Array.from(rows, (i) => s.step[i]!),
+    };
+    if (waited && together) {
+      const of = new Map<number, number>();
+      rows.forEach((i, k) => waited.has(i) && of.set(k, waited.get(i)!));
+      waits.of.set(part, of);
+    }
+    return part;
+  });
+}
+
 const MAX_DEVICES = 8;
 const COLLECTIVE = HUES.indexOf('collective');
 
@@ -142,6 +161,7 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
     tracks.push({ ...t, y });
     y += t.height + gap;
   };
+  const waits = devices.length > 1 ? findWaits(report, launches) : { of: new Map(), skews: [] };
   devices.forEach((device, index) => {
     const full = index === 0;
     let first = true;
@@ -163,17 +183,23 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
         busy += s.dur[i]!;
         if (hueOfSite[s.site[i]!] === COLLECTIVE) together += s.dur[i]!;
       }
-      return { s, busy, note: together > busy / 2 ? ', collectives' : '' };
+      return { s, busy, together, note: together > busy / 2 ? ', collectives' : '' };
     }).sort((a, b) => b.busy - a.busy);
     if (full && streams[0]) {
       const segments = layerSegments(report, streams[0].s);
       if (segments) add({ label: 'layer', kind: 'layer', height: 16, segments });
     }
-    for (const { s, note } of streams.slice(0, full ? 12 : 3)) {
+    for (const { s, note, busy, together } of streams.slice(0, full ? 12 : 3)) {
       const info = report.streams[s.stream];
       t0 = Math.min(t0, s.start[0] ?? Infinity);
       t1 = Math.max(t1, (s.start[s.n - 1] ?? -Infinity) + (s.dur[s.n - 1] ?? 0));
-      add({ label: streamName(info?.name ?? '', info?.id) + note, kind: 'stream', height: full ? 18 : 16, stream: s, pyramid: new Pyramid(s, hueOfSite) });
+      const row = (label: string, stream: StreamLaunches): void => add({ label, kind: 'stream', height: full ? 18 : 16, stream, pyramid: new Pyramid(stream, hueOfSite) });
+      const label = streamName(info?.name ?? '', info?.id);
+      const parts = together > 0 && together < busy && !(note !== '' && together > 0.9 * busy) ? apart(s, hueOfSite, waits) : [];
+      if (parts.length > 0 && parts[0]!.n > 0) {
+        row(label, parts[0]!);
+        row('collectives', parts[1]!);
+      } else row(label + note, s);
     }
     const graphs = report.tables.table('graph_launches');
     const of = graphs.refs('device'), from = graphs.numbers('start_ns'), to = graphs.numbers('end_ns'), nodes = graphs.numbers('activities'), number = graphs.numbers('graph_id');
@@ -206,7 +232,6 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
     }
     y += 8;
   });
-  const waits = devices.length > 1 ? findWaits(report, launches) : { of: new Map(), skews: [] };
   if (waits.skews.length > 0) y += 10;
   const names = report.devices.map((_, d) => deviceName(report, d));
   const widest = Math.max(...tracks.map((t) => t.label.length * 6.5 + (t.first ? names[t.device]!.length * 6.9 + 10 : 0)));

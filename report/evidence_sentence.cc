@@ -1,0 +1,115 @@
+#include "report/evidence_sentence.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "report/labels.h"
+
+namespace xlatrace::report {
+namespace {
+
+using nlohmann::json;
+
+// All but one in ten of the instructions do the same: that is what they are called.
+constexpr double kMost = 0.9;
+
+std::string TextOf(const json& entry, const char* key) {
+  const auto found = entry.find(key);
+  return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool IsTime(const json& entry) {
+  return entry.is_object() && entry.contains("value") && entry["value"].is_number() &&
+         TextOf(entry, "unit") == "ns";
+}
+
+const OpFigure* OpOf(const RunView& view, std::string_view handle) {
+  const auto found = std::find_if(view.ops.begin(), view.ops.end(),
+                                  [&](const OpFigure& op) { return op.handle == handle; });
+  return handle.empty() || found == view.ops.end() ? nullptr : &*found;
+}
+
+std::string Plural(std::string_view word) {
+  if (word.ends_with("y")) return fmt::format("{}ies", word.substr(0, word.size() - 1));
+  return fmt::format("{}s", word);
+}
+
+// "scatter-adds", else "instructions".
+std::string Called(const RunView& view, const std::vector<std::string>& handles) {
+  std::map<std::string, size_t, std::less<>> count;
+  std::map<std::string_view, const OpFigure*> ops;
+  for (const OpFigure& op : view.ops) ops.emplace(op.handle, &op);
+  for (const std::string& handle : handles) {
+    const auto op = ops.find(handle);
+    if (op == ops.end()) continue;
+    std::string_view tail = OpNameTail(op->second->op_name);
+    tail = tail.substr(0, tail.find('['));
+    ++count[std::string(tail)];
+  }
+  for (const auto& [word, n] : count) {
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || c == '-';
+    });
+    if (plain && static_cast<double>(n) >= kMost * static_cast<double>(handles.size())) {
+      return Plural(word);
+    }
+  }
+  return "instructions";
+}
+
+// As the page writes it: whole numbers, below 1 two digits.
+std::string PercentText(double percent) {
+  if (percent < 0.005) return "<0.01";
+  return fmt::format("{:.{}f}", percent, percent >= 0.995 ? 0 : 2);
+}
+
+// "runs at 0.06% of the memory's speed"; empty when it is not known.
+std::string Reached(const OpFigure& op) {
+  if (!op.peak_pct) return {};
+  const std::string_view of = op.bound_by == "memory"    ? "the memory's speed"
+                              : op.bound_by == "compute" ? "what the device can compute"
+                                                         : "";
+  if (of.empty()) return {};
+  return fmt::format("runs at {}% of {}", PercentText(*op.peak_pct), of);
+}
+
+}  // namespace
+
+std::string EvidenceSentence(const RunView& view, const json& evidence) {
+  if (!evidence.is_array() || evidence.empty() || !IsTime(evidence[0])) return {};
+  const json& first = evidence[0];
+  const double all = first["value"].get<double>();
+  const std::string_view whole = view.basis.steady ? "every step" : "the run";
+  std::vector<std::string> handles;
+  if (first.contains("handles") && first["handles"].is_array()) {
+    for (const json& handle : first["handles"]) {
+      if (handle.is_string()) handles.push_back(handle.get<std::string>());
+    }
+  }
+  if (handles.size() < 2) {
+    const OpFigure* op = OpOf(view, TextOf(first, "handle"));
+    if (op == nullptr || !TextOf(first, "text").starts_with("time ")) return {};
+    std::string text = fmt::format("`{}` takes {} of {}", op->instruction, Duration(all), whole);
+    const std::string reached = Reached(*op);
+    return reached.empty() ? text : text + " and " + reached;
+  }
+  std::string text = fmt::format("{} {} take {} of {}", handles.size(), Called(view, handles),
+                                 Duration(all), whole);
+  if (evidence.size() < 2 || !IsTime(evidence[1]) ||
+      TextOf(evidence[1], "text") != "the largest of them") {
+    return text;
+  }
+  const OpFigure* op = OpOf(view, TextOf(evidence[1], "handle"));
+  if (op == nullptr) return text;
+  const std::string reached = Reached(*op);
+  return text + fmt::format("; the largest, `{}`, takes {}{}{}", op->instruction,
+                            Duration(evidence[1]["value"].get<double>()),
+                            reached.empty() ? "" : " and ", reached);
+}
+
+}  // namespace xlatrace::report

@@ -1,0 +1,111 @@
+// Which values of the modules live from when to when, and what that makes of their memory.
+
+import { hloOf, type Hlo } from './hlo';
+import type { Report } from './report';
+
+export interface LiveValue {
+  /** Instructions: what writes it first, what updates it in place, what reads it last; −1: none. */
+  instruction: number; update: number; reader: number;
+  kind: string; size: number; first: number; last: number;
+  donated: boolean; donatable: boolean;
+}
+
+export interface Live {
+  module: number;
+  /** Instructions by position in the program. */
+  order: number[];
+  values: LiveValue[];
+  /** Bytes alive at each position. */
+  alive: Float64Array;
+  peak: number;
+  peakAt: number;
+}
+
+export function aliveOf(values: readonly LiveValue[], positions: number): Float64Array {
+  const out = new Float64Array(positions + 1);
+  for (const v of values) {
+    out[v.first]! += v.size;
+    out[v.last + 1]! -= v.size;
+  }
+  for (let i = 1; i < positions; ++i) out[i]! += out[i - 1]!;
+  return out.subarray(0, positions);
+}
+
+const jobs = new WeakMap<Report, Promise<Live[]>>();
+/** By peak, largest first. */
+export function loadLive(report: Report): Promise<Live[]> {
+  let job = jobs.get(report);
+  if (job) return job;
+  job = Promise.all([report.tables.chunks('live_order'), report.tables.chunks('live_values')]).then(([orders, values]) => {
+    const of = new Map<number, Live>();
+    const get = (module: number): Live => {
+      let live = of.get(module);
+      if (!live) of.set(module, (live = { module, order: [], values: [], alive: new Float64Array(0), peak: 0, peakAt: 0 }));
+      return live;
+    };
+    for (const c of orders) {
+      const module = c.refs('module'), instruction = c.refs('instruction');
+      for (let r = 0; r < c.rows; ++r) get(module[r]!).order.push(instruction[r]!);
+    }
+    for (const c of values) {
+      const module = c.refs('module'), instruction = c.refs('instruction'), update = c.refs('updated_by'), reader = c.refs('last_user');
+      const kind = c.texts('kind'), size = c.numbers('bytes'), first = c.numbers('first'), last = c.numbers('last'), donated = c.numbers('donated'), donatable = c.numbers('donatable');
+      for (let r = 0; r < c.rows; ++r) {
+        const live = get(module[r]!);
+        if (!(last[r]! < live.order.length)) continue;
+        live.values.push({ instruction: instruction[r]!, update: update[r]!, reader: reader[r]!, kind: kind[r]!, size: size[r]!, first: first[r]!, last: last[r]!, donated: donated[r] === 1, donatable: donatable[r] === 1 });
+      }
+    }
+    for (const live of of.values()) {
+      live.alive = aliveOf(live.values, live.order.length);
+      live.alive.forEach((b, i) => {
+        if (b > live.peak) {
+          live.peak = b;
+          live.peakAt = i;
+        }
+      });
+    }
+    return [...of.values()].filter((l) => l.peak > 0).sort((a, b) => b.peak - a.peak);
+  });
+  jobs.set(report, job);
+  return job;
+}
+
+/** The instruction that says most about a value: what fills it, rather than what clears it first. */
+export const writerOf = (v: LiveValue): number => (v.update >= 0 ? v.update : v.instruction);
+
+/** "encoder/layer_*": repeats of a layer together, of an instruction that may take no time. */
+export function groupOf(report: Report, hlo: Hlo, i: number): string {
+  const op = hlo.op[i]!;
+  return (op >= 0 && report.ops.group[op]) || hlo.layer[i]!.replace(/\d+(?=\/|$)/g, '*');
+}
+
+export interface Saved { group: string; size: number; n: number; costNs: number; known: boolean }
+
+/** Values of the forward pass that wait for the backward pass while `at` runs, by layer, and what making them again would cost. */
+export function savedAt(report: Report, live: Live, at: number): Saved[] {
+  const hlo = hloOf(report);
+  const map = new Map<string, Saved>();
+  for (const v of live.values) {
+    if (v.first > at || v.last < at || v.kind === 'parameter' || v.kind === 'constant' || v.reader < 0) continue;
+    if (hlo.phase[writerOf(v)] !== 'forward' || hlo.phase[v.reader] !== 'backward') continue;
+    const group = groupOf(report, hlo, writerOf(v));
+    const to = map.get(group) ?? { group, size: 0, n: 0, costNs: 0, known: false };
+    to.size += v.size;
+    to.n += 1;
+    map.set(group, to);
+  }
+  // The forward time of the layer and of all that is in it.
+  const { shares } = report;
+  for (let s = 0; s < shares.n; ++s) {
+    if (shares.phase[s] !== 0) continue;
+    const parts = shares.group[s]!.split('/');
+    for (let n = parts.length; n > 0; --n) {
+      const to = map.get(parts.slice(0, n).join('/'));
+      if (!to) continue;
+      to.costNs += shares.ns[s]! / report.divisor;
+      to.known = true;
+    }
+  }
+  return [...map.values()].sort((a, b) => b.size - a.size);
+}

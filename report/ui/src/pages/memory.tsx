@@ -1,0 +1,237 @@
+// What device memory is used for when most of it is in use, and what would free some.
+
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import { Handle, Link, Mid, Missing, Scope, Seg, SourceChip, commonPath, useLoad, useWidth } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { hloOf, type Hlo } from '../data/hlo';
+import { groupOf, type Live, type LiveValue, loadLive, savedAt, writerOf } from '../data/memory';
+import type { Report } from '../data/report';
+import { bytes, msText, opKind, percent, plural, significant, sourceLine, thousands } from '../format';
+import { dict, hueOf, PHASES, type Hue } from '../phases';
+import { go } from '../state';
+
+const KIND = dict({ parameter: 'argument', constant: 'constant', result: 'result', temporary: 'temporary' });
+const BY = [['value', 'value'], ['layer', 'layer'], ['op', 'op'], ['source', 'source']] as const;
+const MOST = 100;
+
+/** What XLA itself reserved for a module; 0: its buffer assignment was not recorded. */
+export function reserved(report: Report, module: number): number {
+  const t = report.tables.table('memory');
+  const of = t.refs('module'), kind = t.texts('kind'), size = t.numbers('bytes');
+  let sum = 0;
+  for (let r = 0; r < t.rows; ++r) if (of[r] === module && ['parameters', 'results', 'constants', 'temporary'].includes(kind[r]!)) sum += size[r]!;
+  return sum;
+}
+
+const fixed = (v: LiveValue): boolean => v.kind === 'parameter' || v.kind === 'constant';
+const hueIn = (hlo: Hlo, v: LiveValue): Hue => (fixed(v) ? 'other' : hueOf(hlo.phase[writerOf(v)]!, hlo.kind[writerOf(v)]!));
+const ORDER: readonly Hue[] = ['other', 'forward', 'loss', 'recompute', 'backward', 'optimizer', 'collective', 'copy', 'unknown'];
+
+/** Bytes alive over program order, by the phase that wrote them. */
+function Curve({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
+  const [box, width] = useWidth<HTMLDivElement>(900);
+  const [tip, setTip] = useState<{ x: number; at: number } | null>(null);
+  const hlo = hloOf(report);
+  const left = 62, h = 190, n = live.order.length;
+  const w = Math.max(60, width - left - 8);
+  const columns = Math.min(n, Math.floor(w / 2));
+  const layers = useMemo(() => {
+    // The position of each column where most is alive: peaks are never lost between columns.
+    const where = Array.from({ length: columns }, (_, c) => {
+      const from = Math.floor((c * n) / columns), to = Math.max(from + 1, Math.floor(((c + 1) * n) / columns));
+      let most = from;
+      for (let i = from; i < to; ++i) if (live.alive[i]! > live.alive[most]!) most = i;
+      return most;
+    });
+    const sums = new Map<Hue, Float64Array>();
+    for (const v of live.values) {
+      const hue = hueIn(hlo, v);
+      let to = sums.get(hue);
+      if (!to) sums.set(hue, (to = new Float64Array(columns + 1)));
+      // Columns whose position lies in its life.
+      const low = lower(where, v.first), high = lower(where, v.last + 1);
+      to[low]! += v.size;
+      to[high]! -= v.size;
+    }
+    for (const to of sums.values()) for (let c = 1; c <= columns; ++c) to[c]! += to[c - 1]!;
+    return ORDER.filter((hue) => sums.has(hue)).map((hue) => ({ hue, sum: sums.get(hue)! }));
+  }, [live, columns]);
+  const y = (b: number): number => 8 + (h - 8) * (1 - b / live.peak);
+  const x = (position: number): number => left + (w * (position + 0.5)) / n;
+  const base = new Float64Array(columns);
+  const areas = layers.map(({ hue, sum }) => {
+    let top = '', bottom = '';
+    for (let c = 0; c < columns; ++c) {
+      const x0 = (left + (w * c) / columns).toFixed(1), x1 = (left + (w * (c + 1)) / columns).toFixed(1);
+      bottom = `L${x1} ${y(base[c]!).toFixed(1)}L${x0} ${y(base[c]!).toFixed(1)}` + bottom;
+      base[c]! += sum[c]!;
+      top += `${c === 0 ? 'M' : 'L'}${x0} ${y(base[c]!).toFixed(1)}L${x1} ${y(base[c]!).toFixed(1)}`;
+    }
+    return { hue, d: `${top}${bottom}Z` };
+  });
+  const position = (e: MouseEvent): number => {
+    const r = (e.currentTarget as Element).getBoundingClientRect();
+    return Math.max(0, Math.min(n - 1, Math.floor(((e.clientX - r.left - left) / w) * n)));
+  };
+  const ticks = [0.25, 0.5, 0.75, 1];
+  const words = (i: number): string => `${hlo.name[live.order[i]!] ?? ''}: ${bytes(live.alive[i]!)}`;
+  return (
+    <div ref={box} class="memcurve" data-testid="memory-curve">
+      <svg width={width} height={h + 22} role="img" aria-label={`Memory over ${plural(n, 'instruction')} in the order they run: at most ${bytes(live.peak)} at ${hlo.name[live.order[live.peakAt]!]}; the table has what is alive then`}
+           onMouseMove={(e) => setTip({ x: e.offsetX, at: position(e) })} onMouseLeave={() => setTip(null)} onClick={(e) => go({ args: { at: String(position(e)) } })}>
+        {ticks.map((t) => <><line class="g" x1={left} x2={left + w} y1={y(t * live.peak)} y2={y(t * live.peak)} /><text class="d e" x={left - 6} y={y(t * live.peak) + 4}>{bytes(t * live.peak)}</text></>)}
+        {areas.map((a) => <path class={`f p-${a.hue}`} d={a.d} opacity={a.hue === 'other' ? 0.55 : 0.85} />)}
+        <line class="g ax" x1={left} x2={left + w} y1={h} y2={h} />
+        <text class="d" x={left} y={h + 15}>first instruction</text><text class="d e" x={left + w} y={h + 15}>last of {thousands(n)}</text>
+        <line class="at" x1={x(at)} x2={x(at)} y1="2" y2={h} />
+        <text class={`b halo ${x(at) > left + w / 2 ? 'e' : ''}`} x={x(at) + (x(at) > left + w / 2 ? -5 : 5)} y="14">{at === live.peakAt ? 'peak' : 'here'} {bytes(live.alive[at]!)}</text>
+      </svg>
+      <p class="legend sm">{layers.map(({ hue }) => <span class="ph"><span class={`ltr p-${hue}`} aria-hidden="true" />{hue === 'other' ? 'arguments, constants, other' : `written by ${hue === 'collective' ? 'a collective' : hue === 'copy' ? 'a copy' : hue}`}</span>)}</p>
+      {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 12, width - 250)}px`, top: '30px' }}>{words(tip.at)}</div>}
+    </div>
+  );
+}
+
+/** First index whose value is not below `v`. */
+function lower(list: number[], v: number): number {
+  let a = 0, b = list.length;
+  while (a < b) {
+    const m = (a + b) >> 1;
+    if (list[m]! < v) a = m + 1;
+    else b = m;
+  }
+  return a;
+}
+
+/** What donating and computing again would free, in sentences. */
+function WhatFrees({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
+  const hlo = hloOf(report);
+  const could = live.values.filter((v) => v.donatable).sort((a, b) => b.size - a.size);
+  const donated = live.values.filter((v) => v.donated);
+  const sum = (list: { size: number }[]): number => list.reduce((a, v) => a + v.size, 0);
+  const saved = savedAt(report, live, at);
+  const named = saved.filter((s) => s.group !== '');
+  const top = named[0];
+  const arg = (v: LiveValue): string => hlo.opName[v.instruction] || `argument ${hlo.parameter[v.instruction]}`;
+  const small = 0.01 * live.peak;
+  return (
+    <section class="frees" data-testid="memory-frees">
+      <h3>What would free some of it</h3>
+      <ul class="evid">
+        <li>{sum(could) > small
+          ? <><b>Donate {bytes(sum(could))}</b>: {plural(could.length, 'argument')} could give {could.length === 1 ? 'its' : 'their'} memory to {could.length === 1 ? 'a result' : 'results'} of the same shape, as far as the caller does not need {could.length === 1 ? 'it' : 'them'} again: <code>jax.jit(f, donate_argnums=…)</code>. Largest: {could.slice(0, 3).map((v, i) => <>{i > 0 && ', '}<Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: v.instruction }) }}>{arg(v)}</Link> {bytes(v.size)}</>)}.</>
+          : donated.length > 0 ? `Donation: ${plural(donated.length, 'argument')} with ${bytes(sum(donated))} already give their memory to results; no other has a result of its shape${could.length > 0 ? ` above 1% of the peak` : ''}.` : 'Donation: no argument has the shape of a result above 1% of the peak.'}</li>
+        <li>{top && sum(saved) > small
+          ? <><b>Compute again instead of keeping: up to {bytes(sum(saved))}</b> of the forward pass {at === live.peakAt ? 'wait at the peak' : 'wait here'} for the backward pass, {bytes(top.size)} of them of <Link class="mono" to={{ f: `scope:${top.group}`, page: 'ops' }}>{top.group}</Link>. <code>jax.checkpoint</code> around that layer can free it{top.known ? ` and costs up to ${msText(top.costNs)}${report.meta.basis.steady ? ' a step' : ''}, the forward time of it and of what is in it` : ''}.{named.length > 1 ? ` Next: ${named.slice(1, 3).map((s) => `${s.group} ${bytes(s.size)}`).join(', ')}.` : ''}</>
+          : hlo.phase.includes('backward') ? `Computing again: less than 1% of the peak waits for the backward pass${at === live.peakAt ? '' : ' here'}.` : 'Computing again: this program has no backward pass that values wait for.'}</li>
+      </ul>
+    </section>
+  );
+}
+
+interface Row { key: string; v?: LiveValue; size: number; n: number; name: string }
+
+function Buffers({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
+  const { state } = useCtx();
+  const hlo = hloOf(report);
+  const common = useMemo(() => commonPath(report), [report]);
+  const by = BY.find(([b]) => b === state.args['by'])?.[0] ?? 'value';
+  const here = live.values.filter((v) => v.first <= at && v.last >= at).sort((a, b) => b.size - a.size);
+  const whole = live.alive[at]!;
+  const w = writerOf;
+  const keyOf = (v: LiveValue): string =>
+    by === 'layer' ? (fixed(v) ? `${KIND[v.kind]}s` : groupOf(report, hlo, w(v)) || 'no layer known')
+    : by === 'op' ? (fixed(v) ? `${KIND[v.kind]}s` : opKind(hlo.opName[w(v)]!) || hlo.opcode[w(v)]!)
+    : sourceLine(hlo.file[w(v)]!, hlo.line[w(v)]!) || (fixed(v) ? `${KIND[v.kind]}s` : 'no source line');
+  let rows: Row[];
+  if (by === 'value') rows = here.map((v, i) => ({ key: String(i), v, size: v.size, n: 1, name: hlo.name[w(v)]! }));
+  else {
+    const map = new Map<string, Row>();
+    for (const v of here) {
+      const key = keyOf(v);
+      const to = map.get(key) ?? { key, v, size: 0, n: 0, name: key };
+      to.size += v.size;
+      to.n += 1;
+      map.set(key, to);
+    }
+    rows = [...map.values()].sort((a, b) => b.size - a.size);
+  }
+  const rest = rows.slice(MOST);
+  rows = rows.slice(0, MOST);
+  const most = rows[0]?.size ?? 1;
+  const inst = (i: number): VNode => (i < 0 ? <span class="dim">to the end</span>
+    : hlo.op[i]! >= 0 ? <span class="nmrow"><Handle entity={{ type: 'op', row: hlo.op[i]! }} /> <span class="mono"><Mid text={hlo.name[i]!} /></span></span>
+    : <Link class="mono" to={{ sel: report.selOf({ type: 'instruction', row: i }) }}><Mid text={hlo.name[i]!} /></Link>);
+  const life = (v: LiveValue): string => (fixed(v) ? 'always' : `${significant((100 * (v.last - v.first + 1)) / live.order.length)}%`);
+  const size: Column<Row> = { id: 'size', label: 'MB', title: 'bytes / 1,000,000', num: true, width: 104, cls: 'bar', raw: (r) => r.size / 1e6, show: significant, exact: ['bytes', (r) => r.size], cell: (r) => <span class={`cellbar p-${by === 'value' && r.v ? hueIn(hlo, r.v) : 'other'}`} style={{ '--w': `${(100 * r.size) / most}%` }}>{significant(r.size / 1e6)}</span> };
+  const share: Column<Row> = { id: 'pct', label: '%', title: 'of what is alive then', num: true, width: 56, raw: (r) => (100 * r.size) / whole, show: (v) => percent(v, 100), cell: (r) => percent(r.size, whole) };
+  const columns: Column<Row>[] = by === 'value' ? [
+    { id: 'name', label: 'value', cls: 'name', raw: (r) => r.name, cell: (r) => inst(w(r.v!)) },
+    size, share,
+    { id: 'kind', label: 'what', width: 148, from: 700, cls: 'name', raw: (r) => KIND[r.v!.kind]!, cell: (r) => <>{KIND[r.v!.kind]}{r.v!.donated && <span class="tag">donated</span>}{r.v!.donatable && <span class="tag">could be</span>}</> },
+    { id: 'shape', label: 'shape', width: 210, from: 1000, cls: 'name mono', raw: (r) => hlo.shape[w(r.v!)]!, cell: (r) => <span title={hlo.shape[w(r.v!)]}>{hlo.shape[w(r.v!)]!.replace(/\{[^}]*\}/g, '')}</span> },
+    { id: 'layer', label: 'layer and op', from: 640, cls: 'name', raw: (r) => `${groupOf(report, hlo, w(r.v!))} ${opKind(hlo.opName[w(r.v!)]!)}`.trim(), cell: (r, px) => <Scope group={groupOf(report, hlo, w(r.v!))} opName={hlo.opName[w(r.v!)]!} common={common} px={px} /> },
+    { id: 'source', label: 'source', width: 130, from: 820, cls: 'name', raw: (r) => sourceLine(hlo.file[w(r.v!)]!, hlo.line[w(r.v!)]!), cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} /> },
+    { id: 'life', label: 'alive', title: 'share of the program, in instructions', num: true, width: 64, from: 760, raw: (r) => life(r.v!), cell: (r) => life(r.v!) },
+    { id: 'reader', label: 'read last by', width: 190, from: 1180, cls: 'name', raw: (r) => (r.v!.reader >= 0 ? hlo.name[r.v!.reader]! : ''), cell: (r) => (fixed(r.v!) ? <span class="dim">·</span> : inst(r.v!.reader)) },
+  ] : [
+    { id: 'name', label: by, cls: 'name', raw: (r) => r.name, cell: (r) => <Mid text={r.name} tail={24} /> },
+    size, share,
+    { id: 'n', label: 'values', num: true, width: 80, raw: (r) => r.n, cell: (r) => thousands(r.n) },
+    { id: 'largest', label: 'largest of them', from: 640, cls: 'name', raw: (r) => hlo.name[w(r.v!)]!, cell: (r) => <>{inst(w(r.v!))}</> },
+  ];
+  const lines: Line<Row>[] = rows.map((r) => ({ key: r.key, row: r, ns: r.size, testid: 'buffer' }));
+  if (rest.length > 0) lines.push({ key: 'rest', kind: 'others', lead: plural(rest.length, 'smaller one'), text: plural(rest.length, 'smaller one'), cells: { size: significant(rest.reduce((a, r) => a + r.size, 0) / 1e6), pct: percent(rest.reduce((a, r) => a + r.size, 0), whole) } });
+  lines.push({ key: 'total', kind: 'total', lead: `all ${thousands(here.length)} values`, text: `all ${thousands(here.length)} values`, ns: whole, cells: { size: significant(whole / 1e6), pct: '100' } });
+  const table: TableProps<Row> = {
+    columns, lines, label: 'Values alive', fileName: 'memory', primary: true, span: 'size',
+    onOpen: (l) => {
+      const i = l.row?.v ? w(l.row.v) : -1;
+      if (i >= 0) go({ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) });
+    },
+  };
+  return (
+    <section>
+      <div class="bar-h"><h3>Alive {at === live.peakAt ? 'at the peak' : 'here'}, largest first</h3><Seg label="Group" testid="memory-by" value={by} options={BY} onChange={(b) => go({ args: { by: b === 'value' ? undefined : b } })} />
+        <span class="cap"><CopyMenu table={table} /></span></div>
+      <DataTable {...table} />
+    </section>
+  );
+}
+
+export function MemoryPage(): VNode {
+  const { report, state } = useCtx();
+  const { value: lives, error } = useLoad(() => loadLive(report), [report]);
+  if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
+  if (!lives) return <p class="dim">reading what lives when…</p>;
+  const live = lives.find((l) => report.modules[l.module]?.handle === state.args['m']) ?? lives[0];
+  if (!live) return <Missing title="Memory is not known" why="No module of this run holds a schedule: without the order of its instructions nobody knows which values live together." command="xlatrace attach run.db DUMP" />;
+  const hlo = hloOf(report);
+  const module = report.modules[live.module]!;
+  const asked = Number(state.args['at']);
+  const at = state.args['at'] !== undefined && asked >= 0 && asked < live.order.length ? Math.floor(asked) : live.peakAt;
+  const i = live.order[at]!;
+  const xla = reserved(report, live.module);
+  const off = xla > 0 ? (live.peak - xla) / xla : NaN;
+  const parts = (kind: string): number => live.values.filter((v) => v.kind === kind && v.first <= at && v.last >= at).reduce((a, v) => a + v.size, 0);
+  const capacity = report.devices[0]?.memory ?? 0;
+  const phase = hlo.phase[i] && (PHASES as readonly string[]).slice(0, 5).includes(hlo.phase[i]!) ? `, ${hlo.phase[i]}` : '';
+  return (
+    <div class="secs">
+      <section>
+        <div class="bar-h">
+          <h2 data-testid="memory-sentence">{module.name} holds {bytes(live.peak)} at its peak{capacity > 0 ? `, ${percent(live.peak, capacity)}% of the device` : ''}</h2>
+          {lives.length > 1 && <label class="pick sm">module <select value={module.handle} aria-label="module" onChange={(e) => go({ args: { m: e.currentTarget.value, at: undefined } })}>{lives.slice(0, 60).map((l) => <option value={report.modules[l.module]!.handle}>{report.modules[l.module]!.handle} {report.modules[l.module]!.name}, {bytes(l.peak)}</option>)}</select></label>}
+          <span class="cap">{plural(live.order.length, 'instruction')} in program order, {plural(live.values.length, 'value')}</span>
+        </div>
+        <p class="ink2 sm" data-testid="memory-how">{at === live.peakAt ? 'It is reached' : `${bytes(live.alive[at]!)} are alive`} while {hlo.op[i]! >= 0 ? <Handle entity={{ type: 'op', row: hlo.op[i]! }} /> : null} <Link class="mono" to={{ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) }}>{hlo.name[i]}</Link> runs{groupOf(report, hlo, i) ? `, of ${groupOf(report, hlo, i)}` : ''}{phase}{hlo.file[i] ? <>, <SourceChip file={hlo.file[i]!} line={hlo.line[i]!} /></> : ''}: {['parameter', 'temporary', 'result', 'constant'].filter((k) => parts(k) > 0.0005 * live.peak).map((k) => `${bytes(parts(k))} ${k === 'parameter' ? 'arguments' : k === 'temporary' ? 'temporary' : `${k}s`}`).join(', ')}. {at !== live.peakAt && <button type="button" class="lk" onClick={() => go({ args: { at: undefined } })}>back to the peak</button>}</p>
+        <p class="note" data-testid="memory-basis">{xla > 0 ? `XLA’s buffer assignment reserves ${bytes(xla)}; this estimate from the live ranges of the schedule is ${Math.abs(off) < 0.0005 ? 'the same' : `${percent(Math.abs(off), 1)}% ${off > 0 ? 'above' : 'below'} it`}.` : 'An estimate from the live ranges of the schedule: XLA may share more, and loses some between its places. No buffer assignment was recorded for this module.'} What the framework holds outside of this program is not in it.</p>
+        <Curve report={report} live={live} at={at} />
+      </section>
+      <WhatFrees report={report} live={live} at={at} />
+      <Buffers report={report} live={live} at={at} />
+    </div>
+  );
+}

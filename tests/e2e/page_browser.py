@@ -18,6 +18,8 @@ import test_page_data
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 READY = '[data-testid="app"][data-ready="1"]'
 PAGES = "verdict model ops timeline roofline graph occupancy source run".split()
+# Where a run has what they show.
+EXTRA = ("idle", "ranks", "memory", "compare")
 try:
     import axe_playwright_python  # Brings axe-core's axe.min.js.
 
@@ -378,7 +380,7 @@ class Layout(Browser):
             page.set_viewport_size({"width": width, "height": 900})
             page.reload()
             page.wait_for_selector(READY)
-            for name in (*PAGES, "idle"):
+            for name in (*PAGES, "idle", "memory"):
                 page.get_by_test_id(f"tab-{name}").click()
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
                 wide = page.evaluate("() => document.documentElement.scrollWidth")

@@ -5,7 +5,8 @@ import re
 import unittest
 
 import page_browser
-from page_browser import AXE, PAGES, READY, Browser
+import page_reader
+from page_browser import AXE, EXTRA, PAGES, READY, Browser
 
 
 class Controls(Browser):
@@ -236,7 +237,7 @@ class Controls(Browser):
         for scheme in ("light", "dark"):
             page = self.open(color_scheme=scheme)
             page.evaluate(source)
-            for name in (*PAGES, "idle"):
+            for name in (*PAGES, "idle", "memory"):
                 for sel in ("", "?sel=o1") if scheme == "light" or name == "ops" else ("",):
                     page.evaluate("(h) => { location.hash = h; }", f"#/{name}{sel}")
                     page.wait_for_selector(f'[data-testid="page-{name}"]')
@@ -281,5 +282,151 @@ class Ranks(Browser):
         self.assertEqual(self.open().get_by_test_id("tab-ranks").count(), 0)
 
 
+RANKS = 1000
+SLOW = 617
+
+
+class ManyRanks(Browser):
+    """A thousand processes of one device each, whose clocks nobody knows; one computes 150 us
+    longer in every step, and waits that much less in the all-reduce that ends it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        ops = [
+            ("dot.1", "dot", "jit(step)/jvp(layers_0)/mlp/dot_general", "/m/model.py", 10),
+            ("add.2", "add", "jit(step)/transpose(jvp(layers_0))/mlp/add", "/m/model.py", 11),
+            ("all-reduce.3", "all-reduce", "jit(step)/psum", "/m/train.py", 5),
+        ]
+        folder = cls.work / "ranks"
+        folder.mkdir()
+        for rank in range(RANKS):
+            dot = 400_000 + (rank * 7919) % 5_000 + (150_000 if rank == SLOW else 0)
+            lasts = {"dot.1": dot, "add.2": 300_000, "all-reduce.3": 570_000 - dot}
+            space = page_browser.support.xspace(
+                "jit_step", ops, executions=12, host=f"host{rank:04}", op_ns=lasts
+            )
+            (folder / f"host{rank:04}.xplane.pb").write_bytes(space)
+        files = sorted(folder.iterdir())
+        for arguments in (("import", *files, "-o", "many.db"), ("report", "many.db")):
+            result = page_browser.support.run(*arguments, cwd=cls.work)
+            assert result.code == 0, result
+        cls.many = cls.work / "many.html"
+
+    def test_the_slow_one_is_named_and_the_page_stays_small_and_quick(self):
+        self.assertLessEqual(self.many.stat().st_size, 6_000_000)
+        page = self.open("#/ranks", url=self.many.as_uri())
+        sentence = page.get_by_test_id("rank-sentence").inner_text()
+        self.assertIn(f"host{SLOW:04} computes", sentence)
+        self.assertIn(f"median of {RANKS:,}", sentence)
+        first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first
+        self.assertEqual(self.ns(first), 300_000 + 550_000 + (SLOW * 7919) % 5_000)
+        # A rank takes two pixels; what does not fit scrolls in its own box.
+        box = page.get_by_test_id("rankmap")
+        self.assertLessEqual(box.bounding_box()["height"], 600)
+        self.assertGreater(box.evaluate("(e) => e.scrollHeight"), 2 * RANKS - 1)
+        drawn = page.locator('[data-testid="page-ranks"] tr').count()
+        self.assertLess(drawn, 200)  # Of a thousand rows those in sight.
+
+    def test_unknown_clocks_are_said_and_the_collective_tells_who_is_late(self):
+        page = self.open("#/ranks", url=self.many.as_uri())
+        self.assertIn("not known to agree", page.get_by_test_id("clocks").inner_text())
+        first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first.inner_text()
+        # 150 us more computation than a typical rank, up to 2.5 us of spread: so much less waiting.
+        said = [float(n) for n in re.findall(r"\+(0\.1[45]\d)", first)]
+        self.assertGreaterEqual(len(said), 2, first)
+        for value in said:
+            self.assertAlmostEqual(value, 0.150, delta=0.004)
+
+
+class Memory(Browser):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        capture = page_browser.support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
+        arguments = (("import", capture, "-o", "mt.db"), ("report", "mt.db", "--base", "mt.db"))
+        for each in arguments:
+            result = page_browser.support.run(*each, cwd=cls.work)
+            assert result.code == 0, result
+        cls.url = (cls.work / "mt.html").as_uri()
+        cls.data = page_reader.Page.open(cls.work / "mt.html")
+
+    def alive(self, module, position):
+        return [
+            v
+            for v in self.data.rows("live_values")
+            if v["module"] == module and v["first"] <= position <= v["last"]
+        ]
+
+    def test_the_peak_is_the_most_that_is_alive_and_close_to_what_xla_reserved(self):
+        modules = self.data.rows("modules")
+        train = next(i for i, m in enumerate(modules) if m["name"] == "jit_train_step")
+        values = [v for v in self.data.rows("live_values") if v["module"] == train]
+        # What is alive grows only where a value begins.
+        peak = max(
+            sum(v["bytes"] for v in self.alive(train, at)) for at in {v["first"] for v in values}
+        )
+        xla = modules[train]["peak_memory_bytes"]
+        self.assertLess(abs(peak - xla), 0.01 * xla)
+        page = self.open("#/memory")
+        self.assertIn(f"{peak / 1e9:.2f} GB", page.get_by_test_id("memory-sentence").inner_text())
+        self.assertIn(f"{xla / 1e9:.2f} GB", page.get_by_test_id("memory-basis").inner_text())
+        total = page.locator('[data-testid="page-memory"] [data-testid="total"]')
+        self.assertEqual(self.ns(total), peak)
+        for by in ("layer", "op", "source"):
+            page.get_by_test_id("memory-by").locator(f'[data-value="{by}"]').click()
+            rows = page.locator('[data-testid="buffer"]').all()
+            self.assertEqual(sum(self.ns(r) for r in rows), peak)
+
+    def test_another_place_in_the_program_is_a_click_away(self):
+        page = self.open("#/memory")
+        page.locator('[data-testid="memory-curve"] svg').click(position={"x": 400, "y": 100})
+        page.wait_for_function("() => /[?&]at=/.test(location.hash)")
+        at = int(re.search(r"at=(\d+)", page.url).group(1))
+        first = self.data.rows("live_order")[at]["module"]
+        total = page.locator('[data-testid="page-memory"] [data-testid="total"]')
+        self.assertEqual(self.ns(total), sum(v["bytes"] for v in self.alive(first, at)))
+        page.get_by_role("button", name="back to the peak").click()
+        page.wait_for_function("() => !/[?&]at=/.test(location.hash)")
+
+    def test_donated_arguments_are_counted(self):
+        donated = [v for v in self.data.rows("live_values") if v["donated"] == 1]
+        mine = [v for v in donated if v["module"] == donated[0]["module"]]
+        text = self.open("#/memory").get_by_test_id("memory-frees").inner_text()
+        self.assertIn(f"{len(mine)} arguments with {sum(v['bytes'] for v in mine) / 1e9:.2f} GB", text)
+
+    @unittest.skipUnless(AXE, "axe-playwright-python is not installed")
+    def test_axe_finds_nothing_on_the_pages_that_few_runs_have(self):
+        source = AXE.read_text(encoding="utf-8")
+        for scheme in ("light", "dark"):
+            page = self.open(color_scheme=scheme)
+            page.evaluate(source)
+            for name in EXTRA:
+                page.get_by_test_id(f"tab-{name}").click()
+                page.wait_for_selector(f'[data-testid="page-{name}"]')
+                page.wait_for_timeout(100)
+                found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+                said = [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"]]
+                self.assertEqual(said, [], f"{name}, {scheme}")
+
+
+class SameWords(Browser):
+    def test_readers_without_scripts_get_the_headline_and_the_reason_of_the_app(self):
+        shown = self.open()
+        context = self.browser.new_context(java_script_enabled=False)
+        self.addCleanup(context.close)
+        plain = context.new_page()
+        plain.goto(self.url)
+        spaces = lambda text: " ".join(text.replace(" us", " µs").split())  # noqa: E731
+        self.assertEqual(
+            spaces(plain.inner_text("#xlatrace-static h1")),
+            spaces(shown.get_by_test_id("verdict-sentence").inner_text()),
+        )
+        self.assertEqual(
+            spaces(plain.inner_text("#xlatrace-static .lede")).replace(" %", "%"),
+            spaces(shown.get_by_test_id("verdict-lede").inner_text()),
+        )
+
+
 if __name__ == "__main__":
-    unittest.main(defaultTest=["Controls", "Ranks"])
+    unittest.main(defaultTest=["Controls", "Ranks", "ManyRanks", "Memory", "SameWords"])

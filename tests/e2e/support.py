@@ -364,8 +364,9 @@ OPS = [
 ]
 
 
-def xspace(module_name, ops, executions=3, program_id=7, host="host", step_ns=1_000_000):
-    """A CPU profile: every op runs once per execution, 10 us each, back to back."""
+def xspace(module_name, ops, executions=3, program_id=7, host="host", step_ns=1_000_000, op_ns=None):
+    """A CPU profile: every op runs once per execution, back to back, 10 us each or what `op_ns`
+    gives by name."""
     names = {
         1: "hlo_op",
         2: "hlo_module",
@@ -380,19 +381,21 @@ def xspace(module_name, ops, executions=3, program_id=7, host="host", step_ns=1_
     )
     events = b""
     for execution in range(executions):
+        start = execution * step_ns
         for index, op in enumerate(ops):
-            start = execution * step_ns + index * 10_000
+            lasts = (op_ns or {}).get(op[0], 10_000)
             events += field(
                 4,
                 field(1, index + 1)
                 + field(2, start * 1000)
-                + field(3, 10_000 * 1000)
+                + field(3, lasts * 1000)
                 + field(4, stat(1, op[0], 5))
                 + field(4, stat(2, module_name, 5))
                 + field(4, stat(3, program_id, 3))
                 + field(4, stat(4, 100 + execution, 4))
                 + field(4, stat(5, 0, 4)),
             )
+            start += lasts
     event_names = b"".join(
         field(4, field(1, index) + field(2, field(1, index) + field(2, op[0])))
         for index, op in enumerate(ops, start=1)

@@ -12,29 +12,48 @@ export function gpuOf(report: Report, name: string): Device | undefined {
   return report.devices.find((d) => d.kind === 'gpu') ?? report.devices[0];
 }
 
-/** Devices that answer to the same words: of several processes, each with a GPU 0. */
-const twins = (report: Report, d: Device): Device[] => report.devices.filter((o) => o.kind === d.kind && o.ordinal === d.ordinal);
+const KINDS = dict({ gpu: 'GPU', tpu: 'TPU', cpu: 'CPU' });
+interface Spoken { names: string[]; numbers: number[] }
+const spokenOf = new WeakMap<object, Spoken>();
+/** What all devices are called: made once, since a run may have thousands. */
+function spoken(report: Report): Spoken {
+  let known = spokenOf.get(report);
+  if (known) return known;
+  const { devices } = report;
+  // Devices that answer to the same words: of several processes, each with a GPU 0.
+  const twins = new Map<string, Device[]>();
+  const key = (d: Device): string => `${d.kind} ${d.ordinal}`;
+  for (const d of devices) {
+    const list = twins.get(key(d));
+    if (list) list.push(d);
+    else twins.set(key(d), [d]);
+  }
+  const t = report.tables.table('processes');
+  const rank = t.numbers('rank'), host = t.texts('host'), pid = t.numbers('pid');
+  const whose = [
+    (p: number) => (rank[p]! >= 0 ? `rank ${rank[p]}` : ''), (p: number) => host[p]!, (p: number) => `pid ${pid[p]}`, (p: number) => `${host[p]} pid ${pid[p]}`,
+  ];
+  const telling = new Map<string, ((p: number) => string) | undefined>();
+  for (const [k, list] of twins) telling.set(k, whose.find((f) => new Set(list.map((o) => f(o.process))).size === list.length && list.every((o) => f(o.process) !== '')));
+  const clear = [...twins.values()].every((list) => list.length < 2);
+  known = {
+    names: devices.map((d, row) => {
+      const name = `${KINDS[d.kind] ?? 'device'} ${isNaN(d.ordinal) ? row : d.ordinal}`;
+      if (twins.get(key(d))!.length < 2) return name;
+      const f = telling.get(key(d));
+      return `${name}, ${f ? f(d.process) : `device ${row}`}`;
+    }),
+    numbers: devices.map((d, row) => (clear && !isNaN(d.ordinal) ? d.ordinal : row)),
+  };
+  spokenOf.set(report, known);
+  return known;
+}
 
 /** The number that `dev:` in the filter knows a device by: its ordinal where that is clear. */
-export function deviceNumber(report: Report, row: number): number {
-  const d = report.devices[row];
-  return d && !isNaN(d.ordinal) && report.devices.every((o) => twins(report, o).length < 2) ? d.ordinal : row;
-}
+export const deviceNumber = (report: Report, row: number): number => spoken(report).numbers[row] ?? row;
 
-const KINDS = dict({ gpu: 'GPU', tpu: 'TPU', cpu: 'CPU' });
 /** "GPU 0", and whose where several processes have one: "GPU 0, rank 3". */
-export function deviceName(report: Report, row: number): string {
-  const d = report.devices[row];
-  const name = `${KINDS[d?.kind ?? ''] ?? 'device'} ${isNaN(d?.ordinal ?? NaN) ? row : d!.ordinal}`;
-  const others = d ? twins(report, d) : [];
-  if (others.length < 2) return name;
-  const t = report.tables.table('processes');
-  const whose = [
-    (p: number) => (t.numbers('rank')[p]! >= 0 ? `rank ${t.numbers('rank')[p]}` : ''), (p: number) => t.texts('host')[p]!,
-    (p: number) => `pid ${t.numbers('pid')[p]}`, (p: number) => `${t.texts('host')[p]} pid ${t.numbers('pid')[p]}`,
-  ].find((f) => new Set(others.map((o) => f(o.process))).size === others.length && others.every((o) => f(o.process) !== ''));
-  return `${name}, ${whose ? whose(d!.process) : `device ${row}`}`;
-}
+export const deviceName = (report: Report, row: number): string => spoken(report).names[row] ?? `device ${row}`;
 
 /** The peak an op of this dtype can reach; the matrix units' where there are several words. */
 export function peakFor(device: Device, dtype: string, kind: string): [string, number] | undefined {

@@ -301,9 +301,9 @@ export class Report {
     const t = this.tables.table(name);
     const n = (c: string): Float64Array => t.numbers(c);
     const device = name === 'steps' ? t.refs('device') : n('device');
+    const step = n('step'), start = n('start_ns'), end = n('end_ns'), deviceNs = n('device_ns'), busyNs = n('busy_ns'), steady = n('steady');
     return Array.from({ length: t.rows }, (_, r) => ({
-      step: n('step')[r]!, device: device[r]!, start: n('start_ns')[r]!, end: n('end_ns')[r]!,
-      deviceNs: n('device_ns')[r]!, busyNs: n('busy_ns')[r]!, steady: n('steady')[r]! === 1,
+      step: step[r]!, device: device[r]!, start: start[r]!, end: end[r]!, deviceNs: deviceNs[r]!, busyNs: busyNs[r]!, steady: steady[r]! === 1,
     }));
   }
   get steps(): StepRow[] {
@@ -329,11 +329,11 @@ export class Report {
   get gaps(): GapRow[] {
     return this.once('gaps', () => {
       const t = this.tables.table('gaps');
-      const n = (c: string): Float64Array => t.numbers(c);
+      const device = t.refs('device'), start = t.numbers('start_ns'), end = t.numbers('end_ns'), cause = t.texts('cause'), step = t.numbers('step'), steady = t.numbers('steady');
+      const previous = t.refs('previous_site'), next = t.refs('next_site'), api = t.refs('api_call'), range = t.refs('range');
       return Array.from({ length: t.rows }, (_, r) => ({
-        device: t.refs('device')[r]!, start: n('start_ns')[r]!, end: n('end_ns')[r]!, cause: t.texts('cause')[r]!,
-        step: n('step')[r]!, steady: n('steady')[r]! === 1, previous: t.refs('previous_site')[r]!,
-        next: t.refs('next_site')[r]!, api: t.refs('api_call')[r]!, range: t.refs('range')[r]!,
+        device: device[r]!, start: start[r]!, end: end[r]!, cause: cause[r]!, step: step[r]!, steady: steady[r]! === 1,
+        previous: previous[r]!, next: next[r]!, api: api[r]!, range: range[r]!,
       }));
     });
   }

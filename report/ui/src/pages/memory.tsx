@@ -186,7 +186,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   if (rest.length > 0) lines.push({ key: 'rest', kind: 'others', lead: plural(rest.length, 'smaller one'), text: plural(rest.length, 'smaller one'), cells: { size: significant(rest.reduce((a, r) => a + r.size, 0) / 1e6), pct: percent(rest.reduce((a, r) => a + r.size, 0), whole) } });
   lines.push({ key: 'total', kind: 'total', lead: `all ${thousands(here.length)} values`, text: `all ${thousands(here.length)} values`, ns: whole, cells: { size: significant(whole / 1e6), pct: '100' } });
   const table: TableProps<Row> = {
-    columns, lines, label: 'Values alive', fileName: 'memory', primary: true, span: 'size',
+    columns, lines, label: 'Values alive', fileName: 'memory', primary: true, span: 'size', cls: 'slim',
     onOpen: (l) => {
       const i = l.row?.v ? w(l.row.v) : -1;
       if (i >= 0) go({ sel: hlo.op[i]! >= 0 ? report.selOf({ type: 'op', row: hlo.op[i]! }) : report.selOf({ type: 'instruction', row: i }) });

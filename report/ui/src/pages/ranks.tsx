@@ -111,7 +111,7 @@ function RankMap({ report, cells, names, order }: { report: Report; cells: Retur
   const gutter = nRanks <= 64 ? Math.min(190, 16 + Math.max(...names.map((n) => n.length)) * 6.6) : 70;
   const h = nRanks <= 64 ? 18 : nRanks <= 256 ? 5 : 2;
   const w = Math.max(1, (width - gutter - 4) / nSteps);
-  const mid = median([...v]), most = v.reduce((a, x) => (x > a ? x : a), 0), least = v.reduce((a, x) => (x < a ? x : a), Infinity);
+  const mid = median(Array.from(v)), most = v.reduce((a, x) => (x > a ? x : a), 0), least = v.reduce((a, x) => (x < a ? x : a), Infinity);
   useEffect(() => {
     const f = (): void => setTheme((n) => n + 1);
     window.addEventListener('xlatrace-theme', f);
@@ -138,6 +138,11 @@ function RankMap({ report, cells, names, order }: { report: Report; cells: Retur
         ctx.fillRect(gutter + c * w, i * h, Math.max(1, w - (w > 4 ? 1 : 0)), h - (h > 4 ? 1 : 0));
       }
       ctx.globalAlpha = 1;
+      // Of many, those whose rows stand out are worth a name: the first of each hundred pixels.
+      if (h <= 10 && i % Math.ceil(100 / h) === 0) {
+        ctx.fillStyle = css.getPropertyValue('--ink-3');
+        ctx.fillText(`${i + 1}.`, 4, i * h + 6, gutter - 8);
+      }
       if (h > 10) {
         ctx.fillStyle = css.getPropertyValue('--ink-2');
         ctx.fillText(names[cells.devices[r]!]!, 4, i * h + h / 2, gutter - 8);
@@ -184,7 +189,12 @@ export function RanksPage(): VNode {
     const slow = launches ? slowestOps(report, launches, devices, steps.length) : null;
     // Each step ends, on a clock in common, when the last device is through; how much earlier or later than the median one.
     const late = new Float64Array(devices.length);
-    if (known) {
+    if (!known) {
+      // Everybody leaves a collective together: who waited less in it came later.
+      const waited = devices.map((_, r) => steps.reduce((a, __, c) => a + (of.waiting[r * steps.length + c] || 0), 0) / Math.max(1, steps.length));
+      const mid = median(waited);
+      devices.forEach((_, r) => { late[r] = mid - waited[r]!; });
+    } else {
       for (let c = 0; c < steps.length; ++c) {
         const mid = median(devices.map((_, r) => start[r * steps.length + c]!));
         devices.forEach((_, r) => { late[r]! += (start[r * steps.length + c]! - mid || 0) / steps.length; });
@@ -202,7 +212,7 @@ export function RanksPage(): VNode {
       }
       const per = (x: number): number => (n > 0 ? x / n : NaN);
       const s = slow?.get(device);
-      return { device, name: deviceName(report, device), steps: n, wall: per(sum.wall), compute: per(sum.compute), waiting: per(sum.waiting), copies: per(sum.copies), idle: per(sum.idle), late: known ? late[r]! : NaN, op: s?.op ?? -1, more: s?.ns ?? 0 };
+      return { device, name: deviceName(report, device), steps: n, wall: per(sum.wall), compute: per(sum.compute), waiting: per(sum.waiting), copies: per(sum.copies), idle: per(sum.idle), late: known || devices.some((__, k) => of.waiting[k * steps.length]! > 0) ? late[r]! : NaN, op: s?.op ?? -1, more: s?.ns ?? 0 };
     });
   }, [report, cells, launches, known]);
   const midCompute = median(ranks.map((r) => r.compute)), midWaiting = median(ranks.map((r) => r.waiting)), midIdle = median(ranks.map((r) => r.idle));
@@ -226,7 +236,7 @@ export function RanksPage(): VNode {
     { id: 'more', label: 'Δ median ms', num: true, width: 100, title: 'computation against the median rank', sort: (r) => r.compute, raw: (r) => (r.compute - midCompute) / 1e6, show: (v) => signed(v), cell: (r) => signed((r.compute - midCompute) / 1e6) },
     time('waiting', 'waits, moves', (r) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank'),
     time('idle', 'idle', (r) => r.idle, 'nothing runs'),
-    { ...time('late', 'late', (r) => r.late, 'end of the step against the median rank, on a clock in common'), cell: (r) => (isNaN(r.late) ? <span class="dim">clock</span> : signed(r.late / 1e6)), raw: (r) => (isNaN(r.late) ? null : r.late / 1e6), show: (v) => signed(v) },
+    { ...time('late', known ? 'late' : '≈ late', (r) => r.late, known ? 'end of the step against the median rank, on a clock in common' : 'clocks are not known to agree: how much less it waits in collectives than the median rank, which all are taken to leave together'), cell: (r) => (isNaN(r.late) ? <span class="dim">clock</span> : signed(r.late / 1e6)), raw: (r) => (isNaN(r.late) ? null : r.late / 1e6), show: (v) => signed(v) },
     time('step', 'step', (r) => r.wall, 'mean step'),
     { id: 'op', label: 'slowest op against the median', cls: 'name', from: 900, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <span class="dim">&nbsp;{signed(r.more / 1e6)} ms</span></span> : <span class="dim">·</span>) },
     { id: 'cause', label: 'so it', width: 210, from: 760, cls: 'name', raw: cause, cell: cause },
@@ -243,7 +253,7 @@ export function RanksPage(): VNode {
         <span class="cap">{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></span>
       </div>
       {gap > 0.01 * worst.wall && midWaiting > 0 && <p class="sm ink2">Meanwhile the median rank spends {msText(midWaiting)} in collectives that nothing hides, this one {msText(worst.waiting)}.{worst.op >= 0 && worst.more > 0.3 * gap ? ` ${msText(Math.min(worst.more, gap))} of the difference is ${ops.handle[worst.op]} (${ops.name[worst.op]}).` : ''}</p>}
-      {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, and nobody can be called late.</p>}
+      {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, and “≈ late” is how much less a rank waits in collectives than the median one, taking it that all leave them together.</p>}
       <RankMap report={report} cells={cells} names={names} order={order} />
       <DataTable {...table} />
     </>

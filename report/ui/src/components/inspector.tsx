@@ -344,9 +344,10 @@ function OpBody({ op }: { op: number }): VNode {
           {ops.estimated[op] === 1 && <><dt>note</dt><dd>part of this time is an estimate</dd></>}
         </dl>
       </Section>
-      {ops.stack[op] && (
-        <Section title="Python stack">
-          <Stack frames={ownFirst(ops.stack[op]!.split(' > '))} />
+      {(ops.stack[op] || module) && ops.name[op] !== '' && (
+        <Section title="Where it came from" cap={ops.stack[op] ? 'Python frames, the model’s own line first' : undefined}>
+          {ops.stack[op] && <Stack frames={ownFirst(ops.stack[op]!.split(' > '))} />}
+          {module && <p class="sm dim" data-testid="provenance">Which pass of XLA made it: record a dump of all passes (<code>XLA_FLAGS="--xla_dump_to=dump --xla_dump_hlo_pass_re=.*"</code>), then <code>{`xlatrace passes dump ${module.name} --instruction ${ops.name[op]}`}</code></p>}
         </Section>
       )}
     </>

@@ -127,6 +127,7 @@ function RankMap({ report, cells, names, order }: { report: Report; cells: Retur
     const css = getComputedStyle(el);
     ctx.font = `11px ${css.getPropertyValue('--font')}`;
     ctx.textBaseline = 'middle';
+    const more = css.getPropertyValue('--ph-backward'), less = css.getPropertyValue('--accent');
     order.forEach((r, i) => {
       for (let c = 0; c < nSteps; ++c) {
         const x = v[r * nSteps + c]!;
@@ -134,7 +135,7 @@ function RankMap({ report, cells, names, order }: { report: Report; cells: Retur
         // Above the median towards one colour, below it towards another; what is equal is pale.
         const part = x >= mid ? (x - mid) / Math.max(1, most - mid) : (mid - x) / Math.max(1, mid - least);
         ctx.globalAlpha = 0.06 + 0.94 * Math.min(1, part);
-        ctx.fillStyle = css.getPropertyValue(x >= mid ? '--ph-backward' : '--accent');
+        ctx.fillStyle = x >= mid ? more : less;
         ctx.fillRect(gutter + c * w, i * h, Math.max(1, w - (w > 4 ? 1 : 0)), h - (h > 4 ? 1 : 0));
       }
       ctx.globalAlpha = 1;

@@ -190,7 +190,7 @@ const IDLE_RULES = dict<string>({ launch_bound: 'launch_bound', small_kernels: '
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
 function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode {
-  const { report, state } = useCtx();
+  const { report, state, printing } = useCtx();
   const [open, setOpen] = useState<'' | 'evidence' | 'check'>('');
   const shown = f.evidence.slice(0, 2);
   const handles = [...new Set([f.where_op ?? '', ...f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])])].flatMap((t) => t.match(/\b[okm]\d+\b/g) ?? []))].slice(0, 6);
@@ -215,8 +215,8 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
           {IDLE_RULES[f.id] !== undefined && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: IDLE_RULES[f.id] || undefined } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
           {/skew|uneven|exposed_coll/.test(f.id) && report.devices.length > 1 && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
         </div>
-        {open === 'evidence' && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {f.basis.replace(/_/g, ' ')}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
-        {open === 'check' && <div class="more"><Linked text={f.how_to_check!} /></div>}
+        {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {f.basis.replace(/_/g, ' ')}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
+        {((open === 'check' || printing) && f.how_to_check) && <div class="more">{printing && <b>Check: </b>}<Linked text={f.how_to_check!} /></div>}
       </div>
       <span class="save">{f.saves_high_ns_per_step !== null ? <>≤ {ms(f.saves_high_ns_per_step)}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of step</small>}</> : <small>not known</small>}</span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>

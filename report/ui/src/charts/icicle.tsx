@@ -49,7 +49,9 @@ export function Icicle({ root, divisor, height, depth, onPick, selected, base }:
           const delta = base ? n.ns / divisor - base(n) : 0;
           // Said from a twentieth on: below it the eye has nothing to learn.
           const told = base !== undefined && Math.abs(delta) > 0.05 * (n.ns / divisor) && Math.abs(delta) >= 5e3;
-          const num = ms(n.ns / divisor) + (told ? ` (${signed(delta / 1e6)})` : '');
+          const plain = ms(n.ns / divisor);
+          // Names come first: the difference is told where both have room.
+          const num = told && bw > (n.name.length + plain.length + 12) * 6.9 ? `${plain} (${signed(delta / 1e6)})` : plain;
           const room = h > 34 ? chars : chars - num.length - 2;
           const name = n.name.length <= room ? n.name : room > 5 ? `${n.name.slice(0, room - 1)}…` : '';
           return (

@@ -12,7 +12,7 @@ import { kernelRows, opGroups } from '../data/oprows';
 import type { Entity, EvidenceItem, Finding, Report, Sentence } from '../data/report';
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
-import { go } from '../state';
+import { go, hasPage } from '../state';
 import { baseName, count, flopRate, ms, msText, percent, plural, significant, thousands, us } from '../format';
 import { dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
 
@@ -213,7 +213,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
           {f.how_to_check && <button type="button" class="lk" aria-expanded={open === 'check'} onClick={() => setOpen(open === 'check' ? '' : 'check')}>how to check</button>}
           <Link to={{ sel: f.handle }} class="h">{f.handle}</Link>
           {IDLE_RULES[f.id] !== undefined && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: IDLE_RULES[f.id] || undefined } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
-          {/skew|uneven|exposed_coll/.test(f.id) && report.devices.length > 1 && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
+          {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
         </div>
         {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {f.basis.replace(/_/g, ' ')}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
         {((open === 'check' || printing) && f.how_to_check) && <div class="more">{printing && <b>Check: </b>}<Linked text={f.how_to_check!} /></div>}

@@ -61,9 +61,6 @@ class Runs(unittest.TestCase):
         rows = json.loads(ok("query", run, sql, "--format", "json"))
         return rows["rows"] if isinstance(rows, dict) else rows
 
-    def workers(self, run):
-        return self.query(run, "SELECT count(DISTINCT device_id) AS n FROM activity")[0]["n"]
-
     def test_sums_over_ops_are_those_of_their_rows(self):
         sums = 0
         for run in self.each():

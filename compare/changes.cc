@@ -514,6 +514,8 @@ bool IsStructure(const Change& change) {
 }
 
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison) {
+  // What differs between runs that cannot be compared is no change.
+  if (!comparison.identity.comparable()) return {};
   return Finder(base, now, comparison).Find();
 }
 

@@ -27,7 +27,7 @@ struct Change {
 
 // What goes the way of the whole first (a slower step is led by a loss, a faster one by a gain), of
 // those certain ones that matter and those that explain most. Where the whole is about equal, by
-// weight alone.
+// weight alone. None where the runs are refused: what differs is then no change.
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison);
 
 // By how much the step became longer; without steps to compare, the device time.

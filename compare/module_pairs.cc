@@ -12,7 +12,9 @@
 namespace xlatrace::compare {
 namespace {
 
-constexpr size_t kMostTried = 12;  // Pairs of modules of one function that are looked into.
+// Modules of one function are looked into where the product of their ranks on both sides is at most
+// this: about twenty pairs, and the same ones whichever side is the base.
+constexpr size_t kMostTried = 8;
 
 std::vector<NamedGroup> Names(const ProgramMatch& match, const model::HloModule& base,
                               const model::HloModule& now) {
@@ -64,23 +66,31 @@ std::vector<ModulePair> PairModules(const Run& base, const Run& now) {
     }
     for (const auto& [key, sides] : by_key) {
       if (key.empty()) continue;
-      size_t count = 0;
       tried.clear();
-      for (const size_t b : sides.first) {
-        for (const size_t n : sides.second) {
-          ModulePair pair;
-          pair.base = b;
-          pair.now = n;
-          const Module& ours = base.modules[b];
-          const Module& theirs = now.modules[n];
-          if (ours.hlo != nullptr && theirs.hlo != nullptr && count++ < kMostTried) {
-            const ProgramMatch match = MatchPrograms(*ours.hlo, *theirs.hlo);
-            pair.by_content = true;
-            pair.similarity = match.similarity;
-            pair.groups = Names(match, *ours.hlo, *theirs.hlo);
-          }
-          tried.push_back(std::move(pair));
+      std::vector<std::pair<size_t, size_t>> ranks;
+      for (size_t r = 0; r < sides.first.size(); ++r) {
+        for (size_t q = 0; q < sides.second.size(); ++q) ranks.emplace_back(r, q);
+      }
+      // What is left of equals are (r, q) and (q, r), which do not exclude each other.
+      std::stable_sort(ranks.begin(), ranks.end(), [](const auto& x, const auto& y) {
+        const auto nearness = [](const auto& rank) {
+          return std::pair(rank.first + rank.second, std::max(rank.first, rank.second));
+        };
+        return nearness(x) < nearness(y);
+      });
+      for (const auto& [r, q] : ranks) {
+        ModulePair pair;
+        pair.base = sides.first[r];
+        pair.now = sides.second[q];
+        const Module& ours = base.modules[pair.base];
+        const Module& theirs = now.modules[pair.now];
+        if (ours.hlo != nullptr && theirs.hlo != nullptr && (r + 1) * (q + 1) <= kMostTried) {
+          const ProgramMatch match = MatchPrograms(*ours.hlo, *theirs.hlo);
+          pair.by_content = true;
+          pair.similarity = match.similarity;
+          pair.groups = Names(match, *ours.hlo, *theirs.hlo);
         }
+        tried.push_back(std::move(pair));
       }
       std::stable_sort(tried.begin(), tried.end(), [](const ModulePair& x, const ModulePair& y) {
         return x.similarity > y.similarity;

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -98,9 +99,7 @@ class Groups {
   size_t base_;
 };
 
-}  // namespace
-
-ProgramMatch MatchPrograms(const model::HloModule& base, const model::HloModule& now) {
+ProgramMatch MatchInOrder(const model::HloModule& base, const model::HloModule& now) {
   const FlatGraph old_graph(base);
   const FlatGraph new_graph(now);
   const NodeMatch match = MatchNodes(old_graph, new_graph);
@@ -229,6 +228,29 @@ ProgramMatch MatchPrograms(const model::HloModule& base, const model::HloModule&
             [](const UnitGroup& a, const UnitGroup& b) { return a.base < b.base; });
   result.similarity = all > 0 ? std::min(shared / all, 1.0) : 0;
   return result;
+}
+
+// Which of two modules is looked at first: of their content, whatever side they stand on.
+bool Precedes(const model::HloModule& a, const model::HloModule& b) {
+  const auto key = [](const model::HloModule& module) {
+    return std::tuple(module.instructions.size(), module.content_hash,
+                      std::string_view(module.name));
+  };
+  return key(a) < key(b);
+}
+
+}  // namespace
+
+// Ties are settled by what was looked at first; always looked at in one order, they are the same
+// ties whichever side is called the base.
+ProgramMatch MatchPrograms(const model::HloModule& base, const model::HloModule& now) {
+  if (!Precedes(now, base)) return MatchInOrder(base, now);
+  ProgramMatch match = MatchInOrder(now, base);
+  std::swap(match.only_base, match.only_now);
+  for (UnitGroup& group : match.groups) std::swap(group.base, group.now);
+  std::sort(match.groups.begin(), match.groups.end(),
+            [](const UnitGroup& a, const UnitGroup& b) { return a.base < b.base; });
+  return match;
 }
 
 }  // namespace xlatrace::compare

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -84,8 +86,18 @@ std::vector<Pair> PairUp(const std::vector<HloModule>& base, const std::vector<H
       return std::abs(static_cast<int64_t>(pair.first->instructions.size()) -
                       static_cast<int64_t>(pair.second->instructions.size()));
     };
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [&](const auto& x, const auto& y) { return distance(x) < distance(y); });
+    // Of equals by content, so that swapping the folders swaps the pairs and nothing else.
+    const auto tie = [](const HloModule* x, const HloModule* y) {
+      const auto content = [](const HloModule* module) {
+        return std::tuple(module->content_hash, std::string_view(module->name));
+      };
+      return content(x) < content(y) ? std::pair(content(x), content(y))
+                                     : std::pair(content(y), content(x));
+    };
+    std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& x, const auto& y) {
+      if (distance(x) != distance(y)) return distance(x) < distance(y);
+      return tie(x.first, x.second) < tie(y.first, y.second);
+    });
     std::vector<Pair> tried;
     size_t instructions = 0;
     for (const auto& [b, n] : candidates) {
@@ -93,8 +105,16 @@ std::vector<Pair> PairUp(const std::vector<HloModule>& base, const std::vector<H
       instructions += b->instructions.size() + n->instructions.size();
       tried.push_back({b, n, compare::MatchPrograms(*b, *n)});
     }
-    std::stable_sort(tried.begin(), tried.end(), [](const Pair& x, const Pair& y) {
-      return x.match.similarity > y.match.similarity;
+    std::stable_sort(tried.begin(), tried.end(), [&](const Pair& x, const Pair& y) {
+      // The same program first: others may have everything in common with it, too.
+      const auto same = [](const Pair& pair) {
+        return pair.base->content_hash == pair.now->content_hash;
+      };
+      if (same(x) != same(y)) return same(x);
+      if (x.match.similarity != y.match.similarity) {
+        return x.match.similarity > y.match.similarity;
+      }
+      return tie(x.base, x.now) < tie(y.base, y.now);
     });
     std::vector<const HloModule*> taken;
     for (Pair& pair : tried) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "report/compare/compare_output.h"
 #include "store/run_db_mark.h"
@@ -43,6 +44,17 @@ Result<int> Run(Options options) {
     }
     options.now = {options.base[1]};
     options.base.resize(1);
+  }
+  if (IsRun(options.base[0]) != IsRun(options.now[0])) {
+    const bool run_first = IsRun(options.base[0]);
+    const std::string& run = run_first ? options.base[0] : options.now[0];
+    const std::string& dump = run_first ? options.now[0] : options.base[0];
+    return MakeError(
+        fmt::format("'{}' is a run and '{}' is none: two runs or two dumps are compared", run,
+                    dump),
+        fmt::format("the modules of a dump go into a run with: xlatrace attach {} --modules {}",
+                    ShellWord(run), ShellWord(dump)),
+        ErrorCode::kUsage);
   }
   if (!IsRun(options.base[0]) && !IsRun(options.now[0])) {
     if (options.base.size() != 1 || options.now.size() != 1 || options.format == "csv" ||

@@ -45,13 +45,21 @@ std::string_view Mark(Outcome outcome) {
 
 }  // namespace
 
-std::string GateText(const GateResult& result, bool ascii) {
-  std::string text = Safe(result.sentence, ascii) + "\n";
+std::string GateText(const GateResult& result, bool ascii, int width) {
+  // Further lines stand below the first word of their check.
+  constexpr int kIndent = 10;
+  std::string text;
+  for (const std::string& line : Wrap(Safe(result.sentence, ascii), width)) text += line + "\n";
   size_t passed = 0;
   for (const Check& check : result.checks) {
     if (check.outcome == Outcome::kPass && ++passed > kMostPassed) continue;
-    text += fmt::format("  {:<8}{}: {}\n", Mark(check.outcome), Safe(check.name, ascii),
-                        Safe(check.text, ascii));
+    std::string_view mark = Mark(check.outcome);
+    for (const std::string& line :
+         Wrap(fmt::format("{}: {}", Safe(check.name, ascii), Safe(check.text, ascii)),
+              width - kIndent)) {
+      text += fmt::format("  {:<{}}{}\n", mark, kIndent - 2, line);
+      mark = {};
+    }
   }
   if (passed > kMostPassed) text += fmt::format("  ok      {} more\n", passed - kMostPassed);
   return text;

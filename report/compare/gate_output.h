@@ -12,7 +12,8 @@
 
 namespace xlatrace::report {
 
-std::string GateText(const compare::GateResult& result, bool ascii);
+// Wrapped at `width` columns.
+std::string GateText(const compare::GateResult& result, bool ascii, int width);
 std::string GateMarkdown(const compare::GateResult& result);
 std::string GateJson(const compare::GateResult& result);
 // A test case per check. What is not established is a skipped test, unless `strict`.

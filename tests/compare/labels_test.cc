@@ -15,6 +15,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -156,6 +157,27 @@ TEST_F(LabelsTest, PairsAreFoundAndRight) {
             << ", recall " << right / (right + missed) << "\n";
   EXPECT_GE(right / (right + wrong), 0.95);
   EXPECT_GE(right / (right + missed), 0.95);
+}
+
+// Which side is called the base turns the answer and changes nothing else.
+TEST_F(LabelsTest, ThePairsTurnWithTheSides) {
+  for (const auto& [name, labels] : files_) {
+    const model::HloModule base = Parse(texts_[labels.base]);
+    const model::HloModule now = Parse(texts_[labels.now]);
+    const ProgramMatch there = MatchPrograms(base, now);
+    const ProgramMatch back = MatchPrograms(now, base);
+    EXPECT_EQ(there.similarity, back.similarity) << name;
+    EXPECT_EQ(there.only_base, back.only_now) << name;
+    EXPECT_EQ(there.only_now, back.only_base) << name;
+    std::set<std::tuple<std::vector<uint32_t>, std::vector<uint32_t>, double>> forth, turned;
+    for (const UnitGroup& group : there.groups) {
+      forth.emplace(group.base, group.now, group.common);
+    }
+    for (const UnitGroup& group : back.groups) {
+      turned.emplace(group.now, group.base, group.common);
+    }
+    EXPECT_EQ(forth, turned) << name;
+  }
 }
 
 // Every name another, computations in another order: content is all that is left.

@@ -117,8 +117,94 @@ class Pairs(support.TestCase):
         comparison = diff(self.runs[0], self.runs[-1])
         self.assertFalse(comparison["comparable"])
         self.assertTrue(comparison["verdict"].startswith("Not comparable: other devices"))
+        self.assertEqual(comparison["changes"], [])
         result = support.run("gate", self.runs[0], self.runs[-1])
         self.assertEqual(result.code, 4, str(result))
+
+    def test_the_text_of_the_gate_is_as_wide_as_the_terminal(self):
+        for width in (80, 120):
+            result = support.run(
+                "gate", self.runs[9], self.runs[10], env=support.environment(COLUMNS=str(width))
+            )
+            lines = result.stdout.splitlines()
+            self.assertGreater(max(map(len, lines)), width - 20)
+            self.assertLessEqual(max(map(len, lines)), width, result.stdout)
+
+
+def module_text(program, layers):
+    """HLO text of a chain of `layers` ops; scopes and names of instructions say the program."""
+    shape = "f32[64,64]"
+    kinds = ("tanh", "exponential", "negate", "cosine", "sine", "floor")
+    lines = ["HloModule jit_step", "", f"ENTRY %main (p: {shape}) -> {shape} {{",
+             f"  %p = {shape}{{1,0}} parameter(0)"]  # fmt: skip
+    before = "p"
+    for n in range(layers):
+        root = "ROOT " if n == layers - 1 else ""
+        kind = kinds[(n * n + program) % len(kinds)]
+        lines.append(
+            f"  {root}%p{program}.{n} = {shape}{{1,0}} {kind}({shape}{{1,0}} %{before}),"
+            f' metadata={{op_name="jit(step)/program_{program}/layer_{n}/{kind}"}}'
+        )
+        before = f"p{program}.{n}"
+    return "\n".join([*lines, "}", ""])
+
+
+class DumpFolders(support.TestCase):
+    """Two dump folders without a run."""
+
+    def folder_of(self, name, programs):
+        """`programs`: (program, layers), in the order of the module numbers."""
+        folder = self.folder / name
+        folder.mkdir()
+        for number, (program, layers) in enumerate(programs, 1):
+            path = folder / f"module_{number:04d}.jit_step.sm_9.0_gpu_after_optimizations.txt"
+            path.write_text(module_text(program, layers))
+        return folder
+
+    def test_many_programs_of_one_name_are_paired_by_what_they_do(self):
+        # Each has two ops more on the other side, so that those of one size are different
+        # programs, and there are more of those than a first look has.
+        base = self.folder_of("base", [(n, 12 + n) for n in range(9)])
+        new = self.folder_of("new", [(n, 14 + n) for n in reversed(range(9))])
+        modules = diff(base, new)["modules"]
+        self.assertEqual(len(modules), 9)
+        for module in modules:
+            group = module["groups"][0]
+            self.assertEqual(group["base"][0].split(".")[0], group["new"][0].split(".")[0])
+            self.assertGreater(module["similarity"], 0.85)
+
+    def test_the_same_programs_in_another_order(self):
+        programs = [(n, 12 + n % 3) for n in range(9)]
+        base = self.folder_of("base", programs)
+        new = self.folder_of("new", programs[::-1])
+        self.assertTrue(all(module["same_program"] for module in diff(base, new)["modules"]))
+        self.assertIn("The same programs.", ok("diff", base, new))
+
+    def test_a_program_without_counterpart_is_counted_and_swapping_swaps(self):
+        programs = [(n, 12 + n) for n in range(6)]
+        base = self.folder_of("base", programs)
+        new = self.folder_of("new", [(n, layers + 1) for n, layers in programs[1:]])
+        self.assertIn("1 modules have no counterpart.", ok("diff", base, new))
+        there, back = diff(base, new), diff(new, base)
+
+        def pairs(comparison, ours, theirs):
+            return sorted(
+                (module["similarity"], sorted(
+                    (group[ours], group[theirs]) for group in module["groups"]))
+                for module in comparison["modules"]
+            )
+
+        self.assertEqual(pairs(there, "base", "new"), pairs(back, "new", "base"))
+
+    def test_a_run_is_not_compared_with_a_dump(self):
+        run = self.folder / "a run.db"
+        ok("import", support.require_data(CAPTURES[1]), "-o", run)
+        dump = self.folder_of("dump", [(1, 12)])
+        for pair in ((run, dump), (dump, run)):
+            result = self.run_program("diff", *pair)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertIn("is a run and", result.stderr)
+            self.assertIn(f"xlatrace attach '{run}' --modules {dump}", result.stderr)
 
 
 class AfterAChange(support.TestCase):

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/compress.h"
+#include "base/secrets.h"
 #include "store/derived_writer.h"
 #include "store/dictionary_key.h"
 #include "store/host_event_list.h"
@@ -17,6 +18,26 @@
 namespace xlatrace::store {
 
 using model::Id;
+
+namespace {
+
+// Everything that importers say comes through here, so nothing else has to mask secrets. What
+// recordings masked already stays as it is.
+void Mask(std::string& text) {
+  if (auto masked = WithoutSecrets(text)) text = std::move(*masked);
+}
+
+template <typename... Texts>
+void MaskAll(Texts&... texts) {
+  (Mask(texts), ...);
+}
+
+std::string Masked(std::string_view text) {
+  auto masked = WithoutSecrets(text);
+  return masked ? std::move(*masked) : std::string(text);
+}
+
+}  // namespace
 
 struct RunBuilder::State {
   explicit State(const std::string& beside) : content(beside) {}
@@ -39,6 +60,7 @@ struct RunBuilder::State {
   double all_bytes = 0;
 
   Id Intern(std::string_view text);
+  Id InternMasked(std::string_view text);
   Id Intern(TextMap<Id>::node_type text);
   Id InternOrNone(std::string_view text) { return text.empty() ? 0 : Intern(text); }
   // Names of ranges are texts of the run after it.
@@ -52,12 +74,20 @@ struct RunBuilder::State {
 Id RunBuilder::State::Intern(std::string_view text) {
   const auto known = strings.find(text);
   if (known != strings.end()) return known->second;
+  if (const auto masked = WithoutSecrets(text)) return InternMasked(*masked);
+  return InternMasked(text);
+}
+
+Id RunBuilder::State::InternMasked(std::string_view text) {
+  const auto known = strings.find(text);
+  if (known != strings.end()) return known->second;
   const auto id = static_cast<Id>(strings.size() + 1);
   content.texts.push_back(&strings.emplace(text, id).first->first);
   return id;
 }
 
 Id RunBuilder::State::Intern(TextMap<Id>::node_type text) {
+  Mask(text.key());
   text.mapped() = static_cast<Id>(strings.size() + 1);
   const auto result = strings.insert(std::move(text));
   if (result.inserted) content.texts.push_back(&result.position->first);
@@ -127,24 +157,34 @@ std::optional<int64_t> RunBuilder::start_unix_ns() const {
 }
 
 void RunBuilder::SetRunInfo(std::string_view key, std::string_view value) {
-  state_->content.run_info[std::string(key)] = value;
+  // The key may be the name that tells.
+  const std::string line = Masked(fmt::format("{}={}", key, value));
+  const size_t value_at = key.size() + 1;
+  state_->content.run_info[std::string(key)] =
+      line.compare(0, value_at, fmt::format("{}=", key)) == 0 ? line.substr(value_at)
+                                                              : Masked(value);
 }
 
 Id RunBuilder::AddProcess(const model::Process& process) {
   std::vector<model::Process>& processes = state_->content.tables.processes;
   processes.push_back(process);
+  MaskAll(processes.back().host, processes.back().command, processes.back().name);
   return static_cast<Id>(processes.size());
 }
 
 Id RunBuilder::AddDevice(const model::Device& device) {
   std::vector<model::Device>& devices = state_->content.tables.devices;
   devices.push_back(device);
+  Mask(devices.back().name);
   return static_cast<Id>(devices.size());
 }
 
 Id RunBuilder::AddLane(const model::Lane& lane) {
   const auto [it, fresh] = state_->lanes.try_emplace(KeyOf(lane), state_->lanes.size() + 1);
-  if (fresh) state_->content.tables.lanes.push_back(lane);
+  if (fresh) {
+    state_->content.tables.lanes.push_back(lane);
+    Mask(state_->content.tables.lanes.back().name);
+  }
   return it->second;
 }
 
@@ -153,22 +193,29 @@ Id RunBuilder::AddLaunchConfig(const model::LaunchConfig& config) {
   const auto [it, fresh] = s.configs.try_emplace(KeyOf(config), s.configs.size() + 1);
   if (!fresh) return it->second;
   s.content.tables.configs.push_back(config);
-  const Id symbol = s.InternOrNone(config.symbol);
-  const Id name = s.InternOrNone(config.name);
-  s.content.config_texts.push_back({symbol, name, s.InternOrNone(config.demangled)});
+  model::LaunchConfig& added = s.content.tables.configs.back();
+  MaskAll(added.symbol, added.name, added.demangled);
+  const Id symbol = s.InternOrNone(added.symbol);
+  const Id name = s.InternOrNone(added.name);
+  s.content.config_texts.push_back({symbol, name, s.InternOrNone(added.demangled)});
   return it->second;
 }
 
 Id RunBuilder::AddHint(const model::Hint& hint) {
   const auto [it, fresh] = state_->hints.try_emplace(KeyOf(hint), state_->hints.size() + 1);
-  if (fresh) state_->content.tables.hints.push_back(hint);
+  if (fresh) {
+    state_->content.tables.hints.push_back(hint);
+    model::Hint& added = state_->content.tables.hints.back();
+    MaskAll(added.module_name, added.instruction, added.op_name, added.enclosing, added.op_type,
+            added.category, added.hlo, added.source_file);
+  }
   return it->second;
 }
 
 Id RunBuilder::AddModule(const model::ModuleBlob& module) {
   RunContent& content = state_->content;
-  content.tables.modules.push_back({module.process_id, std::string(module.name), module.program_id,
-                                    module.source, std::string(module.file)});
+  content.tables.modules.push_back({module.process_id, Masked(module.name), module.program_id,
+                                    module.source, Masked(module.file)});
   const auto packed = [](std::string_view bytes) {
     return bytes.empty() ? std::string() : ZstdCompress(bytes);
   };
@@ -245,8 +292,7 @@ void RunBuilder::AddNvtxRow(const model::NvtxRow& row) {
 }
 
 void RunBuilder::AddThread(const model::Thread& thread) {
-  state_->content.threads.push_back(
-      {thread.process_id, thread.thread_id, std::string(thread.name)});
+  state_->content.threads.push_back({thread.process_id, thread.thread_id, Masked(thread.name)});
 }
 
 void RunBuilder::AddStepMark(const model::StepMark& mark) {
@@ -256,7 +302,7 @@ void RunBuilder::AddStepMark(const model::StepMark& mark) {
 void RunBuilder::AddCompile(const model::Compile& compile) {
   RunContent& content = state_->content;
   content.tables.compiles.push_back({compile.process_id, compile.start_ns, compile.end_ns});
-  content.compiles.push_back({compile.process_id, compile.module_id, std::string(compile.name),
+  content.compiles.push_back({compile.process_id, compile.module_id, Masked(compile.name),
                               compile.start_ns, compile.end_ns});
 }
 
@@ -275,7 +321,11 @@ void RunBuilder::SetEnding(const model::ProcessEnding& ending) {
   state_->windows_settled = false;
 }
 
-void RunBuilder::AddRunStat(const model::RunStat& stat) { state_->Add(stat); }
+void RunBuilder::AddRunStat(const model::RunStat& stat) {
+  model::RunStat masked = stat;
+  MaskAll(masked.name, masked.source, masked.advice);
+  state_->Add(masked);
+}
 
 const model::RunTables& RunBuilder::tables() const {
   state_->SettleWindows();

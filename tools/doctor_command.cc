@@ -9,11 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <sys/utsname.h>
 
+#include "base/shell_word.h"
 #include "base/terminal.h"
 #include "tools/commands.h"
 #include "tools/console.h"
 #include "tools/doctor_checks.h"
+#include "tools/fold.h"
 #include "tools/gpu_probe.h"
+#include "tools/secret_scan.h"
 #include "tools/version.h"
 
 namespace xlatrace::tools {
@@ -22,7 +25,10 @@ namespace {
 struct Options {
   std::string python = "python3";
   std::string format = "text";
+  std::string secrets;
 };
+
+constexpr int kSecretsFound = 3;
 
 std::string AsText(const std::vector<Check>& checks) {
   utsname system{};
@@ -53,7 +59,40 @@ std::string AsJson(const std::vector<Check>& checks) {
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+Result<int> ListSecrets(const Options& options) {
+  XLATRACE_ASSIGN(const std::string run, FoldedRun(options.secrets));
+  XLATRACE_ASSIGN(const std::vector<SecretFound> found, ScanForSecrets(run));
+  std::string text;
+  if (options.format == "json") {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const SecretFound& one : found) {
+      list.push_back({{"table", one.table},
+                      {"column", one.column},
+                      {"row", one.row},
+                      {"kind", one.kind},
+                      {"text", one.text}});
+    }
+    const nlohmann::ordered_json document = {{"schema_version", 1}, {"secrets", std::move(list)}};
+    text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  } else if (found.empty()) {
+    text = "Nothing in it looks like a secret.\n";
+  } else {
+    text = fmt::format("{} look like secrets; shown masked:\n", found.size());
+    for (const SecretFound& one : found) {
+      text += fmt::format("  {}.{} row {}: {}: {}\n", one.table, one.column, one.row, one.kind,
+                          Printable(one.text));
+    }
+    text += fmt::format(
+        "Import the recording again, which masks what it can, or give away a file without names:\n"
+        "  xlatrace export {} --to db --share-safe -o shared.db\n",
+        ShellWord(run));
+  }
+  XLATRACE_TRY(PrintResult(text));
+  return found.empty() ? 0 : kSecretsFound;
+}
+
 Result<int> Run(const Options& options) {
+  if (!options.secrets.empty()) return ListSecrets(options);
   const PythonFacts python = AskPython(options.python);
   std::vector<Check> checks = {CheckPython(options.python, python), CheckHook()};
   const GpuProbe probe = ProbeGpu(python.cupti);
@@ -87,7 +126,13 @@ void AddDoctorCommand(CLI::App& app, Command* selected) {
   command->add_option("--format", options->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command->footer("Example:\n  xlatrace doctor --python .venv/bin/python");
+  command
+      ->add_option(
+          "--secrets", options->secrets,
+          "Instead list what looks like a secret in a run; exit status 3 where there is one")
+      ->type_name("RUN");
+  command->footer(
+      "Examples:\n  xlatrace doctor --python .venv/bin/python\n  xlatrace doctor --secrets run.db");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
 }
 

@@ -189,6 +189,17 @@ class Finder {
     return slow;
   }
 
+  double WaitOfOthers(const std::vector<size_t>& ranks, size_t first) const {
+    const std::set<size_t> slow(ranks.begin(), ranks.end());
+    std::vector<double> waits;
+    for (size_t r = 0; r < job_.ranks.size(); ++r) {
+      for (size_t s = first; s < job_.steps.size() && !slow.contains(r); ++s) {
+        if (job_.At(r, s).known) waits.push_back(job_.At(r, s).wait_ns);
+      }
+    }
+    return LowerMedian(std::move(waits));
+  }
+
   bool Persistent() {
     const auto slow = Slow();
     if (slow.empty() || slow.size() * 2 > job_.ranks.size()) return false;
@@ -196,6 +207,8 @@ class Finder {
     const size_t first = Since(own_, worst);
     std::vector<size_t> ranks;
     for (const auto& [excess, rank] : slow) ranks.push_back(rank);
+    // Where the others do not wait, somebody is slow and costs nobody anything.
+    if (WaitOfOthers(ranks, first) < 0.3 * own_.Of(worst, first)) return false;
     Charge(ranks, first);
     const Excess gemm(job_, [](const RankStep& at) { return at.gemm_ns; });
     const Excess other(job_, [](const RankStep& at) { return at.other_ns; });

@@ -86,6 +86,9 @@ constexpr Column kColumns[] = {
     {"x_finding.title", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
     {"x_finding.basis"},
     {"x_finding.confidence"},
+    Rename("x_rank.host"),
+    Path("x_rank.source"),
+    Rename("x_rank.program"),
     {"x_ruled_out.id"},
     {"x_ruled_out.text", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
 };

@@ -8,6 +8,7 @@
 
 #include "store/derived_writer.h"
 #include "store/dictionary_key.h"
+#include "store/job_writer.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/table_builder.h"
@@ -304,7 +305,8 @@ struct PackedRoots {
 // All but the packed rows; the database is closed again.
 Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
                                 const model::AttributionTables* attribution,
-                                const model::AnalysisTables* analysis) {
+                                const model::AnalysisTables* analysis,
+                                const model::JobTables* job) {
   XLATRACE_ASSIGN(Database database, Database::Create(path));
   XLATRACE_TRY(database.Execute(fmt::format(
       "PRAGMA application_id={}; PRAGMA user_version={}; BEGIN;", kApplicationId, kSchemaVersion)));
@@ -317,6 +319,7 @@ Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
   XLATRACE_TRY(WriteWindows(database, run.tables));
   if (attribution != nullptr) XLATRACE_TRY(WriteAttribution(database, *attribution));
   if (analysis != nullptr) XLATRACE_TRY(WriteAnalysis(database, *attribution, *analysis));
+  if (job != nullptr) XLATRACE_TRY(WriteJob(database, *job));
   run.activity_rows.Settle(run.tables, analysis != nullptr ? attribution : nullptr, analysis);
   XLATRACE_TRY(run.activity_rows.WriteDictionaries(database));
   PackedRoots roots;
@@ -350,11 +353,11 @@ Result<RunSaver> RunSaver::Create(const std::string& path, bool replace) {
 }
 
 Status RunSaver::Save(RunBuilder& run, const model::AttributionTables* attribution,
-                      const model::AnalysisTables* analysis) {
+                      const model::AnalysisTables* analysis, const model::JobTables* job) {
   XLATRACE_TRY(run.status());
   RunContent& content = run.Settled();
   XLATRACE_ASSIGN(const PackedRoots roots,
-                  WriteTables(file_.temporary(), content, attribution, analysis));
+                  WriteTables(file_.temporary(), content, attribution, analysis, job));
   XLATRACE_TRY(AppendRows(file_.temporary(), roots, content));
   return file_.Place();
 }

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "model/derived.h"
+#include "model/job_rows.h"
 #include "store/output_file.h"
 #include "store/run_builder.h"
 
@@ -29,9 +30,10 @@ class RunSaver {
   const std::string& beside() const { return file_.temporary(); }
 
   // Either both were worked out, and the analysis has completed the attribution, or neither (null).
-  // Once.
+  // `job`: the ranks of a merged run. Once.
   Status Save(RunBuilder& run, const model::AttributionTables* attribution = nullptr,
-              const model::AnalysisTables* analysis = nullptr);
+              const model::AnalysisTables* analysis = nullptr,
+              const model::JobTables* job = nullptr);
 
  private:
   explicit RunSaver(OutputFile file) : file_(std::move(file)) {}

@@ -139,6 +139,14 @@ CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NO
   how_to_check TEXT);
 CREATE TABLE x_ruled_out(position INTEGER PRIMARY KEY, id TEXT NOT NULL, withheld INT NOT NULL,
   text TEXT NOT NULL, evidence TEXT);
+CREATE TABLE x_rank(rank_id INTEGER PRIMARY KEY, rank INT NOT NULL, ordinal INT NOT NULL, host TEXT,
+  source TEXT NOT NULL, source_process_id INT NOT NULL, source_device_id INT NOT NULL,
+  process_id INT, device_id INT, program TEXT, clock_offset_ns INT, clock_drift_ppb INT,
+  clock_error_ns INT, clock_set INT NOT NULL, activities INT NOT NULL, device_ns INT NOT NULL,
+  excess_ns_per_step INT);
+CREATE TABLE x_rank_step(rank_id INT NOT NULL, step INT NOT NULL, start_ns INT,
+  step_ns INT NOT NULL, wait_ns INT, transfer_ns INT, gemm_ns INT NOT NULL, other_ns INT NOT NULL,
+  idle_ns INT NOT NULL, steady INT NOT NULL);
 
 CREATE INDEX x_instruction_key ON x_instruction(module_id, name);
 CREATE INDEX x_instruction_share_key ON x_instruction_share(instruction_id);

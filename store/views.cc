@@ -282,6 +282,11 @@ CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, algorithm_b
 CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, sentence, saves_low_ns_per_step,
   saves_high_ns_per_step, saves_low_ns_per_run, saves_high_ns_per_run, basis, confidence, where_op, where_layer, where_source, evidence, action,
   how_to_check FROM x_finding;
+CREATE VIEW rank AS SELECT rank_id, rank, ordinal, host, source, source_process_id,
+  source_device_id, process_id, device_id, program, clock_offset_ns, clock_drift_ppb,
+  clock_error_ns, clock_set, activities, device_ns, excess_ns_per_step FROM x_rank;
+CREATE VIEW rank_step AS SELECT rank_id, step, start_ns, step_ns, wait_ns, transfer_ns, gemm_ns,
+  other_ns, idle_ns, steady FROM x_rank_step;
 CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
   text, evidence FROM x_ruled_out ORDER BY position;
 )sql",

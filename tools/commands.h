@@ -34,6 +34,7 @@ void AddFindCommand(CLI::App& app, Command* selected);
 void AddExportCommand(CLI::App& app, Command* selected);
 void AddGateCommand(CLI::App& app, Command* selected);
 void AddDiffCommand(CLI::App& app, Command* selected);
+void AddMergeCommand(CLI::App& app, Command* selected);
 void AddQueryCommand(CLI::App& app, Command* selected);
 void AddDoctorCommand(CLI::App& app, Command* selected);
 

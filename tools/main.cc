@@ -75,6 +75,7 @@ int Run(int argc, char** argv) {
   tools::AddExportCommand(app, &selected);
   tools::AddDiffCommand(app, &selected);
   tools::AddGateCommand(app, &selected);
+  tools::AddMergeCommand(app, &selected);
   tools::AddQueryCommand(app, &selected);
   tools::AddControlCommand(app, &selected);
   tools::AddLibCommand(app, &selected);

@@ -49,6 +49,7 @@ class Summary {
   std::string Make() {
     Lines head = Header();
     head.emplace_back();
+    Append(head, Job());
     for (const std::string& line : Wrap(Clean(PlainText(verdict_.sentence)), width_ - 2)) {
       head.push_back("  " + Bold(line));
     }
@@ -154,6 +155,18 @@ class Summary {
       line += (line.empty() ? "" : "  ") + safe;
     }
     return line;
+  }
+
+  // Of a merged job the first thing is who everyone waits for.
+  Lines Job() const {
+    Lines lines;
+    for (const auto& [key, value] : view_.info) {
+      if (key != "job") continue;
+      for (const std::string& line : Wrap(Clean("Job: " + value + "."), width_ - 2)) {
+        lines.push_back("  " + Bold(line));
+      }
+    }
+    return lines;
   }
 
   Lines Header() const {

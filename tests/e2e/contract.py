@@ -40,6 +40,10 @@ COLUMNS = {
     "finding": "rank id handle title saves_low_ns_per_step saves_high_ns_per_step basis confidence "
     "where_op where_layer where_source evidence action how_to_check",
     "ruled_out": "id verdict text evidence",
+    "rank": "rank_id rank ordinal host source source_process_id source_device_id process_id device_id "
+    "program clock_offset_ns clock_drift_ppb clock_error_ns clock_set activities device_ns "
+    "excess_ns_per_step",
+    "rank_step": "rank_id step start_ns step_ns wait_ns transfer_ns gemm_ns other_ns idle_ns steady",
     "run_stat": "name severity source value advice",
 }
 COLUMNS["launch"] = (

@@ -229,7 +229,7 @@ class Folds(gpu_support.GpuTestCase):
                 run = self.work / "run.db"
                 with sqlite3.connect(run) as connection:  # "xltr", and a schema that we do not know
                     connection.execute(f"PRAGMA application_id = {0x786C7472}")
-                    connection.execute("PRAGMA user_version = 7")
+                    connection.execute("PRAGMA user_version = 70")
                     connection.execute("CREATE TABLE x_other(a)")
                 before = run.read_bytes()
                 if fold:

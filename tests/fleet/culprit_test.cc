@@ -148,6 +148,20 @@ TEST(FindCulprit, CannotTellWhatNoPartExplains) {
   EXPECT_NEAR(answer.cost_ns, 40e6, 6e6);
 }
 
+// Ranks that do not wait for each other may be as different as they like.
+TEST(FindCulprit, ASlowRankForWhichNobodyWaitsIsNone) {
+  MadeJob made = MakeJob(8, 24, {}, 5);
+  for (size_t r = 0; r < 8; ++r) {
+    for (size_t s = 0; s < 24; ++s) {
+      RankStep& time = made.times.times[r * 24 + s];
+      time.wait_ns = 0;
+      if (r == 2) time.gap_ns += 40e6;
+      if (r == 2) time.step_ns += 40e6;
+    }
+  }
+  EXPECT_EQ(FindCulprit(made.times).cause, Cause::kNone);
+}
+
 TEST(FindCulprit, SaysNothingOfTooFewStepsOrOneRank) {
   EXPECT_EQ(FindCulprit(MakeJob(8, 4, {}, 1).times).cause, Cause::kNoData);
   JobTimes one;

@@ -1,0 +1,370 @@
+#include "fleet/job.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "fleet/robust.h"
+#include "fleet/skew.h"
+#include "store/run_db.h"
+
+namespace xlatrace::fleet {
+namespace {
+
+constexpr size_t kEndsPerRank = 512;  // More do not make a line better known.
+
+class JobReader {
+ public:
+  Result<Job> Run(const std::vector<std::string>& run_dbs) {
+    for (const std::string& path : run_dbs) {
+      Status read = ReadSource(path);
+      if (!read) job_.skipped.push_back(std::move(read).error());
+    }
+    if (job_.sources.empty() && !job_.skipped.empty()) {
+      return tl::unexpected<Error>(job_.skipped.front());
+    }
+    if (job_.ranks.empty()) {
+      return MakeError("none of the recordings has a device that did something",
+                       "xlatrace summary RUN says what a recording holds");
+    }
+    Number();
+    for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadEnds(s));
+    job_.clocks = FitClocks(clocks_.size(), std::move(ends_));
+    SayClocks();
+    for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadWaiting(s));
+    Answer();
+    return std::move(job_);
+  }
+
+ private:
+  Status ReadSource(const std::string& path) {
+    XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(path));
+    XLATRACE_ASSIGN(std::vector<RankTimes> ranks, ReadRanks(db));
+    XLATRACE_ASSIGN(const auto start, db.Info("start_unix_ns"));
+    Source source{.path = path};
+    if (start && !start->empty()) source.start_unix_ns = std::strtoll(start->c_str(), nullptr, 10);
+    const size_t number = job_.sources.size();
+    job_.sources.push_back(std::move(source));
+    for (RankTimes& times : ranks) {
+      // The same process of the same recording, under another name.
+      const auto identity =
+          std::tuple(times.host, times.pid, times.ordinal, times.activities, times.device_ns);
+      if (times.pid && !known_.insert(identity).second) {
+        Say("rank_twice", model::Severity::kNotice, path,
+            fmt::format("process {} is in another recording of the job too: it counts once",
+                        *times.pid));
+        continue;
+      }
+      Rank& rank = job_.ranks.emplace_back();
+      rank.source = number;
+      rank.clock = clocks_.try_emplace({number, times.host}, clocks_.size()).first->second;
+      rank.times = std::move(times);
+    }
+    return {};
+  }
+
+  void Say(std::string name, model::Severity severity, std::string source, std::string advice) {
+    job_.said.push_back({.name = std::move(name),
+                         .severity = severity,
+                         .source = std::move(source),
+                         .value = 1,
+                         .advice = std::move(advice)});
+  }
+
+  void Number() {
+    std::map<int64_t, std::set<std::pair<size_t, int64_t>>> processes_of;
+    bool all = true;
+    for (const Rank& rank : job_.ranks) {
+      all = all && rank.times.rank.has_value();
+      processes_of[rank.times.rank.value_or(0)].emplace(rank.source, rank.times.process_id);
+    }
+    bool twice = false;
+    for (const auto& [number, processes] : processes_of) twice = twice || processes.size() > 1;
+    if (all && !twice) {
+      for (Rank& rank : job_.ranks) rank.number = *rank.times.rank;
+    } else {
+      if (all && processes_of.size() > 1) {
+        Say("rank_number_twice", model::Severity::kNotice, "merge",
+            "processes of the job have the same rank: ranks are numbered by host and order here");
+      }
+      NumberByOrder();
+    }
+    std::stable_sort(job_.ranks.begin(), job_.ranks.end(), [](const Rank& a, const Rank& b) {
+      return std::tie(a.number, a.times.ordinal) < std::tie(b.number, b.times.ordinal);
+    });
+    std::map<int64_t, int> devices;
+    for (const Rank& rank : job_.ranks) ++devices[rank.number];
+    for (Rank& rank : job_.ranks) {
+      rank.name = fmt::format("rank {}", rank.number);
+      if (devices[rank.number] > 1) rank.name += fmt::format(" device {}", rank.times.ordinal);
+      if (!rank.times.host.empty()) rank.name += " on " + rank.times.host;
+    }
+    const int64_t last = job_.ranks.back().number;
+    std::string missing;
+    for (int64_t number = 0; number < last && missing.size() < 200; ++number) {
+      if (!devices.contains(number))
+        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", number);
+    }
+    if (!missing.empty()) {
+      Say("rank_missing", model::Severity::kDataLoss, "merge",
+          fmt::format("no recording of rank {}: what the others wait for may be in there",
+                      missing));
+    }
+    SayPrograms();
+  }
+
+  void NumberByOrder() {
+    std::vector<std::tuple<std::string, size_t, int64_t>> processes;
+    for (const Rank& rank : job_.ranks) {
+      processes.emplace_back(rank.times.host, rank.source, rank.times.process_id);
+    }
+    std::sort(processes.begin(), processes.end());
+    processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
+    for (Rank& rank : job_.ranks) {
+      const auto at =
+          std::lower_bound(processes.begin(), processes.end(),
+                           std::tuple(rank.times.host, rank.source, rank.times.process_id));
+      rank.number = at - processes.begin();
+    }
+  }
+
+  void SayPrograms() {
+    std::map<std::string, std::vector<std::string>> programs;
+    for (const Rank& rank : job_.ranks) programs[rank.times.program].push_back(rank.name);
+    if (programs.size() < 2) return;
+    const auto most = std::max_element(
+        programs.begin(), programs.end(),
+        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    for (const auto& [program, names] : programs) {
+      if (program == most->first) continue;
+      Say("other_program", model::Severity::kInfo, names.front(),
+          fmt::format("{} of {} ranks run other main modules than most: they are compared with "
+                      "each other only",
+                      names.size(), job_.ranks.size()));
+    }
+  }
+
+  int64_t Devices() const { return static_cast<int64_t>(job_.ranks.size()); }
+  // Whether all ranks take part. Of groups that are parts of the job it is not known which.
+  bool Common(const RankCollective& collective) const {
+    return Synchronises(collective.op) && Devices() > 1 &&
+           collective.group_size.value_or(Devices()) >= Devices();
+  }
+  // And nobody else, of whom there is no recording: the least of a part may be anybody's waiting.
+  bool Whole(const RankCollective& collective) const {
+    return Common(collective) && collective.group_size.value_or(Devices()) == Devices();
+  }
+
+  std::map<int64_t, size_t> RanksOf(size_t source) const {
+    std::map<int64_t, size_t> of_device;
+    for (size_t r = 0; r < job_.ranks.size(); ++r) {
+      if (job_.ranks[r].source == source) of_device[job_.ranks[r].times.device_id] = r;
+    }
+    return of_device;
+  }
+
+  Status ReadEnds(size_t source) {
+    const std::map<int64_t, size_t> of_device = RanksOf(source);
+    if (of_device.empty()) return {};
+    XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
+    int64_t unpaired = 0;
+    std::vector<CollectiveEnd> ends;
+    XLATRACE_TRY(ReadCollectives(db, [&](const RankCollective& collective) {
+      const auto rank = of_device.find(collective.device_id);
+      if (rank == of_device.end()) return;
+      if (!Whole(collective)) unpaired += Synchronises(collective.op) ? 1 : 0;
+      if (!Common(collective)) return;
+      if (Whole(collective)) skew_.Add(collective.key, collective.duration_ns);
+      const uint64_t id = CollectiveKeyHash()(collective.key);
+      ends.push_back({id, static_cast<uint32_t>(job_.ranks[rank->second].clock),
+                      job_.sources[source].start_unix_ns + collective.end_ns});
+    }));
+    if (unpaired > 0) {
+      model::RunStat& stat = job_.said.emplace_back();
+      stat = {.name = "collectives_unpaired",
+              .severity = model::Severity::kNotice,
+              .source = job_.sources[source].path,
+              .value = unpaired,
+              .advice =
+                  "collectives of other groups than all ranks that are here: their waiting is not "
+                  "known"};
+    }
+    // The same ones of every rank, whatever each of them holds.
+    const size_t most = kEndsPerRank * of_device.size();
+    if (ends.size() > most) {
+      if (keep_one_in_ == 0) keep_one_in_ = ends.size() / most + 1;
+    }
+    for (const CollectiveEnd& end : ends) {
+      if (keep_one_in_ <= 1 || end.collective % keep_one_in_ == 0) ends_.push_back(end);
+    }
+    return {};
+  }
+
+  void SayClocks() {
+    if (job_.clocks.sets < 2) return;
+    std::map<size_t, std::string> names;
+    for (const Rank& rank : job_.ranks) {
+      std::string& of_set = names[job_.clocks.clocks[rank.clock].set];
+      if (of_set.size() < 120) of_set += (of_set.empty() ? "" : ", ") + rank.name;
+    }
+    for (const auto& [set, of_set] : names) {
+      if (set == 0) continue;
+      Say("clocks_not_aligned", model::Severity::kNotice, of_set,
+          "no collective in common with the first rank: times of these ranks and of the others are "
+          "not compared");
+    }
+  }
+
+  Status ReadWaiting(size_t source) {
+    const std::map<int64_t, size_t> of_device = RanksOf(source);
+    if (of_device.empty()) return {};
+    XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
+    return ReadCollectives(db, [&](const RankCollective& collective) {
+      const auto at = of_device.find(collective.device_id);
+      if (at == of_device.end() || !Whole(collective)) return;
+      const auto group = skew_.Of(collective.key, static_cast<int64_t>(job_.ranks.size()));
+      if (!group) return;
+      WaitedStep& step = job_.ranks[at->second].waited[collective.key.step];
+      step.told = true;
+      step.transfer_ns += group->transfer_ns;
+      // Waiting beside computation costs nothing.
+      step.wait_ns += std::min(collective.duration_ns - group->transfer_ns, collective.exposed_ns);
+    });
+  }
+
+  // From the first steady step of any rank to the last.
+  JobTimes Times() const {
+    JobTimes times;
+    std::optional<int64_t> first, last;
+    for (const Rank& rank : job_.ranks) {
+      for (const auto& [number, step] : rank.times.steps) {
+        if (!step.steady) continue;
+        first = std::min(first.value_or(number), number);
+        last = std::max(last.value_or(number), number);
+      }
+      times.ranks.push_back({rank.name, rank.times.host, rank.times.program});
+    }
+    std::map<int64_t, size_t> ranks_with;
+    for (const Rank& rank : job_.ranks) {
+      for (const auto& [number, step] : rank.times.steps) {
+        const auto waited = rank.waited.find(number);
+        const bool told = waited != rank.waited.end() && waited->second.told;
+        if (first && number >= *first && number <= *last && told) ++ranks_with[number];
+      }
+    }
+    for (const auto& [number, ranks] : ranks_with) {
+      if (ranks * 2 >= job_.ranks.size()) times.steps.push_back(number);
+    }
+    times.times.resize(times.ranks.size() * times.steps.size());
+    for (size_t r = 0; r < job_.ranks.size(); ++r) {
+      const Rank& rank = job_.ranks[r];
+      for (size_t s = 0; s < times.steps.size(); ++s) {
+        const auto step = rank.times.steps.find(times.steps[s]);
+        const auto waited = rank.waited.find(times.steps[s]);
+        if (step == rank.times.steps.end() || waited == rank.waited.end()) continue;
+        times.times[r * times.steps.size() + s] = {
+            .known = true,
+            .step_ns = static_cast<double>(step->second.step_ns),
+            .wait_ns = static_cast<double>(waited->second.wait_ns),
+            .gemm_ns = static_cast<double>(step->second.gemm_ns),
+            .other_ns = static_cast<double>(step->second.other_ns),
+            .gap_ns = static_cast<double>(step->second.idle_ns)};
+      }
+    }
+    return times;
+  }
+
+  void Answer() {
+    const JobTimes times = Times();
+    job_.answer = FindCulprit(times);
+    // Without an answer the length of the steps still says who is slow and who is fast.
+    std::vector<double> cost = job_.answer.excess_ns;
+    if (cost.size() != job_.ranks.size()) {
+      cost.clear();
+      for (const Rank& rank : job_.ranks) {
+        std::vector<double> steps;
+        for (const auto& [number, step] : rank.times.steps) {
+          steps.push_back(static_cast<double>(step.gemm_ns + step.other_ns));
+        }
+        cost.push_back(LowerMedian(std::move(steps)));
+      }
+    }
+    job_.by_cost.resize(job_.ranks.size());
+    std::iota(job_.by_cost.begin(), job_.by_cost.end(), size_t{0});
+    std::stable_sort(job_.by_cost.begin(), job_.by_cost.end(),
+                     [&](size_t a, size_t b) { return cost[a] > cost[b]; });
+  }
+
+  Job job_;
+  std::map<std::pair<size_t, std::string>, size_t> clocks_;
+  std::set<std::tuple<std::string, std::optional<int64_t>, int64_t, int64_t, int64_t>> known_;
+  Skew skew_;
+  std::vector<CollectiveEnd> ends_;
+  uint64_t keep_one_in_ = 0;
+};
+
+std::string Ms(double ns) { return fmt::format("{:.2f} ms", ns / 1e6); }
+
+std::string_view Why(const CulpritAnswer& answer) {
+  switch (answer.cause) {
+    case Cause::kSlowGpu:
+      return answer.gpu == GpuReason::kClocks
+                 ? "its matrix products are stretched and nothing else is: clocks of the GPU"
+                 : "all its kernels are stretched: memory of the GPU, or a neighbour on it";
+    case Cause::kSlowHost:
+      return "its kernels take as long as everywhere, the gaps between them are longer: the host";
+    case Cause::kLink:
+      return "exchanges take longer where it takes part: a link";
+    case Cause::kProgram:
+      return "it runs a program of its own with more to do: a longer pipeline stage";
+    default:
+      return "why cannot be told from kernels and gaps";
+  }
+}
+
+}  // namespace
+
+Result<Job> ReadJob(const std::vector<std::string>& run_dbs) { return JobReader().Run(run_dbs); }
+
+bool SameTime(const Job& job, size_t a, size_t b) {
+  return job.clocks.clocks[job.ranks[a].clock].set == job.clocks.clocks[job.ranks[b].clock].set;
+}
+
+std::string Sentence(const Job& job) {
+  const CulpritAnswer& a = job.answer;
+  const std::string ranks = fmt::format("{} ranks", job.ranks.size());
+  const std::string cost = fmt::format("{} of each {} step", Ms(a.cost_ns), Ms(a.step_ns));
+  switch (a.cause) {
+    case Cause::kNoData:
+      return fmt::format("{}; who is waited for cannot be told: {}", ranks,
+                         a.evidence.empty() ? "" : a.evidence.front());
+    case Cause::kNone:
+      return fmt::format("{}, {} a step; nobody is waited for more than ranks differ by anyway",
+                         ranks, Ms(a.step_ns));
+    case Cause::kData:
+      return fmt::format(
+          "{}; {} goes to waiting for another rank in every step: what they compute "
+          "differs (imbalance of the data). Without it a step takes {}",
+          ranks, cost, Ms(a.without_ns));
+    case Cause::kOneOff:
+      return fmt::format("{}, {} a step, but {} step(s) that are longer cost {} a step{}", ranks,
+                         Ms(a.step_ns), a.steps.size(), Ms(a.cost_ns),
+                         a.ranks.empty() ? std::string(": all ranks stand still together")
+                                         : ": everyone waits for " + job.ranks[a.ranks[0]].name);
+    default:
+      break;
+  }
+  return fmt::format(
+      "{}; everyone waits for {}{}: {} since step {}; {}. Without it a step takes {}", ranks,
+      job.ranks[a.ranks[0]].name,
+      a.ranks.size() > 1 ? fmt::format(" and {} more", a.ranks.size() - 1) : "", cost, a.since_step,
+      Why(a), Ms(a.without_ns));
+}
+
+}  // namespace xlatrace::fleet

@@ -1,0 +1,154 @@
+#include "fleet/rank_reader.h"
+
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "store/activity_scan.h"
+
+namespace xlatrace::fleet {
+namespace {
+
+using store::RunDb;
+using store::Statement;
+using store::Table;
+
+enum class Work : uint8_t { kOther, kGemm, kCollective };
+
+std::optional<int64_t> Maybe(const Statement& row, int column) {
+  return row.IsNull(column) ? std::nullopt : std::optional<int64_t>(row.Int64(column));
+}
+std::string TextIn(const Statement& row, int column) {
+  return row.IsNull(column) ? std::string() : std::string(row.Text(column));
+}
+
+// What kind of work each label stands for.
+Result<std::vector<Work>> WorkOfLabels(RunDb& db) {
+  std::map<std::pair<int64_t, std::string>, Work> of_instruction;
+  XLATRACE_TRY(
+      db.ForEach("SELECT module_id, instruction, op_kind FROM instruction WHERE op_kind IN"
+                 " ('gemm', 'convolution', 'collective')",
+                 [&](const Statement& row) {
+                   of_instruction[{row.Int64(0), std::string(row.Text(1))}] =
+                       row.Text(2) == "collective" ? Work::kCollective : Work::kGemm;
+                   return true;
+                 }));
+  XLATRACE_ASSIGN(const Table labels, store::ScanLabels(db));
+  std::vector<Work> works;
+  for (size_t i = 0; i < labels.rows.size(); ++i) {
+    const auto id = static_cast<size_t>(labels.Int(i, "label_id"));
+    if (works.size() <= id) works.resize(id + 1, Work::kOther);
+    if (labels.IsNull(i, "module_id") || labels.IsNull(i, "instruction")) continue;
+    const auto at = of_instruction.find(
+        {labels.Int(i, "module_id"), std::string(labels.Text(i, "instruction"))});
+    if (at != of_instruction.end()) works[id] = at->second;
+  }
+  return works;
+}
+
+using ByDevice = std::unordered_map<int64_t, RankTimes>;
+
+Status AddActivities(RunDb& db, ByDevice& ranks) {
+  XLATRACE_ASSIGN(const std::vector<Work> works, WorkOfLabels(db));
+  XLATRACE_ASSIGN(const Table lanes, store::ScanLanes(db));
+  std::unordered_map<int64_t, RankTimes*> of_lane;
+  for (size_t i = 0; i < lanes.rows.size(); ++i) {
+    const auto at = ranks.find(lanes.Int(i, "device_id"));
+    if (at != ranks.end()) of_lane[lanes.Int(i, "lane_id")] = &at->second;
+  }
+  return store::ScanActivities(db, [&](const store::ScannedActivity& activity) {
+    const auto lane = of_lane.find(activity.lane_id);
+    if (lane == of_lane.end()) return true;
+    RankTimes& rank = *lane->second;
+    ++rank.activities;
+    rank.device_ns += activity.self_ns;
+    if (!activity.step) return true;
+    const auto step = rank.steps.find(*activity.step);
+    if (step == rank.steps.end()) return true;
+    const auto label = static_cast<size_t>(activity.label_id);
+    const Work work = label < works.size() ? works[label] : Work::kOther;
+    if (work == Work::kGemm) step->second.gemm_ns += activity.self_ns;
+    if (work == Work::kOther) step->second.other_ns += activity.self_ns;
+    return true;
+  });
+}
+
+}  // namespace
+
+Result<std::vector<RankTimes>> ReadRanks(RunDb& db) {
+  ByDevice ranks;
+  XLATRACE_TRY(
+      db.ForEach("SELECT d.device_id, d.process_id, d.ordinal, p.host, p.pid, p.rank, p.local_rank"
+                 " FROM device d JOIN process p USING (process_id)",
+                 [&](const Statement& row) {
+                   RankTimes& rank = ranks[row.Int64(0)];
+                   rank.device_id = row.Int64(0);
+                   rank.process_id = row.Int64(1);
+                   rank.ordinal = Maybe(row, 2).value_or(0);
+                   rank.host = TextIn(row, 3);
+                   rank.pid = Maybe(row, 4);
+                   rank.rank = Maybe(row, 5);
+                   rank.local_rank = Maybe(row, 6);
+                   return true;
+                 }));
+  XLATRACE_TRY(db.ForEach("SELECT device_id, step, start_ns, end_ns, steady FROM step",
+                          [&](const Statement& row) {
+                            RankStepTimes& step = ranks[row.Int64(0)].steps[row.Int64(1)];
+                            step.start_ns = row.Int64(2);
+                            step.step_ns = row.Int64(3) - row.Int64(2);
+                            step.steady = row.Int64(4) != 0;
+                            return true;
+                          }));
+  XLATRACE_TRY(db.ForEach(
+      "SELECT device_id, step, wall_ns FROM step_part WHERE part = 'idle' AND step IS NOT NULL",
+      [&](const Statement& row) {
+        ranks[row.Int64(0)].steps[row.Int64(1)].idle_ns += row.Int64(2);
+        return true;
+      }));
+  XLATRACE_TRY(
+      db.ForEach("SELECT DISTINCT e.device_id, coalesce(m.fingerprint, m.name) FROM execution e"
+                 " JOIN module m USING (module_id) WHERE m.role = 'main' ORDER BY 1, 2",
+                 [&](const Statement& row) {
+                   std::string& program = ranks[row.Int64(0)].program;
+                   program += (program.empty() ? "" : " ") + TextIn(row, 1);
+                   return true;
+                 }));
+  XLATRACE_TRY(AddActivities(db, ranks));
+  std::map<std::pair<int64_t, int64_t>, RankTimes> in_order;
+  for (auto& [device, rank] : ranks) {
+    if (rank.activities > 0) in_order[{rank.process_id, device}] = std::move(rank);
+  }
+  std::vector<RankTimes> result;
+  for (auto& [place, rank] : in_order) result.push_back(std::move(rank));
+  return result;
+}
+
+Status ReadCollectives(RunDb& db, const std::function<void(const RankCollective&)>& give) {
+  // Runs of an instruction in one step of one device so far.
+  std::map<std::tuple<int64_t, int64_t, int64_t, std::string>, int64_t> numbers;
+  return db.ForEach(
+      "SELECT a.device_id, a.step, coalesce(m.fingerprint, m.name), a.instruction, c.op,"
+      " c.group_size, a.end_ns, a.duration_ns, c.exposed_ns, a.module_id FROM collective c"
+      " JOIN activity a USING (activity_id) JOIN module m USING (module_id)"
+      " WHERE a.step IS NOT NULL AND a.instruction IS NOT NULL AND a.duration_ns IS NOT NULL"
+      " ORDER BY a.start_ns",
+      [&](const Statement& row) {
+        RankCollective collective;
+        collective.device_id = row.Int64(0);
+        collective.key.step = row.Int64(1);
+        collective.key.fingerprint = TextIn(row, 2);
+        collective.key.instruction = TextIn(row, 3);
+        collective.op = TextIn(row, 4);
+        collective.group_size = Maybe(row, 5);
+        collective.end_ns = row.Int64(6);
+        collective.duration_ns = row.Int64(7);
+        collective.exposed_ns = Maybe(row, 8).value_or(0);
+        collective.key.number = numbers[{collective.device_id, collective.key.step, row.Int64(9),
+                                         collective.key.instruction}]++;
+        give(collective);
+        return true;
+      });
+}
+
+}  // namespace xlatrace::fleet

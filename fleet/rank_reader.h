@@ -1,0 +1,59 @@
+// What a run.db says of its ranks: a rank is one device of one process.
+//
+// Gets: an open run.db. Gives: figures per step, and collectives one after another, so that no more
+// than one rank's rows are in memory.
+// Thread-safety: one thread per run.db.
+
+#ifndef XLATRACE_FLEET_RANK_READER_H_
+#define XLATRACE_FLEET_RANK_READER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "fleet/skew.h"
+#include "store/run_db.h"
+
+namespace xlatrace::fleet {
+
+struct RankStepTimes {
+  int64_t start_ns = 0;  // Since the run's own start.
+  int64_t step_ns = 0;
+  int64_t gemm_ns = 0;   // Sums over activities.
+  int64_t other_ns = 0;  // All others but collectives.
+  int64_t idle_ns = 0;
+  bool steady = false;
+};
+
+struct RankTimes {
+  int64_t process_id = 0, device_id = 0, ordinal = 0;
+  std::string host;
+  std::optional<int64_t> pid, rank, local_rank;
+  std::string program;  // Fingerprints of its main modules (names, where there is no HLO).
+  int64_t activities = 0, device_ns = 0;
+  std::map<int64_t, RankStepTimes> steps;
+};
+
+// Devices that did something, by process and device.
+Result<std::vector<RankTimes>> ReadRanks(store::RunDb& db);
+
+struct RankCollective {
+  int64_t device_id = 0;
+  CollectiveKey key;  // Its group is 0.
+  std::string op;
+  std::optional<int64_t> group_size;
+  int64_t end_ns = 0;  // Since the run's own start.
+  int64_t duration_ns = 0;
+  int64_t exposed_ns = 0;
+};
+
+// Collectives of instructions that are known, inside steps, in the order of time.
+Status ReadCollectives(store::RunDb& db, const std::function<void(const RankCollective&)>& row);
+
+}  // namespace xlatrace::fleet
+
+#endif  // XLATRACE_FLEET_RANK_READER_H_

@@ -1,0 +1,82 @@
+// One recording of a job on its way into the job's run: chosen processes only, times on the common
+// clock, ids as the job numbers them. Numbers are translated while rows go through; memory is a few
+// bytes per dictionary entry.
+//
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_FLEET_RANK_SINK_H_
+#define XLATRACE_FLEET_RANK_SINK_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/event_sink.h"
+
+namespace xlatrace::fleet {
+
+// What the job says of a process in place of the recording.
+struct RankPlace {
+  int64_t rank = 0;
+  std::optional<int64_t> clock_offset_ns, clock_error_ns;
+};
+
+class RankSink : public model::EventSink {
+ public:
+  // `clock` takes a time since the recording's start to one since the job's; it must not turn the
+  // order of times round. `number` is another one for each recording of the job.
+  RankSink(model::EventSink& sink, std::map<model::Id, RankPlace> chosen,
+           std::function<int64_t(int64_t)> clock, int64_t number)
+      : sink_(sink), chosen_(std::move(chosen)), clock_(std::move(clock)), number_(number) {}
+
+  // The job's ids of what was chosen.
+  const std::map<model::Id, model::Id>& processes() const { return processes_; }
+  const std::map<model::Id, model::Id>& devices() const { return devices_; }
+
+  void SetStart(int64_t) override {}  // The job has one.
+  std::optional<int64_t> start_unix_ns() const override { return sink_.start_unix_ns(); }
+  // The first recording's facts are the job's.
+  void SetRunInfo(std::string_view key, std::string_view value) override;
+  model::Id AddProcess(const model::Process& process) override;
+  model::Id AddDevice(const model::Device& device) override;
+  model::Id AddLane(const model::Lane& lane) override;
+  model::Id AddLaunchConfig(const model::LaunchConfig& config) override;
+  model::Id AddHint(const model::Hint& hint) override;
+  model::Id AddModule(const model::ModuleBlob& module) override;
+  model::Id AddApiCall(const model::ApiCall& call) override;
+  model::Id AddActivity(const model::Activity& activity) override;
+  model::Id AddRange(const model::Range& range) override;
+  void AddThread(const model::Thread& thread) override;
+  void AddStepMark(const model::StepMark& mark) override;
+  void AddCompile(const model::Compile& compile) override;
+  void AddWindow(const model::Window& window) override;
+  void AddLoss(const model::Loss& loss) override;
+  void SetEnding(const model::ProcessEnding& ending) override;
+  void AddRunStat(const model::RunStat& stat) override { sink_.AddRunStat(stat); }
+
+ private:
+  // 0: of a process that is not chosen.
+  model::Id ProcessOf(model::Id id) const { return Find(processes_, id); }
+  static model::Id Find(const std::map<model::Id, model::Id>& ids, model::Id id) {
+    const auto at = ids.find(id);
+    return at == ids.end() ? 0 : at->second;
+  }
+  static model::Id At(const std::vector<model::Id>& ids, model::Id id) {
+    return id > 0 && static_cast<size_t>(id) <= ids.size() ? ids[static_cast<size_t>(id) - 1] : 0;
+  }
+
+  model::EventSink& sink_;
+  std::map<model::Id, RankPlace> chosen_;
+  std::function<int64_t(int64_t)> clock_;
+  int64_t number_;
+  model::Id seen_processes_ = 0, seen_devices_ = 0;
+  std::map<model::Id, model::Id> processes_, devices_;
+  std::vector<model::Id> lanes_, configs_, hints_, modules_;  // By the recording's id - 1.
+};
+
+}  // namespace xlatrace::fleet
+
+#endif  // XLATRACE_FLEET_RANK_SINK_H_

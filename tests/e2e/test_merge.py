@@ -1,0 +1,117 @@
+"""`xlatrace merge`: recordings of many ranks as one job, who everyone waits for, launches of chosen
+ranks only. The ranks are written by tests/fleet/ranks_tool.cc, each with a clock of its own."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+BIN = os.environ["XLATRACE_BIN"]
+RANKS = os.environ.get("XLATRACE_FLEET_RANKS", "")
+
+
+def xlatrace(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+@unittest.skipUnless(RANKS, "XLATRACE_FLEET_RANKS is not set")
+class MergeTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.ranks = self.folder / "ranks"
+        self.ranks.mkdir()
+        self.job = self.folder / "job.db"
+
+    def write(self, ranks: int, slow: int, steps: int = 12, kernels: int = 5) -> None:
+        subprocess.run([RANKS, self.ranks, str(ranks), str(steps), str(kernels), str(slow)],
+                       check=True)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with sqlite3.connect(self.job) as connection:
+            return connection.execute(sql).fetchall()
+
+    def test_a_folder_of_ranks_becomes_a_job_that_says_who_is_waited_for(self) -> None:
+        self.write(8, slow=5)
+        merged = xlatrace("merge", self.ranks, "-o", self.job)
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertEqual(merged.stdout, "")
+        self.assertIn("everyone waits for rank 5 on host2", merged.stderr)
+        summary = xlatrace("summary", self.job).stdout.splitlines()
+        job = next(i for i, line in enumerate(summary) if "Job: 8 ranks" in line)
+        self.assertLess(job, 5, summary)
+        self.assertEqual(sum("everyone waits for rank 5" in line for line in summary), 1)
+        self.assertIn("job_slow_gpu", xlatrace("summary", self.job, "--format", "json").stdout)
+
+    def test_figures_of_every_rank_and_launches_of_chosen_ones(self) -> None:
+        self.write(8, slow=5)
+        merged = xlatrace("merge", self.ranks, "-o", self.job, "--ranks", "0,3")
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        ranks = self.rows("SELECT rank, process_id, activities, excess_ns_per_step FROM rank")
+        self.assertEqual([row[0] for row in ranks], list(range(8)))
+        # 12 steps of a product, 5 other kernels and a collective.
+        self.assertEqual({row[2] for row in ranks}, {12 * 7})
+        self.assertGreater(ranks[5][3], 9e6)
+        kept = {row[0] for row in ranks if row[1] is not None}
+        self.assertLessEqual({0, 3, 5}, kept)
+        self.assertLess(len(kept), 8)
+        self.assertEqual(self.rows("SELECT count(*) FROM rank_step"), [(8 * 12,)])
+        self.assertEqual(self.rows("SELECT count(*) FROM activity"), [(len(kept) * 12 * 7,)])
+        self.assertEqual({row[0] for row in self.rows("SELECT rank FROM process")}, kept)
+        # On the common clock the ends of one step's collective lie together.
+        apart = self.rows("SELECT max(end_ns) - min(end_ns) FROM (SELECT end_ns, row_number() OVER"
+                          " (PARTITION BY process_id ORDER BY start_ns) AS k FROM launch WHERE name"
+                          " LIKE 'nccl%') GROUP BY k")
+        self.assertLess(max(row[0] for row in apart), 30_000)
+
+    def test_a_small_job_is_kept_whole(self) -> None:
+        self.write(2, slow=-1)
+        self.assertEqual(xlatrace("merge", *sorted(self.ranks.glob("*.db")), "-o",
+                                  self.job).returncode, 0)
+        self.assertEqual(self.rows("SELECT count(*) FROM rank WHERE process_id IS NULL"), [(0,)])
+
+    def test_errors_name_the_file_and_the_next_step(self) -> None:
+        self.write(6, slow=-1, steps=3)
+        missing = xlatrace("merge", self.ranks, "-o", self.job, "--ranks", "17")
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("no rank 17", missing.stderr)
+        self.assertIn("ranks 0 to 5", missing.stderr)
+        self.assertFalse(self.job.exists())
+        empty = self.folder / "empty"
+        empty.mkdir()
+        nothing = xlatrace("merge", empty, "-o", self.job)
+        self.assertEqual(nothing.returncode, 2)
+        self.assertIn(str(empty), nothing.stderr)
+        self.job.write_text("mine")
+        there = xlatrace("merge", self.ranks, "-o", self.job)
+        self.assertNotEqual(there.returncode, 0)
+        self.assertIn("--force", there.stderr)
+        self.assertEqual(self.job.read_text(), "mine")
+
+    def test_a_missing_rank_and_a_bad_file_are_said_and_kept(self) -> None:
+        self.write(4, slow=-1)
+        (self.ranks / "rank0002.db").unlink()
+        (self.ranks / "zzz.db").write_bytes(b"no run")
+        merged = xlatrace("merge", self.ranks, "-o", self.job)
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertIn("zzz.db", merged.stderr)
+        said = {row[0] for row in self.rows("SELECT name FROM run_stat")}
+        self.assertLessEqual({"rank_missing", "input_skipped"}, said)
+
+    def test_the_shared_copy_has_no_host_and_no_path(self) -> None:
+        self.write(5, slow=1)
+        self.assertEqual(xlatrace("merge", self.ranks, "-o", self.job).returncode, 0)
+        shared = self.folder / "shared.db"
+        made = xlatrace("export", self.job, "--to", "db", "--share-safe", "-o", shared)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        content = shared.read_bytes()
+        for name in (b"host1", str(self.ranks).encode(), b"rank0001.db"):
+            self.assertNotIn(name, content)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,123 @@
+#include "fleet/job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fleet/rank_files.h"
+
+namespace xlatrace::fleet {
+namespace {
+
+class ReadJobTest : public testing::Test {
+ protected:
+  ReadJobTest() {
+    std::string pattern = testing::TempDir() + "/fleet_job.XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~ReadJobTest() override { std::filesystem::remove_all(folder_); }
+
+  WrittenRanks Write(const RankFiles& wanted) {
+    auto written = WriteRankFiles(folder_, wanted);
+    EXPECT_TRUE(written) << written.error().message;
+    return std::move(*written);
+  }
+  static std::vector<std::string> Said(const Job& job) {
+    std::vector<std::string> names;
+    for (const model::RunStat& stat : job.said) names.push_back(stat.name);
+    return names;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(ReadJobTest, NamesTheSlowRankWhateverTheClocksAndTheOrderOfFiles) {
+  WrittenRanks written = Write({.ranks = 8, .slow = 5});
+  std::reverse(written.paths.begin(), written.paths.end());
+  const auto job = ReadJob(written.paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->answer.cause, Cause::kSlowGpu);
+  EXPECT_EQ(job->answer.gpu, GpuReason::kClocks);
+  ASSERT_EQ(job->answer.ranks.size(), 1u);
+  EXPECT_EQ(job->ranks[job->answer.ranks[0]].number, 5);
+  // Its product takes 10 ms more than the others'; they wait for that and gain all but the jitter.
+  EXPECT_NEAR(job->answer.cost_ns, 10e6, 0.8e6);
+  EXPECT_THAT(Sentence(*job), testing::HasSubstr("everyone waits for rank 5 on host2"));
+}
+
+TEST_F(ReadJobTest, MakesOneClockOfAllWithinTheStatedError) {
+  const WrittenRanks written = Write({.ranks = 6, .steps = 40});
+  const auto job = ReadJob(written.paths);
+  ASSERT_TRUE(job) << job.error().message;
+  ASSERT_EQ(job->clocks.sets, 1u);
+  const auto local = [&](size_t r, double true_ns) {
+    return job->sources[r].start_unix_ns +
+           std::llround(true_ns + static_cast<double>(written.offset_ns[r]) +
+                        written.drift[r] * true_ns);
+  };
+  for (size_t r = 0; r < 6; ++r) {
+    const ClockFit& fit = job->clocks.clocks[job->ranks[r].clock];
+    for (const double at : {0.1e9, 1e9, 1.9e9}) {
+      const int64_t wrong = ToCommon(fit, local(r, at)) - local(0, at);
+      EXPECT_LE(std::abs(wrong), fit.error_ns + 2) << "rank " << r;
+    }
+    EXPECT_LT(fit.error_ns, 20'000);
+  }
+}
+
+TEST_F(ReadJobTest, AnEvenJobHasNoCulprit) {
+  const auto job = ReadJob(Write({.ranks = 8}).paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->answer.cause, Cause::kNone);
+  EXPECT_THAT(Said(*job), testing::IsEmpty());
+}
+
+TEST_F(ReadJobTest, ARankTwiceCountsOnceAndAMissingOneIsSaid) {
+  WrittenRanks written = Write({.ranks = 6, .slow = 1});
+  const std::string again = folder_ + "/again.db";
+  std::filesystem::copy_file(written.paths[4], again);
+  written.paths.push_back(again);
+  written.paths.erase(written.paths.begin() + 2);
+  const auto job = ReadJob(written.paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->ranks.size(), 5u);
+  EXPECT_THAT(Said(*job), testing::IsSupersetOf({"rank_twice", "rank_missing"}));
+  // Whom five of six wait for may be the sixth.
+  EXPECT_EQ(job->answer.cause, Cause::kNoData);
+  // Their clocks can be compared all the same.
+  EXPECT_EQ(job->clocks.sets, 1u);
+}
+
+TEST_F(ReadJobTest, ProgramsWithNothingInCommonStayUnaligned) {
+  const auto job = ReadJob(Write({.ranks = 4, .apart = true}).paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->clocks.sets, 2u);
+  EXPECT_TRUE(SameTime(*job, 0, 2));
+  EXPECT_FALSE(SameTime(*job, 0, 1));
+  EXPECT_THAT(Said(*job), testing::IsSupersetOf({"clocks_not_aligned", "other_program"}));
+}
+
+TEST_F(ReadJobTest, OfGroupsThatArePartsOfTheJobNoWaitingIsSaid) {
+  const auto job = ReadJob(Write({.ranks = 8, .slow = 2, .group_size = 4}).paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->answer.cause, Cause::kNoData);
+  EXPECT_THAT(Said(*job), testing::Contains("collectives_unpaired"));
+}
+
+TEST_F(ReadJobTest, AFileThatCannotBeReadIsNamedAndTheRestIsUsed) {
+  WrittenRanks written = Write({.ranks = 3});
+  written.paths.push_back(folder_ + "/none.db");
+  const auto job = ReadJob(written.paths);
+  ASSERT_TRUE(job) << job.error().message;
+  ASSERT_EQ(job->skipped.size(), 1u);
+  EXPECT_THAT(job->skipped[0].message, testing::HasSubstr("none.db"));
+  EXPECT_FALSE(ReadJob({folder_ + "/none.db"}));
+}
+
+}  // namespace
+}  // namespace xlatrace::fleet

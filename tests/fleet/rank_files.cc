@@ -1,0 +1,178 @@
+#include "tests/fleet/rank_files.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "model/derived.h"
+#include "store/run_builder.h"
+#include "store/run_saver.h"
+
+namespace xlatrace::fleet {
+namespace {
+
+constexpr int64_t kStart = 1'790'000'000'000'000'000;
+constexpr int64_t kExchangeNs = 2'000'000;
+
+struct Step {
+  int64_t gemm = 0, other = 0, gap = 0, start = 0, arrival = 0, end = 0;  // True times.
+};
+
+class File {
+ public:
+  File(const std::string& path, const RankFiles& wanted, size_t rank, double offset, double drift)
+      : path_(path), wanted_(wanted), rank_(rank), offset_(offset), drift_(drift) {}
+
+  Status Write(const std::vector<Step>& steps) {
+    XLATRACE_ASSIGN(store::RunSaver saver, store::RunSaver::Create(path_));
+    store::RunBuilder run(saver.beside());
+    run.SetStart(kStart);
+    run.SetRunInfo("granularity", "kernel");
+    const model::Id process = run.AddProcess({.host = fmt::format("host{}", rank_ / 2),
+                                              .pid = 1000 + static_cast<int64_t>(rank_),
+                                              .rank = static_cast<int64_t>(rank_)});
+    model::Device device;
+    device.process_id = process;
+    device.name = "xlatrace fake GPU";
+    lane_ = run.AddLane({.device_id = run.AddDevice(device), .stream_id = 7});
+    for (const char* name : {"gemm", "loop_fusion", "ncclDevKernel_AllReduce"}) {
+      configs_.push_back(run.AddLaunchConfig({.symbol = name, .name = name}));
+    }
+    run.AddModule({.process_id = process, .name = "jit_step", .program_id = 1});
+    Describe();
+    for (size_t s = 0; s < steps.size(); ++s) AddStep(static_cast<int64_t>(s), steps[s], run);
+    run.Learn(attribution_);
+    run.Learn(analysis_);
+    return saver.Save(run, &attribution_, &analysis_);
+  }
+
+ private:
+  void Describe() {
+    model::ModuleFacts facts;
+    facts.fingerprint = wanted_.apart && rank_ % 2 == 1 ? "beef" : "f00d";
+    facts.role = model::ModuleRole::kMain;
+    attribution_.modules.push_back(facts);
+    const std::pair<const char*, model::OpKind> kOps[] = {
+        {"dot.1", model::OpKind::kGemm},
+        {"fusion.2", model::OpKind::kElementwiseFusion},
+        {"all-reduce.3", model::OpKind::kCollective}};
+    for (const auto& [name, kind] : kOps) {
+      model::InstructionRow row;
+      row.module_id = 1;
+      row.name = name;
+      row.op_kind = kind;
+      attribution_.instructions.push_back(row);
+      attribution_.labels.push_back(
+          {.module_id = 1,
+           .instruction_id = static_cast<model::Id>(attribution_.instructions.size()),
+           .evidence = model::Evidence::kRange,
+           .confidence = model::Confidence::kExact,
+           .origin = model::Origin::kXla});
+    }
+    model::DeviceFactsRow device;
+    analysis_.devices.push_back(device);
+  }
+
+  int64_t Local(int64_t true_ns) const {
+    return true_ns + std::llround(offset_ + drift_ * static_cast<double>(true_ns));
+  }
+
+  void Add(size_t op, int64_t step, int64_t start, int64_t end, store::RunBuilder& run) {
+    const model::Id id = run.AddActivity({.lane_id = lane_,
+                                          .config_id = configs_[op],
+                                          .start_ns = Local(start),
+                                          .end_ns = Local(end)});
+    attribution_.label_of.push_back(static_cast<uint32_t>(op + 1));
+    attribution_.execution_of.push_back(static_cast<uint32_t>(step + 1));
+    analysis_.step_of.push_back(static_cast<int32_t>(step));
+    if (op != 2) return;
+    model::CollectiveRow collective;
+    collective.activity_id = id;
+    collective.op = "all-reduce";
+    collective.group_size =
+        wanted_.group_size > 0 ? wanted_.group_size : static_cast<int64_t>(wanted_.ranks);
+    collective.exposed_ns = end - start;
+    analysis_.collectives.push_back(collective);
+  }
+
+  void AddStep(int64_t number, const Step& step, store::RunBuilder& run) {
+    Add(0, number, step.start, step.start + step.gemm, run);
+    const auto kernels = static_cast<int64_t>(wanted_.kernels);
+    const int64_t first = step.start + step.gemm;
+    for (int64_t k = 0; k < kernels; ++k) {
+      Add(1, number, first + step.other * k / kernels, first + step.other * (k + 1) / kernels, run);
+    }
+    Add(2, number, step.arrival, step.end, run);
+    model::Execution execution;
+    execution.module_id = 1;
+    execution.device_id = 1;
+    execution.start_ns = Local(step.start);
+    execution.end_ns = Local(step.end);
+    execution.activities = kernels + 2;
+    execution.complete = true;
+    attribution_.executions.push_back(execution);
+    model::StepRow row;
+    row.step = number;
+    row.process_id = 1;
+    row.device_id = 1;
+    row.start_ns = Local(step.start);
+    row.end_ns = Local(step.end);
+    row.device_ns = step.gemm + step.other + step.end - step.arrival;
+    row.busy_ns = row.device_ns;
+    row.steady = number > 0;
+    analysis_.steps.push_back(row);
+    analysis_.step_parts.push_back(
+        {.device_id = 1, .step = number, .part = model::StepPart::kIdle, .wall_ns = step.gap});
+  }
+
+  std::string path_;
+  const RankFiles& wanted_;
+  size_t rank_;
+  double offset_, drift_;
+  model::Id lane_ = 0;
+  std::vector<model::Id> configs_;
+  model::AttributionTables attribution_;
+  model::AnalysisTables analysis_;
+};
+
+}  // namespace
+
+Result<WrittenRanks> WriteRankFiles(const std::string& folder, const RankFiles& wanted) {
+  std::mt19937_64 random(static_cast<uint64_t>(wanted.seed));
+  const auto between = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  std::vector<std::vector<Step>> steps(wanted.ranks, std::vector<Step>(wanted.steps));
+  int64_t at = 1'000'000;
+  for (size_t s = 0; s < wanted.steps; ++s) {
+    int64_t last = 0;
+    for (size_t r = 0; r < wanted.ranks; ++r) {
+      Step& step = steps[r][s];
+      const double slow = static_cast<int64_t>(r) == wanted.slow ? 1.5 : 1;
+      step.gemm = static_cast<int64_t>(slow * 20e6 * between(0.998, 1.002));
+      step.other = static_cast<int64_t>(25e6 * between(0.998, 1.002));
+      step.gap = static_cast<int64_t>(between(0.5e6, 1.2e6));
+      step.start = at;
+      step.arrival = at + step.gemm + step.other + step.gap;
+      last = std::max(last, step.arrival);
+    }
+    for (size_t r = 0; r < wanted.ranks; ++r) {
+      steps[r][s].end = last + kExchangeNs + static_cast<int64_t>(between(0, 3000));
+    }
+    at = last + kExchangeNs + 3000;
+  }
+  WrittenRanks written;
+  for (size_t r = 0; r < wanted.ranks; ++r) {
+    written.offset_ns.push_back(wanted.clocks ? std::llround(between(-5e9, 5e9)) : 0);
+    written.drift.push_back(wanted.clocks ? between(-2e-5, 2e-5) : 0);
+    written.paths.push_back(fmt::format("{}/rank{:04}.db", folder, r));
+    XLATRACE_TRY(File(written.paths[r], wanted, r, static_cast<double>(written.offset_ns[r]),
+                      written.drift[r])
+                     .Write(steps[r]));
+  }
+  return written;
+}
+
+}  // namespace xlatrace::fleet

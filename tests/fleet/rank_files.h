@@ -1,0 +1,39 @@
+// Ranks of a job as run.db files, one per rank, as `import` would leave them: steps of one matrix
+// product, one other kernel, a gap, and an all-reduce over all ranks.
+//
+// The job is simulated on one true clock; each file has its own, shifted and drifting.
+
+#ifndef XLATRACE_TESTS_FLEET_RANK_FILES_H_
+#define XLATRACE_TESTS_FLEET_RANK_FILES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace xlatrace::fleet {
+
+struct RankFiles {
+  size_t ranks = 8;
+  size_t steps = 12;
+  size_t kernels = 1;  // Other kernels of a step.
+  int64_t seed = 1;
+  int64_t slow = -1;       // This rank's matrix products take half as long again.
+  bool clocks = true;      // Shifted by up to 5 s, drifting by up to 20 ppm.
+  bool apart = false;      // Ranks of odd number run a program of their own: nothing in common.
+  int64_t group_size = 0;  // What the collectives say; 0: all ranks.
+};
+
+struct WrittenRanks {
+  std::vector<std::string> paths;  // By rank.
+  std::vector<int64_t> offset_ns;  // local = true + offset + drift x true.
+  std::vector<double> drift;
+};
+
+Result<WrittenRanks> WriteRankFiles(const std::string& folder, const RankFiles& wanted);
+
+}  // namespace xlatrace::fleet
+
+#endif  // XLATRACE_TESTS_FLEET_RANK_FILES_H_

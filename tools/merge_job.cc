@@ -1,0 +1,265 @@
+#include "tools/merge_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "correlator/correlator.h"
+#include "fleet/rank_sink.h"
+#include "hlo/artefacts/thunk_sequence.h"
+#include "model/job_rows.h"
+#include "store/run_builder.h"
+#include "store/run_db.h"
+#include "store/run_replay.h"
+#include "store/run_saver.h"
+#include "tools/version.h"
+#include "tools/written_analysis.h"
+
+namespace xlatrace::tools {
+namespace {
+
+using fleet::Job;
+using fleet::Rank;
+
+// Slowest, median, fastest, and those asked for; of a small job all.
+Result<std::set<int64_t>> Choose(const Job& job, const std::vector<int64_t>& asked) {
+  std::set<int64_t> known;
+  for (const Rank& rank : job.ranks) known.insert(rank.number);
+  std::set<int64_t> chosen;
+  if (known.size() <= kRanksKeptWhole) return known;
+  for (const size_t place : {size_t{0}, job.by_cost.size() / 2, job.by_cost.size() - 1}) {
+    chosen.insert(job.ranks[job.by_cost[place]].number);
+  }
+  for (const size_t rank : job.answer.ranks) {
+    if (chosen.size() < kRanksKeptWhole) chosen.insert(job.ranks[rank].number);
+  }
+  for (const int64_t rank : asked) {
+    if (!known.contains(rank)) {
+      return MakeError(fmt::format("the job has no rank {}", rank),
+                       fmt::format("it has ranks {} to {}", *known.begin(), *known.rbegin()),
+                       ErrorCode::kUsage);
+    }
+    chosen.insert(rank);
+  }
+  return chosen;
+}
+
+class Merger {
+ public:
+  Merger(const Job& job, std::set<int64_t> chosen, store::RunBuilder& builder)
+      : job_(job), chosen_(std::move(chosen)), builder_(builder) {
+    start_unix_ns_ = job.sources[job.ranks.front().source].start_unix_ns;
+  }
+
+  Status PourRuns() {
+    if (start_unix_ns_ != 0) builder_.SetStart(start_unix_ns_);
+    // The first rank's recording first: its facts are the job's.
+    std::vector<size_t> order;
+    for (const Rank& rank : job_.ranks) {
+      if (chosen_.contains(rank.number) &&
+          std::find(order.begin(), order.end(), rank.source) == order.end()) {
+        order.push_back(rank.source);
+      }
+    }
+    int64_t number = 0;
+    for (const size_t source : order) XLATRACE_TRY(Pour(source, number++));
+    builder_.SetRunInfo("tool_version", kVersion);
+    builder_.SetRunInfo("merged_ranks", std::to_string(job_.ranks.size()));
+    builder_.SetRunInfo("job", fleet::Sentence(job_));
+    builder_.SetRunInfo("job_cause", fleet::Text(job_.answer.cause));
+    for (const model::RunStat& stat : job_.said) builder_.AddRunStat(stat);
+    for (const Error& error : job_.skipped) {
+      builder_.AddRunStat({.name = "input_skipped",
+                           .severity = model::Severity::kDataLoss,
+                           .source = "merge",
+                           .value = 1,
+                           .advice = error.message});
+    }
+    return builder_.status();
+  }
+
+  model::JobTables Rows() const {
+    model::JobTables tables;
+    for (size_t r = 0; r < job_.ranks.size(); ++r) AddRank(r, tables);
+    return tables;
+  }
+
+ private:
+  const fleet::ClockFit& FitOf(const Rank& rank) const { return job_.clocks.clocks[rank.clock]; }
+  bool Aligned(const Rank& rank) const { return FitOf(rank).set == 0; }
+  // Since the job's start, on the common clock.
+  int64_t Common(const Rank& rank, int64_t local_ns) const {
+    const int64_t at = job_.sources[rank.source].start_unix_ns + local_ns;
+    return (Aligned(rank) ? fleet::ToCommon(FitOf(rank), at) : at) - start_unix_ns_;
+  }
+
+  Status Pour(size_t source, int64_t number) {
+    std::map<model::Id, fleet::RankPlace> places;
+    const Rank* any = nullptr;
+    for (const Rank& rank : job_.ranks) {
+      if (rank.source != source || !chosen_.contains(rank.number)) continue;
+      fleet::RankPlace& place = places[rank.times.process_id];
+      place.rank = rank.number;
+      if (Aligned(rank) && job_.clocks.clocks.size() > 1) {
+        place.clock_offset_ns = FitOf(rank).offset_ns;
+        place.clock_error_ns = FitOf(rank).error_ns;
+      }
+      // One recording of several hosts: its clocks were made one when it was folded.
+      if (any == nullptr) any = &rank;
+    }
+    fleet::RankSink sink(
+        builder_, places, [this, any](int64_t local) { return Common(*any, local); }, number);
+    XLATRACE_ASSIGN(store::RunDb run, store::RunDb::Open(job_.sources[source].path));
+    XLATRACE_TRY(store::Replay(run, sink));
+    for (const auto& [own, id] : sink.processes()) processes_[{source, own}] = id;
+    for (const auto& [own, id] : sink.devices()) devices_[{source, own}] = id;
+    return builder_.status();
+  }
+
+  void AddRank(size_t index, model::JobTables& tables) const {
+    const Rank& rank = job_.ranks[index];
+    const auto id_in = [&](const auto& ids, model::Id own) {
+      const auto at = ids.find(std::pair(rank.source, own));
+      return at == ids.end() ? model::Id{0} : at->second;
+    };
+    model::RankRow& row = tables.ranks.emplace_back();
+    row.rank = rank.number;
+    row.ordinal = rank.times.ordinal;
+    row.host = rank.times.host;
+    row.source = job_.sources[rank.source].path;
+    row.source_process_id = rank.times.process_id;
+    row.source_device_id = rank.times.device_id;
+    row.process_id = id_in(processes_, rank.times.process_id);
+    row.device_id = id_in(devices_, rank.times.device_id);
+    row.program = rank.times.program;
+    row.clock_set = static_cast<int64_t>(FitOf(rank).set);
+    if (Aligned(rank)) {
+      row.clock_offset_ns = FitOf(rank).offset_ns;
+      row.clock_drift_ppb = FitOf(rank).drift_ppb;
+      row.clock_error_ns = FitOf(rank).error_ns;
+    }
+    row.activities = rank.times.activities;
+    row.device_ns = rank.times.device_ns;
+    if (index < job_.answer.excess_ns.size()) {
+      row.excess_ns_per_step = std::llround(job_.answer.excess_ns[index]);
+    }
+    for (const auto& [number, step] : rank.times.steps) {
+      model::RankStepRow& times = tables.steps.emplace_back();
+      times.rank_id = static_cast<model::Id>(tables.ranks.size());
+      times.step = number;
+      if (Aligned(rank)) times.start_ns = Common(rank, step.start_ns);
+      times.step_ns = step.step_ns;
+      if (const auto waited = rank.waited.find(number); waited != rank.waited.end()) {
+        times.wait_ns = waited->second.wait_ns;
+        times.transfer_ns = waited->second.transfer_ns;
+      }
+      times.gemm_ns = step.gemm_ns;
+      times.other_ns = step.other_ns;
+      times.idle_ns = step.idle_ns;
+      times.steady = step.steady;
+    }
+  }
+
+  const Job& job_;
+  std::set<int64_t> chosen_;
+  store::RunBuilder& builder_;
+  int64_t start_unix_ns_ = 0;
+  std::map<std::pair<size_t, model::Id>, model::Id> processes_, devices_;
+};
+
+Result<correlator::LoadedModule> Load(store::RunBuilder& run, model::Id module_id) {
+  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, run.ReadModule(module_id));
+  correlator::LoadedModule loaded;
+  XLATRACE_ASSIGN(loaded.hlo, ParseHlo(stored));
+  if (!stored.thunk_sequence.empty()) {
+    auto thunks = hlo::ReadThunks(stored.thunk_sequence, stored.thunk_metadata);
+    if (thunks) loaded.thunks = std::move(*thunks);
+  }
+  return loaded;
+}
+
+// The answer as the first finding, so that every view of the run has it.
+void AddFinding(const Job& job, model::AnalysisTables& analysis) {
+  using fleet::Cause;
+  const fleet::CulpritAnswer& answer = job.answer;
+  if (answer.cause == Cause::kNone || answer.cause == Cause::kNoData || answer.cost_ns <= 0) return;
+  static const std::map<Cause, std::pair<std::string, std::string>> kWords = {
+      {Cause::kSlowGpu,
+       {"Everyone waits for a slow GPU",
+        "Look at clocks, power cap, temperature and other users of that GPU (nvidia-smi -q -d "
+        "PERFORMANCE,CLOCK), and take it out of the job"}},
+      {Cause::kSlowHost,
+       {"Everyone waits for a slow host",
+        "Look at what else runs on that host: input pipeline, CPU frequency, swapping"}},
+      {Cause::kLink,
+       {"Everyone waits for a slow link",
+        "Check the network adapters and NVLinks of the host that the slow groups share"}},
+      {Cause::kData,
+       {"Everyone waits for the rank with the most data",
+        "Balance what ranks get in each step: pack or sort sequences by length"}},
+      {Cause::kProgram,
+       {"Everyone waits for the ranks with the longest program",
+        "Move layers from the longest pipeline stage to the others"}},
+      {Cause::kOneOff,
+       {"Single steps are much longer",
+        "Make checkpoints asynchronous, compile before the steps, and collect garbage together"}},
+      {Cause::kUnknown,
+       {"Everyone waits for one rank",
+        "Record that rank with more detail: xlatrace merge --ranks keeps its launches"}}};
+  const auto words = kWords.find(answer.cause);
+  if (words == kWords.end()) return;
+  model::FindingRow row;
+  row.id = "job_" + std::string(fleet::Text(answer.cause));
+  row.title = words->second.first;
+  // The sentence is run_info.job, which stands above everything else.
+  row.saves_low_ns_per_step = 0;
+  row.saves_high_ns_per_step = std::llround(answer.cost_ns);
+  row.basis = "measured";
+  row.confidence = answer.cause == Cause::kUnknown ? "low" : "high";
+  nlohmann::json evidence = nlohmann::json::array();
+  for (const std::string& sentence : answer.evidence) {
+    evidence.push_back({{"text", sentence}, {"value", nullptr}, {"unit", ""}, {"handle", nullptr}});
+  }
+  row.evidence_json = evidence.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  row.action = words->second.second;
+  row.how_to_check = "Merge a recording made after the change: excess_ns_per_step of view `rank`";
+  analysis.findings.insert(analysis.findings.begin(), std::move(row));
+}
+
+}  // namespace
+
+Result<MergeOutcome> MergeJob(const MergeRequest& request) {
+  MergeOutcome outcome;
+  XLATRACE_ASSIGN(outcome.job, fleet::ReadJob(request.run_dbs));
+  XLATRACE_ASSIGN(std::set<int64_t> chosen, Choose(outcome.job, request.asked));
+  outcome.kept.assign(chosen.begin(), chosen.end());
+  XLATRACE_ASSIGN(store::RunSaver saver, store::RunSaver::Create(request.output, request.replace));
+  store::RunBuilder builder(saver.beside());
+  Merger merger(outcome.job, std::move(chosen), builder);
+  XLATRACE_TRY(merger.PourRuns());
+  XLATRACE_ASSIGN(
+      model::AttributionTables attribution,
+      correlator::Attribute(builder.tables(), [&](model::Id id) { return Load(builder, id); }));
+  builder.Learn(attribution);
+  model::HloModule borrowed;
+  model::AnalysisTables analysis =
+      AnalyzeWritten(builder, attribution, [&](model::Id id) -> Result<const model::HloModule*> {
+        XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, builder.ReadModule(id));
+        XLATRACE_ASSIGN(borrowed, ParseHlo(stored));
+        return &borrowed;
+      });
+  AddFinding(outcome.job, analysis);
+  builder.Learn(analysis);
+  outcome.activities = builder.tables().activities.size();
+  const model::JobTables rows = merger.Rows();
+  XLATRACE_TRY(saver.Save(builder, &attribution, &analysis, &rows));
+  return outcome;
+}
+
+}  // namespace xlatrace::tools

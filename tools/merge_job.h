@@ -1,0 +1,40 @@
+// Many recordings into one job.db: figures of every rank, launches of chosen ones.
+//
+// Memory: one recording at a time while ranks are read; the chosen ranks' launches while job.db is
+// written.
+// Thread-safety: one thread.
+
+#ifndef XLATRACE_TOOLS_MERGE_JOB_H_
+#define XLATRACE_TOOLS_MERGE_JOB_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "fleet/job.h"
+
+namespace xlatrace::tools {
+
+// Jobs of so few ranks are kept whole.
+inline constexpr size_t kRanksKeptWhole = 4;
+
+struct MergeRequest {
+  std::vector<std::string> run_dbs;
+  std::string output;
+  bool replace = false;
+  std::vector<int64_t> asked;  // Ranks whose launches are wanted.
+};
+
+struct MergeOutcome {
+  fleet::Job job;
+  std::vector<int64_t> kept;  // Ranks whose launches are in job.db.
+  size_t activities = 0;
+};
+
+Result<MergeOutcome> MergeJob(const MergeRequest& request);
+
+}  // namespace xlatrace::tools
+
+#endif  // XLATRACE_TOOLS_MERGE_JOB_H_

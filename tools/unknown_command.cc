@@ -39,7 +39,7 @@ std::string KnownElsewhere(std::string_view word) {
   }
   if (word == "stats" || word == "analyze" || word == "top") return "xlatrace summary run.db";
   if (word == "sql") return "xlatrace query run.db SQL";
-  if (word == "merge") return "several inputs become one run: xlatrace import A B -o run.db";
+  if (word == "join" || word == "combine") return "xlatrace merge rank*/run.db -o job.db";
   if (word == "version") return "xlatrace --version";
   return {};
 }

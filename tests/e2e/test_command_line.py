@@ -91,7 +91,7 @@ class CommandLine(refusals.RefusalCase):
             (("python3", "train.py"), "hint: xlatrace record -- python train.py"),
             (("frobnicate",), "hint: xlatrace --help"),
             (("train.py", "--steps"), "hint: xlatrace record -- python train.py"),
-            (("merge", "a.db", "b.db"), "xlatrace import A B -o run.db"),
+            (("join", "a.db", "b.db"), "xlatrace merge rank*/run.db -o job.db"),
             (("version",), "hint: xlatrace --version"),
         ):
             with self.subTest(words=words):

@@ -120,6 +120,9 @@ export const ratio = (a: number, b: number): string =>
 export const spelled = (text: string): string =>
   text.replace(/(^|[^\d.,])0\.0 ?%/g, '$1<0.1%').replace(/(\d) %/g, '$1%').replace(/(\d) us\b/g, '$1 µs').replace(/(\d) x (?=\d)/g, '$1 × ');
 
+/** A sentence of `diff` with the page's arrow, minus and times. */
+export const told = (text: string): string => spelled(text).replace(/ -> /g, ' → ').replace(/(^|[ (])-(?=\d)/g, '$1−').replace(/(\d)x\b/g, '$1×');
+
 export const signed = (value: number, text: (v: number) => string = significant): string =>
   value > 0 && text(value)[0] !== '<' ? `+${text(value)}` : text(value);
 

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
-import { ms, percent, signed } from '../format';
+import { ms, percent, signed, told } from '../format';
 import { Link } from './bits';
 
 export interface BaseOps {
@@ -123,7 +123,7 @@ export function BaseVerdict(): VNode {
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}
       {percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with {base.run.title}.{' '}
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings, which may differ in length. `}
-      {base.notes.join(' ')} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
+      {told(base.notes.join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
     </p>
   );
 }

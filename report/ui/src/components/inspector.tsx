@@ -49,7 +49,11 @@ export function OpNamePath({ text }: { text: string }): VNode {
   parts.push(text.slice(from));
   return (
     <span class="opname">
-      {parts.map((p, i) => <>{i > 0 && <wbr />}<span class={i === parts.length - 1 ? 'last' : /^(p?jit|jvp|transpose|checkpoint|rematted_computation|vmap|while|body)\b.*[(/]/.test(p) ? 'wrap' : ''}>{p}</span></>)}
+      {parts.flatMap((p, i) => {
+        // Parameters of the primitive are no part of its name.
+        const at = i === parts.length - 1 ? p.search(/.\[/) + 1 : 0;
+        return at > 0 ? [p.slice(0, at), p.slice(at)] : [p];
+      }).map((p, i) => <>{i > 0 && <wbr />}<span class={i === parts.length - 1 ? 'last' : /^(p?jit|jvp|transpose|checkpoint|rematted_computation|vmap|while|body)\b.*[(/]/.test(p) ? 'wrap' : ''}>{p}</span></>)}
     </span>
   );
 }

@@ -6,7 +6,7 @@ import { compared } from '../components/base';
 import { Handle, Letter, Missing, Seg } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
-import { count, ms, percent, plural, signed, significant } from '../format';
+import { count, ms, percent, plural, signed, significant, told } from '../format';
 import { hueOf } from '../phases';
 import { go } from '../state';
 
@@ -49,7 +49,7 @@ export function ComparePage(): VNode {
     return <Missing title="Nothing to compare with" why="This page was written without a base run." command={`xlatrace report ${report.meta.run.path.split('/').pop()} --base BASE.db`} />;
   }
   const { meta } = c;
-  if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{meta.verdict}</p>;
+  if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{told(meta.verdict)}</p>;
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = meta.new_device_ns - meta.base_device_ns;
   const max = rows.reduce((a, r) => Math.max(a, Math.abs(r.now - r.base)), 0);
@@ -64,9 +64,9 @@ export function ComparePage(): VNode {
     { id: 'now', label: 'new', num: true, width: 66, sort: (r) => r.now, as: 'new ms', raw: (r) => r.now / 1e6, show: significant, exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) },
     { id: 'delta', label: 'Δ ms', num: true, width: 70, sort: (r) => Math.abs(r.now - r.base), raw: (r) => (r.now - r.base) / 1e6, show: (v) => signed(v), cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) },
     { id: 'bar', label: '', width: 92, from: 640, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} /> },
-    { id: 'share', label: 'of Δ', num: true, width: 54, from: 760, raw: (r) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' },
-    { id: 'calls', label: 'calls', num: true, width: 96, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
-    ...(by === 'op' ? [{ id: 'why', label: 'why', width: 330, from: 900, cls: 'name ink2', raw: (r: Row) => r.why, cell: (r: Row) => <span title={r.why}>{r.why}</span> }] : []),
+    { id: 'share', label: 'of Δ', num: true, width: 66, from: 760, raw: (r) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' },
+    { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
+    ...(by === 'op' ? [{ id: 'why', label: 'why', width: 330, from: 900, cls: 'name ink2', raw: (r: Row) => r.why, cell: (r: Row) => <span title={r.why}>{told(r.why)}</span> }] : []),
   ];
   const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
   const selected = report.resolve(state.sel);
@@ -80,7 +80,7 @@ export function ComparePage(): VNode {
   };
   return (
     <>
-      <h2 class="cmp-h" data-testid="compare-verdict">{meta.verdict}</h2>
+      <h2 class="cmp-h" data-testid="compare-verdict">{told(meta.verdict)}</h2>
       <p class="note" data-testid="compare-noise">{meta.noise}</p>
       {meta.qualifications.map((q) => <p class="note warn">Mind: {q}.</p>)}
       {meta.differences.map((q) => <p class="note">Differs: {q}</p>)}
@@ -94,8 +94,8 @@ export function ComparePage(): VNode {
                   <td class="num">{signed(c.changes.delta[k]! / 1e6)}</td>
                   <td class="wrap">
                     {c.changeRows.has(k)
-                      ? <button type="button" class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: undefined } })}>{c.changes.text[k]}</button>
-                      : c.changes.text[k]}
+                      ? <button type="button" class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: undefined } })}>{told(c.changes.text[k]!)}</button>
+                      : told(c.changes.text[k]!)}
                     {c.changes.because[k] && <span class="ink2"> Possible reason: {c.changes.because[k]}.</span>}
                   </td>
                   <td class="ink2">{c.changes.where[k]}</td>

@@ -106,7 +106,7 @@ function Longest({ report, cause, counted }: { report: Report; cause: string; co
     { id: 'us', label: 'µs', num: true, width: 84, raw: (g) => (g.end - g.start) / 1e3, show: significant, exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={{ page: 'timeline', args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device) } }} title="on the timeline">{us(g.end - g.start)}</Link> },
     { id: 'step', label: 'step', num: true, width: 58, raw: (g) => (g.step >= 0 ? g.step : null), cell: (g) => (g.step >= 0 ? g.step : '') },
     { id: 'device', label: 'device', width: 110, from: 760, cls: 'name', raw: (g) => names[g.device] ?? '', cell: (g) => names[g.device] ?? '' },
-    { id: 'cause', label: 'cause', width: 190, cls: 'name', raw: (g) => CAUSE_WORDS[g.cause] ?? g.cause, cell: (g) => CAUSE_WORDS[g.cause] ?? g.cause },
+    { id: 'cause', label: 'cause', width: 226, cls: 'name', raw: (g) => CAUSE_WORDS[g.cause] ?? g.cause, cell: (g) => CAUSE_WORDS[g.cause] ?? g.cause },
     { id: 'after', label: 'after', cls: 'name', from: 900, raw: (g) => said(g.previous), cell: (g) => what(g.previous) },
     { id: 'before', label: 'before', cls: 'name', raw: (g) => said(g.next), cell: (g) => what(g.next) },
     { id: 'host', label: 'host meanwhile: range · call', cls: 'name', raw: host, cell: (g) => <span title={host(g)}>{host(g) || <span class="dim">not recorded</span>}</span> },

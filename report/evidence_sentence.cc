@@ -74,6 +74,9 @@ std::string Reached(const OpFigure& op) {
   const std::string_view of = op.bound_by == "memory"    ? "the memory's speed"
                               : op.bound_by == "compute" ? "what the device can compute"
                                                          : "";
+  if (op.bound_by == "latency") {
+    return fmt::format("runs at {}% of its roof, bound by latency", PercentText(*op.peak_pct));
+  }
   if (of.empty()) return {};
   return fmt::format("runs at {}% of {}", PercentText(*op.peak_pct), of);
 }

@@ -85,8 +85,9 @@ export function Scope({ group, opName, common, px }: { group: string; opName: st
   const tail = opKind(opName);
   const own = group.startsWith(common) ? group.slice(common.length) : group;
   const end = tail === '' || own.endsWith(tail) ? '' : tail;
-  const room = Math.max(8, Math.floor((px - 12) / 6.7) - end.length - 1);
-  const path = own === '' ? '' : shortPath(own, room);
+  const room = Math.floor((px - 12) / 6.7) - end.length - 1;
+  // Where the operation alone fills the column, three letters of a layer would say nothing.
+  const path = own === '' || (end !== '' && room < 5) ? '' : shortPath(own, Math.max(8, room));
   return <span class="nm" title={opName || group}><span>{path}{path !== '' && end !== '' ? ' ' : ''}</span><span class="tl">{end.length > 34 ? `${end.slice(0, 33)}…` : end}{path === '' && end === '' ? '·' : ''}</span></span>;
 }
 

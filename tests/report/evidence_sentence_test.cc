@@ -1,0 +1,73 @@
+// What a finding's instructions cost, in words.
+
+#include "report/evidence_sentence.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace xlatrace::report {
+namespace {
+
+using nlohmann::json;
+
+OpFigure Op(const char* handle, const char* instruction, const char* op_name) {
+  OpFigure op;
+  op.handle = handle;
+  op.instruction = instruction;
+  op.op_name = op_name;
+  return op;
+}
+
+RunView View() {
+  RunView view;
+  view.basis.steady = true;
+  view.ops = {Op("o1", "scatter.1", "jit(f)/emb/scatter-add"),
+              Op("o2", "scatter.2", "jit(f)/emb/scatter-add"), Op("o3", "add.3", "jit(f)/emb/add")};
+  view.ops[0].bound_by = "memory";
+  view.ops[0].peak_pct = 2.2;
+  return view;
+}
+
+json Sum(double ns, std::initializer_list<const char*> handles) {
+  return {{"text", "instructions, per step"}, {"value", ns}, {"unit", "ns"}, {"handles", handles}};
+}
+json Largest(double ns) {
+  return {{"text", "the largest of them"}, {"value", ns}, {"unit", "ns"}, {"handle", "o1"}};
+}
+
+TEST(EvidenceSentence, SaysHowManyHowLongAndHowFast) {
+  EXPECT_EQ(
+      EvidenceSentence(View(), json::array({Sum(49.3e6, {"o1", "o2"}), Largest(48e6)})),
+      "2 scatter-adds take 49.3 ms of every step; the largest, `scatter.1`, takes 48.0 ms and "
+      "runs at 2% of the memory's speed");
+}
+
+TEST(EvidenceSentence, DifferentInstructionsHaveNoNameInCommon) {
+  EXPECT_EQ(EvidenceSentence(View(), json::array({Sum(2e6, {"o1", "o2", "o3"})})),
+            "3 instructions take 2.00 ms of every step");
+}
+
+TEST(EvidenceSentence, OneInstructionIsNamed) {
+  RunView view = View();
+  view.basis.steady = false;
+  const json time = {
+      {"text", "time in the run"}, {"value", 1.5e6}, {"unit", "ns"}, {"handle", "o3"}};
+  EXPECT_EQ(EvidenceSentence(view, json::array({time})), "`add.3` takes 1.50 ms of the run");
+  view.ops[2].bound_by = "latency";
+  view.ops[2].peak_pct = 0.06;
+  EXPECT_EQ(EvidenceSentence(view, json::array({time})),
+            "`add.3` takes 1.50 ms of the run and runs at 0.06% of its roof, bound by latency");
+}
+
+TEST(EvidenceSentence, OtherEvidenceIsNoSentence) {
+  EXPECT_EQ(EvidenceSentence(View(), json::array()), "");
+  EXPECT_EQ(EvidenceSentence(View(), json::object()), "");
+  EXPECT_EQ(
+      EvidenceSentence(View(), json::array({{{"text", "bytes"}, {"value", 3}, {"unit", "bytes"}}})),
+      "");
+  EXPECT_EQ(EvidenceSentence(View(), json::array({{{"text", 7}, {"value", "x"}, {"unit", "ns"}}})),
+            "");
+}
+
+}  // namespace
+}  // namespace xlatrace::report

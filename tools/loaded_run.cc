@@ -115,9 +115,21 @@ class Loader {
       columns.duration_ns.push_back(launch.duration_ns);
       columns.self_ns.push_back(launch.self_ns);
       columns.bytes.push_back(launch.bytes.value_or(-1));
+      if (launch.graph_node_id) {
+        columns.graph_node.resize(columns.size(), 0);
+        columns.graph_node.back() = *launch.graph_node_id;
+      } else if (!columns.graph_node.empty()) {
+        columns.graph_node.push_back(0);
+      }
       if (!launch.timed) columns.timing.resize(columns.size(), model::Timing::kKnown);
       if (!columns.timing.empty()) {
         columns.timing.resize(columns.size(), model::Timing::kKnown);
+        if (launch.graph_node_id) {
+          columns.graph_node.resize(columns.size(), 0);
+          columns.graph_node.back() = *launch.graph_node_id;
+        } else if (!columns.graph_node.empty()) {
+          columns.graph_node.push_back(0);
+        }
         if (!launch.timed) columns.timing.back() = model::Timing::kUnknown;
       }
       out_.attribution.label_of.push_back(static_cast<uint32_t>(launch.label_id));

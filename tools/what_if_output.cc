@@ -45,7 +45,7 @@ std::string NameOf(const LoadedRun& loaded, const replay::Graph& graph,
 
 NewPath PathOf(const LoadedRun& loaded, const replay::Graph& graph, const WhatIfAnswer& answer) {
   const replay::Times& times = answer.prediction.times;
-  const replay::Span& span = replay::TypicalSpan(graph, times);
+  const replay::Span& span = replay::TypicalSpan(answer.prediction.applied.spans, times);
   NewPath path;
   path.length_ns = replay::LengthOf(span, times);
   std::map<std::pair<std::string, model::PathKind>, PathRow> rows;

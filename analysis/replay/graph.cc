@@ -5,10 +5,12 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "analysis/replay/joins.h"
 #include "analysis/replay/pieces.h"
 #include "analysis/replay/producers.h"
 #include "analysis/replay/rendezvous.h"
@@ -35,7 +37,11 @@ class Builder {
         window_(window),
         pieces_(CollectPieces(input, window, classes)),
         ran_(RanOf()),
-        producers_(input.attribution, ran_) {}
+        producers_(input.attribution, ran_),
+        joins_(FindJoins(input, pieces_, [this](uint32_t activity) {
+          const uint32_t instruction = InstructionOf(activity);
+          return instruction != 0 && producers_.Known(instruction);
+        })) {}
 
   Graph Build() {
     Prepare();
@@ -100,10 +106,9 @@ class Builder {
     newest_.assign(devices, std::vector<uint32_t>(ran_.size(), kNone));
     // Clocks that do not fit say nothing of launches (analysis/launch_queue.h).
     graph_.host_known = pieces_.calls > 0;
-    if (!options_.infer_waits) return;
     for (const model::GapRow& gap : input_.gaps) {
       if (gap.cause != model::GapCause::kSynchronisation || gap.next_activity_id <= 0) continue;
-      waited_until_.emplace(static_cast<uint32_t>(gap.next_activity_id - 1), gap.start_ns);
+      synchronised_.insert(static_cast<uint32_t>(gap.next_activity_id - 1));
     }
   }
 
@@ -134,6 +139,7 @@ class Builder {
   int64_t LatestCause() const {
     int64_t latest = INT64_MIN;
     for (size_t e = graph_.first_edge.back(); e < graph_.edges.size(); ++e) {
+      if (graph_.edges[e].lag_ns == kNoEdge) continue;
       latest = std::max(latest, graph_.nodes.back().start_ns - graph_.edges[e].lag_ns);
     }
     return latest;
@@ -150,6 +156,7 @@ class Builder {
         Add(of_call_[piece.call], EdgeKind::kLaunch, true);
       }
       AddOperands(piece);
+      AddJoins();
       AddSeen(piece, start);
     }
     on_lane_[piece.lane] = node;
@@ -179,6 +186,12 @@ class Builder {
     }
   }
 
+  void AddJoins() {
+    for (; next_join_ < joins_.size() && joins_[next_join_].node == Current(); ++next_join_) {
+      Add(joins_[next_join_].from, EdgeKind::kSeen);
+    }
+  }
+
   void AddSeen(const Piece& piece, int64_t start) {
     const size_t device = DeviceOf(piece);
     if (lanes_of_[device].size() < 2) return;
@@ -189,9 +202,15 @@ class Builder {
       launched = launched || (graph_.edges[e].kind == EdgeKind::kLaunch &&
                               graph_.edges[e].lag_ns < kLaunchingNs);
     }
-    if (!nothing && (launched || start - cause <= kSchedulingNs)) return;
+    if (!nothing && !launched && start - cause <= kSchedulingNs) return;
     const uint32_t from = LatestEnd(lanes_of_[device], start);
-    if (from == kNone || (!nothing && EndOf(from) <= cause)) return;
+    if (from == kNone) return;
+    if (launched) {
+      Add(from, EdgeKind::kBehind);
+      graph_.edges.back().lag_ns = kNoEdge;
+      return;
+    }
+    if (!nothing && EndOf(from) <= cause) return;
     Add(from, EdgeKind::kSeen);
     ++seen_edges_;
   }
@@ -207,18 +226,32 @@ class Builder {
     const uint32_t node = Current();
     before_.resize(node + 1, kNone);
     AddThread(piece);
-    const auto waited =
-        piece.blocks == Blocks::kWaits ? waited_until_.end() : waited_until_.find(piece.node.what);
-    if (waited != waited_until_.end() && on_thread_[piece.thread] != kNone &&
-        EndOf(on_thread_[piece.thread]) < waited->second) {
-      const uint32_t from = LatestEnd(ProcessLanes(piece.thread), StartOf(node));
-      if (from != kNone && EndOf(from) >= waited->second) {
-        Add(from, EdgeKind::kWait);
-        ++inferred_waits_;
-      }
-    }
+    if (piece.blocks != Blocks::kWaits && options_.infer_waits) AddWait(piece);
     on_thread_[piece.thread] = node;
     of_call_[piece.call] = node;
+  }
+
+  // Did the host wait before this call, though no call says so?
+  void AddWait(const Piece& piece) {
+    const uint32_t before = on_thread_[piece.thread];
+    if (before == kNone) return;
+    const int64_t start = graph_.nodes.back().start_ns;
+    const int64_t returned = EndOf(before);
+    if (start - returned < kSchedulingNs) return;
+    const auto device = static_cast<size_t>(input_.run.LaneOf(piece.node.what).device_id) - 1;
+    const uint32_t from = LatestEnd(lanes_of_[device], start);
+    if (from == kNone || EndOf(from) <= returned) return;
+    for (const uint32_t lane : lanes_of_[device]) {
+      if (on_lane_[lane] != kNone && EndOf(on_lane_[lane]) > start) return;
+    }
+    const int64_t lag = start - EndOf(from);
+    Add(from, EdgeKind::kWait);
+    if (synchronised_.contains(piece.node.what) || lag <= kHostWakeNs) {
+      ++inferred_waits_;
+      return;
+    }
+    graph_.edges.back().lag_ns = kNoEdge;
+    graph_.maybe_waits.push_back({Current(), static_cast<uint32_t>(graph_.edges.size() - 1), lag});
   }
 
   void AddReturn(const Piece& piece) {
@@ -252,6 +285,7 @@ class Builder {
       Edge* binding = nullptr;
       for (size_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
         Edge& edge = graph_.edges[e];
+        if (edge.lag_ns == kNoEdge) continue;
         if (binding == nullptr || edge.lag_ns < binding->lag_ns) binding = &edge;
       }
       if (binding == nullptr) continue;
@@ -260,7 +294,7 @@ class Builder {
         lags[static_cast<size_t>(binding->kind)].push_back(binding->lag_ns);
       }
     }
-    constexpr int64_t kDefaults[] = {1'000, 5'000, 0, 10'000, 1'000, 1'000};
+    constexpr int64_t kDefaults[] = {1'000, 5'000, 0, 10'000, 1'000, 1'000, 1'000};
     for (size_t kind = 0; kind < kEdgeKindCount; ++kind) {
       graph_.usual_lag_ns[kind] = kDefaults[kind];
       if (lags[kind].empty()) continue;
@@ -271,7 +305,7 @@ class Builder {
     for (size_t node = 0; node < graph_.nodes.size(); ++node) {
       for (size_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
         Edge& edge = graph_.edges[e];
-        if (edge.binding) continue;
+        if (edge.binding || edge.lag_ns == kNoEdge) continue;
         const int64_t usual = graph_.usual_lag_ns[static_cast<size_t>(edge.kind)];
         edge.lag_ns = std::min(edge.lag_ns, OtherLag(node, edge, usual));
       }
@@ -346,6 +380,18 @@ class Builder {
       said.push_back(fmt::format(
           "{} host calls wait for the work that ended last before they returned", waits_));
     }
+    if (!graph_.maybe_waits.empty()) {
+      said.push_back(fmt::format(
+          "before {} calls the host may have waited for the device or not: it is taken not to "
+          "have, and the range holds both",
+          graph_.maybe_waits.size()));
+    }
+    if (!joins_.empty()) {
+      said.push_back(fmt::format(
+          "{} waits for another stream are inferred from the order of launches: events are not "
+          "recorded",
+          joins_.size()));
+    }
     if (seen_edges_ > 0) {
       said.push_back(
           fmt::format("{} launches wait for what ended last on another stream: nothing else "
@@ -374,11 +420,13 @@ class Builder {
   std::vector<bool> ran_;
   Producers producers_;
   Graph graph_;
+  std::vector<Join> joins_;
+  size_t next_join_ = 0;
   std::vector<uint32_t> on_lane_, on_thread_, of_call_, last_of_call_;
-  std::vector<uint32_t> before_;                        // Per node: the one before it on its lane.
-  std::vector<std::vector<uint32_t>> lanes_of_;         // By device.
-  std::vector<std::vector<uint32_t>> newest_;           // By device and instruction.
-  std::unordered_map<uint32_t, int64_t> waited_until_;  // By activity: when its gap began.
+  std::vector<uint32_t> before_;                 // Per node: the one before it on its lane.
+  std::vector<std::vector<uint32_t>> lanes_of_;  // By device.
+  std::vector<std::vector<uint32_t>> newest_;    // By device and instruction.
+  std::unordered_set<uint32_t> synchronised_;    // Activities after a gap of that cause.
   int64_t data_edges_ = 0, seen_edges_ = 0, waits_ = 0, inferred_waits_ = 0;
 };
 

@@ -11,6 +11,16 @@
 //   copy seen     nothing of the above explains its start: what ended last before on another lane
 //   of its
 //            device, as an event that no source records, or a host that none shows, would have it
+//   behind   as `seen`, of a launch that its call explains: counts only where a change takes the
+//   call
+//            away
+// Where streams join is also taken from the order of launches (analysis/replay/joins.h), as `seen`.
+//
+// Host calls that wait for the device need not be recorded. Where the device had finished all it
+// was given, and the host, which had called nothing meanwhile, called within 300 us, it had waited;
+// so it had where the gap's cause says so. Where it called later it may have waited or not, and may
+// be asked both ways (`maybe_waits`).
+//
 // Kernels of one collective on several devices are a group: each ends a fixed time after the last
 // of them has begun.
 //
@@ -51,8 +61,9 @@ struct Input {
 };
 
 enum class NodeKind : uint8_t { kActivity, kCall, kReturn };
-enum class EdgeKind : uint8_t { kLane, kLaunch, kThread, kWait, kData, kSeen };
-inline constexpr size_t kEdgeKindCount = 6;
+enum class EdgeKind : uint8_t { kLane, kLaunch, kThread, kWait, kData, kSeen, kBehind };
+inline constexpr size_t kEdgeKindCount = 7;
+inline constexpr int64_t kNoEdge = INT64_MIN;  // As a lag: the edge does not count.
 
 struct Node {
   int64_t start_ns = 0;     // As recorded.
@@ -83,15 +94,23 @@ struct Span {
   bool to_end = false;  // Until `end` ends.
 };
 
+// A wait that may have been or not: with it the edge has this lag, and the thread's one no longer.
+struct MaybeWait {
+  uint32_t node = 0;
+  uint32_t edge = 0;
+  int64_t lag_ns = 0;
+};
+
 struct Graph {
   std::vector<Node> nodes;           // In an order in which causes come before what they cause.
   std::vector<uint32_t> first_edge;  // Per node, and one more.
   std::vector<Edge> edges;
-  std::vector<uint32_t> groups;          // Members of each, from 1.
-  std::vector<Span> spans;               // By step, device.
-  bool whole_run = false;                // There are no steps: one span per device.
-  bool host_known = false;               // Launches have host calls.
-  int64_t usual_lag_ns[kEdgeKindCount];  // Of binding edges of a kind.
+  std::vector<uint32_t> groups;  // Members of each, from 1.
+  std::vector<Span> spans;       // By step, device.
+  std::vector<MaybeWait> maybe_waits;
+  bool whole_run = false;                     // There are no steps: one span per device.
+  bool host_known = false;                    // Launches have host calls.
+  int64_t usual_lag_ns[kEdgeKindCount] = {};  // Of binding edges of a kind.
   std::vector<std::string> assumptions;
 };
 

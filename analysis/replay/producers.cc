@@ -25,6 +25,16 @@ const Producers::Names& Producers::NamesOf(model::Id module_id) {
   return names_[module_id];
 }
 
+bool Producers::Known(uint32_t instruction_id) {
+  if (modules_.empty()) {
+    modules_.insert(0);
+    for (const model::InstructionRow& row : attribution_.instructions) {
+      if (!row.operands.empty()) modules_.insert(row.module_id);
+    }
+  }
+  return modules_.contains(attribution_.instructions[instruction_id - 1].module_id);
+}
+
 void Producers::Collect(uint32_t instruction_id, int depth, std::vector<uint32_t>& found) {
   const model::InstructionRow& row = attribution_.instructions[instruction_id - 1];
   const Names& names = NamesOf(row.module_id);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "model/derived.h"
@@ -18,6 +19,9 @@ class Producers {
  public:
   // `ran`: by instruction id, did it run as an activity? Both must outlive this.
   Producers(const model::AttributionTables& attribution, const std::vector<bool>& ran);
+
+  // Does the run hold operands of the instruction's module at all?
+  bool Known(uint32_t instruction_id);
 
   // Ids of instructions; at most some 64 of one instruction. Valid as long as this.
   const std::vector<uint32_t>& Of(uint32_t instruction_id);
@@ -32,6 +36,7 @@ class Producers {
   int visits_ = 0;  // Of the current question.
   std::unordered_map<model::Id, Names> names_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> known_;
+  std::unordered_set<model::Id> modules_;  // With operands.
 };
 
 }  // namespace xlatrace::analysis::replay

@@ -66,15 +66,15 @@ int64_t LengthOf(const Span& span, const Times& times) {
   return end - times.start_ns[span.first];
 }
 
-int64_t StepLength(const Graph& graph, const Times& times) {
+int64_t StepLength(const std::vector<Span>& spans, const Times& times) {
   // Spans are by step.
   std::vector<int64_t> steps;
-  for (size_t s = 0; s < graph.spans.size();) {
+  for (size_t s = 0; s < spans.size();) {
     int64_t sum = 0;
     int64_t devices = 0;
-    const int64_t step = graph.spans[s].step;
-    for (; s < graph.spans.size() && graph.spans[s].step == step; ++s) {
-      sum += LengthOf(graph.spans[s], times);
+    const int64_t step = spans[s].step;
+    for (; s < spans.size() && spans[s].step == step; ++s) {
+      sum += LengthOf(spans[s], times);
       ++devices;
     }
     steps.push_back(sum / devices);

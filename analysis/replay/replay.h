@@ -3,12 +3,15 @@
 // a step gets no shorter where nothing on its critical path does.
 //
 // Unchanged, it gives the recorded times back to the nanosecond, which says nothing. The replay
-// error does: every lag (between kernels, of launches, of waking up, of the host between calls, of
-// gaps that nothing explains) is replaced by the median of the same lag in the other steps, and the
-// steps that this gives are compared with those that were recorded. Durations stay those of the
-// step, as they do in a prediction. Of a run without steps only lags of scheduling (below 20 us)
-// are replaced, by the median of the others of their kind between the same ops, and the whole run
-// is compared: how long the host worked between two calls happens once, and is taken as it was.
+// error does: every lag (between kernels, of launches, of waking up, of
+// gaps that nothing explains) is replaced by what the same lag is in the other steps, and the
+// steps that this gives are compared with those that were recorded. Durations, of ops and
+// of what the host does between its calls, stay those of the step, as they do in a prediction. What a lag is in the other steps is their mean, or for all lags
+// the median, whichever gives the steps back better: a step is a sum, so what comes now and then
+// counts by its mean, but a single outlier is no sign of anything. Of a run without steps only lags
+// of scheduling (below 20 us) are replaced, by that of the others of their kind between the same
+// ops, and the whole run is compared: how long the host worked between two calls happens once, and
+// is taken as it was.
 //
 // Thread-safety: pure functions.
 
@@ -31,7 +34,6 @@ struct Setting {
   std::vector<bool> aside;         // Per node: what follows on its lane does not wait for it.
   std::vector<uint32_t> after;     // Per node: one more that must have ended, or kNoNode.
 };
-inline constexpr int64_t kNoEdge = INT64_MIN;
 inline constexpr uint32_t kNoNode = UINT32_MAX;
 
 struct Times {
@@ -46,7 +48,7 @@ int64_t LengthOf(const Span& span, const Times& times);
 
 // Median over the steps of their length, mean over the devices of each; a whole run: the mean of
 // its devices. The first step is left out where there are three and more: it begins as recorded.
-int64_t StepLength(const Graph& graph, const Times& times);
+int64_t StepLength(const std::vector<Span>& spans, const Times& times);
 
 struct ReplayError {
   int64_t milli_pct = 0;          // Median over the steps of the relative error.

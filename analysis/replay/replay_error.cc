@@ -9,7 +9,7 @@ namespace xlatrace::analysis::replay {
 namespace {
 
 constexpr int64_t kSchedulingNs = 20'000;
-constexpr size_t kFewestOthers = 2;
+constexpr int64_t kFewestOthers = 2;
 
 // A lag that bound, and where it lay: of which kind, between which labels.
 struct Sample {
@@ -35,23 +35,13 @@ uint64_t KeyOf(const Graph& graph, const Input& input, size_t node, const Edge& 
   return key;
 }
 
-// Median of what is left of `sorted` without those of one step; by lag.
-int64_t MedianWithout(const std::vector<std::pair<int64_t, int64_t>>& sorted, int64_t step,
-                      size_t others) {
-  size_t skip = (others - 1) / 2;
-  for (const auto& [lag, of_step] : sorted) {
-    if (of_step == step) continue;
-    if (skip-- == 0) return lag;
-  }
-  return 0;
-}
-
 std::vector<Sample> Collect(const Graph& graph, const Input& input) {
   std::vector<Sample> samples;
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
     for (size_t e = graph.first_edge[node]; e < graph.first_edge[node + 1]; ++e) {
       const Edge& edge = graph.edges[e];
-      if (!edge.binding) continue;
+      // What the host did between two calls is a duration, as that of an op is.
+      if (!edge.binding || edge.kind == EdgeKind::kThread) continue;
       // Without steps every occurrence is one of its own.
       const int64_t step = graph.whole_run ? static_cast<int64_t>(e)
                                            : input.step_of[graph.nodes[node].what].value_or(-1);
@@ -65,22 +55,54 @@ std::vector<Sample> Collect(const Graph& graph, const Input& input) {
   return samples;
 }
 
-// One lag recurs in each step at the same place among those of its key.
+enum class Typical : uint8_t { kMean, kMedian };
+
+// What the lags of a key typically are, without those of one step.
+class Others {
+ public:
+  Others(std::vector<Sample>::const_iterator first, std::vector<Sample>::const_iterator last,
+         Typical typical)
+      : count_(last - first), typical_(typical) {
+    for (auto at = first; at != last; ++at) sum_ += at->lag_ns;
+    if (typical == Typical::kMean) return;
+    for (auto at = first; at != last; ++at) sorted_.emplace_back(at->lag_ns, at->step);
+    std::sort(sorted_.begin(), sorted_.end());
+  }
+
+  // `own`: the samples of the step, `own_ns` their sum. At least one other.
+  int64_t Of(int64_t step, int64_t own, int64_t own_ns) const {
+    if (typical_ == Typical::kMean) return (sum_ - own_ns) / (count_ - own);
+    int64_t skip = (count_ - own - 1) / 2;
+    for (const auto& [lag, of_step] : sorted_) {
+      if (of_step != step && skip-- == 0) return lag;
+    }
+    return 0;
+  }
+
+ private:
+  int64_t count_ = 0;
+  Typical typical_;
+  int64_t sum_ = 0;
+  std::vector<std::pair<int64_t, int64_t>> sorted_;
+};
+
+// `first` to `last` are the lags of one key, by step.
 void Replace(const Graph& graph, std::vector<Sample>::const_iterator first,
-             std::vector<Sample>::const_iterator last, std::vector<Edge>& edges) {
-  std::vector<std::pair<int64_t, int64_t>> sorted;
-  for (auto at = first; at != last; ++at) sorted.emplace_back(at->lag_ns, at->step);
-  std::sort(sorted.begin(), sorted.end());
+             std::vector<Sample>::const_iterator last, Typical typical, std::vector<Edge>& edges) {
+  const Others all(first, last, typical);
   for (auto at = first; at != last;) {
     auto end = at;
-    while (end != last && end->step == at->step) ++end;
-    const size_t others = sorted.size() - static_cast<size_t>(end - at);
-    const int64_t median = others == 0 ? 0 : MedianWithout(sorted, at->step, others);
+    int64_t own_ns = 0;
+    for (; end != last && end->step == at->step; ++end) own_ns += end->lag_ns;
+    const int64_t own = end - at;
+    const int64_t others = last - first - own;
+    const bool enough = others >= kFewestOthers;
+    const int64_t lag = enough ? all.Of(at->step, own, own_ns) : 0;
     for (; at != end; ++at) {
       const bool scheduling = std::abs(at->lag_ns) < kSchedulingNs;
       Edge& edge = edges[at->edge];
-      if (others >= kFewestOthers && (!graph.whole_run || scheduling)) {
-        edge.lag_ns = median;
+      if (enough && (!graph.whole_run || scheduling)) {
+        edge.lag_ns = lag;
       } else if (scheduling && at->lag_ns >= 0) {
         edge.lag_ns = graph.usual_lag_ns[static_cast<size_t>(edge.kind)];
       }
@@ -88,17 +110,14 @@ void Replace(const Graph& graph, std::vector<Sample>::const_iterator first,
   }
 }
 
-}  // namespace
-
-std::optional<ReplayError> MeasureError(const Graph& graph, const Input& input) {
-  if (graph.spans.empty()) return std::nullopt;
+std::optional<ReplayError> ErrorWith(const Graph& graph, const std::vector<Sample>& samples,
+                                     Typical typical) {
   Setting setting;
   setting.edges = graph.edges;
-  const std::vector<Sample> samples = Collect(graph, input);
   for (auto at = samples.begin(); at != samples.end();) {
     auto end = at;
     while (end != samples.end() && end->key == at->key) ++end;
-    Replace(graph, at, end, setting.edges);
+    Replace(graph, at, end, typical, setting.edges);
     at = end;
   }
   const Times times = Replay(graph, setting);
@@ -113,6 +132,16 @@ std::optional<ReplayError> MeasureError(const Graph& graph, const Input& input) 
   if (errors.empty()) return std::nullopt;
   std::sort(errors.begin(), errors.end());
   return ReplayError{errors[errors.size() / 2], errors.back(), errors.size()};
+}
+
+}  // namespace
+
+std::optional<ReplayError> MeasureError(const Graph& graph, const Input& input) {
+  const std::vector<Sample> samples = Collect(graph, input);
+  const std::optional<ReplayError> mean = ErrorWith(graph, samples, Typical::kMean);
+  if (!mean || mean->milli_pct == 0) return mean;
+  const std::optional<ReplayError> median = ErrorWith(graph, samples, Typical::kMedian);
+  return median->milli_pct < mean->milli_pct ? median : mean;
 }
 
 }  // namespace xlatrace::analysis::replay

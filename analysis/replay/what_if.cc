@@ -30,6 +30,7 @@ class Applier {
     if (change_.collectives_early) SetAside(ActivityClass::kCollective);
     if (change_.one_launch) MergeLaunches();
     if (!change_.gaps.empty()) CloseGaps();
+    MoveSpans();
     out_.setting = std::move(setting_);
     return std::move(out_);
   }
@@ -74,6 +75,38 @@ class Applier {
   bool HasLane(size_t node) {
     return std::any_of(begin(node), end(node),
                        [](const Edge& edge) { return edge.kind == EdgeKind::kLane; });
+  }
+
+  // What is removed begins with what was before it, whenever that was: no step is measured by it.
+  void MoveSpans() {
+    out_.spans = graph_.spans;
+    const auto gone = [&](uint32_t n) {
+      return graph_.nodes[n].kind != NodeKind::kActivity ||
+             (setting_.durations[n] == 0 && graph_.nodes[n].duration_ns > 0);
+    };
+    const auto same_device = [&](uint32_t n, const Span& span) {
+      return graph_.nodes[n].kind == NodeKind::kActivity &&
+             input_.run.LaneOf(graph_.nodes[n].what).device_id == span.device_id;
+    };
+    for (Span& span : out_.spans) {
+      const auto next = [&](uint32_t from) {
+        for (uint32_t n = from; n < graph_.nodes.size(); ++n) {
+          if (!gone(n) && same_device(n, span)) return n;
+        }
+        return from;
+      };
+      if (gone(span.first)) span.first = next(span.first);
+      if (!gone(span.end)) continue;
+      if (!span.to_end) {
+        span.end = next(span.end);
+        continue;
+      }
+      for (uint32_t n = span.end; n > span.first; --n) {
+        if (gone(n) || !same_device(n, span)) continue;
+        span.end = n;
+        break;
+      }
+    }
   }
 
   // The call is not made; of what the host did before it, what it does before every call is gone.
@@ -151,7 +184,23 @@ class Applier {
         if (first_call[execution] == edge->from) continue;
         ++out_.nodes;
         DropCall(edge->from);
-        if (HasLane(n)) edge->lag_ns = kNoEdge;
+        if (!HasLane(n)) continue;
+        edge->lag_ns = kNoEdge;
+        for (Edge* behind = begin(n); behind != end(n); ++behind) {
+          if (behind->kind != EdgeKind::kBehind) continue;
+          behind->lag_ns = graph_.usual_lag_ns[static_cast<size_t>(EdgeKind::kSeen)];
+        }
+      }
+    }
+  }
+
+  // The host does in no time what it did before this call.
+  void HurryCall(uint32_t call) {
+    for (Edge* edge = begin(call); edge != end(call); ++edge) {
+      if (edge->kind == EdgeKind::kWait) edge->lag_ns = kNoEdge;
+      if (edge->kind == EdgeKind::kThread && !edge->from_start) {
+        edge->lag_ns =
+            std::min(edge->lag_ns, graph_.usual_lag_ns[static_cast<size_t>(EdgeKind::kThread)]);
       }
     }
   }
@@ -174,7 +223,10 @@ class Applier {
       if (in_gap) ++out_.nodes;
       for (Edge* edge = begin(n); edge != end(n); ++edge) {
         if (edge->kind == EdgeKind::kLaunch) {
-          if (HasLane(n)) edge->lag_ns = kNoEdge;
+          if (in_gap) HurryCall(edge->from);
+          if (all && HasLane(n)) edge->lag_ns = kNoEdge;
+        } else if (edge->kind == EdgeKind::kBehind) {
+          if (all) edge->lag_ns = graph_.usual_lag_ns[static_cast<size_t>(EdgeKind::kSeen)];
         } else if (edge->lag_ns != kNoEdge) {
           edge->lag_ns =
               std::min(edge->lag_ns, graph_.usual_lag_ns[static_cast<size_t>(edge->kind)]);
@@ -208,6 +260,22 @@ Setting WithoutHost(const Graph& graph, const Setting& setting) {
   return other;
 }
 
+// The same with a host that waited wherever it may have.
+Setting WithWaits(const Graph& graph, const Setting& setting) {
+  Setting other = setting;
+  for (const MaybeWait& wait : graph.maybe_waits) {
+    bool hurried = false;
+    for (size_t e = graph.first_edge[wait.node]; e < graph.first_edge[wait.node + 1]; ++e) {
+      Edge& edge = other.edges[e];
+      if (edge.kind != EdgeKind::kThread || edge.lag_ns == kNoEdge) continue;
+      hurried = edge.lag_ns < graph.edges[e].lag_ns;
+      edge.lag_ns = std::min(edge.lag_ns, wait.lag_ns);
+    }
+    if (!hurried) other.edges[wait.edge].lag_ns = wait.lag_ns;
+  }
+  return other;
+}
+
 // Half of what lies between the quartiles of the recorded steps.
 int64_t SpreadOf(const Graph& graph) {
   std::vector<int64_t> lengths;
@@ -232,15 +300,20 @@ Applied Apply(const Graph& graph, const Input& input, const Change& change) {
 Prediction Predict(const Graph& graph, const Input& input, const Change& change,
                    const std::optional<ReplayError>& error) {
   Prediction prediction;
-  prediction.recorded_ns = StepLength(graph, Replay(graph));
+  prediction.recorded_ns = StepLength(graph.spans, Replay(graph));
   prediction.applied = Apply(graph, input, change);
   const Setting& setting = prediction.applied.setting;
   prediction.times = Replay(graph, setting);
-  prediction.predicted_ns = StepLength(graph, prediction.times);
+  prediction.predicted_ns = StepLength(prediction.applied.spans, prediction.times);
   prediction.low_ns = prediction.high_ns = prediction.predicted_ns;
   if (graph.host_known) {
-    const int64_t other = StepLength(graph, Replay(graph, WithoutHost(graph, setting)));
-    prediction.low_ns = std::min(prediction.low_ns, other);
+    std::vector<Setting> others = {WithoutHost(graph, setting)};
+    if (!graph.maybe_waits.empty()) others.push_back(WithWaits(graph, setting));
+    for (const Setting& other : others) {
+      const int64_t step = StepLength(prediction.applied.spans, Replay(graph, other));
+      prediction.low_ns = std::min(prediction.low_ns, step);
+      prediction.high_ns = std::max(prediction.high_ns, step);
+    }
   }
   const double share = error ? static_cast<double>(error->milli_pct) / 100'000.0 : 0.0;
   const auto margin = std::max(std::llround(share * static_cast<double>(prediction.predicted_ns)),
@@ -250,10 +323,10 @@ Prediction Predict(const Graph& graph, const Input& input, const Change& change,
   return prediction;
 }
 
-const Span& TypicalSpan(const Graph& graph, const Times& times) {
+const Span& TypicalSpan(const std::vector<Span>& all, const Times& times) {
   std::vector<const Span*> spans;
-  for (const Span& span : graph.spans) {
-    if (span.device_id == graph.spans.front().device_id) spans.push_back(&span);
+  for (const Span& span : all) {
+    if (span.device_id == all.front().device_id) spans.push_back(&span);
   }
   if (spans.size() >= 3) spans.erase(spans.begin());
   std::sort(spans.begin(), spans.end(), [&](const Span* a, const Span* b) {

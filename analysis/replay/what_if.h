@@ -1,9 +1,9 @@
 // What a step would take after a change: the graph replayed with it.
 //
 // A change is applied to every step; the answer is the median step. Its range comes from what the
-// graph assumes: the same change with a host that never is in the way unless it was, the replay
-// error, and how far the recorded steps themselves lie apart (quartiles). What a change cannot do
-// (an operand that is not known) is told, not guessed.
+// graph assumes: the same change with a host that never is in the way unless it was, and with one
+// that waited wherever it may have; the replay error, and how far the recorded steps themselves lie
+// apart (quartiles). What a change cannot do (an operand that is not known) is told, not guessed.
 //
 // Thread-safety: pure functions.
 
@@ -44,7 +44,8 @@ struct Change {
 // How a change looks on a graph. `notes`: what it could not do.
 struct Applied {
   Setting setting;
-  int64_t nodes = 0;  // That it concerns.
+  std::vector<Span> spans;  // Where a step begins or ends with what is removed, with what is next.
+  int64_t nodes = 0;        // That it concerns.
   std::vector<std::string> notes;
 };
 Applied Apply(const Graph& graph, const Input& input, const Change& change);
@@ -61,7 +62,7 @@ Prediction Predict(const Graph& graph, const Input& input, const Change& change,
                    const std::optional<ReplayError>& error);
 
 // The step whose path is shown: of the first device the span of median length.
-const Span& TypicalSpan(const Graph& graph, const Times& times);
+const Span& TypicalSpan(const std::vector<Span>& spans, const Times& times);
 
 // Above this there are no predictions.
 inline constexpr int64_t kLargestErrorMilliPct = 5'000;

@@ -89,19 +89,20 @@ class Builder {
   }
 
   size_t DeviceOf(const Piece& piece) const {
-    return static_cast<size_t>(input_.run.lanes[piece.lane - 1].device_id) - 1;
+    return static_cast<size_t>(pieces_.lanes[piece.lane].device_id) - 1;
   }
 
   void Prepare() {
     const size_t devices = input_.run.devices.size();
-    on_lane_.assign(input_.run.lanes.size() + 1, kNone);
+    on_lane_.assign(pieces_.lanes.size(), kNone);
+    streams_.resize(input_.run.lanes.size() + 1);
     on_thread_.assign(pieces_.threads, kNone);
     of_call_.assign(pieces_.calls + 1, kNone);
     last_of_call_.assign(pieces_.calls + 1, kNone);
     lanes_of_.resize(devices);
-    for (size_t lane = 0; lane < input_.run.lanes.size(); ++lane) {
-      lanes_of_[static_cast<size_t>(input_.run.lanes[lane].device_id) - 1].push_back(
-          static_cast<uint32_t>(lane + 1));
+    for (uint32_t lane = 0; lane < pieces_.lanes.size(); ++lane) {
+      lanes_of_[static_cast<size_t>(pieces_.lanes[lane].device_id) - 1].push_back(lane);
+      streams_[pieces_.lanes[lane].lane].branches.push_back(lane);
     }
     newest_.assign(devices, std::vector<uint32_t>(ran_.size(), kNone));
     // Clocks that do not fit say nothing of launches (analysis/launch_queue.h).
@@ -150,7 +151,9 @@ class Builder {
     const int64_t start = StartOf(node);
     before_.resize(node + 1, kNone);
     before_[node] = on_lane_[piece.lane];
-    if (on_lane_[piece.lane] != kNone) Add(on_lane_[piece.lane], EdgeKind::kLane);
+    AddLane(piece);
+    lane_of_.resize(node + 1, kNone);
+    lane_of_[node] = piece.lane;
     if (piece.first_piece) {
       if (piece.call != 0 && of_call_[piece.call] != kNone) {
         Add(of_call_[piece.call], EdgeKind::kLaunch, true);
@@ -166,6 +169,29 @@ class Builder {
     }
   }
 
+  // What is launched on a stream waits for all that was on it before: of a graph for its branches.
+  void AddLane(const Piece& piece) {
+    const uint32_t before = on_lane_[piece.lane];
+    Stream& stream = streams_[pieces_.lanes[piece.lane].lane];
+    if (stream.branches.size() == 1) {
+      if (before != kNone) Add(before, EdgeKind::kLane);
+      return;
+    }
+    if (piece.call == 0 || piece.call != stream.call) {
+      stream.call = piece.call;
+      stream.first = Current();
+      stream.last.clear();
+      for (const uint32_t branch : stream.branches) {
+        if (on_lane_[branch] != kNone) stream.last.push_back(on_lane_[branch]);
+      }
+    }
+    if (before != kNone && before >= stream.first) {
+      Add(before, EdgeKind::kLane);
+      return;
+    }
+    for (const uint32_t last : stream.last) Add(last, EdgeKind::kLane);
+  }
+
   void AddOperands(const Piece& piece) {
     const uint32_t instruction = InstructionOf(piece.node.what);
     if (instruction == 0) return;
@@ -176,7 +202,7 @@ class Builder {
       const Node& made = graph_.nodes[from];
       if (execution == 0 || input_.attribution.execution_of[made.what] != execution) continue;
       // What computes on the same lane is before it anyway.
-      const bool same_lane = input_.run.activities.lane[made.what] == piece.lane;
+      const bool same_lane = lane_of_[from] == piece.lane;
       if (same_lane && made.work == ActivityClass::kCompute &&
           piece.node.work == ActivityClass::kCompute) {
         continue;
@@ -420,6 +446,15 @@ class Builder {
   std::vector<bool> ran_;
   Producers producers_;
   Graph graph_;
+  // A stream of the run, and what ran on it before the launch that is on it now.
+  struct Stream {
+    std::vector<uint32_t> branches;  // Lanes of the pieces.
+    uint32_t call = 0;
+    uint32_t first = 0;  // Node of the launch.
+    std::vector<uint32_t> last;
+  };
+  std::vector<Stream> streams_;    // By lane id.
+  std::vector<uint32_t> lane_of_;  // Per node.
   std::vector<Join> joins_;
   size_t next_join_ = 0;
   std::vector<uint32_t> on_lane_, on_thread_, of_call_, last_of_call_;

@@ -23,9 +23,9 @@ class Finder {
       if (piece.node.kind == NodeKind::kCall) call_start_[piece.call] = piece.node.start_ns;
     }
     lanes_of_.resize(input.run.devices.size());
-    for (size_t lane = 0; lane < input.run.lanes.size(); ++lane) {
-      lanes_of_[static_cast<size_t>(input.run.lanes[lane].device_id) - 1].push_back(
-          static_cast<uint32_t>(lane + 1));
+    for (uint32_t lane = 0; lane < pieces.lanes.size(); ++lane) {
+      device_of_lane_.push_back(static_cast<size_t>(pieces.lanes[lane].device_id) - 1);
+      lanes_of_[device_of_lane_.back()].push_back(lane);
     }
   }
 
@@ -59,13 +59,13 @@ class Finder {
   }
 
   void Pass(bool look_only) {
-    on_lane_.assign(input_.run.lanes.size() + 1, kNone);
+    on_lane_.assign(device_of_lane_.size(), kNone);
     before_.assign(pieces_.size(), kNone);
     std::vector<uint32_t> execution_on(lanes_of_.size(), 0);
     for (uint32_t p = 0; p < pieces_.size(); ++p) {
       const Piece& piece = pieces_[p];
       if (piece.node.kind != NodeKind::kActivity) continue;
-      const auto device = static_cast<size_t>(input_.run.lanes[piece.lane - 1].device_id) - 1;
+      const size_t device = device_of_lane_[piece.lane];
       if (piece.first_piece && lanes_of_[device].size() > 1) {
         const uint32_t execution = ExecutionOf(p);
         const bool begins = execution != 0 && execution != execution_on[device];
@@ -118,7 +118,8 @@ class Finder {
   const std::vector<Piece>& pieces_;
   const std::function<bool(uint32_t)>& known_;
   std::vector<int64_t> call_start_;
-  std::vector<std::vector<uint32_t>> lanes_of_;
+  std::vector<size_t> device_of_lane_;
+  std::vector<std::vector<uint32_t>> lanes_of_;  // By device.
   std::vector<uint32_t> on_lane_, before_;
   std::unordered_map<std::pair<uint32_t, uint32_t>, uint32_t, LanesHash> joined_;
   std::unordered_set<uint64_t> contradicted_;

@@ -25,6 +25,12 @@ class Collector {
 
   Pieces Collect() {
     std::vector<std::vector<uint32_t>> lanes = ByLane();
+    for (const model::Lane& lane : input_.run.lanes) {
+      const auto number = static_cast<uint32_t>(out_.lanes.size() + 1);
+      out_.lanes.push_back(
+          {number, lane.device_id,
+           input_.run.devices[static_cast<size_t>(lane.device_id) - 1].process_id});
+    }
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
       AddLane(static_cast<uint32_t>(lane + 1), lanes[lane]);
       out_.activities.insert(out_.activities.end(), lanes[lane].begin(), lanes[lane].end());
@@ -83,6 +89,11 @@ class Collector {
     return lanes;
   }
 
+  struct Branch {
+    uint32_t number = 0;  // In Pieces::lanes, from 1.
+    int64_t end_ns = 0;
+  };
+
   struct Open {
     uint32_t activity = 0;
     int64_t done_until_ns = 0;
@@ -96,7 +107,7 @@ class Collector {
     piece.node.what = open.activity;
     piece.node.work = classes_[open.activity];
     piece.node.last_piece = last;
-    piece.lane = lane;
+    piece.lane = lane - 1;
     piece.first_piece = !open.has_piece;
     piece.call = call_of_.empty() ? 0 : call_of_[open.activity];
     open.has_piece = true;
@@ -107,6 +118,7 @@ class Collector {
   void AddLane(uint32_t lane, const std::vector<uint32_t>& order) {
     const model::ActivityColumns& activities = input_.run.activities;
     std::vector<Open> stack;
+    std::vector<Branch> branches;
     const auto pop = [&] {
       Emit(lane, stack.back(), activities.end_ns(stack.back().activity), true);
       const int64_t end = activities.end_ns(stack.back().activity);
@@ -127,9 +139,33 @@ class Collector {
         Emit(lane, stack.back(), start, false);
       }
       AddCallOf(i);
+      if (activities.graph_node_of(i) != 0) {
+        Open node{i, start, false};
+        Emit(BranchFor(lane, start, activities.end_ns(i), branches), node, activities.end_ns(i),
+             true);
+        continue;
+      }
       stack.push_back({i, start, false});
     }
     while (!stack.empty()) pop();
+  }
+
+  // The branch that was free last, so that a chain stays on one; the stream itself where none of
+  // the graph's nodes runs.
+  uint32_t BranchFor(uint32_t lane, int64_t start, int64_t end, std::vector<Branch>& branches) {
+    if (branches.empty()) branches.push_back({lane, INT64_MIN});
+    Branch* best = nullptr;
+    for (Branch& branch : branches) {
+      if (branch.end_ns <= start && (best == nullptr || branch.end_ns > best->end_ns)) {
+        best = &branch;
+      }
+    }
+    if (best == nullptr) {
+      out_.lanes.push_back(out_.lanes[lane - 1]);
+      best = &branches.emplace_back(Branch{static_cast<uint32_t>(out_.lanes.size()), 0});
+    }
+    best->end_ns = end;
+    return best->number;
   }
 
   void AddCallOf(uint32_t activity) {

@@ -17,14 +17,23 @@ enum class Blocks : uint8_t { kNo, kOnOwn, kLong, kWaits };
 
 struct Piece {
   Node node;
-  uint32_t lane = 0;         // Of an activity.
+  uint32_t lane = 0;         // Of an activity; into Pieces::lanes.
   uint32_t thread = 0;       // Of a call; threads are numbered from 0.
   uint32_t call = 0;         // Of an activity: number of its call, from 1. Of a call: its own.
   bool first_piece = false;  // Of its activity.
   Blocks blocks = Blocks::kNo;
 };
 
+// What does one thing at a time: a lane of the run, or a branch of the CUDA graphs that ran on one,
+// whose nodes are recorded on the graph's stream though they run side by side.
+struct PieceLane {
+  uint32_t lane = 0;  // Of the run.
+  model::Id device_id = 0;
+  model::Id process_id = 0;
+};
+
 struct Pieces {
+  std::vector<PieceLane> lanes;      // Those of the run from 0, by lane id - 1; then branches.
   std::vector<Piece> pieces;         // By start; what causes comes before what it causes.
   std::vector<uint32_t> activities;  // Those that are in, by lane and start.
   uint32_t threads = 0;

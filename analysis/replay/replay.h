@@ -6,12 +6,12 @@
 // error does: every lag (between kernels, of launches, of waking up, of
 // gaps that nothing explains) is replaced by what the same lag is in the other steps, and the
 // steps that this gives are compared with those that were recorded. Durations, of ops and
-// of what the host does between its calls, stay those of the step, as they do in a prediction. What a lag is in the other steps is their mean, or for all lags
-// the median, whichever gives the steps back better: a step is a sum, so what comes now and then
-// counts by its mean, but a single outlier is no sign of anything. Of a run without steps only lags
-// of scheduling (below 20 us) are replaced, by that of the others of their kind between the same
-// ops, and the whole run is compared: how long the host worked between two calls happens once, and
-// is taken as it was.
+// of what the host does between its calls, stay those of the step, as they do in a prediction. What
+// a lag is in the other steps is their mean, or for all lags the median, whichever gives the steps
+// back better: a step is a sum, so what comes now and then counts by its mean, but a single outlier
+// is no sign of anything. Of a run without steps only lags of scheduling (below 20 us) are
+// replaced, by that of the others of their kind between the same ops, and the whole run is
+// compared: how long the host worked between two calls happens once, and is taken as it was.
 //
 // Thread-safety: pure functions.
 

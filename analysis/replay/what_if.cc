@@ -184,6 +184,10 @@ class Applier {
         if (first_call[execution] == edge->from) continue;
         ++out_.nodes;
         DropCall(edge->from);
+        // What the host did to prepare it, it no longer does.
+        for (Edge* own = begin(edge->from); own != end(edge->from); ++own) {
+          if (own->kind == EdgeKind::kThread && !own->from_start) own->lag_ns = 0;
+        }
         if (!HasLane(n)) continue;
         edge->lag_ns = kNoEdge;
         for (Edge* behind = begin(n); behind != end(n); ++behind) {

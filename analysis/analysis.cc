@@ -15,6 +15,7 @@
 #include "analysis/intervals.h"
 #include "analysis/launch_occupancy.h"
 #include "analysis/op_time.h"
+#include "analysis/replay/run_replay.h"
 #include "analysis/roofline.h"
 #include "analysis/run_labels.h"
 #include "analysis/scope_time.h"
@@ -196,6 +197,9 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   tables.phase_times = std::move(times.phases);
   tables.steps = std::move(steps.rows);
   tables.step_of = std::move(steps.step_of);
+  const replay::RunReplay replayed(run, attribution, classes, trusted.host_events, trusted.call_of,
+                                   tables);
+  replayed.Fill(tables);
   FindFindings(run, attribution, load_module, trusted, tables);
   return tables;
 }

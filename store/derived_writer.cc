@@ -173,9 +173,10 @@ Status WriteAttribution(Database& db, const model::AttributionTables& attributio
 
 Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
                      const model::AnalysisTables& analysis) {
-  for (const char* table : {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part",
-                            "x_busy_time", "x_launch_queue", "x_collective", "x_finding",
-                            "x_gap_evidence", "x_ruled_out", "x_device_facts", "x_occupancy"}) {
+  for (const char* table :
+       {"x_step", "x_op_time", "x_scope_time", "x_phase_time", "x_step_part", "x_busy_time",
+        "x_launch_queue", "x_collective", "x_finding", "x_gap_evidence", "x_ruled_out",
+        "x_device_facts", "x_occupancy", "x_critical_path", "x_replay"}) {
     XLATRACE_TRY(db.Execute(fmt::format("DELETE FROM {}", table)));
   }
   XLATRACE_TRY(WriteInstructions(db, attribution));
@@ -186,14 +187,15 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
     XLATRACE_TRY(Insert(row, s.step, s.process_id, s.device_id, s.start_ns, s.end_ns, s.device_ns,
                         s.busy_ns, s.steady, s.how));
   }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_op_time", 21));
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_op_time", 23));
   Id id = 0;
   for (const model::OpTimeRow& o : analysis.op_times) {
     XLATRACE_TRY(Insert(row, ++id, IdOrNull{o.module_id}, IdOrNull{o.instruction_id}, o.occurrences,
                         o.total_ns, o.self_ns, o.steady_ns, o.min_ns, o.max_ns, o.flops, o.bytes,
                         o.wasted_ns, o.bound_by, o.theoretical_occupancy_milli_pct, o.confidence,
                         o.estimated, o.expected_ns, o.compute_utilisation_milli_pct,
-                        o.memory_utilisation_milli_pct, o.compute_type, o.occupancy_limiter));
+                        o.memory_utilisation_milli_pct, o.compute_type, o.occupancy_limiter,
+                        o.critical_milli_pct, o.slack_ns));
   }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_scope_time", 8));
   for (const model::ScopeTimeRow& s : analysis.scope_times) {
@@ -231,13 +233,23 @@ Status WriteAnalysis(Database& db, const model::AttributionTables& attribution,
   for (const model::GapEvidenceRow& e : analysis.gap_evidence) {
     XLATRACE_TRY(Insert(row, analysis.gaps[e.gap].next_activity_id, e.text));
   }
-  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_finding", 16));
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_finding", 17));
   id = 0;
   for (const model::FindingRow& f : analysis.findings) {
     XLATRACE_TRY(Insert(row, ++id, f.id, f.title, f.sentence, f.saves_low_ns_per_step,
                         f.saves_high_ns_per_step, f.saves_low_ns_per_run, f.saves_high_ns_per_run,
                         f.basis, f.confidence, f.where_op, f.where_layer, f.where_source,
-                        f.evidence_json, f.action, f.how_to_check));
+                        f.evidence_json, f.action, f.how_to_check, f.replay_error_milli_pct));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_critical_path", 6));
+  for (const model::CriticalPathRow& p : analysis.critical_path) {
+    XLATRACE_TRY(
+        Insert(row, p.step, p.device_id, IdOrNull{p.activity_id}, p.start_ns, p.end_ns, p.kind));
+  }
+  XLATRACE_ASSIGN(row, PrepareInsert(db, "x_replay", 7));
+  for (const model::ReplayRow& r : analysis.replays) {
+    XLATRACE_TRY(Insert(row, r.steps, r.step_ns, r.error_milli_pct, r.largest_error_milli_pct,
+                        r.withheld, r.all_findings_step_ns, r.assumptions_json));
   }
   XLATRACE_ASSIGN(row, PrepareInsert(db, "x_ruled_out", 5));
   id = 0;

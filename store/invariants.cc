@@ -98,6 +98,11 @@ constexpr Promise kPromises[] = {
     {"a collective waits at most as long as it runs",
      "SELECT activity_id FROM collective JOIN activity USING (activity_id) "
      "WHERE arrival_skew_ns NOT BETWEEN 0 AND duration_ns OR bus_bandwidth < 0"},
+    {"the critical path of a step sums to it",
+     "SELECT s.step FROM step s JOIN (SELECT step, device_id, sum(end_ns - start_ns) ns, "
+     "min(start_ns) first, max(end_ns) last FROM critical_path GROUP BY 1, 2) p "
+     "ON p.step = s.step AND p.device_id = s.device_id WHERE p.ns <> s.end_ns - s.start_ns OR "
+     "p.first <> s.start_ns OR p.last <> s.end_ns"},
     {"a gap is at least 1 us long",
      "SELECT g.start_ns FROM gap g WHERE g.end_ns - g.start_ns < 1000"},
 };

@@ -84,6 +84,8 @@ constexpr Column kColumns[] = {
     {"x_occupancy.limiter"},
     {"x_finding.id"},
     {"x_finding.title", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
+    {"x_replay.withheld"},
+    {"x_replay.assumptions"},
     {"x_finding.basis"},
     {"x_finding.confidence"},
     Rename("x_rank.host"),

@@ -103,7 +103,7 @@ CREATE TABLE x_op_time(op_id INTEGER PRIMARY KEY, module_id INT, instruction_id 
   min_ns INT, max_ns INT, flops INT, bytes INT, wasted_ns INT, bound_by TEXT,
   theoretical_occupancy_milli_pct INT, confidence INT NOT NULL, estimated INT NOT NULL,
   expected_ns INT, compute_utilisation_milli_pct INT, memory_utilisation_milli_pct INT,
-  compute_type TEXT, occupancy_limiter TEXT);
+  compute_type TEXT, occupancy_limiter TEXT, critical_milli_pct INT, slack_ns INT);
 CREATE TABLE x_scope_time(op_name TEXT, layer TEXT, layer_group TEXT, phase INT NOT NULL,
   source_file TEXT, source_line INT, self_ns INT NOT NULL, estimated_ns INT NOT NULL);
 CREATE TABLE x_phase_time(device_id INT NOT NULL, step INT, phase INT NOT NULL,
@@ -121,6 +121,10 @@ CREATE TABLE x_launch_queue(device_id INTEGER PRIMARY KEY, steady INT NOT NULL,
   outstanding_max INT NOT NULL);
 CREATE TABLE x_collective(activity_id INTEGER PRIMARY KEY, op TEXT, bytes INT, group_size INT,
   algorithm_bandwidth INT, bus_bandwidth INT, exposed_ns INT, arrival_skew_ns INT);
+CREATE TABLE x_critical_path(step INT NOT NULL, device_id INT NOT NULL, activity_id INT,
+  start_ns INT NOT NULL, end_ns INT NOT NULL, kind INT NOT NULL);
+CREATE TABLE x_replay(steps INT NOT NULL, step_ns INT NOT NULL, error_milli_pct INT,
+  largest_error_milli_pct INT, withheld TEXT, all_findings_step_ns INT, assumptions TEXT);
 CREATE TABLE x_device_facts(device_id INTEGER PRIMARY KEY, gpu TEXT, peaks_source TEXT,
   compute_capability TEXT, sm_count INT, clock_hz INT, memory_bandwidth_bytes_per_s INT,
   memory_bytes INT, max_threads_per_sm INT, max_blocks_per_sm INT, registers_per_sm INT,
@@ -136,7 +140,7 @@ CREATE TABLE x_finding(rank INTEGER PRIMARY KEY, id TEXT NOT NULL, title TEXT NO
   saves_low_ns_per_step INT, saves_high_ns_per_step INT, saves_low_ns_per_run INT,
   saves_high_ns_per_run INT, basis TEXT, confidence TEXT,
   where_op TEXT, where_layer TEXT, where_source TEXT, evidence TEXT, action TEXT,
-  how_to_check TEXT);
+  how_to_check TEXT, replay_error_milli_pct INT);
 CREATE TABLE x_ruled_out(position INTEGER PRIMARY KEY, id TEXT NOT NULL, withheld INT NOT NULL,
   text TEXT NOT NULL, evidence TEXT);
 CREATE TABLE x_rank(rank_id INTEGER PRIMARY KEY, rank INT NOT NULL, ordinal INT NOT NULL, host TEXT,
@@ -153,6 +157,7 @@ CREATE INDEX x_instruction_share_key ON x_instruction_share(instruction_id);
 CREATE INDEX x_op_time_key ON x_op_time(instruction_id);
 CREATE INDEX x_label_share_key ON x_label_share(label_id);
 CREATE INDEX x_step_key ON x_step(step, device_id);
+CREATE INDEX x_critical_path_key ON x_critical_path(step, device_id);
 CREATE INDEX x_step_part_key ON x_step_part(device_id, step);
 CREATE INDEX x_phase_time_key ON x_phase_time(device_id, step);
 CREATE INDEX x_busy_time_key ON x_busy_time(device_id);

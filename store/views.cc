@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/replay_rows.h"
 #include "model/words.h"
 #include "store/schema.h"
 
@@ -259,7 +260,8 @@ CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, coalesce(m.told_pro
   o.expected_ns, o.compute_utilisation_milli_pct / 1000.0 AS compute_utilisation_pct,
   o.memory_utilisation_milli_pct / 1000.0 AS memory_utilisation_pct, o.compute_type,
   {confidence} AS confidence, o.estimated, coalesce(i.mixed, 0) AS mixed,
-  CASE WHEN o.instruction_id IS NOT NULL THEN 'o' || o.op_id END AS handle
+  CASE WHEN o.instruction_id IS NOT NULL THEN 'o' || o.op_id END AS handle,
+  o.critical_milli_pct / 1000.0 AS critical_pct, o.slack_ns
   FROM x_op_time o LEFT JOIN x_instruction i ON i.instruction_id = o.instruction_id
     AND i.module_id = o.module_id
   LEFT JOIN x_module m ON m.module_id = o.module_id;
@@ -279,8 +281,14 @@ CREATE VIEW gap AS SELECT device_id, start_ns, end_ns, {cause} AS cause, previou
   (next_activity_id);
 CREATE VIEW collective AS SELECT activity_id, op, bytes, group_size, algorithm_bandwidth,
   bus_bandwidth, exposed_ns, arrival_skew_ns FROM x_collective;
+CREATE VIEW critical_path AS SELECT step, device_id, activity_id, start_ns, end_ns,
+  {path_kind} AS kind FROM x_critical_path;
+CREATE VIEW replay AS SELECT steps, step_ns, error_milli_pct / 1000.0 AS error_pct,
+  largest_error_milli_pct / 1000.0 AS largest_error_pct, withheld, all_findings_step_ns,
+  assumptions FROM x_replay;
 CREATE VIEW finding AS SELECT rank, id, 'f' || rank AS handle, title, sentence, saves_low_ns_per_step,
-  saves_high_ns_per_step, saves_low_ns_per_run, saves_high_ns_per_run, basis, confidence, where_op, where_layer, where_source, evidence, action,
+  saves_high_ns_per_step, saves_low_ns_per_run, saves_high_ns_per_run, basis,
+  replay_error_milli_pct / 1000.0 AS replay_error_pct, confidence, where_op, where_layer, where_source, evidence, action,
   how_to_check FROM x_finding;
 CREATE VIEW rank AS SELECT rank_id, rank, ordinal, host, source, source_process_id,
   source_device_id, process_id, device_id, program, clock_offset_ns, clock_drift_ppb,
@@ -294,7 +302,7 @@ CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withh
       fmt::arg("phase", Word<Phase>("i.phase")),
       fmt::arg("confidence", Word<Confidence>("o.confidence")),
       fmt::arg("phase_plain", Word<Phase>("phase")), fmt::arg("part", Word<StepPart>("part")),
-      fmt::arg("cause", Word<GapCause>("cause")));
+      fmt::arg("cause", Word<GapCause>("cause")), fmt::arg("path_kind", Word<PathKind>("kind")));
 }
 
 // Names and columns of Nsight Systems' SQLite export (schema 3.24), so that people's SQL runs here;

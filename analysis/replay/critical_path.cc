@@ -10,15 +10,8 @@ using model::PathKind;
 
 PathKind KindOf(const Node& node) {
   if (node.kind != NodeKind::kActivity) return PathKind::kHost;
-  switch (node.work) {
-    case ActivityClass::kCompute:
-      return PathKind::kKernel;
-    case ActivityClass::kCollective:
-      return PathKind::kCollective;
-    case ActivityClass::kCopy:
-      return PathKind::kCopy;
-  }
-  return PathKind::kKernel;
+  if (node.work == ActivityClass::kCollective) return PathKind::kCollective;
+  return node.by_copying ? PathKind::kCopy : PathKind::kKernel;
 }
 
 // Of the members of a group, the one that began last.
@@ -82,7 +75,7 @@ std::optional<Cause> BindingOf(const Graph& graph, const std::vector<Edge>& edge
 }  // namespace
 
 std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const Span& span,
-                                   const Setting& setting) {
+                                   const Setting& setting, PathOver over) {
   const std::vector<Edge>& edges = setting.edges.empty() ? graph.edges : setting.edges;
   const std::vector<uint32_t> last_arrival = LastArrivals(graph, times);
   const int64_t from_ns = times.start_ns[span.first];
@@ -95,7 +88,7 @@ std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const
   int64_t until = span.to_end ? times.end_ns[node] : times.start_ns[node];
   while (until > from_ns) {
     if (const uint32_t group = graph.nodes[node].group;
-        group != 0 && until > times.start_ns[node]) {
+        over == PathOver::kAllDevices && group != 0 && until > times.start_ns[node]) {
       const uint32_t arrived = last_arrival[group];
       // On the path from the last arrival on; before it, it only waited.
       if (times.start_ns[arrived] < until) {

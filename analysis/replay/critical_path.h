@@ -3,8 +3,8 @@
 //
 // From the end of the step it goes back along the edge that bound each node. A node's own time is
 // kernel, copy or collective; the lag before it is gap, or host where the cause is a host call; a
-// host call is host. The path may lead over other devices: a collective ends some time after the
-// last of them arrived, and the path goes on there.
+// host call is host. Over all devices a path leads on where a collective's last one arrived; on its
+// own device the whole collective is on it, with its waiting.
 //
 // Slack of a node: how much later it could end and no step in the graph would get longer.
 // Thread-safety: pure functions.
@@ -27,9 +27,12 @@ struct PathPart {
   model::PathKind kind = model::PathKind::kGap;
 };
 
+enum class PathOver : uint8_t { kAllDevices, kOwnDevice };
+
 // In order of time. `times` are those that `setting` gives.
 std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const Span& span,
-                                   const Setting& setting = {});
+                                   const Setting& setting = {},
+                                   PathOver over = PathOver::kAllDevices);
 
 // Per node; INT64_MAX: nothing ever waits for it.
 std::vector<int64_t> SlackOf(const Graph& graph, const Times& times, const Setting& setting = {});

@@ -68,6 +68,17 @@ class Builder {
     SettleLags();
     FindSpans();
     MarkRendezvous(input_, pieces_, graph_);
+    // What overlaps a member may begin before all have arrived: it goes by the member's start.
+    for (size_t node = 0; node < graph_.nodes.size(); ++node) {
+      for (size_t e = graph_.first_edge[node]; e < graph_.first_edge[node + 1]; ++e) {
+        Edge& edge = graph_.edges[e];
+        if (edge.lag_ns >= 0 || edge.lag_ns == kNoEdge || graph_.nodes[edge.from].group == 0) {
+          continue;
+        }
+        edge.from_start = true;
+        edge.lag_ns = StartOf(static_cast<uint32_t>(node)) - StartOf(edge.from);
+      }
+    }
     Tell();
     return std::move(graph_);
   }
@@ -162,7 +173,9 @@ class Builder {
       AddJoins();
       AddSeen(piece, start);
     }
-    on_lane_[piece.lane] = node;
+    // What lies inside of another on its lane ends before it: what follows waits for the other.
+    const uint32_t before = on_lane_[piece.lane];
+    if (before == kNone || EndOf(node) >= EndOf(before)) on_lane_[piece.lane] = node;
     if (piece.node.last_piece) {
       if (piece.call != 0) last_of_call_[piece.call] = node;
       newest_[DeviceOf(piece)][InstructionOf(piece.node.what)] = node;

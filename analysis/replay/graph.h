@@ -72,7 +72,8 @@ struct Node {
   uint32_t group = 0;       // Into Graph::groups, from 1; 0: none.
   NodeKind kind = NodeKind::kActivity;
   ActivityClass work = ActivityClass::kCompute;
-  bool last_piece = true;  // Of its activity.
+  bool last_piece = true;   // Of its activity.
+  bool by_copying = false;  // Recorded as a copy or a memset, whatever it is for.
 };
 
 struct Edge {

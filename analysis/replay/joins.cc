@@ -73,7 +73,8 @@ class Finder {
         Look(p, lanes_of_[device], begins, look_only);
       }
       before_[p] = on_lane_[piece.lane];
-      on_lane_[piece.lane] = p;
+      const uint32_t before = on_lane_[piece.lane];
+      if (before == kNone || EndOf(p) >= EndOf(before)) on_lane_[piece.lane] = p;
     }
   }
 

@@ -107,6 +107,9 @@ class Collector {
     piece.node.what = open.activity;
     piece.node.work = classes_[open.activity];
     piece.node.last_piece = last;
+    const model::ActivityKind kind = input_.run.ConfigOf(open.activity).kind;
+    piece.node.by_copying =
+        kind == model::ActivityKind::kMemcpy || kind == model::ActivityKind::kMemset;
     piece.lane = lane - 1;
     piece.first_piece = !open.has_piece;
     piece.call = call_of_.empty() ? 0 : call_of_[open.activity];

@@ -36,9 +36,11 @@ COLUMNS = {
     "gap": "device_id start_ns end_ns cause previous_activity_id next_activity_id host_range_id",
     "collective": "activity_id op bytes group_size algorithm_bandwidth bus_bandwidth exposed_ns "
     "arrival_skew_ns",
+    "critical_path": "step device_id activity_id start_ns end_ns kind",
+    "replay": "steps step_ns error_pct largest_error_pct withheld all_findings_step_ns assumptions",
     "compile": "process_id module_id name start_ns end_ns",
-    "finding": "rank id handle title saves_low_ns_per_step saves_high_ns_per_step basis confidence "
-    "where_op where_layer where_source evidence action how_to_check",
+    "finding": "rank id handle title saves_low_ns_per_step saves_high_ns_per_step basis replay_error_pct "
+    "confidence where_op where_layer where_source evidence action how_to_check",
     "ruled_out": "id verdict text evidence",
     "rank": "rank_id rank ordinal host source source_process_id source_device_id process_id device_id "
     "program clock_offset_ns clock_drift_ppb clock_error_ns clock_set activities device_ns "
@@ -97,7 +99,8 @@ CLOSED = {
     ("step", "steady"): {0, 1},
     ("execution", "complete"): {0, 1},
     ("run_stat", "severity"): {"info", "notice", "data_loss", "error"},
-    ("finding", "basis"): {"measured", "roofline", "cost_model"},
+    ("critical_path", "kind"): {"kernel", "copy", "collective", "host", "gap"},
+    ("finding", "basis"): {"replay", "measured", "roofline", "cost_model"},
     ("finding", "confidence"): {"high", "medium", "low"},
 }  # fmt: skip
 UNIQUE = {
@@ -114,6 +117,7 @@ UNIQUE = {
     "step": "step, device_id",
     "busy_time": "device_id",
     "launch_queue": "device_id",
+    "critical_path": "step, device_id, start_ns",
     "run_info": "key",
     "phase_time": "device_id, step, phase",
     "step_part": "device_id, step, part",
@@ -136,6 +140,8 @@ KEYS = {
     ("step", "process_id"): ("process", "process_id"),
     ("busy_time", "device_id"): ("device", "device_id"),
     ("launch_queue", "device_id"): ("device", "device_id"),
+    ("critical_path", "device_id"): ("device", "device_id"),
+    ("critical_path", "activity_id"): ("activity", "activity_id"),
     ("gap", "device_id"): ("device", "device_id"),
     ("gap", "previous_activity_id"): ("activity", "activity_id"),
     ("gap", "next_activity_id"): ("activity", "activity_id"),

@@ -84,7 +84,7 @@ std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const
     start = std::max(start, from_ns);
     if (start < end) path.push_back({node, start, end, kind});
   };
-  uint32_t node = span.end;
+  uint32_t node = EndOf(span, times);
   int64_t until = span.to_end ? times.end_ns[node] : times.start_ns[node];
   while (until > from_ns) {
     if (const uint32_t group = graph.nodes[node].group;
@@ -106,7 +106,11 @@ std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const
       add(node, from_ns, until, PathKind::kGap);
       break;
     }
-    const int64_t cause = std::min(binding->at_ns, until);
+    // What began beside a kernel on its lane waited while that ran.
+    const bool running = graph.nodes[binding->from].kind == NodeKind::kActivity &&
+                         graph.nodes[node].kind == NodeKind::kActivity &&
+                         times.end_ns[binding->from] >= until;
+    const int64_t cause = running ? until : std::min(binding->at_ns, until);
     const bool host = graph.nodes[node].kind != NodeKind::kActivity ||
                       graph.nodes[binding->from].kind != NodeKind::kActivity;
     add(node, cause, until, host ? PathKind::kHost : PathKind::kGap);
@@ -120,7 +124,12 @@ std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const
 std::vector<int64_t> SlackOf(const Graph& graph, const Times& times, const Setting& setting) {
   const std::vector<Edge>& edges = setting.edges.empty() ? graph.edges : setting.edges;
   std::vector<int64_t> slack(graph.nodes.size(), INT64_MAX);
-  for (const Span& span : graph.spans) slack[span.end] = 0;
+  for (const Span& span : graph.spans) {
+    slack[span.end] = 0;
+    for (const uint32_t node : span.ends) {
+      slack[node] = times.end_ns[EndOf(span, times)] - times.end_ns[node];
+    }
+  }
   std::vector<std::vector<uint32_t>> members(graph.groups.size());
   for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].group != 0) members[graph.nodes[n].group].push_back(n);

@@ -115,6 +115,9 @@ class Builder {
       lanes_of_[static_cast<size_t>(pieces_.lanes[lane].device_id) - 1].push_back(lane);
       streams_[pieces_.lanes[lane].lane].branches.push_back(lane);
     }
+    given_until_.assign(devices, INT64_MIN);
+    end_of_call_.assign(pieces_.calls + 1, INT64_MIN);
+    FindUsualHost();
     newest_.assign(devices, std::vector<uint32_t>(ran_.size(), kNone));
     // Clocks that do not fit say nothing of launches (analysis/launch_queue.h).
     graph_.host_known = pieces_.calls > 0;
@@ -122,6 +125,27 @@ class Builder {
       if (gap.cause != model::GapCause::kSynchronisation || gap.next_activity_id <= 0) continue;
       synchronised_.insert(static_cast<uint32_t>(gap.next_activity_id - 1));
     }
+  }
+
+  // When what a call launched ended, and how long the host usually is between two calls.
+  void FindUsualHost() {
+    std::vector<int64_t> returned(pieces_.threads, INT64_MIN), lags;
+    for (const Piece& piece : pieces_.pieces) {
+      const int64_t end = piece.node.start_ns + piece.node.duration_ns;
+      if (piece.node.kind == NodeKind::kActivity) {
+        end_of_call_[piece.call] = std::max(end_of_call_[piece.call], end);
+        continue;
+      }
+      int64_t& before = returned[piece.thread];
+      if (piece.node.kind == NodeKind::kCall && before != INT64_MIN) {
+        lags.push_back(std::max<int64_t>(0, piece.node.start_ns - before));
+      }
+      before = std::max(before, end);
+    }
+    if (lags.empty()) return;
+    const auto middle = lags.begin() + static_cast<std::ptrdiff_t>(lags.size() / 2);
+    std::nth_element(lags.begin(), middle, lags.end());
+    usual_host_ns_ = *middle;
   }
 
   uint32_t Current() const { return static_cast<uint32_t>(graph_.nodes.size() - 1); }
@@ -268,6 +292,10 @@ class Builder {
     if (piece.blocks != Blocks::kWaits && options_.infer_waits) AddWait(piece);
     on_thread_[piece.thread] = node;
     of_call_[piece.call] = node;
+    if (piece.blocks == Blocks::kWaits) return;
+    int64_t& until =
+        given_until_[static_cast<size_t>(input_.run.LaneOf(piece.node.what).device_id) - 1];
+    until = std::max(until, end_of_call_[piece.call]);
   }
 
   // Did the host wait before this call, though no call says so?
@@ -280,12 +308,13 @@ class Builder {
     const auto device = static_cast<size_t>(input_.run.LaneOf(piece.node.what).device_id) - 1;
     const uint32_t from = LatestEnd(lanes_of_[device], start);
     if (from == kNone || EndOf(from) <= returned) return;
-    for (const uint32_t lane : lanes_of_[device]) {
-      if (on_lane_[lane] != kNone && EndOf(on_lane_[lane]) > start) return;
-    }
+    if (given_until_[device] > start) return;  // It had more to do.
     const int64_t lag = start - EndOf(from);
     Add(from, EdgeKind::kWait);
-    if (synchronised_.contains(piece.node.what) || lag <= kHostWakeNs) {
+    // Longer than it takes to get to any call, or all but the last moment of it.
+    const bool soon = lag <= kHostWakeNs &&
+                      (start - returned > 3 * usual_host_ns_ || start - returned > 10 * lag);
+    if (synchronised_.contains(piece.node.what) || soon) {
       ++inferred_waits_;
       return;
     }
@@ -373,8 +402,7 @@ class Builder {
       const auto device_id = static_cast<Id>(d + 1);
       if (window_.whole_run) {
         Span span{device_id, -1, StartOf(nodes[d].front()), 0, nodes[d].front(), 0, true};
-        span.end = LastToEnd(nodes[d].begin(), nodes[d].end());
-        span.end_ns = EndOf(span.end);
+        EndWith(nodes[d].begin(), nodes[d].end(), span);
         graph_.spans.push_back(span);
         continue;
       }
@@ -387,9 +415,11 @@ class Builder {
         const auto end = at(step.end_ns);
         if (first == end) continue;
         Span span{device_id, step.step, step.start_ns, step.end_ns, *first, 0, false};
-        span.to_end = end == nodes[d].end() || StartOf(*end) != step.end_ns;
-        span.end = span.to_end ? LastToEnd(first, end) : *end;
-        if (span.to_end) span.end_ns = EndOf(span.end);
+        if (end == nodes[d].end() || StartOf(*end) != step.end_ns) {
+          EndWith(first, end, span);
+        } else {
+          span.end = *end;
+        }
         graph_.spans.push_back(span);
       }
     }
@@ -398,10 +428,21 @@ class Builder {
     graph_.whole_run = window_.whole_run;
   }
 
+  // Ends with the nodes from `first` to `end`.
   template <typename Iterator>
-  uint32_t LastToEnd(Iterator first, Iterator end) const {
-    return *std::max_element(first, end,
-                             [&](uint32_t a, uint32_t b) { return EndOf(a) < EndOf(b); });
+  void EndWith(Iterator first, Iterator end, Span& span) const {
+    std::map<uint32_t, uint32_t> last;  // By lane.
+    for (auto node = first; node != end; ++node) {
+      uint32_t& known = last.try_emplace(lane_of_[*node], *node).first->second;
+      if (EndOf(*node) >= EndOf(known)) known = *node;
+    }
+    span.to_end = true;
+    span.end = *first;
+    for (const auto& [lane, node] : last) {
+      span.ends.push_back(node);
+      if (EndOf(node) > EndOf(span.end)) span.end = node;
+    }
+    span.end_ns = EndOf(span.end);
   }
 
   void Tell() {
@@ -474,7 +515,10 @@ class Builder {
   std::vector<uint32_t> before_;                 // Per node: the one before it on its lane.
   std::vector<std::vector<uint32_t>> lanes_of_;  // By device.
   std::vector<std::vector<uint32_t>> newest_;    // By device and instruction.
-  std::unordered_set<uint32_t> synchronised_;    // Activities after a gap of that cause.
+  std::vector<int64_t> end_of_call_;             // By number: when the last that it launched ended.
+  std::vector<int64_t> given_until_;             // By device: the same of all calls so far.
+  int64_t usual_host_ns_ = 0;
+  std::unordered_set<uint32_t> synchronised_;  // Activities after a gap of that cause.
   int64_t data_edges_ = 0, seen_edges_ = 0, waits_ = 0, inferred_waits_ = 0;
 };
 

@@ -17,9 +17,11 @@
 // Where streams join is also taken from the order of launches (analysis/replay/joins.h), as `seen`.
 //
 // Host calls that wait for the device need not be recorded. Where the device had finished all it
-// was given, and the host, which had called nothing meanwhile, called within 300 us, it had waited;
-// so it had where the gap's cause says so. Where it called later it may have waited or not, and may
-// be asked both ways (`maybe_waits`).
+// was given, and the host, which had called nothing meanwhile, called within 300 us, after a time
+// that it seldom takes between calls, or of which this is the tenth part, it had waited; so it had
+// where the gap's cause says so. Where it called later it may have waited or not, and may be asked
+// both ways
+// (`maybe_waits`).
 //
 // Kernels of one collective on several devices are a group: each ends a fixed time after the last
 // of them has begun.
@@ -85,14 +87,15 @@ struct Edge {
 };
 
 // A step of a device: from the start of node `first` to the start of node `end`, or to the end of
-// the last of the device's nodes where no step follows.
+// the last of the device's nodes in it where no step follows.
 struct Span {
   model::Id device_id = 0;
   int64_t step = 0;
   int64_t start_ns = 0, end_ns = 0;  // As recorded.
   uint32_t first = 0;
   uint32_t end = 0;
-  bool to_end = false;  // Until `end` ends.
+  bool to_end = false;  // Until all of `ends` have ended; `end` is the last as recorded.
+  std::vector<uint32_t> ends = {};  // The last of each lane.
 };
 
 // A wait that may have been or not: with it the edge has this lag, and the thread's one no longer.

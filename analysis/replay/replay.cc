@@ -61,8 +61,16 @@ Times Replay(const Graph& graph, const Setting& setting) {
   return times;
 }
 
+uint32_t EndOf(const Span& span, const Times& times) {
+  uint32_t last = span.end;
+  for (const uint32_t node : span.ends) {
+    if (times.end_ns[node] > times.end_ns[last]) last = node;
+  }
+  return last;
+}
+
 int64_t LengthOf(const Span& span, const Times& times) {
-  const int64_t end = span.to_end ? times.end_ns[span.end] : times.start_ns[span.end];
+  const int64_t end = span.to_end ? times.end_ns[EndOf(span, times)] : times.start_ns[span.end];
   return end - times.start_ns[span.first];
 }
 

@@ -43,6 +43,8 @@ struct Times {
 
 Times Replay(const Graph& graph, const Setting& setting = {});
 
+// The node that a span ends with: of `ends` the one that ends last.
+uint32_t EndOf(const Span& span, const Times& times);
 // Length of a span.
 int64_t LengthOf(const Span& span, const Times& times);
 

@@ -96,16 +96,7 @@ class Applier {
         return from;
       };
       if (gone(span.first)) span.first = next(span.first);
-      if (!gone(span.end)) continue;
-      if (!span.to_end) {
-        span.end = next(span.end);
-        continue;
-      }
-      for (uint32_t n = span.end; n > span.first; --n) {
-        if (gone(n) || !same_device(n, span)) continue;
-        span.end = n;
-        break;
-      }
+      if (!span.to_end && gone(span.end)) span.end = next(span.end);
     }
   }
 

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How well replay gives recordings back: one row of a Markdown table per file (docs/replay.md).
+
+    replay_errors.py --xlatrace build/release/bin/xlatrace [RUN.db | RECORDING]...
+
+Without files: the shared recordings (XLATRACE_SHARED_DATA).
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SHARED = (
+    "captures/nsys-jax-maxtext-fsdp4-h100", "captures/nsys-jax-pax-fsdp4-a100",
+    "nsys/h100_2gpu_1s.sqlite", "nsys/mfu_2gpu_before.sqlite", "nsys/mfu_2gpu_after.sqlite",
+    "kineto/h100_bert-small.json.gz", "kineto/mi300_bert-small.json.gz",
+    "kineto/b200_eager_trace.json.gz", "kineto/hta_alexnet.json.gz",
+    "kineto/hta_sampled_rank0.json.gz", "xplane/jax08_elementwise.xplane.pb",
+    "xplane/jax08_gemm.xplane.pb", "xplane/jax_conv_minimal.xplane.pb",
+    "xplane/tpu_v6e_jit_f_4chips.xplane.pb",
+)  # fmt: skip
+
+
+def row(xlatrace: str, path: pathlib.Path, folder: pathlib.Path) -> str:
+    run = path
+    if path.suffix != ".db":
+        run = folder / (path.name + ".db")
+        subprocess.run(
+            [xlatrace, "import", str(path), "-o", str(run), "--force"], check=True,
+            capture_output=True,
+        )  # fmt: skip
+    result = subprocess.run(
+        [xlatrace, "what-if", str(run), "--format", "json"], capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    if result.returncode != 0:
+        return f"| {path.name} | - | - | - | - |"
+    answer = json.loads(result.stdout)
+    of = "whole run" if answer["whole_run"] else f"{answer['steps']} steps"
+    figures = (answer["replay_error_pct"], answer["largest_replay_error_pct"])
+    error, largest = ("-" if value is None else f"{value:.2f}" for value in figures)
+    return f"| {path.name} | {of} | {answer['recorded_step_ns'] / 1e6:.2f} | {error} | {largest} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Replay errors as a table.")
+    parser.add_argument("--xlatrace", default="build/release/bin/xlatrace")
+    parser.add_argument("files", nargs="*", type=pathlib.Path)
+    options = parser.parse_args()
+    shared = os.environ.get("XLATRACE_SHARED_DATA")
+    files = options.files or [pathlib.Path(shared) / name for name in SHARED if shared]
+    print("| recording | of | ms | error % | largest % |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for path in files:
+            print(row(options.xlatrace, path, pathlib.Path(folder)), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -138,7 +138,8 @@ class CaptureImport {
       device.shared_memory_per_sm_bytes = number("maxShmemPerSm", row);
       device.shared_memory_per_block_bytes = number("maxShmemPerBlock", row);
       device.shared_memory_per_block_optin_bytes = number("maxShmemPerBlockOptin", row);
-      const Annotation name = ParseAnnotation(text("nvtx name", row));
+      const std::string range = text("nvtx name", row);  // The annotation points into it.
+      const Annotation name = ParseAnnotation(range);
       if (const auto rank = ParseInt(name.Get("process"))) rank_ = rank;
       const auto ordinal = columns.find("cuDevice");
       const auto known = ordinal == columns.end() ? std::nullopt : ordinal->second.Number(row);

@@ -605,7 +605,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="folder for what was recorded")
     options = parser.parse_args()
-    # A shell gives its background jobs these two ignored, and every program here would inherit that.
+    # A shell gives its background jobs the last two ignored, and nohup the first; every program here
+    # would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     try:

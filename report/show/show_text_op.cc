@@ -43,6 +43,12 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
                              ? " = " + PctCell(op, "memory_utilisation_pct") + " of the bandwidth"
                              : ""));
   }
+  if (JsonHas(op, "critical_pct")) {
+    std::string line = fmt::format("on the critical path for {}% of its time",
+                                   Percent(JsonNumber(op, "critical_pct"), 100));
+    if (JsonHas(op, "slack_ns")) line += "; slack elsewhere " + TimeCell(op, "slack_ns");
+    out.Fact("replay", line);
+  }
   out.Fact("bound by", JsonText(op, "bound_by"));
   if (JsonHas(op, "wasted_ns")) {
     out.Fact("wasted", fmt::format("{} of {} below the nearer roof; a well-made kernel would need "

@@ -69,17 +69,17 @@ class ActivityPass {
       return true;
     }));
     XLATRACE_TRY(AddLabels(db));
-    XLATRACE_ASSIGN(const Table configs, store::ScanConfigs(db));
-    for (size_t i = 0; i < configs.rows.size(); ++i) {
-      const auto sum = config_sums_.find(configs.Int(i, "config_id"));
-      if (sum == config_sums_.end()) continue;
+    XLATRACE_TRY(store::ScanConfigNames(db, [this](const store::ScannedNames& names) {
+      const auto sum = config_sums_.find(names.config_id);
+      if (sum == config_sums_.end()) return true;
       // By symbol, as handles are: a short name can be many kernels' (templates).
-      const std::string symbol = configs.Text(i, "kernel_symbol");
-      NamedFigure& kernel = kernels_[symbol.empty() ? configs.Text(i, "name") : symbol];
-      kernel.name = configs.Text(i, "name");
+      const std::string_view symbol = names.kernel_symbol;
+      NamedFigure& kernel = kernels_[std::string(symbol.empty() ? names.name : symbol)];
+      kernel.name = names.name;
       kernel.ns += sum->second.ns;
       kernel.calls += sum->second.activities;
-    }
+      return true;
+    }));
     Finish(coverage_[0], view_.run_coverage);
     Finish(coverage_[1], view_.coverage);
     std::map<std::string, int> alike;

@@ -327,6 +327,19 @@ Result<Table> ScanConfigs(RunDb& db) {
   return table;
 }
 
+Status ScanConfigNames(RunDb& db, const std::function<bool(const ScannedNames&)>& row) {
+  return db.ForEach(
+      "SELECT c.config_id, n.text, k.text FROM x_config c"
+      " LEFT JOIN x_string n ON n.string_id = c.name_id"
+      " LEFT JOIN x_string k ON k.string_id = c.symbol_id",
+      [&](const Statement& statement) {
+        const auto text = [&](int column) {
+          return statement.IsNull(column) ? std::string_view() : statement.Text(column);
+        };
+        return row({statement.Int64(0), text(1), text(2)});
+      });
+}
+
 Result<Table> ScanLabels(RunDb& db) {
   XLATRACE_ASSIGN(Table table,
                   db.Select("SELECT b.label_id, b.module_id, i.name AS instruction,"

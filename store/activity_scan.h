@@ -87,6 +87,14 @@ Result<Table> ScanLanes(RunDb& db);
 // kernel_symbol, grid_x to theoretical_occupancy_pct, occupancy_limiter, blocks_per_sm, waves (of
 // the first device that ran it; the devices of a run are equal but for rare mixtures).
 Result<Table> ScanConfigs(RunDb& db);
+// The names alone, row by row: a run can have a million kernels. The callback returns false to
+// stop.
+struct ScannedNames {
+  int64_t config_id = 0;
+  std::string_view name;           // Empty: none.
+  std::string_view kernel_symbol;  // Empty: none.
+};
+Status ScanConfigNames(RunDb& db, const std::function<bool(const ScannedNames&)>& row);
 // label_id, and of `activity`: module_id, instruction, evidence, confidence, unattributed_reason,
 // origin; losing_evidence, as in `op_launch`.
 Result<Table> ScanLabels(RunDb& db);

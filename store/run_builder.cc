@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/compress.h"
+#include "base/hash.h"
 #include "base/secrets.h"
 #include "store/derived_writer.h"
 #include "store/dictionary_key.h"
@@ -39,13 +40,24 @@ std::string Masked(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+// 128 bits in the place of a key, which holds all texts of its row: a run can have a million rows.
+using ShortKey = std::pair<uint64_t, uint64_t>;
+struct FirstHalf {
+  size_t operator()(const ShortKey& key) const { return key.first; }
+};
+ShortKey Short(const std::string& key) { return {Hash(key), Hash(key, 0x9E3779B97F4A7C15u)}; }
+
+}  // namespace
+
 struct RunBuilder::State {
   explicit State(const std::string& beside) : content(beside) {}
 
   RunContent content;
   Status status;
   TextMap<Id> strings;
-  std::unordered_map<std::string, Id> lanes, configs, hints;
+  std::unordered_map<ShortKey, Id, FirstHalf> lanes, configs, hints;
   std::unordered_map<int64_t, uint32_t> run_keys;
   HostEventList host_calls;
   std::vector<Id>
@@ -180,7 +192,7 @@ Id RunBuilder::AddDevice(const model::Device& device) {
 }
 
 Id RunBuilder::AddLane(const model::Lane& lane) {
-  const auto [it, fresh] = state_->lanes.try_emplace(KeyOf(lane), state_->lanes.size() + 1);
+  const auto [it, fresh] = state_->lanes.try_emplace(Short(KeyOf(lane)), state_->lanes.size() + 1);
   if (fresh) {
     state_->content.tables.lanes.push_back(lane);
     Mask(state_->content.tables.lanes.back().name);
@@ -190,7 +202,7 @@ Id RunBuilder::AddLane(const model::Lane& lane) {
 
 Id RunBuilder::AddLaunchConfig(const model::LaunchConfig& config) {
   State& s = *state_;
-  const auto [it, fresh] = s.configs.try_emplace(KeyOf(config), s.configs.size() + 1);
+  const auto [it, fresh] = s.configs.try_emplace(Short(KeyOf(config)), s.configs.size() + 1);
   if (!fresh) return it->second;
   s.content.tables.configs.push_back(config);
   model::LaunchConfig& added = s.content.tables.configs.back();
@@ -202,7 +214,7 @@ Id RunBuilder::AddLaunchConfig(const model::LaunchConfig& config) {
 }
 
 Id RunBuilder::AddHint(const model::Hint& hint) {
-  const auto [it, fresh] = state_->hints.try_emplace(KeyOf(hint), state_->hints.size() + 1);
+  const auto [it, fresh] = state_->hints.try_emplace(Short(KeyOf(hint)), state_->hints.size() + 1);
   if (fresh) {
     state_->content.tables.hints.push_back(hint);
     model::Hint& added = state_->content.tables.hints.back();

@@ -192,7 +192,8 @@ class Finder {
     const bool against = each > 0 && (row_.now_calls > row_.base_calls) != (row_.delta() > 0);
     if (against) {
       Add(CauseKind::kTime,
-          fmt::format("each execution takes {:.2f}x as long; clocks unknown", each), false);
+          fmt::format("each execution takes {:.2f}x as long{}; clocks unknown", each, Waits()),
+          false);
     }
     Add(CauseKind::kExecutions,
         fmt::format("{} executions{} instead of {}", Count(row_.now_calls),
@@ -312,7 +313,18 @@ class Finder {
                                   : kernels        ? "the same kernel"
                                   : known          ? "the same work"
                                                    : "as often as before";
-    Add(CauseKind::kTime, fmt::format("{}, {}; clocks unknown", text, what), false);
+    Add(CauseKind::kTime, fmt::format("{}, {}{}; clocks unknown", text, what, Waits()), false);
+  }
+
+  // A collective lasts until the last rank has come: longer or shorter may be others' doing.
+  std::string_view Waits() const {
+    const auto is_collective = [](const Op& op) {
+      // Without HLO the kernel's name has to do.
+      return op.op_kind == "collective" ||
+             (!op.kernels.empty() && op.kernels[0].name.starts_with("nccl"));
+    };
+    const bool together = is_collective(*old_) && is_collective(*new_);
+    return together ? ", waiting for other ranks included" : "";
   }
 
   const Run& base_;

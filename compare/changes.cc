@@ -22,6 +22,9 @@ using model::StepPart;
 
 // Executions of a longer recording differ by the steps at its borders; times of equal work by
 // noise.
+// Repetitions a second of two runs that differ by less are the same: a span begins and ends
+// anywhere in a step.
+constexpr double kSameRate = 0.05;
 // What takes that much more or less in each execution (logarithm) is no mere repetition.
 constexpr double kSameEach = 0.2;
 constexpr double kNearRepetition = 0.08;
@@ -213,11 +216,25 @@ class Finder {
       after += row.now_ns;
     }
     change.text = fmt::format(
-        "everything ran about {:.2f} times as often: another number of steps was recorded; per "
-        "execution the same work takes {:.2f} times as long",
-        repeated_,
+        "everything ran about {:.2f} times as often: {}; per execution the same work takes {:.2f} "
+        "times as long",
+        repeated_, WhyAsOften(),
         before == 0 ? 1 : static_cast<double>(after) / static_cast<double>(before) / repeated_);
     changes_.push_back(std::move(change));
+  }
+
+  // Fewer in as much time are no shorter recording, but fewer a second: the device time is less and
+  // nothing got faster.
+  std::string WhyAsOften() const {
+    if (base_.span_ns > 0 && now_.span_ns > 0) {
+      const double spans = static_cast<double>(now_.span_ns) / static_cast<double>(base_.span_ns);
+      if (std::abs(repeated_ / spans - 1) >= kSameRate) {
+        return fmt::format("{:.2f} times as often a second, over {} instead of {}",
+                           repeated_ / spans, Duration(static_cast<double>(now_.span_ns)),
+                           Duration(static_cast<double>(base_.span_ns)));
+      }
+    }
+    return "another number of steps was recorded";
   }
 
   bool IsRepetition(const Row& row) const {

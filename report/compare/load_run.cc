@@ -55,6 +55,10 @@ class Loader {
     XLATRACE_TRY(CountedFacts());
     XLATRACE_ASSIGN(const Table clock, db_.Select("SELECT max(clock_hz) AS hz FROM device"));
     if (!clock.rows.empty() && !clock.IsNull(0, "hz")) run_.clock_hz = clock.Int(0, "hz");
+    XLATRACE_ASSIGN(
+        const Table span,
+        db_.Select("SELECT CAST(avg(end_ns - start_ns) AS INTEGER) AS ns FROM busy_time"));
+    if (!span.rows.empty() && !span.IsNull(0, "ns")) run_.span_ns = span.Int(0, "ns");
     run_.content_id = ContentId();
     return std::move(run_);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compare/breakdown.h"
@@ -355,7 +356,41 @@ TEST(Changes, WhatTakesLongerInFewerExecutionsIsNoRepetition) {
   ASSERT_NE(slower, changes.end());
   EXPECT_EQ(slower->delta_ns, 90 * 1'500 - 100 * 1'000);
   EXPECT_FALSE(slower->certain);
-  EXPECT_NE(slower->text.find("each execution takes 1.50x as long"), std::string::npos);
+  EXPECT_NE(
+      slower->text.find("each execution takes 1.50x as long, waiting for other ranks included"),
+      std::string::npos)
+      << slower->text;
+}
+
+// A recording of as much time with fewer repetitions is of something that became slower.
+TEST(Changes, FewerRepetitionsInAsMuchTimeAreNoShorterRecording) {
+  const auto run = [](int64_t calls, int64_t span_ns, std::string id) {
+    std::vector<Op> ops;
+    for (int n = 0; n < 9; ++n) {
+      ops.push_back(MakeOp(fmt::format("dot.{}", n), fmt::format("jit(f)/part_{}/dot_general", n),
+                           calls * (10'000 + n)));
+    }
+    RunRows rows = MakeRun(std::move(ops), std::move(id));
+    rows.steady = false;
+    rows.steps.clear();
+    rows.step_ns = 0;
+    rows.step_devices = 1;
+    rows.span_ns = span_ns;
+    for (Op& op : rows.ops) op.calls = calls;
+    return rows;
+  };
+  const auto text = [&](const RunRows& base, const RunRows& now) {
+    const auto changes = FindChanges(base, now, Compare(base, now));
+    return changes.size() == 1 ? changes[0].text : std::string();
+  };
+  const RunRows base = run(100, 2'000'000, "a");
+  EXPECT_NE(text(base, run(80, 1'600'000, "b")).find("another number of steps was recorded"),
+            std::string::npos);
+  EXPECT_NE(text(base, run(80, 0, "c")).find("another number of steps was recorded"),
+            std::string::npos);
+  const std::string slower = text(base, run(80, 2'000'000, "d"));
+  EXPECT_NE(slower.find("0.80 times as often a second"), std::string::npos) << slower;
+  EXPECT_EQ(slower.find("another number of steps"), std::string::npos) << slower;
 }
 
 TEST(Verdict, AnEqualStepIsCalledThat) {

@@ -73,6 +73,11 @@ class Others {
   int64_t Of(int64_t step, int64_t own, int64_t own_ns) const {
     if (typical_ == Typical::kMean) return (sum_ - own_ns) / (count_ - own);
     int64_t skip = (count_ - own - 1) / 2;
+    if (own == 1) {  // As each is of a run without steps: no walk through all of them.
+      const auto at = std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(own_ns, step));
+      if (at - sorted_.begin() <= skip) ++skip;
+      return sorted_[static_cast<size_t>(skip)].first;
+    }
     for (const auto& [lag, of_step] : sorted_) {
       if (of_step != step && skip-- == 0) return lag;
     }

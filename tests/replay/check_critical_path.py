@@ -305,7 +305,8 @@ def main() -> int:
                 run = pathlib.Path(folder) / f"{number}.db"
                 call([str(xlatrace), "import", str(file), "-o", str(run)], env=bare_environment())
             try:
-                failed += judge(file.name, Run(xlatrace, run))
+                name = file.name if file.suffix != ".db" else "/".join(file.parts[-4:])
+                failed += judge(name, Run(xlatrace, run))
             except Broken as error:
                 print(f"{file.name:40} {error}")
                 failed += 1

@@ -88,6 +88,8 @@ def arguments_of(pair: Pair, before: Run, after: Run) -> list[str]:
 def ask(recorder: Recorder, pair: Pair, folder: pathlib.Path) -> Outcome:
     before = recorder.record(pair.kind, pair.before, folder / "before")
     after = recorder.record(pair.kind, pair.after, folder / "after")
+    for run in (before, after):
+        run.step_ns()  # Without steps nothing else is to be asked.
     words = arguments_of(pair, before, after)
     answer = json.loads(
         call([str(recorder.xlatrace), "what-if", str(before.file), *words, "--format", "json"],

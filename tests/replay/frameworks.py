@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of JAX programs: on the CPU (cpu_programs.py), and compiled for a GPU on the fake one (gpu_programs.py)."""
+"""Pairs of JAX programs: on the CPU (cpu_programs.py), and compiled for a GPU, on the fake one (gpu_programs.py)."""
 
 from typing import Any
 
@@ -13,8 +13,10 @@ PRODUCTS = ("gemm*", "cutlass*", "nvjet*", "ampere*", "sm80*", "cublas*")
 EVEN = {"even_us": {product[:-1]: 200.0 for product in PRODUCTS} | {"": 12.0}}
 
 
-def factors(**kernels: float) -> str:
-    rows = [f"kernel {name} times 40\n" for name in PRODUCTS]
+
+
+def factors(products: int = 40, /, **kernels: float) -> str:
+    rows = [f"kernel {name} times {products}\n" for name in PRODUCTS]
     return "".join(rows + [f"kernel {name}* times {value}\n" for name, value in kernels.items()])
 
 
@@ -74,6 +76,13 @@ def gpu_pairs() -> list[Pair]:
                slow, fast, Op(scatter)),
         on_gpu("xla_scatter_faster_no_graph", "scattered", "the same, kernel by kernel",
                slow | off, fast | off, Op(scatter)),
+        on_gpu("xla_scatter_faster_read", "reading", "the same, and the host reads every loss",
+               slow, fast, Op(scatter)),
+        on_gpu("xla_two_ops", "scattered", "the scatter faster, and products half as long",
+               slow, {"scenario": factors(20, input_scatter_fusion=15, wrapped_scatter=15, scatter=15)},
+               Op(scatter), Op("op_kind = 'gemm'")),
+        on_gpu("xla_batch_there", "fetching", "no batch from the host in every step", plain,
+               plain | done, Flag("--copies gone --no-gaps")),
         on_gpu("xla_link_faster", "parallel", "two devices, a link twice as fast", link, faster,
                Flag("--collective-bandwidth 2x")),
         on_gpu("xla_sleep_gone", "sleeping", "the host no longer waits and sleeps", plain,

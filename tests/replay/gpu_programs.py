@@ -52,6 +52,32 @@ def scattered(changed):
     value.block_until_ready()
 
 
+def reading(changed):
+    """As before, and the host reads the loss of every step."""
+    del changed
+    w, x = draw(256, 256), draw(4096, 256)
+    nodes = jax.device_put(rng.integers(0, 300, 4096).astype(np.int32)).block_until_ready()
+
+    def loss(w, x, nodes):
+        return jax.ops.segment_sum(x @ w, nodes, num_segments=300).mean()
+
+    step = jax.jit(lambda w, x, nodes: descend(loss, w, x, nodes), donate_argnums=0)
+    for _ in range(40):
+        w, value = step(w, x, nodes)
+        float(value)
+
+
+def fetching(changed):
+    """A batch comes from the host in every step; or it is there already."""
+    weights, batch = square_weights(256, 3), rng.standard_normal((8192, 256), np.float32)
+    there = jax.device_put(batch).block_until_ready()
+    step = jax.jit(lambda weights, x: descend(mlp_loss, weights, x), donate_argnums=0)
+    for _ in range(25):
+        x = there if changed else jax.device_put(batch).block_until_ready()
+        weights, value = step(weights, x)
+    value.block_until_ready()
+
+
 def sleeping(changed):
     """The host sleeps between steps, and waits for each; or neither."""
     weights, x = square_weights(256, 6), draw(256, 256)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records one side of a pair, and what is asked of run.db afterwards."""
 
+import importlib
 import json
 import os
 import pathlib
@@ -76,7 +77,7 @@ class Recorder:
 
     def _jax_gpu(self, side: Side, folder: pathlib.Path, run: pathlib.Path) -> None:
         sys.path.insert(0, str(HERE.parent / "fake_gpu" / "jax"))
-        import rig
+        rig: Any = importlib.import_module("rig")
 
         try:
             place = rig.Rig()
@@ -168,7 +169,7 @@ class Run:
         )
         if not rows:
             raise Broken(f"no steady steps in {self.file}")
-        return statistics.median(row["ns"] for row in rows)
+        return float(statistics.median(row["ns"] for row in rows))
 
     def handles(self, where: str) -> list[str]:
         return [

@@ -51,10 +51,16 @@ def instruction(name: str) -> str:
     return f"instruction = '{name}'"
 
 
-def pair(
+def pair(name: str, about: str, before: Side, after: Side, *changes: Change) -> Pair:
+    """Whose step is the device's alone: the same in every run, however busy the machine is."""
+    return Pair(name, "workload", about, before, after, changes, quick=True)
+
+
+def host_pair(
     name: str, about: str, before: Side, after: Side, *changes: Change, undecided: bool = False
 ) -> Pair:
-    return Pair(name, "workload", about, before, after, changes, undecided, quick=True)
+    """In whose step the host's own time is."""
+    return Pair(name, "workload", about, before, after, changes, undecided)
 
 
 def thunk(name: str, what: str, stream: str = "") -> str:
@@ -98,7 +104,7 @@ def one_stream() -> list[Pair]:
         pair("queue_two_ops", "one op is gone, another takes half as long",
              side(queue, **slow), side(script(without_sort, ops=ops), **(slow | {"dot": 30.0})),
              Without(instruction("sort.3")), Op(instruction("dot.1"))),
-        pair("synced_op_faster", "the host waits for every step; one op takes 0.3 times as long",
+        host_pair("synced_op_faster", "the host waits for every step; one op takes 0.3 times as long",
              side(synced, **slow), side(synced, **fast), Op(instruction("sort.3"))),
     ]  # fmt: skip
 
@@ -116,19 +122,19 @@ def host() -> list[Pair]:
     short = {"dot": 20.0, "add": 10.0}
     merged = one_graph(nodes("dot.1", "dot", 10) + nodes("add.2", "add", 10), ops)
     return [
-        pair("gap_closed", "the host no longer sleeps 3 ms between steps, and no longer waits",
+        host_pair("gap_closed", "the host no longer sleeps 3 ms between steps, and no longer waits",
              side(synced, **times), side(script(body, ops=ops), **times), Flag("--no-gaps")),
-        pair("gap_closed_op_faster", "the sleep is gone, and an op takes half as long",
+        host_pair("gap_closed_op_faster", "the sleep is gone, and an op takes half as long",
              side(synced, **times), side(script(body, ops=ops), **fast),
              Flag("--no-gaps"), Op(instruction("dot.1"))),
-        pair("sleep_after_wait", "the host waits for the device, then sleeps; an op takes half as long",
+        host_pair("sleep_after_wait", "the host waits for the device, then sleeps; an op takes half as long",
              side(synced, **times), side(synced, **fast), Op(instruction("dot.1")), undecided=True),
-        pair("sleep_beside_device", "the host sleeps while the device works; an op takes half as long",
+        host_pair("sleep_beside_device", "the host sleeps while the device works; an op takes half as long",
              side(ahead, **times), side(ahead, **fast), Op(instruction("dot.1")), undecided=True),
-        pair("launch_bound_op_faster", "the host launches slower than the device works; an op at half",
+        host_pair("launch_bound_op_faster", "the host launches slower than the device works; an op at half",
              side(bound, **short), side(bound, **(short | {"dot": 10.0})), Op(instruction("dot.1"))),
-        pair("launch_bound_one_graph", "the same kernels as one graph",
-             side(bound, **short), side(merged, **short), Flag("--no-gaps")),
+        host_pair("launch_bound_one_graph", "the same kernels as one graph",
+             side(bound, **short), side(merged, **short), Flag("--one-launch")),
     ]  # fmt: skip
 
 
@@ -165,6 +171,8 @@ def streams() -> list[Pair]:
         pair("both_sides_faster", "both of two ops side by side take half as long",
              side(both, **near), side(both, **(near | {"dot": 40.0, "gather": 75.0})),
              Op(instruction("dot.1")), Op(instruction("gather.3"))),
+        pair("side_grows_to_path", "an op beside a longer one takes four times as long, and is the limit",
+             side(both, **times), side(both, **(times | {"gather": 240.0})), Op(instruction("gather.3"))),
         pair("copy_half_hidden", "a copy that is longer than the work beside it, of half the bytes",
              side(beside(thunk("dot.1", "launch dot"), copied), **long),
              side(beside(thunk("dot.1", "launch dot"), half), **long), Op(instruction("copy.4"))),
@@ -182,9 +190,19 @@ def graphs() -> list[Pair]:
     first, middle, last = nodes("dot.1", "dot", 5), nodes("gather.3", "gather", 3), nodes("add.2", "add", 1)
     chain = one_graph(first + middle + last, ops)
     times = {"dot": 50.0, "gather": 100.0, "add": 60.0}
+    branches = one_graph(
+        nodes("dot.1", "dot", 1) + "  thunk gather.3 { launch gather after none }\n", ops
+    )
+    branch = {"dot": 300.0, "gather": 200.0}
     return [
         pair("graph_op_faster", "an op of a graph takes 0.4 times as long",
              side(chain, **times), side(chain, **(times | {"gather": 40.0})), Op(instruction("gather.3"))),
+        pair("graph_branch_faster", "of two branches of a graph the longer one takes a quarter",
+             side(branches, **branch), side(branches, **(branch | {"dot": 75.0})),
+             Op(instruction("dot.1"))),
+        pair("graph_branch_hidden", "of two branches of a graph the shorter one takes a quarter",
+             side(branches, **branch), side(branches, **(branch | {"gather": 50.0})),
+             Op(instruction("gather.3"))),
         pair("graph_op_removed", "an op of a graph is gone",
              side(chain, **times),
              side(one_graph(first + last, ops), **times),

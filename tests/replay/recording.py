@@ -71,6 +71,7 @@ class Recorder:
             "XLATRACE_REC": str(run.with_suffix(".rec")),
             "FAKE_GPU_SCENARIO": str(folder / "scenario"),
             "FAKE_GPU_DEVICES": "2",
+            "FAKE_GPU_TIME_SCALE": str(side.settings.get("time_scale", 1)),
         }
         call([str(libraries / "fake_workload"), "script"], cwd=folder, env=environment)
         self._import(run)

@@ -8,6 +8,7 @@ needs is known, and two runs differ only by what the host takes.
 from pairs import Change, Flag, Op, Pair, Side, Without
 
 STEPS = 40
+COPY_SCALE = 20  # Of the device's times, where there are copies.
 WARM_UP = "launch warm; sync"
 
 
@@ -19,8 +20,10 @@ def natural_us(kernel: str) -> float:
     return (1536 + value % 512 * 32) / 1000
 
 
-def scenario(kernels: dict[str, float]) -> str:
-    return "".join(f"kernel {n} times {us / natural_us(n):.6f}\n" for n, us in kernels.items())
+def scenario(kernels: dict[str, float], time_scale: float = 1) -> str:
+    return "".join(
+        f"kernel {n} times {us / natural_us(n) / time_scale:.6f}\n" for n, us in kernels.items()
+    )
 
 
 def registered(ops: str) -> str:
@@ -45,6 +48,11 @@ def script(body: str, setup: str = "", between: str = "", ops: str = "") -> str:
 
 def side(text: str, **kernels_us: float) -> Side:
     return Side(text, {"scenario": scenario(kernels_us)})
+
+
+def copying(text: str, **kernels_us: float) -> Side:
+    """A side with copies. The fake moves their bytes on the host, so it gets few, and a slow device."""
+    return Side(text, {"scenario": scenario(kernels_us, COPY_SCALE), "time_scale": COPY_SCALE})
 
 
 def instruction(name: str) -> str:
@@ -151,13 +159,11 @@ def streams() -> list[Pair]:
     other = thunk("gather.3", "launch gather x 4", "side")
     both = beside(main, other)
     times = {"dot": 80.0, "gather": 60.0, "add": 20.0}
-    # The fake moves a copy's bytes on the host, in about twice the device's time: the rest of the step
-    # must be long enough that the host stays ahead.
     long = {"dot": 160.0, "add": 300.0}
     near = times | {"gather": 150.0}
-    copied = thunk("copy.4", "copy htod 16000000", "side")  # 357 us
-    half = thunk("copy.4", "copy htod 8000000", "side")
-    inline = script(thunk("copy.4", "copy htod 16000000") + main, ops=ops)
+    copied = thunk("copy.4", "copy htod 800000", "side")  # 380 us
+    half = thunk("copy.4", "copy htod 400000", "side")
+    inline = script(thunk("copy.4", "copy htod 800000") + main, ops=ops)
     hidden = script(fork + copied + main + join, ops=ops)
     first = script(
         fork + copied + join + main + thunk("add.2", "launch add x 5"), ops=ops
@@ -174,12 +180,12 @@ def streams() -> list[Pair]:
         pair("side_grows_to_path", "an op beside a longer one takes four times as long, and is the limit",
              side(both, **times), side(both, **(times | {"gather": 240.0})), Op(instruction("gather.3"))),
         pair("copy_half_hidden", "a copy that is longer than the work beside it, of half the bytes",
-             side(beside(thunk("dot.1", "launch dot"), copied), **long),
-             side(beside(thunk("dot.1", "launch dot"), half), **long), Op(instruction("copy.4"))),
+             copying(beside(thunk("dot.1", "launch dot"), copied), **long),
+             copying(beside(thunk("dot.1", "launch dot"), half), **long), Op(instruction("copy.4"))),
         pair("copy_hidden", "a copy in the queue goes to a stream of its own, beside other work",
-             side(inline, **long), side(hidden, **long), Without(instruction("copy.4"))),
+             copying(inline, **long), copying(hidden, **long), Without(instruction("copy.4"))),
         pair("copy_gone", "a copy on a stream of its own that all work waits for is gone",
-             side(first, **long), side(gone, **long), Without(instruction("copy.4"))),
+             copying(first, **long), copying(gone, **long), Without(instruction("copy.4"))),
     ]  # fmt: skip
 
 

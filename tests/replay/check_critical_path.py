@@ -14,6 +14,7 @@ device, from `step`, `activity` and `api_call` alone:
            most 2 us between them, and nothing beside them on the device: all of them are on the path
   hidden   a copy that ends inside of another activity, before anything else starts or is launched, is
            not on it
+  busy     of a device with one stream and no launches all time that is busy is on the path
   walk     device time on the path is that of a walk of our own: from the end of the step backward, always
            to the activity that was last to end before the present one began (the same stream first,
            where several end within 1 us); what lies between is host. Within 2 % of the step and 5 us.
@@ -47,7 +48,7 @@ LAG_NS = 1_000
 QUEUE_LAG_NS = 2_000
 UNCLEAR_NS = 10_000
 ON_DEVICE = ("kernel", "copy", "collective")
-CHECKS = ("sum", "inside", "idle", "queue", "hidden", "walk")
+CHECKS = ("sum", "inside", "idle", "queue", "hidden", "busy", "walk")
 
 
 @dataclasses.dataclass
@@ -231,6 +232,22 @@ def walk(step: Step) -> dict[str, int] | None:
     return found
 
 
+def check_busy(step: Step) -> str | None:
+    """Of one stream whose launches nobody knows: the device's time is all there is, so it is the path."""
+    if len({a["stream_id"] for a in step.activities}) != 1:
+        return None
+    if any(a["called_ns"] is not None for a in step.activities):
+        return None
+    busy = union(
+        [(max(a["start_ns"], step.start), min(a["end_ns"], step.end)) for a in step.activities]
+    )
+    ours = sum(end - start for start, end in busy)
+    theirs = sum(r["end_ns"] - r["start_ns"] for r in step.path if r["kind"] in ON_DEVICE)
+    if abs(ours - theirs) > max(5_000, 0.02 * (step.end - step.start)):
+        return f"{theirs / 1e3:.1f} us of the path on the device, which is busy for {ours / 1e3:.1f}"
+    return None
+
+
 def check_walk(step: Step) -> str | None:
     if any(a["self_ns"] < a["end_ns"] - a["start_ns"] for a in step.activities):
         return None
@@ -250,7 +267,7 @@ def check_walk(step: Step) -> str | None:
 
 CHECK = {
     "sum": check_sum, "inside": check_inside, "idle": check_idle, "queue": check_queue,
-    "hidden": check_hidden, "walk": check_walk,
+    "hidden": check_hidden, "busy": check_busy, "walk": check_walk,
 }  # fmt: skip
 
 

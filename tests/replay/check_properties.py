@@ -4,8 +4,8 @@
 
     check_properties.py --xlatrace build/release/bin/xlatrace [--ops N] [RUN.db | CAPTURE]...
 
-Without files: the shared recordings (XLATRACE_SHARED_DATA). For the N largest ops of each, and N spread
-over the others:
+Without files: the shared recordings (XLATRACE_SHARED_DATA). For the N largest ops of each (kernels,
+where the program has none), and N spread over the others:
 
   nothing   no change, and an op at 1x, give the recorded step within the replay error that is stated
   faster    an op at half its time makes the step no slower, nor shorter by more than it saves per step
@@ -20,6 +20,8 @@ Where there is no prediction, a reason must be said. Exit status: 0 all hold, 1 
 """
 
 import argparse
+import collections
+import dataclasses
 import json
 import os
 import pathlib
@@ -33,6 +35,15 @@ from recording import Broken, Run, bare_environment, call  # noqa: E402
 
 Answer = dict[str, Any]
 MOST_ROWS = 1000  # What --top takes.
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    option: str
+    handle: str
+    name: str
+    ns: float  # The most that it takes in any step of any device (a kernel: in the run).
+    unique: bool  # No other has its name.
 
 
 class Properties:
@@ -74,6 +85,65 @@ class Properties:
         predicted = self.ask(*words)["predicted_step_ns"]
         return None if predicted is None else int(predicted)
 
+    def parts(self) -> list[Part]:
+        """What can be named, largest first: ops, or kernels where the program has none."""
+        names: collections.Counter[str] = collections.Counter()
+        rows = self.run.rows(
+            "SELECT o.handle, o.instruction AS name, max(l.ns) AS ns FROM op_time o"
+            " JOIN (SELECT handle, sum(duration_ns) AS ns FROM op_launch JOIN step USING (step, device_id)"
+            " WHERE steady GROUP BY handle, step, device_id) l USING (handle)"
+            " WHERE steady_ns > 0 AND instruction IS NOT NULL GROUP BY o.handle ORDER BY steady_ns DESC"
+        )
+        option = "--op"
+        if not rows:
+            option = "--kernel"
+            rows = self.run.rows(
+                "SELECT handle, kernel_name AS name, total_ns AS ns FROM kernel"
+                " WHERE handle IS NOT NULL ORDER BY total_ns DESC"
+            )
+        names.update(row["name"] for row in rows)
+        return [
+            Part(option, row["handle"], row["name"], float(row["ns"]), names[row["name"]] == 1)
+            for row in rows
+        ]
+
+    def check_alone(self, part: Part, step: int, base: Answer) -> int | None:
+        """The step with the part at half."""
+        slack = 1 + step // 100_000  # Of rounding.
+        handle, ns = part.handle, part.ns
+        same = self.time_of(part.option, f"{handle}=1x")
+        half = self.time_of(part.option, f"{handle}=0.5x")
+        gone = self.time_of("--without", handle)
+        twice = self.time_of(part.option, f"{handle}=2x")
+        if same is None or half is None or gone is None or twice is None:
+            return None
+        self.hold(abs(same - step) <= slack, f"{handle} at 1x", f"{same}, the step is {step}")
+        self.hold(half <= step + slack, f"{handle} at 0.5x", f"{half}, the step is {step}")
+        self.hold(gone <= half + slack, f"{handle} gone", f"{gone}, at half it is {half}")
+        self.hold(twice >= step - slack, f"{handle} at 2x", f"{twice}, the step is {step}")
+        self.hold(twice <= step + ns + slack, f"{handle} at 2x",
+                  f"{twice}: more than {step} and the {ns:.0f} that it takes")  # fmt: skip
+        self.hold(half >= step - 0.5 * ns - slack, f"{handle} at 0.5x",
+                  f"{half}: less than {step} without half of the {ns:.0f} that it takes")  # fmt: skip
+        rows = base["critical_path"]["rows"]
+        on_path = len(rows) >= MOST_ROWS or part.name in {row["what"] for row in rows}
+        if part.option == "--op" and part.unique and not on_path:
+            self.hold(abs(half - step) <= slack, f"{handle} at 0.5x",
+                      f"{half}: {part.name} is not on the path of {step}")  # fmt: skip
+        return half
+
+    def check_together(self, part: Part, other: Part, better: int, step: int) -> None:
+        slack = 1 + step // 100_000
+        both = self.time_of(
+            part.option, f"{part.handle}=0.5x", other.option, f"{other.handle}=0.5x"
+        )
+        gone = self.time_of("--without", part.handle, "--without", other.handle)
+        if both is None or gone is None:
+            return
+        said = f"{part.handle} and {other.handle}"
+        self.hold(both <= better + slack, f"{said} at half", f"{both}, one alone {better}")
+        self.hold(gone <= both + slack, f"{said} gone", f"{gone}, at half {both}")
+
     def check(self, count: int) -> str:
         base = self.ask()
         if base["predicted_step_ns"] is None:
@@ -82,49 +152,13 @@ class Properties:
         error = abs(step / recorded - 1) * 100
         self.hold(error <= base["replay_error_pct"] + 0.01, "no change",
                   f"{error:.2f} % from the recorded step, {base['replay_error_pct']} % is said")  # fmt: skip
-        on_path = {row["what"] for row in base["critical_path"]["rows"]}
-        ops = self.run.rows(
-            "SELECT o.handle, o.instruction, max(l.ns) AS ns FROM op_time o"
-            " JOIN (SELECT handle, sum(duration_ns) AS ns FROM op_launch JOIN step USING (step, device_id) WHERE steady"
-            " GROUP BY handle, step, device_id) l USING (handle)"
-            " WHERE steady_ns > 0 AND instruction IS NOT NULL GROUP BY o.handle ORDER BY steady_ns DESC"
-        )
-        others = ops[count:]
-        chosen = ops[:count] + others[:: max(1, len(others) // count)][:count]
-        names = [op["instruction"] for op in ops]
-        best = []
-        for op in chosen:
-            handle = op["handle"]
-            slack = 1 + step // 100_000  # Of rounding.
-            same = self.time_of("--op", f"{handle}=1x")
-            half = self.time_of("--op", f"{handle}=0.5x")
-            gone = self.time_of("--without", handle)
-            twice = self.time_of("--op", f"{handle}=2x")
-            if same is None or half is None or gone is None or twice is None:
-                continue
-            ns = float(op["ns"])
-            self.hold(abs(same - step) <= slack, f"--op {handle}=1x", f"{same}, the step is {step}")
-            self.hold(half <= step + slack, f"--op {handle}=0.5x", f"{half}, the step is {step}")
-            self.hold(gone <= half + slack, f"--without {handle}", f"{gone}, at half it is {half}")
-            self.hold(twice >= step - slack, f"--op {handle}=2x", f"{twice}, the step is {step}")
-            # `ns` is the most that the op takes in any step of any device.
-            self.hold(twice <= step + ns + slack, f"--op {handle}=2x",
-                      f"{twice}: more than {step} and the op's {ns:.0f}")  # fmt: skip
-            self.hold(half >= step - 0.5 * ns - slack, f"--op {handle}=0.5x",
-                      f"{half}: less than {step} without half of the op's {ns:.0f}")  # fmt: skip
-            whole = len(base["critical_path"]["rows"]) < MOST_ROWS
-            if whole and op["instruction"] not in on_path and names.count(op["instruction"]) == 1:
-                self.hold(abs(half - step) <= slack, f"--op {handle}=0.5x",
-                          f"{half}: {op['instruction']} is not on the path of {step}")  # fmt: skip
-            best.append((half, handle))
-        for (half, handle), (second, other) in zip(best, best[1:]):
-            both = self.time_of("--op", f"{handle}=0.5x", "--op", f"{other}=0.5x")
-            gone = self.time_of("--without", handle, "--without", other)
-            if both is None or gone is None:
-                continue
-            self.hold(both <= min(half, second) + slack, f"{handle} and {other} at half",
-                      f"{both}, one alone {min(half, second)}")  # fmt: skip
-            self.hold(gone <= both + slack, f"{handle} and {other} gone", f"{gone}, at half {both}")
+        parts = self.parts()
+        rest = parts[count:]
+        chosen = parts[:count] + rest[:: max(1, len(rest) // count)][:count]
+        alone = [(self.check_alone(part, step, base), part) for part in chosen]
+        for (half, part), (second, other) in zip(alone, alone[1:]):
+            if half is not None and second is not None:
+                self.check_together(part, other, min(half, second), step)
         return f"step {step / 1e6:.3f} ms, replay error {base['replay_error_pct']:.2f} %"
 
 

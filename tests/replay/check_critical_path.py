@@ -18,9 +18,8 @@ device, from `step`, `activity` and `api_call` alone:
   walk     device time on the path is that of a walk of our own: from the end of the step backward, always
            to the activity that was last to end before the present one began (the same stream first,
            where several end within 1 us); what lies between is host. Within 2 % of the step and 5 us.
-           It is not asked of devices whose activities nest (CPU, TPU), and a step where the walk meets
-           both (something else still runs, and more than 10 us between) is left out: there the recording
-           alone does not say what was waited for.
+           It is not asked of devices whose activities nest (CPU, TPU), nor of a step where more than 10 us
+           are between and a host launches, or something else runs: there it may be the host that was late.
 
 Exit status: 0 all hold, 1 not, 77 nothing could be read.
 """
@@ -63,7 +62,7 @@ class Step:
 
 
 def kind_of(activity: Row) -> str:
-    if activity["op_kind"] == "collective":
+    if activity["collective"] or "nccl" in (activity["name"] or "").lower():
         return "collective"
     return "copy" if activity["kind"] in ("memcpy", "memset") else "kernel"
 
@@ -71,9 +70,11 @@ def kind_of(activity: Row) -> str:
 def steps_of(run: Run) -> list[Step]:
     activities = collections.defaultdict(list)
     for row in run.rows(
-        "SELECT a.activity_id, a.device_id, a.stream_id, a.kind, a.op_kind, a.start_ns, a.end_ns, a.self_ns,"
-        " c.start_ns AS called_ns, c.end_ns AS launched_ns FROM activity a LEFT JOIN api_call c"
-        " USING (api_call_id) WHERE a.end_ns > a.start_ns ORDER BY a.start_ns"
+        "SELECT a.activity_id, a.device_id, a.stream_id, a.kind, a.name, a.start_ns, a.end_ns, a.self_ns,"
+        " a.op_kind = 'collective' OR l.activity_id IS NOT NULL AS collective,"
+        " c.start_ns AS called_ns, c.end_ns AS launched_ns"
+        " FROM activity a LEFT JOIN api_call c USING (api_call_id)"
+        " LEFT JOIN collective l USING (activity_id) WHERE a.end_ns > a.start_ns ORDER BY a.start_ns"
     ):
         activities[row["device_id"]].append(row)
     paths = collections.defaultdict(list)
@@ -209,6 +210,8 @@ def walk(step: Step) -> dict[str, int] | None:
         if k < 0 or ends[k] <= step.start:
             # Nothing ended before: what runs across the step's start, else host.
             across = [a for a in acts if a["start_ns"] <= step.start and a["end_ns"] >= at]
+            if across and stream is not None and at - step.start > UNCLEAR_NS:
+                return None
             found["host"] += at - step.start if not across else 0
             if across:
                 found[kind_of(across[0])] += at - step.start
@@ -221,8 +224,9 @@ def walk(step: Step) -> dict[str, int] | None:
                 break
             near -= 1
         lag = at - chosen["end_ns"]
-        if lag > UNCLEAR_NS and any(
-            a["start_ns"] < at - LAG_NS and a["end_ns"] > chosen["end_ns"] + LAG_NS for a in acts
+        if lag > UNCLEAR_NS and (
+            chosen["called_ns"] is not None
+            or any(a["start_ns"] < at - LAG_NS and a["end_ns"] > chosen["end_ns"] + LAG_NS for a in acts)
         ):
             return None
         found["host"] += lag

@@ -5,7 +5,7 @@
     check_what_if.py --xlatrace build/release/bin/xlatrace [--kinds KIND,...] [--only NAME]... [--runs N]
 
 Of every pair the program before and the program after the change are recorded, one after the other, N times
-(3 on the CPU; the fake GPU's times are the scenario's, once is enough). `what-if` is asked of the recording
+(3 where the host's own time is in the step; else once: the fake GPU's times are the scenario's). `what-if` is asked of the recording
 before; the factor of an op is what the op itself took in both recordings, so that the prediction of the
 step is judged. Steps are the steady ones of view `step`, their median. Columns:
 
@@ -26,7 +26,6 @@ import argparse
 import dataclasses
 import json
 import pathlib
-import shutil
 import statistics
 import sys
 import tempfile
@@ -160,9 +159,7 @@ def outcomes_of(
 ) -> list[Outcome]:
     outcomes = []
     for number in range(runs):
-        place = folder / pair.name / str(number)
-        shutil.rmtree(place, ignore_errors=True)
-        outcomes.append(ask(recorder, pair, place))
+        outcomes.append(ask(recorder, pair, folder / pair.name / str(number)))
     return outcomes
 
 
@@ -186,14 +183,14 @@ def main() -> int:
         folder = (options.keep or pathlib.Path(temporary)).resolve()
         for pair in chosen_pairs(options):
             try:
-                runs = options.runs or (3 if pair.kind == "jax_cpu" else 1)
+                runs = options.runs or (3 if pair.host else 1)
                 outcomes = outcomes_of(pair, recorder, runs, folder)
             except Skip as skip:
                 skipped.add(str(skip))
                 continue
             except Broken as error:
-                # On a busy machine the steps of a CPU program may not agree with each other.
-                word = "noisy" if pair.kind == "jax_cpu" and "steady" in str(error) else "none"
+                # On a busy machine steps with the host in them may not agree with each other.
+                word = "noisy" if pair.host and "steady" in str(error) else "none"
                 print(f"{pair.name:30} {word}: {error}", flush=True)
                 count[word] += 1
                 decided += word == "none"

@@ -21,13 +21,15 @@ def factors(products: int = 40, /, **kernels: float) -> str:
 
 
 def on_cpu(name: str, program: str, about: str, *changes: Change) -> Pair:
-    return Pair(name, "jax_cpu", about, Side(program), Side(program, {"changed": True}), changes)
+    before, after = Side(program), Side(program, {"changed": True})
+    return Pair(name, "jax_cpu", about, before, after, changes, host=True)
 
 
 def on_gpu(
-    name: str, program: str, about: str, before: dict[str, Any], after: dict[str, Any], *changes: Change
-) -> Pair:
-    return Pair(name, "jax_gpu", about, Side(program, before), Side(program, after), changes)
+    name: str, program: str, about: str, before: dict[str, Any], after: dict[str, Any],
+    *changes: Change, host: bool = False,
+) -> Pair:  # fmt: skip
+    return Pair(name, "jax_gpu", about, Side(program, before), Side(program, after), changes, host=host)
 
 
 def named(opcode: str) -> str:
@@ -80,7 +82,7 @@ def gpu_pairs() -> list[Pair]:
         on_gpu("xla_scatter_faster_no_graph", "scattered", "the same, kernel by kernel",
                slow | off, fast | off, Op(scatter)),
         on_gpu("xla_scatter_faster_read", "reading", "the same, and the host reads every loss",
-               long, shorter, Op(scatter)),
+               long, shorter, Op(scatter), host=True),
         on_gpu("xla_two_ops", "scattered", "the scatter faster, and products half as long",
                slow, {"scenario": factors(20, input_scatter_fusion=15, wrapped_scatter=15, scatter=15)},
                Op(scatter), Op("op_kind = 'gemm'")),

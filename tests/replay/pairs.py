@@ -6,7 +6,6 @@ of an op is the one found for the op itself in both runs, so what is judged is t
 """
 
 import dataclasses
-from collections.abc import Callable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,8 +51,5 @@ class Pair:
     changes: tuple[Change, ...]
     # The recording does not tell which of several things will happen: the range must hold what did.
     undecided: bool = False
+    host: bool = False  # The host's own time is in the step: measured several times.
     quick: bool = False  # Deterministic and short: for every commit.
-
-
-def gather(*makers: Callable[[], Pair]) -> list[Pair]:
-    return [maker() for maker in makers]

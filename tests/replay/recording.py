@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -53,7 +54,8 @@ class Recorder:
         self.preload = xlatrace.parents[1] / "lib" / "libxlatrace.so"
 
     def record(self, kind: str, side: Side, folder: pathlib.Path) -> "Run":
-        """Runs a side in an empty folder."""
+        """Runs a side in the folder, which is emptied."""
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         run = folder / "run.db"
         {"workload": self._workload, "jax_gpu": self._jax_gpu, "jax_cpu": self._jax_cpu}[kind](

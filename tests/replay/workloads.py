@@ -68,7 +68,7 @@ def host_pair(
     name: str, about: str, before: Side, after: Side, *changes: Change, undecided: bool = False
 ) -> Pair:
     """In whose step the host's own time is."""
-    return Pair(name, "workload", about, before, after, changes, undecided)
+    return Pair(name, "workload", about, before, after, changes, undecided, host=True)
 
 
 def thunk(name: str, what: str, stream: str = "") -> str:

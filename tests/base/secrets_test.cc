@@ -94,6 +94,12 @@ TEST(SecretsTest, WhatModelsAndCompilersSayIsNone) {
   }
 }
 
+// A run.db that lost it would be taken for one of another job, and set aside.
+TEST(SecretsTest, TheTokenOfARecordingIsNone) {
+  EXPECT_TRUE(FindSecrets("recording_token=5f3a09c1d2e4b687").empty());
+  EXPECT_FALSE(FindSecrets("my_recording_token=5f3a09c1d2e4b687").empty());
+}
+
 TEST(SecretsTest, MaskingAgainChangesNothing) {
   const std::string once =
       Masked("HF_TOKEN=abc --password x https://a:b1@c sk-" + kLetters + " {\"secret\": \"x\"}");

@@ -27,6 +27,7 @@ constexpr int64_t kRowsPerProgress = 1 << 16;
 // run_info; a run_stat's is an integer, and no row of that is NULL.
 constexpr std::string_view kTextColumns[] = {"action",
                                              "advice",
+                                             "assumptions",
                                              "basis",
                                              "bound_by",
                                              "category",
@@ -73,6 +74,7 @@ constexpr std::string_view kTextColumns[] = {"action",
                                              "peak_flops",
                                              "peaks_source",
                                              "phase",
+                                             "program",
                                              "role",
                                              "role_reason",
                                              "sentence",
@@ -89,7 +91,8 @@ constexpr std::string_view kTextColumns[] = {"action",
                                              "where_layer",
                                              "where_op",
                                              "where_source",
-                                             "why_ended"};
+                                             "why_ended",
+                                             "withheld"};
 
 ParquetType TypeByName(std::string_view name) {
   if (std::find(std::begin(kTextColumns), std::end(kTextColumns), name) != std::end(kTextColumns)) {

@@ -71,6 +71,11 @@ def strings_of(run):
                 ("run_info", "key"),
                 ("x_run_info", "key"),
                 ("api_call", "name"),
+                # Sentences of the replay's own, with counts and no names.
+                ("replay", "assumptions"),
+                ("x_replay", "assumptions"),
+                ("replay", "withheld"),
+                ("x_replay", "withheld"),
             ]:
                 kept.update(values)
                 continue

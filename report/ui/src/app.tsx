@@ -114,12 +114,23 @@ function Search({ report, f }: { report: Report; f: string }): VNode {
   const [at, setAt] = useState(-1);
   const [open, setOpen] = useState(false);
   const timer = useRef(0);
-  useEffect(() => setText(f), [f]);
+  // What was typed goes to the address a little later, and comes back as `f` later still: by then there
+  // may be more letters, which it must not take away.
+  const sent = useRef(f);
+  useEffect(() => {
+    if (f === sent.current) return;
+    sent.current = f;
+    setText(f);
+  }, [f]);
   const offers = useMemo(() => (open ? completions(report, text) : []), [report, text, open]);
   const commit = (value: string, final: boolean): void => {
     window.clearTimeout(timer.current);
-    if (final) go({ f: value.trim() });
-    else timer.current = window.setTimeout(() => move({ f: value.trim() }), 200);
+    const send = (how: typeof go): void => {
+      sent.current = value.trim();
+      how({ f: sent.current });
+    };
+    if (final) send(go);
+    else timer.current = window.setTimeout(() => send(move), 200);
   };
   const take = (offer: Offer): void => {
     const next = text.replace(/(?:"[^"]*"?|[^\s"])*$/, '') + offer.text;

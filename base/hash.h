@@ -1,4 +1,6 @@
 // 64-bit content hashes (XXH3). Stable over versions and machines of one byte order.
+//
+// Thread-safety: re-entrant.
 
 #ifndef XLATRACE_BASE_HASH_H_
 #define XLATRACE_BASE_HASH_H_
@@ -10,6 +12,17 @@
 namespace xlatrace {
 
 uint64_t Hash(std::string_view bytes, uint64_t seed = 0);
+
+// `value` added to `hash`; the order of values counts. One to one in `hash` for each value, and
+// every bit of the result depends on all bits of both; `hash` is spread before `value` is added, so
+// that numbers that grow together do not meet. The finalizer is SplitMix64's (Steele, Lea, Flood:
+// Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+constexpr uint64_t Mix(uint64_t hash, uint64_t value) {
+  hash = (hash * 0x9E3779B97F4A7C15u ^ value) + 0x9E3779B97F4A7C15u;
+  hash = (hash ^ hash >> 30) * 0xBF58476D1CE4E5B9u;
+  hash = (hash ^ hash >> 27) * 0x94D049BB133111EBu;
+  return hash ^ hash >> 31;
+}
 
 // 16 lower-case hexadecimal digits.
 std::string HashText(uint64_t hash);

@@ -8,20 +8,17 @@
 #include <cstring>
 
 #include <sys/ioctl.h>
+#include <utf8proc.h>
 
 #include "base/utf8.h"
 
 namespace xlatrace {
 namespace {
 
+// Columns of a character that is shown; what Unicode has not assigned is taken as narrow.
 int Width(int32_t code) {
-  if (code >= 0x300 && code < 0x370) return 0;  // Combining marks.
-  const bool wide = (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
-                    (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
-                    (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
-                    (code >= 0xFFE0 && code <= 0xFFE6) || (code >= 0x1F300 && code <= 0x1FAFF) ||
-                    (code >= 0x20000 && code <= 0x3FFFD);
-  return wide ? 2 : 1;
+  if (code < 0x7F) return 1;
+  return utf8proc_category(code) == UTF8PROC_CATEGORY_CN ? 1 : utf8proc_charwidth(code);
 }
 
 // The longest prefix of at most `width` columns.

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "model/hlo_module.h"
 
 namespace xlatrace::compare {
@@ -44,13 +45,6 @@ std::string_view WorkOf(const model::HloModule& module, const model::Instruction
 // The op_name as described above, for people and for keys: "layer_0/dot_general", with
 // "gradient of " or "recomputed " in front. Empty for no name.
 std::string CanonicalOpName(std::string_view op_name);
-
-// Mixes `value` into `hash`, order counts.
-inline uint64_t Mix(uint64_t hash, uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 12) + (hash >> 4);
-  hash *= 0xbf58476d1ce4e5b9u;
-  return hash ^ (hash >> 29);
-}
 
 }  // namespace xlatrace::compare
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "correlator/annotated_graph_rows.h"
 #include "correlator/annotation_evidence.h"
 #include "correlator/evidence.h"
@@ -69,10 +70,9 @@ struct CaseKey {
 };
 struct CaseKeyHash {
   size_t operator()(const CaseKey& key) const {
-    uint64_t h = (uint64_t{key.hint} << 32 | key.config) * 0x9E3779B97F4A7C15u;
-    h ^= (uint64_t{key.run_module} << 32 | key.process) * 0xC2B2AE3D27D4EB4Fu;
-    h += key.graph * 0x165667B19E3779F9u;
-    return h ^ h >> 32;
+    const uint64_t place =
+        Mix(uint64_t{key.hint} << 32 | key.config, uint64_t{key.run_module} << 32 | key.process);
+    return Mix(place, key.graph);
   }
 };
 

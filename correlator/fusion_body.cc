@@ -5,19 +5,14 @@
 namespace xlatrace::correlator {
 namespace {
 
-void Mix(uint64_t value, uint64_t* hash) {
-  *hash = (*hash ^ value) * 0x9E3779B97F4A7C15u;
-  *hash ^= *hash >> 29;
-}
-
 uint64_t BodyHash(const model::HloModule& module, const model::Computation& body) {
   uint64_t hash = 1;
   for (uint32_t i = 0; i < body.instruction_count; ++i) {
     const model::Instruction& inner = module.instructions[body.first_instruction + i];
-    Mix(Hash(inner.opcode), &hash);
-    Mix(Hash(inner.shape), &hash);
+    hash = Mix(hash, Hash(inner.opcode));
+    hash = Mix(hash, Hash(inner.shape));
     for (const uint32_t operand : module.Operands(inner)) {
-      Mix(operand - body.first_instruction, &hash);
+      hash = Mix(hash, operand - body.first_instruction);
     }
   }
   return hash;
@@ -31,7 +26,7 @@ uint64_t FusionBodies::HashOf(const model::Instruction& fusion) {
     if (callee >= module_.computations.size()) continue;
     const auto [at, fresh] = known_.try_emplace(callee, 0);
     if (fresh) at->second = BodyHash(module_, module_.computations[callee]);
-    Mix(at->second, &hash);
+    hash = Mix(hash, at->second);
   }
   return hash;
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/hash.h"
+
 namespace xlatrace::report {
 namespace {
 
@@ -17,8 +19,7 @@ struct SumKeyHash {
   size_t operator()(const SumKey& key) const {
     auto hash = static_cast<uint64_t>(key.label_id);
     for (const int64_t id : {key.config_id, key.lane_id}) {
-      hash = (hash ^ static_cast<uint64_t>(id)) * 0x9E3779B97F4A7C15u;
-      hash ^= hash >> 29;
+      hash = Mix(hash, static_cast<uint64_t>(id));
     }
     return hash;
   }

@@ -2,17 +2,12 @@
 
 #include <limits>
 
+#include "base/hash.h"
+
 namespace xlatrace::store {
 namespace {
 
 using model::Id;
-
-// Begin with a constant: of two numbers that grow together the first one must be spread before the
-// second is added, or all of them meet in one bucket.
-uint64_t Mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ hash >> 29;
-}
 
 constexpr int64_t kGapCauses = 16;
 

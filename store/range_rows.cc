@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace xlatrace::store {
 
 struct RangeRows::Batch {
@@ -80,15 +82,6 @@ class RangeRows::Maker {
     uint64_t hash = 0;
     uint32_t kind = 0;  // From 1.
   };
-
-  // The finalizer of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
-  // Generators, 2014): one to one in `hash` for each value.
-  static uint64_t Mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) + 0x9E3779B97F4A7C15u;
-    hash = (hash ^ hash >> 30) * 0xBF58476D1CE4E5B9u;
-    hash = (hash ^ hash >> 27) * 0x94D049BB133111EBu;
-    return hash ^ hash >> 31;
-  }
 
   Slot& SlotOf(uint64_t hash) {
     const size_t mask = slots_.size() - 1;  // A power of two.

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 
@@ -109,7 +111,8 @@ void TableBuilder::StartPage() {
 }
 
 void TableBuilder::Append(int64_t rowid, std::span<const int64_t> values) {
-  size_t count = values.size() < kMaxValues ? values.size() : kMaxValues;
+  assert(values.size() <= kMaxValues);
+  size_t count = std::min(values.size(), kMaxValues);
   while (count > 0 && values[count - 1] == kNullValue) --count;
   // Payload: header size, serial types, values. All sizes fit one byte.
   char cell[2 + 9 + 1 + kMaxValues + 8 * kMaxValues];

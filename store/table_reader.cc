@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "base/hash.h"
+
 namespace xlatrace::store {
 namespace {
 
@@ -47,8 +49,7 @@ size_t HeaderHash(const char* header, size_t bytes) {
     uint64_t word = 0;
     std::memcpy(&word, header + i, sizeof(word));
     if (bytes - i < 8) word &= (uint64_t{1} << (8 * (bytes - i))) - 1;
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
+    hash = Mix(hash, word);
   }
   return hash;
 }

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace xlatrace::correlator {
 namespace {
 
 uint64_t HashCases(std::span<const uint32_t> cases) {
   uint64_t h = cases.size();
-  for (const uint32_t c : cases) {
-    h = (h ^ c) * 0x9E3779B97F4A7C15u;
-    h ^= h >> 29;
-  }
+  for (const uint32_t c : cases) h = Mix(h, c);
   return h;
 }
 

@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
+
 namespace xlatrace::correlator {
 
 void DoubtOddCalls(const std::function<uint32_t(uint32_t launch_case)>& kernel_of,
@@ -26,7 +28,7 @@ void DoubtOddCalls(const std::function<uint32_t(uint32_t launch_case)>& kernel_o
       }
       open = key;
       if (!counts) continue;
-      call.hash = (call.hash ^ kernel_of(stretch.cases[k])) * 0x9E3779B97F4A7C15u + 1;
+      call.hash = Mix(call.hash, kernel_of(stretch.cases[k]));
       call.outcomes.push_back(outcome);
     }
   };

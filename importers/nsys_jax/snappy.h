@@ -1,5 +1,6 @@
-// Snappy's block format (https://github.com/google/snappy/blob/main/format_description.txt),
-// inflating only. Parquet files of pandas are compressed with it.
+// Snappy's block format (https://github.com/google/snappy/blob/main/format_description.txt) by
+// Google's library, with a bound on what a page may claim. Parquet files of pandas are compressed
+// with it.
 
 #ifndef XLATRACE_IMPORTERS_NSYS_JAX_SNAPPY_H_
 #define XLATRACE_IMPORTERS_NSYS_JAX_SNAPPY_H_

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "importers/common/counters.h"
 #include "importers/recording/recorded_process.h"
 #include "model/event_sink.h"
@@ -73,8 +74,7 @@ class RecordedNames {
   };
   struct HintKeyHash {
     size_t operator()(const HintKey& key) const {
-      return (uint64_t{key.thunk} << 32 | key.title) * 0x9E3779B97F4A7C15u +
-             static_cast<size_t>(key.evidence);
+      return Mix(uint64_t{key.thunk} << 32 | key.title, static_cast<uint64_t>(key.evidence));
     }
   };
 

@@ -25,6 +25,11 @@ TEST(TerminalTest, WidthCountsColumnsNotBytes) {
   EXPECT_EQ(DisplayWidth("größe"), 5);
   EXPECT_EQ(DisplayWidth("字"), 2);
   EXPECT_EQ(DisplayWidth("█▎"), 2);
+  EXPECT_EQ(DisplayWidth("e\u0301"), 1);             // A combining accent, U+0301.
+  EXPECT_EQ(DisplayWidth("\u0915\u094D\u0937"), 2);  // Devanagari with a virama between.
+  EXPECT_EQ(DisplayWidth("\U0001F680"), 2);          // An emoji.
+  EXPECT_EQ(DisplayWidth("ｱ"), 1);                   // Half-width katakana.
+  EXPECT_EQ(DisplayWidth("\u0378"), 1);              // Not assigned.
 }
 
 TEST(TerminalTest, ACutNameKeepsItsEnd) {

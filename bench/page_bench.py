@@ -1,21 +1,29 @@
 #!/usr/bin/env python3
-"""Size of a page and how long it takes to be usable, in Chromium from file://.
+"""Size of a page, how long it takes to be usable, and how smoothly its timeline pans, in Chromium from file://.
 
-    bench/page_bench.py PAGE.html [RUNS]
+    bench/page_bench.py PAGE.html... [--runs 5]
+    bench/page_bench.py --xlatrace build/release/bin/xlatrace [--launches 1000000,10000000] [--folder build/page-bench]
 
-Needs Playwright and Debian's chromium (scripts/test makes an environment that has them). Prints the
-median of RUNS (default 5) fresh contexts: from navigation to the first paint, and to the mounted app
-with all tables but the lazy ones decoded; then from opening the timeline to its first drawing. Beside
-them the CPU time of the page's main thread, which other programs on the machine change less.
+The second makes the pages first, out of traces of bench/big_run.py; what is in the folder already is used
+again. Needs Playwright and Debian's chromium (scripts/test makes an environment that has them).
+
+Prints the median of RUNS fresh contexts: from navigation to the first paint; to the mounted app with all
+tables but the lazy ones decoded (usable); from opening the timeline to its first drawing. Then the time
+between frames while the timeline is panned with the D key, over a step and over a third of the run: median
+and 95th percentile. Beside each the CPU time of the page's main thread, which other programs on the machine
+change less. The last column is the goal; on a machine with other load compare CPU times with it.
 """
 
+import argparse
 import pathlib
 import shutil
 import statistics
+import subprocess
 import sys
 
 from playwright.sync_api import sync_playwright
 
+FRAMES = 90
 READY = """() => new Promise((done) => {
   const look = () => {
     const app = document.querySelector('[data-testid="app"][data-ready="1"]');
@@ -32,6 +40,27 @@ TIMELINE = """async () => {
   }
   return performance.now() - begin;
 }"""
+SPAN = """() => { const { run } = JSON.parse(document.getElementById('xlatrace-index').textContent).meta;
+  return [run.start_ns, run.end_ns]; }"""
+SHOW = """([from, to]) => new Promise((done) => {
+  location.hash = `#/timeline?t=${from},${to}`;
+  setTimeout(() => requestAnimationFrame(done), 300);
+})"""
+# Milliseconds between frames while D is held.
+PAN = """(frames) => new Promise((done) => {
+  const key = (type) => window.dispatchEvent(new KeyboardEvent(type, {key: 'd', bubbles: true}));
+  const out = [];
+  let before = 0;
+  const frame = (now) => {
+    if (before > 0) out.push(now - before);
+    before = now;
+    if (out.length < frames) return requestAnimationFrame(frame);
+    key('keyup');
+    done(out);
+  };
+  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'd', bubbles: true}));
+  requestAnimationFrame(frame);
+})"""
 
 
 def main_thread(devtools):
@@ -40,42 +69,98 @@ def main_thread(devtools):
     return 1000 * next(m["value"] for m in metrics if m["name"] == "TaskDuration")
 
 
+def made(program, launches, folder):
+    """The page of a synthetic run of so many launches."""
+    place = folder / str(launches)
+    page = place / "run.html"
+    if page.exists() and page.stat().st_mtime > program.stat().st_mtime:
+        return page
+    place.mkdir(parents=True, exist_ok=True)
+    script = pathlib.Path(__file__).with_name("big_run.py")
+    run = place / "run.db"
+    commands = [
+        [program, "report", run, "-o", page, "--force"],
+    ]
+    if not run.exists():
+        commands[:0] = [
+            [sys.executable, script, launches, place],
+            [program, "import", place / "trace.sqlite", "--modules", place, "-o", run, "--force"],
+        ]
+    for command in commands:
+        print(" ".join(str(part) for part in command), file=sys.stderr, flush=True)
+        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    (place / "trace.sqlite").unlink(missing_ok=True)
+    return page
+
+
+def percentile(values, part):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
+
+def measure(browser, path, runs):
+    """Rows of (what, wall ms of each run, CPU ms of each run or None)."""
+    wall = {name: [] for name in ("first paint", "usable", "timeline")}
+    cpu = {name: [] for name in ("usable", "timeline")}
+    pans = {"pan, a step": ([], []), "pan, a third": ([], [])}
+    for _ in range(runs):
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        context.set_default_timeout(600_000)
+        page = context.new_page()
+        devtools = context.new_cdp_session(page)
+        devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
+        begin = main_thread(devtools)
+        page.goto(path.as_uri(), wait_until="commit")
+        wall["usable"].append(page.evaluate(READY))
+        cpu["usable"].append(main_thread(devtools) - begin)
+        wall["first paint"].append(page.evaluate(PAINT))
+        begin = main_thread(devtools)
+        wall["timeline"].append(page.evaluate(TIMELINE))
+        cpu["timeline"].append(main_thread(devtools) - begin)
+        first, last = page.evaluate(SPAN)
+        for name, share in (("pan, a step", 1 / 400), ("pan, a third", 1 / 3)):
+            middle = first + (last - first) // 3
+            page.evaluate(SHOW, [middle, middle + int((last - first) * share)])
+            begin = main_thread(devtools)
+            frames = page.evaluate(PAN, FRAMES)
+            pans[name][1].append((main_thread(devtools) - begin) / FRAMES)
+            pans[name][0].extend(frames)
+        context.close()
+    rows = [(name, statistics.median(values), None, statistics.median(cpu[name]) if name in cpu else None)
+            for name, values in wall.items()]
+    for name, (frames, each) in pans.items():
+        rows.append((name, statistics.median(frames), percentile(frames, 0.95), statistics.median(each)))
+    return rows
+
+
 def main():
-    path = pathlib.Path(sys.argv[1]).resolve()
-    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    paint, ready, timeline = [], [], []
-    ready_cpu, timeline_cpu = [], []
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pages", nargs="*", type=pathlib.Path)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--xlatrace", type=pathlib.Path, help="makes the pages with this program")
+    parser.add_argument("--launches", default="1000000,10000000")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/page-bench"))
+    options = parser.parse_args()
+    pages = [page.resolve() for page in options.pages]
+    if options.xlatrace:
+        pages += [made(options.xlatrace.resolve(), int(n), options.folder.resolve()) for n in options.launches.split(",")]
+    if not pages:
+        parser.error("name a page, or --xlatrace")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--disable-gpu", "--no-sandbox"]
         )
-        for _ in range(runs):
-            context = browser.new_context(viewport={"width": 1440, "height": 900})
-            page = context.new_page()
-            devtools = context.new_cdp_session(page)
-            devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
-            begin = main_thread(devtools)
-            page.goto(path.as_uri(), wait_until="commit")
-            ready.append(page.evaluate(READY))
-            ready_cpu.append(main_thread(devtools) - begin)
-            paint.append(page.evaluate(PAINT))
-            begin = main_thread(devtools)
-            timeline.append(page.evaluate(TIMELINE))
-            timeline_cpu.append(main_thread(devtools) - begin)
-            context.close()
+        print("| page | MB | what | wall ms | 95 % | main thread, CPU ms | goal |")
+        print("|---|---|---|---|---|---|---|")
+        for path in pages:
+            # Of millions of launches a second is allowed, up to one million a half.
+            goals = {"usable": 500 if path.stat().st_size < 8e6 else 1000, "pan, a step": 33, "pan, a third": 33}
+            name = path.parent.name if path.name == "run.html" else path.name
+            for what, middle, high, cpu in measure(browser, path, options.runs):
+                print(f"| {name} | {path.stat().st_size / 1e6:.2f} | {what} | {middle:.0f} | "
+                      f"{'' if high is None else f'{high:.0f}'} | {'' if cpu is None else f'{cpu:.1f}'} | "
+                      f"{goals.get(what, '')} |", flush=True)
         browser.close()
-    print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
-    for name, values in (
-        ("first paint", paint),
-        ("ready", ready),
-        ("  of it CPU", ready_cpu),
-        ("timeline", timeline),
-        ("  of it CPU", timeline_cpu),
-    ):
-        print(
-            f"{name:12} {statistics.median(values):7.0f} ms"
-            f" (of {runs}: {min(values):.0f} to {max(values):.0f})"
-        )
 
 
 if __name__ == "__main__":

@@ -38,15 +38,19 @@ Status WritePageData(store::RunDb& db, const RunView& view, const PageOptions& o
   PageContext page{.db = db, .view = view, .options = options, .blocks = blocks};
   XLATRACE_TRY(page.steps.Load(db));
   XLATRACE_TRY(WriteRunTables(page));
+  XLATRACE_TRY(WriteRankTables(page));
   XLATRACE_TRY(LoadPageOps(page));
   XLATRACE_TRY(LoadPageGaps(page));
+  XLATRACE_TRY(LoadPagePath(page));
   XLATRACE_TRY(WriteLaunchTables(page));
   XLATRACE_TRY(WriteTimeTables(page));
+  XLATRACE_TRY(WritePathTable(page));
   XLATRACE_TRY(WriteHloTables(page));
   XLATRACE_TRY(WriteOpTables(page));
   XLATRACE_TRY(WriteSourceTables(page));
   XLATRACE_TRY(WriteBaseTables(page));
   XLATRACE_TRY(LoadFindingsMeta(page));
+  XLATRACE_TRY(LoadReplayMeta(page));
   blocks.Finish(PageMeta(page));
   return {};
 }

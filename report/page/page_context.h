@@ -73,6 +73,14 @@ struct PageGapSums {
   int64_t ns = 0;
 };
 
+// A piece of the critical path of a step on a device.
+struct PagePathPart {
+  int64_t device_id = 0, step = 0;
+  int64_t activity_id = 0;  // 0: none.
+  int64_t start_ns = 0, end_ns = 0;
+  std::string kind;
+};
+
 struct PageContext {
   store::RunDb& db;
   const RunView& view;
@@ -87,6 +95,8 @@ struct PageContext {
   std::unordered_map<int64_t, int64_t> site_of_activity;   // Of those that gaps name.
   std::vector<store::ScannedGap> gaps;                     // The longest, by device and start.
   PageGapSums gap_sums;
+  std::vector<PagePathPart> path;                           // By device and start.
+  std::unordered_map<int64_t, int64_t> stream_of_activity;  // Row of those on the path.
   nlohmann::ordered_json meta = nlohmann::ordered_json::object();
   int64_t start_ns = 0, end_ns = 0;  // Of all device work.
 
@@ -107,13 +117,18 @@ Status FillTable(store::RunDb& db, std::string_view sql, PageTable& table,
 void SetRow(PageTable& table, const store::Statement& row, const std::vector<const IdRows*>& refs);
 void SetCell(PageTable& table, size_t column, const store::Cell& cell, const IdRows* ref = nullptr);
 
-Status WriteRunTables(PageContext& page);     // page_run.cc
-Status LoadPageGaps(PageContext& page);       // page_time.cc
-Status WriteTimeTables(PageContext& page);    // page_time.cc: needs gaps and site_of_activity
-Status LoadPageOps(PageContext& page);        // page_ops.cc
-Status WriteLaunchTables(PageContext& page);  // page_launches.cc: needs gaps and ops, completes ops
-Status WriteHloTables(PageContext& page);     // page_hlo.cc: needs ops, completes them
-Status WriteOpTables(PageContext& page);      // page_ops.cc: last of these
+Status WriteRunTables(PageContext& page);   // page_run.cc
+Status WriteRankTables(PageContext& page);  // page_ranks.cc: needs devices
+Status LoadPageGaps(PageContext& page);     // page_time.cc
+Status LoadPagePath(PageContext& page);     // page_path.cc
+Status WritePathTable(PageContext& page);   // page_path.cc: needs stream_of_activity
+Status LoadReplayMeta(PageContext& page);   // page_path.cc
+Status WriteTimeTables(PageContext& page);  // page_time.cc: needs gaps and site_of_activity
+Status LoadPageOps(PageContext& page);      // page_ops.cc
+Status WriteLaunchTables(
+    PageContext& page);                    // page_launches.cc: needs gaps, path, ops; completes ops
+Status WriteHloTables(PageContext& page);  // page_hlo.cc: needs ops, completes them
+Status WriteOpTables(PageContext& page);   // page_ops.cc: last of these
 // Of the ops of `page`, which is this run or the base run (page_shares.cc).
 Status WriteShareTable(PageContext& page, const std::string& name, const std::string& ops);
 Status WriteSourceTables(PageContext& page);  // page_source.cc

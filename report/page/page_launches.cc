@@ -159,7 +159,7 @@ class LaunchPass {
     return static_cast<size_t>(model::Phase::kUnknown);
   }
 
-  // Activities whose site the table of gaps wants to know.
+  // Activities whose site the table of gaps wants to know, and those on the critical path.
   void LoadWanted() {
     for (const store::ScannedGap& gap : page_.gaps) {
       for (const int64_t id : {gap.previous_activity_id, gap.next_activity_id}) {
@@ -168,6 +168,10 @@ class LaunchPass {
     }
     std::sort(wanted_.begin(), wanted_.end());
     wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
+    for (const PagePathPart& part : page_.path) {
+      if (part.activity_id != 0) on_path_.push_back(part.activity_id);
+    }
+    std::sort(on_path_.begin(), on_path_.end());
   }
 
   // With too many launches: the first, the slowest and the median step, then evenly spaced ones, as
@@ -268,6 +272,13 @@ class LaunchPass {
     }
     if (next_wanted_ < wanted_.size() && wanted_[next_wanted_] == activity.activity_id) {
       page_.site_of_activity.emplace(activity.activity_id, number);
+    }
+    while (next_on_path_ < on_path_.size() && on_path_[next_on_path_] < activity.activity_id) {
+      ++next_on_path_;
+    }
+    if (lane.stream >= 0 && next_on_path_ < on_path_.size() &&
+        on_path_[next_on_path_] == activity.activity_id) {
+      page_.stream_of_activity.emplace(activity.activity_id, lane.stream);
     }
     if (!all_) {
       auto bins = bins_.find(lane.device_id);
@@ -531,8 +542,8 @@ class LaunchPass {
   Table configs_, labels_, label_shares_;
   std::unordered_map<int64_t, size_t> config_rows_, label_rows_;
   std::unordered_map<int64_t, size_t> part_of_op_;
-  std::vector<int64_t> wanted_;
-  size_t next_wanted_ = 0;
+  std::vector<int64_t> wanted_, on_path_;
+  size_t next_wanted_ = 0, next_on_path_ = 0;
   bool all_ = true;
   std::set<int64_t> chosen_;
   int64_t bin_ns_ = 1;

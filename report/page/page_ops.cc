@@ -21,8 +21,8 @@ constexpr std::string_view kOpTimeSql =
     "SELECT handle, module_id, instruction, steady_ns, self_ns, category, op_kind, phase, layer,"
     " layer_group, op_name, source_file, source_line, occurrences, total_ns, min_ns, max_ns, flops,"
     " bytes, wasted_ns, bound_by, theoretical_occupancy_pct, occupancy_limiter, expected_ns,"
-    " compute_utilisation_pct, memory_utilisation_pct, compute_type, confidence, estimated, mixed"
-    " FROM op_time WHERE instruction IS NOT NULL";
+    " compute_utilisation_pct, memory_utilisation_pct, compute_type, confidence, estimated, mixed,"
+    " critical_pct, slack_ns FROM op_time WHERE instruction IS NOT NULL";
 
 struct Details {  // Of an instruction; opcode empty: not known.
   std::string opcode;
@@ -81,11 +81,11 @@ Status WriteOpTables(PageContext& page) {
       " source_file:text source_line occurrences total_ns min_ns max_ns flops bytes wasted_ns"
       " bound_by:text theoretical_occupancy_pct:real occupancy_limiter:text expected_ns"
       " compute_utilisation_pct:real memory_utilisation_pct:real compute_type:text confidence:word "
-      "estimated mixed handle:text"
+      "estimated mixed critical_pct:real slack_ns handle:text"
       " module>modules instruction:text instruction_row>instructions unattributed_reason:word"
       " opcode:text shape:text dtype:text ns calls self_ns copies stack:text");
   constexpr size_t kFirstSql = 5;  // Of kOpTimeSql: category.
-  constexpr size_t kMore = 25;     // Of the table: handle.
+  constexpr size_t kMore = 27;     // Of the table: handle.
   int64_t next_fold = 0;
   const auto folds = FoldNumbers(page.view, &next_fold);
   for (size_t i = 0; i < page.ops.size(); ++i) {
@@ -98,9 +98,9 @@ Status WriteOpTables(PageContext& page) {
       table.SetText(2, op.phase);
       table.Set(8, op.occurrences);
       table.Set(9, op.total_ns);
-      table.SetText(kMore - 3, "none");
-      table.Set(kMore - 2, int64_t{0});
-      table.Set(kMore - 1, int64_t{0});
+      table.SetText(kMore - 5, "none");
+      table.Set(kMore - 4, int64_t{0});
+      table.Set(kMore - 3, int64_t{0});
     }
     table.SetText(kMore, op.handle);
     SetCell(table, kMore + 1, op.module_id, &page.modules);

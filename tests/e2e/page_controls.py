@@ -250,95 +250,6 @@ class Controls(Browser):
                     self.assertEqual(said, [], f"{name}{sel}, {scheme}")
 
 
-class Ranks(Browser):
-    def test_each_rank_has_the_time_that_sql_gives_it(self):
-        capture = page_browser.support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
-        for arguments in (("import", capture, "-o", "ranks.db"), ("report", "ranks.db")):
-            result = page_browser.support.run(*arguments, cwd=self.work)
-            self.assertEqual(result.code, 0, result)
-        page = self.open("#/ranks", url=(self.work / "ranks.html").as_uri())
-        db = page_browser.support.open_database(self.work / "ranks.db")
-        self.addCleanup(db.close)
-        wanted = db.execute(
-            "SELECT d.ordinal, sum(p.wall_ns) * 1.0 / count(DISTINCT s.step) AS ns FROM step_part p"
-            " JOIN step s USING (device_id, step) JOIN device d USING (device_id) WHERE s.steady"
-            " AND p.part NOT IN ('idle', 'exposed_collective', 'exposed_copy')"
-            " GROUP BY d.device_id ORDER BY ns DESC"
-        ).fetchall()
-        self.assertEqual(len(wanted), 4)
-        rows = page.locator('[data-testid="page-ranks"] tr[data-ns]').all()
-        self.assertEqual(len(rows), 4)
-        for row, (ordinal, ns) in zip(rows, wanted):
-            self.assertLessEqual(abs(self.ns(row) - ns), 1)
-            self.assertIn(f"GPU {ordinal}", row.inner_text())
-        self.assertIn(f"GPU {wanted[0][0]} computes", page.get_by_test_id("rank-sentence").inner_text())
-        page.get_by_test_id("rank-measure").locator('[data-value="waiting"]').click()
-        page.wait_for_function("() => /m=waiting/.test(location.hash)")
-        self.assertEqual(page.get_by_test_id("clocks").count(), 0)  # One process, one clock.
-        page.locator("[data-testid=rankmap] canvas").click(position={"x": 400, "y": 8})
-        page.wait_for_selector('[data-testid="page-timeline"]')
-        self.assertRegex(page.url, r"f=dev:\d")
-        # A run of one device has no such page.
-        self.assertEqual(self.open().get_by_test_id("tab-ranks").count(), 0)
-
-
-RANKS = 1000
-SLOW = 617
-
-
-class ManyRanks(Browser):
-    """A thousand processes of one device each, whose clocks nobody knows; one computes 150 us
-    longer in every step, and waits that much less in the all-reduce that ends it."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        ops = [
-            ("dot.1", "dot", "jit(step)/jvp(layers_0)/mlp/dot_general", "/m/model.py", 10),
-            ("add.2", "add", "jit(step)/transpose(jvp(layers_0))/mlp/add", "/m/model.py", 11),
-            ("all-reduce.3", "all-reduce", "jit(step)/psum", "/m/train.py", 5),
-        ]
-        folder = cls.work / "ranks"
-        folder.mkdir()
-        for rank in range(RANKS):
-            dot = 400_000 + (rank * 7919) % 5_000 + (150_000 if rank == SLOW else 0)
-            lasts = {"dot.1": dot, "add.2": 300_000, "all-reduce.3": 570_000 - dot}
-            space = page_browser.support.xspace(
-                "jit_step", ops, executions=12, host=f"host{rank:04}", op_ns=lasts
-            )
-            (folder / f"host{rank:04}.xplane.pb").write_bytes(space)
-        files = sorted(folder.iterdir())
-        for arguments in (("import", *files, "-o", "many.db"), ("report", "many.db")):
-            result = page_browser.support.run(*arguments, cwd=cls.work)
-            assert result.code == 0, result
-        cls.many = cls.work / "many.html"
-
-    def test_the_slow_one_is_named_and_the_page_stays_small_and_quick(self):
-        self.assertLessEqual(self.many.stat().st_size, 6_000_000)
-        page = self.open("#/ranks", url=self.many.as_uri())
-        sentence = page.get_by_test_id("rank-sentence").inner_text()
-        self.assertIn(f"host{SLOW:04} computes", sentence)
-        self.assertIn(f"median of {RANKS:,}", sentence)
-        first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first
-        self.assertEqual(self.ns(first), 300_000 + 550_000 + (SLOW * 7919) % 5_000)
-        # A rank takes two pixels; what does not fit scrolls in its own box.
-        box = page.get_by_test_id("rankmap")
-        self.assertLessEqual(box.bounding_box()["height"], 600)
-        self.assertGreater(box.evaluate("(e) => e.scrollHeight"), 2 * RANKS - 1)
-        drawn = page.locator('[data-testid="page-ranks"] tr').count()
-        self.assertLess(drawn, 200)  # Of a thousand rows those in sight.
-
-    def test_unknown_clocks_are_said_and_the_collective_tells_who_is_late(self):
-        page = self.open("#/ranks", url=self.many.as_uri())
-        self.assertIn("not known to agree", page.get_by_test_id("clocks").inner_text())
-        first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first.inner_text()
-        # 150 us more computation than a typical rank, up to 2.5 us of spread: so much less waiting.
-        said = [float(n) for n in re.findall(r"\+(0\.1[45]\d)", first)]
-        self.assertGreaterEqual(len(said), 2, first)
-        for value in said:
-            self.assertAlmostEqual(value, 0.150, delta=0.004)
-
-
 class Memory(Browser):
     @classmethod
     def setUpClass(cls):
@@ -429,4 +340,4 @@ class SameWords(Browser):
 
 
 if __name__ == "__main__":
-    unittest.main(defaultTest=["Controls", "Ranks", "ManyRanks", "Memory", "SameWords"])
+    unittest.main(defaultTest=["Controls", "Memory", "SameWords"])

@@ -105,7 +105,7 @@ class PageOfARun(support.TestCase):
             for column in (
                 "handle op_kind category phase layer layer_group op_name source_file source_line"
                 " self_ns total_ns occurrences min_ns max_ns flops bytes wasted_ns bound_by"
-                " confidence estimated mixed"
+                " confidence estimated mixed critical_pct slack_ns"
             ).split():
                 self.assertEqual(op[column], row[column], f"{op['instruction']} {column}")
             self.assertEqual(op["ns"], row["steady_ns"])
@@ -135,6 +135,16 @@ class PageOfARun(support.TestCase):
             sums[row["cause"]] += row["ns"]
         for row in self.sql("SELECT cause, sum(end_ns - start_ns) AS n FROM gap GROUP BY cause"):
             self.assertEqual(sums[row["cause"]], row["n"])
+
+    def test_the_critical_path_is_that_of_run_db(self):
+        self.assertGreater(check_path(self, self.page, self.db), 1000)
+        (wanted,) = self.sql("SELECT * FROM replay")
+        replay = self.page.meta["replay"]
+        self.assertEqual(
+            {k: replay[k] for k in wanted if k != "assumptions"},
+            {k: v for k, v in wanted.items() if k != "assumptions"},
+        )
+        self.assertEqual(replay["assumptions"], json.loads(wanted["assumptions"] or "[]"))
 
     def test_the_graph_is_that_of_the_module(self):
         instructions = self.page.rows("instructions")
@@ -335,6 +345,28 @@ def check_launches(test, page, db):
     test.assertEqual(list((wanted - found).items())[:5], [])
 
 
+def check_path(test, page, db):
+    """The parts of the critical path, each on the stream of its activity; their number."""
+    devices = [row["device_id"] for row in page.rows("devices")]
+    streams = page.rows("streams")
+    found, end = [], 0
+    for row in page.rows("critical_path"):
+        begin = end + row["gap_ns"]
+        end = begin + row["duration_ns"]
+        stream = None if row["stream"] is None else streams[row["stream"]]
+        if stream is not None:
+            test.assertEqual(stream["device"], row["device"])
+        number = stream and stream["stream_id"] and float(stream["stream_id"])
+        found.append((devices[row["device"]], row["step"], begin, end, row["kind"], number))
+    wanted = db.execute(
+        "SELECT c.device_id, c.step, c.start_ns, c.end_ns, c.kind, CASE WHEN c.kind IN"
+        " ('host', 'gap') THEN NULL ELSE CAST(a.stream_id AS REAL) END FROM critical_path c"
+        " LEFT JOIN activity a USING (activity_id) ORDER BY c.device_id, c.start_ns, c.end_ns"
+    ).fetchall()
+    test.assertEqual(sorted(found, key=str), sorted(map(tuple, wanted), key=str))
+    return len(found)
+
+
 def check_memory(test, page, db):
     """What a module's memory is for sums to what it needs; values at its peak are part of it."""
     modules = page.rows("modules")
@@ -368,6 +400,7 @@ class PagesOfRealRecordings(unittest.TestCase):
         check_sums(self, page, db)
         check_launches(self, page, db)
         check_memory(self, page, db)
+        check_path(self, page, db)
 
 
 def _add_recordings():

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory, a thousand ranks, and the part of the page without scripts: page_controls.py."""
+"""Memory, and the part of the page without scripts: page_controls.py."""
 
 import unittest
 
 import browser_cases
 
 
-class PageMemoryAndRanks(unittest.TestCase):
+class PageMemory(unittest.TestCase):
     def test_all(self):
-        classes = ("ManyRanks", "Memory", "SameWords")
+        classes = ("Memory", "SameWords")
         browser_cases.run(self, *(f"page_controls.{name}" for name in classes))
 
 

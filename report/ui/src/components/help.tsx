@@ -7,7 +7,7 @@ const KEYS: [string, string][] = [
   ['j  k', 'next, previous row'], ['Enter', 'inspect the row'], ['o', 'graph of the selection'], ['t', 'its timeline'],
   ['r', 'its roofline'], ['y', 'copy link'], ['e', 'save the table as CSV'],
   ['W A S D', 'timeline: zoom and move'], ['F', 'timeline: zoom to the selection; again, or 0: all'], ['n  p', 'timeline: next, previous launch of the op'],
-  ['g', 'timeline: next gap'], ['[  ]', 'timeline: previous, next step'], ['l', 'timeline: align two steps'],
+  ['g', 'timeline: next gap'], ['c', 'timeline: critical path on, off'], ['[  ]', 'timeline: previous, next step'], ['l', 'timeline: align two steps'],
   ['+  −', 'graph: more, fewer nodes'], ['x', 'graph: open, close the fusion'],
 ];
 

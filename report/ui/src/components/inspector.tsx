@@ -15,7 +15,7 @@ import { addTerm, termText } from '../filter';
 import { count, bytes, duration, flop, inUnit, ms, msText, peakPercent, percent, plural, significant, thousands } from '../format';
 import { EVIDENCE_WORDS, hueOf, kindWords, PHASES, REASON_WORDS } from '../phases';
 import { getState, go } from '../state';
-import { copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
+import { Command, copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
 
 /** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after. */
 export function ownFirst(frames: string[]): string[] {
@@ -129,6 +129,23 @@ function OpLaunches({ op }: { op: number }): VNode {
               : isNaN(ops.min[op]!) ? 'No launch of it is in this file.' : `from ${duration(ops.min[op]!)} to ${duration(ops.max[op]!)} over the whole run`}
           </p>)}
       {value === undefined && error === undefined && <p class="sm dim">reading launches…</p>}
+    </Section>
+  );
+}
+
+/** How much of it the step waits for, and the command that replays the step with a change. */
+function OpOnPath({ op }: { op: number }): VNode | null {
+  const { report } = useCtx();
+  const { ops } = report;
+  const { replay, run } = report.meta;
+  const part = ops.critical[op]!, slack = ops.slack[op]!;
+  if (!replay || isNaN(part)) return null;
+  const command = `xlatrace what-if ${run.path.split('/').pop()} --op ${ops.handle[op]}=0.5x`;
+  return (
+    <Section title="Critical path" cap={replay.error_pct !== null ? `replay error ${significant(replay.error_pct)}%` : undefined}>
+      <p class="sm" data-testid="op-critical" data-pct={part}>{part > 0 ? <><b>{percent(part, 100)}%</b> of its time is on it{part < 99.95 && slack > 0 ? `; the rest may grow by ${duration(slack)} a launch before the step does` : ''}.</>
+        : <>It is never on it{slack > 0 ? `: it may grow by ${duration(slack)} a launch before the step does` : ''}.</>}</p>
+      {ops.handle[op] !== '' && <p class="sm dim">Twice as fast, replayed: <Command text={command} /></p>}
     </Section>
   );
 }
@@ -298,6 +315,7 @@ function OpBody({ op }: { op: number }): VNode {
         ? <Sums ns={ops.ns[op]!} calls={calls} what={copies.length > 1 ? `this one of them, ${handle}` : 'per step, mean'} whole={copies.length > 1 ? `this one of them, ${handle}` : 'whole run'} testid="op-ms" />
         : <section class="stat"><div data-testid="op-ms"><b>{duration(ops.selfNs[op]!)}</b>whole run, not in steady steps</div><div><b>{thousands(ops.occurrences[op]!)}</b>calls, whole run</div></section>}
       <OpLaunches op={op} />
+      <OpOnPath op={op} />
       <section class="two">
         <div>
           <h3>Roofline</h3>

@@ -35,12 +35,20 @@ export interface CoverageMeta {
   evidence: { confidence: string; evidence: string; words?: string; ns: number; activities: number }[];
   reasons: { reason: string; words?: string; ns: number; activities: number }[];
 }
+export interface Replay {
+  steps: number | null; step_ns: number | null; error_pct: number | null; largest_error_pct: number | null;
+  withheld: string | null; all_findings_step_ns: number | null; assumptions: string[];
+}
 export interface Meta {
   tool_version: string;
   run: RunMeta; basis: BasisMeta; coverage: CoverageMeta;
   verdict: { given: boolean; sentence: Sentence; lede: Sentence; op: string | null; not_known: Sentence[] };
   ruled_out?: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
   findings: Finding[];
+  /** The recorded steps, replayed; absent in pages of an older program, null without steps. */
+  replay?: Replay | null;
+  /** Of a merged job: who is waited for, in words. */
+  job?: { sentence: string; cause: string };
   lost: number; errors: number;
   /** What more may be missing, in words; empty where all is known. */
   lost_text?: string; may_lack?: boolean; ends?: string; missing?: string[];
@@ -73,6 +81,8 @@ export interface Ops {
   expected: Float64Array;
   bound: string[]; occupancy: Float64Array; confidence: string[];
   estimated: Float64Array; mixed: Float64Array; copies: Float64Array; stack: string[];
+  /** Percent of its time that is on the critical path of the replayed steps; how much the rest may grow, ns. NaN: not replayed. */
+  critical: Float64Array; slack: Float64Array;
   hue: Hue[];
 }
 
@@ -224,7 +234,7 @@ export class Report {
         flops: perCall(t.numbers('flops')), bytes: perCall(t.numbers('bytes')), waste, peak, expected, bound: t.texts('bound_by').map((b) => (b === 'unknown' ? '' : b)),
         occupancy: t.numbers('theoretical_occupancy_pct'), confidence: t.texts('confidence'),
         estimated: t.numbers('estimated'), mixed: t.numbers('mixed'), copies: t.numbers('copies'),
-        stack: t.texts('stack'), hue,
+        stack: t.texts('stack'), hue, critical: t.numbers('critical_pct'), slack: t.numbers('slack_ns'),
       };
     });
   }

@@ -1,16 +1,19 @@
 // Which rank holds the others up: computation, waiting and idle time of each, and a map of rank by step.
 
 import type { VNode } from 'preact';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { CellBar, Handle, Mid, Missing, Seg, useLoad, useWidth } from '../components/bits';
+import { useMemo } from 'preact/hooks';
+import { median, RankMap } from '../charts/rank_map';
+import { CellBar, Handle, Mid, Missing, useLoad } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
+import { findCulprit } from '../data/culprit';
 import { deviceName, deviceNumber } from '../data/hardware';
 import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
-import { duration, ms, msText, percent, plural, signed, significant, thousands } from '../format';
+import { ms, msText, percent, plural, signed, significant, thousands } from '../format';
 import { go } from '../state';
+import { JobRanks } from './job_ranks';
 
 interface Rank { device: number; name: string; steps: number; wall: number; compute: number; waiting: number; copies: number; idle: number; late: number; op: number; more: number }
 
@@ -44,11 +47,6 @@ function cellsOf(report: Report): { devices: number[]; steps: number[]; of: Reco
   }
   return { devices, steps, of, copies, start };
 }
-
-const median = (v: number[]): number => {
-  const s = v.filter((x) => !isNaN(x)).sort((a, b) => a - b);
-  return s.length === 0 ? NaN : s[(s.length - 1) >> 1]!;
-};
 
 /** Do devices of several processes share a clock? Within one process they do. */
 function clocksKnown(report: Report): boolean {
@@ -99,89 +97,14 @@ export function slowestOps(report: OpsOf, launches: Pick<Launches, 'streams'>, d
   return out;
 }
 
-function RankMap({ report, cells, names, order }: { report: Report; cells: ReturnType<typeof cellsOf>; names: string[]; order: number[] }): VNode {
-  const { state } = useCtx();
-  const [box, width] = useWidth<HTMLDivElement>(900);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
-  const [theme, setTheme] = useState(0);
-  const measure = (MEASURES.find(([m]) => m === state.args['m'])?.[0] ?? 'compute') as Measure;
-  const v = cells.of[measure];
-  const nSteps = cells.steps.length, nRanks = cells.devices.length;
-  const gutter = nRanks <= 64 ? Math.min(190, 16 + Math.max(...names.map((n) => n.length)) * 6.6) : 70;
-  const h = nRanks <= 64 ? 18 : nRanks <= 256 ? 5 : 2;
-  const w = Math.max(1, (width - gutter - 4) / nSteps);
-  const mid = median(Array.from(v)), most = v.reduce((a, x) => (x > a ? x : a), 0), least = v.reduce((a, x) => (x < a ? x : a), Infinity);
-  useEffect(() => {
-    const f = (): void => setTheme((n) => n + 1);
-    window.addEventListener('xlatrace-theme', f);
-    return () => window.removeEventListener('xlatrace-theme', f);
-  }, []);
-  useLayoutEffect(() => {
-    const el = canvas.current, ctx = el?.getContext('2d');
-    if (!el || !ctx) return;
-    const ratio = window.devicePixelRatio || 1;
-    el.width = Math.round(width * ratio);
-    el.height = Math.round((nRanks * h + 22) * ratio);
-    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const css = getComputedStyle(el);
-    ctx.font = `11px ${css.getPropertyValue('--font')}`;
-    ctx.textBaseline = 'middle';
-    const more = css.getPropertyValue('--ph-backward'), less = css.getPropertyValue('--accent');
-    order.forEach((r, i) => {
-      for (let c = 0; c < nSteps; ++c) {
-        const x = v[r * nSteps + c]!;
-        if (isNaN(x)) continue;
-        // Above the median towards one colour, below it towards another; what is equal is pale.
-        const part = x >= mid ? (x - mid) / Math.max(1, most - mid) : (mid - x) / Math.max(1, mid - least);
-        ctx.globalAlpha = 0.06 + 0.94 * Math.min(1, part);
-        ctx.fillStyle = x >= mid ? more : less;
-        ctx.fillRect(gutter + c * w, i * h, Math.max(1, w - (w > 4 ? 1 : 0)), h - (h > 4 ? 1 : 0));
-      }
-      ctx.globalAlpha = 1;
-      // Of many, those whose rows stand out are worth a name: the first of each hundred pixels.
-      if (h <= 10 && i % Math.ceil(100 / h) === 0) {
-        ctx.fillStyle = css.getPropertyValue('--ink-3');
-        ctx.fillText(`${i + 1}.`, 4, i * h + 6, gutter - 8);
-      }
-      if (h > 10) {
-        ctx.fillStyle = css.getPropertyValue('--ink-2');
-        ctx.fillText(names[cells.devices[r]!]!, 4, i * h + h / 2, gutter - 8);
-      }
-    });
-    ctx.fillStyle = css.getPropertyValue('--ink-3');
-    const every = Math.max(1, Math.ceil(60 / w));
-    for (let c = 0; c < nSteps; c += every) ctx.fillText(`${c === 0 ? 'step ' : ''}${cells.steps[c]}`, gutter + c * w, nRanks * h + 12);
-  }, [v, width, order, theme, names]);
-  const at = (e: MouseEvent): [number, number] | null => {
-    const r = canvas.current!.getBoundingClientRect();
-    const c = Math.floor((e.clientX - r.left - gutter) / w), i = Math.floor((e.clientY - r.top) / h);
-    return c >= 0 && c < nSteps && i >= 0 && i < nRanks ? [order[i]!, c] : null;
-  };
-  return (
-    <section>
-      <div class="bar-h"><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={MEASURES} onChange={(m) => go({ args: { m: m === 'compute' ? undefined : m } })} />
-        <span class="cap">from {duration(least)} to {duration(most)}, median {duration(mid)}; more is orange, less is blue · a click opens the step</span></div>
-      <div ref={box} class="rankmap" data-testid="rankmap">
-        <canvas ref={canvas} style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }} role="img" aria-label={`${MEASURES.find(([m]) => m === measure)![1]} of ${plural(nRanks, 'device')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
-                onMouseMove={(e) => {
-                  const hit = at(e);
-                  const r = canvas.current!.getBoundingClientRect();
-                  setTip(hit ? { x: e.clientX - r.left, y: e.clientY - r.top, text: `${names[cells.devices[hit[0]]!]}, step ${cells.steps[hit[1]]}: ${duration(v[hit[0] * nSteps + hit[1]]!)}` } : null);
-                }}
-                onMouseLeave={() => setTip(null)}
-                onClick={(e) => {
-                  const hit = at(e);
-                  if (hit) go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, cells.devices[hit[0]]!))), args: { step: String(cells.steps[hit[1]]) } });
-                }} />
-        {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 260)}px`, top: `${tip.y + 14}px` }}>{tip.text}</div>}
-      </div>
-    </section>
-  );
-}
-
+/** Of a merged job run.db knows more than the launches of the ranks that it holds. */
 export function RanksPage(): VNode {
   const { report } = useCtx();
+  return report.tables.rows('ranks') > 1 ? <JobRanks /> : <DeviceRanks />;
+}
+
+function DeviceRanks(): VNode {
+  const { report, state } = useCtx();
   const cells = useMemo(() => cellsOf(report), [report]);
   const { value: launches } = useLoad(async () => (report.tables.rows('launches') > 0 && report.meta.launches.how === 'all' ? loadLaunches(report) : null), [report]);
   const known = useMemo(() => clocksKnown(report), [report]);
@@ -218,6 +141,7 @@ export function RanksPage(): VNode {
   }, [report, cells, launches, known]);
   const midCompute = median(ranks.map((r) => r.compute)), midWaiting = median(ranks.map((r) => r.waiting)), midIdle = median(ranks.map((r) => r.idle));
   const order = useMemo(() => ranks.map((_, i) => i).sort((a, b) => ranks[b]!.compute - ranks[a]!.compute), [ranks]);
+  const culprit = useMemo(() => findCulprit({ devices: cells.devices.length, steps: cells.steps, wall: cells.of.wall, waiting: cells.of.waiting }), [cells]);
   if (ranks.length < 2) return <Missing title="One device" why="Ranks are compared where a run has steps on several devices." />;
   const worst = ranks[order[0]!]!, best = ranks[order[order.length - 1]!]!;
   const gap = worst.compute - midCompute;
@@ -244,7 +168,7 @@ export function RanksPage(): VNode {
   ];
   const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]!.compute) }));
   const table: TableProps<Rank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
-  const names = report.devices.map((_, d) => deviceName(report, d));
+  const waitedFor = culprit && ranks[culprit.row]!;
   return (
     <>
       <div class="bar-h">
@@ -253,9 +177,12 @@ export function RanksPage(): VNode {
           : `No rank stands out: computation is ${ms(best.compute)} to ${msText(worst.compute)} a step`}</h2>
         <span class="cap">{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></span>
       </div>
-      {gap > 0.01 * worst.wall && midWaiting > 0 && <p class="sm ink2">Meanwhile the median rank spends {msText(midWaiting)} in collectives that nothing hides, this one {msText(worst.waiting)}.{worst.op >= 0 && worst.more > 0.3 * gap ? ` ${msText(Math.min(worst.more, gap))} of the difference is ${ops.handle[worst.op]} (${ops.name[worst.op]}).` : ''}</p>}
+      {culprit && waitedFor && <p class="lede" data-testid="rank-cost">Everyone waits for {waitedFor.name}: {msText(culprit.cost)} of each {msText(report.meta.basis.steady ? report.meta.basis.mean_ns : waitedFor.wall)} step since step {culprit.since}; it is last in {culprit.last} of {plural(culprit.of, 'step')}. It {cause(waitedFor)}{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <>, of it {msText(waitedFor.more)} in <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span></>}.</p>}
+      {!culprit && cells.steps.length > 2 && <p class="sm ink2" data-testid="rank-cost">No rank is waited for in step after step: none needs 2% of the step more than the median by itself.</p>}
+      {gap > 0.01 * worst.wall && midWaiting > 0 && <p class="sm ink2">Meanwhile the median rank spends {msText(midWaiting)} in collectives that nothing hides, this one {msText(worst.waiting)}.{!culprit && worst.op >= 0 && worst.more > 0.3 * gap ? ` ${msText(Math.min(worst.more, gap))} of the difference is ${ops.handle[worst.op]} (${ops.name[worst.op]}).` : ''}</p>}
       {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, and “≈ late” is how much less a rank waits in collectives than the median one, taking it that all leave them together.</p>}
-      <RankMap report={report} cells={cells} names={names} order={order} />
+      <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES} order={order}
+               onOpen={(r, step) => go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, cells.devices[r]!))), args: { step: String(step) } })}>a click opens the step</RankMap>
       <DataTable {...table} />
     </>
   );

@@ -7,11 +7,12 @@ import { Missing, useLoad, useWidth } from '../components/bits';
 import { useCtx } from '../ctx';
 import { loadLaunches, lowerBound } from '../data/launches';
 import { deviceNumber } from '../data/hardware';
+import { loadPath, type Path, pathSums } from '../data/path';
 import type { GapRow, Report } from '../data/report';
 import type { View } from '../data/view';
 import { getTerm, rangeMatcher } from '../filter';
 import { duration, plural, thousands } from '../format';
-import { CAUSE_WORDS } from '../phases';
+import { CAUSE_WORDS, dict } from '../phases';
 import { go, move } from '../state';
 import { alignSteps } from '../timeline/align';
 import { axisOrigin, draw, type Look, readLook } from '../timeline/draw';
@@ -116,6 +117,16 @@ function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timel
   );
 }
 
+const PATH_WORDS = dict({ kernel: 'kernels', copy: 'copies', collective: 'collectives', host: 'the host', gap: 'gaps' });
+/** What the step was bound by, in what is shown or selected; or which steps were replayed. */
+function PathNote({ path, name, range }: { path: Path | undefined; name: string; range: [number, number] }): VNode {
+  const sums = path ? [...pathSums(path, range[0], range[1])].filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]) : [];
+  const steps = path ? [path.step[0]!, path.step[path.n - 1]!] : [];
+  return <span data-testid="path-note" data-ns={Math.round(sums.reduce((a, [, ns]) => a + ns, 0))}> {sums.length > 0
+    ? `Critical path of ${name} here: ${sums.map(([kind, ns]) => `${PATH_WORDS[kind] ?? kind} ${duration(ns)}`).join(', ')}.`
+    : path ? `No critical path here: ${steps[0] === steps[1] ? `step ${steps[0]} was` : `steps ${steps[0]} to ${steps[1]} were`} replayed.` : `No critical path of ${name}.`}</span>;
+}
+
 const parseRange = (text: string | undefined): [number, number] | null => {
   const m = /^(-?\d+),(-?\d+)$/.exec(text ?? '');
   return m && Number(m[1]) < Number(m[2]) ? [Number(m[1]), Number(m[2])] : null;
@@ -151,6 +162,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
   const shown = pair ? undefined : steps.find((s) => range[0] < s.end && range[1] > s.start && Math.abs((range[0] + range[1]) / 2 - (s.start + s.end) / 2) < (s.end - s.start) / 2);
   const inStep = shown && range[1] - range[0] < 1.6 * (shown.end - shown.start);
   const kept = useMemo(() => (view.filtered ? Uint8Array.from(view.siteNs, (ns) => (ns > 0 ? 1 : 0)) : null), [view]);
+  const onPath = state.args['cp'] === '1' && !pair, hasPath = report.tables.rows('critical_path') > 0;
+  const { value: path } = useLoad(async () => (onPath ? loadPath(report) : null), [report, onPath]);
   const look = useRef<Look | null>(null);
   const current = useRef(range);
   current.current = range;
@@ -194,13 +207,13 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       el.height = Math.round(tl.height * ratio);
     }
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(ctx, tl, { view: range, width, selection, selectedOp: marked, kept }, look.current, sites.op,
+    draw(ctx, tl, { view: range, width, selection, selectedOp: marked, kept, path: path ?? null }, look.current, sites.op,
       (site) => {
         const op = sites.op[site]!;
         // Without an instruction a box says which kernel it is.
         return op >= 0 && ops.name[op] !== '' ? `${ops.handle[op] ? `${ops.handle[op]} ` : ''}${ops.name[op]}` : report.kernels.name[sites.kernel[site]!] || sites.kind[site] || '';
       });
-  }, [tl, range[0], range[1], width, selection?.[0], selection?.[1], marked, kept, theme]);
+  }, [tl, range[0], range[1], width, selection?.[0], selection?.[1], marked, kept, path, theme]);
 
   // What lies under the pointer.
   const at = (x: number, y: number): { text: string; op: number; start: number; end: number } | null => {
@@ -346,6 +359,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     const d = g.end - g.start;
     go({ args: { t: `${Math.round(g.start - 3 * d)},${Math.round(g.end + 3 * d)}`, a: `${Math.round(g.start)},${Math.round(g.end)}` } });
   };
+  const togglePath = (): void => go({ args: { cp: onPath ? undefined : '1' } });
   const stepBy = (by: number): void => {
     const i = steps.findIndex((s) => s.step === shown?.step);
     zoomTo(steps[Math.max(0, Math.min(steps.length - 1, i + by))]);
@@ -387,6 +401,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       else if (k === 'n') jump(1);
       else if (k === 'p') jump(-1);
       else if (k === 'g') nextGap();
+      else if (k === 'c' && hasPath && !pair) togglePath();
       else if (k === 'l') pair ? zoomTo(median) : align();
       else if (k === '[') stepBy(-1);
       else if (k === ']') stepBy(1);
@@ -477,6 +492,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
         {byTime.length > 1 && <button type="button" class={`sm ${pair ? 'on' : ''}`} aria-pressed={pair !== null} data-testid="align" onClick={() => (pair ? zoomTo(median) : align())}>align two steps <kbd>l</kbd></button>}
         {report.gaps.length > 0 && !pair && <button type="button" class="sm" onClick={nextGap}>next gap over 5 µs <kbd>g</kbd></button>}
         {report.tables.rows('ranges') + report.tables.rows('api_calls') > 0 && !pair && <button type="button" class={`sm ${state.args['hosts'] === '1' ? 'on' : ''}`} aria-pressed={state.args['hosts'] === '1'} data-testid="hosts" title="ranges and calls that gaps lie in, by thread" onClick={() => go({ args: { hosts: state.args['hosts'] === '1' ? undefined : '1' } })}>host threads</button>}
+        {hasPath && !pair && <button type="button" class={`sm ${onPath ? 'on' : ''}`} aria-pressed={onPath} data-testid="critical-path" title="what bound the step, from its end back to its begin" onClick={togglePath}>critical path <kbd>c</kbd></button>}
         {selectedOp >= 0 && !pair && <button type="button" class="sm" onClick={() => jump(1)}>next {ops.handle[selectedOp] || 'launch'} <kbd>n</kbd></button>}
         <span class="cap keysline"><kbd>W</kbd> <kbd>A</kbd> <kbd>S</kbd> <kbd>D</kbd> move · <kbd>F</kbd> zoom to the selection, <kbd>0</kbd> all · drag to sum an area</span>
       </div>
@@ -488,6 +504,7 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
           {pair ? <>Each row counts from the begin of its step; rows that part show where the time went. Click another step to put it in the first place.</> : gapCount > 0
             ? <>{partly && 'Of the longest, which alone are in this file one by one: '}{plural(gapCount, 'gap')} over 1 µs {selection ? 'selected' : 'in sight'} {gapCount === 1 ? 'holds' : 'hold'} {duration([...cause.values()].reduce((a, b) => a + b, 0))}, {gapCount > 1 && <>the longest {duration(gapLongest)}; </>}{mainCause![0] === 'unknown' ? 'the cause of most is not known' : `most because ${CAUSE_WORDS[mainCause![0]] ?? mainCause![0]}`}.</>
             : <>No gap over 1 µs here.</>}
+          {path && <PathNote path={path.get(tl.devices[0]!)} name={tl.names[tl.devices[0]!]!} range={sumRange} />}
           {info.how === 'steps' && <> All {thousands(info.in_run)} launches are in every table; the timeline holds {thousands(info.in_page)}: steps {info.steps.slice(0, 12).join(', ')}{info.steps.length > 12 && '…'}.</>}
           {report.meta.base && <> {report.meta.base.basis.steady && `Steps of the base take ${duration(report.meta.base.basis.mean_ns)} on average (dashed). `}Its launches are not in this file; the table below compares whole steps with its mean.</>}
           {tl.hiddenDevices > 0 && <> {plural(tl.hiddenDevices, 'more device')} not drawn: choose with <code>dev:</code> in the filter.</>}

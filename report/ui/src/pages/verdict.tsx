@@ -226,6 +226,16 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
   );
 }
 
+/** The recorded steps replayed with all that can be replayed; why not, where not. */
+function Together({ report }: { report: Report }): VNode | null {
+  const { replay } = report.meta;
+  if (!replay) return null;
+  const { step_ns: step, all_findings_step_ns: all, error_pct: error, withheld } = replay;
+  if (withheld) return <> Together they are not predicted: {withheld}.</>;
+  if (step === null || all === null || all >= step) return null;
+  return <span data-testid="together" data-ns={all}> All of them that can be replayed, together: {msText(all)} a step instead of {msText(step)}{error !== null && ` (replay error ${significant(error)}%)`}.</span>;
+}
+
 /** Where actions are few, the ops that hold most time stand below them; without HLO, the kernels. */
 function Largest({ report }: { report: Report }): VNode | null {
   const { view } = useCtx();
@@ -368,7 +378,7 @@ export function VerdictPage(): VNode {
         <ol class="acts">
           {findings.map((f) => <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />)}
         </ol>
-        {findings.length > 1 && <p class="cap">Upper bounds that overlap: they do not add up.</p>}
+        {findings.length > 1 && <p class="cap">Upper bounds that overlap: they do not add up.{!view.filtered && <Together report={report} />}</p>}
         {(findings.length < 4 || view.filtered) && <Largest report={report} />}
         {findings.length === 0 && <p class="ink2 none">{all.length > 0 ? 'No action speaks of what the filter leaves.' : verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>

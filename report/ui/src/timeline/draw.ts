@@ -4,6 +4,7 @@ import { niceStep } from '../data/stats';
 import { duration } from '../format';
 import type { Hue } from '../phases';
 import { HUES } from './pyramid';
+import { partAt, type Path } from '../data/path';
 import { firstVisible, type Segments, type Timeline, type Track } from './tracks';
 
 export interface Look {
@@ -41,6 +42,50 @@ export interface Drawn {
   selectedOp: number;
   /** 1: the filter keeps the site. */
   kept: Uint8Array | null;
+  /** The critical path by device; null: not asked for. */
+  path: Map<number, Path> | null;
+}
+
+/** A line along what bound the step: on the row of the stream, waits on that of idle time. */
+function drawPath(ctx: CanvasRenderingContext2D, tl: Timeline, device: number, path: Path, v0: number, v1: number, X: (t: number) => number, look: Look, right: number): void {
+  const rows = tl.tracks.filter((t) => t.device === device);
+  const foot = (t: Track | undefined): number => (t ? t.y + t.height - 2 : NaN);
+  const idle = foot(rows.find((t) => t.kind === 'idle') ?? rows.find((t) => t.stream));
+  // A stream is two rows where its collectives have one of their own.
+  const at = new Map<string, number>();
+  const yOf = (i: number): number => {
+    const stream = path.stream[i]!, together = path.kind[i] === 'collective';
+    if (stream < 0) return idle;
+    const key = `${stream}${together}`;
+    let y = at.get(key);
+    if (y === undefined) {
+      const own = rows.filter((t) => t.stream?.stream === stream);
+      at.set(key, (y = own.length > 0 ? foot(own[together ? own.length - 1 : 0]) : idle));
+    }
+    return y;
+  };
+  ctx.save();
+  ctx.beginPath();
+  let lastX = -1e9, lastY = NaN;
+  for (let i = partAt(path, v0); i < path.n && path.start[i]! < v1; ++i) {
+    const a = Math.max(tl.gutter, X(path.start[i]!)), b = Math.min(right, X(path.end[i]!));
+    // A wait that is thinner than the line is no way down and up again.
+    const y = path.stream[i]! < 0 && b - a < 2 && !isNaN(lastY) ? lastY : yOf(i);
+    if (isNaN(y) || (b - lastX < 0.7 && b > lastX)) continue;
+    // Steps that were not replayed leave a hole.
+    if (a - lastX > 1.5) ctx.moveTo(a, y);
+    else if (y !== lastY) ctx.lineTo(a, y);
+    ctx.lineTo(b, y);
+    lastX = b;
+    lastY = y;
+  }
+  ctx.lineJoin = 'round';
+  for (const [width, colour] of [[4.5, look.bg], [2, look.ink]] as const) {
+    ctx.lineWidth = width;
+    ctx.strokeStyle = colour;
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
 export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look: Look, opOfSite: Int32Array, nameOfSite: (site: number) => string): void {
@@ -108,6 +153,8 @@ export function draw(ctx: CanvasRenderingContext2D, tl: Timeline, d: Drawn, look
     else if (tr.segments) drawSegments(ctx, tr, tr.segments, v0 + by, v1 + by, look, at, GUTTER, clipText);
     ctx.restore();
   }
+
+  if (d.path) for (const device of tl.devices) if (d.path.has(device)) drawPath(ctx, tl, device, d.path.get(device)!, v0, v1, X, look, d.width);
 
   // Where a device comes last in a collective: the longest waits in sight.
   const skews = tl.waits.skews.filter((k) => k.at > v0 && k.at < v1 && (k.at - k.from) * scale > 40).sort((a, b) => (b.at - b.from) - (a.at - a.from));

@@ -1,0 +1,117 @@
+// Ranks of a merged job (docs/fleet.md): one row each with its means, and a row per rank and step
+// for the map. Runs that are no job have neither.
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "report/page/page_context.h"
+#include "report/safe_text.h"
+
+namespace xlatrace::report {
+namespace {
+
+using store::Statement;
+
+// Cells of the map: some 20 bytes of the file each.
+constexpr int64_t kMostRankSteps = 100'000;
+constexpr size_t kLongest = 4096;
+
+// What the map shows of the job's steps: all, or the longest one of each few that follow each
+// other.
+struct ShownSteps {
+  std::set<int64_t> steps;
+  int64_t left_out = 0;  // Rows of the others.
+};
+
+Result<ShownSteps> ChooseSteps(store::RunDb& db) {
+  struct Step {
+    int64_t number = 0, rows = 0, longest_ns = 0;
+  };
+  std::vector<Step> all;
+  int64_t rows = 0;
+  XLATRACE_TRY(
+      db.ForEach("SELECT step, count(*), max(step_ns) FROM rank_step GROUP BY step ORDER BY step",
+                 [&](const Statement& row) {
+                   all.push_back({row.Int64(0), row.Int64(1), row.Int64(2)});
+                   rows += row.Int64(1);
+                   return true;
+                 }));
+  ShownSteps shown;
+  const auto group =
+      static_cast<size_t>(std::max<int64_t>(1, (rows + kMostRankSteps - 1) / kMostRankSteps));
+  for (size_t i = 0; i < all.size(); i += group) {
+    size_t longest = i;
+    for (size_t k = i; k < std::min(all.size(), i + group); ++k) {
+      if (all[k].longest_ns > all[longest].longest_ns) longest = k;
+      shown.left_out += all[k].rows;
+    }
+    shown.steps.insert(all[longest].number);
+    shown.left_out -= all[longest].rows;
+  }
+  return shown;
+}
+
+// Means per step, of steady steps where the job has any.
+Status Ranks(PageContext& page, IdRows& rows) {
+  PageTable table("ranks", page.blocks.strings());
+  table.Declare(
+      "rank ordinal host:text source:text device>devices program:text clock_set clock_error_ns"
+      " activities device_ns excess_ns_per_step steps step_ns wait_ns transfer_ns gemm_ns other_ns"
+      " idle_ns");
+  XLATRACE_TRY(page.db.ForEach(
+      "SELECT r.rank_id, r.rank, r.ordinal, r.host, r.source, r.device_id, r.program, r.clock_set,"
+      " r.clock_error_ns, r.activities, r.device_ns, r.excess_ns_per_step, s.steps, s.step_ns,"
+      " s.wait_ns, s.transfer_ns, s.gemm_ns, s.other_ns, s.idle_ns FROM rank r LEFT JOIN"
+      " (SELECT rank_id, count(*) AS steps, sum(step_ns) / count(*) AS step_ns,"
+      " sum(wait_ns) / count(wait_ns) AS wait_ns, sum(transfer_ns) / count(transfer_ns) AS"
+      " transfer_ns, sum(gemm_ns) / count(*) AS gemm_ns, sum(other_ns) / count(*) AS other_ns,"
+      " sum(idle_ns) / count(*) AS idle_ns FROM rank_step WHERE steady OR NOT EXISTS"
+      " (SELECT 1 FROM rank_step WHERE steady) GROUP BY rank_id) s USING (rank_id)"
+      " ORDER BY r.rank_id",
+      [&](const Statement& row) {
+        rows.emplace(row.Int64(0), static_cast<int64_t>(table.rows()));
+        for (int c = 1; c <= 18; ++c) {
+          const auto column = static_cast<size_t>(c - 1);
+          if (row.IsNull(c)) continue;
+          if (c == 3 || c == 4 || c == 6) {
+            table.SetText(column, row.Text(c));
+          } else {
+            SetCell(table, column, row.Int64(c), c == 5 ? &page.devices : nullptr);
+          }
+        }
+        table.EndRow();
+        return true;
+      }));
+  page.blocks.Write(table);
+  return {};
+}
+
+}  // namespace
+
+Status WriteRankTables(PageContext& page) {
+  IdRows rows;
+  XLATRACE_TRY(Ranks(page, rows));
+  if (rows.empty()) return {};
+  XLATRACE_ASSIGN(const ShownSteps shown, ChooseSteps(page.db));
+  PageTable table("rank_steps");
+  table.Declare("step rank>ranks step_ns wait_ns transfer_ns gemm_ns other_ns idle_ns steady");
+  XLATRACE_TRY(page.db.ForEach(
+      "SELECT step, rank_id, step_ns, wait_ns, transfer_ns, gemm_ns, other_ns, idle_ns, steady FROM"
+      " rank_step ORDER BY step, rank_id",
+      [&](const Statement& row) {
+        if (shown.steps.contains(row.Int64(0))) SetRow(table, row, {&rows});
+        return true;
+      }));
+  page.blocks.WriteChunk(table);
+  page.blocks.LeftOut("rank_steps", shown.left_out, 0);
+  XLATRACE_ASSIGN(const auto sentence, page.db.Info("job"));
+  XLATRACE_ASSIGN(const auto cause, page.db.Info("job_cause"));
+  page.meta["job"] = {{"sentence", SafeName(sentence.value_or(""), kLongest)},
+                      {"cause", SafeName(cause.value_or(""), kLongest)}};
+  return {};
+}
+
+}  // namespace xlatrace::report

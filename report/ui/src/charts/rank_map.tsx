@@ -1,0 +1,110 @@
+// Rank by step: a row per rank, a column per step, the colour how far the figure is from the median.
+
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Seg, useWidth } from '../components/bits';
+import { useCtx } from '../ctx';
+import { duration, plural } from '../format';
+import { go } from '../state';
+
+export interface RankCells {
+  /** By row; what a rank is called. */
+  names: string[];
+  steps: readonly number[];
+  /** Rows times steps, ns; NaN: no such step. */
+  of: Record<string, Float64Array>;
+}
+
+export const median = (v: ArrayLike<number>): number => {
+  const s = Array.from(v).filter((x) => !isNaN(x)).sort((a, b) => a - b);
+  return s.length === 0 ? NaN : s[(s.length - 1) >> 1]!;
+};
+
+export function RankMap({ cells, measures, order, onOpen, tip: more, children }: {
+  cells: RankCells;
+  /** The first is shown until another is chosen. */
+  measures: readonly (readonly [string, string])[];
+  order: number[];
+  onOpen: (row: number, step: number) => void;
+  tip?: (row: number) => string;
+  children: ComponentChildren;
+}): VNode {
+  const { state } = useCtx();
+  const [box, width] = useWidth<HTMLDivElement>(900);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
+  const [theme, setTheme] = useState(0);
+  const [measure, word] = measures.find(([m]) => m === state.args['m']) ?? measures[0]!;
+  const v = cells.of[measure]!;
+  const nSteps = cells.steps.length, nRanks = cells.names.length;
+  const gutter = nRanks <= 64 ? Math.min(190, width * 0.4, 16 + Math.max(...cells.names.map((n) => n.length)) * 6.6) : 70;
+  const h = nRanks <= 64 ? 18 : nRanks <= 256 ? 5 : 2;
+  const w = Math.max(1, (width - gutter - 4) / nSteps);
+  const mid = median(v), most = v.reduce((a, x) => (x > a ? x : a), 0), least = v.reduce((a, x) => (x < a ? x : a), Infinity);
+  useEffect(() => {
+    const f = (): void => setTheme((n) => n + 1);
+    window.addEventListener('xlatrace-theme', f);
+    return () => window.removeEventListener('xlatrace-theme', f);
+  }, []);
+  useLayoutEffect(() => {
+    const el = canvas.current, ctx = el?.getContext('2d');
+    if (!el || !ctx) return;
+    const ratio = window.devicePixelRatio || 1;
+    el.width = Math.round(width * ratio);
+    el.height = Math.round((nRanks * h + 22) * ratio);
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const css = getComputedStyle(el);
+    ctx.font = `11px ${css.getPropertyValue('--font')}`;
+    ctx.textBaseline = 'middle';
+    const above = css.getPropertyValue('--ph-backward'), below = css.getPropertyValue('--accent');
+    order.forEach((r, i) => {
+      for (let c = 0; c < nSteps; ++c) {
+        const x = v[r * nSteps + c]!;
+        if (isNaN(x)) continue;
+        // Above the median towards one colour, below it towards another; what is equal is pale.
+        const part = x >= mid ? (x - mid) / Math.max(1, most - mid) : (mid - x) / Math.max(1, mid - least);
+        ctx.globalAlpha = 0.06 + 0.94 * Math.min(1, part);
+        ctx.fillStyle = x >= mid ? above : below;
+        ctx.fillRect(gutter + c * w, i * h, Math.max(1, w - (w > 4 ? 1 : 0)), h - (h > 4 ? 1 : 0));
+      }
+      ctx.globalAlpha = 1;
+      // Of many, those whose rows stand out are worth a name: the first of each hundred pixels.
+      if (h <= 10 && i % Math.ceil(100 / h) === 0) {
+        ctx.fillStyle = css.getPropertyValue('--ink-3');
+        ctx.fillText(`${i + 1}.`, 4, i * h + 6, gutter - 8);
+      }
+      if (h > 10) {
+        ctx.fillStyle = css.getPropertyValue('--ink-2');
+        ctx.fillText(cells.names[r]!, 4, i * h + h / 2, gutter - 8);
+      }
+    });
+    ctx.fillStyle = css.getPropertyValue('--ink-3');
+    const every = Math.max(1, Math.ceil(60 / w));
+    for (let c = 0; c < nSteps; c += every) ctx.fillText(`${c === 0 ? 'step ' : ''}${cells.steps[c]}`, gutter + c * w, nRanks * h + 12);
+  }, [v, width, order, theme, cells]);
+  const at = (e: MouseEvent): [number, number] | null => {
+    const r = canvas.current!.getBoundingClientRect();
+    const c = Math.floor((e.clientX - r.left - gutter) / w), i = Math.floor((e.clientY - r.top) / h);
+    return c >= 0 && c < nSteps && i >= 0 && i < nRanks ? [order[i]!, c] : null;
+  };
+  return (
+    <section>
+      <div class="bar-h"><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={measures} onChange={(m) => go({ args: { m: m === measures[0]![0] ? undefined : m } })} />
+        <span class="cap">from {duration(least)} to {duration(most)}, median {duration(mid)}; more is orange, less is blue · {children}</span></div>
+      <div ref={box} class="rankmap" data-testid="rankmap">
+        <canvas ref={canvas} style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }} role="img" aria-label={`${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}
+                onMouseMove={(e) => {
+                  const hit = at(e);
+                  const r = canvas.current!.getBoundingClientRect();
+                  setTip(hit ? { x: e.clientX - r.left, y: e.clientY - r.top, text: `${cells.names[hit[0]]}, step ${cells.steps[hit[1]]}: ${duration(v[hit[0] * nSteps + hit[1]]!)}${more?.(hit[0]) ?? ''}` } : null);
+                }}
+                onMouseLeave={() => setTip(null)}
+                onClick={(e) => {
+                  const hit = at(e);
+                  if (hit) onOpen(hit[0], cells.steps[hit[1]]!);
+                }} />
+        {tip && <div class="tip" style={{ left: `${Math.min(tip.x + 14, width - 260)}px`, top: `${tip.y + 14}px` }}>{tip.text}</div>}
+      </div>
+    </section>
+  );
+}

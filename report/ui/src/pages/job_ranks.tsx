@@ -1,0 +1,126 @@
+// Ranks of a merged job: whom everyone waits for, what it costs, since when and why, as run.db says;
+// what each rank needs by itself, and a map of rank by step.
+
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { median, RankMap } from '../charts/rank_map';
+import { CellBar, Link, Linked, useLoad } from '../components/bits';
+import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
+import { useCtx } from '../ctx';
+import { deviceNumber } from '../data/hardware';
+import type { Report } from '../data/report';
+import { setTerm } from '../filter';
+import { baseName, duration, ms, plural, signed, significant, thousands } from '../format';
+import { go } from '../state';
+
+/** Figures per step, means; NaN: not known. */
+interface JobRank {
+  row: number; name: string; host: string; source: string; device: number; program: string;
+  clockSet: number; clockError: number; excess: number; steps: number;
+  step: number; wait: number; transfer: number; gemm: number; other: number; idle: number; cause: string;
+}
+
+const PARTS = [['gemm', 'matrix products'], ['other', 'other kernels'], ['idle', 'gaps']] as const;
+const MEASURES = [['own', 'by itself'], ['wait', 'waiting'], ['gemm', 'matrix products'], ['other', 'other kernels'], ['idle', 'idle'], ['step', 'step']] as const;
+
+function ranksOf(report: Report): JobRank[] {
+  const t = report.tables.table('ranks');
+  const n = (name: string): Float64Array => t.numbers(name);
+  const rank = n('rank'), ordinal = n('ordinal'), host = t.texts('host'), program = t.texts('program');
+  const each = new Map<number, number>();
+  for (const r of rank) each.set(r, (each.get(r) ?? 0) + 1);
+  const all = Array.from({ length: t.rows }, (_, r): JobRank => ({
+    row: r, name: `rank ${rank[r]}${each.get(rank[r]!)! > 1 ? ` device ${ordinal[r]}` : ''}`, host: host[r]!, source: t.texts('source')[r]!,
+    device: t.refs('device')[r]!, program: program[r]!, clockSet: n('clock_set')[r]!, clockError: n('clock_error_ns')[r]!,
+    excess: n('excess_ns_per_step')[r]!, steps: n('steps')[r]!, step: n('step_ns')[r]!, wait: n('wait_ns')[r]!, transfer: n('transfer_ns')[r]!,
+    gemm: n('gemm_ns')[r]!, other: n('other_ns')[r]!, idle: n('idle_ns')[r]!, cause: '',
+  }));
+  // Against the ranks that run the same program.
+  const like = new Map<string, JobRank[]>();
+  for (const r of all) like.set(r.program, [...(like.get(r.program) ?? []), r]);
+  for (const list of like.values()) {
+    const mid = PARTS.map(([part]) => median(list.map((r) => r[part])));
+    for (const r of list) {
+      const [word, ns] = PARTS.map(([part, name], i) => [name, r[part] - mid[i]!] as const).sort((a, b) => b[1] - a[1])[0]!;
+      r.cause = ns > 0.01 * r.step ? `${word}: ${signed(ns / 1e6)} ms` : list.length > 1 ? 'as the median' : 'a program of its own';
+    }
+  }
+  return all;
+}
+
+async function cellsOf(report: Report, ranks: JobRank[]) {
+  const chunks = await report.tables.chunks('rank_steps');
+  const steps = [...new Set(chunks.flatMap((t) => [...new Set(t.numbers('step'))]))].sort((a, b) => a - b);
+  const column = new Map(steps.map((s, i) => [s, i]));
+  const of: Record<string, Float64Array> = {};
+  for (const [m] of MEASURES) of[m] = new Float64Array(ranks.length * steps.length).fill(NaN);
+  for (const t of chunks) {
+    const step = t.numbers('step'), rank = t.refs('rank'), wall = t.numbers('step_ns'), wait = t.numbers('wait_ns');
+    const parts = (['gemm', 'other', 'idle'] as const).map((p) => [of[p]!, t.numbers(`${p}_ns`)] as const);
+    for (let r = 0; r < t.rows; ++r) {
+      const i = rank[r]! * steps.length + column.get(step[r]!)!;
+      of['step']![i] = wall[r]!;
+      of['wait']![i] = wait[r]!;
+      of['own']![i] = wall[r]! - wait[r]!;
+      for (const [to, from] of parts) to[i] = from[r]!;
+    }
+  }
+  return { names: ranks.map((r) => r.name), steps, of };
+}
+
+export function JobRanks(): VNode {
+  const { report, state } = useCtx();
+  const ranks = useMemo(() => ranksOf(report), [report]);
+  const { value: cells, error } = useLoad(() => cellsOf(report, ranks), [report, ranks]);
+  // By what each costs; where that is not known, by what it computes.
+  const cost = (r: JobRank): number => (isNaN(r.excess) ? r.gemm + r.other : r.excess);
+  const order = useMemo(() => ranks.map((_, i) => i).sort((a, b) => cost(ranks[b]!) - cost(ranks[a]!)), [ranks]);
+  const { job, findings } = report.meta;
+  const finding = findings.find((f) => f.id.startsWith('job_'));
+  const most = Math.max(1, ...ranks.map((r) => r.excess || 0));
+  const hosts = new Set(ranks.map((r) => r.host)).size > 1, programs = [...new Set(ranks.map((r) => r.program))];
+  const apart = new Set(ranks.map((r) => r.clockSet)).size > 1;
+  const time = (id: keyof JobRank & string, label: string, title: string): Column<JobRank> => ({
+    id, label: `${label} ms`, num: true, width: label.length * 7 + 42, title, sort: (r) => r[id] as number, raw: (r) => (r[id] as number) / 1e6, show: significant, cell: (r) => (isNaN(r[id] as number) ? <span class="dim">·</span> : ms(r[id] as number)),
+  });
+  const columns: Column<JobRank>[] = [
+    { id: 'rank', label: 'rank', width: 128, cls: 'name', sort: (r) => r.row, raw: (r) => r.name, cell: (r) => r.name },
+    ...(hosts ? [{ id: 'host', label: 'host', width: 110, from: 900, cls: 'name', sort: (r: JobRank) => r.host, raw: (r: JobRank) => r.host, cell: (r: JobRank) => r.host }] : []),
+    { id: 'cost', label: 'costs ms/step', num: true, width: 120, cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', sort: (r) => r.excess, raw: (r) => (isNaN(r.excess) ? null : r.excess / 1e6), show: (v) => signed(v), cell: (r) => (isNaN(r.excess) ? <span class="dim">·</span> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) },
+    { id: 'whole', label: 'in all s', num: true, width: 78, from: 820, title: 'the same, in all steady steps together', sort: (r) => r.excess * r.steps, raw: (r) => (isNaN(r.excess) ? null : (r.excess * r.steps) / 1e9), show: (v) => signed(v), cell: (r) => (isNaN(r.excess) ? '' : signed((r.excess * r.steps) / 1e9)) },
+    time('wait', 'waits', 'in collectives, for other ranks, nothing beside it'),
+    time('transfer', 'exchange', 'what those collectives took the last to arrive'),
+    time('gemm', 'products', 'matrix products and convolutions'),
+    time('other', 'other kernels', 'all other computation and copies'),
+    time('idle', 'idle', 'nothing runs'),
+    time('step', 'step', 'mean step'),
+    { id: 'cause', label: 'so it', width: 200, from: 700, cls: 'name', title: 'the part that is longest over the median', raw: (r) => r.cause, cell: (r) => r.cause },
+    ...(programs.length > 1 ? [{ id: 'program', label: 'program', width: 80, from: 1000, sort: (r: JobRank) => programs.indexOf(r.program), raw: (r: JobRank) => programs.indexOf(r.program) + 1, cell: (r: JobRank) => programs.indexOf(r.program) + 1 }] : []),
+    { id: 'clock', label: 'clock', width: 92, from: 1000, title: 'how well its clock is known against the first rank’s', sort: (r) => r.clockError, raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)), cell: (r) => (r.clockSet > 0 ? <span class="dim">not aligned</span> : isNaN(r.clockError) ? '' : `± ${duration(r.clockError)}`) },
+    { id: 'source', label: 'recording', cls: 'name', from: 900, raw: (r) => r.source, cell: (r) => (r.device >= 0 ? <Link to={{ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))) }} title={r.source}>its launches</Link> : <span class="dim" title={r.source}>{baseName(r.source)}</span>) },
+  ];
+  const lines: Line<JobRank>[] = order.map((i) => ({ key: String(i), row: ranks[i]!, testid: `rank-${i}`, ...(!isNaN(ranks[i]!.excess) && { ns: ranks[i]!.excess }) }));
+  const open = (r: JobRank | undefined, step?: number): void => {
+    if (r && r.device >= 0) go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))), args: { step: step === undefined ? undefined : String(step) } });
+  };
+  const table: TableProps<JobRank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => open(l.row) };
+  const left = report.meta.left_out.find((l) => l.what === 'rank_steps' && l.rows > 0);
+  const here = ranks.filter((r) => r.device >= 0).length;
+  const [, said = job?.sentence ?? ''] = /^\d+ ranks[;,] (.*)$/.exec(job?.sentence ?? '') ?? [];
+  return (
+    <>
+      <div class="bar-h">
+        <h2 data-testid="rank-sentence">{said === '' ? plural(ranks.length, 'rank') : <Linked text={said[0]!.toUpperCase() + said.slice(1)} />}</h2>
+        <span class="cap">{plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} /></span>
+      </div>
+      {finding && <p class="lede" data-testid="rank-cost">
+        {finding.evidence.map((e) => e.text).filter(Boolean).join('; ')}. {finding.action && <><b>Try:</b> <Linked text={finding.action} />. </>}<Link to={{ page: 'verdict', sel: finding.handle }} class="h">{finding.handle}</Link></p>}
+      {apart && <p class="note warn" data-testid="clocks">Clocks of {plural(ranks.filter((r) => r.clockSet > 0).length, 'rank')} have no collective in common with the first rank’s: steps are put side by side by their number.</p>}
+      {error !== undefined && <p class="note bad" data-testid="error">{error}</p>}
+      {cells ? <RankMap cells={cells} measures={MEASURES} order={order} onOpen={(r, step) => open(ranks[r], step)}
+                        tip={(r) => `${ranks[r]!.host && ` (${ranks[r]!.host})`}${ranks[r]!.device < 0 ? `; its launches are in ${baseName(ranks[r]!.source)}` : ''}`}>
+        {here < ranks.length ? `launches of ${thousands(here)} are here: a click opens their step` : 'a click opens the step'}{left && `; of steps that follow each other the longest is shown, ${thousands(left.rows)} cells are not in this file`}</RankMap> : error === undefined && <p class="dim">reading steps…</p>}
+      <DataTable {...table} />
+    </>
+  );
+}

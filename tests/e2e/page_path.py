@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The critical path on the page, in a real browser. Run by test_page_path.py."""
+
+import re
+import unittest
+
+from page_browser import Browser
+
+DRAWN = """() => document.querySelector('[data-testid="timeline-canvas"]').toDataURL()"""
+
+
+class CriticalPath(Browser):
+    def note(self, page):
+        note = page.get_by_test_id("path-note")
+        note.wait_for()
+        return note
+
+    def test_a_line_that_is_asked_for_sums_to_the_step(self):
+        page = self.open("#/timeline")
+        page.get_by_test_id("timeline-selection").wait_for()
+        self.assertEqual(page.get_by_test_id("path-note").count(), 0)
+        before = page.evaluate(DRAWN)
+        page.get_by_test_id("critical-path").click()
+        # The step in sight is the median one; where it was replayed its parts fill it.
+        step = int(re.search(r"Step (\d+)", page.get_by_test_id("page-timeline").locator("h2").first.inner_text())[1])
+        wanted = self.sql(f"SELECT sum(end_ns - start_ns) FROM critical_path WHERE step = {step}")
+        length = self.sql(f"SELECT end_ns - start_ns FROM step WHERE step = {step}")
+        self.assertEqual(wanted, length)
+        page.wait_for_function(
+            "(n) => document.querySelector('[data-testid=\"path-note\"]')?.dataset.ns === n", arg=str(wanted)
+        )
+        self.assertIn("kernels", self.note(page).inner_text())
+        page.wait_for_function(f"(n) => ({DRAWN})() !== n", arg=before)
+        page.keyboard.press("c")
+        page.get_by_test_id("path-note").wait_for(state="detached")
+        self.assertEqual(page.evaluate(DRAWN), before)
+
+    def test_a_selection_says_what_bound_it(self):
+        begin, end = self.db.execute(
+            "SELECT start_ns, end_ns FROM critical_path WHERE kind = 'kernel' ORDER BY end_ns - start_ns DESC"
+        ).fetchone()
+        page = self.open(f"#/timeline?a={begin},{end}&cp=1")
+        page.wait_for_function(
+            "(n) => document.querySelector('[data-testid=\"path-note\"]')?.dataset.ns === n", arg=str(end - begin)
+        )
+        self.assertRegex(self.note(page).inner_text(), r"kernels [\d.]+ µs\.$")
+
+    def test_an_op_says_how_much_of_it_the_step_waits_for(self):
+        for order in ("critical_pct DESC, self_ns DESC", "critical_pct, self_ns DESC"):
+            handle, part = self.db.execute(
+                f"SELECT handle, critical_pct FROM op_time WHERE critical_pct IS NOT NULL ORDER BY {order}"
+            ).fetchone()
+            page = self.open(f"#/ops?sel={handle}")
+            said = page.get_by_test_id("op-critical")
+            said.wait_for()
+            self.assertEqual(float(said.get_attribute("data-pct")), part)
+            self.assertIn("on it", said.inner_text())
+            self.assertIn(f"--op {handle}=0.5x", page.get_by_test_id("inspector").inner_text())
+
+    def test_what_all_findings_together_would_leave_is_that_of_run_db(self):
+        step, together = self.db.execute("SELECT step_ns, all_findings_step_ns FROM replay").fetchone()
+        said = self.open().get_by_test_id("together")
+        if together is None or together >= step:
+            self.assertEqual(said.count(), 0)
+        else:
+            self.assertEqual(self.ns(said), together)
+
+
+if __name__ == "__main__":
+    unittest.main()

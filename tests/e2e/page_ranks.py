@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Ranks page in a real browser: of a run of several devices, of many processes without a common
+clock, and of a merged job. Run by test_page_ranks.py; scripts/long runs it with a thousand ranks
+(XLATRACE_PAGE_RANKS=1000)."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import unittest
+
+import page_reader
+import support
+from page_browser import Browser
+
+RANKS = int(os.environ.get("XLATRACE_PAGE_RANKS", "60"))
+FLEET = os.environ.get("XLATRACE_FLEET_RANKS", "")
+SLOW = RANKS * 617 // 1000
+
+
+class OneRun(Browser):
+    def test_each_rank_has_the_time_that_sql_gives_it(self):
+        capture = support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
+        for arguments in (("import", capture, "-o", "ranks.db"), ("report", "ranks.db")):
+            result = support.run(*arguments, cwd=self.work)
+            self.assertEqual(result.code, 0, result)
+        page = self.open("#/ranks", url=(self.work / "ranks.html").as_uri())
+        db = support.open_database(self.work / "ranks.db")
+        self.addCleanup(db.close)
+        wanted = db.execute(
+            "SELECT d.ordinal, sum(p.wall_ns) * 1.0 / count(DISTINCT s.step) AS ns FROM step_part p"
+            " JOIN step s USING (device_id, step) JOIN device d USING (device_id) WHERE s.steady"
+            " AND p.part NOT IN ('idle', 'exposed_collective', 'exposed_copy')"
+            " GROUP BY d.device_id ORDER BY ns DESC"
+        ).fetchall()
+        self.assertEqual(len(wanted), 4)
+        rows = page.locator('[data-testid="page-ranks"] tr[data-ns]').all()
+        self.assertEqual(len(rows), 4)
+        for row, (ordinal, ns) in zip(rows, wanted):
+            self.assertLessEqual(abs(self.ns(row) - ns), 1)
+            self.assertIn(f"GPU {ordinal}", row.inner_text())
+        self.assertIn(f"GPU {wanted[0][0]} computes", page.get_by_test_id("rank-sentence").inner_text())
+        page.get_by_test_id("rank-measure").locator('[data-value="waiting"]').click()
+        page.wait_for_function("() => /m=waiting/.test(location.hash)")
+        self.assertEqual(page.get_by_test_id("clocks").count(), 0)  # One process, one clock.
+        page.locator("[data-testid=rankmap] canvas").click(position={"x": 400, "y": 8})
+        page.wait_for_selector('[data-testid="page-timeline"]')
+        self.assertRegex(page.url, r"f=dev:\d")
+        # A run of one device has no such page.
+        self.assertEqual(self.open().get_by_test_id("tab-ranks").count(), 0)
+
+
+class ManyRanks(Browser):
+    """Processes of one device each, whose clocks nobody knows; one computes 150 us
+    longer in every step, and waits that much less in the all-reduce that ends it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        ops = [
+            ("dot.1", "dot", "jit(step)/jvp(layers_0)/mlp/dot_general", "/m/model.py", 10),
+            ("add.2", "add", "jit(step)/transpose(jvp(layers_0))/mlp/add", "/m/model.py", 11),
+            ("all-reduce.3", "all-reduce", "jit(step)/psum", "/m/train.py", 5),
+        ]
+        folder = cls.work / "ranks"
+        folder.mkdir()
+        for rank in range(RANKS):
+            dot = 400_000 + (rank * 7919) % 5_000 + (150_000 if rank == SLOW else 0)
+            lasts = {"dot.1": dot, "add.2": 300_000, "all-reduce.3": 570_000 - dot}
+            space = support.xspace(
+                "jit_step", ops, executions=12, host=f"host{rank:04}", op_ns=lasts
+            )
+            (folder / f"host{rank:04}.xplane.pb").write_bytes(space)
+        files = sorted(folder.iterdir())
+        for arguments in (("import", *files, "-o", "many.db"), ("report", "many.db")):
+            result = support.run(*arguments, cwd=cls.work)
+            assert result.code == 0, result
+        cls.many = cls.work / "many.html"
+
+    def test_the_slow_one_is_named_and_the_page_stays_small_and_quick(self):
+        self.assertLessEqual(self.many.stat().st_size, 6_000_000)
+        page = self.open("#/ranks", url=self.many.as_uri())
+        sentence = page.get_by_test_id("rank-sentence").inner_text()
+        self.assertIn(f"host{SLOW:04} computes", sentence)
+        self.assertIn(f"median of {RANKS:,}", sentence)
+        first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first
+        self.assertEqual(self.ns(first), 300_000 + 550_000 + (SLOW * 7919) % 5_000)
+        # A rank takes two pixels; what does not fit scrolls in its own box.
+        box = page.get_by_test_id("rankmap")
+        self.assertLessEqual(box.bounding_box()["height"], 600)
+        self.assertGreater(box.evaluate("(e) => e.scrollHeight"), 2 * RANKS - 1)
+        drawn = page.locator('[data-testid="page-ranks"] tr').count()
+        self.assertLess(drawn, 200)  # Of a thousand rows those in sight.
+
+    def test_unknown_clocks_are_said_and_the_collective_tells_who_is_late(self):
+        page = self.open("#/ranks", url=self.many.as_uri())
+        self.assertIn("not known to agree", page.get_by_test_id("clocks").inner_text())
+        first = page.locator('[data-testid="page-ranks"] tr[data-ns]').first.inner_text()
+        # 150 us more computation than a typical rank, up to 2.5 us of spread: so much less waiting.
+        said = [float(n) for n in re.findall(r"\+(0\.1[45]\d)", first)]
+        self.assertGreaterEqual(len(said), 2, first)
+        for value in said:
+            self.assertAlmostEqual(value, 0.150, delta=0.004)
+
+
+class Job(Browser):
+    """A merged job: eight ranks of which one has stretched kernels; launches of four are in the file."""
+
+    STEPS = 24
+    COUNT = 8 if RANKS < 1000 else RANKS
+
+    @classmethod
+    def setUpClass(cls):
+        if not FLEET:
+            raise unittest.SkipTest("XLATRACE_FLEET_RANKS is not set")
+        super().setUpClass()
+        cls.slow = cls.COUNT * 5 // 8
+        folder = cls.work / "job"
+        folder.mkdir()
+        arguments = [folder, cls.COUNT, cls.STEPS, 5, cls.slow]
+        subprocess.run([FLEET, *map(str, arguments)], check=True, timeout=support.HANG_S)
+        for each in (("merge", folder, "-o", "job.db"), ("report", "job.db")):
+            result = support.run(*each, cwd=cls.work)
+            assert result.code == 0, result
+        cls.job_db = support.open_database(cls.work / "job.db")
+        cls.addClassCleanup(cls.job_db.close)
+        cls.job_url = (cls.work / "job.html").as_uri()
+
+    def ask(self, text):
+        return self.job_db.execute(text).fetchall()
+
+    def test_who_is_waited_for_what_it_costs_since_when_and_why(self):
+        page = self.open("#/ranks", url=self.job_url)
+        sentence = page.get_by_test_id("rank-sentence").inner_text()
+        said = self.ask("SELECT value FROM run_info WHERE key = 'job'")[0][0]
+        self.assertEqual(sentence.lower().replace("µs", "us"), said.split("; ", 1)[1].lower())
+        self.assertIn(f"veryone waits for rank {self.slow} ", sentence)
+        self.assertRegex(sentence, r"[\d.]+ ms of each [\d.]+ ms step since step \d+")
+        why = page.get_by_test_id("rank-cost").inner_text()
+        self.assertIn("Try:", why)
+        self.assertIn("matrix products", why)
+
+    def test_ranks_stand_by_what_they_cost_with_the_figures_of_run_db(self):
+        page = self.open("#/ranks", url=self.job_url)
+        page.locator('[data-testid="page-ranks"] tr[data-ns]').first.wait_for()
+        wanted = self.ask(
+            "SELECT rank, excess_ns_per_step, (SELECT sum(wait_ns) / count(wait_ns) FROM rank_step"
+            " WHERE rank_id = r.rank_id AND steady) FROM rank r ORDER BY excess_ns_per_step DESC"
+        )
+        rows = page.locator('[data-testid="page-ranks"] tr[data-ns]').all()[:8]
+        self.assertEqual(len(rows), 8)
+        for row, (rank, excess, wait) in zip(rows, wanted):
+            self.assertEqual(self.ns(row), excess)
+            text = row.inner_text()
+            self.assertTrue(re.match(rf"rank {rank}\b", text), text)
+            if wait >= 1_000_000:
+                self.assertRegex(text, rf"\b{wait / 1e6:.3g}\b")
+        self.assertEqual(wanted[0][0], self.slow)
+
+    def test_the_map_has_every_rank_in_every_step(self):
+        data = page_reader.Page.open(self.work / "job.html")
+        ranks = data.rows("ranks")
+        found = sorted(
+            (ranks[r["rank"]]["rank"], r["step"], r["step_ns"], r["wait_ns"], r["gemm_ns"],
+             r["other_ns"], r["idle_ns"], r["steady"])
+            for r in data.rows("rank_steps")
+        )
+        wanted = self.ask(
+            "SELECT r.rank, s.step, s.step_ns, s.wait_ns, s.gemm_ns, s.other_ns, s.idle_ns, s.steady"
+            " FROM rank_step s JOIN rank r USING (rank_id) ORDER BY 1, 2"
+        )
+        self.assertEqual(found, [tuple(row) for row in wanted])
+        page = self.open("#/ranks", url=self.job_url)
+        page.get_by_test_id("rankmap").wait_for()
+        page.get_by_test_id("rank-measure").locator('[data-value="wait"]').click()
+        page.wait_for_function("() => /m=wait/.test(location.hash)")
+
+    def test_a_click_opens_launches_that_are_here_and_says_where_others_are(self):
+        page = self.open("#/ranks", url=self.job_url)
+        canvas = page.locator("[data-testid=rankmap] canvas")
+        canvas.wait_for()
+        here = {row[0] for row in self.ask("SELECT rank FROM rank WHERE device_id IS NOT NULL")}
+        self.assertIn(self.slow, here)
+        order = [row[0] for row in self.ask("SELECT rank FROM rank ORDER BY excess_ns_per_step DESC")]
+        if self.COUNT <= 64:
+            elsewhere = next(i for i, rank in enumerate(order) if rank not in here)
+            canvas.hover(position={"x": 400, "y": elsewhere * 18 + 9})
+            self.assertIn("its launches are in", page.locator(".rankmap .tip").inner_text())
+        canvas.click(position={"x": 400, "y": 1 if self.COUNT > 64 else 9})
+        page.wait_for_selector('[data-testid="page-timeline"]')
+        self.assertRegex(page.url, r"f=dev:\d")
+
+    def test_the_page_stays_small(self):
+        self.assertLessEqual((self.work / "job.html").stat().st_size, 6_000_000)
+
+    def test_of_a_long_job_the_longest_steps_stay_in_the_map(self):
+        path = self.work / "long.db"
+        if self.COUNT > 64:
+            self.skipTest("of a small job")
+        path.write_bytes((self.work / "job.db").read_bytes())
+        with sqlite3.connect(path) as db:
+            # 40,000 steps more of every rank, one of which is ten times as long.
+            ids = [row[0] for row in db.execute("SELECT rank_id FROM rank")]
+            columns = [row[1] for row in db.execute("PRAGMA table_info(x_rank_step)")]
+            first = dict(zip(columns, db.execute("SELECT * FROM x_rank_step").fetchone()))
+            db.executemany(
+                f"INSERT INTO x_rank_step VALUES({','.join('?' * len(columns))})",
+                ([{**first, "rank_id": i, "step": 1000 + s, "step_ns": first["step_ns"] * (10 if s == 777 else 1) + s % 7}[c]
+                  for c in columns] for i in ids for s in range(40_000)),
+            )
+        db.close()
+        result = support.run("report", "long.db", cwd=self.work)
+        self.assertEqual(result.code, 0, result)
+        data = page_reader.Page.open(self.work / "long.html")
+        rows = data.rows("rank_steps")
+        self.assertLessEqual(len(rows), 100_000)
+        self.assertIn(1777, {row["step"] for row in rows})
+        left = next(l for l in data.meta["left_out"] if l["what"] == "rank_steps")
+        self.assertEqual(left["rows"] + len(rows), self.COUNT * (40_000 + self.STEPS))
+        page = self.open("#/ranks", url=(self.work / "long.html").as_uri())
+        page.get_by_test_id("rankmap").wait_for()
+        self.assertIn("not in this file", page.get_by_test_id("page-ranks").inner_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -108,6 +108,68 @@ TEST_F(GapCauseTest, AValueThatWasReadBackIsAWaitWithoutACallAndALargeArrayIsACo
   EXPECT_EQ(judge(4, 97'000), GapCause::kCopy);
 }
 
+TEST_F(GapCauseTest, EventsOfTheDevicesOwnProcessExplainIt) {
+  b.run.devices[0].process_id = 2;
+  b.run.processes.emplace_back();
+  EXPECT_EQ(Judge({{2, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause,
+            GapCause::kSynchronisation);
+  EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kUnknown);
+}
+
+TEST_F(GapCauseTest, AShortGapBetweenLaunchesOfOneExecutionIsTheLaunching) {
+  // 30 us; something of the process was recorded, but nothing that covers the gap.
+  b.run.activities.start_ns[1] = gap.end_ns = 130'000;
+  const std::vector<model::HostEvent> elsewhere = {{1, 7, "PyFunction", 0, 20'000, 3}};
+  EXPECT_EQ(Judge(elsewhere).cause, GapCause::kUnknown);
+  const auto module = b.AddModule();
+  const auto execution = static_cast<uint32_t>(b.AddExecution(module, 1, 0, 300'000));
+  b.attribution.execution_of = {execution, execution};
+  EXPECT_EQ(Judge(elsewhere).cause, GapCause::kLaunchBound);
+  EXPECT_EQ(Judge({}).cause, GapCause::kUnknown);  // Nothing is known of the host.
+  b.attribution.execution_of = {execution, execution + 1};
+  EXPECT_EQ(Judge(elsewhere).cause, GapCause::kUnknown);
+}
+
+// Gaps between the same two instructions, alike in length: what most are known to be, all are.
+TEST(GapKinds, TheKnownOnesSpeakForTheirKindFromThreeOn) {
+  const auto causes = [](int count, int known) {
+    RunBuilder b;
+    const auto lane = b.AddLane(b.AddDevice());
+    const auto module = b.AddModule();
+    const auto first = b.AddInstruction(module, model::Phase::kForward);
+    const auto second = b.AddInstruction(module, model::Phase::kForward);
+    std::vector<model::HostEvent> waits;
+    std::vector<model::GapRow> gaps;
+    model::Id label[2] = {};
+    for (int k = 0; k < count; ++k) {
+      const int64_t at = 1'000'000 * k;
+      for (const int side : {0, 1}) {
+        const size_t i = b.AddActivity(lane, at + 200'000 * side, at + 200'000 * side + 100'000,
+                                       {.instruction = side == 0 ? first : second});
+        if (k == 0) label[side] = b.attribution.label_of[i];
+        b.attribution.label_of[i] = static_cast<uint32_t>(label[side]);
+      }
+      model::GapRow& gap = gaps.emplace_back();
+      gap.device_id = 1;
+      gap.start_ns = at + 100'000;
+      gap.end_ns = at + 200'000;
+      gap.previous_activity_id = 2 * k + 1;
+      gap.next_activity_id = 2 * k + 2;
+      if (k < known) waits.push_back({1, 7, "cuStreamSynchronize", at + 50'000, at + 110'000, 0});
+    }
+    FindGapCauses(
+        b.run, b.attribution, [&](const Intervals&) { return waits; }, {}, gaps);
+    int of_waits = 0;
+    for (const model::GapRow& gap : gaps) of_waits += gap.cause == GapCause::kSynchronisation;
+    return of_waits;
+  };
+  EXPECT_EQ(causes(3, 2), 3);  // Two of three.
+  EXPECT_EQ(causes(4, 2), 2);  // Half of them is no majority of two thirds.
+  EXPECT_EQ(causes(6, 4), 6);
+  EXPECT_EQ(causes(2, 2), 2);
+  EXPECT_EQ(causes(2, 1), 1);
+}
+
 TEST_F(GapCauseTest, ACompilationStaysTheCause) {
   gap.cause = GapCause::kCompile;
   EXPECT_EQ(Judge({{1, 7, "cuStreamSynchronize", 50'000, 110'000, 0}}).cause, GapCause::kCompile);

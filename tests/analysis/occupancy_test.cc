@@ -82,6 +82,11 @@ TEST(Occupancy, WhatCannotHaveRunHasNone) {
   EXPECT_FALSE(ComputeOccupancy(Kernel(1025, 16), *FindGpuLimits("9.0")));
   EXPECT_FALSE(ComputeOccupancy(Kernel(32, 16, 228 * kKb), *FindGpuLimits("9.0")));
   EXPECT_TRUE(ComputeOccupancy(Kernel(32, 16, 227 * kKb), *FindGpuLimits("9.0")));
+  // Where a block may have less than an SM, what a block asks for decides.
+  GpuLimits half = *FindGpuLimits("9.0");
+  half.shared_memory_per_block_optin_bytes = 100 * kKb;
+  EXPECT_TRUE(ComputeOccupancy(Kernel(32, 16, 100 * kKb), half));
+  EXPECT_FALSE(ComputeOccupancy(Kernel(32, 16, 100 * kKb + 1), half));
 }
 
 TEST(Waves, CountRoundsOfFullGpus) {

@@ -82,6 +82,13 @@ TEST(Roofline, WhatIsNotKnownStaysUnknown) {
   EXPECT_EQ(roofline.bound, BoundBy::kUnknown);
   EXPECT_FALSE(roofline.wasted_ns);
   EXPECT_TRUE(roofline.memory);  // The side that is known is still told.
+  load = Load(1'000'000, 1, 1000);
+  load.bytes.reset();
+  roofline = ComputeRoofline(load, H100());
+  EXPECT_EQ(roofline.bound, BoundBy::kUnknown);
+  EXPECT_FALSE(roofline.wasted_ns);
+  EXPECT_FALSE(roofline.expected_ns);
+  EXPECT_TRUE(roofline.compute);
   roofline = ComputeRoofline(Load(1, 1, 1000), DeviceFacts());
   EXPECT_EQ(roofline.bound, BoundBy::kUnknown);
   EXPECT_FALSE(roofline.expected_ns);
@@ -108,6 +115,11 @@ TEST(Peaks, ProductsOfF32UseTf32UnlessToldNotTo) {
   EXPECT_EQ(PeakOf(H100(), NumberType::kF64, true, true).type, "f64_matrix");
   EXPECT_EQ(PeakOf(H100(), NumberType::kF64, false, true).type, "f64");
   EXPECT_DOUBLE_EQ(PeakOf(H100(), NumberType::kF8, true, true).flops_per_s, 1979e12);
+  EXPECT_DOUBLE_EQ(PeakOf(H100(), NumberType::kF16, true, true).flops_per_s, 989e12);
+  EXPECT_DOUBLE_EQ(PeakOf(H100(), NumberType::kBf16, true, true).flops_per_s, 989e12);
+  EXPECT_DOUBLE_EQ(PeakOf(H100(), NumberType::kF32, true, true).flops_per_s, 495e12);
+  EXPECT_DOUBLE_EQ(PeakOf(H100(), NumberType::kF64, true, true).flops_per_s, 66.9e12);
+  EXPECT_DOUBLE_EQ(PeakOf(H100(), NumberType::kI8, true, true).flops_per_s, 1979e12);
   // Elementwise bf16 is done in f32.
   EXPECT_EQ(PeakOf(H100(), NumberType::kBf16, false, true).type, "f32");
 }

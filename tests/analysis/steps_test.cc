@@ -230,6 +230,35 @@ TEST(Steps, MarksOfTheHostAreLedToWhatTheyLaunched) {
                                          std::optional<int32_t>(7)));
 }
 
+TEST(Steps, AMarkHoldsItsBeginningAndNotItsEnd) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  b.run.step_marks = {{1, 1, 0, 40}, {1, 2, 50, 90}};
+  for (const int64_t start : {100, 200, 300, 400}) b.AddActivity(lane, start, start + 50, {});
+  // Launched as the first mark begins, as it ends (between the two), and so for the second.
+  const std::vector<int64_t> called = {0, 40, 50, 90};
+  const HostCallOf call_of = [&](size_t i) -> std::optional<model::HostCall> {
+    return model::HostCall{static_cast<model::Id>(i + 1), called[i], called[i] + 1};
+  };
+  const Steps steps = FindSteps(b.run, b.attribution, {}, call_of);
+  ASSERT_EQ(steps.rows.size(), 2u);
+  EXPECT_EQ(steps.rows[0].start_ns, 100);
+  EXPECT_EQ(steps.rows[1].start_ns, 300);
+  EXPECT_EQ(steps.rows[1].end_ns, 350);
+}
+
+TEST(Steps, ExecutionsCountByTheirStartWhateverTheirRows) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  const auto main = b.AddModule();
+  for (const int64_t start : {300, 100, 400, 200}) b.AddExecution(main, 1, start, start + 60);
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  EXPECT_THAT(Starts(steps), ElementsAre(100, 200, 300, 400));
+  ASSERT_EQ(steps.rows.size(), 4u);
+  EXPECT_EQ(steps.rows[0].end_ns, 200);
+  EXPECT_EQ(steps.rows[3].end_ns, 460);
+}
+
 TEST(Steps, ProgramsOfEqualWeightThatTrainInTurnAreOneStep) {
   const auto promoted = [](bool in_turn, Phase phase) {
     RunBuilder b;

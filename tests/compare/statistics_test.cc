@@ -56,6 +56,28 @@ TEST(Bootstrap, HoldsTheTruthAboutAsOftenAsItSays) {
   EXPECT_GE(held, kTrials * 85 / 100);
 }
 
+// Two or three runs a side tell little, and the interval says so: normal quantiles of what two runs
+// spread would miss the truth every third time.
+TEST(Bootstrap, FewRunsHaveWideIntervals) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> run(0, 0.05);
+  for (const int runs : {2, 3}) {
+    int held = 0;
+    constexpr int kTrials = 200;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      const auto side = [&](double mean) {
+        std::vector<std::vector<double>> all;
+        for (int r = 0; r < runs; ++r) all.push_back({mean * (1 + run(random))});
+        return all;
+      };
+      const auto interval = BootstrapRatio(side(100), side(110));
+      ASSERT_TRUE(interval);
+      held += interval->low <= 0.10 && interval->high >= 0.10;
+    }
+    EXPECT_GE(held, kTrials * 85 / 100) << runs;
+  }
+}
+
 TEST(Bootstrap, NeedsTwoRunsASide) { EXPECT_FALSE(BootstrapRatio({{1, 2}}, {{1, 2}, {1, 2}})); }
 
 TEST(Prediction, FollowsStudent) {

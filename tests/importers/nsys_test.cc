@@ -325,10 +325,27 @@ TEST_F(NsysTest, DeviceFactsComeThroughTheProcessesOrdinal) {
   EXPECT_EQ(device.compute_capability, "9.0");
   EXPECT_EQ(device.sm_count, 132);
   EXPECT_EQ(device.clock_hz, 1'980'000'000);
+  EXPECT_EQ(device.memory_bandwidth_bytes_per_s, 3'352'320'000'000);
+  EXPECT_EQ(device.memory_bytes, 85'899'345'920);
+  EXPECT_EQ(device.warp_size, 32);
+  EXPECT_EQ(device.max_blocks_per_sm, 32);
+  EXPECT_EQ(device.shared_memory_per_sm_bytes, 233'472);
   EXPECT_EQ(device.max_threads_per_sm, 2048);
   EXPECT_EQ(device.registers_per_sm, 65536);
   EXPECT_EQ(device.shared_memory_per_block_optin_bytes, 232448);
   EXPECT_EQ(sink.info.at("gpu"), "NVIDIA H100");
+}
+
+TEST_F(NsysTest, PrioritiesAreOfTheProcesssOwnStreams) {
+  const MemorySink sink =
+      ImportSql(kSchema + Kernel(1000, 1500, 11) +
+                "CREATE TABLE TARGET_INFO_CUDA_STREAM (streamId, processId, contextId, priority);"
+                "INSERT INTO TARGET_INFO_CUDA_STREAM SELECT streamId, 999, contextId, -3 FROM "
+                "CUPTI_ACTIVITY_KIND_KERNEL;"
+                "INSERT INTO TARGET_INFO_CUDA_STREAM SELECT streamId, 104, contextId, -5 FROM "
+                "CUPTI_ACTIVITY_KIND_KERNEL;");
+  ASSERT_EQ(sink.lanes.size(), 1u);
+  EXPECT_EQ(sink.lanes[0].priority, -5);
 }
 
 TEST_F(NsysTest, BackwardRowsAreCountedAndWarningsToldOn) {

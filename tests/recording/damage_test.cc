@@ -384,6 +384,37 @@ TEST(Damage, FlippedBitCostsItsBlockAndWhatRefersToIt) {
   EXPECT_GT(unnamed, 0u);
 }
 
+TEST(Damage, IsToldAtItsFirstPlaceAndCountedAtAll) {
+  const LongFile file;
+  const std::vector<PlacedBlock> blocks = BlocksOf(file.bytes());
+  std::string bytes = file.bytes();
+  const size_t hits[] = {blocks.size() / 4, blocks.size() / 2, blocks.size() - 5};
+  size_t lost = 0;
+  for (const size_t k : hits) {
+    const size_t at = blocks[k].offset + sizeof(BlockHeader);
+    bytes[at] = static_cast<char>(bytes[at] ^ 4);
+    lost += sizeof(BlockHeader) + blocks[k].header.payload_bytes;
+  }
+  RowLog log;
+  const auto outcome = file.Read(bytes, log);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->damaged_blocks, 3u);
+  EXPECT_EQ(outcome->damaged_bytes, lost);
+  EXPECT_EQ(outcome->first_damage_offset, blocks[hits[0]].offset);
+}
+
+// All blocks are there, and the footer; still it is not as it was written.
+TEST(Damage, WhatStandsBehindTheFooterIsDamage) {
+  const LongFile file;
+  RowLog log;
+  const auto outcome = file.Read(file.bytes() + std::string(100, 'x'), log);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(log.rows, file.whole());
+  EXPECT_EQ(outcome->missing_blocks, 0u);
+  EXPECT_EQ(outcome->damaged_blocks, 1u);
+  EXPECT_FALSE(outcome->complete);
+}
+
 // Files of older writers do not say where a dictionary block belongs.
 TEST(Damage, WithoutPlacesLaterNamesAreLeftOutNotGuessed) {
   const LongFile file;

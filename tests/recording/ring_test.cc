@@ -214,6 +214,7 @@ TEST(Ring, DamageBringsNoOlderRoundBack) {
         file.SetBytes(damaged);
         const Read read = ReadAll(file);
         EXPECT_EQ(read.outcome.damaged_blocks, 1u) << at;
+        EXPECT_FALSE(read.outcome.complete) << at;
         for (const uint32_t call : calls_of(read)) EXPECT_TRUE(whole.contains(call)) << call;
       }
       at = next;

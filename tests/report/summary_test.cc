@@ -15,6 +15,7 @@
 
 #include "base/terminal.h"
 #include "report/breakdown.h"
+#include "report/op_fold.h"
 #include "report/summary/summary_slices.h"
 #include "sample_run.h"
 #include "temporary_folder.h"
@@ -200,6 +201,69 @@ TEST(SummaryTextTest, ColourIsOnlyThereWhenWanted) {
   EXPECT_EQ(stripped, plain);
 }
 
+// The row of the op whose instruction is `name`, in words.
+std::vector<std::string> RowOf(const std::string& text, const std::string& name) {
+  for (const std::string& line : Lines(text)) {
+    std::istringstream words(line);
+    std::vector<std::string> row;
+    for (std::string word; words >> word;) row.push_back(word);
+    if (row.size() > 1 && row[1] == name) return row;
+  }
+  return {};
+}
+
+SampleRun TwoOps() {
+  SampleRun run;
+  run.ops = {{.instruction = "fusion.1", .ns = 3'000'000},
+             {.instruction = "fusion.2", .ns = 200'000}};
+  return run;  // 3 steady steps.
+}
+
+TEST(SummaryTextTest, CallsAreOfAStepAndLessThanHalfACallIsSaid) {
+  RunView view = ViewOf(TwoOps());
+  ASSERT_EQ(view.ops.size(), 2u);
+  view.ops[0].calls = 12;  // In 3 steps.
+  view.ops[1].calls = 1;
+  const std::string text = SummaryText(view, {});
+  EXPECT_THAT(RowOf(text, "fusion.1"), testing::Contains("4"));
+  EXPECT_THAT(RowOf(text, "fusion.2"), testing::Contains("<1"));
+}
+
+TEST(SummaryTextTest, ThePeakOfAFoldedOpIsWeighedByTime) {
+  // 30 % of the roof for 3 ms of each of 3 steps, 70 % for 1 ms: 40 % of it all.
+  SampleRun run = TwoOps();
+  run.ops[1].ns = 1'000'000;
+  for (SampleOp& op : run.ops) {
+    op.layer = op.instruction == "fusion.1" ? "net/layer_1" : "net/layer_2";
+    op.op_name = "jit(f)/" + op.layer + "/mul";
+  }
+  RunView view = ViewOf(run);
+  ASSERT_EQ(view.ops.size(), 2u);
+  view.ops[0].peak_pct = 30;
+  view.ops[1].peak_pct = 70;
+  ASSERT_EQ(FoldOps(view).size(), 1u);
+  EXPECT_THAT(RowOf(SummaryText(view, {}), "fusion.1"), testing::Contains("40"));
+}
+
+TEST(SummaryTextTest, OneNameInTwoModulesIsToldApart) {
+  RunView view = ViewOf(TwoOps());
+  ASSERT_EQ(view.ops.size(), 2u);
+  view.ops[1].instruction = view.ops[0].instruction;
+  view.ops[1].module_id = view.ops[0].module_id + 1;
+  view.ops[1].module = "jit_eval";
+  view.ops[1].fingerprint = "beef";
+  const std::string text = SummaryText(view, {.width = 140});
+  EXPECT_THAT(text, HasSubstr("jit_train_step/fusion.1"));
+  EXPECT_THAT(text, HasSubstr("jit_eval/fusion.1"));
+  // Two programs of one name: the number, too.
+  view.ops[1].module = view.ops[0].module;
+  view.ops[0].program_id = 16;
+  view.ops[1].program_id = 17;
+  const std::string same = SummaryText(view, {.width = 140});
+  EXPECT_THAT(same, HasSubstr("#16/fusion.1"));
+  EXPECT_THAT(same, HasSubstr("#17/fusion.1"));
+}
+
 TEST(SummaryTextTest, OthersCloseTheTable) {
   const std::string text = SummaryText(ViewOf(TransformerRun()), {.rows = 2});
   // 59 attributed instructions; the two rows hold one and eight of them.
@@ -305,6 +369,14 @@ TEST(SummaryMarkdownTest, TablesKeepTheirShapeWhateverTheNames) {
   }
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_LT(text.size(), 20'000u);
+}
+
+TEST(SummaryMarkdownTest, StepsGoFromTheShortestToTheLongest) {
+  RunView view = ViewOf(TransformerRun());
+  view.steps.min_ns = 1'250'000;
+  view.steps.mean_ns = 2'500'000;
+  view.steps.max_ns = 4'750'000;
+  EXPECT_THAT(SummaryMarkdown(view, {}), HasSubstr("step 2.50 ms (1.25 to 4.75, 10 steady steps)"));
 }
 
 TEST(ByTest, WordsAreReadBack) {

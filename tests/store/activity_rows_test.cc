@@ -212,6 +212,39 @@ TEST_F(ActivityRowsTest, GapsInTheRowAndOddOnes) {
   EXPECT_EQ(Rows("SELECT activity_id, step FROM activity"), "1 - \n2 4 \n3 4 \n4 -2 \n");
 }
 
+TEST_F(ActivityRowsTest, AGapOfAnotherDeviceKeepsItsDevice) {
+  const Id other = run_->AddDevice({.process_id = 1, .ordinal = 1});
+  for (const int64_t start : {0, 2000}) Launch(start, 0, 0);
+  model::AttributionTables attribution;
+  attribution.labels.push_back({});
+  attribution.label_of = {1, 1};
+  attribution.execution_of = {0, 0};
+  model::AnalysisTables analysis;
+  // As wide as the one between the two launches, but not of their device.
+  analysis.gaps = {{.device_id = other,
+                    .start_ns = 100,
+                    .end_ns = 2000,
+                    .previous_activity_id = 1,
+                    .next_activity_id = 2}};
+  run_->Learn(attribution);
+  run_->Learn(analysis);
+  ASSERT_TRUE(saver_->Save(*run_, &attribution, &analysis));
+  EXPECT_EQ(Rows("SELECT * FROM gap"), "2 100 2000 unknown 1 2 - - \n");
+}
+
+TEST_F(ActivityRowsTest, TheBuilderTellsTheCallOfALaunch) {
+  const Id call = Call(7, 1000);
+  Launch(2000, 7, call);
+  Launch(3000, 8, 0);
+  const auto of_first = run_->CallOf(0);
+  ASSERT_TRUE(of_first);
+  EXPECT_EQ(of_first->start_ns, 1000);
+  EXPECT_EQ(of_first->end_ns, 1005);
+  EXPECT_EQ(of_first->thread_id, 11);
+  EXPECT_FALSE(run_->CallOf(1));
+  EXPECT_FALSE(run_->CallOf(2));
+}
+
 // store/activity_scan.h: the passes that read rows without the views' joins.
 TEST_F(ActivityRowsTest, ScansGiveWhatTheViewsGive) {
   // The second ends before the first starts, so that gap's previous activity has a later row.

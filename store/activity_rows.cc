@@ -1,15 +1,15 @@
 #include "store/activity_rows.h"
 
+#include <array>
 #include <limits>
 
 #include "base/hash.h"
+#include "store/packed_row.h"
 
 namespace xlatrace::store {
 namespace {
 
 using model::Id;
-
-constexpr int64_t kGapCauses = 16;
 
 int64_t NullIfZero(int64_t value) { return value == 0 ? kNullValue : value; }
 
@@ -168,12 +168,11 @@ void ActivityRows::SettleGaps(const model::RunTables& run, const model::Analysis
       const auto previous = static_cast<size_t>(gap.previous_activity_id) - 1;
       const auto next = static_cast<size_t>(gap.next_activity_id) - 1;
       const int64_t distance = gap.next_activity_id - gap.previous_activity_id;
+      const auto packed = PackGap({distance, static_cast<int64_t>(gap.cause)});
       if (columns.end_ns(previous) == gap.start_ns && columns.start_ns[next] == gap.end_ns &&
           run.LaneOf(next).device_id == gap.device_id && gap.host_range_id == 0 &&
-          gap_of_[next] == kNoGap && distance > -(int64_t{1} << 26) &&
-          distance < int64_t{1} << 26 && static_cast<int64_t>(gap.cause) < kGapCauses) {
-        gap_of_[next] =
-            static_cast<int32_t>(distance * kGapCauses + static_cast<int64_t>(gap.cause));
+          gap_of_[next] == kNoGap && packed) {
+        gap_of_[next] = *packed;
         continue;
       }
     }
@@ -249,33 +248,31 @@ Status ActivityRows::WriteDictionaries(Database& db) const {
 void ActivityRows::WriteRows(const model::RunTables& run, TableBuilder& rows) const {
   const model::ActivityColumns& columns = run.activities;
   for (size_t i = 0; i < columns.size(); ++i) {
-    int64_t values[] = {kind_of_[i],
-                        slot_of_[i],
-                        columns.start_ns[i],
-                        columns.duration_ns[i],
-                        NullIfZero(CorrelationOf(run, i)),
-                        kNullValue,
-                        kNullValue,
-                        kNullValue,
-                        kNullValue,
-                        kNullValue};
+    std::array<int64_t, kPackedColumns.size()> values;
+    values.fill(kNullValue);
+    const auto at = [&](PackedColumn column) -> int64_t& { return values[IndexOf(column)]; };
+    at(PackedColumn::kKind) = kind_of_[i];
+    at(PackedColumn::kSlot) = slot_of_[i];
+    at(PackedColumn::kStart) = columns.start_ns[i];
+    at(PackedColumn::kDuration) = columns.duration_ns[i];
+    at(PackedColumn::kCorrelation) = NullIfZero(CorrelationOf(run, i));
     const auto id = static_cast<Id>(i + 1);
     if (call_of_[i] != 0) {
       const Call& call = calls_[call_of_[i] - 1];
       if (call.owner == id) {
-        values[5] = call.kind;
-        values[6] = columns.start_ns[i] - call.start_ns;
-        values[7] = call.duration_ns;
+        at(PackedColumn::kCallKind) = call.kind;
+        at(PackedColumn::kCallReference) = columns.start_ns[i] - call.start_ns;
+        at(PackedColumn::kCallDuration) = call.duration_ns;
       } else {
-        values[6] = id - CallId(run, call_of_[i] - 1);
+        at(PackedColumn::kCallReference) = id - CallId(run, call_of_[i] - 1);
       }
     }
-    if (!gap_of_.empty() && gap_of_[i] != kNoGap) values[8] = gap_of_[i];
+    if (!gap_of_.empty() && gap_of_[i] != kNoGap) at(PackedColumn::kGap) = gap_of_[i];
     if (!columns.timed(i)) {
-      values[3] = kNullValue;
-      if (columns.timing_of(i) == model::Timing::kStartOnly) values[9] = 0;
+      at(PackedColumn::kDuration) = kNullValue;
+      if (columns.timing_of(i) == model::Timing::kStartOnly) at(PackedColumn::kNested) = 0;
     } else if (columns.self_ns[i] != columns.duration_ns[i]) {
-      values[9] = columns.duration_ns[i] - columns.self_ns[i];
+      at(PackedColumn::kNested) = columns.duration_ns[i] - columns.self_ns[i];
     }
     rows.Append(id, values);
   }

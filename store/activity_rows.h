@@ -104,7 +104,7 @@ class ActivityRows {
   std::vector<uint32_t> kind_of_;  // Per activity, from 1.
   std::vector<Slot> slots_;
   std::vector<uint32_t> slot_of_;  // Per activity, from 1.
-  std::vector<int32_t> gap_of_;    // Empty, or per activity: kNoGap or distance * 16 + cause.
+  std::vector<int32_t> gap_of_;    // Empty, or per activity: kNoGap or PackGap.
   std::vector<model::GapRow> other_gaps_;
   std::vector<uint32_t> other_calls_;   // Those that lie in no activity's row.
   std::vector<uint32_t> other_number_;  // By call: position in other_calls_ + 1.

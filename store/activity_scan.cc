@@ -11,20 +11,12 @@
 #include <fmt/format.h>
 
 #include "model/words.h"
-#include "store/full_scan.h"
+#include "store/packed_scan.h"
 
 namespace xlatrace::store {
 namespace {
 
 using model::Text;
-
-// Values of a file may be anything; a sum that does not fit wraps and means nothing.
-int64_t Plus(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-int64_t Minus(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-}
 
 // Replaces the numbers of a vocabulary by its words.
 template <typename Enum>
@@ -100,13 +92,6 @@ class EndTimes {
   size_t size_ = 0;
 };
 
-Result<FullScan> ScanPacked(RunDb& db, const std::vector<std::string>& columns) {
-  const std::string sql =
-      fmt::format("SELECT {} FROM x_packed_activity ORDER BY rowid", fmt::join(columns, ", "));
-  return FullScan::Open(db.path(), "x_packed_activity", columns, sql,
-                        [&](std::string_view text) { return db.Prepare(text); });
-}
-
 }  // namespace
 
 Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&)>& row) {
@@ -130,24 +115,25 @@ Status ScanActivities(RunDb& db, const std::function<bool(const ScannedActivity&
                             [](const Statement& s) {
                               return Slot{s.OptionalInt64(1).value_or(0), s.OptionalInt64(2)};
                             })));
-  XLATRACE_ASSIGN(FullScan rows, ScanPacked(db, {"rowid", "kind_id", "slot_id", "start_ns",
-                                                 "duration_ns", "nested_ns"}));
+  XLATRACE_ASSIGN(
+      PackedScan rows,
+      PackedScan::Open(db, {PackedColumn::kKind, PackedColumn::kSlot, PackedColumn::kStart,
+                            PackedColumn::kDuration, PackedColumn::kNested}));
   ScannedActivity activity;
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return {};
-    const Kind* kind = Find(kinds, rows.Int64(1));
-    const Slot* slot = Find(slots, rows.Int64(2));
+    const Kind* kind = Find(kinds, rows.kind());
+    const Slot* slot = Find(slots, rows.slot());
     if (kind == nullptr || slot == nullptr) continue;
-    activity.activity_id = rows.Int64(0);
+    activity.activity_id = rows.id();
     activity.lane_id = kind->lane_id;
     activity.config_id = kind->config_id;
     activity.label_id = kind->label_id;
-    activity.timed = !rows.IsNull(4);
-    const bool placed = activity.timed || !rows.IsNull(5);
-    activity.start_ns = placed ? rows.Int64(3) : 0;
-    activity.duration_ns = rows.Int64(4);
-    activity.self_ns = activity.timed ? activity.duration_ns - rows.Int64(5) : 0;
+    activity.timed = rows.timed();
+    activity.start_ns = rows.placed() ? rows.start_ns() : 0;
+    activity.duration_ns = rows.duration_ns();
+    activity.self_ns = activity.timed ? rows.self_ns() : 0;
     activity.step = slot->step;
     activity.execution_id = slot->execution_id;
     if (!row(activity)) return {};
@@ -172,27 +158,28 @@ Status ScanCalls(RunDb& db, const std::function<bool(int64_t, int64_t)>& wanted,
             kind.wanted = s.IsNull(4) && wanted(kind.call.label_id, kind.call.config_id);
             return kind;
           })));
-  XLATRACE_ASSIGN(FullScan rows,
-                  ScanPacked(db, {"rowid", "kind_id", "start_ns", "duration_ns", "nested_ns",
-                                  "call_kind", "call_reference", "call_duration_ns"}));
+  XLATRACE_ASSIGN(
+      PackedScan rows,
+      PackedScan::Open(db, {PackedColumn::kKind, PackedColumn::kStart, PackedColumn::kDuration,
+                            PackedColumn::kNested, PackedColumn::kCallKind,
+                            PackedColumn::kCallReference, PackedColumn::kCallDuration}));
   // Of activities that share the call of another.
   XLATRACE_ASSIGN(Statement shared, db.Prepare("SELECT start_ns, end_ns FROM api_call"
                                                " WHERE api_call_id = ?1"));
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return {};
-    const Kind* kind = Find(kinds, rows.Int64(1));
-    const bool placed = !rows.IsNull(3) || !rows.IsNull(4);
-    if (kind == nullptr || !kind->wanted || !placed || rows.IsNull(6)) continue;
+    const Kind* kind = Find(kinds, rows.kind());
+    if (kind == nullptr || !kind->wanted || !rows.placed() || !rows.has_call()) continue;
     ScannedCall call = kind->call;
-    call.activity_id = rows.Int64(0);
-    call.start_ns = rows.Int64(2);
-    if (!rows.IsNull(5)) {
-      call.call_start_ns = Minus(call.start_ns, rows.Int64(6));
-      call.call_end_ns = Plus(call.call_start_ns, rows.Int64(7));
+    call.activity_id = rows.id();
+    call.start_ns = rows.start_ns();
+    if (rows.owns_call()) {
+      call.call_start_ns = rows.call_start_ns();
+      call.call_end_ns = rows.call_end_ns();
     } else {
       shared.Reset();
-      shared.BindInt64(0, Minus(call.activity_id, rows.Int64(6)));
+      shared.BindInt64(0, rows.call_id());
       XLATRACE_ASSIGN(const bool found, shared.Step());
       if (!found) continue;
       call.call_start_ns = shared.Int64(0);
@@ -209,8 +196,9 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
                       "SELECT k.kind_id, l.device_id FROM x_kind k JOIN x_lane l USING (lane_id)"
                       " ORDER BY 1",
                       [](const Statement& s) { return s.Int64(1); })));
-  XLATRACE_ASSIGN(FullScan rows,
-                  ScanPacked(db, {"rowid", "kind_id", "start_ns", "duration_ns", "gap"}));
+  XLATRACE_ASSIGN(PackedScan rows,
+                  PackedScan::Open(db, {PackedColumn::kKind, PackedColumn::kStart,
+                                        PackedColumn::kDuration, PackedColumn::kGap}));
   // What the view x_gap joins: a gap says how many rows before it the previous activity lies.
   EndTimes ends;
   std::vector<ScannedGap> early;  // Whose previous activity has a row after theirs.
@@ -222,19 +210,19 @@ Status ScanGaps(RunDb& db, const std::function<void(const ScannedGap&)>& row) {
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) break;
-    const int64_t id = rows.Int64(0);
+    const int64_t id = rows.id();
     // Rows are numbered from 1 without holes.
     if (id != ends.size() + 1) break;
-    ends.Add(Plus(rows.Int64(2), rows.Int64(3)));
-    if (rows.IsNull(4)) continue;
-    const int64_t* device = Find(devices, rows.Int64(1));
+    ends.Add(PackedScan::Plus(rows.start_ns(), rows.duration_ns()));
+    const auto packed = rows.gap();
+    if (!packed) continue;
+    const int64_t* device = Find(devices, rows.kind());
     if (device == nullptr) continue;
-    const int64_t packed = rows.Int64(4);
     ScannedGap gap;
     gap.device_id = *device;
-    gap.end_ns = rows.Int64(2);
-    gap.cause = CauseOf(packed & 15);
-    gap.previous_activity_id = id - (packed >> 4);
+    gap.end_ns = rows.start_ns();
+    gap.cause = CauseOf(packed->cause);
+    gap.previous_activity_id = PackedScan::Minus(id, packed->distance);
     gap.next_activity_id = id;
     if (gap.previous_activity_id > id) {
       early.push_back(gap);
@@ -273,24 +261,24 @@ Result<std::vector<ScannedGraphLaunch>> ScanGraphLaunches(RunDb& db) {
   if (std::none_of(kinds.begin(), kinds.end(), [](const Kind& k) { return k.graph_id != 0; })) {
     return launches;
   }
-  XLATRACE_ASSIGN(FullScan rows, ScanPacked(db, {"rowid", "kind_id", "start_ns", "duration_ns",
-                                                 "call_kind", "call_reference", "correlation_id"}));
+  XLATRACE_ASSIGN(PackedScan rows,
+                  PackedScan::Open(db, {PackedColumn::kKind, PackedColumn::kStart,
+                                        PackedColumn::kDuration, PackedColumn::kCallKind,
+                                        PackedColumn::kCallReference, PackedColumn::kCorrelation}));
   // By device, graph and call (as the view x_activity has it), or minus the correlation id.
   std::map<std::tuple<int64_t, int64_t, int64_t>, size_t> index;
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return launches;
-    const Kind* kind = Find(kinds, rows.Int64(1));
-    if (kind == nullptr || kind->graph_id == 0 || rows.IsNull(3)) continue;
-    if (rows.IsNull(4) && rows.IsNull(5) && (rows.IsNull(6) || rows.Int64(6) == 0)) continue;
-    const int64_t id = rows.Int64(0);
-    const int64_t call = !rows.IsNull(4)   ? id
-                         : !rows.IsNull(5) ? Minus(id, rows.Int64(5))
-                                           : ~rows.Int64(6);
+    const Kind* kind = Find(kinds, rows.kind());
+    if (kind == nullptr || kind->graph_id == 0 || !rows.timed()) continue;
+    const int64_t correlation = rows.correlation_id().value_or(0);
+    if (!rows.has_call() && correlation == 0) continue;
+    const int64_t call = rows.has_call() ? rows.call_id() : ~correlation;
     const auto [at, added] =
         index.try_emplace({kind->device_id, kind->graph_id, call}, launches.size());
-    const int64_t start = rows.Int64(2);
-    const int64_t end = Plus(start, rows.Int64(3));
+    const int64_t start = rows.start_ns();
+    const int64_t end = PackedScan::Plus(start, rows.duration_ns());
     if (added) {
       launches.push_back({kind->device_id, kind->graph_id, start, end, 1});
       continue;

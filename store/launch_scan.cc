@@ -7,25 +7,10 @@
 #include <fmt/format.h>
 
 #include "store/full_scan.h"
+#include "store/packed_scan.h"
 
 namespace xlatrace::store {
 namespace {
-
-// Values of a file may be anything; a sum that does not fit wraps and means nothing.
-int64_t Plus(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-int64_t Minus(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-}
-
-Result<FullScan> Scan(RunDb& db, const std::string& table,
-                      const std::vector<std::string>& columns) {
-  const std::string sql =
-      fmt::format("SELECT {} FROM {} ORDER BY rowid", fmt::join(columns, ", "), table);
-  return FullScan::Open(db.path(), table, columns, sql,
-                        [&](std::string_view text) { return db.Prepare(text); });
-}
 
 struct Kind {
   int64_t lane_id, config_id, label_id;
@@ -63,18 +48,18 @@ Status ScanLaunches(RunDb& db, const std::function<bool(const ScannedLaunch&)>& 
                             slots.push_back({s.OptionalInt64(1).value_or(0), s.OptionalInt64(2)});
                             return true;
                           }));
-  XLATRACE_ASSIGN(FullScan rows,
-                  Scan(db, "x_packed_activity",
-                       {"rowid", "kind_id", "slot_id", "start_ns", "duration_ns", "correlation_id",
-                        "call_kind", "call_reference", "call_duration_ns", "nested_ns"}));
+  using enum PackedColumn;
+  XLATRACE_ASSIGN(PackedScan rows,
+                  PackedScan::Open(db, {kKind, kSlot, kStart, kDuration, kCorrelation, kCallKind,
+                                        kCallReference, kCallDuration, kNested}));
   ScannedLaunch launch;
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return {};
-    const Kind* kind = Find(kinds, rows.Int64(1));
-    const Slot* slot = Find(slots, rows.Int64(2));
+    const Kind* kind = Find(kinds, rows.kind());
+    const Slot* slot = Find(slots, rows.slot());
     if (kind == nullptr || slot == nullptr) continue;
-    launch.activity_id = rows.Int64(0);
+    launch.activity_id = rows.id();
     launch.lane_id = kind->lane_id;
     launch.config_id = kind->config_id;
     launch.label_id = kind->label_id;
@@ -83,23 +68,16 @@ Status ScanLaunches(RunDb& db, const std::function<bool(const ScannedLaunch&)>& 
     launch.graph_node_id = kind->graph_node_id;
     launch.execution_id = slot->execution_id;
     launch.step = slot->step;
-    launch.timed = !rows.IsNull(4);
-    launch.placed = launch.timed || !rows.IsNull(9);
-    const int64_t start = rows.Int64(3);
-    launch.start_ns = launch.placed ? start : 0;
-    launch.duration_ns = rows.Int64(4);
-    launch.self_ns = launch.timed ? Minus(launch.duration_ns, rows.Int64(9)) : 0;
-    launch.correlation_id = rows.OptionalInt64(5);
-    launch.call_kind = rows.Int64(6);
-    launch.api_call_id = 0;
-    launch.call_start_ns = launch.call_end_ns = 0;
-    if (!rows.IsNull(6)) {
-      launch.api_call_id = launch.activity_id;
-      launch.call_start_ns = Minus(start, rows.Int64(7));
-      launch.call_end_ns = Plus(launch.call_start_ns, rows.Int64(8));
-    } else if (!rows.IsNull(7)) {
-      launch.api_call_id = Minus(launch.activity_id, rows.Int64(7));
-    }
+    launch.timed = rows.timed();
+    launch.placed = rows.placed();
+    launch.start_ns = launch.placed ? rows.start_ns() : 0;
+    launch.duration_ns = rows.duration_ns();
+    launch.self_ns = launch.timed ? rows.self_ns() : 0;
+    launch.correlation_id = rows.correlation_id();
+    launch.call_kind = rows.call_kind();
+    launch.api_call_id = rows.has_call() ? rows.call_id() : 0;
+    launch.call_start_ns = rows.owns_call() ? rows.call_start_ns() : 0;
+    launch.call_end_ns = rows.owns_call() ? rows.call_end_ns() : 0;
     if (!row(launch)) return {};
   }
 }
@@ -108,14 +86,19 @@ Status ScanOtherCalls(RunDb& db, const std::function<void(const ScannedOtherCall
   return db.ForEach(
       "SELECT api_call_id, call_kind, correlation_id, start_ns, duration_ns FROM x_other_call",
       [&](const Statement& s) {
-        row({s.Int64(0), s.Int64(1), s.OptionalInt64(2), s.Int64(3), Plus(s.Int64(3), s.Int64(4))});
+        row({s.Int64(0), s.Int64(1), s.OptionalInt64(2), s.Int64(3),
+             PackedScan::Plus(s.Int64(3), s.Int64(4))});
         return true;
       });
 }
 
 Status ScanRanges(RunDb& db, const std::function<bool(const ScannedRange&)>& row) {
-  XLATRACE_ASSIGN(FullScan rows,
-                  Scan(db, "x_packed_range", {"range_kind", "start_ns", "duration_ns", "depth"}));
+  XLATRACE_ASSIGN(
+      FullScan rows,
+      FullScan::Open(
+          db.path(), "x_packed_range", {"range_kind", "start_ns", "duration_ns", "depth"},
+          "SELECT range_kind, start_ns, duration_ns, depth FROM x_packed_range ORDER BY rowid",
+          [&](std::string_view text) { return db.Prepare(text); }));
   while (true) {
     XLATRACE_ASSIGN(const bool more, rows.Next());
     if (!more) return {};
@@ -138,9 +121,10 @@ Result<Table> ScanRangeKinds(RunDb& db) {
 
 Result<int64_t> CountLaunches(RunDb& db) {
   // Numbered without holes.
-  XLATRACE_ASSIGN(const Table table,
-                  db.Select("SELECT coalesce((SELECT max(rowid) FROM x_packed_activity), 0)"
-                            " AS launches"));
+  XLATRACE_ASSIGN(
+      const Table table,
+      db.Select(fmt::format("SELECT coalesce((SELECT max(rowid) FROM {}), 0) AS launches",
+                            kPackedActivity)));
   return table.rows.empty() ? 0 : table.Int(0, "launches");
 }
 

@@ -7,7 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/compress.h"
+#include "store/packed_row.h"
 
 namespace xlatrace::store {
 namespace {
@@ -215,12 +218,8 @@ class Replayer {
   // Calls by their id in the old run; activities refer to the new ones.
   Status Calls() {
     return Each(
-        "SELECT r.rowid, n.process_id, n.thread_id, n.name_id, r.correlation_id, "
-        "r.start_ns - r.call_reference, r.call_duration_ns, n.event_class, n.return_value "
-        "FROM x_packed_activity r JOIN x_call_kind n USING (call_kind) UNION ALL "
-        "SELECT c.api_call_id, n.process_id, n.thread_id, n.name_id, c.correlation_id, c.start_ns, "
-        "c.duration_ns, n.event_class, n.return_value FROM x_other_call c JOIN x_call_kind n "
-        "USING (call_kind) ORDER BY 6, 1",
+        "SELECT api_call_id, process_id, thread_id, name_id, correlation_id, start_ns, "
+        "duration_ns, event_class, return_value FROM x_api_call ORDER BY start_ns, api_call_id",
         [&](const Statement& row) {
           const model::ApiCall call = CallIn(row, 1);
           if (part_.call && !part_.call(row.Int64(0), call.start_ns, call.end_ns)) return;
@@ -262,10 +261,12 @@ class Replayer {
 
   Status Activities() {
     return Each(
-        "SELECT r.rowid, k.lane_id, k.config_id, k.hint_id, k.bytes, k.graph_id, k.graph_node_id, "
-        "s.run_key, r.start_ns, r.duration_ns, r.nested_ns, r.correlation_id, r.call_kind, "
-        "r.call_reference FROM x_packed_activity r JOIN x_kind k USING (kind_id) "
-        "JOIN x_slot s USING (slot_id) ORDER BY r.rowid",
+        fmt::format(
+            "SELECT r.rowid, k.lane_id, k.config_id, k.hint_id, k.bytes, k.graph_id, "
+            "k.graph_node_id, s.run_key, r.start_ns, r.duration_ns, {}, {}, r.correlation_id, {} "
+            "FROM {} r JOIN x_kind k USING (kind_id) JOIN x_slot s USING (slot_id) "
+            "ORDER BY r.rowid",
+            kPackedStartSql, kPackedSelfSql, kPackedCallIdSql, kPackedActivity),
         [&](const Statement& row) {
           if (part_.activity && !part_.activity(row.Int64(0))) return;
           model::Activity activity;
@@ -281,12 +282,11 @@ class Replayer {
             activity.timing = row.IsNull(10) ? model::Timing::kUnknown : model::Timing::kStartOnly;
           } else {
             activity.end_ns += row.Int64(9);
-            activity.self_ns = row.Int64(9) - IntOr(row, 10, 0);
+            activity.self_ns = row.Int64(11);
           }
-          activity.correlation_id = IntOr(row, 11, 0);
-          if (!row.IsNull(12) || !row.IsNull(13)) {
-            const int64_t call = row.IsNull(12) ? row.Int64(0) - row.Int64(13) : row.Int64(0);
-            const auto known = calls_.find(call);
+          activity.correlation_id = IntOr(row, 12, 0);
+          if (!row.IsNull(13)) {
+            const auto known = calls_.find(row.Int64(13));
             if (known != calls_.end()) activity.api_call_id = known->second;
           }
           sink_.AddActivity(activity);

@@ -9,6 +9,7 @@
 #include "store/derived_writer.h"
 #include "store/dictionary_key.h"
 #include "store/job_writer.h"
+#include "store/packed_row.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/table_builder.h"
@@ -323,7 +324,7 @@ Result<PackedRoots> WriteTables(const std::string& path, RunContent& run,
   run.activity_rows.Settle(run.tables, analysis != nullptr ? attribution : nullptr, analysis);
   XLATRACE_TRY(run.activity_rows.WriteDictionaries(database));
   PackedRoots roots;
-  XLATRACE_ASSIGN(roots.activity, RootPage(database, "x_packed_activity"));
+  XLATRACE_ASSIGN(roots.activity, RootPage(database, kPackedActivity));
   XLATRACE_ASSIGN(roots.range, RootPage(database, "x_packed_range"));
   XLATRACE_ASSIGN(roots.call, RootPage(database, "x_packed_call"));
   XLATRACE_TRY(database.Execute("COMMIT"));

@@ -1,17 +1,18 @@
 // The private tables. Rows that exist once per launch are kept small: everything that repeats is a
 // number into a dictionary, and what few launches have lies in a table of its own.
-// x_packed_activity and x_packed_range are read through the private views x_activity, x_api_call,
-// x_gap and x_range; x_packed_call holds the calls that nothing refers to.
+// x_packed_activity (packed_row.h) and x_packed_range are read through the private views
+// x_activity, x_api_call, x_gap and x_range; x_packed_call holds the calls that nothing refers to.
 
 // What the views call a key (docs/schema.md) can be looked up: by a primary key, or by an index at
 // the end of the text.
 
+#include "store/packed_row.h"
 #include "store/schema.h"
 
 namespace xlatrace::store {
 
 std::string TablesSql() {
-  return R"sql(
+  return PackedTableSql() + R"sql(
 CREATE TABLE x_run_info(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE x_string(string_id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE x_process(process_id INTEGER PRIMARY KEY, host TEXT, pid INT, rank INT,
@@ -50,9 +51,6 @@ CREATE TABLE x_range_kind(range_kind INTEGER PRIMARY KEY, process_id INT NOT NUL
   domain_id INT, text_id INT NOT NULL, domain_number INT);
 CREATE TABLE x_nvtx_row(global_tid INT, event_type INT NOT NULL,
   start_ns INT, end_ns INT, text_id INT NOT NULL, domain_number INT);
-CREATE TABLE x_packed_activity(kind_id INT NOT NULL, slot_id INT NOT NULL, start_ns INT NOT NULL,
-  duration_ns INT, correlation_id INT, call_kind INT, call_reference INT,
-  call_duration_ns INT, gap INT, nested_ns INT);
 CREATE TABLE x_kind(kind_id INTEGER PRIMARY KEY, lane_id INT NOT NULL, config_id INT NOT NULL,
   hint_id INT, label_id INT, bytes INT, graph_id INT, graph_node_id INT);
 CREATE TABLE x_slot(slot_id INTEGER PRIMARY KEY, execution_id INT, step INT, run_key INT);

@@ -7,6 +7,7 @@
 
 #include "model/replay_rows.h"
 #include "model/words.h"
+#include "store/packed_row.h"
 #include "store/schema.h"
 
 namespace xlatrace::store {
@@ -30,33 +31,36 @@ constexpr std::string_view kLaunchKind =
     "(SELECT CASE value WHEN 'kernel' THEN 0 WHEN 'op' THEN 4 ELSE 5 END FROM x_run_info"
     " WHERE key = 'granularity')";
 
-// The packed rows (activity_rows.h) as plain tables. Private: the public views stand on these.
+// The packed rows (packed_row.h) as plain tables. Private: the public views stand on these.
 std::string PackedViews() {
-  return R"sql(
+  return fmt::format(
+      R"sql(
 CREATE VIEW x_activity AS SELECT r.rowid AS activity_id, k.lane_id, k.config_id,
-  CASE WHEN r.duration_ns IS NULL AND r.nested_ns IS NULL THEN NULL ELSE r.start_ns END AS start_ns,
-  r.duration_ns, r.duration_ns - coalesce(r.nested_ns, 0) AS self_ns, k.hint_id,
-  CASE WHEN r.call_kind IS NULL THEN r.rowid - r.call_reference ELSE r.rowid END AS api_call_id,
+  {start} AS start_ns, r.duration_ns, {self} AS self_ns, k.hint_id, {call_id} AS api_call_id,
   r.correlation_id, k.bytes, k.graph_id, k.graph_node_id, k.label_id, s.execution_id, s.step
-  FROM x_packed_activity r JOIN x_kind k USING (kind_id) JOIN x_slot s USING (slot_id);
+  FROM {packed} r JOIN x_kind k USING (kind_id) JOIN x_slot s USING (slot_id);
 CREATE VIEW x_api_call AS SELECT r.rowid AS api_call_id, n.process_id, n.thread_id, n.name_id,
-  r.correlation_id, r.start_ns - r.call_reference AS start_ns, r.call_duration_ns AS duration_ns,
+  r.correlation_id, {call_start} AS start_ns, r.call_duration_ns AS duration_ns,
   n.event_class, n.return_value
-  FROM x_packed_activity r JOIN x_call_kind n USING (call_kind)
+  FROM {packed} r JOIN x_call_kind n USING (call_kind)
   UNION ALL
   SELECT c.api_call_id, n.process_id, n.thread_id, n.name_id, c.correlation_id, c.start_ns,
   c.duration_ns, n.event_class, n.return_value FROM x_other_call c JOIN x_call_kind n USING (call_kind);
 CREATE VIEW x_gap AS SELECT l.device_id, p.start_ns + p.duration_ns AS start_ns,
-  r.start_ns AS end_ns, r.gap & 15 AS cause, p.rowid AS previous_activity_id,
+  r.start_ns AS end_ns, {gap_cause} AS cause, p.rowid AS previous_activity_id,
   r.rowid AS next_activity_id, CAST(NULL AS INT) AS host_range_id
-  FROM x_packed_activity r JOIN x_packed_activity p ON p.rowid = r.rowid - (r.gap >> 4)
+  FROM {packed} r JOIN {packed} p ON p.rowid = {gap_previous}
   JOIN x_kind k ON k.kind_id = r.kind_id JOIN x_lane l USING (lane_id) WHERE r.gap IS NOT NULL
   UNION ALL SELECT device_id, start_ns, end_ns, cause, previous_activity_id, next_activity_id,
   host_range_id FROM x_other_gap;
 CREATE VIEW x_range AS SELECT r.rowid AS range_id, k.process_id, k.thread_id, k.domain_id,
   k.text_id, r.start_ns, r.duration_ns, r.depth, k.domain_number
   FROM x_packed_range r JOIN x_range_kind k USING (range_kind);
-)sql";
+)sql",
+      fmt::arg("packed", kPackedActivity), fmt::arg("start", kPackedStartSql),
+      fmt::arg("self", kPackedSelfSql), fmt::arg("call_id", kPackedCallIdSql),
+      fmt::arg("call_start", kPackedCallStartSql), fmt::arg("gap_cause", PackedGapCauseSql()),
+      fmt::arg("gap_previous", PackedGapPreviousSql()));
 }
 
 std::string RunViews() {

@@ -1,0 +1,77 @@
+// One row of x_packed_activity: a launch, the API call that made it and the gap before it, in some
+// 40 bytes. Its columns and how they are folded are told here only: to the writer, the table, the
+// views and the scans.
+//
+// Thread-safety: constants and pure functions.
+
+#ifndef XLATRACE_STORE_PACKED_ROW_H_
+#define XLATRACE_STORE_PACKED_ROW_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace xlatrace::store {
+
+inline constexpr char kPackedActivity[] = "x_packed_activity";
+
+// In the table's order; the rowid is the activity's id, from 1 without holes.
+enum class PackedColumn : uint8_t {
+  kKind,      // Into x_kind.
+  kSlot,      // Into x_slot.
+  kStart,     // ns; without known times the place in the order.
+  kDuration,  // ns; NULL: not known.
+  kCorrelation,
+  kCallKind,       // Into x_call_kind, of a call whose row this is (then it has this row's id).
+  kCallReference,  // ns from that call's start to this start; else this id less the call's id.
+  kCallDuration,   // ns
+  kGap,            // PackGap: the gap that ends at this start.
+  kNested,         // ns of what nests inside; without a duration 0: the start is a time.
+};
+inline constexpr std::array<std::string_view, 10> kPackedColumns = {
+    "kind_id",   "slot_id",        "start_ns",         "duration_ns", "correlation_id",
+    "call_kind", "call_reference", "call_duration_ns", "gap",         "nested_ns"};
+
+constexpr size_t IndexOf(PackedColumn column) { return static_cast<size_t>(column); }
+constexpr std::string_view NameOf(PackedColumn column) { return kPackedColumns[IndexOf(column)]; }
+
+// "CREATE TABLE x_packed_activity(...);"
+std::string PackedTableSql();
+
+// A gap is the distance to the activity before it, in rows, and its cause (model::GapCause). What
+// does not fit 31 bits has a row in x_other_gap.
+inline constexpr int kGapCauseBits = 4;
+struct PackedGap {
+  int64_t distance = 0;  // Id of this activity less the previous one's.
+  int64_t cause = 0;
+};
+constexpr std::optional<int32_t> PackGap(PackedGap gap) {
+  constexpr int64_t kFarthest = int64_t{1} << (30 - kGapCauseBits);
+  if (gap.distance <= -kFarthest || gap.distance >= kFarthest || gap.cause < 0 ||
+      gap.cause >> kGapCauseBits != 0) {
+    return std::nullopt;
+  }
+  return static_cast<int32_t>(gap.distance * (1 << kGapCauseBits) + gap.cause);
+}
+constexpr PackedGap UnpackGap(int64_t packed) {
+  return {packed >> kGapCauseBits, packed & ((1 << kGapCauseBits) - 1)};
+}
+
+// The same of a row `r`, for the private views.
+inline constexpr std::string_view kPackedStartSql =
+    "CASE WHEN r.duration_ns IS NULL AND r.nested_ns IS NULL THEN NULL ELSE r.start_ns END";
+inline constexpr std::string_view kPackedSelfSql = "r.duration_ns - coalesce(r.nested_ns, 0)";
+inline constexpr std::string_view kPackedCallIdSql =
+    "CASE WHEN r.call_kind IS NULL THEN r.rowid - r.call_reference ELSE r.rowid END";
+// Of rows with a call_kind.
+inline constexpr std::string_view kPackedCallStartSql = "r.start_ns - r.call_reference";
+// Of rows with a gap.
+std::string PackedGapCauseSql();
+std::string PackedGapPreviousSql();
+
+}  // namespace xlatrace::store
+
+#endif  // XLATRACE_STORE_PACKED_ROW_H_

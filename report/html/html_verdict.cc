@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,32 +31,51 @@ struct BarPart {
   int64_t ns = 0;
 };
 
-// "What is slow: names and figures" as two: names stand on a line of their own. As splitSentence in
-// ui/src/pages/verdict.tsx, which shows the same words.
-std::pair<Sentence, Sentence> SplitSentence(const Sentence& sentence) {
-  const auto characters = [](std::string_view text) {
-    return static_cast<size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-  };
+size_t Characters(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// Where a headline of 20 to 88 characters can end: piece and byte. The first mark of these, or the
+// last; none in code.
+std::optional<std::pair<size_t, size_t>> CutOf(const Sentence& sentence,
+                                               std::initializer_list<std::string_view> marks,
+                                               bool last) {
+  std::optional<std::pair<size_t, size_t>> found;
   size_t before = 0;
   for (size_t i = 0; i < sentence.size(); ++i) {
-    const std::string& text = sentence[i].text;
-    const size_t at = sentence[i].code ? text.npos : text.find(": ");
-    if (at != text.npos) {
-      const size_t length = before + characters(std::string_view(text).substr(0, at));
-      if (length >= 20 && length <= 88) {
-        Sentence first(sentence.begin(), sentence.begin() + static_cast<std::ptrdiff_t>(i));
-        first.push_back({text.substr(0, at) + "."});
-        Sentence second;
-        if (at + 2 < text.size()) second.push_back({text.substr(at + 2)});
-        second.insert(second.end(), sentence.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                      sentence.end());
-        return {std::move(first), std::move(second)};
-      }
+    const std::string_view text = sentence[i].text;
+    for (size_t at = 0; at < text.size() && !sentence[i].code; ++at) {
+      const bool is_mark = std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) {
+        return text.substr(at, mark.size()) == mark;
+      });
+      const size_t length = before + Characters(text.substr(0, at));
+      if (!is_mark || length < 20 || length > 88) continue;
+      if (!last) return std::pair(i, at);
+      found = std::pair(i, at);
     }
-    before += characters(text);
+    before += Characters(text);
   }
-  return {sentence, {}};
+  return found;
+}
+
+// "What is slow: names and figures" as two lines: names stand on one of their own. As splitSentence
+// in ui/src/pages/verdict.tsx, which shows the same words.
+std::pair<Sentence, Sentence> SplitSentence(const Sentence& sentence) {
+  size_t whole = 0;
+  for (const Piece& piece : sentence) whole += Characters(piece.text);
+  auto cut = CutOf(sentence, {": ", ". "}, false);
+  if (!cut && whole > 92) cut = CutOf(sentence, {", "}, true);
+  if (!cut) return {sentence, {}};
+  const auto [i, at] = *cut;
+  const std::string& text = sentence[i].text;
+  Sentence first(sentence.begin(), sentence.begin() + static_cast<std::ptrdiff_t>(i));
+  first.push_back({text.substr(0, at) + "."});
+  Sentence second;
+  if (at + 2 < text.size()) second.push_back({text.substr(at + 2)});
+  second.insert(second.end(), sentence.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                sentence.end());
+  return {std::move(first), std::move(second)};
 }
 
 class Section {

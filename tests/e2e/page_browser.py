@@ -387,25 +387,6 @@ class Layout(Browser):
                 self.assertLessEqual(wide, width, f"{name} at {width}")
 
 
-class Accessibility(Browser):
-    @unittest.skipUnless(AXE, "axe-playwright-python is not installed")
-    def test_axe_finds_nothing_serious(self):
-        source = AXE.read_text(encoding="utf-8")
-        for scheme in ("light", "dark"):
-            page = self.open(color_scheme=scheme)
-            page.evaluate(source)
-            for name in PAGES:
-                page.get_by_test_id(f"tab-{name}").click()
-                page.wait_for_selector(f'[data-testid="page-{name}"]')
-                found = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-                serious = [
-                    (v["id"], v["nodes"][0]["html"][:160])
-                    for v in found["violations"]
-                    if v["impact"] in ("serious", "critical")
-                ]
-                self.assertEqual(serious, [], f"{name}, {scheme}")
-
-
 class Sizes(Browser):
     def test_the_app_and_the_page_are_small(self):
         app = (support.REPOSITORY / "report/ui/dist/app.js").stat().st_size

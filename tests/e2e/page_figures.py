@@ -155,6 +155,16 @@ class Figures(unittest.TestCase):
         sentence = page.get_by_test_id("verdict-sentence").inner_text()
         if page.get_by_test_id("verdict-lede").count():
             sentence += " " + page.get_by_test_id("verdict-lede").inner_text()
+        # One line each, at the width that the page is drawn for.
+        page.set_viewport_size({"width": 1440, "height": 1000})
+        for name in ("verdict-sentence", "verdict-lede"):
+            line = page.get_by_test_id(name)
+            if line.count():
+                height, one = line.evaluate(
+                    "(e) => [e.getBoundingClientRect().height, parseFloat(getComputedStyle(e).lineHeight)]"
+                )
+                self.assertLess(height, 1.6 * one, line.inner_text())
+        page.set_viewport_size({"width": 1600, "height": 1000})
         said = re.search(r"(\S+) takes? ([\d.,]+ (?:ms|µs|s))\b", sentence)
         bar = re.findall(r"\b(o\d+)  ?([\d.,]+)", " ".join(page.locator(".stepbar svg text").all_text_contents()))
         largest = [

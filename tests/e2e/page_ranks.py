@@ -40,6 +40,11 @@ class OneRun(Browser):
             self.assertLessEqual(abs(self.ns(row) - ns), 1)
             self.assertIn(f"GPU {ordinal}", row.inner_text())
         self.assertIn(f"GPU {wanted[0][0]} computes", page.get_by_test_id("rank-sentence").inner_text())
+        for width in (1024, 800, 400, 1440):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_function(
+                "(w) => document.documentElement.scrollWidth <= w", arg=width, timeout=20_000
+            )
         page.get_by_test_id("rank-measure").locator('[data-value="waiting"]').click()
         page.wait_for_function("() => /m=waiting/.test(location.hash)")
         self.assertEqual(page.get_by_test_id("clocks").count(), 0)  # One process, one clock.
@@ -189,6 +194,15 @@ class Job(Browser):
         canvas.click(position={"x": 400, "y": 1 if self.COUNT > 64 else 9})
         page.wait_for_selector('[data-testid="page-timeline"]')
         self.assertRegex(page.url, r"f=dev:\d")
+
+    def test_narrow_windows_scroll_the_table_not_the_page(self):
+        page = self.open("#/ranks", url=self.job_url)
+        page.get_by_test_id("rankmap").wait_for()
+        for width in (1280, 1024, 800, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_function(
+                "(w) => document.documentElement.scrollWidth <= w", arg=width, timeout=20_000
+            )
 
     def test_the_page_stays_small(self):
         self.assertLessEqual((self.work / "job.html").stat().st_size, 6_000_000)

@@ -85,19 +85,19 @@ export function JobRanks(): VNode {
   });
   const columns: Column<JobRank>[] = [
     { id: 'rank', label: 'rank', width: 128, cls: 'name', sort: (r) => r.row, raw: (r) => r.name, cell: (r) => r.name },
-    ...(hosts ? [{ id: 'host', label: 'host', width: 110, from: 900, cls: 'name', sort: (r: JobRank) => r.host, raw: (r: JobRank) => r.host, cell: (r: JobRank) => r.host }] : []),
+    ...(hosts ? [{ id: 'host', label: 'host', width: 110, from: 1250, cls: 'name', sort: (r: JobRank) => r.host, raw: (r: JobRank) => r.host, cell: (r: JobRank) => r.host }] : []),
     { id: 'cost', label: 'costs ms/step', num: true, width: 120, cls: 'bar', title: 'what it needs by itself more than the median of its like, median over the steps', sort: (r) => r.excess, raw: (r) => (isNaN(r.excess) ? null : r.excess / 1e6), show: (v) => signed(v), cell: (r) => (isNaN(r.excess) ? <span class="dim">·</span> : <CellBar value={Math.max(0, r.excess)} max={most} hue="backward" text={signed(r.excess / 1e6)} />) },
-    { id: 'whole', label: 'in all s', num: true, width: 78, from: 820, title: 'the same, in all steady steps together', sort: (r) => r.excess * r.steps, raw: (r) => (isNaN(r.excess) ? null : (r.excess * r.steps) / 1e9), show: (v) => signed(v), cell: (r) => (isNaN(r.excess) ? '' : signed((r.excess * r.steps) / 1e9)) },
+    { id: 'whole', label: 'in all s', num: true, width: 78, from: 1100, title: 'the same, in all steady steps together', sort: (r) => r.excess * r.steps, raw: (r) => (isNaN(r.excess) ? null : (r.excess * r.steps) / 1e9), show: (v) => signed(v), cell: (r) => (isNaN(r.excess) ? '' : signed((r.excess * r.steps) / 1e9)) },
     time('wait', 'waits', 'in collectives, for other ranks, nothing beside it'),
-    time('transfer', 'exchange', 'what those collectives took the last to arrive'),
+    { ...time('transfer', 'exchange', 'what those collectives took the last to arrive'), from: 1150 },
     time('gemm', 'products', 'matrix products and convolutions'),
     time('other', 'other kernels', 'all other computation and copies'),
     time('idle', 'idle', 'nothing runs'),
     time('step', 'step', 'mean step'),
-    { id: 'cause', label: 'so it', width: 200, from: 700, cls: 'name', title: 'the part that is longest over the median', raw: (r) => r.cause, cell: (r) => r.cause },
-    ...(programs.length > 1 ? [{ id: 'program', label: 'program', width: 80, from: 1000, sort: (r: JobRank) => programs.indexOf(r.program), raw: (r: JobRank) => programs.indexOf(r.program) + 1, cell: (r: JobRank) => programs.indexOf(r.program) + 1 }] : []),
-    { id: 'clock', label: 'clock', width: 92, from: 1000, title: 'how well its clock is known against the first rank’s', sort: (r) => r.clockError, raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)), cell: (r) => (r.clockSet > 0 ? <span class="dim">not aligned</span> : isNaN(r.clockError) ? '' : `± ${duration(r.clockError)}`) },
-    { id: 'source', label: 'recording', cls: 'name', from: 900, raw: (r) => r.source, cell: (r) => (r.device >= 0 ? <Link to={{ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))) }} title={r.source}>its launches</Link> : <span class="dim" title={r.source}>{baseName(r.source)}</span>) },
+    { id: 'cause', label: 'so it', width: 200, from: 920, cls: 'name', title: 'the part that is longest over the median', raw: (r) => r.cause, cell: (r) => r.cause },
+    ...(programs.length > 1 ? [{ id: 'program', label: 'program', width: 80, from: 1330, sort: (r: JobRank) => programs.indexOf(r.program), raw: (r: JobRank) => programs.indexOf(r.program) + 1, cell: (r: JobRank) => programs.indexOf(r.program) + 1 }] : []),
+    { id: 'clock', label: 'clock', width: 92, from: 1300, title: 'how well its clock is known against the first rank’s', sort: (r) => r.clockError, raw: (r) => (isNaN(r.clockError) ? '' : duration(r.clockError)), cell: (r) => (r.clockSet > 0 ? <span class="dim">not aligned</span> : isNaN(r.clockError) ? '' : `± ${duration(r.clockError)}`) },
+    { id: 'source', label: 'recording', cls: 'name', from: 1200, raw: (r) => r.source, cell: (r) => (r.device >= 0 ? <Link to={{ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, r.device))) }} title={r.source}>its launches</Link> : <span class="dim" title={r.source}>{baseName(r.source)}</span>) },
   ];
   const lines: Line<JobRank>[] = order.map((i) => ({ key: String(i), row: ranks[i]!, testid: `rank-${i}`, ...(!isNaN(ranks[i]!.excess) && { ns: ranks[i]!.excess }) }));
   const open = (r: JobRank | undefined, step?: number): void => {

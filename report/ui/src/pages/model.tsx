@@ -98,7 +98,7 @@ export function ModelPage(): VNode {
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
     const i = PHASES.indexOf(p);
     return {
-      id: p, label: p, num: true, width: 58, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, as: `${p}, ${report.perStep}`, raw: (r) => r.node.phases[i]! / d / 1e6, show: significant, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
+      id: p, label: p, num: true, width: 62, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, as: `${p}, ${report.perStep}`, raw: (r) => r.node.phases[i]! / d / 1e6, show: significant, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
       cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <span class="dim">·</span>),
     };
   };

@@ -192,7 +192,7 @@ export function OccupancyPage(): VNode {
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={r.hue} /> },
     { id: 'kernel', label: 'kernel', cls: 'name mono', sort: (r) => kernels.name[r.kernel] ?? '', raw: (r) => kernels.name[r.kernel] ?? '', cell: (r) => <Mid text={kernels.name[r.kernel] || kernels.symbol[r.kernel] || ''} tail={14} title={kernels.symbol[r.kernel] || kernels.name[r.kernel]!} /> },
     { id: 'ops', label: 'ops', width: 84, raw: (r) => r.ops.map((o) => ops.handle[o]).join(' '), cell: (r) => <>{r.ops[0] !== undefined && <Handle entity={{ type: 'op', row: r.ops[0] }} />}{r.ops.length > 1 && <span class="h"> +{r.ops.length - 1}</span>}</> },
-    { id: 'ms', label: report.perStep, num: true, width: 72, sort: (r) => r.ns, raw: (r) => r.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => ms(r.ns / d) },
+    { id: 'ms', label: report.perStep, num: true, width: 80, sort: (r) => r.ns, raw: (r) => r.ns / d / 1e6, show: significant, exact: ['device_ns', (r) => Math.round(r.ns)], cell: (r) => ms(r.ns / d) },
     ...(then ? [{ id: 'delta', label: 'Δ ms', num: true, width: 66, sort: (r: Row) => r.ns / d - was(r).ns, raw: (r: Row) => (r.ns / d - was(r).ns) / 1e6, show: (v: number) => signed(v), cell: (r: Row) => <Delta now={r.ns / d} then={was(r).ns} />, title: 'against the ops of the row in the base' }] : []),
     { id: 'regs', label: 'regs', num: true, width: 46, sort: (r) => r.shape.registers, raw: (r) => r.shape.registers, cell: (r) => (r.shape.registers > 0 ? r.shape.registers : '') },
     { id: 'smem', label: 'smem kB', num: true, width: 74, sort: (r) => r.shape.smem, raw: (r) => r.shape.smem / 1000, show: significant, cell: (r) => significant(r.shape.smem / 1000) },

@@ -51,6 +51,8 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   const R = (ns: number): number => Math.max(2, (dots.length > 3 ? 28 : 14) * Math.sqrt(ns / biggest));
   const named = [...dots].sort((a, b) => b.ns - a.ns);
   const sel = dots.find((p) => p.op === selected);
+  // How far it is to the roof: of what is selected, else of what wastes most.
+  const far = sel ?? [...dots].sort((a, b) => b.waste - a.waste)[0];
   const labels = new Set([...named.slice(0, 3), ...(sel ? [sel] : [])]);
   const slope = (Math.atan2(Y(y1) - Y(y1 - 1), X(x1) - X(x1 - 1)) * 180) / Math.PI;
   const at = (x0 + Math.min(ridge, x1)) / 2 - 0.6;
@@ -58,7 +60,8 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
   const boxes: [number, number, number, number][] = peaks.map(([, v], i) => [width - 150, Y(Math.log10(v)) - 16, width, Y(Math.log10(v)) + (i === 0 ? 24 : 4)]);
   const text = (p: Dot): VNode | null => {
     const r = R(p.ns), cx = X(Math.log10(p.x)), cy = Y(Math.log10(p.y));
-    const w = 190, right = cx + r + w < width || cx - r - w < 0;
+    const head = `${ops.handle[p.op]} ${ops.name[p.op]!.slice(0, 24)}, ${ms(p.ns / divisor)} ms${p.ops.length > 1 ? `, ×${p.ops.length}` : ''}`;
+    const w = 8 + head.length * 6.9, right = cx + r + w < width || cx - r - w < 0;
     // Where neither side has room for the words they begin further left, over the dot.
     const tx = right ? Math.min(cx + r + 7, width - w) : cx - r - 7;
     const box: [number, number, number, number] = right ? [tx, cy - 12, tx + w, cy + 18] : [tx - w, cy - 12, tx, cy + 18];
@@ -67,7 +70,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
     const anchor = right ? 'start' : 'end';
     return (
       <g class="lab">
-        <text class="b halo" x={tx} y={cy} text-anchor={anchor}>{ops.handle[p.op]} {ops.name[p.op]!.slice(0, 24)}, {ms(p.ns / divisor)} ms{p.ops.length > 1 && `, ×${p.ops.length}`}</text>
+        <text class="b halo" x={tx} y={cy} text-anchor={anchor}>{head}</text>
         <text class="i2 halo" x={tx} y={cy + 13} text-anchor={anchor}>{p.roof / p.y >= 2 ? `${significant(p.roof / p.y)} times below the ${p.bound} roof` : `${peakPercent(p.pct)}% of the ${p.bound} roof`}</text>
       </g>
     );
@@ -92,7 +95,7 @@ function Plot({ dots, device, width, height, selected, peaks, divisor }: {
           <text class={i === 0 ? 'b e halo' : 'd e halo'} x={width - 8} y={Y(Math.log10(v)) - 5}>{name}: {flopRate(v)}</text>
         </g>
       ))}
-      {sel && <path d={`M${X(Math.log10(sel.x))} ${Y(Math.log10(sel.roof))}V${Y(Math.log10(sel.y))}`} stroke="var(--bad)" stroke-width="1.4" stroke-dasharray="4 3" />}
+      {far && <path d={`M${X(Math.log10(far.x))} ${Y(Math.log10(far.roof))}V${Y(Math.log10(far.y))}`} stroke="var(--bad)" stroke-width="1.4" stroke-dasharray="4 3" />}
       {named.map((p) => (
         <circle class={`rdot p-${ops.hue[p.op]} ${p.op === selected ? 'sel' : ''}`} cx={X(Math.log10(p.x))} cy={Y(Math.log10(p.y))} r={R(p.ns)}
                 data-testid={`dot-${ops.handle[p.op]}`} onClick={() => go({ sel: report.selOf({ type: 'op', row: p.op }) })}>
@@ -180,7 +183,7 @@ export function RooflinePage(): VNode {
     { id: 'roof', label: 'at roof', num: true, width: 62, from: 460, sort: (p) => p.atRoof, as: `at roof, ${report.perStep}`, raw: (p) => p.atRoof / d / 1e6, show: significant, cell: (p) => ms(p.atRoof / d), title: 'time at the bound' },
     ...(gpu === '' ? [{ id: 'expected', label: 'expected', num: true, width: 74, from: 680, sort: (p: Dot) => p.expected, as: `expected, ${report.perStep}`, raw: (p: Dot) => (isNaN(p.expected) ? null : p.expected / d / 1e6), show: significant, cell: (p: Dot) => (isNaN(p.expected) ? '' : ms(p.expected / d)) }] : []),
     ...(base ? [{ id: 'delta', label: 'Δ ms', num: true, width: 62, from: 520, raw: (p: Dot) => (p.ns / d - then(p)) / 1e6, show: (v: number) => signed(v), sort: (p: Dot) => Math.abs(p.ns / d - then(p)), cell: (p: Dot) => <Delta now={p.ns / d} then={then(p)} /> }] : []),
-    { id: 'waste', label: 'waste', num: true, width: 60, sort: (p) => p.waste, as: `waste, ${report.perStep}`, raw: (p) => p.waste / d / 1e6, show: significant, cell: (p) => <b>{ms(p.waste / d)}</b> },
+    { id: 'waste', label: 'waste', num: true, width: 70, sort: (p) => p.waste, as: `waste, ${report.perStep}`, raw: (p) => p.waste / d / 1e6, show: significant, cell: (p) => <b>{ms(p.waste / d)}</b> },
     { id: 'bound', label: 'of bound', num: true, width: 66, sort: (p) => p.pct, as: '% of bound', raw: (p) => p.pct, show: peakPercent, cell: (p) => `${peakPercent(p.pct)}%` },
     { id: 'by', label: 'by', width: 66, from: 480, cls: 'ink2', sort: (p) => p.bound, raw: (p) => p.bound, cell: (p) => p.bound },
   ];

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Handle, Letter, Mid, Missing, PhaseStack, Seg, useLoad } from '../components/bits';
 import { comparable, Delta, TotalsNote } from '../components/base';
 import { CopyMenu } from '../components/table';
-import { Stack } from '../components/inspector';
+import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
 import { count, baseName, ms, percent, plural } from '../format';
@@ -159,7 +159,7 @@ export function SourcePage(): VNode {
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria-label={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">
-          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3><Stack frames={stackOf} /></section>}
+          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3><Stack frames={ownFirst(stackOf)} /></section>}
           {at && (
             <section>
               <div class="bar-h"><h3>Instructions from line {line || '?'}</h3><span class="cap"><CopyMenu /></span></div>

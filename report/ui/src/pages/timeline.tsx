@@ -18,7 +18,7 @@ import { alignSteps } from '../timeline/align';
 import { axisOrigin, draw, type Look, readLook } from '../timeline/draw';
 import { HUES } from '../timeline/pyramid';
 import type { Skew } from '../timeline/waits';
-import { buildTimeline, firstVisible, type Timeline } from '../timeline/tracks';
+import { buildTimeline, firstVisible, stretched, type Timeline } from '../timeline/tracks';
 import { Difference, Selection } from './timeline_sums';
 
 interface StepBox { step: number; ns: number; start: number; end: number; steady: boolean }
@@ -554,6 +554,15 @@ export function TimelinePage(): VNode {
     const wanted = (d: number): boolean => !test || test(deviceNumber(report, d));
     return buildTimeline(report, launches, wanted, state.args['hosts'] === '1');
   }, [report, launches, dev, state.args['hosts']]);
+  const [tall, setTall] = useState(window.innerHeight);
+  useEffect(() => {
+    const f = (): void => setTall(window.innerHeight);
+    window.addEventListener('resize', f);
+    return () => window.removeEventListener('resize', f);
+  }, []);
+  // Below it stand the lens and the sums of as many phases as there are.
+  const phases = useMemo(() => new Set(report.ops.hue.filter((_, r) => report.ops.ns[r]! > 0)).size, [report]);
+  const fitted = useMemo(() => tl && stretched(tl, tall - 340 - 24 * Math.min(9, phases + 3)), [tl, tall, phases]);
   if (error !== undefined) return <p class="note bad" data-testid="error">{error}</p>;
   if (report.meta.launches.in_run === 0) return <Missing title="No launch" why="The run holds no device activity." />;
   if (report.tables.rows('launches') === 0) {
@@ -561,6 +570,6 @@ export function TimelinePage(): VNode {
                     command={`xlatrace report ${report.meta.run.path.split('/').pop()}`} />;
   }
   if (!launches) return <p class="dim">reading {thousands(report.meta.launches.in_page)} launches…</p>;
-  if (!tl || tl.devices.length === 0) return <Missing title="No launch to draw" why="The filter leaves no device." />;
-  return <Canvas report={report} view={view} tl={tl} steps={steps} />;
+  if (!fitted || fitted.devices.length === 0) return <Missing title="No launch to draw" why="The filter leaves no device." />;
+  return <Canvas report={report} view={view} tl={fitted} steps={steps} />;
 }

@@ -331,19 +331,29 @@ function WhyStepsDiffer({ report }: { report: Report }): VNode | null {
   );
 }
 
-/** "What is slow: names and figures" as two: names stand on a line of their own. */
-export function splitSentence(sentence: Sentence): [Sentence, Sentence] {
-  let before = 0;
+/** Where a headline of 20 to 88 characters can end: piece and place. The first of the marks, or the last; none in code. */
+function cutOf(sentence: Sentence, marks: RegExp, last: boolean): [number, number] | undefined {
+  let before = 0, found: [number, number] | undefined;
   for (let i = 0; i < sentence.length; ++i) {
     const { text, code } = sentence[i]!;
-    const at = code ? -1 : text.indexOf(': ');
-    if (at >= 0 && before + at >= 20 && before + at <= 88) {
-      const rest = text.slice(at + 2);
-      return [[...sentence.slice(0, i), { text: `${text.slice(0, at)}.`, code }], [{ text: rest, code }, ...sentence.slice(i + 1)].filter((p) => p.text !== '')];
+    for (const m of code ? [] : text.matchAll(marks)) {
+      if (before + m.index < 20 || before + m.index > 88) continue;
+      if (!last) return [i, m.index];
+      found = [i, m.index];
     }
     before += text.length;
   }
-  return [sentence, []];
+  return found;
+}
+
+/** "What is slow: names and figures" as two: names stand on a line of their own. As SplitSentence in html_verdict.cc. */
+export function splitSentence(sentence: Sentence): [Sentence, Sentence] {
+  const whole = sentence.reduce((a, p) => a + p.text.length, 0);
+  const cut = cutOf(sentence, /[:.] /g, false) ?? (whole > 92 ? cutOf(sentence, /, /g, true) : undefined);
+  if (!cut) return [sentence, []];
+  const [i, at] = cut;
+  const { text, code } = sentence[i]!;
+  return [[...sentence.slice(0, i), { text: `${text.slice(0, at)}.`, code }], [{ text: text.slice(at + 2), code }, ...sentence.slice(i + 1)].filter((p) => p.text !== '')];
 }
 
 /** Does any op that the finding speaks of have time left under the filter? */

@@ -238,6 +238,22 @@ export function buildTimeline(report: Report, launches: Launches, wanted: (devic
   return { tracks, gutter: Math.min(270, window.innerWidth * 0.3, 14 + widest), names, height: y, t0: isFinite(t0) ? t0 : 0, t1: isFinite(t1) ? t1 : 1, hueOfSite, devices, hiddenDevices: all.length - devices.length, launches, waits };
 }
 
+/** The same rows, higher where the window has room for more: launches above all. */
+export function stretched(tl: Timeline, room: number): Timeline {
+  const grows = (t: Track): number => (t.kind === 'stream' ? t.height : t.kind === 'idle' || t.kind === 'layer' ? t.height / 3 : 0);
+  const each = tl.tracks.reduce((a, t) => a + grows(t), 0);
+  const by = Math.min(4, (room - tl.height) / each);
+  if (!(by > 0.05)) return tl;
+  let more = 0;
+  const tracks = tl.tracks.map((t) => {
+    const add = Math.floor(grows(t) * by);
+    const out = { ...t, y: t.y + more, height: t.height + add };
+    more += add;
+    return out;
+  });
+  return { ...tl, tracks, height: tl.height + more };
+}
+
 /** First row that may reach into the view. */
 export function firstVisible(start: Float64Array, endOf: (i: number) => number, from: number): number {
   let i = lowerBound(start, from);

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What axe says of every page, light and dark, with and without the drawer. Run by test_page_axe.py."""
+
+import unittest
+
+import page_browser
+from page_browser import AXE, EXTRA, PAGES, Browser
+
+
+# Of a long table forty rows say as much as all: axe compares the colours of each element.
+RUN = """() => {
+  document.querySelectorAll('main tbody tr:nth-child(n+41)').forEach((row) => { row.hidden = true; });
+  return axe.run(document, {resultTypes: ['violations'], preload: false,
+                            rules: {'label-content-name-mismatch': {enabled: true}}});
+}"""
+
+
+def said_of(page):
+    """(rule, element) of each violation."""
+    return [(v["id"], v["nodes"][0]["html"][:200]) for v in page.evaluate(RUN)["violations"]]
+
+
+@unittest.skipUnless(AXE, "axe-playwright-python is not installed")
+class EveryPage(Browser):
+    def test_axe_finds_nothing_at_all(self):
+        source = AXE.read_text(encoding="utf-8")
+        for scheme in ("light", "dark"):
+            page = self.open(color_scheme=scheme)
+            page.evaluate(source)
+            for name in (*PAGES, "idle", "memory"):
+                selections = ("", "?sel=o1") if scheme == "light" or name == "ops" else ("",)
+                for sel in (*selections, "?cp=1") if name == "timeline" else selections:
+                    page.evaluate("(h) => { location.hash = h; }", f"#/{name}{sel}")
+                    page.wait_for_selector(f'[data-testid="page-{name}"]')
+                    page.wait_for_timeout(60)
+                    self.assertEqual(said_of(page), [], f"{name}{sel}, {scheme}")
+
+
+@unittest.skipUnless(AXE, "axe-playwright-python is not installed")
+class PagesThatFewRunsHave(Browser):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        capture = page_browser.support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
+        arguments = (("import", capture, "-o", "mt.db"), ("report", "mt.db", "--base", "mt.db"))
+        for each in arguments:
+            result = page_browser.support.run(*each, cwd=cls.work)
+            assert result.code == 0, result
+        cls.url = (cls.work / "mt.html").as_uri()
+
+    def test_axe_finds_nothing_on_the_pages_that_few_runs_have(self):
+        source = AXE.read_text(encoding="utf-8")
+        for scheme in ("light", "dark"):
+            page = self.open(color_scheme=scheme)
+            page.evaluate(source)
+            for name in EXTRA:
+                page.get_by_test_id(f"tab-{name}").click()
+                page.wait_for_selector(f'[data-testid="page-{name}"]')
+                page.wait_for_timeout(100)
+                self.assertEqual(said_of(page), [], f"{name}, {scheme}")
+
+
+if __name__ == "__main__":
+    unittest.main()

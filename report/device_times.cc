@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/apportion.h"
 #include "report/labels.h"
 #include "store/activity_scan.h"
 
@@ -305,25 +306,6 @@ struct Share {
   std::optional<int64_t> source_line;
 };
 
-// `ns` split by shares so that the parts sum to it: largest remainder, first share wins a tie.
-std::vector<int64_t> Apportion(int64_t ns, const std::vector<Share>& shares) {
-  std::vector<int64_t> parts(shares.size());
-  std::vector<std::pair<int64_t, size_t>> remainders;
-  int64_t left = ns;
-  for (size_t i = 0; i < shares.size(); ++i) {
-    const __int128 exact = static_cast<__int128>(ns) * shares[i].ppm;
-    parts[i] = static_cast<int64_t>(exact / kWholePpm);
-    left -= parts[i];
-    remainders.emplace_back(-static_cast<int64_t>(exact % kWholePpm), i);
-  }
-  std::stable_sort(remainders.begin(), remainders.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (size_t i = 0; left > 0 && !remainders.empty(); i = (i + 1) % remainders.size(), --left) {
-    ++parts[remainders[i].second];
-  }
-  return parts;
-}
-
 Status LoadScopes(RunDb& db, RunView& view) {
   std::unordered_map<InstructionKey, size_t, InstructionKeyHash> op_of;
   for (size_t i = 0; i < view.ops.size(); ++i) {
@@ -350,7 +332,9 @@ Status LoadScopes(RunDb& db, RunView& view) {
     NamedFigure& kind = kinds[op.op_kind];
     kind.ns += op.ns;
     kind.calls += op.calls;
-    const std::vector<int64_t> parts = Apportion(op.ns, shares[i]);
+    std::vector<int64_t> weights, parts(shares[i].size());
+    for (const Share& share : shares[i]) weights.push_back(share.ppm);
+    analysis::Apportion(op.ns, weights, parts);
     for (size_t k = 0; k < parts.size(); ++k) {
       const Share& share = shares[i][k];
       for (ScopeFigure* figure :

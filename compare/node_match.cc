@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
+
+#include "analysis/op_name.h"
+#include "compare/sequence_align.h"
 
 namespace xlatrace::compare {
 namespace {
@@ -49,21 +54,29 @@ struct Side {
   void Describe(Strictness strictness) {
     local.resize(size());
     for (uint32_t i = 0; i < size(); ++i) {
-      local[i] = Local(graph.IdentityOf(i), strictness);
-      // A parameter is what it is used for: its number and the path of the argument come and go.
-      if (Node(i).is_source && strictness != Strictness::kName && !IsConstant(i)) {
-        local[i] =
-            Mix(graph.IdentityOf(i).work,
-                strictness == Strictness::kScopeWithoutShape ? 0 : graph.IdentityOf(i).shape);
-      }
+      const OpIdentity& op = graph.IdentityOf(i);
+      local[i] = Local(op, strictness);
+      if (!Node(i).is_source || IsConstant(i)) continue;
+      // A parameter is what it is used for: its number and the path of the argument come and go. A
+      // path of keys (params['layer_0']['w']) is a name, one of numbers (states[0][3]) a place.
+      local[i] = Mix(op.work, strictness == Strictness::kScopeWithoutShape ? 0 : op.shape);
+      if (strictness == Strictness::kName && !KeysOf(i).empty()) local[i] = Mix(local[i], op.name);
     }
   }
 
-  // Hash of everything that a node depends on, pairs standing for what is behind them if
-  // `anchored`.
+  std::vector<std::string> KeysOf(uint32_t i) const {
+    return analysis::ArgumentKeys(
+        graph.module().instructions[Node(i).instruction].metadata.op_name);
+  }
+
+  // Hash of everything that a node depends on; pairs stand for what is behind them.
   void HashPast() {
     up.resize(size());
     for (uint32_t i = 0; i < size(); ++i) {
+      if (anchor[i] != 0) {
+        up[i] = Mix(1, anchor[i]);
+        continue;
+      }
       uint64_t sum = 0;
       for (const FlatEdge& edge : graph.OperandsOf(i)) {
         sum += Mix(up[edge.node], PositionOf(i, edge.position));
@@ -72,10 +85,14 @@ struct Side {
     }
   }
 
-  // Hash of everything that depends on a node.
+  // Hash of everything that depends on a node, likewise.
   void HashFuture() {
     down.resize(size());
     for (uint32_t i = static_cast<uint32_t>(size()); i-- > 0;) {
+      if (anchor[i] != 0) {
+        down[i] = Mix(1, anchor[i]);
+        continue;
+      }
       uint64_t sum = Node(i).output != 0 ? 0x5bd1e995 + Node(i).output : 0;
       for (const FlatEdge& edge : graph.UsersOf(i)) {
         sum += Mix(down[edge.node], PositionOf(edge.node, edge.position));
@@ -108,6 +125,32 @@ struct Side {
     }
     return sum;
   }
+  bool IsArgument(uint32_t i) const {
+    const model::Instruction& instruction = graph.module().instructions[Node(i).instruction];
+    return instruction.opcode == "parameter" && instruction.computation == graph.module().entry;
+  }
+  // Nodes of the program's arguments, by number.
+  std::vector<uint32_t> Arguments() const {
+    std::map<int32_t, uint32_t> by_number;
+    for (uint32_t i = 0; i < size(); ++i) {
+      if (IsArgument(i)) {
+        by_number.emplace(graph.module().instructions[Node(i).instruction].parameter_number, i);
+      }
+    }
+    std::vector<uint32_t> nodes;
+    for (const auto& [number, node] : by_number) nodes.push_back(node);
+    return nodes;
+  }
+  // What computes its results, by position.
+  std::vector<uint32_t> Results() const {
+    std::map<uint32_t, uint32_t> by_position;
+    for (uint32_t i = 0; i < size(); ++i) {
+      if (Node(i).output != 0 && !Node(i).moves_only) by_position.emplace(Node(i).output, i);
+    }
+    std::vector<uint32_t> nodes;
+    for (const auto& [position, node] : by_position) nodes.push_back(node);
+    return nodes;
+  }
   // Is one of its neighbours paired? With none, a name alone has to do.
   bool HasAnchor(uint32_t i) const {
     const auto paired = [&](const FlatEdge& edge) { return anchor[edge.node] != 0; };
@@ -125,12 +168,14 @@ class Matcher {
   }
 
   NodeMatch Run() {
+    InPlace();
     for (const Strictness strictness : {Strictness::kName, Strictness::kScope}) {
       for (Side& side : sides_) {
         side.Describe(strictness);
         side.HashPast();
         side.HashFuture();
       }
+      Spread();
       Pair([](const Side& side, uint32_t i) { return Mix(side.up[i], side.down[i]); }, true);
       Pair([](const Side& side, uint32_t i) { return Mix(side.up[i], side.LocalUsers(i)); }, false,
            true);
@@ -154,6 +199,7 @@ class Matcher {
     }
     for (Side& side : sides_) side.Describe(Strictness::kScope);
     ByScore();
+    LibraryCalls();
     InOrder();
     for (Side& side : sides_) side.Describe(Strictness::kShape);
     Neighbours();
@@ -161,6 +207,40 @@ class Matcher {
   }
 
  private:
+  // Arguments by their names, then arguments and results of the program by their order: a release
+  // of the framework moves blocks of them, and keeps the order inside.
+  void InPlace() {
+    std::array<std::vector<uint32_t>, 2> arguments, results;
+    for (size_t s = 0; s < 2; ++s) {
+      arguments[s] = sides_[s].Arguments();
+      results[s] = sides_[s].Results();
+    }
+    Pair(
+        [](const Side& side, uint32_t i) {
+          const OpIdentity& op = side.graph.IdentityOf(i);
+          return op.name != 0 && side.IsArgument(i) && !side.KeysOf(i).empty()
+                     ? Mix(op.shape, op.name)
+                     : 0;
+        },
+        false);
+    for (const auto* lists : {&arguments, &results}) {
+      std::array<std::vector<uint64_t>, 2> shapes;
+      for (size_t s = 0; s < 2; ++s) {
+        for (const uint32_t i : (*lists)[s]) {
+          shapes[s].push_back(sides_[s].graph.IdentityOf(i).shape);
+        }
+      }
+      for (const auto& [b, n] : CertainPairs(shapes[0], shapes[1])) {
+        const uint32_t ours = (*lists)[0][b];
+        const uint32_t theirs = (*lists)[1][n];
+        if (Free(0, ours) && Free(1, theirs) && !Contradicts(ours, theirs) &&
+            sides_[0].graph.IdentityOf(ours).work == sides_[1].graph.IdentityOf(theirs).work) {
+          Join(ours, theirs);
+        }
+      }
+    }
+  }
+
   // 0: an operation without a name cannot be paired by it.
   static uint64_t Named(const Side& side, uint32_t i) {
     return side.graph.IdentityOf(i).scope == 0 || side.Node(i).is_source ? 0 : side.local[i];
@@ -171,6 +251,36 @@ class Matcher {
     sides_[1].partner[n] = b;
     sides_[0].anchor[b] = sides_[1].anchor[n] = ++pairs_;
     fresh_.emplace_back(b, n);
+  }
+
+  // Do they read, in the same place, arguments that are known to be different ones?
+  bool Contradicts(uint32_t b, uint32_t n) const {
+    const auto ours = sides_[0].graph.OperandsOf(b);
+    const auto theirs = sides_[1].graph.OperandsOf(n);
+    const auto counts = [&](size_t side, uint32_t node) {
+      return !Free(side, node) && sides_[side].Node(node).is_source &&
+             !sides_[side].IsConstant(node);
+    };
+    if (sides_[0].Node(b).commutative) {
+      const auto stranger = [&](size_t side, std::span<const FlatEdge> list,
+                                std::span<const FlatEdge> others) {
+        return std::any_of(list.begin(), list.end(), [&](const FlatEdge& edge) {
+          return counts(side, edge.node) &&
+                 std::none_of(others.begin(), others.end(), [&](const FlatEdge& other) {
+                   return other.node == sides_[side].partner[edge.node];
+                 });
+        });
+      };
+      return stranger(0, ours, theirs) && stranger(1, theirs, ours);
+    }
+    if (ours.size() != theirs.size()) return false;
+    for (size_t k = 0; k < ours.size(); ++k) {
+      if (counts(0, ours[k].node) && counts(1, theirs[k].node) &&
+          sides_[0].partner[ours[k].node] != theirs[k].node) {
+        return true;
+      }
+    }
+    return false;
   }
 
   bool Free(size_t side, uint32_t i) const { return sides_[side].partner[i] == kNoIndex; }
@@ -200,7 +310,7 @@ class Matcher {
     std::sort(joined.begin(), joined.end());
     if (from_the_end) std::reverse(joined.begin(), joined.end());
     for (const auto& [b, n] : joined) {
-      if (Free(0, b) && Free(1, n)) Join(b, n);
+      if (Free(0, b) && Free(1, n) && !Contradicts(b, n)) Join(b, n);
       if (from_the_end) Spread();
     }
   }
@@ -216,7 +326,8 @@ class Matcher {
       if (in_place) {
         for (size_t k = 0; k < ours.size(); ++k) {
           if (Free(0, ours[k].node) && Free(1, theirs[k].node) &&
-              sides_[0].local[ours[k].node] == sides_[1].local[theirs[k].node]) {
+              sides_[0].local[ours[k].node] == sides_[1].local[theirs[k].node] &&
+              !Contradicts(ours[k].node, theirs[k].node)) {
             Join(ours[k].node, theirs[k].node);
           }
         }
@@ -243,7 +354,8 @@ class Matcher {
         if (!Free(1, their.node) || sides_[0].local[our.node] != sides_[1].local[their.node]) {
           continue;
         }
-        if (alone(sides_[0], ours, our) && alone(sides_[1], theirs, their)) {
+        if (alone(sides_[0], ours, our) && alone(sides_[1], theirs, their) &&
+            !Contradicts(our.node, their.node)) {
           Join(our.node, their.node);
         }
         break;
@@ -354,7 +466,7 @@ class Matcher {
         if (block[0].size() * block[1].size() > kMostPairs) continue;
         for (const uint32_t b : block[0]) {
           for (const uint32_t n : block[1]) {
-            const double score = Score(b, n);
+            const double score = Contradicts(b, n) ? 0 : Score(b, n);
             if (score >= kLeast) candidates.push_back({score, b, n});
           }
         }
@@ -368,7 +480,8 @@ class Matcher {
         std::pop_heap(candidates.begin(), candidates.end(), less);
         Candidate candidate = candidates.back();
         candidates.pop_back();
-        if (!Free(0, candidate.b) || !Free(1, candidate.n)) continue;
+        if (!Free(0, candidate.b) || !Free(1, candidate.n) || Contradicts(candidate.b, candidate.n))
+          continue;
         // Pairs made meanwhile may speak for or against it.
         const double score = Score(candidate.b, candidate.n);
         if (score > candidate.score + 1e-9 ||
@@ -385,6 +498,50 @@ class Matcher {
         Spread();
       }
     }
+  }
+
+  bool IsLibraryCall(size_t side, uint32_t i) const {
+    const FlatGraph& graph = sides_[side].graph;
+    return graph.module().instructions[graph.nodes()[i].instruction].opcode == "custom-call";
+  }
+
+  // A library call bears the name of the last of the ops that it stands for: where there is no such
+  // call on the other side, it goes with the op of that name and shape whose users are its own.
+  void LibraryCalls() {
+    for (size_t s = 0; s < 2; ++s) {
+      std::unordered_map<uint64_t, std::vector<uint32_t>> ops;
+      const auto key = [&](size_t side, uint32_t i) {
+        const OpIdentity& op = sides_[side].graph.IdentityOf(i);
+        return op.scope == 0 ? 0 : Mix(op.shape, op.scope);
+      };
+      for (uint32_t i = 0; i < sides_[1 - s].size(); ++i) {
+        const FlatNode& node = sides_[1 - s].Node(i);
+        if (!Free(1 - s, i) || node.is_source || node.moves_only || IsLibraryCall(1 - s, i))
+          continue;
+        if (const uint64_t k = key(1 - s, i); k != 0) ops[k].push_back(i);
+      }
+      for (uint32_t i = 0; i < sides_[s].size(); ++i) {
+        if (!Free(s, i) || !IsLibraryCall(s, i)) continue;
+        const auto found = ops.find(key(s, i));
+        if (found == ops.end()) continue;
+        double most = 0;
+        uint32_t best = kNoIndex;
+        for (const uint32_t other : found->second) {
+          if (!Free(1 - s, other)) continue;
+          const uint32_t b = s == 0 ? i : other;
+          const uint32_t n = s == 0 ? other : i;
+          const double users = Agreement(sides_[0].graph.UsersOf(b), sides_[1].graph.UsersOf(n));
+          if (users > 0 && users >= most) {
+            most = users;
+            best = other;
+          }
+        }
+        if (best == kNoIndex) continue;
+        s == 0 ? Join(i, best) : Join(best, i);
+      }
+    }
+    Spread();
+    Neighbours();
   }
 
   std::array<Side, 2> sides_;

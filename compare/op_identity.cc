@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "analysis/op_name.h"
 #include "base/hash.h"
 #include "hlo/op_category.h"
@@ -15,7 +17,7 @@ using model::HloModule;
 using model::Instruction;
 
 struct NameHashes {
-  uint64_t scope = 0, name = 0, leaf = 0;
+  uint64_t scope = 0, name = 0, leaf = 0, layer = 0;
 };
 
 std::string ScopePath(const analysis::OpName& name) {
@@ -33,8 +35,9 @@ NameHashes HashesOf(std::string_view op_name) {
   if (name.kind == analysis::OpName::Kind::kEmpty) return {};
   NameHashes hashes;
   hashes.leaf = Hash(name.leaf, 1);
+  if (!name.scopes.empty()) hashes.layer = Hash(fmt::format("{}", fmt::join(name.scopes, "/")), 9);
   hashes.scope = Hash(ScopePath(name), 2);
-  uint64_t marks = (name.transpose || name.gradient ? 1u : 0u) | (name.rematted ? 2u : 0u);
+  const uint64_t marks = (name.transpose || name.gradient ? 1u : 0u) | (name.rematted ? 2u : 0u);
   hashes.name = Mix(hashes.scope, marks);
   return hashes;
 }
@@ -46,17 +49,28 @@ std::string_view FileName(std::string_view path) {
 
 }  // namespace
 
+namespace {
+
+void AddLeaf(const hlo::ArrayShape& leaf, OpIdentity& identity) {
+  identity.shape = Mix(identity.shape, Hash(leaf.type, 5));
+  identity.dims = Mix(identity.dims, 1);
+  for (const int64_t size : leaf.dims) {
+    if (size == 1) continue;
+    identity.shape = Mix(identity.shape, static_cast<uint64_t>(size));
+    identity.dims = Mix(identity.dims, static_cast<uint64_t>(size));
+  }
+}
+
+}  // namespace
+
+void SetShape(const hlo::ArrayShape& shape, OpIdentity& identity) {
+  identity.shape = identity.dims = 3;
+  AddLeaf(shape, identity);
+}
+
 void SetShape(std::string_view shape, OpIdentity& identity) {
   identity.shape = identity.dims = 3;
-  for (const hlo::ArrayShape& leaf : hlo::Leaves(shape)) {
-    identity.shape = Mix(identity.shape, Hash(leaf.type, 5));
-    identity.dims = Mix(identity.dims, 1);
-    for (const int64_t size : leaf.dims) {
-      if (size == 1) continue;
-      identity.shape = Mix(identity.shape, static_cast<uint64_t>(size));
-      identity.dims = Mix(identity.dims, static_cast<uint64_t>(size));
-    }
-  }
+  for (const hlo::ArrayShape& leaf : hlo::Leaves(shape)) AddLeaf(leaf, identity);
 }
 
 std::string_view WorkOf(const HloModule& module, const Instruction& instruction) {
@@ -94,6 +108,7 @@ std::vector<OpIdentity> IdentitiesOf(const HloModule& module) {
     identity.scope = name->second.scope;
     identity.name = name->second.name;
     identity.leaf = name->second.leaf;
+    identity.layer = name->second.layer;
     if (!instruction.metadata.source_file.empty() && instruction.metadata.source_line > 0) {
       identity.source = Mix(Hash(FileName(instruction.metadata.source_file), 6),
                             static_cast<uint64_t>(instruction.metadata.source_line));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "hlo/shape.h"
 #include "model/hlo_module.h"
 
 namespace xlatrace::compare {
@@ -29,14 +30,16 @@ struct OpIdentity {
   uint64_t scope = 0;   // Scopes and primitive of the op_name.
   uint64_t name = 0;    // The same with marks: of the gradient, recomputed.
   uint64_t leaf = 0;    // Primitive only.
+  uint64_t layer = 0;   // Scopes only.
   uint64_t source = 0;  // File name and line.
   uint64_t literal = 0;  // Of a constant; number of a parameter, index of an element.
 };
 
 std::vector<OpIdentity> IdentitiesOf(const model::HloModule& module);
 
-// Sets `shape` and `dims` to those of another shape text.
+// Sets `shape` and `dims` to those of another shape.
 void SetShape(std::string_view shape, OpIdentity& identity);
+void SetShape(const hlo::ArrayShape& shape, OpIdentity& identity);
 
 // "dot", "fusion"...: of `identity.work` in words. A library call of known kind is "dot" or
 // "convolution".

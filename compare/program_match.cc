@@ -10,6 +10,8 @@
 
 #include "compare/flat_graph.h"
 #include "compare/node_match.h"
+#include "compare/one_for_several.h"
+#include "compare/regions.h"
 #include "compare/replaced_regions.h"
 
 namespace xlatrace::compare {
@@ -33,14 +35,10 @@ struct Overlap {
                                                      // needs inside count half.
 };
 
-bool IsRegion(const FlatGraph& graph, uint32_t unit) {
-  const std::string_view opcode = graph.module().instructions[unit].opcode;
-  return opcode == "while" || opcode == "conditional" || opcode == "call";
-}
-
 Overlap OverlapOf(const FlatGraph& ours, const FlatGraph& theirs,
                   const std::vector<uint32_t>& partner) {
   Overlap overlap;
+  Regions our_regions(ours), their_regions(theirs);
   // The units that compute a node.
   const auto units_of = [](const FlatGraph& graph) {
     std::vector<std::vector<FlatMember>> units(graph.nodes().size());
@@ -72,11 +70,24 @@ Overlap OverlapOf(const FlatGraph& ours, const FlatGraph& theirs,
         if (member.is_result)
           overlap.results_in[member.unit][other.unit] += other.is_result ? 1 : 0.5;
       }
-      // Loops, branches and calls hold what is in them.
+      // Loops, branches and calls hold what is in them, and go with those of their kind, or with
+      // what does their work without one.
       if (member.region == kNoIndex || IsRegion(ours, member.unit)) continue;
-      overlap.weight[member.region] += weight;
+      const std::vector<uint32_t>& around = our_regions.From(member.region);
+      for (const uint32_t region : around) overlap.weight[region] += weight;
       for (const FlatMember& other : others) {
-        overlap.in[member.region][other.region == kNoIndex ? other.unit : other.region] += weight;
+        const std::vector<uint32_t>& theirs_around = their_regions.From(other.region);
+        size_t from = 0;
+        for (const uint32_t region : around) {
+          const std::string_view kind = ours.module().instructions[region].opcode;
+          size_t at = from;
+          while (at < theirs_around.size() &&
+                 theirs.module().instructions[theirs_around[at]].opcode != kind) {
+            ++at;
+          }
+          overlap.in[region][at < theirs_around.size() ? theirs_around[at] : other.unit] += weight;
+          if (at < theirs_around.size()) from = at + 1;
+        }
       }
     }
   }
@@ -92,12 +103,52 @@ class Groups {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
   }
-  void Join(uint32_t base, uint32_t now) { parent_[Find(base)] = Find(base_ + now); }
+  void Join(uint32_t base, uint32_t now) { JoinOwn(base, base_ + now); }
+  void JoinOwn(size_t a, size_t b) { parent_[Find(a)] = Find(b); }
 
  private:
   std::vector<size_t> parent_;
   size_t base_;
 };
+
+// Layers of the library calls of a side, by the group that they are in. `first`: of the side's
+// instructions among those of both.
+std::unordered_map<size_t, uint64_t> CallLayers(const FlatGraph& graph,
+                                                const std::vector<bool>& paired, size_t first,
+                                                Groups& groups) {
+  std::unordered_map<size_t, uint64_t> layers;
+  for (uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    const FlatNode& node = graph.nodes()[i];
+    if (!paired[node.unit]) continue;
+    if (graph.module().instructions[node.instruction].opcode != "custom-call") continue;
+    layers[groups.Find(first + node.unit)] = graph.IdentityOf(i).layer;
+  }
+  return layers;
+}
+
+void JoinFirstParts(const FlatGraph& base, const FlatGraph& now, std::vector<bool>& base_paired,
+                    std::vector<bool>& now_paired, Groups& groups) {
+  constexpr int kMostParts = 8;  // That lead up to a call, one behind the other.
+  const size_t half = base.module().instructions.size();
+  for (int round = 0; round < kMostParts; ++round) {
+    const auto join = [&](const FlatGraph& graph, std::vector<bool>& paired, size_t first,
+                          const std::unordered_map<size_t, uint64_t>& layers) {
+      const auto group_of = [&](uint32_t unit) { return groups.Find(first + unit); };
+      const auto layer_of = [&](size_t group) {
+        const auto found = layers.find(group);
+        return found == layers.end() ? 0 : found->second;
+      };
+      const auto parts = FirstParts(graph, paired, group_of, layer_of);
+      for (const auto& [unit, reader] : parts) {
+        groups.JoinOwn(first + unit, first + reader);
+        paired[unit] = true;
+      }
+      return !parts.empty();
+    };
+    const bool any = join(base, base_paired, 0, CallLayers(now, now_paired, half, groups));
+    if (!join(now, now_paired, half, CallLayers(base, base_paired, 0, groups)) && !any) return;
+  }
+}
 
 ProgramMatch MatchInOrder(const model::HloModule& base, const model::HloModule& now) {
   const FlatGraph old_graph(base);
@@ -159,6 +210,18 @@ ProgramMatch MatchInOrder(const model::HloModule& base, const model::HloModule& 
     old_paired[found->second.back()] = new_paired[unit] = true;
     found->second.pop_back();
   }
+
+  const auto join = [&](uint32_t b, uint32_t n) {
+    groups.Join(b, n);
+    old_paired[b] = new_paired[n] = true;
+  };
+  for (const LoopForOp& pair : LoopsForOps(old_graph, old_paired, new_graph, new_paired)) {
+    for (const uint32_t unit : pair.loop) join(unit, pair.op);
+  }
+  for (const LoopForOp& pair : LoopsForOps(new_graph, new_paired, old_graph, old_paired)) {
+    for (const uint32_t unit : pair.loop) join(pair.op, unit);
+  }
+  JoinFirstParts(old_graph, new_graph, old_paired, new_paired, groups);
 
   std::vector<bool> old_launched(base.instructions.size()), new_launched(now.instructions.size());
   for (const uint32_t unit : old_graph.units()) old_launched[unit] = true;

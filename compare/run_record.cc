@@ -28,6 +28,13 @@ std::string OpKey(const Op& op) {
   return fmt::format("{} [{}]", name.empty() ? KernelFamily(op.instruction) : name, op.op_kind);
 }
 
+std::vector<int64_t> EvenlyChosen(const std::vector<int64_t>& values) {
+  std::vector<int64_t> chosen;
+  const size_t count = std::min(values.size(), kMostSteps);
+  for (size_t i = 0; i < count; ++i) chosen.push_back(values[i * values.size() / count]);
+  return chosen;
+}
+
 // A time or a date: a whole number from 0 on that fits.
 bool IsTime(const Json& value) {
   return value.is_number_unsigned() ? value.get<uint64_t>() <= INT64_MAX
@@ -75,9 +82,8 @@ RunRecord RecordOf(const Run& run) {
   record.damaged = run.lost > 0 || run.partial;
   record.device_ns = run.device_ns;
   record.call_ns = MainCallsOf(run).each_ns;
-  const size_t count = std::min(run.steps.size(), kMostSteps);
-  for (size_t i = 0; i < count; ++i)
-    record.steps.push_back(run.steps[i * run.steps.size() / count]);
+  record.steps = EvenlyChosen(run.steps);
+  record.calls = EvenlyChosen(run.main_calls);
   std::map<std::string, int64_t> ops;
   for (const Op& op : run.ops) {
     ops[OpKey(op)] += op.ns;
@@ -124,6 +130,7 @@ std::string RecordText(const RunRecord& record) {
   json["device_ns"] = record.device_ns;
   if (record.call_ns > 0) json["call_ns"] = record.call_ns;
   json["steps"] = record.steps;
+  if (!record.calls.empty()) json["calls"] = record.calls;
   json["phases"] = record.phases;
   json["ops"] = record.ops;
   json["facts"] = record.facts;
@@ -167,14 +174,18 @@ Result<RunRecord> ParseRecord(std::string_view line) {
   if (json.contains("call_ns")) number("call_ns", record.call_ns);
   flag("steady", record.steady);
   flag("damaged", record.damaged);
-  if (const auto steps = json.find("steps"); steps != json.end() && steps->is_array()) {
-    for (const Json& step : *steps) {
-      if (IsTime(step))
-        record.steps.push_back(step.get<int64_t>());
+  const auto list = [&](const char* key, std::vector<int64_t>& out) {
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_array()) return;
+    for (const Json& value : *found) {
+      if (IsTime(value))
+        out.push_back(value.get<int64_t>());
       else
         ok = false;
     }
-  }
+  };
+  list("steps", record.steps);
+  list("calls", record.calls);
   const auto map = [&](const char* key, const auto& use) {
     const auto found = json.find(key);
     if (found == json.end() || !found->is_object()) return;

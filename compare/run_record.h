@@ -25,11 +25,13 @@ struct RunRecord {
   std::string inputs;   // How many the main program takes, and a hash of their shapes; empty:
                         // not known.
   bool steady = false;
-  bool damaged = false;                   // Lost records or partial.
-  int64_t device_ns = 0;                  // Per step; without steady steps of the whole run.
-  int64_t call_ns = 0;                    // Device time of a call of the main program, of the whole
-                                          // run; 0: not known.
-  std::vector<int64_t> steps;             // At most 64, evenly chosen. Empty: no steady steps.
+  bool damaged = false;        // Lost records or partial.
+  int64_t device_ns = 0;       // Per step; without steady steps of the whole run.
+  int64_t call_ns = 0;         // Device time of a call of the main program, of the whole
+                               // run; 0: not known.
+  std::vector<int64_t> steps;  // At most 64, evenly chosen. Empty: no steady steps.
+  std::vector<int64_t> calls;  // Device time of executions of the main program, likewise;
+                               // of steady steps, where there are. Empty: not known.
   std::map<std::string, int64_t> phases;  // ns per step.
   std::map<std::string, int64_t> ops;     // By what they are called; the largest 100.
   std::map<std::string, double> facts;    // Where known; per step, or "call_..." per call.

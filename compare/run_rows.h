@@ -98,10 +98,12 @@ struct Run {
   int64_t step_devices = 1;    // What `calls` are divided by.
   std::vector<int64_t> steps;  // Wall time of each steady step, in order.
   int64_t step_ns = 0;         // Their mean.
-  int64_t device_ns = 0;       // Sum of ops; see above.
-  int64_t span_ns = 0;         // From a device's first activity to its last, whole run, the mean
-                               // over devices; 0: not known.
-  std::vector<Op> ops;         // By time.
+  // Device time of each complete execution of the main programs, of the basis, in order.
+  std::vector<int64_t> main_calls;
+  int64_t device_ns = 0;  // Sum of ops; see above.
+  int64_t span_ns = 0;    // From a device's first activity to its last, whole run, the mean
+                          // over devices; 0: not known.
+  std::vector<Op> ops;    // By time.
   std::vector<Module> modules;
   bool has_parts = false;
   std::array<int64_t, kStepParts> parts{};  // Sum to step_ns.

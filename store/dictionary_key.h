@@ -1,4 +1,5 @@
 // Keys of dictionary rows: their fields, length-prefixed, so that no two different rows share one.
+// (What they are hashed to may be shared: dictionary_index.h.)
 //
 // Thread-safety: pure functions.
 

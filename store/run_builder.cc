@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/secrets.h"
 #include "store/derived_writer.h"
+#include "store/dictionary_index.h"
 #include "store/dictionary_key.h"
 #include "store/host_event_list.h"
 #include "store/run_windows.h"
@@ -40,24 +41,15 @@ std::string Masked(std::string_view text) {
 
 }  // namespace
 
-namespace {
-
-// 128 bits in the place of a key, which holds all texts of its row: a run can have a million rows.
-using ShortKey = std::pair<uint64_t, uint64_t>;
-struct FirstHalf {
-  size_t operator()(const ShortKey& key) const { return key.first; }
-};
-ShortKey Short(const std::string& key) { return {Hash(key), Hash(key, 0x9E3779B97F4A7C15u)}; }
-
-}  // namespace
-
 struct RunBuilder::State {
   explicit State(const std::string& beside) : content(beside) {}
 
   RunContent content;
   Status status;
   TextMap<Id> strings;
-  std::unordered_map<ShortKey, Id, FirstHalf> lanes, configs, hints;
+  DictionaryIndex<model::Lane> lanes;
+  DictionaryIndex<model::LaunchConfig> configs;
+  DictionaryIndex<model::Hint> hints;
   std::unordered_map<int64_t, uint32_t> run_keys;
   HostEventList host_calls;
   std::vector<Id>
@@ -192,36 +184,30 @@ Id RunBuilder::AddDevice(const model::Device& device) {
 }
 
 Id RunBuilder::AddLane(const model::Lane& lane) {
-  const auto [it, fresh] = state_->lanes.try_emplace(Short(KeyOf(lane)), state_->lanes.size() + 1);
-  if (fresh) {
-    state_->content.tables.lanes.push_back(lane);
-    Mask(state_->content.tables.lanes.back().name);
-  }
-  return it->second;
+  return state_->lanes.IdOf(lane, Hash(KeyOf(lane)), state_->content.tables.lanes,
+                            [](model::Lane& added) { Mask(added.name); });
 }
 
 Id RunBuilder::AddLaunchConfig(const model::LaunchConfig& config) {
   State& s = *state_;
-  const auto [it, fresh] = s.configs.try_emplace(Short(KeyOf(config)), s.configs.size() + 1);
-  if (!fresh) return it->second;
-  s.content.tables.configs.push_back(config);
-  model::LaunchConfig& added = s.content.tables.configs.back();
-  MaskAll(added.symbol, added.name, added.demangled);
+  std::vector<model::LaunchConfig>& configs = s.content.tables.configs;
+  const Id id = s.configs.IdOf(
+      config, Hash(KeyOf(config)), configs,
+      [](model::LaunchConfig& added) { MaskAll(added.symbol, added.name, added.demangled); });
+  if (configs.size() == s.content.config_texts.size()) return id;
+  const model::LaunchConfig& added = configs.back();
   const Id symbol = s.InternOrNone(added.symbol);
   const Id name = s.InternOrNone(added.name);
   s.content.config_texts.push_back({symbol, name, s.InternOrNone(added.demangled)});
-  return it->second;
+  return id;
 }
 
 Id RunBuilder::AddHint(const model::Hint& hint) {
-  const auto [it, fresh] = state_->hints.try_emplace(Short(KeyOf(hint)), state_->hints.size() + 1);
-  if (fresh) {
-    state_->content.tables.hints.push_back(hint);
-    model::Hint& added = state_->content.tables.hints.back();
-    MaskAll(added.module_name, added.instruction, added.op_name, added.enclosing, added.op_type,
-            added.category, added.hlo, added.source_file);
-  }
-  return it->second;
+  return state_->hints.IdOf(
+      hint, Hash(KeyOf(hint)), state_->content.tables.hints, [](model::Hint& added) {
+        MaskAll(added.module_name, added.instruction, added.op_name, added.enclosing, added.op_type,
+                added.category, added.hlo, added.source_file);
+      });
 }
 
 Id RunBuilder::AddModule(const model::ModuleBlob& module) {

@@ -148,6 +148,11 @@ class Loader {
                        static_cast<uint64_t>(activity.config_id)];
       sum.ns += activity.self_ns;
       ++sum.calls;
+      if (activity.execution_id > 0) {
+        const auto execution = static_cast<size_t>(activity.execution_id);
+        if (execution >= execution_ns_.size()) execution_ns_.resize(execution + 1);
+        execution_ns_[execution] += activity.self_ns;
+      }
       return true;
     }));
     return {};
@@ -473,7 +478,9 @@ class Loader {
       }
     }
     OpsOfMain();
-    return executions > 0 ? ExposedCollectives() : Status();
+    if (executions == 0) return {};
+    XLATRACE_TRY(CallsOfMain());
+    return ExposedCollectives();
   }
 
   // The program of each function that takes most of its time, whether there are steps or not: a run
@@ -516,6 +523,21 @@ class Loader {
     if (sum.flops > 0) run_.call_flops = sum.flops;
     run_.main_ops = sum.all;
     run_.fusions = sum.fusions;
+  }
+
+  // Device time of each complete execution of a main program.
+  Status CallsOfMain() {
+    const std::map<int64_t, int64_t> programs = Programs();
+    return db_.ForEach(
+        "SELECT execution_id, module_id FROM execution WHERE complete ORDER BY start_ns",
+        [&](const Statement& row) {
+          const auto id = static_cast<size_t>(row.Int64(0));
+          if (id < execution_ns_.size() && execution_ns_[id] > 0 &&
+              programs.contains(row.Int64(1))) {
+            run_.main_calls.push_back(execution_ns_[id]);
+          }
+          return true;
+        });
   }
 
   // Of each collective of the main programs, not of each execution of it: whether one of them had
@@ -565,6 +587,7 @@ class Loader {
   uint64_t checksum_ = 0;
   int64_t autotuning_ns_ = 0, unlabelled_ns_ = 0;  // Of the basis.
   bool has_kernels_ = false;
+  std::vector<int64_t> execution_ns_;       // Device time of the basis, by execution_id.
   std::unordered_map<uint64_t, Sum> sums_;  // By label (high half) and configuration.
   std::unordered_map<int64_t, size_t> module_of_;
   std::unordered_map<std::string, size_t> by_name_;

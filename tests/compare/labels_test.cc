@@ -147,6 +147,8 @@ TEST_F(LabelsTest, PairsAreFoundAndRight) {
       (labels.pairs.contains(pair) ? here : off) += 1;
     }
     const double all = static_cast<double>(labels.pairs.size());
+    EXPECT_GE(here / (here + off), 0.95) << name;
+    EXPECT_GE(here / all, 0.95) << name;
     std::cout << name << ": precision " << here / (here + off) << ", recall " << here / all << "\n";
     right += here;
     wrong += off;

@@ -574,7 +574,7 @@ class Loader {
 
   // Of when and what was recorded, not of the file: importing a trace twice gives it twice.
   std::string ContentId() const {
-    if (activities_ == 0) return {};
+    if (activities_ == 0 && start_.empty()) return {};
     return HashText(Hash(
         fmt::format("{}|{}|{}|{}|{}", start_, activities_, checksum_, run_.source, run_.command)));
   }

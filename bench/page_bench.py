@@ -46,9 +46,9 @@ SHOW = """([from, to]) => new Promise((done) => {
   location.hash = `#/timeline?t=${from},${to}`;
   setTimeout(() => requestAnimationFrame(done), 300);
 })"""
-# Milliseconds between frames while D is held.
+# Milliseconds between frames while D is held; then where it came to.
 PAN = """(frames) => new Promise((done) => {
-  const key = (type) => window.dispatchEvent(new KeyboardEvent(type, {key: 'd', bubbles: true}));
+  const key = (type) => document.body.dispatchEvent(new KeyboardEvent(type, {key: 'd', bubbles: true}));
   const out = [];
   let before = 0;
   const frame = (now) => {
@@ -58,7 +58,7 @@ PAN = """(frames) => new Promise((done) => {
     key('keyup');
     done(out);
   };
-  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'd', bubbles: true}));
+  key('keydown');
   requestAnimationFrame(frame);
 })"""
 
@@ -69,27 +69,37 @@ def main_thread(devtools):
     return 1000 * next(m["value"] for m in metrics if m["name"] == "TaskDuration")
 
 
+LEFT = """() => new Promise((done) => {
+  setTimeout(() => done(Number(/[?&]t=(-?\\d+)/.exec(location.hash)[1])), 400);
+})"""
+
+
+def call(*command):
+    """Whether it went well; what it prints is shown where it did not."""
+    print(" ".join(map(str, command)), file=sys.stderr, flush=True)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(done.stderr.strip(), file=sys.stderr, flush=True)
+    return done.returncode == 0
+
+
 def made(program, launches, folder):
-    """The page of a synthetic run of so many launches."""
+    """The page of a synthetic run of so many launches; a run.db that another program made is made again."""
     place = folder / str(launches)
-    page = place / "run.html"
+    page, run, trace = place / "run.html", place / "run.db", place / "trace.sqlite"
     if page.exists() and page.stat().st_mtime > program.stat().st_mtime:
         return page
     place.mkdir(parents=True, exist_ok=True)
-    script = pathlib.Path(__file__).with_name("big_run.py")
-    run = place / "run.db"
-    commands = [
-        [program, "report", run, "-o", page, "--force"],
-    ]
-    if not run.exists():
-        commands[:0] = [
-            [sys.executable, script, launches, place],
-            [program, "import", place / "trace.sqlite", "--modules", place, "-o", run, "--force"],
-        ]
-    for command in commands:
-        print(" ".join(str(part) for part in command), file=sys.stderr, flush=True)
-        subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    (place / "trace.sqlite").unlink(missing_ok=True)
+    report = [program, "report", run, "-o", page, "--force"]
+    if run.exists() and call(*report):
+        return page
+    if not (
+        call(sys.executable, pathlib.Path(__file__).with_name("big_run.py"), launches, place)
+        and call(program, "import", trace, "--modules", place, "-o", run, "--force")
+        and call(*report)
+    ):
+        sys.exit(f"page_bench: error: no page of {launches} launches could be made")
+    trace.unlink()
     return page
 
 
@@ -124,6 +134,8 @@ def measure(browser, path, runs):
             begin = main_thread(devtools)
             frames = page.evaluate(PAN, FRAMES)
             pans[name][1].append((main_thread(devtools) - begin) / FRAMES)
+            if page.evaluate(LEFT) < middle + (last - first) * share / 4:
+                sys.exit("page_bench: error: the timeline did not pan")
             pans[name][0].extend(frames)
         context.close()
     rows = [(name, statistics.median(values), None, statistics.median(cpu[name]) if name in cpu else None)

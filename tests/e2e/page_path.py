@@ -35,6 +35,25 @@ class CriticalPath(Browser):
         page.get_by_test_id("path-note").wait_for(state="detached")
         self.assertEqual(page.evaluate(DRAWN), before)
 
+    def test_a_held_key_pans_until_it_is_let_go(self):
+        page = self.open("#/timeline")
+        page.get_by_test_id("timeline-selection").wait_for()
+        begin, end = self.db.execute("SELECT start_ns, end_ns FROM step WHERE steady LIMIT 1").fetchone()
+        page.evaluate("(h) => { location.hash = h; }", f"#/timeline?t={begin},{(begin + end) // 2}")
+        page.keyboard.down("d")
+        # No other key event comes: what is in sight changes with the frames all the same.
+        page.evaluate(
+            """() => new Promise((done) => {
+              const seen = new Set();
+              const look = () => {
+                seen.add(document.querySelector('[data-testid="timeline-canvas"]').getAttribute('aria-label'));
+                seen.size > 8 ? done() : requestAnimationFrame(look);
+              };
+              look();
+            })"""
+        )
+        page.keyboard.up("d")
+
     def test_a_selection_says_what_bound_it(self):
         begin, end = self.db.execute(
             "SELECT start_ns, end_ns FROM critical_path WHERE kind = 'kernel' ORDER BY end_ns - start_ns DESC"

@@ -365,13 +365,16 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     zoomTo(steps[Math.max(0, Math.min(steps.length - 1, i + by))]);
   };
 
-  // Held keys move with every frame, as games do.
+  // Held keys move with every frame, as games do; they stay held while what they moved is drawn.
+  const keys = useRef({ held: new Set<string>(), frame: 0, before: 0 }).current;
+  const setNow = useRef(setRange);
+  setNow.current = setRange;
+  useEffect(() => () => cancelAnimationFrame(keys.frame), []);
   useEffect(() => {
-    const held = new Set<string>();
-    let frame = 0, before = 0;
+    const { held } = keys;
     const run = (now: number): void => {
-      const dt = before > 0 ? Math.min(50, now - before) / 1000 : 1 / 60;
-      before = now;
+      const dt = keys.before > 0 ? Math.min(50, now - keys.before) / 1000 : 1 / 60;
+      keys.before = now;
       const [v0, v1] = current.current;
       const span = v1 - v0, mid = (v0 + v1) / 2;
       let f = 1, shift = 0;
@@ -379,8 +382,8 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       if (held.has('s')) f *= Math.exp(3 * dt);
       if (held.has('a')) shift -= 0.9 * dt * span;
       if (held.has('d')) shift += 0.9 * dt * span;
-      setRange([mid + shift - (span * f) / 2, mid + shift + (span * f) / 2]);
-      frame = held.size > 0 ? requestAnimationFrame(run) : 0;
+      setNow.current([mid + shift - (span * f) / 2, mid + shift + (span * f) / 2]);
+      keys.frame = held.size > 0 ? requestAnimationFrame(run) : 0;
     };
     const down = (e: KeyboardEvent): void => {
       const el = e.target as HTMLElement;
@@ -389,9 +392,9 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
       if (e.key.startsWith('Arrow') && el.getAttribute('role') === 'tab') return;
       if ('wasd'.includes(k) && k.length === 1) {
         held.add(k);
-        if (!frame) {
-          before = 0;
-          frame = requestAnimationFrame(run);
+        if (!keys.frame) {
+          keys.before = 0;
+          keys.frame = requestAnimationFrame(run);
         }
         e.preventDefault();
         return;
@@ -417,7 +420,6 @@ function Canvas({ report, view, tl: whole, steps }: { report: Report; view: View
     window.addEventListener('keyup', up);
     window.addEventListener('blur', blur);
     return () => {
-      cancelAnimationFrame(frame);
       window.removeEventListener('keydown', down);
       window.removeEventListener('keyup', up);
       window.removeEventListener('blur', blur);

@@ -31,11 +31,23 @@ class PageInFirefox(unittest.TestCase):
         cls.addClassCleanup(cls.browser.close)
 
     def test_every_page_is_drawn_and_nothing_is_complained_about(self):
+        self.look_at(self.url, (*PAGES, "idle"))
+
+    def test_pages_of_several_devices_too(self):
+        capture = support.require_data("captures/nsys-jax-maxtext-fsdp4-h100")
+        for arguments in (("import", capture, "-o", "ranks.db"), ("report", "ranks.db")):
+            result = support.run(*arguments, cwd=self.work)
+            self.assertEqual(result.code, 0, result)
+        self.look_at((self.work / "ranks.html").as_uri(), ("ranks", "memory", "timeline"))
+        self.browser.run("document.querySelector('[data-testid=critical-path]').click()")
+        self.browser.wait_for('[data-testid="path-note"]')
+
+    def look_at(self, url, pages):
         browser = self.browser
         browser.console("")
-        browser.open(self.url)
+        browser.open(url)
         browser.wait_for(READY)
-        for page in PAGES:
+        for page in pages:
             browser.run("document.querySelector(`[data-testid=tab-${arguments[0]}]`).click()", page)
             browser.wait_for(f'[data-testid="page-{page}"]')
             if page == "timeline":
@@ -52,7 +64,7 @@ class PageInFirefox(unittest.TestCase):
                 80,
                 page,
             )
-        self.assertEqual(browser.console("run.html"), [])
+        self.assertEqual(browser.console(url.rpartition("/")[2]), [])
 
     def test_figures_are_those_of_run_db(self):
         browser = self.browser

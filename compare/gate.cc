@@ -20,6 +20,9 @@ namespace {
 constexpr double kByChance = 0.002;
 constexpr double kRateOfFalse = 0.01;
 
+constexpr std::string_view kDeviceTime = "device time";
+constexpr std::string_view kCallTime = "device time of a call";
+
 struct FactRule {
   std::string_view name;
   double tolerance;  // Relative.
@@ -154,30 +157,58 @@ class Judge {
 
   struct Metric {
     std::string name;
-    std::vector<std::vector<double>> base, now;  // Values of each run.
+    std::vector<std::vector<double>> base, now;  // Values of each run, without either end.
+    std::vector<double> base_scatter, now_scatter;
+    std::vector<double> base_means, now_means;  // Of all values of each run.
+
+    void Add(bool is_now, const std::vector<double>& values) {
+      (is_now ? now : base).push_back(MiddleHalf(values));
+      (is_now ? now_scatter : base_scatter).push_back(Scatter(values));
+      (is_now ? now_means : base_means).push_back(Mean(values));
+    }
+    // Something else was running beside the new runs: what they do within a run differs far more
+    // than what the earlier ones do.
+    bool Disturbed() const {
+      constexpr double kFarMore = 2;
+      constexpr double kCalm = 0.01;
+      const double scatter = Median(now_scatter);
+      return scatter > kCalm && scatter > kFarMore * Median(base_scatter);
+    }
   };
+
+  bool AllHaveCalls() const {
+    const auto has = [](const RunRecord& run) { return run.calls.size() >= 4; };
+    return std::all_of(base_.begin(), base_.end(), has) &&
+           std::all_of(now_.begin(), now_.end(), has);
+  }
 
   std::vector<Metric> Metrics() const {
     std::vector<Metric> metrics(1);
     metrics[0].name = per_call_ ? "call" : "step";
+    const bool calls_known = AllHaveCalls();
     std::map<std::string, Metric> by_name;
     for (const bool is_now : {false, true}) {
       for (const RunRecord& run : is_now ? now_ : base_) {
-        auto& values = is_now ? metrics[0].now : metrics[0].base;
         if (!per_call_) {
-          values.emplace_back(run.steps.begin(), run.steps.end());
+          metrics[0].Add(is_now, {run.steps.begin(), run.steps.end()});
+        } else if (calls_known) {
+          metrics[0].Add(is_now, {run.calls.begin(), run.calls.end()});
         } else if (run.call_ns > 0) {
-          values.push_back({static_cast<double>(run.call_ns)});
+          metrics[0].Add(is_now, {static_cast<double>(run.call_ns)});
         }
       }
     }
     // Of another basis in every run: nothing to compare.
     if (per_call_) return metrics;
     Metric& device = metrics.emplace_back();
-    device.name = "device time";
+    device.name = calls_known ? kCallTime : kDeviceTime;
     for (const bool is_now : {false, true}) {
       for (const RunRecord& run : is_now ? now_ : base_) {
-        (is_now ? device.now : device.base).push_back({static_cast<double>(run.device_ns)});
+        if (calls_known) {
+          device.Add(is_now, {run.calls.begin(), run.calls.end()});
+        } else {
+          device.Add(is_now, {static_cast<double>(run.device_ns)});
+        }
       }
     }
     if (options_.by != GateBy::kStep) {
@@ -205,7 +236,8 @@ class Judge {
   }
 
   static bool IsWhole(const Metric& metric) {
-    return metric.name == "step" || metric.name == "device time" || metric.name == "call";
+    return metric.name == "step" || metric.name == kDeviceTime || metric.name == kCallTime ||
+           metric.name == "call";
   }
 
   static std::vector<double> Means(const std::vector<std::vector<double>>& runs) {
@@ -220,10 +252,21 @@ class Judge {
     return medians;
   }
 
+  // By how much the mean of all steps moved where the middle half of them did not: beyond the limit
+  // and beyond chance, else 0. What strikes few steps may be the program or its host.
+  double HeldUp(const Metric& metric) const {
+    const double before = Mean(metric.base_means);
+    const double ratio = before > 0 ? Mean(metric.now_means) / before - 1 : 0;
+    const bool by_chance = ChanceOfMore(metric.base_means, Median(metric.now_means)) > kByChance;
+    return ratio > options_.max_regress && !by_chance ? ratio : 0;
+  }
+
   void Times() {
     std::vector<Metric> metrics = Metrics();
     std::vector<Check> checks;
     std::vector<double> chances;  // That a check is as bad by chance alone.
+    const bool disturbed = std::any_of(metrics.begin(), metrics.end(),
+                                       [](const Metric& metric) { return metric.Disturbed(); });
     const double step = Mean(Means(metrics[0].base));
     const double floor = options_.floor_ns > 0 ? static_cast<double>(options_.floor_ns)
                                                : std::max(1000.0, step / 1000);
@@ -239,7 +282,6 @@ class Judge {
       double chance = 1;
       double most = ratio;  // What the difference is at most, at 95 %.
       std::string how;
-      // A few steps that the host held up are no slower program: most of them have to be.
       const std::vector<double> our_medians = Medians(metric.base);
       const std::vector<double> their_medians = Medians(metric.now);
       if (ours.size() >= kLeastRuns && theirs.size() >= kLeastRuns) {
@@ -290,6 +332,20 @@ class Judge {
         checks.push_back(std::move(check));
         chances.push_back(1);
         continue;
+      }
+      const double held_up = HeldUp(metric);
+      if (held_up > 0 && !beyond) {
+        check.outcome = Outcome::kNotEstablished;
+        how += fmt::format("; some took far longer, {:+.1f} % in the mean", 100 * held_up);
+      }
+      if (beyond && metric.Disturbed()) {
+        chance = 1;
+        how +=
+            fmt::format("; it scatters by {:.0f} % in the new runs and by {:.0f} % in the earlier",
+                        100 * Median(metric.now_scatter), 100 * Median(metric.base_scatter));
+      } else if (beyond && disturbed && !IsWhole(metric)) {
+        chance = 1;
+        how += "; something else was running";
       }
       check.text = fmt::format("{} -> {}, {:+.1f} % ({})", Duration(check.base),
                                Duration(check.now), 100 * ratio, how);

@@ -6,9 +6,12 @@
 //   a baseline of 5 or more     regression when the new value is beyond the limit and beyond what
 //                               the baseline's own spread lets expect (1 in 500)
 //   fewer                       never a regression of time: "not established"
-// Both of the mean and of the median of its steps: a host that held up a few is no slower program.
-// Judged are the step's wall time, and its device time, which a busy host does not stretch. Where a
-// run has no steady steps, the device time per call of the main program is judged in their place.
+// Both of the mean and of the median of the middle half of a run's steps: a host that held up a few
+// is no slower program (where the mean of all is beyond the limit and beyond chance, no pass
+// either). A run whose steps scatter twice as far as those of the earlier ones, and by over 1 %,
+// was beside other work: never a regression. Judged are the step's wall time, and the device time
+// of a call of the main program, which a busy host does not stretch; where other programs take part
+// in the step, its device time. Where a run has no steady steps, calls are judged in their place.
 // Of several ops or phases those count that Benjamini-Hochberg leaves at a rate of 1 %, and that
 // moved by more than an absolute floor.
 //
@@ -39,7 +42,8 @@ struct GateOptions {
 };
 
 struct Check {
-  std::string name;  // "step", "device time", "call", "phase backward", "op ...", "fact launches".
+  std::string name;  // "step", "device time", "device time of a call", "call", "phase backward",
+                     // "op ...", "fact launches".
   Outcome outcome = Outcome::kPass;
   double base = 0, now = 0;
   bool is_time = true;  // Else a count or bytes.

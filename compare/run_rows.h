@@ -98,7 +98,8 @@ struct Run {
   int64_t step_devices = 1;    // What `calls` are divided by.
   std::vector<int64_t> steps;  // Wall time of each steady step, in order.
   int64_t step_ns = 0;         // Their mean.
-  // Device time of each complete execution of the main programs, of the basis, in order.
+  // Device time of each complete execution of the main program, of the basis, in order; empty where
+  // other programs take more than a tenth of the device time.
   std::vector<int64_t> main_calls;
   int64_t device_ns = 0;  // Sum of ops; see above.
   int64_t span_ns = 0;    // From a device's first activity to its last, whole run, the mean

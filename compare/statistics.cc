@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <random>
 #include <string_view>
@@ -77,6 +78,20 @@ double Median(std::span<const double> values) {
   std::sort(sorted.begin(), sorted.end());
   const size_t half = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+std::vector<double> MiddleHalf(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  if (sorted.size() < 4) return sorted;
+  std::sort(sorted.begin(), sorted.end());
+  const auto quarter = static_cast<std::ptrdiff_t>(sorted.size() / 4);
+  return {sorted.begin() + quarter, sorted.end() - quarter};
+}
+
+double Scatter(std::span<const double> values) {
+  const std::vector<double> half = MiddleHalf(values);
+  const double median = Median(half);
+  return values.size() < 4 || median <= 0 ? 0 : (half.back() - half.front()) / median;
 }
 
 std::optional<Interval> BootstrapRatio(const std::vector<std::vector<double>>& base,

@@ -20,6 +20,13 @@ namespace xlatrace::compare {
 double Mean(std::span<const double> values);    // 0 for none.
 double Median(std::span<const double> values);  // 0 for none.
 
+// The middle half of the values, in order of size: without what came by chance at either end. All
+// of fewer than 4.
+std::vector<double> MiddleHalf(std::span<const double> values);
+
+// How far the quarters lie apart, as a part of the median; 0 for fewer than 4 values.
+double Scatter(std::span<const double> values);
+
 struct Interval {
   double low = 0, high = 0;
 };

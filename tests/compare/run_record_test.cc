@@ -16,6 +16,7 @@ RunRecord Sample() {
   record.steady = true;
   record.device_ns = 77;
   record.steps = {1, 2, 3};
+  record.calls = {4, 5};
   record.phases = {{"backward", 5}};
   record.ops = {{"layer/dot [gemm]", 9}};
   record.facts = {{"launches", 12.5}};
@@ -30,6 +31,7 @@ TEST(RunRecord, SurvivesItsText) {
   ASSERT_TRUE(read);
   EXPECT_EQ(RecordText(*read), text);
   EXPECT_EQ(read->steps, Sample().steps);
+  EXPECT_EQ(read->calls, Sample().calls);
   EXPECT_EQ(read->accepted, "needed");
 }
 

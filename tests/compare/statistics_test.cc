@@ -8,6 +8,14 @@
 namespace xlatrace::compare {
 namespace {
 
+TEST(MiddleHalf, LeavesOutAQuarterAtEitherEnd) {
+  const std::vector<double> values = {9, 1, 2, 100, 3, 4, 5, 6};
+  EXPECT_EQ(MiddleHalf(values), (std::vector<double>{3, 4, 5, 6}));
+  EXPECT_DOUBLE_EQ(Scatter(values), 3 / 4.5);
+  EXPECT_EQ(MiddleHalf(std::vector<double>{3, 1, 2}), (std::vector<double>{3, 1, 2}));
+  EXPECT_EQ(Scatter(std::vector<double>{3, 1, 2}), 0);
+}
+
 TEST(RankSum, IsExactForFewValues) {
   // All of one side above the other: 2 of the C(8,4) = 70 orders, 2 of C(6,3) = 20.
   EXPECT_NEAR(RankSumProbability(std::vector<double>{1, 2, 3, 4}, std::vector<double>{5, 6, 7, 8}),

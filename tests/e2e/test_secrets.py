@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Secrets in other tools' captures: masked in the run, named by `doctor --secrets`."""
 
+import csv
+import io
 import json
 import pathlib
 import shutil
@@ -106,15 +108,16 @@ class Secrets(support.TestCase):
         trace = self.folder / "capture"
         shutil.copytree(source, trace, copy_function=shutil.copyfile)
         table = trace / "report_nvtx_pushpop_trace.csv.xz"
-        text = support.lzma.decompress(table.read_bytes()).decode()
-        lines = text.splitlines(keepends=True)
-        name = lines[0].rstrip("\n").split(",").index("Name")
-        for n, secret in enumerate((SECRETS["aws"], SECRETS["hugging face"], SECRETS["github"])):
-            cells = lines[5 + n].split(",")
-            cells[name] = f"clone {secret}"
-            lines[5 + n] = ",".join(cells)
-        table.write_bytes(support.lzma.compress("".join(lines).encode()))
-        self.assert_masked(self.imported(trace))
+        rows = list(csv.DictReader(io.StringIO(support.lzma.decompress(table.read_bytes()).decode())))
+        for row, secret in zip(rows[4:], (SECRETS["aws"], SECRETS["hugging face"], SECRETS["github"]), strict=False):
+            row["Name"] = f"clone {secret}"
+        text = io.StringIO()
+        out = csv.DictWriter(text, rows[0], lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows)
+        table.write_bytes(support.lzma.compress(text.getvalue().encode()))
+        # The rows reach the run, without the secrets.
+        self.assert_masked(self.imported(trace), ["clone ***"])
 
     def test_a_run_of_an_older_version_is_listed(self):
         run = self.imported(support.require_data("xplane/jax08_gemm.xplane.pb"))

@@ -7,6 +7,7 @@
 
 #include "correlator/annotated_rows.h"
 #include "correlator/module_agreement.h"
+#include "correlator/thunk_order/certainty.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {
@@ -129,6 +130,41 @@ TEST_F(AnnotatedModulesTest, AnotherNumberOfTheSameProgramIsInferred) {
   EXPECT_EQ(RowOfActivity(tables, a).opcode, "fusion");
   EXPECT_EQ(tables.modules[0].program_id, 186);  // As it ran.
   EXPECT_TRUE(Tells(tables, "modules_of_another_run", "same program, another run"));
+}
+
+// Seven names in order would make a module known that nobody says; that its HLO is another run's
+// stays a doubt.
+TEST_F(AnnotatedModulesTest, OrderProvesNothingByTheHloOfAnotherRun) {
+  const std::vector<std::string> opcodes = {"add",     "multiply", "subtract", "divide",
+                                            "maximum", "minimum",  "power"};
+  run_.AddModule("jit_f", 190, [&] {
+    std::vector<Body> bodies;
+    Body main{"main", {{"p", "parameter"}}};
+    for (const std::string& opcode : opcodes) {
+      bodies.push_back(
+          {"body_" + opcode, {{"q", "parameter"}, {"a", opcode, "jit(f)/" + opcode, {"q", "q"}}}});
+      main.ops.push_back(
+          {"loop_" + opcode + "_fusion", "fusion", "jit(f)/" + opcode, {"p"}, {"body_" + opcode}});
+    }
+    bodies.push_back(main);
+    return LoadedModule{MakeModule("jit_f", bodies, -1), {}};
+  });
+  std::vector<size_t> launches;
+  for (size_t i = 0; i < opcodes.size(); ++i) {
+    const std::string name = "loop_" + opcodes[i] + "_fusion";
+    // Every other one, which is most of them: the program agrees with what ran.
+    launches.push_back(
+        run_.Activity(run_.Kernel(name), i % 2 == 0 ? Say(name, "jit(f)/" + opcodes[i]) : Say("")));
+  }
+  std::vector<Doubt> doubts;
+  const auto tables = run_.Attribute(&doubts);
+  for (const size_t i : launches) {
+    EXPECT_EQ(LabelOf(tables, i).module_id, 1);
+    EXPECT_NE(LabelOf(tables, i).instruction_id, 0);
+    EXPECT_EQ(LabelOf(tables, i).confidence, Confidence::kInferred);
+  }
+  ASSERT_EQ(doubts.size(), launches.size());
+  EXPECT_EQ(Text(doubts[launches[5]]), Text(Doubt::kHloOfAnotherRun));
 }
 
 TEST_F(AnnotatedModulesTest, AnotherNumberAndAnotherOpNameIsRefused) {

@@ -111,6 +111,75 @@ TEST_F(AttributeTest, AnotherProgramIdIsNotReplacedByTheSameName) {
   EXPECT_EQ(LabelOf(tables, recompiled).origin, Origin::kXla);
 }
 
+// Nothing is known of what ran, then: a launch under such a saying is not the module's that the run
+// happens to hold, whatever its kernel is called.
+TEST_F(AttributeTest, ModuleThatTheRunLacksLendsNothingFromOneOfItsNameOrNumber) {
+  Module("jit_f", 5, {"add.1"});
+  Module("jit_g", 6, {"mul.1"});
+  run_.Activity(run_.Kernel("add_1"), run_.Annotation("jit_f", 5, "add.1"));
+  const size_t name = run_.Activity(run_.Kernel("add_1"), run_.Annotation("jit_f", 9, ""));
+  const size_t number = run_.Activity(run_.Kernel("mul_1"), run_.Annotation("jit_f", 6, ""));
+  const auto tables = run_.Attribute();
+  for (const size_t launch : {name, number}) {
+    EXPECT_EQ(LabelOf(tables, launch).instruction_id, 0);
+    EXPECT_GT(LabelOf(tables, launch).module_id, 2) << "one of its own, without HLO";
+  }
+}
+
+TEST_F(AttributeTest, ModuleThatCannotBeReadIsNotReplacedByAnotherOfItsNumber) {
+  model::Hint hint;
+  hint.evidence = Evidence::kAnnotation;
+  hint.module_id = run_.AddUnreadableModule("jit_f", 5);
+  hint.instruction = "add.1";
+  Module("jit_g", 5, {"add.1"});
+  const size_t a = run_.Activity(run_.Kernel("add_1"), run_.Hint(hint));
+  const auto tables = run_.Attribute();
+  EXPECT_NE(LabelOf(tables, a).confidence, Confidence::kExact);
+  EXPECT_NE(LabelOf(tables, a).evidence, Evidence::kAnnotation) << "which is not about jit_g";
+}
+
+TEST_F(AttributeTest, NumberOfTwoModulesMakesNothingExact) {
+  Module("jit_f", 5, {"add.1"});
+  run_.SetRegistered();
+  Module("jit_g", 5, {"mul.1"});
+  run_.SetRegistered();
+  const size_t a = run_.Activity(run_.Kernel("k"), run_.Annotation("", 5, "mul.1"));
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(Says(run_, tables, a), "jit_g/mul.1") << "the only one that has it";
+  EXPECT_EQ(LabelOf(tables, a).confidence, Confidence::kInferred);
+}
+
+// Each launch keeps what spoke against it, however many have the same label otherwise.
+TEST_F(AttributeTest, LosersAreTheLaunchsOwn) {
+  Module("jit_f", 5, {"add.1", "add.2", "add.3"});
+  const auto said = run_.Annotation("jit_f", 5, "add.2");
+  const size_t a = run_.Activity(run_.Kernel("add_1"), said);
+  const size_t b = run_.Activity(run_.Kernel("add_3"), said);
+  const size_t c = run_.Activity(run_.Kernel("add_2"), said);
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(LabelOf(tables, a).losers, "symbol: add.1");
+  EXPECT_EQ(LabelOf(tables, b).losers, "symbol: add.3");
+  EXPECT_EQ(LabelOf(tables, c).losers, "");
+  for (const size_t launch : {a, b, c}) EXPECT_EQ(Says(run_, tables, launch), "jit_f/add.2");
+}
+
+// A callback's helper inside of a step: what nobody says of the others is neither module's.
+TEST_F(AttributeTest, ActivitiesOfARunWithTwoModulesHaveNone) {
+  Module("jit_f", 5, {"add.1"});
+  Module("jit_g", 6, {"mul.1"});
+  const size_t f = run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f", 5, "add.1"), 3);
+  const size_t copy = run_.Activity(run_.Config(ActivityKind::kMemcpy, "Memcpy"), 0, 3);
+  const size_t g = run_.Activity(run_.Kernel("k"), run_.Annotation("jit_g", 6, "mul.1"), 3);
+  const size_t behind = run_.Activity(run_.Config(ActivityKind::kMemcpy, "Memcpy"), 0, 3);
+  const auto tables = run_.Attribute();
+  EXPECT_EQ(Says(run_, tables, f), "jit_f/add.1");
+  EXPECT_EQ(Says(run_, tables, g), "jit_g/mul.1");
+  for (const size_t i : {copy, behind}) {
+    EXPECT_EQ(LabelOf(tables, i).module_id, 0);
+    EXPECT_EQ(Says(run_, tables, i), "transfer");
+  }
+}
+
 TEST_F(AttributeTest, ModulesOfAnotherRunJoinByNameAndAreInferred) {
   Module("jit_f", 3, {"add.1"});  // A dump made later: no program id of the run fits.
   const size_t a = run_.Activity(run_.Kernel("k"), run_.Annotation("jit_f", 1700, "add.1"));

@@ -2,6 +2,8 @@
 //
 //   # What the case shows.
 //   program jit_f 7           name and program id; lines as golden_program.h has them, up to "end"
+//   program jit_g 8 registered    of strings that a process registers: not all of the schedule
+//   lost 40 60                records of the first process between these times (ns)
 //   thunks jit_f              its list of thunks: KIND KERNEL [instruction=] [grid=] [block=]
 //   [depth=] launches                  in launch order, up to "end":
 //     SYMBOL ; said=jit_f:7 group=1 => jit_f/first exact
@@ -66,13 +68,19 @@ class GoldenCase {
       words >> name;
       if (what == "program") {
         int64_t id = 0;
-        words >> id;
+        std::string how;
+        words >> id >> how;
+        registered_.push_back(how == "registered");
         names_.push_back(name);
         ids_.push_back(id);
         texts_.push_back(HloText(name, ReadProgram(file)));
         thunks_.emplace_back();
       } else if (what == "thunks") {
         ReadThunks(file, name);
+      } else if (what == "lost") {
+        int64_t end = 0;
+        EXPECT_TRUE(words >> end) << line;
+        run_.AddLoss(std::stoll(name), end);
       } else if (what == "launches") {
         ReadLaunches(file);
       } else {
@@ -91,6 +99,7 @@ class GoldenCase {
         module.thunks = thunks_[m];
         return module;
       });
+      if (registered_[m]) run_.SetRegistered();
     }
     for (const Launch& launch : launches_) Add(launch);
     std::vector<Doubt> doubts;
@@ -219,6 +228,7 @@ class GoldenCase {
   RunBuilder run_;
   std::vector<std::string> names_;
   std::vector<int64_t> ids_;
+  std::vector<bool> registered_;
   std::vector<std::string> texts_;
   std::vector<std::vector<model::Thunk>> thunks_;
   std::vector<Launch> launches_;

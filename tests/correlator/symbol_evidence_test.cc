@@ -62,7 +62,7 @@ TEST_F(SymbolEvidenceTest, EqualBodiesMayShareAKernelAndAreNeverExactWhereOneIsL
   Module("jit_f", 5);
   const size_t a = run_.Activity(run_.Kernel("loop_add_fusion"), run_.Annotation("jit_f", 5, ""));
   const auto tables = run_.Attribute();
-  EXPECT_NE(LabelOf(tables, a).confidence, Confidence::kExact);
+  EXPECT_EQ(Says(run_, tables, a), "ambiguous_symbol") << "a guess would be one of two";
   EXPECT_EQ(LabelOf(tables, a).module_id, 1);
 }
 
@@ -139,6 +139,7 @@ TEST_F(SymbolEvidenceTest, LaunchDimensionsTellModulesApart) {
   const auto tables = run_.Attribute();
   EXPECT_EQ(Says(run_, tables, a), "jit_g/loop_multiply_fusion");
   EXPECT_EQ(LabelOf(tables, a).confidence, Confidence::kInferred) << "never exact across modules";
+  EXPECT_EQ(LabelOf(tables, a).evidence, Evidence::kSymbolAcross) << "symbol and size suffice";
 }
 
 TEST_F(SymbolEvidenceTest, KernelOfAModuleThatIsNotThereIsNotLent) {

@@ -115,6 +115,8 @@ Id RunBuilder::AddUnreadableModule(std::string name, std::optional<int64_t> prog
   return static_cast<Id>(run_.modules.size());
 }
 
+void RunBuilder::SetRegistered() { run_.modules.back().source = model::ModuleSource::kNvtx; }
+
 uint32_t RunBuilder::Kernel(std::string symbol, int64_t grid_x, int64_t block_x) {
   model::LaunchConfig config;
   config.symbol = config.name = std::move(symbol);
@@ -186,6 +188,11 @@ void RunBuilder::SetGraph(int64_t number) {
   auto& columns = run_.activities;
   columns.graph_node.resize(columns.size(), 0);
   columns.graph_node.back() = number << 32;
+}
+
+void RunBuilder::AddLoss(int64_t start_ns, int64_t end_ns) {
+  run_.losses.push_back(
+      {.process_id = 1, .start_ns = start_ns, .end_ns = end_ns, .cause = "dropped"});
 }
 
 ModuleLoader RunBuilder::loader() const {

@@ -52,6 +52,7 @@ class RunBuilder {
   model::Id AddModule(std::string name, std::optional<int64_t> program_id,
                       std::function<LoadedModule()> make, model::Id process_id = 1);
   model::Id AddUnreadableModule(std::string name, std::optional<int64_t> program_id);
+  void SetRegistered();  // The last module was put together from strings that a process registers.
 
   uint32_t Kernel(std::string symbol, int64_t grid_x = 1, int64_t block_x = 128);
   uint32_t Config(model::ActivityKind kind, std::string name);
@@ -69,6 +70,9 @@ class RunBuilder {
   void SetTimed(bool timed);
   void SetBytes(int64_t bytes);
   void SetGraph(int64_t number);  // Of a graph-level row.
+
+  // Of the first process: records are missing that ran between the two.
+  void AddLoss(int64_t start_ns, int64_t end_ns);
 
   const model::RunTables& run() const { return run_; }
   ModuleLoader loader() const;

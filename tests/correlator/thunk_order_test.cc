@@ -325,6 +325,14 @@ TEST_F(LibraryKernels, AmongKernelsOfAMissingModuleMissesItsModuleToo) {
   EXPECT_EQ(Says(run_, tables, launch), "no_module");
 }
 
+TEST_F(LibraryKernels, AmongKernelsOfAMissingModuleIsNotOutsideOfXlaThoughOneModuleCallsIt) {
+  AddModuleWithProduct("jit_f");
+  run_.Activity(run_.Kernel("loop_add_fusion_77"));
+  const size_t between = run_.Activity(product_);
+  run_.Activity(run_.Kernel("loop_add_fusion_78"));
+  EXPECT_EQ(Says(run_, run_.Attribute(), between), "no_module");
+}
+
 TEST_F(LibraryKernels, OutsideOfEveryMarkIsNotXlas) {
   AddModuleWithProduct("jit_f");
   AddModuleWithProduct("jit_g");

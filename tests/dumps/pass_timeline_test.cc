@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "dumps/pass_changes.h"
+#include "tests/dumps/dump_folder.h"
 
 namespace xlatrace::dumps {
 namespace {
@@ -135,6 +136,41 @@ TEST(PassTimeline, DeltasAreTheLargestFirst) {
   EXPECT_EQ(DeltaText(before, after, 9), "-7 add  +4 fusion  -3 copy");
   EXPECT_EQ(DeltaText(before, after, 1), "-7 add and 2 more");
   EXPECT_EQ(DeltaText(after, after, 9), "");
+}
+
+class PassChangesTest : public DumpFolderTest {};
+
+// What a fusion pass takes into fusions is gone from what runs by itself.
+TEST_F(PassChangesTest, WhatIsFusedCountsNoMore) {
+  Write("before.txt", R"(HloModule m
+ENTRY e { p = f32[8] parameter(0)
+  a = f32[8] sine(p)
+  b = f32[8] sine(a)
+  ROOT c = f32[8] negate(b) }
+)");
+  Write("after.txt", R"(HloModule m
+fused { q = f32[8] parameter(0)
+  a = f32[8] sine(q)
+  ROOT b = f32[8] sine(a) }
+ENTRY e { p = f32[8] parameter(0)
+  f = f32[8] fusion(p), kind=kLoop, calls=fused
+  ROOT c = f32[8] negate(f) }
+)");
+  std::vector<PassStep> steps = {Step(1, "p", "before"), Step(2, "p", "fusion"),
+                                 Step(3, "p", "lost")};
+  steps[0].file = (root_ / "before.txt").string();
+  steps[1].file = (root_ / "after.txt").string();
+  steps[2].file = (root_ / "gone.txt").string();
+  const std::vector<StepCounts> counts = CountSteps(steps);
+  ASSERT_EQ(counts.size(), 3u);
+  EXPECT_EQ(counts[0].error, "");
+  EXPECT_EQ(counts[0].instructions, 4);
+  EXPECT_EQ(counts[0].operations, 3);
+  EXPECT_EQ(counts[1].instructions, 6);
+  EXPECT_EQ(counts[1].operations, 2) << "the fusion and what is left of the rest";
+  EXPECT_EQ(DeltaText(counts[0].opcodes, counts[1].opcodes, 9), "-2 sine  +1 fusion");
+  EXPECT_NE(counts[0].content_hash, counts[1].content_hash);
+  EXPECT_THAT(counts[2].error, ::testing::HasSubstr("gone.txt"));
 }
 
 }  // namespace

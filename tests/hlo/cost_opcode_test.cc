@@ -190,6 +190,11 @@ TEST(CostOfOpcode, GpuModel) {
        "p = f32[4] parameter(0)\n"
        "r = f32[16] all-gather(p), dimensions={0}, replica_groups=[2,4]<=[8]\n",
        0, 0, 176, 64},
+      // Sixteen outputs of eight elements each; each output reads the initial value anew.
+      {"reduce",
+       "p = f32[16,8] parameter(0)\nz = f32[] constant(0)\n"
+       "r = f32[16] reduce(p, z), dimensions={1}, to_apply=add\n",
+       112 * 3, 0, 512 + 16 * 4 + 64, 64},
       {"reduce-scatter sugar",
        "p = f32[16] parameter(0)\n"
        "r = ((f32[16]), f32[4]) reduce-scatter-start(p), dimensions={0}, to_apply=add, "
@@ -209,6 +214,36 @@ TEST(CostOfOpcode, GpuModel) {
        kUnknown, 0, kUnknown, kUnknown},
   };
   ExpectRows(rows, CostKind::kGpu);
+}
+
+// Two replicas of two partitions; the group of two is of replicas with each partition's, or, with
+// global ids, of two devices. Ranks R of b bytes each: an all-gather of f32[16] moves (3 R - 1) b.
+TEST(CostOfOpcode, GroupsOfAChannelAreOfPartitionsToo) {
+  const auto bytes = [](std::string_view attributes) {
+    auto module =
+        ReadText(Shared("HloModule m, replica_count=2, num_partitions=2\n"
+                        "ENTRY e { p = f32[8] parameter(0)\n"
+                        "ROOT r = f32[16] all-gather(p), dimensions={0}" +
+                        std::string(attributes) + " }\n"));
+    EXPECT_TRUE(module) << module.error().message;
+    return CostModel(*module, {.kind = CostKind::kGpu}).Of(Root(*module)).bytes_accessed;
+  };
+  EXPECT_EQ(bytes(", replica_groups={{0,1}}"), 5 * 32);
+  EXPECT_EQ(bytes(", replica_groups={{0,1}}, channel_id=1"), 11 * 16);
+  EXPECT_EQ(bytes(", replica_groups={{0,1}}, channel_id=1, use_global_device_ids=true"), 5 * 32);
+  EXPECT_EQ(bytes(", replica_groups={}, channel_id=1"), 11 * 16) << "all devices";
+  EXPECT_EQ(bytes(", replica_groups={}"), 5 * 32) << "all replicas";
+}
+
+// HloCostAnalysis::GetConvolutionFlops: an output feature of a batch group reads only the images of
+// its group. Six images in three groups, a kernel of one position: for each of 5 x 5 positions, of
+// the 2 images of a group and of 3 output features, 4 input features are multiplied and added.
+TEST(CostOfOpcode, BatchGroupsDivideTheImages) {
+  const model::HloModule module = Read(
+      "x = f32[6,5,5,4] parameter(0)\nw = f32[1,1,4,3] parameter(1)\n"
+      "r = f32[2,5,5,3] convolution(x, w), window={size=1x1}, dim_labels=b01f_01io->b01f, "
+      "batch_group_count=3\n");
+  EXPECT_EQ(CostModel(module, {.kind = CostKind::kHlo}).Of(Root(module)).flops, 2 * 25 * 2 * 3 * 4);
 }
 
 TEST(CostOfOpcode, CustomFusionIsCostedAsItsGather) {

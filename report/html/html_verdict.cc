@@ -95,6 +95,7 @@ class Section {
       WriteSentence(html_, verdict_.lede);
     }
     html_.Raw("</p>\n");
+    Job();
     if (view_.run_coverage.activities > 0) {
       Facts();
       StepBar();
@@ -109,6 +110,13 @@ class Section {
   }
 
  private:
+  // Of a merged job: who everyone waits for.
+  void Job() {
+    for (const auto& [key, value] : view_.info) {
+      if (key == "job") html_.Raw("<p class=\"note\">Job: ").Text(value).Raw(".</p>\n");
+    }
+  }
+
   void Fact(std::string_view name, const std::string& value, const std::string& note) {
     html_.Raw("<div><dt>").Text(name).Raw("</dt><dd>").Text(value);
     html_.Raw("<small>").Text(note).Raw("</small></dd></div>");

@@ -200,7 +200,7 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
   const replay::RunReplay replayed(run, attribution, classes, trusted.host_events, trusted.call_of,
                                    tables);
   replayed.Fill(tables);
-  FindFindings(run, attribution, load_module, trusted, tables);
+  FindFindings(run, attribution, load_module, trusted, replayed, tables);
   return tables;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/context.h"
+#include "analysis/findings/replayed.h"
 #include "analysis/findings/report.h"
 #include "analysis/findings/rules.h"
 
@@ -24,7 +25,7 @@ std::string WhyNoStep(const model::AnalysisTables& analysis) {
 
 void FindFindings(const model::RunTables& run, const model::AttributionTables& attribution,
                   const ModuleLoader& load_module, const AnalysisOptions& options,
-                  model::AnalysisTables& analysis) {
+                  const replay::RunReplay& replay, model::AnalysisTables& analysis) {
   using namespace findings;  // NOLINT(google-build-using-namespace): the engine's own.
   const Context context(run, attribution, analysis, load_module, options);
   Report report;
@@ -57,9 +58,18 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   if (options.lost_records > 0) {
     report.Withhold("lost_records", fmt::format("what was lost: {} records", options.lost_records));
   }
-  analysis.findings = report.Ranked({context.span_ns, std::min(context.step_ns, context.span_ns),
-                                     context.divisor, context.whole_run});
+  const Replayed replayed(context, replay);
+  // Savings of a whole run are of all devices together: a step's replay says nothing of them.
+  const Report::Basis basis = {context.span_ns, std::min(context.step_ns, context.span_ns),
+                               context.divisor, context.whole_run};
+  if (!context.whole_run) {
+    report.ForEach([&](Finding& finding) { replayed.Price(Report::LeastOf(basis), finding); });
+  }
+  analysis.findings = report.Ranked(basis);
   analysis.ruled_out = report.RuledOut();
+  for (model::ReplayRow& row : analysis.replays) {
+    row.all_findings_step_ns = replayed.StepWith(report.Together());
+  }
 }
 
 }  // namespace xlatrace::analysis

@@ -13,16 +13,18 @@
 #define XLATRACE_ANALYSIS_FINDINGS_H_
 
 #include "analysis/analysis.h"
+#include "analysis/replay/run_replay.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 
 namespace xlatrace::analysis {
 
 // Fills `findings` and `ruled_out` of `analysis`, of which everything else is complete.
-// `load_module` is called once for each module with time in steady steps.
+// `load_module` is called once for each module with time in steady steps. `replay` is of the same
+// tables; the step with all findings is put into their row of `replays`.
 void FindFindings(const model::RunTables& run, const model::AttributionTables& attribution,
                   const ModuleLoader& load_module, const AnalysisOptions& options,
-                  model::AnalysisTables& analysis);
+                  const replay::RunReplay& replay, model::AnalysisTables& analysis);
 
 }  // namespace xlatrace::analysis
 

@@ -251,11 +251,12 @@ class ActivityPass {
 Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
   XLATRACE_ASSIGN(
       const Table rows,
-      db.Select("SELECT handle, module_id, module, program_id, instruction, category, op_kind,"
-                " phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
-                " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed,"
-                " compute_utilisation_pct, memory_utilisation_pct FROM op_time"
-                " WHERE instruction IS NOT NULL"));
+      db.Select(
+          "SELECT handle, module_id, module, program_id, instruction, category, op_kind,"
+          " phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
+          " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed,"
+          " compute_utilisation_pct, memory_utilisation_pct, critical_pct, slack_ns FROM op_time"
+          " WHERE instruction IS NOT NULL"));
   XLATRACE_ASSIGN(const Table modules, db.Select("SELECT module_id, fingerprint FROM module"));
   std::unordered_map<int64_t, std::string> fingerprints;
   for (size_t i = 0; i < modules.rows.size(); ++i) {
@@ -287,6 +288,8 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
       if (rows.IsNull(i, roof)) continue;
       op.peak_pct = std::max(op.peak_pct.value_or(0), rows.Real(i, roof));
     }
+    if (!rows.IsNull(i, "critical_pct")) op.critical_pct = rows.Real(i, "critical_pct");
+    if (!rows.IsNull(i, "slack_ns")) op.slack_ns = rows.Int(i, "slack_ns");
     op.confidence = rows.Text(i, "confidence");
     op.estimated = rows.Int(i, "estimated") != 0;
     op.mixed = rows.Int(i, "mixed") != 0;

@@ -35,6 +35,12 @@ std::string KeyOf(const OpFigure& op) {
                      WithoutNumbers(op.op_name), op.source_file, op.source_line.value_or(0));
 }
 
+void AddPath(const OpFigure& op, FoldedOp& fold) {
+  if (!op.critical_pct) return;
+  fold.critical_ns += *op.critical_pct / 100 * static_cast<double>(op.ns);
+  fold.replayed_ns += op.ns;
+}
+
 }  // namespace
 
 std::string_view InstructionStem(std::string_view instruction) {
@@ -75,6 +81,7 @@ std::vector<FoldedOp> FoldOps(const RunView& view) {
         folded.back().peak_ns = *op.peak_pct * static_cast<double>(op.ns);
         folded.back().rated_ns = op.ns;
       }
+      AddPath(op, folded.back());
       continue;
     }
     FoldedOp& fold = folded[row];  // Ops come by time, so its first one is the largest.
@@ -89,6 +96,7 @@ std::vector<FoldedOp> FoldOps(const RunView& view) {
       fold.peak_ns += *op.peak_pct * static_cast<double>(op.ns);
       fold.rated_ns += op.ns;
     }
+    AddPath(op, fold);
     if (fold.bound_by != op.bound_by) fold.bound_by.clear();
   }
   std::stable_sort(folded.begin(), folded.end(),

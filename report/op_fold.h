@@ -31,6 +31,8 @@ struct FoldedOp {
   std::string bound_by;
   double peak_ns = 0;  // Sum of time times share of its roof, where that is known.
   int64_t rated_ns = 0;
+  double critical_ns = 0;  // The same of the critical path.
+  int64_t replayed_ns = 0;
 };
 
 // For every op of the view the number of its fold: equal for copies of one instruction.

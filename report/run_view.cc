@@ -297,6 +297,12 @@ Status LoadFindings(RunDb& db, RunView& view) {
     }
     view.findings.push_back(std::move(finding));
   }
+  XLATRACE_ASSIGN(const Table replay,
+                  db.Select("SELECT step_ns, all_findings_step_ns FROM replay"));
+  if (!replay.rows.empty()) {
+    view.replay.step_ns = replay.Int(0, "step_ns");
+    view.replay.all_findings_step_ns = OptionalInt(replay, 0, "all_findings_step_ns");
+  }
   XLATRACE_ASSIGN(const Table ruled_out, db.Select("SELECT id, verdict, text FROM ruled_out"));
   for (size_t i = 0; i < ruled_out.rows.size(); ++i) {
     view.ruled_out.push_back(

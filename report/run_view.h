@@ -112,6 +112,9 @@ struct OpFigure {
   std::string bound_by;
   std::optional<double> peak_pct;    // Of the roof that bounds it, by bytes or operations.
   std::optional<int64_t> wasted_ns;  // Of the whole run.
+  // Of its time in the replayed steps on the critical path, and by how much the rest may grow.
+  std::optional<double> critical_pct;
+  std::optional<int64_t> slack_ns;
   bool estimated = false;
   bool mixed = false;
 };
@@ -174,6 +177,12 @@ struct FindingFigure {
   bool of_run = false;
   std::vector<std::string> evidence;  // "per step: 4.10 ms".
   std::string evidence_sentence;      // evidence_sentence.h; empty: the evidence is none.
+  bool replayed() const { return basis == "replay"; }  // Else `saves_high_ns` is an upper bound.
+};
+
+struct ReplayFigure {  // A step as replayed, and with all findings that could be replayed at once.
+  int64_t step_ns = 0;
+  std::optional<int64_t> all_findings_step_ns;
 };
 
 struct RuledOutFigure {
@@ -216,6 +225,7 @@ struct RunView {
   LossFigure losses;                             // The same, and what more may be missing.
   int64_t errors = 0;                            // Number of error stats.
   std::vector<FindingFigure> findings;
+  ReplayFigure replay;
   std::vector<RuledOutFigure> ruled_out;
   std::vector<NamedFigure> slices;  // Made on demand (summary_slices.h).
   std::string filter;               // "backward of layer_*": only this is in the view.

@@ -427,7 +427,7 @@ class Maker {
         // Titles that name the time save it at most.
         const std::string saves = Duration(static_cast<double>(*finding.saves_high_ns));
         if (title.find(saves) == std::string::npos) {
-          lede.Text(fmt::format(", which saves at most {}{}", saves,
+          lede.Text(fmt::format(", which saves {}{}{}", finding.replayed() ? "" : "at most ", saves,
                                 finding.of_run ? " of the run" : " per step"));
         }
       }

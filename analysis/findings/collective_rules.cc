@@ -246,6 +246,8 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   finding.where_layer = worst->op->row->layer_group;
   finding.where_source = context.SourceOf(cause.op != nullptr ? *cause.op : *worst->op);
   finding.claims["collectives waiting"] = ns;
+  finding.change.emplace();
+  finding.change->devices_even = true;
   if (cause.op != nullptr) {
     finding.evidence.Add("longer on the last device than on the others, per step", cause.more_ns,
                          "ns", cause.op->handle);
@@ -350,6 +352,11 @@ int64_t Bandwidth(const Context& context, const SameOps& same,
   finding.where_layer = worst.row->layer_group;
   finding.where_source = context.SourceOf(worst);
   finding.claims["slow links"] = saves;
+  finding.change.emplace();
+  for (const Op* op : ops) {
+    finding.change->instructions[static_cast<uint32_t>(op->time->instruction_id)] =
+        rates.at(op).best / rates.at(op).expected;
+  }
   finding.evidence.Add("bytes of the one that loses most", rate.bytes, "bytes", worst.handle)
       .AddReal("its best bus bandwidth", rate.best / 1e9, "GB/s", worst.handle)
       .AddReal("what this size reaches on such links", rate.expected / 1e9, "GB/s");
@@ -417,6 +424,9 @@ void Siblings(const Context& context, const SameOps& same, Report& report) {
   finding.where_layer = worst->row->layer_group;
   finding.where_source = context.SourceOf(*worst);
   finding.claims["slow links"] = ns;
+  finding.change.emplace();
+  finding.change->instructions[static_cast<uint32_t>(worst->time->instruction_id)] =
+      worst_rate.best / best_rate.best;
   finding.evidence
       .AddReal("best bus bandwidth of the slow one", worst_rate.best / 1e9, "GB/s", worst->handle)
       .AddReal("of the fast one", best_rate.best / 1e9, "GB/s", model_op->handle)
@@ -486,6 +496,8 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   finding.where_layer = ops[0]->row->layer_group;
   finding.where_source = source->first;
   finding.claims["collectives exposed"] = transfer;
+  finding.change.emplace();
+  finding.change->collectives_early = true;
   evidence.Add("largest", context.PerStep(collectives.at(ops[0]).exposed_ns), "ns", ops[0]->handle);
   if (collectives.at(ops[0]).bytes > 0) {
     evidence.Add("its bytes", collectives.at(ops[0]).bytes, "bytes", ops[0]->handle);

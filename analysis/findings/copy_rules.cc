@@ -30,6 +30,7 @@ bool UsesHostMemory(const Op& op) {
 void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   struct Copies {
     int64_t ns = 0, count = 0, bytes = 0;
+    replay::Change gone;
   };
   std::map<std::string, Copies> kinds;
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
@@ -44,6 +45,7 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
         : config.copy_kind == model::CopyKind::kDeviceToHost           ? "to the host"
                                                                        : "of other kinds";
     Copies& copies = kinds[kind];
+    copies.gone.foreign_configs[context.run.activities.config[i]] = 0;
     copies.ns += context.run.activities.self_ns[i];
     ++copies.count;
     copies.bytes += std::max<int64_t>(context.run.activities.bytes[i], 0);
@@ -70,6 +72,7 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.claims["exposed copies"] = *finding.saves_high_ns;
+  finding.change = copies.gone;
   finding.evidence.Add("such copies, per step", context.PerStep(copies.ns), "ns")
       .Add("how many, per step", context.PerStep(copies.count), "count");
   if (copies.bytes > 0) finding.evidence.Add("bytes, whole", copies.bytes, "bytes");
@@ -114,6 +117,10 @@ void HostCopies(const Context& context, Report& report) {
                   InBrackets(site.source));
   finding.saves_high_ns = cost;
   finding.saves_low_ns = *finding.saves_high_ns / 2;
+  finding.change.emplace();
+  for (const Op* op : ops) {
+    finding.change->instructions[static_cast<uint32_t>(op->time->instruction_id)] = 0;
+  }
   finding.sure = context.Allowed(Sure::kMedium);
   finding.evidence.Add("of it kernels that read or write it themselves", kernels, "ns")
       .Add("copying that nothing hides, per step", exposed, "ns");
@@ -126,6 +133,7 @@ void ReadBack(const Context& context, Report& report) {
   int64_t ns = 0;
   int64_t bytes = 0;
   size_t device = 0;
+  replay::Change faster;
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
     const model::LaunchConfig& config = context.run.ConfigOf(i);
     if (config.kind != model::ActivityKind::kMemcpy ||
@@ -136,6 +144,7 @@ void ReadBack(const Context& context, Report& report) {
     ns += context.run.activities.duration_ns[i];
     bytes += std::max<int64_t>(context.run.activities.bytes[i], 0);
     device = static_cast<size_t>(context.run.LaneOf(i).device_id) - 1;
+    faster.foreign_configs[context.run.activities.config[i]] = 0;
   }
   if (context.PerStep(bytes) < kLeastReadBack || ns <= 0) return;
   const double rate = static_cast<double>(bytes) / (static_cast<double>(ns) * 1e-9);
@@ -174,6 +183,7 @@ void ReadBack(const Context& context, Report& report) {
   finding.saves_low_ns = static_cast<int64_t>(static_cast<double>(cost) * (1 - share) / 2);
   finding.sure = context.Allowed(Sure::kMedium);
   finding.claims["reading back"] = cost;
+  finding.change = faster;
   finding.evidence = std::move(evidence);
   finding.where_source = context.StepCallSource();
   report.Add(std::move(finding));

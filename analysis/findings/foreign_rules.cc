@@ -154,6 +154,8 @@ void ExposedByName(const Context& context, const Work& work, Report& report) {
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.claims["collectives exposed"] = exposed;
+  finding.change.emplace();
+  finding.change->collectives_early = true;
   finding.evidence.Add("with nothing beside them, per step", exposed, "ns")
       .Add("collectives, per step", context.PerStep(all.ns), "ns")
       .Add("of it " + ShortName(name) + ", per step", context.PerStep(kernel.ns), "ns")
@@ -232,6 +234,11 @@ void CudaCoreProducts(const Context& context, const Work& work, Report& report) 
       "`torch.backends.cuda.matmul.allow_tf32`), or compute in bf16; this changes numerics";
   finding.how_to_check = "names of the kernels: no sgemm or ffma";
   finding.saves_high_ns = ns * 3 / 4;
+  finding.change.emplace();
+  for (size_t c = 0; c < context.run.configs.size(); ++c) {
+    if (!IsCudaCoreProduct(context.run.configs[c].name)) continue;
+    finding.change->foreign_configs[static_cast<uint32_t>(c + 1)] = 0.25;
+  }
   finding.saves_low_ns = 0;
   finding.sure = Sure::kLow;
   finding.evidence.Add("such kernels, per step", ns, "ns")

@@ -100,6 +100,9 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   }
   Finding finding;
   finding.id = "launch_bound";
+  // What covers the ops is one launch for the host.
+  finding.change.emplace();
+  finding.change->one_launch = true;
   finding.title =
       fmt::format("Launch less: the device waits {} per step for {} launches", Time(ns), launches);
   finding.action =

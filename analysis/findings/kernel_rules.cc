@@ -262,6 +262,12 @@ void Clocks(const Context& context, Report& report) {
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.claims["clocks"] = *finding.saves_high_ns;
+  finding.change.emplace();
+  for (const Op& op : context.ops) {
+    if (op.time->bound_by != "compute") continue;
+    finding.change->instructions[static_cast<uint32_t>(op.time->instruction_id)] =
+        1 / compute_ratio;
+  }
   finding.evidence.Add("ops that computation bounds, per step", compute, "ns")
       .AddReal("last third of the steps against the first", compute_ratio, "x")
       .AddReal("of them slower by 4% and more",

@@ -237,6 +237,12 @@ void JudgeLayers(const Context& context, Report& report) {
       finding.where_op = op->row->name;
       finding.where_source = context.SourceOf(*op);
       finding.claims["layer " + name] = more;
+      finding.change.emplace();
+      finding.change->own_time = true;
+      for (const Op* slow : layer.ops) {
+        finding.change->instructions[static_cast<uint32_t>(slow->time->instruction_id)] =
+            static_cast<double>(median) / static_cast<double>(layer.ns);
+      }
       finding.evidence.Add("this layer per step", layer.ns, "ns")
           .Add("median of the siblings", median, "ns")
           .Add("the op that differs most: more per step than in a sibling", cause.more_ns, "ns",

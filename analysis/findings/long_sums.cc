@@ -161,6 +161,10 @@ void ByGrid(const Context& context, Report& report) {
       "more rows";
   finding.how_to_check = "more blocks per launch; the kernels' time falls";
   finding.saves_high_ns = ns * 3 / 4;
+  finding.change.emplace();
+  for (size_t c = 0; c < is_few.size(); ++c) {
+    if (is_few[c]) finding.change->foreign_configs[static_cast<uint32_t>(c + 1)] = 0.25;
+  }
   finding.saves_low_ns = 0;
   finding.basis = Basis::kCostModel;
   finding.sure = Sure::kLow;

@@ -4,6 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "analysis/findings/context.h"
+
 namespace xlatrace::analysis::findings {
 namespace {
 
@@ -76,6 +80,7 @@ model::FindingRow RowOf(const Finding& finding, bool whole_run, bool devices) {
   row.evidence_json = Said(finding.evidence.Json(), whole_run, devices);
   row.action = Said(finding.action, whole_run, devices);
   row.how_to_check = finding.how_to_check;
+  row.replay_error_milli_pct = finding.replay_error_milli_pct;
   return row;
 }
 
@@ -112,6 +117,7 @@ std::string Evidence::Json() const {
 std::string_view Text(Basis basis) {
   return basis == Basis::kMeasured   ? "measured"
          : basis == Basis::kRoofline ? "roofline"
+         : basis == Basis::kReplay   ? "replay"
                                      : "cost_model";
 }
 
@@ -147,12 +153,27 @@ std::vector<model::RuledOutRow> Report::RuledOut() const {
   return rows;
 }
 
+// Much time that the step does not wait for.
+void Report::SayHidden(const Finding& finding) {
+  Evidence evidence;
+  evidence.Add("time of it, per step", *finding.at_most_ns, "ns")
+      .Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns");
+  Fine(finding.id,
+       fmt::format("{}: {} of time, but by replay the step gets only {} shorter", finding.id,
+                   Time(*finding.at_most_ns), Time(*finding.saves_high_ns)),
+       evidence);
+}
+
+int64_t Report::LeastOf(const Basis& basis) {
+  return std::max<int64_t>(
+      kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(basis.least_of_ns)));
+}
+
 std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
   whole_run_ = basis.whole_run;
   devices_ = basis.count > 1;
   const int64_t whole_ns = basis.whole_ns;
-  const auto least = std::max<int64_t>(
-      kLeastNs, static_cast<int64_t>(kLeastShare * static_cast<double>(basis.least_of_ns)));
+  const int64_t least = LeastOf(basis);
   DropCatchAlls(least, findings_);
   const auto key = [](const Finding& finding) {
     return static_cast<double>(finding.saves_high_ns.value_or(0)) * WeightOf(finding.sure);
@@ -165,6 +186,7 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
   const auto add = [&](const Finding& finding) {
     rows.push_back(RowOf(finding, basis.whole_run, devices_));
     found_ids_.push_back(finding.id);
+    if (finding.at_most_ns) together_.Add(*finding.change);
   };
   for (Finding& finding : findings_) {
     // Sums over streams that run side by side can exceed the step they would shorten.
@@ -181,7 +203,12 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
       if (!known) add(finding);
       continue;
     }
-    if (*finding.saves_high_ns < least) continue;
+    if (*finding.saves_high_ns < least) {
+      if (finding.at_most_ns.value_or(0) >= least) SayHidden(finding);
+      continue;
+    }
+    // What findings claim are times as they are, so they are compared as such.
+    const int64_t at_most = finding.at_most_ns.value_or(*finding.saves_high_ns);
     int64_t already = 0;
     for (const auto& [what, ns] : finding.claims) {
       const auto at = claimed_.find(what);
@@ -191,11 +218,8 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
     for (const auto& [gap, ns] : finding.gaps) {
       if (gap < claimed_gaps.size()) in_gaps += std::min(ns, claimed_gaps[gap]);
     }
-    already =
-        std::min(already + in_gaps / std::max<int64_t>(basis.count, 1), *finding.saves_high_ns);
-    if (static_cast<double>(already) >= kSameSaving * static_cast<double>(*finding.saves_high_ns)) {
-      continue;
-    }
+    already = std::min(already + in_gaps / std::max<int64_t>(basis.count, 1), at_most);
+    if (static_cast<double>(already) >= kSameSaving * static_cast<double>(at_most)) continue;
     if (already > 0) finding.evidence.Add("of this, saved by findings above", already, "ns");
     for (const auto& [what, ns] : finding.claims) {
       int64_t& sum = claimed_[what];

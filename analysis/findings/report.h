@@ -7,6 +7,7 @@
 #define XLATRACE_ANALYSIS_FINDINGS_REPORT_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/replay/what_if.h"
 #include "model/derived.h"
 
 namespace xlatrace::analysis::findings {
@@ -39,7 +41,7 @@ class Evidence {
   nlohmann::ordered_json items_ = nlohmann::ordered_json::array();
 };
 
-enum class Basis : uint8_t { kMeasured, kRoofline, kCostModel };
+enum class Basis : uint8_t { kMeasured, kRoofline, kCostModel, kReplay };
 enum class Sure : uint8_t { kHigh, kMedium, kLow };
 
 std::string_view Text(Basis basis);
@@ -66,6 +68,14 @@ struct Finding {
   // Idle time that it consists of: gaps, by position in AnalysisTables::gaps, and how much of each
   // (not per step). Two findings save the same idle time only where they claim the same gaps.
   std::vector<std::pair<uint32_t, int64_t>> gaps;
+  // What its advice changes, where that does not follow from its claims; after pricing
+  // (analysis/findings/replayed.h), what was replayed.
+  std::optional<replay::Change> change;
+  // False: it is about slow steps, of which the median step, which is replayed, tells nothing.
+  bool of_median_step = true;
+  // Of what was replayed: what the rule had said, and the error of the replay.
+  std::optional<int64_t> at_most_ns;
+  std::optional<int64_t> replay_error_milli_pct;
   // Limits what the others can know: comes first, and has no saving.
   bool about_data = false;
   // What it saves lies between the steady steps, so that it may be more than one of them.
@@ -89,18 +99,30 @@ class Report {
     int64_t count = 1;        // Steps and devices that gaps are divided by.
     bool whole_run = false;
   };
+  // The least saving that is worth a line.
+  static int64_t LeastOf(const Basis& basis);
+  // Of every finding, before they are ranked.
+  void ForEach(const std::function<void(Finding&)>& price) {
+    for (Finding& finding : findings_) price(finding);
+  }
+
   // Drops what saves too little (1 % of the step and 20 us), or what a larger finding already
   // saves; ranks by the upper bound times how sure it is; says where two save the same time.
   std::vector<model::FindingRow> Ranked(const Basis& basis);
   // After Ranked.
   std::vector<model::RuledOutRow> RuledOut() const;
+  // The same: all that is replayed of what Ranked gave, at once.
+  const replay::Change& Together() const { return together_; }
 
  private:
+  void SayHidden(const Finding& finding);
+
   std::vector<Finding> findings_;
   std::vector<model::RuledOutRow> ruled_out_;
   std::vector<std::string> fine_handles_;  // Of each of them; empty: none.
   std::vector<std::string> found_ids_;     // What Ranked gave, and which ops it claims.
   std::map<std::string, int64_t, std::less<>> claimed_;
+  replay::Change together_;
   bool whole_run_ = false;
   bool devices_ = false;  // Several: figures of a whole run are sums over them.
 };

@@ -105,6 +105,7 @@ void Jitter(const Context& context, Report& report) {
   const auto part = static_cast<model::StepPart>(most - more.begin());
   Finding finding;
   finding.id = "step_jitter";
+  finding.of_median_step = false;
   finding.title = fmt::format("Even out slow steps: p95 is {} over the median, mostly {}",
                               Percent(jitter), model::Text(part));
   finding.action = fmt::format(

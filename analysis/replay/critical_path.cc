@@ -87,8 +87,9 @@ std::vector<PathPart> CriticalPath(const Graph& graph, const Times& times, const
   uint32_t node = EndOf(span, times);
   int64_t until = span.to_end ? times.end_ns[node] : times.start_ns[node];
   while (until > from_ns) {
-    if (const uint32_t group = graph.nodes[node].group;
-        over == PathOver::kAllDevices && group != 0 && until > times.start_ns[node]) {
+    if (const uint32_t group = graph.nodes[node].group; over == PathOver::kAllDevices &&
+                                                        group != 0 && !setting.alone &&
+                                                        until > times.start_ns[node]) {
       const uint32_t arrived = last_arrival[group];
       // On the path from the last arrival on; before it, it only waited.
       if (times.start_ns[arrived] < until) {

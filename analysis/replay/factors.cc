@@ -24,6 +24,10 @@ Factors::Factors(const Graph& graph, const Input& input, const Change& change)
     if (shared[label] >= 0) of_label_[label] = shared[label];
   }
   of_config_.assign(input.run.configs.size() + 1, 1);
+  foreign_.assign(of_config_.size(), 1);
+  for (const auto& [config, factor] : change.foreign_configs) {
+    if (config < foreign_.size()) foreign_[config] = factor;
+  }
   if (change.kernels.empty()) return;
   for (size_t c = 0; c < input.run.configs.size(); ++c) {
     const auto kernel = change.kernels.find(input.run.configs[c].symbol);
@@ -46,15 +50,17 @@ double Factors::OfInstruction(size_t instruction_id) const {
 
 double Factors::OfActivity(uint32_t activity, ActivityClass work) const {
   if (change_.copies == CopyChange::kGone && work == ActivityClass::kCopy) return 0;
-  return of_label_[input_.attribution.label_of[activity]] *
-         of_config_[input_.run.activities.config[activity]];
+  const uint32_t label = input_.attribution.label_of[activity];
+  const uint32_t config = input_.run.activities.config[activity];
+  const bool foreign = label == 0 || input_.attribution.labels[label - 1].instruction_id == 0;
+  return of_label_[label] * of_config_[config] * (foreign ? foreign_[config] : 1);
 }
 
 double Factors::Next(uint32_t node) {
   const Node& piece = graph_.nodes[node];
   auto& stack = open_[input_.run.activities.lane[piece.what]];
   if (stack.empty() || stack.back().first != piece.what) {
-    const double around = stack.empty() ? 1 : stack.back().second;
+    const double around = stack.empty() || change_.own_time ? 1 : stack.back().second;
     const double own = around * OfActivity(piece.what, piece.work);
     if (piece.last_piece) return own;
     stack.emplace_back(piece.what, own);

@@ -28,6 +28,7 @@ class Factors {
   const Change& change_;
   std::vector<double> of_label_;   // By label id.
   std::vector<double> of_config_;  // By configuration id.
+  std::vector<double> foreign_;    // The same, of what has no instruction.
   // By lane id: what is open there, and the factor of all that nests in it.
   std::vector<std::vector<std::pair<uint32_t, double>>> open_;
 };

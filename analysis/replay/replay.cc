@@ -20,7 +20,7 @@ Times Replay(const Graph& graph, const Setting& setting) {
   };
   const auto end_of = [&](size_t node) {
     const uint32_t group = graph.nodes[node].group;
-    return group == 0 ? times.end_ns[node] : arrival[group] + duration_of(node);
+    return group == 0 || setting.alone ? times.end_ns[node] : arrival[group] + duration_of(node);
   };
   for (size_t node = 0; node < count; ++node) {
     int64_t start = INT64_MIN;

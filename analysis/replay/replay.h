@@ -33,6 +33,7 @@ struct Setting {
   std::vector<Edge> edges;         // As Graph::edges; an edge with lag kNoEdge does not count.
   std::vector<bool> aside;         // Per node: what follows on its lane does not wait for it.
   std::vector<uint32_t> after;     // Per node: one more that must have ended, or kNoNode.
+  bool alone = false;              // Members of a group wait for none of the others.
 };
 inline constexpr uint32_t kNoNode = UINT32_MAX;
 

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/replay/critical_path.h"
-#include "analysis/replay/what_if.h"
 
 namespace xlatrace::analysis::replay {
 namespace {
@@ -41,6 +40,13 @@ RunReplay::RunReplay(const model::RunTables& run, const model::AttributionTables
   if (analysis.steps.empty()) return;
   graph_ = BuildGraph(input_, classes, {.most_activities = kMostAnalysed});
   error_ = MeasureError(graph_, input_);
+}
+
+std::optional<Prediction> RunReplay::With(const Change& change) const {
+  if (empty() || withheld()) return std::nullopt;
+  Prediction prediction = Predict(graph_, input_, change, error_);
+  if (prediction.applied.nodes == 0) return std::nullopt;
+  return prediction;
 }
 
 bool RunReplay::withheld() const { return !error_ || error_->milli_pct > kLargestErrorMilliPct; }

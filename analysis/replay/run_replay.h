@@ -15,6 +15,7 @@
 #include "analysis/gap_cause.h"
 #include "analysis/replay/graph.h"
 #include "analysis/replay/replay.h"
+#include "analysis/replay/what_if.h"
 #include "analysis/timeline.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
@@ -40,6 +41,10 @@ class RunReplay {
   const Graph& graph() const { return graph_; }
   const Input& input() const { return input_; }
   const std::optional<ReplayError>& error() const { return error_; }
+
+  // The steps with a change; nothing where nothing is predicted, or the change concerns nothing of
+  // what is replayed.
+  std::optional<Prediction> With(const Change& change) const;
 
  private:
   void FillOps(const Times& times, model::AnalysisTables& analysis) const;

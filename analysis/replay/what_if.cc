@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,6 +31,8 @@ class Applier {
     if (change_.collectives_early) SetAside(ActivityClass::kCollective);
     if (change_.one_launch) MergeLaunches();
     if (!change_.gaps.empty()) CloseGaps();
+    if (!change_.single_gaps.empty()) CloseSingleGaps();
+    if (change_.devices_even) LeaveAlone();
     MoveSpans();
     out_.setting = std::move(setting_);
     return std::move(out_);
@@ -75,6 +78,11 @@ class Applier {
   bool HasLane(size_t node) {
     return std::any_of(begin(node), end(node),
                        [](const Edge& edge) { return edge.kind == EdgeKind::kLane; });
+  }
+
+  bool HasOperand(size_t node) {
+    return std::any_of(begin(node), end(node),
+                       [](const Edge& edge) { return edge.kind == EdgeKind::kData; });
   }
 
   // What is removed begins with what was before it, whenever that was: no step is measured by it.
@@ -141,6 +149,7 @@ class Applier {
       }
       setting_.aside[n] = true;
       ++out_.nodes;
+      out_.without_operands += HasOperand(n) ? 0 : 1;
       uint32_t& before =
           newest.try_emplace(input_.run.LaneOf(node.what).device_id, kNoNode).first->second;
       setting_.after[n] = before;
@@ -163,16 +172,21 @@ class Applier {
       out_.notes.emplace_back("launches cannot be merged: the host's calls are not recorded");
       return;
     }
-    std::vector<bool> seen(input_.attribution.executions.size() + 1, false);
-    std::vector<uint32_t> first_call(seen.size(), kNoNode);
+    // By execution; where none is known, by step and device.
+    std::map<std::pair<int64_t, int64_t>, uint32_t> first_calls;
     for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
       if (graph_.nodes[n].kind != NodeKind::kActivity) continue;
-      const uint32_t execution = input_.attribution.execution_of[graph_.nodes[n].what];
-      if (execution == 0) continue;
+      const uint32_t activity = graph_.nodes[n].what;
+      const uint32_t execution = input_.attribution.execution_of[activity];
+      const std::optional<int32_t> step = input_.step_of[activity];
+      if (execution == 0 && (!step || !input_.attribution.executions.empty())) continue;
+      const std::pair<int64_t, int64_t> key =
+          execution != 0
+              ? std::pair<int64_t, int64_t>(-1, execution)
+              : std::pair<int64_t, int64_t>(input_.run.LaneOf(activity).device_id, *step);
       for (Edge* edge = begin(n); edge != end(n); ++edge) {
         if (edge->kind != EdgeKind::kLaunch) continue;
-        if (first_call[execution] == kNoNode) first_call[execution] = edge->from;
-        if (first_call[execution] == edge->from) continue;
+        if (first_calls.try_emplace(key, edge->from).first->second == edge->from) continue;
         ++out_.nodes;
         DropCall(edge->from);
         // What the host did to prepare it, it no longer does.
@@ -230,6 +244,47 @@ class Applier {
     }
   }
 
+  void CloseSingleGaps() {
+    std::unordered_set<uint32_t> after_gap;
+    for (const uint32_t gap : change_.single_gaps) {
+      if (gap >= input_.gaps.size() || input_.gaps[gap].next_activity_id <= 0) continue;
+      after_gap.insert(static_cast<uint32_t>(input_.gaps[gap].next_activity_id - 1));
+    }
+    for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (graph_.nodes[n].kind != NodeKind::kActivity) continue;
+      if (!after_gap.contains(graph_.nodes[n].what)) continue;
+      ++out_.nodes;
+      for (Edge* edge = begin(n); edge != end(n); ++edge) {
+        if (edge->kind == EdgeKind::kLaunch) {
+          DropWaitBefore(edge->from);
+          HurryCall(edge->from);
+        } else if (edge->lag_ns != kNoEdge) {
+          edge->lag_ns =
+              std::min(edge->lag_ns, graph_.usual_lag_ns[static_cast<size_t>(edge->kind)]);
+        }
+      }
+    }
+  }
+
+  // The call that the host had made before this one returned without having waited.
+  void DropWaitBefore(uint32_t call) {
+    for (Edge* edge = begin(call); edge != end(call); ++edge) {
+      if (edge->kind != EdgeKind::kThread || edge->from_start) continue;
+      if (graph_.nodes[edge->from].kind != NodeKind::kReturn) continue;
+      for (Edge* wait = begin(edge->from); wait != end(edge->from); ++wait) {
+        if (wait->kind == EdgeKind::kWait) wait->lag_ns = kNoEdge;
+      }
+    }
+  }
+
+  void LeaveAlone() {
+    setting_.alone = true;
+    for (const Node& node : graph_.nodes) out_.nodes += node.group != 0 ? 1 : 0;
+    if (graph_.groups.size() <= 1) {
+      out_.notes.emplace_back("no collective is known to be the same on several devices");
+    }
+  }
+
   const Graph& graph_;
   const Input& input_;
   const Change& change_;
@@ -284,8 +339,34 @@ int64_t SpreadOf(const Graph& graph) {
 
 bool Change::empty() const {
   return instructions.empty() && kernels.empty() && phases.empty() && op_kinds.empty() &&
-         gaps.empty() && collective_bandwidth == 1 && copies == CopyChange::kAsTheyAre &&
-         !collectives_early && !one_launch;
+         foreign_configs.empty() && OnlyScales();
+}
+
+bool Change::OnlyScales() const {
+  return gaps.empty() && single_gaps.empty() && collective_bandwidth == 1 &&
+         copies == CopyChange::kAsTheyAre && !collectives_early && !one_launch && !devices_even;
+}
+
+void Change::Add(const Change& other) {
+  const auto faster = [](auto& own, const auto& added) {
+    for (const auto& [what, factor] : added) {
+      double& known = own.try_emplace(what, factor).first->second;
+      known = std::min(known, factor);
+    }
+  };
+  faster(instructions, other.instructions);
+  faster(kernels, other.kernels);
+  faster(phases, other.phases);
+  faster(op_kinds, other.op_kinds);
+  faster(foreign_configs, other.foreign_configs);
+  own_time = own_time || other.own_time;
+  gaps.insert(gaps.end(), other.gaps.begin(), other.gaps.end());
+  single_gaps.insert(other.single_gaps.begin(), other.single_gaps.end());
+  collective_bandwidth = std::max(collective_bandwidth, other.collective_bandwidth);
+  copies = std::max(copies, other.copies);
+  collectives_early = collectives_early || other.collectives_early;
+  one_launch = one_launch || other.one_launch;
+  devices_even = devices_even || other.devices_even;
 }
 
 Applied Apply(const Graph& graph, const Input& input, const Change& change) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,14 +32,27 @@ struct Change {
   std::map<std::string, double> kernels;
   std::map<model::Phase, double> phases;
   std::map<model::OpKind, double> op_kinds;
+  // The same of activities of a configuration (id) that no instruction is known of.
+  std::map<uint32_t, double> foreign_configs;
+  // Factors are of an activity's own time: what nests in it takes as long as before.
+  bool own_time = false;
   // The device never waits for what caused these gaps; lags of scheduling stay.
   std::vector<model::GapCause> gaps;
+  // The same of single gaps, by position in Input::gaps; and the host, where it had waited for the
+  // device before such a gap, had not.
+  std::set<uint32_t> single_gaps;
   double collective_bandwidth = 1;  // Times as much.
   CopyChange copies = CopyChange::kAsTheyAre;
   bool collectives_early = false;  // Each starts when its operands are there, beside the others.
-  bool one_launch = false;         // Of an execution only the first launch needs the host.
+  // Of an execution (where none is known: of a step) only the first launch needs the host.
+  bool one_launch = false;
+  bool devices_even = false;  // No device waits for another in a collective.
 
   bool empty() const;
+  // Nothing but factors.
+  bool OnlyScales() const;
+  // Both of them; of an op that both make faster the faster one counts: they save the same time.
+  void Add(const Change& other);
 };
 
 // How a change looks on a graph. `notes`: what it could not do.
@@ -46,6 +60,8 @@ struct Applied {
   Setting setting;
   std::vector<Span> spans;  // Where a step begins or ends with what is removed, with what is next.
   int64_t nodes = 0;        // That it concerns.
+  // Of what is to begin when its operands are there: how many go by their launch, for want of them.
+  int64_t without_operands = 0;
   std::vector<std::string> notes;
 };
 Applied Apply(const Graph& graph, const Input& input, const Change& change);

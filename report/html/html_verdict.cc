@@ -307,7 +307,8 @@ class Section {
       html_.Raw("</div></div><div class=\"save\">");
       if (finding.saves_high_ns) {
         const auto saves = static_cast<double>(*finding.saves_high_ns);
-        html_.Raw(fmt::format("<span class=\"dim\">\u2264</span> {}", Milliseconds(saves)));
+        if (!finding.replayed()) html_.Raw("<span class=\"dim\">\u2264</span> ");
+        html_.Raw(Milliseconds(saves));
         if (view_.basis.steady) {
           html_.Raw(fmt::format("<small>{}% of step</small>",
                                 Percent(saves, static_cast<double>(view_.steps.mean_ns))));
@@ -318,7 +319,15 @@ class Section {
       for (int i = 0; i < 3; ++i) html_.Raw(i < bars ? "<i class=\"y\"></i>" : "<i></i>");
       html_.Raw(" ").Text(finding.confidence).Raw("</div></li>");
     }
-    html_.Raw("</ol><p class=\"note\">Savings are upper bounds and overlap; do not add them.</p>");
+    html_.Raw("</ol><p class=\"note\">");
+    if (view_.replay.all_findings_step_ns) {
+      html_.Raw(fmt::format("Savings overlap. Those without \u2264 together: step {} to {}.",
+                            Duration(static_cast<double>(view_.replay.step_ns)),
+                            Duration(static_cast<double>(*view_.replay.all_findings_step_ns))));
+    } else {
+      html_.Raw("Savings are upper bounds and overlap; do not add them.");
+    }
+    html_.Raw("</p>");
   }
 
   // Without findings: where the time is. Facts only, no advice.

@@ -234,6 +234,7 @@ std::string SummaryJson(const RunView& view, const SummaryOptions& options) {
             {"op_kinds", Json::array()},
             {"table", TableJson(view, options)},
             {"findings", FindingsJson(view)},
+            {"all_findings_step_ns", OptionalJson(view.replay.all_findings_step_ns)},
             {"ruled_out", Json::array()},
             {"modules", Json::array()},
             {"gaps", Json::array()},

@@ -97,6 +97,11 @@ class Maker {
     if (rated) columns.push_back({.heading = "%peak", .right = true});
     if (medium && rated) columns.push_back({.heading = "bound", .at_most = 8});
     if (medium && !rated) columns.push_back({.heading = "kind", .at_most = 12});
+    // How much of the op's time the step waits for.
+    const bool replayed =
+        wide && std::any_of(all_ops.begin(), all_ops.end(),
+                            [](const FoldedOp& op) { return op.replayed_ns > 0; });
+    if (replayed) columns.push_back({.heading = "path%", .right = true});
     columns.push_back({.heading = "P"});
     if (wide) columns.push_back({.heading = "source", .at_most = 24});
     columns.push_back({.heading = "scope", .path = true, .flexible = true});
@@ -104,14 +109,15 @@ class Maker {
 
     const auto add = [&](std::string handle, std::string name, int64_t ns, const std::string& cum,
                          int64_t calls, const std::string& average, std::string peak,
-                         std::string bound, std::string kind, std::string_view phase,
-                         std::string source, std::string scope) {
+                         std::string bound, std::string kind, std::string path,
+                         std::string_view phase, std::string source, std::string scope) {
       std::vector<std::string> cells{std::move(handle), std::move(name), Ms(ns), Pct(ns)};
       if (medium) cells.push_back(cum);
       cells.push_back(Calls(calls));
       if (medium) cells.push_back(average);
       if (rated) cells.push_back(std::move(peak));
       if (medium) cells.push_back(std::move(rated ? bound : kind));
+      if (replayed) cells.push_back(std::move(path));
       cells.emplace_back(phase);
       if (wide) cells.push_back(std::move(source));
       cells.push_back(std::move(scope));
@@ -155,6 +161,8 @@ class Maker {
       if (fold.copies > 1) name += fmt::format(" x{}", fold.copies);
       add(op.handle, std::move(name), fold.ns, Pct(sum), fold.calls, Average(fold.ns, fold.calls),
           PeakWords(fold), fold.bound_by.empty() ? "-" : fold.bound_by, KindWords(op.op_kind, true),
+          fold.replayed_ns == 0 ? "-"
+                                : Percent(fold.critical_ns, static_cast<double>(fold.replayed_ns)),
           PhaseLetter(op.phase), SourceLine(op.source_file, op.source_line),
           ScopeWords(op.layer_group, op.op_name));
     }
@@ -163,13 +171,13 @@ class Maker {
     if (left > 0) {
       const int64_t ns = coverage.device_ns - coverage.none_ns - sum;
       add("", fmt::format("[{} others]", Thousands(left)), ns, Pct(sum + ns), others_calls, "", "",
-          "", "", "", "", "");
+          "", "", "", "", "", "");
     }
     if (coverage.none_activities > 0) {
       add("", "[no instruction]", coverage.none_ns, "", coverage.none_activities, "", "", "", "",
-          "", "", coverage.reasons.empty() ? "" : std::string(coverage.reasons[0].reason));
+          "", "", "", coverage.reasons.empty() ? "" : std::string(coverage.reasons[0].reason));
     }
-    add("", All(), coverage.device_ns, "", coverage.activities, "", "", "", "", "", "", Sum());
+    add("", All(), coverage.device_ns, "", coverage.activities, "", "", "", "", "", "", "", Sum());
     return table;
   }
 

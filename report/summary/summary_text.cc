@@ -381,13 +381,18 @@ class Summary {
     }
     constexpr int kWidestSource = 28;
     const size_t count = std::min(kMostFindings, view_.findings.size());
+    // Where none of them was replayed, all are upper bounds.
+    const bool any = std::any_of(view_.findings.begin(), view_.findings.end(),
+                                 [](const FindingFigure& f) { return f.replayed(); });
     std::vector<Lines> rows;  // saves, sure, source
     int beside[] = {7, 4, 6};
     for (size_t i = 0; i < count; ++i) {
       const FindingFigure& finding = view_.findings[i];
       const std::string_view source = finding.where_source;
       rows.push_back(
-          {finding.saves_high_ns ? Duration(static_cast<double>(*finding.saves_high_ns)) : "",
+          {finding.saves_high_ns ? (finding.replayed() || !any ? "" : "<=") +
+                                       Duration(static_cast<double>(*finding.saves_high_ns))
+                                 : "",
            finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
       for (size_t c = 0; c < 3; ++c) beside[c] = std::max(beside[c], DisplayWidth(rows[i][c]));
     }
@@ -395,7 +400,7 @@ class Summary {
     // A title that is longer than the room beside these goes on in the next line.
     const int room = std::max(width_ - beside[0] - beside[1] - beside[2] - 3 - 2, 20);
     TextTable table({{.heading = "do this", .flexible = true},
-                     {.heading = "saves<=", .right = true},
+                     {.heading = any ? "saves" : "saves<=", .right = true},
                      {.heading = "sure"},
                      {.heading = "source", .at_most = kWidestSource}});
     for (size_t i = 0; i < count; ++i) {
@@ -411,14 +416,23 @@ class Summary {
     Lines lines = table.Lines(width_, options_.ascii);
     const size_t more =
         view_.findings.size() > kMostFindings ? view_.findings.size() - kMostFindings : size_t{0};
-    lines.push_back(Clean(
-        fmt::format("  upper bounds that overlap: do not add them{}; why: xlatrace show {} {}",
-                    more > 0 ? fmt::format("; {} more", more) : "", view_.findings[0].handle,
-                    ShellWord(view_.path))));
-    if (DisplayWidth(lines.back()) > width_) {
-      lines.back() = "  upper bounds that overlap: do not add them";
-    }
+    const std::string others = more > 0 ? fmt::format("; {} more", more) : "";
+    const std::string words = AllTogether();
+    lines.push_back(Clean(fmt::format("  {}{}; why: xlatrace show {} {}", words, others,
+                                      view_.findings[0].handle, ShellWord(view_.path))));
+    if (DisplayWidth(lines.back()) > width_) lines.back() = Clean("  " + words + others);
+    if (DisplayWidth(lines.back()) > width_) lines.back() = Clean("  " + words);
     return lines;
+  }
+
+  // Savings overlap; of those that were replayed it is known what they save together.
+  std::string AllTogether() const {
+    if (!view_.replay.all_findings_step_ns) return "upper bounds that overlap: do not add them";
+    const auto bound = [](const FindingFigure& f) { return f.saves_high_ns && !f.replayed(); };
+    const bool bounds = std::any_of(view_.findings.begin(), view_.findings.end(), bound);
+    return fmt::format("all {}together: step {} -> {}", bounds ? "but <= " : "of these ",
+                       Duration(static_cast<double>(view_.replay.step_ns)),
+                       Duration(static_cast<double>(*view_.replay.all_findings_step_ns)));
   }
 
   // What was looked at and is fine, and what the data could not decide, by their short names.

@@ -1,0 +1,115 @@
+#include "analysis/findings/replayed.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+using replay::Change;
+
+// Of what is merged something is still launched: almost nothing is not nothing (Change).
+constexpr double kMerged = 1e-9;
+
+// Claims of a part of an op's time: "recompute o17". Of the others the ops take less together.
+bool IsPart(std::string_view words) { return words == "recompute" || words == "chain"; }
+
+std::string_view WordsOf(const Change& change) {
+  return change.collectives_early ? "where they begin when their operands are there"
+         : change.devices_even    ? "where no device waits for another"
+         : change.one_launch      ? "where an execution is one launch"
+                                  : "where only these gaps are closed";
+}
+
+}  // namespace
+
+Replayed::Replayed(const Context& context, const replay::RunReplay& replay)
+    : context_(context), replay_(replay) {
+  for (const Op& op : context.ops) ops_[op.handle] = &op;
+}
+
+std::optional<Change> Replayed::ChangeOf(const Finding& finding) const {
+  if (finding.change) return finding.change;
+  Change change;
+  change.own_time = true;
+  int64_t gaps_ns = 0;
+  for (const auto& [gap, ns] : finding.gaps) {
+    gaps_ns += ns;
+    change.single_gaps.insert(gap);
+  }
+  std::vector<const Op*> together;
+  int64_t together_ns = 0;
+  bool merged = false;  // "small o17".
+  for (const auto& [what, ns] : finding.claims) {
+    const size_t space = what.find_last_of(' ');
+    const std::string_view handle = std::string_view(what).substr(space + 1);
+    const auto op = ops_.find(handle);
+    if (op == ops_.end() || op->second->ns <= 0) return std::nullopt;
+    if (space != what.npos && IsPart(std::string_view(what).substr(0, space))) {
+      const double part = static_cast<double>(ns) / static_cast<double>(op->second->ns);
+      change.instructions[static_cast<uint32_t>(op->second->time->instruction_id)] =
+          1 - std::min(1.0, part);
+    } else {
+      merged = merged || space != what.npos;
+      together.push_back(op->second);
+      together_ns += op->second->ns;
+    }
+  }
+  // What is not idle time is the ops'.
+  const int64_t of_ops = *finding.saves_high_ns - context_.PerStep(gaps_ns);
+  const double factor =
+      together_ns == 0
+          ? 1
+          : 1 - std::clamp(static_cast<double>(of_ops) / static_cast<double>(together_ns), 0.0,
+                           1.0);
+  const double least = merged ? kMerged : 0.0;
+  for (const Op* op : together) {
+    change.instructions[static_cast<uint32_t>(op->time->instruction_id)] = std::max(factor, least);
+  }
+  if (change.empty()) return std::nullopt;
+  return change;
+}
+
+void Replayed::Price(int64_t least_ns, Finding& finding) const {
+  if (finding.about_data || finding.beyond_steps || !finding.of_median_step) return;
+  if (!finding.saves_high_ns) return;
+  const std::optional<Change> change = ChangeOf(finding);
+  if (!change) return;
+  const std::optional<replay::Prediction> step = replay_.With(*change);
+  if (!step || 2 * step->applied.without_operands > step->applied.nodes) return;
+  const auto saved = [&](int64_t with_it) {
+    return std::max<int64_t>(0, step->recorded_ns - with_it);
+  };
+  // An op that takes less takes less. What waits may wait for another reason then, or its cure may
+  // be another one: communicating less, a larger batch.
+  if (!change->OnlyScales() && saved(step->predicted_ns) < least_ns) {
+    finding.evidence.Add(fmt::format("saved {}, by replay", WordsOf(*change)),
+                         saved(step->predicted_ns), "ns");
+    finding.change.reset();
+    return;
+  }
+  finding.change = change;
+  finding.at_most_ns = finding.saves_high_ns;
+  finding.saves_high_ns = saved(step->predicted_ns);
+  finding.saves_low_ns =
+      std::min({finding.saves_low_ns.value_or(0), saved(step->high_ns), *finding.saves_high_ns});
+  finding.basis = Basis::kReplay;
+  finding.replay_error_milli_pct = replay_.error()->milli_pct;
+  finding.evidence.Add("the step as replayed", step->recorded_ns, "ns")
+      .Add("the step with this done", step->predicted_ns, "ns")
+      .Add("the same, as far as the replay's assumptions reach: from", step->low_ns, "ns")
+      .Add("to", step->high_ns, "ns");
+}
+
+std::optional<int64_t> Replayed::StepWith(const Change& change) const {
+  if (change.empty()) return std::nullopt;
+  const std::optional<replay::Prediction> step = replay_.With(change);
+  if (!step) return std::nullopt;
+  return step->predicted_ns;
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,64 @@
+// Savings of findings by replay: what the step waits for counts, what it does not wait for does
+// not.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/replay/what_if.h"
+#include "tests/analysis/finding_case.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+// A product, a part of it that is computed a second time, another product.
+const char* const kProgram = R"(HloModule jit_step
+ENTRY e {
+  x = f32[256,256] parameter(0)
+  a = f32[256,256] add(x, x), metadata={op_name="jit(step)/jvp(net)/add" source_file="a.py" source_line=3}
+  r = f32[256,256] tanh(x), metadata={op_name="jit(step)/transpose(jvp(net))/checkpoint/rematted_computation/tanh" source_file="a.py" source_line=5}
+  ROOT b = f32[256,256] multiply(a, r), metadata={op_name="jit(step)/transpose(jvp(net))/mul" source_file="a.py" source_line=7}
+}
+)";
+
+const model::ReplayRow& ReplayOf(const FindingCase& of) { return of.tables.replays.at(0); }
+
+TEST(ReplayedFindings, WhatTheStepWaitsForSavesItsTimeAndTheListTheSame) {
+  FindingCase with(kProgram);
+  with.Steps(8, {{"a", 500}, {"r", 100}, {"b", 500}});
+  const model::FindingRow* recompute = with.Find("recompute");
+  ASSERT_NE(recompute, nullptr) << with.Ops();
+  EXPECT_EQ(recompute->basis, "replay");
+  EXPECT_EQ(recompute->saves_high_ns_per_step, 100'000);
+  ASSERT_TRUE(recompute->replay_error_milli_pct.has_value());
+  ASSERT_EQ(with.tables.replays.size(), 1U);
+  ASSERT_TRUE(ReplayOf(with).all_findings_step_ns.has_value());
+  EXPECT_LE(*ReplayOf(with).all_findings_step_ns, ReplayOf(with).step_ns - 100'000);
+}
+
+TEST(ReplayedFindings, WhatRunsBesideSomethingLongerIsNoFinding) {
+  // The same work on a second stream, over long before what runs beside it.
+  FindingCase beside(kProgram);
+  beside.Steps(8, {{"+r", 100}, {"a", 500}, {"b", 500}});
+  EXPECT_EQ(beside.Find("recompute"), nullptr) << beside.Ids();
+  const model::RuledOutRow* said = beside.FindRuledOut("recompute");
+  ASSERT_NE(said, nullptr);
+  EXPECT_FALSE(said->withheld);
+  // Of 100 us in which two things run, each is half.
+  EXPECT_THAT(said->text, HasSubstr("50.0 us of time"));
+}
+
+TEST(ReplayedFindings, OfTwoChangesOfAnOpTheLargerCounts) {
+  replay::Change first, second;
+  first.instructions = {{1, 0.5}, {2, 0.25}};
+  second.instructions = {{2, 0.5}, {3, 0.0}};
+  second.one_launch = true;
+  EXPECT_TRUE(first.OnlyScales());
+  first.Add(second);
+  EXPECT_FALSE(first.OnlyScales());
+  EXPECT_EQ(first.instructions, (std::map<uint32_t, double>{{1, 0.5}, {2, 0.25}, {3, 0.0}}));
+}
+
+}  // namespace
+}  // namespace xlatrace::analysis

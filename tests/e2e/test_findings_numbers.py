@@ -143,7 +143,8 @@ class Runs(unittest.TestCase):
                 self.assertLessEqual(high, step, row["title"])
                 self.assertGreaterEqual(high, 0.01 * step * 0.999, row["title"])
                 self.assertLessEqual(low or 0, high, row["title"])
-                self.assertIn(row["basis"], ("measured", "roofline", "cost_model"))
+                self.assertIn(row["basis"], ("replay", "measured", "roofline", "cost_model"))
+                self.assertEqual(row["basis"] == "replay", row["replay_error_pct"] is not None)
                 weights.append(high * {"high": 1, "medium": 0.8, "low": 0.5}[row["confidence"]])
             self.assertEqual(weights, sorted(weights, reverse=True))
             for row in self.query(run, "SELECT * FROM ruled_out"):

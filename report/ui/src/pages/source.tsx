@@ -7,6 +7,7 @@ import { comparable, Delta, TotalsNote } from '../components/base';
 import { CopyMenu } from '../components/table';
 import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
+import { atMost } from '../data/report';
 import type { Report } from '../data/report';
 import { count, baseName, ms, percent, plural } from '../format';
 import { PHASES, type Hue } from '../phases';
@@ -107,7 +108,7 @@ export function SourcePage(): VNode {
           <span class="v">{s ? show(s) : ''}</span>{then && <span class="v">{s && <Delta now={s.ns / d} then={then.get(`${path}:${n || '?'}`) ?? 0} />}</span>}<span class="n">{n || '?'}</span>
           <span class="src">{source ?? (s ? topOps(s, 2) : '')}</span>
         </div>
-        {on && source !== null && s && <div class="l hot wide"><span /><span />{then && <span />}<span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ≤ ${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
+        {on && source !== null && s && <div class="l hot wide"><span /><span />{then && <span />}<span /><span class="src note2">{topOps(s)}{findings.map((f) => <> · <a href={`#/verdict?sel=${f.handle}`}>{f.title}{f.saves_high_ns_per_step !== null && `: saves ${atMost(f)}${ms(f.saves_high_ns_per_step)} ms`}</a></>)}</span></div>}
       </>
     );
   };

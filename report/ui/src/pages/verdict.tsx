@@ -9,6 +9,7 @@ import { CopyMenu } from '../components/table';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor } from '../data/hardware';
 import { kernelRows, opGroups } from '../data/oprows';
+import { atMost } from '../data/report';
 import type { Entity, EvidenceItem, Finding, Report, Sentence } from '../data/report';
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
@@ -143,8 +144,8 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
                 <rect x={w} y="66" width={Math.max(0, width - w)} height="13" fill="url(#sav)" opacity=".6" />
                 {w > 60 && <text class="i2 b" x="7" y="76.5">{ms(total / d - saved)} ms</text>}
                 {width - w > 150
-                  ? <text class="i2 e halo" x={width - 5} y="76.5">at most {ms(saved)} ms less</text>
-                  : <text class="i2 e halo" x={w - 6} y="76.5">at most {ms(saved)} ms less</text>}
+                  ? <text class="i2 e halo" x={width - 5} y="76.5">{atMost(best).replace('≤', 'at most')}{ms(saved)} ms less</text>
+                  : <text class="i2 e halo" x={w - 6} y="76.5">{atMost(best).replace('≤', 'at most')}{ms(saved)} ms less</text>}
               </g>
             );
           })()}
@@ -218,7 +219,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
         {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {f.basis.replace(/_/g, ' ')}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}
         {((open === 'check' || printing) && f.how_to_check) && <div class="more">{printing && <b>Check: </b>}<Linked text={f.how_to_check!} /></div>}
       </div>
-      <span class="save">{f.saves_high_ns_per_step !== null ? <>≤ {ms(f.saves_high_ns_per_step)}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of step</small>}</> : <small>not known</small>}</span>
+      <span class="save">{f.saves_high_ns_per_step !== null ? <>{atMost(f)}{ms(f.saves_high_ns_per_step)}{step > 0 && <small>{percent(f.saves_high_ns_per_step, step)}% of step</small>}</> : <small>not known</small>}</span>
       <span class="sure" title={`confidence: ${f.confidence ?? 'unknown'}`}>
         {[1, 2, 3].map((i) => <i class={i <= (LEVEL[f.confidence ?? ''] ?? 0) ? 'y' : ''} aria-hidden="true" />)} {f.confidence ?? '?'}
       </span>
@@ -389,7 +390,7 @@ export function VerdictPage(): VNode {
         <ol class="acts">
           {findings.map((f) => <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />)}
         </ol>
-        {findings.length > 1 && <p class="cap">Upper bounds that overlap: they do not add up.{!view.filtered && <Together report={report} />}</p>}
+        {findings.length > 1 && <p class="cap">Savings overlap: they do not add up; ≤ is an upper bound, the others are from replay.{!view.filtered && <Together report={report} />}</p>}
         {(findings.length < 4 || view.filtered) && <Largest report={report} />}
         {findings.length === 0 && <p class="ink2 none">{all.length > 0 ? 'No action speaks of what the filter leaves.' : verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>

@@ -79,7 +79,8 @@ class CriticalPath(Browser):
     def test_what_all_findings_together_would_leave_is_that_of_run_db(self):
         step, together = self.db.execute("SELECT step_ns, all_findings_step_ns FROM replay").fetchone()
         said = self.open().get_by_test_id("together")
-        if together is None or together >= step:
+        # One finding says it itself.
+        if self.sql("SELECT count(*) FROM finding") < 2 or together is None or together >= step:
             self.assertEqual(said.count(), 0)
         else:
             self.assertEqual(self.ns(said), together)

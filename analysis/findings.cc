@@ -37,6 +37,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
                     "everything per step: " + WhyNoStep(analysis) + "; run at least 20 steps");
   }
   JudgeForeignKernels(context, report);
+  JudgeFrameworkOps(context, report);
   JudgeHost(context, report);
   if (context.ops.empty()) {
     if (!analysis.busy_times.empty() && !run.modules.empty()) {

@@ -169,6 +169,14 @@ void LayerFolder::FoldChildren(Node& node) {
   for (const auto& [component, child] : node.children) {
     if (const auto stem = StemOf(component)) siblings[*stem].push_back(component);
   }
+  // Keras and Haiku leave the first of several unnumbered: `dense`, `dense_1`.
+  for (auto& [stem, components] : siblings) {
+    if (stem.size() < 2 || stem.back() != '_') continue;
+    const std::string first = stem.substr(0, stem.size() - 1);
+    if (!node.children.contains(first) || !node.children.contains(stem + "1")) continue;
+    components.push_back(first);
+    node.unnumbered.insert(first);
+  }
   for (const auto& [stem, components] : siblings) {
     if (components.size() < 2) continue;
     node.folded.insert(stem);
@@ -199,6 +207,7 @@ std::string LayerFolder::Fold(std::string_view layer) const {
     if (node != nullptr) {
       const auto stem = StemOf(component);
       if (stem && node->folded.contains(*stem)) name = *stem + "*";
+      if (node->unnumbered.contains(component)) name += "_*";
       const auto at = node->children.find(name);
       node = at == node->children.end() ? nullptr : &at->second;
     }

@@ -39,7 +39,8 @@ class LayerFinder {
 
 // Folds numbered siblings: where a path has at least two children that differ only in the number at
 // their end (`layer_0`, `layer_1`; `h.3`, `h.4`; `0`, `1`), they become `layer_*`, `h.*`, `*`.
-// Children of folded paths count together. A lone `block_1` stays.
+// Children of folded paths count together. A lone `block_1` stays. A sibling without a number
+// belongs to them where the first number is 1 (`dense`, `dense_1`).
 class LayerFolder {
  public:
   void Add(std::string_view layer);
@@ -50,7 +51,8 @@ class LayerFolder {
  private:
   struct Node {
     std::map<std::string, Node, std::less<>> children;
-    std::set<std::string, std::less<>> folded;  // Stems of at least two children.
+    std::set<std::string, std::less<>> folded;      // Stems of at least two children.
+    std::set<std::string, std::less<>> unnumbered;  // Children that are the first of such.
   };
 
   static void FoldChildren(Node& node);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <map>
 #include <string>
 
 namespace xlatrace::analysis {
@@ -113,23 +114,24 @@ NameVerdict TorchPhase(const OpName& name, std::string_view op_type) {
   return Weak(Phase::kForward);
 }
 
-// Keras 3 gives a model that was built before tracing a second name scope: all its components
-// end in `_1`. A model in which some first component does not is not such a one.
+}  // namespace
+
 bool IsKerasNumbered(const std::vector<OpName>& names) {
-  bool any = false;
+  std::map<std::string_view, std::string_view> firsts;  // Without the number -> with it.
   for (const OpName& name : names) {
     if (name.kind != OpName::Kind::kPath || name.scopes.empty() || name.grad_component) continue;
     const std::string& first = name.scopes.front();
     if (IsOptimizerScope(first) || IsLossScope(first) || IsTrainingScope(first)) continue;
     // The tape also names gradients of ops without a scope; their first component is an op.
     if (name.gradient && name.scopes.size() < 2) continue;
-    if (WithoutNumber(first) == first) return false;
-    any = true;
+    const std::string_view plain = WithoutNumber(first);
+    // What makes names unique counts from 1.
+    if (plain == first || first.substr(plain.size()) == "_0") return false;
+    const auto [at, fresh] = firsts.try_emplace(plain, first);
+    if (!fresh && at->second != first) return false;
   }
-  return any;
+  return !firsts.empty();
 }
-
-}  // namespace
 
 bool IsLossScope(std::string_view component) {
   static constexpr std::array<std::string_view, 13> kKerasLosses = {

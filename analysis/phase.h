@@ -40,6 +40,11 @@ struct ModuleStyle {
 ModuleStyle StyleOf(std::string_view module_name, const std::vector<OpName>& names,
                     const std::vector<std::string_view>& op_types);
 
+// Keras 3 gives a model that was built before tracing a second name scope, so that the first scope
+// of each of its ops carries one more number. Numbers that tell scopes apart (`dense_0`, `dense_1`)
+// are the model's own.
+bool IsKerasNumbered(const std::vector<OpName>& names);
+
 // What the source code around an operation says.
 struct SourceHint {
   bool optimizer = false;      // An optimizer library is on the stack (optax, Keras optimizers).

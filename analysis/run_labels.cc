@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/framework_op_labels.h"
 #include "analysis/layer.h"
 #include "analysis/module_labels.h"
 #include "analysis/op_name.h"
@@ -255,6 +256,10 @@ std::vector<model::RunStat> LabelRun(const model::RunTables& run, AttributionTab
                                      const ModuleLoader& load_module) {
   int64_t unreadable = 0;
   for (const auto& [module_id, span] : RowsByModule(attribution)) {
+    if (module_id == 0) {  // Ops that the framework ran itself.
+      LabelFrameworkOps(attribution, span.begin);
+      continue;
+    }
     const bool known = module_id > 0 && static_cast<size_t>(module_id) <= run.modules.size();
     const model::ModuleRole role =
         known && static_cast<size_t>(module_id) <= attribution.modules.size()

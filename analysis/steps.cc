@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/op_steps.h"
 #include "analysis/step_agreement.h"
 #include "base/number_format.h"
 
@@ -39,6 +40,8 @@ struct DeviceSteps {
   std::vector<Found> found;
   bool marked = false;
   bool by_launch = false;  // Marked, and led here by what the host launched.
+  bool by_ops = false;     // Counted by the ops that a framework ran itself.
+  bool trains = false;     // Those do.
   std::vector<std::optional<int32_t>> launched_in;  // Then per activity: the position in `found`.
 };
 
@@ -227,6 +230,20 @@ void LeadMarksToDevice(const RunTables& run, const HostCallOf& call_of, Id devic
   steps.by_launch = true;
 }
 
+// Rule 3.
+void CountByOps(const RunTables& run, const AttributionTables& attribution, Id device_id,
+                DeviceSteps& device) {
+  const OpSteps steps = FindOpSteps(run, attribution, device_id);
+  if (steps.starts_ns.empty()) return;
+  device.found.clear();
+  for (const int64_t start : steps.starts_ns) {
+    if (!device.found.empty()) device.found.back().end_ns = start;
+    device.found.push_back({static_cast<int64_t>(device.found.size()), start, steps.end_ns, {}});
+  }
+  device.by_ops = true;
+  device.trains = steps.trains;
+}
+
 bool IsIncomplete(const AttributionTables& attribution, const Found& step) {
   return std::any_of(step.executions.begin(), step.executions.end(),
                      [&](size_t e) { return !attribution.executions[e].complete; });
@@ -256,7 +273,7 @@ bool IsRhythm(const AttributionTables& attribution, const std::vector<Found>& st
 struct Judged {
   std::vector<bool> steady;
   bool agree = true;
-  bool stay = false;  // They are steps even where they do not agree; then none is steady.
+  bool stay = false;     // They are steps even where they do not agree; then none is steady.
   int64_t least_ns = 0;  // Where they do not: device time of the shortest and the longest.
   int64_t most_ns = 0;
 };
@@ -308,7 +325,7 @@ Judged JudgeSteps(const AttributionTables& attribution, const DeviceSteps& devic
   judged.agree =
       (judged.most_ns == 0 ||
        Agree(of_device, on_cpu && trains ? Clock::kPreempted : Clock::kDevice)) &&
-      (trains || device.marked ||
+      (trains || device.marked || device.by_ops ||
        IsRhythm(attribution, steps, std::span(whole).subspan(warm_up),
                 std::span(lengths).subspan(warm_up, std::max(lengths_known, warm_up) - warm_up)));
   if (!judged.agree) return judged;
@@ -369,7 +386,7 @@ std::vector<int32_t> PlacesOf(const RunTables& run, const AttributionTables& att
     const uint32_t execution = attribution.execution_of[i];
     if (device.by_launch && device.launched_in[i]) {
       places[i] = *device.launched_in[i];
-    } else if (execution > 0) {
+    } else if (execution > 0 && !device.by_ops) {
       places[i] = of_execution[execution - 1];
     } else {
       places[i] = PlaceAt(device.found, run.activities.start_ns[i]).value_or(kNowhere);
@@ -436,6 +453,7 @@ Steps FindSteps(const RunTables& run, const AttributionTables& attribution,
     if (device.marked && (device.found.empty() || device.found[0].executions.empty())) {
       LeadMarksToDevice(run, call_of, static_cast<Id>(d + 1), marks, device);
     }
+    if (!device.marked) CountByOps(run, attribution, static_cast<Id>(d + 1), device);
   }
   std::vector<int32_t> places = PlacesOf(run, attribution, by_device);
   SumDeviceTime(run, attribution, places, by_device);
@@ -453,7 +471,7 @@ Steps FindSteps(const RunTables& run, const AttributionTables& attribution,
     if (device.found.empty()) continue;
     step_counts[process_id].insert(device.found.size());
     const bool has_compiles = process_id > 0 && static_cast<size_t>(process_id) <= compiles.size();
-    bool trains = false;
+    bool trains = device.trains;
     for (const Found& step : device.found) {
       for (const size_t e : step.executions) {
         trains |= training.contains(attribution.executions[e].module_id);

@@ -597,6 +597,8 @@ void Collector::FlusherLoop() {
     flusher_signal_.WaitBeyond(seen, steering.Tick(now, left_ms));
     const uint64_t begin = NowNs(CLOCK_MONOTONIC);
     steering.Tick(begin, FlushEveryMs());
+    // Steps are counted by what runs: nobody knows beforehand when they begin.
+    tensorflow_ops.Follow(steering.has_steps() || steering.State() == ProcessState::kRecording);
     seen = flusher_signal_.count();
     const uint64_t wanted = flush_wanted_.load(std::memory_order_acquire);
     const bool final = final_flush_.load(std::memory_order_acquire);

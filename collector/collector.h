@@ -29,6 +29,7 @@
 #include "collector/skipped_calls.h"
 #include "collector/steering.h"
 #include "collector/string_table.h"
+#include "collector/tensorflow_ops.h"
 #include "recording/writer.h"
 
 namespace xlatrace::collector {
@@ -75,6 +76,7 @@ class Collector {
   StringTable strings{&definitions};
   ActivityBuffers buffers;
   Steering steering;
+  TensorFlowOps tensorflow_ops;
   std::atomic<uint64_t> next_run{1};
 
   // Counters of the callbacks; the writer puts them into the recording.

@@ -25,6 +25,7 @@ namespace {
 struct Domain {
   std::string name;
   uint32_t name_id;
+  bool tsl;  // TensorFlow's and XLA's own.
 };
 
 // Interned by name: two shared objects that create "TSL" mean the same domain.
@@ -34,7 +35,7 @@ Domain* DomainOf(std::string_view name) {
   const uint32_t id = Collector::Get().strings.Intern(name);
   const Lock lock(&mutex);
   Domain*& domain = (*domains)[std::string(name)];
-  if (domain == nullptr) domain = new Domain{std::string(name), id};
+  if (domain == nullptr) domain = new Domain{std::string(name), id, name == "TSL"};
   return domain;
 }
 
@@ -118,6 +119,11 @@ int Push(const void* domain, uint32_t text) {
   range.domain_id = domain == nullptr ? 0 : static_cast<const Domain*>(domain)->name_id;
   range.text = text;
   range.kind = collector.strings.KindOf(text);
+  // People's own ranges may look like this, too.
+  if (range.kind == RangeKind::kOp &&
+      (domain == nullptr || !static_cast<const Domain*>(domain)->tsl)) {
+    range.kind = RangeKind::kOther;
+  }
   uint64_t run = 0;
   if (range.kind == RangeKind::kModule) {
     run = collector.next_run.fetch_add(1, std::memory_order_relaxed);
@@ -125,8 +131,8 @@ int Push(const void* domain, uint32_t text) {
   const uint32_t depth = log->depth();
   const bool maybe_step = range.kind == RangeKind::kModule && collector.steering.has_steps();
   if (maybe_step) collector.steering.OnModulePush(*log, text);
-  // Thunks are told by the API calls inside: no clock, no row.
-  if (range.kind != RangeKind::kThunk) range.start_ns = NowNs();
+  // Thunks and ops are told by the API calls inside: no clock, no row.
+  if (range.kind != RangeKind::kThunk && range.kind != RangeKind::kOp) range.start_ns = NowNs();
   // Whether a module's run is a step of the window is known with its first call.
   range.wanted =
       range.kind == RangeKind::kCompiler || (!maybe_step && !collector.steering.Skips(*log));
@@ -495,6 +501,7 @@ int InitializeNvtx(NvtxGetExportTableFunc_t get_export_table) {
     Fill<&DomainRangeEnd>(table, size, NVTX_CBID_CORE2_DomainRangeEnd);
     Fill<&DomainMarkEx>(table, size, NVTX_CBID_CORE2_DomainMarkEx);
   }
+  if (Collector::Alive()) Collector::Get().tensorflow_ops.Find();
   return 1;
 }
 

@@ -13,13 +13,29 @@
 namespace xlatrace::collector {
 namespace {
 
-constexpr uint8_t kKindMask = 0x03;
-constexpr uint8_t kPayloadSeen = 0x04;
+constexpr uint8_t kKindMask = 0x07;
+constexpr uint8_t kPayloadSeen = 0x08;
 // Past this many different texts, texts are written again rather than remembered.
 constexpr size_t kMaxRemembered = 1 << 20;
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
+}
+
+// A name of TensorFlow's graphs, a colon and the type of the op.
+bool IsOp(std::string_view text) {
+  text = text.substr(0, text.find('#'));
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
+  const auto letter_or_digit = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  const std::string_view name = text.substr(0, colon);
+  const std::string_view type = text.substr(colon + 1);
+  return std::all_of(type.begin(), type.end(), letter_or_digit) &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return letter_or_digit(c) || c == '/' || c == '.' || c == '-' || c == '>' || c == '^';
+         });
 }
 
 // 64 bits of a 128-bit hash: a million texts collide with probability 3e-8.
@@ -35,6 +51,7 @@ RangeKind RangeKindOf(std::string_view text) {
   if (StartsWith(text, "Xla") && text.find(":#") != std::string_view::npos) {
     return RangeKind::kCompiler;
   }
+  if (IsOp(text)) return RangeKind::kOp;
   return RangeKind::kOther;
 }
 

@@ -20,9 +20,11 @@ namespace xlatrace::collector {
 
 // What a range with this text means for the launches inside.
 // kCompiler: what XLA does before anything runs (XlaCompile, XlaPass...): kept at all times.
-enum class RangeKind : uint8_t { kOther = 0, kThunk = 1, kModule = 2, kCompiler = 3 };
+// kOp: an op that TensorFlow runs, where it is in TSL's domain.
+enum class RangeKind : uint8_t { kOther = 0, kThunk = 1, kModule = 2, kCompiler = 3, kOp = 4 };
 
-// `Thunk:#...#` and `XlaModule:#...#` (xla/backends/gpu/runtime/annotation.cc).
+// `Thunk:#...#` and `XlaModule:#...#` (xla/backends/gpu/runtime/annotation.cc); `name:Type`, maybe
+// with `#key=value#` behind it (tensorflow/core/framework/op_kernel.cc, TraceString).
 RangeKind RangeKindOf(std::string_view text);
 
 class StringTable {

@@ -95,6 +95,8 @@ void ThreadLog::Push(const OpenRange& range, uint64_t run) {
   if (range.kind == RangeKind::kThunk) {
     thunk_ = range.text;
     ++thunks_in_run_;
+  } else if (range.kind == RangeKind::kOp && module_ == 0) {
+    thunk_ = range.text;
   } else if (range.kind == RangeKind::kModule) {
     module_ = range.text;
     run_ = run;
@@ -153,6 +155,8 @@ void ThreadLog::Recompute() {
     open_[i].outer_module = module_;
     open_[i].outer_run = run_;
     if (open_[i].kind == RangeKind::kThunk) {
+      thunk_ = open_[i].text;
+    } else if (open_[i].kind == RangeKind::kOp && module_ == 0) {
       thunk_ = open_[i].text;
     } else if (open_[i].kind == RangeKind::kModule) {
       module_ = open_[i].text;

@@ -33,7 +33,7 @@ struct OpenRange {
   uint32_t domain_id;  // String id of its name.
   uint32_t text;
   RangeKind kind;
-  uint64_t start_ns;  // 0 for thunks, which are not kept as rows.
+  uint64_t start_ns;  // 0 for thunks and ops, which are not kept as rows.
   bool wanted;        // Kept whatever the window (steering.h) is at its end.
   // What was current before this range.
   uint32_t outer_thunk;
@@ -54,7 +54,8 @@ class ThreadLog {
   bool Pop(const void* domain, OpenRange* popped, uint32_t* depth, uint64_t* run);
   uint32_t depth() const { return depth_ + too_deep_; }
 
-  // Current context: string ids of the innermost thunk and module, number of the module's run.
+  // Current context: string ids of the innermost thunk (outside of modules: the framework's op) and
+  // module, number of the module's run.
   uint32_t thunk() const { return thunk_; }
   uint32_t module() const { return module_; }
   uint64_t run() const { return run_; }

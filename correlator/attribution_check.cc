@@ -84,8 +84,9 @@ class Checker {
               "label {}: evidence {} with instruction {}", i + 1, model::Text(label.evidence),
               label.instruction_id);
       if (!known) continue;
-      Require(label.module_id != 0, "label {}: instruction {} without a module", i + 1,
-              label.instruction_id);
+      const bool op = label.evidence == model::Evidence::kOpRange;
+      Require((label.module_id == 0) == op, "label {}: instruction {} in module {} by {}", i + 1,
+              label.instruction_id, label.module_id, model::Text(label.evidence));
       const Id owner =
           tables_.instructions[static_cast<size_t>(label.instruction_id - 1)].module_id;
       Require(owner == label.module_id, "label {}: instruction {} is of module {}, not {}", i + 1,

@@ -11,6 +11,7 @@
 #include "correlator/annotation_evidence.h"
 #include "correlator/evidence.h"
 #include "correlator/execution_grouping.h"
+#include "correlator/framework_ops.h"
 #include "correlator/graph_node_evidence.h"
 #include "correlator/hint_resolution.h"
 #include "correlator/kernel_symbols.h"
@@ -18,6 +19,7 @@
 #include "correlator/module_join.h"
 #include "correlator/module_roles.h"
 #include "correlator/module_table.h"
+#include "correlator/op_range_evidence.h"
 #include "correlator/range_evidence.h"
 #include "correlator/symbol_evidence.h"
 #include "correlator/thunk_order/thunk_order_evidence.h"
@@ -79,12 +81,14 @@ struct CaseKeyHash {
 class Labeller {
  public:
   Labeller(const RunTables& run, const ModuleTable& modules, AttributionTables* tables)
-      : run_(run), modules_(modules), join_(run, modules), tables_(*tables) {
+      : run_(run), modules_(modules), join_(run, modules), ops_(run, tables), tables_(*tables) {
     // Strongest first (model::Evidence).
     sources_.push_back(std::make_unique<AnnotationEvidence>(join_, modules));
     sources_.push_back(std::make_unique<RangeEvidence>(join_, modules));
     sources_.push_back(std::make_unique<GraphNodeEvidence>(join_, modules));
+    sources_.push_back(std::make_unique<OpRangeEvidence>(ops_, OpRangeEvidence::Of::kOps));
     sources_.push_back(std::make_unique<SymbolEvidence>(join_, modules));
+    sources_.push_back(std::make_unique<OpRangeEvidence>(ops_, OpRangeEvidence::Of::kCalls));
   }
 
   ThunkOrderResult Run(std::vector<Doubt>* doubts) {
@@ -230,6 +234,7 @@ class Labeller {
   const RunTables& run_;
   const ModuleTable& modules_;
   ModuleJoin join_;
+  FrameworkOps ops_;
   AttributionTables& tables_;
   std::vector<std::unique_ptr<EvidenceSource>> sources_;
   std::vector<bool> uses_xla_;         // By process.

@@ -207,7 +207,7 @@ void Grouper::ReadLabels() {
     const model::Label& label = tables_.labels[i];
     LabelFacts& facts = labels_[i + 1];
     facts.module_id = static_cast<uint32_t>(label.module_id);
-    if (label.instruction_id == 0) continue;
+    if (label.instruction_id == 0 || label.module_id == 0) continue;
     const ModuleEntry& entry = modules_.entry(label.module_id);
     if (!entry.IsEntry(label.instruction_id)) continue;
     facts.item.entry_index =
@@ -366,7 +366,8 @@ void Grouper::MarkComplete() {
       for (uint32_t at = begin[execution]; at < begin[execution + 1]; ++at) {
         const model::Label& label = LabelOf(order[at]);
         const auto instruction = static_cast<size_t>(label.instruction_id);
-        if (instruction == 0 || last_seen[instruction] == execution) continue;
+        if (instruction == 0 || label.module_id == 0) continue;
+        if (last_seen[instruction] == execution) continue;
         if (!modules_.entry(label.module_id).IsEntry(label.instruction_id)) continue;
         last_seen[instruction] = execution;
         visit(execution, instruction);

@@ -27,7 +27,9 @@ uint32_t LabelTable::Decide(const ActivityCase& activity, bool process_uses_xla)
     label.instruction_id = winner->instruction_id;
     label.evidence = winner->evidence;
     label.confidence = winner->confidence;
-    label.origin = OriginInModule(*activity.config, &modules_.row(winner->instruction_id));
+    label.origin = winner->evidence == Evidence::kOpRange
+                       ? model::Origin::kFramework
+                       : OriginInModule(*activity.config, &modules_.row(winner->instruction_id));
     label.losers = LosersText(winner);
     return Intern(std::move(label));
   }
@@ -46,6 +48,10 @@ uint32_t LabelTable::Decide(const ActivityCase& activity, bool process_uses_xla)
     }
     label.module_id = failure->module_id;
     label.reason = failure->reason;
+    if (label.reason == Reason::kEager) {
+      label.origin = model::Origin::kFramework;
+      return Intern(std::move(label));
+    }
   } else {
     const Unexplained unexplained = WithoutModule(*activity.config, process_uses_xla);
     label.reason = unexplained.reason;
@@ -70,7 +76,7 @@ std::string LabelTable::LosersText(const Proposal* winner) const {
     if (!text.empty()) text += "; ";
     text += model::Text(proposal.evidence);
     text += ": ";
-    if (proposal.module_id != winner->module_id) {
+    if (proposal.module_id != winner->module_id && proposal.module_id != 0) {
       text += modules_.entry(proposal.module_id).name;
       text += '/';
     }

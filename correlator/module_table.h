@@ -4,7 +4,7 @@
 // order, so `first_row + index in the module` is a row and `row + 1` its id.
 //
 // Ownership: the table refers to the rows of the AttributionTables it was read into, which must
-// outlive it and not change. Thread-safety: immutable after construction.
+// outlive it; rows may be added behind its own. Thread-safety: immutable after construction.
 
 #ifndef XLATRACE_CORRELATOR_MODULE_TABLE_H_
 #define XLATRACE_CORRELATOR_MODULE_TABLE_H_

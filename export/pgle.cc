@@ -39,7 +39,7 @@ Result<Means> SumKernels(const RunRows& run) {
   Means means, all;
   XLATRACE_TRY(run.ForEachLaunch([&](const store::ScannedLaunch& launch) -> Status {
     const model::Label& label = run.LabelOf(launch.label_id);
-    if (!launch.timed || label.instruction_id == 0) return {};
+    if (!launch.timed || label.instruction_id == 0 || label.module_id == 0) return {};
     const int64_t device = At(run.lanes(), launch.lane_id).device_id;
     const ConfigFacts& config = At(run.configs(), launch.config_id);
     const std::string_view kernel =

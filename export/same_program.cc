@@ -19,7 +19,7 @@ using Instructions = std::set<std::tuple<std::string_view, std::string_view, std
 Instructions InstructionsOf(const RunRows& run, int64_t module_id) {
   const std::vector<model::InstructionRow>& rows = run.attribution().instructions;
   const auto before = [](const model::InstructionRow& row, int64_t id) {
-    return row.module_id < id;
+    return row.module_id != 0 && row.module_id < id;  // Ops outside of modules come last.
   };
   Instructions found;
   for (auto row = std::lower_bound(rows.begin(), rows.end(), module_id, before);

@@ -204,9 +204,11 @@ class XplaneWriter {
     const model::Label& label = run_.LabelOf(label_id);
     const model::InstructionRow* instruction = run_.InstructionOf(label);
     if (instruction == nullptr) return out;
-    AddText(plane, out, "hlo_op", instruction->name);
-    AddText(plane, out, "hlo_module", At(run_.modules(), label.module_id).name);
-    AddNumber(plane, out, "program_id", At(programs_, label.module_id));
+    if (label.module_id != 0) {
+      AddText(plane, out, "hlo_op", instruction->name);
+      AddText(plane, out, "hlo_module", At(run_.modules(), label.module_id).name);
+      AddNumber(plane, out, "program_id", At(programs_, label.module_id));
+    }
     if (!instruction->op_name.empty()) {
       AddText(plane, out, "tf_op",
               fmt::format("{}:{}", instruction->op_name, instruction->op_type));

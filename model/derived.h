@@ -20,7 +20,9 @@ namespace xlatrace::model {
 
 // ---- Attribution -----------------------------------------------------------------------------
 
-// One row per HLO instruction of every module, in module order. instruction_id = index + 1.
+// One row per HLO instruction of every module, in module order. instruction_id = index + 1. Behind
+// them one per op that the framework ran outside any module (evidence kOpRange): module_id is 0,
+// the name "op_name:op_type", and neither is an instruction's in any view.
 struct InstructionRow {
   Id module_id = 0;
   std::string name;
@@ -64,7 +66,7 @@ struct ShareRow {
 // Why an activity has the instruction it has; few distinct ones, activities refer to them.
 struct Label {
   Id module_id = 0;       // May be known without an instruction.
-  Id instruction_id = 0;  // 0: none, then `reason` says why.
+  Id instruction_id = 0;  // 0: none, then `reason` says why. An op's row: module_id is 0.
   Evidence evidence = Evidence::kNone;
   Confidence confidence = Confidence::kNone;
   Reason reason = Reason::kUnknown;  // Only meaningful when instruction_id == 0.

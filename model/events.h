@@ -113,7 +113,10 @@ struct LaunchConfig {
 
 // What a source says about the instruction behind an activity. The sink deduplicates.
 struct Hint {
-  Evidence evidence = Evidence::kNone;  // kAnnotation (on the record), kRange or kGraphNode.
+  // kAnnotation (on the record), kRange or kGraphNode; kOpRange: the framework's own op, outside
+  // any module, by op_name and op_type. Of a kOpRange without op_name it is known that ops of
+  // graphs were annotated and that none was under way.
+  Evidence evidence = Evidence::kNone;
   // The module itself, where the source knows which one it means (handles of registered strings);
   // name and program id may be shared by several. 0: told by those only.
   Id module_id = 0;

@@ -33,13 +33,15 @@ constexpr std::array<std::string_view, 3> kConfidenceTexts = {
     "inferred",
     "exact",
 };
-constexpr std::array<std::string_view, 8> kEvidenceTexts = {
+constexpr std::array<std::string_view, 9> kEvidenceTexts = {
     "none",        "annotation", "range",  "graph_node",
     "thunk_order", "cubin",      "symbol", "symbol_across_modules",
+    "op_range",
 };
-constexpr std::array<std::string_view, 10> kReasonTexts = {
-    "unknown",          "no_module", "no_annotation", "instruction_missing", "ambiguous_symbol",
-    "ambiguous_module", "not_xla",   "transfer",      "autotuning",          "graph_without_body",
+constexpr std::array<std::string_view, 11> kReasonTexts = {
+    "unknown",          "no_module",          "no_annotation", "instruction_missing",
+    "ambiguous_symbol", "ambiguous_module",   "not_xla",       "transfer",
+    "autotuning",       "graph_without_body", "eager",
 };
 constexpr std::array<std::string_view, 5> kOriginTexts = {
     "other", "xla", "xla_library", "framework", "autotune",

@@ -56,7 +56,8 @@ enum class OpKind : uint8_t {
 
 enum class Confidence : uint8_t { kNone, kInferred, kExact };
 
-// Why a launch belongs to an instruction; strongest first (design, section 7).
+// Why a launch belongs to an instruction or op; strongest first (design, section 7), but for
+// kOpRange, which is as strong as kRange and speaks of work outside XLA.
 enum class Evidence : uint8_t {
   kNone,
   kAnnotation,    // Profiler annotation on the record itself (XProf stats hlo_op, program_id).
@@ -66,9 +67,10 @@ enum class Evidence : uint8_t {
   kCubin,         // Identity of the loaded cubin.
   kSymbol,        // Kernel symbol in the module that is known to have run.
   kSymbolAcross,  // Kernel symbol, module only deduced.
+  kOpRange,       // The framework's annotation of its op around the launch, outside any module.
 };
 
-// Why an activity has no instruction. Closed list, documented in docs/schema.md.
+// Why an activity has no label. Closed list, documented in docs/schema.md.
 enum class Reason : uint8_t {
   kUnknown,             // None of the below; rare, and a defect to report.
   kNoModule,            // An XLA op, but the run holds no module it could belong to.
@@ -80,6 +82,7 @@ enum class Reason : uint8_t {
   kTransfer,            // Host-device copy or memset issued by the runtime, outside any module.
   kAutotuning,          // Candidate kernels tried while compiling; their modules are never dumped.
   kGraphWithoutBody,    // A graph-level row whose nodes are not known.
+  kEager,               // An op run eagerly: TensorFlow names ops of graphs only.
 };
 
 enum class Origin : uint8_t { kOther, kXla, kXlaLibrary, kFramework, kAutotune };

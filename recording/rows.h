@@ -84,7 +84,7 @@ struct ApiCallRow {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
   int32_t result = 0;           // CUresult or cudaError_t.
-  uint32_t thunk = 0;           // String id of the innermost `Thunk:` range, 0 outside.
+  uint32_t thunk = 0;           // String id of the innermost `Thunk:` or op range, 0 outside.
   uint64_t module_run = 0;      // Number of the `XlaModule:` range around it, 0 outside.
   bool starts_nothing = false;  // A copy of no bytes: there will be no activity.
 
@@ -115,7 +115,7 @@ struct GraphNodeRow {
   uint32_t graph = 0;
   uint32_t original_graph = 0;
   uint32_t type = 0;    // CUgraphNodeType.
-  uint32_t thunk = 0;   // String id of the innermost `Thunk:` range at that moment.
+  uint32_t thunk = 0;   // String id of the innermost `Thunk:` or op range then.
   uint32_t module = 0;  // String id of the `XlaModule:` range around it.
 
   bool operator==(const GraphNodeRow&) const = default;

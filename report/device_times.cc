@@ -252,11 +252,11 @@ Status LoadOps(RunDb& db, const CallCounts& calls, RunView& view) {
   XLATRACE_ASSIGN(
       const Table rows,
       db.Select(
-          "SELECT handle, module_id, module, program_id, instruction, category, op_kind,"
-          " phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
+          "SELECT handle, module_id, module, program_id, op AS instruction, category,"
+          " op_kind, phase, layer, layer_group, op_name, source_file, source_line, self_ns,"
           " steady_ns, wasted_ns, bound_by, confidence, estimated, mixed,"
           " compute_utilisation_pct, memory_utilisation_pct, critical_pct, slack_ns FROM op_time"
-          " WHERE instruction IS NOT NULL"));
+          " WHERE op IS NOT NULL"));
   XLATRACE_ASSIGN(const Table modules, db.Select("SELECT module_id, fingerprint FROM module"));
   std::unordered_map<int64_t, std::string> fingerprints;
   for (size_t i = 0; i < modules.rows.size(); ++i) {

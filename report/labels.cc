@@ -155,7 +155,7 @@ std::string KindWords(std::string_view op_kind, bool narrow) {
 }
 
 std::string_view ReasonWords(std::string_view reason) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords = {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kWords = {
       {{"unknown", "no reason found; please report this run"},
        {"no_module", "an XLA op, but the run holds no module it could belong to"},
        {"no_annotation", "the module is known, the source does not say which instruction"},
@@ -165,19 +165,21 @@ std::string_view ReasonWords(std::string_view reason) {
        {"not_xla", "launched by the framework or a library, outside XLA"},
        {"transfer", "copy or memset issued by the runtime, outside any module"},
        {"autotuning", "candidate kernels tried while compiling"},
-       {"graph_without_body", "a CUDA graph whose kernels are not known"}}};
+       {"graph_without_body", "a CUDA graph whose kernels are not known"},
+       {"eager", "eager: wrap in tf.function"}}};
   return Look(kWords, reason, reason);
 }
 
 std::string_view EvidenceWords(std::string_view evidence) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords = {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kWords = {
       {{"annotation", "the profiler's annotation on the record"},
        {"range", "NVTX range around the launch"},
        {"graph_node", "CUDA graph node made under a range"},
        {"thunk_order", "order of the module's thunk list"},
        {"cubin", "identity of the loaded code"},
        {"symbol", "kernel name in the module that ran"},
-       {"symbol_across_modules", "kernel name, module deduced"}}};
+       {"symbol_across_modules", "kernel name, module deduced"},
+       {"op_range", "the framework's own op around the launch"}}};
   return Look(kWords, evidence, evidence);
 }
 

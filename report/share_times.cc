@@ -21,7 +21,9 @@ Result<std::vector<ShareTime>> LoadShareTimes(store::RunDb& db, const RunView& v
   std::vector<std::vector<Row>> rows(view.ops.size());
   XLATRACE_TRY(
       db.ForEach("SELECT module_id, instruction, share_ppm, phase, op_name, layer, layer_group,"
-                 " source_file, source_line FROM instruction_share",
+                 " source_file, source_line FROM instruction_share UNION ALL SELECT 0, op, 1000000,"
+                 " phase, op_name, layer, layer_group, source_file, source_line FROM op_time WHERE"
+                 " op IS NOT NULL AND module_id IS NULL",
                  [&](const store::Statement& row) {
                    const auto op = op_of.find({row.Int64(0), row.Text(1)});
                    if (op == op_of.end()) return true;

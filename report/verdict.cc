@@ -121,9 +121,12 @@ class Maker {
     const auto& reasons = view_.run_coverage.reasons;
     return !reasons.empty() &&
            std::any_of(reasons.begin(), reasons.end(),
-                       [](const ReasonFigure& r) { return r.reason == "not_xla"; }) &&
+                       [](const ReasonFigure& r) {
+                         return r.reason == "not_xla" || r.reason == "eager";
+                       }) &&
            std::all_of(reasons.begin(), reasons.end(), [](const ReasonFigure& r) {
-             return r.ns == 0 || r.reason == "not_xla" || r.reason == "transfer";
+             return r.ns == 0 || r.reason == "not_xla" || r.reason == "eager" ||
+                    r.reason == "transfer";
            });
   }
 
@@ -144,7 +147,7 @@ class Maker {
       return true;
     }
     const FindingFigure* finding = FirstWithSentence();
-    if (view_.modules.empty() && finding == nullptr) {
+    if (view_.modules.empty() && view_.ops.empty() && finding == nullptr) {
       SayWithoutModules();
       return true;
     }
@@ -190,7 +193,7 @@ class Maker {
         lede.Append(Lede());
       }
     }
-    if (view_.modules.empty() && !NothingIsXla()) {
+    if (view_.modules.empty() && view_.ops.empty() && !NothingIsXla()) {
       lede.Text(" The run holds no HLO: import again with ")
           .Code("--modules DIR")
           .Text(", where DIR is what XLA dumped in the same run.");

@@ -57,10 +57,10 @@ Status WriteInstructions(Database& db, const model::AttributionTables& attributi
   XLATRACE_ASSIGN(Statement row, PrepareInsert(db, "x_instruction", 21));
   Id id = 0;
   for (const model::InstructionRow& i : attribution.instructions) {
-    XLATRACE_TRY(Insert(row, ++id, i.module_id, i.name, i.computation, i.opcode, i.category,
-                        i.op_kind, i.shape, i.operands, i.op_name, i.op_name_method, i.op_type,
-                        i.source_file, i.source_line, i.phase, i.layer, i.layer_group, i.mixed,
-                        i.flops, i.bytes, i.fusion_kind));
+    XLATRACE_TRY(Insert(row, ++id, IdOrNull{i.module_id}, i.name, i.computation, i.opcode,
+                        i.category, i.op_kind, i.shape, i.operands, i.op_name, i.op_name_method,
+                        i.op_type, i.source_file, i.source_line, i.phase, i.layer, i.layer_group,
+                        i.mixed, i.flops, i.bytes, i.fusion_kind));
   }
   XLATRACE_ASSIGN(Statement share, PrepareInsert(db, "x_instruction_share", 8));
   for (const model::ShareRow& s : attribution.shares) {

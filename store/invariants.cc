@@ -18,11 +18,16 @@ constexpr Promise kPromises[] = {
      "SELECT activity_id FROM activity WHERE end_ns < start_ns"},
     {"self time is negative or longer than the duration",
      "SELECT activity_id FROM activity WHERE self_ns < 0 OR self_ns > duration_ns"},
-    {"confidence is none if and only if there is no instruction",
-     "SELECT activity_id FROM activity WHERE (confidence = 'none') <> (instruction IS NULL)"},
-    {"there is a reason if and only if there is no instruction",
+    {"confidence is none if and only if there is neither an instruction nor an op",
+     "SELECT activity_id FROM activity WHERE (confidence = 'none') <> (instruction IS NULL AND "
+     "evidence IS NOT 'op_range')"},
+    {"there is a reason if and only if there is neither an instruction nor an op",
      "SELECT activity_id FROM activity WHERE (unattributed_reason IS NOT NULL) <> "
-     "(instruction IS NULL)"},
+     "(confidence = 'none')"},
+    {"an op outside of modules has a name and no instruction",
+     "SELECT activity_id FROM activity WHERE evidence = 'op_range' AND (op_name IS NULL OR "
+     "op_type IS NULL OR instruction IS NOT NULL OR module_id IS NOT NULL OR "
+     "origin <> 'framework')"},
     {"an attributed activity has a module and evidence",
      "SELECT activity_id FROM activity WHERE instruction IS NOT NULL AND "
      "(module_id IS NULL OR evidence IS NULL)"},
@@ -89,7 +94,7 @@ constexpr Promise kPromises[] = {
      "SELECT a, b FROM (SELECT coalesce(sum(self_ns), 0) a FROM launch), "
      "(SELECT coalesce(sum(self_ns), 0) b FROM kernel) WHERE a <> b"},
     {"op_launch has every timed activity of every op once",
-     "SELECT a, b FROM (SELECT count(*) a FROM activity WHERE instruction IS NOT NULL AND "
+     "SELECT a, b FROM (SELECT count(*) a FROM activity WHERE confidence <> 'none' AND "
      "duration_ns IS NOT NULL), "
      "(SELECT count(*) b FROM op_launch WHERE duration_ns IS NOT NULL) WHERE a <> b"},
     {"an activity without a duration has neither an end nor a time of its own",

@@ -78,7 +78,7 @@ CREATE TABLE x_run_stat(name TEXT NOT NULL, severity INT NOT NULL, source TEXT, 
 CREATE TABLE x_module_facts(module_id INTEGER PRIMARY KEY, fingerprint TEXT, role INT NOT NULL,
   role_reason TEXT, framework_function TEXT, instruction_count INT, flops INT, bytes INT,
   peak_memory_bytes INT, rank INT);
-CREATE TABLE x_instruction(instruction_id INTEGER PRIMARY KEY, module_id INT NOT NULL,
+CREATE TABLE x_instruction(instruction_id INTEGER PRIMARY KEY, module_id INT,
   name TEXT NOT NULL, computation TEXT, opcode TEXT, category TEXT, op_kind INT NOT NULL,
   shape TEXT, operands TEXT, op_name TEXT, op_name_method INT NOT NULL, op_type TEXT,
   source_file TEXT, source_line INT, phase INT NOT NULL, layer TEXT, layer_group TEXT,

@@ -127,7 +127,7 @@ CREATE VIEW module AS SELECT m.module_id, m.process_id,
 CREATE VIEW instruction AS SELECT module_id, name AS instruction, computation, opcode, category,
   {op_kind} AS op_kind, shape, operands, op_name, {method} AS op_name_method, op_type,
   source_file, source_line, {phase} AS phase, layer, layer_group, mixed, flops, bytes, fusion_kind
-  FROM x_instruction;
+  FROM x_instruction WHERE module_id IS NOT NULL;
 CREATE VIEW instruction_share AS SELECT i.module_id, i.name AS instruction,
   CASE WHEN s.share_ppm IS NULL THEN i.op_name ELSE s.op_name END AS op_name,
   CASE WHEN s.share_ppm IS NULL THEN {phase_i} ELSE {share_phase} END AS phase,
@@ -136,7 +136,8 @@ CREATE VIEW instruction_share AS SELECT i.module_id, i.name AS instruction,
   CASE WHEN s.share_ppm IS NULL THEN i.source_line ELSE s.source_line END AS source_line,
   coalesce(s.share_ppm, 1000000) / 1000000.0 AS share, coalesce(s.share_ppm, 1000000) AS share_ppm,
   CASE WHEN s.share_ppm IS NULL THEN i.layer_group ELSE s.layer_group END AS layer_group
-  FROM x_instruction i LEFT JOIN x_instruction_share s USING (instruction_id);
+  FROM x_instruction i LEFT JOIN x_instruction_share s USING (instruction_id)
+  WHERE i.module_id IS NOT NULL;
 CREATE VIEW execution AS SELECT execution_id, module_id, device_id, start_ns, end_ns, activities,
   complete FROM x_execution;
 )sql",
@@ -154,7 +155,8 @@ std::string ActivityColumnsSql() {
       R"sql({kind} AS kind, d.process_id, l.device_id, l.stream_id, l.context_id,
   a.correlation_id, a.api_call_id, a.graph_id, a.graph_node_id, a.start_ns,
   a.start_ns + a.duration_ns AS end_ns, a.duration_ns, a.self_ns, a.bytes, {copy_kind} AS copy_kind, n.text AS name, {origin} AS origin, b.module_id,
-  m.name AS module, coalesce(m.told_program_id, m.program_id) AS program_id, a.execution_id, a.step, i.name AS instruction, i.op_name,
+  m.name AS module, coalesce(m.told_program_id, m.program_id) AS program_id, a.execution_id, a.step,
+  CASE WHEN i.module_id IS NOT NULL THEN i.name END AS instruction, i.op_name,
   i.op_type, i.source_file, i.source_line, i.category,
   CASE WHEN i.instruction_id IS NOT NULL THEN {op_kind}
        WHEN c.kind = 1 THEN 'copy' WHEN c.kind = 2 THEN 'memset' ELSE 'other' END AS op_kind,
@@ -254,8 +256,8 @@ std::string AnalysisViews() {
       R"sql(
 CREATE VIEW step AS SELECT step, process_id, device_id, start_ns, end_ns, device_ns, busy_ns,
   steady, {how} AS how FROM x_step;
-CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, coalesce(m.told_program_id, m.program_id) AS program_id, i.name AS instruction,
-  i.category, {op_kind} AS op_kind, coalesce({phase}, 'unknown') AS phase, i.layer, i.layer_group,
+CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, coalesce(m.told_program_id, m.program_id) AS program_id,
+  CASE WHEN i.module_id IS NOT NULL THEN i.name END AS instruction, i.category, {op_kind} AS op_kind, coalesce({phase}, 'unknown') AS phase, i.layer, i.layer_group,
   i.op_name, i.source_file, i.source_line, o.occurrences, o.total_ns, o.self_ns, o.steady_ns,
   o.total_ns / o.occurrences AS average_ns, o.min_ns, o.max_ns,
   100.0 * o.self_ns / (SELECT nullif(sum(self_ns), 0) FROM x_op_time) AS self_pct, o.flops,
@@ -265,9 +267,9 @@ CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, coalesce(m.told_pro
   o.memory_utilisation_milli_pct / 1000.0 AS memory_utilisation_pct, o.compute_type,
   {confidence} AS confidence, o.estimated, coalesce(i.mixed, 0) AS mixed,
   CASE WHEN o.instruction_id IS NOT NULL THEN 'o' || o.op_id END AS handle,
-  o.critical_milli_pct / 1000.0 AS critical_pct, o.slack_ns
+  o.critical_milli_pct / 1000.0 AS critical_pct, o.slack_ns, i.op_type, i.name AS op
   FROM x_op_time o LEFT JOIN x_instruction i ON i.instruction_id = o.instruction_id
-    AND i.module_id = o.module_id
+    AND i.module_id IS o.module_id
   LEFT JOIN x_module m ON m.module_id = o.module_id;
 CREATE VIEW scope_time AS SELECT op_name, layer, layer_group, {phase_plain} AS phase, source_file,
   source_line, self_ns, estimated_ns FROM x_scope_time;

@@ -46,6 +46,7 @@ class SameOps {
     if (context.run.processes.size() < 2) return;
     std::map<std::pair<std::string, std::string>, const Op*> first;
     for (const Op& op : context.ops) {
+      if (op.row->module_id == 0) continue;
       const auto& facts = context.attribution.modules[static_cast<size_t>(op.row->module_id) - 1];
       if (facts.fingerprint.empty()) continue;
       const Op*& same = first[{facts.fingerprint, op.row->name}];

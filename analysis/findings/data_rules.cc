@@ -24,6 +24,7 @@ constexpr size_t kFewestShapes = 4;  // Programs of one function that is never c
 bool IsMended(model::Reason reason) {
   switch (reason) {
     case model::Reason::kNotXla:
+    case model::Reason::kEager:
     case model::Reason::kTransfer:
     case model::Reason::kAutotuning:
       return false;

@@ -51,7 +51,7 @@ Work WorkOf(const Context& context) {
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
     if (!context.InBasis(i)) continue;
     const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
-    if (label.instruction_id != 0 || label.module_id != 0) continue;
+    if (label.module_id != 0) continue;
     Kernel& sum = sums[context.run.activities.config[i] - 1];
     sum.ns += context.run.activities.self_ns[i];
     ++sum.count;
@@ -181,7 +181,7 @@ void WaitingByName(const Context& context, Report& report) {
     if (!collective[context.run.activities.config[i] - 1] || !context.InBasis(i)) continue;
     const model::LaunchConfig& config = context.run.ConfigOf(i);
     const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
-    if (label.instruction_id != 0) continue;
+    if (label.module_id != 0) continue;
     Kernel& kernel = by_name[config.name][context.run.LaneOf(i).device_id];
     kernel.ns += context.run.activities.self_ns[i];
     ++kernel.count;

@@ -19,6 +19,9 @@ void JudgeWholeRun(const Context& context, Report& report);
 // Kernels that no HLO names: `exposed_collective`, `no_tensor_core`, and what kind of work it is.
 void JudgeForeignKernels(const Context& context, Report& report);
 
+// What TensorFlow runs itself: `eager_kernels`, `outside_xla`.
+void JudgeFrameworkOps(const Context& context, Report& report);
+
 // The rest is of steady steps; of the whole run, with low confidence, where there are none.
 // Why the device waits: `launch_bound`, `small_kernels`, `sync_each_step`, `host_gap`,
 // `host_callback`, `eager_ops`, `idle`.

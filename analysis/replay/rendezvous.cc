@@ -22,6 +22,7 @@ Key KeyOf(const Input& input, uint32_t activity) {
     const auto id = static_cast<size_t>(input.attribution.labels[label - 1].instruction_id);
     if (id != 0) {
       const model::InstructionRow& row = input.attribution.instructions[id - 1];
+      if (row.module_id == 0) return {"", row.name, step};  // The framework's op.
       return {input.run.modules[static_cast<size_t>(row.module_id) - 1].name, row.name, step};
     }
   }

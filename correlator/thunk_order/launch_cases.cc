@@ -84,12 +84,14 @@ void LaunchCases::ReadCases() {
     const model::Label& label = LabelOf(judged);
     const model::LaunchConfig& config = run_.configs[judged.config - 1];
     LaunchCase& launch = cases_[c];
-    launch.kind = LaunchKindOf(config);
+    const bool op = (label.instruction_id != 0 && label.module_id == 0) ||
+                    label.reason == model::Reason::kEager;
+    launch.kind = op ? LaunchKind::kFramework : LaunchKindOf(config);
     if (launch.kind == LaunchKind::kCollective) {
       launch.collective = CollectiveOfSymbol(config.symbol);
     }
     if (launch.kind == LaunchKind::kLibrary) launch.library = LibraryOf(config.symbol);
-    const bool known = label.instruction_id != 0 && label.confidence == Confidence::kExact;
+    const bool known = !op && label.instruction_id != 0 && label.confidence == Confidence::kExact;
     const Id module_id = known ? label.module_id : judged.module_id;
     if (module_id != 0) launch.module = static_cast<uint32_t>(module_id - 1);
     launch.said = known            ? Said::kInstruction
@@ -243,6 +245,7 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
                            static_cast<uint32_t>(label.instruction_id - 1) - entry.first_row));
     return candidates;
   }
+  if (launch.kind == LaunchKind::kFramework) return candidates;
   const model::LaunchConfig& config = run_.configs[judged.config - 1];
   if (config.kind == model::ActivityKind::kGraph) {
     for (const Id id : modules_of_[judged.process_id]) {
@@ -261,7 +264,7 @@ std::vector<Candidate> LaunchCases::CandidatesOf(const JudgedCase& judged,
     return candidates;
   }
   if (config.kind != model::ActivityKind::kKernel || config.symbol.empty() ||
-      launch.kind == LaunchKind::kAutotuning || launch.kind == LaunchKind::kFramework) {
+      launch.kind == LaunchKind::kAutotuning) {
     return candidates;
   }
   const std::string_view symbol = PlainSymbol(config.symbol);

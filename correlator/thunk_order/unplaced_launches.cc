@@ -42,6 +42,7 @@ void LabelLoneGraphRows(const OrderedRun& ordered, LaunchCases* read, OrderLabel
     std::vector<bool> seen(programs.size(), false);
     for (const uint32_t i : ordered.sequences[d]) {
       const Label& label = tables->labels[tables->label_of[i] - 1];
+      if (label.instruction_id != 0 && label.module_id == 0) continue;  // The framework's op.
       if (label.instruction_id != 0 && cases[ordered.case_of[i]].kind != LaunchKind::kGraph) {
         seen[static_cast<size_t>(label.module_id) - 1] = true;
       } else if (label.instruction_id == 0 && label.module_id == 0 &&

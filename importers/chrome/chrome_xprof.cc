@@ -10,6 +10,7 @@
 
 #include "importers/chrome/chrome_import.h"
 #include "importers/common/kernel_details.h"
+#include "importers/common/op_annotation.h"
 #include "importers/common/text_fields.h"
 
 namespace xlatrace::importers::chrome {
@@ -359,6 +360,17 @@ class Xprof final : public Dialect {
       }
     } else if (is_tpu) {
       hint.op_name = std::string(event.tf_op.substr(0, event.tf_op.rfind(':')));
+    } else if (planes_[lane.pid].kind == Kind::kGpu && event.hlo_op.empty() &&
+               event.hlo_module.empty() && event.program_id.empty()) {
+      // Outside of XLA the profiler names the framework's op.
+      const OpAnnotation op = ParseOpAnnotation(event.tf_op);
+      if (!op.name.empty()) {
+        hint.evidence = model::Evidence::kOpRange;
+        hint.op_name = std::string(op.name);
+        hint.op_type = std::string(op.type);
+        shape.hint = static_cast<uint32_t>(import_.sink.AddHint(hint));
+        return shape;
+      }
     }
     hint.category = std::string(event.category_text);
     const FileAndLine source = SplitFileLine(event.source);

@@ -4,16 +4,26 @@
 #include <cstddef>
 
 #include "importers/common/annotation.h"
+#include "importers/common/op_annotation.h"
 #include "importers/common/text_fields.h"
 
 namespace xlatrace::importers {
 
-void XlaRanges::Add(int64_t global_tid, int64_t start_ns, int64_t end_ns, std::string_view text) {
+void XlaRanges::Add(int64_t global_tid, int64_t start_ns, int64_t end_ns, std::string_view text,
+                    bool with_ops) {
   const bool is_module = text.starts_with("XlaModule:");
-  if (!is_module && !text.starts_with("Thunk:")) return;
+  const bool is_xla = is_module || text.starts_with("Thunk:");
+  if (!is_xla && !with_ops) return;
+  const OpAnnotation op = is_xla ? OpAnnotation() : ParseOpAnnotation(text);
+  if (!is_xla && op.name.empty()) return;
   const auto [entry, is_new] =
       text_index_.try_emplace(std::string(text), static_cast<int32_t>(texts_.size()));
-  if (is_new) {
+  if (is_new && !is_xla) {
+    texts_.push_back({.is_op = true,
+                      .op_name = std::string(op.name),
+                      .is_whole_name = true,
+                      .op_type = std::string(op.type)});
+  } else if (is_new) {
     const Annotation annotation = ParseAnnotation(text);
     Text parsed;
     parsed.is_module = is_module;
@@ -72,7 +82,14 @@ int32_t XlaRanges::PlaceOf(int32_t text, int32_t parent) {
   // A module inside a module (a callback that runs another program) is on its own; a thunk without
   // an instruction adds nothing.
   if (own.is_module) parent = -1;
-  if (!own.is_module && own.instruction.empty()) return parent;
+  if (!own.is_module && !own.is_op && own.instruction.empty()) return parent;
+  if (parent >= 0) {
+    const Place& around = places_[static_cast<size_t>(parent)];
+    const bool in_op = texts_[static_cast<size_t>(around.text)].is_op;
+    // What a module runs is told by its thunks; a thunk in an op is not inside of it.
+    if (own.is_op && !in_op) return parent;
+    if (!own.is_op && in_op) parent = -1;
+  }
   const uint64_t key =
       static_cast<uint64_t>(static_cast<uint32_t>(parent)) << 32 | static_cast<uint32_t>(text);
   const auto [it, fresh] = place_index_.try_emplace(key, static_cast<int32_t>(places_.size()));
@@ -92,6 +109,14 @@ int32_t XlaRanges::PlaceOf(int32_t text, int32_t parent) {
 
 model::Id XlaRanges::HintOf(int32_t place, bool module_only, model::Evidence evidence) {
   Place& at = places_[static_cast<size_t>(place)];
+  const Text& own = texts_[static_cast<size_t>(at.text)];
+  if (own.is_op) {
+    if (at.hints[0] == 0) {
+      at.hints[0] = sink_.AddHint(
+          {.evidence = model::Evidence::kOpRange, .op_name = own.op_name, .op_type = own.op_type});
+    }
+    return at.hints[0];
+  }
   const bool node = evidence == model::Evidence::kGraphNode;
   model::Id& id = at.hints[module_only ? 2 : node ? 1 : 0];
   if (id != 0) return id;
@@ -171,6 +196,7 @@ XlaRanges::Found XlaRanges::At(int64_t global_tid, int64_t time_ns, model::Evide
   const size_t after = FirstAfter(thread->second, time_ns);
   int32_t thunk = -1;
   int32_t module = -1;
+  int32_t op = -1;
   int levels = 0;  // XLA nests a dozen deep; a hostile file must not cost a walk over all ranges.
   for (auto at = static_cast<int32_t>(after) - 1; at >= 0 && levels < 256;
        at = ranges[static_cast<size_t>(at)].parent, ++levels) {
@@ -182,8 +208,10 @@ XlaRanges::Found XlaRanges::At(int64_t global_tid, int64_t time_ns, model::Evide
       found.module_range = thread->second.first_number + at;
       break;
     }
-    if (thunk < 0) thunk = range.place;
+    int32_t& innermost = texts_[static_cast<size_t>(place.text)].is_op ? op : thunk;
+    if (innermost < 0) innermost = range.place;
   }
+  if (module < 0 && thunk < 0) thunk = op;
   if (module >= 0) found.module_hint = HintOf(module, true, evidence);
   if (thunk >= 0) found.thunk_hint = HintOf(thunk, false, evidence);
   return found;

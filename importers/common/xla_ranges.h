@@ -1,4 +1,5 @@
-// XLA's ranges per thread, to be asked "what was open on this thread at this time?".
+// XLA's and TensorFlow's ranges per thread, to be asked "what was open on this thread at this
+// time?".
 //
 // Memory: 24 bytes per range. Thread-safety: one thread.
 
@@ -19,13 +20,16 @@ class XlaRanges {
  public:
   explicit XlaRanges(model::EventSink& sink) : sink_(sink) {}
 
-  // One range of domain TSL; texts that are neither Thunk nor XlaModule are ignored.
-  void Add(int64_t global_tid, int64_t start_ns, int64_t end_ns, std::string_view text);
+  // One range of domain TSL; texts that are neither Thunk nor XlaModule are ignored, nor, with
+  // `with_ops`, ops of TensorFlow (op_annotation.h).
+  void Add(int64_t global_tid, int64_t start_ns, int64_t end_ns, std::string_view text,
+           bool with_ops = false);
   // Sorts; after that no Add.
   void Finish();
 
   struct Found {
-    model::Id thunk_hint = 0;   // Innermost thunk in its module: 0 when there is none.
+    // Innermost thunk in its module, outside of modules the framework's op; 0 when there is none.
+    model::Id thunk_hint = 0;
     model::Id module_hint = 0;  // The module alone.
     int64_t module_range = -1;  // Which XlaModule range: the run. -1: none.
   };
@@ -59,6 +63,7 @@ class XlaRanges {
   };
   struct Text {
     bool is_module = false;
+    bool is_op = false;
     std::string module_name;
     std::string prefix;
     std::string program_id;

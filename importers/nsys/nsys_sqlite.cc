@@ -175,7 +175,7 @@ class NsysImport {
       XLATRACE_ASSIGN(const std::string* domain, DomainOf(tid & ~kTidMask, scan.IntOr(6, 0)));
       // Trimmed files lack the rows that name domains; XLA's texts are unmistakable.
       if (type == kPushPopRange && (*domain == "TSL" || domain->empty())) {
-        ranges_.Add(tid, start, end, text);
+        ranges_.Add(tid, start, end, text, *domain == "TSL");
       }
       const bool nests = type == kPushPopRange || type == kTextPushPopRange;
       sorter.Add({tid, start, end, text, domain, nests, scan.IntOr(6, -1)});

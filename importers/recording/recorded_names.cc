@@ -9,6 +9,7 @@
 
 #include "importers/common/annotation.h"
 #include "importers/common/copies.h"
+#include "importers/common/op_annotation.h"
 #include "importers/common/text_fields.h"
 #include "importers/recording/hlo_rebuild.h"
 
@@ -191,7 +192,7 @@ model::Id RecordedNames::HintOf(uint32_t thunk, uint32_t title, model::Evidence 
     if (other && evidence == Evidence::kRange) ++thunks_in_other_run_;
     title = own;
   }
-  if (thunk == 0 && title == 0) return 0;
+  if (thunk == 0 && title == 0) return OutsideOps();
   const HintKey key = {thunk, title, evidence};
   if (key == last_hint_key_) return last_hint_;
   model::Id& id = hints_[key];
@@ -200,9 +201,24 @@ model::Id RecordedNames::HintOf(uint32_t thunk, uint32_t title, model::Evidence 
   return last_hint_ = id;
 }
 
+// Ops of graphs were annotated, and none was under way.
+model::Id RecordedNames::OutsideOps() {
+  if (process_.Fact("tensorflow_ops") != "on") return 0;
+  if (outside_ops_ == 0) outside_ops_ = sink_.AddHint({.evidence = Evidence::kOpRange});
+  return outside_ops_;
+}
+
 model::Id RecordedNames::MakeHint(uint32_t thunk, uint32_t title, model::Evidence evidence) {
   const Annotation module = ParseAnnotation(process_.strings.Text(title));
   const Annotation op = ParseAnnotation(process_.strings.Text(thunk));
+  if (title == 0) {
+    const OpAnnotation framework = ParseOpAnnotation(process_.strings.Text(thunk));
+    if (!framework.name.empty()) {
+      return sink_.AddHint({.evidence = Evidence::kOpRange,
+                            .op_name = std::string(framework.name),
+                            .op_type = std::string(framework.type)});
+    }
+  }
   model::Hint hint;
   hint.evidence = evidence;
   // An executable that comes from a cache keeps the id it was compiled with: name and id may be

@@ -79,6 +79,7 @@ class RecordedNames {
   };
 
   model::Id DeviceOf(uint32_t id);
+  model::Id OutsideOps();
   model::Id MakeHint(uint32_t thunk, uint32_t title, model::Evidence evidence);
 
   RecordedProcess& process_;
@@ -97,6 +98,7 @@ class RecordedNames {
   HintKey last_hint_key_;
   model::Id last_hint_ = 0;
   int64_t thunks_in_other_run_ = 0;
+  model::Id outside_ops_ = 0;
 };
 
 }  // namespace xlatrace::importers

@@ -254,6 +254,7 @@ class Import {
       if (title == 0) title = node.module;
       if (thunk == 0) ++nodes_unknown_;
     }
+    if (!called && thunk == 0 && title == 0) return;  // What was under way is not known.
     activity->hint_id = names_.HintOf(thunk, title, evidence);
   }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "importers/common/kernel_details.h"
+#include "importers/common/op_annotation.h"
 #include "importers/common/text_fields.h"
 #include "importers/xplane/xplane_import.h"
 
@@ -280,9 +281,11 @@ class GpuPlaneImport {
       if (!facts.op_name_prefix.empty()) {
         hint.op_name.insert(0, std::string(facts.op_name_prefix) + "/");
       }
-    } else if (facts.hlo_op.empty() && !facts.tf_op.starts_with("XlaModule") &&
-               !facts.tf_op.starts_with("Thunk")) {
-      hint.op_name = std::string(facts.tf_op.substr(0, facts.tf_op.rfind(':')));
+    } else if (facts.hlo_op.empty() && facts.hlo_module.empty() && !facts.program_id) {
+      const OpAnnotation op = ParseOpAnnotation(facts.tf_op);
+      if (!op.name.empty()) hint.evidence = model::Evidence::kOpRange;
+      hint.op_name = std::string(op.name);
+      hint.op_type = std::string(op.type);
     }
     if (hint.module_name.empty() && hint.instruction.empty() && hint.op_name.empty()) return 0;
     return import_.sink.AddHint(hint);

@@ -194,6 +194,17 @@ class Loader {
             std::max(run_.peak_memory_bytes.value_or(0), *module.peak_memory_bytes);
       }
     }
+    // Ops that the framework ran itself are a module's to the comparison.
+    XLATRACE_ASSIGN(const Table own, db_.Select("SELECT sum(self_ns) AS ns, sum(steady_ns) AS"
+                                                " steady_ns FROM op_time WHERE op IS NOT NULL AND"
+                                                " module_id IS NULL"));
+    if (!own.IsNull(0, "ns")) {
+      module_of_.emplace(0, run_.modules.size());
+      compare::Module& module = run_.modules.emplace_back();
+      module.name = module.fingerprint = "ops outside of modules";
+      module.run_ns = own.Int(0, "ns");
+      module.ns = run_.steady ? own.Int(0, "steady_ns") : module.run_ns;
+    }
     return {};
   }
 
@@ -220,9 +231,9 @@ class Loader {
   Status Ops() {
     XLATRACE_ASSIGN(
         const Table rows,
-        db_.Select("SELECT handle, module_id, instruction, category, op_kind, phase,"
+        db_.Select("SELECT handle, module_id, op AS instruction, category, op_kind, phase,"
                    " layer, layer_group, op_name, source_file, source_line, self_ns,"
-                   " occurrences, steady_ns FROM op_time WHERE instruction IS NOT NULL"));
+                   " occurrences, steady_ns FROM op_time WHERE op IS NOT NULL"));
     std::unordered_map<std::string, int64_t> ran;
     const std::string_view time = run_.steady ? "steady_ns" : "self_ns";
     for (size_t i = 0; i < rows.rows.size(); ++i) {

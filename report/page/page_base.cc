@@ -100,7 +100,7 @@ Result<std::vector<PageOpFacts>> OpsToMatch(PageContext& page, const RunView& vi
   std::unordered_map<std::string, const OpFigure*> figures;
   for (const OpFigure& op : view.ops) figures.emplace(op.handle, &op);
   XLATRACE_ASSIGN(const Table rows, page.db.Select("SELECT handle, op_name, op_kind FROM op_time"
-                                                   " WHERE instruction IS NOT NULL"));
+                                                   " WHERE op IS NOT NULL"));
   std::unordered_map<std::string, size_t> row_of;
   for (size_t i = 0; i < rows.rows.size(); ++i) row_of.emplace(rows.Text(i, "handle"), i);
   std::vector<PageOpFacts> ops;
@@ -189,7 +189,7 @@ Status WriteBaseTables(PageContext& page) {
       " unattributed_reason:word theoretical_occupancy_pct:real");
   std::unordered_map<std::string, double> occupancy;
   XLATRACE_TRY(
-      base.db.ForEach("SELECT module_id, instruction, theoretical_occupancy_pct FROM op_time"
+      base.db.ForEach("SELECT module_id, op, theoretical_occupancy_pct FROM op_time"
                       " WHERE theoretical_occupancy_pct IS NOT NULL",
                       [&](const Statement& row) {
                         occupancy.emplace(OpKey(row.Int64(0), row.Text(1)), row.Real(2));

@@ -139,8 +139,8 @@ class LaunchPass {
       label_rows_.emplace(labels_.Int(i, "label_id"), i);
     }
     XLATRACE_ASSIGN(const Table ops,
-                    page_.db.Select("SELECT module_id, instruction, phase, op_kind"
-                                    " FROM op_time WHERE instruction IS NOT NULL"));
+                    page_.db.Select("SELECT module_id, op AS instruction, phase, op_kind"
+                                    " FROM op_time WHERE op IS NOT NULL"));
     for (size_t i = 0; i < ops.rows.size(); ++i) {
       const auto row =
           page_.op_rows.find(OpKey(ops.Int(i, "module_id"), ops.Text(i, "instruction")));

@@ -18,11 +18,12 @@ using store::Table;
 
 // Columns of op_time in the order of the page's table, from `category` on.
 constexpr std::string_view kOpTimeSql =
-    "SELECT handle, module_id, instruction, steady_ns, self_ns, category, op_kind, phase, layer,"
+    "SELECT handle, module_id, op AS instruction, steady_ns, self_ns, category, op_kind, phase, "
+    "layer,"
     " layer_group, op_name, source_file, source_line, occurrences, total_ns, min_ns, max_ns, flops,"
     " bytes, wasted_ns, bound_by, theoretical_occupancy_pct, occupancy_limiter, expected_ns,"
     " compute_utilisation_pct, memory_utilisation_pct, compute_type, confidence, estimated, mixed,"
-    " critical_pct, slack_ns FROM op_time WHERE instruction IS NOT NULL";
+    " critical_pct, slack_ns FROM op_time WHERE op IS NOT NULL";
 
 struct Details {  // Of an instruction; opcode empty: not known.
   std::string opcode;

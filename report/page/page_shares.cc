@@ -61,7 +61,9 @@ Status WriteShareTable(PageContext& page, const std::string& name, const std::st
   };
   XLATRACE_TRY(page.db.ForEach(
       "SELECT module_id, instruction, op_name, phase, layer, layer_group, source_file, source_line,"
-      " share_ppm FROM instruction_share",
+      " share_ppm FROM instruction_share UNION ALL SELECT 0, op, op_name, phase, layer, "
+      "layer_group,"
+      " source_file, source_line, 1000000 FROM op_time WHERE op IS NOT NULL AND module_id IS NULL",
       [&](const Statement& row) {
         const auto found = page.op_rows.find(OpKey(row.Int64(0), row.Text(1)));
         if (found == page.op_rows.end()) return true;

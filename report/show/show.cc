@@ -73,7 +73,8 @@ Result<Json> ByName(RunDb& db, const std::string& what, const ShowOptions& optio
   if (name.starts_with('%')) name.erase(0, 1);
   XLATRACE_ASSIGN(const std::string op,
                   FirstText(db,
-                            "SELECT handle FROM op_time WHERE instruction = ?1"
+                            "SELECT handle FROM op_time WHERE op = ?1 OR (instruction IS NULL AND"
+                            " op_name = ?1)"
                             " ORDER BY CAST(substr(handle, 2) AS INT)",
                             name));
   if (!op.empty()) return ByHandle(db, op, options);

@@ -398,7 +398,9 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
   }
   Json sheet{{"kind", "op"}, {"handle", handle}};
   const int64_t module_id = IntOf(op, "module_id");
-  const std::string name = TextOf(op, "instruction");
+  const std::string name = TextOf(op, "op");  // Of an instruction its own.
+  if (op["instruction"].is_null()) op["instruction"] = name;
+  op.erase("op");
   XLATRACE_ASSIGN(const Json instruction,
                   Row(db,
                       "SELECT opcode, shape, fusion_kind, op_name_method, op_type, flops, bytes"

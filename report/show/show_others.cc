@@ -23,7 +23,8 @@ constexpr size_t kMostRows = 40;
 
 // Columns of ops in the sheets that list them.
 constexpr std::string_view kOpColumns =
-    "SELECT handle, instruction, op_kind, phase, layer, self_ns, steady_ns, occurrences, wasted_ns,"
+    "SELECT handle, op AS instruction, op_kind, phase, layer, self_ns, steady_ns, occurrences, "
+    "wasted_ns,"
     " bound_by, max(coalesce(compute_utilisation_pct, 0), coalesce(memory_utilisation_pct, 0))"
     " AS utilisation_pct, source_file, source_line FROM op_time ";
 

@@ -34,6 +34,15 @@ TEST(RangeKindTest, XlasTitlesAreKnownInOldAndNewSpelling) {
   EXPECT_EQ(RangeKindOf(""), RangeKind::kOther);
 }
 
+TEST(RangeKindTest, TensorFlowsOpsAreKnownByNameAndType) {
+  EXPECT_EQ(RangeKindOf("gradient_tape/dense_2/MatMul/MatMul:MatMul"), RangeKind::kOp);
+  EXPECT_EQ(RangeKindOf("IteratorGetNext/_3:_Send#from=a,to=b#"), RangeKind::kOp);
+  EXPECT_EQ(RangeKindOf("Foo::Bar"), RangeKind::kOther);
+  EXPECT_EQ(RangeKindOf("jit_f:XLA GPU module"), RangeKind::kOther);
+  EXPECT_EQ(RangeKindOf("XlaModule:"), RangeKind::kOther);
+  EXPECT_EQ(RangeKindOf("a:"), RangeKind::kOther);
+}
+
 TEST(StringTableTest, EveryRegistrationHasItsIdAndEveryTextIsKeptOnce) {
   Definitions definitions;
   auto table = std::make_unique<StringTable>(&definitions);

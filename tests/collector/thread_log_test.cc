@@ -66,6 +66,25 @@ TEST_F(ThreadLogTest, InnermostThunkOfTheModuleCounts) {
   });
 }
 
+TEST_F(ThreadLogTest, OutsideOfModulesTheInnermostOpCounts) {
+  OnThread([&](ThreadLog& log) {
+    log.Push(Range(tsl, 10, RangeKind::kOp), 0);
+    log.Push(Range(tsl, 11, RangeKind::kOp), 0);
+    EXPECT_EQ(log.thunk(), 11u);
+    EXPECT_TRUE(Pop(log, tsl));
+    EXPECT_EQ(log.thunk(), 10u);
+    log.Push(Range(tsl, 20, RangeKind::kModule), 5);
+    EXPECT_EQ(log.thunk(), 0u);
+    log.Push(Range(tsl, 12, RangeKind::kOp), 0);
+    EXPECT_EQ(log.thunk(), 0u);  // What XLA runs is told by its thunks.
+    EXPECT_TRUE(Pop(log, tsl));
+    EXPECT_TRUE(Pop(log, tsl));
+    EXPECT_EQ(log.thunk(), 10u);
+    EXPECT_TRUE(Pop(log, tsl));
+    EXPECT_EQ(log.thunk(), 0u);
+  });
+}
+
 TEST_F(ThreadLogTest, AModuleInsideAThunkHasNoThunkOfTheOuterOne) {
   OnThread([&](ThreadLog& log) {
     log.Push(Range(tsl, 10, RangeKind::kModule), 1);

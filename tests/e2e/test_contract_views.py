@@ -146,11 +146,11 @@ class ContractViews(support.OneRecording):
 
     def test_none_means_no_instruction_means_a_reason(self):
         self.assert_no_rows(
-            "SELECT * FROM activity WHERE NOT ((confidence = 'none') = (instruction IS NULL) "
-            "AND (instruction IS NULL) = (unattributed_reason IS NOT NULL))"
+            "SELECT * FROM activity WHERE NOT ((confidence = 'none') = (instruction IS NULL AND "
+            "evidence IS NOT 'op_range') AND (confidence = 'none') = (unattributed_reason IS NOT NULL))"
         )
         self.assert_no_rows(
-            "SELECT * FROM op_time WHERE (confidence = 'none') != (instruction IS NULL)"
+            "SELECT * FROM op_time WHERE (confidence = 'none') != (op IS NULL)"
         )
 
     def test_labels_have_evidence_and_module(self):
@@ -161,7 +161,8 @@ class ContractViews(support.OneRecording):
     def test_exact_knows_the_triple(self):
         self.assert_no_rows(
             "SELECT * FROM activity WHERE confidence = 'exact' AND "
-            "(module_id IS NULL OR execution_id IS NULL OR instruction IS NULL)"
+            "(module_id IS NULL OR execution_id IS NULL OR instruction IS NULL) AND "
+            "NOT (evidence = 'op_range' AND op_name IS NOT NULL AND op_type IS NOT NULL)"
         )
 
     def test_instruction_exists_in_its_module(self):

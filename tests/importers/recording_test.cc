@@ -88,6 +88,35 @@ TEST_F(RecordingTest, KernelHasCallHintAndRun) {
   EXPECT_EQ(config.shared_memory_dynamic_bytes, 1024);
 }
 
+TEST_F(RecordingTest, KernelOutsideOfModulesHasTheOpOfItsLaunch) {
+  RecordingBuilder builder(folder_ / "a.rec");
+  builder.Fact("tensorflow_ops", "on");
+  const uint32_t op = builder.Text("dense_0/MatMul:MatMul");
+  const uint32_t send = builder.Text("IteratorGetNext/_3:_Send#from=a,to=b#");
+  builder.Kernel("sgemm", builder.Call(307, 20, 25, op, 0), 1000, 1500);
+  builder.Copy(1, 64, builder.Call(279, 30, 34, send, 0), 1600, 1700);
+  builder.Kernel("eager", builder.Call(307, 40, 44, 0, 0), 1800, 1900);
+  builder.Finish();
+  Import(builder);
+  ASSERT_EQ(sink_.activities.size(), 3u);
+  EXPECT_EQ(HintOf(0).evidence, Evidence::kOpRange);
+  EXPECT_EQ(HintOf(0).op_name, "dense_0/MatMul");
+  EXPECT_EQ(HintOf(0).op_type, "MatMul");
+  EXPECT_EQ(HintOf(1).op_name, "IteratorGetNext/_3");
+  EXPECT_EQ(HintOf(1).op_type, "_Send");
+  EXPECT_EQ(HintOf(2).evidence, Evidence::kOpRange);  // No op of a graph was under way.
+  EXPECT_EQ(HintOf(2).op_name, "");
+}
+
+TEST_F(RecordingTest, WithoutAnnotationsNothingIsSaidOfWhatLiesOutside) {
+  RecordingBuilder builder(folder_ / "a.rec");
+  builder.Kernel("eager", builder.Call(307, 40, 44, 0, 0), 1800, 1900);
+  builder.Finish();
+  Import(builder);
+  ASSERT_EQ(sink_.activities.size(), 1u);
+  EXPECT_EQ(sink_.activities[0].hint_id, 0);
+}
+
 TEST_F(RecordingTest, EveryRunOfAModuleIsItsOwn) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto titles = builder.RegisterModule("jit_f", 7, AddAndFusion());

@@ -233,7 +233,9 @@ TEST(XplaneGpu, AnnotationsBecomeHintsWithPrefixedOpName) {
   EXPECT_EQ(hint.instruction, "dot.7");
   EXPECT_EQ(hint.op_name, "jit(f)/jit(main)/mlp/dot_general");
   const model::Hint eager = sink.HintOf(sink.activities.at(1));
+  EXPECT_EQ(eager.evidence, model::Evidence::kOpRange);
   EXPECT_EQ(eager.op_name, "model/dense/MatMul");
+  EXPECT_EQ(eager.op_type, "MatMul");
   EXPECT_EQ(eager.instruction, "");
 }
 

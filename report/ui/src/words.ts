@@ -31,6 +31,7 @@ export const EVIDENCE_WORDS: Record<string, string> = words({
   cubin: 'identity of the loaded code',
   symbol: 'kernel name in the module that ran',
   symbol_across_modules: 'kernel name, module deduced',
+  op_range: 'the framework\'s own op around the launch',
 });
 export const REASON_WORDS: Record<string, string> = words({
   unknown: 'no reason found; please report this run',
@@ -43,6 +44,7 @@ export const REASON_WORDS: Record<string, string> = words({
   transfer: 'copy or memset issued by the runtime, outside any module',
   autotuning: 'candidate kernels tried while compiling',
   graph_without_body: 'a CUDA graph whose kernels are not known',
+  eager: 'eager: wrap in tf.function',
 });
 export const CAUSE_WORDS: Record<string, string> = words({
   unknown: 'not known',

@@ -26,8 +26,8 @@ namespace {
 // One range title of XLA's: "Thunk:#name=jit(f)/mul,hlo_op=fusion.2#",
 // "XlaModule:#hlo_module=jit_f,program_id=7#".
 struct Title {
-  enum Kind { kOther, kModule, kThunk } kind = kOther;
-  std::string text;  // "program|module" or the instruction
+  enum Kind { kOther, kModule, kThunk, kOp } kind = kOther;
+  std::string text;  // "program|module", the instruction, or TensorFlow's "name:Type"
 };
 
 // Never destroyed: ranges are pushed from threads that outlive static destructors.
@@ -60,6 +60,13 @@ Title Parse(const char* text) {
     return {Title::kModule, Value(title, "program_id") + "|" + Value(title, "hlo_module")};
   }
   if (title.starts_with("Thunk:#")) return {Title::kThunk, Value(title, "hlo_op")};
+  // What TensorFlow runs: "dense/MatMul:MatMul", maybe with "#key=value#" behind it.
+  const std::string_view op = title.substr(0, title.find('#'));
+  const size_t colon = op.find(':');
+  if (colon != std::string_view::npos && colon > 0 && colon + 1 < op.size() &&
+      op.find(':', colon + 1) == std::string_view::npos && op.find(' ') == std::string_view::npos) {
+    return {Title::kOp, std::string(op)};
+  }
   return {};
 }
 
@@ -73,19 +80,27 @@ Title TitleOf(const nvtxEventAttributes_t* event) {
   return found == state.titles.end() ? Title{} : found->second;
 }
 
-// "program|module|instruction" of the innermost module and thunk around; empty outside of both.
+// "program|module|instruction" of the innermost module and thunk around; outside of both
+// "|||name:Type" of the innermost op of TensorFlow, else empty.
 const char* LabelNow() {
   const std::string* module = nullptr;
   const std::string* thunk = nullptr;
+  const std::string* op = nullptr;
   for (const Title& range : ranges) {
     if (range.kind == Title::kModule) {
       module = &range.text;
       thunk = nullptr;
     } else if (range.kind == Title::kThunk) {
       thunk = &range.text;
+    } else if (range.kind == Title::kOp) {
+      op = &range.text;
     }
   }
-  if (module == nullptr && thunk == nullptr) return "";
+  if (module == nullptr && thunk == nullptr) {
+    if (op == nullptr) return "";
+    label = "|||" + *op;
+    return label.c_str();
+  }
   label = module != nullptr ? *module : "|";
   label += "|";
   if (thunk != nullptr) label += *thunk;

@@ -62,11 +62,19 @@ FAKE_EXPORT int cublasDestroy_v2(Handle* handle) {
   return kSuccess;
 }
 FAKE_EXPORT int cublasGetVersion_v2(Handle*, int* version) {
+#ifdef FAKE_CUDA_12
+  *version = 120'503;
+#else
   *version = 130'002;
+#endif
   return kSuccess;
 }
 FAKE_EXPORT int cublasGetProperty(int which, int* value) {
+#ifdef FAKE_CUDA_12
+  *value = which == 0 ? 12 : which == 1 ? 5 : 3;
+#else
   *value = which == 0 ? 13 : which == 2 ? 2 : 0;
+#endif
   return kSuccess;
 }
 FAKE_EXPORT const char* cublasGetStatusString(int) { return "status of the cuBLAS stand-in"; }
@@ -95,6 +103,43 @@ FAKE_EXPORT int cublasSetPointerMode_v2(Handle* handle, int mode) {
 FAKE_EXPORT int cublasGetPointerMode_v2(Handle* handle, int* mode) {
   *mode = handle->pointer_mode;
   return kSuccess;
+}
+
+FAKE_EXPORT int cublasSetAtomicsMode(Handle*, int) { return kSuccess; }
+FAKE_EXPORT int cublasGetAtomicsMode(Handle*, int* mode) {
+  *mode = 0;
+  return kSuccess;
+}
+
+// TensorFlow's own MatMul calls these.
+#define GEMM(letter, type)                                                                         \
+  FAKE_EXPORT int cublas##letter##gemm_v2(Handle* handle, int transpose_a, int transpose_b, int m, \
+                                          int n, int k, const void*, const void*, int,             \
+                                          const void*, int, const void*, void*, int) {             \
+    return Gemm(handle, transpose_a, transpose_b, m, n, k, 1, type);                               \
+  }                                                                                                \
+  FAKE_EXPORT int cublas##letter##gemmStridedBatched(                                              \
+      Handle* handle, int transpose_a, int transpose_b, int m, int n, int k, const void*,          \
+      const void*, int, long long, const void*, int, long long, const void*, void*, int,           \
+      long long, int batch) {                                                                      \
+    return Gemm(handle, transpose_a, transpose_b, m, n, k, batch, type);                           \
+  }
+GEMM(S, CUDA_R_32F)
+GEMM(D, CUDA_R_64F)
+#undef GEMM
+FAKE_EXPORT int cublasHgemm(Handle* handle, int transpose_a, int transpose_b, int m, int n, int k,
+                            const void*, const void*, int, const void*, int, const void*, void*,
+                            int) {
+  return Gemm(handle, transpose_a, transpose_b, m, n, k, 1, CUDA_R_16F);
+}
+FAKE_EXPORT int cublasSgemv_v2(Handle* handle, int transpose, int m, int n, const void*,
+                               const void*, int, const void*, int, const void*, void*, int) {
+  return Gemm(handle, transpose, 0, m, 1, n, 1, CUDA_R_32F);
+}
+FAKE_EXPORT int cublasSgemmEx(Handle* handle, int transpose_a, int transpose_b, int m, int n, int k,
+                              const void*, const void*, cudaDataType_t type, int, const void*,
+                              cudaDataType_t, int, const void*, void*, cudaDataType_t, int) {
+  return Gemm(handle, transpose_a, transpose_b, m, n, k, 1, type);
 }
 
 FAKE_EXPORT int cublasGemmEx(Handle* handle, int transpose_a, int transpose_b, int m, int n, int k,

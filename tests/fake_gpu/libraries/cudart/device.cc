@@ -10,11 +10,13 @@ using xlatrace::fake::CurrentDevice;
 using xlatrace::fake::EnsureContext;
 using xlatrace::fake::Error;
 
+#ifndef FAKE_CUDA_12  // cuda12.cc has those of CUDA 12.
 // The runtime of the headers that this is built with.
 FAKE_EXPORT cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
+#endif
 FAKE_EXPORT cudaError_t cudaDriverGetVersion(int* version) {
   *version = 0;
   DRIVER(cuDriverGetVersion, version);
@@ -41,6 +43,7 @@ FAKE_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) 
   return Error(DRIVER(cuDeviceCanAccessPeer, can, device, peer));
 }
 
+#ifndef FAKE_CUDA_12
 FAKE_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   const CUresult result = DRIVER(cuInit, 0);
   if (result != CUDA_SUCCESS) return Error(result);
@@ -82,6 +85,8 @@ FAKE_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int 
   properties->unifiedAddressing = 1;
   return cudaSuccess;
 }
+
+#endif
 
 FAKE_EXPORT const char* cudaGetErrorName(cudaError_t error) {
   const char* name = nullptr;

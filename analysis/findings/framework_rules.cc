@@ -1,0 +1,109 @@
+// What a framework runs itself, outside of XLA: ops that are launched one by one from Python, and
+// ops of graphs that XLA could compile.
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "analysis/findings/rules.h"
+
+namespace xlatrace::analysis::findings {
+namespace {
+
+constexpr double kNoticeable = 0.05;  // Of the step, or of the whole run.
+
+struct Work {
+  int64_t eager_ns = 0, eager_launches = 0;
+  int64_t ops_ns = 0, ops_launches = 0;
+  int64_t elementwise_ns = 0, elementwise_launches = 0;
+  int64_t xla_ns = 0;
+};
+
+Work WorkOf(const Context& context) {
+  Work work;
+  for (size_t i = 0; i < context.run.activities.size(); ++i) {
+    if (!context.InBasis(i)) continue;
+    const int64_t ns = context.run.activities.self_ns[i];
+    const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
+    if (label.module_id != 0) work.xla_ns += ns;
+    if (label.instruction_id == 0 && label.reason == model::Reason::kEager) {
+      work.eager_ns += ns;
+      ++work.eager_launches;
+    }
+    if (label.evidence != model::Evidence::kOpRange) continue;
+    if (context.run.ConfigOf(i).kind != model::ActivityKind::kKernel) continue;
+    work.ops_ns += ns;
+    ++work.ops_launches;
+    const model::OpKind kind =
+        context.attribution.instructions[static_cast<size_t>(label.instruction_id) - 1].op_kind;
+    if (kind != model::OpKind::kElementwiseFusion && kind != model::OpKind::kCopy &&
+        kind != model::OpKind::kTranspose) {
+      continue;
+    }
+    work.elementwise_ns += ns;
+    ++work.elementwise_launches;
+  }
+  return work;
+}
+
+void EagerOps(const Context& context, const Work& work, Report& report) {
+  const int64_t ns = context.PerStep(work.eager_ns);
+  if (context.ShareOfStep(ns) < kNoticeable) return;
+  Finding finding;
+  finding.id = "eager_kernels";
+  finding.title = fmt::format("Wrap eager ops in tf.function: they take {}", Time(ns));
+  finding.sentence =
+      fmt::format("Ops that Python runs one by one are {} of the device's work: {}, without a name",
+                  Percent(context.ShareOfStep(ns)), Time(ns));
+  finding.action =
+      "put the step into a function with @tf.function: its ops then run as one graph and bear "
+      "names, and with jit_compile=True XLA can fuse them";
+  finding.how_to_check = "the reason `eager` is gone from the first screen";
+  finding.saves_low_ns = 0;
+  finding.saves_high_ns = ns;
+  finding.sure = context.Allowed(Sure::kLow);
+  finding.claims["eager ops"] = ns;
+  finding.evidence.Add("kernels of eager ops, per step", ns, "ns")
+      .Add("their launches, per step", context.PerStep(work.eager_launches), "count");
+  report.Add(std::move(finding));
+}
+
+// Each of these ops reads and writes memory that a fusion would keep in registers.
+void CompileThisPart(const Context& context, const Work& work, Report& report) {
+  const int64_t ns = context.PerStep(work.ops_ns);
+  if (context.ShareOfStep(ns) < kNoticeable) return;
+  const int64_t bound = context.PerStep(work.elementwise_ns);
+  Finding finding;
+  finding.id = "outside_xla";
+  finding.title = fmt::format("Compile this part with XLA: {} runs op by op", Time(ns));
+  finding.sentence = fmt::format(
+      "TensorFlow runs {} of the step itself, op by op: {}, of it {} elementwise and copies",
+      Percent(context.ShareOfStep(ns)), Time(ns), Time(bound));
+  finding.action =
+      work.xla_ns > 0
+          ? "jit_compile=True on the tf.function (Keras: model.compile(jit_compile=True)) compiles "
+            "what autoclustering left out; each op is a launch and a trip through memory"
+          : "jit_compile=True on the tf.function (Keras: model.compile(jit_compile=True)); each op "
+            "is a launch and a trip through memory that a fusion saves";
+  finding.how_to_check = "fewer launches per step, and op_time has instructions in their place";
+  finding.saves_low_ns = 0;
+  finding.saves_high_ns = bound;
+  finding.sure = context.Allowed(Sure::kLow);
+  finding.claims["ops outside of XLA"] = bound;
+  finding.evidence.Add("ops outside of XLA, per step", ns, "ns")
+      .Add("their launches, per step", context.PerStep(work.ops_launches), "count")
+      .Add("elementwise ops and copies, the most that fusion saves, per step", bound, "ns")
+      .Add("their launches, per step", context.PerStep(work.elementwise_launches), "count")
+      .Add("in XLA's modules, per step", context.PerStep(work.xla_ns), "ns");
+  report.Add(std::move(finding));
+}
+
+}  // namespace
+
+void JudgeFrameworkOps(const Context& context, Report& report) {
+  const Work work = WorkOf(context);
+  if (work.eager_ns > 0) EagerOps(context, work, report);
+  if (work.ops_ns > 0) CompileThisPart(context, work, report);
+}
+
+}  // namespace xlatrace::analysis::findings

@@ -1,0 +1,143 @@
+#include "analysis/op_steps.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <unordered_map>
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::Id;
+
+constexpr size_t kFewestSteps = 3;
+
+// What an op launched at once: several kernels in a row are one run of it.
+struct OpRun {
+  Id op = 0;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  int64_t self_ns = 0;
+};
+
+struct OpFacts {
+  std::vector<size_t> runs;
+  int64_t self_ns = 0;
+  bool trains = false;
+};
+
+std::vector<OpRun> RunsOf(const model::RunTables& run, const model::AttributionTables& attribution,
+                          Id device_id) {
+  std::vector<uint32_t> order;
+  int64_t all_ns = 0;
+  int64_t ops_ns = 0;
+  for (uint32_t i = 0; i < run.activities.size(); ++i) {
+    if (run.LaneOf(i).device_id != device_id || !run.activities.timed(i)) continue;
+    all_ns += run.activities.self_ns[i];
+    const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
+    if (label.evidence != model::Evidence::kOpRange) continue;
+    ops_ns += run.activities.self_ns[i];
+    order.push_back(i);
+  }
+  // Where XLA runs nearly all, its executions tell.
+  if (5 * ops_ns < all_ns) return {};
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return run.activities.start_ns[a] < run.activities.start_ns[b];
+  });
+  std::vector<OpRun> runs;
+  for (const uint32_t i : order) {
+    const Id op = attribution.labels[attribution.label_of[i] - 1].instruction_id;
+    if (runs.empty() || runs.back().op != op)
+      runs.push_back({op, run.activities.start_ns[i], 0, 0});
+    runs.back().end_ns = std::max(runs.back().end_ns, run.activities.end_ns(i));
+    runs.back().self_ns += run.activities.self_ns[i];
+  }
+  return runs;
+}
+
+// How often most of the time runs, of ops that train where there are any. 0: nothing recurs.
+size_t CountOfSteps(const std::map<Id, OpFacts>& ops, bool trains) {
+  std::map<size_t, int64_t> time_of_count;
+  for (const auto& [op, facts] : ops) {
+    if (facts.trains == trains || !trains) time_of_count[facts.runs.size()] += facts.self_ns;
+  }
+  size_t best = 0;
+  int64_t most = 0;
+  for (const auto& [count, ns] : time_of_count) {
+    if (count < kFewestSteps || ns <= most) continue;
+    best = count;
+    most = ns;
+  }
+  return best;
+}
+
+// Share of the ops that run as often as the anchor, by time, that do so once between two of it.
+bool RunsInTurn(const std::map<Id, OpFacts>& ops, const std::vector<size_t>& anchor) {
+  int64_t in_turn = 0;
+  int64_t all = 0;
+  for (const auto& [op, facts] : ops) {
+    if (facts.runs.size() != anchor.size()) continue;
+    all += facts.self_ns;
+    bool once = true;
+    for (size_t k = 0; k < anchor.size() && once; ++k) {
+      once =
+          facts.runs[k] >= anchor[k] && (k + 1 == anchor.size() || facts.runs[k] < anchor[k + 1]);
+    }
+    if (once) in_turn += facts.self_ns;
+  }
+  return 10 * in_turn >= 9 * all;
+}
+
+// How many runs of ops before the anchor are the same before nine of ten of them.
+size_t CommonBefore(const std::vector<OpRun>& runs, const std::vector<size_t>& anchor) {
+  for (size_t back = 1;; ++back) {
+    std::unordered_map<Id, size_t> seen;
+    size_t most = 0;
+    for (size_t k = 0; k < anchor.size(); ++k) {
+      const size_t least = k == 0 ? 0 : anchor[k - 1] + 1;
+      if (anchor[k] < least + back) continue;
+      most = std::max(most, ++seen[runs[anchor[k] - back].op]);
+    }
+    if (10 * most < 9 * anchor.size() || anchor[0] < back) return back - 1;
+    // The first one decides: what came before the first step is none of it.
+    if (seen[runs[anchor[0] - back].op] != most) return back - 1;
+  }
+}
+
+}  // namespace
+
+OpSteps FindOpSteps(const model::RunTables& run, const model::AttributionTables& attribution,
+                    Id device_id) {
+  OpSteps steps;
+  const std::vector<OpRun> runs = RunsOf(run, attribution, device_id);
+  std::map<Id, OpFacts> ops;
+  for (size_t r = 0; r < runs.size(); ++r) {
+    OpFacts& facts = ops[runs[r].op];
+    facts.runs.push_back(r);
+    facts.self_ns += runs[r].self_ns;
+    const model::Phase phase = attribution.instructions[static_cast<size_t>(runs[r].op) - 1].phase;
+    facts.trains = phase == model::Phase::kBackward || phase == model::Phase::kOptimizer;
+    steps.trains |= facts.trains;
+  }
+  const size_t count = CountOfSteps(ops, steps.trains);
+  const std::vector<size_t>* anchor = nullptr;
+  for (const auto& [op, facts] : ops) {
+    if (count == 0 || facts.runs.size() != count) continue;
+    if (anchor == nullptr || facts.runs[0] < (*anchor)[0]) anchor = &facts.runs;
+  }
+  if (anchor == nullptr || !RunsInTurn(ops, *anchor)) return steps;
+  const size_t before = CommonBefore(runs, *anchor);
+  for (const size_t at : *anchor) steps.starts_ns.push_back(runs[at - before].start_ns);
+  // What follows the last step (an evaluation) is not of it.
+  const int64_t length = (steps.starts_ns.back() - steps.starts_ns.front()) /
+                         static_cast<int64_t>(steps.starts_ns.size() - 1);
+  steps.end_ns = steps.starts_ns.back();
+  for (size_t r = anchor->back(); r < runs.size(); ++r) {
+    if (runs[r].start_ns <= steps.starts_ns.back() + length) {
+      steps.end_ns = std::max(steps.end_ns, runs[r].end_ns);
+    }
+  }
+  return steps;
+}
+
+}  // namespace xlatrace::analysis

@@ -1,0 +1,37 @@
+// The ops that a framework ran itself, outside any XLA module, as rows behind the instructions.
+//
+// TensorFlow names each op of a graph while it runs (`dense_0/MatMul:MatMul`); kernels launched
+// meanwhile are the op's. A run has one row per name and type, whichever process or device ran it.
+
+#ifndef XLATRACE_CORRELATOR_FRAMEWORK_OPS_H_
+#define XLATRACE_CORRELATOR_FRAMEWORK_OPS_H_
+
+#include <string_view>
+#include <unordered_map>
+
+#include "model/derived.h"
+#include "model/run_tables.h"
+
+namespace xlatrace::correlator {
+
+class FrameworkOps {
+ public:
+  // Adds the rows of all ops that hints of activities name. `run` must outlive this.
+  FrameworkOps(const model::RunTables& run, model::AttributionTables* out);
+
+  // instruction_id of the row of this hint's op; 0: it names none.
+  model::Id RowOf(const model::Hint& hint) const;
+
+ private:
+  std::unordered_map<const model::Hint*, model::Id> rows_;
+};
+
+// What kind of work an op does, by its type: MatMul is gemm.
+model::OpKind KindOfOpType(std::string_view op_type);
+
+// The op only calls a function or an XLA program: what runs in it may be told apart further.
+bool IsCall(const model::Hint& hint);
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_FRAMEWORK_OPS_H_

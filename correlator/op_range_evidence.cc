@@ -1,0 +1,32 @@
+#include "correlator/op_range_evidence.h"
+
+#include "correlator/origin.h"
+#include "correlator/thunk_order/launch_kind.h"
+
+namespace xlatrace::correlator {
+
+std::optional<Proposal> OpRangeEvidence::Judge(const ActivityCase& activity) const {
+  if (activity.hint == nullptr || activity.hint->evidence != model::Evidence::kOpRange) {
+    return std::nullopt;
+  }
+  if ((of_ == Of::kCalls) != (IsCall(*activity.hint) || activity.hint->op_name.empty())) {
+    return std::nullopt;
+  }
+  const LaunchKind kind = LaunchKindOf(*activity.config);
+  if (kind == LaunchKind::kAutotuning) return std::nullopt;
+  Proposal proposal;
+  proposal.evidence = model::Evidence::kOpRange;
+  if (activity.hint->op_name.empty()) {
+    // What communicates is launched by threads of its own.
+    if (kind == LaunchKind::kCollective) return std::nullopt;
+    if (WithoutModule(*activity.config, true).reason != model::Reason::kNotXla) return std::nullopt;
+    proposal.reason = model::Reason::kEager;
+    return proposal;
+  }
+  proposal.instruction_id = ops_.RowOf(*activity.hint);
+  if (proposal.instruction_id == 0) return std::nullopt;
+  proposal.confidence = model::Confidence::kExact;
+  return proposal;
+}
+
+}  // namespace xlatrace::correlator

@@ -1,0 +1,27 @@
+// What TensorFlow calls an op that it runs: `dense_0/MatMul:MatMul`, in NVTX ranges of domain TSL,
+// in the profiler's statistic `tf_op`, in its annotations.
+//
+// Grammar (OpKernel::TraceString, tensorflow/core/framework/op_kernel.cc): the node's name, a
+// colon, the type of the op; behind a '#' there may be attributes. Names of nodes hold letters,
+// digits and any of _.-/>^, so nothing else is taken for one: not `Foo::Bar`, not `module:XLA GPU
+// module`.
+//
+// Ownership: views into the text. Thread-safety: re-entrant.
+
+#ifndef XLATRACE_IMPORTERS_COMMON_OP_ANNOTATION_H_
+#define XLATRACE_IMPORTERS_COMMON_OP_ANNOTATION_H_
+
+#include <string_view>
+
+namespace xlatrace::importers {
+
+struct OpAnnotation {
+  std::string_view name;  // Empty: the text is none.
+  std::string_view type;
+};
+
+OpAnnotation ParseOpAnnotation(std::string_view text);
+
+}  // namespace xlatrace::importers
+
+#endif  // XLATRACE_IMPORTERS_COMMON_OP_ANNOTATION_H_

@@ -1,0 +1,179 @@
+// Phases, layers and steps of ops that TensorFlow ran itself.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/framework_op_labels.h"
+#include "analysis/op_steps.h"
+#include "analysis/steps.h"
+#include "tests/analysis/run_builder.h"
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::Phase;
+using testing::ElementsAre;
+
+TEST(NameInModel, WhatTensorFlowPutsAroundANameGoes) {
+  EXPECT_EQ(NameInModel("StatefulPartitionedCall/mlp_1/dense_1/MatMul"), "mlp_1/dense_1/MatMul");
+  EXPECT_EQ(NameInModel("StatefulPartitionedCall_2/PartitionedCall/a/Add"), "a/Add");
+  EXPECT_EQ(NameInModel("ConstantFolding/lm/mul-matshapes-0"), "lm/mul");
+  EXPECT_EQ(NameInModel("lm/ArithmeticOptimizer/AddOpsRewrite_add_1"), "lm/add_1");
+  EXPECT_EQ(NameInModel("a/ArithmeticOptimizer/ReorderCastLikeAndValuePreserving_float_Cast_1"),
+            "a/Cast_1");
+  EXPECT_EQ(NameInModel("while/body/_12/while/dense/MatMul"), "dense/MatMul");
+  EXPECT_EQ(NameInModel("IteratorGetNext/_3"), "IteratorGetNext");
+  EXPECT_EQ(NameInModel("MatMul"), "MatMul");
+}
+
+// Ops of one program, by name and type.
+class Program {
+ public:
+  explicit Program(const std::vector<std::pair<std::string, std::string>>& ops) {
+    for (const auto& [name, type] : ops) {
+      model::InstructionRow row;
+      row.op_name = name;
+      row.op_type = type;
+      attribution_.instructions.push_back(row);
+    }
+    LabelFrameworkOps(attribution_, 0);
+    for (const model::InstructionRow& row : attribution_.instructions) rows_[row.op_name] = row;
+  }
+  Phase PhaseOf(const std::string& name) const { return rows_.at(name).phase; }
+  std::string LayerOf(const std::string& name) const { return rows_.at(name).layer; }
+  std::string GroupOf(const std::string& name) const { return rows_.at(name).layer_group; }
+
+ private:
+  model::AttributionTables attribution_;
+  std::map<std::string, model::InstructionRow> rows_;
+};
+
+TEST(FrameworkOps, PhasesOfAStep) {
+  const Program program({{"IteratorGetNext/_3", "_Send"},
+                         {"dense_0/MatMul", "MatMul"},
+                         {"loss/Mean", "Mean"},
+                         {"gradient_tape/loss/truediv", "RealDiv"},
+                         {"gradient_tape/dense_0/MatMul/MatMul_1", "MatMul"},
+                         {"AddN", "AddN"},
+                         {"sgd/mul", "Mul"},
+                         {"sgd/AssignSubVariableOp", "AssignSubVariableOp"},
+                         {"div_no_nan", "DivNoNan"}});
+  EXPECT_EQ(program.PhaseOf("IteratorGetNext/_3"), Phase::kOther);
+  EXPECT_EQ(program.PhaseOf("dense_0/MatMul"), Phase::kForward);
+  EXPECT_EQ(program.PhaseOf("loss/Mean"), Phase::kLoss);
+  EXPECT_EQ(program.PhaseOf("gradient_tape/loss/truediv"), Phase::kBackward);
+  EXPECT_EQ(program.LayerOf("gradient_tape/loss/truediv"), "loss");
+  EXPECT_EQ(program.PhaseOf("gradient_tape/dense_0/MatMul/MatMul_1"), Phase::kBackward);
+  EXPECT_EQ(program.PhaseOf("AddN"), Phase::kBackward);
+  EXPECT_EQ(program.PhaseOf("sgd/mul"), Phase::kOptimizer);
+  EXPECT_EQ(program.PhaseOf("sgd/AssignSubVariableOp"), Phase::kOptimizer);
+  EXPECT_EQ(program.PhaseOf("div_no_nan"), Phase::kOther);
+}
+
+TEST(FrameworkOps, NumbersOfTheModelStayApartAndFold) {
+  const Program program({{"dense_0/MatMul", "MatMul"},
+                         {"dense_1/MatMul", "MatMul"},
+                         {"dense_2/MatMul", "MatMul"},
+                         {"gradient_tape/dense_2/MatMul/MatMul", "MatMul"}});
+  EXPECT_EQ(program.LayerOf("dense_0/MatMul"), "dense_0");
+  EXPECT_EQ(program.LayerOf("dense_1/MatMul"), "dense_1");
+  EXPECT_EQ(program.LayerOf("gradient_tape/dense_2/MatMul/MatMul"), "dense_2");
+  EXPECT_EQ(program.GroupOf("dense_2/MatMul"), "dense_*");
+}
+
+TEST(FrameworkOps, KerasNumbersGoAndItsUnnumberedFirstLayerFolds) {
+  const std::string call = "StatefulPartitionedCall/";
+  const Program program({{call + "mlp_1/dense_1/MatMul", "MatMul"},
+                         {call + "mlp_1/dense_1_2/MatMul", "MatMul"},
+                         {call + "mlp_1/dense_2_1/MatMul", "MatMul"},
+                         {call + "mlp_1/head_1/MatMul", "MatMul"},
+                         {call + "gradient_tape/mlp_1/dense_1/MatMul/MatMul", "MatMul"},
+                         {call + "compile_loss/sparse_categorical_crossentropy/Mean", "Mean"},
+                         {call + "adam/Mul_3", "Mul"}});
+  EXPECT_EQ(program.LayerOf(call + "mlp_1/dense_1/MatMul"), "mlp/dense");
+  EXPECT_EQ(program.LayerOf(call + "mlp_1/dense_1_2/MatMul"), "mlp/dense_1");
+  EXPECT_EQ(program.LayerOf(call + "gradient_tape/mlp_1/dense_1/MatMul/MatMul"), "mlp/dense");
+  for (const char* name : {"mlp_1/dense_1/MatMul", "mlp_1/dense_1_2/MatMul"}) {
+    EXPECT_EQ(program.GroupOf(call + name), "mlp/dense_*");
+  }
+  EXPECT_EQ(program.GroupOf(call + "mlp_1/head_1/MatMul"), "mlp/head");
+  EXPECT_EQ(program.PhaseOf(call + "compile_loss/sparse_categorical_crossentropy/Mean"),
+            Phase::kLoss);
+  EXPECT_EQ(program.PhaseOf(call + "adam/Mul_3"), Phase::kOptimizer);
+}
+
+// A device that runs ops; each takes 10 ns, and 2 pass until the next one.
+class Ops {
+ public:
+  Ops() : lane_(b.AddLane(b.AddDevice())) {}
+
+  void Run(const std::string& name, Phase phase) {
+    model::Id& id = ids_[name];
+    if (id == 0) id = b.AddInstruction(0, phase);
+    const size_t activity = b.AddActivity(lane_, clock_, clock_ + 10, {.instruction = id});
+    b.attribution.labels[b.attribution.label_of[activity] - 1].evidence = model::Evidence::kOpRange;
+    clock_ += 12;
+  }
+  void Wait(int64_t ns) { clock_ += ns; }
+  int64_t now() const { return clock_; }
+
+  RunBuilder b;
+
+ private:
+  model::Id lane_;
+  int64_t clock_ = 0;
+  std::map<std::string, model::Id> ids_;
+};
+
+TEST(OpSteps, AStepBeginsWithTheFirstOpThatRecurs) {
+  Ops ops;
+  ops.Run("init", Phase::kForward);
+  std::vector<int64_t> starts;
+  for (int k = 0; k < 6; ++k) {
+    starts.push_back(ops.now());
+    ops.Run("forward", Phase::kForward);
+    ops.Run("backward", Phase::kBackward);
+    ops.Run("update", Phase::kOptimizer);
+    ops.Wait(20);
+  }
+  const Steps steps = FindSteps(ops.b.run, ops.b.attribution, {});
+  ASSERT_EQ(steps.rows.size(), 6u);
+  for (size_t k = 0; k < 6; ++k) EXPECT_EQ(steps.rows[k].start_ns, starts[k]);
+  EXPECT_EQ(steps.rows[5].end_ns, ops.now() - 22);
+  EXPECT_EQ(steps.step_of[0], std::nullopt);
+  EXPECT_TRUE(steps.rows[2].steady);
+}
+
+TEST(OpSteps, AnEvaluationRunsTheForwardOpsTooAndIsNoStep) {
+  Ops ops;
+  std::vector<int64_t> starts;
+  for (int k = 0; k < 5; ++k) {
+    starts.push_back(ops.now());
+    for (const char* name : {"a", "b"}) ops.Run(name, Phase::kForward);
+    ops.Run("gradient", Phase::kBackward);
+    ops.Run("update", Phase::kOptimizer);
+    ops.Wait(50);
+  }
+  ops.Wait(1000);
+  for (int k = 0; k < 3; ++k) {
+    for (const char* name : {"a", "b"}) ops.Run(name, Phase::kForward);
+    ops.Wait(50);
+  }
+  const OpSteps steps = FindOpSteps(ops.b.run, ops.b.attribution, 1);
+  EXPECT_TRUE(steps.trains);
+  EXPECT_EQ(steps.starts_ns, starts);
+  EXPECT_EQ(steps.end_ns, starts.back() + 46);
+}
+
+TEST(OpSteps, WhatDoesNotRecurHasNone) {
+  Ops ops;
+  for (int k = 0; k < 8; ++k) ops.Run("op" + std::to_string(k), Phase::kForward);
+  EXPECT_THAT(FindOpSteps(ops.b.run, ops.b.attribution, 1).starts_ns, ElementsAre());
+}
+
+}  // namespace
+}  // namespace xlatrace::analysis

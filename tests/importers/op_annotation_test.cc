@@ -1,0 +1,68 @@
+#include "importers/common/op_annotation.h"
+
+#include <gtest/gtest.h>
+
+#include "importers/common/xla_ranges.h"
+#include "tests/importers/memory_sink.h"
+
+namespace xlatrace::importers {
+namespace {
+
+TEST(OpAnnotation, NamesOfGraphsAndTheirTypes) {
+  const OpAnnotation op = ParseOpAnnotation("gradient_tape/dense_2/MatMul/MatMul:MatMul");
+  EXPECT_EQ(op.name, "gradient_tape/dense_2/MatMul/MatMul");
+  EXPECT_EQ(op.type, "MatMul");
+  const OpAnnotation send = ParseOpAnnotation("IteratorGetNext/_3:_Send#from=/job:a,to=/job:b#");
+  EXPECT_EQ(send.name, "IteratorGetNext/_3");
+  EXPECT_EQ(send.type, "_Send");
+}
+
+TEST(OpAnnotation, NothingElseIsTakenForOne) {
+  for (const char* text :
+       {"", ":", "a:", ":MatMul", "Thunk:#hlo_op=add.3#", "XlaModule:#hlo_module=jit_f#",
+        "XlaModule:", "ThunkExecutor::Execute", "jit_f:XLA GPU module", "epoch 3: forward", "step",
+        "jit(f)/jit(main)/add:Add", "#edge_name=edge_3_x#"}) {
+    EXPECT_EQ(ParseOpAnnotation(text).name, "") << text;
+  }
+}
+
+class OpRangesTest : public testing::Test {
+ protected:
+  model::Hint At(int64_t time) {
+    const XlaRanges::Found found = ranges_.At(1, time, model::Evidence::kRange);
+    return found.thunk_hint == 0 ? model::Hint()
+                                 : sink_.hints[static_cast<size_t>(found.thunk_hint) - 1];
+  }
+
+  MemorySink sink_;
+  XlaRanges ranges_{sink_};
+};
+
+TEST_F(OpRangesTest, TheInnermostOpCountsAndAModuleBeforeIt) {
+  ranges_.Add(1, 0, 100, "outer/PartitionedCall:PartitionedCall", true);
+  ranges_.Add(1, 10, 20, "dense/MatMul:MatMul", true);
+  ranges_.Add(1, 30, 90, "cluster_0_1/xla_run:_XlaRun", true);
+  ranges_.Add(1, 40, 80, "XlaModule:#hlo_module=cluster_0,program_id=7#", true);
+  ranges_.Add(1, 50, 60, "Thunk:#hlo_op=fusion.1#", true);
+  ranges_.Finish();
+  EXPECT_EQ(At(5).op_name, "outer/PartitionedCall");
+  EXPECT_EQ(At(15).op_name, "dense/MatMul");
+  EXPECT_EQ(At(15).op_type, "MatMul");
+  EXPECT_EQ(At(15).evidence, model::Evidence::kOpRange);
+  EXPECT_EQ(At(25).op_name, "outer/PartitionedCall");
+  EXPECT_EQ(At(35).op_name, "cluster_0_1/xla_run");
+  EXPECT_EQ(At(55).instruction, "fusion.1");
+  EXPECT_EQ(At(55).module_name, "cluster_0");
+  EXPECT_EQ(At(55).enclosing, "");    // Ops are no thunks.
+  EXPECT_EQ(At(70).instruction, "");  // In the module, outside of its thunks: no op's.
+  EXPECT_EQ(At(70).op_name, "");
+}
+
+TEST_F(OpRangesTest, PeoplesOwnRangesAreNoOps) {
+  ranges_.Add(1, 0, 100, "phase:Forward");
+  ranges_.Finish();
+  EXPECT_TRUE(ranges_.empty());
+}
+
+}  // namespace
+}  // namespace xlatrace::importers

@@ -36,7 +36,7 @@ std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, 
   std::vector<Outcome> outcomes(launches.size());
   FindAnchors(launches, one_group, ends);
   DoubtAmongGraphs(launches);
-  CountTrips(programs_, cases_, launches, blind_, &anchors_);
+  CountTrips(programs_, cases_, launches, ends, blind_, &anchors_);
   if (anchors_.empty()) {
     WithoutAnchors(launches, &outcomes);
   } else {

@@ -12,10 +12,13 @@ namespace {
 class TripCounter {
  public:
   TripCounter(std::span<const ThunkProgram* const> programs, const std::vector<LaunchCase>& cases,
-              std::span<const uint32_t> launches, bool blind, std::vector<Anchor>* anchors)
+              std::span<const uint32_t> launches, SequenceEnds ends, bool blind,
+              std::vector<Anchor>* anchors)
       : programs_(programs),
         cases_(cases),
         launches_(launches),
+        open_start_(ends.may_be_cut_off && !ends.clean_start),
+        open_end_(ends.may_be_cut_off && !ends.clean_end),
         blind_(blind),
         anchors_(*anchors) {}
 
@@ -23,6 +26,7 @@ class TripCounter {
 
  private:
   bool MayBeOfNeighbour(size_t first, size_t past) const;
+  bool MayBeOfCutOff(size_t a, uint32_t token, bool at_end) const;
   bool CountBetween(size_t first, size_t past);
   // Where some of the loops may run any number of times: by the kernels that are in none of these.
   void CountMarkersBetween(size_t first, size_t past);
@@ -30,6 +34,8 @@ class TripCounter {
   std::span<const ThunkProgram* const> programs_;
   const std::vector<LaunchCase>& cases_;
   std::span<const uint32_t> launches_;
+  bool open_start_;
+  bool open_end_;
   bool blind_;
   std::vector<Anchor>& anchors_;
 };
@@ -65,6 +71,20 @@ bool TripCounter::MayBeOfNeighbour(size_t first, size_t past) const {
   };
   return (first > 0 && may_be(first, anchors_[first - 1].item, true)) ||
          (past < anchors_.size() && may_be(past - 1, anchors_[past].item, false));
+}
+
+// Beyond an end that may be cut off there may be another execution, of which anchor `a`, the
+// outermost one, is all that was recorded: its own lost the record of `token` then, or another.
+bool TripCounter::MayBeOfCutOff(size_t a, uint32_t token, bool at_end) const {
+  const uint32_t of = anchors_[a].item.program;
+  const uint32_t own = programs_[of]->tokens()[token].instruction;
+  const auto& can_be = cases_[launches_[anchors_[a].launch]].candidates;
+  return std::any_of(can_be.begin(), can_be.end(), [&](const Candidate& c) {
+    const ThunkProgram& program = *programs_[c.program];
+    if (c.program == of && program.tokens()[c.token].instruction == own) return false;
+    return (at_end ? program.Skipped(ThunkProgram::kStart, c.token)
+                   : program.SkippedToEnd(c.token)) == 0;
+  });
 }
 
 // Anchors [first, past), which are in doubt while those on either side are not.
@@ -112,9 +132,13 @@ bool TripCounter::CountBetween(size_t first, size_t past) {
     if (next == kernels.size()) return false;
     tokens.push_back(kernels[next++]);
   }
+  const bool cut_off =
+      (open_start_ && first == 0 && MayBeOfCutOff(first, tokens.front(), false)) ||
+      (open_end_ && past == anchors_.size() && MayBeOfCutOff(past - 1, tokens.back(), true));
   const Doubt doubt = !all                            ? Doubt::kTripsLost
                       : blind_                        ? Doubt::kHiddenByGraph
                       : MayBeOfNeighbour(first, past) ? Doubt::kAnotherInstruction
+                      : cut_off                       ? Doubt::kCutOff
                                                       : Doubt::kNone;
   for (size_t a = first; a < past; ++a) {
     AlignedItem& item = anchors_[a].item;
@@ -218,8 +242,9 @@ void TripCounter::CountMarkersBetween(size_t first, size_t past) {
 }  // namespace
 
 void CountTrips(std::span<const ThunkProgram* const> programs, const std::vector<LaunchCase>& cases,
-                std::span<const uint32_t> launches, bool blind, std::vector<Anchor>* anchors) {
-  TripCounter(programs, cases, launches, blind, anchors).Run();
+                std::span<const uint32_t> launches, SequenceEnds ends, bool blind,
+                std::vector<Anchor>* anchors) {
+  TripCounter(programs, cases, launches, ends, blind, anchors).Run();
 }
 
 }  // namespace xlatrace::correlator

@@ -12,14 +12,17 @@
 #include <vector>
 
 #include "correlator/thunk_order/launch_outcome.h"
+#include "correlator/thunk_order/sequence_alignment.h"
 #include "correlator/thunk_order/thunk_program.h"
 
 namespace xlatrace::correlator {
 
-// `launches`: cases of the stretch; `blind`: graph-level rows without a place may hold some of what
-// is missing. Changes the tokens and doubts of those anchors that are in doubt.
+// `launches`: cases of the stretch; `ends`: whether it may be cut off there; `blind`: graph-level
+// rows without a place may hold some of what is missing. Changes the tokens and doubts of those
+// anchors that are in doubt.
 void CountTrips(std::span<const ThunkProgram* const> programs, const std::vector<LaunchCase>& cases,
-                std::span<const uint32_t> launches, bool blind, std::vector<Anchor>* anchors);
+                std::span<const uint32_t> launches, SequenceEnds ends, bool blind,
+                std::vector<Anchor>* anchors);
 
 }  // namespace xlatrace::correlator
 

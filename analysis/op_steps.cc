@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <unordered_map>
 
@@ -11,6 +12,7 @@ namespace {
 using model::Id;
 
 constexpr size_t kFewestSteps = 3;
+constexpr int64_t kLeastTime = 20;  // One part in so many.
 
 // What an op launched at once: several kernels in a row are one run of it.
 struct OpRun {
@@ -55,37 +57,62 @@ std::vector<OpRun> RunsOf(const model::RunTables& run, const model::AttributionT
   return runs;
 }
 
-// How often most of the time runs, of ops that train where there are any. 0: nothing recurs.
-size_t CountOfSteps(const std::map<Id, OpFacts>& ops, bool trains) {
-  std::map<size_t, int64_t> time_of_count;
+// How often ops run, of those that train where there are any, the most often first. What takes next
+// to nothing tells no steps.
+std::vector<size_t> Counts(const std::map<Id, OpFacts>& ops, bool trains) {
+  struct Sum {
+    int64_t ns = 0;
+    size_t ops = 0;
+  };
+  std::map<size_t, Sum, std::greater<>> sums;
+  int64_t all_ns = 0;
   for (const auto& [op, facts] : ops) {
-    if (facts.trains == trains || !trains) time_of_count[facts.runs.size()] += facts.self_ns;
+    if (trains && !facts.trains) continue;
+    Sum& sum = sums[facts.runs.size()];
+    sum.ns += facts.self_ns;
+    ++sum.ops;
+    all_ns += facts.self_ns;
   }
-  size_t best = 0;
-  int64_t most = 0;
-  for (const auto& [count, ns] : time_of_count) {
-    if (count < kFewestSteps || ns <= most) continue;
-    best = count;
-    most = ns;
+  std::vector<size_t> counts;
+  for (const auto& [count, sum] : sums) {
+    if (count < kFewestSteps || kLeastTime * sum.ns < all_ns) continue;
+    // One alone takes turns with nothing.
+    if (sum.ops > 1 || sum.ns == all_ns) counts.push_back(count);
   }
-  return best;
+  return counts;
 }
 
-// Share of the ops that run as often as the anchor, by time, that do so once between two of it.
-bool RunsInTurn(const std::map<Id, OpFacts>& ops, const std::vector<size_t>& anchor) {
+// The executor starts ops in whatever order they become ready, so that an op may run a little
+// before the one that was first in the first step.
+bool RunsInTurn(const std::vector<size_t>& op, const std::vector<size_t>& anchor) {
+  for (size_t k = 0; k < anchor.size(); ++k) {
+    if (k > 0 && op[k] < anchor[k - 1]) return false;
+    if (k + 1 < anchor.size() && op[k] > anchor[k + 1]) return false;
+  }
+  return true;
+}
+
+// Where the steps begin, as runs, if each op that runs so often does so once in each of them: most
+// of them, by time. Else empty.
+std::vector<size_t> StepsOf(const std::map<Id, OpFacts>& ops, size_t count) {
+  const std::vector<size_t>* anchor = nullptr;
+  for (const auto& [op, facts] : ops) {
+    if (facts.runs.size() != count) continue;
+    if (anchor == nullptr || facts.runs[0] < (*anchor)[0]) anchor = &facts.runs;
+  }
+  if (anchor == nullptr) return {};
   int64_t in_turn = 0;
   int64_t all = 0;
+  std::vector<size_t> starts = *anchor;
   for (const auto& [op, facts] : ops) {
-    if (facts.runs.size() != anchor.size()) continue;
+    if (facts.runs.size() != count) continue;
     all += facts.self_ns;
-    bool once = true;
-    for (size_t k = 0; k < anchor.size() && once; ++k) {
-      once =
-          facts.runs[k] >= anchor[k] && (k + 1 == anchor.size() || facts.runs[k] < anchor[k + 1]);
-    }
-    if (once) in_turn += facts.self_ns;
+    if (!RunsInTurn(facts.runs, *anchor)) continue;
+    in_turn += facts.self_ns;
+    for (size_t k = 0; k < count; ++k) starts[k] = std::min(starts[k], facts.runs[k]);
   }
-  return 10 * in_turn >= 9 * all;
+  if (10 * in_turn < 9 * all) return {};
+  return starts;
 }
 
 // How many runs of ops before the anchor are the same before nine of ten of them.
@@ -119,20 +146,21 @@ OpSteps FindOpSteps(const model::RunTables& run, const model::AttributionTables&
     facts.trains = phase == model::Phase::kBackward || phase == model::Phase::kOptimizer;
     steps.trains |= facts.trains;
   }
-  const size_t count = CountOfSteps(ops, steps.trains);
-  const std::vector<size_t>* anchor = nullptr;
-  for (const auto& [op, facts] : ops) {
-    if (count == 0 || facts.runs.size() != count) continue;
-    if (anchor == nullptr || facts.runs[0] < (*anchor)[0]) anchor = &facts.runs;
+  // The body of a loop runs more often than the step that it is in: forwards first, then backwards,
+  // so that its ops do not take turns. A branch that is not always taken runs less often.
+  std::vector<size_t> firsts;
+  for (const size_t count : Counts(ops, steps.trains)) {
+    firsts = StepsOf(ops, count);
+    if (!firsts.empty()) break;
   }
-  if (anchor == nullptr || !RunsInTurn(ops, *anchor)) return steps;
-  const size_t before = CommonBefore(runs, *anchor);
-  for (const size_t at : *anchor) steps.starts_ns.push_back(runs[at - before].start_ns);
+  if (firsts.empty()) return steps;
+  const size_t before = CommonBefore(runs, firsts);
+  for (const size_t at : firsts) steps.starts_ns.push_back(runs[at - before].start_ns);
   // What follows the last step (an evaluation) is not of it.
   const int64_t length = (steps.starts_ns.back() - steps.starts_ns.front()) /
                          static_cast<int64_t>(steps.starts_ns.size() - 1);
   steps.end_ns = steps.starts_ns.back();
-  for (size_t r = anchor->back(); r < runs.size(); ++r) {
+  for (size_t r = firsts.back(); r < runs.size(); ++r) {
     if (runs[r].start_ns <= steps.starts_ns.back() + length) {
       steps.end_ns = std::max(steps.end_ns, runs[r].end_ns);
     }

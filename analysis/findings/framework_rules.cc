@@ -10,14 +10,19 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeable = 0.05;  // Of the step, or of the whole run.
+constexpr double kNoticeable = 0.05;  // Of the device's work: the host's share moves with the host.
 
 struct Work {
   int64_t eager_ns = 0, eager_launches = 0;
   int64_t ops_ns = 0, ops_launches = 0;
   int64_t elementwise_ns = 0, elementwise_launches = 0;
-  int64_t xla_ns = 0;
+  int64_t xla_ns = 0, xla_launches = 0;
 };
+
+double ShareOfWork(const Context& context, int64_t ns) {
+  return context.device_ns > 0 ? static_cast<double>(ns) / static_cast<double>(context.device_ns)
+                               : 0;
+}
 
 Work WorkOf(const Context& context) {
   Work work;
@@ -25,7 +30,10 @@ Work WorkOf(const Context& context) {
     if (!context.InBasis(i)) continue;
     const int64_t ns = context.run.activities.self_ns[i];
     const model::Label& label = context.attribution.labels[context.attribution.label_of[i] - 1];
-    if (label.module_id != 0) work.xla_ns += ns;
+    if (label.module_id != 0) {
+      work.xla_ns += ns;
+      ++work.xla_launches;
+    }
     if (label.instruction_id == 0 && label.reason == model::Reason::kEager) {
       work.eager_ns += ns;
       ++work.eager_launches;
@@ -48,13 +56,13 @@ Work WorkOf(const Context& context) {
 
 void EagerOps(const Context& context, const Work& work, Report& report) {
   const int64_t ns = context.PerStep(work.eager_ns);
-  if (context.ShareOfStep(ns) < kNoticeable) return;
+  if (ShareOfWork(context, ns) < kNoticeable) return;
   Finding finding;
   finding.id = "eager_kernels";
   finding.title = fmt::format("Wrap eager ops in tf.function: they take {}", Time(ns));
   finding.sentence =
       fmt::format("Ops that Python runs one by one are {} of the device's work: {}, without a name",
-                  Percent(context.ShareOfStep(ns)), Time(ns));
+                  Percent(ShareOfWork(context, ns)), Time(ns));
   finding.action =
       "put the step into a function with @tf.function: its ops then run as one graph and bear "
       "names, and with jit_compile=True XLA can fuse them";
@@ -71,14 +79,20 @@ void EagerOps(const Context& context, const Work& work, Report& report) {
 // Each of these ops reads and writes memory that a fusion would keep in registers.
 void CompileThisPart(const Context& context, const Work& work, Report& report) {
   const int64_t ns = context.PerStep(work.ops_ns);
-  if (context.ShareOfStep(ns) < kNoticeable) return;
+  if (ShareOfWork(context, ns) < kNoticeable) return;
   const int64_t bound = context.PerStep(work.elementwise_ns);
   Finding finding;
   finding.id = "outside_xla";
   finding.title = fmt::format("Compile this part with XLA: {} runs op by op", Time(ns));
   finding.sentence = fmt::format(
-      "TensorFlow runs {} of the step itself, op by op: {}, of it {} elementwise and copies",
-      Percent(context.ShareOfStep(ns)), Time(ns), Time(bound));
+      "TensorFlow runs {} of the device's work itself, op by op: {} in {} launches {}, of it {} "
+      "elementwise and copies{}",
+      Percent(ShareOfWork(context, ns)), Time(ns), context.PerStep(work.ops_launches),
+      context.Per(), Time(bound),
+      work.xla_ns > 0
+          ? fmt::format("; XLA's modules take {} in {}", Time(context.PerStep(work.xla_ns)),
+                        context.PerStep(work.xla_launches))
+          : "");
   finding.action =
       work.xla_ns > 0
           ? "jit_compile=True on the tf.function (Keras: model.compile(jit_compile=True)) compiles "
@@ -94,7 +108,8 @@ void CompileThisPart(const Context& context, const Work& work, Report& report) {
       .Add("their launches, per step", context.PerStep(work.ops_launches), "count")
       .Add("elementwise ops and copies, the most that fusion saves, per step", bound, "ns")
       .Add("their launches, per step", context.PerStep(work.elementwise_launches), "count")
-      .Add("in XLA's modules, per step", context.PerStep(work.xla_ns), "ns");
+      .Add("in XLA's modules, per step", context.PerStep(work.xla_ns), "ns")
+      .Add("their launches, per step", context.PerStep(work.xla_launches), "count");
   report.Add(std::move(finding));
 }
 

@@ -169,6 +169,31 @@ TEST(OpSteps, AnEvaluationRunsTheForwardOpsTooAndIsNoStep) {
   EXPECT_EQ(steps.end_ns, starts.back() + 46);
 }
 
+TEST(OpSteps, TheBodyOfALoopRunsOftenerThanItsStep) {
+  Ops ops;
+  std::vector<int64_t> starts;
+  for (int k = 0; k < 5; ++k) {
+    starts.push_back(ops.now());
+    ops.Run("embed", Phase::kForward);
+    for (int turn = 0; turn < 7; ++turn) {
+      for (const char* name : {"cell", "tanh"}) ops.Run(name, Phase::kForward);
+    }
+    ops.Run("loss", Phase::kLoss);
+    for (int turn = 0; turn < 7; ++turn) {
+      for (const char* name : {"tanh_grad", "cell_grad"}) ops.Run(name, Phase::kBackward);
+      ops.Run("sum", Phase::kBackward);
+    }
+    for (const char* name : {"scale", "update"}) ops.Run(name, Phase::kOptimizer);
+    // A branch that is not always taken, and that takes the most time of what takes turns.
+    for (int op = 0; op < 9 && k % 2 == 0; ++op) {
+      ops.Run("branch" + std::to_string(op), Phase::kBackward);
+    }
+    ops.Wait(50);
+  }
+  const OpSteps steps = FindOpSteps(ops.b.run, ops.b.attribution, 1);
+  EXPECT_EQ(steps.starts_ns, starts);
+}
+
 TEST(OpSteps, WhatDoesNotRecurHasNone) {
   Ops ops;
   for (int k = 0; k < 8; ++k) ops.Run("op" + std::to_string(k), Phase::kForward);

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Larger programs of TensorFlow's on the fake GPU: a Keras transformer, control flow, clusters of XLA's
+among other ops, Keras with XLA. The truth, and what the tests need: tensorflow_case.py.
+"""
+
+import unittest
+
+import support
+from tensorflow_case import TensorFlowCase, recorded, rows, setUpModule, tearDownModule
+
+__all__ = ["setUpModule", "tearDownModule"]
+
+
+class Programs(TensorFlowCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for program in ("transformer", "clusters", "control_flow", "keras_jit"):
+            recorded(program)
+
+    def test_a_keras_transformer(self):
+        found = self.check_program("transformer")
+        self.assertGreater(found.share(), 0.98)
+        self.assertGreater(found.share(in_steps=True), 0.98)
+        self.assertEqual(len(rows(found.place, "SELECT * FROM step")), 16)
+        layers = {
+            row["layer_group"]
+            for row in rows(found.place, "SELECT * FROM op_time WHERE phase = 'forward'")
+        }
+        for layer in ("embedding", "attention_*/query", "norm_*", "up_*", "head"):
+            self.assertIn(f"lm/{layer}", layers)
+
+    def test_loops_and_branches(self):
+        found = self.check_program("control_flow")
+        self.assertGreater(found.share(in_steps=True), 0.98)
+        self.assertEqual(len(rows(found.place, "SELECT * FROM step")), 8)
+        # Five turns of the loop in each step; one branch in every second of them.
+        calls = {
+            row["op_name"].rsplit("/", 1)[-1]: row["occurrences"]
+            for row in rows(found.place, "SELECT * FROM op_time WHERE phase = 'forward'")
+        }
+        self.assertEqual((calls["Tanh"], calls["Relu"]), (40, 4))
+
+    def test_clusters_of_xla_among_other_ops(self):
+        found = self.check_program("clusters")
+        self.assertGreater(found.share("xla"), 0.5)
+        self.assertGreater(found.share("op"), 0.05)
+        self.assertLess(found.share("nobody", in_steps=True), 0.02)
+        finding = rows(found.place, "SELECT * FROM finding WHERE id = 'outside_xla'")[0]
+        self.assertIn("autoclustering left out", finding["action"])
+        self.assertIn("XLA's modules take", finding["sentence"])
+        # What fusing can save is part of what ran op by op.
+        ops_per_step = found.step_ns["op"] / 8
+        self.assertGreater(finding["saves_high_ns_per_step"], 0)
+        self.assertLess(finding["saves_high_ns_per_step"], 1.1 * ops_per_step)
+        text = support.run("summary", "run.db", "--top", "40", cwd=found.place).stdout
+        self.assertIn("Dilation2D", text)
+        self.assertIn("gemm_fusion_", text)
+
+    def test_keras_with_xla(self):
+        found = self.check_program("keras_jit")
+        self.assertEqual(found.kernels["op"], 0)
+        self.assertGreater(found.share("xla", in_steps=True), 0.98)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -38,7 +38,8 @@ bool Agree(std::span<const int64_t> values, Clock clock) {
   if (sorted.empty()) return false;
   std::sort(sorted.begin(), sorted.end());
   if (clock == Clock::kPreempted) {
-    return 2 * sorted[sorted.size() - 1 - sorted.size() / kMayBePreempted] <= 3 * sorted[0];
+    const size_t out = sorted.size() / kMayBePreempted;
+    return 2 * sorted[sorted.size() - 1 - out] <= 3 * sorted[out];
   }
   const size_t out = sorted.size() / kMayStickOut;
   // What sticks out may do so on one side or the other.

@@ -25,12 +25,12 @@ inline constexpr int kWarmUpLengthPct = 10;
 size_t WarmUpCount(std::span<const int64_t> values, int least_pct = kWarmUpPct);
 
 // What the values were measured with. A device's own clock counts its work; in the time of a
-// thread is also what the operating system ran in its place, which only ever adds.
+// thread is also what the operating system ran in its place, and how many cores it got.
 enum class Clock : uint8_t { kDevice, kPreempted };
 
 // Is the largest at most 1.5 times the least? One in twenty may stick out on either side, as a
-// checkpoint or an evaluation within a long run does; of preempted ones a quarter, above. Nothing
-// agrees with nothing.
+// checkpoint or an evaluation within a long run does; of preempted ones a quarter on each: it is the
+// middle half that has to agree. Nothing agrees with nothing.
 bool Agree(std::span<const int64_t> values, Clock clock = Clock::kDevice);
 
 }  // namespace xlatrace::analysis

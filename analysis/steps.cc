@@ -487,7 +487,9 @@ Steps FindSteps(const RunTables& run, const AttributionTables& attribution,
              static_cast<int64_t>(device.found.size()),
              "what recurs takes from " + Milliseconds(static_cast<double>(judged[d].least_ns)) +
                  " to " + Milliseconds(static_cast<double>(judged[d].most_ns)) +
-                 " ms of device time and in no even rhythm: these are calls, not steps"});
+                 " ms of device time" +
+                 (judged[d].stay ? ", so that none of these steps is called steady"
+                                 : " and in no even rhythm: these are calls, not steps")});
       }
     }
     for (size_t s = 0; s < judged[d].steady.size(); ++s) {

@@ -22,6 +22,7 @@ constexpr double kWorthSaying = 10;       // Percent that the first finding save
 constexpr size_t kTwoLines = 150;         // Characters, at 80 columns.
 constexpr size_t kMostReasons = 3;
 constexpr int64_t kEnoughSteps = 10;  // For percentiles.
+constexpr int64_t kStepsAsked = 20;
 
 double PercentOf(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -186,7 +187,13 @@ class Maker {
                     : steps == 1 ? "No verdict: one step was recorded, and it is not steady."
                                  : fmt::format("No verdict: none of {} recorded steps is steady.",
                                                Thousands(steps)));
-      lede.Text("Run at least 20 steps. All figures are totals of the whole run. ");
+      const bool noisy = steps >= kStepsAsked &&
+                         std::any_of(view_.stats.begin(), view_.stats.end(), [](const auto& stat) {
+                           return stat.name == "steps_do_not_agree";
+                         });
+      lede.Text(noisy ? "Their times do not agree: run on a quiet machine. "
+                      : "Run at least 20 steps. ");
+      lede.Text("All figures are totals of the whole run. ");
       if (view_.findings.empty()) {
         lede.Append(LargestOp());
       } else {

@@ -24,7 +24,7 @@ PLANTED = {
     "layer": r"1 layer more: .*layer_3",
     "batch": r"other arguments \(f32\[64,128\] -> f32\[128,128\]",
     "dtype": r"bf16",
-    "iterations": r"smooth.*12 executions a step instead of 4",
+    "iterations": r"smooth.*(12 executions a step instead of 4|360 executions instead of 120)",
     "wider": r"other arguments \(f32\[\d+,\d+\] -> f32\[\d+,\d+\]|layer_1",
     "metrics": r"metrics",
     "stall": r"the device waits longer",
@@ -46,7 +46,7 @@ class Planted(support.TestCase):
                 env=support.environment(JAX_PLATFORMS="cpu"))
             return change, result
 
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
             for change, result in pool.map(record, ["base", "again", *PLANTED]):
                 if result.code != 0:
                     raise AssertionError(f"{change}: {result}")
@@ -65,7 +65,7 @@ class Planted(support.TestCase):
             self.assertFalse(comparison["established"])
         # What a slow moment of the machine can outweigh (a stall, more iterations) may be missed on a
         # busy one; what the program itself tells is found whatever the clock says.
-        self.assertGreaterEqual(sum(named.values()), len(PLANTED) - 4, named)
+        self.assertGreaterEqual(sum(named.values()), len(PLANTED) - 3, named)
 
     def test_the_same_program_has_no_certain_change(self):
         comparison = self.verdict("again")

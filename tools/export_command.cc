@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/number_format.h"
 #include "export/export_format.h"
+#include "export/lake.h"
 #include "export/run_rows.h"
 #include "export/share_safe.h"
 #include "store/run_copy.h"
@@ -41,6 +42,8 @@ struct Options {
   bool force = false;
   bool share_safe = false;
   std::optional<std::string> salt;
+  std::string layout;
+  std::optional<std::string> job, date;
 };
 
 // A run beside the output that an export is made from: the part that is wanted, or the run without
@@ -127,6 +130,50 @@ Result<exporter::Selection> SelectionOf(const Options& options) {
   return selection;
 }
 
+// What does not go together with --layout lake.
+Status CheckLake(const Options& options) {
+  const auto refuse = [](std::string_view what, std::string_view hint) {
+    return MakeError(std::string(what), std::string(hint), ErrorCode::kUsage);
+  };
+  if (options.layout.empty()) {
+    if (!options.job && !options.date) return {};
+    return refuse("--job and --date are for --layout lake", "add --to parquet --layout lake");
+  }
+  if (options.layout != "lake") {
+    return refuse(fmt::format("there is no layout '{}'", options.layout), "--layout lake");
+  }
+  if (options.format != "parquet") {
+    return refuse("--layout lake is for --to parquet", "--to parquet --layout lake -o LAKE/");
+  }
+  if (!options.output) return refuse("a lake needs a place", "--layout lake -o LAKE/");
+  if (!options.steps.empty() || options.device) {
+    return refuse("a lake holds whole runs: a part would count as the run",
+                  "leave out --steps and --device");
+  }
+  if (options.share_safe && !options.salt) {
+    return refuse(
+        "with a random salt the same run would come into the lake under other names each time",
+        "--share-safe --salt FILE");
+  }
+  return {};
+}
+
+Result<int> ExportToLake(const Options& options, store::RunDb& db, const exporter::Progress& told,
+                         ProgressLine& line) {
+  XLATRACE_ASSIGN(const exporter::LakeCount written,
+                  exporter::WriteLake(db, {.folder = *options.output,
+                                           .job = options.job,
+                                           .date = options.date,
+                                           .views = options.views,
+                                           .progress = told}));
+  line.End();
+  Note(fmt::format("{} rows, {} files -> {} (dt={}, job={}, run {})", Thousands(written.count.rows),
+                   written.count.files, *options.output, written.date, written.job,
+                   written.run_id));
+  Note(fmt::format("next: python -m xlatrace.fleet query {} slowest_ranks", *options.output));
+  return 0;
+}
+
 Result<int> Run(const Options& options) {
   const exporter::ExportFormat* format = exporter::FindFormat(options.format);
   if (format == nullptr) {
@@ -136,6 +183,8 @@ Result<int> Run(const Options& options) {
   if (!options.views.empty() && format->name != "csv" && format->name != "parquet") {
     return MakeError("--view is for --to csv and --to parquet", "leave it out", ErrorCode::kUsage);
   }
+  XLATRACE_TRY(CheckLake(options));
+  const bool lake = !options.layout.empty();
   if (options.salt && !options.share_safe) {
     return MakeError("--salt is for --share-safe", "add --share-safe, or leave it out",
                      ErrorCode::kUsage);
@@ -179,6 +228,7 @@ Result<int> Run(const Options& options) {
   }
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(source));
   request.progress = progress;
+  if (lake) return ExportToLake(options, db, progress, line);
   const auto written = format->write(db, request);
   line.End();
   if (!written) {
@@ -223,6 +273,14 @@ void AddExportCommand(CLI::App& app, Command* selected) {
       ->add_option("--salt", options->salt,
                    "With --share-safe: equal salts make shared files comparable")
       ->type_name("FILE");
+  command
+      ->add_option("--layout", options->layout,
+                   "parquet: lake = runs beside each other in one folder (docs/fleet.md)")
+      ->type_name("lake");
+  command->add_option("--job", options->job, "lake: the job's name; default: its token or program")
+      ->type_name("NAME");
+  command->add_option("--date", options->date, "lake: the run's day; default: that of its start")
+      ->type_name("DAY");
   command->add_flag("--force", options->force, "Replace an existing output");
   command->footer("Example:\n  xlatrace export run.db --to csv -o tables");
   command->callback([options, selected] { *selected = [options] { return Run(*options); }; });

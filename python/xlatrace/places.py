@@ -28,6 +28,15 @@ def program() -> str:
     )
 
 
+def share(name: str) -> Path:
+    """Folder NAME of what the program brings along (`share/xlatrace/NAME`)."""
+    for prefix in _PREFIXES:
+        folder = prefix / "share" / "xlatrace" / name
+        if folder.is_dir():
+            return folder
+    raise XlatraceError(f"'share/xlatrace/{name}' is missing beside '{_HERE}'", "install xlatrace again")
+
+
 def library() -> str:
     """Path for LD_PRELOAD, to record whatever is started with it."""
     return call("lib").strip()

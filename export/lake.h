@@ -1,0 +1,47 @@
+// `--to parquet --layout lake`: runs beside each other in one folder, for DuckDB on one machine or
+// Spark on many.
+//
+//   LAKE/VIEW/dt=2026-11-23/job=llama/RUN_ID-GENERATION.parquet
+//   LAKE/run/dt=.../job=.../...   one row per run: written last, it makes all others count
+//   LAKE/_writing/...             what is being written; readers leave out what begins with _
+//
+// Each row carries run_id, generation, fingerprint (of the run's main modules), schema_version and,
+// where it belongs to one process, its rank, before the columns of the view (docs/schema.md); a
+// column that the view has itself is not there twice. Rows count whose (run_id, generation) is the
+// newest of that run in `run`. So a run is there as a whole or not at all, whenever its writer was
+// killed, and a run that is written again counts once, under another job or date too.
+//
+// Thread-safety: one thread; several writers may write into one lake.
+
+#ifndef XLATRACE_EXPORT_LAKE_H_
+#define XLATRACE_EXPORT_LAKE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "export/output.h"
+#include "export/run_rows.h"
+#include "store/run_db.h"
+
+namespace xlatrace::exporter {
+
+struct LakeRequest {
+  std::string folder;
+  std::optional<std::string> job;   // Else the recording's token, else the main module's name.
+  std::optional<std::string> date;  // "2026-11-23"; else of the run's start, UTC.
+  std::vector<std::string> views;   // Beside those that every run has there.
+  Progress progress;                // May be empty.
+};
+
+struct LakeCount {
+  ExportCount count;
+  std::string run_id, date, job;
+};
+
+Result<LakeCount> WriteLake(store::RunDb& db, const LakeRequest& request);
+
+}  // namespace xlatrace::exporter
+
+#endif  // XLATRACE_EXPORT_LAKE_H_

@@ -173,6 +173,9 @@ def _compact_partition(connection: Any, root: Path, names: Sequence[str], place:
         os.replace(made[name], target)  # With that of `run` all of them count.
     for name in ["run"] + [name for name in names if name != "run"]:
         for file in old[name]:
+            # A compaction that was killed may have left a file of the name that counts now.
+            if name in made and file.name == f"compact-{generation}.parquet":
+                continue
             # Of a writer that has not put its row into `run` yet.
             if name == "run" or _counts_no_more(file, newest, old["run"]):
                 file.unlink(missing_ok=True)

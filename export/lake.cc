@@ -281,7 +281,7 @@ class Lake {
     }
     XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(fmt::format("{}/{}", writing_, view)));
     XLATRACE_TRY(WriteParquetView(
-        view, std::move(rows),
+        db_, view, std::move(rows),
         {{"xlatrace.schema_version", std::to_string(store::kSchemaVersion)},
          {"xlatrace.run_id", result_.run_id}},
         [&] {

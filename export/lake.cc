@@ -58,6 +58,9 @@ SELECT ?1 AS run_id, ?2 AS generation, ?3 AS fingerprint, ?4 AS schema_version,
   coalesce((SELECT sum(device_ns) FROM rank),
            (SELECT sum(self_ns) FROM phase_time)) AS device_ns,
   (SELECT value FROM run_info WHERE key = 'job_cause') AS job_cause,
+  (SELECT value FROM run_info WHERE key = 'job_waited_for') AS job_waited_for,
+  (SELECT CAST(value AS INTEGER) FROM run_info WHERE key = 'job_cost_ns_per_step')
+    AS job_cost_ns_per_step,
   (SELECT value FROM run_info WHERE key = 'job') AS job_answer)";
 
 tl::unexpected<Error> CannotWrite(const std::string& path, const std::error_code& error) {
@@ -281,7 +284,7 @@ class Lake {
     }
     XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(fmt::format("{}/{}", writing_, view)));
     XLATRACE_TRY(WriteParquetView(
-        db_, view, std::move(rows),
+        view, std::move(rows),
         {{"xlatrace.schema_version", std::to_string(store::kSchemaVersion)},
          {"xlatrace.run_id", result_.run_id}},
         [&] {

@@ -33,7 +33,7 @@ Result<ExportCount> WriteParquet(store::RunDb& db, const ExportRequest& request)
   for (const std::string& view : views) {
     XLATRACE_ASSIGN(AtomicFile file, folder.Open(view + ".parquet"));
     XLATRACE_ASSIGN(Statement row, PrepareView(db, view, request.selection));
-    XLATRACE_TRY(WriteParquetView(db, view, std::move(row), facts, told, file));
+    XLATRACE_TRY(WriteParquetView(view, std::move(row), facts, told, file));
     XLATRACE_TRY(folder.Close(std::move(file)));
   }
   count.files = static_cast<int64_t>(folder.file_count());

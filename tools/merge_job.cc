@@ -73,6 +73,13 @@ class Merger {
     builder_.SetRunInfo("merged_ranks", std::to_string(job_.ranks.size()));
     builder_.SetRunInfo("job", fleet::Sentence(job_));
     builder_.SetRunInfo("job_cause", fleet::Text(job_.answer.cause));
+    builder_.SetRunInfo("job_cost_ns_per_step", std::to_string(std::llround(job_.answer.cost_ns)));
+    std::string waited_for;
+    for (const size_t rank : job_.answer.ranks) {
+      waited_for += fmt::format("{}{}.{}", waited_for.empty() ? "" : ",", job_.ranks[rank].number,
+                                job_.ranks[rank].times.ordinal);
+    }
+    if (!waited_for.empty()) builder_.SetRunInfo("job_waited_for", waited_for);
     for (const model::RunStat& stat : job_.said) builder_.AddRunStat(stat);
     for (const Error& error : job_.skipped) {
       builder_.AddRunStat({.name = "input_skipped",

@@ -1,5 +1,6 @@
--- Which programs are compiled again and again? Main modules of one name and process with more than
--- one content; compile_ns: what the recording shows of compilation in that job.
+-- Which programs are compiled again and again, and how long does that take?
+-- Main modules of one name and process with more than one content; compile_ns: what the recordings
+-- show of compilation in that job.
 WITH variants AS (
   SELECT run_id, job, process_id, name, count(*) AS modules,
     count(DISTINCT fingerprint) AS variants

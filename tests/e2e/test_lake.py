@@ -5,6 +5,7 @@ of them whole and once, whoever was killed when; ten questions that DuckDB answe
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import unittest
@@ -23,6 +24,23 @@ sys.path.insert(0, sys.argv[2])
 from xlatrace import fleet
 connection = fleet.connect(sys.argv[1])
 print(json.dumps([connection.execute(sql).fetchall() for sql in json.load(sys.stdin)], default=str))
+"""
+# Compacts, and ends without a word before call N of those that place or remove a file.
+STOPS = """
+import os, pathlib, sys
+sys.path.insert(0, sys.argv[2])
+from xlatrace import fleet
+left = int(sys.argv[3])
+def counted(call):
+    def made(*arguments, **named):
+        global left
+        if left == 0:
+            os._exit(9)
+        left -= 1
+        return call(*arguments, **named)
+    return made
+os.replace, pathlib.Path.unlink = counted(os.replace), counted(pathlib.Path.unlink)
+fleet.compact(sys.argv[1])
 """
 # Starts PROGRAM..., kills it after a random while, and asks what a reader sees; TRIES times.
 KILLS = """
@@ -217,6 +235,28 @@ class OnceTest(LakeTest):
             self.ask("SELECT count(DISTINCT run_id) FROM lake_step WHERE job = 'train'"), [[[2]]]
         )
 
+    def test_a_compaction_that_was_killed_before_it_counted_changes_nothing(self) -> None:
+        # Its renames come first, that of `run` the last of them; then it removes what it replaced.
+        for path in self.ranks(2, -1):
+            self.put(path, "--job", "train")
+        before = self.counts()
+        self.assertEqual(before[0], [[2, 2]])
+        views = sum(1 for folder in self.lake.iterdir() if folder.name[0] not in "._")
+        whole = self.lake
+        for calls in (0, 1, views - 1, views, views + 1, 2 * views):
+            self.lake = self.folder / f"stopped{calls}"
+            shutil.copytree(whole, self.lake)
+            arguments = [STOPS, self.lake, PACKAGE, str(calls)]
+            done = subprocess.run([duckdb_python(), "-c", *arguments], check=False)
+            self.assertEqual(done.returncode, 9)
+            self.assertEqual(self.counts(), before, f"stopped at call {calls}")
+            self.assertEqual(
+                len(list(self.lake.glob("run/*/*/compact-*"))), 0 if calls < views else 1
+            )
+            self.fleet("compact", self.lake)
+            self.assertEqual(self.counts(), before, f"compacted after call {calls}")
+            self.assertEqual(len(list(self.lake.glob("*/*/*/*.parquet"))), views)
+
     def test_whoever_is_killed_when_a_reader_sees_whole_runs_only(self) -> None:
         # Writers of two runs and compactions, killed at random moments: of each run a reader sees
         # nothing or all of it. The last ones are left alone, so that both are there at the end.
@@ -259,6 +299,8 @@ class QueriesTest(LakeTest):
         self.assertEqual(len(names), 10)
         listed = self.fleet("queries").stdout.splitlines()
         self.assertEqual([line.split()[0] for line in listed], names)
+        for line in listed:  # The first line of a file is a sentence of its own.
+            self.assertRegex(line, r"[.?]$")
         for name in names:
             self.question(name)
 
@@ -295,7 +337,11 @@ class QueriesTest(LakeTest):
         second = self.merged(self.ranks(9, 5), "second.db")
         self.put(second, "--job", "second", "--date", "2026-09-22")
         slowest = self.question("slowest_ranks")
-        self.assertEqual([(row["rank"], row["cause"]) for row in slowest[:2]], [(5, "slow_gpu")] * 2)
+        # Who is waited for and nobody else, in either job.
+        self.assertEqual(
+            sorted((row["job"], row["rank"], row["ordinal"], row["cause"]) for row in slowest),
+            [("first", 5, 0, "slow_gpu"), ("second", 5, 0, "slow_gpu")],
+        )
         # Planted: its products take 10 ms longer; what it waits less makes up a little.
         self.assertAlmostEqual(slowest[0]["worst_ns_per_step"] / 1e6, 9.8, delta=0.5)
         self.assertAlmostEqual(

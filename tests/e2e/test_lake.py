@@ -246,7 +246,7 @@ class OnceTest(LakeTest):
         for calls in (0, 1, views - 1, views, views + 1, 2 * views):
             self.lake = self.folder / f"stopped{calls}"
             shutil.copytree(whole, self.lake)
-            arguments = [STOPS, self.lake, PACKAGE, str(calls)]
+            arguments = [STOPS, str(self.lake), str(PACKAGE), str(calls)]
             done = subprocess.run([duckdb_python(), "-c", *arguments], check=False)
             self.assertEqual(done.returncode, 9)
             self.assertEqual(self.counts(), before, f"stopped at call {calls}")

@@ -82,6 +82,11 @@ std::string NameInModel(std::string_view op_name) {
                               IsNumbered(parts.front(), "PartitionedCall"))) {
     parts.erase(parts.begin());
   }
+  // MirroredStrategy: what the first device runs has no such prefix.
+  const size_t copy = parts.front() == "gradient_tape" ? 1 : 0;
+  if (parts.size() > copy + 1 && parts[copy] != "replica" && IsNumbered(parts[copy], "replica")) {
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(copy));
+  }
   // A loop that was lowered: `while/body/_12/while/dense/MatMul` was dense/MatMul in the body.
   for (size_t at = 0; at + 2 < parts.size(); ++at) {
     if (!IsNodeNumber(parts[at + 2]) || !(parts[at + 1] == "body" || parts[at + 1] == "cond" ||

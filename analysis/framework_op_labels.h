@@ -16,7 +16,8 @@
 namespace xlatrace::analysis {
 
 // The name that the model's code gave the op: without the calls it was inlined from and without
-// Grappler's marks. `StatefulPartitionedCall/dense/MatMul` is dense/MatMul,
+// Grappler's marks and numbers of replicas. `StatefulPartitionedCall/replica_1/dense/MatMul` is
+// dense/MatMul,
 // `ConstantFolding/a/mul-matshapes-0` is a/mul,
 // `a/ArithmeticOptimizer/ReorderCastLikeAndValuePreserving_float_Cast_1` is a/Cast_1.
 std::string NameInModel(std::string_view op_name);

@@ -90,6 +90,12 @@ bool IsOpScope(std::string_view component) {
   return std::find(kScopes.begin(), kScopes.end(), WithoutNumber(component)) != kScopes.end();
 }
 
+// Keras names the layer Dropout as TensorFlow names the op. Keras 3 calls another op; in Keras 2
+// what stands right below the model is a layer.
+bool IsDropoutLayer(const std::vector<std::string>& scopes, size_t at, const ModuleStyle& style) {
+  return WithoutNumber(scopes[at]) == "dropout" && (style.keras_numbered || at == 1);
+}
+
 // The op whose gradient a tape path names when the module shows no forward scope to compare with.
 bool IsLowerCaseOp(std::string_view component) {
   static constexpr std::array<std::string_view, 10> kOps = {"add", "sub",  "mul", "truediv", "pow",
@@ -146,6 +152,7 @@ std::string LayerFinder::LayerOf(const OpName& name, std::string_view op_type, P
   }
   while (count > 0 && (IsOpScope(name.scopes[count - 1]) ||
                        (!op_type.empty() && name.scopes[count - 1] == op_type))) {
+    if (IsDropoutLayer(name.scopes, count - 1, style_)) break;
     --count;
   }
   if (!style_.keras_numbered || phase == Phase::kOptimizer) return Join(name.scopes, count);

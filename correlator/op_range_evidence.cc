@@ -13,7 +13,10 @@ std::optional<Proposal> OpRangeEvidence::Judge(const ActivityCase& activity) con
     return std::nullopt;
   }
   const LaunchKind kind = LaunchKindOf(*activity.config);
-  if (kind == LaunchKind::kAutotuning) return std::nullopt;
+  // What cuDNN tries is tried for the op that announced itself; what XLA tries while it compiles is
+  // nobody's.
+  const bool tried_for_op = of_ == Of::kOps && !activity.hint->op_name.empty();
+  if (kind == LaunchKind::kAutotuning && !tried_for_op) return std::nullopt;
   Proposal proposal;
   proposal.evidence = model::Evidence::kOpRange;
   if (activity.hint->op_name.empty()) {

@@ -27,6 +27,8 @@ TEST(NameInModel, WhatTensorFlowPutsAroundANameGoes) {
             "a/Cast_1");
   EXPECT_EQ(NameInModel("while/body/_12/while/dense/MatMul"), "dense/MatMul");
   EXPECT_EQ(NameInModel("IteratorGetNext/_3"), "IteratorGetNext");
+  EXPECT_EQ(NameInModel("gradient_tape/replica_1/dense/MatMul"), "gradient_tape/dense/MatMul");
+  EXPECT_EQ(NameInModel("replica/dense/MatMul"), "replica/dense/MatMul");
   EXPECT_EQ(NameInModel("MatMul"), "MatMul");
 }
 
@@ -104,6 +106,21 @@ TEST(FrameworkOps, KerasNumbersGoAndItsUnnumberedFirstLayerFolds) {
   EXPECT_EQ(program.PhaseOf(call + "compile_loss/sparse_categorical_crossentropy/Mean"),
             Phase::kLoss);
   EXPECT_EQ(program.PhaseOf(call + "adam/Mul_3"), Phase::kOptimizer);
+}
+
+TEST(FrameworkOps, ALayerOfTheNameOfAnOpIsALayer) {
+  const Program keras_3({{"cnn_1/conv_1/Conv2D", "Conv2D"},
+                         {"cnn_1/dropout_1/stateless_dropout/Mul", "Mul"},
+                         {"cnn_1/dropout_1/Cast", "Cast"},
+                         {"gradient_tape/cnn_1/dropout_1/stateless_dropout/Mul", "Mul"}});
+  EXPECT_EQ(keras_3.LayerOf("cnn_1/dropout_1/stateless_dropout/Mul"), "cnn/dropout");
+  EXPECT_EQ(keras_3.LayerOf("cnn_1/dropout_1/Cast"), "cnn/dropout");
+  EXPECT_EQ(keras_3.LayerOf("gradient_tape/cnn_1/dropout_1/stateless_dropout/Mul"), "cnn/dropout");
+  const Program keras_2({{"cnn/conv/Conv2D", "Conv2D"},
+                         {"cnn/dropout/dropout/Mul", "Mul"},
+                         {"cnn/attention/dropout/Mul", "Mul"}});
+  EXPECT_EQ(keras_2.LayerOf("cnn/dropout/dropout/Mul"), "cnn/dropout");
+  EXPECT_EQ(keras_2.LayerOf("cnn/attention/dropout/Mul"), "cnn/attention");
 }
 
 // A device that runs ops; each takes 10 ns, and 2 pass until the next one.

@@ -86,6 +86,16 @@ TEST_F(OpRangeTest, AnOpThatOnlyCallsYieldsToTheSymbol) {
   EXPECT_EQ(RowOf(1).op_name, "cluster_0/xla_run");
 }
 
+TEST_F(OpRangeTest, WhatCudnnTriesIsItsOps) {
+  run_.AddLane(run_.AddDevice());
+  const char* const check = "stream_executor::redzone_checker";
+  run_.Activity(run_.Kernel(check), Op("stem/Conv2D", "Conv2D"));
+  run_.Activity(run_.Kernel(check), Op("cluster_0/xla_compile", "_XlaCompile"));
+  tables_ = run_.Attribute();
+  EXPECT_EQ(RowOf(0).op_name, "stem/Conv2D");
+  EXPECT_EQ(LabelOf(tables_, 1).reason, Reason::kAutotuning);
+}
+
 TEST_F(OpRangeTest, OutsideOfAllOpsItRanEagerly) {
   run_.AddLane(run_.AddDevice());
   const uint32_t outside = run_.Hint({.evidence = Evidence::kOpRange});

@@ -39,7 +39,10 @@ PROGRAMS = {
     "transformer": ["transformer.py"],
     "control_flow": ["control_flow.py"],
     "clusters": ["clusters.py"],
+    "convolutions": ["convolutions.py"],
+    "mirrored": ["mirrored.py"],
 }
+DEVICES = {"mirrored": 2}
 # What a program's environment needs. A busy device: that the host is slow must not hide the rest.
 MORE = {
     "clusters": {
@@ -91,6 +94,7 @@ def recorded(program, **more):
         tuple(PROGRAMS[program]),
         log=folder / place / "truth",
         preload=PRELOAD,
+        devices=DEVICES.get(program, 1),
         **({"more": tuple(more.items())} if more else {}),
     )
 

@@ -10,12 +10,14 @@ from tensorflow_case import TensorFlowCase, recorded, rows, setUpModule, tearDow
 
 __all__ = ["setUpModule", "tearDownModule"]
 
+PROGRAMS = ("transformer", "convolutions", "clusters", "control_flow", "mirrored", "keras_jit")
+
 
 class Programs(TensorFlowCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        for program in ("transformer", "clusters", "control_flow", "keras_jit"):
+        for program in PROGRAMS:
             recorded(program)
 
     def test_a_keras_transformer(self):
@@ -56,6 +58,42 @@ class Programs(TensorFlowCase):
         text = support.run("summary", "run.db", "--top", "40", cwd=found.place).stdout
         self.assertIn("Dilation2D", text)
         self.assertIn("gemm_fusion_", text)
+
+    def test_convolutions_of_cudnn(self):
+        found = self.check_program("convolutions")
+        self.assertGreater(found.share(in_steps=True), 0.98)
+        self.assertEqual(len(rows(found.place, "SELECT * FROM step")), 12)
+        convolutions = {
+            (row["op_type"], row["phase"], row["layer"])
+            for row in rows(found.place, "SELECT * FROM op_time WHERE op_kind = 'convolution'")
+        }
+        # The image needs no gradient.
+        self.assertEqual(
+            convolutions,
+            {
+                ("_FusedConv2D", "forward", "cnn/stem"),
+                ("Conv2D", "forward", "cnn/down"),
+                ("Conv2DBackpropFilter", "backward", "cnn/stem"),
+                ("Conv2DBackpropFilter", "backward", "cnn/down"),
+                ("Conv2DBackpropInput", "backward", "cnn/down"),
+            },
+        )
+        layers = {row["layer"] for row in rows(found.place, "SELECT layer FROM op_time")}
+        self.assertTrue({"cnn/norm", "cnn/pool", "cnn/dropout", "cnn/mean"} <= layers, layers)
+
+    def test_two_devices(self):
+        found = self.check_program("mirrored")
+        # NCCL launches from threads of its own.
+        others = rows(
+            found.place,
+            "SELECT DISTINCT name, unattributed_reason FROM activity WHERE kind = 'kernel'"
+            " AND step IS NOT NULL AND evidence IS NULL",
+        )
+        nccl = [("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "not_xla")]
+        self.assertEqual([tuple(row) for row in others], nccl)
+        names = "SELECT DISTINCT device_id, layer FROM activity WHERE op_type = 'MatMul'"
+        layers = {tuple(row) for row in rows(found.place, names)}
+        self.assertEqual(layers, {(1, "model"), (2, "model")})
 
     def test_keras_with_xla(self):
         found = self.check_program("keras_jit")

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a cudnnHandle_t of the stand-in points to.
+#ifndef XLATRACE_TESTS_FAKE_GPU_LIBRARIES_CUDNN_HANDLE_H_
+#define XLATRACE_TESTS_FAKE_GPU_LIBRARIES_CUDNN_HANDLE_H_
+
+#include <cuda_runtime_api.h>
+
+namespace xlatrace::fake {
+
+struct CudnnHandle {
+  cudaStream_t stream = nullptr;
+};
+
+}  // namespace xlatrace::fake
+
+#endif  // XLATRACE_TESTS_FAKE_GPU_LIBRARIES_CUDNN_HANDLE_H_

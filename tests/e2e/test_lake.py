@@ -17,6 +17,8 @@ import support
 RANKS = os.environ.get("XLATRACE_FLEET_RANKS", "")
 QUERIES = support.REPOSITORY / "fleet" / "queries"
 PACKAGE = pathlib.Path(support.PROGRAM or "").resolve().parents[1] / "share/xlatrace/python"
+# scripts/long asks for more kills.
+TRIES = os.environ.get("XLATRACE_LAKE_KILLS", "15")
 # With `python -c`: SQL statements as JSON on stdin, rows of each as JSON on stdout.
 ASK = """
 import json, sys
@@ -44,7 +46,7 @@ fleet.compact(sys.argv[1])
 """
 # Starts PROGRAM..., kills it after a random while, and asks what a reader sees; TRIES times.
 KILLS = """
-import collections, json, random, signal, subprocess, sys, time
+import collections, json, random, shutil, signal, subprocess, sys, time
 lake, package, tries, commands = sys.argv[1], sys.argv[2], int(sys.argv[3]), json.loads(sys.argv[4])
 sys.path.insert(0, package)
 from xlatrace import fleet
@@ -58,6 +60,8 @@ def whole(command):
 longest = [whole([part.replace(lake, lake + ".beside") for part in c]) for c in commands]
 killed, seen = 0, collections.Counter()
 for i in range(tries):
+    if i % 50 == 49:  # From nothing again.
+        shutil.rmtree(lake, ignore_errors=True)
     which = generator.randrange(len(commands))
     process = subprocess.Popen(commands[which], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -267,12 +271,15 @@ class OnceTest(LakeTest):
                    " from xlatrace import fleet; fleet.compact(sys.argv[2])", PACKAGE, self.lake]  # fmt: skip
         commands = [[str(part) for part in command] for command in [*export, *export, compact]]
         done = subprocess.run(
-            [duckdb_python(), "-c", KILLS, self.lake, PACKAGE, "15", json.dumps(commands)],
+            [duckdb_python(), "-c", KILLS, self.lake, PACKAGE, TRIES, json.dumps(commands)],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads(done.stdout)
         self.assertGreater(result["killed"], 0)
+        if TRIES != "15":
+            states = sum(1 for runs, _ in result["seen"] if runs)
+            print(f"{result['killed']} killed of {TRIES}; readers saw {states} states with runs")
         for command in export:
             subprocess.run(list(map(str, command)), check=True, capture_output=True)
         self.fleet("compact", self.lake)

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "fleet/pairing.h"
 #include "fleet/robust.h"
 #include "fleet/skew.h"
 #include "store/run_db.h"
@@ -34,6 +35,11 @@ class JobReader {
                        "xlatrace summary RUN says what a recording holds");
     }
     Number();
+    pairing_.emplace(job_.ranks.size());
+    if (!group_sizes_.empty() && *group_sizes_.begin() < static_cast<int64_t>(job_.ranks.size())) {
+      for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadGroups(s));
+      pairing_->Settle();
+    }
     for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadEnds(s));
     job_.clocks = FitClocks(clocks_.size(), std::move(ends_));
     SayClocks();
@@ -46,6 +52,11 @@ class JobReader {
   Status ReadSource(const std::string& path) {
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(path));
     XLATRACE_ASSIGN(std::vector<RankTimes> ranks, ReadRanks(db));
+    XLATRACE_TRY(db.ForEach("SELECT DISTINCT group_size FROM collective WHERE group_size > 1",
+                            [&](const store::Statement& row) {
+                              group_sizes_.insert(row.Int64(0));
+                              return true;
+                            }));
     XLATRACE_ASSIGN(const auto start, db.Info("start_unix_ns"));
     Source source{.path = path};
     if (start && !start->empty()) source.start_unix_ns = std::strtoll(start->c_str(), nullptr, 10);
@@ -150,15 +161,10 @@ class JobReader {
     }
   }
 
-  int64_t Devices() const { return static_cast<int64_t>(job_.ranks.size()); }
-  // Whether all ranks take part. Of groups that are parts of the job it is not known which.
+  // Ranks that are here leave it together, whether or not all of its ranks are here.
   bool Common(const RankCollective& collective) const {
-    return Synchronises(collective.op) && Devices() > 1 &&
-           collective.group_size.value_or(Devices()) >= Devices();
-  }
-  // And nobody else, of whom there is no recording: the least of a part may be anybody's waiting.
-  bool Whole(const RankCollective& collective) const {
-    return Common(collective) && collective.group_size.value_or(Devices()) == Devices();
+    const auto all = static_cast<int64_t>(job_.ranks.size());
+    return Synchronises(collective.op) && all > 1 && collective.group_size.value_or(all) >= all;
   }
 
   std::map<int64_t, size_t> RanksOf(size_t source) const {
@@ -167,6 +173,16 @@ class JobReader {
       if (job_.ranks[r].source == source) of_device[job_.ranks[r].times.device_id] = r;
     }
     return of_device;
+  }
+
+  Status ReadGroups(size_t source) {
+    const std::map<int64_t, size_t> of_device = RanksOf(source);
+    if (of_device.empty()) return {};
+    XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
+    return ReadCollectives(db, [&](const RankCollective& collective) {
+      const auto rank = of_device.find(collective.device_id);
+      if (rank != of_device.end()) pairing_->Add(rank->second, collective);
+    });
   }
 
   Status ReadEnds(size_t source) {
@@ -178,10 +194,14 @@ class JobReader {
     XLATRACE_TRY(ReadCollectives(db, [&](const RankCollective& collective) {
       const auto rank = of_device.find(collective.device_id);
       if (rank == of_device.end()) return;
-      if (!Whole(collective)) unpaired += Synchronises(collective.op) ? 1 : 0;
-      if (!Common(collective)) return;
-      if (Whole(collective)) skew_.Add(collective.key, collective.duration_ns);
-      const uint64_t id = CollectiveKeyHash()(collective.key);
+      const auto paired = pairing_->Of(rank->second, collective);
+      if (!paired && Synchronises(collective.op)) {
+        ++unpaired;
+        unpaired_ns_ += collective.exposed_ns;
+      }
+      if (!paired && !Common(collective)) return;
+      if (paired) skew_.Add(paired->key, collective.duration_ns);
+      const uint64_t id = CollectiveKeyHash()(paired ? paired->key : collective.key);
       ends.push_back({id, static_cast<uint32_t>(job_.ranks[rank->second].clock),
                       job_.sources[source].start_unix_ns + collective.end_ns});
     }));
@@ -192,8 +212,8 @@ class JobReader {
               .source = job_.sources[source].path,
               .value = unpaired,
               .advice =
-                  "collectives of other groups than all ranks that are here: their waiting is not "
-                  "known"};
+                  "collectives of which it is not known who takes part, or not all ranks are here: "
+                  "their waiting is not known"};
     }
     // The same ones of every rank, whatever each of them holds.
     const size_t most = kEndsPerRank * of_device.size();
@@ -227,8 +247,10 @@ class JobReader {
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
     return ReadCollectives(db, [&](const RankCollective& collective) {
       const auto at = of_device.find(collective.device_id);
-      if (at == of_device.end() || !Whole(collective)) return;
-      const auto group = skew_.Of(collective.key, static_cast<int64_t>(job_.ranks.size()));
+      if (at == of_device.end()) return;
+      const auto paired = pairing_->Of(at->second, collective);
+      if (!paired) return;
+      const auto group = skew_.Of(paired->key, paired->ranks);
       if (!group) return;
       WaitedStep& step = job_.ranks[at->second].waited[collective.key.step];
       step.told = true;
@@ -277,12 +299,60 @@ class JobReader {
             .gap_ns = static_cast<double>(step->second.idle_ns)};
       }
     }
+    times.transfers = Transfers();
     return times;
+  }
+
+  // What the exchange of each instruction takes in each of its groups: the median over steps of the
+  // sum in a step.
+  std::vector<GroupTransfer> Transfers() const {
+    struct Sums {
+      std::vector<size_t> ranks;
+      std::map<int64_t, double> of_step;
+    };
+    std::map<std::tuple<std::string, std::string, int64_t>, Sums> sums;
+    skew_.ForEach([&](const CollectiveKey& key, const Skew::Group& group) {
+      Sums& of = sums[{key.fingerprint, key.instruction, key.group}];
+      if (of.ranks.empty()) of.ranks = pairing_->RanksOf(key);
+      // The least of a part of them may be anybody's waiting.
+      if (group.ranks < static_cast<int64_t>(of.ranks.size())) return;
+      of.of_step[key.step] += static_cast<double>(group.transfer_ns);
+    });
+    std::vector<GroupTransfer> transfers;
+    for (auto& [place, of] : sums) {
+      std::vector<double> times;
+      for (const auto& [step, sum] : of.of_step) times.push_back(sum);
+      if (times.size() < kFewestSteps) continue;
+      transfers.push_back({.instruction = std::get<0>(place) + "::" + std::get<1>(place),
+                           .ranks = std::move(of.ranks),
+                           .transfer_ns = LowerMedian(std::move(times))});
+    }
+    return transfers;
+  }
+
+  // Waiting that is not known would look like a rank's own time.
+  void HoldBack() {
+    CulpritAnswer& answer = job_.answer;
+    int64_t steps_ns = 0;
+    for (const Rank& rank : job_.ranks) {
+      for (const auto& [number, step] : rank.times.steps) steps_ns += step.step_ns;
+    }
+    const double share =
+        steps_ns > 0 ? static_cast<double>(unpaired_ns_) / static_cast<double>(steps_ns) : 0;
+    if (answer.cause == Cause::kNoData || share < kLeastShare) return;
+    CulpritAnswer held{.cause = Cause::kNoData, .step_ns = answer.step_ns};
+    held.evidence.push_back(
+        fmt::format("collectives of which it is not known who takes part, or not all ranks are "
+                    "here, take {:.0f} % of the steps",
+                    100 * share));
+    held.excess_ns = std::move(answer.excess_ns);
+    answer = std::move(held);
   }
 
   void Answer() {
     const JobTimes times = Times();
     job_.answer = FindCulprit(times);
+    HoldBack();
     // Without an answer the length of the steps still says who is slow and who is fast.
     std::vector<double> cost = job_.answer.excess_ns;
     if (cost.size() != job_.ranks.size()) {
@@ -304,6 +374,9 @@ class JobReader {
   Job job_;
   std::map<std::pair<size_t, std::string>, size_t> clocks_;
   std::set<std::tuple<std::string, std::optional<int64_t>, int64_t, int64_t, int64_t>> known_;
+  std::set<int64_t> group_sizes_;
+  int64_t unpaired_ns_ = 0;  // In steps, beside which nothing computed.
+  std::optional<Pairing> pairing_;
   Skew skew_;
   std::vector<CollectiveEnd> ends_;
   uint64_t keep_one_in_ = 0;

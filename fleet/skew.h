@@ -57,6 +57,12 @@ class Skew {
   // the group may be anybody's waiting.
   std::optional<Group> Of(const CollectiveKey& key, int64_t expected) const;
 
+  // All of them, in no order, whether or not all of their ranks said something.
+  template <typename Function>
+  void ForEach(const Function& function) const {
+    for (const auto& [key, group] : groups_) function(key, group);
+  }
+
   size_t size() const { return groups_.size(); }
 
  private:

@@ -109,6 +109,37 @@ TEST_F(ReadJobTest, OfGroupsThatArePartsOfTheJobNoWaitingIsSaid) {
   EXPECT_THAT(Said(*job), testing::Contains("collectives_unpaired"));
 }
 
+// FSDP and DP: no collective has all ranks. 16 ranks, four shards of four, two ranks a host.
+TEST_F(ReadJobTest, InGroupsThatArePartsOfTheJobTheSlowRankIsNamed) {
+  for (const bool across : {false, true}) {
+    const auto job = ReadJob(Write({.ranks = 16, .slow = 6, .shard = 4, .across = across}).paths);
+    ASSERT_TRUE(job) << job.error().message;
+    EXPECT_EQ(job->answer.cause, Cause::kSlowGpu) << Sentence(*job);
+    ASSERT_EQ(job->answer.ranks.size(), 1u);
+    EXPECT_EQ(job->ranks[job->answer.ranks[0]].number, 6);
+    EXPECT_NEAR(job->answer.cost_ns, 10e6, 1e6);
+    EXPECT_EQ(job->clocks.sets, 1u);
+    EXPECT_THAT(Said(*job), testing::IsEmpty());
+  }
+}
+
+TEST_F(ReadJobTest, AnEvenJobOfGroupsHasNoCulprit) {
+  for (const size_t shard : {2, 4, 8}) {
+    const auto job = ReadJob(Write({.ranks = 16, .shard = shard}).paths);
+    ASSERT_TRUE(job) << job.error().message;
+    EXPECT_EQ(job->answer.cause, Cause::kNone) << Sentence(*job);
+    EXPECT_THAT(Said(*job), testing::IsEmpty());
+  }
+}
+
+TEST_F(ReadJobTest, GroupsThatShareAHostWithASlowLinkAreALink) {
+  const auto job = ReadJob(Write({.ranks = 16, .shard = 4, .slow_host = 5}).paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->answer.cause, Cause::kLink) << Sentence(*job);
+  ASSERT_FALSE(job->answer.evidence.empty());
+  EXPECT_THAT(job->answer.evidence.front(), testing::HasSubstr("only they have host5"));
+}
+
 TEST_F(ReadJobTest, AFileThatCannotBeReadIsNamedAndTheRestIsUsed) {
   WrittenRanks written = Write({.ranks = 3});
   written.paths.push_back(folder_ + "/none.db");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ constexpr int64_t kExchangeNs = 2'000'000;
 
 struct Step {
   int64_t gemm = 0, other = 0, gap = 0, start = 0, arrival = 0, end = 0;  // True times.
+  int64_t gathered = 0;  // 0: there is no all-gather.
 };
 
 class File {
@@ -37,7 +39,8 @@ class File {
     device.process_id = process;
     device.name = "xlatrace fake GPU";
     lane_ = run.AddLane({.device_id = run.AddDevice(device), .stream_id = 7});
-    for (const char* name : {"gemm", "loop_fusion", "ncclDevKernel_AllReduce"}) {
+    for (const char* name :
+         {"gemm", "loop_fusion", "ncclDevKernel_AllReduce", "ncclDevKernel_AllGather"}) {
       configs_.push_back(run.AddLaunchConfig({.symbol = name, .name = name}));
     }
     run.AddModule({.process_id = process, .name = "jit_step", .program_id = 1});
@@ -57,7 +60,8 @@ class File {
     const std::pair<const char*, model::OpKind> kOps[] = {
         {"dot.1", model::OpKind::kGemm},
         {"fusion.2", model::OpKind::kElementwiseFusion},
-        {"all-reduce.3", model::OpKind::kCollective}};
+        {"all-reduce.3", model::OpKind::kCollective},
+        {"all-gather.4", model::OpKind::kCollective}};
     for (const auto& [name, kind] : kOps) {
       model::InstructionRow row;
       row.module_id = 1;
@@ -87,12 +91,15 @@ class File {
     attribution_.label_of.push_back(static_cast<uint32_t>(op + 1));
     attribution_.execution_of.push_back(static_cast<uint32_t>(step + 1));
     analysis_.step_of.push_back(static_cast<int32_t>(step));
-    if (op != 2) return;
+    if (op < 2) return;
     model::CollectiveRow collective;
     collective.activity_id = id;
-    collective.op = "all-reduce";
+    collective.op = op == 2 ? "all-reduce" : "all-gather";
+    const size_t others = wanted_.shard > 0 ? wanted_.ranks / wanted_.shard : wanted_.ranks;
     collective.group_size =
-        wanted_.group_size > 0 ? wanted_.group_size : static_cast<int64_t>(wanted_.ranks);
+        wanted_.group_size > 0
+            ? wanted_.group_size
+            : static_cast<int64_t>((op == 2) != wanted_.across ? others : wanted_.shard);
     collective.exposed_ns = end - start;
     analysis_.collectives.push_back(collective);
   }
@@ -100,7 +107,11 @@ class File {
   void AddStep(int64_t number, const Step& step, store::RunBuilder& run) {
     Add(0, number, step.start, step.start + step.gemm, run);
     const auto kernels = static_cast<int64_t>(wanted_.kernels);
-    const int64_t first = step.start + step.gemm;
+    int64_t first = step.start + step.gemm;
+    if (step.gathered > 0) {
+      Add(3, number, first, step.gathered, run);
+      first = step.gathered;
+    }
     for (int64_t k = 0; k < kernels; ++k) {
       Add(1, number, first + step.other * k / kernels, first + step.other * (k + 1) / kernels, run);
     }
@@ -110,7 +121,7 @@ class File {
     execution.device_id = 1;
     execution.start_ns = Local(step.start);
     execution.end_ns = Local(step.end);
-    execution.activities = kernels + 2;
+    execution.activities = kernels + (step.gathered > 0 ? 3 : 2);
     execution.complete = true;
     attribution_.executions.push_back(execution);
     model::StepRow row;
@@ -120,6 +131,7 @@ class File {
     row.start_ns = Local(step.start);
     row.end_ns = Local(step.end);
     row.device_ns = step.gemm + step.other + step.end - step.arrival;
+    if (step.gathered > 0) row.device_ns += step.gathered - step.start - step.gemm;
     row.busy_ns = row.device_ns;
     row.steady = number > 0;
     analysis_.steps.push_back(row);
@@ -136,6 +148,47 @@ class File {
   model::AttributionTables attribution_;
   model::AnalysisTables analysis_;
 };
+
+// Everybody in a group leaves when its last one has come and the exchange is over. `neighbours`:
+// groups of `shard` ranks in a row; else those at the same place of each.
+template <typename Arrival, typename Leave>
+void Meet(const RankFiles& wanted, bool neighbours, std::mt19937_64& random, const Arrival& arrival,
+          const Leave& leave) {
+  std::map<size_t, std::vector<size_t>> groups;
+  for (size_t r = 0; r < wanted.ranks; ++r) {
+    groups[neighbours ? r / wanted.shard : r % wanted.shard].push_back(r);
+  }
+  for (const auto& [number, ranks] : groups) {
+    int64_t last = 0;
+    bool slow = false;
+    for (const size_t r : ranks) {
+      last = std::max(last, arrival(r));
+      slow = slow || static_cast<int64_t>(r / 2) == wanted.slow_host;
+    }
+    for (const size_t r : ranks) {
+      leave(r, last + (slow ? 5 : 1) * kExchangeNs + static_cast<int64_t>(random() % 3000));
+    }
+  }
+}
+
+void Sharded(const RankFiles& wanted, std::mt19937_64& random,
+             std::vector<std::vector<Step>>& steps) {
+  std::vector<int64_t> at(wanted.ranks, 1'000'000);
+  for (size_t s = 0; s < wanted.steps; ++s) {
+    const auto gathers = [&](size_t r) {
+      steps[r][s].start = at[r];
+      return at[r] + steps[r][s].gemm;
+    };
+    Meet(wanted, !wanted.across, random, gathers,
+         [&](size_t r, int64_t end) { steps[r][s].gathered = end; });
+    const auto reduces = [&](size_t r) {
+      Step& step = steps[r][s];
+      return step.arrival = step.gathered + step.other + step.gap;
+    };
+    Meet(wanted, wanted.across, random, reduces,
+         [&](size_t r, int64_t end) { steps[r][s].end = at[r] = end; });
+  }
+}
 
 }  // namespace
 
@@ -158,11 +211,13 @@ Result<WrittenRanks> WriteRankFiles(const std::string& folder, const RankFiles& 
       step.arrival = at + step.gemm + step.other + step.gap;
       last = std::max(last, step.arrival);
     }
+    if (wanted.shard > 0) continue;  // Sharded() says when they meet.
     for (size_t r = 0; r < wanted.ranks; ++r) {
       steps[r][s].end = last + kExchangeNs + static_cast<int64_t>(between(0, 3000));
     }
     at = last + kExchangeNs + 3000;
   }
+  if (wanted.shard > 0) Sharded(wanted, random, steps);
   WrittenRanks written;
   for (size_t r = 0; r < wanted.ranks; ++r) {
     written.offset_ns.push_back(wanted.clocks ? std::llround(between(-5e9, 5e9)) : 0);

@@ -24,6 +24,11 @@ struct RankFiles {
   bool clocks = true;      // Shifted by up to 5 s, drifting by up to 20 ppm.
   bool apart = false;      // Ranks of odd number run a program of their own: nothing in common.
   int64_t group_size = 0;  // What the collectives say; 0: all ranks.
+  // More than 0: FSDP and DP. Ranks gather in groups of so many neighbours after the product, and
+  // at the end of the step reduce across: each with those at its place in the other groups.
+  size_t shard = 0;
+  bool across = false;     // The other way round: gather across, reduce among neighbours.
+  int64_t slow_host = -1;  // Exchanges in which this host takes part take five times as long.
 };
 
 struct WrittenRanks {

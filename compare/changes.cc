@@ -32,6 +32,14 @@ constexpr double kNearFactor = 0.03;
 // A step that moved by less is called the same.
 constexpr double kEqual = 0.005;
 
+size_t CountOf(const Run& run, Phase phase) {
+  return static_cast<size_t>(std::count_if(run.ops.begin(), run.ops.end(), [&](const Op& op) {
+    return op.phase == phase ||
+           std::any_of(op.shares.begin(), op.shares.end(),
+                       [&](const OpShare& share) { return share.phase == phase; });
+  }));
+}
+
 int64_t PhaseNs(const Run& run, Phase phase) {
   int64_t sum = 0;
   for (const Op& op : run.ops) {
@@ -164,23 +172,28 @@ class Finder {
   }
 
   void Recompute() {
-    const int64_t ours = PhaseNs(base_, Phase::kRecompute);
-    const int64_t theirs = PhaseNs(now_, Phase::kRecompute);
-    if ((ours == 0) == (theirs == 0)) return;
+    const size_t ours = CountOf(base_, Phase::kRecompute);
+    const size_t theirs = CountOf(now_, Phase::kRecompute);
+    // A few more or less are other fusions of the same.
+    const size_t more = std::max(ours, theirs);
+    if (more == 0 || 4 * (more - std::min(ours, theirs)) < more) return;
     recompute_ = true;
-    const Run& with = theirs != 0 ? now_ : base_;
-    size_t ops = 0;
-    for (const Op& op : with.ops) ops += op.phase == Phase::kRecompute;
     Change change;
     change.id = "recompute";
-    change.delta_ns = theirs - ours;
-    change.text = theirs != 0
-                      ? fmt::format(
-                            "recomputation (remat) appeared: {} of the forward pass run again in "
-                            "the backward pass",
-                            Plural(ops, "operation"))
-                      : fmt::format("recomputation (remat) is gone: {} no longer run twice",
-                                    Plural(ops, "operation"));
+    change.delta_ns = PhaseNs(now_, Phase::kRecompute) - PhaseNs(base_, Phase::kRecompute);
+    if (ours == 0) {
+      change.text = fmt::format(
+          "recomputation (remat) appeared: {} of the forward pass run again in the backward pass",
+          Plural(theirs, "operation"));
+    } else if (theirs == 0) {
+      change.text = fmt::format("recomputation (remat) is gone: {} no longer run twice",
+                                Plural(ours, "operation"));
+    } else {
+      change.text = fmt::format(
+          "recomputation (remat): {} of the forward pass run again in the backward pass instead of "
+          "{}",
+          Plural(theirs, "operation"), ours);
+    }
     changes_.push_back(std::move(change));
   }
 
@@ -485,6 +498,7 @@ class Finder {
     std::stable_sort(changes_.begin(), changes_.end(), [&](const Change& a, const Change& b) {
       return against(a) != against(b) ? against(b) : WeightOf(a) > WeightOf(b);
     });
+    PutStructureSecond(&changes_, whole);
   }
 
   const Run& base_;
@@ -523,6 +537,17 @@ double WeightOf(const Change& change) {
   // These say what the program does; the rows below them follow from it, whatever they took.
   if (IsStructure(change)) value = 4 * std::max(value, 1e4);
   return value;
+}
+
+void PutStructureSecond(std::vector<Change>* changes, int64_t whole) {
+  if (changes->size() < 3 || IsStructure(changes->front())) return;
+  const auto second = changes->begin() + 1;
+  auto heaviest = changes->end();
+  for (auto change = second; change != changes->end(); ++change) {
+    if (!IsStructure(*change) || std::abs(change->delta_ns) * 20 < std::abs(whole)) continue;
+    if (heaviest == changes->end() || WeightOf(*change) > WeightOf(*heaviest)) heaviest = change;
+  }
+  if (heaviest != changes->end()) std::rotate(second, heaviest, heaviest + 1);
 }
 
 bool IsStructure(const Change& change) {

@@ -27,8 +27,14 @@ struct Change {
 
 // What goes the way of the whole first (a slower step is led by a loss, a faster one by a gain), of
 // those certain ones that matter and those that explain most. Where the whole is about equal, by
-// weight alone. None where the runs are refused: what differs is then no change.
+// weight alone. Structure that goes the other way, by a good part of the whole, comes second all
+// the same (PutStructureSecond). None where the runs are refused: what differs is then no change.
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison);
+
+// What many rows follow from is told however it turned out: remat that is gone saves its time and
+// makes the memory traffic that outweighs it. Moves the heaviest such change that lies behind the
+// second place there, unless the first is structure or it moves less than a twentieth of `whole`.
+void PutStructureSecond(std::vector<Change>* changes, int64_t whole);
 
 // By how much the step became longer; without steps to compare, the device time.
 int64_t WholeOf(const Comparison& comparison);

@@ -135,6 +135,7 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
       return equal || (b > a) == (change.delta_ns > 0);
     });
     whole = b > a ? std::abs(whole) : -std::abs(whole);
+    PutStructureSecond(&told, whole);
   }
   const std::string reasons = Reasons(told, whole, equal);
   if (reasons.empty()) {

@@ -307,6 +307,33 @@ TEST(Verdict, WhatIsCertainButMovesNothingIsNoReason) {
 }
 
 // Twice as long a recording of a program that takes a tenth more in every call.
+TEST(Verdict, RematThatIsGoneIsToldThoughTheStepIsSlower) {
+  RunRows base = ThreeOps(1'000'000, 1'000'000, 1'000'000, "x");
+  RunRows now = ThreeOps(1'000'000, 1'000'000, 1'000'000, "y");
+  // What was computed twice is read now, by a fusion and a sort that were not there.
+  Op again = MakeOp("dot.9", "jit(f)/transpose(jvp(a))/rematted_computation/dot_general", 300'000);
+  again.phase = model::Phase::kRecompute;
+  base.ops.push_back(again);
+  now.ops.push_back(MakeOp("sort.1", "jit(f)/d/sort", 900'000, "sort"));
+  now.ops.push_back(MakeOp("reduce.1", "jit(f)/e/reduce_sum", 500'000, "reduction"));
+  for (RunRows* run : {&base, &now}) {
+    run->device_ns = 0;
+    for (const Op& op : run->ops) run->device_ns += op.ns;
+    run->step_ns = run->device_ns;
+    run->steps.assign(10, run->step_ns);
+    run->modules[0].ns = run->device_ns;
+  }
+  const Comparison comparison = Compare(base, now);
+  const auto changes = FindChanges(base, now, comparison);
+  const std::string sentence = Judge(base, now, comparison, changes, {&base}, {&now}).sentence;
+  const size_t sort = sentence.find("sort that BASE does not do");
+  const size_t remat =
+      sentence.find("recomputation (remat) is gone: 1 operation no longer run twice");
+  ASSERT_NE(sort, std::string::npos) << sentence;
+  ASSERT_NE(remat, std::string::npos) << sentence;
+  EXPECT_LT(sort, remat);
+}
+
 TEST(Verdict, WithoutStepsCallsAreCompared) {
   const auto run = [](int64_t calls, int64_t ns, std::string id) {
     RunRows rows = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", calls * ns),

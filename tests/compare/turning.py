@@ -100,6 +100,8 @@ def judge(there: Json, back: Json) -> None:
 
 
 def judge_itself(answer: Json) -> None:
+    if answer["refusals"] == ["BASE has no device time", "NEW has no device time"]:
+        return  # Nothing in it tells one such recording from another.
     check(answer["same_recording"] is True, "not the same recording")
     check(all(row["change_ns"] == 0 for row in answer["rows"]), "a difference")
     check(answer["changes"] == [], "a change")

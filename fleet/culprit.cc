@@ -77,6 +77,9 @@ double MedianOver(const JobTimes& job, size_t first, const Part& part) {
 }
 
 std::string Ms(double ns) { return fmt::format("{:.3f} ms", ns / 1e6); }
+std::string Count(size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 class Finder {
  public:
@@ -92,9 +95,10 @@ class Finder {
         known * 2 < job_.times.size()) {
       a.cause = Cause::kNoData;
       a.evidence.push_back(fmt::format(
-          "{} ranks in {} common steps, of which the recordings hold {} of {}: at least 2 ranks "
-          "and {} steps are needed",
-          job_.ranks.size(), job_.steps.size(), known, job_.times.size(), kFewestSteps));
+          "{} in {}, of which the recordings hold {} of {}: at least 2 ranks and {} steps are "
+          "needed",
+          Count(job_.ranks.size(), "rank"), Count(job_.steps.size(), "common step"), known,
+          job_.times.size(), kFewestSteps));
       return a;
     }
     step_ns_ = StepTime();
@@ -248,6 +252,8 @@ class Finder {
     std::map<std::string, std::vector<size_t>> programs;
     for (size_t r = 0; r < job_.ranks.size(); ++r) programs[job_.ranks[r].program].push_back(r);
     if (programs.size() < 2) return false;
+    const double excess = *std::max_element(answer_.excess_ns.begin(), answer_.excess_ns.end());
+    if (Stages(programs, excess)) return true;
     std::vector<std::pair<double, const std::vector<size_t>*>> times;
     for (const auto& [program, ranks] : programs) {
       std::vector<double> own;
@@ -263,13 +269,61 @@ class Finder {
     std::sort(times.begin(), times.end(),
               [](const auto& a, const auto& b) { return a.first > b.first; });
     const double more = times[0].first - times[1].first;
-    const double excess = *std::max_element(answer_.excess_ns.begin(), answer_.excess_ns.end());
     if (more < kLeastShare * step_ns_ || more < excess) return false;
     Charge(*times[0].second, 0);
     answer_.cause = Cause::kProgram;
     answer_.evidence.push_back(fmt::format(
         "{} of {} ranks run a program of their own that needs {} a step, the next one {}",
         times[0].second->size(), job_.ranks.size(), Ms(times[0].first), Ms(times[1].first)));
+    return true;
+  }
+
+  // Stages of a pipeline wait for each other in sends and receives, of which no waiting is known:
+  // there the stage with most to compute is the one that idles least.
+  bool Stages(const std::map<std::string, std::vector<size_t>>& programs, double excess) {
+    struct Stage {
+      double computes = 0, step = 0;
+      const std::vector<size_t>* ranks = nullptr;
+      double Stands() const { return step - computes; }
+    };
+    std::vector<Stage> stages;
+    double mean = 0;
+    for (const auto& [program, ranks] : programs) {
+      std::vector<double> computes, steps;
+      for (const size_t r : ranks) {
+        for (size_t s = 0; s < job_.steps.size(); ++s) {
+          if (!job_.At(r, s).known) continue;
+          computes.push_back(job_.At(r, s).gemm_ns + job_.At(r, s).other_ns);
+          steps.push_back(job_.At(r, s).step_ns);
+        }
+      }
+      if (steps.empty()) return false;
+      stages.push_back({LowerMedian(std::move(computes)), LowerMedian(std::move(steps)), &ranks});
+      mean += stages.back().computes * static_cast<double>(ranks.size());
+    }
+    mean /= static_cast<double>(job_.ranks.size());
+    const Stage longest =
+        *std::max_element(stages.begin(), stages.end(),
+                          [](const Stage& a, const Stage& b) { return a.computes < b.computes; });
+    for (const Stage& stage : stages) {
+      if (stage.ranks == longest.ranks) continue;
+      const double more = longest.computes - stage.computes;
+      if (more < kLeastShare * step_ns_ || more < excess) return false;
+      if (stage.Stands() - longest.Stands() < 0.5 * more) return false;
+    }
+    answer_.cause = Cause::kProgram;
+    answer_.ranks = *longest.ranks;
+    answer_.since_step = job_.steps.front();
+    answer_.cost_ns = longest.computes - mean;
+    answer_.without_ns = step_ns_ - answer_.cost_ns;
+    for (const Stage& stage : stages) {
+      answer_.evidence.push_back(
+          fmt::format("{} with {}: {} of its own, {} of a {} step idle or exchanging ({:.0f} %)",
+                      Count(stage.ranks->size(), "rank"), job_.ranks[stage.ranks->front()].name,
+                      Ms(stage.computes), Ms(stage.Stands()), Ms(stage.step),
+                      100 * stage.Stands() / stage.step));
+    }
+    answer_.evidence.push_back("without it: the same computation spread evenly over all ranks");
     return true;
   }
 

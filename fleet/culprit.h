@@ -33,7 +33,7 @@ struct JobRank {
 struct RankStep {
   bool known = false;
   double step_ns = 0;
-  double wait_ns = 0;   // In synchronising collectives, for others.
+  double wait_ns = 0;   // In synchronising collectives, for others; in sends and receives at all.
   double gemm_ns = 0;   // Matrix products and convolutions.
   double other_ns = 0;  // All other computation and copies.
   double gap_ns = 0;    // The device idle.

@@ -248,6 +248,10 @@ class JobReader {
     return ReadCollectives(db, [&](const RankCollective& collective) {
       const auto at = of_device.find(collective.device_id);
       if (at == of_device.end()) return;
+      if (!collective.op.empty() && !Synchronises(collective.op)) {
+        job_.ranks[at->second].waited[collective.key.step].elsewhere_ns += collective.exposed_ns;
+        return;
+      }
       const auto paired = pairing_->Of(at->second, collective);
       if (!paired) return;
       const auto group = skew_.Of(paired->key, paired->ranks);
@@ -290,10 +294,11 @@ class JobReader {
         const auto step = rank.times.steps.find(times.steps[s]);
         const auto waited = rank.waited.find(times.steps[s]);
         if (step == rank.times.steps.end() || waited == rank.waited.end()) continue;
+        if (!waited->second.told) continue;
         times.times[r * times.steps.size() + s] = {
             .known = true,
             .step_ns = static_cast<double>(step->second.step_ns),
-            .wait_ns = static_cast<double>(waited->second.wait_ns),
+            .wait_ns = static_cast<double>(waited->second.wait_ns + waited->second.elsewhere_ns),
             .gemm_ns = static_cast<double>(step->second.gemm_ns),
             .other_ns = static_cast<double>(step->second.other_ns),
             .gap_ns = static_cast<double>(step->second.idle_ns)};
@@ -411,7 +416,8 @@ bool SameTime(const Job& job, size_t a, size_t b) {
 
 std::string Sentence(const Job& job) {
   const CulpritAnswer& a = job.answer;
-  const std::string ranks = fmt::format("{} ranks", job.ranks.size());
+  const std::string ranks =
+      fmt::format("{} rank{}", job.ranks.size(), job.ranks.size() == 1 ? "" : "s");
   const std::string cost = fmt::format("{} of each {} step", Ms(a.cost_ns), Ms(a.step_ns));
   switch (a.cause) {
     case Cause::kNoData:
@@ -426,10 +432,12 @@ std::string Sentence(const Job& job) {
           "differs (imbalance of the data). Without it a step takes {}",
           ranks, cost, Ms(a.without_ns));
     case Cause::kOneOff:
-      return fmt::format("{}, {} a step, but {} step(s) that are longer cost {} a step{}", ranks,
-                         Ms(a.step_ns), a.steps.size(), Ms(a.cost_ns),
-                         a.ranks.empty() ? std::string(": all ranks stand still together")
-                                         : ": everyone waits for " + job.ranks[a.ranks[0]].name);
+      return fmt::format(
+          "{}, {} a step, but {} that {} longer cost{} {} a step{}", ranks, Ms(a.step_ns),
+          a.steps.size() == 1 ? "one step" : fmt::format("{} steps", a.steps.size()),
+          a.steps.size() == 1 ? "is" : "are", a.steps.size() == 1 ? "s" : "", Ms(a.cost_ns),
+          a.ranks.empty() ? std::string(": all ranks stand still together")
+                          : ": everyone waits for " + job.ranks[a.ranks[0]].name);
     default:
       break;
   }

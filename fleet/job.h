@@ -29,6 +29,9 @@ struct WaitedStep {
   bool told = false;  // Collectives of this step could be paired.
   int64_t wait_ns = 0;
   int64_t transfer_ns = 0;
+  // Permutes, sends, receives and broadcasts beside which nothing computed: waiting or transfer,
+  // which of them is not known, but not the rank's own doing.
+  int64_t elsewhere_ns = 0;
 };
 
 struct Rank {

@@ -162,7 +162,8 @@ class Merger {
       times.step = number;
       if (Aligned(rank)) times.start_ns = Common(rank, step.start_ns);
       times.step_ns = step.step_ns;
-      if (const auto waited = rank.waited.find(number); waited != rank.waited.end()) {
+      if (const auto waited = rank.waited.find(number);
+          waited != rank.waited.end() && waited->second.told) {
         times.wait_ns = waited->second.wait_ns;
         times.transfer_ns = waited->second.transfer_ns;
       }

@@ -140,6 +140,32 @@ TEST_F(ReadJobTest, GroupsThatShareAHostWithASlowLinkAreALink) {
   EXPECT_THAT(job->answer.evidence.front(), testing::HasSubstr("only they have host5"));
 }
 
+// Each stage has a program of its own and reduces among its ranks; sends and receives tell no
+// waiting.
+TEST_F(ReadJobTest, ALongerStageOfAPipelineIsTheProgram) {
+  const auto job = ReadJob(Write({.ranks = 12, .stages = 3, .long_stage = 1.5}).paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->answer.cause, Cause::kProgram) << Sentence(*job);
+  EXPECT_EQ(job->answer.ranks, (std::vector<size_t>{8, 9, 10, 11}));
+  // Its product takes 10 of 30 ms more; spread over three stages it is 3.33 ms.
+  EXPECT_NEAR(job->answer.cost_ns, 10e6 - 10e6 / 3, 0.2e6);
+  EXPECT_EQ(job->answer.evidence.size(), 4u);
+}
+
+TEST_F(ReadJobTest, EvenStagesHaveNoCulprit) {
+  const auto job = ReadJob(Write({.ranks = 12, .stages = 3}).paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->answer.cause, Cause::kNone) << Sentence(*job);
+}
+
+// A slow rank in one stage is not the stage.
+TEST_F(ReadJobTest, ASlowRankOfAStageIsFoundAgainstItsPeers) {
+  const auto job = ReadJob(Write({.ranks = 12, .slow = 5, .stages = 3}).paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->answer.cause, Cause::kSlowGpu) << Sentence(*job);
+  EXPECT_EQ(job->answer.ranks, std::vector<size_t>{5});
+}
+
 TEST_F(ReadJobTest, AFileThatCannotBeReadIsNamedAndTheRestIsUsed) {
   WrittenRanks written = Write({.ranks = 3});
   written.paths.push_back(folder_ + "/none.db");

@@ -19,8 +19,12 @@ constexpr int64_t kExchangeNs = 2'000'000;
 
 struct Step {
   int64_t gemm = 0, other = 0, gap = 0, start = 0, arrival = 0, end = 0;  // True times.
-  int64_t gathered = 0;  // 0: there is no all-gather.
+  int64_t gathered = 0;  // Or received, from another stage. 0: there is nothing of the kind.
 };
+
+size_t StageOf(const RankFiles& wanted, size_t rank) {
+  return rank / (wanted.ranks / wanted.stages);
+}
 
 class File {
  public:
@@ -55,13 +59,14 @@ class File {
   void Describe() {
     model::ModuleFacts facts;
     facts.fingerprint = wanted_.apart && rank_ % 2 == 1 ? "beef" : "f00d";
+    if (wanted_.stages > 1) facts.fingerprint += std::to_string(StageOf(wanted_, rank_));
     facts.role = model::ModuleRole::kMain;
     attribution_.modules.push_back(facts);
     const std::pair<const char*, model::OpKind> kOps[] = {
         {"dot.1", model::OpKind::kGemm},
         {"fusion.2", model::OpKind::kElementwiseFusion},
         {"all-reduce.3", model::OpKind::kCollective},
-        {"all-gather.4", model::OpKind::kCollective}};
+        {wanted_.stages > 1 ? "collective-permute.4" : "all-gather.4", model::OpKind::kCollective}};
     for (const auto& [name, kind] : kOps) {
       model::InstructionRow row;
       row.module_id = 1;
@@ -94,8 +99,10 @@ class File {
     if (op < 2) return;
     model::CollectiveRow collective;
     collective.activity_id = id;
-    collective.op = op == 2 ? "all-reduce" : "all-gather";
-    const size_t others = wanted_.shard > 0 ? wanted_.ranks / wanted_.shard : wanted_.ranks;
+    const char* other = wanted_.stages > 1 ? "collective-permute" : "all-gather";
+    collective.op = op == 2 ? "all-reduce" : other;
+    const size_t others =
+        wanted_.shard > 0 ? wanted_.ranks / wanted_.shard : wanted_.ranks / wanted_.stages;
     collective.group_size =
         wanted_.group_size > 0
             ? wanted_.group_size
@@ -171,6 +178,26 @@ void Meet(const RankFiles& wanted, bool neighbours, std::mt19937_64& random, con
   }
 }
 
+// All stages end together; who has less to do stands in a permute first.
+int64_t Pipelined(const RankFiles& wanted, int64_t start, size_t s,
+                  std::vector<std::vector<Step>>& steps) {
+  int64_t last = 0;
+  for (size_t r = 0; r < wanted.ranks; ++r) {
+    Step& step = steps[r][s];
+    if (StageOf(wanted, r) + 1 == wanted.stages) {
+      step.gemm = std::llround(static_cast<double>(step.gemm) * wanted.long_stage);
+    }
+    last = std::max(last, start + step.gemm + step.other + step.gap);
+  }
+  for (size_t r = 0; r < wanted.ranks; ++r) {
+    Step& step = steps[r][s];
+    step.gathered = last - step.other - step.gap + 1000;
+    step.arrival = last + 1000;
+    step.end = last + 1000 + kExchangeNs;
+  }
+  return last + 1000 + kExchangeNs;
+}
+
 void Sharded(const RankFiles& wanted, std::mt19937_64& random,
              std::vector<std::vector<Step>>& steps) {
   std::vector<int64_t> at(wanted.ranks, 1'000'000);
@@ -210,6 +237,10 @@ Result<WrittenRanks> WriteRankFiles(const std::string& folder, const RankFiles& 
       step.start = at;
       step.arrival = at + step.gemm + step.other + step.gap;
       last = std::max(last, step.arrival);
+    }
+    if (wanted.stages > 1) {
+      at = Pipelined(wanted, at, s, steps);
+      continue;
     }
     if (wanted.shard > 0) continue;  // Sharded() says when they meet.
     for (size_t r = 0; r < wanted.ranks; ++r) {

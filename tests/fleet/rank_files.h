@@ -27,7 +27,11 @@ struct RankFiles {
   // More than 0: FSDP and DP. Ranks gather in groups of so many neighbours after the product, and
   // at the end of the step reduce across: each with those at its place in the other groups.
   size_t shard = 0;
-  bool across = false;     // The other way round: gather across, reduce among neighbours.
+  bool across = false;  // The other way round: gather across, reduce among neighbours.
+  // Stages of a pipeline: so many ranks in a row have a program of their own; they reduce among
+  // themselves, and the others stand in a permute until the last stage is through.
+  size_t stages = 1;
+  double long_stage = 1;   // The last stage's product takes so much longer.
   int64_t slow_host = -1;  // Exchanges in which this host takes part take five times as long.
 };
 

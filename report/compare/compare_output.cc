@@ -42,6 +42,16 @@ std::string Calls(double base, double now) {
   return fmt::format("{} -> {}", text(base), text(now));
 }
 
+// The difference that rows are given as parts of; 0: none. Times of runs that cannot be compared
+// have no such parts, and where rows cancel each other out a part of what is left over is many
+// times the whole of it and says nothing.
+int64_t WholeDifference(const compare::Comparison& comparison) {
+  if (!comparison.identity.comparable()) return 0;
+  int64_t moved = 0;
+  for (const Row& row : comparison.rows) moved += std::abs(row.delta());
+  return std::abs(comparison.delta()) * 5 >= moved ? comparison.delta() : 0;
+}
+
 std::string ShareOf(int64_t delta, int64_t whole) {
   if (whole == 0 || delta == 0) return {};
   return fmt::format("{:+.0f} %", 100.0 * static_cast<double>(delta) / static_cast<double>(whole));
@@ -154,14 +164,22 @@ std::string CompareText(const ComparisonView& view, const CompareOptions& option
       compare::Breakdown(view.base, view.now, view.comparison, options.by);
   const size_t left = lines.size() + 5 < kMostLines ? kMostLines - lines.size() - 5 : 3;
   const size_t most = options.rows > 0 ? options.rows : left;
-  TextTable table({{.heading = std::string(compare::ByTexts()[static_cast<size_t>(options.by)]),
-                    .flexible = true},
-                   {.heading = "base", .right = true},
-                   {.heading = "new", .right = true},
-                   {.heading = "change", .right = true},
-                   {.heading = "share", .right = true},
-                   {.heading = "calls", .right = true},
-                   {.heading = "why", .at_most = 36}});
+  const int64_t whole = WholeDifference(view.comparison);
+  constexpr size_t kShare = 4;
+  const auto shown = [&](auto cells) {
+    if (whole == 0) cells.erase(cells.begin() + kShare);
+    return cells;
+  };
+  using Cells = std::vector<std::string>;
+  TextTable table(shown(std::vector<TextColumn>{
+      {.heading = std::string(compare::ByTexts()[static_cast<size_t>(options.by)]),
+       .flexible = true},
+      {.heading = "base", .right = true},
+      {.heading = "new", .right = true},
+      {.heading = "change", .right = true},
+      {.heading = "share", .right = true},
+      {.heading = "calls", .right = true},
+      {.heading = "why", .at_most = 36}}));
   int64_t base_left = 0, now_left = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const BreakdownRow& row = rows[i];
@@ -170,17 +188,18 @@ std::string CompareText(const ComparisonView& view, const CompareOptions& option
       now_left += row.now_ns;
       continue;
     }
-    table.Add({row.name, Time(row.base_ns), Time(row.now_ns), Signed(row.delta()),
-               ShareOf(row.delta(), view.comparison.delta()), Calls(row.base_calls, row.now_calls),
-               WhyOf(view, row)});
+    table.Add(shown(Cells{row.name, Time(row.base_ns), Time(row.now_ns), Signed(row.delta()),
+                          ShareOf(row.delta(), whole), Calls(row.base_calls, row.now_calls),
+                          WhyOf(view, row)}));
   }
   if (rows.size() > most) {
-    table.Add({fmt::format("({} more)", rows.size() - most), Time(base_left), Time(now_left),
-               Signed(now_left - base_left), ShareOf(now_left - base_left, view.comparison.delta()),
-               "", ""});
+    table.Add(
+        shown(Cells{fmt::format("({} more)", rows.size() - most), Time(base_left), Time(now_left),
+                    Signed(now_left - base_left), ShareOf(now_left - base_left, whole), "", ""}));
   }
-  table.Add({"device time", Time(view.comparison.base_device_ns),
-             Time(view.comparison.now_device_ns), Signed(view.comparison.delta()), "", "", ""});
+  table.Add(shown(Cells{"device time", Time(view.comparison.base_device_ns),
+                        Time(view.comparison.now_device_ns), Signed(view.comparison.delta()), "",
+                        "", ""}));
   for (std::string& line : table.Lines(options.width, options.ascii)) {
     lines.push_back(std::move(line));
   }

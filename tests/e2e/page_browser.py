@@ -2,6 +2,7 @@
 """The page in a real browser: Debian's Chromium, driven by Playwright. Run by test_page_browser.py
 with an interpreter that has Playwright; the page is opened from file://, as users do."""
 
+import contextlib
 import csv
 import pathlib
 import re
@@ -308,6 +309,46 @@ class Navigation(Browser):
         self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 400)
         # Without a base there is no such page.
         self.assertEqual(self.open().get_by_test_id("tab-compare").count(), 0)
+
+    def test_every_op_of_a_page_with_a_base_leads_to_compare(self):
+        after = self.work / "every"
+        after.mkdir(exist_ok=True)
+        database = test_page_data.big_run(after, 15_000, "--after")
+        result = support.run("report", database, "--base", self.database, cwd=after)
+        self.assertEqual(result.code, 0, str(result))
+        page = self.open("#/ops", url=(after / "run.html").as_uri())
+        with contextlib.closing(support.open_database(database)) as db:
+            handles = [row[0] for row in db.execute("SELECT handle FROM op_time WHERE handle LIKE 'o%'")]
+        self.assertGreater(len(handles), 10)
+        for handle in handles:
+            page.evaluate("(h) => { location.hash = `#/ops?sel=${h}`; }", handle)
+            page.wait_for_selector(f'[data-testid="inspector"]:has-text("{handle}")')
+            self.assertEqual(page.get_by_test_id("op-compare").count(), 1, handle)
+        page.get_by_test_id("op-compare").click()
+        page.wait_for_selector('[data-testid="page-compare"]')
+
+    def test_a_refused_base_gives_no_shares_and_no_noise(self):
+        other = self.work / "other"
+        other.mkdir(exist_ok=True)
+        base = test_page_data.big_run(other, 15_000, "--after")
+        with contextlib.closing(sqlite3.connect(base)) as db, db:
+            db.execute("UPDATE x_device SET name = 'NVIDIA A100-SXM4-40GB'")
+        result = support.run("report", self.database, "--base", base, "-o", other / "run.html")
+        self.assertEqual(result.code, 0, str(result))
+        page = self.open(url=(other / "run.html").as_uri())
+        note = page.get_by_test_id("base-verdict").inner_text()
+        self.assertTrue(note.startswith("Not comparable: other devices"), note)
+        for word in ("noise", "matched"):
+            self.assertNotIn(word, note)
+        page.get_by_test_id("to-compare").click()
+        page.wait_for_selector('[data-testid="page-compare"]')
+        # Phases first: which op goes with which is not what such a pair is looked at for.
+        pressed = page.get_by_test_id("compare-by").locator('[aria-pressed="true"]')
+        self.assertEqual(pressed.inner_text(), "phase")
+        for by in ("phase", "op"):
+            page.get_by_test_id("compare-by").locator(f'[data-value="{by}"]').click()
+            page.wait_for_selector('[data-testid="compare-row"]')
+            self.assertNotIn("of Δ", page.get_by_test_id("page-compare").inner_text())
 
     def test_the_theme_is_kept_and_set_before_the_first_paint(self):
         page = self.open(color_scheme="light")

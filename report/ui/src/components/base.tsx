@@ -87,6 +87,21 @@ export function compared(report: Report): Compared | null {
   return made;
 }
 
+/** Refused: the times stand side by side and say nothing of what the program does otherwise. */
+export const isRefused = (c: Compared): boolean => c.meta.refusals.length > 0;
+
+/**
+ * The difference that rows may be given as parts of; 0: none. Where rows cancel each other out a
+ * part of what is left over is many times the whole of it and says nothing.
+ */
+export function wholeDifference(c: Compared): number {
+  const whole = c.meta.new_device_ns - c.meta.base_device_ns;
+  const { n, base, now } = c.rows;
+  let moved = 0;
+  for (let r = 0; r < n; ++r) moved += Math.abs(now[r]! - base[r]!);
+  return !isRefused(c) && Math.abs(whole) * 5 >= moved ? whole : 0;
+}
+
 export const baseDivisor = (report: Report): number => {
   const b = report.meta.base?.basis;
   return b && b.steady && b.step_devices > 0 ? b.step_devices : 1;
@@ -111,6 +126,15 @@ export function Delta({ now, then }: { now: number; then: number }): VNode {
 export function BaseVerdict(): VNode {
   const { report } = useCtx();
   const base = report.meta.base!;
+  const refused = base.compare && base.compare.refusals.length > 0 ? base.compare : null;
+  // A pair that the comparison refuses has no noise to be beyond and no match to count on.
+  if (refused) {
+    return (
+      <p class="note delta" data-testid="base-verdict">
+        <b>{told(refused.verdict)}</b> {told(refused.noise)} The base is {base.run.title}. <Link to={{ page: 'compare' }} testid="to-compare">both sides</Link>
+      </p>
+    );
+  }
   const now = report.meta.basis, then = base.basis;
   const steady = now.steady && then.steady;
   const a = steady ? then.mean_ns : then.device_ns, b = steady ? now.mean_ns : now.device_ns;
@@ -125,5 +149,27 @@ export function BaseVerdict(): VNode {
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings, which may differ in length. `}
       {told(base.notes.join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
     </p>
+  );
+}
+
+/** What an op was in the base run and why it changed; from every op the Compare page is one click. */
+export function BaseFact({ op }: { op: number }): VNode | null {
+  const { report } = useCtx();
+  const c = compared(report);
+  if (!c && !comparable(report)) return null;
+  const ns = report.ops.ns[op]!;
+  const b = baseOps(report);
+  const then = b.byOp[op]! / baseDivisor(report);
+  const row = c ? c.rowOfOp[op]! : -1;
+  const why = row < 0 || !c || c.meta.same_recording ? '' : isRefused(c) ? 'not comparable' : told(c.rows.why[row]!) || 'nothing changed';
+  const figures = !comparable(report) ? '' : !b.has[op] ? (ns > 0 ? 'not in the base run' : '') : <>{ms(then)} ms, Δ <Delta now={ns / report.divisor} then={then} /></>;
+  return (
+    <>
+      <dt>base</dt>
+      <dd data-testid="op-base">
+        {figures}{figures && why ? ' · ' : ''}{why}{figures || why ? ' · ' : ''}
+        {c && <Link to={{ page: 'compare', args: { c: undefined, by: undefined } }} testid="op-compare">{row < 0 ? 'compare: no time to compare' : 'compare'}</Link>}
+      </dd>
+    </>
   );
 }

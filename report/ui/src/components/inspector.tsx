@@ -6,7 +6,7 @@ import { Histogram } from '../charts/histogram';
 import { MiniRoof } from '../charts/mini_roof';
 import { useCtx } from '../ctx';
 import { CopyMenu } from './table';
-import { baseDivisor, baseOps, comparable, compared, Delta } from './base';
+import { BaseFact } from './base';
 import { hloOf, hloText, lineOf } from '../data/hlo';
 import { loadLaunches } from '../data/launches';
 import { atMost } from '../data/report';
@@ -361,7 +361,7 @@ function OpBody({ op }: { op: number }): VNode {
           {!(ops.flops[op]! > 0) && ops.bytes[op]! > 0 && <><dt>traffic</dt><dd>{bytes(ops.bytes[op]!)} a call</dd></>}
           {ops.peak[op]! >= 0 && <><dt>reached</dt><dd>{peakPercent(ops.peak[op]!)}% of the {ops.bound[op] || 'roof'} bound; {ms(ops.waste[op]! / report.divisor)} ms above it</dd></>}
           {ops.expected[op]! > 0 && <><dt>expected</dt><dd>{ms(ops.expected[op]! / report.divisor)} ms of a well-made kernel</dd></>}
-          {comparable(report) && <><dt>base</dt><dd>{baseOps(report).has[op] ? <>{ms(baseOps(report).byOp[op]! / baseDivisor(report))} ms, Δ <Delta now={ops.ns[op]! / report.divisor} then={baseOps(report).byOp[op]! / baseDivisor(report)} /></> : 'not in the base run'}{compared(report) && compared(report)!.rowOfOp[op]! >= 0 && <> · {compared(report)!.rows.why[compared(report)!.rowOfOp[op]!] || 'nothing changed'} · <Link to={{ page: 'compare' }} testid="op-compare">compare</Link></>}</dd></>}
+          <BaseFact op={op} />
           <dt>whole run</dt><dd>{thousands(ops.occurrences[op]!)} occurrences, {duration(ops.selfNs[op]!)}</dd>
           <dt>phase</dt><dd>{ops.phase[op]}{ops.mixed[op] ? ' most of it; several' : ''}</dd>
           {ops.estimated[op] === 1 && <><dt>note</dt><dd>part of this time is an estimate</dd></>}

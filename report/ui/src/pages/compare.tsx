@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { compared } from '../components/base';
+import { compared, isRefused, wholeDifference } from '../components/base';
 import { Handle, Letter, Missing, Seg } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
@@ -29,7 +29,9 @@ function DeltaBar({ ns, max }: { ns: number; max: number }): VNode {
 export function ComparePage(): VNode {
   const { report, state } = useCtx();
   const c = compared(report);
-  const by = (BY.some(([id]) => id === state.args['by']) ? state.args['by'] : 'op') as By;
+  // Ops of programs that are no counterparts do not go in pairs; phases can be laid side by side.
+  const usual: By = c && isRefused(c) && report.resolve(state.sel)?.type !== 'op' ? 'phase' : 'op';
+  const by = (BY.some(([id]) => id === state.args['by']) ? state.args['by'] : usual) as By;
   const chosen = state.args['c'] === undefined ? -1 : Number(state.args['c']);
   const sort = state.args['s'] ?? '-delta';
   const rows = useMemo((): Row[] => {
@@ -51,7 +53,7 @@ export function ComparePage(): VNode {
   const { meta } = c;
   if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{told(meta.verdict)}</p>;
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
-  const whole = meta.new_device_ns - meta.base_device_ns;
+  const whole = wholeDifference(c);
   const max = rows.reduce((a, r) => Math.max(a, Math.abs(r.now - r.base)), 0);
   const opOf = (r: Row): number => (r.at < 0 ? -1 : c.opOfRow[r.at]!);
   const columns: Column<Row>[] = [
@@ -64,7 +66,7 @@ export function ComparePage(): VNode {
     { id: 'now', label: 'new', num: true, width: 66, sort: (r) => r.now, as: 'new ms', raw: (r) => r.now / 1e6, show: significant, exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) },
     { id: 'delta', label: 'Δ ms', num: true, width: 70, sort: (r) => Math.abs(r.now - r.base), raw: (r) => (r.now - r.base) / 1e6, show: (v) => signed(v), cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) },
     { id: 'bar', label: '', width: 92, from: 640, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} /> },
-    { id: 'share', label: 'of Δ', num: true, width: 66, from: 760, raw: (r) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' },
+    ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 760, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
     ...(by === 'op' ? [{ id: 'why', label: 'why', width: 330, from: 900, cls: 'name ink2', raw: (r: Row) => r.why, cell: (r: Row) => <span title={r.why}>{told(r.why)}</span> }] : []),
   ];
@@ -81,7 +83,7 @@ export function ComparePage(): VNode {
   return (
     <>
       <h2 class="cmp-h" data-testid="compare-verdict">{told(meta.verdict)}</h2>
-      <p class="note" data-testid="compare-noise">{meta.noise}</p>
+      <p class="note" data-testid="compare-noise">{told(meta.noise)}</p>
       {meta.qualifications.map((q) => <p class="note warn">Mind: {q}.</p>)}
       {meta.differences.map((q) => <p class="note">Differs: {q}</p>)}
       {c.changes.n > 0 && (
@@ -94,7 +96,7 @@ export function ComparePage(): VNode {
                   <td class="num">{signed(c.changes.delta[k]! / 1e6)}</td>
                   <td class="wrap">
                     {c.changeRows.has(k)
-                      ? <button type="button" class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: undefined } })}>{told(c.changes.text[k]!)}</button>
+                      ? <button type="button" class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: usual === 'op' ? undefined : 'op' } })}>{told(c.changes.text[k]!)}</button>
                       : told(c.changes.text[k]!)}
                     {c.changes.because[k] && <span class="ink2"> Possible reason: {c.changes.because[k]}.</span>}
                   </td>
@@ -108,7 +110,7 @@ export function ComparePage(): VNode {
       )}
       <div class="bar-h">
         <h2>Device time</h2>
-        <Seg options={BY} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === 'op' ? undefined : v, c: undefined } })} />
+        <Seg options={BY} value={by} label="table by" testid="compare-by" onChange={(v) => go({ args: { by: v === usual ? undefined : v, c: undefined } })} />
         <span class="sm ink2">{unit}</span>
         <span class="cap">{chosen >= 0 && by === 'op' && <button type="button" class="lk" onClick={() => go({ args: { c: undefined } })}>all rows</button>} {plural(rows.length, 'row')} · <CopyMenu table={table} /></span>
       </div>

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 
 namespace xlatrace::analysis {
@@ -20,6 +21,7 @@ struct OpRun {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t self_ns = 0;
+  bool main = false;  // Holds the kernel that takes the op's time.
 };
 
 struct OpFacts {
@@ -27,6 +29,25 @@ struct OpFacts {
   int64_t self_ns = 0;
   bool trains = false;
 };
+
+// The name that takes most of an op's time. An op copies and clears beside its kernel, in the first
+// step above all, and what other threads launch may come between.
+std::map<Id, std::string_view> MainNames(const model::RunTables& run,
+                                         const model::AttributionTables& attribution,
+                                         const std::vector<uint32_t>& activities) {
+  std::map<Id, std::map<std::string_view, int64_t>> times;
+  for (const uint32_t i : activities) {
+    const Id op = attribution.labels[attribution.label_of[i] - 1].instruction_id;
+    times[op][run.ConfigOf(i).symbol] += run.activities.self_ns[i];
+  }
+  std::map<Id, std::string_view> names;
+  for (const auto& [op, of_name] : times) {
+    names[op] = std::max_element(of_name.begin(), of_name.end(), [](const auto& a, const auto& b) {
+                  return a.second < b.second;
+                })->first;
+  }
+  return names;
+}
 
 std::vector<OpRun> RunsOf(const model::RunTables& run, const model::AttributionTables& attribution,
                           Id device_id) {
@@ -46,11 +67,14 @@ std::vector<OpRun> RunsOf(const model::RunTables& run, const model::AttributionT
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return run.activities.start_ns[a] < run.activities.start_ns[b];
   });
+  const std::map<Id, std::string_view> main_names = MainNames(run, attribution, order);
   std::vector<OpRun> runs;
   for (const uint32_t i : order) {
     const Id op = attribution.labels[attribution.label_of[i] - 1].instruction_id;
-    if (runs.empty() || runs.back().op != op)
-      runs.push_back({op, run.activities.start_ns[i], 0, 0});
+    if (runs.empty() || runs.back().op != op) {
+      runs.push_back({.op = op, .start_ns = run.activities.start_ns[i]});
+    }
+    runs.back().main |= run.ConfigOf(i).symbol == main_names.at(op);
     runs.back().end_ns = std::max(runs.back().end_ns, run.activities.end_ns(i));
     runs.back().self_ns += run.activities.self_ns[i];
   }
@@ -94,11 +118,15 @@ bool RunsInTurn(const std::vector<size_t>& op, const std::vector<size_t>& anchor
 
 // Where the steps begin, as runs, if each op that runs so often does so once in each of them: most
 // of them, by time. Else empty.
-std::vector<size_t> StepsOf(const std::map<Id, OpFacts>& ops, size_t count) {
+std::vector<size_t> StepsOf(const std::map<Id, OpFacts>& ops, size_t count, bool trains) {
+  // What trains is of a step: what prepares the first one may run as often by chance.
   const std::vector<size_t>* anchor = nullptr;
+  int64_t most_ns = -1;
   for (const auto& [op, facts] : ops) {
-    if (facts.runs.size() != count) continue;
-    if (anchor == nullptr || facts.runs[0] < (*anchor)[0]) anchor = &facts.runs;
+    if (facts.runs.size() != count || facts.self_ns <= most_ns || (trains && !facts.trains))
+      continue;
+    anchor = &facts.runs;
+    most_ns = facts.self_ns;
   }
   if (anchor == nullptr) return {};
   int64_t in_turn = 0;
@@ -140,7 +168,7 @@ OpSteps FindOpSteps(const model::RunTables& run, const model::AttributionTables&
   std::map<Id, OpFacts> ops;
   for (size_t r = 0; r < runs.size(); ++r) {
     OpFacts& facts = ops[runs[r].op];
-    facts.runs.push_back(r);
+    if (runs[r].main) facts.runs.push_back(r);
     facts.self_ns += runs[r].self_ns;
     const model::Phase phase = attribution.instructions[static_cast<size_t>(runs[r].op) - 1].phase;
     facts.trains = phase == model::Phase::kBackward || phase == model::Phase::kOptimizer;
@@ -150,7 +178,7 @@ OpSteps FindOpSteps(const model::RunTables& run, const model::AttributionTables&
   // so that its ops do not take turns. A branch that is not always taken runs less often.
   std::vector<size_t> firsts;
   for (const size_t count : Counts(ops, steps.trains)) {
-    firsts = StepsOf(ops, count);
+    firsts = StepsOf(ops, count, steps.trains);
     if (!firsts.empty()) break;
   }
   if (firsts.empty()) return steps;

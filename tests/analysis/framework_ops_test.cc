@@ -211,6 +211,26 @@ TEST(OpSteps, TheBodyOfALoopRunsOftenerThanItsStep) {
   EXPECT_EQ(steps.starts_ns, starts);
 }
 
+TEST(OpSteps, WhatRunsAsOftenBeforeTheFirstStepIsOfNone) {
+  Ops ops;
+  for (int weight = 0; weight < 4; ++weight) {
+    ops.Run("key", Phase::kOther);
+    ops.Run("first value of " + std::to_string(weight), Phase::kOther);
+  }
+  std::vector<int64_t> starts;
+  for (int k = 0; k < 4; ++k) {
+    starts.push_back(ops.now());
+    // Threads of their own launch both.
+    for (const char* name : {k % 2 == 0 ? "a" : "b", k % 2 == 0 ? "b" : "a"}) {
+      ops.Run(name, Phase::kForward);
+    }
+    for (int op = 0; op < 9; ++op) ops.Run("gradient" + std::to_string(op), Phase::kBackward);
+    ops.Run("update", Phase::kOptimizer);
+    ops.Wait(20);
+  }
+  EXPECT_EQ(FindOpSteps(ops.b.run, ops.b.attribution, 1).starts_ns, starts);
+}
+
 TEST(OpSteps, WhatDoesNotRecurHasNone) {
   Ops ops;
   for (int k = 0; k < 8; ++k) ops.Run("op" + std::to_string(k), Phase::kForward);

@@ -42,6 +42,8 @@ PROGRAMS = {
     "convolutions": ["convolutions.py"],
     "mirrored": ["mirrored.py"],
 }
+KERAS_MODELS = ("digits", "residual", "perceptron", "language", "autoencoder", "sequence")
+PROGRAMS.update({model: ["keras_models.py", model] for model in KERAS_MODELS})
 DEVICES = {"mirrored": 2}
 # What a program's environment needs. A busy device: that the host is slow must not hide the rest.
 MORE = {

@@ -5,7 +5,11 @@ the first step.
 
 import keras
 import numpy as np
+import tensorflow as tf
 from keras import layers
+
+# It computes axes of reductions on the device, and this device computes nothing.
+tf.config.optimizer.set_experimental_options({"layout_optimizer": False})
 
 model = keras.Sequential(
     [

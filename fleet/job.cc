@@ -13,6 +13,7 @@
 #include "fleet/pairing.h"
 #include "fleet/robust.h"
 #include "fleet/skew.h"
+#include "fleet/step_numbers.h"
 #include "store/run_db.h"
 
 namespace xlatrace::fleet {
@@ -35,6 +36,7 @@ class JobReader {
                        "xlatrace summary RUN says what a recording holds");
     }
     Number();
+    NumberSteps();
     pairing_.emplace(job_.ranks.size());
     if (!group_sizes_.empty() && *group_sizes_.begin() < static_cast<int64_t>(job_.ranks.size())) {
       for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadGroups(s));
@@ -145,6 +147,31 @@ class JobReader {
     }
   }
 
+  // As the first rank counts that has as many steps as any.
+  void NumberSteps() {
+    const auto lengths = [](const Rank& rank) {
+      std::map<int64_t, int64_t> of_rank;
+      for (const auto& [number, step] : rank.times.steps) of_rank.emplace(number, step.step_ns);
+      return of_rank;
+    };
+    const auto most = std::max_element(
+        job_.ranks.begin(), job_.ranks.end(),
+        [](const Rank& a, const Rank& b) { return a.times.steps.size() < b.times.steps.size(); });
+    const std::map<int64_t, int64_t> job = lengths(*most);
+    for (Rank& rank : job_.ranks) {
+      rank.step_shift = &rank == &*most ? 0 : StepShift(job, lengths(rank));
+      if (rank.step_shift == 0) continue;
+      std::map<int64_t, RankStepTimes> shifted;
+      for (const auto& [number, step] : rank.times.steps) {
+        shifted.emplace(number + rank.step_shift, step);
+      }
+      rank.times.steps = std::move(shifted);
+      Say("steps_renumbered", model::Severity::kNotice, rank.name,
+          fmt::format("its recording counts steps otherwise: its step 0 is step {} of the job",
+                      rank.step_shift));
+    }
+  }
+
   void SayPrograms() {
     std::map<std::string, std::vector<std::string>> programs;
     for (const Rank& rank : job_.ranks) programs[rank.times.program].push_back(rank.name);
@@ -175,13 +202,24 @@ class JobReader {
     return of_device;
   }
 
+  // Those of ranks of the job, with its numbers of steps.
+  template <typename Give>
+  Status Collectives(store::RunDb& db, const std::map<int64_t, size_t>& of_device,
+                     const Give& give) {
+    return ReadCollectives(db, [&](RankCollective& collective) {
+      const auto rank = of_device.find(collective.device_id);
+      if (rank == of_device.end()) return;
+      collective.key.step += job_.ranks[rank->second].step_shift;
+      give(rank->second, collective);
+    });
+  }
+
   Status ReadGroups(size_t source) {
     const std::map<int64_t, size_t> of_device = RanksOf(source);
     if (of_device.empty()) return {};
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
-    return ReadCollectives(db, [&](const RankCollective& collective) {
-      const auto rank = of_device.find(collective.device_id);
-      if (rank != of_device.end()) pairing_->Add(rank->second, collective);
+    return Collectives(db, of_device, [&](size_t rank, const RankCollective& collective) {
+      pairing_->Add(rank, collective);
     });
   }
 
@@ -191,10 +229,8 @@ class JobReader {
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
     int64_t unpaired = 0;
     std::vector<CollectiveEnd> ends;
-    XLATRACE_TRY(ReadCollectives(db, [&](const RankCollective& collective) {
-      const auto rank = of_device.find(collective.device_id);
-      if (rank == of_device.end()) return;
-      const auto paired = pairing_->Of(rank->second, collective);
+    XLATRACE_TRY(Collectives(db, of_device, [&](size_t rank, const RankCollective& collective) {
+      const auto paired = pairing_->Of(rank, collective);
       if (!paired && Synchronises(collective.op)) {
         ++unpaired;
         unpaired_ns_ += collective.exposed_ns;
@@ -202,7 +238,7 @@ class JobReader {
       if (!paired && !Common(collective)) return;
       if (paired) skew_.Add(paired->key, collective.duration_ns);
       const uint64_t id = CollectiveKeyHash()(paired ? paired->key : collective.key);
-      ends.push_back({id, static_cast<uint32_t>(job_.ranks[rank->second].clock),
+      ends.push_back({id, static_cast<uint32_t>(job_.ranks[rank].clock),
                       job_.sources[source].start_unix_ns + collective.end_ns});
     }));
     if (unpaired > 0) {
@@ -245,18 +281,16 @@ class JobReader {
     const std::map<int64_t, size_t> of_device = RanksOf(source);
     if (of_device.empty()) return {};
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
-    return ReadCollectives(db, [&](const RankCollective& collective) {
-      const auto at = of_device.find(collective.device_id);
-      if (at == of_device.end()) return;
+    return Collectives(db, of_device, [&](size_t rank, const RankCollective& collective) {
       if (!collective.op.empty() && !Synchronises(collective.op)) {
-        job_.ranks[at->second].waited[collective.key.step].elsewhere_ns += collective.exposed_ns;
+        job_.ranks[rank].waited[collective.key.step].elsewhere_ns += collective.exposed_ns;
         return;
       }
-      const auto paired = pairing_->Of(at->second, collective);
+      const auto paired = pairing_->Of(rank, collective);
       if (!paired) return;
       const auto group = skew_.Of(paired->key, paired->ranks);
       if (!group) return;
-      WaitedStep& step = job_.ranks[at->second].waited[collective.key.step];
+      WaitedStep& step = job_.ranks[rank].waited[collective.key.step];
       step.told = true;
       step.transfer_ns += group->transfer_ns;
       // Waiting beside computation costs nothing.

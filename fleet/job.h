@@ -37,9 +37,10 @@ struct WaitedStep {
 struct Rank {
   size_t source = 0;  // Into Job::sources.
   int64_t number = 0;
-  std::string name;  // "rank 17", "rank 1 device 0 on b".
-  size_t clock = 0;  // Into Job::clocks.
-  RankTimes times;
+  std::string name;        // "rank 17", "rank 1 device 0 on b".
+  size_t clock = 0;        // Into Job::clocks.
+  RankTimes times;         // Steps by the job's numbers:
+  int64_t step_shift = 0;  // what was added to the recording's own.
   std::map<int64_t, WaitedStep> waited;
 };
 

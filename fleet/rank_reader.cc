@@ -124,7 +124,7 @@ Result<std::vector<RankTimes>> ReadRanks(RunDb& db) {
   return result;
 }
 
-Status ReadCollectives(RunDb& db, const std::function<void(const RankCollective&)>& give) {
+Status ReadCollectives(RunDb& db, const std::function<void(RankCollective&)>& give) {
   // Runs of an instruction in one step of one device so far.
   std::map<std::tuple<int64_t, int64_t, int64_t, std::string>, int64_t> numbers;
   return db.ForEach(

@@ -52,7 +52,7 @@ struct RankCollective {
 };
 
 // Collectives of instructions that are known, inside steps, in the order of time.
-Status ReadCollectives(store::RunDb& db, const std::function<void(const RankCollective&)>& row);
+Status ReadCollectives(store::RunDb& db, const std::function<void(RankCollective&)>& row);
 
 }  // namespace xlatrace::fleet
 

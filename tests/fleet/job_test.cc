@@ -166,6 +166,27 @@ TEST_F(ReadJobTest, ASlowRankOfAStageIsFoundAgainstItsPeers) {
   EXPECT_EQ(job->answer.ranks, std::vector<size_t>{5});
 }
 
+// Counted wrongly, its collectives would be paired with those of seven steps before.
+TEST_F(ReadJobTest, ARecordingThatCountsFromALaterStepIsPairedByTheLengthsOfSteps) {
+  const auto job = ReadJob(Write({.ranks = 8, .steps = 40, .slow = 5, .late = 3}).paths);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->ranks[3].step_shift, 7);
+  EXPECT_EQ(job->ranks[4].step_shift, 0);
+  EXPECT_EQ(job->answer.cause, Cause::kSlowGpu);
+  EXPECT_EQ(job->answer.ranks, std::vector<size_t>{5});
+  EXPECT_NEAR(job->answer.cost_ns, 10e6, 0.8e6);
+  EXPECT_LT(job->clocks.clocks[job->ranks[3].clock].error_ns, 20'000);
+  EXPECT_THAT(Said(*job), testing::ElementsAre("steps_renumbered"));
+}
+
+TEST_F(ReadJobTest, StepsThatAreCountedAlikeStayWhereTheyAre) {
+  for (const int64_t seed : {1, 2, 3, 4, 5}) {
+    const auto job = ReadJob(Write({.ranks = 4, .steps = 40, .seed = seed}).paths);
+    ASSERT_TRUE(job) << job.error().message;
+    EXPECT_THAT(Said(*job), testing::IsEmpty());
+  }
+}
+
 TEST_F(ReadJobTest, AFileThatCannotBeReadIsNamedAndTheRestIsUsed) {
   WrittenRanks written = Write({.ranks = 3});
   written.paths.push_back(folder_ + "/none.db");

@@ -49,7 +49,10 @@ class File {
     }
     run.AddModule({.process_id = process, .name = "jit_step", .program_id = 1});
     Describe();
-    for (size_t s = 0; s < steps.size(); ++s) AddStep(static_cast<int64_t>(s), steps[s], run);
+    const size_t first = static_cast<int64_t>(rank_) == wanted_.late ? 7 : 0;
+    for (size_t s = first; s < steps.size(); ++s) {
+      AddStep(static_cast<int64_t>(s - first), steps[s], run);
+    }
     run.Learn(attribution_);
     run.Learn(analysis_);
     return saver.Save(run, &attribution_, &analysis_);

@@ -32,6 +32,7 @@ struct RankFiles {
   // themselves, and the others stand in a permute until the last stage is through.
   size_t stages = 1;
   double long_stage = 1;   // The last stage's product takes so much longer.
+  int64_t late = -1;       // This rank's recording begins seven steps later, and counts from 0.
   int64_t slow_host = -1;  // Exchanges in which this host takes part take five times as long.
 };
 

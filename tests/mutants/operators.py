@@ -12,11 +12,13 @@ OPEN, CLOSE = "([{", ")]}"
 
 
 def blanked(text):
-    """Comments, literals and preprocessor lines as spaces, of the same length."""
+    """Comments and preprocessor lines as spaces, literals as underscores, of the same length."""
     pattern = re.compile(
         r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''
         r"|^[ \t]*#[^\n]*", re.S | re.M)
-    return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+    # A literal stays an operand: as spaces it would be trimmed off the end of a comparison.
+    return pattern.sub(
+        lambda m: re.sub(r"[^\n]", "_" if m.group()[0] in "R\"'" else " ", m.group()), text)
 
 
 def extent(text, at, step, stops):

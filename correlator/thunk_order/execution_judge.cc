@@ -42,7 +42,7 @@ bool Recognises(const ThunkProgram& p, const std::vector<LaunchCase>& cases,
   for (uint32_t i = execution.first_launch; i <= execution.last_launch; ++i) {
     if (cases[launches[i]].kind == LaunchKind::kXlaKernel) ++kernels;
   }
-  return mostly(execution.anchors, kernels);
+  return mostly(execution.kernels, kernels);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ std::vector<ExecutionFacts> JudgeExecutions(std::span<const ThunkProgram* const>
     execution.tokens.push_back(anchor.item.token);
     if (launch.symbol != 0) execution.symbols.insert(launch.symbol);
     if (launch.of_missing) execution.of_missing.insert(launch.symbol);
-    ++execution.anchors;
+    if (launch.kind != LaunchKind::kGraph) ++execution.kernels;
     execution.first_launch = std::min(execution.first_launch, anchor.launch);
     execution.last_launch = std::max(execution.last_launch, anchor.launch);
     execution.graphs |= launch.kind == LaunchKind::kGraph;

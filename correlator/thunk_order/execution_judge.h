@@ -23,7 +23,7 @@ struct ExecutionFacts {
   std::set<uint32_t> of_missing;       // ... and those that may be of a module that is not there.
   uint32_t first_launch = UINT32_MAX;  // Of its anchors.
   uint32_t last_launch = 0;
-  int64_t anchors = 0;
+  int64_t kernels = 0;        // As many anchors, graphs not counted.
   bool graphs = false;        // Some are rows of graphs.
   bool equal_module = false;  // Another module explains some of it as well.
   bool said = false;          // The source says the module.

@@ -20,8 +20,8 @@ std::string SymbolOf(std::string name) {
 }
 
 bool IsFusion(const ProgramOp& op) {
-  return op.op != "loop" && op.op != "gemm" && op.op != "fft" && op.op != "copy" &&
-         op.op != "all-reduce";
+  return op.op != "loop" && op.op != "graph" && op.op != "gemm" && op.op != "fft" &&
+         op.op != "copy" && op.op != "all-reduce";
 }
 
 std::string BodyName(const ProgramOp& op) { return fmt::format("fused_{}_{}", op.op, op.size); }
@@ -68,6 +68,10 @@ class TextMaker {
       return fmt::format("while({}), condition=condition, body=body_{}{}", operand, op.name,
                          config);
     }
+    if (op.op == "graph") {
+      text_ += Computation("command_buffer_" + op.name, op.body);
+      return fmt::format("call({}), to_apply=command_buffer_{}", operand, op.name);
+    }
     Once(BodyName(op), fmt::format("{0} {{ p = f32[{1}] parameter(0)\n"
                                    "  ROOT n = f32[{1}] {2}(p) }}\n",
                                    BodyName(op), op.size, op.op));
@@ -89,7 +93,7 @@ class Runner {
   // Kernels are compiled in the order of the text, loops in their place.
   void Compile(const std::vector<ProgramOp>& ops) {
     for (const ProgramOp& op : ops) {
-      if (op.op == "loop") Compile(op.body);
+      if (op.op == "loop" || op.op == "graph") Compile(op.body);
       if (IsFusion(op)) kernel_.try_emplace(BodyName(op), SymbolOf(op.name));
     }
   }
@@ -100,7 +104,7 @@ class Runner {
         for (int64_t k = 0; k < (op.trips < 0 ? trips_ : op.trips); ++k) Run(op.body);
         continue;
       }
-      std::string symbol = "copy";
+      std::string symbol = op.op == "graph" ? "graph" : "copy";
       if (op.op == "gemm") symbol = "ampere_sgemm_128x64_nn";
       if (op.op == "fft") symbol = "void vector_fft<128>(float*)";
       if (op.op == "all-reduce") {
@@ -134,6 +138,9 @@ std::vector<ProgramOp> ReadProgram(std::istream& lines) {
       op.trips = op.op == "?" ? -1 : std::stoll(op.op);
       op.name = "while." + std::to_string(++loops);
       op.op = "loop";
+      op.body = ReadProgram(lines);
+    } else if (op.name == "graph") {
+      std::swap(op.name, op.op);
       op.body = ReadProgram(lines);
     } else if (op.op.empty()) {
       ADD_FAILURE() << "an instruction without an opcode: " << line;

@@ -4,6 +4,9 @@
 //   kernel loop 3                  runs three times; "loop ?": nobody knows how often
 //     inside  negate
 //   end
+//   graph call.1            a command buffer, launched as one CUDA graph
+//     within  sine
+//   end
 //   product gemm            also fft, copy, all-reduce
 //   large   negate 4096     of another size
 //

@@ -15,6 +15,9 @@ namespace {
 constexpr double kSameSaving = 0.8;
 constexpr std::string_view kCatchAll = "dominant_op";
 
+// What clean programs never have is worth doing first where its cause is certain.
+constexpr double kWellFounded = 0.03;
+
 double WeightOf(Sure sure) { return sure == Sure::kHigh ? 1.0 : sure == Sure::kMedium ? 0.8 : 0.5; }
 
 nlohmann::ordered_json Item(std::string_view text, std::string_view unit, std::string_view handle) {
@@ -178,8 +181,18 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
   const auto key = [](const Finding& finding) {
     return static_cast<double>(finding.saves_high_ns.value_or(0)) * WeightOf(finding.sure);
   };
+  // A pattern may be no cause at all, and then its saving is nothing, however large: it does not
+  // come before what is certain and pays.
+  const double pays =
+      kWellFounded * static_cast<double>(std::max(basis.whole_ns, basis.least_of_ns));
+  const auto founded = [&](const Finding& finding) {
+    return finding.sure != Sure::kLow &&
+           static_cast<double>(finding.saves_high_ns.value_or(0)) >= std::max(pays, 1.0);
+  };
   std::stable_sort(findings_.begin(), findings_.end(), [&](const Finding& a, const Finding& b) {
-    return a.about_data != b.about_data ? a.about_data : key(a) > key(b);
+    if (a.about_data != b.about_data) return a.about_data;
+    if (founded(a) != founded(b)) return founded(a);
+    return key(a) > key(b);
   });
   std::vector<int64_t> claimed_gaps;  // By position.
   std::vector<model::FindingRow> rows;

@@ -107,7 +107,8 @@ class Report {
   }
 
   // Drops what saves too little (1 % of the step and 20 us), or what a larger finding already
-  // saves; ranks by the upper bound times how sure it is; says where two save the same time.
+  // saves; ranks by the saving times how sure it is, with 3 % and more of which the cause is
+  // certain (not of low confidence) before all others; says where two save the same time.
   std::vector<model::FindingRow> Ranked(const Basis& basis);
   // After Ranked.
   std::vector<model::RuledOutRow> RuledOut() const;

@@ -1,9 +1,15 @@
 // Savings of findings by replay: what the step waits for counts, what it does not wait for does
 // not.
 
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/findings/report.h"
 #include "analysis/replay/what_if.h"
 #include "tests/analysis/finding_case.h"
 
@@ -58,6 +64,28 @@ TEST(ReplayedFindings, OfTwoChangesOfAnOpTheLargerCounts) {
   first.Add(second);
   EXPECT_FALSE(first.OnlyScales());
   EXPECT_EQ(first.instructions, (std::map<uint32_t, double>{{1, 0.5}, {2, 0.25}, {3, 0.0}}));
+}
+
+// A guess that promises much comes after what is certain and pays, but before small change.
+TEST(RankedFindings, AGuessIsNotTheFirstThingToDo) {
+  const auto finding = [](std::string id, findings::Sure sure, int64_t saves_ns) {
+    findings::Finding one;
+    one.id = std::move(id);
+    one.sure = sure;
+    one.saves_high_ns = saves_ns;
+    return one;
+  };
+  findings::Report report;  // Of a step of 10 ms, of which 3 % are 300 us.
+  report.Add(finding("guess", findings::Sure::kLow, 2'000'000));
+  report.Add(finding("certain", findings::Sure::kMedium, 400'000));
+  report.Add(finding("small", findings::Sure::kHigh, 250'000));
+  report.Add(finding("larger", findings::Sure::kHigh, 500'000));
+  std::vector<std::string> ids;
+  for (const model::FindingRow& row :
+       report.Ranked({.whole_ns = 10'000'000, .least_of_ns = 10'000'000})) {
+    ids.push_back(row.id);
+  }
+  EXPECT_THAT(ids, testing::ElementsAre("larger", "certain", "guess", "small"));
 }
 
 }  // namespace

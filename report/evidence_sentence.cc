@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -39,17 +40,23 @@ std::string Plural(std::string_view word) {
   return fmt::format("{}s", word);
 }
 
-// "scatter-adds", else "instructions".
+// "scatter-adds", else "instructions". A copy or a collective is called that: its op_name is the
+// name of what needed it, and "4 adds" would be four things that did not take the time.
 std::string Called(const RunView& view, const std::vector<std::string>& handles) {
-  std::map<std::string, size_t, std::less<>> count;
+  std::map<std::string, size_t, std::less<>> count, kinds;
   std::map<std::string_view, const OpFigure*> ops;
   for (const OpFigure& op : view.ops) ops.emplace(op.handle, &op);
   for (const std::string& handle : handles) {
     const auto op = ops.find(handle);
     if (op == ops.end()) continue;
+    ++kinds[op->second->op_kind];
     std::string_view tail = OpNameTail(op->second->op_name);
     tail = tail.substr(0, tail.find('['));
     ++count[std::string(tail)];
+  }
+  for (const std::string_view kind : {"copy", "collective"}) {
+    const auto found = kinds.find(kind);
+    if (found != kinds.end() && found->second == handles.size()) return Plural(kind);
   }
   for (const auto& [word, n] : count) {
     const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
@@ -81,9 +88,20 @@ std::string Reached(const OpFigure& op) {
   return fmt::format("runs at {}% of {}", PercentText(*op.peak_pct), of);
 }
 
+// Times are means over devices, and a step ends with the slowest: by replay it may get shorter by
+// more than the time that is named.
+std::string More(const RunView& view, double all, std::optional<int64_t> saves) {
+  const bool more = saves && view.basis.steady && view.device_count > 1 &&
+                    static_cast<double>(*saves) > 1.02 * all;
+  if (!more) return {};
+  return fmt::format(", the mean of {} devices: a step ends with the slowest of them",
+                     view.device_count);
+}
+
 }  // namespace
 
-std::string EvidenceSentence(const RunView& view, const json& evidence) {
+std::string EvidenceSentence(const RunView& view, const json& evidence,
+                             std::optional<int64_t> saves) {
   if (!evidence.is_array() || evidence.empty() || !IsTime(evidence[0])) return {};
   const json& first = evidence[0];
   const double all = first["value"].get<double>();
@@ -99,10 +117,10 @@ std::string EvidenceSentence(const RunView& view, const json& evidence) {
     if (op == nullptr || !TextOf(first, "text").starts_with("time ")) return {};
     std::string text = fmt::format("`{}` takes {} of {}", op->instruction, Duration(all), whole);
     const std::string reached = Reached(*op);
-    return reached.empty() ? text : text + " and " + reached;
+    return (reached.empty() ? text : text + " and " + reached) + More(view, all, saves);
   }
-  std::string text = fmt::format("{} {} take {} of {}", handles.size(), Called(view, handles),
-                                 Duration(all), whole);
+  std::string text = fmt::format("{} {} take {} of {}{}", handles.size(), Called(view, handles),
+                                 Duration(all), whole, More(view, all, saves));
   if (evidence.size() < 2 || !IsTime(evidence[1]) ||
       TextOf(evidence[1], "text") != "the largest of them") {
     return text;

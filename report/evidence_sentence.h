@@ -7,6 +7,7 @@
 #ifndef XLATRACE_REPORT_EVIDENCE_SENTENCE_H_
 #define XLATRACE_REPORT_EVIDENCE_SENTENCE_H_
 
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +17,10 @@
 namespace xlatrace::report {
 
 // `evidence` as run.db stores it. Empty when it does not begin with the time of instructions.
-std::string EvidenceSentence(const RunView& view, const nlohmann::json& evidence);
+// `saves`: ns of a step that the finding claims; where that is more than the time that is named,
+// the sentence says where the rest comes from.
+std::string EvidenceSentence(const RunView& view, const nlohmann::json& evidence,
+                             std::optional<int64_t> saves = std::nullopt);
 
 }  // namespace xlatrace::report
 

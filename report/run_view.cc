@@ -280,7 +280,7 @@ Status LoadFindings(RunDb& db, RunView& view) {
     }
     const nlohmann::json evidence =
         nlohmann::json::parse(rows.Text(i, "evidence"), nullptr, /*allow_exceptions=*/false);
-    finding.evidence_sentence = EvidenceSentence(view, evidence);
+    finding.evidence_sentence = EvidenceSentence(view, evidence, finding.saves_high_ns);
     if (evidence.is_array()) {
       for (const nlohmann::json& entry : evidence) {
         if (!entry.is_object()) continue;

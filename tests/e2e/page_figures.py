@@ -2,6 +2,7 @@
 """One number: what the page prints of an op, a layer and a phase is the same text in every place,
 and in the terminal, for every public capture. Run by test_page_figures.py."""
 
+import contextlib
 import csv
 import io
 import lzma
@@ -139,6 +140,7 @@ class Figures(unittest.TestCase):
         self.ops(page, name, unit)
         self.layers(page, name, unit)
         self.phases(page, name, unit)
+        self.phase_bar(page, name)
 
     def row(self, page, selector):
         """Cells of a row of Ops by their headings."""
@@ -289,6 +291,25 @@ class Figures(unittest.TestCase):
                 self.assertIn(f" {time} ", line[-1] + " ", phase)
             seen += 1
         self.assertGreaterEqual(seen, 0)
+
+    def phase_bar(self, page, name):
+        """Without steady steps: copies of no phase are copies there, not time that nothing is known of."""
+        self.go(page, "#/verdict")
+        bar = page.evaluate(
+            """() => Object.fromEntries([...document.querySelectorAll('.phasebar [data-ns]')].map((i) =>
+              [i.dataset.testid.replace('part-', ''), Number(i.dataset.ns)]))"""
+        )
+        if not bar:
+            return
+        with contextlib.closing(support.open_database(self.work / f"{name}.db")) as db:
+            sums = {
+                (kind, phase): ns
+                for kind, phase, ns in db.execute(
+                    "SELECT op_kind, coalesce(phase, 'unknown'), sum(self_ns) FROM activity GROUP BY 1, 2"
+                )
+            }
+        wanted = sum(ns for (kind, phase), ns in sums.items() if phase == "unknown" and kind in ("copy", "memset"))
+        self.assertEqual(bar.get("copy", 0), wanted)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,28 @@ TEST(EvidenceSentence, DifferentInstructionsHaveNoNameInCommon) {
             "3 instructions take 2.00 ms of every step");
 }
 
+TEST(EvidenceSentence, ACopyIsNotCalledWhatNeededIt) {
+  RunView view = View();
+  view.ops[0].op_kind = view.ops[1].op_kind = "copy";
+  EXPECT_EQ(EvidenceSentence(view, json::array({Sum(2e6, {"o1", "o2"})})),
+            "2 copies take 2.00 ms of every step");
+}
+
+TEST(EvidenceSentence, ASavingBeyondTheTimeSaysWhy) {
+  RunView view = View();
+  const json evidence = json::array({Sum(50e6, {"o1", "o2"})});
+  EXPECT_EQ(EvidenceSentence(view, evidence, 63'900'000),
+            "2 scatter-adds take 50.0 ms of every step")
+      << "one device waits for no other";
+  view.device_count = 4;
+  EXPECT_EQ(
+      EvidenceSentence(view, evidence, 63'900'000),
+      "2 scatter-adds take 50.0 ms of every step, the mean of 4 devices: a step ends with the "
+      "slowest of them");
+  EXPECT_EQ(EvidenceSentence(view, evidence, 49'000'000),
+            "2 scatter-adds take 50.0 ms of every step");
+}
+
 TEST(EvidenceSentence, OneInstructionIsNamed) {
   RunView view = View();
   view.basis.steady = false;

@@ -165,8 +165,20 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
 }
 
 /** Without steady steps there is no step to draw: device time by phase instead. */
+/** Device time by phase; what no phase is known of by what it does, where that is known. */
+function hueSums(report: Report): [Hue, number][] {
+  const out = new Map<Hue, number>(PHASES.map((p) => [p, 0]));
+  const { shares, ops } = report;
+  for (let s = 0; s < shares.n; ++s) {
+    const p = PHASES[shares.phase[s]!]!;
+    const hue = p === 'unknown' && shares.op[s]! >= 0 ? ops.hue[shares.op[s]!]! : p;
+    out.set(hue, (out.get(hue) ?? 0) + shares.ns[s]!);
+  }
+  return [...out].filter(([, ns]) => ns > 0);
+}
+
 function PhaseBar({ report }: { report: Report }): VNode {
-  const sums = [...phaseSums(report)].filter(([, ns]) => ns > 0);
+  const sums = hueSums(report);
   const total = sums.reduce((a, [, ns]) => a + ns, 0);
   return (
     <figure class="stepbar">

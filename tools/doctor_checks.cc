@@ -29,7 +29,7 @@ constexpr int kOldestCupti = 18;  // CUDA 11.8: the first with a field for every
 
 // Versions without importing the frameworks, which would take seconds and touch devices.
 constexpr const char* kPythonProbe = R"(
-import sys, glob, importlib.metadata as m
+import sys, glob, mmap, importlib.metadata as m
 def v(*names):
     for n in names:
         try: return m.version(n)
@@ -41,6 +41,13 @@ print('jax', v('jax'))
 print('jaxlib', v('jaxlib'))
 print('tensorflow', v('tensorflow', 'tensorflow-cpu'))
 print('plugin', '13' if v('jax-cuda13-plugin') else '12' if v('jax-cuda12-plugin') else '')
+for p in sys.path:
+    try:
+        with open(p + '/tensorflow/libtensorflow_framework.so.2', 'rb') as f, \
+                mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            print('ops', int(text.find(b'_ZN3tsl8profiler15AnnotationStack6EnableEb') >= 0))
+            break
+    except (OSError, ValueError): pass
 for p in sys.path:
     for f in sorted(glob.glob(glob.escape(p) + '/nvidia/*/lib/libcupti.so.1*'), reverse=True):
         print('cupti', f)
@@ -106,6 +113,7 @@ PythonFacts AskPython(const std::string& python) {
     if (key == "jax") facts.jax = value;
     if (key == "jaxlib") facts.jaxlib = value;
     if (key == "tensorflow") facts.tensorflow = value;
+    if (key == "ops") facts.tensorflow_names_ops = value == "1";
     if (key == "plugin") facts.cuda_plugin = std::atoi(value.c_str());
     if (key == "cupti" && !value.empty()) facts.cupti.push_back(value);
   }
@@ -128,6 +136,13 @@ Check CheckPython(const std::string& python, const PythonFacts& facts) {
             fmt::format("{} -m pip install jax; or name the one you train with: xlatrace doctor "
                         "--python PATH",
                         python)};
+  }
+  if (!facts.tensorflow_names_ops) {
+    return {"framework", State::kNotice,
+            found +
+                ", whose build has no switch for the names of its ops: on a GPU only what XLA "
+                "compiles (jit_compile=True) is led back",
+            "pip install 'tensorflow[and-cuda]==2.21.0'"};
   }
   return {"framework", State::kFine, found, ""};
 }

@@ -27,7 +27,8 @@ struct PythonFacts {
   std::string jax;  // Versions; empty: not installed.
   std::string jaxlib;
   std::string tensorflow;
-  int cuda_plugin = 0;  // 12 or 13; 0: none.
+  bool tensorflow_names_ops = true;  // collector/tensorflow_ops.h finds what it needs.
+  int cuda_plugin = 0;               // 12 or 13; 0: none.
   std::string executable;
   std::vector<std::string> cupti;  // Of pip's wheels.
 };

@@ -410,6 +410,13 @@ class Import {
           "the program profiled itself, too: that profile has no GPU in it, because CUPTI "
           "serves one profiler at a time below CUDA 13.3; run it without xlatrace for it");
     }
+    // Off when the user asked for it: he knows.
+    if (process_.Fact("tensorflow_ops") == "missing") {
+      counters_.Add(
+          "tensorflow_ops_unannounced", Severity::kNotice, 1,
+          "this build of TensorFlow has no switch for the names of its ops: what it runs "
+          "outside of XLA is led back to nothing; TensorFlow 2.17 to 2.21 of PyPI have it");
+    }
     if (activities_before_steps_ > 0) {
       counters_.Add("activities_before_steps", Severity::kInfo, activities_before_steps_);
     }

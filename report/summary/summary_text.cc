@@ -518,9 +518,11 @@ class Summary {
         lines.push_back((i == 0 && k == 0 ? "missing    " : "           ") + wrapped[k]);
       }
     }
-    // Nobody looks for it there: the profile is the program's.
+    // Nobody looks for it there: the profile is the program's, the switch TensorFlow's.
     for (const StatFigure& stat : view_.stats) {
-      if (stat.name != "own_profile_without_gpu") continue;
+      if (stat.name != "own_profile_without_gpu" && stat.name != "tensorflow_ops_unannounced") {
+        continue;
+      }
       const Lines wrapped = Wrap(Clean(stat.advice), width_ - 11);
       for (size_t k = 0; k < wrapped.size(); ++k) {
         lines.push_back((k == 0 ? "note       " : "           ") + wrapped[k]);

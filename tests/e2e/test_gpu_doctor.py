@@ -17,7 +17,8 @@ PYTHON = """#!/bin/sh
 case "$2" in
   *nknown*) echo "$ANSWER_TO_FLAGS" ;;
   *) echo "version 3.12.1"; echo "executable ${ANSWER_EXECUTABLE:-/usr/bin/python3}"
-     echo "jax 0.10.2"; echo "jaxlib 0.10.2"; echo "tensorflow "; echo "plugin 13" ;;
+     echo "jax 0.10.2"; echo "jaxlib 0.10.2"; echo "tensorflow $ANSWER_TENSORFLOW"
+     echo "ops ${ANSWER_OPS:-1}"; echo "plugin 13" ;;
 esac
 """
 
@@ -55,6 +56,10 @@ class Doctor(gpu_support.GpuTestCase):
         (at,) = [n for n, line in enumerate(lines) if line.startswith(("FIX", "note"))]
         self.assertIn("-> " + complaint["advice"], lines[at + 1])
         return complaint
+
+    def test_a_tensorflow_that_does_not_name_its_ops(self):
+        complaint = self.only_complaint(0, ANSWER_TENSORFLOW="2.13.0", ANSWER_OPS="0")
+        self.assertRegex(complaint["found"], r"tensorflow 2\.13\.0.*has no switch for the names")
 
     def folder_with(self, name, *files):
         folder = self.folder / name

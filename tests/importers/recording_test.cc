@@ -117,6 +117,19 @@ TEST_F(RecordingTest, WithoutAnnotationsNothingIsSaidOfWhatLiesOutside) {
   EXPECT_EQ(sink_.activities[0].hint_id, 0);
 }
 
+TEST_F(RecordingTest, ATensorFlowThatDoesNotNameItsOpsIsSaid) {
+  // The sink adds up.
+  for (const char* const state : {"on", "off", "missing"}) {
+    RecordingBuilder builder(folder_ / (std::string(state) + ".rec"));
+    builder.Fact("tensorflow_ops", state);
+    builder.Kernel("sgemm", builder.Call(307, 40, 44, 0, 0), 1800, 1900);
+    builder.Finish();
+    Import(builder);
+    const int64_t told = std::string_view(state) == "missing" ? 1 : 0;
+    EXPECT_EQ(sink_.Stat("tensorflow_ops_unannounced"), told) << state;
+  }
+}
+
 TEST_F(RecordingTest, EveryRunOfAModuleIsItsOwn) {
   RecordingBuilder builder(folder_ / "a.rec");
   const auto titles = builder.RegisterModule("jit_f", 7, AddAndFusion());

@@ -4,7 +4,7 @@
 // program that uses them gets a missing symbol from XLA's own stub.
 #include <cuda_runtime_api.h>
 
-#include <string>
+#include <cstdlib>
 
 #include "tests/fake_gpu/libraries/cudnn_handle.h"
 #include "tests/fake_gpu/libraries/export.h"
@@ -25,10 +25,19 @@ int Run(Handle* handle, const char* symbol) {
 
 }  // namespace
 
-FAKE_EXPORT size_t cudnnGetVersion() { return 91'200; }
+// FAKE_CUDNN_VERSION: cuDNN 8 counts 8907 for 8.9.7.
+FAKE_EXPORT size_t cudnnGetVersion() {
+  static const size_t version = [] {
+    const char* const asked = std::getenv("FAKE_CUDNN_VERSION");
+    return asked != nullptr ? static_cast<size_t>(std::strtoul(asked, nullptr, 10)) : 91'200;
+  }();
+  return version;
+}
 FAKE_EXPORT size_t cudnnGetCudartVersion() { return CUDART_VERSION; }
 FAKE_EXPORT int cudnnGetProperty(int which, int* value) {
-  *value = which == 0 ? 9 : which == 1 ? 12 : 0;
+  const auto version = static_cast<int>(cudnnGetVersion());
+  const int major = version >= 90'000 ? 10'000 : 1'000;
+  *value = which == 0 ? version / major : which == 1 ? version % major / 100 : version % 100;
   return 0;
 }
 FAKE_EXPORT const char* cudnnGetErrorString(int) { return "status of the cuDNN stand-in"; }

@@ -42,6 +42,8 @@ class Rig:
         if not places or not (places[0] / "tensorflow/libtensorflow_framework.so.2").exists():
             raise Missing(f"no TensorFlow in the environment of {self.python}")
         self.site = places[0]
+        versions = [path.name.split("-")[1] for path in self.site.glob("tensorflow-*.dist-info")]
+        self.version = tuple(int(part) for part in versions[0].split(".")[:2]) if versions else ()
         self.assembler = self.site / "nvidia/cuda_nvcc"
         if not self.assembler.exists():
             raise Missing(f"no CUDA assembler in the environment of {self.python}")
@@ -82,6 +84,7 @@ class Rig:
             FAKE_GPU_DEVICES=str(devices),
             FAKE_GPU_DRIVER_VERSION="12050",
             FAKE_CUPTI_API="22",
+            FAKE_CUDNN_VERSION="91200" if self.version >= (2, 18) else "8907",
             PYTHONDONTWRITEBYTECODE="1",
         )
         if log is not None:

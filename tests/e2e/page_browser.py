@@ -326,6 +326,21 @@ class Navigation(Browser):
             self.assertEqual(page.get_by_test_id("op-compare").count(), 1, handle)
         page.get_by_test_id("op-compare").click()
         page.wait_for_selector('[data-testid="page-compare"]')
+        # Kernels too, which are all there is where no kernel is XLA's.
+        page.evaluate("() => { location.hash = '#/ops?sel=k1'; }")
+        page.get_by_test_id("kernel-compare").click()
+        pressed = page.get_by_test_id("compare-by").locator('[aria-pressed="true"]')
+        self.assertEqual(pressed.inner_text(), "kernel")
+
+    def test_a_kernel_lists_what_each_instruction_spends_in_it(self):
+        page = self.open("#/ops?sel=k1")
+        rows = page.get_by_test_id("kernel-ops").locator("li .num")
+        rows.first.wait_for()
+        own = [float(text.replace(",", "")) for text in rows.all_inner_texts()]
+        whole = page.get_by_test_id("kernel-ms").locator("b").inner_text()
+        self.assertEqual(whole.split()[1], "ms")
+        self.assertLessEqual(len(own), 20)
+        self.assertLessEqual(sum(own), float(whole.split()[0].replace(",", "")) * 1.01 + 0.0005 * len(own))
 
     def test_a_refused_base_gives_no_shares_and_no_noise(self):
         other = self.work / "other"

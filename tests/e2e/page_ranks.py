@@ -3,8 +3,10 @@
 clock, and of a merged job. Run by test_page_ranks.py; scripts/long runs it with a thousand ranks
 (XLATRACE_PAGE_RANKS=1000)."""
 
+import contextlib
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import unittest
@@ -188,6 +190,23 @@ class Job(Browser):
         page.get_by_test_id("rankmap").wait_for()
         page.get_by_test_id("rank-measure").locator('[data-value="wait"]').click()
         page.wait_for_function("() => /m=wait/.test(location.hash)")
+
+    def test_where_waiting_is_not_known_the_map_shows_what_is(self):
+        database = self.work / "untold.db"
+        shutil.copyfile(self.work / "job.db", database)
+        with contextlib.closing(sqlite3.connect(database)) as db, db:
+            db.execute("UPDATE x_rank_step SET wait_ns = NULL, transfer_ns = NULL")
+        result = support.run("report", database, cwd=self.work)
+        self.assertEqual(result.code, 0, result)
+        page = self.open("#/ranks", url=(self.work / "untold.html").as_uri())
+        page.wait_for_selector('[data-testid="rankmap"] canvas')
+        measures = page.get_by_test_id("rank-measure").inner_text()
+        self.assertNotIn("waiting", measures)
+        self.assertNotIn("by itself", measures)
+        self.assertIn("matrix products", measures)
+        text = page.get_by_test_id("page-ranks").inner_text()
+        for word in ("NaN", "Infinity"):
+            self.assertNotIn(word, text)
 
     def test_a_click_opens_launches_that_are_here_and_says_where_others_are(self):
         page = self.open("#/ranks", url=self.job_url)

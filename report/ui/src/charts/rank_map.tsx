@@ -22,7 +22,7 @@ export const median = (v: ArrayLike<number>): number => {
 
 export function RankMap({ cells, measures, order, onOpen, tip: more, children }: {
   cells: RankCells;
-  /** The first is shown until another is chosen. */
+  /** The first that has a figure is shown until another is chosen. */
   measures: readonly (readonly [string, string])[];
   order: number[];
   onOpen: (row: number, step: number) => void;
@@ -34,7 +34,9 @@ export function RankMap({ cells, measures, order, onOpen, tip: more, children }:
   const canvas = useRef<HTMLCanvasElement>(null);
   const [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null);
   const [theme, setTheme] = useState(0);
-  const [measure, word] = measures.find(([m]) => m === state.args['m']) ?? measures[0]!;
+  // Waiting, say, is known of no step where the ranks have no collective in common.
+  const known = measures.filter(([m]) => cells.of[m]!.some((x) => !isNaN(x)));
+  const [measure, word] = known.find(([m]) => m === state.args['m']) ?? known[0] ?? measures[0]!;
   const v = cells.of[measure]!;
   const nSteps = cells.steps.length, nRanks = cells.names.length;
   const gutter = nRanks <= 64 ? Math.min(190, width * 0.4, 16 + Math.max(...cells.names.map((n) => n.length)) * 6.6) : 70;
@@ -87,9 +89,10 @@ export function RankMap({ cells, measures, order, onOpen, tip: more, children }:
     const c = Math.floor((e.clientX - r.left - gutter) / w), i = Math.floor((e.clientY - r.top) / h);
     return c >= 0 && c < nSteps && i >= 0 && i < nRanks ? [order[i]!, c] : null;
   };
+  if (known.length === 0) return <p class="note" data-testid="rankmap-none">No time of any step is known of these ranks: no map of rank by step.</p>;
   return (
     <section>
-      <div class="bar-h"><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={measures} onChange={(m) => go({ args: { m: m === measures[0]![0] ? undefined : m } })} />
+      <div class="bar-h"><h3>Rank by step</h3><Seg label="Measure" testid="rank-measure" value={measure} options={known} onChange={(m) => go({ args: { m: m === known[0]![0] ? undefined : m } })} />
         <span class="cap">from {duration(least)} to {duration(most)}, median {duration(mid)}; more is orange, less is blue · {children}</span></div>
       <div ref={box} class="rankmap" data-testid="rankmap">
         <canvas ref={canvas} style={{ width: `${width}px`, height: `${nRanks * h + 22}px` }} role="img" aria-label={`${word} of ${plural(nRanks, 'rank')} in ${plural(nSteps, 'step')}: ${duration(least)} to ${duration(most)}; the table has the means`}

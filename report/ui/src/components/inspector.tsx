@@ -6,7 +6,7 @@ import { Histogram } from '../charts/histogram';
 import { MiniRoof } from '../charts/mini_roof';
 import { useCtx } from '../ctx';
 import { CopyMenu } from './table';
-import { BaseFact } from './base';
+import { BaseFact, compared } from './base';
 import { hloOf, hloText, lineOf } from '../data/hlo';
 import { loadLaunches } from '../data/launches';
 import { atMost } from '../data/report';
@@ -382,7 +382,10 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
   const k = report.kernels;
   const s = report.sites;
   const mine = report.sitesOfKernel[kernel]!;
-  const ops = [...new Set(mine.map((r) => s.op[r]!).filter((o) => o >= 0))].sort((a, b) => report.ops.ns[b]! - report.ops.ns[a]!);
+  // What each instruction spends in this kernel: it may run others too.
+  const within = new Map<number, number>();
+  for (const r of mine) if (s.op[r]! >= 0) within.set(s.op[r]!, (within.get(s.op[r]!) ?? 0) + s.ns[r]!);
+  const ops = [...within.keys()].sort((a, b) => within.get(b)! - within.get(a)!);
   return (
     <>
       <div class="title"><h2 class="mono" data-testid="inspector-title">{k.name[kernel] || k.symbol[kernel]}</h2><span class="h">{k.handle[kernel]}</span></div>
@@ -390,6 +393,7 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
       <Buttons report={report} entity={{ type: 'kernel', row: kernel }}>
         <button type="button" onClick={() => go({ page: 'occupancy' })}>Occupancy</button>
         <button type="button" onClick={() => go({ page: 'ops', f: addTerm(getState().f, termText('kernel', k.handle[kernel]!)) })}>Its ops</button>
+        {compared(report) && <button type="button" data-testid="kernel-compare" onClick={() => go({ page: 'compare', args: { by: 'kernel', c: undefined } })}>Compare</button>}
       </Buttons>
       <section class="stat">
         <div data-testid="kernel-ms"><b>{msText(k.ns[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'whole run' : 'per step, mean'}</div>
@@ -397,9 +401,9 @@ function KernelBody({ kernel }: { kernel: number }): VNode {
         <div><b>{count(k.calls[kernel]! / report.divisor)}</b>{report.perStep === 'ms' ? 'calls' : 'calls per step'}</div>
         <div><b>{k.calls[kernel]! > 0 ? duration(k.ns[kernel]! / k.calls[kernel]!) : '–'}</b>average</div>
       </section>
-      <Section title="Instructions that run it" cap={plural(ops.length, 'op')}>
-        <ul class="ios">
-          {ops.slice(0, 20).map((o) => <li><span><Letter hue={report.ops.hue[o]!} /> <Handle entity={{ type: 'op', row: o }} /> <span class="mono sm">{report.ops.name[o] || 'no instruction'}</span></span><span class="num">{ms(report.ops.ns[o]! / report.divisor)}</span></li>)}
+      <Section title="Instructions that run it" cap={plural(ops.filter((o) => report.ops.name[o] !== '').length, 'op')}>
+        <ul class="ios" data-testid="kernel-ops">
+          {ops.slice(0, 20).map((o) => <li><span><Letter hue={report.ops.hue[o]!} /> <Handle entity={{ type: 'op', row: o }} /> <span class="mono sm">{report.ops.name[o] || 'no instruction'}</span></span><span class="num">{ms(within.get(o)! / report.divisor)}</span></li>)}
           {ops.length > 20 && <li class="dim">{plural(ops.length - 20, 'other')}</li>}
         </ul>
       </Section>

@@ -11,7 +11,6 @@ from tensorflow_case import (
     PROGRAMS,
     TensorFlowCase,
     recorded,
-    rig,
     rows,
     setUpModule,
     start,
@@ -99,22 +98,6 @@ class Ops(TensorFlowCase):
         self.assertEqual(
             (with_us.returncode, with_us.stdout), (without.returncode, without.stdout)
         )
-
-
-class Profile(TensorFlowCase):
-    def test_tensorflows_own_profile_gives_the_same_ops(self):
-        profile = start("profile", ("profiled.py", "profile", str(rig.HERE / "graph_step.py")))
-        place = self.finished(profile)
-        files = list(place.glob("profile/**/*.xplane.pb"))
-        self.assertEqual(len(files), 1)
-        done = support.run("import", files[0], "-o", "run.db", cwd=place)
-        self.assertEqual(done.code, 0, done.stderr)
-        names = "SELECT DISTINCT op FROM op_time WHERE op IS NOT NULL AND instruction IS NULL"
-        imported = {row["op"] for row in rows(place, names)}
-        own = {row["op"] for row in rows(self.finished(recorded("graph")), names)}
-        in_step = {name for name in own if "/" in name}
-        self.assertGreater(len(in_step), 40)
-        self.assertEqual(in_step - imported, set())
 
 
 if __name__ == "__main__":

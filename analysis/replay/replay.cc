@@ -6,9 +6,14 @@
 namespace xlatrace::analysis::replay {
 
 Times Replay(const Graph& graph, const Setting& setting) {
-  const size_t count = graph.nodes.size();
-  const std::vector<Edge>& edges = setting.edges.empty() ? graph.edges : setting.edges;
   Times times;
+  ReplayInto(graph, setting, setting.edges.empty() ? graph.edges : setting.edges, times);
+  return times;
+}
+
+void ReplayInto(const Graph& graph, const Setting& setting, const std::vector<Edge>& edges,
+                Times& times) {
+  const size_t count = graph.nodes.size();
   times.start_ns.resize(count);
   times.end_ns.resize(count);
   std::vector<int64_t> arrival(graph.groups.size(), INT64_MIN);
@@ -58,7 +63,6 @@ Times Replay(const Graph& graph, const Setting& setting) {
   if (graph.groups.size() > 1) {
     for (size_t node = 0; node < count; ++node) times.end_ns[node] = end_of(node);
   }
-  return times;
 }
 
 uint32_t EndOf(const Span& span, const Times& times) {

@@ -43,6 +43,10 @@ struct Times {
 };
 
 Times Replay(const Graph& graph, const Setting& setting = {});
+// The same with these edges instead of the setting's, into times of which the memory is used again:
+// to touch new memory takes longer than to walk the graph.
+void ReplayInto(const Graph& graph, const Setting& setting, const std::vector<Edge>& edges,
+                Times& times);
 
 // The node that a span ends with: of `ends` the one that ends last.
 uint32_t EndOf(const Span& span, const Times& times);

@@ -116,16 +116,15 @@ void Replace(const Graph& graph, std::vector<Sample>::const_iterator first,
 }
 
 std::optional<ReplayError> ErrorWith(const Graph& graph, const std::vector<Sample>& samples,
-                                     Typical typical) {
-  Setting setting;
-  setting.edges = graph.edges;
+                                     Typical typical, std::vector<Edge>& edges, Times& times) {
+  edges = graph.edges;
   for (auto at = samples.begin(); at != samples.end();) {
     auto end = at;
     while (end != samples.end() && end->key == at->key) ++end;
-    Replace(graph, at, end, typical, setting.edges);
+    Replace(graph, at, end, typical, edges);
     at = end;
   }
-  const Times times = Replay(graph, setting);
+  ReplayInto(graph, {}, edges, times);
   std::vector<int64_t> errors;
   for (const Span& span : graph.spans) {
     const int64_t recorded = span.end_ns - span.start_ns;
@@ -143,9 +142,12 @@ std::optional<ReplayError> ErrorWith(const Graph& graph, const std::vector<Sampl
 
 std::optional<ReplayError> MeasureError(const Graph& graph, const Input& input) {
   const std::vector<Sample> samples = Collect(graph, input);
-  const std::optional<ReplayError> mean = ErrorWith(graph, samples, Typical::kMean);
+  std::vector<Edge> edges;
+  Times times;
+  const std::optional<ReplayError> mean = ErrorWith(graph, samples, Typical::kMean, edges, times);
   if (!mean || mean->milli_pct == 0) return mean;
-  const std::optional<ReplayError> median = ErrorWith(graph, samples, Typical::kMedian);
+  const std::optional<ReplayError> median =
+      ErrorWith(graph, samples, Typical::kMedian, edges, times);
   return median->milli_pct < mean->milli_pct ? median : mean;
 }
 

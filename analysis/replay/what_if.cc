@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -44,23 +43,17 @@ class Applier {
 
   void Scale() {
     Factors factors(graph_, input_, change_);
-    // Of calls: activities that they launched, and how many of them are gone.
-    std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> launched;
     for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
       if (node.kind != NodeKind::kActivity) continue;
       const double factor = factors.Next(n);
       const bool gone = factor == 0;
-      for (Edge* edge = begin(n); edge != end(n); ++edge) {
-        if (edge->kind != EdgeKind::kLaunch) continue;
-        auto& [all, removed] = launched[edge->from];
-        ++all;
-        removed += gone ? 1 : 0;
-      }
       if (factor == 1) continue;
       ++out_.nodes;
       setting_.durations[n] = std::llround(static_cast<double>(node.duration_ns) * factor);
       if (!gone) continue;
+      gone_.resize(graph_.nodes.size(), false);
+      gone_[n] = true;
       for (Edge* edge = begin(n); edge != end(n); ++edge) {
         if (edge->kind == EdgeKind::kLane && edge->lag_ns > 0 && edge->lag_ns < kSchedulingNs) {
           edge->lag_ns = 0;
@@ -70,8 +63,23 @@ class Applier {
         if (edge->kind == EdgeKind::kSeen && HasLane(n)) edge->lag_ns = kNoEdge;
       }
     }
-    for (const auto& [call, counts] : launched) {
-      if (counts.first == counts.second) DropCall(call);
+    DropEmptyCalls();
+  }
+
+  // Calls of which all that they launched is gone.
+  void DropEmptyCalls() {
+    if (gone_.empty()) return;
+    std::vector<bool> emptied(graph_.nodes.size(), false);
+    for (const bool removed : {true, false}) {
+      for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
+        if (gone_[n] != removed) continue;
+        for (const Edge* edge = begin(n); edge != end(n); ++edge) {
+          if (edge->kind == EdgeKind::kLaunch) emptied[edge->from] = removed;
+        }
+      }
+    }
+    for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (emptied[n]) DropCall(n);
     }
   }
 
@@ -218,16 +226,15 @@ class Applier {
     const auto chosen = [&](model::GapCause cause) {
       return std::find(change_.gaps.begin(), change_.gaps.end(), cause) != change_.gaps.end();
     };
-    std::unordered_map<uint32_t, bool> after_gap;
+    std::vector<bool> after_gap(input_.run.activities.size(), false);
     for (const model::GapRow& gap : input_.gaps) {
-      if (gap.next_activity_id > 0 && chosen(gap.cause)) {
-        after_gap[static_cast<uint32_t>(gap.next_activity_id - 1)] = true;
-      }
+      const auto next = static_cast<size_t>(gap.next_activity_id) - 1;
+      if (next < after_gap.size() && chosen(gap.cause)) after_gap[next] = true;
     }
     const bool all = change_.gaps.size() == model::Texts<model::GapCause>().size();
     for (uint32_t n = 0; n < graph_.nodes.size(); ++n) {
       if (graph_.nodes[n].kind != NodeKind::kActivity) continue;
-      const bool in_gap = after_gap.contains(graph_.nodes[n].what);
+      const bool in_gap = after_gap[graph_.nodes[n].what];
       if (!all && !in_gap) continue;
       if (in_gap) ++out_.nodes;
       for (Edge* edge = begin(n); edge != end(n); ++edge) {
@@ -289,41 +296,39 @@ class Applier {
   const Input& input_;
   const Change& change_;
   Setting setting_;
+  std::vector<bool> gone_;  // By node, where any is: it is removed.
   Applied out_;
 };
 
-// The same with a host that is in nobody's way where it was not before.
-Setting WithoutHost(const Graph& graph, const Setting& setting) {
-  Setting other = setting;
-  for (Edge& edge : other.edges) {
-    if (edge.kind == EdgeKind::kLaunch && !edge.binding) edge.lag_ns = kNoEdge;
-  }
+// The setting's edges with a host that is in nobody's way where it was not before.
+void WithoutHost(const Graph& graph, const Setting& setting, std::vector<Edge>& edges) {
+  edges = setting.edges;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const bool left = std::any_of(other.edges.begin() + graph.first_edge[n],
-                                  other.edges.begin() + graph.first_edge[n + 1],
-                                  [](const Edge& edge) { return edge.lag_ns != kNoEdge; });
-    if (left) continue;
-    for (size_t e = graph.first_edge[n]; e < graph.first_edge[n + 1]; ++e) {
-      other.edges[e].lag_ns = setting.edges[e].lag_ns;
+    const size_t first = graph.first_edge[n], end = graph.first_edge[n + 1];
+    bool left = first == end;
+    for (size_t e = first; e < end; ++e) {
+      Edge& edge = edges[e];
+      if (edge.kind == EdgeKind::kLaunch && !edge.binding) edge.lag_ns = kNoEdge;
+      left = left || edge.lag_ns != kNoEdge;
     }
+    if (left) continue;
+    for (size_t e = first; e < end; ++e) edges[e].lag_ns = setting.edges[e].lag_ns;
   }
-  return other;
 }
 
 // The same with a host that waited wherever it may have.
-Setting WithWaits(const Graph& graph, const Setting& setting) {
-  Setting other = setting;
+void WithWaits(const Graph& graph, const Setting& setting, std::vector<Edge>& edges) {
+  edges = setting.edges;
   for (const MaybeWait& wait : graph.maybe_waits) {
     bool hurried = false;
     for (size_t e = graph.first_edge[wait.node]; e < graph.first_edge[wait.node + 1]; ++e) {
-      Edge& edge = other.edges[e];
+      Edge& edge = edges[e];
       if (edge.kind != EdgeKind::kThread || edge.lag_ns == kNoEdge) continue;
       hurried = edge.lag_ns < graph.edges[e].lag_ns;
       edge.lag_ns = std::min(edge.lag_ns, wait.lag_ns);
     }
-    if (!hurried) other.edges[wait.edge].lag_ns = wait.lag_ns;
+    if (!hurried) edges[wait.edge].lag_ns = wait.lag_ns;
   }
-  return other;
 }
 
 // Half of what lies between the quartiles of the recorded steps.
@@ -376,19 +381,27 @@ Applied Apply(const Graph& graph, const Input& input, const Change& change) {
 Prediction Predict(const Graph& graph, const Input& input, const Change& change,
                    const std::optional<ReplayError>& error) {
   Prediction prediction;
-  prediction.recorded_ns = StepLength(graph.spans, Replay(graph));
+  ReplayInto(graph, {}, graph.edges, prediction.times);
+  prediction.recorded_ns = StepLength(graph.spans, prediction.times);
   prediction.applied = Apply(graph, input, change);
   const Setting& setting = prediction.applied.setting;
-  prediction.times = Replay(graph, setting);
+  ReplayInto(graph, setting, setting.edges, prediction.times);
   prediction.predicted_ns = StepLength(prediction.applied.spans, prediction.times);
   prediction.low_ns = prediction.high_ns = prediction.predicted_ns;
   if (graph.host_known) {
-    std::vector<Setting> others = {WithoutHost(graph, setting)};
-    if (!graph.maybe_waits.empty()) others.push_back(WithWaits(graph, setting));
-    for (const Setting& other : others) {
-      const int64_t step = StepLength(prediction.applied.spans, Replay(graph, other));
+    std::vector<Edge> edges;
+    Times times;
+    const auto hold = [&] {
+      ReplayInto(graph, setting, edges, times);
+      const int64_t step = StepLength(prediction.applied.spans, times);
       prediction.low_ns = std::min(prediction.low_ns, step);
       prediction.high_ns = std::max(prediction.high_ns, step);
+    };
+    WithoutHost(graph, setting, edges);
+    hold();
+    if (!graph.maybe_waits.empty()) {
+      WithWaits(graph, setting, edges);
+      hold();
     }
   }
   const double share = error ? static_cast<double>(error->milli_pct) / 100'000.0 : 0.0;

@@ -442,6 +442,17 @@ class Layout(Browser):
                 wide = page.evaluate("() => document.documentElement.scrollWidth")
                 self.assertLessEqual(wide, width, f"{name} at {width}")
 
+    def test_no_tab_is_cut_beside_the_search_box(self):
+        page = self.open()
+        for width in (1024, 1279, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            hidden = page.locator(".tablist").evaluate("(e) => e.scrollWidth - e.clientWidth")
+            self.assertEqual(hidden, 0, width)
+            search = page.locator(".search").bounding_box()
+            for tab in page.get_by_role("tab").all():
+                box = tab.bounding_box()
+                self.assertLessEqual(box["x"] + box["width"], search["x"] + 0.5, width)
+
 
 class Sizes(Browser):
     def test_the_app_and_the_page_are_small(self):

@@ -256,7 +256,8 @@ function FilterBar({ report, view, f }: { report: Report; view: View; f: string 
           <span class="mono">{t.raw}</span><i aria-hidden="true">×</i>
         </button>
       ))}
-      <span class="sum" data-testid="filter-sum" data-ns={Math.round(view.total)} role="status">
+      <span class="sum" data-testid="filter-sum" data-ns={Math.round(view.total)} role="status"
+            title={report.meta.basis.steady && view.full > report.meta.basis.mean_ns * view.divisor ? 'more than the step: what runs side by side on a device counts each' : undefined}>
         {view.waiting ? <span class="dim">reading launches…</span> : <>
           <b>{view.total / view.divisor < 99.95e9 ? `${ms(view.total / view.divisor)} ${unit}` : `${duration(view.total / view.divisor)}${report.meta.basis.steady ? ' a step' : ''}`}</b>{' '}
           <span class="dim">{view.filtered ? `${percent(view.total, view.full * (view.divisor / report.divisor))}% of device time` : 'of device time, no filter'}</span>

@@ -191,6 +191,24 @@ class Job(Browser):
         page.get_by_test_id("rank-measure").locator('[data-value="wait"]').click()
         page.wait_for_function("() => /m=wait/.test(location.hash)")
 
+    def test_hosts_stand_by_what_their_ranks_have_more_of(self):
+        page = self.open("#/ranks", url=self.job_url)
+        hosts = page.get_by_test_id("job-hosts")
+        hosts.wait_for()
+        if self.COUNT > 16:  # Closed where there are many.
+            hosts.locator("summary").click()
+        first = hosts.locator("tbody tr[data-testid]").first
+        first.wait_for()
+        text = first.inner_text()
+        # Two ranks a host; only the products of the slow one are longer.
+        self.assertTrue(re.match(rf"host{self.slow // 2}\b", text), text)
+        means = self.ask("SELECT r.rank, sum(gemm_ns) / count(*) FROM rank_step s JOIN rank r USING"
+                         " (rank_id) WHERE steady GROUP BY r.rank ORDER BY 2")  # fmt: skip
+        middle = means[(len(means) - 1) // 2][1]
+        of_host = [mean for rank, mean in means if rank // 2 == self.slow // 2]
+        more = sum(mean - middle for mean in of_host) / len(of_host)
+        self.assertIn(f"{more / 1e6:.3g}"[:4], text)
+
     def test_where_waiting_is_not_known_the_map_shows_what_is(self):
         database = self.work / "untold.db"
         shutil.copyfile(self.work / "job.db", database)

@@ -12,6 +12,7 @@ import type { Report } from '../data/report';
 import { setTerm } from '../filter';
 import { baseName, duration, ms, plural, signed, significant, thousands } from '../format';
 import { go } from '../state';
+import { JobHosts } from './job_hosts';
 
 /** Figures per step, means; NaN: not known. */
 interface JobRank {
@@ -120,6 +121,7 @@ export function JobRanks(): VNode {
       {cells ? <RankMap cells={cells} measures={MEASURES} order={order} onOpen={(r, step) => open(ranks[r], step)}
                         tip={(r) => `${ranks[r]!.host && ` (${ranks[r]!.host})`}${ranks[r]!.device < 0 ? `; its launches are in ${baseName(ranks[r]!.source)}` : ''}`}>
         {here < ranks.length ? `launches of ${thousands(here)} are here: a click opens their step` : 'a click opens the step'}{left && `; of steps that follow each other the longest is shown, ${thousands(left.rows)} cells are not in this file`}</RankMap> : error === undefined && <p class="dim">reading steps…</p>}
+      <JobHosts ranks={ranks} />
       <DataTable {...table} />
     </>
   );

@@ -68,7 +68,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       <span class="trunc" title={run.command ?? run.path}><b>{run.title}</b></span>
       {run.device_text && <><span class="sep" /><span class="trunc" title={run.device_text}>{spelledDevices(run.device_text)}</span></>}
       {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
-      {basis.steady && <><span class="sep" /><span>steps {from === to ? from : `${from}–${to}`} <span class="dim">of {basis.steps_recorded}</span></span></>}
+      {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `steps ${from}–${to}`}{basis.steps_recorded > 1 && <span class="dim"> of {basis.steps_recorded}</span>}</span></>}
       {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}
       <span class="sp" />
       {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}

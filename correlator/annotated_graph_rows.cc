@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "correlator/fusion_shares.h"
 #include "correlator/hint_resolution.h"
-#include "correlator/shares.h"
 
 namespace xlatrace::correlator {
 namespace {

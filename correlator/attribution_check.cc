@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "correlator/shares.h"
+#include "correlator/fusion_shares.h"
 
 namespace xlatrace::correlator {
 namespace {

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "correlator/thunk_order/certainty.h"
+#include "correlator/thunk_order/doubt.h"
 #include "model/derived.h"
 #include "model/hlo_module.h"
 #include "model/run_tables.h"
@@ -48,7 +48,7 @@ struct LoadedModule {
 using ModuleLoader = std::function<Result<LoadedModule>(model::Id module_id)>;
 
 // `doubts`: where wanted, per activity why its place in the order of launches says no more of it
-// than it does (certainty.h); kNone where that is exact or was not asked for, empty where it never
+// than it does (doubt.h); kNone where that is exact or was not asked for, empty where it never
 // was.
 Result<model::AttributionTables> Attribute(const model::RunTables& run, const ModuleLoader& load,
                                            std::vector<Doubt>* doubts = nullptr);

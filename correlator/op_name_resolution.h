@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "correlator/computation_roles.h"
-#include "correlator/shares.h"
+#include "correlator/fusion_shares.h"
 #include "model/hlo_module.h"
 #include "model/words.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "correlator/thunk_order/certainty.h"
+#include "correlator/thunk_order/doubt.h"
 #include "store/run_db.h"
 
 namespace xlatrace::tools {

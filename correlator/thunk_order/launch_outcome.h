@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "correlator/thunk_order/certainty.h"
+#include "correlator/thunk_order/doubt.h"
 #include "correlator/thunk_order/launch_kind.h"
 #include "correlator/thunk_order/sequence_alignment.h"
 

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "correlator/fusion_shares.h"
 #include "correlator/origin.h"
-#include "correlator/shares.h"
 
 namespace xlatrace::correlator {
 

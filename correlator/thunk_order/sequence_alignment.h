@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "correlator/thunk_order/certainty.h"
+#include "correlator/thunk_order/doubt.h"
 #include "correlator/thunk_order/thunk_program.h"
 
 namespace xlatrace::correlator {

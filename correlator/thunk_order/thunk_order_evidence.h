@@ -25,7 +25,7 @@
 #include "correlator/label_table.h"
 #include "correlator/module_join.h"
 #include "correlator/module_table.h"
-#include "correlator/thunk_order/certainty.h"
+#include "correlator/thunk_order/doubt.h"
 #include "correlator/thunk_order/launch_cases.h"
 #include "model/derived.h"
 #include "model/run_tables.h"

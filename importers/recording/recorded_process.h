@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "importers/common/correlation_table.h"
-#include "importers/recording/graph_nodes.h"
+#include "importers/recording/graph_node_ranges.h"
 #include "importers/recording/recorded_strings.h"
 #include "importers/recording/registered_modules.h"
 #include "recording/reader.h"

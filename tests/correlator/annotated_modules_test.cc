@@ -7,7 +7,7 @@
 
 #include "correlator/annotated_rows.h"
 #include "correlator/module_agreement.h"
-#include "correlator/thunk_order/certainty.h"
+#include "correlator/thunk_order/doubt.h"
 #include "tests/correlator/test_builders.h"
 
 namespace xlatrace::correlator {

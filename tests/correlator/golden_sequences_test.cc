@@ -14,7 +14,7 @@
 // bytes=N. "lost": not recorded, for the reader only. "always ; said=jit_f:7 group=1" holds for all
 // that follow. Behind the arrow: MODULE/INSTRUCTION exact or inferred, or the reason why not; "not
 // exact" where nobody can know but a guess is allowed. "because TEXT" behind that: the doubt that
-// decided (certainty.cc).
+// decided (doubt.cc).
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
 """The planted faults of ROOM.txt: what one looks like, and where it goes in a source file.
 
-    correlator/shares.cc: ties go to the later part
+    correlator/fusion_shares.cc: ties go to the later part
       why: A fusion of two equal halves would change its label from run to run.
       at:  if («a.rest > b.rest») return true;
       is:  a.rest >= b.rest

@@ -6,8 +6,8 @@
 // collective that XLA combined from many is divided by the bytes of its operands. These are
 // estimates, and shown as such.
 
-#ifndef XLATRACE_CORRELATOR_SHARES_H_
-#define XLATRACE_CORRELATOR_SHARES_H_
+#ifndef XLATRACE_CORRELATOR_FUSION_SHARES_H_
+#define XLATRACE_CORRELATOR_FUSION_SHARES_H_
 
 #include <cstdint>
 #include <optional>
@@ -77,4 +77,4 @@ class ShareSplitter {
 
 }  // namespace xlatrace::correlator
 
-#endif  // XLATRACE_CORRELATOR_SHARES_H_
+#endif  // XLATRACE_CORRELATOR_FUSION_SHARES_H_

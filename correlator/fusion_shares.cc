@@ -1,4 +1,4 @@
-#include "correlator/shares.h"
+#include "correlator/fusion_shares.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "correlator/thunk_order/certainty.h"
+#include "correlator/thunk_order/doubt.h"
 
 namespace xlatrace::correlator {
 

@@ -8,8 +8,8 @@
 //
 // Thread-safety: pure.
 
-#ifndef XLATRACE_CORRELATOR_THUNK_ORDER_CERTAINTY_H_
-#define XLATRACE_CORRELATOR_THUNK_ORDER_CERTAINTY_H_
+#ifndef XLATRACE_CORRELATOR_THUNK_ORDER_DOUBT_H_
+#define XLATRACE_CORRELATOR_THUNK_ORDER_DOUBT_H_
 
 #include <cstdint>
 #include <string_view>
@@ -72,4 +72,4 @@ inline bool MayBeOfAnotherModule(Doubt doubt) {
 
 }  // namespace xlatrace::correlator
 
-#endif  // XLATRACE_CORRELATOR_THUNK_ORDER_CERTAINTY_H_
+#endif  // XLATRACE_CORRELATOR_THUNK_ORDER_DOUBT_H_

@@ -1,4 +1,4 @@
-#include "importers/recording/graph_nodes.h"
+#include "importers/recording/graph_node_ranges.h"
 
 #include <algorithm>
 

@@ -7,8 +7,8 @@
 //
 // Thread-safety: const calls are safe after Finish.
 
-#ifndef XLATRACE_IMPORTERS_RECORDING_GRAPH_NODES_H_
-#define XLATRACE_IMPORTERS_RECORDING_GRAPH_NODES_H_
+#ifndef XLATRACE_IMPORTERS_RECORDING_GRAPH_NODE_RANGES_H_
+#define XLATRACE_IMPORTERS_RECORDING_GRAPH_NODE_RANGES_H_
 
 #include <cstdint>
 #include <unordered_map>
@@ -57,4 +57,4 @@ class GraphNodes {
 
 }  // namespace xlatrace::importers
 
-#endif  // XLATRACE_IMPORTERS_RECORDING_GRAPH_NODES_H_
+#endif  // XLATRACE_IMPORTERS_RECORDING_GRAPH_NODE_RANGES_H_

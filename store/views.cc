@@ -251,25 +251,32 @@ CREATE VIEW activity_share AS SELECT a.activity_id, i.module_id, i.name AS instr
   return sql;
 }
 
+// In op_time the instruction of a module and the op outside of modules (`f`) are joined apart: the
+// key (module_id, instruction) is looked up by an index only where `instruction` is a plain column.
 std::string AnalysisViews() {
   return fmt::format(
       R"sql(
 CREATE VIEW step AS SELECT step, process_id, device_id, start_ns, end_ns, device_ns, busy_ns,
   steady, {how} AS how FROM x_step;
 CREATE VIEW op_time AS SELECT o.module_id, m.name AS module, coalesce(m.told_program_id, m.program_id) AS program_id,
-  CASE WHEN i.module_id IS NOT NULL THEN i.name END AS instruction, i.category, {op_kind} AS op_kind, coalesce({phase}, 'unknown') AS phase, i.layer, i.layer_group,
-  i.op_name, i.source_file, i.source_line, o.occurrences, o.total_ns, o.self_ns, o.steady_ns,
+  i.name AS instruction, coalesce(i.category, f.category) AS category, {op_kind} AS op_kind,
+  coalesce({phase}, 'unknown') AS phase, coalesce(i.layer, f.layer) AS layer,
+  coalesce(i.layer_group, f.layer_group) AS layer_group, coalesce(i.op_name, f.op_name) AS op_name,
+  coalesce(i.source_file, f.source_file) AS source_file,
+  coalesce(i.source_line, f.source_line) AS source_line, o.occurrences, o.total_ns, o.self_ns, o.steady_ns,
   o.total_ns / o.occurrences AS average_ns, o.min_ns, o.max_ns,
   100.0 * o.self_ns / (SELECT nullif(sum(self_ns), 0) FROM x_op_time) AS self_pct, o.flops,
   o.bytes, o.wasted_ns, o.bound_by,
   o.theoretical_occupancy_milli_pct / 1000.0 AS theoretical_occupancy_pct, o.occupancy_limiter,
   o.expected_ns, o.compute_utilisation_milli_pct / 1000.0 AS compute_utilisation_pct,
   o.memory_utilisation_milli_pct / 1000.0 AS memory_utilisation_pct, o.compute_type,
-  {confidence} AS confidence, o.estimated, coalesce(i.mixed, 0) AS mixed,
+  {confidence} AS confidence, o.estimated, coalesce(i.mixed, f.mixed, 0) AS mixed,
   CASE WHEN o.instruction_id IS NOT NULL THEN 'o' || o.op_id END AS handle,
-  o.critical_milli_pct / 1000.0 AS critical_pct, o.slack_ns, i.op_type, i.name AS op
+  o.critical_milli_pct / 1000.0 AS critical_pct, o.slack_ns,
+  coalesce(i.op_type, f.op_type) AS op_type, coalesce(i.name, f.name) AS op
   FROM x_op_time o LEFT JOIN x_instruction i ON i.instruction_id = o.instruction_id
-    AND i.module_id IS o.module_id
+    AND i.module_id = o.module_id
+  LEFT JOIN x_instruction f ON f.instruction_id = o.instruction_id AND o.module_id IS NULL
   LEFT JOIN x_module m ON m.module_id = o.module_id;
 CREATE VIEW scope_time AS SELECT op_name, layer, layer_group, {phase_plain} AS phase, source_file,
   source_line, self_ns, estimated_ns FROM x_scope_time;
@@ -304,8 +311,9 @@ CREATE VIEW rank_step AS SELECT rank_id, step, start_ns, step_ns, wait_ns, trans
 CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
   text, evidence FROM x_ruled_out ORDER BY position;
 )sql",
-      fmt::arg("how", Word<StepHow>("how")), fmt::arg("op_kind", Word<OpKind>("i.op_kind")),
-      fmt::arg("phase", Word<Phase>("i.phase")),
+      fmt::arg("how", Word<StepHow>("how")),
+      fmt::arg("op_kind", Word<OpKind>("coalesce(i.op_kind, f.op_kind)")),
+      fmt::arg("phase", Word<Phase>("coalesce(i.phase, f.phase)")),
       fmt::arg("confidence", Word<Confidence>("o.confidence")),
       fmt::arg("phase_plain", Word<Phase>("phase")), fmt::arg("part", Word<StepPart>("part")),
       fmt::arg("cause", Word<GapCause>("cause")), fmt::arg("path_kind", Word<PathKind>("kind")));

@@ -3,7 +3,10 @@
 // A rule may say what its advice changes (Finding::change). Of the others it follows from what they
 // claim: ops take as much less as the rule says they may, gaps are closed. What the rule says is
 // an upper bound for time that counts wherever it is; replay tells how much shorter the step gets.
-// What cannot be replayed keeps the rule's figures ("at most").
+// What cannot be replayed keeps the rule's figures ("at most"). So does what runs on the threads of
+// a CPU side by side: its pool gives a thread that is free the work of the others, and cores share
+// their caches, while replay leaves each op where it ran. What it says is no estimate there, and in
+// a training whose scan saved less it was a fifth of the truth (docs/replay.md).
 //
 // Thread-safety: immutable once made; borrows what it is made of.
 
@@ -38,6 +41,7 @@ class Replayed {
   std::optional<replay::Change> ChangeOf(const Finding& finding) const;
 
   const Context& context_;
+  bool pool_ = false;  // Threads of a CPU ran side by side.
   const replay::RunReplay& replay_;
   std::map<std::string, const Op*, std::less<>> ops_;  // By handle.
 };

@@ -55,6 +55,20 @@ TEST(ReplayedFindings, WhatRunsBesideSomethingLongerIsNoFinding) {
   EXPECT_THAT(said->text, HasSubstr("50.0 us of time"));
 }
 
+// A thread that is free takes work of the others: replay, which leaves it where it ran, says nothing.
+TEST(ReplayedFindings, OnThreadsOfACpuSideBySideTheRulesBoundIsKept) {
+  for (const bool aside : {false, true}) {
+    FindingCase run(kProgram);
+    run.RunOnCpu();
+    run.Steps(8, {{aside ? "+r" : "r", 100}, {"a", 500}, {"b", 500}});
+    const model::FindingRow* recompute = run.Find("recompute");
+    ASSERT_NE(recompute, nullptr) << run.Ids();
+    EXPECT_EQ(recompute->basis == "replay", !aside);
+    ASSERT_EQ(run.tables.replays.size(), 1U);
+    EXPECT_EQ(ReplayOf(run).all_findings_step_ns.has_value(), !aside);
+  }
+}
+
 TEST(ReplayedFindings, OfTwoChangesOfAnOpTheLargerCounts) {
   replay::Change first, second;
   first.instructions = {{1, 0.5}, {2, 0.25}};

@@ -10,6 +10,8 @@ import zlib
 GZIP = b"\x1f\x8b\x08"
 ZSTD = b"\x28\xb5\x2f\xfd"
 LONGEST = 1 << 30
+# In megabytes of packed numbers four or five letters stand by chance: shorter names count in texts.
+SHORT = 6
 
 
 def _zstd():
@@ -76,20 +78,30 @@ def _fours(text):
     return found
 
 
+def _is_text(data):
+    try:
+        bytes(data).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def found_in(data, names):
-    """Those of `names` that the bytes hold somewhere."""
+    """Those of `names` that the bytes hold somewhere; names under SHORT only in what is text."""
     plain = {name for name in names if name.isascii() and name.isprintable()}
     others = [(name, name.encode()) for name in names if name not in plain]
-    hits, runs = set(), set()
+    hits, in_texts, in_others = set(), set(), set()
     for text in layers(data):
         # Printable runs are few, however long the file.
-        runs.update(re.findall(rb"[\x20-\x7e]{4,}", text))
+        runs = re.findall(rb"[\x20-\x7e]{4,}", text)
+        (in_texts if _is_text(text) else in_others).update(runs)
         hits.update(name for name, wanted in others if wanted in text)
-    # A name is there only if each four characters of it are.
-    joined = b"\n".join(runs)
-    fours = _fours(joined)
-    for name in plain:
-        wanted = name.encode()
-        if _fours(wanted) <= fours and wanted in joined:
-            hits.add(name)
+    for runs, least in ((in_texts, 0), (in_others, SHORT)):
+        # A name is there only if each four characters of it are.
+        joined = b"\n".join(runs)
+        fours = _fours(joined)
+        for name in plain:
+            wanted = name.encode()
+            if len(wanted) >= least and _fours(wanted) <= fours and wanted in joined:
+                hits.add(name)
     return hits

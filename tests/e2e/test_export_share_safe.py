@@ -105,7 +105,22 @@ def contents(place):
     files = sorted(place.rglob("*")) if place.is_dir() else [place]
     for file in files:
         if file.is_file():
-            yield file.name, file.read_bytes()
+            data = file.read_bytes()
+            yield file.name, data
+            if data.startswith(b"SQLite format 3"):
+                yield f"cells of {file.name}", "\n".join(cells(file)).encode()
+
+
+def cells(database):
+    """Every text that a database holds as one, but its own schema's."""
+    tables = query(database, "SELECT name FROM sqlite_master WHERE type = 'table'")
+    for (table,) in tables:
+        for _, column, *_ in query(database, f'PRAGMA table_info("{table}")'):
+            for (text,) in query(
+                database,
+                f'SELECT DISTINCT "{column}" FROM "{table}" WHERE typeof("{column}") = \'text\'',
+            ):
+                yield text
 
 
 def numbers_of(value, path=""):
@@ -122,6 +137,12 @@ def numbers_of(value, path=""):
 
 class ByteSearchTest(unittest.TestCase):
     """The search itself: a name is found wherever it hides."""
+
+    def test_short_names_are_found_in_texts_alone(self):
+        self.assertEqual(byte_search.found_in(b"a row of adam", ["adam"]), {"adam"})
+        packed = b"\xff\xfeadam\x00\x80 and secret_layer"
+        self.assertEqual(byte_search.found_in(packed, ["adam", "secret_layer"]), {"secret_layer"})
+        self.assertEqual(byte_search.found_in(gzip.compress(b"of adam"), ["adam"]), {"adam"})
 
     def test_names_are_found_in_what_is_packed(self):
         secret = b"....secret_layer...." * 3

@@ -80,8 +80,9 @@ struct CaseKeyHash {
 
 class Labeller {
  public:
-  Labeller(const RunTables& run, const ModuleTable& modules, AttributionTables* tables)
-      : run_(run), modules_(modules), join_(run, modules), ops_(run, tables), tables_(*tables) {
+  Labeller(const RunTables& run, const ModuleTable& modules, const FrameworkOps& ops,
+           AttributionTables* tables)
+      : run_(run), modules_(modules), join_(run, modules), ops_(ops), tables_(*tables) {
     // Strongest first (model::Evidence).
     sources_.push_back(std::make_unique<AnnotationEvidence>(join_, modules));
     sources_.push_back(std::make_unique<RangeEvidence>(join_, modules));
@@ -234,7 +235,7 @@ class Labeller {
   const RunTables& run_;
   const ModuleTable& modules_;
   ModuleJoin join_;
-  FrameworkOps ops_;
+  const FrameworkOps& ops_;
   AttributionTables& tables_;
   std::vector<std::unique_ptr<EvidenceSource>> sources_;
   std::vector<bool> uses_xla_;         // By process.
@@ -248,8 +249,11 @@ Result<AttributionTables> Attribute(const RunTables& run, const ModuleLoader& lo
                                     std::vector<Doubt>* doubts) {
   XLATRACE_TRY(CheckReferences(run));
   AttributionTables tables;
-  const ModuleTable modules(run, load, &tables);
-  const ThunkOrderResult aligned = Labeller(run, modules, &tables).Run(doubts);
+  ModuleTable modules(run, load, &tables);
+  const size_t rows_of_modules = tables.instructions.size();
+  const FrameworkOps ops(run, &tables);
+  if (tables.instructions.size() != rows_of_modules) modules.IndexNames();
+  const ThunkOrderResult aligned = Labeller(run, modules, ops, &tables).Run(doubts);
   ShareGraphRows(run, modules, &tables);
   GroupExecutions(run, modules, aligned.execution, &tables);
   AssignRoles(run, &tables);

@@ -124,8 +124,8 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
   if (any_gpu_) LendSchedules();
 }
 
-// Only at the end: names are views into rows, which must not move any more.
 void ModuleTable::IndexNames() {
+  names_.clear();
   names_.resize(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) {
     const ModuleEntry& entry = entries_[i];

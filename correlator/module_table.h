@@ -80,6 +80,9 @@ class ModuleTable {
 
   // op_names of an instruction and of what is fused into it, without those that it got from others.
   std::vector<std::string_view> OwnOpNames(model::Id instruction_id) const;
+  // Names are views into the rows of AttributionTables::instructions: again after rows were added
+  // there (framework_ops.h), since that may have moved them.
+  void IndexNames();
 
   // The instruction of that name, or 0. Where a printed module repeats a name, the one that runs as
   // a unit of its own wins.
@@ -104,7 +107,6 @@ class ModuleTable {
                     model::AttributionTables* out);
   ModuleEntry& AddEntry(const AnnotatedModule& said, model::Id hlo_module_id,
                         model::AttributionTables* out);
-  void IndexNames();
 
   bool any_gpu_ = false;
   bool any_graph_row_ = false;                          // Of a CUDA graph whose nodes are not told.

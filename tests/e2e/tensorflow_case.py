@@ -18,6 +18,7 @@ import functools
 import os
 import pathlib
 import shutil
+import signal
 import sqlite3
 import sys
 import tempfile
@@ -44,6 +45,17 @@ PROGRAMS = {
 }
 KERAS_MODELS = ("digits", "residual", "perceptron", "language", "autoencoder", "sequence")
 PROGRAMS.update({model: ["keras_models.py", model] for model in KERAS_MODELS})
+# How endings.py ends: its status.
+ENDINGS = {
+    "return": 0,
+    "exit": 3,
+    "exception": 1,
+    "failed_op": 1,
+    "underscore_exit": 7,
+    "terminated": -signal.SIGTERM,
+    "abort": -signal.SIGABRT,
+}
+PROGRAMS.update({f"ends_{how}": ["endings.py", how] for how in ENDINGS})
 DEVICES = {"mirrored": 2}
 # What a program's environment needs. A busy device: that the host is slow must not hide the rest.
 MORE = {

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "correlator/annotated_graph_rows.h"
 #include "correlator/annotation_evidence.h"
+#include "correlator/collective_ops.h"
 #include "correlator/evidence.h"
 #include "correlator/execution_grouping.h"
 #include "correlator/framework_ops.h"
@@ -67,29 +68,36 @@ struct CaseKey {
   uint32_t hint;
   uint32_t config;
   uint32_t run_module;
-  uint32_t graph;  // Of graph-level rows.
+  uint32_t graph;   // Of graph-level rows.
+  uint32_t device;  // Of collectives that no range tells.
   bool operator==(const CaseKey&) const = default;
 };
 struct CaseKeyHash {
   size_t operator()(const CaseKey& key) const {
     const uint64_t place =
         Mix(uint64_t{key.hint} << 32 | key.config, uint64_t{key.run_module} << 32 | key.process);
-    return Mix(place, key.graph);
+    return Mix(place, uint64_t{key.graph} << 32 | key.device);
   }
 };
 
 class Labeller {
  public:
-  Labeller(const RunTables& run, const ModuleTable& modules, const FrameworkOps& ops,
-           AttributionTables* tables)
-      : run_(run), modules_(modules), join_(run, modules), ops_(ops), tables_(*tables) {
+  Labeller(const RunTables& run, const ModuleTable& modules, const CollectiveOps& collectives,
+           const FrameworkOps& ops, AttributionTables* tables)
+      : run_(run),
+        modules_(modules),
+        join_(run, modules),
+        collectives_(collectives),
+        tables_(*tables) {
     // Strongest first (model::Evidence).
     sources_.push_back(std::make_unique<AnnotationEvidence>(join_, modules));
     sources_.push_back(std::make_unique<RangeEvidence>(join_, modules));
     sources_.push_back(std::make_unique<GraphNodeEvidence>(join_, modules));
-    sources_.push_back(std::make_unique<OpRangeEvidence>(ops_, OpRangeEvidence::Of::kOps));
+    sources_.push_back(
+        std::make_unique<OpRangeEvidence>(ops, collectives, OpRangeEvidence::Of::kOps));
     sources_.push_back(std::make_unique<SymbolEvidence>(join_, modules));
-    sources_.push_back(std::make_unique<OpRangeEvidence>(ops_, OpRangeEvidence::Of::kCalls));
+    sources_.push_back(
+        std::make_unique<OpRangeEvidence>(ops, collectives, OpRangeEvidence::Of::kCalls));
   }
 
   ThunkOrderResult Run(std::vector<Doubt>* doubts) {
@@ -122,18 +130,31 @@ class Labeller {
     return static_cast<uint32_t>(run_.DeviceOf(activity).process_id);
   }
 
+  // 0 where it does not matter.
+  uint32_t DeviceOf(size_t i) const {
+    const uint32_t hint = run_.activities.hint[i];
+    const bool asked =
+        !collectives_.found().empty() &&
+        IsLooseCollective(run_.ConfigOf(i), hint == 0 ? nullptr : &run_.hints[hint - 1]);
+    return asked ? static_cast<uint32_t>(run_.LaneOf(i).device_id) : 0;
+  }
+
   CaseKey KeyOf(size_t i) const {
     const auto& columns = run_.activities;
     const uint32_t run_key = columns.run_key[i];
     const bool row =
         !columns.graph_node.empty() && run_.ConfigOf(i).kind == model::ActivityKind::kGraph;
-    return {ProcessOf(i), columns.hint[i], columns.config[i],
+    return {ProcessOf(i),
+            columns.hint[i],
+            columns.config[i],
             run_key == 0 ? 0 : run_modules_[run_key],
-            row ? static_cast<uint32_t>(columns.graph_node_of(i) >> 32) : 0};
+            row ? static_cast<uint32_t>(columns.graph_node_of(i) >> 32) : 0,
+            DeviceOf(i)};
   }
 
   ActivityCase CaseOf(const CaseKey& key) const {
     return {.process_id = key.process,
+            .device_id = key.device,
             .run_module_id = key.run_module,
             .hint = key.hint == 0 ? nullptr : &run_.hints[key.hint - 1],
             .config = &run_.configs[key.config - 1]};
@@ -235,7 +256,7 @@ class Labeller {
   const RunTables& run_;
   const ModuleTable& modules_;
   ModuleJoin join_;
-  const FrameworkOps& ops_;
+  const CollectiveOps& collectives_;
   AttributionTables& tables_;
   std::vector<std::unique_ptr<EvidenceSource>> sources_;
   std::vector<bool> uses_xla_;         // By process.
@@ -251,9 +272,10 @@ Result<AttributionTables> Attribute(const RunTables& run, const ModuleLoader& lo
   AttributionTables tables;
   ModuleTable modules(run, load, &tables);
   const size_t rows_of_modules = tables.instructions.size();
-  const FrameworkOps ops(run, &tables);
+  const CollectiveOps collectives(run);
+  const FrameworkOps ops(run, collectives, &tables);
   if (tables.instructions.size() != rows_of_modules) modules.IndexNames();
-  const ThunkOrderResult aligned = Labeller(run, modules, ops, &tables).Run(doubts);
+  const ThunkOrderResult aligned = Labeller(run, modules, collectives, ops, &tables).Run(doubts);
   ShareGraphRows(run, modules, &tables);
   GroupExecutions(run, modules, aligned.execution, &tables);
   AssignRoles(run, &tables);

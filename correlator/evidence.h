@@ -23,6 +23,7 @@ namespace xlatrace::correlator {
 
 struct ActivityCase {
   model::Id process_id = 0;
+  model::Id device_id = 0;            // Of collectives that no range tells; else 0.
   model::Id run_module_id = 0;        // Module of the execution, where the source groups
                                       // activities itself and others of the group tell; else 0.
   const model::Hint* hint = nullptr;  // May be null.

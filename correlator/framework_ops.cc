@@ -180,29 +180,36 @@ bool IsCall(const model::Hint& hint) {
          hint.op_type.starts_with("__forward_") || hint.op_type.starts_with("__backward_");
 }
 
-FrameworkOps::FrameworkOps(const model::RunTables& run, model::AttributionTables* out) {
-  std::unordered_map<std::string, Id> by_name;
+FrameworkOps::FrameworkOps(const model::RunTables& run, const CollectiveOps& collectives,
+                           model::AttributionTables* out) {
+  Rows by_name;
   // In the order in which they first ran, so that numbers do not depend on that of hints.
   for (const uint32_t hint_id : run.activities.hint) {
     if (hint_id == 0) continue;
     const model::Hint& hint = run.hints[hint_id - 1];
-    if (hint.evidence != model::Evidence::kOpRange || hint.op_name.empty()) continue;
-    if (rows_.contains(&hint)) continue;
-    std::string name = hint.op_name + ":" + hint.op_type;
-    const auto next = static_cast<Id>(out->instructions.size() + 1);
-    const auto [at, fresh] = by_name.try_emplace(name, next);
-    rows_.emplace(&hint, at->second);
-    if (!fresh) continue;
-    model::InstructionRow row;
-    row.name = std::move(name);
-    row.op_kind = KindOfOpType(hint.op_type);
-    row.op_name = hint.op_name;
-    row.op_name_method = model::OpNameMethod::kOwn;
-    row.op_type = hint.op_type;
-    row.source_file = hint.source_file;
-    row.source_line = hint.source_line;
-    out->instructions.push_back(std::move(row));
+    if (hint.evidence == model::Evidence::kOpRange && !hint.op_name.empty()) {
+      Add(hint, &by_name, out);
+    }
   }
+  for (const model::Hint* hint : collectives.found()) Add(*hint, &by_name, out);
+}
+
+void FrameworkOps::Add(const model::Hint& hint, Rows* by_name, model::AttributionTables* out) {
+  if (rows_.contains(&hint)) return;
+  std::string name = hint.op_name + ":" + hint.op_type;
+  const auto next = static_cast<Id>(out->instructions.size() + 1);
+  const auto [at, fresh] = by_name->try_emplace(name, next);
+  rows_.emplace(&hint, at->second);
+  if (!fresh) return;
+  model::InstructionRow row;
+  row.name = std::move(name);
+  row.op_kind = KindOfOpType(hint.op_type);
+  row.op_name = hint.op_name;
+  row.op_name_method = model::OpNameMethod::kOwn;
+  row.op_type = hint.op_type;
+  row.source_file = hint.source_file;
+  row.source_line = hint.source_line;
+  out->instructions.push_back(std::move(row));
 }
 
 Id FrameworkOps::RowOf(const model::Hint& hint) const {

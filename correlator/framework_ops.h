@@ -6,9 +6,11 @@
 #ifndef XLATRACE_CORRELATOR_FRAMEWORK_OPS_H_
 #define XLATRACE_CORRELATOR_FRAMEWORK_OPS_H_
 
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "correlator/collective_ops.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 
@@ -16,13 +18,19 @@ namespace xlatrace::correlator {
 
 class FrameworkOps {
  public:
-  // Adds the rows of all ops that hints of activities name. `run` must outlive this.
-  FrameworkOps(const model::RunTables& run, model::AttributionTables* out);
+  // Adds the rows of all ops that hints of activities name, and of `collectives`. `run` must
+  // outlive this.
+  FrameworkOps(const model::RunTables& run, const CollectiveOps& collectives,
+               model::AttributionTables* out);
 
   // instruction_id of the row of this hint's op; 0: it names none.
   model::Id RowOf(const model::Hint& hint) const;
 
  private:
+  // The same name and type is one row.
+  using Rows = std::unordered_map<std::string, model::Id>;
+  void Add(const model::Hint& hint, Rows* by_name, model::AttributionTables* out);
+
   std::unordered_map<const model::Hint*, model::Id> rows_;
 };
 

@@ -6,6 +6,7 @@
 namespace xlatrace::correlator {
 
 std::optional<Proposal> OpRangeEvidence::Judge(const ActivityCase& activity) const {
+  if (IsLooseCollective(*activity.config, activity.hint)) return Collective(activity);
   if (activity.hint == nullptr || activity.hint->evidence != model::Evidence::kOpRange) {
     return std::nullopt;
   }
@@ -20,8 +21,6 @@ std::optional<Proposal> OpRangeEvidence::Judge(const ActivityCase& activity) con
   Proposal proposal;
   proposal.evidence = model::Evidence::kOpRange;
   if (activity.hint->op_name.empty()) {
-    // What communicates is launched by threads of its own.
-    if (kind == LaunchKind::kCollective) return std::nullopt;
     if (WithoutModule(*activity.config, true).reason != model::Reason::kNotXla) return std::nullopt;
     proposal.reason = model::Reason::kEager;
     return proposal;
@@ -29,6 +28,20 @@ std::optional<Proposal> OpRangeEvidence::Judge(const ActivityCase& activity) con
   proposal.instruction_id = ops_.RowOf(*activity.hint);
   if (proposal.instruction_id == 0) return std::nullopt;
   proposal.confidence = model::Confidence::kExact;
+  return proposal;
+}
+
+std::optional<Proposal> OpRangeEvidence::Collective(const ActivityCase& activity) const {
+  if (of_ == Of::kCalls || activity.device_id == 0 || activity.run_module_id != 0) {
+    return std::nullopt;
+  }
+  const CollectiveKind kind = CollectiveOfSymbol(activity.config->symbol);
+  const model::Hint* const op = collectives_.Of(activity.device_id, kind);
+  if (op == nullptr) return std::nullopt;
+  Proposal proposal;
+  proposal.evidence = model::Evidence::kOpRange;
+  proposal.instruction_id = ops_.RowOf(*op);
+  proposal.confidence = model::Confidence::kInferred;
   return proposal;
 }
 

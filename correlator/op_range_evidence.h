@@ -3,13 +3,14 @@
 //
 // An op that only calls (a function, an XLA program) speaks last: what runs inside of it may be
 // known better by its symbol. Where ops of graphs were annotated and none was under way, the op ran
-// eagerly.
+// eagerly. A collective that NCCL's threads launched is inferred (collective_ops.h).
 
 #ifndef XLATRACE_CORRELATOR_OP_RANGE_EVIDENCE_H_
 #define XLATRACE_CORRELATOR_OP_RANGE_EVIDENCE_H_
 
 #include <optional>
 
+#include "correlator/collective_ops.h"
 #include "correlator/evidence.h"
 #include "correlator/framework_ops.h"
 
@@ -19,13 +20,17 @@ class OpRangeEvidence : public EvidenceSource {
  public:
   enum class Of : int { kOps, kCalls };
 
-  // `ops` must outlive the source.
-  OpRangeEvidence(const FrameworkOps& ops, Of of) : ops_(ops), of_(of) {}
+  // `ops` and `collectives` must outlive the source.
+  OpRangeEvidence(const FrameworkOps& ops, const CollectiveOps& collectives, Of of)
+      : ops_(ops), collectives_(collectives), of_(of) {}
 
   std::optional<Proposal> Judge(const ActivityCase& activity) const override;
 
  private:
+  std::optional<Proposal> Collective(const ActivityCase& activity) const;
+
   const FrameworkOps& ops_;
+  const CollectiveOps& collectives_;
   const Of of_;
 };
 

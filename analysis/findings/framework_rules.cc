@@ -40,10 +40,11 @@ Work WorkOf(const Context& context) {
     }
     if (label.evidence != model::Evidence::kOpRange) continue;
     if (context.run.ConfigOf(i).kind != model::ActivityKind::kKernel) continue;
-    work.ops_ns += ns;
-    ++work.ops_launches;
     const model::OpKind kind =
         context.attribution.instructions[static_cast<size_t>(label.instruction_id) - 1].op_kind;
+    if (kind == model::OpKind::kCollective) continue;  // Nothing to fuse.
+    work.ops_ns += ns;
+    ++work.ops_launches;
     if (kind != model::OpKind::kElementwiseFusion && kind != model::OpKind::kCopy &&
         kind != model::OpKind::kTranspose) {
       continue;

@@ -28,4 +28,8 @@ OpAnnotation ParseOpAnnotation(std::string_view text) {
   return op;
 }
 
+bool IsCollectiveType(std::string_view op_type) {
+  return op_type.starts_with("Collective") || op_type.starts_with("Nccl");
+}
+
 }  // namespace xlatrace::importers

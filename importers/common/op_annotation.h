@@ -22,6 +22,9 @@ struct OpAnnotation {
 
 OpAnnotation ParseOpAnnotation(std::string_view text);
 
+// The op communicates: threads of NCCL's launch its kernels, outside of its own range.
+bool IsCollectiveType(std::string_view op_type);
+
 }  // namespace xlatrace::importers
 
 #endif  // XLATRACE_IMPORTERS_COMMON_OP_ANNOTATION_H_

@@ -201,6 +201,17 @@ model::Id RecordedNames::HintOf(uint32_t thunk, uint32_t title, model::Evidence 
   return last_hint_ = id;
 }
 
+void RecordedNames::AddCollectiveOps() {
+  if (process_.Fact("tensorflow_ops") != "on") return;
+  for (const std::string& text : process_.strings.texts()) {
+    const OpAnnotation op = ParseOpAnnotation(text);
+    if (!IsCollectiveType(op.type)) continue;
+    sink_.AddHint({.evidence = Evidence::kOpRange,
+                   .op_name = std::string(op.name),
+                   .op_type = std::string(op.type)});
+  }
+}
+
 // Ops of graphs were annotated, and none was under way.
 model::Id RecordedNames::OutsideOps() {
   if (process_.Fact("tensorflow_ops") != "on") return 0;

@@ -49,6 +49,8 @@ class RecordedNames {
   uint32_t ModuleTitleOf(uint32_t thunk) const;
   // The modules of which something ran.
   void AddModules();
+  // Ops that communicate: no launch of theirs lies in their ranges.
+  void AddCollectiveOps();
   bool has_modules() const { return !module_ids_.empty(); }
   // The latest of that name and id; 0: none.
   model::Id ModuleNamed(std::string_view name, std::optional<int64_t> program_id) const;

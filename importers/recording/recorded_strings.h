@@ -44,6 +44,8 @@ class RecordedStrings {
     return it == by_id_.end() ? std::string_view() : it->second;
   }
 
+  // In the order in which they were added.
+  const std::deque<std::string>& texts() const { return texts_; }
   // In the order of the calls.
   const std::vector<Registration>& registrations() const { return registrations_; }
   int64_t cut() const { return cut_; }

@@ -51,6 +51,7 @@ class Import {
     CallPass calls(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, calls, outcome_.bytes_read));
     names_.AddModules();
+    names_.AddCollectiveOps();
     ActivityPass activities(*this);
     XLATRACE_TRY(recording::ReadRecording(path_, activities, outcome_.bytes_read));
     told_ = windows_.Tell(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "importers/common/op_annotation.h"
 #include "importers/common/self_time.h"
 #include "importers/common/text_fields.h"
 #include "importers/xplane/xplane.h"
@@ -88,9 +89,21 @@ class HostPlaneImport {
       FlushLine();
     }
     import_.counters.Add("host_event_not_kept", Severity::kInfo, not_kept_);
+    AddCollectiveOps();
   }
 
  private:
+  // NCCL's threads launch for TensorFlow's collectives, whose names only the host's events say.
+  void AddCollectiveOps() {
+    for (const auto& event : plane_.events) {
+      const OpAnnotation op = ParseOpAnnotation(event.name);
+      if (!IsCollectiveType(op.type)) continue;
+      import_.sink.AddHint({.evidence = model::Evidence::kOpRange,
+                            .op_name = std::string(op.name),
+                            .op_type = std::string(op.type)});
+    }
+  }
+
   void ImportLine(const Line& line) {
     const LineHeader header = ReadLineHeader(line);
     thread_id_ = header.id;

@@ -109,6 +109,55 @@ TEST_F(OpRangeTest, OutsideOfAllOpsItRanEagerly) {
   EXPECT_EQ(LabelOf(tables_, 2).reason, Reason::kNotXla);  // NCCL has threads of its own.
 }
 
+class LooseCollectives : public OpRangeTest {
+ protected:
+  void SetUp() override {
+    run_.AddLane(run_.AddDevice());
+    run_.AddLane(run_.AddDevice());
+  }
+  void AllReduces() {
+    for (const uint32_t lane : {2u, 1u}) {
+      run_.Activity(run_.Kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL"),
+                    run_.Hint({.evidence = Evidence::kOpRange}), 0, lane);
+    }
+    tables_ = run_.Attribute();
+  }
+};
+
+TEST_F(LooseCollectives, OneOpForEachDeviceInTheOrderOfTheirNumbers) {
+  Op("sync/CollectiveReduceV2_1", "CollectiveReduceV2");
+  Op("sync/CollectiveReduceV2", "CollectiveReduceV2");
+  Op("sync/CollectiveGatherV2", "CollectiveGatherV2");
+  AllReduces();
+  EXPECT_EQ(RowOf(0).op_name, "sync/CollectiveReduceV2_1");
+  EXPECT_EQ(RowOf(1).op_name, "sync/CollectiveReduceV2");
+  EXPECT_EQ(RowOf(1).op_kind, model::OpKind::kCollective);
+  EXPECT_EQ(LabelOf(tables_, 0).evidence, Evidence::kOpRange);
+  EXPECT_EQ(LabelOf(tables_, 0).confidence, Confidence::kInferred);
+}
+
+TEST_F(LooseCollectives, NothingIsClaimedWhereThereAreMoreOpsThanDevices) {
+  for (const char* name : {"CollectiveReduceV2", "CollectiveReduceV2_1", "CollectiveReduceV2_2"}) {
+    Op(name, "CollectiveReduceV2");
+  }
+  AllReduces();
+  EXPECT_EQ(LabelOf(tables_, 0).reason, Reason::kNotXla);
+}
+
+TEST_F(LooseCollectives, NothingIsClaimedWhereTheOpsAreNoSeries) {
+  Op("first/CollectiveReduceV2", "CollectiveReduceV2");
+  Op("second/CollectiveReduceV2", "CollectiveReduceV2");
+  AllReduces();
+  EXPECT_EQ(LabelOf(tables_, 0).reason, Reason::kNotXla);
+}
+
+TEST_F(LooseCollectives, OfAnotherKindNothingIsClaimed) {
+  Op("CollectiveGatherV2", "CollectiveGatherV2");
+  Op("CollectiveGatherV2_1", "CollectiveGatherV2");
+  AllReduces();
+  EXPECT_EQ(LabelOf(tables_, 0).instruction_id, 0);
+}
+
 TEST(KindOfOpType, WorkByTheTypeOfTheOp) {
   EXPECT_EQ(KindOfOpType("MatMul"), model::OpKind::kGemm);
   EXPECT_EQ(KindOfOpType("_FusedMatMul"), model::OpKind::kGemm);

@@ -181,9 +181,10 @@ class TensorFlowCase(support.TestCase):
             self.assertEqual(len(labels), 1, call)
             yield labels.pop(), activity
 
-    def check_program(self, program):
+    def check_program(self, program, inferred=()):
         """Every activity under an op of a graph is that op's, one under a thunk its instruction's, and
-        no other is any op's. Returns kernel time and number of kernels by who ran them."""
+        no other is any op's, but of `inferred` types. Returns kernel time and number of kernels by
+        who ran them."""
         place = self.finished(recorded(program))
         found = Found(place)
         for label, activity in self.compared(place):
@@ -196,8 +197,11 @@ class TensorFlowCase(support.TestCase):
                 )
                 self.assertIsNone(activity["instruction"])
                 self.assertIsNone(activity["unattributed_reason"])
-            else:
+            elif activity["op_type"] not in inferred:
                 self.assertNotEqual(activity["evidence"], "op_range", dict(activity))
+            else:
+                self.assertEqual(activity["confidence"], "inferred")
+                op = activity["op_type"]
             if instruction:
                 self.assertEqual(
                     (str(activity["program_id"]), activity["module"], activity["instruction"]),

@@ -1,72 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow on the fake GPU through other doors: README's quick start, and profiles of TensorFlow's own
-profiler. What the tests need: tensorflow_case.py.
-"""
+"""TensorFlow on the fake GPU as README's quick start has it. What the test needs: tensorflow_case.py."""
 
-import collections
 import re
 import shutil
 import subprocess
 import unittest
 
 import support
-from tensorflow_case import (
-    MORE,
-    PROGRAMS,
-    TensorFlowCase,
-    recorded,
-    rig,
-    rows,
-    setUpModule,
-    start,
-    tearDownModule,
-)
+from tensorflow_case import TensorFlowCase, rig, rows, setUpModule, tearDownModule
 
 __all__ = ["setUpModule", "tearDownModule"]
-
-PROFILED = ("graph", "transformer", "control_flow", "clusters")
-KERNELS = (
-    "SELECT op_name, op_type, instruction, count(*) AS count, sum(self_ns) AS ns FROM activity"
-    " WHERE kind = 'kernel' AND op_name IS NOT NULL GROUP BY 1, 2, 3"
-)
-
-
-def profiled(program):
-    name, *arguments = PROGRAMS[program]
-    return start(
-        f"{program}-profile",
-        ("profiled.py", "profile", str(rig.HERE / name), *arguments),
-        more=tuple(MORE.get(program, {}).items()),
-    )
-
-
-class Profiles(TensorFlowCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        for program in PROFILED:
-            recorded(program)
-            profiled(program)
-
-    def check_profile(self, program):
-        place = self.finished(profiled(program))
-        files = list(place.glob("profile/**/*.xplane.pb"))
-        self.assertEqual(len(files), 1)
-        done = support.run("import", files[0], "-o", "run.db", cwd=place)
-        self.assertEqual(done.code, 0, done.stderr)
-        counts = [collections.Counter(), collections.Counter()]
-        for counter, folder in zip(counts, (self.finished(recorded(program)), place)):
-            for row in rows(folder, KERNELS):
-                counter[row["op_name"], row["op_type"], row["instruction"]] += row["count"]
-        own, imported = counts
-        self.assertGreater(sum(own.values()), 100)
-        self.assertEqual(own - imported, collections.Counter(), "not in the profile")
-        self.assertEqual(imported - own, collections.Counter(), "only in the profile")
-
-    def test_the_same_kernels_under_the_same_ops(self):
-        for program in PROFILED:
-            with self.subTest(program=program):
-                self.check_profile(program)
 
 
 class QuickStart(TensorFlowCase):

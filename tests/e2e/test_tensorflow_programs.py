@@ -82,15 +82,24 @@ class Programs(TensorFlowCase):
         self.assertTrue({"cnn/norm", "cnn/pool", "cnn/dropout", "cnn/mean"} <= layers, layers)
 
     def test_two_devices(self):
-        found = self.check_program("mirrored")
-        # NCCL launches from threads of its own.
-        others = rows(
+        found = self.check_program("mirrored", {"CollectiveReduceV2"})
+        self.assertEqual(found.share("nobody", in_steps=True), 0)
+        # NCCL launches from threads of its own. The graph says which op is on which device.
+        process, _ = recorded("mirrored").result()
+        graph = {
+            (int(device) + 1, name)
+            for word, name, device in map(str.split, process.stdout.splitlines()[:-1])
+            if word == "all_reduce"
+        }
+        self.assertEqual(len(graph), 2)
+        nccl = rows(
             found.place,
-            "SELECT DISTINCT name, unattributed_reason FROM activity WHERE kind = 'kernel'"
-            " AND step IS NOT NULL AND evidence IS NULL",
+            "SELECT device_id, op_name, confidence, count(*) FROM activity"
+            " WHERE name LIKE 'nccl%' GROUP BY 1, 2, 3",
         )
-        nccl = [("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "not_xla")]
-        self.assertEqual([tuple(row) for row in others], nccl)
+        self.assertEqual(
+            {tuple(row) for row in nccl}, {(*place, "inferred", 8) for place in graph}
+        )
         names = "SELECT DISTINCT device_id, layer FROM activity WHERE op_type = 'MatMul'"
         layers = {tuple(row) for row in rows(found.place, names)}
         self.assertEqual(layers, {(1, "model"), (2, "model")})

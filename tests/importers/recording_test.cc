@@ -108,6 +108,21 @@ TEST_F(RecordingTest, KernelOutsideOfModulesHasTheOpOfItsLaunch) {
   EXPECT_EQ(HintOf(2).op_name, "");
 }
 
+TEST_F(RecordingTest, OpsThatCommunicateAreNamedThoughNoLaunchLiesInThem) {
+  RecordingBuilder builder(folder_ / "a.rec");
+  builder.Fact("tensorflow_ops", "on");
+  builder.Text("CollectiveReduceV2_1:CollectiveReduceV2");
+  builder.Text("ncclAllReduce#buffer_size=32768,collective_type=all_reduce#");
+  builder.Text("dense_0/MatMul:MatMul");
+  builder.Kernel("ncclDevKernel_AllReduce", builder.Call(307, 40, 44, 0, 0), 1800, 1900);
+  builder.Finish();
+  Import(builder);
+  ASSERT_EQ(sink_.hints.size(), 2u);  // The other one says that the kernel is outside of ops.
+  EXPECT_EQ(sink_.hints[0].op_name, "CollectiveReduceV2_1");
+  EXPECT_EQ(sink_.hints[0].op_type, "CollectiveReduceV2");
+  EXPECT_EQ(HintOf(0).op_name, "");
+}
+
 TEST_F(RecordingTest, WithoutAnnotationsNothingIsSaidOfWhatLiesOutside) {
   RecordingBuilder builder(folder_ / "a.rec");
   builder.Kernel("eager", builder.Call(307, 40, 44, 0, 0), 1800, 1900);

@@ -239,6 +239,17 @@ TEST(XplaneGpu, AnnotationsBecomeHintsWithPrefixedOpName) {
   EXPECT_EQ(eager.instruction, "");
 }
 
+TEST(XplaneHost, OpsThatCommunicateAreNamed) {
+  PlaneBuilder host("/host:CPU");
+  host.Line("tf_Compute", 1, 0);
+  host.Event("sync/CollectiveReduceV2:CollectiveReduceV2", 0, 1'000);
+  host.Event("dense/MatMul:MatMul", 2'000, 1'000);
+  const MemorySink sink = ImportPlane(host);
+  ASSERT_EQ(sink.hints.size(), 1u);
+  EXPECT_EQ(sink.hints[0].evidence, model::Evidence::kOpRange);
+  EXPECT_EQ(sink.hints[0].op_name, "sync/CollectiveReduceV2");
+}
+
 TEST(XplaneGpu, ProgramIdsAboveInt64KeepTheirBits) {
   PlaneBuilder gpu("/device:GPU:0");
   gpu.Line("Stream #1(Kernel)", 1, 0);

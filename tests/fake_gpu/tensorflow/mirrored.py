@@ -40,4 +40,7 @@ def train_step(x):
 x = tf.random.normal([32, 64])
 for _ in range(STEPS):
     loss = train_step(x)
+for op in train_step.get_concrete_function(x).graph.get_operations():
+    if op.type.startswith("Collective"):
+        print("all_reduce", op.name, op.device[-1])
 print("replicas", strategy.num_replicas_in_sync, "loss", loss.numpy().shape)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of tf.functions under TensorFlow's own profiler, imported: the same ops as recorded. What the tests need: tensorflow_case.py.
+"""
+
+import unittest
+
+from tensorflow_case import setUpModule, tearDownModule
+from tensorflow_profile import ProfileCase
+
+__all__ = ["setUpModule", "tearDownModule"]
+
+
+class Profiles(ProfileCase):
+    programs = ("graph", "control_flow", "clusters", "mirrored")
+
+    def test_the_same_kernels_under_the_same_ops(self):
+        for program in self.programs:
+            with self.subTest(program=program):
+                self.check_profile(program)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -293,7 +293,7 @@ class Finder {
           fmt::format("{} registers a thread instead of {}", b.registers, a.registers));
     }
     if (a.occupancy_pct && b.occupancy_pct && std::abs(*a.occupancy_pct - *b.occupancy_pct) >= 1) {
-      Add(CauseKind::kLaunch, fmt::format("occupancy {:.0f} % instead of {:.0f} %",
+      Add(CauseKind::kLaunch, fmt::format("occupancy {:.0f}% instead of {:.0f}%",
                                           *b.occupancy_pct, *a.occupancy_pct));
     }
   }

@@ -374,7 +374,7 @@ class Finder {
                                   : a == 0 ? "CUDA graphs appeared"
                                   : b < a  ? "fewer launches are in CUDA graphs"
                                            : "more launches are in CUDA graphs";
-    change.text = fmt::format("{}: {} % of the launches were in one, now {} %", what,
+    change.text = fmt::format("{}: {}% of the launches were in one, now {}%", what,
                               a == 0 ? "0" : Percent(a, 1), b == 0 ? "0" : Percent(b, 1));
     if (base_.host_calls && now_.host_calls) {
       change.text += fmt::format(", {} host calls a step instead of {}",

@@ -46,7 +46,7 @@ constexpr std::array<FactRule, 8> kFacts = {{
 }};
 
 std::string Number(const FactRule& rule, double value) {
-  if (rule.name == "attributed") return Percent(value, 1) + " %";
+  if (rule.name == "attributed") return Percent(value, 1) + "%";
   if (rule.name.ends_with("bytes")) return Bytes(value);
   return std::abs(value - std::round(value)) < 0.005
              ? Thousands(static_cast<int64_t>(std::llround(value)))
@@ -286,7 +286,7 @@ class Judge {
       const std::vector<double> their_medians = Medians(metric.now);
       if (ours.size() >= kLeastRuns && theirs.size() >= kLeastRuns) {
         const auto interval = BootstrapRatio(metric.base, metric.now);
-        how = interval ? fmt::format("95 % between {:+.1f} % and {:+.1f} %", 100 * interval->low,
+        how = interval ? fmt::format("95% between {:+.1f}% and {:+.1f}%", 100 * interval->low,
                                      100 * interval->high)
                        : std::string("no interval");
         if (interval) most = interval->high;
@@ -315,7 +315,7 @@ class Judge {
       const bool hidden =
           IsWhole(metric) && most > options_.max_regress && (most - ratio) * check.base > floor;
       if (hidden && !beyond) {
-        how += fmt::format("; with this noise {:+.1f} % cannot be excluded", 100 * most);
+        how += fmt::format("; with this noise {:+.1f}% cannot be excluded", 100 * most);
       }
       check.outcome = beyond || hidden ? Outcome::kNotEstablished : Outcome::kPass;
       if (ours.empty() && theirs.empty()) {
@@ -336,18 +336,18 @@ class Judge {
       const double held_up = HeldUp(metric);
       if (held_up > 0 && !beyond) {
         check.outcome = Outcome::kNotEstablished;
-        how += fmt::format("; some took far longer, {:+.1f} % in the mean", 100 * held_up);
+        how += fmt::format("; some took far longer, {:+.1f}% in the mean", 100 * held_up);
       }
       if (beyond && metric.Disturbed()) {
         chance = 1;
         how +=
-            fmt::format("; it scatters by {:.0f} % in the new runs and by {:.0f} % in the earlier",
+            fmt::format("; it scatters by {:.0f}% in the new runs and by {:.0f}% in the earlier",
                         100 * Median(metric.now_scatter), 100 * Median(metric.base_scatter));
       } else if (beyond && disturbed && !IsWhole(metric)) {
         chance = 1;
         how += "; something else was running";
       }
-      check.text = fmt::format("{} -> {}, {:+.1f} % ({})", Duration(check.base),
+      check.text = fmt::format("{} -> {}, {:+.1f}% ({})", Duration(check.base),
                                Duration(check.now), 100 * ratio, how);
       checks.push_back(std::move(check));
       chances.push_back(chance);

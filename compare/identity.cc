@@ -50,7 +50,7 @@ Identity Identify(const Run& base, const Run& now, double similarity) {
                         base.processes == 1 ? "" : "es", now.processes));
   }
   if (similarity >= 0 && similarity < kSamePrograms) {
-    refuse(fmt::format("other programs: {} % of their work has a counterpart",
+    refuse(fmt::format("other programs: {}% of their work has a counterpart",
                        Percent(similarity, 1)));
   }
   for (const auto& [run, side] : {std::pair(&base, "BASE"), std::pair(&now, "NEW")}) {

@@ -17,7 +17,7 @@ std::string Signed(double ns) {
 }
 
 std::string SignedPercent(double part, double whole) {
-  return fmt::format("{}{:.1f} %", part < 0 ? "-" : "+",
+  return fmt::format("{}{:.1f}%", part < 0 ? "-" : "+",
                      whole == 0 ? 0 : 100 * std::abs(part) / whole);
 }
 
@@ -161,8 +161,8 @@ Verdict Judge(const Run& base, const Run& now, const Comparison& comparison,
         Interval{interval->low * static_cast<double>(a), interval->high * static_cast<double>(a)};
     verdict.established = interval->low > 0 || interval->high < 0;
     verdict.noise = fmt::format(
-        "{} runs against {}: the difference of step times lies between {:+.1f} % and {:+.1f} % "
-        "(95 %), so {}.",
+        "{} runs against {}: the difference of step times lies between {:+.1f}% and {:+.1f}% "
+        "(95%), so {}.",
         ours.size(), theirs.size(), 100 * interval->low, 100 * interval->high,
         verdict.established ? "it is established" : "none is established");
     return verdict;

@@ -318,7 +318,7 @@ class Finder {
     answer_.without_ns = step_ns_ - answer_.cost_ns;
     for (const Stage& stage : stages) {
       answer_.evidence.push_back(
-          fmt::format("{} with {}: {} of its own, {} of a {} step idle or exchanging ({:.0f} %)",
+          fmt::format("{} with {}: {} of its own, {} of a {} step idle or exchanging ({:.0f}%)",
                       Count(stage.ranks->size(), "rank"), job_.ranks[stage.ranks->front()].name,
                       Ms(stage.computes), Ms(stage.Stands()), Ms(stage.step),
                       100 * stage.Stands() / stage.step));

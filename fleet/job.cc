@@ -382,7 +382,7 @@ class JobReader {
     CulpritAnswer held{.cause = Cause::kNoData, .step_ns = answer.step_ns};
     held.evidence.push_back(
         fmt::format("collectives of which it is not known who takes part, or not all ranks are "
-                    "here, take {:.0f} % of the steps",
+                    "here, take {:.0f}% of the steps",
                     100 * share));
     held.excess_ns = std::move(answer.excess_ns);
     answer = std::move(held);

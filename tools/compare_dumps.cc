@@ -148,7 +148,7 @@ std::string NamesOf(const HloModule& module, const std::vector<uint32_t>& units)
 
 std::string Change(double a, double b) {
   if (a == b) return "the same";
-  return a == 0 ? "was 0" : fmt::format("{:+.1f} %", 100 * (b - a) / a);
+  return a == 0 ? "was 0" : fmt::format("{:+.1f}%", 100 * (b - a) / a);
 }
 
 class Writer {
@@ -188,7 +188,7 @@ class Writer {
         (group.base.size() == 1 ? split : group.now.size() == 1 ? merged : other).push_back(&group);
       }
     }
-    text_ += fmt::format("  {} % of the work has a counterpart: {} instructions one for one\n",
+    text_ += fmt::format("  {}% of the work has a counterpart: {} instructions one for one\n",
                          Percent(match.similarity, 1), one);
     Groups("split", split);
     Groups("merged", merged);

@@ -76,14 +76,14 @@ std::string Bottleneck(const NewPath& path) {
 
 std::string ErrorWords(const WhatIfAnswer& answer) {
   if (!answer.error) return "not known";
-  return fmt::format("{:.2f} %", static_cast<double>(answer.error->milli_pct) / 1000);
+  return fmt::format("{:.2f}%", static_cast<double>(answer.error->milli_pct) / 1000);
 }
 
 std::string Difference(int64_t from, int64_t to) {
   const double change =
       from == 0 ? 0.0 : 100.0 * static_cast<double>(to - from) / static_cast<double>(from);
   const std::string sign = to < from ? "-" : "+";
-  return fmt::format("{}{} ({:+.1f} %)", sign,
+  return fmt::format("{}{} ({:+.1f}%)", sign,
                      Duration(static_cast<double>(to < from ? from - to : to - from)), change);
 }
 
@@ -104,7 +104,7 @@ std::string WhatIfText(const LoadedRun& loaded, const replay::Input&, const repl
   if (answer.withheld) {
     line(
         fmt::format("no prediction: replay gives the recorded steps back within {} only, above "
-                    "{} % it predicts nothing",
+                    "{}% it predicts nothing",
                     ErrorWords(answer), replay::kLargestErrorMilliPct / 1000));
     line(fmt::format("{} as recorded: {}", unit, ns(prediction.recorded_ns)));
     for (const std::string& assumption : graph.assumptions) line("assumed: " + assumption);
@@ -150,7 +150,7 @@ std::string WhatIfJson(const LoadedRun& loaded, const replay::Input&, const repl
       answer.error ? Json(static_cast<double>(answer.error->largest_milli_pct) / 1000)
                    : Json(nullptr);
   json["withheld"] = answer.withheld
-                         ? Json(fmt::format("replay error {} is above {} %", ErrorWords(answer),
+                         ? Json(fmt::format("replay error {} is above {}%", ErrorWords(answer),
                                             replay::kLargestErrorMilliPct / 1000))
                          : Json(nullptr);
   json["predicted_step_ns"] = answer.withheld ? Json(nullptr) : Json(prediction.predicted_ns);

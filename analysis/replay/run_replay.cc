@@ -80,7 +80,7 @@ void RunReplay::Fill(model::AnalysisTables& analysis) const {
     row.largest_error_milli_pct = error_->largest_milli_pct;
   }
   if (withheld()) {
-    row.withheld = fmt::format("replay gives the recorded steps back within {:.1f} % only",
+    row.withheld = fmt::format("replay gives the recorded steps back within {:.1f}% only",
                                error_ ? static_cast<double>(error_->milli_pct) / 1000 : 100.0);
   }
   row.assumptions_json = nlohmann::json(graph_.assumptions).dump();

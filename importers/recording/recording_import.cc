@@ -362,7 +362,7 @@ class Import {
       counters_.Add("recording_damaged", Severity::kDataLoss,
                     static_cast<int64_t>(outcome_.damaged_blocks),
                     fmt::format("places in the recording that cannot be read, {} of {} bytes "
-                                "({} %), the first at byte {}; the rest was used",
+                                "({}%), the first at byte {}; the rest was used",
                                 Thousands(static_cast<int64_t>(outcome_.damaged_bytes)),
                                 Thousands(static_cast<int64_t>(outcome_.file_bytes)),
                                 Percent(static_cast<double>(outcome_.damaged_bytes),

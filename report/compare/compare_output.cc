@@ -54,7 +54,7 @@ int64_t WholeDifference(const compare::Comparison& comparison) {
 
 std::string ShareOf(int64_t delta, int64_t whole) {
   if (whole == 0 || delta == 0) return {};
-  return fmt::format("{:+.0f} %", 100.0 * static_cast<double>(delta) / static_cast<double>(whole));
+  return fmt::format("{:+.0f}%", 100.0 * static_cast<double>(delta) / static_cast<double>(whole));
 }
 
 std::string WhyOf(const ComparisonView& view, const BreakdownRow& row) {
@@ -93,7 +93,7 @@ std::string FactText(const Fact& fact) {
   const auto text = [&](double value) {
     if (fact.name.ends_with("_bytes")) return Bytes(value);
     if (fact.name == "graph_share" || fact.name == "attributed") {
-      return value == 0 ? std::string("0 %") : Percent(value, 1) + " %";
+      return value == 0 ? std::string("0%") : Percent(value, 1) + "%";
     }
     return std::abs(value - std::round(value)) < 0.005
                ? Thousands(static_cast<int64_t>(std::llround(value)))

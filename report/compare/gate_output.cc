@@ -164,7 +164,7 @@ std::string HistoryText(const std::vector<compare::RunRecord>& records, bool asc
                record.label, Duration(times[i]),
                i == 0 || times[i - 1] == 0
                    ? std::string()
-                   : fmt::format("{:+.1f} %", 100 * (times[i] / times[i - 1] - 1)),
+                   : fmt::format("{:+.1f}%", 100 * (times[i] / times[i - 1] - 1)),
                record.accepted});
   }
   for (const std::string& line : table.Lines(100, ascii)) text += line + "\n";

@@ -354,7 +354,7 @@ TEST(Verdict, WithoutStepsCallsAreCompared) {
   const Verdict verdict =
       Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
   EXPECT_TRUE(verdict.sentence.starts_with(
-      "Device time of a call of the main program 1.00 ms -> 1.10 ms, +10.0 %"))
+      "Device time of a call of the main program 1.00 ms -> 1.10 ms, +10.0%"))
       << verdict.sentence;
   EXPECT_EQ(verdict.sentence.find("as often"), std::string::npos) << verdict.sentence;
   EXPECT_NE(verdict.noise.find("100 in BASE, 200 in NEW"), std::string::npos) << verdict.noise;
@@ -425,7 +425,7 @@ TEST(Verdict, AnEqualStepIsCalledThat) {
   RunRows now = ThreeOps(90'000, 110'100, 100'000, "y");
   now.ops[0].calls = 5;
   const std::string sentence = SentenceOf(base, now);
-  EXPECT_NE(sentence.find("+0.0 %, about the same: "), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("+0.0%, about the same: "), std::string::npos) << sentence;
   // By weight alone: the certain one first.
   EXPECT_LT(sentence.find("-10.0 us"), sentence.find("+10.1 us")) << sentence;
 }
@@ -531,7 +531,7 @@ TEST(Verdict, OneRunASideNeverEstablishesATime) {
       Judge(base, now, comparison, FindChanges(base, now, comparison), {&base}, {&now});
   EXPECT_FALSE(verdict.established);
   EXPECT_NE(verdict.noise.find("not established"), std::string::npos);
-  EXPECT_TRUE(verdict.sentence.starts_with("Step 1.00 ms -> 2.00 ms, +100.0 %"))
+  EXPECT_TRUE(verdict.sentence.starts_with("Step 1.00 ms -> 2.00 ms, +100.0%"))
       << verdict.sentence;
 }
 

@@ -115,14 +115,15 @@ export function inUnit(value: number, unit: string): string {
 export const ratio = (a: number, b: number): string =>
   b > 0 && a > 0 ? `${significant(a / b)}×` : '';
 
+/**
+ * A sentence of the analysis, which is ASCII so that every terminal shows it, with the page's glyphs:
+ * µs, ×, → and −. Glyphs only: the numbers and their style are C++'s (base/number_format).
+ */
+export const typeset = (text: string): string =>
+  text.replace(/(\d) us\b/g, '$1 µs').replace(/(\d) x (?=\d)/g, '$1 × ').replace(/(\d)x\b/g, '$1×')
+    .replace(/ -> /g, ' → ').replace(/(^|[ (])-(?=\d)/g, '$1−');
+
 /** A change with its sign: "+0.860", "−49.9", "0". */
-/** Units as the page writes them, in sentences that the analysis made for terminals. */
-export const spelled = (text: string): string =>
-  text.replace(/(^|[^\d.,])0\.0 ?%/g, '$1<0.1%').replace(/(\d) %/g, '$1%').replace(/(\d) us\b/g, '$1 µs').replace(/(\d) x (?=\d)/g, '$1 × ');
-
-/** A sentence of `diff` with the page's arrow, minus and times. */
-export const told = (text: string): string => spelled(text).replace(/ -> /g, ' → ').replace(/(^|[ (])-(?=\d)/g, '$1−').replace(/(\d)x\b/g, '$1×');
-
 export const signed = (value: number, text: (v: number) => string = significant): string =>
   value > 0 && text(value)[0] !== '<' ? `+${text(value)}` : text(value);
 

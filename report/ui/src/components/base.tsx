@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
-import { ms, percent, signed, told } from '../format';
+import { ms, percent, signed, typeset } from '../format';
 import { Link } from './bits';
 
 export interface BaseOps {
@@ -131,7 +131,7 @@ export function BaseVerdict(): VNode {
   if (refused) {
     return (
       <p class="note delta" data-testid="base-verdict">
-        <b>{told(refused.verdict)}</b> {told(refused.noise)} The base is {base.run.title}. <Link to={{ page: 'compare' }} testid="to-compare">both sides</Link>
+        <b>{typeset(refused.verdict)}</b> {typeset(refused.noise)} The base is {base.run.title}. <Link to={{ page: 'compare' }} testid="to-compare">both sides</Link>
       </p>
     );
   }
@@ -147,7 +147,7 @@ export function BaseVerdict(): VNode {
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}
       {percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with {base.run.title}.{' '}
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings, which may differ in length. `}
-      {told(base.notes.join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
+      {typeset(base.notes.join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
     </p>
   );
 }
@@ -161,7 +161,7 @@ export function BaseFact({ op }: { op: number }): VNode | null {
   const b = baseOps(report);
   const then = b.byOp[op]! / baseDivisor(report);
   const row = c ? c.rowOfOp[op]! : -1;
-  const why = row < 0 || !c || c.meta.same_recording ? '' : isRefused(c) ? 'not comparable' : told(c.rows.why[row]!) || 'nothing changed';
+  const why = row < 0 || !c || c.meta.same_recording ? '' : isRefused(c) ? 'not comparable' : typeset(c.rows.why[row]!) || 'nothing changed';
   const figures = !comparable(report) ? '' : !b.has[op] ? (ns > 0 ? 'not in the base run' : '') : <>{ms(then)} ms, Δ <Delta now={ns / report.divisor} then={then} /></>;
   return (
     <>

@@ -4,7 +4,7 @@ import type { ComponentChildren, RefObject, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useCtx } from '../ctx';
 import type { Entity, Report, Sentence } from '../data/report';
-import { opKind, shortPath, sourceLine, spelled } from '../format';
+import { opKind, shortPath, sourceLine, typeset } from '../format';
 import { LETTER, type Hue } from '../phases';
 import { type Change, go, linkTo } from '../state';
 
@@ -143,7 +143,7 @@ const TOKEN = /\b([okmf]\d{1,6})\b|([\w./-]*\w\.py):(\d+)|`([^`]+)`/g;
 /** Text in which handles that exist and source lines become links, and what stands in backticks code. */
 export function Linked({ text: given }: { text: string }): VNode {
   const { report } = useCtx();
-  const text = spelled(given);
+  const text = typeset(given);
   const out: ComponentChildren[] = [];
   let at = 0;
   for (const m of text.matchAll(TOKEN)) {

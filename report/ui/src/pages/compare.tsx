@@ -6,7 +6,7 @@ import { compared, isRefused, wholeDifference } from '../components/base';
 import { Handle, Letter, Missing, Seg } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
-import { count, ms, percent, plural, signed, significant, told } from '../format';
+import { count, ms, percent, plural, signed, significant, typeset } from '../format';
 import { hueOf } from '../phases';
 import { go } from '../state';
 
@@ -51,7 +51,7 @@ export function ComparePage(): VNode {
     return <Missing title="Nothing to compare with" why="This page was written without a base run." command={`xlatrace report ${report.meta.run.path.split('/').pop()} --base BASE.db`} />;
   }
   const { meta } = c;
-  if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{told(meta.verdict)}</p>;
+  if (meta.same_recording) return <p class="note good" data-testid="compare-verdict">{typeset(meta.verdict)}</p>;
   const unit = meta.per_step ? 'ms per step of one device' : 'ms of the whole run';
   const whole = wholeDifference(c);
   const max = rows.reduce((a, r) => Math.max(a, Math.abs(r.now - r.base)), 0);
@@ -68,7 +68,7 @@ export function ComparePage(): VNode {
     { id: 'bar', label: '', width: 92, from: 640, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} /> },
     ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 760, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
-    ...(by === 'op' ? [{ id: 'why', label: 'why', width: 330, from: 900, cls: 'name ink2', raw: (r: Row) => r.why, cell: (r: Row) => <span title={r.why}>{told(r.why)}</span> }] : []),
+    ...(by === 'op' ? [{ id: 'why', label: 'why', width: 330, from: 900, cls: 'name ink2', raw: (r: Row) => r.why, cell: (r: Row) => <span title={r.why}>{typeset(r.why)}</span> }] : []),
   ];
   const base = rows.reduce((a, r) => a + r.base, 0), now = rows.reduce((a, r) => a + r.now, 0);
   const selected = report.resolve(state.sel);
@@ -82,8 +82,8 @@ export function ComparePage(): VNode {
   };
   return (
     <>
-      <h2 class="cmp-h" data-testid="compare-verdict">{told(meta.verdict)}</h2>
-      <p class="note" data-testid="compare-noise">{told(meta.noise)}</p>
+      <h2 class="cmp-h" data-testid="compare-verdict">{typeset(meta.verdict)}</h2>
+      <p class="note" data-testid="compare-noise">{typeset(meta.noise)}</p>
       {meta.qualifications.map((q) => <p class="note warn">Mind: {q}.</p>)}
       {meta.differences.map((q) => <p class="note">Differs: {q}</p>)}
       {c.changes.n > 0 && (
@@ -96,8 +96,8 @@ export function ComparePage(): VNode {
                   <td class="num">{signed(c.changes.delta[k]! / 1e6)}</td>
                   <td class="wrap">
                     {c.changeRows.has(k)
-                      ? <button type="button" class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: usual === 'op' ? undefined : 'op' } })}>{told(c.changes.text[k]!)}</button>
-                      : told(c.changes.text[k]!)}
+                      ? <button type="button" class="lk" aria-pressed={k === chosen} title="show its rows" onClick={() => go({ args: { c: k === chosen ? undefined : String(k), by: usual === 'op' ? undefined : 'op' } })}>{typeset(c.changes.text[k]!)}</button>
+                      : typeset(c.changes.text[k]!)}
                     {c.changes.because[k] && <span class="ink2"> Possible reason: {c.changes.because[k]}.</span>}
                   </td>
                   <td class="ink2">{c.changes.where[k]}</td>

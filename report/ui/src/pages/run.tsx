@@ -6,7 +6,7 @@ import { Handle, Linked } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
-import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, spelled, spelledDevices, thousands } from '../format';
+import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, spelledDevices, thousands, typeset } from '../format';
 import { dict, EVIDENCE_WORDS, REASON_WORDS } from '../phases';
 import { texts } from '../texts';
 import { go } from '../state';
@@ -80,7 +80,7 @@ function Modules({ report }: { report: Report }): VNode {
     { id: 'module', label: 'module', cls: 'mono name', cell: (m) => <span title={m.name} class={m.role === 'main' ? 'b' : ''}>{m.name}</span>, raw: (m) => m.name },
     { id: 'program', label: 'program', num: true, width: 64, cell: (m) => (m.programId >= 0 ? m.programId : ''), raw: (m) => (m.programId >= 0 ? m.programId : null) },
     { id: 'role', label: 'role', width: 66, cell: (m) => m.role, raw: (m) => m.role },
-    { id: 'why', label: 'why', cls: 'ink2 name', cell: (m) => <span title={m.roleReason}>{spelled(m.roleReason)}</span>, raw: (m) => m.roleReason },
+    { id: 'why', label: 'why', cls: 'ink2 name', cell: (m) => <span title={m.roleReason}>{typeset(m.roleReason)}</span>, raw: (m) => m.roleReason },
     { id: 'instructions', label: 'instructions', num: true, width: 88, cell: (m) => (m.instructions >= 0 ? thousands(m.instructions) : ''), raw: (m) => m.instructions },
     ...(report.modules.some((m) => m.flops > 0) ? [{ id: 'work', label: 'work per run', num: true, width: 92, from: 760, cell: (m: ModuleRow) => (m.flops > 0 ? flop(m.flops) : ''), raw: (m: ModuleRow) => m.flops }] : []),
     { id: 'memory', label: 'peak memory', num: true, width: 104, from: 820, cell: (m) => (m.peakMemory > 0 ? bytes(m.peakMemory) : ''), raw: (m) => m.peakMemory },

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "analysis/layer.h"
@@ -63,6 +66,36 @@ bool IsTransfer(std::string_view op_type) {
          op_type == "_HostRecv";
 }
 
+// Ops outside of every scope that were differentiated. The tape puts an op's gradient into a scope
+// of the op's name (`gradient_tape/MatMul_2/MatMul`); a gradient that is one op it calls after the
+// type (`gradient_tape/TanhGrad`).
+class Differentiated {
+ public:
+  void See(std::string_view name, std::string_view op_type) {
+    constexpr std::string_view kTape = "gradient_tape/";
+    if (!name.starts_with(kTape)) return;
+    name.remove_prefix(kTape.size());
+    const size_t slash = name.find('/');
+    if (slash != name.npos) {
+      names_.emplace(name.substr(0, slash));
+    } else if (op_type.ends_with("Grad") && IsNumbered(name, op_type)) {
+      types_.emplace(op_type.substr(0, op_type.size() - 4));
+    }
+  }
+  bool Has(std::string_view leaf, std::string_view op_type) const {
+    return names_.contains(leaf) || types_.contains(op_type);
+  }
+
+ private:
+  std::set<std::string, std::less<>> names_, types_;
+};
+
+// Grappler's sum of equal gradients: once AddN, now a product.
+bool IsSimplifiedSum(std::string_view op_name) {
+  return op_name.find("/SimplifyAggregation_") != op_name.npos ||
+         op_name.starts_with("SimplifyAggregation_");
+}
+
 bool IsInput(std::string_view leaf) {
   return leaf.starts_with("IteratorGetNext") || leaf.starts_with("PrefetchToDevice");
 }
@@ -116,9 +149,12 @@ void LabelFrameworkOps(model::AttributionTables& attribution, size_t first_row) 
   std::vector<InstructionRow>& rows = attribution.instructions;
   std::vector<OpName> names;
   std::vector<std::string_view> op_types;
+  Differentiated differentiated;
   for (size_t row = first_row; row < rows.size(); ++row) {
-    names.push_back(ParseOpName(NameInModel(rows[row].op_name)));
+    const std::string name = NameInModel(rows[row].op_name);
+    names.push_back(ParseOpName(name));
     op_types.push_back(rows[row].op_type);
+    differentiated.See(name, rows[row].op_type);
   }
   ModuleStyle style = StyleOf("", names, op_types);
   style.framework = Framework::kTensorFlow;
@@ -131,6 +167,13 @@ void LabelFrameworkOps(model::AttributionTables& attribution, size_t first_row) 
     const NameVerdict verdict = PhaseByName(name, op.op_type, style, {});
     op.phase = verdict.phase;
     if (verdict.certainty == Certainty::kNone || IsInput(name.leaf)) op.phase = Phase::kOther;
+    if (op.phase == Phase::kOther && name.scopes.empty()) {
+      if (IsSimplifiedSum(op.op_name)) {
+        op.phase = Phase::kBackward;
+      } else if (differentiated.Has(name.leaf, op.op_type)) {
+        op.phase = Phase::kForward;
+      }
+    }
     const bool unscoped_copy = IsTransfer(op.op_type) && name.scopes.empty();
     if (unscoped_copy && op.phase != Phase::kBackward) op.phase = Phase::kOther;
     op.layer = finder.LayerOf(name, op.op_type, op.phase);

@@ -2,7 +2,8 @@
 //
 // There is no program around them to look at, so their names decide (analysis/phase.h), less what
 // TensorFlow puts around a name when it inlines functions and rewrites graphs. What has no scope is
-// a sum of gradients (AddN), else a metric, a counter or the input: other.
+// a sum of gradients (AddN), or an op of the model where the tape holds its gradient, else a
+// metric, a counter or the input: other.
 
 #ifndef XLATRACE_ANALYSIS_FRAMEWORK_OP_LABELS_H_
 #define XLATRACE_ANALYSIS_FRAMEWORK_OP_LABELS_H_

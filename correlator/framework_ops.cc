@@ -4,11 +4,13 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace xlatrace::correlator {
 namespace {
 
 using model::Id;
+using model::InstructionRow;
 using model::OpKind;
 
 bool Contains(std::string_view text, std::string_view part) {
@@ -172,6 +174,18 @@ OpKind KindOfOpType(std::string_view op_type) {
   return OpKind::kOther;
 }
 
+std::string_view WithoutCalls(std::string_view op_name) {
+  for (;;) {
+    const size_t slash = op_name.find('/');
+    if (slash == op_name.npos || slash + 1 == op_name.size()) return op_name;
+    std::string_view call = op_name.substr(0, slash);
+    const size_t end = call.find_last_not_of("0123456789");
+    if (end != call.npos && end + 1 < call.size() && call[end] == '_') call = call.substr(0, end);
+    if (call != "StatefulPartitionedCall" && call != "PartitionedCall") return op_name;
+    op_name.remove_prefix(slash + 1);
+  }
+}
+
 bool IsCall(const model::Hint& hint) {
   static constexpr auto kCalls = std::to_array<std::string_view>(
       {"_XlaRun", "_XlaCompile", "_XlaMerge", "XlaLaunch", "XlaLaunchV2", "PartitionedCall",
@@ -182,6 +196,7 @@ bool IsCall(const model::Hint& hint) {
 
 FrameworkOps::FrameworkOps(const model::RunTables& run, const CollectiveOps& collectives,
                            model::AttributionTables* out) {
+  const size_t first_row = out->instructions.size();
   Rows by_name;
   // In the order in which they first ran, so that numbers do not depend on that of hints.
   for (const uint32_t hint_id : run.activities.hint) {
@@ -192,6 +207,16 @@ FrameworkOps::FrameworkOps(const model::RunTables& run, const CollectiveOps& col
     }
   }
   for (const model::Hint* hint : collectives.found()) Add(*hint, &by_name, out);
+  std::vector<InstructionRow>& rows = out->instructions;
+  std::unordered_map<std::string, int> short_names;
+  const auto short_name = [](const InstructionRow& row) {
+    return std::string(WithoutCalls(row.op_name)) + ":" + row.op_type;
+  };
+  for (size_t i = first_row; i < rows.size(); ++i) ++short_names[short_name(rows[i])];
+  for (size_t i = first_row; i < rows.size(); ++i) {
+    std::string name = short_name(rows[i]);
+    if (short_names[name] == 1) rows[i].name = std::move(name);
+  }
 }
 
 void FrameworkOps::Add(const model::Hint& hint, Rows* by_name, model::AttributionTables* out) {
@@ -201,7 +226,7 @@ void FrameworkOps::Add(const model::Hint& hint, Rows* by_name, model::Attributio
   const auto [at, fresh] = by_name->try_emplace(name, next);
   rows_.emplace(&hint, at->second);
   if (!fresh) return;
-  model::InstructionRow row;
+  InstructionRow row;
   row.name = std::move(name);
   row.op_kind = KindOfOpType(hint.op_type);
   row.op_name = hint.op_name;

@@ -1,7 +1,8 @@
 // The ops that a framework ran itself, outside any XLA module, as rows behind the instructions.
 //
 // TensorFlow names each op of a graph while it runs (`dense_0/MatMul:MatMul`); kernels launched
-// meanwhile are the op's. A run has one row per name and type, whichever process or device ran it.
+// meanwhile are the op's. A run has one row per name and type, whichever process or device ran it;
+// what the row is called goes without the calls that it was inlined from, where that is one op.
 
 #ifndef XLATRACE_CORRELATOR_FRAMEWORK_OPS_H_
 #define XLATRACE_CORRELATOR_FRAMEWORK_OPS_H_
@@ -36,6 +37,9 @@ class FrameworkOps {
 
 // What kind of work an op does, by its type: MatMul is gemm.
 model::OpKind KindOfOpType(std::string_view op_type);
+
+// `StatefulPartitionedCall_1/dense/MatMul` without the calls in front: dense/MatMul.
+std::string_view WithoutCalls(std::string_view op_name);
 
 // The op only calls a function or an XLA program: what runs in it may be told apart further.
 bool IsCall(const model::Hint& hint);

@@ -76,6 +76,28 @@ TEST(FrameworkOps, PhasesOfAStep) {
   EXPECT_EQ(program.PhaseOf("div_no_nan"), Phase::kOther);
 }
 
+TEST(FrameworkOps, WhatTheTapeDifferentiatesOutsideOfScopesIsForward) {
+  const Program program({{"MatMul_1", "MatMul"},
+                         {"MatMul_2", "MatMul"},
+                         {"Tanh", "Tanh"},
+                         {"Tanh_1", "Tanh"},
+                         {"Relu", "Relu"},
+                         {"mul_4", "Mul"},
+                         {"gradient_tape/MatMul_1/MatMul", "MatMul"},
+                         {"gradient_tape/TanhGrad_1", "TanhGrad"},
+                         {"ArithmeticOptimizer/SimplifyAggregation_Mul_AddN", "Mul"},
+                         {"IteratorGetNext/_3", "_Send"}});
+  EXPECT_EQ(program.PhaseOf("MatMul_1"), Phase::kForward);
+  EXPECT_EQ(program.PhaseOf("MatMul_2"), Phase::kOther);  // A metric, for all that is known.
+  EXPECT_EQ(program.PhaseOf("Tanh"), Phase::kForward);
+  EXPECT_EQ(program.PhaseOf("Tanh_1"), Phase::kForward);
+  EXPECT_EQ(program.PhaseOf("Relu"), Phase::kOther);
+  EXPECT_EQ(program.PhaseOf("mul_4"), Phase::kOther);
+  EXPECT_EQ(program.PhaseOf("gradient_tape/TanhGrad_1"), Phase::kBackward);
+  EXPECT_EQ(program.PhaseOf("ArithmeticOptimizer/SimplifyAggregation_Mul_AddN"), Phase::kBackward);
+  EXPECT_EQ(program.PhaseOf("IteratorGetNext/_3"), Phase::kOther);
+}
+
 TEST(FrameworkOps, NumbersOfTheModelStayApartAndFold) {
   const Program program({{"dense_0/MatMul", "MatMul"},
                          {"dense_1/MatMul", "MatMul"},

@@ -109,6 +109,20 @@ TEST_F(OpRangeTest, OutsideOfAllOpsItRanEagerly) {
   EXPECT_EQ(LabelOf(tables_, 2).reason, Reason::kNotXla);  // NCCL has threads of its own.
 }
 
+TEST_F(OpRangeTest, CallsInFrontOfANameAreNotShown) {
+  run_.AddLane(run_.AddDevice());
+  run_.Activity(run_.Kernel("a"), Op("StatefulPartitionedCall_2/PartitionedCall/a/Mul", "Mul"));
+  run_.Activity(run_.Kernel("b"), Op("StatefulPartitionedCall/b/Mul", "Mul"));
+  run_.Activity(run_.Kernel("b"), Op("b/Mul", "Mul"));
+  run_.Activity(run_.Kernel("c"), Op("StatefulPartitionedCall", "Mul"));
+  tables_ = run_.Attribute();
+  EXPECT_EQ(RowOf(0).name, "a/Mul:Mul");
+  EXPECT_EQ(RowOf(0).op_name, "StatefulPartitionedCall_2/PartitionedCall/a/Mul");
+  EXPECT_EQ(RowOf(1).name, "StatefulPartitionedCall/b/Mul:Mul");  // Another one is called that.
+  EXPECT_EQ(RowOf(2).name, "b/Mul:Mul");
+  EXPECT_EQ(RowOf(3).name, "StatefulPartitionedCall:Mul");
+}
+
 class LooseCollectives : public OpRangeTest {
  protected:
   void SetUp() override {

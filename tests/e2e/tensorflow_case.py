@@ -170,6 +170,10 @@ class TensorFlowCase(support.TestCase):
         self.assertEqual(process.returncode, 0, process.stderr[-4000:])
         return place
 
+    def require_nccl(self):
+        if rig.Rig().version < (2, 18):
+            self.skipTest("NCCL is built into this TensorFlow, and finds no GPU here")
+
     def compared(self, place):
         """Pairs of what was announced and what is recorded."""
         calls = truth(place)

@@ -44,6 +44,8 @@ class ProfileCase(TensorFlowCase):
             profiled(program)
 
     def check_profile(self, program):
+        if program in DEVICES:
+            self.require_nccl()
         place = self.finished(profiled(program))
         files = list(place.glob("profile/**/*.xplane.pb"))
         self.assertEqual(len(files), 1)

@@ -82,6 +82,7 @@ class Programs(TensorFlowCase):
         self.assertTrue({"cnn/norm", "cnn/pool", "cnn/dropout", "cnn/mean"} <= layers, layers)
 
     def test_two_devices(self):
+        self.require_nccl()
         found = self.check_program("mirrored", {"CollectiveReduceV2"})
         self.assertEqual(found.share("nobody", in_steps=True), 0)
         # NCCL launches from threads of its own. The graph says which op is on which device.

@@ -335,6 +335,10 @@ Status LoadScopes(RunDb& db, RunView& view) {
     NamedFigure& kind = kinds[op.op_kind];
     kind.ns += op.ns;
     kind.calls += op.calls;
+    if (shares[i].empty()) {
+      // An op that the framework ran itself is one piece of the model.
+      shares[i].push_back({kWholePpm, op.phase, op.layer_group, op.source_file, op.source_line});
+    }
     std::vector<int64_t> weights, parts(shares[i].size());
     for (const Share& share : shares[i]) weights.push_back(share.ppm);
     analysis::Apportion(op.ns, weights, parts);

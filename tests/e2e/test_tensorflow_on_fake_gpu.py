@@ -86,6 +86,9 @@ class Ops(TensorFlowCase):
         place = self.finished(recorded("graph"))
         text = support.run("summary", "run.db", cwd=place).stdout
         self.assertRegex(text, r"o1 +\S+")
+        layers = support.run("summary", "--by", "layer", "run.db", cwd=place).stdout
+        self.assertRegex(layers, r"\ndense_\* +\S+ +[1-9]")
+        self.assertRegex(layers, r"\nloss +\S+ +\d")
         shown = support.run("show", "dense_0/MatMul", "run.db", cwd=place)
         self.assertEqual(shown.code, 0, shown.stderr)
         self.assertIn("dense_0/MatMul", shown.stdout)

@@ -94,11 +94,16 @@ class Finder {
     if (job_.ranks.size() < 2 || job_.steps.size() < kFewestSteps ||
         known * 2 < job_.times.size()) {
       a.cause = Cause::kNoData;
-      a.evidence.push_back(fmt::format(
-          "{} in {}, of which the recordings hold {} of {}: at least 2 ranks and {} steps are "
-          "needed",
-          Count(job_.ranks.size(), "rank"), Count(job_.steps.size(), "common step"), known,
-          job_.times.size(), kFewestSteps));
+      a.evidence.push_back(
+          job_.ranks.size() < 2 ? "there is nobody to compare it with"
+          : job_.steps.size() < kFewestSteps
+              ? fmt::format("what they wait is known in {}, and {} are needed",
+                            job_.steps.empty() ? "no step that they have in common"
+                                               : Count(job_.steps.size(), "common step"),
+                            kFewestSteps)
+              : fmt::format("what they wait is known in {} of {} steps of ranks, and half of "
+                            "them are needed",
+                            known, job_.times.size()));
       return a;
     }
     step_ns_ = StepTime();

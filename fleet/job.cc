@@ -378,12 +378,17 @@ class JobReader {
     }
     const double share =
         steps_ns > 0 ? static_cast<double>(unpaired_ns_) / static_cast<double>(steps_ns) : 0;
-    if (answer.cause == Cause::kNoData || share < kLeastShare) return;
+    if (share < kLeastShare || job_.ranks.size() < 2) return;
+    std::string why = fmt::format(
+        "collectives of which it is not known who takes part, or not all ranks are "
+        "here, take {:.0f}% of the steps",
+        100 * share);
+    if (answer.cause == Cause::kNoData) {
+      answer.evidence.insert(answer.evidence.begin(), std::move(why));
+      return;
+    }
     CulpritAnswer held{.cause = Cause::kNoData, .step_ns = answer.step_ns};
-    held.evidence.push_back(
-        fmt::format("collectives of which it is not known who takes part, or not all ranks are "
-                    "here, take {:.0f}% of the steps",
-                    100 * share));
+    held.evidence.push_back(std::move(why));
     held.excess_ns = std::move(answer.excess_ns);
     answer = std::move(held);
   }

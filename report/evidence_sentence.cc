@@ -112,14 +112,18 @@ std::string EvidenceSentence(const RunView& view, const json& evidence,
       if (handle.is_string()) handles.push_back(handle.get<std::string>());
     }
   }
-  if (handles.size() < 2) {
-    const OpFigure* op = OpOf(view, TextOf(first, "handle"));
+  // Where several processes run the same instructions, each has a handle for them.
+  const auto given = first.find("instructions");
+  const size_t count =
+      given != first.end() && given->is_number_unsigned() ? given->get<size_t>() : handles.size();
+  if (count < 2) {
+    const OpFigure* op = OpOf(view, handles.empty() ? TextOf(first, "handle") : handles.front());
     if (op == nullptr || !TextOf(first, "text").starts_with("time ")) return {};
     std::string text = fmt::format("`{}` takes {} of {}", op->instruction, Duration(all), whole);
     const std::string reached = Reached(*op);
     return (reached.empty() ? text : text + " and " + reached) + More(view, all, saves);
   }
-  std::string text = fmt::format("{} {} take {} of {}{}", handles.size(), Called(view, handles),
+  std::string text = fmt::format("{} {} take {} of {}{}", count, Called(view, handles),
                                  Duration(all), whole, More(view, all, saves));
   if (evidence.size() < 2 || !IsTime(evidence[1]) ||
       TextOf(evidence[1], "text") != "the largest of them") {

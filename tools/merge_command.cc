@@ -103,8 +103,10 @@ Result<int> Run(const Options& options) {
   for (const int64_t rank : outcome.kept) {
     kept += fmt::format("{}{}", kept.empty() ? "" : ", ", rank);
   }
-  Note(fmt::format("{} rank(s) -> {}; {} activities of rank {}", outcome.job.ranks.size(),
-                   options.output, Thousands(static_cast<int64_t>(outcome.activities)), kept));
+  Note(fmt::format("{} rank{} -> {}; {} activities of rank{} {}", outcome.job.ranks.size(),
+                   outcome.job.ranks.size() == 1 ? "" : "s", options.output,
+                   Thousands(static_cast<int64_t>(outcome.activities)),
+                   outcome.kept.size() == 1 ? "" : "s", kept));
   Note(fmt::format("next: xlatrace summary {}", ShellWord(options.output)));
   return 0;
 }

@@ -419,6 +419,32 @@ Site AllOf(const Context& context, std::vector<const Op*> ops) {
   return site;
 }
 
+std::vector<OneInstruction> InstructionsOf(const Context& context,
+                                           const std::vector<const Op*>& ops) {
+  std::vector<OneInstruction> instructions;
+  std::map<std::pair<std::string_view, std::string_view>, size_t> places;
+  for (const Op* op : ops) {
+    const model::Id module = op->row->module_id;
+    const std::string_view fingerprint =
+        module > 0 ? context.attribution.modules[static_cast<size_t>(module) - 1].fingerprint
+                   : std::string_view();
+    if (fingerprint.empty()) {
+      instructions.push_back({op, op->ns});
+      continue;
+    }
+    const auto [place, is_new] =
+        places.try_emplace({fingerprint, op->row->name}, instructions.size());
+    if (is_new) {
+      instructions.push_back({op, op->ns});
+    } else {
+      instructions[place->second].ns += op->ns;
+    }
+  }
+  std::stable_sort(instructions.begin(), instructions.end(),
+                   [](const OneInstruction& a, const OneInstruction& b) { return a.ns > b.ns; });
+  return instructions;
+}
+
 Finding FindingAbout(const Context& context, std::string_view id, const Site& site) {
   Finding finding;
   finding.id = id;
@@ -433,12 +459,22 @@ Finding FindingAbout(const Context& context, std::string_view id, const Site& si
     finding.claims[op->handle] = op->ns;
     handles.push_back(op->handle);
   }
-  finding.evidence.AddSum(site.ops.size() > 1
-                              ? fmt::format("{} instructions, per step", site.ops.size())
-                              : std::string("time per step"),
-                          site.ns, "ns", handles);
-  if (site.ops.size() > 1) {
-    finding.evidence.Add("the largest of them", largest.ns, "ns", largest.handle);
+  const std::vector<OneInstruction> instructions = InstructionsOf(context, site.ops);
+  if (instructions.size() == site.ops.size()) {
+    finding.evidence.AddSum(site.ops.size() > 1
+                                ? fmt::format("{} instructions, per step", site.ops.size())
+                                : std::string("time per step"),
+                            site.ns, "ns", handles);
+  } else {
+    finding.evidence.AddSum(
+        instructions.size() > 1
+            ? fmt::format("{} instructions, in several processes, per step", instructions.size())
+            : std::string("time per step, in several processes"),
+        site.ns, "ns", handles, instructions.size());
+  }
+  if (instructions.size() > 1) {
+    const OneInstruction& most = instructions.front();
+    finding.evidence.Add("the largest of them", most.ns, "ns", most.op->handle);
   }
   finding.evidence.AddReal("of the step", 100 * context.ShareOfStep(site.ns), "%");
   return finding;

@@ -145,6 +145,16 @@ Site AllOf(const Context& context, std::vector<const Op*> ops);
 // theirs (a helper through which every product goes names no place).
 std::string PlaceOf(const Context& context, const std::vector<const Op*>& ops);
 
+// The same instruction of the same program in several processes, each with a module of its own: an
+// op's time is the mean over all devices, also those of other processes, so only their sum is what
+// one execution of it takes. By time, longest first; `op` is the longest of them.
+struct OneInstruction {
+  const Op* op = nullptr;
+  int64_t ns = 0;
+};
+std::vector<OneInstruction> InstructionsOf(const Context& context,
+                                           const std::vector<const Op*>& ops);
+
 // A finding about ops: place, claims, and the figures every such finding has.
 Finding FindingAbout(const Context& context, std::string_view id, const Site& site);
 

@@ -98,7 +98,7 @@ void Scatters(const Context& context, Report& report) {
               "product";
     // What is summed is what is named: the time of one of several would be another figure
     // elsewhere.
-    const size_t others = site.ops.size() - 1;
+    const size_t others = InstructionsOf(context, site.ops).size() - 1;
     finding.sentence =
         fmt::format("{} is {} of the step: {} {} {} of {}{}",
                     gradient && embedding ? "The gradient of the embedding (a scatter-add)"

@@ -107,9 +107,10 @@ Evidence& Evidence::AddReal(std::string_view text, double value, std::string_vie
 }
 
 Evidence& Evidence::AddSum(std::string_view text, int64_t value, std::string_view unit,
-                           const std::vector<std::string>& handles) {
+                           const std::vector<std::string>& handles, size_t instructions) {
   Add(text, value, unit, handles.size() == 1 ? handles[0] : std::string());
   if (handles.size() > 1) items_.back()["handles"] = handles;
+  if (instructions > 0) items_.back()["instructions"] = instructions;
   return *this;
 }
 

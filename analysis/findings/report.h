@@ -30,9 +30,10 @@ class Evidence {
   // Values below 1000 keep three digits.
   Evidence& AddReal(std::string_view text, double value, std::string_view unit,
                     std::string_view handle = {});
-  // A sum of several ops: `handles` lets a reader add them up again.
+  // A sum of several ops: `handles` lets a reader add them up again. `instructions`: how many these
+  // are where several processes run the same ones; 0: as many as there are handles.
   Evidence& AddSum(std::string_view text, int64_t value, std::string_view unit,
-                   const std::vector<std::string>& handles);
+                   const std::vector<std::string>& handles, size_t instructions = 0);
   // JSON array; bytes of traced programs that are no UTF-8 are replaced.
   std::string Json() const;
   bool empty() const { return items_.empty(); }

@@ -202,8 +202,9 @@ void DominantLine(const Context& context, Report& report) {
   for (const Op* op : largest->ops) floors += FloorOf(context, *op).value_or(0);
   if (10 * floors >= 7 * largest->ns) return;
   Finding finding = FindingAbout(context, "dominant_op", *largest);
-  finding.title = fmt::format("Start with {}: its {} ops are {} of device time",
-                              ShortSource(largest->source), largest->ops.size(), Percent(share));
+  finding.title =
+      fmt::format("Start with {}: its {} ops are {} of device time", ShortSource(largest->source),
+                  InstructionsOf(context, largest->ops).size(), Percent(share));
   finding.action = fmt::format("`xlatrace show {} run.db` lists what the largest of them computes",
                                largest->largest().handle);
   finding.how_to_check = "`xlatrace report NEW.db --base OLD.db`: their time per step falls";

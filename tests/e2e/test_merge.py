@@ -1,6 +1,7 @@
 """`xlatrace merge`: recordings of many ranks as one job, who everyone waits for, launches of chosen
 ranks only. The ranks are written by tests/fleet/ranks_tool.cc, each with a clock of its own."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -9,6 +10,8 @@ import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
+
+import support
 
 BIN = os.environ["XLATRACE_BIN"]
 RANKS = os.environ.get("XLATRACE_FLEET_RANKS", "")
@@ -111,6 +114,35 @@ class MergeTest(unittest.TestCase):
         content = shared.read_bytes()
         for name in (b"host1", str(self.ranks).encode(), b"rank0001.db"):
             self.assertNotIn(name, content)
+
+
+class RealRanksTest(unittest.TestCase):
+    """Two of four ranks of a real job, each with a module of its own of the same program."""
+
+    def test_a_finding_of_two_ranks_counts_instructions_as_one_rank_has_them(self) -> None:
+        folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        pax = "captures/nsys-jax-pax-fsdp4-a100"
+        for name, source in ("p0", "proc0"), ("p1", "proc1.zip"):
+            subprocess.run([BIN, "import", support.require_data(f"{pax}/{source}"), "-o", folder / f"{name}.db"],
+                           check=True, capture_output=True)
+        merged = xlatrace("merge", folder / "p0.db", folder / "p1.db", "-o", folder / "job.db")
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        # Two of the four ranks: nobody is blamed, and the reason is the true one.
+        self.assertIn("or not all ranks are here", merged.stderr)
+        self.assertIn("2 ranks -> ", merged.stderr)
+        found = {}
+        for name in "p0", "job":
+            with sqlite3.connect(folder / f"{name}.db") as connection:
+                text, = connection.execute("SELECT evidence FROM finding WHERE id = 'attention_unfused'").fetchone()
+                found[name] = json.loads(text)
+        alone, both = found["p0"], found["job"]
+        self.assertEqual(both[0]["instructions"], len(alone[0]["handles"]))
+        self.assertTrue(both[0]["text"].startswith(f"{len(alone[0]['handles'])} instructions, "), both[0])
+        self.assertEqual(len(both[0]["handles"]), 2 * len(alone[0]["handles"]))
+        largest = [entry[1] for entry in (alone, both)]
+        self.assertEqual([entry["text"] for entry in largest], 2 * ["the largest of them"])
+        self.assertAlmostEqual(largest[1]["value"] / largest[0]["value"], 1, delta=0.02)
 
 
 if __name__ == "__main__":

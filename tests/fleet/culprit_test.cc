@@ -163,12 +163,19 @@ TEST(FindCulprit, ASlowRankForWhichNobodyWaitsIsNone) {
 }
 
 TEST(FindCulprit, SaysNothingOfTooFewStepsOrOneRank) {
-  EXPECT_EQ(FindCulprit(MakeJob(8, 4, {}, 1).times).cause, Cause::kNoData);
+  const CulpritAnswer few = FindCulprit(MakeJob(8, 4, {}, 1).times);
+  EXPECT_EQ(few.cause, Cause::kNoData);
+  EXPECT_EQ(few.evidence.front(), "what they wait is known in 4 common steps, and 5 are needed");
+  JobTimes none;
+  none.ranks.resize(2);
+  EXPECT_EQ(FindCulprit(none).evidence.front(),
+            "what they wait is known in no step that they have in common, and 5 are needed");
   JobTimes one;
   one.ranks.resize(1);
   one.steps = {1, 2, 3, 4, 5, 6};
   one.times.resize(6, {.known = true, .step_ns = 1e6});
   EXPECT_EQ(FindCulprit(one).cause, Cause::kNoData);
+  EXPECT_EQ(FindCulprit(one).evidence.front(), "there is nobody to compare it with");
 }
 
 }  // namespace

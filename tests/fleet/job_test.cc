@@ -106,6 +106,7 @@ TEST_F(ReadJobTest, OfGroupsThatArePartsOfTheJobNoWaitingIsSaid) {
   const auto job = ReadJob(Write({.ranks = 8, .slow = 2, .group_size = 4}).paths);
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->answer.cause, Cause::kNoData);
+  EXPECT_THAT(Sentence(*job), testing::HasSubstr("it is not known who takes part"));
   EXPECT_THAT(Said(*job), testing::Contains("collectives_unpaired"));
 }
 

@@ -42,6 +42,18 @@ TEST(EvidenceSentence, SaysHowManyHowLongAndHowFast) {
       "runs at 2% of the memory's speed");
 }
 
+TEST(EvidenceSentence, ASameInstructionOfSeveralProcessesCountsOnce) {
+  json sum = Sum(49.3e6, {"o1", "o2"});
+  sum["text"] = "time per step, in several processes";
+  sum["instructions"] = 1u;
+  EXPECT_EQ(EvidenceSentence(View(), json::array({sum})),
+            "`scatter.1` takes 49.3 ms of every step and runs at 2% of the memory's speed");
+  sum = Sum(50e6, {"o1", "o2", "o1", "o2"});
+  sum["instructions"] = 2u;
+  EXPECT_EQ(EvidenceSentence(View(), json::array({sum})),
+            "2 scatter-adds take 50.0 ms of every step");
+}
+
 TEST(EvidenceSentence, DifferentInstructionsHaveNoNameInCommon) {
   EXPECT_EQ(EvidenceSentence(View(), json::array({Sum(2e6, {"o1", "o2", "o3"})})),
             "3 instructions take 2.00 ms of every step");

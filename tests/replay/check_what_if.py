@@ -3,6 +3,7 @@
 """Changes that are really made and measured, beside what `xlatrace what-if` predicts of them.
 
     check_what_if.py --xlatrace build/release/bin/xlatrace [--kinds KIND,...] [--only NAME]... [--runs N]
+        [--keep FOLDER | --from FOLDER]
 
 Of every pair the program before and the program after the change are recorded, one after the other, N times
 (3 where the host's own time is in the step; else once: the fake GPU's times are the scenario's). `what-if` is asked of the recording
@@ -15,6 +16,8 @@ step is judged. Steps are the steady ones of view `step`, their median. Columns:
   noise           half the interval that holds the median of after / before (95 %; of fewer than six runs
                   all of them); above 3 %: not judged
   verdict         within (5 %), range (not within, but the range held it), WRONG
+
+--from judges what --keep has left in a folder, and records nothing: machines are seldom idle.
 
 A run without steady steps, as a busy machine gives, is left out of its pair; half of the runs must be left.
 
@@ -42,6 +45,7 @@ from recording import Broken, Recorder, Run, Skip, bare_environment, call  # noq
 
 WITHIN_PCT = 5.0
 NOISE_PCT = 3.0
+LEAST_RUNS = 3  # Of a pair with the host in it: fewer tell nothing of the noise.
 CLOCK_PCT = 1.0  # The after run's own scatter, where a range is asked whether it holds it.
 
 
@@ -88,9 +92,12 @@ def arguments_of(pair: Pair, before: Run, after: Run) -> list[str]:
     return words
 
 
-def ask(recorder: Recorder, pair: Pair, folder: pathlib.Path) -> Outcome:
-    before = recorder.record(pair.kind, pair.before, folder / "before")
-    after = recorder.record(pair.kind, pair.after, folder / "after")
+def ask(recorder: Recorder, pair: Pair, folder: pathlib.Path, kept: bool) -> Outcome:
+    if kept:
+        before, after = recorder.kept(folder / "before"), recorder.kept(folder / "after")
+    else:
+        before = recorder.record(pair.kind, pair.before, folder / "before")
+        after = recorder.record(pair.kind, pair.after, folder / "after")
     for run in (before, after):
         run.step_ns()  # Without steps nothing else is to be asked.
     words = arguments_of(pair, before, after)
@@ -125,7 +132,7 @@ def judge(pair: Pair, outcomes: list[Outcome]) -> Verdict:
     ratios = [outcome.after / outcome.before for outcome in outcomes]
     least, most = interval_of_median(ratios)
     noise = 50 * (most - least) / statistics.median(ratios)
-    if noise > NOISE_PCT:
+    if noise > NOISE_PCT or (pair.host and len(outcomes) < LEAST_RUNS):
         return Verdict("noisy", noise)
     answered = [outcome for outcome in outcomes if outcome.predicted is not None]
     if len(answered) < len(outcomes):
@@ -171,13 +178,17 @@ def chosen_pairs(options: argparse.Namespace) -> list[Pair]:
 
 
 def outcomes_of(
-    pair: Pair, recorder: Recorder, runs: int, folder: pathlib.Path
+    pair: Pair, recorder: Recorder, runs: int, folder: pathlib.Path, kept: bool
 ) -> list[Outcome]:
     outcomes = []
     unsteady: Broken | None = None
+    if kept:
+        runs = len(list((folder / pair.name).glob("*/after")))
+    if runs == 0:
+        raise Skip(f"no recordings of {pair.name} in {folder}")
     for number in range(runs):
         try:
-            outcomes.append(ask(recorder, pair, folder / pair.name / str(number)))
+            outcomes.append(ask(recorder, pair, folder / pair.name / str(number), kept))
         except Broken as error:
             if not (pair.host and "steady" in str(error)):
                 raise
@@ -195,6 +206,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--runs", type=int, help="of each pair")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the recordings in this folder")
+    parser.add_argument("--from", dest="kept", type=pathlib.Path, help="judge the recordings there")
     options = parser.parse_args()
     recorder = Recorder(options.xlatrace.resolve())
 
@@ -204,11 +216,11 @@ def main() -> int:
     print(f"{'pair':30} {'before':>9} {'after':>9} {'predicted':>9} {'low..high':>18} {'error %':>7} "
           f"{'noise %':>6}  verdict")  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="xlatrace-what-if-") as temporary:
-        folder = (options.keep or pathlib.Path(temporary)).resolve()
+        folder = (options.kept or options.keep or pathlib.Path(temporary)).resolve()
         for pair in chosen_pairs(options):
             try:
                 runs = options.runs or (3 if pair.host else 1)
-                outcomes = outcomes_of(pair, recorder, runs, folder)
+                outcomes = outcomes_of(pair, recorder, runs, folder, bool(options.kept))
             except Skip as skip:
                 skipped.add(str(skip))
                 continue

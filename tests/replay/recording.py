@@ -63,6 +63,10 @@ class Recorder:
         )
         return Run(self.xlatrace, run)
 
+    def kept(self, folder: pathlib.Path) -> "Run":
+        """What `record` has left in a folder."""
+        return Run(self.xlatrace, folder / "run.db")
+
     def _workload(self, side: Side, folder: pathlib.Path, run: pathlib.Path) -> None:
         libraries = self._fake_gpu()
         (folder / "script").write_text(side.program)

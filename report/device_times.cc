@@ -344,6 +344,10 @@ Status LoadScopes(RunDb& db, RunView& view) {
     analysis::Apportion(op.ns, weights, parts);
     for (size_t k = 0; k < parts.size(); ++k) {
       const Share& share = shares[i][k];
+      if (share.phase == model::Phase::kUnknown) {
+        if (op.op_kind == "copy" || op.op_kind == "memset") view.unphased_copies_ns += parts[k];
+        if (op.op_kind == "collective") view.unphased_collectives_ns += parts[k];
+      }
       for (ScopeFigure* figure :
            {&layers[share.layer_group], &sources[{share.source_file, share.source_line}]}) {
         figure->ns += parts[k];

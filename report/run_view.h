@@ -210,6 +210,9 @@ struct RunView {
   Coverage run_coverage;  // Of the whole run.
   PhaseTimes phases{};    // Device time; sum to coverage.device_ns.
   int64_t phases_estimated_ns = 0;
+  // Of the unknown phase what has an instruction, by its kind.
+  int64_t unphased_copies_ns = 0;
+  int64_t unphased_collectives_ns = 0;
   PhaseTimes none_phases{};           // The part of `phases` that has no instruction.
   std::vector<OpFigure> ops;          // By time; with no_instruction_ns sum to device time.
   std::vector<ScopeFigure> layers;    // By time; "" = no layer known. Only attributed time.

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "report/device_parts.h"
 #include "report/html/html_parts.h"
 #include "report/labels.h"
 #include "report/op_fold.h"
@@ -25,11 +26,6 @@ using model::StepPart;
 constexpr size_t kLargestOps = 5;
 constexpr size_t kStepBars = 12;
 constexpr double kLabelShare = 0.045;  // Narrower parts of the bar carry no label.
-
-struct BarPart {
-  StepPart part = StepPart::kUnknown;
-  int64_t ns = 0;
-};
 
 size_t Characters(std::string_view text) {
   return static_cast<size_t>(
@@ -190,34 +186,34 @@ class Section {
   // Wall time of a step by part; without steady steps, device time by phase.
   void StepBar() {
     const bool wall = view_.basis.steady && view_.has_step_parts;
-    std::vector<BarPart> parts;
+    std::vector<DevicePart> parts;
+    if (!wall) parts = DeviceParts(view_);
     for (const StepPart part : kPartOrder) {
-      const int64_t ns = wall ? Part(part) : PhaseTime(part);
-      if (ns > 0) parts.push_back({part, ns});
+      if (wall && Part(part) > 0) parts.push_back({part, PartWords(part), Part(part)});
     }
     const int64_t whole = wall ? view_.steps.wall_ns : view_.coverage.device_ns;
     if (parts.empty() || whole <= 0) return;
     std::string label = wall ? "One step of " : "Device time of ";
     label += figures_.Long(whole) + (wall ? " by part:" : " by phase, whole run:");
-    for (const BarPart& part : parts) {
-      label += fmt::format(" {} {},", PartWords(part.part), figures_.Long(part.ns));
+    for (const DevicePart& part : parts) {
+      label += fmt::format(" {} {},", part.words, figures_.Long(part.ns));
     }
     label.back() = '.';
     html_.Raw("<figure class=\"step\" role=\"img\" aria-label=\"").Text(label).Raw("\">");
     html_.Raw("<div class=\"names\">");
     int64_t before = 0;
-    for (const BarPart& part : parts) {
+    for (const DevicePart& part : parts) {
       if (Share(part.ns, whole) >= 0.08) {
-        html_.Raw(fmt::format("<span style=\"left:{}\">{}</span>", BarWidth(before, whole),
-                              PartWords(part.part)));
+        html_.Raw(
+            fmt::format("<span style=\"left:{}\">{}</span>", BarWidth(before, whole), part.words));
       }
       before += part.ns;
     }
     html_.Raw("</div><div class=\"sbar\">");
-    for (const BarPart& part : parts) {
+    for (const DevicePart& part : parts) {
       html_.Raw(fmt::format("<div class=\"p-{}\" style=\"flex:{:.4f}\" title=\"{} {}\">",
-                            PartColor(part.part), 1000 * Share(part.ns, whole),
-                            PartWords(part.part), figures_.Long(part.ns)));
+                            PartColor(part.part), 1000 * Share(part.ns, whole), part.words,
+                            figures_.Long(part.ns)));
       if (Share(part.ns, whole) >= kLabelShare) {
         html_.Raw(fmt::format("<b>{}&nbsp; {}</b>", PartLetter(part.part), figures_.Ms(part.ns)));
       }
@@ -226,19 +222,12 @@ class Section {
     html_.Raw("</div>");
     Axis(whole);
     html_.Raw("<figcaption class=\"legend\">");
-    for (const BarPart& part : parts) {
+    for (const DevicePart& part : parts) {
       html_.Raw(fmt::format("<span class=\"ph sm\">{}{} <span class=\"dim\">{}</span></span>",
-                            PartChip(part.part), PartWords(part.part), figures_.Ms(part.ns)));
+                            PartChip(part.part), part.words, figures_.Ms(part.ns)));
     }
     html_.Raw(fmt::format("<span class=\"cap\">= {}{}</span></figcaption></figure>\n",
                           figures_.Long(whole), wall ? " of wall time" : " of device time"));
-  }
-
-  int64_t PhaseTime(StepPart part) const {
-    for (const model::Phase phase : kPhaseOrder) {
-      if (Text(phase) == Text(part)) return view_.phases[static_cast<size_t>(phase)];
-    }
-    return 0;
   }
 
   static double Share(int64_t part, int64_t whole) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/device_parts.h"
 #include "report/labels.h"
 #include "report/page/page_context.h"
 #include "report/safe_text.h"
@@ -176,6 +177,11 @@ Json PageMeta(const PageContext& page) {
   for (const model::Phase phase : kPhaseOrder) {
     meta["phases"].push_back(
         {{"phase", std::string(Text(phase))}, {"ns", view.phases[static_cast<size_t>(phase)]}});
+  }
+  meta["device_parts"] = Json::array();
+  for (const DevicePart& part : DeviceParts(view)) {
+    meta["device_parts"].push_back(
+        {{"part", std::string(PartColor(part.part))}, {"words", part.words}, {"ns", part.ns}});
   }
   meta.update(page.meta);
   Json& fine = meta["verdict"]["ruled_out"] = Json::array();

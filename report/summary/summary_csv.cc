@@ -11,6 +11,7 @@
 #include "base/number_format.h"
 #include "base/terminal.h"
 #include "report/breakdown.h"
+#include "report/device_parts.h"
 #include "report/labels.h"
 #include "report/summary/summary.h"
 #include "report/verdict.h"
@@ -83,11 +84,9 @@ void MarkdownParts(const RunView& view, std::string& out) {
   }
   out += "| phase | ms, whole run | % |\n|---|---:|---:|\n";
   const auto whole = static_cast<double>(view.coverage.device_ns);
-  for (const model::Phase phase : kPhaseOrder) {
-    const int64_t ns = view.phases[static_cast<size_t>(phase)];
-    if (ns == 0) continue;
-    out += fmt::format("| {} | {} | {} |\n", Text(phase), Milliseconds(view.PerStep(ns)),
-                       Percent(static_cast<double>(ns), whole));
+  for (const DevicePart& part : DeviceParts(view)) {
+    out += fmt::format("| {} | {} | {} |\n", part.words, Milliseconds(view.PerStep(part.ns)),
+                       Percent(static_cast<double>(part.ns), whole));
   }
   out += fmt::format("| **all device time** | **{}** | 100 |\n\n",
                      Milliseconds(view.PerStep(view.coverage.device_ns)));

@@ -243,6 +243,7 @@ Status ApplyFilter(RunDb& db, const SummaryFilter& filter, RunView& view) {
   view.coverage.device_ns = sum;
   view.coverage.activities = calls;
   view.none_phases = {};
+  view.unphased_copies_ns = view.unphased_collectives_ns = 0;
   view.filter = (phase ? std::string(model::Text(*phase)) : std::string()) +
                 (phase && !filter.scope.empty() ? " of " : "") + filter.scope;
   return {};

@@ -12,6 +12,7 @@
 #include "base/number_format.h"
 #include "base/terminal.h"
 #include "hlo/module_origin.h"
+#include "report/device_parts.h"
 #include "report/labels.h"
 #include "report/op_fold.h"
 #include "report/summary/summary.h"
@@ -274,11 +275,7 @@ class Summary {
         if (ns > 0) line(part, PartWords(part), ns, Note(part));
       }
     } else {
-      for (const model::Phase phase : kPhaseOrder) {
-        const int64_t ns = view_.phases[static_cast<size_t>(phase)];
-        const auto part = StepPartFromText(Text(phase));
-        if (ns > 0) line(part.value_or(StepPart::kUnknown), Text(phase), ns, "");
-      }
+      for (const DevicePart& part : DeviceParts(view_)) line(part.part, part.words, part.ns, "");
     }
     lines.push_back(FitLeft(steps ? "step" : "all", 20) +
                     FitRight(Milliseconds(view_.PerStep(whole)), numbers) + FitRight("100", 6));

@@ -302,14 +302,20 @@ class Figures(unittest.TestCase):
         if not bar:
             return
         with contextlib.closing(support.open_database(self.work / f"{name}.db")) as db:
-            sums = {
-                (kind, phase): ns
-                for kind, phase, ns in db.execute(
-                    "SELECT op_kind, coalesce(phase, 'unknown'), sum(self_ns) FROM activity GROUP BY 1, 2"
-                )
-            }
-        wanted = sum(ns for (kind, phase), ns in sums.items() if phase == "unknown" and kind in ("copy", "memset"))
+            # What copies by its kind, or is known as a transfer only by its name (copyBuffer of ROCm).
+            (wanted,), = db.execute(
+                "SELECT coalesce(sum(self_ns), 0) FROM activity WHERE coalesce(phase, 'unknown') = 'unknown'"
+                " AND (op_kind IN ('copy', 'memset') OR unattributed_reason = 'transfer')"
+            ).fetchall()
+            (device,), = db.execute("SELECT sum(self_ns) FROM activity").fetchall()
         self.assertEqual(bar.get("copy", 0), wanted)
+        self.assertEqual(sum(bar.values()), device)
+        # The terminal says the same, with the same words.
+        copies = re.search(r"^copies +(\S+) ", self.terminal("summary", f"{name}.db"), re.M)
+        if wanted:
+            self.assertTrue(same(in_ms(f"{copies[1]} ms"), wanted / 1e6), copies[0])
+        else:
+            self.assertIsNone(copies)
 
 
 if __name__ == "__main__":

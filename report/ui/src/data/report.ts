@@ -44,6 +44,7 @@ export interface Replay {
 export interface Meta {
   tool_version: string;
   run: RunMeta; basis: BasisMeta; coverage: CoverageMeta;
+  device_parts: { part: Hue; words: string; ns: number }[];
   verdict: { given: boolean; sentence: Sentence; lede: Sentence; op: string | null; not_known: Sentence[] };
   ruled_out?: { id: string; verdict: string; text: string; evidence: EvidenceItem[] }[];
   findings: Finding[];

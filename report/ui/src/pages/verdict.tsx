@@ -164,28 +164,16 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
   );
 }
 
-/** Without steady steps there is no step to draw: device time by phase instead. */
-/** Device time by phase; what no phase is known of by what it does, where that is known. */
-function hueSums(report: Report): [Hue, number][] {
-  const out = new Map<Hue, number>(PHASES.map((p) => [p, 0]));
-  const { shares, ops } = report;
-  for (let s = 0; s < shares.n; ++s) {
-    const p = PHASES[shares.phase[s]!]!;
-    const hue = p === 'unknown' && shares.op[s]! >= 0 ? ops.hue[shares.op[s]!]! : p;
-    out.set(hue, (out.get(hue) ?? 0) + shares.ns[s]!);
-  }
-  return [...out].filter(([, ns]) => ns > 0);
-}
-
+/** Without steady steps there is no step to draw: device time by phase, and by what it does where it has none. */
 function PhaseBar({ report }: { report: Report }): VNode {
-  const sums = hueSums(report);
-  const total = sums.reduce((a, [, ns]) => a + ns, 0);
+  const parts = report.meta.device_parts;
+  const total = parts.reduce((a, p) => a + p.ns, 0);
   return (
     <figure class="stepbar">
-      <div class="phasebar" role="img" aria-label={`Device time by phase: ${sums.map(([p, ns]) => `${p} ${percent(ns, total)}%`).join(', ')}`}>
-        {sums.map(([p, ns]) => <i class={`p-${p}`} style={{ flex: `${ns} 0 0` }} title={`${p} ${percent(ns, total)}%`} data-testid={`part-${p}`} data-ns={ns} />)}
+      <div class="phasebar" role="img" aria-label={`Device time by phase: ${parts.map((p) => `${p.words} ${percent(p.ns, total)}%`).join(', ')}`}>
+        {parts.map((p) => <i class={`p-${p.part}`} style={{ flex: `${p.ns} 0 0` }} title={`${p.words} ${percent(p.ns, total)}%`} data-testid={`part-${p.part}`} data-ns={p.ns} />)}
       </div>
-      <div class="legend">{sums.map(([p, ns]) => <Phase hue={p as Hue}>{p} <span class="dim">{ms(ns / report.divisor)}</span></Phase>)}</div>
+      <div class="legend">{parts.map((p) => <Phase hue={p.part}>{p.words} <span class="dim">{ms(p.ns / report.divisor)}</span></Phase>)}</div>
     </figure>
   );
 }

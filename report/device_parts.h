@@ -1,0 +1,30 @@
+// Device time by what it is, for runs without steady steps: the bar of the first screen and its
+// table in the terminal.
+//
+// Thread-safety: pure.
+
+#ifndef XLATRACE_REPORT_DEVICE_PARTS_H_
+#define XLATRACE_REPORT_DEVICE_PARTS_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/derived.h"
+#include "report/run_view.h"
+
+namespace xlatrace::report {
+
+struct DevicePart {
+  model::StepPart part = model::StepPart::kUnknown;  // Its colour and letter.
+  std::string_view words;                            // "forward", "copies".
+  int64_t ns = 0;                                    // More than 0.
+};
+
+// Phases in their order, then what has no phase but is known by what it does: collectives and
+// copies. Sum to coverage.device_ns.
+std::vector<DevicePart> DeviceParts(const RunView& view);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_DEVICE_PARTS_H_

@@ -1,0 +1,46 @@
+// Device time of a run without steps, by what it is.
+
+#include "report/device_parts.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace xlatrace::report {
+namespace {
+
+RunView View(int64_t forward, int64_t unknown) {
+  RunView view;
+  view.phases[static_cast<size_t>(model::Phase::kForward)] = forward;
+  view.phases[static_cast<size_t>(model::Phase::kUnknown)] = unknown;
+  view.coverage.device_ns = forward + unknown;
+  return view;
+}
+
+std::string Text(const RunView& view) {
+  std::string text;
+  for (const DevicePart& part : DeviceParts(view)) {
+    text += std::string(part.words) + " " + std::to_string(part.ns) + ";";
+  }
+  return text;
+}
+
+TEST(DeviceParts, CopiesWithoutAPhaseAreCopiesAndNotUnknown) {
+  RunView view = View(70, 30);
+  EXPECT_EQ(Text(view), "forward 70;unknown 30;");
+  view.coverage.reasons = {{"not_xla", 6, 1}, {"transfer", 20, 2}};
+  view.unphased_collectives_ns = 3;
+  view.unphased_copies_ns = 1;
+  EXPECT_EQ(Text(view), "forward 70;unknown 6;collectives 3;copies 21;");
+  EXPECT_EQ(DeviceParts(view).back().part, model::StepPart::kExposedCopy);
+}
+
+TEST(DeviceParts, PartsNeverExceedWhatHasNoPhase) {
+  RunView view = View(70, 5);
+  view.coverage.reasons = {{"transfer", 20, 2}};
+  view.unphased_collectives_ns = 3;
+  EXPECT_EQ(Text(view), "forward 70;collectives 3;copies 2;");
+}
+
+}  // namespace
+}  // namespace xlatrace::report

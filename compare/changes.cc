@@ -25,6 +25,8 @@ using model::StepPart;
 // Repetitions a second of two runs that differ by less are the same: a span begins and ends
 // anywhere in a step.
 constexpr double kSameRate = 0.05;
+// Spans that differ by less are called equally long.
+constexpr double kSameSpan = 0.02;
 // What takes that much more or less in each execution (logarithm) is no mere repetition.
 constexpr double kSameEach = 0.2;
 constexpr double kNearRepetition = 0.08;
@@ -57,6 +59,21 @@ int64_t PhaseNs(const Run& run, Phase phase) {
 std::string_view FileName(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+// "12.0% less often", "3.05 times as often".
+std::string Often(double ratio) {
+  if (ratio >= 2) return fmt::format("{:.2f} times as often", ratio);
+  return ratio >= 1 ? fmt::format("{}% more often", Percent(ratio - 1, 1))
+                    : fmt::format("{}% less often", Percent(1 - ratio, 1));
+}
+
+// What the same work does per execution.
+std::string Long(double ratio) {
+  if (std::abs(ratio - 1) < kEqual) return "takes as long";
+  if (ratio >= 2) return fmt::format("takes {:.2f} times as long", ratio);
+  return ratio > 1 ? fmt::format("is {}% longer", Percent(ratio - 1, 1))
+                   : fmt::format("is {}% shorter", Percent(1 - ratio, 1));
 }
 
 std::string Plural(size_t count, std::string_view word) {
@@ -228,11 +245,10 @@ class Finder {
       before += row.base_ns;
       after += row.now_ns;
     }
-    change.text = fmt::format(
-        "everything ran about {:.2f} times as often: {}; per execution the same work takes {:.2f} "
-        "times as long",
-        repeated_, WhyAsOften(),
-        before == 0 ? 1 : static_cast<double>(after) / static_cast<double>(before) / repeated_);
+    const double each =
+        before == 0 ? 1 : static_cast<double>(after) / static_cast<double>(before) / repeated_;
+    change.text = fmt::format("everything ran about {}: {}; per execution the same work {}",
+                              Often(repeated_), WhyAsOften(), Long(each));
     changes_.push_back(std::move(change));
   }
 
@@ -242,9 +258,11 @@ class Finder {
     if (base_.span_ns > 0 && now_.span_ns > 0) {
       const double spans = static_cast<double>(now_.span_ns) / static_cast<double>(base_.span_ns);
       if (std::abs(repeated_ / spans - 1) >= kSameRate) {
-        return fmt::format("{:.2f} times as often a second, over {} instead of {}",
-                           repeated_ / spans, Duration(static_cast<double>(now_.span_ns)),
-                           Duration(static_cast<double>(base_.span_ns)));
+        const std::string now = Duration(static_cast<double>(now_.span_ns));
+        return std::abs(spans - 1) < kSameSpan
+                   ? fmt::format("both recordings are {} long", now)
+                   : fmt::format("{} in a second, over {} instead of {}", Often(repeated_ / spans),
+                                 now, Duration(static_cast<double>(base_.span_ns)));
       }
     }
     return "another number of steps was recorded";

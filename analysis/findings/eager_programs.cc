@@ -71,7 +71,7 @@ void CopyBound(const Context& context, Report& report) {
   finding.saves_low_ns = context.PerStep(std::min({copies, exposed, kernels}));
   finding.claims["copies from the host"] = *finding.saves_high_ns;
   finding.evidence.Add("copies from the host, whole run", copies, "ns")
-      .Add("of them with nothing beside them, all copies", exposed, "ns")
+      .Add("copies of all kinds with nothing beside them", exposed, "ns")
       .Add("kernels, whole run: the most that prefetching can hide", kernels, "ns")
       .Add("bytes copied", copied, "bytes");
   if (copies > 0) finding.evidence.AddReal("rate", rate, "GB/s");

@@ -365,6 +365,24 @@ class Navigation(Browser):
             page.wait_for_selector('[data-testid="compare-row"]')
             self.assertNotIn("of Δ", page.get_by_test_id("page-compare").inner_text())
 
+    def test_a_difference_from_one_base_run_is_called_not_established(self):
+        other = self.work / "slower"
+        other.mkdir(exist_ok=True)
+        base = test_page_data.big_run(other, 15_000, "--after")
+        with contextlib.closing(sqlite3.connect(base)) as db, db:
+            # Every step of the base takes half as long and no two differ.
+            db.execute("UPDATE x_step SET end_ns = start_ns + (end_ns - start_ns) / 2")
+        result = support.run("report", self.database, "--base", base, "-o", other / "run.html")
+        self.assertEqual(result.code, 0, str(result))
+        page = self.open(url=(other / "run.html").as_uri())
+        note = page.get_by_test_id("base-verdict").inner_text()
+        self.assertIn("beyond the scatter of these steps (±", note)
+        self.assertIn("not established: one run a side", note)
+        self.assertNotIn("noise", note)
+        page.get_by_test_id("to-compare").click()
+        page.wait_for_selector('[data-testid="page-compare"]')
+        self.assertIn("not established", page.get_by_test_id("compare-noise").inner_text())
+
     def test_the_theme_is_kept_and_set_before_the_first_paint(self):
         page = self.open(color_scheme="light")
         page.get_by_test_id("theme").click()

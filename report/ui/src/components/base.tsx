@@ -140,8 +140,10 @@ export function BaseVerdict(): VNode {
   const a = steady ? then.mean_ns : then.device_ns, b = steady ? now.mean_ns : now.device_ns;
   const delta = b - a;
   const noise = base.step_noise_ns;
+  // Runs of one program differ by more than the steps of one run: one run a side establishes nothing.
   const sure = noise === null ? 'too few steps to tell noise from change'
-    : Math.abs(delta) <= noise ? `within the noise of ±${ms(noise)} ms` : `beyond the noise of ±${ms(noise)} ms`;
+    : Math.abs(delta) <= noise ? `within the scatter of these steps (±${ms(noise)} ms)`
+    : `beyond the scatter of these steps (±${ms(noise)} ms), but not established: one run a side`;
   return (
     <p class="note delta" data-testid="base-verdict">
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}

@@ -61,11 +61,11 @@ std::string_view FileName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// "12.0% less often", "3.05 times as often".
+// "12.0% fewer times", "3.05 times as often".
 std::string Often(double ratio) {
   if (ratio >= 2) return fmt::format("{:.2f} times as often", ratio);
   return ratio >= 1 ? fmt::format("{}% more often", Percent(ratio - 1, 1))
-                    : fmt::format("{}% less often", Percent(1 - ratio, 1));
+                    : fmt::format("{}% fewer times", Percent(1 - ratio, 1));
 }
 
 // What the same work does per execution.

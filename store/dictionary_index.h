@@ -24,9 +24,10 @@ class DictionaryIndex {
   // came; `mask(row)` takes secrets out of a row, and `rows` hold what it left.
   template <typename Mask>
   model::Id IdOf(const Row& row, uint64_t hash, std::vector<Row>& rows, const Mask& mask) {
-    const auto [begin, end] = known_.equal_range(hash);
+    // Not by structured binding: a lambda may not take one along (clang 14 holds to that).
+    const auto same = known_.equal_range(hash);
     const auto find = [&](const Row& wanted) -> model::Id {
-      for (auto at = begin; at != end; ++at) {
+      for (auto at = same.first; at != same.second; ++at) {
         if (rows[static_cast<size_t>(at->second - 1)] == wanted) return at->second;
       }
       return 0;
@@ -34,7 +35,7 @@ class DictionaryIndex {
     if (const model::Id id = find(row); id != 0) return id;
     Row masked = row;
     mask(masked);
-    if (begin != end) {
+    if (same.first != same.second) {
       if (const model::Id id = find(masked); id != 0) return id;
     }
     rows.push_back(std::move(masked));

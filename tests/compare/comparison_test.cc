@@ -416,13 +416,13 @@ TEST(Changes, FewerRepetitionsInAsMuchTimeAreNoShorterRecording) {
   EXPECT_NE(text(base, run(80, 0, "c")).find("another number of steps was recorded"),
             std::string::npos);
   const std::string slower = text(base, run(80, 2'000'000, "d"));
-  EXPECT_NE(slower.find("everything ran about 20.0% less often: both recordings are 2.00 ms long;"),
+  EXPECT_NE(slower.find("everything ran about 20.0% fewer times: both recordings are 2.00 ms long;"),
             std::string::npos)
       << slower;
   EXPECT_NE(slower.find("per execution the same work takes as long"), std::string::npos) << slower;
   // 80 in 3 ms beside 100 in 2 ms: 8/15 of the rate.
   const std::string longer = text(base, run(80, 3'000'000, "e"));
-  EXPECT_NE(longer.find("46.7% less often in a second, over 3.00 ms instead of 2.00 ms"),
+  EXPECT_NE(longer.find("46.7% fewer times in a second, over 3.00 ms instead of 2.00 ms"),
             std::string::npos)
       << longer;
   const std::string thrice = text(base, run(300, 2'000'000, "f"));

@@ -15,6 +15,9 @@ namespace {
 
 constexpr size_t kFewest = 3;       // Common ends.
 constexpr size_t kFewestDrift = 8;  // Below that a slope is the jitter of single ends.
+constexpr size_t kLags = 16;        // Distances of ends that slopes are taken over.
+constexpr double kFew = 10;         // A line through three ends has eleven times the error.
+constexpr double kErrors = 3;       // Spreads over the root of their number; a median has 1.25.
 
 // `to` = `from` + offset + drift x (from - origin).
 struct Line {
@@ -42,26 +45,40 @@ Line Fit(std::vector<Pair> ends) {
     x.push_back(static_cast<double>(end.from - origin));
     y.push_back(static_cast<double>(end.to - end.from - base));
   }
+  double drift_error = 0;  // Of ns per ns.
   if (ends.size() >= kFewestDrift) {
     std::vector<double> slopes;
-    const size_t half = ends.size() / 2;
-    for (size_t i = 0; i + half < ends.size(); ++i) {
-      if (x[i + half] > x[i]) slopes.push_back((y[i + half] - y[i]) / (x[i + half] - x[i]));
+    const size_t least = ends.size() / 3;
+    const size_t lags = std::min(kLags, ends.size() - 2 * least);
+    for (size_t lag = 0; lag < lags; ++lag) {
+      const size_t apart = least + (ends.size() - 2 * least) * lag / lags;
+      for (size_t i = 0; i + apart < ends.size(); ++i) {
+        if (x[i + apart] > x[i]) slopes.push_back((y[i + apart] - y[i]) / (x[i + apart] - x[i]));
+      }
     }
+    drift_error = kErrors * Spread(slopes) / std::sqrt(0.5 * static_cast<double>(ends.size()));
     line.drift = LowerMedian(std::move(slopes));
   }
   for (size_t i = 0; i < y.size(); ++i) y[i] -= line.drift * x[i];
   const double offset = LowerMedian(y);
   line.offset = offset + static_cast<double>(base);
   // How far single ends lie off the line. The line itself is known better by the root of their
-  // number, but not at both ends of it, and what all ends have in common (a rank that is always let
-  // go last) cannot be seen in them: two spreads at least.
+  // number, but what all ends have in common (a rank that is always let go last) cannot be seen in
+  // them: two spreads at least. Away from the middle the drift's error comes on top: ends that lie
+  // far from all others are reached by it alone.
+  // And a few ends may lie together by chance: of many pairs of clocks the luckiest would be
+  // chosen.
+  const double few = 1 + kFew / static_cast<double>(y.size() - 2);
   if (y.size() < kFewestDrift) {
     double largest = 0;
     for (const double left : y) largest = std::max(largest, std::abs(left - offset));
-    line.error = 2 * largest + 1;
+    line.error = 2 * few * largest + 1;
   } else {
-    line.error = Spread(y) * std::max(2.0, 16.0 / std::sqrt(static_cast<double>(y.size()))) + 1;
+    const double reach = std::max(-x.front(), x.back());
+    line.error =
+        few * (Spread(y) * std::max(2.0, kErrors / std::sqrt(static_cast<double>(y.size()))) +
+               drift_error * reach) +
+        1;
   }
   return line;
 }

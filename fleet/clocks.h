@@ -3,8 +3,9 @@
 // All ranks of a synchronising collective leave it at the same moment but for some microseconds, so
 // the ends of collectives that two clocks both saw say how far apart they are, and how fast they
 // drift. For each pair of clocks that share collectives a line is fitted that single wild ends do
-// not move (slopes between ends half the recording apart, their median: Theil 1950, Siegel 1982;
-// then the median of what is left). Clocks are joined along the pairs that are known best.
+// not move (slopes between ends a third to two thirds of the recording apart, their median: Theil
+// 1950, Siegel 1982; then the median of what is left). Clocks are joined along the pairs that are
+// known best.
 //
 // Clocks that share no collective, directly or through others, cannot be compared: they come back
 // in sets of their own, and nothing is said of the time between two sets.

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Clocks of real ranks, shifted, drifting and in another order, are found again within the error that
+is stated, and groups that share no collective are refused (real_clocks.cc says how that is judged).
+
+  tests/fleet/check_clocks.py --xlatrace build/release/bin/xlatrace \\
+      --tool build/release/tests/fleet/fleet_real_clocks [--data DIR] [--cases 100] [--seed 1]
+
+The ranks: two of the four processes of nsys-jax-pax-fsdp4-a100, those that DIR holds, each with a clock
+of its own; four devices of nsys-jax-maxtext-fsdp4-h100, which one clock saw. Prints a Markdown table.
+Exit status 1 where a case is wrong, 77 where DIR lacks the captures."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCES = {
+    "Pax, A100": ("captures/nsys-jax-pax-fsdp4-a100/proc0", "captures/nsys-jax-pax-fsdp4-a100/proc1.zip"),
+    "MaxText, H100": ("captures/nsys-jax-maxtext-fsdp4-h100",),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--xlatrace", type=Path, required=True)
+    parser.add_argument("--tool", type=Path, required=True)
+    parser.add_argument("--data", type=Path,
+                        default=Path(os.environ.get("XLATRACE_SHARED_DATA") or "../shared/data"))
+    parser.add_argument("--cases", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    missing = [path for paths in SOURCES.values() for path in paths
+               if not (options.data / path).exists()]
+    if missing:
+        print(f"no {missing[0]} in {options.data}: XLATRACE_SHARED_DATA says where the captures are")
+        return 77
+    failed = 0
+    header = True
+    for name, paths in SOURCES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            runs = []
+            for path in paths:
+                runs.append(f"{folder}/{len(runs)}.db")
+                subprocess.run([options.xlatrace, "import", options.data / path, "-o", runs[-1]],
+                               check=True, capture_output=True)
+            said = subprocess.run([options.tool, str(options.cases), str(options.seed), *runs],
+                                  capture_output=True, text=True, check=False)
+        failed += said.returncode != 0
+        lines = said.stdout.splitlines()
+        if header and lines:
+            print(f"| recording {lines[0]}\n|---{lines[1]}")
+            header = False
+        for line in lines[2:]:
+            print(f"| {name} {line}", flush=True)
+        sys.stdout.write(said.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,64 +12,6 @@
 namespace xlatrace::fleet {
 namespace {
 
-double Between(std::mt19937_64& random, double low, double high) {
-  return std::uniform_real_distribution<double>(low, high)(random);
-}
-
-// Case `number` of a size: the causes in turn, all else by chance.
-Plant AnyPlant(std::mt19937_64& random, size_t number, size_t ranks, size_t steps) {
-  static constexpr Cause kCauses[] = {Cause::kSlowGpu, Cause::kSlowGpu, Cause::kSlowHost,
-                                      Cause::kLink,    Cause::kData,    Cause::kProgram,
-                                      Cause::kOneOff};
-  Plant plant;
-  plant.cause = kCauses[number % std::size(kCauses)];
-  plant.rank = random() % ranks;
-  switch (plant.cause) {
-    case Cause::kSlowGpu:
-      plant.gpu = number % 2 == 0 ? GpuReason::kClocks : GpuReason::kMemoryOrNeighbour;
-      plant.factor = Between(random, 0.08, 1.0);
-      plant.step = random() % (steps / 2);
-      break;
-    case Cause::kSlowHost:
-      plant.factor = Between(random, 0.05, 0.5);
-      plant.step = random() % (steps / 2);
-      break;
-    case Cause::kLink:
-      plant.factor = Between(random, 1.0, 6.0);
-      break;
-    case Cause::kData:
-    case Cause::kProgram:
-      plant.factor = Between(random, 0.08, 0.6);
-      break;
-    default:
-      plant.factor = Between(random, 0.5, 5.0);
-      plant.step = random() % steps;
-      plant.everyone = random() % 2 == 0;
-  }
-  return plant;
-}
-
-bool NamesTheRank(const CulpritAnswer& answer, const Plant& plant, const MadeJob& made) {
-  const auto named = [&](size_t rank) {
-    return std::find(answer.ranks.begin(), answer.ranks.end(), rank) != answer.ranks.end();
-  };
-  switch (plant.cause) {
-    case Cause::kSlowGpu:
-      return answer.ranks.size() == 1 && named(plant.rank) && answer.gpu == plant.gpu;
-    case Cause::kSlowHost:
-      return answer.ranks.size() == made.ranks_of_host.size() &&
-             std::all_of(made.ranks_of_host.begin(), made.ranks_of_host.end(), named);
-    case Cause::kLink:
-    case Cause::kProgram:
-      return named(plant.rank);
-    case Cause::kOneOff:
-      return answer.steps == std::vector<int64_t>{static_cast<int64_t>(plant.step)} &&
-             (plant.everyone ? answer.ranks.empty() : named(plant.rank));
-    default:
-      return answer.ranks.empty();
-  }
-}
-
 TEST(FindCulprit, PlantedCausesAreFoundInNineteenOfTwentyCases) {
   std::mt19937_64 random(20261123);
   constexpr size_t kSteps = 24;

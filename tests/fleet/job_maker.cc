@@ -20,6 +20,10 @@ constexpr std::array<double, 6> kOtherJitter = {1.0020, 0.9992, 1.0014, 0.9994, 
 constexpr std::array<double, 6> kGapNs = {7.119e6, 6.778e6, 3.086e6, 8.383e6, 6.663e6, 2.405e6};
 constexpr std::array<double, 5> kExchangeJitter = {1.02, 0.96, 0.93, 1.08, 1.01};
 
+double Between(std::mt19937_64& random, double low, double high) {
+  return std::uniform_real_distribution<double>(low, high)(random);
+}
+
 class Simulation {
  public:
   Simulation(size_t ranks, size_t steps, const Plant& plant, uint64_t seed)
@@ -172,6 +176,59 @@ class Simulation {
 };
 
 }  // namespace
+
+Plant AnyPlant(std::mt19937_64& random, size_t number, size_t ranks, size_t steps) {
+  static constexpr Cause kCauses[] = {Cause::kSlowGpu, Cause::kSlowGpu, Cause::kSlowHost,
+                                      Cause::kLink,    Cause::kData,    Cause::kProgram,
+                                      Cause::kOneOff};
+  Plant plant;
+  plant.cause = kCauses[number % std::size(kCauses)];
+  plant.rank = random() % ranks;
+  switch (plant.cause) {
+    case Cause::kSlowGpu:
+      plant.gpu = number % 2 == 0 ? GpuReason::kClocks : GpuReason::kMemoryOrNeighbour;
+      plant.factor = Between(random, 0.08, 1.0);
+      plant.step = random() % (steps / 2);
+      break;
+    case Cause::kSlowHost:
+      plant.factor = Between(random, 0.05, 0.5);
+      plant.step = random() % (steps / 2);
+      break;
+    case Cause::kLink:
+      plant.factor = Between(random, 1.0, 6.0);
+      break;
+    case Cause::kData:
+    case Cause::kProgram:
+      plant.factor = Between(random, 0.08, 0.6);
+      break;
+    default:
+      plant.factor = Between(random, 0.5, 5.0);
+      plant.step = random() % steps;
+      plant.everyone = random() % 2 == 0;
+  }
+  return plant;
+}
+
+bool NamesTheRank(const CulpritAnswer& answer, const Plant& plant, const MadeJob& made) {
+  const auto named = [&](size_t rank) {
+    return std::find(answer.ranks.begin(), answer.ranks.end(), rank) != answer.ranks.end();
+  };
+  switch (plant.cause) {
+    case Cause::kSlowGpu:
+      return answer.ranks.size() == 1 && named(plant.rank) && answer.gpu == plant.gpu;
+    case Cause::kSlowHost:
+      return answer.ranks.size() == made.ranks_of_host.size() &&
+             std::all_of(made.ranks_of_host.begin(), made.ranks_of_host.end(), named);
+    case Cause::kLink:
+    case Cause::kProgram:
+      return named(plant.rank);
+    case Cause::kOneOff:
+      return answer.steps == std::vector<int64_t>{static_cast<int64_t>(plant.step)} &&
+             (plant.everyone ? answer.ranks.empty() : named(plant.rank));
+    default:
+      return answer.ranks.empty();
+  }
+}
 
 MadeJob MakeJob(size_t ranks, size_t steps, const Plant& plant, uint64_t seed) {
   MadeJob made = Simulation(ranks, steps, plant, seed).Run();

@@ -34,6 +34,12 @@ struct MadeJob {
   double true_clean_ns = 0;           // The same random numbers without it.
 };
 
+// Case `number` of a size: the causes in turn (slow GPU twice), all else by chance.
+Plant AnyPlant(std::mt19937_64& random, size_t number, size_t ranks, size_t steps);
+
+// That the answer has the planted rank, host, GPU or step, and nobody where nobody is to blame.
+bool NamesTheRank(const CulpritAnswer& answer, const Plant& plant, const MadeJob& made);
+
 MadeJob MakeJob(size_t ranks, size_t steps, const Plant& plant, uint64_t seed);
 
 }  // namespace xlatrace::fleet

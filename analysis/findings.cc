@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/context.h"
+#include "analysis/findings/idle.h"
 #include "analysis/findings/replayed.h"
 #include "analysis/findings/report.h"
 #include "analysis/findings/rules.h"
@@ -59,6 +60,7 @@ void FindFindings(const model::RunTables& run, const model::AttributionTables& a
   if (options.lost_records > 0) {
     report.Withhold("lost_records", fmt::format("what was lost: {} records", options.lost_records));
   }
+  NameCauses(context, report);
   const Replayed replayed(context, replay);
   // Savings of a whole run are of all devices together: a step's replay says nothing of them.
   const Report::Basis basis = {context.span_ns, std::min(context.step_ns, context.span_ns),

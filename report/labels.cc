@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <ctime>
 #include <utility>
 
@@ -10,6 +11,7 @@
 
 #include "base/number_format.h"
 #include "base/terminal.h"
+#include "model/gap_words.h"
 
 namespace xlatrace::report {
 namespace {
@@ -184,15 +186,16 @@ std::string_view EvidenceWords(std::string_view evidence) {
 }
 
 std::string_view CauseWords(std::string_view cause) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kWords = {
-      {{"unknown", "not known"},
-       {"launch_bound", "the host launches too slowly"},
-       {"host", "the host works on something else"},
-       {"synchronisation", "the host waits for the device"},
-       {"copy", "a copy is waited for"},
-       {"compile", "compilation"},
-       {"input", "input data"}}};
-  return Look(kWords, cause, cause);
+  const auto texts = model::Texts<model::GapCause>();
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i] == cause) return model::InWords(static_cast<model::GapCause>(i));
+  }
+  return cause;
+}
+
+std::string GapCount(double count) {
+  const bool whole = std::abs(count - std::round(count)) < 1e-6;
+  return count < 10 && !whole ? Significant(count) : Thousands(std::llround(count));
 }
 
 std::string FigureWords(double value, std::string_view unit) {

@@ -53,6 +53,8 @@ std::string_view ReasonWords(std::string_view reason);
 std::string_view EvidenceWords(std::string_view evidence);
 // "the host launches too slowly" for a cause of a gap.
 std::string_view CauseWords(std::string_view cause);
+// How many gaps, of a run or per step: "2,328", "1.50".
+std::string GapCount(double count);
 
 // A figure of a finding's evidence: "4.10 ms", "1.5 MB", "16", "7.35%".
 std::string FigureWords(double value, std::string_view unit);

@@ -466,11 +466,11 @@ class Maker {
     return lede.Take();
   }
 
-  // "Idle time by cause: host 1.44 ms, copy 20 us."
+  // "Idle time by cause: the host calls too late 1.44 ms, a copy is waited for 20 us."
   void AppendGaps(Builder& lede) const {
     bool first = true;
     for (const GapFigure& gap : view_.gaps) {
-      lede.Text(fmt::format("{}{} {}", first ? "Idle time by cause: " : ", ", KindWords(gap.cause),
+      lede.Text(fmt::format("{}{} {}", first ? "Idle time by cause: " : ", ", CauseWords(gap.cause),
                             Duration(view_.PerStep(gap.ns))));
       first = false;
     }

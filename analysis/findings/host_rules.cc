@@ -92,10 +92,9 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   }
   const double share = context.ShareOfStep(ns);
   if (share < kLaunchShare || context.ShareOfStep(saves) < kFineShare) {
-    report.Fine(
-        "launch_bound",
-        fmt::format("host launches: {} of the step waits for them{}", Percent(share), queue),
-        evidence);
+    report.Fine("launch_bound",
+                fmt::format("gaps between launches: {} of the step{}", Percent(share), queue),
+                evidence);
     return;
   }
   Finding finding;
@@ -312,7 +311,7 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
       finding.sentence = fmt::format(fmt::runtime(words.sentence), Percent(context.ShareOfStep(ns)),
                                      Time(ns), Time(context.step_ns));
     finding.where_source = context.StepCallSource();
-    finding.evidence.Add("idle with this cause, per step", ns, "ns")
+    finding.evidence.Add(kIdleInGaps, ns, "ns")
         .Add("longest such gap", longest[words.cause], "ns")
         .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
         .AddReal("steady steps with one",

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
+#include "model/gap_words.h"
+
 namespace xlatrace::analysis::findings {
 namespace {
 
@@ -37,6 +41,14 @@ class SteadyTime {
   bool whole_run_;
   std::map<Id, std::vector<std::pair<int64_t, int64_t>>> steps_;
 };
+
+using Causes = std::map<model::GapCause, int64_t>;
+
+Causes ByCause(const Context& context, const GapClaims& claims) {
+  Causes causes;
+  for (const auto& [gap, ns] : claims) causes[context.analysis.gaps[gap].cause] += ns;
+  return causes;
+}
 
 }  // namespace
 
@@ -100,6 +112,29 @@ int64_t StartOfWork(const Context& context) {
 
 void Claim(const Context& context, const Gap& gap, GapClaims& claims) {
   claims.emplace_back(static_cast<uint32_t>(gap.row - context.analysis.gaps.data()), gap.ns);
+}
+
+void NameCauses(const Context& context, Report& report) {
+  Causes all;
+  for (const Gap& gap : GapsOf(context)) all[gap.row->cause] += gap.ns;
+  report.ForEach([&](Finding& finding) {
+    const Causes causes = ByCause(context, finding.gaps);
+    if (causes.empty()) return;
+    const auto [first, first_ns] = *causes.begin();
+    // Some gaps of a cause are not all that is idle for it.
+    if (causes.size() == 1 && 200 * first_ns >= 199 * all[first] &&
+        finding.evidence.Rename(kIdleInGaps,
+                                fmt::format("idle, {}, per step", model::InWords(first)))) {
+      return;
+    }
+    std::vector<std::pair<model::GapCause, int64_t>> order(causes.begin(), causes.end());
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    for (const auto& [cause, ns] : order) {
+      finding.evidence.Add(fmt::format("of these gaps, {}, per step", model::InWords(cause)),
+                           context.PerStep(ns), "ns");
+    }
+  });
 }
 
 }  // namespace xlatrace::analysis::findings

@@ -7,6 +7,7 @@
 #define XLATRACE_ANALYSIS_FINDINGS_IDLE_H_
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,13 @@ int64_t StartOfWork(const Context& context);
 // Gaps that a finding claims (Finding::gaps).
 using GapClaims = std::vector<std::pair<uint32_t, int64_t>>;
 void Claim(const Context& context, const Gap& gap, GapClaims& claims);
+// How rules call the time of the gaps that they claim, in their evidence.
+inline constexpr std::string_view kIdleInGaps = "idle in these gaps, per step";
+// Names the causes of the gaps that findings claim, in the words of views, page and terminal:
+// kIdleInGaps becomes "idle, the host waits for the device, per step" where a finding claims all
+// gaps of one cause and no others; else each cause of its gaps becomes an item. So a sum of idle
+// time has one name, whichever rule speaks of it.
+void NameCauses(const Context& context, Report& report);
 
 // Why the device waits where there are no executions to tell (eager frameworks, whole runs):
 // `sync_each_step`, `launch_bound`, `host_gap`, `input_bound`, `long_stall`, `idle`.

@@ -60,7 +60,7 @@ Finding About(const Context& context, std::string_view id, const Kind& kind) {
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.gaps = kind.claims;
-  finding.evidence.Add("idle with this cause, per step", ns, "ns")
+  finding.evidence.Add(kIdleInGaps, ns, "ns")
       .AddReal(fmt::format("of the {}", context.Whole()), 100 * ShareOfSpan(context, kind.ns), "%")
       .Add("gaps", kind.count, "count")
       .Add("longest such gap", kind.longest_ns, "ns");
@@ -178,7 +178,6 @@ void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
     finding.saves_high_ns.reset();
     finding.saves_low_ns.reset();
     finding.sure = Sure::kHigh;
-    finding.gaps.clear();
     report.Add(std::move(finding));
     return;
   }

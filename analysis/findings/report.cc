@@ -118,6 +118,15 @@ std::string Evidence::Json() const {
   return items_.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+bool Evidence::Rename(std::string_view from, std::string_view to) {
+  for (auto& item : items_) {
+    if (item["text"].get_ref<const std::string&>() != from) continue;
+    item["text"] = to;
+    return true;
+  }
+  return false;
+}
+
 std::string_view Text(Basis basis) {
   return basis == Basis::kMeasured   ? "measured"
          : basis == Basis::kRoofline ? "roofline"

@@ -37,6 +37,8 @@ class Evidence {
   // JSON array; bytes of traced programs that are no UTF-8 are replaced.
   std::string Json() const;
   bool empty() const { return items_.empty(); }
+  // Gives whether there was an item of this text.
+  bool Rename(std::string_view from, std::string_view to);
 
  private:
   nlohmann::ordered_json items_ = nlohmann::ordered_json::array();

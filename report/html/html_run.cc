@@ -221,7 +221,7 @@ class Section {
                     "<th class=\"num\">longest</th></tr></thead><tbody>",
                     figures_.Unit()));
     for (const GapFigure& gap : view_.gaps) {
-      html_.Raw("<tr><td>").Text(KindWords(gap.cause));
+      html_.Raw("<tr><td>").Text(CauseWords(gap.cause));
       html_.Raw(
           fmt::format("</td><td class=\"num\">{}</td><td class=\"num\">{}</td>"
                       "<td class=\"num\">{}</td></tr>",

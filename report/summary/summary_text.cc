@@ -299,9 +299,13 @@ class Summary {
         fmt::format("  idle {} in {} gap{}, longest {}", Duration(static_cast<double>(ns)),
                     Thousands(view_.gap_count), view_.gap_count == 1 ? "" : "s",
                     Duration(static_cast<double>(longest)));
+    // As many causes as the line holds.
     for (size_t k = 0; k < view_.gaps.size() && k < 3; ++k) {
-      text += fmt::format("{}{} {}", k == 0 ? ": " : ", ", KindWords(view_.gaps[k].cause),
-                          Duration(static_cast<double>(view_.gaps[k].ns)));
+      const std::string cause =
+          fmt::format("{}{} {}", k == 0 ? ": " : ", ", CauseWords(view_.gaps[k].cause),
+                      Duration(static_cast<double>(view_.gaps[k].ns)));
+      if (DisplayWidth(text + cause) > width_) break;
+      text += cause;
     }
     return {DisplayWidth(text) > width_ ? FitLeft(text, width_) : text};
   }
@@ -341,9 +345,8 @@ class Summary {
     if (part == model::StepPart::kIdle && view_.gap_count > 0) {
       int64_t longest = 0;
       for (const GapFigure& gap : view_.gaps) longest = std::max(longest, gap.longest_ns);
-      std::string text = fmt::format("{} gap{}/step, longest {}",
-                                     Thousands(std::llround(view_.PerStep(view_.gap_count))),
-                                     std::llround(view_.PerStep(view_.gap_count)) == 1 ? "" : "s",
+      const std::string gaps = GapCount(view_.PerStep(view_.gap_count));
+      std::string text = fmt::format("{} gap{}/step, longest {}", gaps, gaps == "1" ? "" : "s",
                                      Duration(static_cast<double>(longest)));
       int64_t calls = 0;
       int64_t on_idle = 0;

@@ -15,6 +15,7 @@ namespace xlatrace::analysis {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::string Module(const std::string& target = "somebodys_kernel") { return TwoOps(target); }
 
@@ -128,6 +129,30 @@ TEST(HostRules, AGapThatPythonFillsAndOneThatItDoesNot) {
   EXPECT_EQ(with.Find("input_bound"), nullptr) << with.Ids();
   const FindingCase other = WithGaps(Range("write_summaries", 40));
   EXPECT_EQ(other.Find("host_gap"), nullptr) << other.Ids();
+}
+
+TEST(HostRules, IdleTimeIsCalledByTheCauseOfItsGaps) {
+  // 400 us in front of each of seven steps of the eight, and Python all that while.
+  const FindingCase all = WithGaps(Range("write_summaries", 90));
+  ASSERT_NE(all.Find("host_gap"), nullptr) << all.Ids();
+  EXPECT_THAT(all.Find("host_gap")->evidence_json, HasSubstr("idle, the host calls too late, per"));
+  EXPECT_THAT(all.Find("host_gap")->evidence_json, Not(HasSubstr("of these gaps")));
+  // Seven gaps of 20 us a step, and each call 14 us after the device had nothing to do.
+  const FindingCase launches = WithLaunches(6);
+  ASSERT_NE(launches.Find("launch_bound"), nullptr) << launches.Ids();
+  EXPECT_THAT(launches.Find("launch_bound")->evidence_json,
+              HasSubstr("of these gaps, the host calls too late, per"));
+  // Whatever the rule makes of gaps that are too short to be looked into.
+  FindingCase shorter(Module());
+  FindingCase::Work work;
+  for (int k = 0; k < 20; ++k) {
+    if (k > 0) work.emplace_back("~", 4);
+    work.emplace_back(k % 2 == 0 ? "a" : "b", 30);
+  }
+  shorter.Steps(8, work);
+  ASSERT_NE(shorter.Find("launch_bound"), nullptr) << shorter.Ids();
+  EXPECT_THAT(shorter.Find("launch_bound")->evidence_json,
+              HasSubstr("of these gaps, not known, per"));
 }
 
 TEST(HostRules, AWaitBeforeTheGapAndOneThatGoesOnBeyondIt) {

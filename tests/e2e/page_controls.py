@@ -213,7 +213,11 @@ class Controls(Browser):
         ).fetchall()
         for cause, ns, _ in causes:
             self.assertEqual(self.ns(page.get_by_test_id(f"cause-{cause}")), ns, cause)
-        self.assertEqual(self.ns(page.get_by_test_id("total")), sum(ns for _, ns, _ in causes))
+        idle = self.sql(
+            "SELECT sum(p.wall_ns) FROM step_part p JOIN step s USING (device_id, step)"
+            " WHERE s.steady AND p.part = 'idle'"
+        )
+        self.assertEqual(self.ns(page.get_by_test_id("cause-total")), idle)
         longest = self.sql(
             "SELECT max(g.end_ns - g.start_ns) FROM gap g JOIN step s ON s.device_id = g.device_id"
             " AND g.start_ns >= s.start_ns AND g.start_ns < s.end_ns WHERE s.steady"

@@ -5,6 +5,7 @@ and in the terminal, for every public capture. Run by test_page_figures.py."""
 import contextlib
 import csv
 import io
+import json
 import lzma
 import os
 import pathlib
@@ -141,6 +142,7 @@ class Figures(unittest.TestCase):
         self.layers(page, name, unit)
         self.phases(page, name, unit)
         self.phase_bar(page, name)
+        self.idle(page, name)
 
     def row(self, page, selector):
         """Cells of a row of Ops by their headings."""
@@ -316,6 +318,83 @@ class Figures(unittest.TestCase):
             self.assertTrue(same(in_ms(f"{copies[1]} ms"), wanted / 1e6), copies[0])
         else:
             self.assertIsNone(copies)
+
+    def idle(self, page, name):
+        """Idle time: of the step's bar, of Idle, of the terminal, and of each finding, by the same causes."""
+        self.go(page, "#/idle")
+        with contextlib.closing(support.open_database(self.work / f"{name}.db")) as db:
+            steps, part = db.execute(
+                "SELECT count(*), (SELECT sum(p.wall_ns) FROM step_part p JOIN step s USING (device_id, step)"
+                " WHERE s.steady AND p.part = 'idle') FROM step WHERE steady"
+            ).fetchone()
+            wanted = {
+                cause: (ns, count)
+                for cause, ns, count in db.execute(
+                    "SELECT cause, sum(g.end_ns - g.start_ns), count(*) FROM gap g WHERE ?1 = 0 OR EXISTS (SELECT 1"
+                    " FROM step s WHERE s.steady AND s.device_id = g.device_id AND g.start_ns >= s.start_ns"
+                    " AND g.start_ns < s.end_ns) GROUP BY cause",
+                    (steps,),
+                )
+            }
+            findings = db.execute("SELECT handle, title, evidence FROM finding").fetchall()
+        if not page.get_by_test_id("idle-sentence").count():
+            self.assertEqual(wanted, {})
+            return
+        in_gaps = sum(ns for ns, _ in wanted.values())
+        whole = part if steps else in_gaps
+        headline = page.get_by_test_id("idle-sentence")
+        self.assertEqual(int(headline.get_attribute("data-ns")), whole)
+        rows = page.evaluate(
+            """() => [...document.querySelectorAll('.idlegrid section:first-child tr[data-testid^="cause-"]')].map((r) =>
+              [r.dataset.testid.slice(6), Number(r.dataset.ns), ...[...r.children].slice(0, 2).map((c) => c.innerText)])"""
+        )
+        shown = {cause: (ns, words, time) for cause, ns, words, time in rows}
+        self.assertEqual({c: shown[c][0] for c in wanted}, {c: ns for c, (ns, _) in wanted.items()})
+        self.assertEqual(set(shown) - set(wanted), {"total"} | ({"shorter"} if whole > in_gaps else set()))
+        self.assertEqual(shown["total"][0], whole)
+        self.assertEqual(sum(ns for c, (ns, _, _) in shown.items() if c != "total"), whole)
+        said = re.match(r"Idle (.*?)(?: a step| in the whole run)[,;]", headline.inner_text())[1]
+        self.assertTrue(same(in_ms(said), whole / max(steps, 1) / 1e6), said)
+        # The same words in the terminal, and the same digits.
+        terminal = self.terminal("summary", f"{name}.db", "--width", "300")
+        if steps:
+            line = re.search(r"^idle +(\S+) ", terminal, re.M)
+            self.assertEqual(f"{line[1]} ms", said)
+            self.assertIn(re.search(r"([\d.,]+) gaps?/step", terminal)[1], headline.inner_text())
+            self.go(page, "#/verdict")
+            self.assertIn(f"idle {said} a step", page.get_by_test_id("fact-busy").inner_text())
+        else:
+            line = re.search(r"^  idle (.*?) in ([\d,]+) gaps?, longest [^:]*: (.*)$", terminal, re.M)
+            self.assertTrue(same(in_ms(line[1]), in_ms(said)), line[0])
+            self.assertEqual(line[2], f"{sum(n for _, n in wanted.values()):,}")
+            for cause in sorted(wanted, key=lambda c: -wanted[c][0])[:3]:
+                time = re.search(rf"{shown[cause][1]} ([^,]*)", line[3])
+                self.assertTrue(time and same(in_ms(time[1]), wanted[cause][0] / 1e6), line[0])
+        # A finding calls the time of its gaps by their causes, and claims no more than there is.
+        causes = {words: cause for cause, (_, words, _) in shown.items()}
+        for handle, title, evidence in findings:
+            of = {}
+            for item in json.loads(evidence):
+                named = re.match(r"(idle|of these gaps), (.*?)(?: per step| in the run.*|, per step)$", item["text"])
+                if not named:
+                    self.assertNotIn("this cause", item["text"], title)
+                    continue
+                cause = causes[named[2].rstrip(",")]
+                mean = wanted[cause][0] / max(steps, 1)
+                if named[1] == "idle":
+                    self.assertAlmostEqual(item["value"], mean, delta=0.006 * mean + 1, msg=title)
+                else:
+                    self.assertLessEqual(item["value"], mean + 1, title)
+                of[cause] = item["value"]
+            self.go(page, "#/verdict")
+            link = page.get_by_test_id(f"gaps-{handle}")
+            self.assertEqual(link.count(), 1 if of else 0, title)
+            if of:
+                link.click()
+                heading = page.locator(".idlegrid section:last-child h2").inner_text()
+                for cause in of:
+                    self.assertIn(shown[cause][1], heading)
+                    self.assertIn(handle, page.get_by_test_id(f"cause-{cause}").inner_text())
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ TEST(VerdictTest, IdleTimeComesBeforeAnOpThatFillsTheRest) {
   run.idle_ns = 80'000'000;
   const Verdict verdict = MakeVerdict(ViewOf(run));
   EXPECT_EQ(PlainText(verdict.sentence), "The device is idle for 80% of the step: 80.0 of 100 ms.");
-  EXPECT_THAT(PlainText(verdict.lede), HasSubstr("host 80.0 ms"));
+  EXPECT_THAT(PlainText(verdict.lede), HasSubstr("the host calls too late 80.0 ms"));
 }
 
 TEST(VerdictTest, NothingDominatesIsSaid) {

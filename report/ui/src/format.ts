@@ -97,6 +97,9 @@ export const byteRate = (value: number): string =>
 export const count = (value: number): string =>
   Math.abs(value - Math.round(value)) < 1e-6 ? thousands(Math.round(value)) : significant(value);
 
+/** How many gaps, as the terminal has it: whole from ten on. */
+export const gapCount = (value: number): string => (value < 10 && Math.abs(value - Math.round(value)) > 1e-6 ? significant(value) : thousands(Math.round(value)));
+
 /** A figure of a finding in the unit it was given. */
 export function inUnit(value: number, unit: string): string {
   switch (unit) {

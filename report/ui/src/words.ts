@@ -49,7 +49,7 @@ export const REASON_WORDS: Record<string, string> = words({
 export const CAUSE_WORDS: Record<string, string> = words({
   unknown: 'not known',
   launch_bound: 'the host launches too slowly',
-  host: 'the host works on something else',
+  host: 'the host calls too late',
   synchronisation: 'the host waits for the device',
   copy: 'a copy is waited for',
   compile: 'compilation',

@@ -5,27 +5,11 @@ import { Handle, Link, Mid, Missing } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { deviceName } from '../data/hardware';
-import type { GapRow, Report } from '../data/report';
-import { count, duration, ms, msText, percent, plural, significant, thousands, us } from '../format';
+import { type Cause, causesOfFinding, idleOf } from '../data/idle';
+import type { Finding, GapRow, Report } from '../data/report';
+import { duration, gapCount, ms, msText, percent, plural, significant, thousands, us } from '../format';
 import { CAUSE_WORDS } from '../phases';
 import { go } from '../state';
-
-interface Cause { cause: string; ns: number; count: number; longest: number }
-
-/** Gaps of the basis by cause, of all gaps. */
-function causesOf(report: Report): Cause[] {
-  const steady = new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
-  const map = new Map<string, Cause>();
-  for (const g of report.gapSums) {
-    if (report.meta.basis.steady && !steady.has(`${g.step}/${g.device}`)) continue;
-    const to = map.get(g.cause) ?? { cause: g.cause, ns: 0, count: 0, longest: 0 };
-    to.ns += g.ns;
-    to.count += g.count;
-    to.longest = Math.max(to.longest, g.longest);
-    map.set(g.cause, to);
-  }
-  return [...map.values()].sort((a, b) => b.ns - a.ns);
-}
 
 const MOST = 200;
 
@@ -33,51 +17,59 @@ export function IdlePage(): VNode {
   const { report, state } = useCtx();
   const { basis } = report.meta;
   const d = report.divisor;
-  const causes = causesOf(report);
-  const total = causes.reduce((a, c) => a + c.ns, 0);
-  const n = causes.reduce((a, c) => a + c.count, 0);
+  const { ns: total, inGaps, shorter, count: n, causes } = idleOf(report);
   if (report.gapSums.length === 0) return <Missing title="No gap" why="The device is never idle for 1 µs or more, or the source does not tell." />;
   const wall = basis.wall_ns;
-  const chosen = causes.some((c) => c.cause === state.args['cause']) ? state.args['cause']! : '';
+  const devices = new Set(report.gapSums.map((g) => g.device)).size;
+  const chosen = (state.args['cause'] ?? '').split(',').filter((c) => causes.some((k) => k.cause === c));
   const main = causes[0];
   const known = causes.filter((c) => c.cause !== 'unknown');
+  const findings = new Map(report.meta.findings.map((f) => [f, causesOfFinding(f)]));
+  const about = (cause: string): Finding[] => [...findings].filter(([, of]) => of.includes(cause)).map(([f]) => f);
+  const any = causes.some((c) => about(c.cause).length > 0);
   const columns: Column<Cause>[] = [
     { id: 'cause', label: 'cause', cls: 'name', raw: (c) => CAUSE_WORDS[c.cause] ?? c.cause, cell: (c) => CAUSE_WORDS[c.cause] ?? c.cause },
     { id: 'ms', label: report.perStep, num: true, width: 90, raw: (c) => c.ns / d / 1e6, show: significant, exact: ['idle_ns', (c) => c.ns], cell: (c) => ms(c.ns / d) },
     ...(wall > 0 ? [{ id: 'pct', label: '% of the step', num: true, width: 104, raw: (c: Cause) => (100 * c.ns) / wall, show: (v: number) => percent(v, 100), cell: (c: Cause) => percent(c.ns, wall) }] : []),
-    { id: 'gaps', label: basis.steady ? 'gaps/step' : 'gaps', num: true, width: 90, raw: (c) => c.count / d, show: count, cell: (c) => count(c.count / d) },
+    { id: 'gaps', label: basis.steady ? 'gaps/step' : 'gaps', num: true, width: 90, raw: (c) => c.count / d, show: gapCount, cell: (c) => gapCount(c.count / d) },
     { id: 'mean', label: 'mean µs', num: true, width: 90, raw: (c) => c.ns / c.count / 1e3, show: significant, cell: (c) => us(c.ns / c.count) },
     { id: 'longest', label: 'longest µs', num: true, width: 100, raw: (c) => c.longest / 1e3, show: significant, cell: (c) => us(c.longest) },
+    ...(any ? [{ id: 'findings', label: 'what to do', width: 104, cls: 'name', raw: (c: Cause) => about(c.cause).map((f) => f.handle).join(' '), cell: (c: Cause) => <>{about(c.cause).map((f) => <><Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> </>)}</> }] : []),
   ];
   const lines: Line<Cause>[] = causes.map((c) => ({ key: c.cause, row: c, ns: c.ns, testid: `cause-${c.cause}` }));
-  lines.push({ key: 'total', kind: 'total', lead: 'all gaps of 1 µs or more', ns: total, cells: { ms: ms(total / d), pct: wall > 0 ? percent(total, wall) : '', gaps: count(n / d) } });
+  const foot = (lead: string, key: string, kind: 'others' | 'total', ns: number, gaps: string): Line<Cause> => ({ key, kind, lead, text: lead, ns, testid: `cause-${key}`, cells: { ms: ms(ns / d), pct: wall > 0 ? percent(ns, wall) : '', gaps } });
+  if (shorter > 0) lines.push(foot('in gaps shorter than 1 µs, not looked into', 'shorter', 'others', shorter, ''));
+  lines.push(foot('all idle time', 'total', 'total', total, shorter > 0 ? '' : gapCount(n / d)));
   const table: TableProps<Cause> = {
-    columns, lines, label: 'Idle time by cause', fileName: 'idle', selected: chosen || undefined, span: 'ms',
-    onOpen: (l) => l.row && go({ args: { cause: l.row.cause === chosen ? undefined : l.row.cause } }),
+    columns, lines, label: 'Idle time by cause', fileName: 'idle', selected: chosen.length === 1 ? chosen[0] : undefined, span: 'ms',
+    onOpen: (l) => l.row && go({ args: { cause: chosen.length === 1 && l.row.cause === chosen[0] ? undefined : l.row.cause } }),
   } as TableProps<Cause>;
+  const words = (c: Cause): string => CAUSE_WORDS[c.cause] ?? c.cause;
   const idleSentence = main && (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
-    ? `Most of it, ${percent(main.ns, total)}%: ${CAUSE_WORDS[main.cause] ?? main.cause}.`
-    : `The cause of ${percent(main.ns, total)}% is not known; of the rest most is: ${CAUSE_WORDS[known[0]!.cause] ?? known[0]!.cause}.`);
+    ? `${main.ns < 0.5 * total ? 'The largest part' : main.ns >= 0.995 * total ? 'All of it' : 'Most of it'}, ${percent(main.ns, total)}%: ${main.cause === 'unknown' ? 'the cause is not known' : words(main)}.`
+    : `The cause of ${percent(main.ns, total)}% is not known${gapsAreShort(main) ? `, in gaps of ${us(main.ns / main.count)} µs on average` : ''}; of the rest most is: ${words(known[0]!)}.`);
   return (
     <div class="idlegrid">
       <section>
         <div class="bar-h">
-          <h2 data-testid="idle-sentence">Idle {msText(total / d)}{basis.steady ? ' a step' : ''}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}, in {count(n / d)} gaps</h2>
-          <span class="cap">per device, all gaps of 1 µs or more · <CopyMenu table={table} /></span>
+          <h2 data-testid="idle-sentence" data-ns={Math.round(total)}>Idle {msText(total / d)}{basis.steady ? ' a step' : ' in the whole run'}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}{shorter > 0 ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more` : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}</h2>
+          <span class="cap">{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></span>
         </div>
         <p class="ink2 sm">{idleSentence}</p>
         <DataTable {...table} />
       </section>
-      <Longest report={report} cause={chosen} counted={n} />
+      <Longest report={report} chosen={chosen} counted={n} />
     </div>
   );
 }
 
+const gapsAreShort = (c: Cause): boolean => c.ns / c.count < 5e3;
+
 /** The gaps one by one: where, how long, after and before what, and what the host was in. */
-function Longest({ report, cause, counted }: { report: Report; cause: string; counted: number }): VNode {
+function Longest({ report, chosen, counted }: { report: Report; chosen: string[]; counted: number }): VNode {
   const { sites, ops, kernels } = report;
   const ranges = report.tables.table('ranges'), calls = report.tables.table('api_calls');
-  const inBasis = report.gaps.filter((g) => (!report.meta.basis.steady || g.steady) && (cause === '' || g.cause === cause));
+  const inBasis = report.gaps.filter((g) => (!report.meta.basis.steady || g.steady) && (chosen.length === 0 || chosen.includes(g.cause)));
   const list = [...inBasis].sort((a, b) => b.end - b.start - (a.end - a.start)).slice(0, MOST);
   const rest = inBasis.slice().sort((a, b) => b.end - b.start - (a.end - a.start)).slice(MOST).reduce((a, g) => a + g.end - g.start, 0);
   const names = report.devices.map((_, i) => deviceName(report, i));
@@ -122,8 +114,8 @@ function Longest({ report, cause, counted }: { report: Report; cause: string; co
   return (
     <section>
       <div class="bar-h">
-        <h2>Longest gaps{cause && `: ${CAUSE_WORDS[cause] ?? cause}`}</h2>
-        {cause !== '' && <button type="button" class="sm" onClick={() => go({ args: { cause: undefined } })}>all causes</button>}
+        <h2>Longest gaps{chosen.length > 0 && `: ${chosen.map((c) => CAUSE_WORDS[c] ?? c).join(' or ')}`}</h2>
+        {chosen.length > 0 && <button type="button" class="sm" onClick={() => go({ args: { cause: undefined } })}>all causes</button>}
         <span class="cap">{cut ? `of the longest ${thousands(report.gaps.length)}; the sums above hold all ${thousands(counted)} · ` : ''}a row opens it on the timeline · <CopyMenu table={table} /></span>
       </div>
       {list.length > 0 ? <DataTable {...table} /> : <p class="dim">No single gap of it is in this file.</p>}

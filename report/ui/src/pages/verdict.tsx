@@ -6,6 +6,7 @@ import { CellBar, Command, Handle, Letter, Link, Linked, Phase, SourceChip, Word
 import { evidenceText, FindingEvidence } from '../components/inspector';
 import { BaseVerdict } from '../components/base';
 import { CopyMenu } from '../components/table';
+import { causesOfFinding, partSums } from '../data/idle';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor } from '../data/hardware';
 import { kernelRows, opGroups } from '../data/oprows';
@@ -14,20 +15,10 @@ import type { Entity, EvidenceItem, Finding, Report, Sentence } from '../data/re
 import { niceStep } from '../data/stats';
 import type { View } from '../data/view';
 import { go, hasPage } from '../state';
-import { baseName, count, flopRate, ms, msText, percent, plural, significant, thousands, us } from '../format';
+import { baseName, count, flopRate, gapCount, ms, msText, percent, plural, significant, thousands, us } from '../format';
 import { dict, type Hue, LETTER, PART_HUE, PART_WORDS, PARTS, type Part, PHASES } from '../phases';
 
 interface Bar { part: Part; ns: number }
-
-/** Wall time of the parts of a steady step, summed over the basis. */
-function partSums(report: Report): Bar[] {
-  const steady = new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
-  const sums = new Map<string, number>();
-  for (const p of report.stepParts) {
-    if (steady.has(`${p.step}/${p.device}`)) sums.set(p.part, (sums.get(p.part) ?? 0) + p.ns);
-  }
-  return PARTS.map((part) => ({ part, ns: sums.get(part) ?? 0 })).filter((b) => b.ns > 0);
-}
 
 function phaseSums(report: Report): Map<string, number> {
   const out = new Map<string, number>();
@@ -78,7 +69,7 @@ function Facts({ report, bars }: { report: Report; bars: Bar[] }): VNode {
                 more={basis.steps_steady > 1 ? `mean of ${basis.steps_steady} steps, ${msText(basis.min_ns).replace(/ ms$/, '')} to ${msText(basis.max_ns).replace(/ ms$/, '')}` : 'one steady step'} />
         : <Fact label="Device time" value={msText(basis.device_ns)} testid="fact-step" raw={basis.device_ns} more="whole run: no steady step" />}
       {basis.wall_ns > 0 && <Fact label={device?.kind === 'gpu' ? 'GPU busy' : 'Device busy'} value={`${percent(basis.busy_ns, basis.wall_ns)}%`} testid="fact-busy" raw={basis.busy_ns}
-            more={idle > 0 ? `idle ${msText(idle / d)} a step${gaps > 0 ? `, ${count(gaps)} ${count(gaps) === '1' ? 'gap' : 'gaps'} over 1 µs` : ''}` : 'never idle'} />}
+            more={idle > 0 ? `idle ${msText(idle / d)} a step${gaps > 0 ? `, ${gapCount(gaps)} ${gapCount(gaps) === '1' ? 'gap' : 'gaps'} of 1 µs or more` : ''}` : 'never idle'} />}
       {fwd > 0 && bwd > 0 && <Fact label="Backward / forward" value={`${significant(bwd / fwd)}×`} more={`${(phases.get('recompute') ?? 0) > 0 ? 'with recompute; ' : ''}about ${(phases.get('recompute') ?? 0) > 0 ? 3 : 2} is usual`} />}
       {part('exposed_collective') > 0 && <Fact label="Exposed collectives" value={msText(part('exposed_collective') / d)} more={`${percent(part('exposed_collective'), basis.wall_ns)}% of the step`} />}
       {rate > 0 && peak && <Fact label="FLOP rate" value={`${percent(rate, peak[1])}%`} more={`${flopRate(rate)} of ${flopRate(peak[1])}, ${peak[0]}`} />}
@@ -185,8 +176,6 @@ function Evidence({ e, first, last }: { e: EvidenceItem; first: boolean; last: b
   return <><Linked text={first && !/^[okmf]\d/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1, cut) : text.slice(0, cut)} />{cut < text.length && <b>{text.slice(cut)}</b>}{last ? '.' : '; '}</>;
 }
 
-/** Findings about idle time, and the cause whose gaps they speak of ('': all). */
-const IDLE_RULES = dict<string>({ launch_bound: 'launch_bound', small_kernels: 'launch_bound', host_gap: '', host_callback: 'host', copy_in_step: 'copy', recompile: 'compile', too_few_calls: '', step_jitter: '' });
 
 const LEVEL = dict({ high: 3, medium: 2, low: 1 });
 
@@ -196,6 +185,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
   const shown = f.evidence.slice(0, 2);
   const handles = [...new Set([f.where_op ?? '', ...f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])])].flatMap((t) => t.match(/\b[okm]\d+\b/g) ?? []))].slice(0, 6);
   const more = f.evidence.length > shown.length;
+  const causes = causesOfFinding(f);
   const picked = state.sel.split('~')[0] === f.handle;
   return (
     <li class={`act ${picked ? 'on' : ''}`} data-testid={`finding-${f.handle}`} id={`act-${f.handle}`}>
@@ -213,7 +203,7 @@ function Action({ f, n, step }: { f: Finding; n: number; step: number }): VNode 
           {(more || f.basis) && <button type="button" class="lk" aria-expanded={open === 'evidence'} onClick={() => setOpen(open === 'evidence' ? '' : 'evidence')}>evidence{f.evidence.length > 2 ? ` ${f.evidence.length}` : ''}</button>}
           {f.how_to_check && <button type="button" class="lk" aria-expanded={open === 'check'} onClick={() => setOpen(open === 'check' ? '' : 'check')}>how to check</button>}
           <Link to={{ sel: f.handle }} class="h">{f.handle}</Link>
-          {IDLE_RULES[f.id] !== undefined && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: IDLE_RULES[f.id] || undefined } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
+          {causes.length > 0 && report.gaps.length > 0 && <Link to={{ page: 'idle', args: { cause: causes.join(',') } }} testid={`gaps-${f.handle}`}>its gaps</Link>}
           {/skew|uneven|exposed_coll/.test(f.id) && hasPage(report, 'ranks') && <Link to={{ page: 'ranks' }} testid={`ranks-${f.handle}`}>which rank</Link>}
         </div>
         {(open === 'evidence' || printing) && <div class="more"><FindingEvidence f={f} />{f.basis && <p class="dim">basis: {f.basis.replace(/_/g, ' ')}{f.saves_low_ns_per_step !== null && `; saves at least ${ms(f.saves_low_ns_per_step)} ms`}</p>}</div>}

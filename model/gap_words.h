@@ -1,0 +1,20 @@
+// What people read for the cause of a gap: one wording for findings, terminal, page and exports, so
+// that one sum of idle time has one name wherever it stands.
+//
+// Thread-safety: pure functions.
+
+#ifndef XLATRACE_MODEL_GAP_WORDS_H_
+#define XLATRACE_MODEL_GAP_WORDS_H_
+
+#include <string_view>
+
+#include "model/words.h"
+
+namespace xlatrace::model {
+
+// "the host launches too slowly". Plain words, lower case, as part of a sentence.
+std::string_view InWords(GapCause cause);
+
+}  // namespace xlatrace::model
+
+#endif  // XLATRACE_MODEL_GAP_WORDS_H_

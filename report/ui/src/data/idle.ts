@@ -1,0 +1,46 @@
+// Idle time as every page gives it: of the step's parts, and of gaps by their cause.
+
+import { PARTS, type Part } from '../phases';
+import { CAUSE_WORDS } from '../words';
+import type { Finding, Report } from './report';
+
+export interface Cause { cause: string; ns: number; count: number; longest: number }
+export interface Idle { ns: number; shorter: number; inGaps: number; count: number; causes: Cause[] }
+
+type Of = Pick<Report, 'steps' | 'stepParts' | 'gapSums'> & { meta: { basis: { steady: boolean } } };
+const steadyOf = (report: Of): Set<string> => new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
+
+/** Wall time of the parts of a steady step, summed over the basis. */
+export function partSums(report: Of): { part: Part; ns: number }[] {
+  const steady = steadyOf(report);
+  const sums = new Map<string, number>();
+  for (const p of report.stepParts) {
+    if (steady.has(`${p.step}/${p.device}`)) sums.set(p.part, (sums.get(p.part) ?? 0) + p.ns);
+  }
+  return PARTS.map((part) => ({ part, ns: sums.get(part) ?? 0 })).filter((b) => b.ns > 0);
+}
+
+/** Idle time of the basis: what the step's bar counts, and of it what is in gaps of 1 µs or more, by cause. */
+export function idleOf(report: Of): Idle {
+  const steady = steadyOf(report);
+  const map = new Map<string, Cause>();
+  for (const g of report.gapSums) {
+    if (report.meta.basis.steady && !steady.has(`${g.step}/${g.device}`)) continue;
+    const to = map.get(g.cause) ?? { cause: g.cause, ns: 0, count: 0, longest: 0 };
+    to.ns += g.ns;
+    to.count += g.count;
+    to.longest = Math.max(to.longest, g.longest);
+    map.set(g.cause, to);
+  }
+  const causes = [...map.values()].sort((a, b) => b.ns - a.ns);
+  const inGaps = causes.reduce((a, c) => a + c.ns, 0);
+  // Without steps only gaps are known.
+  const ns = report.meta.basis.steady ? Math.max(inGaps, partSums(report).find((p) => p.part === 'idle')?.ns ?? 0) : inGaps;
+  return { ns, inGaps, shorter: ns - inGaps, count: causes.reduce((a, c) => a + c.count, 0), causes };
+}
+
+/** The causes whose gaps a finding claims: its evidence gives their parts by these words. */
+export function causesOfFinding(f: Pick<Finding, 'evidence'>): string[] {
+  return Object.keys(CAUSE_WORDS).filter((cause) =>
+    f.evidence.some((e) => /^(idle|of these gaps), /.test(e.text) && e.text.split(', ')[1] === CAUSE_WORDS[cause]));
+}

@@ -255,8 +255,8 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   }
   finding.evidence.Add("waiting in collectives that nothing hides, per step", ns, "ns")
       .Add("of it in this one", context.PerStep(worst->exposed_wait_ns), "ns", worst->op->handle)
-      .Add("device_id of the one that comes last most often", last, "count")
-      .AddReal("of its runs", 100 * often, "%");
+      .AddReal(fmt::format("comes last most often: {}, in", DeviceWords(context, last)),
+               100 * often, "%");
   report.Add(std::move(finding));
 }
 

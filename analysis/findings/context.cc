@@ -480,6 +480,27 @@ Finding FindingAbout(const Context& context, std::string_view id, const Site& si
   return finding;
 }
 
+std::string DeviceWords(const Context& context, Id device_id) {
+  const auto& devices = context.run.devices;
+  const model::Device& device = devices[static_cast<size_t>(device_id) - 1];
+  const std::string_view kind = device.kind == model::DeviceKind::kTpu   ? "TPU"
+                                : device.kind == model::DeviceKind::kCpu ? "CPU"
+                                                                         : "GPU";
+  std::string words = fmt::format("{} {}", kind, device.ordinal);
+  const auto whose = [&](const model::Device& of) -> std::string {
+    if (of.process_id <= 0) return {};
+    const model::Process& process = context.run.processes[static_cast<size_t>(of.process_id) - 1];
+    if (process.rank) return fmt::format("rank {}", *process.rank);
+    if (process.pid) return fmt::format("{} pid {}", process.host, *process.pid);
+    return process.host;
+  };
+  const bool twin = std::any_of(devices.begin(), devices.end(), [&](const model::Device& of) {
+    return &of != &device && of.kind == device.kind && of.ordinal == device.ordinal;
+  });
+  if (const std::string of = whose(device); twin && !of.empty()) words += ", " + of;
+  return words;
+}
+
 std::string Time(int64_t ns) {
   const auto value = static_cast<double>(ns);
   const auto digits = [](double v) { return v >= 100 ? 0 : v >= 10 ? 1 : 2; };

@@ -158,6 +158,8 @@ std::vector<OneInstruction> InstructionsOf(const Context& context,
 // A finding about ops: place, claims, and the figures every such finding has.
 Finding FindingAbout(const Context& context, std::string_view id, const Site& site);
 
+// "GPU 1" as the page calls it, and whose where several processes have one: "GPU 0, rank 3".
+std::string DeviceWords(const Context& context, model::Id device_id);
 // "12.3 ms", "45 us".
 std::string Time(int64_t ns);
 // "3.4%"

@@ -189,8 +189,11 @@ void WaitingByName(const Context& context, Report& report) {
   for (const auto& [name, devices] : by_name) {
     if (devices.size() < 2) continue;
     int64_t least = INT64_MAX, most = 0, count = 0;
+    model::Id late = 0, waits = 0;
     bool alike = true;
     for (const auto& [device, kernel] : devices) {
+      if (kernel.ns < least) late = device;
+      if (kernel.ns > most) waits = device;
       least = std::min(least, kernel.ns);
       most = std::max(most, kernel.ns);
       if (count == 0) count = kernel.count;
@@ -199,21 +202,24 @@ void WaitingByName(const Context& context, Report& report) {
     if (!alike || 4 * most < 5 * least || most - least < kLeastNs) continue;
     Finding finding;
     finding.id = "arrival_skew";
-    finding.title = fmt::format("Even out the devices: {} waits {} on one of them", ShortName(name),
-                                Time(most - least));
+    const std::string late_words = DeviceWords(context, late);
+    const std::string waits_words = DeviceWords(context, waits);
+    finding.title = fmt::format("Even out the devices: {} waits {} on {}", ShortName(name),
+                                Time(most - least), waits_words);
     finding.sentence =
-        fmt::format("{} takes {} on one device and {} on another: the difference is waiting",
-                    ShortName(name), Time(most), Time(least));
-    finding.action =
-        "the same transfers take longer where the device comes first and waits: look at what the "
-        "other one does meanwhile (its idle time, its kernels)";
+        fmt::format("{} takes {} on {} and {} on {}: the difference is waiting", ShortName(name),
+                    Time(most), waits_words, Time(least), late_words);
+    finding.action = fmt::format(
+        "the same transfers take longer where the device comes first and waits: look at what {} "
+        "does meanwhile (its idle time, its kernels)",
+        late_words);
     finding.how_to_check = "the kernel takes alike on all devices";
     finding.saves_high_ns = (most - least) / (context.whole_run ? 1 : context.divisor);
     finding.saves_low_ns = 0;
     finding.sure = Sure::kLow;
     finding.claims["collectives waiting"] = *finding.saves_high_ns;
-    finding.evidence.Add("longest device, whole", most, "ns")
-        .Add("shortest device, whole", least, "ns")
+    finding.evidence.Add(fmt::format("on {}, which waits", waits_words), most, "ns")
+        .Add(fmt::format("on {}, which comes late", late_words), least, "ns")
         .Add("launches on each", count, "count");
     report.Add(std::move(finding));
   }

@@ -60,5 +60,45 @@ class PagesThatFewRunsHave(Browser):
                 self.assertEqual(said_of(page), [], f"{name}, {scheme}")
 
 
+@unittest.skipUnless(AXE, "axe-playwright-python is not installed")
+class ComparisonsAndJobs(Browser):
+    """Compare with changes and refused; Ranks of a merged job and of a run without steps."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        data = page_browser.support.require_data
+        pax = "captures/nsys-jax-pax-fsdp4-a100"
+        for each in (
+            ("import", data("nsys/mfu_2gpu_before.sqlite"), "-o", "before.db"),
+            ("import", data("nsys/mfu_2gpu_after.sqlite"), "-o", "after.db"),
+            ("report", "after.db", "--base", "before.db", "-o", "changed.html"),
+            ("import", data("xplane/jax08_gemm.xplane.pb"), "-o", "gemm.db"),
+            ("report", "gemm.db", "--base", "before.db", "-o", "refused.html"),
+            ("import", data(f"{pax}/proc0"), "-o", "p0.db"),
+            ("import", data(f"{pax}/proc1.zip"), "-o", "p1.db"),
+            ("merge", "p0.db", "p1.db", "-o", "job.db"),
+            ("report", "job.db"),
+        ):
+            result = page_browser.support.run(*each, cwd=cls.work)
+            assert result.code == 0, result
+
+    def test_axe_finds_nothing_on_compare_and_ranks_of_all_sorts(self):
+        source = AXE.read_text(encoding="utf-8")
+        for file, names in (
+            ("changed", ("compare", "ranks", "idle", "verdict")),
+            ("refused", ("compare", "verdict")),
+            ("job", ("ranks", "memory", "idle")),
+        ):
+            for scheme in ("light", "dark"):
+                page = self.open(url=(self.work / f"{file}.html").as_uri(), color_scheme=scheme)
+                page.evaluate(source)
+                for name in names:
+                    page.get_by_test_id(f"tab-{name}").click()
+                    page.wait_for_selector(f'[data-testid="page-{name}"]')
+                    page.wait_for_timeout(100)
+                    self.assertEqual(said_of(page), [], f"{file}, {name}, {scheme}")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -110,6 +110,34 @@ class ManyRanks(Browser):
             self.assertAlmostEqual(value, 0.150, delta=0.004)
 
 
+class WholeRuns(Browser):
+    """Without steps: totals, device by device, and the finding names the devices by the same names."""
+
+    def test_devices_of_a_run_without_steps_have_totals_and_the_late_one_is_named(self):
+        capture = support.require_data("nsys/mfu_2gpu_before.sqlite")
+        for arguments in (("import", capture, "-o", "whole.db"), ("report", "whole.db")):
+            result = support.run(*arguments, cwd=self.work)
+            self.assertEqual(result.code, 0, result)
+        with contextlib.closing(support.open_database(self.work / "whole.db")) as db:
+            rows = db.execute(
+                "SELECT 'GPU ' || d.ordinal, b.compute_ns, b.exposed_collective_ns FROM busy_time b"
+                " JOIN device d USING (device_id) ORDER BY b.compute_ns DESC"
+            ).fetchall()
+            (title,), = db.execute("SELECT title FROM finding WHERE id = 'arrival_skew'").fetchall()
+        page = self.open("#/ranks", url=(self.work / "whole.html").as_uri())
+        shown = page.locator('[data-testid="page-ranks"] tr[data-ns]').all()
+        self.assertEqual([self.ns(row) for row in shown], [compute for _, compute, _ in rows])
+        self.assertEqual([row.inner_text().split("\t")[0].strip() for row in shown], [name for name, _, _ in rows])
+        late, waits = (f(rows, key=lambda row: row[2]) for f in (min, max))
+        sentence = page.get_by_test_id("rank-sentence").inner_text()
+        self.assertEqual(
+            sentence,
+            f"{waits[0]} spends {(waits[2] - late[2]) / 1e6:.3g} ms longer in collectives that nothing hides"
+            f" than {late[0]}: {late[0]} comes late",
+        )
+        self.assertTrue(title.endswith(f"on {waits[0]}"), title)
+
+
 class Job(Browser):
     """A merged job: eight ranks of which one has stretched kernels; launches of four are in the file."""
 

@@ -14,7 +14,7 @@ export type Page = (typeof PAGES)[number][0];
 
 /** Does the run have what the page shows? */
 export const hasPage = (report: { meta: { base: { compare?: unknown } | null }; gapSums: unknown[]; devices: unknown[]; steps: unknown[]; tables: { rows: (name: string) => number } }, id: Page): boolean =>
-  id === 'compare' ? report.meta.base?.compare !== undefined : id === 'idle' ? report.gapSums.length > 0 : id === 'ranks' ? report.tables.rows('ranks') > 1 || (report.devices.length > 1 && report.steps.length > 0) : id === 'memory' ? report.tables.rows('live_values') > 0 : true;
+  id === 'compare' ? report.meta.base?.compare !== undefined : id === 'idle' ? report.gapSums.length > 0 : id === 'ranks' ? report.tables.rows('ranks') > 1 || (report.devices.length > 1 && (report.steps.length > 0 || report.tables.rows('busy_times') > 1)) : id === 'memory' ? report.tables.rows('live_values') > 0 : true;
 
 export interface State {
   page: Page;

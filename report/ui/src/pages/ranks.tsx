@@ -100,7 +100,52 @@ export function slowestOps(report: OpsOf, launches: Pick<Launches, 'streams'>, d
 /** Of a merged job run.db knows more than the launches of the ranks that it holds. */
 export function RanksPage(): VNode {
   const { report } = useCtx();
-  return report.tables.rows('ranks') > 1 ? <JobRanks /> : <DeviceRanks />;
+  return report.tables.rows('ranks') > 1 ? <JobRanks /> : report.steps.length > 0 ? <DeviceRanks /> : <WholeRunDevices />;
+}
+
+interface Whole { device: number; name: string; busy: number; compute: number; exchange: number; waiting: number; copies: number; idle: number }
+
+/** Without steps: totals of the recording, device by device. */
+function WholeRunDevices(): VNode {
+  const { report } = useCtx();
+  const rows = useMemo(() => {
+    const t = report.tables.table('busy_times');
+    const device = t.refs('device'), busy = t.numbers('busy_ns'), compute = t.numbers('compute_ns'), exchange = t.numbers('collective_ns'), waiting = t.numbers('exposed_collective_ns'), copies = t.numbers('exposed_copy_ns');
+    const idle = new Map<number, number>();
+    for (const g of report.gapSums) idle.set(g.device, (idle.get(g.device) ?? 0) + g.ns);
+    return Array.from({ length: t.rows }, (_, r): Whole => ({
+      device: device[r]!, name: deviceName(report, device[r]!), busy: busy[r]!, compute: compute[r]!, exchange: exchange[r]!, waiting: waiting[r]!, copies: copies[r]!, idle: idle.get(device[r]!) ?? 0,
+    })).sort((a, b) => b.compute - a.compute);
+  }, [report]);
+  const end = (of: (r: Whole) => number, most: boolean): Whole => rows.reduce((a, r) => ((of(r) > of(a)) === most && of(r) !== of(a) ? r : a));
+  const least = end((r) => r.waiting, false), waits = end((r) => r.waiting, true);
+  const first = rows[0]!, last = rows[rows.length - 1]!;
+  const sentence = waits.waiting - least.waiting > Math.max(0.25 * waits.waiting, 0.005 * waits.busy)
+    ? `${waits.name} spends ${msText(waits.waiting - least.waiting)} longer in collectives that nothing hides than ${least.name}: ${least.name} comes late`
+    : first.compute - last.compute > 0.02 * first.compute
+      ? `${first.name} computes longest: ${msText(first.compute)}; ${last.name} ${last.compute > 0 ? msText(last.compute) : 'nothing'}`
+      : `No device stands out: each computes ${ms(last.compute) === ms(first.compute) ? '' : `${ms(last.compute)} to `}${msText(first.compute)}`;
+  const time = (id: string, label: string, of: (r: Whole) => number, title: string): Column<Whole> => ({
+    id, label: `${label} ms`, num: true, width: 150, title, sort: of, raw: (r) => of(r) / 1e6, show: significant, cell: (r) => ms(of(r)),
+  });
+  const columns: Column<Whole>[] = [
+    { id: 'device', label: 'rank', cls: 'name', sort: (r) => r.device, raw: (r) => r.name, cell: (r) => r.name },
+    { id: 'compute', label: 'computes ms', num: true, width: 160, cls: 'bar', title: 'wall time in which something computes', sort: (r) => r.compute, raw: (r) => r.compute / 1e6, show: significant, cell: (r) => <CellBar value={r.compute} max={first.compute} hue="backward" text={ms(r.compute)} /> },
+    time('collectives', 'collectives', (r) => r.exchange, 'collectives, hidden or not'),
+    time('waiting', 'waits, moves', (r) => r.waiting, 'collectives that nothing hides: transfer, and waiting for others'),
+    time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them'),
+    time('idle', 'idle', (r) => r.idle, 'nothing runs, in gaps of 1 µs or more'),
+    time('busy', 'busy', (r) => r.busy, 'anything runs'),
+  ];
+  const lines: Line<Whole>[] = rows.map((r) => ({ key: String(r.device), row: r, testid: `rank-${r.device}`, ns: r.compute }));
+  const table: TableProps<Whole> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: rows.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };
+  return (
+    <>
+      <div class="bar-h"><h2 data-testid="rank-sentence">{sentence}</h2><span class="cap">{plural(rows.length, 'device')}, whole run · <CopyMenu table={table} /></span></div>
+      <p class="sm ink2">No step is known: these are totals of the recording, and nothing is compared step by step.{clocksKnown(report) ? '' : ' Clocks of these processes are not known to agree.'}</p>
+      <DataTable {...table} />
+    </>
+  );
 }
 
 function DeviceRanks(): VNode {

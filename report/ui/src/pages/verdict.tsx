@@ -6,7 +6,7 @@ import { CellBar, Command, Handle, Letter, Link, Linked, Phase, SourceChip, Word
 import { evidenceText, FindingEvidence } from '../components/inspector';
 import { BaseVerdict } from '../components/base';
 import { CopyMenu } from '../components/table';
-import { causesOfFinding, partSums } from '../data/idle';
+import { causesOfFinding, idleOf, partSums } from '../data/idle';
 import { useCtx } from '../ctx';
 import { gpuOf, peakFor } from '../data/hardware';
 import { kernelRows, opGroups } from '../data/oprows';
@@ -59,15 +59,16 @@ function Facts({ report, bars }: { report: Report; bars: Bar[] }): VNode {
   const peak = device && type !== '' ? peakFor(device, type, 'gemm') : undefined;
   const rate = basis.steady && basis.wall_ns > 0 ? work / (basis.wall_ns / 1e9) : 0;
   const idle = part('idle');
-  // Per step, as the idle time is: of all gaps, not of the longest that the file holds one by one.
-  const steady = new Set(report.steps.filter((s) => s.steady).map((s) => `${s.step}/${s.device}`));
-  const gaps = report.gapSums.reduce((a, g) => a + (steady.has(`${g.step}/${g.device}`) ? g.count : 0), 0) / d;
+  // Of all gaps, not of the longest that the file holds one by one; per step, as the idle time is.
+  const all = idleOf(report), gaps = all.count / d;
+  const gapDevices = new Set(report.gapSums.map((g) => g.device)).size;
   return (
     <dl class="five">
       {basis.steady
         ? <Fact label="Step" value={msText(basis.mean_ns)} testid="fact-step" raw={basis.mean_ns}
                 more={basis.steps_steady > 1 ? `mean of ${basis.steps_steady} steps, ${msText(basis.min_ns).replace(/ ms$/, '')} to ${msText(basis.max_ns).replace(/ ms$/, '')}` : 'one steady step'} />
         : <Fact label="Device time" value={msText(basis.device_ns)} testid="fact-step" raw={basis.device_ns} more="whole run: no steady step" />}
+      {!basis.steady && all.count > 0 && <Fact label="Idle" value={msText(all.ns)} testid="fact-idle" raw={all.ns} more={`in ${plural(all.count, 'gap')} of 1 µs or more${gapDevices > 1 ? `, ${gapDevices} devices together` : ''}`} />}
       {basis.wall_ns > 0 && <Fact label={device?.kind === 'gpu' ? 'GPU busy' : 'Device busy'} value={`${percent(basis.busy_ns, basis.wall_ns)}%`} testid="fact-busy" raw={basis.busy_ns}
             more={idle > 0 ? `idle ${msText(idle / d)} a step${gaps > 0 ? `, ${gapCount(gaps)} ${gapCount(gaps) === '1' ? 'gap' : 'gaps'} of 1 µs or more` : ''}` : 'never idle'} />}
       {fwd > 0 && bwd > 0 && <Fact label="Backward / forward" value={`${significant(bwd / fwd)}×`} more={`${(phases.get('recompute') ?? 0) > 0 ? 'with recompute; ' : ''}about ${(phases.get('recompute') ?? 0) > 0 ? 3 : 2} is usual`} />}

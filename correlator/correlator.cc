@@ -70,6 +70,7 @@ struct CaseKey {
   uint32_t run_module;
   uint32_t graph;   // Of graph-level rows.
   uint32_t device;  // Of collectives that no range tells.
+  bool run_module_certain;
   bool operator==(const CaseKey&) const = default;
 };
 struct CaseKeyHash {
@@ -142,20 +143,23 @@ class Labeller {
   CaseKey KeyOf(size_t i) const {
     const auto& columns = run_.activities;
     const uint32_t run_key = columns.run_key[i];
+    const uint32_t module = run_key == 0 ? 0 : run_modules_[run_key];
     const bool row =
         !columns.graph_node.empty() && run_.ConfigOf(i).kind == model::ActivityKind::kGraph;
     return {ProcessOf(i),
             columns.hint[i],
             columns.config[i],
-            run_key == 0 ? 0 : run_modules_[run_key],
+            module,
             row ? static_cast<uint32_t>(columns.graph_node_of(i) >> 32) : 0,
-            DeviceOf(i)};
+            DeviceOf(i),
+            module != 0 && run_module_certain_[run_key]};
   }
 
   ActivityCase CaseOf(const CaseKey& key) const {
     return {.process_id = key.process,
             .device_id = key.device,
             .run_module_id = key.run_module,
+            .run_module_certain = key.run_module_certain,
             .hint = key.hint == 0 ? nullptr : &run_.hints[key.hint - 1],
             .config = &run_.configs[key.config - 1]};
   }
@@ -175,7 +179,7 @@ class Labeller {
     }
     if (key.run_module != 0) {
       judged.module_id = key.run_module;
-      judged.certain = true;
+      judged.certain = key.run_module_certain;
     }
     if (key.hint == 0) return judged;
     const model::Hint& hint = run_.hints[key.hint - 1];
@@ -231,22 +235,31 @@ class Labeller {
     for (const uint32_t run_key : columns.run_key) most = std::max(most, run_key);
     run_modules_.assign(size_t{most} + 1, 0);
     std::vector<bool> disagree(size_t{most} + 1, false);
-    std::unordered_map<uint64_t, uint32_t> module_of_hint;  // (process, hint)
+    run_module_certain_.assign(size_t{most} + 1, false);
+    struct Said {
+      uint32_t module = 0;
+      bool certain = false;
+    };
+    std::unordered_map<uint64_t, Said> by_hint;  // (process, hint)
     for (size_t i = 0; i < columns.size(); ++i) {
       const uint32_t run_key = columns.run_key[i];
       if (run_key == 0 || columns.hint[i] == 0) continue;
       const uint64_t key = uint64_t{ProcessOf(i)} << 32 | columns.hint[i];
-      auto found = module_of_hint.find(key);
-      if (found == module_of_hint.end()) {
+      auto found = by_hint.find(key);
+      if (found == by_hint.end()) {
         CaseKey hint_only = KeyOf(i);
         hint_only.run_module = 0;
         const auto proposal = ResolveHint(CaseOf(hint_only), join_, modules_);
         const Id module_id = proposal ? proposal->module_id : 0;
-        found = module_of_hint.emplace(key, static_cast<uint32_t>(module_id)).first;
+        const ModuleMatch match = join_.Find(key >> 32, run_.hints[columns.hint[i] - 1]);
+        const bool certain = match.certain && match.modules.front() == module_id;
+        found = by_hint.emplace(key, Said{static_cast<uint32_t>(module_id), certain}).first;
       }
-      if (found->second == 0) continue;
-      if (run_modules_[run_key] == 0) run_modules_[run_key] = found->second;
-      if (run_modules_[run_key] != found->second) disagree[run_key] = true;
+      const Said& said = found->second;
+      if (said.module == 0) continue;
+      if (run_modules_[run_key] == 0) run_modules_[run_key] = said.module;
+      if (run_modules_[run_key] != said.module) disagree[run_key] = true;
+      if (said.certain) run_module_certain_[run_key] = true;
     }
     for (size_t run_key = 0; run_key < disagree.size(); ++run_key) {
       if (disagree[run_key]) run_modules_[run_key] = 0;
@@ -262,6 +275,7 @@ class Labeller {
   std::vector<bool> uses_xla_;         // By process.
   std::vector<bool> no_modules_;       // The same: XLA is there, and the run knows no module of it.
   std::vector<uint32_t> run_modules_;  // By run key; 0: not known.
+  std::vector<bool> run_module_certain_;  // By run key: some member means that very module.
 };
 
 }  // namespace

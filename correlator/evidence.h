@@ -26,6 +26,7 @@ struct ActivityCase {
   model::Id device_id = 0;            // Of collectives that no range tells; else 0.
   model::Id run_module_id = 0;        // Module of the execution, where the source groups
                                       // activities itself and others of the group tell; else 0.
+  bool run_module_certain = false;    // One of them means that very module.
   const model::Hint* hint = nullptr;  // May be null.
   const model::LaunchConfig* config = nullptr;
 };

@@ -25,7 +25,7 @@ std::optional<Proposal> ResolveHint(const ActivityCase& activity, const ModuleJo
   if (names_module) {
     match = join.Find(activity.process_id, hint);
   } else if (activity.run_module_id != 0) {
-    match = {{activity.run_module_id}, true};
+    match = {{activity.run_module_id}, activity.run_module_certain};
   } else {
     match.modules = join.ModulesOf(activity.process_id);
   }

@@ -158,10 +158,32 @@ bool ModuleCompletion::HoldTogether(const AnnotatedModule& module,
                      });
 }
 
+// A bare number that two programs of the process have, or two of no process's where it has none
+// itself: which one is meant only its instructions tell.
+bool ModuleCompletion::HasTwoPrograms(const AnnotatedModule& module) const {
+  const ModuleEntry* of_process = nullptr;
+  const ModuleEntry* of_none = nullptr;
+  bool two_of_none = false;
+  for (Id id = 1; id <= static_cast<Id>(run_.modules.size()); ++id) {
+    const ModuleEntry& entry = modules_.entry(id);
+    if (!entry.readable || entry.program_id != module.program_id) continue;
+    if (entry.process_id != 0) {
+      if (entry.process_id != module.process_id) continue;
+      if (of_process != nullptr && of_process->hlo_name != entry.hlo_name) return true;
+      of_process = &entry;
+    } else {
+      two_of_none |= of_none != nullptr && of_none->hlo_name != entry.hlo_name;
+      of_none = &entry;
+    }
+  }
+  return of_process == nullptr && two_of_none;
+}
+
 // A number that means one program in the process and another one in the HLO.
 bool ModuleCompletion::IsContradicted(uint32_t said) const {
   const AnnotatedModule& module = said_.all()[said];
-  if (!module.program_id || module.name.empty()) return false;
+  if (!module.program_id) return false;
+  if (module.name.empty()) return HasTwoPrograms(module);
   for (Id id = 1; id <= static_cast<Id>(run_.modules.size()); ++id) {
     const ModuleEntry& entry = modules_.entry(id);
     const bool at_home = entry.process_id == module.process_id || entry.process_id == 0;

@@ -60,6 +60,7 @@ class ModuleCompletion {
   void Find(uint32_t said, Candidates* candidates) const;
   void JudgeOwn(uint32_t said, Candidates* candidates);
   bool HoldTogether(const AnnotatedModule& module, const std::vector<model::Id>& candidates) const;
+  bool HasTwoPrograms(const AnnotatedModule& module) const;
   bool IsContradicted(uint32_t said) const;
   bool IsAnotherRun(model::Id process_id) const;
   model::Id Choose(uint32_t said, const std::vector<model::Id>& candidates);

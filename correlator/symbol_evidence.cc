@@ -31,7 +31,9 @@ std::optional<Proposal> SymbolEvidence::Judge(const ActivityCase& activity) cons
     if (match.modules.size() != 1) return std::nullopt;
     return InModule(activity, match.modules.front(), match.certain);
   }
-  if (activity.run_module_id != 0) return InModule(activity, activity.run_module_id, true);
+  if (activity.run_module_id != 0) {
+    return InModule(activity, activity.run_module_id, activity.run_module_certain);
+  }
   // A library's or framework's kernel is no module's, even where one has an instruction so named.
   const SymbolFamily family = FamilyOf(activity.config->symbol);
   if (family != SymbolFamily::kXla && family != SymbolFamily::kOther) return std::nullopt;

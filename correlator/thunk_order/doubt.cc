@@ -41,6 +41,12 @@ std::string_view Text(Doubt doubt) {
       return "in most executions the call launched other kernels";
     case Doubt::kOnlyCall:
       return "the only call of its kind, of a module that nobody says for sure";
+    case Doubt::kOutOfOrder:
+      return "the only call of its kind, but not where the program has it";
+    case Doubt::kOtherLibrary:
+      return "the only call that comes into question is another library's";
+    case Doubt::kToldOtherwise:
+      return "the source says another instruction";
     case Doubt::kRecordsLost:
       return "records are missing among the launches";
     case Doubt::kPartOfSchedule:

@@ -43,6 +43,9 @@ enum class Doubt : uint8_t {
   kModuleNotSaid,   // Nobody says for sure that it is of this module.
   kUnlikeOthers,    // In most executions the call launched other kernels.
   kOnlyCall,        // The only instruction that could, of a module that nobody says for sure.
+  kOutOfOrder,      // The only instruction that could, but not where the program has it.
+  kOtherLibrary,    // A kernel of a library that the call is not known to use.
+  kToldOtherwise,   // The source says another instruction, of a module that is not sure.
 
   // Of a whole stretch.
   kRecordsLost,      // Records are known to be missing among the launches.

@@ -42,9 +42,9 @@ std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, 
   } else {
     AroundAnchors(launches, &outcomes);
   }
-  for (size_t i = 0; i < launches.size(); ++i) {
+  for (uint32_t i = 0; i < launches.size(); ++i) {
     if (outcomes[i].program == AlignedItem::kNone) {
-      TakeOnlyPossible(cases_[launches[i]], &outcomes[i]);
+      TakeOnlyPossible(i, cases_[launches[i]], &outcomes[i]);
     }
   }
   return outcomes;
@@ -80,6 +80,7 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
 void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_group,
                                   SequenceEnds ends) {
   anchors_.clear();
+  anchors_of_.clear();
   windows_ = 0;
   std::vector<SequenceItem> items;
   std::vector<uint32_t> places;
@@ -190,6 +191,9 @@ void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Ancho
     outcome.shared_window = libraries > 1 ? windows_ : 0;
     if (choice.token != choice.last_token) Raise(Doubt::kSeveralThunks, &outcome.doubt);
     if (!choice.unique) Raise(Doubt::kAnotherWay, &outcome.doubt);
+    if (!UsesLibrary(window[choice.token].thunk, activities[k])) {
+      Raise(Doubt::kOtherLibrary, &outcome.doubt);
+    }
     if (!bounded) Raise(Doubt::kUnsureAnchor, &outcome.doubt);
     // At the ends of the stretch, or between two executions, a copy may be nobody's.
     if (!same && !launch.ModuleIsSaid()) Raise(Doubt::kBetweenRuns, &outcome.doubt);
@@ -251,6 +255,9 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
     outcome.shared_window = libraries > 1 ? windows_ : 0;
     if (choices[k].token != choices[k].last_token) Raise(Doubt::kSeveralThunks, &outcome.doubt);
     if (!choices[k].unique) Raise(Doubt::kAnotherWay, &outcome.doubt);
+    if (!UsesLibrary(window[choices[k].token].thunk, activities[k])) {
+      Raise(Doubt::kOtherLibrary, &outcome.doubt);
+    }
     const bool said = all_said && cases_[launches[places[k]]].ModuleIsSaid();
     if (!said) Raise(Doubt::kModuleNotSaid, &outcome.doubt);
   }
@@ -271,8 +278,46 @@ uint32_t ExecutionSolver::OnlyPossible(uint32_t program, LaunchKind kind,
   return found;
 }
 
-// A module with one library call needs no order to tell whose a library's kernel is.
-void ExecutionSolver::TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome) {
+bool ExecutionSolver::ComesBy(uint32_t program, uint32_t from, uint32_t to, uint32_t instruction) {
+  const auto [it, fresh] = comes_by_.try_emplace({program, from, to, instruction}, false);
+  if (fresh) {
+    const ThunkProgram& p = *programs_[program];
+    const std::vector<uint32_t> between = p.Between(from, to);
+    it->second = std::any_of(between.begin(), between.end(), [&](uint32_t token) {
+      return p.tokens()[token].instruction == instruction;
+    });
+  }
+  return it->second;
+}
+
+bool ExecutionSolver::IsInOrder(uint32_t place, uint32_t program, uint32_t instruction) {
+  if (anchors_of_.empty()) {
+    for (const Anchor& anchor : anchors_) anchors_of_[anchor.item.program].push_back(&anchor);
+  }
+  const auto found = anchors_of_.find(program);
+  if (found == anchors_of_.end()) return true;
+  const std::vector<const Anchor*>& anchors = found->second;
+  const auto behind =
+      std::upper_bound(anchors.begin(), anchors.end(), place,
+                       [](uint32_t p, const Anchor* anchor) { return p < anchor->launch; });
+  const Anchor* after = behind == anchors.end() ? nullptr : *behind;
+  const Anchor* before = behind == anchors.begin() ? nullptr : *(behind - 1);
+  const ThunkProgram& p = *programs_[program];
+  // A call that an anchor is of may launch more beside it.
+  for (const Anchor* anchor : {before, after}) {
+    if (anchor != nullptr && p.tokens()[anchor->item.token].instruction == instruction) return true;
+  }
+  if (before != nullptr && after != nullptr && before->item.execution == after->item.execution) {
+    return ComesBy(program, before->item.token, after->item.token, instruction);
+  }
+  const auto size = static_cast<uint32_t>(p.size());
+  return (before != nullptr && ComesBy(program, before->item.token, size, instruction)) ||
+         (after != nullptr &&
+          ComesBy(program, ThunkProgram::kStart, after->item.token, instruction));
+}
+
+// A module with one library call needs little order to tell whose a library's kernel is.
+void ExecutionSolver::TakeOnlyPossible(uint32_t place, const LaunchCase& launch, Outcome* outcome) {
   if (launch.module == AlignedItem::kNone || launch.IsKnown() || !launch.candidates.empty() ||
       launch.kind == LaunchKind::kGraph || !NeedsWindow(launch)) {
     return;
@@ -283,7 +328,14 @@ void ExecutionSolver::TakeOnlyPossible(const LaunchCase& launch, Outcome* outcom
   if (it->second == AlignedItem::kNone) return;
   outcome->program = launch.module;
   outcome->token = outcome->last_token = it->second;
-  outcome->doubt = launch.ModuleIsSaid() ? Doubt::kNone : Doubt::kOnlyCall;
+  if (!launch.ModuleIsSaid()) Raise(Doubt::kOnlyCall, &outcome->doubt);
+  const ThunkToken& token = programs_[launch.module]->tokens()[outcome->token];
+  if (!UsesLibrary(token, {launch.kind, launch.collective, launch.library})) {
+    Raise(Doubt::kOtherLibrary, &outcome->doubt);
+  }
+  if (!IsInOrder(place, launch.module, token.instruction)) {
+    Raise(Doubt::kOutOfOrder, &outcome->doubt);
+  }
 }
 
 }  // namespace xlatrace::correlator

@@ -40,18 +40,27 @@ class ExecutionSolver {
   void WithoutAnchors(std::span<const uint32_t> launches, std::vector<Outcome>* outcomes);
   // A token that only an anchor can be of.
   bool IsAnchorOnly(uint32_t program, uint32_t token) const;
-  void TakeOnlyPossible(const LaunchCase& launch, Outcome* outcome);
+  // For a launch of the stretch, by its place, that nothing around it explains.
+  void TakeOnlyPossible(uint32_t place, const LaunchCase& launch, Outcome* outcome);
+  // Whether an execution of the program can come to the instruction between the anchors of that
+  // program on both sides of the place.
+  bool IsInOrder(uint32_t place, uint32_t program, uint32_t instruction);
+  // The program runs the instruction between the two tokens (as in ThunkProgram::Between).
+  bool ComesBy(uint32_t program, uint32_t from, uint32_t to, uint32_t instruction);
   // The token that is the only instruction's of a module to launch such an activity; kNone.
   uint32_t OnlyPossible(uint32_t program, LaunchKind kind, CollectiveKind collective) const;
 
   std::span<const ThunkProgram* const> programs_;
   const std::vector<LaunchCase>& cases_;
   std::map<std::tuple<uint32_t, LaunchKind, CollectiveKind>, uint32_t> only_possible_;
+  // By program, from, to, instruction.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, bool> comes_by_;
   // Of the stretch being solved.
   uint32_t windows_ = 0;
   bool blind_ = false;  // Some graph-level rows have no place.
   std::vector<Anchor> anchors_;
-  std::vector<ExecutionFacts> executions_;  // By number; [0] unused.
+  std::map<uint32_t, std::vector<const Anchor*>> anchors_of_;  // By program; made when asked.
+  std::vector<ExecutionFacts> executions_;                     // By number; [0] unused.
 };
 
 }  // namespace xlatrace::correlator

@@ -26,6 +26,17 @@ Doubt OrderLabels::DoubtOf(const Outcome& outcome) const {
   return doubt;
 }
 
+bool OrderLabels::IsToldOtherwise(const JudgedCase& judged, const Outcome& outcome) const {
+  if (outcome.program == AlignedItem::kNone) return false;
+  const Label& told = tables_.labels[judged.label - 1];
+  const bool by_source =
+      told.evidence == Evidence::kAnnotation || told.evidence == Evidence::kRange;
+  if (!by_source || told.instruction_id == 0 || told.module_id == 0) return false;
+  const ModuleEntry& entry = modules_.entry(static_cast<Id>(outcome.program) + 1);
+  const ThunkToken& token = programs_[outcome.program]->tokens()[outcome.token];
+  return told.instruction_id != static_cast<Id>(entry.first_row) + token.instruction + 1;
+}
+
 uint32_t OrderLabels::LabelOf(const JudgedCase& judged, const LaunchCase& launch,
                               const Outcome& outcome) {
   if (outcome.program == AlignedItem::kNone || launch.IsKnown()) return 0;

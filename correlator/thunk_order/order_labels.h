@@ -37,6 +37,8 @@ class OrderLabels {
   uint32_t LabelOf(const JudgedCase& judged, const LaunchCase& launch, const Outcome& outcome);
   // A graph-level row: its time over the instructions it covers, by what they should cost.
   uint32_t SharedLabelOf(const Outcome& outcome);
+  // Whether a source names another instruction, of a module that it does not tell for sure.
+  bool IsToldOtherwise(const JudgedCase& judged, const Outcome& outcome) const;
   // The doubt that decides, with what is known of the module itself.
   Doubt DoubtOf(const Outcome& outcome) const;
 

@@ -98,6 +98,9 @@ ThunkOrderResult ApplyThunkOrder(const model::RunTables& run, const ModuleTable&
   for (KnownStretch& stretch : stretches.all()) {
     for (size_t k = 0; k < stretch.cases.size(); ++k) {
       const uint32_t c = stretch.cases[k];
+      if (order_labels.IsToldOtherwise(judged[c], stretch.outcomes[k])) {
+        Raise(Doubt::kToldOtherwise, &stretch.outcomes[k].doubt);
+      }
       stretch.labels.push_back(order_labels.LabelOf(judged[c], cases[c], stretch.outcomes[k]));
     }
   }

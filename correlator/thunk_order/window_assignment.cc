@@ -249,6 +249,29 @@ std::vector<WindowChoice> AroundGraphs(std::span<const WindowToken> tokens,
 
 }  // namespace
 
+bool UsesLibrary(const ThunkToken& thunk, const WindowActivity& activity) {
+  const LaunchKind kind = activity.kind;
+  const bool product = kind == LaunchKind::kGemm || kind == LaunchKind::kGemmPart;
+  switch (thunk.kind) {
+    case ThunkKind::kGemm:
+      return activity.library == LibraryKind::kAny;
+    case ThunkKind::kConvolution:
+      // cuDNN transforms large windows.
+      return activity.library == LibraryKind::kAny || activity.library == LibraryKind::kFft;
+    case ThunkKind::kLibrary:
+      if (kind == LaunchKind::kLibrary) {
+        return FitLibrary(thunk.library, activity.library) < kOfAnother;
+      }
+      if (!product && kind != LaunchKind::kConvolution) return true;
+      // Solvers multiply blocks; of an unknown library nothing is known.
+      return thunk.library == LibraryKind::kAny ||
+             (product && (thunk.library == LibraryKind::kFactorization ||
+                          thunk.library == LibraryKind::kTriangularSolve));
+    default:
+      return true;
+  }
+}
+
 bool FitsWindow(size_t tokens, size_t activities) {
   return (tokens + 1) * (activities + 1) <= kMostCells;
 }

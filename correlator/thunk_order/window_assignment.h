@@ -40,6 +40,10 @@ struct WindowChoice {
 // True where an activity of that kind may be the thunk's.
 bool MayLaunch(const ThunkToken& thunk, const WindowActivity& activity);
 
+// False where the activity is a kernel of a library that the thunk's call is not known to use: a
+// matrix product of an FFT, a sort's kernel of a matrix product. It may still be the thunk's.
+bool UsesLibrary(const ThunkToken& thunk, const WindowActivity& activity);
+
 // Whether a window of so many can be judged; time and memory grow with the product.
 bool FitsWindow(size_t tokens, size_t activities);
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "analysis/device_facts.h"
 #include "analysis/occupancy.h"
@@ -25,12 +28,62 @@ using store::RunDb;
 
 constexpr size_t kMostSteps = 200;
 constexpr size_t kMostNeighbours = 40;
+constexpr size_t kMostDevicesNamed = 8;
 
 int64_t IntOf(const Json& row, std::string_view key) { return JsonInt(row, key).value_or(0); }
 std::optional<int64_t> OptionalOf(const Json& row, std::string_view key) {
   return JsonInt(row, key);
 }
 std::string TextOf(const Json& row, std::string_view key) { return JsonText(row, key); }
+
+// What people call a device of the run: by its rank where the processes have one.
+Result<std::map<int64_t, std::string>> DeviceNames(RunDb& db) {
+  XLATRACE_ASSIGN(
+      const store::Table devices,
+      db.Select("SELECT d.device_id, d.ordinal, p.rank, (SELECT count(*) FROM device o WHERE"
+                " o.process_id = d.process_id) AS beside FROM device d JOIN process p"
+                " USING (process_id)"));
+  std::map<int64_t, std::string> names;
+  for (size_t i = 0; i < devices.rows.size(); ++i) {
+    const std::string device = fmt::format("device {}", devices.Int(i, "ordinal"));
+    const bool alone = devices.Int(i, "beside") == 1;
+    names[devices.Int(i, "device_id")] =
+        devices.IsNull(i, "rank")
+            ? device
+            : fmt::format("rank {}{}", devices.Int(i, "rank"), alone ? "" : " " + device);
+  }
+  return names;
+}
+
+// Over which devices its time per step is the mean, and what those take that run it: of a pipeline
+// each stage has ops of its own. `ran_in`: steps with launches of it, by device.
+Status AddDevices(RunDb& db, const std::map<int64_t, std::set<int64_t>>& ran_in, Json& op) {
+  XLATRACE_ASSIGN(const store::Table steps,
+                  db.Select("SELECT device_id, step FROM step WHERE steady"));
+  std::map<int64_t, int64_t> steady_of;
+  std::set<int64_t> ran_on;
+  for (size_t i = 0; i < steps.rows.size(); ++i) {
+    const int64_t device = steps.Int(i, "device_id");
+    ++steady_of[device];
+    const auto at = ran_in.find(device);
+    if (at != ran_in.end() && at->second.contains(steps.Int(i, "step"))) ran_on.insert(device);
+  }
+  if (steady_of.empty()) return {};
+  op["steady_devices"] = steady_of.size();
+  op["ran_on_devices"] = ran_on.size();
+  if (ran_on.empty() || ran_on.size() == steady_of.size()) return {};
+  XLATRACE_ASSIGN(const auto names, DeviceNames(db));
+  int64_t steps_there = 0;
+  op["ran_on"] = Json::array();
+  for (const int64_t device : ran_on) {
+    steps_there += steady_of[device];
+    if (op["ran_on"].size() == kMostDevicesNamed) continue;
+    const auto name = names.find(device);
+    op["ran_on"].push_back(name == names.end() ? fmt::format("device {}", device) : name->second);
+  }
+  op["steady_ns_per_step_there"] = IntOf(op, "steady_ns") / steps_there;
+  return {};
+}
 
 // The row of `summary` that stands for this op and its copies: their handles and their time. Null
 // where the op stands for itself.
@@ -418,7 +471,6 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
                   db.Select("SELECT sum(steady_ns) AS ns FROM op_time"));
   op["steady_device_ns"] = steady > 0 ? Json(all_ops.Int(0, "ns")) : Json();
   XLATRACE_ASSIGN(op["alike"], AlikeOps(db, TextOf(op, "handle")));
-  sheet["op"] = op;
 
   // Of the activities of this op: those whose label names its instruction.
   XLATRACE_ASSIGN(const store::Table labels, store::ScanLabels(db));
@@ -428,7 +480,13 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
       of_op.insert(labels.Int(i, "label_id"));
     }
   }
+  XLATRACE_ASSIGN(const store::Table lanes, store::ScanLanes(db));
+  std::unordered_map<int64_t, int64_t> device_of;
+  for (size_t i = 0; i < lanes.rows.size(); ++i) {
+    device_of[lanes.Int(i, "lane_id")] = lanes.Int(i, "device_id");
+  }
   std::map<int64_t, LaunchSum> steps;
+  std::map<int64_t, std::set<int64_t>> ran_in;  // Steps by device.
   XLATRACE_ASSIGN(
       const LaunchSums sums,
       LaunchSums::Load(db, [&](const LaunchSum& sum, const store::ScannedActivity& activity) {
@@ -437,9 +495,13 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
           ++step.launches;
           step.timed += activity.timed ? 1 : 0;
           step.self_ns += activity.self_ns;
+          const auto device = device_of.find(activity.lane_id);
+          if (device != device_of.end()) ran_in[device->second].insert(*activity.step);
         }
         return true;
       }));
+  XLATRACE_TRY(AddDevices(db, ran_in, op));
+  sheet["op"] = op;
   XLATRACE_ASSIGN(const store::Table of_run,
                   db.Select("SELECT step, count(*) AS devices, min(steady) AS steady FROM step"
                             " GROUP BY step ORDER BY step"));

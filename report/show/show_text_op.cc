@@ -67,7 +67,7 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
   }
 }
 
-void WriteSteps(const Json& steps, SheetWriter& out) {
+void WriteSteps(const Json& steps, int64_t devices, SheetWriter& out) {
   if (!steps.is_array() || steps.size() < 2) return;
   std::vector<double> times;
   for (const Json& step : steps) times.push_back(JsonNumber(step, "ns_per_device"));
@@ -88,9 +88,10 @@ void WriteSteps(const Json& steps, SheetWriter& out) {
   std::vector<double> sorted = times;
   std::sort(sorted.begin(), sorted.end());
   out.Fact("by step", line);
-  out.Fact("", fmt::format("median {}, least {}, most {} over {} steps, of one device",
+  out.Fact("", fmt::format("median {}, least {}, most {} over {} steps{}",
                            Duration(sorted[sorted.size() / 2]), Duration(sorted.front()),
-                           Duration(sorted.back()), sorted.size()));
+                           Duration(sorted.back()), sorted.size(),
+                           devices > 1 ? fmt::format(", mean of {} devices", devices) : ""));
 }
 
 // Whole where all of the HLO is asked for.
@@ -136,12 +137,27 @@ void WriteOp(const Json& sheet, SheetWriter& out) {
                        TimeCell(op, "self_ns"), Percent(JsonNumber(op, "self_pct"), 100),
                        CountCell(op, "occurrences"), TimeCell(op, "average_ns"),
                        TimeCell(op, "min_ns"), TimeCell(op, "max_ns")));
+  const auto devices = static_cast<int64_t>(JsonNumber(op, "steady_devices"));
   if (JsonHas(op, "steady_ns_per_step")) {
+    // The divisor of steps that devices are in: what is summed over ops is the step of one device.
+    const std::string over = devices > 1
+                                 ? fmt::format("{} devices, {} steady steps in all",
+                                               Thousands(devices), CountCell(op, "steady_steps"))
+                                 : fmt::format("{} steady steps", CountCell(op, "steady_steps"));
     out.Fact("per step",
-             fmt::format("{} = {}% of device time (mean of {} steady steps)",
-                         TimeCell(op, "steady_ns_per_step"),
+             fmt::format("{} = {}% of device time (mean of {})", TimeCell(op, "steady_ns_per_step"),
                          Percent(JsonNumber(op, "steady_ns"), JsonNumber(op, "steady_device_ns")),
-                         CountCell(op, "steady_steps")));
+                         over));
+  }
+  if (JsonHas(op, "steady_ns_per_step_there")) {
+    const Json& names = ValueAt(op, "ran_on");
+    std::string where;
+    for (const Json& name : names) where += (where.empty() ? "" : ", ") + name.get<std::string>();
+    const auto ran = static_cast<size_t>(JsonNumber(op, "ran_on_devices"));
+    if (ran > names.size()) where += fmt::format(" and {} more", ran - names.size());
+    out.Fact("", fmt::format("{} on the {} of {} devices that {} it: {}",
+                             TimeCell(op, "steady_ns_per_step_there"), Thousands(int64_t(ran)),
+                             Thousands(devices), ran == 1 ? "runs" : "run", where));
   }
   if (const Json& alike = ValueAt(op, "alike"); alike.is_object()) {
     const bool steady = JsonHas(alike, "steady_ns_per_step");
@@ -156,7 +172,7 @@ void WriteOp(const Json& sheet, SheetWriter& out) {
                          TimeCell(alike, steady ? "steady_ns_per_step" : "self_ns"),
                          steady ? "per step" : "in the whole run", handles.size(), names));
   }
-  WriteSteps(ValueAt(sheet, "steps"), out);
+  WriteSteps(ValueAt(sheet, "steps"), devices, out);
   WriteHost(ValueAt(sheet, "host"), out);
   WriteRoofline(op, out);
   if (const Json& other = ValueAt(sheet, "other_gpu"); other.is_object()) {

@@ -6,6 +6,7 @@ does not name the GPU. Expected figures are worked out here from shapes and dura
 """
 
 import json
+import pathlib
 import lzma
 import pathlib
 import re
@@ -262,6 +263,52 @@ class Show(unittest.TestCase):
         self.assertEqual(device[0]["bandwidth"], int(MI300X_BYTES))
         unnamed = self.query(self.h100, "SELECT DISTINCT gpu, peak_flops FROM device")
         self.assertEqual(unnamed, [{"gpu": None, "peak_flops": None}])
+
+
+class ShowOfSeveralDevices(unittest.TestCase):
+    """Three processes of one device; each has a module of its own, so that an op is that of one of them."""
+
+    def setUp(self):
+        support.require_program()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="xlatrace-show-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def per_step(self, handle, run):
+        lines = ok("show", handle, run).splitlines()
+        at = next(i for i, line in enumerate(lines) if line.strip().startswith("per step"))
+        return lines[at : at + 2]
+
+    def test_the_mean_says_of_how_many_devices_and_what_those_take_that_run_it(self):
+        ops = [
+            ("add.2", "add", "jit(step)/jvp(layers_0)/mlp/add", "/m/model.py", 11),
+            ("dot.1", "dot", "jit(step)/jvp(layers_0)/mlp/dot_general", "/m/model.py", 10),
+        ]
+        for host in range(3):
+            lasts = {"add.2": 300_000, "dot.1": 600_000 if host == 0 else 420_000}
+            space = support.xspace("jit_step", ops, executions=12, host=f"host{host}", op_ns=lasts)
+            (self.folder / f"host{host}.xplane.pb").write_bytes(space)
+        run = self.folder / "run.db"
+        ok("import", *sorted(self.folder.glob("*.pb")), "-o", run)
+        rows = json.loads(ok("query", run, "--format", "json",
+                             "SELECT handle, average_ns FROM op_time WHERE instruction = 'dot.1'"))  # fmt: skip
+        rows = rows["rows"] if isinstance(rows, dict) else rows
+        slow = next(row["handle"] for row in rows if row["average_ns"] == 600_000)
+        mean, there = self.per_step(slow, run)
+        with support.open_database(run) as db:
+            steady, own = db.execute(
+                "SELECT sum(steady), sum(steady) FILTER (WHERE device_id = 1) FROM step").fetchone()  # fmt: skip
+        self.assertRegex(mean, rf"\b{round(600 * own / steady)} us ")
+        self.assertIn(f"(mean of 3 devices, {steady} steady steps in all)", mean)
+        self.assertIn("600 us on the 1 of 3 devices that runs it: ", there)
+        op = json.loads(ok("show", slow, run, "--format", "json"))["op"]
+        self.assertEqual((op["steady_devices"], op["ran_on_devices"]), (3, 1))
+        self.assertEqual(op["steady_ns_per_step_there"], 600_000)
+
+    def test_an_op_that_all_devices_run_has_one_mean(self):
+        run = import_file(self.folder, "captures/nsys-jax-maxtext-fsdp4-h100")
+        mean, after = self.per_step("o1", run)
+        self.assertIn("(mean of 4 devices, 16 steady steps in all)", mean)
+        self.assertNotIn("that run", after)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/apportion.h"
+#include "compare/op_identity.h"
 #include "compare/row_builder.h"
 
 namespace xlatrace::compare {
@@ -83,8 +84,7 @@ std::string RowName(const Run& base, const Run& now, const Row& row) {
     const std::string name = op->kernels.empty() ? std::string() : op->kernels[0].name;
     return name.empty() ? "(" + op->reason + ")" : name;
   }
-  const size_t slash = op->op_name.rfind('/');
-  const std::string leaf = slash == std::string::npos ? op->op_name : op->op_name.substr(slash + 1);
+  const std::string_view leaf = LeafOf(op->op_name);
   if (op->layer.empty() && leaf.empty()) return op->instruction;
   return fmt::format("{}{}{}", op->layer, op->layer.empty() || leaf.empty() ? "" : "/", leaf);
 }

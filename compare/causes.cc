@@ -126,7 +126,8 @@ class Finder {
 
   void OneSided() {
     const Op& op = new_ != nullptr ? *new_ : *old_;
-    const std::string_view work = op.op_kind.empty() ? "work" : std::string_view(op.op_kind);
+    std::string work = op.op_kind.empty() ? "work" : op.op_kind;
+    std::replace(work.begin(), work.end(), '_', ' ');
     if (new_ == nullptr) {
       Add(CauseKind::kLost, fmt::format("{} that NEW does not do", work));
     } else if (op.phase == model::Phase::kRecompute) {
@@ -293,8 +294,8 @@ class Finder {
           fmt::format("{} registers a thread instead of {}", b.registers, a.registers));
     }
     if (a.occupancy_pct && b.occupancy_pct && std::abs(*a.occupancy_pct - *b.occupancy_pct) >= 1) {
-      Add(CauseKind::kLaunch, fmt::format("occupancy {:.0f}% instead of {:.0f}%",
-                                          *b.occupancy_pct, *a.occupancy_pct));
+      Add(CauseKind::kLaunch,
+          fmt::format("occupancy {:.0f}% instead of {:.0f}%", *b.occupancy_pct, *a.occupancy_pct));
     }
   }
 

@@ -13,9 +13,19 @@
 #include "compare/causes.h"
 #include "compare/circumstances.h"
 #include "compare/common_ratio.h"
+#include "compare/op_identity.h"
+#include "model/gap_words.h"
 
 namespace xlatrace::compare {
 namespace {
+
+// As findings, terminal and page say it.
+std::string_view CauseWords(std::string_view cause) {
+  const auto texts = model::Texts<model::GapCause>();
+  const auto at = std::find(texts.begin(), texts.end(), cause);
+  return at == texts.end() ? cause
+                           : model::InWords(static_cast<model::GapCause>(at - texts.begin()));
+}
 
 using model::Phase;
 using model::StepPart;
@@ -309,7 +319,7 @@ class Finder {
         default:
           key += fmt::format("\n{}\n{}\n{}", op->layer_group, model::Text(op->phase), op->op_kind);
           if (cause.kind != CauseKind::kLost && cause.kind != CauseKind::kNew) {
-            const std::string_view leaf = LeafOf(*op);
+            const std::string_view leaf = LeafOf(op->op_name);
             key += fmt::format("\n{}", leaf.empty() ? std::string_view(op->instruction) : leaf);
           }
       }
@@ -343,18 +353,12 @@ class Finder {
     return name.empty() ? cause.text : name + ": " + cause.text;
   }
 
-  static std::string_view LeafOf(const Op& op) {
-    const std::string_view name = op.op_name;
-    const size_t slash = name.rfind('/');
-    return slash == std::string_view::npos ? name : name.substr(slash + 1);
-  }
-
   static std::string NameOf(const Op& op, bool folded) {
     if (op.instruction.empty()) {
       return op.kernels.empty() || op.kernels[0].name.empty() ? std::string(op.reason)
                                                               : op.kernels[0].name;
     }
-    std::string text(op.layer.empty() ? LeafOf(op) : std::string_view(op.layer));
+    std::string text(op.layer.empty() ? LeafOf(op.op_name) : std::string_view(op.layer));
     if (folded && !op.layer_group.empty()) text = op.layer_group;
     if (op.phase != Phase::kUnknown && op.phase != Phase::kOther && !text.empty()) {
       text += fmt::format(" {}", model::Text(op.phase));
@@ -438,7 +442,7 @@ class Finder {
       }
       const bool more = Part(now_, StepPart::kIdle) > Part(base_, StepPart::kIdle);
       const std::string cause = more && !why.empty() && why != "unknown"
-                                    ? fmt::format(", mostly gaps of cause '{}'", why)
+                                    ? fmt::format(", mostly because {}", CauseWords(why))
                                     : std::string();
       add(StepPart::kIdle, "idle",
           fmt::format("the device {} ({}{})", more ? "waits longer" : "waits less",

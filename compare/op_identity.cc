@@ -124,6 +124,15 @@ std::vector<OpIdentity> IdentitiesOf(const HloModule& module) {
   return identities;
 }
 
+std::string_view LeafOf(std::string_view op_name) {
+  const size_t parameters = op_name.find('[');
+  if (parameters != op_name.npos && op_name.find('=', parameters) != op_name.npos) {
+    op_name = op_name.substr(0, parameters);
+  }
+  const size_t slash = op_name.rfind('/');
+  return slash == op_name.npos ? op_name : op_name.substr(slash + 1);
+}
+
 std::string CanonicalOpName(std::string_view op_name) {
   if (op_name.empty()) return {};
   const analysis::OpName name = analysis::ParseOpName(op_name);

@@ -48,6 +48,9 @@ std::string_view WorkOf(const model::HloModule& module, const model::Instruction
 // The op_name as described above, for people and for keys: "layer_0/dot_general", with
 // "gradient of " or "recomputed " in front. Empty for no name.
 std::string CanonicalOpName(std::string_view op_name);
+// "dot_general" of "jit(f)/mlp/dot_general[dimension_numbers=...]": the last component without the
+// parameters of the primitive. "args[0]" is a name and stays.
+std::string_view LeafOf(std::string_view op_name);
 
 }  // namespace xlatrace::compare
 

@@ -83,6 +83,21 @@ class ComparisonsAndJobs(Browser):
             result = page_browser.support.run(*each, cwd=cls.work)
             assert result.code == 0, result
 
+    def test_names_can_be_read_in_a_window_of_400_pixels(self):
+        for file, names in (("changed", ("compare", "ranks", "idle", "verdict")), ("job", ("ranks", "idle", "memory", "verdict"))):
+            page = self.open(url=(self.work / f"{file}.html").as_uri())
+            page.set_viewport_size({"width": 400, "height": 800})
+            for name in names:
+                page.get_by_test_id(f"tab-{name}").click()
+                page.wait_for_selector(f'[data-testid="page-{name}"]')
+                page.wait_for_function("() => document.documentElement.scrollWidth <= 400", timeout=20_000)
+                # Not one cell that holds a name is too narrow to be read (tables take their width as they are measured).
+                page.wait_for_function(
+                    """() => [...document.querySelectorAll('main table.fix tbody tr:first-child td.name')]
+                    .every((cell) => cell.offsetParent === null || getComputedStyle(cell).display === 'none' || cell.innerText.trim() === '' || cell.getBoundingClientRect().width >= 60)""",
+                    timeout=20_000,
+                )
+
     def test_axe_finds_nothing_on_compare_and_ranks_of_all_sorts(self):
         source = AXE.read_text(encoding="utf-8")
         for file, names in (

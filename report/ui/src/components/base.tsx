@@ -123,6 +123,9 @@ export function Delta({ now, then }: { now: number; then: number }): VNode {
   return <span class={d === 0 ? 'dim' : ''} title={`base ${ms(then)}`}>{signed(d / 1e6)}</span>;
 }
 
+/** The comparison's sentence without the times that it begins with, where these stand beside it: "What changed: …". */
+const afterTimes = (sentence: string): string => sentence.replace(/^(Step|Device time of the whole run) \S+ \S+ -> [^:]*?(?:: |\.$)/, (all) => (all.endsWith(': ') ? 'What changed: ' : ''));
+
 export function BaseVerdict(): VNode {
   const { report } = useCtx();
   const base = report.meta.base!;
@@ -149,7 +152,7 @@ export function BaseVerdict(): VNode {
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}
       {percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with {base.run.title}.{' '}
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings, which may differ in length. `}
-      {typeset(base.notes.join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
+      {typeset([afterTimes(base.notes[0] ?? ''), ...base.notes.slice(1)].join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
     </p>
   );
 }

@@ -342,7 +342,10 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   const sortId = p.sort?.replace(/^-/, '');
   const down = p.sort?.startsWith('-') ?? false;
   // What columns without a width share.
-  const flex = Math.max(40, (wide - columns.reduce((a, c) => a + (c.width ?? 0), 0)) / Math.max(1, columns.filter((c) => c.width === undefined).length));
+  const set = columns.reduce((a, c) => a + (c.width ?? 0), 0), shared = columns.filter((c) => c.width === undefined).length;
+  // In a narrow window names keep a width to be read in; the table scrolls in its box.
+  const need = wide < 760 && !p.cls?.includes('slim') ? set + (shared > 1 ? 130 : 196) * shared : 0;
+  const flex = Math.max(40, (Math.max(wide, need) - set) / Math.max(1, shared));
   const span = Math.max(1, columns.findIndex((c) => c.id === p.span));
   const line = (l: Line<T>, index: number): VNode => {
     const common = { 'data-ns': l.ns, 'aria-rowindex': virtual ? index + 2 : undefined };
@@ -377,7 +380,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
          role={virtual ? 'region' : undefined} aria-label={virtual ? p.label : undefined}
          style={virtual ? { height: `${Math.min(viewport, full + ROW + 4)}px` } : { height: '' }}
          onScroll={virtual ? (e) => setTop((e.currentTarget as HTMLElement).scrollTop) : undefined}>
-      <table class="fix" aria-label={p.label} aria-rowcount={virtual ? n + 1 : undefined}>
+      <table class="fix" style={need > wide ? { minWidth: `${need}px` } : undefined} aria-label={p.label} aria-rowcount={virtual ? n + 1 : undefined}>
         <colgroup>{columns.map((c) => <col style={c.width !== undefined ? { width: `${c.width}px` } : {}} />)}</colgroup>
         <thead>
           <tr>

@@ -58,7 +58,7 @@ export function ComparePage(): VNode {
   const opOf = (r: Row): number => (r.at < 0 ? -1 : c.opOfRow[r.at]!);
   const columns: Column<Row>[] = [
     ...(by === 'op' ? [
-      { id: 'handle', label: '', width: 46, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
+      { id: 'handle', label: '', width: 54, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
       { id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! },
     ] : []),
     { id: 'name', label: by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], cls: 'name', sort: (r) => r.name, raw: (r) => r.name, cell: (r) => <span title={r.name}>{r.name}</span> },

@@ -38,7 +38,7 @@ export function IdlePage(): VNode {
   ];
   const lines: Line<Cause>[] = causes.map((c) => ({ key: c.cause, row: c, ns: c.ns, testid: `cause-${c.cause}` }));
   const foot = (lead: string, key: string, kind: 'others' | 'total', ns: number, gaps: string): Line<Cause> => ({ key, kind, lead, text: lead, ns, testid: `cause-${key}`, cells: { ms: ms(ns / d), pct: wall > 0 ? percent(ns, wall) : '', gaps } });
-  if (shorter > 0) lines.push(foot('in gaps shorter than 1 µs, not looked into', 'shorter', 'others', shorter, ''));
+  if (shorter > 0) lines.push(foot('shorter than 1 µs each', 'shorter', 'others', shorter, ''));
   lines.push(foot('all idle time', 'total', 'total', total, shorter > 0 ? '' : gapCount(n / d)));
   const table: TableProps<Cause> = {
     columns, lines, label: 'Idle time by cause', fileName: 'idle', selected: chosen.length === 1 ? chosen[0] : undefined, span: 'ms',
@@ -96,21 +96,21 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
   };
   const columns: Column<GapRow>[] = [
     { id: 'us', label: 'µs', num: true, width: 84, raw: (g) => (g.end - g.start) / 1e3, show: significant, exact: ['gap_ns', (g) => g.end - g.start], cell: (g) => <Link to={{ page: 'timeline', args: { t: at(g), a: `${Math.round(g.start)},${Math.round(g.end)}`, hosts: '1', d: String(g.device) } }} title="on the timeline">{us(g.end - g.start)}</Link> },
-    { id: 'step', label: 'step', num: true, width: 58, raw: (g) => (g.step >= 0 ? g.step : null), cell: (g) => (g.step >= 0 ? g.step : '') },
+    ...(report.steps.length === 0 ? [] : [{ id: 'step', label: 'step', num: true, width: 58, raw: (g: GapRow) => (g.step >= 0 ? g.step : null), cell: (g: GapRow) => (g.step >= 0 ? g.step : '') }]),
     { id: 'device', label: 'device', width: 110, from: 760, cls: 'name', raw: (g) => names[g.device] ?? '', cell: (g) => names[g.device] ?? '' },
     { id: 'cause', label: 'cause', width: 226, cls: 'name', raw: (g) => CAUSE_WORDS[g.cause] ?? g.cause, cell: (g) => CAUSE_WORDS[g.cause] ?? g.cause },
     { id: 'after', label: 'after', cls: 'name', from: 900, raw: (g) => said(g.previous), cell: (g) => what(g.previous) },
     { id: 'before', label: 'before', cls: 'name', raw: (g) => said(g.next), cell: (g) => what(g.next) },
-    { id: 'host', label: 'host meanwhile: range · call', cls: 'name', raw: host, cell: (g) => <span title={host(g)}>{host(g) || <span class="dim">not recorded</span>}</span> },
-    { id: 'thread', label: 'thread', width: 96, from: 1000, cls: 'name', raw: thread, cell: thread },
+    { id: 'host', label: 'host meanwhile', title: 'the range and the call that it was in', cls: 'name', raw: host, cell: (g) => <span title={host(g)}>{host(g) || <span class="dim">not recorded</span>}</span> },
+    { id: 'thread', label: 'thread', width: 96, from: 1100, cls: 'name', raw: thread, cell: thread },
   ];
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap' }));
-  if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}`, text: plural(inBasis.length - MOST, 'shorter gap'), cells: { us: us(rest) } });
+  if (inBasis.length > MOST) lines.push({ key: 'rest', kind: 'others', lead: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}`, text: `${plural(inBasis.length - MOST, 'shorter gap')}, ${duration(rest)}` });
   const table: TableProps<GapRow> = {
-    columns, lines, label: 'Longest gaps', fileName: 'gaps', primary: true, span: 'step',
+    columns, lines, label: 'Longest gaps', fileName: 'gaps', primary: true, span: 'cause',
     onOpen: (l) => l.row && go({ page: 'timeline', args: { t: at(l.row), a: `${Math.round(l.row.start)},${Math.round(l.row.end)}`, hosts: '1', d: String(l.row.device) } }),
   };
-  const cut = report.meta.left_out.find((l) => l.what === 'gaps' && l.rows > 0);
+  const cut = report.gaps.filter((g) => !report.meta.basis.steady || g.steady).length < counted;
   return (
     <section>
       <div class="bar-h">

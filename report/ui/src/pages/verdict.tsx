@@ -241,7 +241,7 @@ function Largest({ report }: { report: Report }): VNode | null {
     : (opGroups(report, view, 'none', true)[0]?.rows ?? []).map((r) => {
         const o = r.op;
         const l = line({ type: 'op', row: o }, ops.name[o] || `no instruction: ${ops.reason[o]!.replace(/_/g, ' ')}`, ops.hue[o]!, r.ns, r.calls, r.ops.length > 1 ? <span class="tag">×{r.ops.length}</span> : undefined);
-        return { ...l, key: `op-${ops.handle[o]}`, cells: <>{l.cells}<td class="name" title={ops.opName[o]}>{scopeText(ops.group[o]!, ops.opName[o]!)}</td><td class="name src"><SourceChip file={ops.file[o]!} line={ops.line[o]!} /></td></> };
+        return { ...l, key: `op-${ops.handle[o]}`, cells: <>{l.cells}<td class="name scope" title={ops.opName[o]}>{scopeText(ops.group[o]!, ops.opName[o]!)}</td><td class="name src"><SourceChip file={ops.file[o]!} line={ops.line[o]!} /></td></> };
       });
   if (rows.length === 0) return null;
   const most = rows[0]!.ns, rest = rows.slice(8);
@@ -251,7 +251,7 @@ function Largest({ report }: { report: Report }): VNode | null {
     <section class="largest">
       <div class="bar-h"><h2>Largest {bare ? 'kernels' : 'instructions'}</h2><span class="cap">{report.perStep} of device time · <Link to={{ page: 'ops' }}>all {thousands(rows.length)}</Link> · <CopyMenu /></span></div>
       <table class="fix" aria-label="Largest">
-        <colgroup>{width(46)}<col />{width(28)}{!bare && <><col /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{bare && <>{width(64)}{width(70)}</>}</colgroup>
+        <colgroup>{width(46)}<col />{width(28)}{!bare && <><col class="scope" /><col class="src" style={{ width: '120px' }} /></>}{width(130)}{width(56)}{bare && <>{width(64)}{width(70)}</>}</colgroup>
         {bare && <thead><tr><th><span class="vh">handle</span></th><th>kernel</th><th><span class="vh">phase</span></th><th class="num">{report.perStep}</th><th class="num">%</th><th class="num">calls</th><th class="num">avg µs</th></tr></thead>}
         <tbody>
           {rows.slice(0, 8).map((r) => (
@@ -260,7 +260,7 @@ function Largest({ report }: { report: Report }): VNode | null {
               {bare && <><td class="num">{count(r.calls / d)}</td><td class="num">{us(r.ns / r.calls)}</td></>}
             </tr>
           ))}
-          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{!bare && <><td /><td class="src" /></>}<td class="num">{ms(sum / d)}</td><td class="num">{percent(sum, view.total)}</td>{bare && <><td /><td /></>}</tr>}
+          {rest.length > 0 && <tr class="oth"><td /><td>{plural(rest.length, 'other')}</td><td />{!bare && <><td class="scope" /><td class="src" /></>}<td class="num">{ms(sum / d)}</td><td class="num">{percent(sum, view.total)}</td>{bare && <><td /><td /></>}</tr>}
         </tbody>
       </table>
     </section>

@@ -92,9 +92,9 @@ void SplitWaiting(Collective& of) {
     // Processes record on their own: a step that one of them lacks, or in which it ran another
     // number of times, has no counterpart.
     const size_t count = first.size();
-    const bool on_all =
-        std::all_of(of.of_device.begin(), of.of_device.end(), [&](const auto& device) {
-          const auto at = device.second.find(step);
+    const bool on_all = std::all_of(
+        of.of_device.begin(), of.of_device.end(), [count, at_step = step](const auto& device) {
+          const auto at = device.second.find(at_step);
           return at != device.second.end() && at->second.size() == count;
         });
     if (!on_all) continue;

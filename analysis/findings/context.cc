@@ -73,6 +73,15 @@ double Context::ShareOfStep(int64_t ns) const {
   return step_ns > 0 ? static_cast<double>(ns) / static_cast<double>(step_ns) : 0;
 }
 
+std::string Context::Counted(int64_t count, std::string_view one, std::string_view many) const {
+  const int64_t each = PerStep(count);
+  const bool seldom = each == 0 && count > 0;
+  const int64_t said = seldom ? count : each;
+  std::string text = fmt::format("{} {}", said, said == 1 ? one : many);
+  if (seldom) text += fmt::format(" over {} steps", step_count);
+  return text;
+}
+
 double Context::ShareOfSpan(int64_t ns) const {
   return span_ns > 0 ? static_cast<double>(ns) / static_cast<double>(span_ns) : 0;
 }

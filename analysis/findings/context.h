@@ -80,6 +80,8 @@ class Context {
   double ShareOfStep(int64_t ns) const;
   double ShareOfSpan(int64_t ns) const;  // For idle time, `ns` per step.
   int64_t PerStep(int64_t sum) const { return sum / divisor; }
+  // "3 gaps" of a step (or of the run); "2 gaps over 10 steps" where a step has less than one.
+  std::string Counted(int64_t count, std::string_view one, std::string_view many) const;
   std::string_view Per() const { return whole_run ? "in the run" : "per step"; }
   std::string_view Whole() const { return whole_run ? "run" : "step"; }
   // Nothing when the activity has no instruction, or that has no time in steady steps.

@@ -59,11 +59,9 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   finding.id = "runtime_copies";
   finding.title =
       fmt::format("Copy less {}: {} per step that nothing hides", most->first, Time(exposed));
-  finding.sentence = fmt::format(
-      "Copying {} is {} of the step: {} copies, {} with nothing beside "
-      "them",
-      most->first, Percent(context.ShareOfStep(exposed)), context.PerStep(copies.count),
-      Time(exposed));
+  finding.sentence = fmt::format("Copying {} is {} of the step: {}, {} with nothing beside them",
+                                 most->first, Percent(context.ShareOfStep(exposed)),
+                                 context.Counted(copies.count, "copy", "copies"), Time(exposed));
   finding.action =
       "put data where it is used once (`jax.device_put` with the right sharding, donated state) "
       "instead of copying it for every call; pass results on without a round trip";

@@ -72,11 +72,10 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
     ++of.count;
   }
   const int64_t ns = context.PerStep(idle);
-  const int64_t launches = context.PerStep(count);
-  const int64_t saves = ns - launches * kLaunchCostNs;
+  const int64_t saves = context.PerStep(idle - count * kLaunchCostNs);
   Evidence evidence;
   evidence.Add("idle inside executions, gaps below 50 us, per step", ns, "ns")
-      .Add("such gaps per step", launches, "count");
+      .Add("such gaps per step", context.PerStep(count), "count");
   if (launched > 0) {
     evidence.Add("idle before what had been launched long before, per step",
                  context.PerStep(launched), "ns");
@@ -102,8 +101,8 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   // What covers the ops is one launch for the host.
   finding.change.emplace();
   finding.change->one_launch = true;
-  finding.title =
-      fmt::format("Launch less: the device waits {} per step for {} launches", Time(ns), launches);
+  finding.title = fmt::format("Launch less: the device waits {} per step for {}", Time(ns),
+                              context.Counted(count, "launch", "launches"));
   finding.action =
       "let command buffers (CUDA graphs) cover these ops (xla_gpu_enable_command_buffer; loops "
       "need "
@@ -115,9 +114,9 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
   // Seen in the calls that they came too late, or only guessed from the length of the gaps.
   finding.sure = context.Allowed(10 * known >= 7 * count ? Sure::kHigh : Sure::kMedium);
   finding.gaps = std::move(claims);
-  finding.sentence = fmt::format(
-      "The device waits for the host to launch for {} of the step: {} in {} gaps per step",
-      Percent(share), Time(ns), launches);
+  finding.sentence =
+      fmt::format("The device waits for the host to launch for {} of the step: {} per step, in {}",
+                  Percent(share), Time(ns), context.Counted(count, "gap", "gaps"));
   std::map<std::string, int64_t> by_source;
   const WaitedFor* most = nullptr;
   for (const auto& [op, of] : waited) {

@@ -113,8 +113,8 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   const int64_t mean_ns = kernels > 0 ? device_ns / kernels : 0;
   const int64_t ns = context.PerStep(kind.ns);
   finding.saves_high_ns = std::max<int64_t>(0, ns - context.PerStep(kind.count) * kLaunchCostNs);
-  finding.title = fmt::format("Launch less: the device waits {} for {} launches", Time(ns),
-                              context.PerStep(kind.count));
+  finding.title = fmt::format("Launch less: the device waits {} for {}", Time(ns),
+                              context.Counted(kind.count, "launch", "launches"));
   finding.sentence = fmt::format(
       "The device is idle for {} of the {}, waiting for the host: {} launches of {} on average",
       Percent(ShareOfSpan(context, kind.ns)), context.Whole(), context.PerStep(kernels),
@@ -126,11 +126,12 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
   finding.how_to_check = "launches find earlier work still running; the idle time falls";
   if (kind.ns >= kLongWaitNs * kind.count) {
     finding.id = "host_gap";
-    finding.title = fmt::format("Keep the device fed: it waits {} for the host, in {} gaps",
-                                Time(ns), context.PerStep(kind.count));
+    finding.title = fmt::format("Keep the device fed: it waits {} for the host, in {}", Time(ns),
+                                context.Counted(kind.count, "gap", "gaps"));
     finding.sentence = fmt::format(
-        "The device is idle for {} of the {}, waiting for the host: {} gaps of {} on average",
-        Percent(ShareOfSpan(context, kind.ns)), context.Whole(), context.PerStep(kind.count),
+        "The device is idle for {} of the {}, waiting for the host: {}, {} on average",
+        Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
+        context.Counted(kind.count, "gap", "gaps"),
         Time(kind.ns / std::max<int64_t>(kind.count, 1)));
     finding.action =
         "see what the host does in the longest gaps: input, Python between launches, a lock or a "

@@ -15,8 +15,6 @@ namespace xlatrace::analysis::findings {
 namespace {
 
 constexpr double kNoticeable = 0.01;
-// The largest tile of results that libraries use; most are smaller, so tiles are at least so many.
-constexpr int64_t kTileElements = 128 * 128;
 constexpr int64_t kLongSum = 2048;
 constexpr int64_t kSumOverSide = 8;  // The sum against the longer side of one product's result.
 constexpr int64_t kFewestSms = 64;   // Of GPUs whose size is not known: L4 58, A100 108, H100 132.

@@ -338,8 +338,8 @@ class LaunchPass {
   void WriteBins() {
     PageTable table("bins");
     table.Declare("device>devices bin:delta part:word self_ns");
-    for (const auto& [device, bins] : bins_) {
-      bins.ForEach([&](int64_t bin, size_t part, int64_t ns) {
+    for (const auto& [id, bins] : bins_) {
+      bins.ForEach([&, device = id](int64_t bin, size_t part, int64_t ns) {
         SetCell(table, 0, device, &page_.devices);
         table.Set(1, bin);
         table.SetText(2, part == kCollectivePart ? "collective"

@@ -216,8 +216,8 @@ Status Collectives(PageContext& page) {
     table.Set(4, sum.group_size);
     table.Set(5, sum.ns);
     table.Set(6, sum.exposed_ns);
-    const auto mean = [&](size_t column, const std::optional<int64_t>& value) {
-      if (value) table.Set(column, *value / sum.calls);
+    const auto mean = [&table, calls = sum.calls](size_t column, const auto& value) {
+      if (value) table.Set(column, *value / calls);
     };
     mean(7, sum.algorithm);
     mean(8, sum.bus);

@@ -14,6 +14,7 @@
 namespace xlatrace::analysis {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -68,6 +69,26 @@ TEST(HostRules, GapsBeforeLaunchesThatCameLateAndBeforeOnesThatStoodReady) {
   ASSERT_NE(ahead.FindRuledOut("launch_bound"), nullptr);
   // A kernel starts every 50 us, so within 200 us four are outstanding, less what is between steps.
   EXPECT_THAT(ahead.FindRuledOut("launch_bound")->text, HasSubstr("4 launches ahead"));
+}
+
+TEST(HostRules, GapsThatNotEveryStepHasAreCountedOverTheSteps) {
+  // Sixteen steps of four kernels of 60 us; every other one has a gap of 40 us, whose launch came
+  // late. The last step has none; no later start ends it, so it does not count: 8 * 40 us / 15.
+  FindingCase made(Module());
+  int64_t at = 1000;
+  for (int step = 0; step < 16; ++step) {
+    FindingCase::Work work{{"a", 60}, {"b", 60}, {"a", 60}, {"b", 60}};
+    if (step % 2 == 0) work.insert(work.begin() + 2, {"~", 40});
+    at = made.Step(at, work) + 2;
+  }
+  const std::vector<int64_t> starts = made.b.run.activities.start_ns;
+  made.options.call_of = [starts](size_t i) {
+    return model::HostCall{static_cast<model::Id>(i + 1), starts[i] - 6'000, starts[i] - 2'000};
+  };
+  made.Run();
+  const model::FindingRow* seldom = made.Find("launch_bound");
+  ASSERT_NE(seldom, nullptr) << made.Ids();
+  EXPECT_THAT(seldom->title, EndsWith("waits 21.3 us per step for 8 launches over 15 steps"));
 }
 
 TEST(HostRules, ManySmallKernelsAndOnesThatAreFewOrNotSmall) {

@@ -20,6 +20,13 @@ cudaError_t Launch(const LibraryKernel& kernel, cudaStream_t stream) {
     if (known == nullptr) {
       known = fakeCudartLibraryKernel(kernel.name.c_str(), kernel.registers,
                                       kernel.static_shared_bytes);
+      // More than 48 KB is had only by asking (CUDA programming guide, shared memory of 7.x on).
+      if (known != nullptr && kernel.dynamic_shared_bytes > 48U * 1024) {
+        const cudaError_t error =
+            cudaFuncSetAttribute(known, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(kernel.dynamic_shared_bytes));
+        if (error != cudaSuccess) return error;
+      }
     }
     handle = known;
   }

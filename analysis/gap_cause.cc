@@ -58,6 +58,11 @@ bool IsHostCopy(const model::RunTables& run, Id activity_id) {
           config.copy_kind == model::CopyKind::kDeviceToHost);
 }
 
+bool ToHost(const model::RunTables& run, Id activity_id) {
+  return run.ConfigOf(static_cast<size_t>(activity_id) - 1).copy_kind ==
+         model::CopyKind::kDeviceToHost;
+}
+
 // A value that was read back: a copy to the host too small to take time of its own.
 bool ReadsValue(const model::RunTables& run, Id activity_id) {
   if (activity_id <= 0) return false;
@@ -190,8 +195,7 @@ class Judge {
       gap.host_range_id = input->range_id;
     } else if (waited || Refilling(events, gap) || WaitedForValue(gap)) {
       gap.cause = GapCause::kSynchronisation;
-    } else if (IsHostCopy(run_, gap.previous_activity_id) ||
-               IsHostCopy(run_, gap.next_activity_id)) {
+    } else if (CopyHeldIt(gap)) {
       gap.cause = GapCause::kCopy;
     } else if (2 * launching > length ||
                (same && length < kLaunchGapNs && !events.by_start.empty())) {
@@ -265,6 +269,21 @@ class Judge {
     return std::string(name.substr(0, 48));
   }
 
+  // Rule 5. A copy that the host came to late is what it did next, not what it was late for.
+  bool CopyHeldIt(const GapRow& gap) const {
+    if (IsHostCopy(run_, gap.previous_activity_id)) {
+      const auto before = static_cast<size_t>(gap.previous_activity_id) - 1;
+      const auto call = call_of_ ? call_of_(before) : std::nullopt;
+      const auto& activities = run_.activities;
+      const bool returned_before =
+          call && call->end_ns < activities.start_ns[before] + activities.duration_ns[before];
+      if (ToHost(run_, gap.previous_activity_id) || !returned_before) return true;
+    }
+    if (!IsHostCopy(run_, gap.next_activity_id)) return false;
+    const auto call = CallOfNext(gap);
+    return !call || 2 * (call->start_ns - gap.start_ns) <= gap.end_ns - gap.start_ns;
+  }
+
   // Rule 4 where no call shows the wait: runtimes wait for a copy without one (JAX's is a
   // callback's).
   bool WaitedForValue(const GapRow& gap) const {
@@ -272,7 +291,7 @@ class Judge {
       return false;
     }
     const auto call = CallOfNext(gap);
-    return call && call->start_ns >= gap.start_ns && !IsHostCopy(run_, gap.next_activity_id);
+    return call && call->start_ns >= gap.start_ns;
   }
 
   // Second half of rule 4.

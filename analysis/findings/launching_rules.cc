@@ -22,8 +22,8 @@ constexpr double kNoticeable = 0.02;  // Of the step, or of the run's span.
 constexpr double kStall = 0.1;        // One gap of this much of it is told by itself.
 constexpr int64_t kLeastStallNs = 5'000'000;
 constexpr int64_t kLaunchCostNs = 1'500;
-constexpr int64_t kLongWaitNs = 200'000;  // On average: more than launching takes, profiled or not.
-constexpr int64_t kCalledAgain = 10;      // Calls of one program that are no trial any more.
+constexpr int64_t kLongWaitNs = 200'000;       // More than launching takes, profiled or not.
+constexpr int64_t kCalledAgain = 10;           // Calls of one program that are no trial any more.
 constexpr int64_t kLongForALaunchNs = 50'000;  // A host that only launches leaves no longer gap.
 
 // Idle time of one kind.
@@ -31,11 +31,13 @@ struct Kind {
   int64_t ns = 0;  // Sum, not per step.
   int64_t count = 0;
   int64_t longest_ns = 0;
+  int64_t long_ns = 0;  // Of `ns`, in gaps of kLongWaitNs or more.
   GapClaims claims;
   void Add(const Context& context, const Gap& gap) {
     ns += gap.ns;
     ++count;
     longest_ns = std::max(longest_ns, gap.ns);
+    if (gap.ns >= kLongWaitNs) long_ns += gap.ns;
     Claim(context, gap, claims);
   }
 };
@@ -124,15 +126,15 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
       "give each launch more work (a larger batch), launch fewer and larger kernels. A profiler "
       "that records stacks slows the host, so this is an upper bound";
   finding.how_to_check = "launches find earlier work still running; the idle time falls";
-  if (kind.ns >= kLongWaitNs * kind.count) {
+  if (2 * kind.long_ns >= kind.ns) {
     finding.id = "host_gap";
     finding.title = fmt::format("Keep the device fed: it waits {} for the host, in {}", Time(ns),
                                 context.Counted(kind.count, "gap", "gaps"));
-    finding.sentence = fmt::format(
-        "The device is idle for {} of the {}, waiting for the host: {}, {} on average",
-        Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
-        context.Counted(kind.count, "gap", "gaps"),
-        Time(kind.ns / std::max<int64_t>(kind.count, 1)));
+    finding.sentence =
+        fmt::format("The device is idle for {} of the {}, waiting for the host: {}, {} on average",
+                    Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
+                    context.Counted(kind.count, "gap", "gaps"),
+                    Time(kind.ns / std::max<int64_t>(kind.count, 1)));
     finding.action =
         "see what the host does in the longest gaps: input, Python between launches, a lock or a "
         "thread that waits; then compile more of it (`torch.compile`, `jax.jit`) or prefetch";
@@ -208,6 +210,21 @@ void WaitsForInput(const Context& context, const Kind& kind, Report& report) {
                                  Time(context.PerStep(kind.ns)));
   finding.action = "load and copy the next batch while the present one computes";
   finding.how_to_check = "the gap before each batch shrinks";
+  report.Add(std::move(finding));
+}
+
+void CopiesHold(const Context& context, const Kind& kind, Report& report) {
+  Finding finding = About(context, "copy_wait", kind);
+  const int64_t ns = context.PerStep(kind.ns);
+  finding.title = fmt::format("Copy earlier: {} idle around copies to or from the host", Time(ns));
+  finding.sentence = fmt::format(
+      "The device is idle around copies to or from the host for {} of the {}: {}, in {}",
+      Percent(ShareOfSpan(context, kind.ns)), context.Whole(), Time(ns),
+      context.Counted(kind.count, "gap", "gaps"));
+  finding.action =
+      "copy from pinned memory while earlier work runs (`non_blocking=True`, prefetch to the "
+      "device); reduce on the device before reading back, and read back less often";
+  finding.how_to_check = "copies run beside kernels; the gaps around them are gone";
   report.Add(std::move(finding));
 }
 
@@ -287,6 +304,7 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
   if (matters(launched)) LaunchedOneByOne(context, launched, report);
   if (matters(calls)) BetweenCalls(context, calls, report);
   if (matters(input)) WaitsForInput(context, input, report);
+  if (matters(copies)) CopiesHold(context, copies, report);
   if (matters(unknown)) Unexplained(context, unknown, report);
   Evidence evidence;
   evidence.Add("idle time, per step", context.Part(model::StepPart::kIdle), "ns");

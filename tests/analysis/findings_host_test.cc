@@ -211,6 +211,27 @@ TEST(HostRules, IdleTimeInFrontOfACopyFromTheHostAndOfOneOnTheDevice) {
   EXPECT_EQ(device.Find("copy_wait"), nullptr) << device.Ids();
 }
 
+TEST(HostRules, IdleTimeAroundCopiesOfARunWithoutSteps) {
+  // Called once, so no step is known; six copies, each 50 us after the kernels before it.
+  const auto made_of = [](model::CopyKind kind) {
+    FindingCase made(Module());
+    int64_t at = made.Step(0, {{"a", 500}, {"b", 500}});
+    for (int k = 0; k < 6; ++k) {
+      made.b.AddActivity(
+          2, (at + 50) * 1000, (at + 100) * 1000,
+          {.kind = model::ActivityKind::kMemcpy, .reason = model::Reason::kTransfer, .copy = kind});
+      at += 100;
+    }
+    made.Run();
+    return made;
+  };
+  const FindingCase with = made_of(model::CopyKind::kHostToDevice);
+  ASSERT_NE(with.Find("copy_wait"), nullptr) << with.Ids();
+  EXPECT_THAT(with.Find("copy_wait")->sentence, EndsWith("of the run: 300 us, in 6 gaps"));
+  const FindingCase device = made_of(model::CopyKind::kDeviceToDevice);
+  EXPECT_EQ(device.Find("copy_wait"), nullptr) << device.Ids();
+}
+
 TEST(HostRules, IdleTimeOfAHostThatIsBehindAndOfOneThatIsAhead) {
   const auto make = [](int64_t ahead_us) {
     FindingCase made(Module());

@@ -108,6 +108,65 @@ TEST_F(GapCauseTest, AValueThatWasReadBackIsAWaitWithoutACallAndALargeArrayIsACo
   EXPECT_EQ(judge(4, 97'000), GapCause::kCopy);
 }
 
+TEST_F(GapCauseTest, ACopyThatTheHostCameToLateIsNotWhatItWasLateFor) {
+  // A kernel until 100 us, then nothing, then a copy to the device from 200 us on.
+  const auto judge = [](std::optional<int64_t> called_ns) {
+    RunBuilder made;
+    const auto lane = made.AddLane(made.AddDevice());
+    made.AddActivity(lane, 0, 100'000, {});
+    made.AddActivity(
+        lane, 200'000, 300'000,
+        {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kHostToDevice});
+    std::vector<model::GapRow> gaps(1);
+    gaps[0].device_id = 1;
+    gaps[0].start_ns = 100'000;
+    gaps[0].end_ns = 200'000;
+    gaps[0].previous_activity_id = 1;
+    gaps[0].next_activity_id = 2;
+    FindGapCauses(
+        made.run, made.attribution,
+        [](const Intervals&) { return std::vector<model::HostEvent>(); },
+        [=](size_t i) -> std::optional<model::HostCall> {
+          if (i != 1 || !called_ns) return std::nullopt;
+          return model::HostCall{1, *called_ns, 250'000};
+        },
+        gaps);
+    return gaps[0].cause;
+  };
+  EXPECT_EQ(judge(std::nullopt), GapCause::kCopy);  // Nothing is known of the host.
+  EXPECT_EQ(judge(110'000), GapCause::kCopy);       // It stages pageable memory for 90 us.
+  EXPECT_EQ(judge(195'000), GapCause::kHost);       // It did something else for 95 us.
+}
+
+TEST_F(GapCauseTest, ACopyToTheDeviceDelaysWhatFollowsOnlyWhileTheHostIsInItsCall) {
+  // A copy until 100 us whose call returned then; the next kernel is called at 195 us.
+  const auto judge = [](int64_t returned_ns) {
+    RunBuilder made;
+    const auto lane = made.AddLane(made.AddDevice());
+    made.AddActivity(
+        lane, 0, 100'000,
+        {.kind = model::ActivityKind::kMemcpy, .copy = model::CopyKind::kHostToDevice});
+    made.AddActivity(lane, 200'000, 300'000, {});
+    std::vector<model::GapRow> gaps(1);
+    gaps[0].device_id = 1;
+    gaps[0].start_ns = 100'000;
+    gaps[0].end_ns = 200'000;
+    gaps[0].previous_activity_id = 1;
+    gaps[0].next_activity_id = 2;
+    FindGapCauses(
+        made.run, made.attribution,
+        [](const Intervals&) { return std::vector<model::HostEvent>(); },
+        [=](size_t i) {
+          return i == 0 ? model::HostCall{1, -5'000, returned_ns}
+                        : model::HostCall{2, 195'000, 198'000};
+        },
+        gaps);
+    return gaps[0].cause;
+  };
+  EXPECT_EQ(judge(130'000), GapCause::kCopy);
+  EXPECT_EQ(judge(2'000), GapCause::kHost);  // The host had 98 us to call the next, and did not.
+}
+
 TEST_F(GapCauseTest, EventsOfTheDevicesOwnProcessExplainIt) {
   b.run.devices[0].process_id = 2;
   b.run.processes.emplace_back();

@@ -75,6 +75,20 @@ Sentence Where(const OpFigure& op) {
   return where.Take();
 }
 
+// What a sentence calls an op that a framework ran itself, "loss/Softmax/Softmax:Softmax": where
+// that is long, its last part says enough, and its type once. Instructions have no slash.
+std::string_view Spoken(std::string_view name) {
+  constexpr size_t kLong = 40;
+  if (name.size() <= kLong) return name;
+  const size_t slash = name.rfind('/');
+  if (slash == name.npos || slash + 1 == name.size()) return name;
+  name.remove_prefix(slash + 1);
+  const size_t colon = name.rfind(':');
+  if (colon == name.npos || colon == 0) return name;
+  const std::string_view type = name.substr(colon + 1);
+  return name.starts_with(type) ? name.substr(0, colon) : name;
+}
+
 StepPart LargestPart(const RunView& view) {
   StepPart largest = StepPart::kForward;
   for (const StepPart part : kPartOrder) {
@@ -112,7 +126,7 @@ class Maker {
   Sentence NameOf(const FoldedOp& fold) {
     verdict_.op_handle = fold.op->handle;
     Builder name;
-    name.Code(fold.op->instruction);
+    name.Code(Spoken(fold.op->instruction));
     if (fold.copies > 1) name.Text(fmt::format(" \u00d7{}", fold.copies));
     return name.Append(Where(*fold.op)).Take();
   }

@@ -42,6 +42,16 @@ SampleRun BackwardRun() {
 
 std::string Sentence(const SampleRun& run) { return PlainText(MakeVerdict(ViewOf(run)).sentence); }
 
+TEST(Verdict, AnOpOfAFrameworkIsCalledByTheLastPartOfItsPath) {
+  SampleRun run = BackwardRun();
+  run.ops[2].instruction = "compile_loss/mean_squared_error/Softmax/SoftmaxCrossEntropy_1:Softmax";
+  EXPECT_THAT(Sentence(run), HasSubstr("Its largest op, SoftmaxCrossEntropy_1 (gemm"));
+  run.ops[2].instruction = "compile_loss/mean_squared_error/Softmax/gradients:Softmax";
+  EXPECT_THAT(Sentence(run), HasSubstr("Its largest op, gradients:Softmax (gemm"));
+  run.ops[2].instruction = "loss/Softmax:Softmax";
+  EXPECT_THAT(Sentence(run), HasSubstr("Its largest op, loss/Softmax:Softmax (gemm"));
+}
+
 TEST(FigureWords, EveryUnitOfEvidence) {
   EXPECT_EQ(FigureWords(4.1e6, "ns"), "4.10 ms");
   EXPECT_EQ(FigureWords(1.5e6, "bytes"), "1.50 MB");

@@ -480,11 +480,13 @@ void Exposed(const Context& context, const std::map<const Op*, Collective>& coll
   Finding finding;
   finding.id = "exposed_collective";
   finding.title = "Overlap communication with computation";
-  finding.action =
+  finding.action = context.Advice(
       "`jax.jit(..., compiler_options={\"optimization_level\": \"O1\"})` turns on the "
-      "latency-hiding "
-      "scheduler and pipelined collectives; else communicate less: larger batch per device, other "
-      "sharding, gradients in bf16";
+      "latency-hiding scheduler and pipelined collectives; else communicate less: larger batch per "
+      "device, other sharding, gradients in bf16",
+      "start gradients' all-reduces while backward still computes (smaller packs: "
+      "`tf.distribute.experimental.CommunicationOptions(bytes_per_pack=...)`); else communicate "
+      "less: larger batch per device, gradients in bf16");
   finding.sentence = fmt::format(
       "Communication that nothing hides is {} of the step: {} of {} in collectives",
       Percent(context.ShareOfStep(transfer)), Time(transfer), Time(context.PerStep(all)));

@@ -202,7 +202,10 @@ void Context::ReadOps(const ModuleLoader& load_module) {
   for (size_t k = 0; k < ops.size(); ++k) {
     op_of_instruction_[static_cast<size_t>(ops[k].time->instruction_id) - 1] =
         static_cast<uint32_t>(k + 1);
-    if (ops[k].row->module_id == 0) continue;  // The framework's op: there is no HLO.
+    const bool its_own = ops[k].row->module_id == 0;  // The framework's op: there is no HLO.
+    tensorflow = tensorflow || its_own || IsFrameworkCore(ops[k].row->source_file) ||
+                 ops[k].row->source_file.find("/tensorflow/") != std::string::npos;
+    if (its_own) continue;
     if (static_cast<double>(ops[k].ns) >= kLeastOpShare * static_cast<double>(device_ns)) {
       of_module[ops[k].row->module_id].push_back(k);
     }

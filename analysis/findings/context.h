@@ -72,7 +72,8 @@ class Context {
   double attributed = 1;   // Share of steady device time.
   double graph_share = 0;  // Share of device time in graphs whose nodes are not known.
   bool on_gpu = false;
-  bool on_cpu = false;  // The host is the device: nothing waits for launches or for the host.
+  bool tensorflow = false;  // It called the programs, or ran ops itself: advice is in its words.
+  bool on_cpu = false;      // The host is the device: nothing waits for launches or for the host.
   Limits limits;
   std::vector<Op> ops;  // By time.
 
@@ -82,6 +83,10 @@ class Context {
   int64_t PerStep(int64_t sum) const { return sum / divisor; }
   // "3 gaps" of a step (or of the run); "2 gaps over 10 steps" where a step has less than one.
   std::string Counted(int64_t count, std::string_view one, std::string_view many) const;
+  // Advice in the words of the framework whose program this is: JAX's, where it is not known.
+  std::string_view Advice(std::string_view jax, std::string_view in_tensorflow) const {
+    return tensorflow ? in_tensorflow : jax;
+  }
   std::string_view Per() const { return whole_run ? "in the run" : "per step"; }
   std::string_view Whole() const { return whole_run ? "run" : "step"; }
   // Nothing when the activity has no instruction, or that has no time in steady steps.

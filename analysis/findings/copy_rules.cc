@@ -62,9 +62,13 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   finding.sentence = fmt::format("Copying {} is {} of the step: {}, {} with nothing beside them",
                                  most->first, Percent(context.ShareOfStep(exposed)),
                                  context.Counted(copies.count, "copy", "copies"), Time(exposed));
-  finding.action =
+  finding.action = context.Advice(
       "put data where it is used once (`jax.device_put` with the right sharding, donated state) "
-      "instead of copying it for every call; pass results on without a round trip";
+      "instead of copying it for every call; pass results on without a round trip",
+      "what TensorFlow keeps on the host (int32, shapes, strings, conditions of `tf.while_loop` "
+      "and "
+      "`tf.cond`) copies what it reads: XLA (`jit_compile=True`) keeps it on the device; data is "
+      "copied once and ahead (`tf.data.experimental.prefetch_to_device`)");
   finding.how_to_check = "exposed copies fall";
   finding.saves_high_ns = std::min(exposed, context.PerStep(copies.ns));
   finding.saves_low_ns = 0;
@@ -221,9 +225,11 @@ void Donation(const Context& context, Report& report) {
   }
   Finding finding = FindingAbout(context, "donation_missing", site);
   finding.title = "Donate the state: XLA copies parameters";
-  finding.action =
+  finding.action = context.Advice(
       "`jax.jit(step, donate_argnums=0)`; the output must have the parameter's shape and type. Now "
-      "XLA must copy what it writes into";
+      "XLA must copy what it writes into",
+      "hold the state in a `tf.Variable` and `assign` it inside the compiled function: its buffer "
+      "is then shared. Now XLA must copy what it writes into");
   finding.how_to_check = "input_output_alias in the HLO names the parameter, the copy is gone";
   finding.saves_high_ns = all;
   finding.saves_low_ns = all * 9 / 10;

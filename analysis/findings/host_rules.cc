@@ -242,6 +242,7 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
     GapCause cause;
     std::string_view id, title, sentence, action, check;
     Sure sure;
+    std::string_view tensorflow;  // The action in its words, where they differ.
   };
   // No word for compilation: a step with one in it is not steady (steps.h), and `recompile` judges
   // what it costs.
@@ -251,28 +252,42 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
        "Each step waits for the device before it dispatches the next: {} idle, {} of {}",
        "read metrics of the step before, or every N steps (`x.copy_to_host_async()`), instead of "
        "`float(loss)`, `.item()`, print or block_until_ready in the loop",
-       "the device's queue holds more than one step; the gap is gone", Sure::kHigh},
+       "the device's queue holds more than one step; the gap is gone", Sure::kHigh,
+       "read metrics every N steps, not `float(loss)`, `.numpy()` or print in the loop (Keras: "
+       "`compile(steps_per_execution=N)`, callbacks that look at batches may read each one back)"},
       {GapCause::kInput, "input_bound", "Prepare the next batch earlier: {} idle waiting for input",
        "The device waits for the next batch for {} of the step: {} of {}",
        "prefetch (grain, tf.data), call `jax.device_put` for the next batch right after the step "
        "was dispatched",
-       "the gap before each step falls below 0.3 ms", Sure::kMedium},
+       "the gap before each step falls below 0.3 ms", Sure::kMedium,
+       "`dataset.prefetch(tf.data.AUTOTUNE)` at the end of the pipeline, parallel `map` and "
+       "`interleave`, `tf.data.experimental.prefetch_to_device`"},
       {GapCause::kHost, "host_gap", "Dispatch faster: the device waits {} for the host",
        "The device waits for the host to dispatch for {} of the step: {} of {}",
        "one jitted function for the whole step, fewer and flatter arguments, no Python work "
        "between "
        "steps; `lax.scan` over several steps",
-       "the gap before each step shrinks", Sure::kMedium},
-      {GapCause::kCopy, "copy_wait", "Copy earlier: {} idle around copies to or from the host",
+       "the gap before each step shrinks", Sure::kMedium,
+       "one `tf.function` for the whole step and several steps in one call (Keras: "
+       "`compile(steps_per_execution=N)`), no Python work between steps"},
+      {GapCause::kCopy,
+       "copy_wait",
+       "Copy earlier: {} idle around copies to or from the host",
        "The device is idle around copies to or from the host for {} of the step: {} of {}",
        "copy while the step before computes; reduce on the device before reading back",
-       "copies run beside kernels", Sure::kMedium},
-      {GapCause::kUnknown, "idle", "Find what the host does: the device is idle for {}",
+       "copies run beside kernels",
+       Sure::kMedium,
+       {}},
+      {GapCause::kUnknown,
+       "idle",
+       "Find what the host does: the device is idle for {}",
        "The device is idle for {} of the step, {} of {}: what the host did is not recorded",
        "record with xlatrace or with host events: what the host does during the longest gaps "
        "decides "
        "between input, dispatch and synchronisation",
-       "the idle part of the step shrinks and the step with it", Sure::kMedium},
+       "the idle part of the step shrinks and the step with it",
+       Sure::kMedium,
+       {}},
   }};
   for (const Words& words : kWords) {
     const int64_t ns = context.PerStep(by_cause[words.cause]);
@@ -288,7 +303,8 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
     Finding finding;
     finding.id = words.id;
     finding.title = fmt::format(fmt::runtime(words.title), fmt::format("{} per step", Time(ns)));
-    finding.action = words.action;
+    finding.action =
+        words.tensorflow.empty() ? words.action : context.Advice(words.action, words.tensorflow);
     finding.how_to_check = words.check;
     if (words.cause == GapCause::kUnknown && 2 * context.PerStep(launched) > ns) {
       finding.title =
@@ -377,9 +393,9 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
   finding.title =
       fmt::format("Tell the loop its trip count: the host checks it {} times per step", iterations);
   finding.action =
-      "a static length (`lax.scan`, `fori_loop` with constant bounds) lets XLA run the loop "
-      "without "
-      "asking; check convergence every k iterations, unroll, or put WHILE into command buffers "
+      "a static length (`lax.scan`, `fori_loop` with constant bounds; `tf.range` of a Python "
+      "number) lets XLA run the loop without asking; check convergence every k iterations, unroll, "
+      "or put WHILE into command buffers "
       "(xla_gpu_enable_command_buffer)";
   finding.how_to_check = "no copy of a few bytes to the host per iteration";
   finding.saves_high_ns = saves;

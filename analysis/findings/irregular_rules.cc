@@ -89,13 +89,22 @@ void Scatters(const Context& context, Report& report) {
                           embedding ? "embedding " : "");
     finding.action =
         gradient && product_wins
-            ? "make the embedding lookup a one-hot product (`jax.nn.one_hot(ids, size) @ table`): "
-              "its "
-              "gradient is then a matrix product; or sort the ids and add rows with "
-              "`jax.ops.segment_sum(..., indices_are_sorted=True)`"
-            : "sort the indices and use `jax.ops.segment_sum(..., indices_are_sorted=True)`, say "
-              "`unique_indices=True` where it is true, add in f32; for small tables a one-hot "
-              "product";
+            ? context.Advice(
+                  "make the embedding lookup a one-hot product (`jax.nn.one_hot(ids, size) @ "
+                  "table`): "
+                  "its gradient is then a matrix product; or sort the ids and add rows with "
+                  "`jax.ops.segment_sum(..., indices_are_sorted=True)`",
+                  "make the embedding lookup a one-hot product (`tf.one_hot(ids, size) @ table`): "
+                  "its "
+                  "gradient is then a matrix product; or sort the ids and add rows with "
+                  "`tf.math.segment_sum`")
+            : context.Advice(
+                  "sort the indices and use `jax.ops.segment_sum(..., indices_are_sorted=True)`, "
+                  "say "
+                  "`unique_indices=True` where it is true, add in f32; for small tables a one-hot "
+                  "product",
+                  "sort the indices and use `tf.math.segment_sum`, add in f32; for small tables a "
+                  "one-hot product");
     // What is summed is what is named: the time of one of several would be another figure
     // elsewhere.
     const size_t others = InstructionsOf(context, site.ops).size() - 1;
@@ -207,10 +216,12 @@ void RandomNumbers(const Context& context, Report& report) {
       lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (line != lines.end()) finding.where_source = line->first;
   finding.title = fmt::format("Use cheaper random numbers: they take {} per step", Time(all));
-  finding.action =
+  finding.action = context.Advice(
       "`jax.config.update('jax_default_prng_impl', 'rbg')` (another stream of numbers), masks of 8 "
-      "or 16 bits, fewer dropouts; split keys once outside the loop";
-  finding.how_to_check = "threefry is gone from the op_names";
+      "or 16 bits, fewer dropouts; split keys once outside the loop",
+      "fewer dropouts and layers of noise; numbers of several layers drawn by one "
+      "`tf.random.stateless_uniform(..., alg='philox')`");
+  finding.how_to_check = context.Advice("threefry is gone from the op_names", "their part falls");
   finding.saves_high_ns = all * 7 / 10;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);

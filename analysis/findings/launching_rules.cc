@@ -95,10 +95,13 @@ void Synchronised(const Context& context, const Kind& kind, Report& report) {
   if (const std::string what = WordsOf(context, kind); !what.empty()) {
     finding.evidence.Add("the longest such gap: " + what, kind.longest_ns, "ns");
   }
-  finding.action =
-      "leave results on the device: no `.item()`, `float(x)`, print or copy of a few bytes from or "
-      "to pageable memory inside the loop; read back every N steps, or the values of the step "
-      "before";
+  finding.action = context.Advice(
+      "leave results on the device: no `.item()`, `float(x)`, print or copy of a few bytes "
+      "from or to pageable memory inside the loop; read back every N steps, or the values of "
+      "the step before",
+      "leave results on the device: no `float(loss)`, `.numpy()` or print inside the loop; "
+      "read back every N steps (Keras: `compile(steps_per_execution=N)`; callbacks that look "
+      "at batches may read each one back)");
   finding.how_to_check = "work is queued on the device all the time; the gaps are gone";
   report.Add(std::move(finding));
 }
@@ -135,9 +138,13 @@ void LaunchedOneByOne(const Context& context, const Kind& kind, Report& report) 
                     Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
                     context.Counted(kind.count, "gap", "gaps"),
                     Time(kind.ns / std::max<int64_t>(kind.count, 1)));
-    finding.action =
-        "see what the host does in the longest gaps: input, Python between launches, a lock or a "
-        "thread that waits; then compile more of it (`torch.compile`, `jax.jit`) or prefetch";
+    finding.action = context.Advice(
+        "see what the host does in the longest gaps: input, Python between launches, a lock "
+        "or a thread that waits; then compile more of it (`torch.compile`, `jax.jit`) or "
+        "prefetch",
+        "see what the host does in the longest gaps: input, Python between steps, a thread "
+        "that waits; then several steps in one call (a loop in the `tf.function`; Keras: "
+        "`compile(steps_per_execution=N)`), or `dataset.prefetch`");
   }
   if (const model::LaunchQueueRow* row = context.launch_queue) {
     finding.evidence
@@ -191,11 +198,12 @@ void BetweenCalls(const Context& context, const Kind& kind, Report& report) {
       "The device is idle for {} of the {}: the host's own time between {} calls of {} program{}",
       Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
       context.attribution.executions.size(), programs.size(), programs.size() == 1 ? "" : "s");
-  finding.action =
+  finding.action = context.Advice(
       "if this is how the program runs, and not a script that tries things: one jitted function "
-      "for "
-      "several calls, arguments on the device, `lax.scan` over steps, nothing that waits in "
-      "between";
+      "for several calls, arguments on the device, `lax.scan` over steps, nothing that waits in "
+      "between",
+      "if this is how the program runs, and not a script that tries things: one `tf.function` for "
+      "several calls (Keras: `compile(steps_per_execution=N)`), nothing that waits in between");
   finding.how_to_check = "the gaps between calls shrink";
   finding.where_source = context.StepCallSource();
   report.Add(std::move(finding));
@@ -208,7 +216,10 @@ void WaitsForInput(const Context& context, const Kind& kind, Report& report) {
   finding.sentence = fmt::format("The device waits for input for {} of the {}: {}",
                                  Percent(ShareOfSpan(context, kind.ns)), context.Whole(),
                                  Time(context.PerStep(kind.ns)));
-  finding.action = "load and copy the next batch while the present one computes";
+  finding.action =
+      context.Advice("load and copy the next batch while the present one computes",
+                     "load and copy the next batch while the present one computes: "
+                     "`dataset.prefetch(tf.data.AUTOTUNE)`, parallel `map` and `interleave`");
   finding.how_to_check = "the gap before each batch shrinks";
   report.Add(std::move(finding));
 }

@@ -129,10 +129,12 @@ void Attention(const Context& context, Report& report) {
       Percent(context.ShareOfStep(all)), scores.empty() ? fmt::format("{0} x {0}", size) : scores,
       passes > 1 ? fmt::format(", {} kernels per layer", passes) : "", ShortSource(site.source));
   if (passes > 0) finding.evidence.Add("kernels that touch them, per layer", passes, "count");
-  finding.action =
+  finding.action = context.Advice(
       "`jax.nn.dot_product_attention(q, k, v, is_causal=..., implementation='cudnn')` (bf16 or "
-      "f16, "
-      "layout BTNH, head size a multiple of 8 up to 128), or a Pallas or Transformer Engine kernel";
+      "f16, layout BTNH, head size a multiple of 8 up to 128), or a Pallas or Transformer Engine "
+      "kernel",
+      "TensorFlow has no fused attention for GPUs: scores in bf16 halve it; with Keras 3 the same "
+      "model on JAX has one (`KERAS_BACKEND=jax`, `MultiHeadAttention(flash_attention=True)`)");
   finding.how_to_check = "one attention kernel per layer and direction, no [.., S, S] array";
   finding.saves_high_ns = saves;
   finding.saves_low_ns = std::min(saves, exponentials) / 2;
@@ -156,10 +158,11 @@ void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Repor
     }
     Finding finding = FindingAbout(context, "scan_stack", site);
     finding.title = "Save less in the scan: its results are stacked";
-    finding.action =
+    finding.action = context.Advice(
         "`jax.checkpoint` around the scanned block, or a policy that saves fewer residuals of it; "
-        "or "
-        "unroll the loop: what backward needs is then no part of a stack";
+        "or unroll the loop: what backward needs is then no part of a stack",
+        "`tf.recompute_grad` around the body of the loop, or unroll it (Keras: `unroll=True` of "
+        "recurrent layers): what backward needs is then no part of a stack");
     finding.how_to_check = filling == site.ns
                                ? "fewer arrays are filled and copied in front of the loop"
                                : "fewer dynamic-update-slice fusions in the loop's body";

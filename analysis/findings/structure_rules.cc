@@ -69,13 +69,20 @@ void Recompute(const Context& context, Report& report) {
   }
   finding.id = "recompute";
   const bool compiler = 2 * by_compiler > all;
-  finding.action =
-      compiler
-          ? "XLA recomputes because memory is tight: a slightly smaller batch, donated state, or "
-            "jax.checkpoint where you choose"
-          : "where memory allows: "
-            "`policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable`, "
-            "or checkpoint only every other block";
+  finding.action = compiler
+                       ? context.Advice(
+                             "XLA recomputes because memory is tight: a slightly smaller batch, "
+                             "donated state, or "
+                             "jax.checkpoint where you choose",
+                             "XLA recomputes because memory is tight: a slightly smaller batch, or "
+                             "`tf.recompute_grad` (Keras 3: `keras.RematScope`) where you choose")
+                       : context.Advice(
+                             "where memory allows: "
+                             "`policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable`, "
+                             "or checkpoint only every other block",
+                             "where memory allows: `tf.recompute_grad` around every other block "
+                             "only (Keras 3: a "
+                             "narrower `keras.RematScope`)");
   finding.how_to_check = "the recompute part falls while peak memory rises";
   // Ops that run side by side (the threads of a CPU) take more time than the step has of it.
   const int64_t wall = context.Part(model::StepPart::kRecompute);

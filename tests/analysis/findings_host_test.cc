@@ -114,8 +114,8 @@ TEST(HostRules, ManySmallKernelsAndOnesThatAreFewOrNotSmall) {
 
 // Eight steps of 1000 us with 400 us between them, about which `events` of each gap tell.
 using EventsOf = std::function<std::vector<model::HostEvent>(int64_t from_ns, int64_t to_ns)>;
-FindingCase WithGaps(const EventsOf& events_of) {
-  FindingCase made(Module());
+FindingCase WithGaps(const EventsOf& events_of, const std::string& hlo = Module()) {
+  FindingCase made(hlo);
   std::vector<model::HostEvent> events;
   int64_t at = 0;
   for (int step = 0; step < 8; ++step) {
@@ -150,6 +150,20 @@ TEST(HostRules, AGapThatPythonFillsAndOneThatItDoesNot) {
   EXPECT_EQ(with.Find("input_bound"), nullptr) << with.Ids();
   const FindingCase other = WithGaps(Range("write_summaries", 40));
   EXPECT_EQ(other.Find("host_gap"), nullptr) << other.Ids();
+}
+
+TEST(HostRules, AdviceIsInTheWordsOfTheFrameworkThatRan) {
+  std::string hlo = Module();
+  for (size_t at = 0; (at = hlo.find("a.py", at)) != hlo.npos;) {
+    hlo.replace(at, 4, "/x/tensorflow/python/framework/ops.py");
+    at += 30;
+  }
+  const FindingCase tensorflow = WithGaps(Range("write_summaries", 90), hlo);
+  ASSERT_NE(tensorflow.Find("host_gap"), nullptr) << tensorflow.Ids();
+  EXPECT_THAT(tensorflow.Find("host_gap")->action, HasSubstr("steps_per_execution"));
+  EXPECT_THAT(tensorflow.Find("host_gap")->action, Not(HasSubstr("lax.")));
+  const FindingCase jax = WithGaps(Range("write_summaries", 90));
+  EXPECT_THAT(jax.Find("host_gap")->action, HasSubstr("lax.scan"));
 }
 
 TEST(HostRules, IdleTimeIsCalledByTheCauseOfItsGaps) {

@@ -286,6 +286,7 @@ void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTabl
   OpNames names = ResolveOpNames(hlo, computations, body_names);
   shares.merge(names.operand_shares);
 
+  hlo::OpKinds kinds(hlo);
   for (uint32_t i = 0; i < hlo.instructions.size(); ++i) {
     const Instruction& instruction = hlo.instructions[i];
     const ResolvedName& name = names.names[i];
@@ -298,8 +299,8 @@ void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTabl
       launched = computations[instruction.computation].role == ComputationRole::kLaunched;
     }
     row.opcode = instruction.opcode;
-    row.category = hlo::CategoryOf(hlo, instruction);
-    row.op_kind = hlo::KindOf(hlo, instruction);
+    row.category = kinds.CategoryOf(instruction);
+    row.op_kind = kinds.KindOf(instruction);
     row.shape = instruction.shape;
     row.operands = OperandNames(hlo, instruction);
     row.op_name = name.op_name;

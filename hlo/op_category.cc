@@ -5,6 +5,7 @@
 #include <cctype>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 
 #include "hlo/opcode.h"
 
@@ -15,9 +16,8 @@ using model::HloModule;
 using model::Instruction;
 using model::OpKind;
 
-// Bodies of bodies: a damaged module may nest and repeat calls without end.
+// Bodies of bodies: a damaged module may nest without end.
 constexpr int kMaxDepth = 4;
-constexpr size_t kMaxInstructions = 100'000;
 
 bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -43,8 +43,6 @@ bool NamesAttention(std::string_view text) {
   return false;
 }
 
-OpKind KindOfTarget(const HloModule& module, const Instruction& call);
-
 // How often each kind of work occurs in a fused computation.
 struct Census {
   std::array<uint32_t, 16> kinds{};
@@ -58,15 +56,68 @@ struct Census {
   uint32_t dynamic_slices = 0;
   uint32_t movements = 0;  // Slices, pads, copies.
   uint32_t fills = 0;      // Broadcasts, iotas.
-  size_t seen = 0;
 
   bool Any(OpKind kind) const { return kinds[static_cast<size_t>(kind)] > 0; }
+
+  // Bodies that call one body twice, four levels deep, pass any number: none is told from another
+  // beyond two.
+  void Add(const Census& other) {
+    static constexpr uint32_t kMost = 1'000'000;
+    const auto add = [](uint32_t& to, uint32_t from) { to = std::min(kMost, to + from); };
+    for (size_t k = 0; k < kinds.size(); ++k) add(kinds[k], other.kinds[k]);
+    add(dots, other.dots);
+    add(exponentials, other.exponentials);
+    add(arithmetic, other.arithmetic);
+    add(converts, other.converts);
+    add(parameters, other.parameters);
+    add(scatters, other.scatters);
+    add(gathers, other.gathers);
+    add(dynamic_slices, other.dynamic_slices);
+    add(movements, other.movements);
+    add(fills, other.fills);
+  }
 };
 
-void Count(const HloModule& module, const model::Computation& computation, int depth,
-           Census& census) {
-  for (const Instruction& instruction : module.InstructionsOf(computation)) {
-    if (++census.seen > kMaxInstructions) return;
+OpKind HeroOf(const Census& census);
+
+}  // namespace
+
+// Reads each body once for each depth that it occurs at.
+class OpKinds::Reader {
+ public:
+  explicit Reader(const HloModule& module) : module_(module) {}
+  Census CensusOf(const Instruction& instruction) {
+    Census census;
+    for (const uint32_t callee : module_.CalledComputations(instruction)) {
+      census.Add(Body(callee, 0));
+    }
+    return census;
+  }
+  OpKind KindOfTarget(const Instruction& call);
+  OpKind KindOfFusion(const Instruction& fusion);
+  OpKind KindAt(const Instruction& instruction, int depth);
+
+ private:
+  const Census& Body(uint32_t computation, int depth) {
+    const uint64_t key =
+        static_cast<uint64_t>(computation) * (kMaxDepth + 1) + static_cast<uint64_t>(depth);
+    const auto [known, is_new] = bodies_.try_emplace(key);
+    Census& census = known->second;  // Empty for a damaged module's body that calls itself.
+    if (is_new) {
+      Census counted;
+      Count(module_.computations[computation], depth, counted);
+      census = counted;
+    }
+    return census;
+  }
+  void Count(const model::Computation& computation, int depth, Census& census);
+
+  const HloModule& module_;
+  std::unordered_map<uint64_t, Census> bodies_;
+};
+
+void OpKinds::Reader::Count(const model::Computation& computation, int depth, Census& census) {
+  for (const Instruction& instruction : module_.InstructionsOf(computation)) {
     const OpcodeInfo info = InfoOf(BaseOpcode(instruction.opcode));
     ++census.kinds[static_cast<size_t>(info.kind)];
     switch (info.work) {
@@ -97,11 +148,11 @@ void Count(const HloModule& module, const model::Computation& computation, int d
         break;
       case OpWork::kCall: {
         if (instruction.opcode == "custom-call") {
-          ++census.kinds[static_cast<size_t>(KindOfTarget(module, instruction))];
+          ++census.kinds[static_cast<size_t>(KindOfTarget(instruction))];
         } else if (instruction.opcode == "fusion" && depth < kMaxDepth) {
           --census.kinds[static_cast<size_t>(info.kind)];
-          for (const uint32_t callee : module.CalledComputations(instruction)) {
-            Count(module, module.computations[callee], depth + 1, census);
+          for (const uint32_t callee : module_.CalledComputations(instruction)) {
+            census.Add(Body(callee, depth + 1));
           }
         }
         break;
@@ -111,6 +162,8 @@ void Count(const HloModule& module, const model::Computation& computation, int d
     }
   }
 }
+
+namespace {
 
 // The hero of what a fusion holds: the work that decides how it is emitted and how long it takes.
 OpKind HeroOf(const Census& census) {
@@ -135,15 +188,9 @@ OpKind HeroOf(const Census& census) {
   return OpKind::kElementwiseFusion;
 }
 
-Census CensusOf(const HloModule& module, const Instruction& instruction) {
-  Census census;
-  for (const uint32_t callee : module.CalledComputations(instruction)) {
-    Count(module, module.computations[callee], 0, census);
-  }
-  return census;
-}
+}  // namespace
 
-OpKind KindOfTarget(const HloModule& module, const Instruction& call) {
+OpKind OpKinds::Reader::KindOfTarget(const Instruction& call) {
   struct Target {
     std::string_view part;
     OpKind kind;
@@ -193,7 +240,7 @@ OpKind KindOfTarget(const HloModule& module, const Instruction& call) {
     if (Has(target, known.part)) return known.kind;
   }
   if (StartsWith(target, "__cudnn$fusion") && call.called_computations.size > 0) {
-    return HeroOf(CensusOf(module, call));
+    return HeroOf(CensusOf(call));
   }
   // Kernels of users: their own name is all there is to go by.
   if (NamesAttention(target)) return OpKind::kAttention;
@@ -206,8 +253,8 @@ OpKind KindOfTarget(const HloModule& module, const Instruction& call) {
   return OpKind::kCustomCall;
 }
 
-OpKind KindOfFusion(const HloModule& module, const Instruction& fusion) {
-  const OpKind hero = HeroOf(CensusOf(module, fusion));
+OpKind OpKinds::Reader::KindOfFusion(const Instruction& fusion) {
+  const OpKind hero = HeroOf(CensusOf(fusion));
   // The kind in the backend_config is only needed where the body does not show it.
   const std::string_view config = fusion.backend_config;
   if (hero == OpKind::kAttention || hero == OpKind::kConvolution) return hero;
@@ -218,45 +265,52 @@ OpKind KindOfFusion(const HloModule& module, const Instruction& fusion) {
   return hero;
 }
 
-OpKind KindAt(const HloModule& module, const Instruction& instruction, int depth) {
+OpKind OpKinds::Reader::KindAt(const Instruction& instruction, int depth) {
   const std::string_view opcode = instruction.opcode;
-  if (opcode == "fusion") return KindOfFusion(module, instruction);
-  if (opcode == "custom-call") return KindOfTarget(module, instruction);
+  if (opcode == "fusion") return KindOfFusion(instruction);
+  if (opcode == "custom-call") return KindOfTarget(instruction);
   if (StartsWith(opcode, "async-") && depth < kMaxDepth * 4) {
     // The wrapped computation's root is the operation; -update and -done lead back to the start.
-    const auto calls = module.CalledComputations(instruction);
+    const auto calls = module_.CalledComputations(instruction);
     if (!calls.empty()) {
-      const model::Computation& wrapped = module.computations[calls[0]];
-      return KindAt(module, module.instructions[wrapped.root], depth + 1);
+      const model::Computation& wrapped = module_.computations[calls[0]];
+      return KindAt(module_.instructions[wrapped.root], depth + 1);
     }
-    const auto operands = module.Operands(instruction);
+    const auto operands = module_.Operands(instruction);
     if (opcode != "async-start" && !operands.empty()) {
-      return KindAt(module, module.instructions[operands[0]], depth + 1);
+      return KindAt(module_.instructions[operands[0]], depth + 1);
     }
     return OpKind::kOther;
   }
   OpcodeInfo info = InfoOf(opcode);
   if (info.work == OpWork::kOther && info.kind == OpKind::kOther) {
     const std::string_view base = BaseOpcode(opcode);  // Sugar: "fusion-start", "all-to-all-done".
-    if (base == "custom-call") return KindOfTarget(module, instruction);
+    if (base == "custom-call") return KindOfTarget(instruction);
     info = InfoOf(base);
   }
   return info.kind;
 }
 
-}  // namespace
+OpKinds::OpKinds(const HloModule& module) : reader_(std::make_unique<Reader>(module)) {}
+OpKinds::~OpKinds() = default;
+
+OpKind OpKinds::KindOf(const Instruction& instruction) { return reader_->KindAt(instruction, 0); }
 
 OpKind KindOf(const HloModule& module, const Instruction& instruction) {
-  return KindAt(module, instruction, 0);
+  return OpKinds(module).KindOf(instruction);
 }
 
 std::string CategoryOf(const HloModule& module, const Instruction& instruction) {
+  return OpKinds(module).CategoryOf(instruction);
+}
+
+std::string OpKinds::CategoryOf(const Instruction& instruction) {
   const std::string_view opcode = instruction.opcode;
   if (opcode == "fusion") {
     const std::string_view kind = instruction.fusion_kind;
     // XLA:TPU's output fusions are built around a matrix unit operation and called after it.
     if (kind == "kOutput") {
-      const Census census = CensusOf(module, instruction);
+      const Census census = reader_->CensusOf(instruction);
       if (census.Any(OpKind::kConvolution) || census.Any(OpKind::kGemm)) {
         return "convolution fusion";
       }

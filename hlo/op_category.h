@@ -6,11 +6,13 @@
 //
 // Sources: xla/service/gpu/cublas_cudnn.h (targets), xprof's hlo categories
 // (tensorflow/core/profiler: HloInstruction::ToCategory in xla/hlo/ir/hlo_instruction.cc).
-// Thread-safety: pure functions of an immutable module.
+// Thread-safety: the functions are pure functions of an immutable module; an OpKinds is one
+// thread's.
 
 #ifndef XLATRACE_HLO_OP_CATEGORY_H_
 #define XLATRACE_HLO_OP_CATEGORY_H_
 
+#include <memory>
 #include <string>
 
 #include "model/hlo_module.h"
@@ -23,6 +25,23 @@ model::OpKind KindOf(const model::HloModule& module, const model::Instruction& i
 // XProf's HLO category text: "loop fusion", "convolution fusion", "custom-call", "all-reduce",
 // "data formatting". Never empty.
 std::string CategoryOf(const model::HloModule& module, const model::Instruction& instruction);
+
+// The same for many instructions of a module, which outlives it: a computation that several fusions
+// call is read once.
+class OpKinds {
+ public:
+  explicit OpKinds(const model::HloModule& module);
+  ~OpKinds();
+  OpKinds(const OpKinds&) = delete;
+  OpKinds& operator=(const OpKinds&) = delete;
+
+  model::OpKind KindOf(const model::Instruction& instruction);
+  std::string CategoryOf(const model::Instruction& instruction);
+
+ private:
+  class Reader;
+  std::unique_ptr<Reader> reader_;
+};
 
 }  // namespace xlatrace::hlo
 

@@ -26,9 +26,10 @@ void DecideContainers(Draft& draft) {
       const model::Computation& body = module.computations[called];
       // A fusion with one result is its root; with several, and in all else, the majority.
       const bool root_only = self.opcode == "fusion" && !self.shape.starts_with("(");
-      for (uint32_t i = 0; i < body.instruction_count; ++i) {
-        const uint32_t inner = body.first_instruction + i;
-        if (draft.IsOpen(inner) || (root_only && inner != body.root)) continue;
+      const uint32_t first = root_only ? body.root : body.first_instruction;
+      const uint32_t count = root_only ? 1 : body.instruction_count;
+      for (uint32_t inner = first; inner < first + count && inner < draft.size(); ++inner) {
+        if (draft.IsOpen(inner)) continue;
         const auto phase = static_cast<size_t>(draft.PhaseOf(inner));
         if (votes[phase]++ == 0) example[phase] = inner;
       }

@@ -1,3 +1,4 @@
+#include <cctype>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -5,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -92,6 +94,19 @@ store::Cell CellOf(const store::Statement& row, int column) {
   }
 }
 
+// What a query reads first: the word behind FROM, where it is plain.
+std::string FirstTable(std::string_view sql) {
+  std::string lower(sql);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const size_t from = lower.find("from ");
+  if (from == lower.npos || lower.starts_with("with")) return "launch";
+  const size_t begin = lower.find_first_not_of(" \n\t", from + 5);
+  if (begin == lower.npos) return "launch";
+  const size_t end = lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789", begin);
+  const std::string name = lower.substr(begin, end == lower.npos ? end : end - begin);
+  return name.empty() || name == "select" ? "launch" : name;
+}
+
 // With what helps, where SQLite's sentence alone does not.
 Error Explained(Error error, const Options& options) {
   if (error.message.find("time limit") != std::string::npos) {
@@ -106,8 +121,8 @@ Error Explained(Error error, const Options& options) {
   }
   if (error.hint.empty() && error.message.find("no such column") != std::string::npos) {
     error.hint =
-        fmt::format("the columns of a view: xlatrace query {} \"SELECT * FROM launch LIMIT 1\"",
-                    ShellWord(options.path));
+        fmt::format("the columns of {}: xlatrace query {} \"SELECT * FROM {} LIMIT 1\"",
+                    FirstTable(options.sql), ShellWord(options.path), FirstTable(options.sql));
   }
   if (error.hint.empty()) {
     error.hint = fmt::format(

@@ -368,6 +368,7 @@ void AppendHeader(const HloModule& module, std::string& out) {
                        std::string_view("+:<>=*&|!?@$^~;#'").find(c) != std::string_view::npos;
     out += plain ? c : '_';
   }
+  if (module.name.ends_with(':')) out += ':';  // Readers take the last one for a name token's.
   if (!module.attributes.empty()) {
     out.append(", ").append(module.attributes);
   } else {

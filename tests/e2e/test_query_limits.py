@@ -105,6 +105,13 @@ class QueryLimits(support.TestCase):
         self.assertEqual(done.code, 1)
         self.assertIn("1 parameters have no value", done.stderr)
 
+    def test_a_column_that_is_not_there_leads_to_those_of_the_same_view(self):
+        done = self.run_program("query", self.run_db, "select nothing from Gap where 1")
+        self.assertEqual(done.code, 1)
+        self.assertIn('"SELECT * FROM gap LIMIT 1"', done.stderr)
+        done = self.run_program("query", self.run_db, "WITH a AS (SELECT 1 AS b) SELECT c FROM a")
+        self.assertIn('"SELECT * FROM launch LIMIT 1"', done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

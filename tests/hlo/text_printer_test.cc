@@ -148,6 +148,14 @@ TEST(TextPrinter, PrintsAProtoFromItsFields) {
   EXPECT_TRUE(ReadText(Shared(printed)));
 }
 
+// A reader takes a last colon for that of a name token, "m:".
+TEST(TextPrinter, AModuleWhoseNameEndsInColons) {
+  const model::HloModule module =
+      Read("HloModule m:::\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n");
+  EXPECT_EQ(module.name, "m::");
+  ExpectRoundTrip(module);
+}
+
 // Every HLO file of the recorded data: how many there are is known from listing the folders.
 TEST(TextPrinter, RoundTripOverAllRecordedText) {
   XLATRACE_SHARED_OR_SKIP(root, "hlo");

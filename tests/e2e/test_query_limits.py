@@ -106,7 +106,7 @@ class QueryLimits(support.TestCase):
         self.assertIn("1 parameters have no value", done.stderr)
 
     def test_a_column_that_is_not_there_leads_to_those_of_the_same_view(self):
-        done = self.run_program("query", self.run_db, "select nothing from Gap where 1")
+        done = self.run_program("query", self.run_db, "select cuase from Gap where 1")
         self.assertEqual(done.code, 1)
         self.assertIn('"SELECT * FROM gap LIMIT 1"', done.stderr)
         done = self.run_program("query", self.run_db, "WITH a AS (SELECT 1 AS b) SELECT c FROM a")

@@ -34,6 +34,7 @@ def main():
         browser = playwright.chromium.launch(
             executable_path=chromium,
             args=["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--ignore-gpu-blocklist"],
+            timeout=300_000,
         )
         for file in files:
             page = browser.new_page(viewport={"width": 1400, "height": 1500})

@@ -90,12 +90,11 @@ class ComparisonsAndJobs(Browser):
             for name in names:
                 page.get_by_test_id(f"tab-{name}").click()
                 page.wait_for_selector(f'[data-testid="page-{name}"]')
-                page.wait_for_function("() => document.documentElement.scrollWidth <= 400", timeout=20_000)
+                page.wait_for_function("() => document.documentElement.scrollWidth <= 400")
                 # Not one cell that holds a name is too narrow to be read (tables take their width as they are measured).
                 page.wait_for_function(
                     """() => [...document.querySelectorAll('main table.fix tbody tr:first-child td.name')]
                     .every((cell) => cell.offsetParent === null || getComputedStyle(cell).display === 'none' || cell.innerText.trim() === '' || cell.getBoundingClientRect().width >= 60)""",
-                    timeout=20_000,
                 )
 
     def test_axe_finds_nothing_on_compare_and_ranks_of_all_sorts(self):

@@ -18,7 +18,7 @@ class Controls(Browser):
         boxes = page.locator(".menu .pop input")
         self.assertGreater(boxes.count(), 10)
         for i in range(boxes.count()):
-            boxes.nth(i).click(timeout=5000)  # Refused where something else lies above it.
+            boxes.nth(i).click()  # Refused where something else lies above it.
             self.assertTrue(boxes.nth(i).is_checked(), i)
         heads = page.locator('[data-testid="table"] th').all_inner_texts()
         self.assertEqual(page.locator(".menu summary").inner_text(), f"{len(heads)} of {len(heads)} columns")
@@ -188,20 +188,25 @@ class Controls(Browser):
         start = svg.bounding_box()["width"]
         page.get_by_test_id("graph-in").click()
         page.get_by_test_id("graph-in").click()
-        self.assertGreater(svg.bounding_box()["width"], 1.5 * start)
-        at = "(e) => [e.scrollLeft, e.scrollTop]"
-        page.wait_for_timeout(100)
-        before = box.evaluate(at)
+        page.wait_for_function(
+            "(w) => document.querySelector('.graphbox svg').getBoundingClientRect().width > w", arg=1.5 * start
+        )
+        at = "() => { const e = document.querySelector('.graphbox'); return [e.scrollLeft, e.scrollTop].join(); }"
+        before = self.settled(page, at)
         area = box.bounding_box()
         page.mouse.move(area["x"] + 20, area["y"] + area["height"] - 30)
         page.mouse.down()
         page.mouse.move(area["x"] + 80, area["y"] + area["height"] - 90, steps=4)
         page.mouse.up()
-        self.assertNotEqual(box.evaluate(at), before)
+        page.wait_for_function(f"(was) => ({at})() !== was", arg=before)
         page.get_by_test_id("graph-fit").click()
-        whole = svg.bounding_box()
-        self.assertLessEqual(whole["width"], area["width"] + 2)
-        self.assertLessEqual(whole["height"], area["height"] + 2)
+        page.wait_for_function(
+            """([width, height]) => {
+              const whole = document.querySelector('.graphbox svg').getBoundingClientRect();
+              return whole.width <= width && whole.height <= height;
+            }""",
+            arg=[area["width"] + 2, area["height"] + 2],
+        )
         # It starts at something that takes time.
         self.assertNotEqual(page.locator(".gnode.centre").get_attribute("data-time"), "")
 
@@ -307,8 +312,7 @@ class Memory(Browser):
 class SameWords(Browser):
     def test_readers_without_scripts_get_the_headline_and_the_reason_of_the_app(self):
         shown = self.open()
-        context = self.browser.new_context(java_script_enabled=False)
-        self.addCleanup(context.close)
+        context = self.new_context(java_script_enabled=False)
         plain = context.new_page()
         plain.goto(self.url)
         spaces = lambda text: " ".join(text.replace(" us", " µs").split())  # noqa: E731

@@ -20,6 +20,7 @@ from playwright.sync_api import sync_playwright
 import support
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PATIENCE_MS = support.HANG_S * 1000  # As in page_browser.py.
 READY = '[data-testid="app"][data-ready="1"]'
 CAPTURES = (
     "captures/nsys-jax-maxtext-fsdp4-h100",
@@ -78,7 +79,7 @@ class Figures(unittest.TestCase):
         playwright = sync_playwright().start()
         cls.addClassCleanup(playwright.stop)
         cls.browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--disable-gpu", "--no-sandbox"]
+            executable_path=CHROMIUM, args=["--disable-gpu", "--no-sandbox"], timeout=PATIENCE_MS
         )
         cls.addClassCleanup(cls.browser.close)
 
@@ -104,7 +105,7 @@ class Figures(unittest.TestCase):
     def page_of(self, name):
         context = self.browser.new_context(viewport={"width": 1600, "height": 1000})
         self.addCleanup(context.close)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.goto((self.work / f"{name}.html").as_uri())
         page.wait_for_selector(READY)
@@ -114,9 +115,11 @@ class Figures(unittest.TestCase):
         page.evaluate(GO, [hash_])
 
     def copied(self, page, how):
-        page.evaluate("() => { navigator.clipboard.writeText = async (t) => { window.copied = t; }; }")
+        page.evaluate(
+            "() => { window.copied = ''; navigator.clipboard.writeText = async (t) => { window.copied = t; }; }"
+        )
         page.get_by_test_id(f"copy-{how}").first.click()
-        return page.evaluate("() => window.copied")
+        return page.wait_for_function("() => window.copied").json_value()
 
     def markdown(self, page):
         lines = [l for l in self.copied(page, "md").splitlines() if l.startswith("|")]

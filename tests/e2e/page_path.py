@@ -33,7 +33,7 @@ class CriticalPath(Browser):
         page.wait_for_function(f"(n) => ({DRAWN})() !== n", arg=before)
         page.keyboard.press("c")
         page.get_by_test_id("path-note").wait_for(state="detached")
-        self.assertEqual(page.evaluate(DRAWN), before)
+        page.wait_for_function(f"(n) => ({DRAWN})() === n", arg=before)
 
     def test_a_held_key_pans_until_it_is_let_go(self):
         page = self.open("#/timeline")

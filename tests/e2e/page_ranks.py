@@ -44,9 +44,7 @@ class OneRun(Browser):
         self.assertIn(f"GPU {wanted[0][0]} computes", page.get_by_test_id("rank-sentence").inner_text())
         for width in (1024, 800, 400, 1440):
             page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_function(
-                "(w) => document.documentElement.scrollWidth <= w", arg=width, timeout=20_000
-            )
+            self.wait_for_width(page, width)
         page.get_by_test_id("rank-measure").locator('[data-value="waiting"]').click()
         page.wait_for_function("() => /m=waiting/.test(location.hash)")
         self.assertEqual(page.get_by_test_id("clocks").count(), 0)  # One process, one clock.
@@ -174,8 +172,7 @@ class Job(Browser):
         page.get_by_test_id("tab-verdict").click()
         begin = page.get_by_test_id("verdict-job").inner_text()
         self.assertIn(f"everyone waits for rank {self.slow} ", begin)
-        context = self.browser.new_context(java_script_enabled=False)
-        self.addCleanup(context.close)
+        context = self.new_context(java_script_enabled=False)
         plain = context.new_page()
         plain.goto(self.job_url)
         self.assertIn(said, plain.inner_text("#xlatrace-static"))
@@ -274,9 +271,7 @@ class Job(Browser):
         page.get_by_test_id("rankmap").wait_for()
         for width in (1280, 1024, 800, 400):
             page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_function(
-                "(w) => document.documentElement.scrollWidth <= w", arg=width, timeout=20_000
-            )
+            self.wait_for_width(page, width)
 
     def test_the_page_stays_small(self):
         self.assertLessEqual((self.work / "job.html").stat().st_size, 6_000_000)

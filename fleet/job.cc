@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "fleet/collectives.h"
 #include "fleet/pairing.h"
 #include "fleet/robust.h"
 #include "fleet/skew.h"
@@ -236,7 +237,7 @@ class JobReader {
         unpaired_ns_ += collective.exposed_ns;
       }
       if (!paired && !Common(collective)) return;
-      if (paired) skew_.Add(paired->key, collective.duration_ns);
+      if (paired) skew_.Add(paired->key, collective.duration_ns, rank);
       const uint64_t id = CollectiveKeyHash()(paired ? paired->key : collective.key);
       ends.push_back({id, static_cast<uint32_t>(job_.ranks[rank].clock),
                       job_.sources[source].start_unix_ns + collective.end_ns});
@@ -282,20 +283,31 @@ class JobReader {
     if (of_device.empty()) return {};
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
     return Collectives(db, of_device, [&](size_t rank, const RankCollective& collective) {
-      if (!collective.op.empty() && !Synchronises(collective.op)) {
-        job_.ranks[rank].waited[collective.key.step].elsewhere_ns += collective.exposed_ns;
-        return;
-      }
-      const auto paired = pairing_->Of(rank, collective);
-      if (!paired) return;
-      const auto group = skew_.Of(paired->key, paired->ranks);
-      if (!group) return;
-      WaitedStep& step = job_.ranks[rank].waited[collective.key.step];
-      step.told = true;
-      step.transfer_ns += group->transfer_ns;
-      // Waiting beside computation costs nothing.
-      step.wait_ns += std::min(collective.duration_ns - group->transfer_ns, collective.exposed_ns);
+      const auto waited = Waited(rank, collective);
+      const auto step = job_.ranks[rank].times.steps.find(collective.key.step);
+      const bool steady = step != job_.ranks[rank].times.steps.end() && step->second.steady;
+      collectives_.Add(rank, collective, steady, waited);
     });
+  }
+
+  // Adds it to its step; nothing where it is not known.
+  std::optional<int64_t> Waited(size_t rank, const RankCollective& collective) {
+    if (!collective.op.empty() && !Synchronises(collective.op)) {
+      job_.ranks[rank].waited[collective.key.step].elsewhere_ns += collective.exposed_ns;
+      return std::nullopt;
+    }
+    const auto paired = pairing_->Of(rank, collective);
+    if (!paired) return std::nullopt;
+    const auto group = skew_.Of(paired->key, paired->ranks);
+    if (!group) return std::nullopt;
+    WaitedStep& step = job_.ranks[rank].waited[collective.key.step];
+    step.told = true;
+    step.transfer_ns += group->transfer_ns;
+    // Waiting beside computation costs nothing.
+    const int64_t waited =
+        std::min(collective.duration_ns - group->transfer_ns, collective.exposed_ns);
+    step.wait_ns += waited;
+    return waited;
   }
 
   // From the first steady step of any rank to the last.
@@ -394,6 +406,12 @@ class JobReader {
   }
 
   void Answer() {
+    std::vector<int64_t> steady;
+    for (const Rank& rank : job_.ranks) {
+      steady.push_back(std::count_if(rank.times.steps.begin(), rank.times.steps.end(),
+                                     [](const auto& step) { return step.second.steady; }));
+    }
+    job_.collectives = collectives_.Rows(skew_, *pairing_, steady);
     const JobTimes times = Times();
     job_.answer = FindCulprit(times);
     HoldBack();
@@ -422,6 +440,7 @@ class JobReader {
   int64_t unpaired_ns_ = 0;  // In steps, beside which nothing computed.
   std::optional<Pairing> pairing_;
   Skew skew_;
+  JobCollectives collectives_;
   std::vector<CollectiveEnd> ends_;
   uint64_t keep_one_in_ = 0;
 };

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "fleet/clocks.h"
+#include "fleet/collectives.h"
 #include "fleet/culprit.h"
 #include "fleet/rank_reader.h"
 #include "model/events.h"
@@ -53,6 +54,7 @@ struct Job {
   std::vector<Source> sources;
   std::vector<Rank> ranks;  // By number and device.
   ClockFits clocks;
+  std::vector<JobCollective> collectives;
   CulpritAnswer answer;
   std::vector<size_t> by_cost;       // Ranks, who is waited for most first.
   std::vector<model::RunStat> said;  // Twice the same, missing, other programs, clocks.

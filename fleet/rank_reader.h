@@ -49,6 +49,8 @@ struct RankCollective {
   int64_t end_ns = 0;  // Since the run's own start.
   int64_t duration_ns = 0;
   int64_t exposed_ns = 0;
+  std::optional<int64_t> bytes;
+  double bus_bytes = 0;  // That cross the bus in a run; 0: not known.
 };
 
 // Collectives of instructions that are known, inside steps, in the order of time.

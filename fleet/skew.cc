@@ -20,10 +20,15 @@ size_t CollectiveKeyHash::operator()(const CollectiveKey& key) const {
   return static_cast<size_t>(hash);
 }
 
-void Skew::Add(const CollectiveKey& key, int64_t duration_ns) {
-  const auto [at, fresh] = groups_.try_emplace(key, Group{duration_ns, 0});
-  at->second.transfer_ns = std::min(at->second.transfer_ns, duration_ns);
-  ++at->second.ranks;
+void Skew::Add(const CollectiveKey& key, int64_t duration_ns, size_t rank) {
+  const auto [at, fresh] = groups_.try_emplace(key, Group{duration_ns, duration_ns, rank, 0});
+  Group& group = at->second;
+  if (duration_ns < group.transfer_ns) {
+    group.transfer_ns = duration_ns;
+    group.last = rank;
+  }
+  group.longest_ns = std::max(group.longest_ns, duration_ns);
+  ++group.ranks;
 }
 
 std::optional<Skew::Group> Skew::Of(const CollectiveKey& key, int64_t expected) const {

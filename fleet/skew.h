@@ -15,6 +15,7 @@
 #ifndef XLATRACE_FLEET_SKEW_H_
 #define XLATRACE_FLEET_SKEW_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,10 +49,13 @@ class Skew {
   // What all ranks of one collective said.
   struct Group {
     int64_t transfer_ns = 0;  // The least duration.
+    int64_t longest_ns = 0;
+    size_t last = 0;  // Who had the least: the last to arrive.
     int64_t ranks = 0;
   };
 
-  void Add(const CollectiveKey& key, int64_t duration_ns);
+  // `rank`: the caller's number of it.
+  void Add(const CollectiveKey& key, int64_t duration_ns, size_t rank);
 
   // Nothing where fewer than `expected` ranks said something, or only one: the least of a part of
   // the group may be anybody's waiting.

@@ -45,9 +45,24 @@ struct RankStepRow {
   bool steady = false;
 };
 
+// A collective instruction of the whole job (fleet/collectives.h says what each figure is).
+struct JobCollectiveRow {
+  std::string program;  // Fingerprint of its module.
+  std::string instruction;
+  std::string op;
+  std::optional<int64_t> group_size, bytes;
+  int64_t ranks = 0, groups = 0, paired = 0;
+  std::optional<int64_t> transfer_ns, arrival_skew_ns, most_skew_ns, bus_bandwidth;
+  int64_t exposed_ns_per_step = 0;
+  std::optional<int64_t> wait_ns_per_step;
+  Id last_rank_id = 0;  // 0: not known.
+  int64_t last_times = 0;
+};
+
 struct JobTables {
   std::vector<RankRow> ranks;
   std::vector<RankStepRow> steps;
+  std::vector<JobCollectiveRow> collectives;
 };
 
 }  // namespace xlatrace::model

@@ -50,6 +50,27 @@ Status WriteJob(Database& database, const model::JobTables& job) {
     row.BindInt64(9, step.steady ? 1 : 0);
     XLATRACE_TRY(row.Run());
   }
+  XLATRACE_ASSIGN(row, database.Prepare("INSERT INTO x_job_collective VALUES"
+                                        "(NULL,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
+  for (const model::JobCollectiveRow& collective : job.collectives) {
+    row.BindTextOrNull(0, collective.program);
+    row.BindText(1, collective.instruction);
+    row.BindText(2, collective.op);
+    row.BindOptional(3, collective.group_size);
+    row.BindOptional(4, collective.bytes);
+    row.BindInt64(5, collective.ranks);
+    row.BindInt64(6, collective.groups);
+    row.BindInt64(7, collective.paired);
+    row.BindOptional(8, collective.transfer_ns);
+    row.BindOptional(9, collective.arrival_skew_ns);
+    row.BindOptional(10, collective.most_skew_ns);
+    row.BindOptional(11, collective.bus_bandwidth);
+    row.BindInt64(12, collective.exposed_ns_per_step);
+    row.BindOptional(13, collective.wait_ns_per_step);
+    row.BindOptional(14, IdOrNull(collective.last_rank_id));
+    row.BindInt64(15, collective.last_times);
+    XLATRACE_TRY(row.Run());
+  }
   return {};
 }
 

@@ -91,6 +91,9 @@ constexpr Column kColumns[] = {
     Rename("x_rank.host"),
     Path("x_rank.source"),
     Rename("x_rank.program"),
+    Rename("x_job_collective.program"),
+    Rename("x_job_collective.instruction"),
+    {"x_job_collective.op"},
     {"x_ruled_out.id"},
     {"x_ruled_out.text", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
 };

@@ -149,6 +149,10 @@ CREATE TABLE x_rank(rank_id INTEGER PRIMARY KEY, rank INT NOT NULL, ordinal INT 
 CREATE TABLE x_rank_step(rank_id INT NOT NULL, step INT NOT NULL, start_ns INT,
   step_ns INT NOT NULL, wait_ns INT, transfer_ns INT, gemm_ns INT NOT NULL, other_ns INT NOT NULL,
   idle_ns INT NOT NULL, steady INT NOT NULL);
+CREATE TABLE x_job_collective(position INTEGER PRIMARY KEY, program TEXT, instruction TEXT NOT NULL,
+  op TEXT NOT NULL, group_size INT, bytes INT, ranks INT NOT NULL, group_count INT NOT NULL,
+  paired INT NOT NULL, transfer_ns INT, arrival_skew_ns INT, most_skew_ns INT, bus_bandwidth INT,
+  exposed_ns_per_step INT NOT NULL, wait_ns_per_step INT, last_rank_id INT, last_times INT NOT NULL);
 
 CREATE INDEX x_instruction_key ON x_instruction(module_id, name);
 CREATE INDEX x_instruction_share_key ON x_instruction_share(instruction_id);

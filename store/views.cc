@@ -308,6 +308,9 @@ CREATE VIEW rank AS SELECT rank_id, rank, ordinal, host, source, source_process_
   clock_error_ns, clock_set, activities, device_ns, excess_ns_per_step FROM x_rank;
 CREATE VIEW rank_step AS SELECT rank_id, step, start_ns, step_ns, wait_ns, transfer_ns, gemm_ns,
   other_ns, idle_ns, steady FROM x_rank_step;
+CREATE VIEW job_collective AS SELECT program, instruction, op, group_size, bytes, ranks, group_count,
+  paired, transfer_ns, arrival_skew_ns, most_skew_ns, bus_bandwidth, exposed_ns_per_step,
+  wait_ns_per_step, last_rank_id, last_times FROM x_job_collective ORDER BY position;
 CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
   text, evidence FROM x_ruled_out ORDER BY position;
 )sql",

@@ -94,6 +94,26 @@ class Merger {
   model::JobTables Rows() const {
     model::JobTables tables;
     for (size_t r = 0; r < job_.ranks.size(); ++r) AddRank(r, tables);
+    for (const fleet::JobCollective& collective : job_.collectives) {
+      model::JobCollectiveRow& row = tables.collectives.emplace_back();
+      row.program = collective.program;
+      row.instruction = collective.instruction;
+      row.op = collective.op;
+      row.group_size = collective.group_size;
+      row.bytes = collective.bytes;
+      row.ranks = collective.ranks;
+      row.groups = collective.groups;
+      row.paired = collective.paired;
+      row.transfer_ns = collective.transfer_ns;
+      row.arrival_skew_ns = collective.arrival_skew_ns;
+      row.most_skew_ns = collective.most_skew_ns;
+      row.bus_bandwidth = collective.bus_bandwidth;
+      row.exposed_ns_per_step = collective.exposed_ns_per_step;
+      row.wait_ns_per_step = collective.wait_ns_per_step;
+      if (collective.last_rank)
+        row.last_rank_id = static_cast<model::Id>(*collective.last_rank + 1);
+      row.last_times = collective.last_times;
+    }
     return tables;
   }
 

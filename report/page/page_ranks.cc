@@ -17,6 +17,7 @@ using store::Statement;
 
 // Cells of the map: some 20 bytes of the file each.
 constexpr int64_t kMostRankSteps = 100'000;
+constexpr int64_t kMostCollectives = 500;
 constexpr size_t kLongest = 4096;
 
 // What the map shows of the job's steps: all, or the longest one of each few that follow each
@@ -89,12 +90,43 @@ Status Ranks(PageContext& page, IdRows& rows) {
   return {};
 }
 
+// Whether computation hides them is what matters first: the view has the most exposed first.
+Status JobCollectives(PageContext& page, const IdRows& ranks) {
+  PageTable table("job_collectives", page.blocks.strings());
+  table.Declare(
+      "instruction:text op:text bytes ranks paired transfer_ns arrival_skew_ns most_skew_ns"
+      " bus_bandwidth exposed_ns wait_ns last>ranks last_times");
+  int64_t rows = 0;
+  XLATRACE_TRY(page.db.ForEach(
+      "SELECT instruction, op, bytes, ranks, paired, transfer_ns, arrival_skew_ns, most_skew_ns,"
+      " bus_bandwidth, exposed_ns_per_step, wait_ns_per_step, last_rank_id, last_times"
+      " FROM job_collective",
+      [&](const Statement& row) {
+        if (++rows > kMostCollectives) return true;
+        for (int c = 0; c <= 12; ++c) {
+          const auto column = static_cast<size_t>(c);
+          if (row.IsNull(c)) continue;
+          if (c <= 1) {
+            table.SetText(column, row.Text(c));
+          } else {
+            SetCell(table, column, row.Int64(c), c == 11 ? &ranks : nullptr);
+          }
+        }
+        table.EndRow();
+        return true;
+      }));
+  page.blocks.Write(table);
+  page.blocks.LeftOut("job_collectives", std::max<int64_t>(0, rows - kMostCollectives), 0);
+  return {};
+}
+
 }  // namespace
 
 Status WriteRankTables(PageContext& page) {
   IdRows rows;
   XLATRACE_TRY(Ranks(page, rows));
   if (rows.empty()) return {};
+  XLATRACE_TRY(JobCollectives(page, rows));
   XLATRACE_ASSIGN(const ShownSteps shown, ChooseSteps(page.db));
   PageTable table("rank_steps");
   table.Declare("step rank>ranks step_ns wait_ns transfer_ns gemm_ns other_ns idle_ns steady");

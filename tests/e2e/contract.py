@@ -46,6 +46,8 @@ COLUMNS = {
     "program clock_offset_ns clock_drift_ppb clock_error_ns clock_set activities device_ns "
     "excess_ns_per_step",
     "rank_step": "rank_id step start_ns step_ns wait_ns transfer_ns gemm_ns other_ns idle_ns steady",
+    "job_collective": "program instruction op group_size bytes ranks group_count paired transfer_ns arrival_skew_ns "
+    "most_skew_ns bus_bandwidth exposed_ns_per_step wait_ns_per_step last_rank_id last_times",
     "run_stat": "name severity source value advice",
 }
 COLUMNS["launch"] = (

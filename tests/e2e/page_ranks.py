@@ -162,6 +162,18 @@ class Job(Browser):
     def ask(self, text):
         return self.job_db.execute(text).fetchall()
 
+    def test_collectives_of_the_job_say_who_comes_last_and_what_the_exchange_takes(self):
+        page = self.open("#/ranks", url=self.job_url)
+        row = page.get_by_test_id("collective-0").inner_text()
+        # The generator's exchange takes 2 ms; the slow rank is 10 ms late in every step, and nothing
+        # computes beside a collective.
+        self.assertIn("all-reduce", row)
+        self.assertIn(f"rank {self.slow}, 100%", row)
+        exposed, wait, exchange, skew = (float(x.replace(",", "")) for x in re.findall(r"[\d,.]+", row)[1:5])
+        self.assertAlmostEqual(exchange, 2000, delta=50)
+        self.assertAlmostEqual(skew, 10_000, delta=1_000)
+        self.assertAlmostEqual(exposed, wait + exchange / 1e3, delta=0.05)
+
     def test_who_is_waited_for_what_it_costs_since_when_and_why(self):
         page = self.open("#/ranks", url=self.job_url)
         sentence = page.get_by_test_id("rank-sentence").inner_text()

@@ -137,7 +137,7 @@ class Simulation {
       const CollectiveKey key{static_cast<int64_t>(s), "", std::to_string(exchange), 0,
                               static_cast<int64_t>(group)};
       told_.push_back({r, s, key, static_cast<int64_t>(end - at[r])});
-      skew_.Add(key, told_.back().duration_ns);
+      skew_.Add(key, told_.back().duration_ns, r);
       at[r] = end;
     }
   }

@@ -11,7 +11,7 @@ CollectiveKey Key(int64_t step, int64_t number = 0, int64_t group = 0) {
 
 TEST(Skew, TheLastToArriveSaysWhatTheExchangeTook) {
   Skew skew;
-  for (const int64_t duration : {900, 120, 500}) skew.Add(Key(3), duration);
+  for (const int64_t duration : {900, 120, 500}) skew.Add(Key(3), duration, 0);
   const auto group = skew.Of(Key(3), 3);
   ASSERT_TRUE(group);
   EXPECT_EQ(group->transfer_ns, 120);
@@ -20,25 +20,25 @@ TEST(Skew, TheLastToArriveSaysWhatTheExchangeTook) {
 
 TEST(Skew, OtherStepsNumbersAndGroupsAreOtherCollectives) {
   Skew skew;
-  skew.Add(Key(3), 10);
-  skew.Add(Key(4), 20);
-  skew.Add(Key(3, 1), 30);
-  skew.Add(Key(3, 0, 1), 40);
+  skew.Add(Key(3), 10, 0);
+  skew.Add(Key(4), 20, 0);
+  skew.Add(Key(3, 1), 30, 0);
+  skew.Add(Key(3, 0, 1), 40, 0);
   EXPECT_EQ(skew.size(), 4u);
   EXPECT_FALSE(skew.Of(Key(3), 1));  // One alone waits for nobody that is known.
 }
 
 TEST(Skew, AnotherProgramsInstructionOfTheSameNameIsAnother) {
   Skew skew;
-  skew.Add({3, "f00d", "all-reduce.1", 0, 0}, 10);
-  skew.Add({3, "beef", "all-reduce.1", 0, 0}, 5);
+  skew.Add({3, "f00d", "all-reduce.1", 0, 0}, 10, 0);
+  skew.Add({3, "beef", "all-reduce.1", 0, 0}, 5, 0);
   EXPECT_FALSE(skew.Of(Key(3), 2));
 }
 
 TEST(Skew, APartOfAGroupSaysNothing) {
   Skew skew;
-  skew.Add(Key(1), 10);
-  skew.Add(Key(1), 30);
+  skew.Add(Key(1), 10, 0);
+  skew.Add(Key(1), 30, 0);
   EXPECT_FALSE(skew.Of(Key(1), 4));
   EXPECT_TRUE(skew.Of(Key(1), 2));
 }

@@ -12,6 +12,7 @@ import type { Report } from '../data/report';
 import { setTerm } from '../filter';
 import { baseName, duration, ms, plural, signed, significant, thousands } from '../format';
 import { go } from '../state';
+import { JobCollectives } from './job_collectives';
 import { JobHosts } from './job_hosts';
 
 /** Figures per step, means; NaN: not known. */
@@ -122,6 +123,7 @@ export function JobRanks(): VNode {
                         tip={(r) => `${ranks[r]!.host && ` (${ranks[r]!.host})`}${ranks[r]!.device < 0 ? `; its launches are in ${baseName(ranks[r]!.source)}` : ''}`}>
         {here < ranks.length ? `launches of ${thousands(here)} are here: a click opens their step` : 'a click opens the step'}{left && `; of steps that follow each other the longest is shown, ${thousands(left.rows)} cells are not in this file`}</RankMap> : error === undefined && <p class="dim">reading steps…</p>}
       <JobHosts ranks={ranks} />
+      <JobCollectives report={report} names={ranks.map((r) => r.name)} />
       <DataTable {...table} />
     </>
   );

@@ -79,6 +79,8 @@ def connect(lake: str | os.PathLike[str]) -> Any:
         raise XlatraceError("DuckDB is not installed", "pip install 'xlatrace[fleet]'") from None
     names = views(lake)
     connection = duckdb.connect(":memory:")
+    # It would go to standard output, among the rows, where a question takes more than two seconds.
+    connection.execute("SET enable_progress_bar = false")
     for name in names:
         # A parameter cannot stand in a view.
         files = str(Path(lake).resolve() / name / "*" / "*" / "*.parquet").replace("'", "''")

@@ -182,6 +182,10 @@ class ContentTest(LakeTest):
             (device_ns,) = database.execute("SELECT sum(self_ns) FROM activity").fetchone()
         self.assertEqual(run, [[1, 1, device_ns, "2026-03-01", "llama"]])
 
+    def test_a_question_that_takes_long_draws_no_progress_among_the_rows(self) -> None:
+        self.put(self.make(), "--date", "2026-03-01", "--job", "llama")
+        self.assertEqual(self.ask("SELECT current_setting('enable_progress_bar')"), [[[False]]])
+
     def test_rank_is_a_column_where_a_row_belongs_to_a_process(self) -> None:
         for path in self.ranks(3, -1):
             self.put(path)

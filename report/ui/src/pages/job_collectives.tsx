@@ -46,7 +46,7 @@ export function JobCollectives({ report, names }: { report: Report; names: reado
     { id: 'last', label: 'comes last', cls: 'name', width: 150, from: 1000, title: 'who comes last most often, and how often', sort: (c) => c.last, raw: (c) => (c.last < 0 ? '' : `${names[c.last]}, ${c.lastTimes} of ${c.paired}`), cell: (c) => (c.last < 0 ? <span class="dim">not known</span> : `${names[c.last]}, ${percent(c.lastTimes, c.paired)}%`) },
     { id: 'ranks', label: 'ranks', num: true, width: 64, from: 1250, sort: (c) => c.ranks, raw: (c) => c.ranks, cell: (c) => thousands(c.ranks) },
   ];
-  const lines: Line<JobCollective>[] = all.map((c, i) => ({ key: String(i), row: c, testid: `collective-${i}`, ns: c.exposed }));
+  const lines: Line<JobCollective>[] = all.map((c, i) => ({ key: String(i), row: c, testid: `collective-${i}` }));
   const alone = all.filter((c) => c.paired === 0).length;
   const left = report.meta.left_out.find((l) => l.what === 'job_collectives' && l.rows > 0);
   return (

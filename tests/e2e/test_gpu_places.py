@@ -318,7 +318,7 @@ class Notebooks(Places):
 
     KERNEL = PYTHON + textwrap.dedent("""
         def count(at_least):  # what was launched comes to the file in the collector's own time
-            for _ in range(600):
+            for _ in range(3000):  # support.HANG_S
                 try:
                     with xlatrace.open("run.db") as run:
                         have = len(run.launches())

@@ -91,7 +91,11 @@ class Judge {
     for (const std::vector<RunRecord>* side : {&base_, &now_}) {
       for (const RunRecord& other : *side) {
         if (other.devices != now.devices) {
-          return Refuse(fmt::format("other devices: {} and {}", other.devices, now.devices));
+          const auto named = [](const std::string& devices) {
+            return devices.empty() ? std::string("no device") : devices;
+          };
+          return Refuse(
+              fmt::format("other devices: {} and {}", named(other.devices), named(now.devices)));
         }
         if (other.program != now.program && !other.program.empty() && !now.program.empty()) {
           return Refuse(fmt::format("other programs: {} and {}", other.program, now.program));
@@ -340,15 +344,14 @@ class Judge {
       }
       if (beyond && metric.Disturbed()) {
         chance = 1;
-        how +=
-            fmt::format("; it scatters by {:.0f}% in the new runs and by {:.0f}% in the earlier",
-                        100 * Median(metric.now_scatter), 100 * Median(metric.base_scatter));
+        how += fmt::format("; it scatters by {:.0f}% in the new runs and by {:.0f}% in the earlier",
+                           100 * Median(metric.now_scatter), 100 * Median(metric.base_scatter));
       } else if (beyond && disturbed && !IsWhole(metric)) {
         chance = 1;
         how += "; something else was running";
       }
-      check.text = fmt::format("{} -> {}, {:+.1f}% ({})", Duration(check.base),
-                               Duration(check.now), 100 * ratio, how);
+      check.text = fmt::format("{} -> {}, {:+.1f}% ({})", Duration(check.base), Duration(check.now),
+                               100 * ratio, how);
       checks.push_back(std::move(check));
       chances.push_back(chance);
     }

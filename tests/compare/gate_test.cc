@@ -205,6 +205,9 @@ TEST(Gate, RefusesWhatIsNoComparison) {
   auto now = Records(5, 1e8, 0, 9);
   now[2].devices = "1 x Other";
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotComparable);
+  now[0].devices.clear();
+  EXPECT_NE(JudgeGate(base, now, {}).sentence.find("1 x Test and no device"), std::string::npos)
+      << JudgeGate(base, now, {}).sentence;
   now = Records(5, 1e8, 0, 9);
   now[0].damaged = true;
   EXPECT_EQ(JudgeGate(base, now, {}).outcome, Outcome::kNotComparable);

@@ -65,6 +65,11 @@ class JobReader {
     if (start && !start->empty()) source.start_unix_ns = std::strtoll(start->c_str(), nullptr, 10);
     const size_t number = job_.sources.size();
     job_.sources.push_back(std::move(source));
+    if (ranks.empty()) {
+      Say("rank_without_work", model::Severity::kNotice, path,
+          "no device did anything in this recording: it is not in the job's figures; xlatrace "
+          "summary of it says what it holds");
+    }
     for (RankTimes& times : ranks) {
       // The same process of the same recording, under another name.
       const auto identity =

@@ -31,22 +31,22 @@ using fleet::Rank;
 Result<std::set<int64_t>> Choose(const Job& job, const std::vector<int64_t>& asked) {
   std::set<int64_t> known;
   for (const Rank& rank : job.ranks) known.insert(rank.number);
-  std::set<int64_t> chosen;
-  if (known.size() <= kRanksKeptWhole) return known;
-  for (const size_t place : {size_t{0}, job.by_cost.size() / 2, job.by_cost.size() - 1}) {
-    chosen.insert(job.ranks[job.by_cost[place]].number);
-  }
-  for (const size_t rank : job.answer.ranks) {
-    if (chosen.size() < kRanksKeptWhole) chosen.insert(job.ranks[rank].number);
-  }
   for (const int64_t rank : asked) {
     if (!known.contains(rank)) {
       return MakeError(fmt::format("the job has no rank {}", rank),
                        fmt::format("it has ranks {} to {}", *known.begin(), *known.rbegin()),
                        ErrorCode::kUsage);
     }
-    chosen.insert(rank);
   }
+  if (known.size() <= kRanksKeptWhole) return known;
+  std::set<int64_t> chosen;
+  for (const size_t place : {size_t{0}, job.by_cost.size() / 2, job.by_cost.size() - 1}) {
+    chosen.insert(job.ranks[job.by_cost[place]].number);
+  }
+  for (const size_t rank : job.answer.ranks) {
+    if (chosen.size() < kRanksKeptWhole) chosen.insert(job.ranks[rank].number);
+  }
+  chosen.insert(asked.begin(), asked.end());
   return chosen;
 }
 

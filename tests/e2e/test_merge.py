@@ -105,6 +105,28 @@ class MergeTest(unittest.TestCase):
         said = {row[0] for row in self.rows("SELECT name FROM run_stat")}
         self.assertLessEqual({"rank_missing", "input_skipped"}, said)
 
+    def test_a_recording_without_work_is_said_and_kept(self) -> None:
+        self.write(4, slow=-1)
+        with sqlite3.connect(self.ranks / "rank0003.db") as idle:
+            for table in ("x_packed_activity", "x_step", "x_op_time"):
+                idle.execute(f"DELETE FROM {table}")
+        idle.close()
+        merged = xlatrace("merge", self.ranks, "-o", self.job)
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        said = [line for line in merged.stderr.splitlines() if "no device did anything" in line]
+        self.assertEqual(len(said), 1, merged.stderr)
+        self.assertIn("rank0003.db", said[0])
+        self.assertIn(("rank_without_work",), self.rows("SELECT name FROM run_stat"))
+
+    def test_a_rank_that_is_not_there_is_refused_of_a_small_job_too(self) -> None:
+        self.write(2, slow=-1, steps=3)
+        for rank in ("-1", "2", "0,7"):
+            missing = xlatrace("merge", self.ranks, "-o", self.job, "--ranks", rank)
+            self.assertEqual(missing.returncode, 2, missing.stderr)
+            self.assertIn(f"no rank {rank.split(',')[-1]}", missing.stderr)
+            self.assertIn("ranks 0 to 1", missing.stderr)
+            self.assertFalse(self.job.exists())
+
     def test_the_shared_copy_has_no_host_and_no_path(self) -> None:
         self.write(5, slow=1)
         self.assertEqual(xlatrace("merge", self.ranks, "-o", self.job).returncode, 0)

@@ -25,6 +25,8 @@ bool IsHandle(std::string_view word, char letter) {
          std::all_of(word.begin() + 1, word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+constexpr double kMostTimes = 1e6;  // Two hours times this still fit 64 bits of nanoseconds.
+
 // "0.5x", "0.5", "50%".
 std::optional<double> FactorOf(std::string_view word) {
   double scale = 1;
@@ -37,7 +39,9 @@ std::optional<double> FactorOf(std::string_view word) {
   double value = 0;
   const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value);
   const bool whole = end == word.data() + word.size() && status == std::errc();
-  if (!whole || !std::isfinite(value) || value < 0 || value > 1e6) return std::nullopt;
+  if (!whole || !std::isfinite(value) || value < 0 || value > kMostTimes) {
+    return std::nullopt;
+  }
   return value * scale;
 }
 
@@ -85,11 +89,13 @@ class Reader {
     const auto factor =
         equals == word.npos ? std::nullopt : FactorOf(std::string_view(word).substr(equals + 1));
     if (!factor || equals == 0) {
+      const std::string name = word.substr(0, std::min(equals, word.size()));
       return MakeError(
-          fmt::format("{} '{}': what is it to take? A name, '=' and a factor are needed", option,
-                      word),
+          fmt::format("{} '{}': what is it to take? A name, '=' and a factor of 0 to {:.0f} are "
+                      "needed",
+                      option, word, kMostTimes),
           fmt::format("xlatrace what-if {} {} {}=0.5x", Run(), option,
-                      ShellWord(word.substr(0, std::min(equals, word.size())))),
+                      name.empty() ? option == "--kernel" ? "k1" : "o1" : ShellWord(name)),
           ErrorCode::kUsage);
     }
     return std::pair(word.substr(0, equals), *factor);
@@ -193,9 +199,10 @@ class Reader {
 
   Status AddBandwidth() {
     const auto factor = FactorOf(words_.collective_bandwidth);
-    if (!factor || *factor <= 0) {
-      return MakeError(fmt::format("--collective-bandwidth '{}' is no factor above 0",
-                                   words_.collective_bandwidth),
+    // The inverse is what collectives take, so it has the same bound.
+    if (!factor || *factor < 1 / kMostTimes) {
+      return MakeError(fmt::format("--collective-bandwidth '{}' is no factor of {} to {:.0f}",
+                                   words_.collective_bandwidth, 1 / kMostTimes, kMostTimes),
                        fmt::format("xlatrace what-if {} --collective-bandwidth 2x", Run()),
                        ErrorCode::kUsage);
     }

@@ -144,6 +144,20 @@ class CommandLine(refusals.RefusalCase):
         self.assertIn("run.db of xlatrace", result.stdout)
         self.assertIn("xlatrace summary", result.stdout)
 
+    # --- what-if ---
+
+    def test_factors_beyond_a_million_are_refused_with_the_bounds(self):
+        for factor in ("1e308x", "1e-308x", "0x", "-2x", "nanx", "infx", "1e7x", "1e-7x"):
+            with self.subTest(factor=factor):
+                result = self.assert_refused(
+                    "what-if", "good.db", "--collective-bandwidth", factor, codes=(2,))
+                self.assertIn(factor, result.stderr)
+        for word in ("kind:gemm=1e308x", "=2x", "o1=", "o1=-1x"):
+            with self.subTest(word=word):
+                result = self.assert_refused("what-if", "good.db", "--op", word, codes=(2,))
+                self.assertIn("0 to 1000000", result.stderr)
+                self.assertNotIn("--op ''", result.stderr)
+
     # --- query ---
 
     def test_query_cannot_write(self):

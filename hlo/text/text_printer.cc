@@ -363,6 +363,8 @@ void AppendStackFrames(const std::vector<StackFrame>& frames, std::string& out) 
 
 void AppendHeader(const HloModule& module, std::string& out) {
   out.append("HloModule ");
+  // Readers want a name's first character, or a percent sign in front of any other.
+  if (!module.name.empty() && !IsIdentifierStart(module.name.front())) out += '%';
   for (const char c : module.name) {
     const bool plain = IsIdentifierChar(c) || static_cast<unsigned char>(c) >= 0x80 ||
                        std::string_view("+:<>=*&|!?@$^~;#'").find(c) != std::string_view::npos;

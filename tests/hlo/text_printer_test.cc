@@ -156,6 +156,13 @@ TEST(TextPrinter, AModuleWhoseNameEndsInColons) {
   ExpectRoundTrip(module);
 }
 
+TEST(TextPrinter, AModuleWhoseNameBeginsLikeNoName) {
+  const model::HloModule module =
+      Read("HloModule %\xff\xfe.1\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n");
+  EXPECT_EQ(module.name, "\xff\xfe.1");
+  ExpectRoundTrip(module);
+}
+
 // Every HLO file of the recorded data: how many there are is known from listing the folders.
 TEST(TextPrinter, RoundTripOverAllRecordedText) {
   XLATRACE_SHARED_OR_SKIP(root, "hlo");

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/limits.h"
+#include "analysis/findings/memory_facts.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -234,6 +235,7 @@ void Context::ReadOps(const ModuleLoader& load_module) {
                                                : kNoIndex);
     }
     HloFacts& facts = modules_.emplace(module_id, FactsOf(hlo, nodes)).first->second;
+    ReadMemory(hlo, nodes, first_row[module_id], facts);
     for (size_t k = 0; k < indices.size(); ++k) {
       uint32_t& producer = facts.ops[k].producer;
       if (producer != 0) producer = static_cast<uint32_t>(indices[producer - 1] + 1);
@@ -241,6 +243,35 @@ void Context::ReadOps(const ModuleLoader& load_module) {
       ops[indices[k]].module = &facts;
     }
   }
+}
+
+// Only where a change is in question that has a price or a gain in memory.
+void Context::ReadMemory(const model::HloModule& hlo, const std::vector<uint32_t>& nodes,
+                         size_t first_row, HloFacts& facts) const {
+  std::vector<bool> again(hlo.instructions.size());
+  for (size_t i = 0; i < again.size() && first_row + i < attribution.instructions.size(); ++i) {
+    const model::InstructionRow& row = attribution.instructions[first_row + i];
+    again[i] = row.name == hlo.instructions[i].name &&
+               (row.phase == model::Phase::kRecompute || row.name.find(".remat") != row.name.npos);
+  }
+  const auto fill = [&](const MemoryFacts& memory, const auto& concerns) {
+    facts.peak_bytes = memory.peak_bytes;
+    facts.peak_from_assignment = memory.from_assignment;
+    for (size_t k = 0; k < nodes.size(); ++k) {
+      if (concerns(k)) facts.ops[k].memory_bytes = memory.bytes[k];
+    }
+  };
+  const auto is_copy = [&](size_t k) { return facts.ops[k].copied_parameter.has_value(); };
+  const auto is_again = [&](size_t k) {
+    return nodes[k] < again.size() && again[nodes[k]] && !is_copy(k);
+  };
+  bool any_copy = false, any_again = false;
+  for (size_t k = 0; k < nodes.size(); ++k) {
+    any_copy = any_copy || is_copy(k);
+    any_again = any_again || is_again(k);
+  }
+  if (any_again) fill(KeptWithoutRecomputation(hlo, nodes, again), is_again);
+  if (any_copy) fill(HeldAtPeak(hlo, nodes), is_copy);
 }
 
 // The rate that a tenth of the memory-bound time reaches or exceeds.

@@ -128,6 +128,9 @@ class Context {
   void SumWholeRun();
   void FindLimits();
   void ReadOps(const ModuleLoader& load_module);
+  // `first_row`: of the module's instructions in `attribution`.
+  void ReadMemory(const model::HloModule& hlo, const std::vector<uint32_t>& nodes, size_t first_row,
+                  HloFacts& facts) const;
   void FindMemoryRate();
 
   std::array<int64_t, kStepPartCount> parts_{};

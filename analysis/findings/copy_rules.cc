@@ -236,6 +236,19 @@ void Donation(const Context& context, Report& report) {
   finding.sure = context.Allowed(Sure::kHigh);
   finding.evidence.Add("parameter that is copied", *site.largest().facts->copied_parameter, "count",
                        site.largest().handle);
+  int64_t held = 0;
+  const HloFacts* module = nullptr;
+  for (const Op* op : ops) {
+    held += op->facts->memory_bytes;
+    if (module == nullptr || op->module->peak_bytes > module->peak_bytes) module = op->module;
+  }
+  if (module->peak_bytes > 0) {
+    finding.evidence
+        .Add(module->peak_from_assignment ? "memory of the program, as XLA assigned it"
+                                          : "memory of the program at its peak, by live ranges",
+             module->peak_bytes, "bytes")
+        .Add("of it in these copies at the peak", held, "bytes");
+  }
   report.Add(std::move(finding));
 }
 

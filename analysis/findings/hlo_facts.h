@@ -73,6 +73,9 @@ struct OpFacts {
   // asked for (Context: among its ops), 0: none; and the bytes that pass between them.
   uint32_t producer = 0;
   int64_t passed_bytes = 0;
+  // Of an op that is computed a second time: what would be kept instead, per call. Of a copied
+  // parameter: what the copy holds at the peak (memory_facts.h).
+  int64_t memory_bytes = 0;
 };
 
 struct HloFacts {
@@ -81,6 +84,9 @@ struct HloFacts {
   int64_t parameters = 0;
   bool has_aliases = false;
   std::string parameter_shapes;  // "f32[8,16], ..." of the entry.
+  // Memory of the program as it is; 0: not asked for, or not known.
+  int64_t peak_bytes = 0;
+  bool peak_from_assignment = false;  // Else an estimate from live ranges.
 };
 
 // `nodes`: instruction indices; kNoIndex gives facts that are not `known`.

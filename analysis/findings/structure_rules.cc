@@ -43,6 +43,28 @@ int64_t RecomputedTime(const Context& context, const Op& op) {
   return static_cast<int64_t>(static_cast<double>(op.ns) * static_cast<double>(ppm) / 1e6);
 }
 
+// What the time is paid with: results that backward reads would be kept from the first time on,
+// those of a loop's body once for each of its iterations.
+void AddMemory(const std::vector<const Op*>& ops, Evidence& evidence) {
+  int64_t peak_bytes = 0;
+  bool assigned = false;
+  double kept = 0;
+  for (const Op* op : ops) {
+    if (op->module == nullptr) continue;
+    if (op->module->peak_bytes > peak_bytes) {
+      peak_bytes = op->module->peak_bytes;
+      assigned = op->module->peak_from_assignment;
+    }
+    kept += static_cast<double>(op->facts->memory_bytes) * std::max(1.0, op->calls);
+  }
+  if (peak_bytes == 0) return;
+  evidence
+      .Add(assigned ? "memory of the program, as XLA assigned it"
+                    : "memory of the program at its peak, by live ranges",
+           peak_bytes, "bytes")
+      .Add("more of it without recomputation, at most", static_cast<int64_t>(kept), "bytes");
+}
+
 void Recompute(const Context& context, Report& report) {
   std::vector<const Op*> ops;
   int64_t by_compiler = 0;
@@ -97,6 +119,7 @@ void Recompute(const Context& context, Report& report) {
   finding.evidence.Add("recomputation per step", all, "ns")
       .Add("of it matrix products", products, "ns")
       .AddReal("of the step", 100 * share, "%");
+  AddMemory(ops, finding.evidence);
   if (hidden > 0) {
     finding.evidence.Add("products among it whose time the profile does not show", hidden, "count");
   }

@@ -254,6 +254,7 @@ TEST(Findings, RecomputationFromThreePercent) {
   ASSERT_NE(with.Find("recompute"), nullptr) << with.Ids();
   EXPECT_EQ(with.Find("recompute")->saves_high_ns_per_step, 100'000);
   EXPECT_EQ(with.Find("recompute")->where_source, "a.py:5");
+  EXPECT_THAT(with.Find("recompute")->evidence_json, HasSubstr("more of it without recomputation"));
   FindingCase without(kPlain);
   without.Steps(8, {{"a", 5000}, {"r", 100}, {"b", 5000}});
   EXPECT_EQ(without.Find("recompute"), nullptr) << without.Ids();

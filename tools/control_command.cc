@@ -181,7 +181,8 @@ Result<int> NotSteered(const Options& options, const std::string& folder) {
   const std::string run = std::filesystem::path(folder).replace_extension(".db").string();
   for (const std::string& path : {options.path, run}) {
     if (!store::LooksLikeRunDb(path)) continue;
-    return MakeError(fmt::format("'{}' is a run that has ended", path), "xlatrace summary " + path);
+    return MakeError(fmt::format("'{}' is a run that has ended", path),
+                     "xlatrace summary " + ShellWord(path));
   }
   if (!Exists(options.path) && !Exists(folder)) {
     return MakeError(fmt::format("there is no '{}'", options.path),

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/ordered_work.h"
+#include "base/shell_word.h"
 #include "dumps/dump_dir.h"
 #include "dumps/module_diff.h"
 #include "dumps/pass_timeline.h"
@@ -273,7 +274,7 @@ Result<FindResult> InRun(const std::string& path, const dumps::FindPattern& patt
   }
   if (result.modules.empty() && !options.module.empty()) {
     return MakeError(fmt::format("no module '{}' in '{}'", options.module, path),
-                     "xlatrace modules " + path);
+                     "xlatrace modules " + ShellWord(path));
   }
   Rank(result);
   return result;

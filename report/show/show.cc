@@ -58,8 +58,9 @@ Result<Json> ByHandle(RunDb& db, const std::string& handle, const ShowOptions& o
     case 'k': {
       XLATRACE_ASSIGN(Json sheet, KernelSheet(db, handle, options));
       if (!sheet.is_null()) return sheet;
-      return MakeError("there is no kernel " + handle + " in '" + db.path() + "'",
-                       "kernels are numbered by time: xlatrace summary --by kernel " + db.path());
+      return MakeError(
+          "there is no kernel " + handle + " in '" + db.path() + "'",
+          "kernels are numbered by time: xlatrace summary --by kernel " + ShellWord(db.path()));
     }
     case 'm':
       return ModuleSheet(db, handle);

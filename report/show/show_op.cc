@@ -14,6 +14,7 @@
 #include "analysis/device_facts.h"
 #include "analysis/occupancy.h"
 #include "analysis/other_gpu.h"
+#include "base/shell_word.h"
 #include "hlo/instruction_text.h"
 #include "hlo/text/text_printer.h"
 #include "report/launch_sums.h"
@@ -447,7 +448,7 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
                                {handle}));
   if (op.is_null()) {
     return MakeError("there is no op " + handle + " in '" + db.path() + "'",
-                     "ops are numbered by time: xlatrace summary " + db.path());
+                     "ops are numbered by time: xlatrace summary " + ShellWord(db.path()));
   }
   Json sheet{{"kind", "op"}, {"handle", handle}};
   const int64_t module_id = IntOf(op, "module_id");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shell_word.h"
 #include "hlo/artefacts/module_memory.h"
 #include "report/launch_sums.h"
 #include "report/run_view.h"
@@ -230,7 +231,7 @@ Result<Json> ModuleSheet(RunDb& db, const std::string& handle) {
   XLATRACE_ASSIGN(const Json module, Row(db, "SELECT * FROM module WHERE handle = ?1", {handle}));
   if (module.is_null()) {
     return MakeError("there is no module " + handle + " in '" + db.path() + "'",
-                     "modules are numbered by time: xlatrace modules " + db.path());
+                     "modules are numbered by time: xlatrace modules " + ShellWord(db.path()));
   }
   const auto module_id = module["module_id"].get<int64_t>();
   Json sheet{{"kind", "module"}, {"handle", handle}, {"module", module}};
@@ -268,7 +269,7 @@ Result<Json> FindingSheet(RunDb& db, const std::string& handle) {
   XLATRACE_ASSIGN(Json finding, Row(db, "SELECT * FROM finding WHERE handle = ?1", {handle}));
   if (finding.is_null()) {
     return MakeError("there is no finding " + handle + " in '" + db.path() + "'",
-                     "findings are listed by: xlatrace summary " + db.path());
+                     "findings are listed by: xlatrace summary " + ShellWord(db.path()));
   }
   if (finding["evidence"].is_string()) {
     Json evidence = Json::parse(finding["evidence"].get<std::string>(), nullptr, false);
@@ -319,7 +320,7 @@ Result<Json> SourceSheet(RunDb& db, const std::string& file, int64_t line) {
   if (sheet["phases"].empty()) {
     return MakeError(
         "no device time of '" + db.path() + "' comes from " + file + ":" + std::to_string(line),
-        "lines with time are listed by: xlatrace summary --by source " + db.path());
+        "lines with time are listed by: xlatrace summary --by source " + ShellWord(db.path()));
   }
   XLATRACE_ASSIGN(sheet["layers"],
                   Rows(db,

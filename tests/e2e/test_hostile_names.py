@@ -7,6 +7,8 @@ import io
 import json
 import os
 import re
+import shlex
+import shutil
 import unittest
 
 import support
@@ -86,6 +88,20 @@ class HostileNames(support.TestCase):
         # A code span shows what is in it; elsewhere a bracket is escaped.
         text = re.sub(r"`[^`\n]*`", "", result.stdout)
         self.assertNotRegex(text, r"(?<!\\)<(script|img|b>)")
+
+    def test_a_hint_takes_the_name_of_the_run_as_one_word_of_a_shell(self):
+        run_db = self.folder / "$(touch pwned) it's.db"
+        shutil.copy(self.run_db, run_db)
+        for what in ("o99999", "k99999", "m99999", "f99999", "no/such.py:7"):
+            with self.subTest(what=what):
+                result = self.run_program("show", what, run_db)
+                self.assertNotEqual(result.code, 0, result)
+                named = [hint for hint in result.hints if "pwned" in hint]
+                for hint in named:
+                    command = hint[hint.index("xlatrace ") :]
+                    self.assertIn(str(run_db), shlex.split(command), hint)
+                if what != "no/such.py:7":
+                    self.assertTrue(named, result)
 
     def test_modules_and_query_tables(self):
         result = self.run_program("modules", self.run_db)

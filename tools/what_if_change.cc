@@ -9,7 +9,9 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "analysis/findings/memory_facts.h"
 #include "base/number_format.h"
 #include "base/shell_word.h"
 #include "hlo/shape.h"
@@ -77,7 +79,7 @@ class Reader {
       out_.change.one_launch = true;
       out_.sentences.emplace_back("one launch per execution");
     }
-    if (words_.no_recompute) AddRecompute();
+    if (words_.no_recompute) XLATRACE_TRY(AddRecompute());
     return std::move(out_);
   }
 
@@ -212,7 +214,7 @@ class Reader {
   }
 
   // What is not computed again has to be kept: at most the bytes of its results.
-  void AddRecompute() {
+  Status AddRecompute() {
     out_.change.phases[model::Phase::kRecompute] = 0;
     std::vector<bool> ran(loaded_.attribution.instructions.size() + 1, false);
     for (const model::Label& label : loaded_.attribution.labels) {
@@ -224,8 +226,47 @@ class Reader {
       if (!ran[i + 1] || row.phase != model::Phase::kRecompute) continue;
       bytes += std::max<int64_t>(0, hlo::ByteSize(row.shape));
     }
-    out_.sentences.push_back(fmt::format("nothing is recomputed; at most {} more are kept",
-                                         Bytes(static_cast<double>(bytes))));
+    XLATRACE_TRY(ReadMemory());
+    out_.sentences.push_back(
+        out_.memory
+            ? fmt::format("nothing is recomputed; memory of the program: {} now, at most {} then",
+                          Bytes(static_cast<double>(out_.memory->now_bytes)),
+                          Bytes(static_cast<double>(out_.memory->at_most_bytes)))
+            : fmt::format("nothing is recomputed; at most {} more are kept",
+                          Bytes(static_cast<double>(bytes))));
+    return {};
+  }
+
+  // As the finding has it, which has read the module's schedule.
+  Status ReadMemory() {
+    using Json = nlohmann::json;
+    std::optional<int64_t> more;
+    MemoryChange memory;
+    XLATRACE_TRY(db_.ForEach(
+        "SELECT evidence FROM finding WHERE id = 'recompute'", [&](const store::Statement& row) {
+          const Json evidence = Json::parse(row.Text(0), nullptr, false);
+          if (!evidence.is_array()) return true;
+          for (const Json& item : evidence) {
+            if (!item.is_object()) continue;
+            const auto text = item.find("text"), value = item.find("value");
+            if (text == item.end() || !text->is_string() || value == item.end() ||
+                !value->is_number_integer()) {
+              continue;
+            }
+            namespace findings = analysis::findings;
+            const std::string what = text->get<std::string>();
+            if (what == findings::kMemoryMore) more = value->get<int64_t>();
+            memory.from_assignment = memory.from_assignment || what == findings::kMemoryAssigned;
+            if (what == findings::kMemoryAssigned || what == findings::kMemoryByRanges) {
+              memory.now_bytes = value->get<int64_t>();
+            }
+          }
+          return true;
+        }));
+    if (!more || *more < 0 || memory.now_bytes <= 0) return {};
+    if (__builtin_add_overflow(memory.now_bytes, *more, &memory.at_most_bytes)) return {};
+    out_.memory = memory;
+    return {};
   }
 
   tl::unexpected<Error> Unknown(std::string_view what, std::string_view name,

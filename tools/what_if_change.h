@@ -3,6 +3,8 @@
 #ifndef XLATRACE_TOOLS_WHAT_IF_CHANGE_H_
 #define XLATRACE_TOOLS_WHAT_IF_CHANGE_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +25,16 @@ struct WhatIfWords {
   bool no_recompute = false;
 };
 
+// What a change costs in memory: of the program as it is, and as a bound after the change.
+struct MemoryChange {
+  int64_t now_bytes = 0;
+  int64_t at_most_bytes = 0;
+  bool from_assignment = false;  // XLA's own; else an estimate from live ranges.
+};
+
 struct WhatIfChange {
   analysis::replay::Change change;
+  std::optional<MemoryChange> memory;  // Nothing: not asked, or not known.
   std::vector<std::string> sentences;  // What was understood, one per word.
 };
 

@@ -141,6 +141,11 @@ std::string WhatIfJson(const LoadedRun& loaded, const replay::Input&, const repl
   const replay::Prediction& prediction = answer.prediction;
   Json json{{"schema_version", 1}, {"run", answer.path}};
   json["changes"] = answer.change->sentences;
+  if (const auto& memory = answer.change->memory) {
+    json["memory"] = {{"now_bytes", memory->now_bytes},
+                      {"at_most_bytes", memory->at_most_bytes},
+                      {"from", memory->from_assignment ? "buffer_assignment" : "live_ranges"}};
+  }
   json["whole_run"] = graph.whole_run;
   json["steps"] = answer.error ? static_cast<int64_t>(answer.error->steps) : 0;
   json["recorded_step_ns"] = prediction.recorded_ns;

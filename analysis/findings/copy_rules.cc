@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/memory_facts.h"
 #include "analysis/findings/rules.h"
 
 namespace xlatrace::analysis::findings {
@@ -244,10 +245,9 @@ void Donation(const Context& context, Report& report) {
   }
   if (module->peak_bytes > 0) {
     finding.evidence
-        .Add(module->peak_from_assignment ? "memory of the program, as XLA assigned it"
-                                          : "memory of the program at its peak, by live ranges",
-             module->peak_bytes, "bytes")
-        .Add("of it in these copies at the peak", held, "bytes");
+        .Add(module->peak_from_assignment ? kMemoryAssigned : kMemoryByRanges, module->peak_bytes,
+             "bytes")
+        .Add(kMemoryInCopies, held, "bytes");
   }
   report.Add(std::move(finding));
 }

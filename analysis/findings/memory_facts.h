@@ -10,12 +10,19 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/hlo_module.h"
 
 namespace xlatrace::analysis::findings {
+
+// Texts of evidence (view finding), which `what-if` reads again.
+inline constexpr std::string_view kMemoryAssigned = "memory of the program, as XLA assigned it";
+inline constexpr std::string_view kMemoryByRanges =
+    "memory of the program at its peak, by live ranges";
+inline constexpr std::string_view kMemoryMore = "more of it without recomputation, at most";
+inline constexpr std::string_view kMemoryInCopies = "of it in these copies at the peak";
 
 // Of a module.
 struct MemoryFacts {

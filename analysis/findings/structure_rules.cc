@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/memory_facts.h"
 #include "analysis/findings/rules.h"
 
 namespace xlatrace::analysis::findings {
@@ -58,11 +59,8 @@ void AddMemory(const std::vector<const Op*>& ops, Evidence& evidence) {
     kept += static_cast<double>(op->facts->memory_bytes) * std::max(1.0, op->calls);
   }
   if (peak_bytes == 0) return;
-  evidence
-      .Add(assigned ? "memory of the program, as XLA assigned it"
-                    : "memory of the program at its peak, by live ranges",
-           peak_bytes, "bytes")
-      .Add("more of it without recomputation, at most", static_cast<int64_t>(kept), "bytes");
+  evidence.Add(assigned ? kMemoryAssigned : kMemoryByRanges, peak_bytes, "bytes")
+      .Add(kMemoryMore, static_cast<int64_t>(kept), "bytes");
 }
 
 void Recompute(const Context& context, Report& report) {

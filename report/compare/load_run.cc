@@ -12,6 +12,7 @@
 #include "analysis/apportion.h"
 #include "base/hash.h"
 #include "hlo/text/text_reader.h"
+#include "report/compare/main_programs.h"
 #include "report/labels.h"
 #include "store/activity_scan.h"
 
@@ -28,13 +29,6 @@ using store::Table;
 struct Sum {
   int64_t ns = 0;
   int64_t calls = 0;
-};
-
-// Of a module, over the whole run.
-struct OpCount {
-  int64_t all = 0;
-  int64_t fusions = 0;
-  double launches = 0, bytes = 0, flops = 0;  // Of a call.
 };
 
 class Loader {
@@ -460,7 +454,9 @@ class Loader {
     }
     if (bytes > 0) run_.bytes = bytes;
     if (flops > 0) run_.flops = flops;
-    XLATRACE_TRY(MainFacts());
+    int64_t all_ns = 0;
+    for (const auto& [key, sum] : sums_) all_ns += sum.ns;
+    XLATRACE_TRY(FindMainPrograms(db_, {module_of_, ops_of_module_, execution_ns_, all_ns}, run_));
     // Programs compiled for the main function: more than one is a recompilation.
     int64_t versions = 0;
     std::string function;
@@ -471,130 +467,6 @@ class Loader {
       versions += !function.empty() && module.function == function && module.run_ns > 0;
     }
     if (versions > 0) run_.compilations = versions;
-    return {};
-  }
-
-  Status MainFacts() {
-    int64_t executions = 0;
-    for (compare::Module& module : run_.modules) {
-      if (module.role != "main") continue;
-      executions += module.executions;
-      for (const auto& [id, at] : module_of_) {
-        if (&run_.modules[at] != &module || !module.inputs.empty()) continue;
-        XLATRACE_ASSIGN(const Table rows,
-                        db_.Select("SELECT shape FROM instruction WHERE module_id = ?1 AND opcode ="
-                                   " 'parameter' AND op_name IS NOT NULL ORDER BY shape",
-                                   {id}));
-        for (size_t i = 0; i < rows.rows.size(); ++i) module.inputs += rows.Text(i, "shape") + "\n";
-      }
-    }
-    OpsOfMain();
-    if (executions == 0) return {};
-    XLATRACE_TRY(CallsOfMain());
-    return ExposedCollectives();
-  }
-
-  // The program of each function that takes most of its time, whether there are steps or not: a run
-  // without them also holds what ran before the first, and both hold earlier compilations.
-  std::map<int64_t, int64_t> Programs() const {
-    std::map<std::string, size_t> heaviest;
-    for (size_t m = 0; m < run_.modules.size(); ++m) {
-      const compare::Module& module = run_.modules[m];
-      if (module.role != "main" || module.executions == 0) continue;
-      const std::string& name = module.function.empty() ? module.name : module.function;
-      const auto [at, is_new] = heaviest.try_emplace(name, m);
-      if (!is_new && run_.modules[at->second].run_ns < module.run_ns) at->second = m;
-    }
-    std::map<int64_t, int64_t> executions;  // Of the module, by the ids of its processes.
-    for (const auto& [id, at] : module_of_) {
-      for (const auto& [name, m] : heaviest) {
-        if (m == at) executions.emplace(id, run_.modules[m].executions);
-      }
-    }
-    return executions;
-  }
-
-  // What ran of the main programs, in the whole run.
-  void OpsOfMain() {
-    std::set<size_t> main;
-    for (const auto& [id, executions] : Programs()) main.insert(module_of_.at(id));
-    OpCount sum;
-    for (const size_t m : main) {
-      const auto count = ops_of_module_.find(m);
-      if (count == ops_of_module_.end()) continue;
-      sum.all += count->second.all;
-      sum.fusions += count->second.fusions;
-      sum.launches += count->second.launches;
-      sum.bytes += count->second.bytes;
-      sum.flops += count->second.flops;
-    }
-    if (sum.all == 0) return;
-    run_.call_launches = sum.launches;
-    if (sum.bytes > 0) run_.call_bytes = sum.bytes;
-    if (sum.flops > 0) run_.call_flops = sum.flops;
-    run_.main_ops = sum.all;
-    run_.fusions = sum.fusions;
-  }
-
-  // Device time of each complete execution of the main program, where that is nearly all there is.
-  Status CallsOfMain() {
-    size_t heaviest = SIZE_MAX;
-    for (const auto& [id, executions] : Programs()) {
-      const size_t at = module_of_.at(id);
-      if (heaviest == SIZE_MAX || run_.modules[at].run_ns > run_.modules[heaviest].run_ns) {
-        heaviest = at;
-      }
-    }
-    int64_t inside = 0;
-    XLATRACE_TRY(db_.ForEach(
-        "SELECT execution_id, module_id FROM execution WHERE complete ORDER BY start_ns",
-        [&](const Statement& row) {
-          const auto id = static_cast<size_t>(row.Int64(0));
-          const auto module = module_of_.find(row.Int64(1));
-          if (module == module_of_.end() || module->second != heaviest) return true;
-          if (id >= execution_ns_.size() || execution_ns_[id] == 0) return true;
-          inside += execution_ns_[id];
-          run_.main_calls.push_back(execution_ns_[id]);
-          return true;
-        }));
-    constexpr double kNearlyAll = 0.9;
-    int64_t all = 0;
-    for (const auto& [key, sum] : sums_) all += sum.ns;
-    if (static_cast<double>(inside) < kNearlyAll * static_cast<double>(all)) {
-      run_.main_calls.clear();
-    }
-    return {};
-  }
-
-  // Of each collective of the main programs, not of each execution of it: whether one of them had
-  // anything beside it is chance, whether most of its time has is how the program was made.
-  Status ExposedCollectives() {
-    const std::map<int64_t, int64_t> programs = Programs();
-    XLATRACE_ASSIGN(const Table rows,
-                    db_.Select("SELECT a.module_id, a.instruction, sum(c.bytes) AS bytes,"
-                               " sum(c.exposed_ns) AS exposed_ns, sum(a.duration_ns) AS ns"
-                               " FROM collective c CROSS JOIN activity a ON a.activity_id ="
-                               " c.activity_id WHERE c.exposed_ns IS NOT NULL"
-                               " AND a.instruction IS NOT NULL GROUP BY 1, 2"));
-    struct Exposed {
-      double bytes = 0, exposed_ns = 0, ns = 0, executions = 0;
-    };
-    std::map<std::pair<size_t, std::string>, Exposed> collectives;
-    for (size_t i = 0; i < rows.rows.size(); ++i) {
-      const auto program = programs.find(rows.Int(i, "module_id"));
-      if (program == programs.end()) continue;
-      Exposed& one = collectives[{module_of_.at(program->first), rows.Text(i, "instruction")}];
-      if (!rows.IsNull(i, "bytes")) one.bytes += rows.Real(i, "bytes");
-      one.exposed_ns += rows.Real(i, "exposed_ns");
-      one.ns += rows.Real(i, "ns");
-      one.executions = static_cast<double>(program->second);
-    }
-    double bytes = 0;
-    for (const auto& [key, one] : collectives) {
-      if (one.exposed_ns * 2 >= one.ns) bytes += one.bytes / one.executions;
-    }
-    // None at all is known, too: the first one of a program is what is looked for.
-    run_.exposed_collective_bytes = bytes;
     return {};
   }
 

@@ -1,0 +1,40 @@
+// What a run is compared by beyond its times: of its main programs (the training step, whatever
+// compilation of it ran most) the ops, the bytes and FLOPs of a call, the time of each call, and
+// the bytes of collectives beside which nothing computes.
+//
+// Thread-safety: one thread per RunDb.
+
+#ifndef XLATRACE_REPORT_COMPARE_MAIN_PROGRAMS_H_
+#define XLATRACE_REPORT_COMPARE_MAIN_PROGRAMS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "compare/run_rows.h"
+#include "store/run_db.h"
+
+namespace xlatrace::report {
+
+// Ops of a module that ran, over the whole run.
+struct OpCount {
+  int64_t all = 0;
+  int64_t fusions = 0;
+  double launches = 0, bytes = 0, flops = 0;  // Of a call.
+};
+
+struct RanPrograms {
+  const std::unordered_map<int64_t, size_t>& module_of;      // By module_id: which of the run's.
+  const std::unordered_map<size_t, OpCount>& ops_of_module;  // That ran at all.
+  const std::vector<int64_t>& execution_ns;  // Device time of the basis, by execution_id.
+  int64_t all_ns = 0;                        // Of the basis.
+};
+
+// Fills inputs of main modules and, where one was executed, main_ops to exposed_collective_bytes.
+Status FindMainPrograms(store::RunDb& db, const RanPrograms& ran, compare::Run& run);
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_COMPARE_MAIN_PROGRAMS_H_

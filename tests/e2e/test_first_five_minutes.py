@@ -327,11 +327,11 @@ class Refusals(refusals.RefusalCase):
                     self.assertRegex(result.stderr, "(?i)no space|full", result)
 
     def test_full_disk_keeps_the_old_output(self):
-        place = self.full_disk("512k")
+        place = self.full_disk("1024k")  # A run.db of a small trace takes about half of it.
         result = self.run_program("import", self.trace, "-o", place / "run.db")
         self.assertEqual(result.code, 0, result)
         used = (place / "run.db").stat().st_size
-        (place / "filler").write_bytes(b"x" * ((512 * 1024 - used) // 4096 * 4096 - 4096))
+        (place / "filler").write_bytes(b"x" * ((1024 * 1024 - used) // 4096 * 4096 - 4096))
         self.assert_refused("import", self.trace, "-o", place / "run.db", "--force", codes=(1,))
         self.assertEqual(self.run_program("summary", place / "run.db").code, 0)
 

@@ -20,12 +20,11 @@ bool IsCollectiveKernel(std::string_view symbol) {
 // AMD's runtime copies and fills by kernels of its own.
 bool IsRuntimeCopy(std::string_view symbol) { return symbol.starts_with("__amd_rocclr_"); }
 
-ActivityClass ClassOf(const model::LaunchConfig& config, OpKind op_kind) {
-  if (op_kind == OpKind::kCollective) return ActivityClass::kCollective;
+// Of an activity whose instruction says nothing: neither a collective nor a copy.
+ActivityClass ClassOf(const model::LaunchConfig& config) {
   if (config.kind == ActivityKind::kMemcpy || config.kind == ActivityKind::kMemset) {
     return ActivityClass::kCopy;
   }
-  if (op_kind == OpKind::kCopy || op_kind == OpKind::kMemset) return ActivityClass::kCopy;
   if (IsRuntimeCopy(config.symbol)) return ActivityClass::kCopy;
   // Recorded mangled ("_Z22ncclDevKernel_SendRecv...") or not.
   if (IsCollectiveKernel(config.symbol) || IsCollectiveKernel(config.name)) {
@@ -40,13 +39,23 @@ std::vector<ActivityClass> ClassifyActivities(const model::RunTables& run,
                                               const model::AttributionTables& attribution) {
   const model::ActivityColumns& activities = run.activities;
   std::vector<ActivityClass> classes(activities.size());
+  // Names are looked at once per configuration, not once per launch.
+  std::vector<ActivityClass> of_config;
+  of_config.reserve(run.configs.size());
+  for (const model::LaunchConfig& config : run.configs) of_config.push_back(ClassOf(config));
   for (size_t i = 0; i < activities.size(); ++i) {
     OpKind op_kind = OpKind::kOther;
     const model::Label& label = attribution.labels[attribution.label_of[i] - 1];
     if (label.instruction_id > 0) {
       op_kind = attribution.instructions[static_cast<size_t>(label.instruction_id) - 1].op_kind;
     }
-    classes[i] = ClassOf(run.ConfigOf(i), op_kind);
+    if (op_kind == OpKind::kCollective) {
+      classes[i] = ActivityClass::kCollective;
+    } else if (op_kind == OpKind::kCopy || op_kind == OpKind::kMemset) {
+      classes[i] = ActivityClass::kCopy;
+    } else {
+      classes[i] = of_config[activities.config[i] - 1];
+    }
   }
   return classes;
 }

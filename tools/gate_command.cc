@@ -132,8 +132,9 @@ Result<int> Run(Options options) {
   gate.ignored.insert(options.ignored.begin(), options.ignored.end());
   const compare::GateResult result = compare::JudgeGate(base, now, gate);
   const std::string text = options.format == "json" ? report::GateJson(result)
-                           : options.format == "md" ? report::GateMarkdown(result)
-                                                    : report::GateText(result, ascii, terminal.width);
+                           : options.format == "md"
+                               ? report::GateMarkdown(result)
+                               : report::GateText(result, ascii, terminal.width);
   XLATRACE_TRY(PrintResult(text));
   if (!options.junit.empty()) {
     XLATRACE_ASSIGN(AtomicFile file, AtomicFile::Create(options.junit));

@@ -19,6 +19,9 @@ namespace {
 using model::Id;
 using store::Statement;
 
+// A file may say any count; what is really there is grown into.
+constexpr int64_t kMostReserved = 16'000'000;
+
 class Loader {
  public:
   explicit Loader(store::RunDb& db) : db_(db) {}
@@ -101,6 +104,7 @@ class Loader {
     const auto within = [](int64_t id, size_t count, bool may_be_none) {
       return (may_be_none && id == 0) || (id >= 1 && static_cast<uint64_t>(id) <= count);
     };
+    XLATRACE_TRY(Reserve());
     bool sound = true;
     XLATRACE_TRY(store::ScanLaunches(db_, [&](const store::ScannedLaunch& launch) {
       model::ActivityColumns& columns = out_.run.activities;
@@ -121,48 +125,68 @@ class Loader {
       } else if (!columns.graph_node.empty()) {
         columns.graph_node.push_back(0);
       }
-      if (!launch.timed) columns.timing.resize(columns.size(), model::Timing::kKnown);
-      if (!columns.timing.empty()) {
+      if (!launch.timed || !columns.timing.empty()) {
         columns.timing.resize(columns.size(), model::Timing::kKnown);
-        if (launch.graph_node_id) {
-          columns.graph_node.resize(columns.size(), 0);
-          columns.graph_node.back() = *launch.graph_node_id;
-        } else if (!columns.graph_node.empty()) {
-          columns.graph_node.push_back(0);
-        }
         if (!launch.timed) columns.timing.back() = model::Timing::kUnknown;
       }
       out_.attribution.label_of.push_back(static_cast<uint32_t>(launch.label_id));
       out_.attribution.execution_of.push_back(static_cast<uint32_t>(launch.execution_id));
       out_.step_of.push_back(launch.step ? std::optional(static_cast<int32_t>(*launch.step))
                                          : std::nullopt);
-      call_ids_.push_back(launch.api_call_id);
+      uint32_t call = 0;
       if (launch.call_kind != 0) {
-        AddCall(launch.api_call_id, launch.call_start_ns, launch.call_end_ns, launch.call_kind);
+        call =
+            AddCall(launch.api_call_id, launch.call_start_ns, launch.call_end_ns, launch.call_kind);
+      } else if (launch.api_call_id != 0) {
+        sharers_.emplace_back(launch.api_call_id, static_cast<uint32_t>(columns.size() - 1));
       }
+      out_.call_of.push_back(call);
       return true;
     }));
     if (!sound) return tl::unexpected(Damaged("a launch has no stream, kernel or label"));
     return {};
   }
 
-  void AddCall(int64_t id, int64_t start_ns, int64_t end_ns, int64_t kind) {
-    const auto number = static_cast<Id>(out_.calls.size() + 1);
-    const auto thread = thread_of_kind_.find(kind);
-    out_.calls.push_back({number, start_ns, std::max(start_ns, end_ns),
-                          thread == thread_of_kind_.end() ? 0 : thread->second});
-    number_of_[id] = static_cast<uint32_t>(number);
+  // Grown by doubling, the columns would need twice their size at the worst moment.
+  Status Reserve() {
+    XLATRACE_ASSIGN(const int64_t launches, store::CountLaunches(db_));
+    const auto count = static_cast<size_t>(std::clamp<int64_t>(launches, 0, kMostReserved));
+    model::ActivityColumns& columns = out_.run.activities;
+    for (auto* ids : {&columns.lane, &columns.config, &out_.attribution.label_of,
+                      &out_.attribution.execution_of, &out_.call_of}) {
+      ids->reserve(count);
+    }
+    for (auto* times :
+         {&columns.start_ns, &columns.duration_ns, &columns.self_ns, &columns.bytes}) {
+      times->reserve(count);
+    }
+    out_.step_of.reserve(count);
+    out_.gaps.reserve(count);  // About one behind each.
+    return {};
   }
 
-  // Those that activities name; the others, of waits, come with Waits.
+  // Number of the call, from 1.
+  uint32_t AddCall(int64_t id, int64_t start_ns, int64_t end_ns, int64_t kind) {
+    const auto thread = thread_of_kind_.find(kind);
+    out_.calls.push_back({static_cast<Id>(out_.calls.size() + 1), start_ns,
+                          std::max(start_ns, end_ns),
+                          thread == thread_of_kind_.end() ? 0 : thread->second});
+    ids_of_calls_.push_back(id);
+    return static_cast<uint32_t>(out_.calls.size());
+  }
+
+  // Those that no activity holds, and then the calls of activities that share one.
   Status Calls() {
     XLATRACE_TRY(store::ScanOtherCalls(db_, [&](const store::ScannedOtherCall& call) {
       AddCall(call.api_call_id, call.start_ns, call.end_ns, call.call_kind);
     }));
-    out_.call_of.reserve(call_ids_.size());
-    for (const int64_t id : call_ids_) {
-      const auto known = id == 0 ? number_of_.end() : number_of_.find(id);
-      out_.call_of.push_back(known == number_of_.end() ? 0 : known->second);
+    std::sort(sharers_.begin(), sharers_.end());
+    for (size_t c = 0; c < ids_of_calls_.size() && !sharers_.empty(); ++c) {
+      auto sharer = std::lower_bound(sharers_.begin(), sharers_.end(),
+                                     std::pair(ids_of_calls_[c], uint32_t{0}));
+      for (; sharer != sharers_.end() && sharer->first == ids_of_calls_[c]; ++sharer) {
+        out_.call_of[sharer->second] = static_cast<uint32_t>(c + 1);
+      }
     }
     return {};
   }
@@ -181,23 +205,42 @@ class Loader {
         });
   }
 
+  // Kinds first, then one pass over the calls: joined, SQLite would sort all calls into an index of
+  // its own to find the few.
   Status Waits() {
-    return db_.ForEach(
-        "SELECT k.process_id, coalesce(k.thread_id, 0), s.text, c.start_ns, c.start_ns +"
-        " c.duration_ns FROM x_packed_call c JOIN x_call_kind k USING (call_kind) JOIN x_string s"
-        " ON s.string_id = k.name_id WHERE s.text LIKE '%Synchronize%'",
+    struct Kind {
+      int64_t process_id = 0, thread_id = 0;
+      std::string name;
+    };
+    std::unordered_map<int64_t, Kind> kinds;
+    std::string list;
+    XLATRACE_TRY(db_.ForEach(
+        "SELECT k.call_kind, k.process_id, coalesce(k.thread_id, 0), s.text FROM x_call_kind k"
+        " JOIN x_string s ON s.string_id = k.name_id WHERE s.text LIKE '%Synchronize%'",
         [&](const Statement& row) {
-          out_.waits.push_back(
-              {row.Int64(0), row.Int64(1), TextOf(row, 2), row.Int64(3), row.Int64(4)});
+          kinds.emplace(row.Int64(0), Kind{row.Int64(1), row.Int64(2), TextOf(row, 3)});
+          list += (list.empty() ? "" : ",") + std::to_string(row.Int64(0));
+          return true;
+        }));
+    if (kinds.empty()) return {};
+    return db_.ForEach(
+        "SELECT call_kind, start_ns, start_ns + duration_ns FROM x_packed_call WHERE +call_kind IN "
+        "(" +
+            list + ")",
+        [&](const Statement& row) {
+          const auto kind = kinds.find(row.Int64(0));
+          if (kind == kinds.end()) return true;
+          out_.waits.push_back({kind->second.process_id, kind->second.thread_id, kind->second.name,
+                                row.Int64(1), row.Int64(2)});
           return true;
         });
   }
 
   store::RunDb& db_;
   LoadedRun out_;
-  std::vector<int64_t> call_ids_;
+  std::vector<int64_t> ids_of_calls_;                  // Of out_.calls.
+  std::vector<std::pair<int64_t, uint32_t>> sharers_;  // Call, position of an activity.
   std::unordered_map<int64_t, int64_t> thread_of_kind_;
-  std::unordered_map<int64_t, uint32_t> number_of_;
 };
 
 }  // namespace

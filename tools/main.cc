@@ -35,8 +35,9 @@ void EndTidily(int signal) {
   if (std::signal(signal, OnInterrupt) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
-// Whoever closed one of the three must not find our messages in the next file that we open. Open for
-// reading only, so that a result that has no place is still an error; closed again for children.
+// Whoever closed one of the three must not find our messages in the next file that we open. Open
+// for reading only, so that a result that has no place is still an error; closed again for
+// children.
 void FillClosedDescriptors() {
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
     if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;

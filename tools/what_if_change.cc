@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -166,19 +167,62 @@ class Reader {
 
   Status AddKernel(const std::string& name, double factor) {
     const bool handle = IsHandle(name, 'k');
-    XLATRACE_ASSIGN(
-        const store::Table rows,
-        db_.Select(fmt::format("SELECT kernel_symbol, kernel_name FROM kernel WHERE {}",
-                               handle ? "handle = ?1" : "kernel_symbol = ?1 OR kernel_name = ?1"),
-                   {store::Cell(name)}));
-    if (rows.rows.empty()) return Unknown("kernel", name, "summary", "--by kernel");
-    for (size_t i = 0; i < rows.rows.size(); ++i) {
-      out_.change.kernels[rows.Text(i, "kernel_symbol")] = factor;
+    XLATRACE_ASSIGN(const std::vector<Kernel> kernels, Kernels());
+    std::string said;
+    if (handle) {
+      const int64_t number = std::strtoll(name.c_str() + 1, nullptr, 10);
+      if (number < 1 || static_cast<size_t>(number) > kernels.size()) {
+        return Unknown("kernel", name, "summary", "--by kernel");
+      }
+      const Kernel& kernel = kernels[static_cast<size_t>(number - 1)];
+      out_.change.kernels[kernel.symbol] = factor;
+      said = fmt::format("{} ({})", name, kernel.name);
+    } else {
+      for (const Kernel& kernel : kernels) {
+        if (kernel.symbol == name || kernel.name == name) {
+          out_.change.kernels[kernel.symbol] = factor;
+          said = "kernel " + name;
+        }
+      }
+      if (said.empty()) return Unknown("kernel", name, "summary", "--by kernel");
     }
-    out_.sentences.push_back(
-        handle ? fmt::format("{} ({}) {}", name, rows.Text(0, "kernel_name"), Takes(factor))
-               : fmt::format("kernel {} {}", name, Takes(factor)));
+    out_.sentences.push_back(fmt::format("{} {}", said, Takes(factor)));
     return {};
+  }
+
+  struct Kernel {
+    std::string symbol, name;
+    int64_t self_ns = 0;
+  };
+
+  // In the order of the view `kernel`, so that the handles are its own. The view itself would sort
+  // all launches, which takes longer than the replay.
+  Result<std::vector<Kernel>> Kernels() {
+    XLATRACE_ASSIGN(const store::Table finest,
+                    db_.Select("SELECT value FROM run_info WHERE key = 'granularity'", {}));
+    const std::string word = finest.rows.empty() ? "" : finest.Text(0, "value");
+    const model::ActivityKind kind = word == "kernel" ? model::ActivityKind::kKernel
+                                     : word == "op"   ? model::ActivityKind::kOp
+                                                      : model::ActivityKind::kRange;
+    const model::RunTables& run = loaded_.run;
+    std::vector<int64_t> self_ns(run.configs.size() + 1, -1);  // -1: never launched.
+    for (size_t i = 0; i < run.activities.size(); ++i) {
+      int64_t& sum = self_ns[run.activities.config[i]];
+      sum = std::max<int64_t>(sum, 0) + run.activities.self_ns[i];
+    }
+    std::unordered_map<std::string_view, size_t> place;
+    std::vector<Kernel> kernels;
+    for (size_t c = 0; c < run.configs.size(); ++c) {
+      const model::LaunchConfig& config = run.configs[c];
+      if (config.kind != kind || self_ns[c + 1] < 0) continue;
+      const auto [known, is_new] = place.emplace(config.symbol, kernels.size());
+      if (is_new) kernels.push_back({config.symbol, config.name, 0});
+      kernels[known->second].self_ns += self_ns[c + 1];
+    }
+    std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
+      return a.self_ns != b.self_ns ? a.self_ns > b.self_ns : a.symbol < b.symbol;
+    });
+    return kernels;
   }
 
   Status AddGaps() {

@@ -31,6 +31,11 @@ class Collector {
           {number, lane.device_id,
            input_.run.devices[static_cast<size_t>(lane.device_id) - 1].process_id});
     }
+    // Each activity and its call; few have more pieces.
+    size_t count = 0;
+    for (const std::vector<uint32_t>& lane : lanes) count += lane.size();
+    out_.pieces.reserve(input_.call_of ? 2 * count : count);
+    out_.activities.reserve(count);
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
       AddLane(static_cast<uint32_t>(lane + 1), lanes[lane]);
       out_.activities.insert(out_.activities.end(), lanes[lane].begin(), lanes[lane].end());

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/replay/replay.h"
@@ -35,6 +37,35 @@ uint64_t KeyOf(const Graph& graph, const Input& input, size_t node, const Edge& 
   return key;
 }
 
+// Those of a key together, by step and edge. Keys are few and edges come in the order of time, so
+// this is one pass; sorting would take as long as the replay.
+std::vector<Sample> ByKey(const std::vector<Sample>& samples) {
+  std::unordered_map<uint64_t, uint32_t> number_of;
+  std::vector<uint32_t> numbers;
+  std::vector<size_t> first = {0};
+  numbers.reserve(samples.size());
+  for (const Sample& sample : samples) {
+    const auto [known, is_new] =
+        number_of.emplace(sample.key, static_cast<uint32_t>(number_of.size()));
+    if (is_new) first.push_back(0);
+    ++first[known->second + 1];
+    numbers.push_back(known->second);
+  }
+  for (size_t k = 1; k < first.size(); ++k) first[k] += first[k - 1];
+  std::vector<size_t> next(first.begin(), first.end() - 1);
+  std::vector<Sample> sorted(samples.size());
+  for (size_t i = 0; i < samples.size(); ++i) sorted[next[numbers[i]]++] = samples[i];
+  const auto before = [](const Sample& a, const Sample& b) {
+    return std::tie(a.step, a.edge) < std::tie(b.step, b.edge);
+  };
+  for (size_t k = 0; k + 1 < first.size(); ++k) {
+    const auto begin = sorted.begin() + static_cast<std::ptrdiff_t>(first[k]);
+    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(first[k + 1]);
+    if (!std::is_sorted(begin, end, before)) std::sort(begin, end, before);
+  }
+  return sorted;
+}
+
 std::vector<Sample> Collect(const Graph& graph, const Input& input) {
   std::vector<Sample> samples;
   for (size_t node = 0; node < graph.nodes.size(); ++node) {
@@ -49,10 +80,7 @@ std::vector<Sample> Collect(const Graph& graph, const Input& input) {
           {KeyOf(graph, input, node, edge), edge.lag_ns, static_cast<uint32_t>(e), step});
     }
   }
-  std::sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
-    return std::tie(a.key, a.step, a.edge) < std::tie(b.key, b.step, b.edge);
-  });
-  return samples;
+  return ByKey(samples);
 }
 
 enum class Typical : uint8_t { kMean, kMedian };

@@ -10,6 +10,7 @@
 
 #include "analysis/op_steps.h"
 #include "analysis/step_agreement.h"
+#include "analysis/step_marks.h"
 #include "base/number_format.h"
 
 namespace xlatrace::analysis {
@@ -412,21 +413,6 @@ void SumDeviceTime(const RunTables& run, const AttributionTables& attribution,
   }
 }
 
-std::vector<StepMark> MarksOf(const RunTables& run, Id process_id) {
-  std::vector<StepMark> marks;
-  for (const StepMark& mark : run.step_marks) {
-    if (mark.process_id == process_id) marks.push_back(mark);
-  }
-  std::stable_sort(marks.begin(), marks.end(),
-                   [](const StepMark& a, const StepMark& b) { return a.start_ns < b.start_ns; });
-  // Numbers that are really ids (hashes, run ids) do not fit; such steps are counted from 0.
-  const bool fits = std::all_of(marks.begin(), marks.end(), [](const StepMark& mark) {
-    return mark.number >= 0 && mark.number <= INT32_MAX;
-  });
-  for (size_t k = 0; !fits && k < marks.size(); ++k) marks[k].number = static_cast<int64_t>(k);
-  return marks;
-}
-
 }  // namespace
 
 std::vector<StepRow> Steps::OfDevice(Id device_id) const {
@@ -442,9 +428,17 @@ Steps FindSteps(const RunTables& run, const AttributionTables& attribution,
   const std::set<Id> with_optimizer = ModulesWithOptimizer(attribution);
   const std::set<Id> training = ModulesThatTrain(attribution);
   std::vector<DeviceSteps> by_device(run.devices.size());
+  Steps steps;
+  std::set<Id> counted_on;  // Processes.
   for (size_t d = 0; d < run.devices.size(); ++d) {
     const std::vector<size_t> executions = ExecutionsOf(attribution, static_cast<Id>(d + 1));
-    const std::vector<StepMark> marks = MarksOf(run, run.devices[d].process_id);
+    const auto [marks, numbers_again] = MarksOf(run, run.devices[d].process_id);
+    if (numbers_again > 0 && counted_on.insert(run.devices[d].process_id).second) {
+      steps.stats.push_back({"step_numbers_again", model::Severity::kNotice, "analysis",
+                             numbers_again,
+                             "numbers of the framework's steps come again (a loop that counts each "
+                             "epoch from 0); from there on steps are counted in order of time"});
+    }
     DeviceSteps& device = by_device[d];
     device.marked = !marks.empty();
     device.found = marks.empty() ? CountSteps(attribution, executions, with_optimizer)
@@ -458,7 +452,6 @@ Steps FindSteps(const RunTables& run, const AttributionTables& attribution,
   std::vector<int32_t> places = PlacesOf(run, attribution, by_device);
   SumDeviceTime(run, attribution, places, by_device);
 
-  Steps steps;
   std::vector<Judged> judged(run.devices.size());
   std::set<std::pair<Id, int64_t>> not_steady;  // Process and step.
   std::set<Id> disagree;                        // Processes.

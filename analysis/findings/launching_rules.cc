@@ -2,9 +2,11 @@
 // made as a script comes to them (whole runs).
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -239,18 +241,25 @@ void CopiesHold(const Context& context, const Kind& kind, Report& report) {
   report.Add(std::move(finding));
 }
 
-// One stall that is much of the run: start-up, a checkpoint, a library that loads.
-void LongStall(const Context& context, const Gap& gap, Report& report) {
-  Kind kind;
-  kind.Add(context, gap);
+// Stalls that are much of the run, and come seldom: start-up, a checkpoint, a library that loads.
+void LongStalls(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "long_stall", kind);
   const std::string what = WordsOf(context, kind);
-  finding.title = fmt::format("See what the host does for {}: one stall{}", Time(gap.ns),
-                              what.empty() ? "" : " in " + what);
-  finding.sentence = fmt::format(
-      "One stall of {} is {} of the {}{}", Time(gap.ns), Percent(ShareOfSpan(context, kind.ns)),
-      context.Whole(),
-      what.empty() ? ": what the host did is not recorded" : ": the host was in " + what);
+  const std::string in = what.empty() ? "" : " in " + what;
+  const std::string was =
+      what.empty() ? ": what the host did is not recorded" : ": the host was in " + what;
+  if (kind.count == 1) {
+    finding.title =
+        fmt::format("See what the host does for {}: one stall{}", Time(kind.longest_ns), in);
+    finding.sentence = fmt::format("One stall of {} is {} of the {}{}", Time(kind.longest_ns),
+                                   Percent(ShareOfSpan(context, kind.ns)), context.Whole(), was);
+  } else {
+    finding.title = fmt::format("See what the host does for up to {}: {} stalls{}",
+                                Time(kind.longest_ns), kind.count, in);
+    finding.sentence =
+        fmt::format("{} stalls of up to {} are {} of the {}{}", kind.count, Time(kind.longest_ns),
+                    Percent(ShareOfSpan(context, kind.ns)), context.Whole(), was);
+  }
   finding.action =
       "start-up (loading libraries, compiling, the first allocation) belongs to no step: record "
       "after it; a stall in the middle of a run is worth looking into";
@@ -258,6 +267,40 @@ void LongStall(const Context& context, const Gap& gap, Report& report) {
   finding.sure = Sure::kLow;
   report.Add(std::move(finding));
 }
+
+// Long gaps that come seldom: of a cause up to three, each told by itself, or in fewer than a tenth
+// of the steps, told together. What comes with every step has the cause that its gaps have.
+class Stalls {
+ public:
+  Stalls(const Context& context, const std::vector<Gap>& gaps) {
+    std::map<GapCause, std::vector<const Gap*>> of_cause;
+    for (const Gap& gap : gaps) {
+      if (gap.ns >= kLeastStallNs &&
+          static_cast<double>(gap.ns) >= kStall * static_cast<double>(context.span_ns)) {
+        of_cause[gap.row->cause].push_back(&gap);
+      }
+    }
+    constexpr size_t kFew = 3;
+    for (const auto& [cause, stalls] : of_cause) {
+      const bool few = stalls.size() <= kFew;
+      const bool seldom =
+          !context.whole_run && 10 * static_cast<int64_t>(stalls.size()) < context.step_count;
+      if (!few && !seldom) continue;
+      for (size_t k = 0; k < stalls.size(); ++k) {
+        if (few || k == 0) kinds_.emplace_back();
+        kinds_.back().Add(context, *stalls[k]);
+        rows_.insert(stalls[k]->row);
+      }
+    }
+  }
+
+  bool Hold(const Gap& gap) const { return rows_.contains(gap.row); }
+  const std::vector<Kind>& kinds() const { return kinds_; }
+
+ private:
+  std::vector<Kind> kinds_;
+  std::set<const model::GapRow*> rows_;
+};
 
 void Unexplained(const Context& context, const Kind& kind, Report& report) {
   Finding finding = About(context, "idle", kind);
@@ -287,13 +330,17 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
   }
   Kind synchronised, launched, calls, input, copies, unknown;
   const int64_t begun_ns = StartOfWork(context);
-  for (const Gap& gap : gaps) {
+  std::vector<Gap> judged;
+  judged.reserve(gaps.size());
+  std::copy_if(gaps.begin(), gaps.end(), std::back_inserter(judged), [&](const Gap& gap) {
+    return gap.row->cause != GapCause::kCompile && gap.row->end_ns > begun_ns;
+  });
+  const Stalls stalls(context, judged);
+  for (const Kind& kind : stalls.kinds()) LongStalls(context, kind, report);
+  for (const Gap& gap : judged) {
     const GapCause cause = gap.row->cause;
-    if (cause == GapCause::kCompile || gap.row->end_ns <= begun_ns) continue;
-    if (gap.ns >= kLeastStallNs &&
-        static_cast<double>(gap.ns) >= kStall * static_cast<double>(context.span_ns)) {
-      LongStall(context, gap, report);
-    } else if (cause == GapCause::kSynchronisation) {
+    if (stalls.Hold(gap)) continue;
+    if (cause == GapCause::kSynchronisation) {
       synchronised.Add(context, gap);
     } else if (cause == GapCause::kInput) {
       input.Add(context, gap);

@@ -1,7 +1,10 @@
 #include "analysis/replay/replay.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <numeric>
+#include <utility>
 
 namespace xlatrace::analysis::replay {
 
@@ -73,6 +76,31 @@ uint32_t EndOf(const Span& span, const Times& times) {
   return last;
 }
 
+namespace {
+
+int64_t Median(std::vector<int64_t> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+// Most lie within a tenth of the median. Of steps that take now one time, now another, the median
+// is one of the two, and no measure of what all of them take.
+bool HasUsual(const std::vector<int64_t>& lengths) {
+  const int64_t median = Median(lengths);
+  const auto near = std::count_if(lengths.begin(), lengths.end(), [&](int64_t length) {
+    return 10 * std::abs(length - median) <= median;
+  });
+  return 10 * near >= 6 * static_cast<int64_t>(lengths.size());
+}
+
+int64_t Mean(const std::vector<int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), int64_t{0}) /
+         static_cast<int64_t>(values.size());
+}
+
+}  // namespace
+
 int64_t LengthOf(const Span& span, const Times& times) {
   const int64_t end = span.to_end ? times.end_ns[EndOf(span, times)] : times.start_ns[span.end];
   return end - times.start_ns[span.first];
@@ -80,22 +108,26 @@ int64_t LengthOf(const Span& span, const Times& times) {
 
 int64_t StepLength(const std::vector<Span>& spans, const Times& times) {
   // Spans are by step.
-  std::vector<int64_t> steps;
+  std::vector<int64_t> steps, recorded;
   for (size_t s = 0; s < spans.size();) {
-    int64_t sum = 0;
+    int64_t sum = 0, recorded_sum = 0;
     int64_t devices = 0;
     const int64_t step = spans[s].step;
     for (; s < spans.size() && spans[s].step == step; ++s) {
       sum += LengthOf(spans[s], times);
+      recorded_sum += spans[s].end_ns - spans[s].start_ns;
       ++devices;
     }
     steps.push_back(sum / devices);
+    recorded.push_back(recorded_sum / devices);
   }
   if (steps.empty()) return 0;
-  if (steps.size() >= 3) steps.erase(steps.begin());
-  std::sort(steps.begin(), steps.end());
-  const size_t middle = steps.size() / 2;
-  return steps.size() % 2 == 1 ? steps[middle] : (steps[middle - 1] + steps[middle]) / 2;
+  if (steps.size() >= 3) {
+    steps.erase(steps.begin());
+    recorded.erase(recorded.begin());
+  }
+  // As recorded, so that a step and its prediction are told by the same measure.
+  return HasUsual(recorded) ? Median(std::move(steps)) : Mean(steps);
 }
 
 }  // namespace xlatrace::analysis::replay

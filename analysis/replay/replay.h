@@ -53,8 +53,9 @@ uint32_t EndOf(const Span& span, const Times& times);
 // Length of a span.
 int64_t LengthOf(const Span& span, const Times& times);
 
-// Median over the steps of their length, mean over the devices of each; a whole run: the mean of
-// its devices. The first step is left out where there are three and more: it begins as recorded.
+// Median over the steps of their length (the mean, where most lie a tenth and more beside it), mean
+// over the devices of each; a whole run: the mean of its devices. The first step is left out where
+// there are three and more: it begins as recorded.
 int64_t StepLength(const std::vector<Span>& spans, const Times& times);
 
 struct ReplayError {

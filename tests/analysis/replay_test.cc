@@ -165,6 +165,25 @@ TEST(Replay, WhetherTheHostWaitedIsInTheRangeWhereNothingTells) {
   EXPECT_GE(prediction.high_ns, 3'999 * kUs);  // It slept beside the device.
 }
 
+// Every second step takes three times as long: what a step takes is neither the one nor the other.
+TEST(Replay, StepsOfTwoLengthsAreToldByTheirMean) {
+  ReplayCase run(1, 1);
+  const uint32_t a = run.Op("a");
+  int64_t at = 0;
+  for (int64_t s = 0; s < 9; ++s) {
+    const int64_t length = (s % 2 == 0 ? 100 : 300) * kUs;
+    run.Run(a, at, length);
+    run.Step(s, at, at + length);
+    at += length;
+  }
+  run.Build();
+  Change change;
+  change.instructions[1] = 0.5;
+  const Prediction prediction = run.What(change);
+  EXPECT_EQ(prediction.recorded_ns, 200 * kUs);  // Without the first.
+  EXPECT_EQ(prediction.predicted_ns, 100 * kUs);
+}
+
 TEST(Replay, ACollectiveBeginsWithTheLastOfItsDevices) {
   ReplayCase run(2, 1);
   const uint32_t a = run.Op("a"), sum = run.Op("all-reduce.1", "a", model::OpKind::kCollective);

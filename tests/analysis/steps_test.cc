@@ -336,6 +336,57 @@ TEST(Steps, MarksWithoutExecutionsAreTheSteps) {
   EXPECT_EQ(steps.step_of[0], 8);
 }
 
+// Two epochs that each count from 0: a number is one step all the same.
+TEST(Steps, NumbersThatComeAgainAreCountedOn) {
+  RunBuilder b;
+  const auto lane = b.AddLane(b.AddDevice());
+  const std::vector<int64_t> numbers = {0, 1, 2, 0, 1, 9, 2};
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    const auto start = static_cast<int64_t>(100 * k);
+    // By a nanosecond into the next one, as rounding makes it.
+    b.run.step_marks.push_back({1, numbers[k], start, start + 101});
+    b.AddActivity(lane, start + 20, start + 40, {});
+  }
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  std::vector<int64_t> told;
+  for (const model::StepRow& row : steps.rows) told.push_back(row.step);
+  EXPECT_THAT(told, ElementsAre(0, 1, 2, 3, 4, 9, 10));
+  EXPECT_EQ(steps.step_of[4], 4);
+  EXPECT_EQ(steps.step_of[6], 10);
+  ASSERT_EQ(steps.stats.size(), 1u);
+  EXPECT_EQ(steps.stats[0].name, "step_numbers_again");
+  EXPECT_EQ(steps.stats[0].value, 3);
+}
+
+TEST(Steps, NumbersThatOnlyFallStayAsTheyAre) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  b.run.step_marks = {{1, 9, 0, 100}, {1, 4, 100, 200}, {1, 5, 200, 300}};
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  EXPECT_EQ(steps.rows[1].step, 4);
+  EXPECT_TRUE(steps.stats.empty());
+}
+
+// One thread per device tells of the same steps: no number comes again.
+TEST(Steps, MarksOfTwoThreadsAreTheSameSteps) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  b.run.step_marks = {{1, 3, 0, 100}, {1, 3, 5, 105}, {1, 4, 100, 200}, {1, 4, 105, 205}};
+  EXPECT_TRUE(FindSteps(b.run, b.attribution, {}).stats.empty());
+}
+
+TEST(Steps, NumbersBeyondARangeAreTheOrder) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  b.run.step_marks = {
+      {1, INT32_MAX, 0, 100}, {1, 7, 100, 200}, {1, 7, 300, 400}, {1, INT32_MAX, 400, 500}};
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  for (const model::StepRow& row : steps.rows) {
+    EXPECT_GE(row.step, 0);
+    EXPECT_LT(row.step, 4);
+  }
+}
+
 TEST(Steps, NumbersThatAreIdsAreReplaced) {
   RunBuilder b;
   b.AddLane(b.AddDevice());

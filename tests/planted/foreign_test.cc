@@ -64,6 +64,14 @@ class Run {
                        .end_ns = end});
     host_ = end + after_ns;
   }
+  // What the host does until the next one is the step.
+  void Mark(int64_t number) {
+    EndMark();
+    run_.step_marks.push_back({1, number, host_, INT64_MAX});
+  }
+  void EndMark() {
+    if (!run_.step_marks.empty()) run_.step_marks.back().end_ns = host_;
+  }
   void HostDoes(const std::string& name, int64_t ns) {
     events_.push_back({.process_id = 1,
                        .thread_id = 1,
@@ -282,6 +290,49 @@ TEST(PlantedForeign, FirstOrSecondFindingNamesTheCause) {
       EXPECT_EQ(row.title.find("per step"), std::string::npos) << row.title;
     }
   }
+}
+
+// Steps without executions of programs, as of an eager framework; in those for which `stalls` says
+// so the host does something for half the step.
+template <typename Stalls>
+model::AnalysisTables SteppedRun(int steps, const Stalls& stalls) {
+  Run run;
+  for (int k = 0; k < steps; ++k) {
+    run.Mark(k);
+    for (int kernel = 0; kernel < 50; ++kernel) run.Launch("step_kernel", 400'000);
+    run.Synchronise(0);
+    if (stalls(k)) run.HostDoes("save", 20'000'000);
+  }
+  run.EndMark();
+  return run.Analyse();
+}
+
+int64_t CountOf(const model::AnalysisTables& tables, const std::string& id) {
+  return std::count_if(tables.findings.begin(), tables.findings.end(),
+                       [&](const model::FindingRow& row) { return row.id == id; });
+}
+
+TEST(PlantedForeign, WhatComesWithEveryStepIsOneFindingAndNoStall) {
+  const model::AnalysisTables tables = SteppedRun(40, [](int) { return true; });
+  ASSERT_GE(tables.steps.size(), 38u);
+  EXPECT_EQ(CountOf(tables, "long_stall"), 0) << Listing(tables);
+  ASSERT_FALSE(tables.findings.empty());
+  EXPECT_LE(tables.findings.size(), 4u) << Listing(tables);
+}
+
+TEST(PlantedForeign, SeldomStallsAreToldTogether) {
+  const model::AnalysisTables tables =
+      SteppedRun(200, [](int k) { return k % 40 == 20; });  // Five: none is a start.
+  ASSERT_EQ(CountOf(tables, "long_stall"), 1) << Listing(tables);
+  for (const model::FindingRow& row : tables.findings) {
+    if (row.id != "long_stall") continue;
+    EXPECT_NE(row.sentence.find("5 stalls"), std::string::npos) << row.sentence;
+  }
+}
+
+TEST(PlantedForeign, AFewStallsAreEachToldByThemselves) {
+  const model::AnalysisTables tables = SteppedRun(60, [](int k) { return k == 20 || k == 40; });
+  EXPECT_EQ(CountOf(tables, "long_stall"), 2) << Listing(tables);
 }
 
 TEST(PlantedForeign, CleanRunsHaveNoFinding) {

@@ -1,0 +1,67 @@
+#include "analysis/step_marks.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_set>
+
+namespace xlatrace::analysis {
+namespace {
+
+using model::StepMark;
+
+// By more than what rounding and the time between two calls make.
+bool Overlap(const std::vector<StepMark>& marks) {
+  const StepMark* last = nullptr;  // Of those before, the one that ends last.
+  for (const StepMark& mark : marks) {
+    if (last != nullptr) {
+      const int64_t shorter = std::min(mark.end_ns - mark.start_ns, last->end_ns - last->start_ns);
+      if (10 * (last->end_ns - mark.start_ns) > shorter) return true;
+    }
+    if (last == nullptr || mark.end_ns > last->end_ns) last = &mark;
+  }
+  return false;
+}
+
+// Of marks one after the other; says how often a number came again. Neighbours of one number are
+// one step (gradient accumulation).
+int64_t CountOn(std::vector<StepMark>& marks) {
+  std::unordered_set<int64_t> seen;
+  std::vector<int64_t> numbers;
+  int64_t again = 0, most = -1;
+  for (size_t k = 0; k < marks.size(); ++k) {
+    if (k > 0 && marks[k].number == marks[k - 1].number) {
+      numbers.push_back(numbers.back());
+      continue;
+    }
+    if (!seen.insert(marks[k].number).second) ++again;
+    numbers.push_back(again > 0 ? std::max(marks[k].number, most + 1) : marks[k].number);
+    most = std::max(most, numbers.back());
+  }
+  for (size_t k = 0; k < marks.size() && again > 0; ++k) {
+    // Beyond the range of a step's number there is no other way than the order alone.
+    marks[k].number = most <= INT32_MAX ? numbers[k] : static_cast<int64_t>(k);
+  }
+  return again;
+}
+
+}  // namespace
+
+StepMarks MarksOf(const model::RunTables& run, model::Id process_id) {
+  StepMarks result;
+  std::vector<StepMark>& marks = result.marks;
+  for (const StepMark& mark : run.step_marks) {
+    if (mark.process_id == process_id) marks.push_back(mark);
+  }
+  std::stable_sort(marks.begin(), marks.end(),
+                   [](const StepMark& a, const StepMark& b) { return a.start_ns < b.start_ns; });
+  const bool fits = std::all_of(marks.begin(), marks.end(), [](const StepMark& mark) {
+    return mark.number >= 0 && mark.number <= INT32_MAX;
+  });
+  for (size_t k = 0; !fits && k < marks.size(); ++k) marks[k].number = static_cast<int64_t>(k);
+  if (Overlap(marks)) return result;
+  result.numbers_again = CountOn(marks);
+  return result;
+}
+
+}  // namespace xlatrace::analysis

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks XProf for two of its tools on a profile. Run with a Python that has it, for its cost."""
 
+import os
 import sys
+import tempfile
 
 from xprof.convert import raw_to_tool_data
 
-for name in ("hlo_stats", "overview_page"):
-    data, _ = raw_to_tool_data.xspace_to_tool_data([sys.argv[1]], name, {})
-    if not data:
-        sys.exit(f"XProf's {name} returns nothing")
+# XProf keeps what it has computed beside the profile: a second run would only read it back.
+with tempfile.TemporaryDirectory() as folder:
+    profile = os.path.join(folder, os.path.basename(sys.argv[1]))
+    os.symlink(os.path.abspath(sys.argv[1]), profile)
+    for name in ("hlo_stats", "overview_page"):
+        data, _ = raw_to_tool_data.xspace_to_tool_data([profile], name, {})
+        if not data:
+            sys.exit(f"XProf's {name} returns nothing")

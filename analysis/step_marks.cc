@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace xlatrace::analysis {
@@ -21,6 +22,18 @@ bool Overlap(const std::vector<StepMark>& marks) {
     if (last == nullptr || mark.end_ns > last->end_ns) last = &mark;
   }
   return false;
+}
+
+// Several threads tell of the same steps, one a little behind the other: a mark that begins within
+// a step's length of the end of one with its number is that one again.
+void KeepFirstThread(std::vector<StepMark>& marks) {
+  std::unordered_map<int64_t, int64_t> until_ns;  // By number.
+  std::erase_if(marks, [&](const StepMark& mark) {
+    const auto [known, is_new] = until_ns.try_emplace(mark.number, 0);
+    if (!is_new && mark.start_ns < known->second) return true;
+    known->second = mark.end_ns + (mark.end_ns - mark.start_ns);
+    return false;
+  });
 }
 
 // Of marks one after the other; says how often a number came again. Neighbours of one number are
@@ -59,7 +72,7 @@ StepMarks MarksOf(const model::RunTables& run, model::Id process_id) {
     return mark.number >= 0 && mark.number <= INT32_MAX;
   });
   for (size_t k = 0; !fits && k < marks.size(); ++k) marks[k].number = static_cast<int64_t>(k);
-  if (Overlap(marks)) return result;
+  if (Overlap(marks)) KeepFirstThread(marks);
   result.numbers_again = CountOn(marks);
   return result;
 }

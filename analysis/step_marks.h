@@ -17,8 +17,8 @@ struct StepMarks {
   int64_t numbers_again = 0;
 };
 
-// Of one process. Numbers that are ids (negative, beyond 31 bits) are counted from 0. Marks that
-// overlap are of several threads, which tell of the same steps: their numbers stay.
+// Of one process. Numbers that are ids (negative, beyond 31 bits) are counted from 0. Where marks
+// overlap several threads tell of the same steps: the first to say a number counts.
 StepMarks MarksOf(const model::RunTables& run, model::Id process_id);
 
 }  // namespace xlatrace::analysis

@@ -367,12 +367,19 @@ TEST(Steps, NumbersThatOnlyFallStayAsTheyAre) {
   EXPECT_TRUE(steps.stats.empty());
 }
 
-// One thread per device tells of the same steps: no number comes again.
+// One thread per device tells of the same steps; the second is more than a step behind.
 TEST(Steps, MarksOfTwoThreadsAreTheSameSteps) {
   RunBuilder b;
   b.AddLane(b.AddDevice());
-  b.run.step_marks = {{1, 3, 0, 100}, {1, 3, 5, 105}, {1, 4, 100, 200}, {1, 4, 105, 205}};
-  EXPECT_TRUE(FindSteps(b.run, b.attribution, {}).stats.empty());
+  for (const int64_t number : {3, 4, 5}) {
+    const int64_t start = 100 * (number - 3);
+    b.run.step_marks.push_back({1, number, start, start + 100});
+    b.run.step_marks.push_back({1, number, start + 110, start + 210});
+  }
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  EXPECT_TRUE(steps.stats.empty());
+  EXPECT_THAT(Starts(steps), ElementsAre(0, 100, 200));
+  EXPECT_EQ(steps.rows[2].step, 5);
 }
 
 TEST(Steps, NumbersBeyondARangeAreTheOrder) {

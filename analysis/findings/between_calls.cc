@@ -198,8 +198,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   }
   const int64_t ns = context.PerStep(sum);
   if (context.ShareOfSpan(ns) < kHostShare) {
-    report.Fine("host_gap", fmt::format("time between programs: {} of the step",
-                                        Percent(context.ShareOfSpan(ns))));
+    report.Fine("host_gap", fmt::format("time between programs: {} of the {}",
+                                        Percent(context.ShareOfSpan(ns)), context.Whole()));
     return;
   }
   if (context.options.lost_records > 0) {
@@ -214,7 +214,7 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
   finding.gaps = std::move(claims);
   finding.where_source = context.StepCallSource();
   finding.evidence.Add("between compiled programs, per step", ns, "ns")
-      .AddReal("of the step", 100 * context.ShareOfSpan(ns), "%")
+      .AddReal(fmt::format("of the {}", context.Whole()), 100 * context.ShareOfSpan(ns), "%")
       .Add("longest", longest, "ns");
   if (input > 0) finding.evidence.Add("of it loading input", context.PerStep(input), "ns");
   const double outside_share =
@@ -227,9 +227,10 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.id = "input_bound";
     finding.title = fmt::format("Prepare the next batch earlier: {} per step waiting for input",
                                 Time(context.PerStep(input)));
-    finding.sentence = fmt::format("The program waits for its input for {} of the step: {} of {}",
-                                   Percent(context.ShareOfSpan(context.PerStep(input))),
-                                   Time(context.PerStep(input)), Time(context.span_ns));
+    finding.sentence =
+        fmt::format("The program waits for its input for {} of the {}: {} of {}",
+                    Percent(context.ShareOfSpan(context.PerStep(input))), context.Whole(),
+                    Time(context.PerStep(input)), Time(context.span_ns));
     finding.action =
         "load and prepare the next batch in another thread or process while the present one "
         "computes (grain, `tf.data` with prefetch)";
@@ -238,9 +239,9 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
     finding.title = fmt::format(
         "Shorten what the script does between calls: {} per step outside the framework", Time(ns));
     finding.sentence = fmt::format(
-        "The script's own code between calls is {} of the step: {}, and no op of XLA runs "
+        "The script's own code between calls is {} of the {}: {}, and no op of XLA runs "
         "meanwhile",
-        Percent(context.ShareOfSpan(ns)), Time(ns));
+        Percent(context.ShareOfSpan(ns)), context.Whole(), Time(ns));
     finding.action =
         "input made in Python, logging, files, sleeping: what it is the recording does not say "
         "(`jax.profiler.TraceAnnotation` around its parts names them). Prepare the next batch in "
@@ -251,8 +252,8 @@ void JudgeBetweenPrograms(const Context& context, const std::vector<Gap>& gaps,
         "one compiled function for the whole step (`jax.jit`, `tf.function`), several steps in one "
         "call (`lax.scan` over batches, Keras `steps_per_execution`), a larger batch; prepare "
         "input in another thread";
-    finding.sentence = fmt::format("No op of XLA runs for {} of the step: {} pass between programs",
-                                   Percent(context.ShareOfSpan(ns)), Time(ns));
+    finding.sentence = fmt::format("No op of XLA runs for {} of the {}: {} pass between programs",
+                                   Percent(context.ShareOfSpan(ns)), context.Whole(), Time(ns));
   }
   report.Add(std::move(finding));
 }

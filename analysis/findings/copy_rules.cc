@@ -56,13 +56,15 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
   });
   if (most == kinds.end()) return;
   const Copies& copies = most->second;
+  // `exposed` holds copies of all kinds, and those that instructions make; this is about one kind.
+  const int64_t ns = std::min(exposed, context.PerStep(copies.ns));
   Finding finding;
   finding.id = "runtime_copies";
   finding.title =
-      fmt::format("Copy less {}: {} per step that nothing hides", most->first, Time(exposed));
+      fmt::format("Copy less {}: {} per step that nothing hides", most->first, Time(ns));
   finding.sentence = fmt::format("Copying {} is {} of the step: {}, {} with nothing beside them",
-                                 most->first, Percent(context.ShareOfStep(exposed)),
-                                 context.Counted(copies.count, "copy", "copies"), Time(exposed));
+                                 most->first, Percent(context.ShareOfStep(ns)),
+                                 context.Counted(copies.count, "copy", "copies"), Time(ns));
   finding.action = context.Advice(
       "put data where it is used once (`jax.device_put` with the right sharding, donated state) "
       "instead of copying it for every call; pass results on without a round trip",
@@ -71,7 +73,7 @@ void RuntimeCopies(const Context& context, int64_t exposed, Report& report) {
       "`tf.cond`) copies what it reads: XLA (`jit_compile=True`) keeps it on the device; data is "
       "copied once and ahead (`tf.data.experimental.prefetch_to_device`)");
   finding.how_to_check = "exposed copies fall";
-  finding.saves_high_ns = std::min(exposed, context.PerStep(copies.ns));
+  finding.saves_high_ns = ns;
   finding.saves_low_ns = 0;
   finding.sure = context.Allowed(Sure::kMedium);
   finding.claims["exposed copies"] = *finding.saves_high_ns;
@@ -217,7 +219,7 @@ void Donation(const Context& context, Report& report) {
   const int64_t all = site.ns;
   if (ops.empty() || context.ShareOfStep(all) < kLeastShare) {
     if (all_aliased) {
-      report.Fine("donation_missing", "donation: no parameter of the step is copied");
+      report.Fine("donation_missing", "donation: no parameter is copied");
     } else {
       report.Fine("donation_missing", fmt::format("donation: copies of parameters take {}",
                                                   Percent(context.ShareOfStep(all))));

@@ -403,8 +403,9 @@ GapClaims LoopConditions(const Context& context, const std::vector<Gap>& gaps, R
   finding.sure = context.Allowed(loops == count ? Sure::kHigh : Sure::kMedium);
   finding.gaps = std::move(claims);
   finding.sentence = fmt::format(
-      "The host reads a loop's condition {} times per step: {} idle around it, {} of the step",
-      iterations, Time(context.PerStep(idle)), Percent(context.ShareOfSpan(context.PerStep(idle))));
+      "The host reads a loop's condition {} times per step: {} idle around it, {} of the {}",
+      iterations, Time(context.PerStep(idle)), Percent(context.ShareOfSpan(context.PerStep(idle))),
+      context.Whole());
   finding.evidence.Add("iterations per step whose condition the host reads", iterations, "count")
       .Add("idle around these copies, per step", context.PerStep(idle), "ns");
   const auto most =
@@ -453,9 +454,9 @@ void Callbacks(const Context& context, const std::vector<Gap>& gaps, Report& rep
     finding.saves_low_ns = gap_ns / 2;
     finding.sure = context.Allowed(Sure::kHigh);
     finding.gaps = std::move(claims);
-    finding.sentence =
-        fmt::format("A Python callback holds up the device for {} of the step{}",
-                    Percent(context.ShareOfSpan(site.ns + gap_ns)), InBrackets(site.source));
+    finding.sentence = fmt::format("A Python callback holds up the device for {} of the {}{}",
+                                   Percent(context.ShareOfSpan(site.ns + gap_ns)), context.Whole(),
+                                   InBrackets(site.source));
     finding.evidence.Add("idle before and after it, per step", gap_ns, "ns");
     report.Add(std::move(finding));
   }

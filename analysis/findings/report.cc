@@ -52,15 +52,20 @@ void DropCatchAlls(int64_t least, std::vector<Finding>& findings) {
   std::erase_if(findings, [&](const Finding&) { return known[i++]; });
 }
 
-// Rules speak of steps. Where a run has none, the same is said of the whole run.
-std::string Said(std::string text, bool whole_run, bool devices) {
+// Rules speak of steps. Where a run has none, the same is said of the whole run. Shares of a step
+// are then shares of the time in which a device is busy (Context::ShareOfStep); rules about idle
+// time, whose whole has the idle time in it, say so themselves (Context::Whole).
+std::string Said(std::string text, bool whole_run, bool devices, bool shares = true) {
   if (!whole_run) return text;
   const std::string_view in_run = devices ? " in the run of all devices" : " in the run";
-  const std::pair<std::string_view, std::string_view> words[] = {{" per steady step", in_run},
-                                                                 {" per step", in_run},
-                                                                 {" of the step", " of the run"},
-                                                                 {"each step", "each time"}};
+  const std::pair<std::string_view, std::string_view> words[] = {
+      {" per steady step", in_run},
+      {" per step", in_run},
+      {" of the step", " of busy time"},
+      {"\"of the step\"", "\"of busy time\""},
+      {"each step", "each time"}};
   for (const auto& [from, to] : words) {
+    if (!shares && to.find("busy") != to.npos) continue;
     for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
       text.replace(at, from.size(), to);
     }
@@ -81,7 +86,8 @@ model::FindingRow RowOf(const Finding& finding, bool whole_run, bool devices) {
   row.where_layer = finding.where_layer;
   row.where_source = finding.where_source;
   row.evidence_json = Said(finding.evidence.Json(), whole_run, devices);
-  row.action = Said(finding.action, whole_run, devices);
+  // What to do has no shares; "of the step before" stays what it is.
+  row.action = Said(finding.action, whole_run, devices, false);
   row.how_to_check = finding.how_to_check;
   row.replay_error_milli_pct = finding.replay_error_milli_pct;
   return row;
@@ -172,8 +178,9 @@ void Report::SayHidden(const Finding& finding) {
   evidence.Add("time of it, per step", *finding.at_most_ns, "ns")
       .Add("by which the step gets shorter, by replay", *finding.saves_high_ns, "ns");
   Fine(finding.id,
-       fmt::format("{}: {} of time, but by replay the step gets only {} shorter", finding.id,
-                   Time(*finding.at_most_ns), Time(*finding.saves_high_ns)),
+       fmt::format("{}: {} of time, but by replay the step gets only {} shorter",
+                   finding.title.substr(0, finding.title.find(": ")), Time(*finding.at_most_ns),
+                   Time(*finding.saves_high_ns)),
        evidence);
 }
 

@@ -207,5 +207,44 @@ TEST(DataRules, AFramesOfTheFrameworkIsNoPlaceAndTheUsersIs) {
   EXPECT_EQ(user.FindRuledOut("source_lines"), nullptr);
 }
 
+TEST(DataRules, WithoutStepsSharesAreOfBusyTimeAndIdleTimeIsOfTheRun) {
+  FindingCase made(R"(HloModule jit_f, is_scheduled=true
+ENTRY e {
+  x = f32[4096,4096]{1,0} parameter(0)
+  t = f32[4096,4096]{1,0} transpose(x), dimensions={1,0}
+  ROOT n = f32[4096,4096]{1,0} negate(t)
+})");
+  // Called once: 300 of 1000 us busy; the device stands still for as long again.
+  made.Step(0, {{"t", 300}, {"~", 1000}, {"n", 700}});
+  made.Run();
+  const model::FindingRow* found = made.Find("layout_copy");
+  ASSERT_NE(found, nullptr) << made.Ids();
+  EXPECT_THAT(found->sentence, HasSubstr("A change of layout is 30% of busy time"));
+  EXPECT_THAT(found->evidence_json, HasSubstr(R"("of busy time")"));
+  for (const model::FindingRow& row : made.tables.findings) {
+    EXPECT_THAT(row.sentence + row.evidence_json, testing::Not(HasSubstr("of the step")));
+  }
+}
+
+TEST(DataRules, CopiesOfOneKindAreCountedWithoutThoseOfOthers) {
+  FindingCase made(TwoOps());
+  int64_t at = 0;
+  for (int step = 0; step < 8; ++step) {
+    at = made.Step(at, {{"a", 500}, {"b", 300}});
+    for (const auto& [kind, us] : {std::pair(model::CopyKind::kDeviceToDevice, 120),
+                                   std::pair(model::CopyKind::kHostToDevice, 80)}) {
+      made.b.AddActivity(
+          2, at * 1000, (at + us) * 1000,
+          {.kind = model::ActivityKind::kMemcpy, .reason = model::Reason::kTransfer, .copy = kind});
+      at += us;
+    }
+  }
+  made.Run();
+  const model::FindingRow* found = made.Find("runtime_copies");
+  ASSERT_NE(found, nullptr) << made.Ids();
+  EXPECT_THAT(found->title, HasSubstr("Copy less on the device: 120 us per step"));
+  EXPECT_THAT(found->sentence, HasSubstr("Copying on the device is 12% of the step"));
+}
+
 }  // namespace
 }  // namespace xlatrace::analysis

@@ -220,6 +220,12 @@ class JobReader {
     });
   }
 
+  bool Steady(size_t rank, const RankCollective& collective) const {
+    const auto& steps = job_.ranks[rank].times.steps;
+    const auto step = steps.find(collective.key.step);
+    return step != steps.end() && step->second.steady;
+  }
+
   Status ReadGroups(size_t source) {
     const std::map<int64_t, size_t> of_device = RanksOf(source);
     if (of_device.empty()) return {};
@@ -239,7 +245,7 @@ class JobReader {
       const auto paired = pairing_->Of(rank, collective);
       if (!paired && Synchronises(collective.op)) {
         ++unpaired;
-        unpaired_ns_ += collective.exposed_ns;
+        if (Steady(rank, collective)) unpaired_ns_ += collective.exposed_ns;
       }
       if (!paired && !Common(collective)) return;
       if (paired) skew_.Add(paired->key, collective.duration_ns, rank);
@@ -289,9 +295,7 @@ class JobReader {
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
     return Collectives(db, of_device, [&](size_t rank, const RankCollective& collective) {
       const auto waited = Waited(rank, collective);
-      const auto step = job_.ranks[rank].times.steps.find(collective.key.step);
-      const bool steady = step != job_.ranks[rank].times.steps.end() && step->second.steady;
-      collectives_.Add(rank, collective, steady, waited);
+      collectives_.Add(rank, collective, Steady(rank, collective), waited);
     });
   }
 
@@ -391,7 +395,9 @@ class JobReader {
     CulpritAnswer& answer = job_.answer;
     int64_t steps_ns = 0;
     for (const Rank& rank : job_.ranks) {
-      for (const auto& [number, step] : rank.times.steps) steps_ns += step.step_ns;
+      for (const auto& [number, step] : rank.times.steps) {
+        if (step.steady) steps_ns += step.step_ns;
+      }
     }
     const double share =
         steps_ns > 0 ? static_cast<double>(unpaired_ns_) / static_cast<double>(steps_ns) : 0;
@@ -442,7 +448,9 @@ class JobReader {
   std::map<std::pair<size_t, std::string>, size_t> clocks_;
   std::set<std::tuple<std::string, std::optional<int64_t>, int64_t, int64_t, int64_t>> known_;
   std::set<int64_t> group_sizes_;
-  int64_t unpaired_ns_ = 0;  // In steps, beside which nothing computed.
+  // In steady steps, beside which nothing computed: while it starts, a rank waits seconds for
+  // others.
+  int64_t unpaired_ns_ = 0;
   std::optional<Pairing> pairing_;
   Skew skew_;
   JobCollectives collectives_;

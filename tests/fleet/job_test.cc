@@ -110,6 +110,17 @@ TEST_F(ReadJobTest, OfGroupsThatArePartsOfTheJobNoWaitingIsSaid) {
   EXPECT_THAT(Said(*job), testing::Contains("collectives_unpaired"));
 }
 
+// Of steps of 58 ms some 10 ms are in such a collective; while the job starts, a rank waits 30 s.
+TEST_F(ReadJobTest, WaitingWhileTheJobStartsIsNoPartOfItsSteps) {
+  const auto share = [&](int64_t start_wait_ns) {
+    const auto job = ReadJob(
+        Write({.ranks = 8, .slow = 2, .group_size = 4, .start_wait_ns = start_wait_ns}).paths);
+    EXPECT_TRUE(job);
+    return Sentence(*job);
+  };
+  EXPECT_EQ(share(30'000'000'000), share(0));
+}
+
 // FSDP and DP: no collective has all ranks. 16 ranks, four shards of four, two ranks a host.
 TEST_F(ReadJobTest, InGroupsThatArePartsOfTheJobTheSlowRankIsNamed) {
   for (const bool across : {false, true}) {

@@ -228,7 +228,7 @@ Result<WrittenRanks> WriteRankFiles(const std::string& folder, const RankFiles& 
     return std::uniform_real_distribution<double>(low, high)(random);
   };
   std::vector<std::vector<Step>> steps(wanted.ranks, std::vector<Step>(wanted.steps));
-  int64_t at = 1'000'000;
+  int64_t at = 1'000'000 + wanted.start_wait_ns;
   for (size_t s = 0; s < wanted.steps; ++s) {
     int64_t last = 0;
     for (size_t r = 0; r < wanted.ranks; ++r) {
@@ -237,8 +237,8 @@ Result<WrittenRanks> WriteRankFiles(const std::string& folder, const RankFiles& 
       step.gemm = static_cast<int64_t>(slow * 20e6 * between(0.998, 1.002));
       step.other = static_cast<int64_t>(25e6 * between(0.998, 1.002));
       step.gap = static_cast<int64_t>(between(0.5e6, 1.2e6));
-      step.start = at;
-      step.arrival = at + step.gemm + step.other + step.gap;
+      step.start = at - (r == 0 && s == 0 ? wanted.start_wait_ns : 0);
+      step.arrival = step.start + step.gemm + step.other + step.gap;
       last = std::max(last, step.arrival);
     }
     if (wanted.stages > 1) {

@@ -31,9 +31,10 @@ struct RankFiles {
   // Stages of a pipeline: so many ranks in a row have a program of their own; they reduce among
   // themselves, and the others stand in a permute until the last stage is through.
   size_t stages = 1;
-  double long_stage = 1;   // The last stage's product takes so much longer.
-  int64_t late = -1;       // This rank's recording begins seven steps later, and counts from 0.
-  int64_t slow_host = -1;  // Exchanges in which this host takes part take five times as long.
+  double long_stage = 1;      // The last stage's product takes so much longer.
+  int64_t late = -1;          // This rank's recording begins seven steps later, and counts from 0.
+  int64_t start_wait_ns = 0;  // Rank 0 starts so much earlier, into step 0, which is not steady.
+  int64_t slow_host = -1;     // Exchanges in which this host takes part take five times as long.
 };
 
 struct WrittenRanks {

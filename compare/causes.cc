@@ -304,9 +304,12 @@ class Finder {
     const double ratio = row_.base_ns == 0
                              ? 0
                              : static_cast<double>(row_.now_ns) / static_cast<double>(row_.base_ns);
+    const double times = slower ? ratio : 1 / ratio;
+    // "faster by 1.00x" would be no statement.
     std::string text = ratio == 0 ? std::string(slower ? "slower" : "faster")
-                                  : fmt::format("{} by {:.2f}x", slower ? "slower" : "faster",
-                                                slower ? ratio : 1 / ratio);
+                       : times < 1.005
+                           ? std::string("as fast as before within 0.5%")
+                           : fmt::format("{} by {:.2f}x", slower ? "slower" : "faster", times);
     const bool kernels = base_.granularity == "kernel" && now_.granularity == "kernel" &&
                          !old_->kernels.empty() && !new_->kernels.empty();
     const bool known = old_->bytes && new_->bytes;

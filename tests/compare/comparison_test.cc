@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "compare/breakdown.h"
+#include "compare/causes.h"
 #include "compare/changes.h"
 #include "compare/circumstances.h"
 #include "compare/common_ratio.h"
@@ -368,6 +369,19 @@ TEST(Verdict, WithoutStepsCallsAreCompared) {
   EXPECT_EQ(verdict.sentence.find("as often"), std::string::npos) << verdict.sentence;
   EXPECT_NE(verdict.noise.find("100 in BASE, 200 in NEW"), std::string::npos) << verdict.noise;
   EXPECT_FALSE(verdict.established);
+}
+
+TEST(Compare, ATimeThatDiffersByLessThanItsDigitsShowIsSaidToBeAsBefore) {
+  const auto text_of = [](int64_t ns) {
+    const RunRows base = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", 1'000'000)}, "a");
+    const RunRows now = MakeRun({MakeOp("dot.1", "jit(f)/a/dot_general", ns)}, "b");
+    const Comparison comparison = Compare(base, now);
+    const auto causes = CausesOf(base, now, comparison.rows.at(0));
+    return causes.empty() ? std::string() : causes[0].text;
+  };
+  EXPECT_EQ(text_of(1'004'000).rfind("as fast as before within 0.5%", 0), 0u) << text_of(1'004'000);
+  EXPECT_EQ(text_of(996'000).rfind("as fast as before within 0.5%", 0), 0u) << text_of(996'000);
+  EXPECT_EQ(text_of(1'010'000).rfind("slower by 1.01x", 0), 0u) << text_of(1'010'000);
 }
 
 // Fewer executions of everything, and one op that takes longer all the same.

@@ -55,6 +55,34 @@ class OneRun(Browser):
         self.assertEqual(self.open().get_by_test_id("tab-ranks").count(), 0)
 
 
+class WithoutCollectives(Browser):
+    def test_where_no_collective_is_nobody_is_waited_for_and_copies_have_a_column(self):
+        capture = support.require_data("xplane/tpu_v6e_jit_f_4chips.xplane.pb")
+        for arguments in (("import", capture, "-o", "tpu.db"), ("report", "tpu.db")):
+            result = support.run(*arguments, cwd=self.work)
+            self.assertEqual(result.code, 0, result)
+        with contextlib.closing(support.open_database(self.work / "tpu.db")) as db:
+            exposed = db.execute("SELECT count(*) FROM step_part WHERE part = 'exposed_collective' AND wall_ns > 0")
+            self.assertEqual(exposed.fetchone()[0], 0)
+            copies = [
+                row[0]
+                for row in db.execute(
+                    "SELECT sum(p.wall_ns) / 1e6 / count(DISTINCT s.step) FROM step_part p JOIN step s"
+                    " USING (device_id, step) WHERE s.steady AND p.part = 'exposed_copy' GROUP BY p.device_id"
+                )
+            ]
+        page = self.open("#/ranks", url=(self.work / "tpu.html").as_uri())
+        self.assertIn("nothing tells whether", page.get_by_test_id("rank-cost").inner_text())
+        self.assertNotIn("waits for", page.get_by_test_id("page-ranks").inner_text())
+        self.assertIn(f"exposed copies {min(copies):.3g} to {max(copies):.3g} ms", page.get_by_test_id("rank-sentence").inner_text())
+        shown = page.locator('[data-testid="page-ranks"] tr[data-ns]').all_inner_texts()
+        self.assertEqual(len(shown), len(copies))
+        for each in copies:
+            self.assertTrue(any(f"\t{each:.3g}\t" in row for row in shown), (each, shown))
+        measures = page.get_by_test_id("rank-measure").locator("[data-value]").evaluate_all("(all) => all.map((e) => e.dataset.value)")
+        self.assertEqual(measures, ["compute", "copies", "idle", "wall"])
+
+
 class ManyRanks(Browser):
     """Processes of one device each, whose clocks nobody knows; one computes 150 us
     longer in every step, and waits that much less in the all-reduce that ends it."""

@@ -30,6 +30,14 @@ describe('whom everyone waits for', () => {
     expect(findCulprit(job(4, 2, (r) => (r === 1 ? 200 : 0)))).toBeUndefined();
     expect(findCulprit(job(1, 8, () => 0))).toBeUndefined();
   });
+  it('is nobody where no step has a collective, however unequal the steps are', () => {
+    const t = job(4, 8, () => 0);
+    t.waiting.fill(0);
+    for (let c = 0; c < 8; ++c) t.wall[16 + c]! += 300;
+    expect(findCulprit(t)).toBeUndefined();
+    t.waiting.fill(1);
+    expect(findCulprit(t)?.row).toBe(2);
+  });
   it('leaves steps that a rank lacks out', () => {
     const t = job(4, 8, (r) => (r === 2 ? 100 : 0));
     t.wall[4] = t.waiting[4] = NaN;

@@ -30,6 +30,8 @@ const lowerMedian = (v: number[]): number => {
 export function findCulprit(t: StepTimes): Culprit | undefined {
   const n = t.steps.length;
   if (t.devices < 2 || n < FEWEST_STEPS) return undefined;
+  // Without collectives nobody is known to wait, however much the lengths of steps differ.
+  if (!t.waiting.some((ns) => ns > 0)) return undefined;
   const own = new Float64Array(t.devices * n), excess = new Float64Array(t.devices * n);
   const walls: number[] = [];
   for (let c = 0; c < n; ++c) {

@@ -46,7 +46,7 @@ export function IdlePage(): VNode {
   } as TableProps<Cause>;
   const words = (c: Cause): string => CAUSE_WORDS[c.cause] ?? c.cause;
   const idleSentence = main && (main.cause !== 'unknown' || known.length === 0 || main.ns < 0.5 * total
-    ? `${main.ns < 0.5 * total ? 'The largest part' : main.ns >= 0.995 * total ? 'All of it' : 'Most of it'}, ${percent(main.ns, total)}%: ${main.cause === 'unknown' ? 'the cause is not known' : words(main)}.`
+    ? `${main.ns < 0.5 * total ? `The largest part, ${percent(main.ns, total)}%` : main.ns === total ? 'All of it' : main.ns >= 0.995 * total ? `All but ${msText((total - main.ns) / d)} of it` : `Most of it, ${percent(main.ns, total)}%`}: ${main.cause === 'unknown' ? 'the cause is not known' : words(main)}.`
     : `The cause of ${percent(main.ns, total)}% is not known${gapsAreShort(main) ? `, in gaps of ${us(main.ns / main.count)} µs on average` : ''}; of the rest most is: ${words(known[0]!)}.`);
   return (
     <div class="idlegrid">
@@ -110,13 +110,13 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     columns, lines, label: 'Longest gaps', fileName: 'gaps', primary: true, span: 'cause',
     onOpen: (l) => l.row && go({ page: 'timeline', args: { t: at(l.row), a: `${Math.round(l.row.start)},${Math.round(l.row.end)}`, hosts: '1', d: String(l.row.device) } }),
   };
-  const cut = report.gaps.filter((g) => !report.meta.basis.steady || g.steady).length < counted;
+  const held = report.gaps.filter((g) => !report.meta.basis.steady || g.steady).length;
   return (
     <section>
       <div class="bar-h">
         <h2>Longest gaps{chosen.length > 0 && `: ${chosen.map((c) => CAUSE_WORDS[c] ?? c).join(' or ')}`}</h2>
         {chosen.length > 0 && <button type="button" class="sm" onClick={() => go({ args: { cause: undefined } })}>all causes</button>}
-        <span class="cap">{cut ? `of the longest ${thousands(report.gaps.length)}; the sums above hold all ${thousands(counted)} · ` : ''}a row opens it on the timeline · <CopyMenu table={table} /></span>
+        <span class="cap">{held < counted ? `of the longest ${thousands(held)}; the sums above hold all ${thousands(counted)} · ` : ''}a row opens it on the timeline · <CopyMenu table={table} /></span>
       </div>
       {list.length > 0 ? <DataTable {...table} /> : <p class="dim">No single gap of it is in this file.</p>}
       {list.length > 0 && <p class="sm dim">The longest takes {duration(list[0]!.end - list[0]!.start)}.</p>}

@@ -17,18 +17,22 @@ import { JobRanks } from './job_ranks';
 
 interface Rank { device: number; name: string; steps: number; wall: number; compute: number; waiting: number; copies: number; idle: number; late: number; op: number; more: number }
 
-type Measure = 'compute' | 'waiting' | 'idle' | 'wall';
-const MEASURES: readonly (readonly [Measure, string])[] = [['compute', 'computation'], ['waiting', 'exposed collectives'], ['idle', 'idle'], ['wall', 'step']];
+type Measure = 'compute' | 'waiting' | 'copies' | 'idle' | 'wall';
+const MEASURES: readonly (readonly [Measure, string])[] = [['compute', 'computation'], ['waiting', 'exposed collectives'], ['copies', 'exposed copies'], ['idle', 'idle'], ['wall', 'step']];
+/** Copies of less than this part of the step are no column of their own. */
+const COPIES_SHARE = 0.01;
+
+const AS_OTHERS = 'as the median';
 
 /** ns of each measure by device and step, of the steps of the basis. */
-function cellsOf(report: Report): { devices: number[]; steps: number[]; of: Record<Measure, Float64Array>; copies: Float64Array; start: Float64Array } {
+function cellsOf(report: Report): { devices: number[]; steps: number[]; of: Record<Measure, Float64Array>; start: Float64Array } {
   const mine = report.steps.filter((s) => s.steady || !report.meta.basis.steady);
   const devices = [...new Set(mine.map((s) => s.device))].sort((a, b) => a - b);
   const steps = [...new Set(mine.map((s) => s.step))].sort((a, b) => a - b);
   const row = new Map(devices.map((d, i) => [d, i])), column = new Map(steps.map((s, i) => [s, i]));
   const make = (): Float64Array => new Float64Array(devices.length * steps.length).fill(NaN);
-  const of = { compute: make(), waiting: make(), idle: make(), wall: make() };
-  const copies = make(), start = make();
+  const of = { compute: make(), waiting: make(), copies: make(), idle: make(), wall: make() };
+  const start = make();
   const place = (device: number, step: number): number => {
     const r = row.get(device), c = column.get(step);
     return r === undefined || c === undefined ? -1 : r * steps.length + c;
@@ -37,15 +41,15 @@ function cellsOf(report: Report): { devices: number[]; steps: number[]; of: Reco
     const i = place(s.device, s.step);
     of.wall[i] = s.end - s.start;
     start[i] = s.end;
-    of.compute[i] = of.waiting[i] = of.idle[i] = copies[i] = 0;
+    of.compute[i] = of.waiting[i] = of.idle[i] = of.copies[i] = 0;
   }
   for (const p of report.stepParts) {
     const i = place(p.device, p.step);
     if (i < 0 || isNaN(of.wall[i]!)) continue;
-    const to = p.part === 'idle' ? of.idle : p.part === 'exposed_collective' ? of.waiting : p.part === 'exposed_copy' ? copies : of.compute;
+    const to = p.part === 'idle' ? of.idle : p.part === 'exposed_collective' ? of.waiting : p.part === 'exposed_copy' ? of.copies : of.compute;
     to[i]! += p.ns;
   }
-  return { devices, steps, of, copies, start };
+  return { devices, steps, of, start };
 }
 
 /** Do devices of several processes share a clock? Within one process they do. */
@@ -154,7 +158,7 @@ function DeviceRanks(): VNode {
   const { value: launches } = useLoad(async () => (report.tables.rows('launches') > 0 && report.meta.launches.how === 'all' ? loadLaunches(report) : null), [report]);
   const known = useMemo(() => clocksKnown(report), [report]);
   const ranks = useMemo(() => {
-    const { devices, steps, of, copies, start } = cells;
+    const { devices, steps, of, start } = cells;
     const slow = launches ? slowestOps(report, launches, devices, steps.length) : null;
     // Each step ends, on a clock in common, when the last device is through; how much earlier or later than the median one.
     const late = new Float64Array(devices.length);
@@ -171,30 +175,34 @@ function DeviceRanks(): VNode {
     }
     return devices.map((device, r): Rank => {
       let n = 0;
-      const sum = { compute: 0, waiting: 0, idle: 0, wall: 0, copies: 0 };
+      const sum = { compute: 0, waiting: 0, copies: 0, idle: 0, wall: 0 };
       for (let c = 0; c < steps.length; ++c) {
         const i = r * steps.length + c;
         if (isNaN(of.wall[i]!)) continue;
         ++n;
-        for (const m of ['compute', 'waiting', 'idle', 'wall'] as const) sum[m] += of[m][i]!;
-        sum.copies += copies[i]!;
+        for (const [m] of MEASURES) sum[m] += of[m][i]!;
       }
       const per = (x: number): number => (n > 0 ? x / n : NaN);
       const s = slow?.get(device);
       return { device, name: deviceName(report, device), steps: n, wall: per(sum.wall), compute: per(sum.compute), waiting: per(sum.waiting), copies: per(sum.copies), idle: per(sum.idle), late: known || devices.some((__, k) => of.waiting[k * steps.length]! > 0) ? late[r]! : NaN, op: s?.op ?? -1, more: s?.ns ?? 0 };
     });
   }, [report, cells, launches, known]);
-  const midCompute = median(ranks.map((r) => r.compute)), midWaiting = median(ranks.map((r) => r.waiting)), midIdle = median(ranks.map((r) => r.idle));
+  const midCompute = median(ranks.map((r) => r.compute)), midWaiting = median(ranks.map((r) => r.waiting)), midIdle = median(ranks.map((r) => r.idle)), midCopies = median(ranks.map((r) => r.copies));
+  const copying = ranks.some((r) => r.copies >= COPIES_SHARE * r.wall), together = ranks.some((r) => r.waiting > 0);
   const order = useMemo(() => ranks.map((_, i) => i).sort((a, b) => ranks[b]!.compute - ranks[a]!.compute), [ranks]);
   const culprit = useMemo(() => findCulprit({ devices: cells.devices.length, steps: cells.steps, wall: cells.of.wall, waiting: cells.of.waiting }), [cells]);
   if (ranks.length < 2) return <Missing title="One device" why="Ranks are compared where a run has steps on several devices." />;
-  const worst = ranks[order[0]!]!, best = ranks[order[order.length - 1]!]!;
+  const worst = ranks[order[0]!]!;
   const gap = worst.compute - midCompute;
+  const range = (of: (r: Rank) => number): string => {
+    const low = ms(Math.min(...ranks.map(of))), high = Math.max(...ranks.map(of));
+    return low === ms(high) ? msText(high) : `${low} to ${msText(high)}`;
+  };
   const most = worst.compute;
   const cause = (r: Rank): string => {
-    const over = { 'computes longer': r.compute - midCompute, 'waits longer': r.waiting - midWaiting, 'is idle longer': r.idle - midIdle };
+    const over = { 'computes longer': r.compute - midCompute, 'waits longer': r.waiting - midWaiting, 'copies longer': r.copies - midCopies, 'is idle longer': r.idle - midIdle };
     const [word, ns] = Object.entries(over).sort((a, b) => b[1] - a[1])[0]!;
-    return ns > 0.01 * r.wall ? `${word}: ${signed(ns / 1e6)} ms` : 'as the median';
+    return ns > 0.01 * r.wall ? `${word}: ${signed(ns / 1e6)} ms` : AS_OTHERS;
   };
   const { ops } = report;
   const time = (id: string, label: string, of: (r: Rank) => number, title: string): Column<Rank> => ({
@@ -205,6 +213,7 @@ function DeviceRanks(): VNode {
     { id: 'compute', label: 'computes ms', num: true, width: 130, cls: 'bar', title: 'wall time of a step in which something computes', sort: (r) => r.compute, raw: (r) => r.compute / 1e6, show: significant, cell: (r) => <CellBar value={r.compute} max={most} hue="backward" text={ms(r.compute)} /> },
     { id: 'more', label: 'Δ median ms', num: true, width: 100, title: 'computation against the median rank', sort: (r) => r.compute, raw: (r) => (r.compute - midCompute) / 1e6, show: (v) => signed(v), cell: (r) => signed((r.compute - midCompute) / 1e6) },
     time('waiting', 'waits, moves', (r) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank'),
+    ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, 'nothing runs'),
     { ...time('late', known ? 'late' : '≈ late', (r) => r.late, known ? 'end of the step against the median rank, on a clock in common' : 'clocks are not known to agree: how much less it waits in collectives than the median rank, which all are taken to leave together'), cell: (r) => (isNaN(r.late) ? <span class="dim">clock</span> : signed(r.late / 1e6)), raw: (r) => (isNaN(r.late) ? null : r.late / 1e6), show: (v) => signed(v) },
     time('step', 'step', (r) => r.wall, 'mean step'),
@@ -219,14 +228,15 @@ function DeviceRanks(): VNode {
       <div class="bar-h">
         <h2 data-testid="rank-sentence">{gap > 0.01 * worst.wall
           ? `${worst.name} computes ${msText(gap)} longer than the median of ${thousands(ranks.length)}: ${percent(gap, worst.wall)}% of its step`
-          : `No rank stands out: computation is ${ms(best.compute)} to ${msText(worst.compute)} a step`}</h2>
+          : `No rank stands out: computation is ${range((r) => r.compute)} a step${copying ? `, exposed copies ${range((r) => r.copies)}` : ''}`}</h2>
         <span class="cap">{plural(ranks.length, 'device')} × {plural(cells.steps.length, 'step')}, mean per step · <CopyMenu table={table} /></span>
       </div>
-      {culprit && waitedFor && <p class="lede" data-testid="rank-cost">Everyone waits for {waitedFor.name}: {msText(culprit.cost)} of each {msText(report.meta.basis.steady ? report.meta.basis.mean_ns : waitedFor.wall)} step since step {culprit.since}; it is last in {culprit.last} of {plural(culprit.of, 'step')}. It {cause(waitedFor)}{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <>, of it {msText(waitedFor.more)} in <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span></>}.</p>}
-      {!culprit && cells.steps.length > 2 && <p class="sm ink2" data-testid="rank-cost">No rank is waited for in step after step: none needs 2% of the step more than the median by itself.</p>}
+      {culprit && waitedFor && <p class="lede" data-testid="rank-cost">Everyone waits for {waitedFor.name}: {msText(culprit.cost)} of each {msText(report.meta.basis.steady ? report.meta.basis.mean_ns : waitedFor.wall)} step since step {culprit.since}; it is last in {culprit.last} of {plural(culprit.of, 'step')}. {cause(waitedFor) === AS_OTHERS ? 'Its means of all steps are as the median’s' : `It ${cause(waitedFor)}`}{waitedFor.op >= 0 && waitedFor.more >= 1e3 && <>, of it {msText(waitedFor.more)} in <Handle entity={{ type: 'op', row: waitedFor.op }} /> <span class="mono">{ops.name[waitedFor.op]}</span></>}.</p>}
+      {!together && <p class="sm ink2" data-testid="rank-cost">No step has a collective that nothing hides: nothing tells whether these devices wait for each other.</p>}
+      {!culprit && together && cells.steps.length > 2 && <p class="sm ink2" data-testid="rank-cost">No rank is waited for in step after step: none needs 2% of the step more than the median by itself.</p>}
       {gap > 0.01 * worst.wall && midWaiting > 0 && <p class="sm ink2">Meanwhile the median rank spends {msText(midWaiting)} in collectives that nothing hides, this one {msText(worst.waiting)}.{!culprit && worst.op >= 0 && worst.more > 0.3 * gap ? ` ${msText(Math.min(worst.more, gap))} of the difference is ${ops.handle[worst.op]} (${ops.name[worst.op]}).` : ''}</p>}
       {!known && <p class="note warn" data-testid="clocks">Clocks of these processes are not known to agree: steps are put side by side by their number, and “≈ late” is how much less a rank waits in collectives than the median one, taking it that all leave them together.</p>}
-      <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES} order={order}
+      <RankMap cells={{ names: cells.devices.map((d) => deviceName(report, d)), steps: cells.steps, of: cells.of }} measures={MEASURES.filter(([m]) => (m !== 'copies' || copying) && (m !== 'waiting' || together))} order={order}
                onOpen={(r, step) => go({ page: 'timeline', f: setTerm(state.f, 'dev', String(deviceNumber(report, cells.devices[r]!))), args: { step: String(step) } })}>a click opens the step</RankMap>
       <DataTable {...table} />
     </>

@@ -348,6 +348,13 @@ export function splitSentence(sentence: Sentence): [Sentence, Sentence] {
   return [[...sentence.slice(0, i), { text: `${text.slice(0, at)}.`, code }], [{ text: text.slice(at + 2), code }, ...sentence.slice(i + 1)].filter((p) => p.text !== '')];
 }
 
+/** What kinds of savings there are among those that are shown. */
+function savingWords(findings: Finding[]): string {
+  const known = findings.filter((f) => f.saves_high_ns_per_step !== null);
+  const bounds = known.filter((f) => atMost(f) !== '').length;
+  return known.length === 0 ? '' : bounds === 0 ? '; they are from replay' : bounds === known.length ? '; ≤ is an upper bound' : '; ≤ is an upper bound, the others are from replay';
+}
+
 /** Does any op that the finding speaks of have time left under the filter? */
 function touches(report: Report, view: View, f: Finding): boolean {
   const handles = [f.where_op ?? '', f.title, ...f.evidence.flatMap((e) => [e.handle ?? '', ...(e.handles ?? [])])].flatMap((t) => t.match(/\bo\d+\b/g) ?? []);
@@ -381,7 +388,7 @@ export function VerdictPage(): VNode {
         <ol class="acts">
           {findings.map((f) => <Action f={f} n={all.indexOf(f) + 1} step={step} key={f.handle} />)}
         </ol>
-        {findings.length > 1 && <p class="cap">Savings overlap: they do not add up; ≤ is an upper bound, the others are from replay.{!view.filtered && <Together report={report} />}</p>}
+        {findings.length > 1 && <p class="cap">Savings overlap: they do not add up{savingWords(findings)}.{!view.filtered && <Together report={report} />}</p>}
         {(findings.length < 4 || view.filtered) && <Largest report={report} />}
         {findings.length === 0 && <p class="ink2 none">{all.length > 0 ? 'No action speaks of what the filter leaves.' : verdict.given ? 'No finding holds 1% of the step or more. The table of ops ranks what is left.' : 'No finding can be made from this run.'} <Link to={{ page: 'ops' }}>Ops</Link></p>}
       </div>

@@ -81,6 +81,9 @@ class WithoutCollectives(Browser):
             self.assertTrue(any(f"\t{each:.3g}\t" in row for row in shown), (each, shown))
         measures = page.get_by_test_id("rank-measure").locator("[data-value]").evaluate_all("(all) => all.map((e) => e.dataset.value)")
         self.assertEqual(measures, ["compute", "copies", "idle", "wall"])
+        for width in (1024, 800, 400, 1440):
+            page.set_viewport_size({"width": width, "height": 900})
+            self.wait_for_width(page, width)
 
 
 class ManyRanks(Browser):

@@ -212,13 +212,13 @@ function DeviceRanks(): VNode {
     { id: 'device', label: 'rank', width: 150, cls: 'name', sort: (r) => r.device, raw: (r) => r.name, cell: (r) => r.name },
     { id: 'compute', label: 'computes ms', num: true, width: 130, cls: 'bar', title: 'wall time of a step in which something computes', sort: (r) => r.compute, raw: (r) => r.compute / 1e6, show: significant, cell: (r) => <CellBar value={r.compute} max={most} hue="backward" text={ms(r.compute)} /> },
     { id: 'more', label: 'Δ median ms', num: true, width: 100, title: 'computation against the median rank', sort: (r) => r.compute, raw: (r) => (r.compute - midCompute) / 1e6, show: (v) => signed(v), cell: (r) => signed((r.compute - midCompute) / 1e6) },
-    time('waiting', 'waits, moves', (r) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank'),
+    ...(together ? [time('waiting', 'waits, moves', (r: Rank) => r.waiting, 'exposed collectives: transfer, and waiting for the slowest rank')] : []),
     ...(copying ? [time('copies', 'exposed copies', (r) => r.copies, 'copies with nothing beside them')] : []),
     time('idle', 'idle', (r) => r.idle, 'nothing runs'),
     { ...time('late', known ? 'late' : '≈ late', (r) => r.late, known ? 'end of the step against the median rank, on a clock in common' : 'clocks are not known to agree: how much less it waits in collectives than the median rank, which all are taken to leave together'), cell: (r) => (isNaN(r.late) ? <span class="dim">clock</span> : signed(r.late / 1e6)), raw: (r) => (isNaN(r.late) ? null : r.late / 1e6), show: (v) => signed(v) },
     time('step', 'step', (r) => r.wall, 'mean step'),
     { id: 'op', label: 'slowest op against the median', cls: 'name', from: 1100, sort: (r) => r.more, raw: (r) => (r.op >= 0 && r.more > 0 ? `${ops.handle[r.op]} ${ops.name[r.op]} ${signed(r.more / 1e6)} ms` : ''), cell: (r) => (r.op >= 0 && r.more >= 1e3 ? <span class="nmrow"><Handle entity={{ type: 'op', row: r.op }} /> <span class="mono"><Mid text={ops.name[r.op] || 'no instruction'} /></span> <span class="dim">&nbsp;{signed(r.more / 1e6)} ms</span></span> : <span class="dim">·</span>) },
-    { id: 'cause', label: 'so it', width: 210, from: 760, cls: 'name', raw: cause, cell: cause },
+    { id: 'cause', label: 'so it', width: 210, from: copying ? 1180 : 760, cls: 'name', raw: cause, cell: cause },
   ];
   const lines: Line<Rank>[] = order.map((i) => ({ key: String(ranks[i]!.device), row: ranks[i]!, testid: `rank-${ranks[i]!.device}`, ns: Math.round(ranks[i]!.compute) }));
   const table: TableProps<Rank> = { columns, lines, label: 'Ranks', fileName: 'ranks', primary: true, fill: ranks.length > 40, onOpen: (l) => l.row && go({ f: `dev:${deviceNumber(report, l.row.device)}`, page: 'ops' }) };

@@ -97,6 +97,11 @@ class ComparisonsAndJobs(Browser):
                     .every((cell) => cell.offsetParent === null || getComputedStyle(cell).display === 'none' || cell.innerText.trim() === '' || cell.getBoundingClientRect().width >= 60)""",
                 )
 
+    def test_the_base_has_a_name_of_its_own_and_kernels_alone_are_not_called_unmatched(self):
+        said = self.open(url=(self.work / "changed.html").as_uri()).get_by_test_id("base-verdict").inner_text()
+        self.assertIn("The base is before.db.", said)  # Both runs are of a script called python3.
+        self.assertNotIn("matched", said)  # Instructions are matched; these runs have kernels.
+
     def test_axe_finds_nothing_on_compare_and_ranks_of_all_sorts(self):
         source = AXE.read_text(encoding="utf-8")
         for file, names in (

@@ -22,6 +22,8 @@ describe('a stack', () => {
   it('begins with the model’s own line', () => {
     const frames = ['/home/me/train.py:9 main', '/usr/lib/python3/site-packages/flax/linen/module.py:3 call', '/home/me/model.py:40 attend', '/x/site-packages/jax/numpy.py:1 dot'];
     expect(ownFirst(frames).map((f) => f.split(' ')[1])).toEqual(['attend', 'main', 'dot', 'call']);
+    const pax = ['/opt/paxml/paxml/main.py:1 main', '/opt/paxml/paxml/trainer_lib.py:7 loss', '/x/site-packages/flax/core/scope.py:2 wrapper', '/opt/praxis/praxis/layers/attentions.py:5 fprop'];
+    expect(ownFirst(pax).map((f) => f.split(' ')[1])).toEqual(['fprop', 'loss', 'main', 'wrapper']);
   });
 });
 

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useCtx } from '../ctx';
 import type { Report } from '../data/report';
-import { ms, percent, signed, typeset } from '../format';
+import { baseName, ms, percent, signed, typeset } from '../format';
 import { Link } from './bits';
 
 export interface BaseOps {
@@ -134,7 +134,7 @@ export function BaseVerdict(): VNode {
   if (refused) {
     return (
       <p class="note delta" data-testid="base-verdict">
-        <b>{typeset(refused.verdict)}</b> {typeset(refused.noise)} The base is {base.run.title}. <Link to={{ page: 'compare' }} testid="to-compare">both sides</Link>
+        <b>{typeset(refused.verdict)}</b> {typeset(refused.noise)} The base is {nameOfBase(report)}. <Link to={{ page: 'compare' }} testid="to-compare">both sides</Link>
       </p>
     );
   }
@@ -150,12 +150,18 @@ export function BaseVerdict(): VNode {
   return (
     <p class="note delta" data-testid="base-verdict">
       <b>{steady ? 'Step' : 'Device time'} {ms(a)} → {ms(b)} ms, {signed(delta / 1e6)} ms ({delta > 0 ? '+' : ''}{percent(delta, a)}%)</b>, {sure}.{' '}
-      {percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with {base.run.title}.{' '}
+      {base.matched_ns > 0 ? `${percent(base.matched_ns, base.basis.device_ns)}% of device time is matched with ${nameOfBase(report)}.` : `The base is ${nameOfBase(report)}.`}{' '}
       {steady ? '' : `${now.steady ? 'The base' : then.steady ? 'This run' : 'Neither run'} has ${now.steady || then.steady ? 'no' : 'a'} steady step: these are totals of whole recordings, which may differ in length. `}
       {typeset([afterTimes(base.notes[0] ?? ''), ...base.notes.slice(1)].join(' '))} <Link to={base.compare ? { page: 'compare' } : { page: 'ops', args: { s: '-delta' } }} testid="to-compare">what changed</Link>
     </p>
   );
 }
+
+/** Two runs of one script have one title: the file tells them apart. */
+const nameOfBase = (report: Report): string => {
+  const base = report.meta.base!.run;
+  return base.title !== report.meta.run.title ? base.title : baseName(base.path) || base.title;
+};
 
 /** What an op was in the base run and why it changed; from every op the Compare page is one click. */
 export function BaseFact({ op }: { op: number }): VNode | null {

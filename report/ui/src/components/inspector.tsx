@@ -18,10 +18,11 @@ import { EVIDENCE_WORDS, hueOf, kindWords, PHASES, REASON_WORDS } from '../phase
 import { getState, go } from '../state';
 import { Command, copyText, Handle, Letter, Linked, Link, Meter, SourceChip, useLoad } from './bits';
 
-/** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after. */
+/** The model's own line first, then outwards; frames of libraries, which call it or are called by it, after.
+ *  Praxis is no library here: of a Pax job its layers are the model, and all else is the trainer. */
 export function ownFirst(frames: string[]): string[] {
   const inner = [...frames].reverse();
-  const library = /(?:site-packages|dist-packages|\/jax\/|\/jaxlib\/|\/flax\/|\/haiku\/|\/optax\/|\/tensorflow\/|\/keras\/|\/praxis\/|\/runpy|\/lib\/python)/;
+  const library = /(?:site-packages|dist-packages|\/jax\/|\/jaxlib\/|\/flax\/|\/haiku\/|\/optax\/|\/tensorflow\/|\/keras\/|\/runpy|\/lib\/python)/;
   const own = inner.filter((f) => !library.test(f));
   return own.length > 0 ? [...own, ...inner.filter((f) => library.test(f))] : inner;
 }

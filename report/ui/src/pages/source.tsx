@@ -91,8 +91,10 @@ export function SourcePage(): VNode {
   const parts = text?.get(path);
   const most = Math.sqrt(Math.max(...[...file.lines.values()].map(value)));
   const at = file.lines.get(line);
-  const stacks = at ? [...new Set([...at.ops.keys()].map((o) => ops.stack[o]!).filter(Boolean))] : [];
-  const stackOf = stacks[0]?.split(' > ') ?? [];
+  // A line that many places call has many stacks: that of the op which costs most is shown.
+  const withStack = at ? [...at.ops].sort((a, b) => b[1] - a[1]).map(([o]) => o).filter((o) => ops.stack[o]) : [];
+  const stackOf = withStack.length > 0 ? ops.stack[withStack[0]!]!.split(' > ') : [];
+  const otherStacks = new Set(withStack.map((o) => ops.stack[o])).size - 1;
   const max = value(list[0]![1].sum);
   const findings = report.meta.findings.filter((f) => f.where_source?.includes(`${baseName(path)}:${line}`));
   const row = (n: number, source: string | null, key: string): VNode => {
@@ -160,7 +162,7 @@ export function SourcePage(): VNode {
           <div class={`code ${then ? 'wdl' : ''}`} role="group" aria-label={`Lines of ${path}`}>{body}</div>
         </div>
         <div class="secs">
-          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3><Stack frames={ownFirst(stackOf)} /></section>}
+          {stackOf.length > 0 && <section><h3>Python stack of line {line}</h3>{otherStacks > 0 && <p class="sm ink2" data-testid="which-stack">Of <Handle entity={{ type: 'op', row: withStack[0]! }} />, its largest op; {plural(otherStacks, 'other stack')} lead here too.</p>}<Stack frames={ownFirst(stackOf)} /></section>}
           {at && (
             <section>
               <div class="bar-h"><h3>Instructions from line {line || '?'}</h3><span class="cap"><CopyMenu /></span></div>

@@ -130,9 +130,10 @@ export function SourceChip({ file, line }: { file: string; line: number }): VNod
   if (file === '') return null;
   const text = sourceLine(file, line);
   const at = text.lastIndexOf(':');
+  const library = /\/(?:site|dist)-packages\//.test(file);
   // What gives way is the file, never the line.
   return (
-    <Link class="srcl" to={{ page: 'source', args: { file, line: line > 0 ? String(line) : undefined } }} title={line > 0 ? `${file}:${line}` : file}>
+    <Link class={library ? 'srcl lib' : 'srcl'} to={{ page: 'source', args: { file, line: line > 0 ? String(line) : undefined } }} title={`${line > 0 ? `${file}:${line}` : file}${library ? ', a line of a library' : ''}`}>
       {at > 0 ? <><span>{text.slice(0, at)}</span><b>{text.slice(at)}</b></> : text}
     </Link>
   );

@@ -7,7 +7,7 @@ import { useCtx } from '../ctx';
 import { deviceName } from '../data/hardware';
 import { type Cause, causesOfFinding, idleOf } from '../data/idle';
 import type { Finding, GapRow, Report } from '../data/report';
-import { duration, gapCount, ms, msText, percent, plural, significant, thousands, us } from '../format';
+import { duration, gapCount, ms, msText, percent, plural, significant, thousands, typeset, us } from '../format';
 import { CAUSE_WORDS } from '../phases';
 import { go } from '../state';
 
@@ -55,7 +55,7 @@ export function IdlePage(): VNode {
           <h2 data-testid="idle-sentence" data-ns={Math.round(total)}>Idle {msText(total / d)}{basis.steady ? ' a step' : ' in the whole run'}{wall > 0 ? `, ${percent(total, wall)}% of the step` : ''}{shorter > 0 ? `; ${msText(inGaps / d)} of it in ${gapCount(n / d)} gaps of 1 µs or more` : `, in ${plural(Math.round(n / d), 'gap')} of 1 µs or more`}</h2>
           <span class="cap">{devices < 2 ? '' : basis.steady ? `mean of ${devices} devices · ` : `${devices} devices together · `}<CopyMenu table={table} /></span>
         </div>
-        <p class="ink2 sm">{idleSentence}</p>
+        <p class="ink2 sm" data-testid="idle-why">{idleSentence}{main?.cause === 'unknown' && about('unknown').map((f) => <> <Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> is about it: {typeset(f.title)}.</>)}</p>
         <DataTable {...table} />
       </section>
       <Longest report={report} chosen={chosen} counted={n} />

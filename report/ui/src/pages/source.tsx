@@ -9,7 +9,7 @@ import { ownFirst, Stack } from '../components/inspector';
 import { useCtx } from '../ctx';
 import { atMost } from '../data/report';
 import type { Report } from '../data/report';
-import { count, baseName, ms, percent, plural } from '../format';
+import { count, baseName, ms, percent, plural, typeset } from '../format';
 import { PHASES, type Hue } from '../phases';
 import { go } from '../state';
 import { baseTree } from './model';
@@ -129,6 +129,7 @@ export function SourcePage(): VNode {
   } else {
     for (const n of [...file.lines.keys()].sort((a, b) => a - b)) body.push(row(n, null, String(n)));
   }
+  const frameworks = (report.meta.ruled_out ?? []).find((r) => r.id === 'source_lines');
   const sourced = view.total - (none?.sum.ns ?? 0);
   return (
     <>
@@ -138,6 +139,7 @@ export function SourcePage(): VNode {
         <span class="sm ink2">bars: square root, split by phase</span>
         <span class="cap"><TotalsNote />{then && 'Δ by number of the line: an edit above moves it · '}{percent(sourced, view.total)}% of device time has a source line · <CopyMenu /></span>
       </div>
+      {frameworks && <p class="note" data-testid="frameworks-lines">{typeset(frameworks.text)}.</p>}
       <div class="split srcsplit">
         <table class="fix" aria-label="Files" data-testid="table">
           <colgroup><col /><col style={{ width: '64px' }} /><col style={{ width: '74px' }} />{then && <col style={{ width: '62px' }} />}</colgroup>

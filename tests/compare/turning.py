@@ -49,7 +49,8 @@ def imported(program: str, data: pathlib.Path, place: pathlib.Path) -> dict[str,
     runs: dict[str, pathlib.Path] = {}
     # xplane.tar.xz of jax-eras holds profiles of its own.
     with tarfile.open(data / "own/jax-eras/xplane.tar.xz") as archive:
-        archive.extractall(place / "eras", filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Not in 3.11.2.
+        archive.extractall(place / "eras")
     paths = [path for pattern in RECORDINGS for path in sorted(data.glob(pattern))]
     for path in paths + sorted((place / "eras").rglob("*.xplane.pb")):
         name = "/".join(path.parts[-3:])
@@ -120,7 +121,8 @@ def dump_folders(data: pathlib.Path, place: pathlib.Path) -> list[tuple[pathlib.
     by_program: dict[str, list[pathlib.Path]] = collections.defaultdict(list)
     for archive_path in sorted(data.glob("own/jax-eras/*-dumps.tar.xz")):
         with tarfile.open(archive_path) as archive:
-            archive.extractall(place / archive_path.name, filter="data")
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Not in 3.11.2.
+            archive.extractall(place / archive_path.name)
         for folder in sorted((place / archive_path.name).glob("*/*")):
             by_program[folder.name].append(folder)
     return [pair for folders in by_program.values() for pair in itertools.combinations(folders, 2)]

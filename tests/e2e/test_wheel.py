@@ -136,10 +136,14 @@ class WheelTest(unittest.TestCase):
         """bin folder of a new virtual environment with the wheel."""
         place = self.folder / name
         if not place.exists():
+            # With the pip that this Python brings, if it does: another's may be too old for it.
+            own = support.run_command([interpreter, "-m", "ensurepip", "--version"]).code == 0
+            pip = ([place / "bin" / "python", "-m", "pip"] if own else
+                   [sys.executable, "-m", "pip", "--python", place / "bin" / "python"])
             for command in (
-                [interpreter, "-m", "venv", "--without-pip", place],
-                [sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", "-q",
-                 "--no-index", "--no-deps", "--no-compile", self.wheel],
+                [interpreter, "-m", "venv", *([] if own else ["--without-pip"]), place],
+                [*pip, "install", "-q", "--disable-pip-version-check", "--no-index", "--no-deps",
+                 "--no-compile", self.wheel],
             ):
                 done = support.run_command(command)
                 if b"No module named pip" in done.stderr_bytes:

@@ -32,15 +32,16 @@ constexpr int64_t kRowsPerProgress = 1 << 16;
 
 // What questions over many runs need; the rows of launches stay in run.db.
 constexpr std::string_view kRunViews[] = {
-    "run_info",   "process",   "device",         "module", "step",      "step_part",
-    "phase_time", "op_time",   "scope_time",     "gap",    "busy_time", "launch_queue",
-    "collective", "compile",   "finding",        "replay", "ruled_out", "run_stat",
-    "rank",       "rank_step", "job_collective",
+    "run_info",       "process",           "device",     "module",     "step",
+    "step_part",      "phase_time",        "op_time",    "scope_time", "gap",
+    "busy_time",      "launch_queue",      "collective", "compile",    "finding",
+    "replay",         "ruled_out",         "run_stat",   "rank",       "rank_step",
+    "job_collective", "job_critical_path",
 };
 // Of a merged job: the others are those of its ranks, each of which has a run.db of its own.
-constexpr std::string_view kJobViews[] = {"run_info", "process",   "device",
-                                          "finding",  "ruled_out", "run_stat",
-                                          "rank",     "rank_step", "job_collective"};
+constexpr std::string_view kJobViews[] = {
+    "run_info", "process", "device",    "finding",        "ruled_out",
+    "run_stat", "rank",    "rank_step", "job_collective", "job_critical_path"};
 
 // One row that says what the run is; parameters as in Lake::WriteRows.
 constexpr std::string_view kRunRow = R"(

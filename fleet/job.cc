@@ -20,7 +20,8 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr size_t kEndsPerRank = 512;  // More do not make a line better known.
+constexpr int64_t kLeastGapNs = 1'000;  // As of the view gap: less is no standing still.
+constexpr size_t kEndsPerRank = 512;    // More do not make a line better known.
 
 class JobReader {
  public:
@@ -46,8 +47,10 @@ class JobReader {
     for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadEnds(s));
     job_.clocks = FitClocks(clocks_.size(), std::move(ends_));
     SayClocks();
+    path_.emplace(job_.ranks.size());
     for (size_t s = 0; s < job_.sources.size(); ++s) XLATRACE_TRY(ReadWaiting(s));
     Answer();
+    TellPath();
     return std::move(job_);
   }
 
@@ -293,9 +296,84 @@ class JobReader {
     const std::map<int64_t, size_t> of_device = RanksOf(source);
     if (of_device.empty()) return {};
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(job_.sources[source].path));
-    return Collectives(db, of_device, [&](size_t rank, const RankCollective& collective) {
+    std::map<std::pair<size_t, int64_t>, OnPath> on_path;  // By rank and step.
+    XLATRACE_TRY(Collectives(db, of_device, [&](size_t rank, const RankCollective& collective) {
       const auto waited = Waited(rank, collective);
       collectives_.Add(rank, collective, Steady(rank, collective), waited);
+      AddToPath(rank, collective, on_path[{rank, collective.key.step}]);
+    }));
+    for (const auto& [device, rank] : of_device) {
+      for (const auto& [number, times] : job_.ranks[rank].times.steps) {
+        OnPath& step = on_path[{rank, number}];
+        path_->AddStep(rank,
+                       {.number = number,
+                        .start_ns = times.start_ns,
+                        .end_ns = times.start_ns + times.step_ns,
+                        .steady = times.steady,
+                        .untold_ns = step.untold_ns},
+                       std::move(step.collectives));
+      }
+    }
+    return {};
+  }
+
+  struct OnPath {
+    std::vector<PathCollective> collectives;
+    int64_t untold_ns = 0;
+  };
+
+  // A rank stands still in what nothing computes beside. Where something did for a part of it, that
+  // was the beginning: what overlaps is waited for in the end.
+  void AddToPath(size_t rank, const RankCollective& collective, OnPath& step) const {
+    const auto paired = pairing_->Of(rank, collective);
+    const auto group = paired ? skew_.Of(paired->key, paired->ranks) : std::nullopt;
+    if (!group) {
+      step.untold_ns += collective.exposed_ns;
+      return;
+    }
+    const bool last = group->last == rank;
+    step.collectives.push_back(
+        {.number = group->number,
+         .stream = collective.stream,
+         .start_ns = collective.end_ns - collective.duration_ns,
+         .end_ns = collective.end_ns,
+         .waited = collective.exposed_ns >= kLeastGapNs,
+         .last = last,
+         .lead_ns = last && group->next_ns != INT64_MAX ? group->next_ns - group->transfer_ns : 0});
+  }
+
+  void TellPath() {
+    // The step of which rank ended last; without a common clock, whose took longest.
+    const bool aligned = job_.clocks.sets < 2;
+    const auto end_of = [&](size_t r, int64_t number) -> std::optional<int64_t> {
+      const Rank& rank = job_.ranks[r];
+      const auto step = rank.times.steps.find(number);
+      if (step == rank.times.steps.end()) return std::nullopt;
+      if (!aligned) return step->second.step_ns;
+      return ToCommon(
+          job_.clocks.clocks[rank.clock],
+          job_.sources[rank.source].start_unix_ns + step->second.start_ns + step->second.step_ns);
+    };
+    job_.path = FindPath(*path_, [&](int64_t number) {
+      size_t last = 0;
+      std::optional<int64_t> latest;
+      for (size_t r = 0; r < job_.ranks.size(); ++r) {
+        const std::optional<int64_t> end = end_of(r, number);
+        if (end && (!latest || *end > *latest)) {
+          latest = end;
+          last = r;
+        }
+      }
+      return last;
+    });
+    for (const PathSegment& segment : job_.path.segments) {
+      for (const std::optional<uint32_t>& end : {segment.from, segment.to}) {
+        if (end) job_.on_path.try_emplace(*end);
+      }
+    }
+    skew_.ForEach([&](const CollectiveKey& key, const Skew::Group& group) {
+      const auto end = job_.on_path.find(group.number);
+      if (end != job_.on_path.end()) end->second = {key.fingerprint, key.instruction};
     });
   }
 
@@ -454,28 +532,10 @@ class JobReader {
   std::optional<Pairing> pairing_;
   Skew skew_;
   JobCollectives collectives_;
+  std::optional<JobPath> path_;
   std::vector<CollectiveEnd> ends_;
   uint64_t keep_one_in_ = 0;
 };
-
-std::string Ms(double ns) { return fmt::format("{:.2f} ms", ns / 1e6); }
-
-std::string_view Why(const CulpritAnswer& answer) {
-  switch (answer.cause) {
-    case Cause::kSlowGpu:
-      return answer.gpu == GpuReason::kClocks
-                 ? "its matrix products are stretched and nothing else is: clocks of the GPU"
-                 : "all its kernels are stretched: memory of the GPU, or a neighbour on it";
-    case Cause::kSlowHost:
-      return "its kernels take as long as everywhere, the gaps between them are longer: the host";
-    case Cause::kLink:
-      return "exchanges take longer where it takes part: a link";
-    case Cause::kProgram:
-      return "it runs a program of its own with more to do: a longer pipeline stage";
-    default:
-      return "why cannot be told from kernels and gaps";
-  }
-}
 
 }  // namespace
 
@@ -483,40 +543,6 @@ Result<Job> ReadJob(const std::vector<std::string>& run_dbs) { return JobReader(
 
 bool SameTime(const Job& job, size_t a, size_t b) {
   return job.clocks.clocks[job.ranks[a].clock].set == job.clocks.clocks[job.ranks[b].clock].set;
-}
-
-std::string Sentence(const Job& job) {
-  const CulpritAnswer& a = job.answer;
-  const std::string ranks =
-      fmt::format("{} rank{}", job.ranks.size(), job.ranks.size() == 1 ? "" : "s");
-  const std::string cost = fmt::format("{} of each {} step", Ms(a.cost_ns), Ms(a.step_ns));
-  switch (a.cause) {
-    case Cause::kNoData:
-      return fmt::format("{}; who is waited for cannot be told: {}", ranks,
-                         a.evidence.empty() ? "" : a.evidence.front());
-    case Cause::kNone:
-      return fmt::format("{}, {} a step; nobody is waited for more than ranks differ by anyway",
-                         ranks, Ms(a.step_ns));
-    case Cause::kData:
-      return fmt::format(
-          "{}; {} goes to waiting for another rank in every step: what they compute "
-          "differs (imbalance of the data). Without it a step takes {}",
-          ranks, cost, Ms(a.without_ns));
-    case Cause::kOneOff:
-      return fmt::format(
-          "{}, {} a step, but {} that {} longer cost{} {} a step{}", ranks, Ms(a.step_ns),
-          a.steps.size() == 1 ? "one step" : fmt::format("{} steps", a.steps.size()),
-          a.steps.size() == 1 ? "is" : "are", a.steps.size() == 1 ? "s" : "", Ms(a.cost_ns),
-          a.ranks.empty() ? std::string(": all ranks stand still together")
-                          : ": everyone waits for " + job.ranks[a.ranks[0]].name);
-    default:
-      break;
-  }
-  return fmt::format(
-      "{}; everyone waits for {}{}: {} since step {}; {}. Without it a step takes {}", ranks,
-      job.ranks[a.ranks[0]].name,
-      a.ranks.size() > 1 ? fmt::format(" and {} more", a.ranks.size() - 1) : "", cost, a.since_step,
-      Why(a), Ms(a.without_ns));
 }
 
 }  // namespace xlatrace::fleet

@@ -13,14 +13,17 @@
 #define XLATRACE_FLEET_JOB_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "fleet/clocks.h"
 #include "fleet/collectives.h"
 #include "fleet/culprit.h"
+#include "fleet/job_path.h"
 #include "fleet/rank_reader.h"
 #include "model/events.h"
 
@@ -56,6 +59,9 @@ struct Job {
   ClockFits clocks;
   std::vector<JobCollective> collectives;
   CulpritAnswer answer;
+  PathAnswer path;
+  // Of the segments' ends, by their numbers: program and instruction.
+  std::map<uint32_t, std::pair<std::string, std::string>> on_path;
   std::vector<size_t> by_cost;       // Ranks, who is waited for most first.
   std::vector<model::RunStat> said;  // Twice the same, missing, other programs, clocks.
   std::vector<Error> skipped;        // Recordings that could not be read.
@@ -70,6 +76,8 @@ bool SameTime(const Job& job, size_t a, size_t b);
 // "Everyone waits for rank 3 (host b): 12.3 ms of each 140.2 ms step since step 40; its matrix
 // products are stretched (clocks). Without it a step takes 127.9 ms."
 std::string Sentence(const Job& job);
+// "The path over ranks is on rank 5 for 71% of the step ..."; empty for a job of one rank.
+std::string PathSentence(const Job& job);
 
 }  // namespace xlatrace::fleet
 

@@ -130,7 +130,7 @@ Status ReadCollectives(RunDb& db, const std::function<void(RankCollective&)>& gi
   return db.ForEach(
       "SELECT a.device_id, a.step, coalesce(m.fingerprint, m.name), a.instruction, c.op,"
       " c.group_size, a.end_ns, a.duration_ns, c.exposed_ns, a.module_id,"
-      " c.bytes, c.bus_bandwidth, c.arrival_skew_ns FROM collective c"
+      " c.bytes, c.bus_bandwidth, c.arrival_skew_ns, a.stream_id FROM collective c"
       " JOIN activity a USING (activity_id) JOIN module m USING (module_id)"
       " WHERE a.step IS NOT NULL AND a.instruction IS NOT NULL AND a.duration_ns IS NOT NULL"
       " ORDER BY a.start_ns",
@@ -146,6 +146,7 @@ Status ReadCollectives(RunDb& db, const std::function<void(RankCollective&)>& gi
         collective.duration_ns = row.Int64(7);
         collective.exposed_ns = Maybe(row, 8).value_or(0);
         collective.bytes = Maybe(row, 10);
+        collective.stream = Maybe(row, 13).value_or(0);
         // The recording's own bandwidth leaves out what it knows to be waiting.
         collective.bus_bytes =
             static_cast<double>(Maybe(row, 11).value_or(0)) * 1e-9 *

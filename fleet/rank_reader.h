@@ -46,6 +46,7 @@ struct RankCollective {
   CollectiveKey key;  // Its group is 0.
   std::string op;
   std::optional<int64_t> group_size;
+  int64_t stream = 0;
   int64_t end_ns = 0;  // Since the run's own start.
   int64_t duration_ns = 0;
   int64_t exposed_ns = 0;

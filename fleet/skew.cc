@@ -21,11 +21,16 @@ size_t CollectiveKeyHash::operator()(const CollectiveKey& key) const {
 }
 
 void Skew::Add(const CollectiveKey& key, int64_t duration_ns, size_t rank) {
-  const auto [at, fresh] = groups_.try_emplace(key, Group{duration_ns, duration_ns, rank, 0});
+  const auto number = static_cast<uint32_t>(groups_.size());
+  const auto [at, fresh] =
+      groups_.try_emplace(key, Group{duration_ns, duration_ns, rank, 0, number});
   Group& group = at->second;
   if (duration_ns < group.transfer_ns) {
+    group.next_ns = group.transfer_ns;
     group.transfer_ns = duration_ns;
     group.last = rank;
+  } else if (!fresh) {
+    group.next_ns = std::min(group.next_ns, duration_ns);
   }
   group.longest_ns = std::max(group.longest_ns, duration_ns);
   ++group.ranks;

@@ -52,6 +52,9 @@ class Skew {
     int64_t longest_ns = 0;
     size_t last = 0;  // Who had the least: the last to arrive.
     int64_t ranks = 0;
+    uint32_t number = 0;          // Of the job's collectives, from 0 on.
+    int64_t next_ns = INT64_MAX;  // The least of all others: the next to last came so much
+                                  // before the last as this is more than transfer_ns.
   };
 
   // `rank`: the caller's number of it.

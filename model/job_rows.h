@@ -59,10 +59,22 @@ struct JobCollectiveRow {
   int64_t last_times = 0;
 };
 
+// A stay of the critical path over ranks on one rank (fleet/job_path.h), in order of time.
+struct JobPathRow {
+  int64_t step = 0;
+  Id rank_id = 0;
+  // Which collective let it go (empty: the step's start), and the one from which the path goes on
+  // on another rank (empty: the step's end).
+  std::string from_program, from_instruction, to_program, to_instruction;
+  int64_t own_ns = 0, exchange_ns = 0, lead_ns = 0;
+  int64_t collectives = 0;
+};
+
 struct JobTables {
   std::vector<RankRow> ranks;
   std::vector<RankStepRow> steps;
   std::vector<JobCollectiveRow> collectives;
+  std::vector<JobPathRow> path;
 };
 
 }  // namespace xlatrace::model

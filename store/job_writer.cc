@@ -71,6 +71,20 @@ Status WriteJob(Database& database, const model::JobTables& job) {
     row.BindInt64(15, collective.last_times);
     XLATRACE_TRY(row.Run());
   }
+  XLATRACE_ASSIGN(row, database.Prepare("INSERT INTO x_job_path VALUES(NULL,?,?,?,?,?,?,?,?,?,?)"));
+  for (const model::JobPathRow& stay : job.path) {
+    row.BindInt64(0, stay.step);
+    row.BindInt64(1, stay.rank_id);
+    row.BindTextOrNull(2, stay.from_program);
+    row.BindTextOrNull(3, stay.from_instruction);
+    row.BindTextOrNull(4, stay.to_program);
+    row.BindTextOrNull(5, stay.to_instruction);
+    row.BindInt64(6, stay.own_ns);
+    row.BindInt64(7, stay.exchange_ns);
+    row.BindInt64(8, stay.lead_ns);
+    row.BindInt64(9, stay.collectives);
+    XLATRACE_TRY(row.Run());
+  }
   return {};
 }
 

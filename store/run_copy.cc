@@ -94,6 +94,10 @@ constexpr Column kColumns[] = {
     Rename("x_job_collective.program"),
     Rename("x_job_collective.instruction"),
     {"x_job_collective.op"},
+    Rename("x_job_path.from_program"),
+    Rename("x_job_path.from_instruction"),
+    Rename("x_job_path.to_program"),
+    Rename("x_job_path.to_instruction"),
     {"x_ruled_out.id"},
     {"x_ruled_out.text", Treatment::kWord, TextKind::kName, "(left out of the shared copy)"},
 };

@@ -153,6 +153,9 @@ CREATE TABLE x_job_collective(position INTEGER PRIMARY KEY, program TEXT, instru
   op TEXT NOT NULL, group_size INT, bytes INT, ranks INT NOT NULL, group_count INT NOT NULL,
   paired INT NOT NULL, transfer_ns INT, arrival_skew_ns INT, most_skew_ns INT, bus_bandwidth INT,
   exposed_ns_per_step INT NOT NULL, wait_ns_per_step INT, last_rank_id INT, last_times INT NOT NULL);
+CREATE TABLE x_job_path(position INTEGER PRIMARY KEY, step INT NOT NULL, rank_id INT NOT NULL,
+  from_program TEXT, from_instruction TEXT, to_program TEXT, to_instruction TEXT,
+  own_ns INT NOT NULL, exchange_ns INT NOT NULL, lead_ns INT NOT NULL, collectives INT NOT NULL);
 
 CREATE INDEX x_instruction_key ON x_instruction(module_id, name);
 CREATE INDEX x_instruction_share_key ON x_instruction_share(instruction_id);

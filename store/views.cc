@@ -311,6 +311,8 @@ CREATE VIEW rank_step AS SELECT rank_id, step, start_ns, step_ns, wait_ns, trans
 CREATE VIEW job_collective AS SELECT program, instruction, op, group_size, bytes, ranks, group_count,
   paired, transfer_ns, arrival_skew_ns, most_skew_ns, bus_bandwidth, exposed_ns_per_step,
   wait_ns_per_step, last_rank_id, last_times FROM x_job_collective ORDER BY position;
+CREATE VIEW job_critical_path AS SELECT step, rank_id, from_program, from_instruction, to_program,
+  to_instruction, own_ns, exchange_ns, lead_ns, collectives FROM x_job_path ORDER BY position;
 CREATE VIEW ruled_out AS SELECT id, CASE withheld WHEN 0 THEN 'fine' ELSE 'withheld' END AS verdict,
   text, evidence FROM x_ruled_out ORDER BY position;
 )sql",

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -72,6 +73,9 @@ class Merger {
     builder_.SetRunInfo("tool_version", kVersion);
     builder_.SetRunInfo("merged_ranks", std::to_string(job_.ranks.size()));
     builder_.SetRunInfo("job", fleet::Sentence(job_));
+    if (const std::string path = fleet::PathSentence(job_); !path.empty()) {
+      builder_.SetRunInfo("job_path", path);
+    }
     builder_.SetRunInfo("job_cause", fleet::Text(job_.answer.cause));
     builder_.SetRunInfo("job_cost_ns_per_step", std::to_string(std::llround(job_.answer.cost_ns)));
     std::string waited_for;
@@ -113,6 +117,22 @@ class Merger {
       if (collective.last_rank)
         row.last_rank_id = static_cast<model::Id>(*collective.last_rank + 1);
       row.last_times = collective.last_times;
+    }
+    for (const fleet::PathSegment& segment : job_.path.segments) {
+      model::JobPathRow& row = tables.path.emplace_back();
+      row.step = segment.step;
+      row.rank_id = static_cast<model::Id>(segment.rank + 1);
+      const auto name = [&](const std::optional<uint32_t>& end, std::string& program,
+                            std::string& instruction) {
+        const auto known = end ? job_.on_path.find(*end) : job_.on_path.end();
+        if (known != job_.on_path.end()) std::tie(program, instruction) = known->second;
+      };
+      name(segment.from, row.from_program, row.from_instruction);
+      name(segment.to, row.to_program, row.to_instruction);
+      row.own_ns = segment.own_ns;
+      row.exchange_ns = segment.exchange_ns;
+      row.lead_ns = segment.lead_ns;
+      row.collectives = segment.collectives;
     }
     return tables;
   }

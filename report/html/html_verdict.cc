@@ -106,10 +106,11 @@ class Section {
   }
 
  private:
-  // Of a merged job: who everyone waits for.
+  // Of a merged job: who everyone waits for, and through which ranks a step runs.
   void Job() {
     for (const auto& [key, value] : view_.info) {
       if (key == "job") html_.Raw("<p class=\"note\">Job: ").Text(value).Raw(".</p>\n");
+      if (key == "job_path") html_.Raw("<p class=\"note\">").Text(value).Raw(".</p>\n");
     }
   }
 

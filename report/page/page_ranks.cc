@@ -141,8 +141,10 @@ Status WriteRankTables(PageContext& page) {
   page.blocks.LeftOut("rank_steps", shown.left_out, 0);
   XLATRACE_ASSIGN(const auto sentence, page.db.Info("job"));
   XLATRACE_ASSIGN(const auto cause, page.db.Info("job_cause"));
+  XLATRACE_ASSIGN(const auto path, page.db.Info("job_path"));
   page.meta["job"] = {{"sentence", SafeName(sentence.value_or(""), kLongest)},
-                      {"cause", SafeName(cause.value_or(""), kLongest)}};
+                      {"cause", SafeName(cause.value_or(""), kLongest)},
+                      {"path", SafeName(path.value_or(""), kLongest)}};
   return {};
 }
 

@@ -158,13 +158,14 @@ class Summary {
     return line;
   }
 
-  // Of a merged job the first thing is who everyone waits for.
+  // Of a merged job the first thing is who everyone waits for, then through which ranks a step runs.
   Lines Job() const {
     Lines lines;
     for (const auto& [key, value] : view_.info) {
-      if (key != "job") continue;
-      for (const std::string& line : Wrap(Clean("Job: " + value + "."), width_ - 2)) {
-        lines.push_back("  " + Bold(line));
+      if (key != "job" && key != "job_path") continue;
+      const std::string text = (key == "job" ? "Job: " : "") + value + ".";
+      for (const std::string& line : Wrap(Clean(text), width_ - 2)) {
+        lines.push_back("  " + (key == "job" ? Bold(line) : line));
       }
     }
     return lines;

@@ -48,6 +48,8 @@ COLUMNS = {
     "rank_step": "rank_id step start_ns step_ns wait_ns transfer_ns gemm_ns other_ns idle_ns steady",
     "job_collective": "program instruction op group_size bytes ranks group_count paired transfer_ns arrival_skew_ns "
     "most_skew_ns bus_bandwidth exposed_ns_per_step wait_ns_per_step last_rank_id last_times",
+    "job_critical_path": "step rank_id from_program from_instruction to_program to_instruction own_ns exchange_ns "
+    "lead_ns collectives",
     "run_stat": "name severity source value advice",
 }
 COLUMNS["launch"] = (

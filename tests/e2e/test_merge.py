@@ -50,6 +50,26 @@ class MergeTest(unittest.TestCase):
         self.assertEqual(sum("everyone waits for rank 5" in line for line in summary), 1)
         self.assertIn("job_slow_gpu", xlatrace("summary", self.job, "--format", "json").stdout)
 
+    def test_the_path_over_ranks_runs_through_the_slow_one_and_sums_to_the_steps(self) -> None:
+        self.write(8, slow=5)
+        merged = xlatrace("merge", self.ranks, "-o", self.job)
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertIn("The path over ranks is on rank 5 on host2 for", xlatrace("summary", self.job).stdout)
+        steps = self.rows(
+            "SELECT p.step, sum(p.own_ns + p.exchange_ns), (SELECT avg(step_ns) FROM rank_step r"
+            " WHERE r.step = p.step) FROM job_critical_path p GROUP BY 1")
+        self.assertEqual(len(steps), 12)
+        for step, path_ns, step_ns in steps:
+            self.assertAlmostEqual(path_ns / step_ns, 1, delta=0.02, msg=str(step))
+        # All come to the one collective of a step, the slow one last each time: only what a rank does behind
+        # the last collective can be another's.
+        longest = self.rows(
+            "SELECT r.rank, p.from_instruction IS NULL, p.to_instruction IS NOT NULL FROM job_critical_path p"
+            " JOIN rank r USING (rank_id) GROUP BY p.step HAVING own_ns = max(own_ns)")
+        self.assertEqual({rank for rank, _, _ in longest}, {5}, longest)
+        lead = self.rows("SELECT min(lead_ns) FROM job_critical_path WHERE collectives > 0")[0][0]
+        self.assertGreater(lead, 5_000_000)  # It is 10 ms late.
+
     def test_figures_of_every_rank_and_launches_of_chosen_ones(self) -> None:
         self.write(8, slow=5)
         merged = xlatrace("merge", self.ranks, "-o", self.job, "--ranks", "0,3")

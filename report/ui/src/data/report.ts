@@ -51,7 +51,7 @@ export interface Meta {
   /** The recorded steps, replayed; absent in pages of an older program, null without steps. */
   replay?: Replay | null;
   /** Of a merged job: who is waited for, in words. */
-  job?: { sentence: string; cause: string };
+  job?: { sentence: string; cause: string; path?: string };
   lost: number; errors: number;
   /** What more may be missing, in words; empty where all is known. */
   lost_text?: string; may_lack?: boolean; ends?: string; missing?: string[];

@@ -115,6 +115,7 @@ export function JobRanks(): VNode {
         <h2 data-testid="rank-sentence">{said === '' ? plural(ranks.length, 'rank') : <Linked text={said[0]!.toUpperCase() + said.slice(1)} />}</h2>
         <span class="cap">{plural(ranks.length, 'rank')}, mean per step · <CopyMenu table={table} /></span>
       </div>
+      {job?.path && <p class="dim" data-testid="rank-path">{job.path}.</p>}
       {finding && <p class="lede" data-testid="rank-cost">
         {finding.evidence.map((e) => e.text).filter(Boolean).join('; ')}. {finding.action && <><b>Try:</b> <Linked text={finding.action} />. </>}<Link to={{ page: 'verdict', sel: finding.handle }} class="h">{finding.handle}</Link></p>}
       {apart && <p class="note warn" data-testid="clocks">Clocks of {plural(ranks.filter((r) => r.clockSet > 0).length, 'rank')} have no collective in common with the first rank’s: steps are put side by side by their number.</p>}

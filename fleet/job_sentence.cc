@@ -1,0 +1,76 @@
+// The answer of a job in words.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "fleet/job.h"
+
+namespace xlatrace::fleet {
+namespace {
+
+std::string Ms(double ns) { return fmt::format("{:.2f} ms", ns / 1e6); }
+
+std::string_view Why(const CulpritAnswer& answer) {
+  switch (answer.cause) {
+    case Cause::kSlowGpu:
+      return answer.gpu == GpuReason::kClocks
+                 ? "its matrix products are stretched and nothing else is: clocks of the GPU"
+                 : "all its kernels are stretched: memory of the GPU, or a neighbour on it";
+    case Cause::kSlowHost:
+      return "its kernels take as long as everywhere, the gaps between them are longer: the host";
+    case Cause::kLink:
+      return "exchanges take longer where it takes part: a link";
+    case Cause::kProgram:
+      return "it runs a program of its own with more to do: a longer pipeline stage";
+    default:
+      return "why cannot be told from kernels and gaps";
+  }
+}
+
+}  // namespace
+
+std::string PathSentence(const Job& job) {
+  if (job.ranks.size() < 2) return {};
+  std::vector<std::string> names;
+  for (const Rank& rank : job.ranks) names.push_back(rank.name);
+  return PathSentence(job.path, names);
+}
+
+std::string Sentence(const Job& job) {
+  const CulpritAnswer& a = job.answer;
+  const std::string ranks =
+      fmt::format("{} rank{}", job.ranks.size(), job.ranks.size() == 1 ? "" : "s");
+  const std::string cost = fmt::format("{} of each {} step", Ms(a.cost_ns), Ms(a.step_ns));
+  switch (a.cause) {
+    case Cause::kNoData:
+      return fmt::format("{}; who is waited for cannot be told: {}", ranks,
+                         a.evidence.empty() ? "" : a.evidence.front());
+    case Cause::kNone:
+      return fmt::format("{}, {} a step; nobody is waited for more than ranks differ by anyway",
+                         ranks, Ms(a.step_ns));
+    case Cause::kData:
+      return fmt::format(
+          "{}; {} goes to waiting for another rank in every step: what they compute "
+          "differs (imbalance of the data). Without it a step takes {}",
+          ranks, cost, Ms(a.without_ns));
+    case Cause::kOneOff:
+      return fmt::format(
+          "{}, {} a step, but {} that {} longer cost{} {} a step{}", ranks, Ms(a.step_ns),
+          a.steps.size() == 1 ? "one step" : fmt::format("{} steps", a.steps.size()),
+          a.steps.size() == 1 ? "is" : "are", a.steps.size() == 1 ? "s" : "", Ms(a.cost_ns),
+          a.ranks.empty() ? std::string(": all ranks stand still together")
+                          : ": everyone waits for " + job.ranks[a.ranks[0]].name);
+    default:
+      break;
+  }
+  return fmt::format(
+      "{}; everyone waits for {}{}: {} since step {}; {}. Without it a step takes {}", ranks,
+      job.ranks[a.ranks[0]].name,
+      a.ranks.size() > 1 ? fmt::format(" and {} more", a.ranks.size() - 1) : "", cost, a.since_step,
+      Why(a), Ms(a.without_ns));
+}
+
+}  // namespace xlatrace::fleet

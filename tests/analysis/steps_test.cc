@@ -358,6 +358,17 @@ TEST(Steps, NumbersThatComeAgainAreCountedOn) {
   EXPECT_EQ(steps.stats[0].value, 3);
 }
 
+TEST(Steps, EpochsOfTwoStepsAreCountedOnDespiteRounding) {
+  RunBuilder b;
+  b.AddLane(b.AddDevice());
+  for (const int64_t k : {0, 1, 2, 3}) {
+    b.run.step_marks.push_back({1, k % 2, 100 * k, 100 * k + 101});
+  }
+  const Steps steps = FindSteps(b.run, b.attribution, {});
+  EXPECT_THAT(Starts(steps), ElementsAre(0, 100, 200, 300));
+  EXPECT_EQ(steps.rows[3].step, 3);
+}
+
 TEST(Steps, NumbersThatOnlyFallStayAsTheyAre) {
   RunBuilder b;
   b.AddLane(b.AddDevice());

@@ -123,6 +123,22 @@ class Questions(unittest.TestCase):
         self.page.wait_for_selector(f'[data-testid="page-{name}"]')
         return True
 
+    def test_in_a_window_of_400_pixels_the_time_of_an_op_is_in_sight(self):
+        path = self.run_db("maxtext-h100")
+        self.call("report", path)
+        with contextlib.closing(self.browser.new_context(viewport={"width": 400, "height": 800})) as context:
+            page = context.new_page()
+            page.set_default_timeout(PATIENCE_MS)
+            page.goto(path.with_suffix(".html").as_uri())
+            page.wait_for_selector(READY)
+            for name, row in (("ops", '[data-testid="op-o1"]'), ("idle", '[data-testid="cause-unknown"]')):
+                page.get_by_test_id(f"tab-{name}").click()
+                # Tables take their width as they are measured.
+                page.wait_for_function(
+                    "(s) => document.querySelector(s + ' td.num')?.getBoundingClientRect().right <= 400",
+                    arg=row,
+                )
+
     def per_step(self, ns):
         return ns / 1e6 / max(1, self.steps)
 

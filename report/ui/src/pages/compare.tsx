@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { compared, isRefused, wholeDifference } from '../components/base';
-import { Handle, Letter, Missing, Seg } from '../components/bits';
+import { Handle, Letter, Mid, Missing, Seg } from '../components/bits';
 import { type Column, CopyMenu, DataTable, type Line, sorted, type TableProps } from '../components/table';
 import { useCtx } from '../ctx';
 import { count, ms, percent, plural, signed, significant, typeset } from '../format';
@@ -61,12 +61,12 @@ export function ComparePage(): VNode {
       { id: 'handle', label: '', width: 54, cell: (r: Row) => (opOf(r) >= 0 ? <Handle entity={{ type: 'op', row: opOf(r) }} /> : r.at >= 0 && r.now === 0 ? <span class="tag">gone</span> : ''), raw: (r: Row) => (opOf(r) >= 0 ? report.ops.handle[opOf(r)]! : '') },
       { id: 'phase', label: '', width: 28, from: 520, cell: (r: Row) => <Letter hue={hueOf(c.rows.phase[r.at]!, c.rows.kind[r.at]!)} />, raw: (r: Row) => c.rows.phase[r.at]! },
     ] : []),
-    { id: 'name', label: by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], cls: 'name', sort: (r) => r.name, raw: (r) => r.name, cell: (r) => <span title={r.name}>{r.name}</span> },
-    { id: 'base', label: 'base', num: true, width: 66, sort: (r) => r.base, as: 'base ms', raw: (r) => r.base / 1e6, show: significant, exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) },
+    { id: 'name', label: by === 'op' ? 'op' : BY.find(([id]) => id === by)![1], cls: 'name', sort: (r) => r.name, raw: (r) => r.name, cell: (r) => <Mid text={r.name} tail={18} /> },
+    { id: 'base', label: 'base', num: true, width: 66, from: 440, sort: (r) => r.base, as: 'base ms', raw: (r) => r.base / 1e6, show: significant, exact: ['base_ns', (r) => Math.round(r.base)], cell: (r) => (r.base === 0 ? <span class="dim">·</span> : ms(r.base)) },
     { id: 'now', label: 'new', num: true, width: 66, sort: (r) => r.now, as: 'new ms', raw: (r) => r.now / 1e6, show: significant, exact: ['new_ns', (r) => Math.round(r.now)], cell: (r) => (r.now === 0 ? <span class="dim">·</span> : ms(r.now)) },
     { id: 'delta', label: 'Δ ms', num: true, width: 70, sort: (r) => Math.abs(r.now - r.base), raw: (r) => (r.now - r.base) / 1e6, show: (v) => signed(v), cell: (r) => (r.now === r.base ? <span class="dim">0</span> : <b>{signed((r.now - r.base) / 1e6)}</b>) },
-    { id: 'bar', label: '', width: 92, from: 640, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} /> },
-    ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 760, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
+    { id: 'bar', label: '', width: 92, from: 1100, cell: (r) => <DeltaBar ns={r.now - r.base} max={max} /> },
+    ...(whole === 0 ? [] : [{ id: 'share', label: 'of Δ', num: true, width: 66, from: 1040, raw: (r: Row) => (whole ? (100 * (r.now - r.base)) / whole : null), cell: (r: Row) => (whole && r.now !== r.base ? `${percent(r.now - r.base, whole)}%` : ''), title: 'part of the whole difference of device time' }]),
     { id: 'calls', label: 'calls', num: true, width: 116, from: 700, sort: (r) => r.calls, raw: (r) => r.calls, cell: callsText },
     ...(by === 'op' ? [{ id: 'why', label: 'why', width: 330, from: 900, cls: 'name ink2', raw: (r: Row) => r.why, cell: (r: Row) => <span title={r.why}>{typeset(r.why)}</span> }] : []),
   ];

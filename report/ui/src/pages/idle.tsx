@@ -30,7 +30,7 @@ export function IdlePage(): VNode {
   const columns: Column<Cause>[] = [
     { id: 'cause', label: 'cause', cls: 'name', raw: (c) => CAUSE_WORDS[c.cause] ?? c.cause, cell: (c) => CAUSE_WORDS[c.cause] ?? c.cause },
     { id: 'ms', label: report.perStep, num: true, width: 90, raw: (c) => c.ns / d / 1e6, show: significant, exact: ['idle_ns', (c) => c.ns], cell: (c) => ms(c.ns / d) },
-    ...(wall > 0 ? [{ id: 'pct', label: '% of the step', num: true, width: 104, raw: (c: Cause) => (100 * c.ns) / wall, show: (v: number) => percent(v, 100), cell: (c: Cause) => percent(c.ns, wall) }] : []),
+    ...(wall > 0 ? [{ id: 'pct', label: '% of the step', num: true, width: 104, from: 420, raw: (c: Cause) => (100 * c.ns) / wall, show: (v: number) => percent(v, 100), cell: (c: Cause) => percent(c.ns, wall) }] : []),
     { id: 'gaps', label: basis.steady ? 'gaps/step' : 'gaps', num: true, width: 90, raw: (c) => c.count / d, show: gapCount, cell: (c) => gapCount(c.count / d) },
     { id: 'mean', label: 'mean µs', num: true, width: 90, raw: (c) => c.ns / c.count / 1e3, show: significant, cell: (c) => us(c.ns / c.count) },
     { id: 'longest', label: 'longest µs', num: true, width: 100, raw: (c) => c.longest / 1e3, show: significant, cell: (c) => us(c.longest) },

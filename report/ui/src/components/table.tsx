@@ -343,8 +343,9 @@ export function DataTable<T>(given: TableProps<T>): VNode {
   const down = p.sort?.startsWith('-') ?? false;
   // What columns without a width share.
   const set = columns.reduce((a, c) => a + (c.width ?? 0), 0), shared = columns.filter((c) => c.width === undefined).length;
-  // In a narrow window names keep a width to be read in; the table scrolls in its box.
-  const need = wide < 760 && !p.cls?.includes('slim') ? set + (shared > 1 ? 130 : 196) * shared : 0;
+  // In a narrow window names keep a width to be read in, and sentences one of a few lines; the table scrolls in its box.
+  const least = p.cls?.includes('wraps') ? 440 : shared > 1 ? 130 : 196;
+  const need = wide < 760 && !p.cls?.includes('slim') ? set + least * shared : 0;
   const flex = Math.max(40, (Math.max(wide, need) - set) / Math.max(1, shared));
   const span = Math.max(1, columns.findIndex((c) => c.id === p.span));
   const line = (l: Line<T>, index: number): VNode => {

@@ -99,6 +99,15 @@ class TreeTest(unittest.TestCase):
         self.check("tests/hlo/fuzz/corpus/seed", b"a\0b", None)
 
 
+class OldestPython(unittest.TestCase):
+    def test_archives_are_unpacked_as_python_3_11_2_can(self):
+        """Debian 12's: tarfile.extractall has no filter there."""
+        wrong = re.compile(r"extractall\([^)]*\bfilter\s*=")
+        for name in tracked(ROOT):
+            if name.endswith(".py") and wrong.search((ROOT / name).read_text()):
+                self.fail(f"{name}: set archive.extraction_filter instead")
+
+
 class FilesThatTestsRead(unittest.TestCase):
     def test_goldens_of_the_page_are_where_its_tests_look(self):
         """They skip where the glob finds nothing: a golden that moved would be looked at by nobody."""

@@ -81,7 +81,8 @@ class Questions(unittest.TestCase):
         source = support.require_data(source)
         if str(source).endswith(".tar.xz"):
             with tarfile.open(source) as archive:
-                archive.extractall(self.work / name, filter="data")
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Not in 3.11.2.
+                archive.extractall(self.work / name)
             (source,) = (self.work / name).rglob("fit_tfm")
         self.call("import", source, "-o", path)
         return path

@@ -20,8 +20,7 @@
 namespace xlatrace::fleet {
 namespace {
 
-constexpr int64_t kLeastGapNs = 1'000;  // As of the view gap: less is no standing still.
-constexpr size_t kEndsPerRank = 512;    // More do not make a line better known.
+constexpr size_t kEndsPerRank = 512;  // More do not make a line better known.
 
 class JobReader {
  public:
@@ -57,7 +56,7 @@ class JobReader {
  private:
   Status ReadSource(const std::string& path) {
     XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(path));
-    XLATRACE_ASSIGN(std::vector<RankTimes> ranks, ReadRanks(db));
+    XLATRACE_ASSIGN(RunRanks run, ReadRanks(db));
     XLATRACE_TRY(db.ForEach("SELECT DISTINCT group_size FROM collective WHERE group_size > 1",
                             [&](const store::Statement& row) {
                               group_sizes_.insert(row.Int64(0));
@@ -68,12 +67,13 @@ class JobReader {
     if (start && !start->empty()) source.start_unix_ns = std::strtoll(start->c_str(), nullptr, 10);
     const size_t number = job_.sources.size();
     job_.sources.push_back(std::move(source));
-    if (ranks.empty()) {
+    waited_.push_back(std::move(run.waited));
+    if (run.ranks.empty()) {
       Say("rank_without_work", model::Severity::kNotice, path,
           "no device did anything in this recording: it is not in the job's figures; xlatrace "
           "summary of it says what it holds");
     }
-    for (RankTimes& times : ranks) {
+    for (RankTimes& times : run.ranks) {
       // The same process of the same recording, under another name.
       const auto identity =
           std::tuple(times.host, times.pid, times.ordinal, times.activities, times.device_ns);
@@ -300,7 +300,7 @@ class JobReader {
     XLATRACE_TRY(Collectives(db, of_device, [&](size_t rank, const RankCollective& collective) {
       const auto waited = Waited(rank, collective);
       collectives_.Add(rank, collective, Steady(rank, collective), waited);
-      AddToPath(rank, collective, on_path[{rank, collective.key.step}]);
+      AddToPath(source, rank, collective, on_path[{rank, collective.key.step}]);
     }));
     for (const auto& [device, rank] : of_device) {
       for (const auto& [number, times] : job_.ranks[rank].times.steps) {
@@ -322,9 +322,7 @@ class JobReader {
     int64_t untold_ns = 0;
   };
 
-  // A rank stands still in what nothing computes beside. Where something did for a part of it, that
-  // was the beginning: what overlaps is waited for in the end.
-  void AddToPath(size_t rank, const RankCollective& collective, OnPath& step) const {
+  void AddToPath(size_t source, size_t rank, const RankCollective& collective, OnPath& step) const {
     const auto paired = pairing_->Of(rank, collective);
     const auto group = paired ? skew_.Of(paired->key, paired->ranks) : std::nullopt;
     if (!group) {
@@ -337,19 +335,22 @@ class JobReader {
          .stream = collective.stream,
          .start_ns = collective.end_ns - collective.duration_ns,
          .end_ns = collective.end_ns,
-         .waited = collective.exposed_ns >= kLeastGapNs,
+         .waited = collective.exposed_ns > 0 && waited_[source][collective.position],
          .last = last,
          .lead_ns = last && group->next_ns != INT64_MAX ? group->next_ns - group->transfer_ns : 0});
   }
 
   void TellPath() {
-    // The step of which rank ended last; without a common clock, whose took longest.
-    const bool aligned = job_.clocks.sets < 2;
+    const auto missing = [](const model::RunStat& stat) { return stat.name == "rank_missing"; };
+    if (std::any_of(job_.said.begin(), job_.said.end(), missing)) {
+      job_.path.why_not = "it may run through the ranks that are missing";
+      return;
+    }
+    // On the common clock; ranks that have none get no path.
     const auto end_of = [&](size_t r, int64_t number) -> std::optional<int64_t> {
       const Rank& rank = job_.ranks[r];
       const auto step = rank.times.steps.find(number);
       if (step == rank.times.steps.end()) return std::nullopt;
-      if (!aligned) return step->second.step_ns;
       return ToCommon(
           job_.clocks.clocks[rank.clock],
           job_.sources[rank.source].start_unix_ns + step->second.start_ns + step->second.step_ns);
@@ -366,6 +367,9 @@ class JobReader {
       }
       return last;
     });
+    if (job_.path.why_not.empty() && job_.clocks.sets > 1) {
+      job_.path = {.why_not = "not all ranks have a collective in common"};
+    }
     for (const PathSegment& segment : job_.path.segments) {
       for (const std::optional<uint32_t>& end : {segment.from, segment.to}) {
         if (end) job_.on_path.try_emplace(*end);
@@ -533,6 +537,7 @@ class JobReader {
   Skew skew_;
   JobCollectives collectives_;
   std::optional<JobPath> path_;
+  std::vector<std::vector<bool>> waited_;  // By source: RunRanks::waited.
   std::vector<CollectiveEnd> ends_;
   uint64_t keep_one_in_ = 0;
 };

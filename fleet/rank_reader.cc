@@ -1,5 +1,6 @@
 #include "fleet/rank_reader.h"
 
+#include <algorithm>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -14,7 +15,12 @@ using store::RunDb;
 using store::Statement;
 using store::Table;
 
-enum class Work : uint8_t { kOther, kGemm, kCollective };
+enum class Work : uint8_t { kOther, kGemm, kCollective, kCopy };
+
+constexpr std::string_view kCollectiveRows =
+    " FROM collective c JOIN activity a USING (activity_id) JOIN module m USING (module_id)"
+    " WHERE a.step IS NOT NULL AND a.instruction IS NOT NULL AND a.duration_ns IS NOT NULL"
+    " ORDER BY a.start_ns, a.activity_id";
 
 std::optional<int64_t> Maybe(const Statement& row, int column) {
   return row.IsNull(column) ? std::nullopt : std::optional<int64_t>(row.Int64(column));
@@ -26,14 +32,18 @@ std::string TextIn(const Statement& row, int column) {
 // What kind of work each label stands for.
 Result<std::vector<Work>> WorkOfLabels(RunDb& db) {
   std::map<std::pair<int64_t, std::string>, Work> of_instruction;
-  XLATRACE_TRY(
-      db.ForEach("SELECT module_id, instruction, op_kind FROM instruction WHERE op_kind IN"
-                 " ('gemm', 'convolution', 'collective')",
-                 [&](const Statement& row) {
-                   of_instruction[{row.Int64(0), std::string(row.Text(1))}] =
-                       row.Text(2) == "collective" ? Work::kCollective : Work::kGemm;
-                   return true;
-                 }));
+  XLATRACE_TRY(db.ForEach(
+      "SELECT module_id, instruction, op_kind FROM instruction WHERE op_kind IN"
+      " ('gemm', 'convolution', 'collective', 'copy', 'memset')",
+      [&](const Statement& row) {
+        const std::string_view kind = row.Text(2);
+        const bool copies = kind == "copy" || kind == "memset";
+        of_instruction[{row.Int64(0), std::string(row.Text(1))}] = kind == "collective"
+                                                                       ? Work::kCollective
+                                                                   : copies ? Work::kCopy
+                                                                            : Work::kGemm;
+        return true;
+      }));
   XLATRACE_ASSIGN(const Table labels, store::ScanLabels(db));
   std::vector<Work> works;
   for (size_t i = 0; i < labels.rows.size(); ++i) {
@@ -49,34 +59,96 @@ Result<std::vector<Work>> WorkOfLabels(RunDb& db) {
 
 using ByDevice = std::unordered_map<int64_t, RankTimes>;
 
-Status AddActivities(RunDb& db, ByDevice& ranks) {
+// The ends of a device's collectives, and beside which of them something computes.
+class Ends {
+ public:
+  void Add(int64_t start_ns, int64_t end_ns, size_t position) {
+    const int64_t duration_ns = end_ns - start_ns;
+    ends_.push_back({end_ns - std::min(kGapOfKernelsNs, duration_ns / 2), end_ns, position});
+  }
+  void Sort() {
+    std::sort(ends_.begin(), ends_.end(),
+              [](const End& a, const End& b) { return a.end_ns < b.end_ns; });
+  }
+  // Activities come about in order of time, and so does the place.
+  void Computed(int64_t start_ns, int64_t end_ns, std::vector<bool>& waited) {
+    while (place_ > 0 && ends_[place_ - 1].end_ns > start_ns) --place_;
+    while (place_ < ends_.size() && ends_[place_].end_ns <= start_ns) ++place_;
+    for (size_t at = place_; at < ends_.size() && ends_[at].nearly_ns < end_ns; ++at) {
+      waited[ends_[at].position] = false;
+    }
+  }
+
+ private:
+  struct End {
+    int64_t nearly_ns, end_ns;
+    size_t position;
+  };
+  std::vector<End> ends_;
+  size_t place_ = 0;  // Of the first that ends after the last computation began.
+};
+
+Result<std::unordered_map<int64_t, Ends>> EndsByDevice(RunDb& db, std::vector<bool>& waited) {
+  std::unordered_map<int64_t, Ends> by_device;
+  XLATRACE_TRY(db.ForEach("SELECT a.device_id, a.start_ns, a.end_ns" + std::string(kCollectiveRows),
+                          [&](const Statement& row) {
+                            by_device[row.Int64(0)].Add(row.Int64(1), row.Int64(2), waited.size());
+                            waited.push_back(true);
+                            return true;
+                          }));
+  for (auto& [device, ends] : by_device) ends.Sort();
+  return by_device;
+}
+
+Status AddActivities(RunDb& db, ByDevice& ranks, std::vector<bool>& waited) {
   XLATRACE_ASSIGN(const std::vector<Work> works, WorkOfLabels(db));
   XLATRACE_ASSIGN(const Table lanes, store::ScanLanes(db));
-  std::unordered_map<int64_t, RankTimes*> of_lane;
+  XLATRACE_ASSIGN(auto ends, EndsByDevice(db, waited));
+  XLATRACE_ASSIGN(const auto kinds, store::ScanConfigKinds(db));
+  struct Lane {
+    RankTimes* rank;
+    Ends* ends;  // Null: no collectives.
+  };
+  std::unordered_map<int64_t, Lane> of_lane;
   for (size_t i = 0; i < lanes.rows.size(); ++i) {
     const auto at = ranks.find(lanes.Int(i, "device_id"));
-    if (at != ranks.end()) of_lane[lanes.Int(i, "lane_id")] = &at->second;
+    if (at == ranks.end()) continue;
+    const auto of_device = ends.find(at->first);
+    of_lane[lanes.Int(i, "lane_id")] = {&at->second,
+                                        of_device == ends.end() ? nullptr : &of_device->second};
   }
+  const auto copies = [&](int64_t config) {
+    const auto at = static_cast<size_t>(config) - 1;
+    return at < kinds.size() &&
+           (kinds[at] == model::ActivityKind::kMemcpy || kinds[at] == model::ActivityKind::kMemset);
+  };
   return store::ScanActivities(db, [&](const store::ScannedActivity& activity) {
     const auto lane = of_lane.find(activity.lane_id);
     if (lane == of_lane.end()) return true;
-    RankTimes& rank = *lane->second;
+    RankTimes& rank = *lane->second.rank;
     ++rank.activities;
     rank.device_ns += activity.self_ns;
+    const auto label = static_cast<size_t>(activity.label_id);
+    const Work work = label < works.size() ? works[label] : Work::kOther;
+    // What has others inside itself computes only in these.
+    if (lane->second.ends != nullptr && (work == Work::kOther || work == Work::kGemm) &&
+        activity.timed && activity.self_ns >= activity.duration_ns && !copies(activity.config_id)) {
+      lane->second.ends->Computed(activity.start_ns, activity.start_ns + activity.duration_ns,
+                                  waited);
+    }
     if (!activity.step) return true;
     const auto step = rank.steps.find(*activity.step);
     if (step == rank.steps.end()) return true;
-    const auto label = static_cast<size_t>(activity.label_id);
-    const Work work = label < works.size() ? works[label] : Work::kOther;
     if (work == Work::kGemm) step->second.gemm_ns += activity.self_ns;
-    if (work == Work::kOther) step->second.other_ns += activity.self_ns;
+    if (work == Work::kOther || work == Work::kCopy) step->second.other_ns += activity.self_ns;
     return true;
   });
 }
 
 }  // namespace
 
-Result<std::vector<RankTimes>> ReadRanks(RunDb& db) {
+Result<RunRanks> ReadRanks(RunDb& db) {
+  RunRanks result;
   ByDevice ranks;
   XLATRACE_TRY(
       db.ForEach("SELECT d.device_id, d.process_id, d.ordinal, p.host, p.pid, p.rank, p.local_rank"
@@ -114,28 +186,27 @@ Result<std::vector<RankTimes>> ReadRanks(RunDb& db) {
                    program += (program.empty() ? "" : " ") + TextIn(row, 1);
                    return true;
                  }));
-  XLATRACE_TRY(AddActivities(db, ranks));
+  XLATRACE_TRY(AddActivities(db, ranks, result.waited));
   std::map<std::pair<int64_t, int64_t>, RankTimes> in_order;
   for (auto& [device, rank] : ranks) {
     if (rank.activities > 0) in_order[{rank.process_id, device}] = std::move(rank);
   }
-  std::vector<RankTimes> result;
-  for (auto& [place, rank] : in_order) result.push_back(std::move(rank));
+  for (auto& [place, rank] : in_order) result.ranks.push_back(std::move(rank));
   return result;
 }
 
 Status ReadCollectives(RunDb& db, const std::function<void(RankCollective&)>& give) {
   // Runs of an instruction in one step of one device so far.
   std::map<std::tuple<int64_t, int64_t, int64_t, std::string>, int64_t> numbers;
+  size_t position = 0;
   return db.ForEach(
       "SELECT a.device_id, a.step, coalesce(m.fingerprint, m.name), a.instruction, c.op,"
       " c.group_size, a.end_ns, a.duration_ns, c.exposed_ns, a.module_id,"
-      " c.bytes, c.bus_bandwidth, c.arrival_skew_ns, a.stream_id FROM collective c"
-      " JOIN activity a USING (activity_id) JOIN module m USING (module_id)"
-      " WHERE a.step IS NOT NULL AND a.instruction IS NOT NULL AND a.duration_ns IS NOT NULL"
-      " ORDER BY a.start_ns",
+      " c.bytes, c.bus_bandwidth, c.arrival_skew_ns, a.stream_id" +
+          std::string(kCollectiveRows),
       [&](const Statement& row) {
         RankCollective collective;
+        collective.position = position++;
         collective.device_id = row.Int64(0);
         collective.key.step = row.Int64(1);
         collective.key.fingerprint = TextIn(row, 2);

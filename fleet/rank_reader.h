@@ -7,6 +7,7 @@
 #ifndef XLATRACE_FLEET_RANK_READER_H_
 #define XLATRACE_FLEET_RANK_READER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,10 +39,21 @@ struct RankTimes {
   std::map<int64_t, RankStepTimes> steps;
 };
 
-// Devices that did something, by process and device.
-Result<std::vector<RankTimes>> ReadRanks(store::RunDb& db);
+// A rank stood still for a collective if nothing computed from this long before its end; kernels of
+// one stream have gaps of about as much.
+inline constexpr int64_t kGapOfKernelsNs = 2'000;
+
+struct RunRanks {
+  std::vector<RankTimes> ranks;  // Devices that did something, by process and device.
+  // Of each collective, in the order in which ReadCollectives gives them: nothing computed on its
+  // device when it ended. Copies do not compute.
+  std::vector<bool> waited;
+};
+
+Result<RunRanks> ReadRanks(store::RunDb& db);
 
 struct RankCollective {
+  size_t position = 0;  // Into RunRanks::waited.
   int64_t device_id = 0;
   CollectiveKey key;  // Its group is 0.
   std::string op;

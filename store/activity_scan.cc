@@ -315,6 +315,12 @@ Result<Table> ScanConfigs(RunDb& db) {
   return table;
 }
 
+Result<std::vector<model::ActivityKind>> ScanConfigKinds(RunDb& db) {
+  return LoadDictionary<model::ActivityKind>(
+      db, "SELECT config_id, kind FROM x_config ORDER BY 1",
+      [](const Statement& s) { return static_cast<model::ActivityKind>(s.Int64(1)); });
+}
+
 Status ScanConfigNames(RunDb& db, const std::function<bool(const ScannedNames&)>& row) {
   return db.ForEach(
       "SELECT c.config_id, n.text, k.text FROM x_config c"

@@ -87,6 +87,8 @@ Result<Table> ScanLanes(RunDb& db);
 // kernel_symbol, grid_x to theoretical_occupancy_pct, occupancy_limiter, blocks_per_sm, waves (of
 // the first device that ran it; the devices of a run are equal but for rare mixtures).
 Result<Table> ScanConfigs(RunDb& db);
+// The kinds alone, of configuration 1, 2...
+Result<std::vector<model::ActivityKind>> ScanConfigKinds(RunDb& db);
 // The names alone, row by row: a run can have a million kernels. The callback returns false to
 // stop.
 struct ScannedNames {

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -150,6 +152,117 @@ TEST_F(ReadJobTest, GroupsThatShareAHostWithASlowLinkAreALink) {
   EXPECT_EQ(job->answer.cause, Cause::kLink) << Sentence(*job);
   ASSERT_FALSE(job->answer.evidence.empty());
   EXPECT_THAT(job->answer.evidence.front(), testing::HasSubstr("only they have host5"));
+}
+
+// Own times on the path by the ranks' numbers, and the most that a step of it is off from what the
+// ranks' clocks say that the step takes.
+struct PathOfJob {
+  std::map<int64_t, int64_t> own_ns;
+  int64_t exchange_ns = 0, worst_ns = 0;
+};
+PathOfJob OnPath(const Job& job) {
+  PathOfJob path;
+  std::map<int64_t, int64_t> of_step;
+  for (const PathSegment& segment : job.path.segments) {
+    path.own_ns[job.ranks[segment.rank].number] += segment.own_ns;
+    path.exchange_ns += segment.exchange_ns;
+    of_step[segment.step] += segment.own_ns + segment.exchange_ns;
+  }
+  EXPECT_EQ(of_step.size(), job.ranks[0].times.steps.size());
+  for (const auto& [step, ns] : of_step) {
+    for (const Rank& rank : job.ranks) {
+      path.worst_ns = std::max(path.worst_ns, std::abs(ns - rank.times.steps.at(step).step_ns));
+    }
+  }
+  return path;
+}
+
+TEST_F(ReadJobTest, ThePathRunsThroughTheSlowRank) {
+  WrittenRanks written = Write({.ranks = 8, .slow = 5});
+  std::reverse(written.paths.begin(), written.paths.end());
+  const auto job = ReadJob(written.paths);
+  ASSERT_TRUE(job) << job.error().message;
+  ASSERT_EQ(job->path.why_not, "");
+  const PathOfJob path = OnPath(*job);
+  // Its 30 + 25 ms and a gap, and 2 ms of exchange, in each step; ranks begin and end steps within
+  // 3 us.
+  EXPECT_LE(path.worst_ns, 10'000);
+  EXPECT_NEAR(static_cast<double>(path.own_ns.at(5)), 12 * 55.85e6, 12 * 0.4e6);
+  EXPECT_NEAR(static_cast<double>(path.exchange_ns), 12 * 2e6, 12 * 3e3);
+  for (const auto& [rank, ns] : path.own_ns) {
+    if (rank == 5) continue;
+    EXPECT_LT(ns, 1'000'000) << "rank " << rank;
+  }
+  const PathShare& share = job->path.shares[5];
+  EXPECT_NEAR(static_cast<double>(share.lead_ns) / static_cast<double>(job->path.steps), 10e6,
+              0.8e6);
+}
+
+TEST_F(ReadJobTest, InAnEvenJobThePathIsNobodys) {
+  for (const size_t shard : {0, 4}) {
+    const auto job = ReadJob(Write({.ranks = 16, .steps = 40, .shard = shard}).paths);
+    ASSERT_TRUE(job) << job.error().message;
+    ASSERT_EQ(job->path.why_not, "");
+    const PathOfJob path = OnPath(*job);
+    // 40 times one of 16 by chance: more than 10 times the same has a chance of 1 in 30,000.
+    for (const auto& [rank, ns] : path.own_ns) EXPECT_LT(ns, 10 * 58'000'000) << "rank " << rank;
+    std::vector<std::string> names;
+    for (const Rank& rank : job->ranks) names.push_back(rank.name);
+    EXPECT_THAT(PathSentence(job->path, names), testing::HasSubstr("so that ranks are even"));
+  }
+}
+
+TEST_F(ReadJobTest, InGroupsThatArePartsOfTheJobThePathRunsThroughTheSlowRank) {
+  for (const bool across : {false, true}) {
+    const auto job = ReadJob(Write({.ranks = 16, .slow = 6, .shard = 4, .across = across}).paths);
+    ASSERT_TRUE(job) << job.error().message;
+    ASSERT_EQ(job->path.why_not, "");
+    const PathOfJob path = OnPath(*job);
+    // Its product is on it in each step; who comes last afterwards is one of those that it held up.
+    // Groups begin their steps by up to the 0.7 ms apart by which gaps differ.
+    EXPECT_LE(path.worst_ns, 1'500'000);
+    EXPECT_GE(path.own_ns.at(6), 12 * 29'900'000);
+    for (const auto& [rank, ns] : path.own_ns) {
+      if (rank == 6) continue;
+      EXPECT_LT(ns, path.own_ns.at(6)) << "rank " << rank;
+    }
+  }
+}
+
+// Of each collective the first 10 us are exposed; beside the rest something runs to its end:
+// computation, for which the rank does not wait, or a copy.
+TEST_F(ReadJobTest, OnlyComputationBesideTheEndOfACollectiveTakesItOffThePath) {
+  for (const bool copies : {false, true}) {
+    const auto job =
+        ReadJob(Write({.ranks = 4, .slow = 2, .beside = true, .copies = copies}).paths);
+    ASSERT_TRUE(job) << job.error().message;
+    ASSERT_EQ(job->path.why_not, "");
+    const PathOfJob path = OnPath(*job);
+    EXPECT_EQ(path.exchange_ns > 0, copies);
+    // The rank that ends last, all along; or the one that comes last.
+    ASSERT_EQ(path.own_ns.size(), 1u);
+    EXPECT_TRUE(!copies || path.own_ns.contains(2));
+  }
+}
+
+// Each of these could turn the path, so that nothing is said.
+TEST_F(ReadJobTest, WhereThePathCannotBeToldItSaysWhy) {
+  const auto why_not = [&](const std::vector<std::string>& paths) {
+    const auto job = ReadJob(paths);
+    EXPECT_TRUE(job) << job.error().message;
+    EXPECT_THAT(job->path.segments, testing::IsEmpty());
+    return job->path.why_not;
+  };
+  EXPECT_THAT(why_not(Write({.ranks = 8, .group_size = 4}).paths),
+              testing::HasSubstr("not known who comes last"));
+  EXPECT_THAT(why_not(Write({.ranks = 12, .stages = 3, .long_stage = 1.5}).paths),
+              testing::HasSubstr("not known who comes last"));
+  EXPECT_THAT(why_not(Write({.ranks = 4, .apart = true, .group_size = 2}).paths),
+              testing::HasSubstr("not all ranks have a collective in common"));
+  WrittenRanks written = Write({.ranks = 6});
+  written.paths.erase(written.paths.begin() + 2);
+  EXPECT_THAT(why_not(written.paths), testing::HasSubstr("ranks that are missing"));
+  EXPECT_THAT(why_not({written.paths.front()}), testing::HasSubstr("one rank"));
 }
 
 // Each stage has a program of its own and reduces among its ranks; sends and receives tell no

@@ -42,11 +42,14 @@ class File {
     model::Device device;
     device.process_id = process;
     device.name = "xlatrace fake GPU";
-    lane_ = run.AddLane({.device_id = run.AddDevice(device), .stream_id = 7});
+    const model::Id device_id = run.AddDevice(device);
+    lane_ = run.AddLane({.device_id = device_id, .stream_id = 7});
+    if (wanted_.beside) beside_ = run.AddLane({.device_id = device_id, .stream_id = 8});
     for (const char* name :
          {"gemm", "loop_fusion", "ncclDevKernel_AllReduce", "ncclDevKernel_AllGather"}) {
       configs_.push_back(run.AddLaunchConfig({.symbol = name, .name = name}));
     }
+    configs_.push_back(run.AddLaunchConfig({.kind = model::ActivityKind::kMemcpy}));
     run.AddModule({.process_id = process, .name = "jit_step", .program_id = 1});
     Describe();
     const size_t first = static_cast<int64_t>(rank_) == wanted_.late ? 7 : 0;
@@ -114,6 +117,17 @@ class File {
     analysis_.collectives.push_back(collective);
   }
 
+  // A fusion, whose work a kernel does or a copy.
+  void AddBeside(int64_t step, int64_t start, int64_t end, store::RunBuilder& run) {
+    run.AddActivity({.lane_id = beside_,
+                     .config_id = configs_[wanted_.copies ? 4 : 1],
+                     .start_ns = Local(start),
+                     .end_ns = Local(end)});
+    attribution_.label_of.push_back(2);
+    attribution_.execution_of.push_back(static_cast<uint32_t>(step + 1));
+    analysis_.step_of.push_back(static_cast<int32_t>(step));
+  }
+
   void AddStep(int64_t number, const Step& step, store::RunBuilder& run) {
     Add(0, number, step.start, step.start + step.gemm, run);
     const auto kernels = static_cast<int64_t>(wanted_.kernels);
@@ -126,6 +140,7 @@ class File {
       Add(1, number, first + step.other * k / kernels, first + step.other * (k + 1) / kernels, run);
     }
     Add(2, number, step.arrival, step.end, run);
+    if (wanted_.beside) AddBeside(number, step.arrival + 10'000, step.end, run);
     model::Execution execution;
     execution.module_id = 1;
     execution.device_id = 1;
@@ -153,7 +168,7 @@ class File {
   const RankFiles& wanted_;
   size_t rank_;
   double offset_, drift_;
-  model::Id lane_ = 0;
+  model::Id lane_ = 0, beside_ = 0;
   std::vector<model::Id> configs_;
   model::AttributionTables attribution_;
   model::AnalysisTables analysis_;

@@ -34,7 +34,9 @@ struct RankFiles {
   double long_stage = 1;      // The last stage's product takes so much longer.
   int64_t late = -1;          // This rank's recording begins seven steps later, and counts from 0.
   int64_t start_wait_ns = 0;  // Rank 0 starts so much earlier, into step 0, which is not steady.
-  int64_t slow_host = -1;     // Exchanges in which this host takes part take five times as long.
+  bool beside = false;     // From 10 us after its start on, a kernel runs beside each all-reduce.
+  bool copies = false;     // Instead a copy does.
+  int64_t slow_host = -1;  // Exchanges in which this host takes part take five times as long.
 };
 
 struct WrittenRanks {

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/findings/memory_facts.h"
+#include "analysis/merged_recompute.h"
 #include "base/number_format.h"
 #include "base/shell_word.h"
 #include "hlo/shape.h"
@@ -259,16 +260,21 @@ class Reader {
 
   // What is not computed again has to be kept: at most the bytes of its results.
   Status AddRecompute() {
-    out_.change.phases[model::Phase::kRecompute] = 0;
-    std::vector<bool> ran(loaded_.attribution.instructions.size() + 1, false);
+    const std::vector<model::InstructionRow>& rows = loaded_.attribution.instructions;
+    std::vector<bool> ran(rows.size() + 1, false);
     for (const model::Label& label : loaded_.attribution.labels) {
       ran[static_cast<size_t>(label.instruction_id)] = true;
     }
-    int64_t bytes = 0;
-    for (size_t i = 0; i < loaded_.attribution.instructions.size(); ++i) {
-      const model::InstructionRow& row = loaded_.attribution.instructions[i];
-      if (!ran[i + 1] || row.phase != model::Phase::kRecompute) continue;
-      bytes += std::max<int64_t>(0, hlo::ByteSize(row.shape));
+    const std::vector<bool> merged = analysis::FindMergedRecompute(rows);
+    int64_t bytes = 0, once = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].phase != model::Phase::kRecompute) continue;
+      if (merged[i]) {
+        once += ran[i + 1] ? 1 : 0;
+        continue;
+      }
+      out_.change.instructions[static_cast<uint32_t>(i + 1)] = 0;
+      if (ran[i + 1]) bytes += std::max<int64_t>(0, hlo::ByteSize(rows[i].shape));
     }
     XLATRACE_TRY(ReadMemory());
     out_.sentences.push_back(
@@ -278,6 +284,11 @@ class Reader {
                           Bytes(static_cast<double>(out_.memory->at_most_bytes)))
             : fmt::format("nothing is recomputed; at most {} more are kept",
                           Bytes(static_cast<double>(bytes))));
+    if (once > 0) {
+      out_.sentences.push_back(fmt::format(
+          "{} ops that are named as recomputation stay: XLA computes them once, for forward too",
+          once));
+    }
     return {};
   }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/findings/memory_facts.h"
 #include "analysis/findings/rules.h"
+#include "analysis/merged_recompute.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -69,11 +70,17 @@ void Recompute(const Context& context, Report& report) {
   int64_t products = 0;
   int64_t all = 0;
   int64_t hidden = 0;
+  int64_t once = 0;
   Finding finding;
+  const std::vector<bool> merged = FindMergedRecompute(context.attribution.instructions);
   for (const Op& op : context.ops) {
     const bool compiler = op.row->name.find(".remat") != std::string::npos;
     const int64_t ns = compiler ? op.ns : RecomputedTime(context, op);
     if (ns == 0) continue;
+    if (merged[static_cast<size_t>(op.time->instruction_id) - 1]) {
+      once += ns;
+      continue;
+    }
     all += ns;
     if (op.hidden) ++hidden;
     if (compiler) by_compiler += ns;
@@ -83,8 +90,12 @@ void Recompute(const Context& context, Report& report) {
   }
   const double share = context.ShareOfStep(all);
   if (share < kRecompute) {
-    if (all > 0)
-      report.Fine("recompute", fmt::format("recomputation: {} of the step", Percent(share)));
+    std::string words = fmt::format("recomputation: {} of the step", Percent(share));
+    if (once > 0) {
+      words += fmt::format("; {} more is named so, but XLA computes it once, for forward too",
+                           Percent(context.ShareOfStep(once)));
+    }
+    if (all + once > 0) report.Fine("recompute", std::move(words));
     return;
   }
   finding.id = "recompute";
@@ -117,6 +128,9 @@ void Recompute(const Context& context, Report& report) {
   finding.evidence.Add("recomputation per step", all, "ns")
       .Add("of it matrix products", products, "ns")
       .AddReal("of the step", 100 * share, "%");
+  if (once > 0) {
+    finding.evidence.Add("named so, but computed once, for forward too", once, "ns");
+  }
   AddMemory(ops, finding.evidence);
   if (hidden > 0) {
     finding.evidence.Add("products among it whose time the profile does not show", hidden, "count");

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
+
+#include "analysis/operand_names.h"
 
 namespace xlatrace::analysis::replay {
 namespace {
@@ -38,21 +41,17 @@ bool Producers::Known(uint32_t instruction_id) {
 void Producers::Collect(uint32_t instruction_id, int depth, std::vector<uint32_t>& found) {
   const model::InstructionRow& row = attribution_.instructions[instruction_id - 1];
   const Names& names = NamesOf(row.module_id);
-  std::string_view operands = row.operands;
-  while (!operands.empty() && found.size() < kMost) {
-    const size_t comma = operands.find(',');
-    std::string_view name = operands.substr(0, comma);
-    operands = comma == operands.npos ? std::string_view() : operands.substr(comma + 1);
-    while (!name.empty() && (name.front() == ' ' || name.front() == '%')) name.remove_prefix(1);
-    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+  ForEachOperand(row.operands, [&](std::string_view name) {
+    if (found.size() >= kMost) return false;
     const auto operand = names.find(name);
-    if (operand == names.end() || operand->second == instruction_id) continue;
+    if (operand == names.end() || operand->second == instruction_id) return true;
     if (ran_[operand->second]) {
       found.push_back(operand->second);
     } else if (depth < kDeepest && ++visits_ < kMostVisits) {
       Collect(operand->second, depth + 1, found);
     }
-  }
+    return true;
+  });
 }
 
 const std::vector<uint32_t>& Producers::Of(uint32_t instruction_id) {

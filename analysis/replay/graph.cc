@@ -426,6 +426,10 @@ class Builder {
     std::stable_sort(graph_.spans.begin(), graph_.spans.end(),
                      [](const Span& a, const Span& b) { return a.step < b.step; });
     graph_.whole_run = window_.whole_run;
+    graph_.on_cpu = std::any_of(graph_.spans.begin(), graph_.spans.end(), [&](const Span& span) {
+      return input_.run.devices[static_cast<size_t>(span.device_id) - 1].kind ==
+             model::DeviceKind::kCpu;
+    });
   }
 
   // Ends with the nodes from `first` to `end`.
@@ -485,6 +489,11 @@ class Builder {
     if (pieces_.skewed > 0) {
       said.push_back(
           fmt::format("{} launches begin before their call and have none here", pieces_.skewed));
+    }
+    if (graph_.on_cpu) {
+      said.emplace_back(
+          "what stays takes as long as before, on a CPU too: where caches are left to it, it may "
+          "take less, which the range holds");
     }
     if (graph_.whole_run) {
       said.emplace_back("no steps were found: what is replayed is the whole run");

@@ -114,6 +114,7 @@ struct Graph {
   std::vector<MaybeWait> maybe_waits;
   bool whole_run = false;                     // There are no steps: one span per device.
   bool host_known = false;                    // Launches have host calls.
+  bool on_cpu = false;                        // A device of the spans is a CPU.
   int64_t usual_lag_ns[kEdgeKindCount] = {};  // Of binding edges of a kind.
   std::vector<std::string> assumptions;
 };

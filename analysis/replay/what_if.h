@@ -3,7 +3,8 @@
 // A change is applied to every step; the answer is the median step. Its range comes from what the
 // graph assumes: the same change with a host that never is in the way unless it was, and with one
 // that waited wherever it may have; the replay error, and how far the recorded steps themselves lie
-// apart (quartiles). What a change cannot do (an operand that is not known) is told, not guessed.
+// apart (quartiles); on a CPU caches that are left to what stays. What a change cannot do (an
+// operand that is not known) is told, not guessed.
 //
 // Thread-safety: pure functions.
 

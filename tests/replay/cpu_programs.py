@@ -132,7 +132,7 @@ def scanning(changed):
 
 def transposing(changed):
     """Images are turned and turned back; with `changed` they are not."""
-    images, weights = draw(8, 64, 64, 64), [draw(256, 256) for _ in range(3)]
+    images, weights = draw(2, 64, 64, 64), [draw(256, 256) for _ in range(3)]
     x = draw(384, 256)
 
     @jax.jit
@@ -197,8 +197,8 @@ def two_changes(changed):
 
 def gathering(changed):
     """Rows fetched one by one; with `changed` half of them."""
-    table, weights = draw(200_000, 16), [draw(256, 256) for _ in range(3)]
-    where = jnp.asarray(rng.integers(0, 200_000, 50_000 if changed else 100_000))
+    table, weights = draw(20_000, 16), [draw(256, 256) for _ in range(3)]
+    where = jnp.asarray(rng.integers(0, 20_000, 50_000 if changed else 100_000))
     x = draw(384, 256)
 
     @jax.jit

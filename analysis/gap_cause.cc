@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/number_format.h"
+#include "base/text.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -28,8 +29,6 @@ constexpr int64_t kToldNs = 100'000;  // Gaps of this length are told in words,
 constexpr size_t kMostTold = 20'000;  // the longest of them.
 constexpr size_t kFewestAlike = 3;
 constexpr int64_t kLargestValueBytes = 64 << 10;
-
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 bool HasAny(std::string_view text, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(),

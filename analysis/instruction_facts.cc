@@ -20,7 +20,7 @@ using model::HloModule;
 using model::Id;
 using model::Instruction;
 
-constexpr int kDeepest = 16;
+constexpr int kDeepestChain = 16;
 constexpr int kMostInner = 100'000;
 // Over a whole module: a damaged one may name one body a hundred thousand times.
 constexpr int64_t kMostLooks = 50'000'000;
@@ -121,7 +121,7 @@ class ModuleCosts {
 
   // Sum of what is known; nothing when nothing is.
   Cost OfComputation(uint32_t index, int depth) {
-    if (index >= computations_.size() || depth > kDeepest) return {};
+    if (index >= computations_.size() || depth > kDeepestChain) return {};
     Known& known = computations_[index];
     if (known.state != Known::kNot) return known.cost;
     known.state = Known::kBusy;  // One that calls itself counts nothing the second time.
@@ -220,7 +220,7 @@ class FactsReader {
   }
 
   void Look(const Instruction& instruction, int depth, InstructionFacts& facts) {
-    if (--budget_ < 0 || --looks_left_ < 0 || depth > kDeepest) return;
+    if (--budget_ < 0 || --looks_left_ < 0 || depth > kDeepestChain) return;
     const std::string_view base = hlo::BaseOpcode(instruction.opcode);
     if (base == "dot" || base == "ragged-dot" || base == "scaled-dot" || base == "convolution") {
       Product(instruction, base == "convolution", facts);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
+
 namespace xlatrace::analysis {
 namespace {
 
@@ -20,8 +22,6 @@ std::string Join(const std::vector<std::string>& scopes, size_t count) {
   }
   return path;
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // `einsum_1` -> `einsum`.
 std::string_view WithoutNumber(std::string_view component) {

@@ -18,7 +18,7 @@ using model::Instruction;
 using model::kNoIndex;
 
 constexpr size_t kMostLeaves = 4'000'000;
-constexpr int kDeepest = 64;        // Loops in loops.
+constexpr int kDeepestLoop = 64;    // Loops in loops.
 constexpr int64_t kHostMemory = 5;  // Memory space of what is offloaded: Layout::kHostMemorySpace.
 
 using Leaf = uint32_t;  // Index of a place.
@@ -36,7 +36,7 @@ struct Place {
   int32_t own_last_use = -1;  // Of this leaf alone, whoever shares its memory.
 };
 
-bool PassesOn(std::string_view opcode) {
+bool PassesOnBuffer(std::string_view opcode) {
   return opcode == "tuple" || opcode == "get-tuple-element" || opcode == "bitcast" ||
          opcode == "opt-barrier" || opcode == "domain" || opcode == "add-dependency";
 }
@@ -203,7 +203,7 @@ class Builder {
 
   // False: too much of it.
   bool Flatten(uint32_t computation, const std::vector<LeafList>& arguments, int depth) {
-    if (depth > kDeepest) return false;
+    if (depth > kDeepestLoop) return false;
     visited_[computation] = true;
     const model::Computation& c = module_.computations[computation];
     const bool entry = computation == module_.entry;
@@ -215,7 +215,7 @@ class Builder {
       const auto number = static_cast<size_t>(std::max(instruction.parameter_number, 0));
       if (instruction.opcode == "parameter" && !entry) {
         if (number < arguments.size()) mine = arguments[number];
-      } else if (PassesOn(instruction.opcode)) {
+      } else if (PassesOnBuffer(instruction.opcode)) {
         mine = PassedOn(instruction);
       } else if (hlo::IsAsync(instruction.opcode) || instruction.opcode == "recv-done") {
         mine = StartOrDone(instruction, shapes.size());
@@ -230,7 +230,7 @@ class Builder {
       }
       if (instruction.opcode == "parameter" && entry) Fix(mine, LiveKind::kParameter);
       if (instruction.opcode == "constant") Fix(mine, LiveKind::kConstant);
-      if (PassesOn(instruction.opcode)) continue;
+      if (PassesOnBuffer(instruction.opcode)) continue;
       for (const uint32_t operand : module_.Operands(instruction)) {
         for (const Leaf leaf : leaves_[operand]) Use(leaf, position, i);
         // What an asynchronous start reads, it reads until it is done.
@@ -305,7 +305,7 @@ class Builder {
       const uint32_t i = out_.order[at];
       const Instruction& instruction = module_.instructions[i];
       const auto position = static_cast<int32_t>(at);
-      if (leaves_[i].empty() || PassesOn(instruction.opcode) ||
+      if (leaves_[i].empty() || PassesOnBuffer(instruction.opcode) ||
           module_.Operands(instruction).empty()) {
         continue;
       }

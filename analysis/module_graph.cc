@@ -13,7 +13,7 @@ using model::Instruction;
 using model::kNoIndex;
 
 // Nested tuples and chains of loops, calls and barriers; bounds hostile modules.
-constexpr int kDeepest = 64;
+constexpr int kDeepestCall = 64;
 // An element may come from many places (callers of a shared computation); more are of no use.
 constexpr size_t kMostSources = 64;
 
@@ -131,7 +131,7 @@ void ModuleGraph::AddFields(uint32_t node, int64_t index, int depth,
                             std::vector<uint32_t>& into) const {
   const Instruction& self = module_.instructions[node];
   const auto operands = module_.Operands(self);
-  if (depth > kDeepest || into.size() >= kMostSources || index < 0) {
+  if (depth > kDeepestCall || into.size() >= kMostSources || index < 0) {
     into.push_back(node);
     return;
   }

@@ -13,7 +13,7 @@ namespace xlatrace::analysis {
 namespace {
 
 // Deeper nesting than any transform stack; bounds the recursion on hostile names.
-constexpr int kDeepest = 32;
+constexpr int kDeepestName = 32;
 // Longer paths are cut; bounds what walks over paths cost.
 constexpr size_t kMostScopes = 100;
 
@@ -119,7 +119,7 @@ class Reader {
     const std::string_view previous = previous_;
     previous_ = component;
     if (component.empty()) return;
-    if (const auto wrapper = ReadWrapper(component); wrapper && depth < kDeepest) {
+    if (const auto wrapper = ReadWrapper(component); wrapper && depth < kDeepestName) {
       if (IsCall(wrapper->name)) return Call(wrapper->inner);
       if (IsTransform(wrapper->name)) {
         if (wrapper->name == "jvp") {

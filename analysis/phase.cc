@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+#include "base/text.h"
+
 namespace xlatrace::analysis {
 namespace {
 
@@ -16,10 +18,6 @@ std::string Lower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return lower;
-}
-
-bool Contains(std::string_view text, std::string_view what) {
-  return text.find(what) != std::string_view::npos;
 }
 
 // `adam_1` -> `adam`.
@@ -80,7 +78,7 @@ bool IsUpdateOpType(std::string_view op_type) {
 
 bool IsTrainingScope(std::string_view component) {
   const std::string lower = Lower(component);
-  return Contains(lower, "update") || Contains(lower, "optimizer") || Contains(lower, "train_op");
+  return Has(lower, "update") || Has(lower, "optimizer") || Has(lower, "train_op");
 }
 
 NameVerdict TensorFlowPhase(const OpName& name, std::string_view op_type) {
@@ -97,7 +95,7 @@ NameVerdict TensorFlowPhase(const OpName& name, std::string_view op_type) {
   if (name.scopes.empty() && WithoutNumber(name.leaf) == "AddN") return Sure(Phase::kBackward);
   if (name.grad_component) return Sure(Phase::kBackward);
   // Outside of Keras the op itself says so; not L2Loss, which clipping by a norm uses, too.
-  if (AnyScope(name, IsLossScope) || Contains(name.leaf, "cross_entropy")) {
+  if (AnyScope(name, IsLossScope) || Has(name.leaf, "cross_entropy")) {
     return Sure(Phase::kLoss);
   }
   if (name.scopes.empty()) return {};
@@ -106,11 +104,11 @@ NameVerdict TensorFlowPhase(const OpName& name, std::string_view op_type) {
 }
 
 NameVerdict TorchPhase(const OpName& name, std::string_view op_type) {
-  if (Contains(op_type, "backward") || Contains(name.leaf, "backward")) {
+  if (Has(op_type, "backward") || Has(name.leaf, "backward")) {
     return Sure(Phase::kBackward);
   }
   if (AnyScope(name, IsOptimizerScope)) return Sure(Phase::kOptimizer);
-  if (Contains(op_type, "loss")) return Sure(Phase::kLoss);
+  if (Has(op_type, "loss")) return Sure(Phase::kLoss);
   return Weak(Phase::kForward);
 }
 
@@ -149,8 +147,8 @@ bool IsLossScope(std::string_view component) {
       "mean_squared_logarithmic_error",
       "mean_absolute_percentage_error"};
   const std::string lower = Lower(component);
-  return Contains(lower, "loss") || Contains(lower, "crossentropy") ||
-         Contains(lower, "cross_entropy") || Contains(lower, "regularizer") ||
+  return Has(lower, "loss") || Has(lower, "crossentropy") || Has(lower, "cross_entropy") ||
+         Has(lower, "regularizer") ||
          std::find(kKerasLosses.begin(), kKerasLosses.end(), WithoutNumber(lower)) !=
              kKerasLosses.end();
 }
@@ -198,7 +196,7 @@ bool IsUpdateFunction(std::string_view function) {
   const std::string_view stripped =
       std::string_view(lower).substr(std::min(lower.find_first_not_of('_'), lower.size()));
   return std::find(kNames.begin(), kNames.end(), stripped) != kNames.end() ||
-         Contains(lower, "optimizer");
+         Has(lower, "optimizer");
 }
 
 ModuleStyle StyleOf(std::string_view module_name, const std::vector<OpName>& names,
@@ -234,20 +232,20 @@ bool IsLayerFile(std::string_view file) {
   static constexpr std::array<std::string_view, 5> kFolders = {
       "/flax/linen/", "/flax/nnx/", "/haiku/_src/", "/equinox/nn/", "/keras/src/layers/"};
   return std::any_of(kFolders.begin(), kFolders.end(),
-                     [&](std::string_view folder) { return Contains(file, folder); }) &&
-         !Contains(file, "loss");
+                     [&](std::string_view folder) { return Has(file, folder); }) &&
+         !Has(file, "loss");
 }
 
 SourceHint HintFromSource(const model::HloModule& module, const model::OpMetadata& metadata) {
   SourceHint hint;
   const auto look_at = [&](std::string_view file) {
     if (const size_t optax = file.find("optax/"); optax != file.npos) {
-      const bool loss = Contains(file.substr(optax), "loss");
+      const bool loss = Has(file.substr(optax), "loss");
       hint.loss |= loss;
       hint.optimizer |= !loss;
     }
     hint.optimizer |= file.ends_with("optimizer.py") || file.ends_with("optimizers.py") ||
-                      Contains(file, "/optimizers/");
+                      Has(file, "/optimizers/");
   };
   look_at(metadata.source_file);
   hint.layer = IsLayerFile(metadata.source_file);

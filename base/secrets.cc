@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "base/text.h"
+
 namespace xlatrace {
 namespace {
 
@@ -11,9 +13,6 @@ constexpr size_t kMostName = 64;     // What a name says, it says at its end.
 constexpr size_t kMostToken = 4096;  // What a name says only perhaps is looked at so far.
 constexpr size_t kMostUser = 256;    // The part of a URL before its host.
 
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsAlnum(char c) { return IsUpper(c) || IsLower(c) || IsDigit(c); }
 bool IsWord(char c) { return IsAlnum(c) || c == '_'; }
 bool IsUrlSafe(char c) { return IsWord(c) || c == '-'; }

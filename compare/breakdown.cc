@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/apportion.h"
+#include "base/text.h"
 #include "compare/op_identity.h"
 #include "compare/row_builder.h"
 
@@ -17,11 +18,6 @@ namespace {
 constexpr std::array<std::string_view, 7> kTexts = {"op",     "phase",  "layer", "op_kind",
                                                     "source", "kernel", "module"};
 
-std::string_view FileName(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 std::string ShareName(const OpShare& share, By by) {
   switch (by) {
     case By::kPhase:
@@ -30,8 +26,8 @@ std::string ShareName(const OpShare& share, By by) {
       return share.layer_group;
     default:
       return share.source_line
-                 ? fmt::format("{}:{}", FileName(share.source_file), *share.source_line)
-                 : std::string(FileName(share.source_file));
+                 ? fmt::format("{}:{}", LastPart(share.source_file), *share.source_line)
+                 : std::string(LastPart(share.source_file));
   }
 }
 

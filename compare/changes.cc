@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
+#include "base/text.h"
 #include "compare/causes.h"
 #include "compare/circumstances.h"
 #include "compare/common_ratio.h"
@@ -66,11 +67,6 @@ int64_t PhaseNs(const Run& run, Phase phase) {
   return sum;
 }
 
-std::string_view FileName(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 // "12.0% fewer times", "3.05 times as often".
 std::string Often(double ratio) {
   if (ratio >= 2) return fmt::format("{:.2f} times as often", ratio);
@@ -113,9 +109,9 @@ std::vector<std::string> Prefixes(std::string_view path) {
   return prefixes;
 }
 
-class Finder {
+class ChangeFinder {
  public:
-  Finder(const Run& base, const Run& now, const Comparison& comparison)
+  ChangeFinder(const Run& base, const Run& now, const Comparison& comparison)
       : base_(base), now_(now), comparison_(comparison) {}
 
   std::vector<Change> Find() {
@@ -368,8 +364,8 @@ class Finder {
 
   static std::string WhereOf(const Op& op) {
     if (op.source_file.empty()) return {};
-    return op.source_line ? fmt::format("{}:{}", FileName(op.source_file), *op.source_line)
-                          : std::string(FileName(op.source_file));
+    return op.source_line ? fmt::format("{}:{}", LastPart(op.source_file), *op.source_line)
+                          : std::string(LastPart(op.source_file));
   }
 
   void Graphs() {
@@ -580,7 +576,7 @@ bool IsStructure(const Change& change) {
 std::vector<Change> FindChanges(const Run& base, const Run& now, const Comparison& comparison) {
   // What differs between runs that cannot be compared is no change.
   if (!comparison.identity.comparable()) return {};
-  return Finder(base, now, comparison).Find();
+  return ChangeFinder(base, now, comparison).Find();
 }
 
 }  // namespace xlatrace::compare

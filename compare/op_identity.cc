@@ -6,6 +6,7 @@
 
 #include "analysis/op_name.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "hlo/op_category.h"
 #include "hlo/opcode.h"
 #include "hlo/shape.h"
@@ -40,11 +41,6 @@ NameHashes HashesOf(std::string_view op_name) {
   const uint64_t marks = (name.transpose || name.gradient ? 1u : 0u) | (name.rematted ? 2u : 0u);
   hashes.name = Mix(hashes.scope, marks);
   return hashes;
-}
-
-std::string_view FileName(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
 }  // namespace
@@ -110,7 +106,7 @@ std::vector<OpIdentity> IdentitiesOf(const HloModule& module) {
     identity.leaf = name->second.leaf;
     identity.layer = name->second.layer;
     if (!instruction.metadata.source_file.empty() && instruction.metadata.source_line > 0) {
-      identity.source = Mix(Hash(FileName(instruction.metadata.source_file), 6),
+      identity.source = Mix(Hash(LastPart(instruction.metadata.source_file), 6),
                             static_cast<uint64_t>(instruction.metadata.source_line));
     }
     if (instruction.opcode == "constant") {

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/text.h"
 #include "correlator/thunk_order/launch_kind.h"
 #include "hlo/op_category.h"
 #include "hlo/opcode.h"
@@ -13,11 +14,6 @@ namespace xlatrace::correlator {
 namespace {
 
 using model::OpKind;
-
-bool Has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // `input_reduce_fusion` of `input_reduce_fusion.2.clone.1`.
 std::string_view StemOf(std::string_view name) {

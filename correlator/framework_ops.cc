@@ -6,16 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+
 namespace xlatrace::correlator {
 namespace {
 
 using model::Id;
 using model::InstructionRow;
 using model::OpKind;
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // The first that the type holds decides.
 constexpr auto kKinds = std::to_array<std::pair<std::string_view, OpKind>>({
@@ -169,7 +167,7 @@ OpKind KindOfOpType(std::string_view op_type) {
     return OpKind::kElementwiseFusion;
   }
   for (const auto& [part, kind] : kKinds) {
-    if (Contains(op_type, part)) return kind;
+    if (Has(op_type, part)) return kind;
   }
   return OpKind::kOther;
 }

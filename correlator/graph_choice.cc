@@ -9,7 +9,7 @@
 namespace xlatrace::correlator {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kImpossible = std::numeric_limits<double>::infinity();
 // Of a graph, the natural logarithm of its time over its cost is off by this much (a factor of
 // two).
 constexpr double kSpread = 0.7;
@@ -45,7 +45,7 @@ class Matcher {
   }
 
   Explained Explain() {
-    double best = kNever;
+    double best = kImpossible;
     double slowness = 0;
     double unlikely = 0;
     for (double s = kLeastSlowness; s <= kMostSlowness; s += kSlownessStep) {
@@ -63,7 +63,7 @@ class Matcher {
     Backward();
     const double worst =
         kWorstPerRow * static_cast<double>(rows_.size()) + kUnused * static_cast<double>(width_);
-    if (best > worst) unlikely = kNever;
+    if (best > worst) unlikely = kImpossible;
     Explained explained(rows_.size());
     for (size_t r = 0; r < rows_.size(); ++r) {
       for (const uint32_t graph : rows_[r].among) {
@@ -76,7 +76,7 @@ class Matcher {
 
  private:
   void Fill(double slowness) {
-    fit_.assign(rows_.size() * width_, kNever);
+    fit_.assign(rows_.size() * width_, kImpossible);
     for (size_t r = 0; r < rows_.size(); ++r) {
       for (size_t k = 0; k < rows_[r].among.size(); ++k) {
         const uint32_t graph = rows_[r].among[k];
@@ -90,9 +90,10 @@ class Matcher {
 
   // forward_[r, g]: rows up to r, the last of them of graph g; what was passed over is paid.
   void Forward() {
-    forward_.assign(fit_.size(), kNever);
+    forward_.assign(fit_.size(), kImpossible);
     for (size_t r = 0; r < rows_.size(); ++r) {
-      double earlier = r == 0 ? 0 : kNever;  // Best way that ends before g, graphs between paid.
+      double earlier =
+          r == 0 ? 0 : kImpossible;  // Best way that ends before g, graphs between paid.
       for (size_t g = 0; g < width_; ++g) {
         forward_[r * width_ + g] = earlier + fit_[r * width_ + g];
         earlier += kUnused;
@@ -103,9 +104,9 @@ class Matcher {
 
   // backward_[r, g]: what comes behind row r of graph g.
   void Backward() {
-    backward_.assign(fit_.size(), kNever);
+    backward_.assign(fit_.size(), kImpossible);
     for (size_t r = rows_.size(); r-- > 0;) {
-      double later = r + 1 == rows_.size() ? 0 : kNever;
+      double later = r + 1 == rows_.size() ? 0 : kImpossible;
       for (size_t g = width_; g-- > 0;) {
         backward_[r * width_ + g] = later;
         later += kUnused;
@@ -118,7 +119,7 @@ class Matcher {
   }
 
   double End() const {
-    double best = kNever;
+    double best = kImpossible;
     for (size_t g = 0; g < width_; ++g) {
       const double unused = kUnused * static_cast<double>(width_ - 1 - g);
       best = std::min(best, forward_[(rows_.size() - 1) * width_ + g] + unused);
@@ -210,9 +211,9 @@ std::vector<std::vector<double>> ChooseGraphs(std::span<const GraphRows> rows,
     }
     TakeLess(same, &explained);
   }
-  double best = kNever;
+  double best = kImpossible;
   for (const double cost : explained.front()) best = std::min(best, cost);
-  if (best == kNever) return {};
+  if (best == kImpossible) return {};
   for (std::vector<double>& of_row : explained) {
     for (double& cost : of_row) cost -= best;
   }

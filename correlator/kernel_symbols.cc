@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <span>
 
+#include "base/text.h"
+
 namespace xlatrace::correlator {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSymbolChar(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }

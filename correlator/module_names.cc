@@ -2,10 +2,10 @@
 
 #include <array>
 
+#include "base/text.h"
+
 namespace xlatrace::correlator {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Cuts "<separator><digits>" off the end, when there is something in front of it.
 std::string_view WithoutNumber(std::string_view name, char separator) {

@@ -26,7 +26,7 @@ namespace {
 
 // Of files whose names tell nothing.
 constexpr size_t kMostLookedInto = 20'000;
-constexpr size_t kHeadBytes = 1 << 14;
+constexpr size_t kFileHeadBytes = 1 << 14;
 
 // What PJRT writes beside the dumps, into a folder per module.
 bool IsPjrtFile(std::string_view name) {
@@ -141,7 +141,7 @@ class Lister {
     FileKind kind = FileKind::kUnknown;
     if (listed.readable && listed.size_bytes > 0) {
       if (looked_into_++ < kMostLookedInto) {
-        kind = KindOfContent(HeadOfDumpFile(listed.path, kHeadBytes));
+        kind = KindOfContent(HeadOfDumpFile(listed.path, kFileHeadBytes));
       } else {
         ++out_.skipped["files beyond the first 20,000 that are not named as dumps"];
         return;
@@ -336,7 +336,7 @@ Result<DumpDir> ListDumpDirs(const std::vector<std::string>& paths) {
 bool MayHoldDumps(const std::string& path) {
   if (IsDirectory(path) || LooksLikeArchive(path)) return true;
   if (!IsRegularFile(path)) return false;
-  const FileKind kind = KindOfContent(HeadOfDumpFile(path, kHeadBytes));
+  const FileKind kind = KindOfContent(HeadOfDumpFile(path, kFileHeadBytes));
   return kind == FileKind::kHloText || kind == FileKind::kHloProto ||
          kind == FileKind::kHloTextProto;
 }

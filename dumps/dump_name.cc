@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace xlatrace::dumps {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-
 bool AllDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
-}
-
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
 }
 
 bool EndsWith(std::string_view text, std::string_view suffix) {
@@ -22,7 +17,7 @@ bool EndsWith(std::string_view text, std::string_view suffix) {
 }
 
 bool TakePrefix(std::string_view& text, std::string_view prefix) {
-  if (!StartsWith(text, prefix)) return false;
+  if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   return true;
 }
@@ -108,7 +103,7 @@ bool ParseOptimizations(std::string_view suffix, DumpName& name) {
 bool ParsePass(std::string_view suffix, DumpName& name) {
   const DumpKind kind = TakeHloExtension(suffix);
   if (kind == DumpKind::kOther) return false;
-  if (StartsWith(suffix, "after_") || StartsWith(suffix, "before_")) {
+  if (suffix.starts_with("after_") || suffix.starts_with("before_")) {
     if (suffix.find('.') != std::string_view::npos) return false;
     name.kind = kind;
     name.stage = DumpStage::kAfterPass;
@@ -169,7 +164,7 @@ bool ParseArtefact(std::string_view suffix, DumpName& name) {
     name.kind = artefact.kind;
     return true;
   }
-  if (StartsWith(suffix, "execution_")) {
+  if (suffix.starts_with("execution_")) {
     if (suffix.find("snapshot") == std::string_view::npos) return false;
     name.kind = DumpKind::kSnapshot;
     return true;
@@ -183,7 +178,7 @@ bool ParseArtefact(std::string_view suffix, DumpName& name) {
     name.kind = DumpKind::kPtx;
     return true;
   }
-  if ((StartsWith(rest, "ir-no-opt") || StartsWith(rest, "ir-with-opt")) && EndsWith(rest, ".ll")) {
+  if ((rest.starts_with("ir-no-opt") || rest.starts_with("ir-with-opt")) && EndsWith(rest, ".ll")) {
     name.kind = DumpKind::kLlvmIr;
     return true;
   }
@@ -225,7 +220,7 @@ std::optional<DumpName> ParseDumpName(std::string_view file_name) {
   }
   std::string_view rest = file_name.substr(at + kModule.size());
   if (!TakeInt(rest, &name.program_id) || !TakePrefix(rest, ".")) return std::nullopt;
-  if (StartsWith(rest, "cl_")) {
+  if (rest.starts_with("cl_")) {
     std::string_view number = rest.substr(3);
     int64_t change = 0;
     if (TakeInt(number, &change) && TakePrefix(number, ".")) rest = number;

@@ -25,7 +25,7 @@
 namespace xlatrace::dumps {
 namespace {
 
-constexpr size_t kHeadBytes = 64 << 10;
+constexpr size_t kExplainedHeadBytes = 64 << 10;
 // Beyond it an artefact is named, not read.
 constexpr uint64_t kMostArtefactBytes = uint64_t{1} << 30;
 
@@ -126,7 +126,7 @@ std::string Counted(size_t count, std::string_view noun) {
 
 // Says what is in the artefacts that have a reader.
 void ReadArtefact(std::string bytes, ExplainedFile& file) {
-  const FileKind kind = KindOfContent(std::string_view(bytes).substr(0, kHeadBytes));
+  const FileKind kind = KindOfContent(std::string_view(bytes).substr(0, kExplainedHeadBytes));
   const auto shared = std::make_shared<const std::string>(std::move(bytes));
   switch (kind) {
     case FileKind::kBufferAssignment: {
@@ -237,7 +237,7 @@ ExplainedFile ExplainFile(const std::string& path) {
   const bool thunks = file.note.kind == "thunk_sequence";
   const bool by_content = file.note.kind == "unknown" || file.note.kind == "other";
   if (!file.note.holds_hlo && !thunks) {
-    auto head = ReadFileHead(path, kHeadBytes);
+    auto head = ReadFileHead(path, kExplainedHeadBytes);
     if (!head) {
       Fail(std::move(head).error(), path, file);
       return file;
@@ -276,7 +276,7 @@ ExplainedFile ExplainFile(const std::string& path) {
     return file;
   }
   if (by_content && !file.note.holds_hlo) {  // It was compressed.
-    NoteByContent(std::string_view(*bytes).substr(0, kHeadBytes), file.note);
+    NoteByContent(std::string_view(*bytes).substr(0, kExplainedHeadBytes), file.note);
     const bool unknown = file.note.kind == "unknown";
     if (!file.note.holds_hlo && !(unknown && MayBeHlo(path))) {
       if (unknown) file.error = kNothingKnown;

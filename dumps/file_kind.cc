@@ -5,6 +5,7 @@
 #include <protozero/exception.hpp>
 
 #include "base/compress.h"
+#include "base/text.h"
 #include "hlo/artefacts/line_reader.h"
 #include "hlo/artefacts/live_ranges.h"
 #include "hlo/proto/text_proto.h"
@@ -16,18 +17,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
-bool Has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 FileKind Binary(std::string_view head) {
-  if (StartsWith(head,
-                 "\x7f"
-                 "ELF")) {
+  if (head.starts_with("\x7f"
+                       "ELF")) {
     const auto machine = [&] {
       if (head.size() < 20) return 0;
       return static_cast<unsigned char>(head[18]) | static_cast<unsigned char>(head[19]) << 8;
@@ -38,12 +30,12 @@ FileKind Binary(std::string_view head) {
            : machine == kAmdGpu ? FileKind::kHsaco
                                 : FileKind::kElf;
   }
-  if (StartsWith(head, "BC\xc0\xde") || StartsWith(head, "\xde\xc0\x17\x0b")) {
+  if (head.starts_with("BC\xc0\xde") || head.starts_with("\xde\xc0\x17\x0b")) {
     return FileKind::kLlvmBitcode;
   }
-  if (StartsWith(head, "ML\xefR")) return FileKind::kMlirBytecode;
-  if (StartsWith(head, "SQLite format 3")) return FileKind::kSqlite;
-  if (StartsWith(head, "PK\x03\x04") || StartsWith(head, "PK\x05\x06")) return FileKind::kZip;
+  if (head.starts_with("ML\xefR")) return FileKind::kMlirBytecode;
+  if (head.starts_with("SQLite format 3")) return FileKind::kSqlite;
+  if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return FileKind::kZip;
   return FileKind::kUnknown;
 }
 
@@ -64,14 +56,14 @@ bool IsXSpace(std::string_view head) {
     return false;
   }
   std::string_view plane = head.substr(static_cast<size_t>(at - head.data()));
-  if (StartsWith(plane, "\x08")) {  // id = 1.
+  if (plane.starts_with("\x08")) {  // id = 1.
     plane.remove_prefix(1);
     while (!plane.empty() && static_cast<unsigned char>(plane[0]) >= 0x80) plane.remove_prefix(1);
     if (!plane.empty()) plane.remove_prefix(1);
   }
   if (plane.size() < 3 || plane[0] != '\x12') return false;
-  return StartsWith(plane.substr(2), "/host:") || StartsWith(plane.substr(2), "/device:") ||
-         StartsWith(plane.substr(2), "Task Environment");
+  return plane.substr(2).starts_with("/host:") || plane.substr(2).starts_with("/device:") ||
+         plane.substr(2).starts_with("Task Environment");
 }
 
 FileKind TextProtoKind(std::string_view head) {
@@ -79,17 +71,17 @@ FileKind TextProtoKind(std::string_view head) {
   if (Has(head, "gpu_device_info {") || Has(head, "gpu_device_info:")) {
     return FileKind::kTargetConfig;
   }
-  if (StartsWith(first, "thunk_metadata")) return FileKind::kThunkMetadata;
-  if (StartsWith(first, "hlo_module") || Has(head, "entry_computation_name:") ||
-      StartsWith(first, "computations {")) {
+  if (first.starts_with("thunk_metadata")) return FileKind::kThunkMetadata;
+  if (first.starts_with("hlo_module") || Has(head, "entry_computation_name:") ||
+      first.starts_with("computations {")) {
     return FileKind::kHloTextProto;
   }
-  if (StartsWith(first, "entry_computation_layout") || Has(head, "\ndebug_options {")) {
+  if (first.starts_with("entry_computation_layout") || Has(head, "\ndebug_options {")) {
     return FileKind::kModuleConfig;
   }
-  if (StartsWith(first, "xla_")) return FileKind::kDebugOptions;
+  if (first.starts_with("xla_")) return FileKind::kDebugOptions;
   const bool results = Has(head, "results {") || Has(head, "dots {") || Has(head, "convs {");
-  if (StartsWith(first, "version:") || (results && Has(head, "device:"))) {
+  if (first.starts_with("version:") || (results && Has(head, "device:"))) {
     return FileKind::kAutotuneResults;
   }
   return FileKind::kTextProto;
@@ -110,32 +102,32 @@ FileKind TextKind(std::string_view head) {
   size_t at = head.find_first_not_of(" \t\r\n");
   if (at == std::string_view::npos) return FileKind::kEmpty;
   const std::string_view text = head.substr(at);
-  if (StartsWith(text, "HloModule")) return FileKind::kHloText;
-  if (StartsWith(text, "BufferAssignment:") || StartsWith(text, "allocation 0:")) {
+  if (text.starts_with("HloModule")) return FileKind::kHloText;
+  if (text.starts_with("BufferAssignment:") || text.starts_with("allocation 0:")) {
     return FileKind::kBufferAssignment;
   }
-  if (StartsWith(text, "Total bytes used:") || StartsWith(text, "Used values:")) {
+  if (text.starts_with("Total bytes used:") || text.starts_with("Used values:")) {
     return FileKind::kBufferValues;
   }
-  if (StartsWith(text, "HloLiveRange")) return FileKind::kLiveRanges;
-  if (StartsWith(text, "Memory Space:")) return FileKind::kMemoryUsage;
-  if (StartsWith(text, "Total order:")) return FileKind::kThunkSequence;
-  if (StartsWith(text, "; ModuleID") || StartsWith(text, "target datalayout") ||
-      StartsWith(text, "source_filename =") || Has(head, "\ntarget triple = \"") ||
+  if (text.starts_with("HloLiveRange")) return FileKind::kLiveRanges;
+  if (text.starts_with("Memory Space:")) return FileKind::kMemoryUsage;
+  if (text.starts_with("Total order:")) return FileKind::kThunkSequence;
+  if (text.starts_with("; ModuleID") || text.starts_with("target datalayout") ||
+      text.starts_with("source_filename =") || Has(head, "\ntarget triple = \"") ||
       Has(head, "\ndefine ")) {
     return FileKind::kLlvmIr;
   }
   if (Has(head, "\n.version ") && Has(head, "\n.target ")) return FileKind::kPtx;
-  if (StartsWith(text, ".version ") && Has(head, ".target ")) return FileKind::kPtx;
-  if (StartsWith(text, "module @") || StartsWith(text, "module {") ||
-      StartsWith(text, "module attributes") || StartsWith(text, "#loc") ||
-      StartsWith(text, "builtin.module") || StartsWith(text, "func.func") ||
-      StartsWith(text, "\"builtin.module\"") || Has(head, "\nmodule @") ||
-      StartsWith(text, "// -----// IR Dump")) {
+  if (text.starts_with(".version ") && Has(head, ".target ")) return FileKind::kPtx;
+  if (text.starts_with("module @") || text.starts_with("module {") ||
+      text.starts_with("module attributes") || text.starts_with("#loc") ||
+      text.starts_with("builtin.module") || text.starts_with("func.func") ||
+      text.starts_with("\"builtin.module\"") || Has(head, "\nmodule @") ||
+      text.starts_with("// -----// IR Dump")) {
     return FileKind::kMlir;
   }
-  if (StartsWith(text, "digraph")) return FileKind::kGraphviz;
-  if (StartsWith(text, "<!DOCTYPE") || StartsWith(text, "<!doctype") || StartsWith(text, "<html")) {
+  if (text.starts_with("digraph")) return FileKind::kGraphviz;
+  if (text.starts_with("<!DOCTYPE") || text.starts_with("<!doctype") || text.starts_with("<html")) {
     return FileKind::kHtml;
   }
   if (text[0] == '{' || text[0] == '[') return FileKind::kJson;

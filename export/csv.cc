@@ -14,7 +14,7 @@ namespace {
 
 using store::Statement;
 
-constexpr int64_t kRowsPerProgress = 1 << 16;
+constexpr int64_t kCsvRowsPerProgress = 1 << 16;
 
 void AppendCell(std::string& line, const Statement& row, int column) {
   switch (row.ColumnType(column)) {
@@ -55,7 +55,8 @@ Result<ExportCount> WriteCsv(store::RunDb& db, const ExportRequest& request) {
         AppendCell(line, row, i);
       }
       XLATRACE_TRY(file.Append(line += "\r\n"));
-      if (++count.rows % kRowsPerProgress == 0 && request.progress) request.progress(count.rows, 0);
+      if (++count.rows % kCsvRowsPerProgress == 0 && request.progress)
+        request.progress(count.rows, 0);
     }
     XLATRACE_TRY(folder.Close(std::move(file)));
   }

@@ -28,7 +28,7 @@ using store::RunDb;
 using store::Statement;
 using store::Table;
 
-constexpr int64_t kRowsPerProgress = 1 << 16;
+constexpr int64_t kLakeRowsPerProgress = 1 << 16;
 
 // What questions over many runs need; the rows of launches stay in run.db.
 constexpr std::string_view kRunViews[] = {
@@ -292,7 +292,7 @@ class Lake {
          {"xlatrace.run_id", result_.run_id}},
         [&] {
           int64_t& count = result_.count.rows;
-          if (++count % kRowsPerProgress == 0 && request_.progress) request_.progress(count, 0);
+          if (++count % kLakeRowsPerProgress == 0 && request_.progress) request_.progress(count, 0);
         },
         file));
     return file.Commit();

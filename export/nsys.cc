@@ -22,7 +22,7 @@ namespace {
 using store::Database;
 using store::Statement;
 
-constexpr int64_t kRowsPerProgress = 1 << 16;
+constexpr int64_t kNsysRowsPerProgress = 1 << 16;
 
 struct NsysTable {
   std::string_view name;
@@ -140,7 +140,8 @@ Status CopyTable(store::RunDb& db, Database& out, const NsysTable& table,
       }
     }
     XLATRACE_TRY(to.Run());
-    if (++count.rows % kRowsPerProgress == 0 && request.progress) request.progress(count.rows, 0);
+    if (++count.rows % kNsysRowsPerProgress == 0 && request.progress)
+      request.progress(count.rows, 0);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using store::Statement;
 
-constexpr int64_t kRowsPerProgress = 1 << 16;
+constexpr int64_t kParquetRowsPerProgress = 1 << 16;
 
 }  // namespace
 
@@ -28,7 +28,8 @@ Result<ExportCount> WriteParquet(store::RunDb& db, const ExportRequest& request)
   XLATRACE_ASSIGN(OutputFolder folder, OutputFolder::Create(request.output, request.force));
   ExportCount count;
   const auto told = [&] {
-    if (++count.rows % kRowsPerProgress == 0 && request.progress) request.progress(count.rows, 0);
+    if (++count.rows % kParquetRowsPerProgress == 0 && request.progress)
+      request.progress(count.rows, 0);
   };
   for (const std::string& view : views) {
     XLATRACE_ASSIGN(AtomicFile file, folder.Open(view + ".parquet"));

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "base/text.h"
 
 namespace xlatrace::exporter {
 namespace {
@@ -22,7 +23,6 @@ constexpr size_t kDigits = 12;
 constexpr size_t kShortestSalt = 16;
 constexpr uint64_t kLongestSalt = 1 << 20;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsWordCharacter(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }

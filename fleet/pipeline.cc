@@ -8,7 +8,7 @@
 namespace xlatrace::fleet {
 namespace {
 
-double Work(const StageTimes& stage) { return stage.forward_ns + stage.backward_ns; }
+double WorkNs(const StageTimes& stage) { return stage.forward_ns + stage.backward_ns; }
 
 // One stage, as far as it has come.
 struct Progress {
@@ -87,19 +87,19 @@ PipelineAnswer Balance(const PipelineJob& job) {
     if (stages.size() != depth) return answer;
     longest = std::max(longest, PipelineTime(stages, job.micro_batches));
     for (size_t s = 0; s < depth; ++s) {
-      if (Work(stages[s]) <= most) continue;
-      most = Work(stages[s]);
+      if (WorkNs(stages[s]) <= most) continue;
+      most = WorkNs(stages[s]);
       answer.pipeline = p;
       answer.stage = s;
     }
   }
   for (size_t s = 0; s < depth; ++s) {
     std::vector<double> of_stage;
-    for (const auto& stages : job.pipelines) of_stage.push_back(Work(stages[s]));
+    for (const auto& stages : job.pipelines) of_stage.push_back(WorkNs(stages[s]));
     stage_medians.push_back(LowerMedian(std::move(of_stage)));
   }
   for (const StageTimes& stage : job.pipelines[answer.pipeline]) {
-    const double busy = Work(stage) * static_cast<double>(job.micro_batches);
+    const double busy = WorkNs(stage) * static_cast<double>(job.micro_batches);
     answer.idle_share.push_back(longest > 0 ? 1 - busy / longest : 0);
   }
   const double peers = stage_medians[answer.stage];

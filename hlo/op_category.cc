@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "hlo/opcode.h"
 
 namespace xlatrace::hlo {
@@ -18,14 +19,6 @@ using model::OpKind;
 
 // Bodies of bodies: a damaged module may nest without end.
 constexpr int kMaxDepth = 4;
-
-bool Has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
 
 bool HasIgnoringCase(std::string_view text, std::string_view lower_part) {
   const auto it =
@@ -239,7 +232,7 @@ OpKind OpKinds::Reader::KindOfTarget(const Instruction& call) {
   for (const Target& known : kTargets) {
     if (Has(target, known.part)) return known.kind;
   }
-  if (StartsWith(target, "__cudnn$fusion") && call.called_computations.size > 0) {
+  if (target.starts_with("__cudnn$fusion") && call.called_computations.size > 0) {
     return HeroOf(CensusOf(call));
   }
   // Kernels of users: their own name is all there is to go by.
@@ -269,7 +262,7 @@ OpKind OpKinds::Reader::KindAt(const Instruction& instruction, int depth) {
   const std::string_view opcode = instruction.opcode;
   if (opcode == "fusion") return KindOfFusion(instruction);
   if (opcode == "custom-call") return KindOfTarget(instruction);
-  if (StartsWith(opcode, "async-") && depth < kMaxDepth * 4) {
+  if (opcode.starts_with("async-") && depth < kMaxDepth * 4) {
     // The wrapped computation's root is the operation; -update and -done lead back to the start.
     const auto calls = module_.CalledComputations(instruction);
     if (!calls.empty()) {

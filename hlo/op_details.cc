@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace xlatrace::hlo {
 
 using model::HloModule;
@@ -12,8 +14,6 @@ using model::OpDetails;
 using model::Slice;
 
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // All whole numbers in `text`, with their signs.
 std::vector<int64_t> NumbersIn(std::string_view text) {

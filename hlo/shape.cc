@@ -3,12 +3,12 @@
 #include <charconv>
 #include <limits>
 
+#include "base/text.h"
+
 namespace xlatrace::hlo {
 namespace {
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // a * b for a, b >= 0.
 int64_t Multiply(int64_t a, int64_t b) {

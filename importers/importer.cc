@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/inflate_stream.h"
 #include "base/shell_word.h"
+#include "base/text.h"
 #include "importers/chrome/chrome_trace.h"
 #include "importers/nsys/nsys_sqlite.h"
 #include "importers/nsys_jax/nsys_jax.h"
@@ -28,10 +29,6 @@ std::string_view TrimLeft(std::string_view text) {
   return start == std::string_view::npos ? std::string_view() : text.substr(start);
 }
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 tl::unexpected<Error> NotImportable(const std::string& path, std::string_view what,
                                     std::string hint) {
   return MakeError(fmt::format("'{}' {}", path, what), std::move(hint));
@@ -45,7 +42,7 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
   if (head.starts_with("PK\x03\x04"sv)) {
     return SourceKind::kNsysJax;
   }
-  if (head.starts_with("QDSTRM"sv) || Contains(head.substr(0, 4096), "NVIDIA Nsight Systems"sv) ||
+  if (head.starts_with("QDSTRM"sv) || Has(head.substr(0, 4096), "NVIDIA Nsight Systems"sv) ||
       path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
     return NotImportable(path, "looks like a report of Nsight Systems, not like an export of one",
                          fmt::format("nsys export --type sqlite '{}'", path));

@@ -6,7 +6,7 @@
 namespace xlatrace::store {
 namespace {
 
-std::optional<int64_t> IdOrNull(model::Id id) {
+std::optional<int64_t> KnownId(model::Id id) {
   return id == 0 ? std::nullopt : std::optional<int64_t>(id);
 }
 
@@ -24,8 +24,8 @@ Status WriteJob(Database& database, const model::JobTables& job) {
     row.BindText(4, rank.source);
     row.BindInt64(5, rank.source_process_id);
     row.BindInt64(6, rank.source_device_id);
-    row.BindOptional(7, IdOrNull(rank.process_id));
-    row.BindOptional(8, IdOrNull(rank.device_id));
+    row.BindOptional(7, KnownId(rank.process_id));
+    row.BindOptional(8, KnownId(rank.device_id));
     row.BindTextOrNull(9, rank.program);
     row.BindOptional(10, rank.clock_offset_ns);
     row.BindOptional(11, rank.clock_drift_ppb);
@@ -67,7 +67,7 @@ Status WriteJob(Database& database, const model::JobTables& job) {
     row.BindOptional(11, collective.bus_bandwidth);
     row.BindInt64(12, collective.exposed_ns_per_step);
     row.BindOptional(13, collective.wait_ns_per_step);
-    row.BindOptional(14, IdOrNull(collective.last_rank_id));
+    row.BindOptional(14, KnownId(collective.last_rank_id));
     row.BindInt64(15, collective.last_times);
     XLATRACE_TRY(row.Run());
   }

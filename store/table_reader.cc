@@ -19,10 +19,10 @@ constexpr size_t kSlack = 32;                // Two varints may start at the las
 constexpr size_t kWindowBytes = 256u << 10;  // Read at once where a table lies in one piece.
 constexpr size_t kMaxDepth = 20;             // SQLite's own limit (BTCURSOR_MAX_DEPTH).
 constexpr size_t kHeaderBytes = 100;
-constexpr size_t kLeafHeader = 8;
-constexpr size_t kInteriorHeader = 12;
-constexpr unsigned char kLeafTable = 0x0D;
-constexpr unsigned char kInteriorTable = 0x05;
+constexpr size_t kLeafHeaderBytes = 8;
+constexpr size_t kInteriorHeaderBytes = 12;
+constexpr unsigned char kLeafPage = 0x0D;
+constexpr unsigned char kInteriorPage = 0x05;
 
 uint32_t Byte(const char* at) { return static_cast<unsigned char>(*at); }
 uint32_t Big16(const char* at) { return Byte(at) << 8 | Byte(at + 1); }
@@ -254,8 +254,8 @@ Result<bool> TableReader::NextLeaf() {
     }
     XLATRACE_TRY(LoadPage(number, ahead));
     const size_t cells = Big16(page_ + 3);
-    if (Byte(page_) == kLeafTable) {
-      if (kLeafHeader + 2 * cells > usable_bytes_) {
+    if (Byte(page_) == kLeafPage) {
+      if (kLeafHeaderBytes + 2 * cells > usable_bytes_) {
         return tl::unexpected<Error>(Damaged("a page with too many rows"));
       }
       cells_ = cells;
@@ -263,14 +263,14 @@ Result<bool> TableReader::NextLeaf() {
       if (cells > 0) return true;
       continue;
     }
-    if (Byte(page_) != kInteriorTable || kInteriorHeader + 2 * cells > usable_bytes_ ||
+    if (Byte(page_) != kInteriorPage || kInteriorHeaderBytes + 2 * cells > usable_bytes_ ||
         levels_.size() >= kMaxDepth) {
       return tl::unexpected<Error>(Damaged("a page of another kind"));
     }
     Level below;
     below.children.reserve(cells + 1);
     for (size_t i = 0; i < cells; ++i) {
-      const size_t cell = Big16(page_ + kInteriorHeader + 2 * i);
+      const size_t cell = Big16(page_ + kInteriorHeaderBytes + 2 * i);
       if (cell + 4 > usable_bytes_)
         return tl::unexpected<Error>(Damaged("a cell outside its page"));
       below.children.push_back(Big32(page_ + cell));
@@ -298,7 +298,7 @@ Result<bool> TableReader::Next() {
 }
 
 Status TableReader::ReadCell() {
-  const size_t start = Big16(page_ + kLeafHeader + 2 * next_cell_++);
+  const size_t start = Big16(page_ + kLeafHeaderBytes + 2 * next_cell_++);
   if (start >= usable_bytes_) return tl::unexpected<Error>(Damaged("a row outside its page"));
   const char* at = page_ + start;
   uint64_t payload = 0;

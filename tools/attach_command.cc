@@ -19,12 +19,12 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct AttachOptions {
   std::string run;
   std::vector<std::string> modules;
 };
 
-Result<int> Run(const Options& options) {
+Result<int> RunAttach(const AttachOptions& options) {
   XLATRACE_ASSIGN(const std::string path, FoldedRun(options.run));
   struct stat before {};
   const bool known = stat(path.c_str(), &before) == 0;
@@ -47,7 +47,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddAttachCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AttachOptions>();
   CLI::App* command =
       app.add_subcommand("attach", "Add HLO that came later to a run.db, and attribute it again");
   command->add_option("RUN", options->run, "run.db, or the recording it is folded from")
@@ -58,7 +58,7 @@ void AddAttachCommand(CLI::App& app, Command* selected) {
       ->required()
       ->type_name("PATH");
   command->footer("Example:\n  xlatrace attach run.db --modules /tmp/xla_dump");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunAttach(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -34,7 +34,7 @@ namespace {
 constexpr uint64_t kMaxJobBytes = 4 << 20;
 constexpr int kPollMs = 50;
 
-struct Options {
+struct ControlOptions {
   std::string path;
   std::string verb;
   double timeout_s = 10;
@@ -160,7 +160,7 @@ std::string ProfilersAsJson(const HookRecording& hook) {
 }
 
 // What lies at `folder` when it is no recording of the collector.
-Result<int> NotSteered(const Options& options, const std::string& folder) {
+Result<int> NotSteered(const ControlOptions& options, const std::string& folder) {
   if (IsDirectory(folder)) {
     XLATRACE_ASSIGN(const HookRecording hook, ReadHookRecording(folder));
     if (!hook.processes.empty() && options.verb == "status") {
@@ -193,7 +193,7 @@ Result<int> NotSteered(const Options& options, const std::string& folder) {
                    "status");
 }
 
-Result<int> Run(const Options& options) {
+Result<int> RunControl(const ControlOptions& options) {
   const std::string folder = FolderOf(options.path);
   if (!recording::LooksLikeRecordingFolder(folder)) return NotSteered(options, folder);
   XLATRACE_ASSIGN(Answers answers, ReadAnswers(folder));
@@ -236,7 +236,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddControlCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ControlOptions>();
   CLI::App* command = app.add_subcommand(
       "control", "Stop and start a running recording of a GPU, or ask what it does");
   command->add_option("RECORDING", options->path, "run.rec, or the run.db it will be")->required();
@@ -251,7 +251,8 @@ void AddControlCommand(CLI::App& app, Command* selected) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command->footer("Example:\n  xlatrace control run.rec stop");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback(
+      [options, selected] { *selected = [options] { return RunControl(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -20,7 +20,7 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::vector<std::string> base, now;
   std::string by = "op";
   std::string format = "text";
@@ -34,7 +34,7 @@ bool IsRun(const std::string& path) {
   return store::LooksLikeRunDb(path) || path.ends_with(".db") || path.ends_with(".rec");
 }
 
-Result<int> Run(Options options) {
+Result<int> RunDiff(DiffOptions options) {
   // `diff BASE... -- NEW...`; without the dashes one of each.
   if (options.now.empty()) {
     if (options.base.size() != 2) {
@@ -90,7 +90,7 @@ Result<int> Run(Options options) {
 }  // namespace
 
 void AddDiffCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   CLI::App* command = app.add_subcommand("diff", "What changed between two runs, and why");
   command
       ->add_option("BASE", options->base,
@@ -119,7 +119,7 @@ void AddDiffCommand(CLI::App& app, Command* selected) {
       "Examples:\n  xlatrace diff before.db after.db\n"
       "  xlatrace diff b1.db b2.db b3.db b4.db -- a1.db a2.db a3.db a4.db\n"
       "  xlatrace diff dump_before/ dump_after/");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunDiff(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -22,7 +22,7 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct DoctorOptions {
   std::string python = "python3";
   std::string format = "text";
   std::string secrets;
@@ -59,7 +59,7 @@ std::string AsJson(const std::vector<Check>& checks) {
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Result<int> ListSecrets(const Options& options) {
+Result<int> ListSecrets(const DoctorOptions& options) {
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.secrets));
   XLATRACE_ASSIGN(const std::vector<SecretFound> found, ScanForSecrets(run));
   std::string text;
@@ -91,7 +91,7 @@ Result<int> ListSecrets(const Options& options) {
   return found.empty() ? 0 : kSecretsFound;
 }
 
-Result<int> Run(const Options& options) {
+Result<int> RunDoctor(const DoctorOptions& options) {
   if (!options.secrets.empty()) return ListSecrets(options);
   const PythonFacts python = AskPython(options.python);
   std::vector<Check> checks = {CheckPython(options.python, python), CheckHook()};
@@ -117,7 +117,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddDoctorCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand(
       "doctor", "Check whether a run can be recorded here, and say what to type if not");
   command->add_option("--python", options->python, "The interpreter you train with")
@@ -133,7 +133,7 @@ void AddDoctorCommand(CLI::App& app, Command* selected) {
       ->type_name("RUN");
   command->footer(
       "Examples:\n  xlatrace doctor --python .venv/bin/python\n  xlatrace doctor --secrets run.db");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunDoctor(*options); }; });
 }
 
 }  // namespace xlatrace::tools

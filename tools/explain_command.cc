@@ -29,7 +29,7 @@ constexpr size_t kMostCards = 3;
 // Files above it are read one at a time, so that the cores do not add up their memory.
 constexpr uint64_t kLargeFileBytes = uint64_t{64} << 20;
 
-struct Options {
+struct ExplainOptions {
   std::vector<std::string> files;
   std::string files_from;
   std::string format = "table";
@@ -44,7 +44,7 @@ Status AddLines(std::istream& in, std::vector<std::string>& files) {
   return {};
 }
 
-Result<std::vector<std::string>> AllFiles(const Options& options) {
+Result<std::vector<std::string>> AllFiles(const ExplainOptions& options) {
   std::vector<std::string> files = options.files;
   if (options.files_from == "-") {
     XLATRACE_TRY(AddLines(std::cin, files));
@@ -69,7 +69,8 @@ struct Done {
   ExplainRow row;
 };
 
-Done ExplainOne(const std::string& path, const Options& options, bool json, bool cards, int width) {
+Done ExplainOne(const std::string& path, const ExplainOptions& options, bool json, bool cards,
+                int width) {
   static std::mutex large;
   std::unique_lock lock(large, std::defer_lock);
   dumps::ExplainedFile file;
@@ -95,7 +96,7 @@ Done ExplainOne(const std::string& path, const Options& options, bool json, bool
   return done;
 }
 
-Result<int> Run(const Options& options) {
+Result<int> RunExplain(const ExplainOptions& options) {
   XLATRACE_ASSIGN(const std::vector<std::string> files, AllFiles(options));
   const bool json = options.format == "json";
   const Terminal terminal = DetectTerminal();
@@ -128,7 +129,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddExplainCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand(
       "explain", "Say what files of an XLA dump are, what is in them, what to look at next");
   command->add_option("FILE", options->files, "Files of a dump, of any version of XLA");
@@ -147,7 +148,8 @@ void AddExplainCommand(CLI::App& app, Command* selected) {
       "Exit status: 0 when all files could be read, 1 otherwise.\n"
       "Example:\n  xlatrace explain dump/module_0001.jit_f.sm_9.0_gpu_after_optimizations.txt\n"
       "  find dump -type f | xlatrace explain --files-from - --format json");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback(
+      [options, selected] { *selected = [options] { return RunExplain(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ExportOptions {
   std::string path;
   std::string format;
   std::optional<std::string> output;
@@ -107,7 +107,7 @@ std::string FormatNames(std::string_view between) {
 }
 
 // "3:7", "3:", ":7" or "3".
-Result<exporter::Selection> SelectionOf(const Options& options) {
+Result<exporter::Selection> SelectionOf(const ExportOptions& options) {
   exporter::Selection selection;
   selection.device_id = options.device;
   if (!options.steps.empty()) {
@@ -131,7 +131,7 @@ Result<exporter::Selection> SelectionOf(const Options& options) {
 }
 
 // What does not go together with --layout lake.
-Status CheckLake(const Options& options) {
+Status CheckLake(const ExportOptions& options) {
   const auto refuse = [](std::string_view what, std::string_view hint) {
     return MakeError(std::string(what), std::string(hint), ErrorCode::kUsage);
   };
@@ -158,8 +158,8 @@ Status CheckLake(const Options& options) {
   return {};
 }
 
-Result<int> ExportToLake(const Options& options, store::RunDb& db, const exporter::Progress& told,
-                         ProgressLine& line) {
+Result<int> ExportToLake(const ExportOptions& options, store::RunDb& db,
+                         const exporter::Progress& told, ProgressLine& line) {
   XLATRACE_ASSIGN(const exporter::LakeCount written,
                   exporter::WriteLake(db, {.folder = *options.output,
                                            .job = options.job,
@@ -174,7 +174,7 @@ Result<int> ExportToLake(const Options& options, store::RunDb& db, const exporte
   return 0;
 }
 
-Result<int> Run(const Options& options) {
+Result<int> RunExport(const ExportOptions& options) {
   const exporter::ExportFormat* format = exporter::FindFormat(options.format);
   if (format == nullptr) {
     return MakeError(fmt::format("there is no format '{}' to export to", options.format),
@@ -251,7 +251,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddExportCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   CLI::App* command =
       app.add_subcommand("export", "Hand the run on to another tool (docs/export.md)");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
@@ -283,7 +283,7 @@ void AddExportCommand(CLI::App& app, Command* selected) {
       ->type_name("DAY");
   command->add_flag("--force", options->force, "Replace an existing output");
   command->footer("Example:\n  xlatrace export run.db --to csv -o tables");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunExport(*options); }; });
 }
 
 }  // namespace xlatrace::tools

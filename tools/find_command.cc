@@ -34,7 +34,7 @@ constexpr size_t kFewHits = 3;
 constexpr size_t kContextOfFew = 2;
 constexpr size_t kMostWarnings = 5;
 
-struct Options {
+struct FindWords {
   std::string pattern;
   std::vector<std::string> paths;
   std::vector<std::string> fields;
@@ -83,7 +83,7 @@ void AppendContext(const Found& found, int width, std::string& out) {
   if (found.line) out += Printable(fmt::format("      {}:{}", found.file, *found.line)) + "\n";
 }
 
-std::string AsText(const FindResult& result, const Options& options, const Terminal& terminal) {
+std::string AsText(const FindResult& result, const FindWords& options, const Terminal& terminal) {
   const int width = terminal.width;
   std::string out = fmt::format(
       "{} in {} of {}\n", Count(static_cast<int64_t>(result.found.size()), "instruction"),
@@ -165,7 +165,7 @@ std::string AsText(const FindResult& result, const Options& options, const Termi
   return out;
 }
 
-std::string AsJson(const FindResult& result, const Options& options) {
+std::string AsJson(const FindResult& result, const FindWords& options) {
   const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
   Json hits = Json::array();
   for (const Found& found : result.found) {
@@ -210,7 +210,7 @@ std::string AsJson(const FindResult& result, const Options& options) {
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Result<int> Run(Options options) {
+Result<int> RunFind(FindWords options) {
   // The other way round is as clear.
   if (options.paths.size() == 1 && !Exists(options.paths.front()) &&
       (IsDirectory(options.pattern) || store::LooksLikeRunDb(options.pattern))) {
@@ -257,7 +257,7 @@ Result<int> Run(Options options) {
 }  // namespace
 
 void AddFindCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FindWords>();
   CLI::App* command = app.add_subcommand(
       "find", "Find instructions by name, op_name, source line, shape or opcode");
   command->add_option("PATTERN", options->pattern, "A regular expression (RE2), or plain text")
@@ -287,7 +287,7 @@ void AddFindCommand(CLI::App& app, Command* selected) {
   command->footer(
       "Example:\n  xlatrace find 'train.py:105' dump/\n"
       "  xlatrace find 'attention.*softmax' run.db --in op_name");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunFind(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -28,7 +28,7 @@ constexpr int kRegressed = 3;
 constexpr int kNotComparable = 4;
 constexpr int kNotEstablished = 5;
 
-struct Options {
+struct GateOptions {
   std::vector<std::string> base, now;
   std::string max_regress = "3%";
   std::string by = "step";
@@ -78,7 +78,7 @@ std::vector<compare::RunRecord> Current(const std::vector<compare::RunRecord>& r
   return {records.begin() + static_cast<ptrdiff_t>(first), records.end()};
 }
 
-Result<int> Run(Options options) {
+Result<int> RunGate(GateOptions options) {
   const Terminal terminal = DetectTerminal();
   const bool ascii = options.ascii || !terminal.utf8;
   if (!options.history.empty()) {
@@ -167,7 +167,7 @@ Result<int> Run(Options options) {
 }  // namespace
 
 void AddGateCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GateOptions>();
   CLI::App* command =
       app.add_subcommand("gate", "For CI: is the new run slower than it should be?");
   command->add_option(
@@ -221,7 +221,7 @@ void AddGateCommand(CLI::App& app, Command* selected) {
       "Examples:\n  xlatrace gate b1.db b2.db b3.db b4.db -- n1.db n2.db n3.db n4.db\n"
       "  xlatrace gate run.db --baseline perf/ --label $(git rev-parse --short HEAD)\n"
       "  xlatrace gate --history perf/");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunGate(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -17,13 +17,13 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct ImportOptions {
   BuildRequest request;
   bool force = false;
   bool strict = false;
 };
 
-Result<int> Run(const Options& options) {
+Result<int> RunImport(const ImportOptions& options) {
   BuildRequest request = options.request;
   InputList inputs = ListInputs(request.inputs);
   request.inputs = std::move(inputs.files);
@@ -62,7 +62,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddImportCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   CLI::App* command = app.add_subcommand(
       "import", "Make a run.db from traces of other tools (XProf, Nsight Systems, Kineto)");
   command
@@ -79,7 +79,7 @@ void AddImportCommand(CLI::App& app, Command* selected) {
   command->add_flag("--force", options->force, "Replace an existing output");
   AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace import trace.xplane.pb -o run.db");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunImport(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -22,7 +22,7 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct MergeOptions {
   std::vector<std::string> runs;
   std::string output;
   std::vector<int64_t> ranks;
@@ -53,7 +53,7 @@ std::vector<std::string> RunsIn(const std::string& folder) {
   return runs;
 }
 
-Result<std::vector<std::string>> FoldedRuns(const Options& options) {
+Result<std::vector<std::string>> FoldedRuns(const MergeOptions& options) {
   std::vector<std::string> named;
   for (const std::string& run : options.runs) {
     if (!IsDirectory(run) || recording::LooksLikeRecordingFolder(run)) {
@@ -85,7 +85,7 @@ Result<std::vector<std::string>> FoldedRuns(const Options& options) {
   return folded;
 }
 
-Result<int> Run(const Options& options) {
+Result<int> RunMerge(const MergeOptions& options) {
   XLATRACE_TRY(CheckOutputPath(options.output, options.force));
   MergeRequest request;
   XLATRACE_ASSIGN(request.run_dbs, FoldedRuns(options));
@@ -114,7 +114,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddMergeCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MergeOptions>();
   CLI::App* command = app.add_subcommand("merge", "Make one job of the recordings of many ranks");
   command->add_option("RUN", options->runs, "run.db files, recordings, or folders of them")
       ->required();
@@ -128,7 +128,7 @@ void AddMergeCommand(CLI::App& app, Command* selected) {
       ->type_name("N,N");
   command->add_flag("--force", options->force, "Replace an existing output");
   command->footer("Example:\n  xlatrace merge rank*/run.db -o job.db --ranks 3,17");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunMerge(*options); }; });
 }
 
 }  // namespace xlatrace::tools

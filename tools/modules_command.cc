@@ -20,7 +20,7 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct ModulesOptions {
   std::vector<std::string> arguments;
   std::string module;
   std::string format = "table";
@@ -29,7 +29,7 @@ struct Options {
 
 // "dump", "dump 3", "dump_a dump_b", "dump_a dump_b jit_step": what is there is looked into, the
 // last word may name a module.
-Status SplitArguments(Options& options, std::vector<std::string>& paths) {
+Status SplitArguments(ModulesOptions& options, std::vector<std::string>& paths) {
   paths = {options.arguments.front()};
   for (size_t i = 1; i < options.arguments.size(); ++i) {
     const std::string& argument = options.arguments[i];
@@ -55,7 +55,7 @@ Status AnythingRead(const ModuleList& list) {
   return MakeError(module.error, fmt::format("xlatrace explain {}", ShellWord(list.path)));
 }
 
-Result<int> Run(Options options) {
+Result<int> RunModules(ModulesOptions options) {
   std::vector<std::string> paths;
   XLATRACE_TRY(SplitArguments(options, paths));
   XLATRACE_ASSIGN(const ModuleList list, ListModules(paths));
@@ -90,7 +90,7 @@ Result<int> Run(Options options) {
 }  // namespace
 
 void AddModulesCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModulesOptions>();
   CLI::App* command = app.add_subcommand(
       "modules", "Which modules a run.db or a dump folder holds, and which is the main program");
   command
@@ -105,7 +105,8 @@ void AddModulesCommand(CLI::App& app, Command* selected) {
   command->footer(
       "Example:\n  xlatrace modules dump/\n  xlatrace modules dump.tar.xz train_step\n"
       "  xlatrace modules run.db m1");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback(
+      [options, selected] { *selected = [options] { return RunModules(*options); }; });
 }
 
 }  // namespace xlatrace::tools

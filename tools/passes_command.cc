@@ -19,7 +19,7 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct PassesOptions {
   std::vector<std::string> arguments;  // What to look into, and the module.
   std::string path;
   std::string module;
@@ -40,7 +40,7 @@ Result<size_t> StepOption(const std::vector<dumps::PassStep>& steps, const std::
                    ErrorCode::kUsage);
 }
 
-Result<PassesView> ReadView(Options& options) {
+Result<PassesView> ReadView(PassesOptions& options) {
   options.module = options.arguments.back();
   options.arguments.pop_back();
   XLATRACE_ASSIGN(dumps::DumpDir dir, dumps::ListDumpDirs(options.arguments));
@@ -80,7 +80,7 @@ Result<PassesView> ReadView(Options& options) {
   return view;
 }
 
-Result<int> Run(Options options) {
+Result<int> RunPasses(PassesOptions options) {
   XLATRACE_ASSIGN(const PassesView view, ReadView(options));
   XLATRACE_TRY(PrintResult(options.format == "json"
                                ? PassesJson(view)
@@ -91,7 +91,7 @@ Result<int> Run(Options options) {
 }  // namespace
 
 void AddPassesCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PassesOptions>();
   CLI::App* command = app.add_subcommand(
       "passes", "What each pass of the compiler did to a module, from its dumps");
   command
@@ -121,7 +121,7 @@ void AddPassesCommand(CLI::App& app, Command* selected) {
       "  xlatrace passes dump/ train_step\n"
       "  xlatrace passes dump/ train_step --from 73 --to priority-fusion\n"
       "  xlatrace passes dump/ train_step --instruction loop_add_fusion.3");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunPasses(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -38,7 +38,7 @@ Json Node(const PassesView& view, const dumps::PassNode& node) {
   return out;
 }
 
-Json Timeline(const PassesView& view) {
+Json TimelineJson(const PassesView& view) {
   Json steps = Json::array();
   for (size_t i = 0; i < view.steps.size(); ++i) {
     const dumps::StepCounts& counts = view.counts[i];
@@ -233,7 +233,7 @@ std::string PassesJson(const PassesView& view) {
   } else if (view.comparison) {
     document["comparison"] = ComparisonJson(view);
   } else {
-    document["steps"] = Timeline(view);
+    document["steps"] = TimelineJson(view);
     Json timeline = Json::array();
     for (const dumps::PassNode& node : dumps::FoldPasses(view.steps)) {
       timeline.push_back(Node(view, node));

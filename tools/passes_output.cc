@@ -18,7 +18,7 @@ namespace xlatrace::tools {
 namespace {
 
 constexpr size_t kMostDeltas = 4;
-constexpr size_t kMostNames = 12;
+constexpr size_t kMostNotes = 12;
 
 using OpcodeCounts = std::map<std::string, int64_t, std::less<>>;
 
@@ -242,7 +242,7 @@ std::string Place(const dumps::InstructionNote& note) {
 
 std::string Names(const std::vector<dumps::InstructionNote>& notes, bool all) {
   std::string text;
-  const size_t most = all ? notes.size() : std::min(notes.size(), kMostNames);
+  const size_t most = all ? notes.size() : std::min(notes.size(), kMostNotes);
   for (size_t i = 0; i < most; ++i) {
     text += (i == 0 ? "" : ", ") + notes[i].name;
     if (!notes[i].inside.empty()) text += " of " + notes[i].inside;

@@ -27,7 +27,7 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct QueryOptions {
   std::string path;
   std::string sql;
   std::string format = "table";
@@ -108,7 +108,7 @@ std::string FirstTable(std::string_view sql) {
 }
 
 // With what helps, where SQLite's sentence alone does not.
-Error Explained(Error error, const Options& options) {
+Error Explained(Error error, const QueryOptions& options) {
   if (error.message.find("time limit") != std::string::npos) {
     return Watchdog::TimeLimitError(options.time_limit_s);
   }
@@ -133,7 +133,7 @@ Error Explained(Error error, const Options& options) {
   return error;
 }
 
-Result<int> Run(Options options) {
+Result<int> RunQuery(QueryOptions options) {
   // The other way round is as clear.
   if (!Exists(options.path) && store::LooksLikeRunDb(options.sql)) {
     std::swap(options.sql, options.path);
@@ -180,7 +180,7 @@ Result<int> Run(Options options) {
 }  // namespace
 
 void AddQueryCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QueryOptions>();
   CLI::App* command =
       app.add_subcommand("query", "Run read-only SQL over the views of a run.db (docs/schema.md)");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
@@ -199,7 +199,7 @@ void AddQueryCommand(CLI::App& app, Command* selected) {
   command->footer(
       "Example:\n  xlatrace query run.db \"SELECT phase, sum(self_ns) FROM op_time GROUP BY "
       "phase\"");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunQuery(*options); }; });
 }
 
 }  // namespace xlatrace::tools

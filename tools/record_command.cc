@@ -35,7 +35,7 @@ namespace {
 
 constexpr int kExitCannotRecord = 125;  // As env(1): the wrapper itself failed.
 
-struct Options {
+struct RecordOptions {
   std::string output = "run.db";
   RecordingOptions recording;
   std::vector<std::string> command;
@@ -64,7 +64,7 @@ std::string FreeRecordingFolder(const std::string& output) {
 }
 
 // Absolute: the command may change directory.
-Result<std::string> OutputPath(const Options& options) {
+Result<std::string> OutputPath(const RecordOptions& options) {
   std::error_code error;
   std::string output = std::filesystem::absolute(options.output, error).lexically_normal().string();
   // An earlier run.db, of whatever version, is kept as run.old.db; anything else of that name is
@@ -77,7 +77,7 @@ Result<std::string> OutputPath(const Options& options) {
   return output;
 }
 
-Result<Places> PreparePlaces(const Options& options) {
+Result<Places> PreparePlaces(const RecordOptions& options) {
   Places places;
   XLATRACE_ASSIGN(places.output, OutputPath(options));
   places.recording = FreeRecordingFolder(places.output);
@@ -89,7 +89,7 @@ Result<Places> PreparePlaces(const Options& options) {
   return places;
 }
 
-std::vector<std::pair<std::string, std::string>> Environment(const Options& options,
+std::vector<std::pair<std::string, std::string>> Environment(const RecordOptions& options,
                                                              const Places& places,
                                                              const std::string& hook) {
   std::string python_path = hook;
@@ -102,7 +102,7 @@ std::vector<std::pair<std::string, std::string>> Environment(const Options& opti
           {"XLATRACE_HOOK_DELAY_S", fmt::format("{}", options.recording.delay_s)}};
 }
 
-std::vector<std::pair<std::string, std::string>> RunInfo(const Options& options,
+std::vector<std::pair<std::string, std::string>> RunInfo(const RecordOptions& options,
                                                          const HookRecording& recording) {
   std::vector<std::pair<std::string, std::string>> info = {
       {"source", "record"}, {"mode", "profiler"}, {"command", MaskedCommand(options.command)}};
@@ -134,7 +134,7 @@ std::string Frameworks(const HookRecording& recording) {
 }
 
 // Recording -> run.db. The recording goes only when all of it is in run.db.
-Status FoldHook(const Options& options, const Places& places) {
+Status FoldHook(const RecordOptions& options, const Places& places) {
   XLATRACE_ASSIGN(const HookRecording recording, ReadHookRecording(places.recording));
   BuildRequest request{.output = places.output, .run_info = RunInfo(options, recording)};
   for (const HookProcess& process : recording.processes) {
@@ -190,7 +190,7 @@ Status FoldHook(const Options& options, const Places& places) {
 }
 
 // As RunChild, with a sentence for what went wrong; the error's code is the exit status.
-Result<ChildExit> RunCommand(const Options& options,
+Result<ChildExit> RunCommand(const RecordOptions& options,
                              const std::vector<std::pair<std::string, std::string>>& environment) {
   auto child = RunChild(options.command, environment);
   if (!child) return CannotRecord(std::move(child).error());
@@ -260,7 +260,7 @@ std::string ExpandedOutput(const std::string& pattern) {
   return output;
 }
 
-Result<int> RunWithHook(const Options& options) {
+Result<int> RunWithHook(const RecordOptions& options) {
   auto hook = HookFolder();
   if (!hook) return CannotRecord(std::move(hook).error());
   auto places = PreparePlaces(options);
@@ -275,7 +275,7 @@ Result<int> RunWithHook(const Options& options) {
   return child->status;
 }
 
-Result<int> RunWithPreload(const Options& options, const std::string& library) {
+Result<int> RunWithPreload(const RecordOptions& options, const std::string& library) {
   auto output = OutputPath(options);
   if (!output) return CannotPrepare(std::move(output).error());
   auto places = PreparePreload(*output);
@@ -298,7 +298,7 @@ Result<int> RunWithPreload(const Options& options, const std::string& library) {
   return child->status;
 }
 
-Result<int> Run(const Options& options) {
+Result<int> RunRecord(const RecordOptions& options) {
   XLATRACE_TRY(RefuseLaunchers(options.command));
   XLATRACE_TRY(CheckRecordingOptions(options.recording));
   if (HasNvidiaDriver()) {
@@ -315,7 +315,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddRecordCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordOptions>();
   CLI::App* command = app.add_subcommand(
       "record", "Run a training command and record it; returns the command's exit status");
   command
@@ -334,7 +334,7 @@ void AddRecordCommand(CLI::App& app, Command* selected) {
       "  xlatrace record --last 30s -- python train.py     # what came before its end");
   command->callback([options, selected] {
     options->output = ExpandedOutput(options->output);
-    *selected = [options] { return Run(*options); };
+    *selected = [options] { return RunRecord(*options); };
   });
 }
 

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMarkerBytes = 256;
 
-struct Options {
+struct ReportOptions {
   std::string path;
   std::optional<std::string> given_output;  // Default: the run's name with .html.
   bool force = false;
@@ -43,7 +43,7 @@ Status CheckPage(const std::string& output, bool force) {
   return CheckOutputPath(output, force || ours);
 }
 
-Result<int> Run(const Options& options) {
+Result<int> RunReport(const ReportOptions& options) {
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   const std::string output = options.given_output
@@ -80,7 +80,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddReportCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Where the time goes, as one offline HTML file");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   command
@@ -108,7 +108,7 @@ void AddReportCommand(CLI::App& app, Command* selected) {
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000'000}));
   AddStrictFlag(*command, &options->strict);
   command->footer("Example:\n  xlatrace report run.db -o run.html");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunReport(*options); }; });
 }
 
 }  // namespace xlatrace::tools

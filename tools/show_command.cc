@@ -22,7 +22,7 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct ShowOptions {
   std::string what;
   std::string path;
   std::string format = "text";
@@ -36,7 +36,7 @@ struct Options {
   int64_t execution = 0;  // 0: not said.
 };
 
-Result<int> Run(Options options) {
+Result<int> RunShow(ShowOptions options) {
   // The other way round is as clear.
   const bool named_like_a_run = options.what.ends_with(".db") || options.what.ends_with(".rec");
   if (!Exists(options.path) && (store::LooksLikeRunDb(options.what) || named_like_a_run)) {
@@ -84,7 +84,7 @@ Result<int> Run(Options options) {
 }  // namespace
 
 void AddShowCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowOptions>();
   CLI::App* command =
       app.add_subcommand("show", "Everything about one op, kernel, module, layer or finding");
   command
@@ -112,7 +112,7 @@ void AddShowCommand(CLI::App& app, Command* selected) {
       ->check(CLI::Range(60, 400));
   command->add_flag("--ascii", options->ascii, "No block characters");
   command->footer("Example:\n  xlatrace show o1 run.db\n  xlatrace show layers.py:88 run.db");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunShow(*options); }; });
 }
 
 }  // namespace xlatrace::tools

@@ -19,7 +19,7 @@
 namespace xlatrace::tools {
 namespace {
 
-struct Options {
+struct SummaryOptions {
   bool strict = false;
   std::string path;
   std::string by = "op";
@@ -33,7 +33,7 @@ struct Options {
 };
 
 // `--gpu`: instead of the summary, what another GPU would do with the same launches.
-Result<int> RunOnGpu(const Options& options, const analysis::Gpu* gpu) {
+Result<int> RunOnGpu(const SummaryOptions& options, const analysis::Gpu* gpu) {
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   const Terminal terminal = DetectTerminal();
@@ -47,7 +47,7 @@ Result<int> RunOnGpu(const Options& options, const analysis::Gpu* gpu) {
   return 0;
 }
 
-Result<int> Run(const Options& options) {
+Result<int> RunSummary(const SummaryOptions& options) {
   XLATRACE_ASSIGN(const analysis::Gpu* gpu, GpuOfOption(options.gpu));
   if (gpu != nullptr) return RunOnGpu(options, gpu);
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
@@ -83,7 +83,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddSummaryCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SummaryOptions>();
   CLI::App* command = app.add_subcommand("summary", "Where the time goes, in the terminal");
   command->add_option("RUN", options->path, "A run.db, or the run.rec it comes from")->required();
   std::vector<std::string> words;
@@ -120,7 +120,8 @@ void AddSummaryCommand(CLI::App& app, Command* selected) {
   command->footer(
       "Examples:\n  xlatrace summary run.db\n"
       "  xlatrace summary run.db --by layer --phase backward");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback(
+      [options, selected] { *selected = [options] { return RunSummary(*options); }; });
 }
 
 }  // namespace xlatrace::tools

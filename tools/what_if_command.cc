@@ -21,7 +21,7 @@ namespace {
 
 namespace replay = analysis::replay;
 
-struct Options {
+struct WhatIfOptions {
   std::string path;
   WhatIfWords words;
   std::string format = "text";
@@ -29,7 +29,7 @@ struct Options {
   int rows = 8;
 };
 
-Result<int> Run(const Options& options) {
+Result<int> RunWhatIf(const WhatIfOptions& options) {
   XLATRACE_ASSIGN(const std::string run, FoldedRun(options.path));
   XLATRACE_ASSIGN(store::RunDb db, store::RunDb::Open(run));
   XLATRACE_ASSIGN(const LoadedRun loaded, LoadRun(db));
@@ -64,7 +64,7 @@ Result<int> Run(const Options& options) {
 }  // namespace
 
 void AddWhatIfCommand(CLI::App& app, Command* selected) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WhatIfOptions>();
   CLI::App* command =
       app.add_subcommand("what-if", "What a step would take after a change, by replay");
   WhatIfWords& words = options->words;
@@ -106,7 +106,7 @@ void AddWhatIfCommand(CLI::App& app, Command* selected) {
       "Several changes are replayed together. Without one, the step as it is.\n"
       "Examples:\n  xlatrace what-if run.db --op o17=0.5x\n"
       "  xlatrace what-if run.db --without k3 --no-gaps --collective-bandwidth 2x");
-  command->callback([options, selected] { *selected = [options] { return Run(*options); }; });
+  command->callback([options, selected] { *selected = [options] { return RunWhatIf(*options); }; });
 }
 
 }  // namespace xlatrace::tools

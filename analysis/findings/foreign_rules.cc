@@ -17,22 +17,22 @@ namespace {
 
 constexpr double kForeign = 0.5;   // Of device time: then the run is told by kernels' names.
 constexpr double kExposed = 0.02;  // Of the step, or of a run's span.
-constexpr double kNoticeable = 0.01;
+constexpr double kNoticeableKernel = 0.01;
 
 struct Kernel {
   int64_t ns = 0;
   int64_t count = 0;
 };
 
-struct Work {
+struct ForeignWork {
   std::array<Kernel, kKernelClassCount> classes;
   std::map<std::string, Kernel> collectives, cuda_cores, attention;  // By name.
   Kernel copies;
   int64_t ns = 0;
 };
 
-Work WorkOf(const Context& context) {
-  Work work;
+ForeignWork ForeignWorkOf(const Context& context) {
+  ForeignWork work;
   // Configurations are few; each is looked at once.
   struct Facts {
     KernelClass of = KernelClass::kOther;
@@ -101,7 +101,7 @@ std::string ShortName(std::string_view name) {
   return std::string(name.substr(0, 40));
 }
 
-void SayWork(const Context& context, const Work& work, Report& report) {
+void SayWork(const Context& context, const ForeignWork& work, Report& report) {
   std::vector<std::pair<int64_t, std::string>> parts;
   for (size_t c = 0; c < work.classes.size(); ++c) {
     parts.emplace_back(work.classes[c].ns, Text(static_cast<KernelClass>(c)));
@@ -127,7 +127,7 @@ void SayWork(const Context& context, const Work& work, Report& report) {
   }
 }
 
-void ExposedByName(const Context& context, const Work& work, Report& report) {
+void ExposedByName(const Context& context, const ForeignWork& work, Report& report) {
   const Kernel all = Sum(work.collectives);
   const int64_t exposed = context.Part(model::StepPart::kExposedCollective);
   if (all.ns == 0) return;
@@ -225,10 +225,10 @@ void WaitingByName(const Context& context, Report& report) {
   }
 }
 
-void CudaCoreProducts(const Context& context, const Work& work, Report& report) {
+void CudaCoreProducts(const Context& context, const ForeignWork& work, Report& report) {
   const Kernel all = Sum(work.cuda_cores);
   const int64_t ns = context.PerStep(all.ns);
-  if (!context.on_gpu || context.ShareOfStep(ns) < kNoticeable) return;
+  if (!context.on_gpu || context.ShareOfStep(ns) < kNoticeableKernel) return;
   Finding finding;
   finding.id = "no_tensor_core";
   finding.title =
@@ -256,7 +256,7 @@ void CudaCoreProducts(const Context& context, const Work& work, Report& report) 
 
 void JudgeForeignKernels(const Context& context, Report& report) {
   if (context.on_cpu) return;
-  const Work work = WorkOf(context);
+  const ForeignWork work = ForeignWorkOf(context);
   const int64_t all = context.device_ns * context.divisor;
   if (work.ns == 0 || static_cast<double>(work.ns) < kForeign * static_cast<double>(all)) return;
   SayWork(context, work, report);

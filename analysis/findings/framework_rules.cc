@@ -10,9 +10,10 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeable = 0.05;  // Of the device's work: the host's share moves with the host.
+constexpr double kNoticeableWork =
+    0.05;  // Of the device's work: the host's share moves with the host.
 
-struct Work {
+struct FrameworkWork {
   int64_t eager_ns = 0, eager_launches = 0;
   int64_t ops_ns = 0, ops_launches = 0;
   int64_t elementwise_ns = 0, elementwise_launches = 0;
@@ -24,8 +25,8 @@ double ShareOfWork(const Context& context, int64_t ns) {
                                : 0;
 }
 
-Work WorkOf(const Context& context) {
-  Work work;
+FrameworkWork FrameworkWorkOf(const Context& context) {
+  FrameworkWork work;
   for (size_t i = 0; i < context.run.activities.size(); ++i) {
     if (!context.InBasis(i)) continue;
     const int64_t ns = context.run.activities.self_ns[i];
@@ -55,9 +56,9 @@ Work WorkOf(const Context& context) {
   return work;
 }
 
-void EagerOps(const Context& context, const Work& work, Report& report) {
+void EagerOps(const Context& context, const FrameworkWork& work, Report& report) {
   const int64_t ns = context.PerStep(work.eager_ns);
-  if (ShareOfWork(context, ns) < kNoticeable) return;
+  if (ShareOfWork(context, ns) < kNoticeableWork) return;
   Finding finding;
   finding.id = "eager_kernels";
   finding.title = fmt::format("Wrap eager ops in tf.function: they take {}", Time(ns));
@@ -78,9 +79,9 @@ void EagerOps(const Context& context, const Work& work, Report& report) {
 }
 
 // Each of these ops reads and writes memory that a fusion would keep in registers.
-void CompileThisPart(const Context& context, const Work& work, Report& report) {
+void CompileThisPart(const Context& context, const FrameworkWork& work, Report& report) {
   const int64_t ns = context.PerStep(work.ops_ns);
-  if (ShareOfWork(context, ns) < kNoticeable) return;
+  if (ShareOfWork(context, ns) < kNoticeableWork) return;
   const int64_t bound = context.PerStep(work.elementwise_ns);
   Finding finding;
   finding.id = "outside_xla";
@@ -117,7 +118,7 @@ void CompileThisPart(const Context& context, const Work& work, Report& report) {
 }  // namespace
 
 void JudgeFrameworkOps(const Context& context, Report& report) {
-  const Work work = WorkOf(context);
+  const FrameworkWork work = FrameworkWorkOf(context);
   if (work.eager_ns > 0) EagerOps(context, work, report);
   if (work.ops_ns > 0) CompileThisPart(context, work, report);
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include "base/text.h"
 #include "hlo/backend_config.h"
 #include "hlo/cost/weights.h"
 #include "hlo/opcode.h"
@@ -22,11 +23,9 @@ constexpr int64_t kLeastScores = 512;
 constexpr int64_t kTensorCoreBytes = 16;
 constexpr int kMostSteps = 16;  // Along a chain of instructions that only pass data on.
 
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-
 bool IsShort(std::string_view type) { return type == "bf16" || type == "f16"; }
 
-bool PassesOn(std::string_view opcode) {
+bool PassesOnValues(std::string_view opcode) {
   return opcode == "bitcast" || opcode == "copy" || opcode == "reshape" || opcode == "transpose" ||
          opcode == "broadcast" || opcode == "get-tuple-element" || opcode == "slice" ||
          opcode == "bitcast-convert" || opcode == "dynamic-slice" || opcode == "pad";
@@ -196,8 +195,8 @@ class Reader {
         if (root == kNoIndex) return kNoIndex;
         node = root;
         if (is_it(At(node))) return node;
-        if (!PassesOn(At(node).opcode)) return kNoIndex;
-      } else if (!PassesOn(i.opcode)) {
+        if (!PassesOnValues(At(node).opcode)) return kNoIndex;
+      } else if (!PassesOnValues(i.opcode)) {
         return kNoIndex;
       }
       const auto operands = module_.Operands(At(node));

@@ -6,28 +6,23 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "base/text.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
 
 using model::OpKind;
 
-constexpr double kNoticeable = 0.01;
+constexpr double kSlowOp = 0.01;
 constexpr double kMuchOfStep = 0.1;  // Where nobody knows what it must take.
 constexpr double kWastesMost = 0.5;
 constexpr double kMemoryBound = 0.8;  // Of what memory reaches.
 
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-
-std::string_view Tail(std::string_view op_name) {
-  return op_name.substr(op_name.find_last_of('/') + 1);
-}
-
 bool IsScatterAdd(const Op& op) {
   if (op.facts->scatter) return true;
   // Backends that expand it into a loop keep the name.
-  return Tail(op.row->op_name).starts_with("scatter-add") ||
-         Tail(op.row->op_name).starts_with("scatter_add");
+  return LastPart(op.row->op_name).starts_with("scatter-add") ||
+         LastPart(op.row->op_name).starts_with("scatter_add");
 }
 
 // What adding rows costs where they do not collide: they are read, and the table's rows read and
@@ -52,7 +47,7 @@ void Scatters(const Context& context, Report& report) {
     for (const Op* op : site.ops) floor += ScatterFloor(context, *op);
     const int64_t saves = site.ns - std::min(floor, site.ns);
     all += site.ns;
-    if (context.ShareOfStep(saves) < (context.limits.bytes ? kNoticeable : kMuchOfStep) ||
+    if (context.ShareOfStep(saves) < (context.limits.bytes ? kSlowOp : kMuchOfStep) ||
         static_cast<double>(saves) < kWastesMost * static_cast<double>(site.ns)) {
       continue;
     }

@@ -10,22 +10,22 @@
 
 #include "analysis/findings/longest_launch.h"
 #include "analysis/findings/rules.h"
+#include "base/text.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeable = 0.01;
+constexpr double kSlowKernel = 0.01;
 constexpr int64_t kMostWavesMilli = 3000;
 constexpr double kWaveEfficiency = 0.75;
-constexpr double kGoodRate = 0.7;  // Of the achievable: no finding about shape or registers then.
+constexpr double kGoodKernelRate =
+    0.7;  // Of the achievable: no finding about shape or registers then.
 constexpr int64_t kManyRegisters = 168;
 constexpr int64_t kLowOccupancyMilliPct = 25'000;
 constexpr double kFarFromRoofs = 0.4;
 constexpr size_t kStepsForClocks = 12;
 constexpr double kSlower = 1.04;
 constexpr double kMostOfThem = 0.8;
-
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 // Launches as many blocks as the device holds, and lets each take tile after tile: its waves say
 // nothing about its tiles.
@@ -55,7 +55,7 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
   std::vector<const Op*> ops;
   bool judged = false;
   for (const Op& op : context.ops) {
-    if (!op.facts->dot || context.ShareOfStep(op.ns) < kNoticeable) continue;
+    if (!op.facts->dot || context.ShareOfStep(op.ns) < kSlowKernel) continue;
     const auto rate = ProductRate(context, op);
     const auto work = op.row->flops ? op.row->flops : op.facts->flops;
     const model::OccupancyRow* occupancy = launches.OccupancyOf(op);
@@ -63,7 +63,7 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
     judged = true;
     const double reached =
         static_cast<double>(*work) * op.calls / (static_cast<double>(op.ns) * 1e-9) / *rate;
-    if (reached >= kGoodRate || *occupancy->waves_milli >= kMostWavesMilli ||
+    if (reached >= kGoodKernelRate || *occupancy->waves_milli >= kMostWavesMilli ||
         IsPersistent(*launches.ConfigOf(op), SmCount(context, occupancy->device_id))) {
       continue;
     }
@@ -82,7 +82,7 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
       saves += std::min(static_cast<int64_t>(static_cast<double>(op->ns) * (1 - efficiency)),
                         op->ns - std::min(op->ns, floor));
     }
-    if (context.ShareOfStep(saves) < kNoticeable) continue;
+    if (context.ShareOfStep(saves) < kSlowKernel) continue;
     found = true;
     const Op& largest = site.largest();
     const double waves = static_cast<double>(*launches.OccupancyOf(largest)->waves_milli) / 1000;
@@ -110,7 +110,7 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
 void Registers(const Context& context, const LongestLaunches& launches, Report& report) {
   std::vector<const Op*> ops;
   for (const Op& op : context.ops) {
-    if (op.facts->dot || context.ShareOfStep(op.ns) < kNoticeable || launches.IsLibrary(op)) {
+    if (op.facts->dot || context.ShareOfStep(op.ns) < kSlowKernel || launches.IsLibrary(op)) {
       continue;
     }
     const model::OccupancyRow* occupancy = launches.OccupancyOf(op);
@@ -137,7 +137,7 @@ void Registers(const Context& context, const LongestLaunches& launches, Report& 
                   100'000;
       saves += static_cast<int64_t>(static_cast<double>(op->ns) * left);
     }
-    if (context.ShareOfStep(saves) < kNoticeable) continue;
+    if (context.ShareOfStep(saves) < kSlowKernel) continue;
     const Op& largest = site.largest();
     const model::OccupancyRow& occupancy = *launches.OccupancyOf(largest);
     Finding finding = FindingAbout(context, "register_pressure", site);

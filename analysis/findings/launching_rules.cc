@@ -20,8 +20,8 @@ namespace {
 using model::GapCause;
 using model::Id;
 
-constexpr double kNoticeable = 0.02;  // Of the step, or of the run's span.
-constexpr double kStall = 0.1;        // One gap of this much of it is told by itself.
+constexpr double kNoticeableGaps = 0.02;  // Of the step, or of the run's span.
+constexpr double kStall = 0.1;            // One gap of this much of it is told by itself.
 constexpr int64_t kLeastStallNs = 5'000'000;
 constexpr int64_t kLaunchCostNs = 1'500;
 constexpr int64_t kLongWaitNs = 200'000;       // More than launching takes, profiled or not.
@@ -356,7 +356,7 @@ void JudgeLaunching(const Context& context, const std::vector<Gap>& gaps, Report
     }
   }
   const auto matters = [&](const Kind& kind) {
-    return ShareOfSpan(context, kind.ns) >= kNoticeable;
+    return ShareOfSpan(context, kind.ns) >= kNoticeableGaps;
   };
   if (matters(synchronised)) Synchronised(context, synchronised, report);
   if (matters(launched)) LaunchedOneByOne(context, launched, report);

@@ -14,11 +14,11 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeable = 0.01;
+constexpr double kNoticeableSum = 0.01;
 constexpr int64_t kLongSum = 2048;
 constexpr int64_t kSumOverSide = 8;  // The sum against the longer side of one product's result.
 constexpr int64_t kFewestSms = 64;   // Of GPUs whose size is not known: L4 58, A100 108, H100 132.
-constexpr double kGoodRate = 0.35;   // Of memory or arithmetic: such a product is fine as it is.
+constexpr double kGoodSumRate = 0.35;  // Of memory or arithmetic: such a product is fine as it is.
 constexpr int64_t kLeastKernelNs = 20'000;
 
 int64_t SmCount(const Context& context) {
@@ -65,7 +65,7 @@ void ByShape(const Context& context, Report& report) {
     if (!op.facts->dot || !HasShape(*op.facts->dot)) continue;
     const DotFacts& dot = *op.facts->dot;
     if (dot.k < kLongSum || dot.k < kSumOverSide * std::max(dot.m, dot.n) ||
-        2 * TilesOf(dot) > sms || ShareOfLimits(context, op) >= kGoodRate) {
+        2 * TilesOf(dot) > sms || ShareOfLimits(context, op) >= kGoodSumRate) {
       continue;
     }
     ops.push_back(&op);
@@ -80,7 +80,7 @@ void ByShape(const Context& context, Report& report) {
       const double kept = share > 0 ? std::max(1 - idle, share / 0.8) : 1 - idle;
       saves += static_cast<int64_t>(static_cast<double>(op->ns) * std::max(0.0, 1 - kept));
     }
-    if (context.ShareOfStep(saves) < kNoticeable) break;
+    if (context.ShareOfStep(saves) < kNoticeableSum) break;
     const DotFacts& dot = *site.largest().facts->dot;
     const std::string shape =
         fmt::format("{}{} x {} over {}", dot.batch > 1 ? fmt::format("{} of ", dot.batch) : "",
@@ -142,7 +142,7 @@ void ByGrid(const Context& context, Report& report) {
     ns += own;
   }
   ns = context.PerStep(ns);
-  if (context.ShareOfStep(ns) < kNoticeable) return;
+  if (context.ShareOfStep(ns) < kNoticeableSum) return;
   const auto most = std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
     return a.second.ns < b.second.ns;
   });

@@ -8,16 +8,15 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "base/text.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeable = 0.05;    // Of the step.
-constexpr double kManyIterations = 10;  // Per execution of the program.
+constexpr double kNoticeableLoop = 0.05;  // Of the step.
+constexpr double kManyIterations = 10;    // Per execution of the program.
 constexpr double kShortNs = 20'000;  // What takes longer moves data: `scan_stack`, `device_copies`.
 constexpr int64_t kRampNs = 1'200;   // From kernel to kernel of a full queue.
-
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 // "s32[]", "pred[]": what counts, and what decides whether to go on.
 bool IsCounter(const Op& op) {
@@ -73,7 +72,7 @@ void JudgeLoops(const Context& context, Report& report) {
   const int64_t ns = counters.ns + slices.ns + copies.ns;
   const auto ramp = static_cast<int64_t>(launches * kRampNs);
   if (overhead.empty() || iterations < kManyIterations ||
-      context.ShareOfStep(ns + ramp) < kNoticeable) {
+      context.ShareOfStep(ns + ramp) < kNoticeableLoop) {
     return;
   }
   const Site site = AllOf(context, overhead);

@@ -12,7 +12,7 @@ namespace {
 using model::Instruction;
 
 // Passes on what it is given, without memory of its own.
-bool PassesOn(std::string_view opcode) {
+bool PassesOnWhole(std::string_view opcode) {
   return opcode == "get-tuple-element" || opcode == "tuple" || opcode == "bitcast" ||
          opcode == "opt-barrier" || opcode == "optimization-barrier";
 }
@@ -40,7 +40,7 @@ MemoryFacts KeptWithoutRecomputation(const model::HloModule& module,
   }
   for (size_t i = module.instructions.size(); i-- > 0;) {
     const Instruction& instruction = module.instructions[i];
-    const bool reads = PassesOn(instruction.opcode) ? kept[i] : !again[i];
+    const bool reads = PassesOnWhole(instruction.opcode) ? kept[i] : !again[i];
     if (!reads) continue;
     for (const uint32_t operand : module.Operands(instruction)) {
       if (operand < i) kept[operand] = true;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "base/text.h"
 #include "hlo/shape.h"
 
 namespace xlatrace::analysis::findings {
@@ -15,18 +16,12 @@ namespace {
 
 using model::OpKind;
 
-constexpr double kNoticeable = 0.01;
+constexpr double kSlowMemoryOp = 0.01;
 constexpr double kAttention = 0.03;
 constexpr double kSlow = 0.4;           // Of what memory can do.
 constexpr double kSlowBesideOwn = 0.3;  // Of what the best of the same program do.
 constexpr double kDominantSlow = 0.03;
 constexpr double kStreams = 0.6;  // Of what memory can do: bound by it.
-
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-
-std::string_view Tail(std::string_view op_name) {
-  return op_name.substr(op_name.find_last_of('/') + 1);
-}
 
 // Words of attention in an op_name: scopes, softmax, the subscripts of einsum.
 bool NamesAttention(const Op& op) {
@@ -149,7 +144,7 @@ void Attention(const Context& context, Report& report) {
 // by the same kernel, its write is no extra cost.
 void ScanStacks(const Context& context, const std::vector<const Op*>& ops, Report& report) {
   for (const Site& site : SitesOf(context, ops)) {
-    if (context.ShareOfStep(site.ns) < 2 * kNoticeable) break;
+    if (context.ShareOfStep(site.ns) < 2 * kSlowMemoryOp) break;
     int64_t bytes = 0;
     int64_t filling = 0;
     for (const Op* op : site.ops) {
@@ -188,7 +183,7 @@ void Layouts(const Context& context, Report& report) {
     const Movement movement = op.facts->movement;
     if (movement == Movement::kTranspose || movement == Movement::kLayout) {
       // XLA:CPU transposes operands of products by itself.
-      if (!context.on_cpu || Has(Tail(op.row->op_name), "transpose")) ops.push_back(&op);
+      if (!context.on_cpu || Has(LastPart(op.row->op_name), "transpose")) ops.push_back(&op);
     } else if (movement == Movement::kConvert && op.row->phase != model::Phase::kOptimizer &&
                !context.on_cpu) {  // It computes 16-bit types in f32.
       converts.push_back(&op);
@@ -203,7 +198,7 @@ void Layouts(const Context& context, Report& report) {
   for (const Op* op : ops) all += op->ns;
   bool found = false;
   for (const Site& site : SitesOf(context, ops)) {
-    if (context.ShareOfStep(site.ns) < kNoticeable) break;
+    if (context.ShareOfStep(site.ns) < kSlowMemoryOp) break;
     found = true;
     Finding finding = FindingAbout(context, "layout_copy", site);
     finding.title = "Avoid this transpose: it only changes the layout";
@@ -229,7 +224,7 @@ void Layouts(const Context& context, Report& report) {
                                            Percent(context.ShareOfStep(all))));
   }
   for (const Site& site : SitesOf(context, converts)) {
-    if (context.ShareOfStep(site.ns) < kNoticeable) break;
+    if (context.ShareOfStep(site.ns) < kSlowMemoryOp) break;
     Finding finding = FindingAbout(context, "convert_only", site);
     finding.title = "Convert once, not here: this only converts types";
     finding.action =
@@ -357,7 +352,7 @@ void Chains(const Context& context, Report& report) {
       all += saves[op];
       bytes += static_cast<double>(op->facts->passed_bytes) * op->calls;
     }
-    if (context.ShareOfStep(all) < kNoticeable) continue;
+    if (context.ShareOfStep(all) < kSlowMemoryOp) continue;
     Finding finding = FindingAbout(context, "elementwise_chain", site);
     finding.title = "Let this and what feeds it become one: only memory lies between them";
     finding.action =

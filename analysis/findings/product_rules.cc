@@ -8,8 +8,9 @@
 namespace xlatrace::analysis::findings {
 namespace {
 
-constexpr double kNoticeable = 0.01;
-constexpr double kGoodRate = 0.6;  // Of the achievable: a product that does this much is fine.
+constexpr double kSlowProduct = 0.01;
+constexpr double kGoodProductRate =
+    0.6;  // Of the achievable: a product that does this much is fine.
 
 int64_t WorkOf(const Op& op) { return op.row->flops.value_or(op.facts->flops.value_or(0)); }
 
@@ -47,7 +48,7 @@ void Upcast(const Context& context, Report& report) {
     for (const Op* op : site.ops) {
       saves += context.limits.half ? op->ns - TimeAt(*op, context.limits.half) : op->ns / 2;
     }
-    if (context.ShareOfStep(saves) < kNoticeable) continue;
+    if (context.ShareOfStep(saves) < kSlowProduct) continue;
     found = true;
     const DotFacts& dot = *site.largest().facts->dot;
     Finding finding = FindingAbout(context, "f32_upcast", site);
@@ -91,7 +92,7 @@ void Highest(const Context& context, Report& report) {
   for (const Site& site : SitesOf(context, ops)) {
     int64_t saves = 0;
     for (const Op* op : site.ops) saves += op->ns - TimeAt(*op, context.limits.tf32);
-    if (context.ShareOfStep(saves) < kNoticeable) break;
+    if (context.ShareOfStep(saves) < kSlowProduct) break;
     Finding finding = FindingAbout(context, "f32_highest", site);
     finding.title = "Let this f32 product use TF32: precision HIGHEST keeps off tensor cores";
     finding.action =
@@ -138,7 +139,7 @@ void OddSizes(const Context& context, Report& report) {
     const int64_t odd = dot.odd_dimension != 0 ? dot.odd_dimension : dot.padded_from;
     double best = BestRate(context, dot.lhs_type);
     const bool own = best > 0;
-    if (!own) best = context.limits.half.value_or(0) * kGoodRate;
+    if (!own) best = context.limits.half.value_or(0) * kGoodProductRate;
     int64_t saves = 0;
     bool slow = false;
     for (const Op* op : site.ops) {
@@ -155,7 +156,7 @@ void OddSizes(const Context& context, Report& report) {
       saves += op.ns;
       slow = true;
     }
-    if (!slow || context.ShareOfStep(saves) < kNoticeable) continue;
+    if (!slow || context.ShareOfStep(saves) < kSlowProduct) continue;
     found = true;
     const int64_t next = (odd + 127) / 128 * 128;
     Finding finding = FindingAbout(context, "gemm_bad_dims", whole);

@@ -22,7 +22,7 @@ namespace {
 using model::Id;
 
 // Scheduling takes less than this; what is longer has another cause.
-constexpr int64_t kSchedulingNs = 2'000;
+constexpr int64_t kUsualSchedulingNs = 2'000;
 constexpr int64_t kLaunchingNs = 30'000;
 constexpr int64_t kHostWakeNs = 300'000;  // From the end of work to the return of who waited.
 constexpr int64_t kQueueNs = 20'000;      // From a place in the queue to the return of a launch.
@@ -265,7 +265,7 @@ class Builder {
       launched = launched || (graph_.edges[e].kind == EdgeKind::kLaunch &&
                               graph_.edges[e].lag_ns < kLaunchingNs);
     }
-    if (!nothing && !launched && start - cause <= kSchedulingNs) return;
+    if (!nothing && !launched && start - cause <= kUsualSchedulingNs) return;
     const uint32_t from = LatestEnd(lanes_of_[device], start);
     if (from == kNone) return;
     if (launched) {
@@ -304,7 +304,7 @@ class Builder {
     if (before == kNone) return;
     const int64_t start = graph_.nodes.back().start_ns;
     const int64_t returned = EndOf(before);
-    if (start - returned < kSchedulingNs) return;
+    if (start - returned < kUsualSchedulingNs) return;
     const auto device = static_cast<size_t>(input_.run.LaneOf(piece.node.what).device_id) - 1;
     const uint32_t from = LatestEnd(lanes_of_[device], start);
     if (from == kNone || EndOf(from) <= returned) return;

@@ -10,7 +10,7 @@
 namespace xlatrace::analysis::replay {
 namespace {
 
-constexpr int64_t kSchedulingNs = 20'000;
+constexpr int64_t kLongestSchedulingNs = 20'000;
 constexpr int64_t kFewestOthers = 2;
 
 // A lag that bound, and where it lay: of which kind, between which labels.
@@ -132,7 +132,7 @@ void Replace(const Graph& graph, std::vector<Sample>::const_iterator first,
     const bool enough = others >= kFewestOthers;
     const int64_t lag = enough ? all.Of(at->step, own, own_ns) : 0;
     for (; at != end; ++at) {
-      const bool scheduling = std::abs(at->lag_ns) < kSchedulingNs;
+      const bool scheduling = std::abs(at->lag_ns) < kLongestSchedulingNs;
       Edge& edge = edges[at->edge];
       if (enough && (!graph.whole_run || scheduling)) {
         edge.lag_ns = lag;

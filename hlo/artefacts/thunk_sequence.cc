@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "hlo/artefacts/thunk_metadata_proto.h"
 #include "hlo/text/text_scanner.h"
 
@@ -14,9 +15,6 @@ namespace xlatrace::hlo {
 namespace {
 
 using model::Thunk;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";

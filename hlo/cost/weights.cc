@@ -67,13 +67,13 @@ constexpr OperationCost kOperations[] = {
     {"tanh", 467, 0.5},
 };
 constexpr OperationCost kOtherTranscendental{"", 400, 10};
-constexpr OperationCost kRandom{"", 100, 1};  // Ten rounds of a few integer operations.
+constexpr OperationCost kRandomNumber{"", 100, 1};  // Ten rounds of a few integer operations.
 constexpr double kSlowerIn64Bits = 4;
 
 // The shortest kernels of an H100 last one to two microseconds, and the next one starts one later.
 constexpr double kLaunchNs = 2000;
 
-constexpr int kMaxDepth = 3;
+constexpr int kDeepestNest = 3;
 constexpr int kMaxInstructions = 200'000;
 
 double Elements(std::string_view shape) { return static_cast<double>(ElementCount(shape)); }
@@ -92,7 +92,7 @@ double ResultElements(const Instruction& i) {
 
 // What reading an operand reads: a broadcast is never written, only what it repeats is.
 double ReadBytes(const HloModule& module, uint32_t operand) {
-  for (int depth = 0; depth < kMaxDepth; ++depth) {
+  for (int depth = 0; depth < kDeepestNest; ++depth) {
     const Instruction& i = module.instructions[operand];
     if (i.opcode == "iota") return 0;
     const auto operands = module.Operands(i);
@@ -207,7 +207,7 @@ class Weigher {
       case OpWork::kReduction:
         return Elements(OperandShape(module_, i, 0)) * machine_.cheap_ns;
       case OpWork::kRandom:
-        return Elements(i.shape) * Ns(kRandom);
+        return Elements(i.shape) * Ns(kRandomNumber);
       case OpWork::kCall:
         if (i.opcode == "custom-call") return Multiplying(i, LibraryFlops(i));
         return OverCalled(i, depth,
@@ -259,7 +259,7 @@ class Weigher {
   template <typename Value>
   double OverCalled(const Instruction& i, int depth, Value value) {
     double sum = 0;
-    if (depth >= kMaxDepth) return sum;
+    if (depth >= kDeepestNest) return sum;
     for (const uint32_t callee : module_.CalledComputations(i)) {
       for (const Instruction& inner : module_.InstructionsOf(module_.computations[callee])) {
         if (--budget_ < 0) return sum;

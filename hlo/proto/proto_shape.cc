@@ -10,13 +10,13 @@ namespace xlatrace::hlo {
 namespace {
 
 // XLA's shapes nest a handful deep; the cap only stops a damaged file from using up the stack.
-constexpr int kMaxDepth = 64;
+constexpr int kDeepestShape = 64;
 
 constexpr int64_t kTuple = 13;
-constexpr int64_t kBuffer = 34;
+constexpr int64_t kBufferType = 34;
 
 // xla.PrimitiveType, lower case, by number.
-constexpr std::string_view kTypes[] = {
+constexpr std::string_view kTypeNames[] = {
     "invalid",    "pred",       "s8",   "s16",      "s32",      "s64",    "u8",     "u16",
     "u32",        "u64",        "f16",  "f32",      "f64",      "tuple",  "opaque", "c64",
     "bf16",       "token",      "c128", "f8e5m2",   "f8e4m3fn", "s4",     "u4",     "f8e4m3b11fnuz",
@@ -25,7 +25,8 @@ constexpr std::string_view kTypes[] = {
 };
 
 std::string_view TypeName(int64_t type) {
-  return type >= 0 && type < static_cast<int64_t>(std::size(kTypes)) ? kTypes[type] : "invalid";
+  return type >= 0 && type < static_cast<int64_t>(std::size(kTypeNames)) ? kTypeNames[type]
+                                                                         : "invalid";
 }
 
 void AppendInt(int64_t value, std::string& out) {
@@ -190,7 +191,7 @@ bool AppendLayout(std::string_view layout, bool scalar, WirePosition& position, 
 }
 
 bool AppendShapeAt(std::string_view shape, WirePosition& position, int depth, std::string& out) {
-  if (depth > kMaxDepth) return false;
+  if (depth > kDeepestShape) return false;
   int64_t type = 0;
   // Real arrays have few dimensions; a vector per shape is cheap because shapes are interned.
   std::vector<int64_t> dims;
@@ -223,8 +224,8 @@ bool AppendShapeAt(std::string_view shape, WirePosition& position, int depth, st
         fields.Skip();
     }
   }
-  if (type == kTuple || type == kBuffer) {
-    if (type == kBuffer) out += 'b';
+  if (type == kTuple || type == kBufferType) {
+    if (type == kBufferType) out += 'b';
     out += '(';
     for (size_t i = 0; i < elements.size(); ++i) {
       if (i > 0) out += ", ";

@@ -8,12 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "hlo/text/text_scanner.h"
 
 namespace xlatrace::hlo {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 int64_t ParseInt(std::string_view text, int64_t fallback) {
   const bool negative = text.substr(0, 1) == "-";

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "hlo/text/module_attribute_syntax.h"
 #include "hlo/text/sharding_syntax.h"
 #include "hlo/text/text_literal.h"
@@ -116,8 +117,6 @@ bool Unexpected(TextScanner& scanner, std::string_view wanted) {
   return scanner.FailHere(
       fmt::format("expected {}, found {}", wanted, scanner.TokenAt(scanner.position())));
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool ScanBool(TextScanner& scanner) {
   return scanner.TryWord("true") || scanner.TryWord("false") ||

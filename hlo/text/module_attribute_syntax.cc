@@ -7,7 +7,7 @@
 namespace xlatrace::hlo {
 namespace {
 
-bool Unexpected(TextScanner& scanner, std::string_view wanted) {
+bool UnexpectedHere(TextScanner& scanner, std::string_view wanted) {
   return scanner.FailHere(
       fmt::format("expected {}, found {}", wanted, scanner.TokenAt(scanner.position())));
 }
@@ -28,7 +28,7 @@ bool ScanDebugItem(TextScanner& scanner) {
   scanner.Peek();
   const char* where = scanner.position();
   const std::string_view key = scanner.Identifier();
-  if (key.empty()) return Unexpected(scanner, "a debug attribute");
+  if (key.empty()) return UnexpectedHere(scanner, "a debug attribute");
   if (!scanner.Expect('=', "after the name of a debug attribute")) return false;
   scanner.Peek();
   where = scanner.position();
@@ -39,7 +39,7 @@ bool ScanDebugItem(TextScanner& scanner) {
   }
   if (key == "partitioned") {
     return scanner.TryWord("true") || scanner.TryWord("false") ||
-           Unexpected(scanner, "true or false");
+           UnexpectedHere(scanner, "true or false");
   }
   int64_t number = 0;
   std::string_view value;
@@ -76,7 +76,7 @@ bool ScanBufferDonors(TextScanner& scanner) {
 bool ScanOriginalValue(TextScanner& scanner) {
   if (!scanner.Expect('{', "before an original value")) return false;
   if (scanner.TryChar('[')) {
-    if (!scanner.TryWord("synthetic_call")) return Unexpected(scanner, "synthetic_call");
+    if (!scanner.TryWord("synthetic_call")) return UnexpectedHere(scanner, "synthetic_call");
     return scanner.Expect(']', "after 'synthetic_call'") &&
            scanner.Expect('}', "after an original value");
   }
@@ -89,7 +89,7 @@ bool ScanOriginalValue(TextScanner& scanner) {
     } else if (depth > 0 && scanner.TryChar(')')) {
       --depth;
     } else if (depth == 0 || !scanner.TryChar(',')) {
-      return Unexpected(scanner, "an original value");
+      return UnexpectedHere(scanner, "an original value");
     }
   }
   return depth == 0 || scanner.FailHere("unbalanced '(' in an original value");

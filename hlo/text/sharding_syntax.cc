@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "hlo/text/attribute_syntax.h"
 #include "hlo/text/text_shape.h"
 
 namespace xlatrace::hlo {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-bool Unexpected(TextScanner& scanner, std::string_view wanted) {
+bool UnexpectedToken(TextScanner& scanner, std::string_view wanted) {
   return scanner.FailHere(
       fmt::format("expected {}, found {}", wanted, scanner.TokenAt(scanner.position())));
 }
@@ -79,7 +78,7 @@ bool ScanAxis(TextScanner& scanner) {
   const char c = scanner.Peek();
   std::string_view name;
   if (c == '\'' || c == '"' ? !scanner.String(&name) : scanner.Identifier().empty()) {
-    return Unexpected(scanner, "the name of a mesh axis");
+    return UnexpectedToken(scanner, "the name of a mesh axis");
   }
   if (!scanner.TryChar(':')) return !scanner.failed();
   int64_t size = 0;
@@ -156,7 +155,7 @@ bool ScanTypes(TextScanner& scanner) {
   do {
     if (!scanner.TryWord("manual") && !scanner.TryWord("replicated") &&
         !scanner.TryWord("unreduced")) {
-      return Unexpected(scanner, "a sharding type");
+      return UnexpectedToken(scanner, "a sharding type");
     }
   } while (scanner.TryChar(','));
   return scanner.Expect('}', "after sharding types");
@@ -208,7 +207,7 @@ bool ScanSingle(TextScanner& scanner) {
   const char* const start = scanner.position();
   SingleSharding sharding;
   while (!scanner.TryChar('}')) {
-    if (scanner.AtEnd()) return Unexpected(scanner, "'}' after a sharding");
+    if (scanner.AtEnd()) return UnexpectedToken(scanner, "'}' after a sharding");
     if (!ScanItem(scanner, sharding)) return false;
   }
   if (sharding.whole && (sharding.device || sharding.devices)) {
@@ -234,7 +233,7 @@ bool ScanNamed(TextScanner& scanner) {
     }
     const char* const start = scanner.position();
     const std::string_view word = scanner.Identifier();
-    if (word.empty()) return Unexpected(scanner, "an item of a sharding");
+    if (word.empty()) return UnexpectedToken(scanner, "an item of a sharding");
     const bool is_type = word == "replicated" || word == "unreduced" || word == "manual";
     if (!is_type && word != "device_ids" && word != "metadata") {
       return scanner.Fail(start,

@@ -7,13 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "hlo/shape.h"
 #include "hlo/text/text_shape.h"
 
 namespace xlatrace::hlo {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";

@@ -5,14 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace xlatrace::hlo {
 namespace {
 
 // Upstream's cap on nesting is 8192; real shapes have a handful of levels and every consumer of a
 // shape recurses too.
 constexpr int kMaxDepth = 64;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // A layout starts at '{' only when an integer, ':' or '}' follows; otherwise the brace belongs to a
 // computation ("-> f32[] {").

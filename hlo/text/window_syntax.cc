@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace xlatrace::hlo {
 namespace {
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool ScanInt(TextScanner& scanner) {
   int64_t number = 0;

@@ -1,18 +1,13 @@
 #include "importers/common/kernel_details.h"
 
+#include "base/text.h"
 #include "importers/common/text_fields.h"
 
 namespace xlatrace::importers {
 
 using model::CopyKind;
 
-namespace {
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 bool IsDerivedLine(std::string_view name) {
   for (const std::string_view derived :
@@ -41,15 +36,15 @@ bool SetLaunchDetails(std::string_view details, model::LaunchConfig& config) {
 }
 
 CopyKind CopyKindOfName(std::string_view name) {
-  if (Contains(name, "H2D") || Contains(name, "HtoD") || Contains(name, "HostToDevice")) {
+  if (Has(name, "H2D") || Has(name, "HtoD") || Has(name, "HostToDevice")) {
     return CopyKind::kHostToDevice;
   }
-  if (Contains(name, "D2H") || Contains(name, "DtoH") || Contains(name, "DeviceToHost")) {
+  if (Has(name, "D2H") || Has(name, "DtoH") || Has(name, "DeviceToHost")) {
     return CopyKind::kDeviceToHost;
   }
-  if (Contains(name, "P2P") || Contains(name, "PtoP")) return CopyKind::kPeerToPeer;
-  if (Contains(name, "H2H") || Contains(name, "HtoH")) return CopyKind::kHostToHost;
-  if (Contains(name, "D2D") || Contains(name, "DtoD") || Contains(name, "DeviceToDevice")) {
+  if (Has(name, "P2P") || Has(name, "PtoP")) return CopyKind::kPeerToPeer;
+  if (Has(name, "H2H") || Has(name, "HtoH")) return CopyKind::kHostToHost;
+  if (Has(name, "D2D") || Has(name, "DtoD") || Has(name, "DeviceToDevice")) {
     return CopyKind::kDeviceToDevice;
   }
   return CopyKind::kUnknown;

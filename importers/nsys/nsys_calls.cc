@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "importers/nsys/nsys_devices.h"
 
 namespace xlatrace::importers {
@@ -14,15 +15,11 @@ constexpr size_t kCallsPerPiece = 65'536;
 // CUDA has some hundred; more is a hostile file.
 constexpr size_t kMaxNames = 1000;
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 // cudaLaunchKernel_v7000, cuLaunchKernelEx, cudaGraphLaunch_v10000...; not cudaLaunchHostFunc.
 bool IsLaunch(std::string_view text) {
   return (text.starts_with("cudaLaunch") || text.starts_with("cuLaunch") ||
-          Contains(text, "GraphLaunch")) &&
-         !Contains(text, "HostFunc");
+          Has(text, "GraphLaunch")) &&
+         !Has(text, "HostFunc");
 }
 
 }  // namespace
@@ -132,9 +129,7 @@ NsysCalls::Name& NsysCalls::AddName(std::string_view text) {
     name.text = text;
     name.is_wait = is_wait;
     name.is_launch = IsLaunch(text);
-    name.capture = Contains(text, "StreamBeginCapture") ? 1
-                   : Contains(text, "StreamEndCapture") ? -1
-                                                        : 0;
+    name.capture = Has(text, "StreamBeginCapture") ? 1 : Has(text, "StreamEndCapture") ? -1 : 0;
     name.number = static_cast<uint16_t>(names_.size());
     names_.push_back(&entry->second);
   }

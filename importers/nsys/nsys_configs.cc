@@ -5,16 +5,13 @@
 
 #include "base/hash.h"
 #include "importers/common/text_fields.h"
+#include "importers/nsys/nsys_tables.h"
 
 namespace xlatrace::importers {
 namespace {
 
 // In keys, what no column of a launch holds: NULL, and below it the texts that are no ids.
 constexpr int64_t kNull = std::numeric_limits<int64_t>::min() / 2;
-
-std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
-  return value && *value > 0 ? value : std::nullopt;
-}
 
 }  // namespace
 

@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "importers/nsys/nsys_tables.h"
+
 namespace xlatrace::importers {
 namespace {
 
 int64_t PidOf(int64_t global_id) { return (global_id >> 24) & 0xffffff; }
-
-std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
-  return value && *value > 0 ? value : std::nullopt;
-}
 
 }  // namespace
 

@@ -32,10 +32,6 @@ constexpr int64_t kTextPushPopRange = 70;
 constexpr int64_t kTextStartEndRange = 71;
 constexpr int64_t kDomainCreate = 75;
 
-std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
-  return value && *value > 0 ? value : std::nullopt;
-}
-
 // The columns that all device activities share, in this order, come first in each scan.
 #define XLATRACE_ACTIVITY_COLUMNS                                                    \
   "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", \

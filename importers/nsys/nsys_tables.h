@@ -20,6 +20,11 @@
 
 namespace xlatrace::importers {
 
+// What an export writes as 0 is not known.
+inline std::optional<int64_t> Positive(const std::optional<int64_t>& value) {
+  return value && *value > 0 ? value : std::nullopt;
+}
+
 // One pass over a table: asked-for columns that the table lacks read as NULL.
 class TableScan {
  public:

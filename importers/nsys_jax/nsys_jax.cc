@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using model::Severity;
 
 constexpr int64_t kLatestNs = INT64_MAX / 4;
-constexpr size_t kNone = SIZE_MAX;
+constexpr size_t kNoRow = SIZE_MAX;
 
 // "TSL:Thunk:#..." -> {"TSL", "Thunk:#..."}.
 struct DomainAndText {
@@ -186,7 +186,7 @@ class CaptureImport {
                                                    : Kind::kOther;
       if (ranges[i].range_id) by_id[{ranges[i].pid, *ranges[i].range_id}] = i;
     }
-    parent_.assign(ranges.size(), kNone);
+    parent_.assign(ranges.size(), kNoRow);
     has_child_.assign(ranges.size(), false);
     for (size_t i = 0; i < ranges.size(); ++i) {
       if (!ranges[i].parent_id) continue;
@@ -201,10 +201,10 @@ class CaptureImport {
   }
 
   size_t Around(size_t row, Kind kind) const {
-    for (size_t at = parent_[row]; at != kNone; at = parent_[at]) {
+    for (size_t at = parent_[row]; at != kNoRow; at = parent_[at]) {
       if (kinds_[at] == kind) return at;
     }
-    return kNone;
+    return kNoRow;
   }
 
   void AddProcesses() {
@@ -324,7 +324,7 @@ class CaptureImport {
       const ProjectedRange& range = (*ranges_)[i];
       if (kinds_[i] != Kind::kThunk || !range.start_ns || !range.duration_ns) continue;
       const size_t outer = Around(i, Kind::kThunk);
-      if (outer != kNone) {
+      if (outer != kNoRow) {
         inside[outer].emplace_back(*range.start_ns, *range.start_ns + *range.duration_ns);
       }
     }
@@ -357,9 +357,10 @@ class CaptureImport {
                       "them");
         continue;
       }
-      const bool is_work = kinds_[i] == Kind::kThunk ||
-                           (kinds_[i] == Kind::kOther && !has_child_[i] && range.gpu_ops > 0 &&
-                            Around(i, Kind::kThunk) == kNone && Around(i, Kind::kModule) == kNone);
+      const bool is_work =
+          kinds_[i] == Kind::kThunk ||
+          (kinds_[i] == Kind::kOther && !has_child_[i] && range.gpu_ops > 0 &&
+           Around(i, Kind::kThunk) == kNoRow && Around(i, Kind::kModule) == kNoRow);
       if (is_work) {
         order.push_back(i);
       } else if (kinds_[i] == Kind::kOther) {
@@ -380,7 +381,7 @@ class CaptureImport {
       const size_t module = Around(i, Kind::kModule);
       activity.config_id = ConfigOf(i);
       activity.hint_id = kinds_[i] == Kind::kThunk ? HintOf(i, module) : 0;
-      if (module != kNone) {
+      if (module != kNoRow) {
         activity.run_key = (process_of_[range.pid] << 32) + static_cast<int64_t>(module) + 1;
       }
       sink_.AddActivity(activity);
@@ -407,7 +408,7 @@ class CaptureImport {
   model::Id HintOf(size_t row, size_t module_row) {
     const std::string_view text = SplitDomain((*ranges_)[row].name).text;
     const std::string_view module =
-        module_row == kNone ? std::string_view() : SplitDomain((*ranges_)[module_row].name).text;
+        module_row == kNoRow ? std::string_view() : SplitDomain((*ranges_)[module_row].name).text;
     model::Id& id = hints_[{std::string(text), std::string(module)}];
     if (id != 0) return id;
     const Annotation thunk = ParseAnnotation(text);

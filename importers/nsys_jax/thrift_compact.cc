@@ -16,7 +16,7 @@ enum Type {
   kI16,
   kI32,
   kI64,
-  kDouble,
+  kDouble8,
   kBinary,
   kList,
   kSet,
@@ -98,7 +98,7 @@ class Reader {
       case kI32:
       case kI64:
         return Zigzag(out.integer);
-      case kDouble:
+      case kDouble8:
         return Skip(8);
       case kBinary: {
         uint64_t size = 0;

@@ -20,7 +20,7 @@ namespace {
 
 using std::string_view;
 
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kNoComputation = UINT32_MAX;
 
 struct Line {
   string_view text;  // Without indentation.
@@ -56,7 +56,7 @@ class Rebuild {
   struct Own {
     const RegisteredInstruction* from;
     Line line;
-    uint32_t computation = kNone;  // Index of a called one; kNone: the entry.
+    uint32_t computation = kNoComputation;  // Index of a called one; kNoComputation: the entry.
   };
 
   void ReadCalled(string_view text) {
@@ -159,7 +159,7 @@ class Rebuild {
   }
 
   bool IsLeft(uint32_t own) const {
-    return own_[own].computation == kNone && !own_[own].line.parsed.name.empty();
+    return own_[own].computation == kNoComputation && !own_[own].line.parsed.name.empty();
   }
   void Give(uint32_t own, uint32_t computation) {
     own_[own].computation = computation;
@@ -222,7 +222,7 @@ class Rebuild {
     group_.resize(own_.size() + computations_.size());
     std::iota(group_.begin(), group_.end(), 0);
     const auto place = [&](uint32_t index) {
-      return own_[index].computation == kNone
+      return own_[index].computation == kNoComputation
                  ? index
                  : static_cast<uint32_t>(own_.size()) + own_[index].computation;
     };
@@ -385,7 +385,8 @@ class Rebuild {
   void SortEntry() {
     std::vector<uint32_t> members;
     for (uint32_t i = 0; i < own_.size(); ++i) {
-      if (own_[i].computation == kNone && !own_[i].line.parsed.name.empty()) members.push_back(i);
+      if (own_[i].computation == kNoComputation && !own_[i].line.parsed.name.empty())
+        members.push_back(i);
     }
     std::unordered_map<uint32_t, int64_t> when;
     bool seen = false;
@@ -408,15 +409,15 @@ class Rebuild {
   void WriteCallees(const std::vector<Line>& lines) {
     struct Visit {
       const std::vector<Line>* lines;
-      uint32_t computation;  // kNone: the caller that was given.
+      uint32_t computation;  // kNoComputation: the caller that was given.
       size_t line = 0;
       size_t callee = 0;
     };
-    std::vector<Visit> stack = {{&lines, kNone}};
+    std::vector<Visit> stack = {{&lines, kNoComputation}};
     while (!stack.empty()) {
       Visit& now = stack.back();
       if (now.line == now.lines->size()) {
-        if (now.computation != kNone) {
+        if (now.computation != kNoComputation) {
           const Computation& done = computations_[now.computation];
           WriteComputation("", done.name, done.lines);
         }

@@ -31,9 +31,9 @@ constexpr uint64_t kLatestNs = kLatestRecordedNs;
 // RecordedLaunch::call of what is left out.
 constexpr uint32_t kNotAsked = UINT32_MAX;
 
-class Import {
+class RecordingImporter {
  public:
-  Import(const std::string& path, bool live, model::EventSink& sink)
+  RecordingImporter(const std::string& path, bool live, model::EventSink& sink)
       : path_(path),
         live_(live),
         sink_(sink),
@@ -82,13 +82,13 @@ class Import {
 
  private:
   struct CallPass final : recording::RowSink {
-    explicit CallPass(Import& owner) : import(owner) {}
+    explicit CallPass(RecordingImporter& owner) : import(owner) {}
     bool Wants(BlockType type) const override { return type == BlockType::kApiCalls; }
     void OnApiCall(const recording::ApiCallRow& row) override { import.OnApiCall(row); }
-    Import& import;
+    RecordingImporter& import;
   };
   struct ActivityPass final : recording::RowSink {
-    explicit ActivityPass(Import& owner) : import(owner) {}
+    explicit ActivityPass(RecordingImporter& owner) : import(owner) {}
     bool Wants(BlockType type) const override {
       return type == BlockType::kActivities || type == BlockType::kRanges;
     }
@@ -98,7 +98,7 @@ class Import {
       import.OnActivity(row, config, lane);
     }
     void OnRange(const recording::RangeRow& row) override { import.OnRange(row); }
-    Import& import;
+    RecordingImporter& import;
   };
 
   void SetClock() {
@@ -476,7 +476,7 @@ class Import {
 
 Result<RecordingImport> ImportRecording(const std::string& path, bool live,
                                         model::EventSink& sink) {
-  return Import(path, live, sink).Run();
+  return RecordingImporter(path, live, sink).Run();
 }
 
 Status ImportRecordingFolder(const std::string& path, model::EventSink& sink) {

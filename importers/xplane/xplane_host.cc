@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "importers/common/op_annotation.h"
 #include "importers/common/self_time.h"
 #include "importers/common/text_fields.h"
@@ -15,16 +16,12 @@ using model::Severity;
 
 enum class NameClass : uint8_t { kNotSeen, kPlain, kEndMarker, kRange, kCompile, kCompilerPart };
 
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 NameClass ClassOfName(std::string_view name) {
   if (name.starts_with("end: ")) return NameClass::kEndMarker;
-  if (Contains(name, "Client::Compile") || name.starts_with("XlaCompile:")) {
+  if (Has(name, "Client::Compile") || name.starts_with("XlaCompile:")) {
     return NameClass::kCompile;
   }
-  if (Contains(name, "Compiler::RunBackend") || Contains(name, "Compiler::RunHloPasses")) {
+  if (Has(name, "Compiler::RunBackend") || Has(name, "Compiler::RunHloPasses")) {
     return NameClass::kCompilerPart;
   }
   // What the host was doing while a device waited: dispatch, transfers, waits, input (also as
@@ -33,7 +30,7 @@ NameClass ClassOfName(std::string_view name) {
        {"BufferFromHostBuffer", "TransferToDevice", "TransferFromDevice", "CopyToHost", "::Await",
         "BlockHostUntil", "IteratorGetNext", "DataLoader", "data_loader", "next_batch",
         "load_batch", "input_pipeline"}) {
-    if (Contains(name, part)) return NameClass::kRange;
+    if (Has(name, part)) return NameClass::kRange;
   }
   if (name.starts_with("PjitFunction(") || name.starts_with("PmapFunction(") ||
       name == "Iterator::Root") {
@@ -60,7 +57,7 @@ struct OpShape {
   int64_t program_id = 0;
 };
 
-struct EventFacts {
+struct HostEventFacts {
   bool has_correlation = false;
   int64_t correlation = 0;
   bool has_op = false;
@@ -123,8 +120,8 @@ class HostPlaneImport {
     return name_class;
   }
 
-  EventFacts ReadFacts(const Event& event) {
-    EventFacts facts;
+  HostEventFacts ReadFacts(const Event& event) {
+    HostEventFacts facts;
     key_.assign(reinterpret_cast<const char*>(&event.metadata_id), sizeof(event.metadata_id));
     for (const std::string_view raw : event.stats) {
       const Role role = roles_.Of(ReadStatId(raw));
@@ -170,7 +167,7 @@ class HostPlaneImport {
       ++not_kept_;
       return;
     }
-    EventFacts facts;
+    HostEventFacts facts;
     if (!event.stats.empty()) facts = ReadFacts(event);
     if (facts.has_correlation) {
       AddCall(event, facts, base, NameOf(index));
@@ -195,7 +192,8 @@ class HostPlaneImport {
     }
   }
 
-  void AddCall(const Event& event, const EventFacts& facts, int64_t base, std::string_view name) {
+  void AddCall(const Event& event, const HostEventFacts& facts, int64_t base,
+               std::string_view name) {
     const std::optional<Interval> time = import_.Time(base, event);
     if (!time) return;
     const HostCall call{name, thread_id_, time->start_ns, time->end_ns, 0};
@@ -204,7 +202,7 @@ class HostPlaneImport {
     }
   }
 
-  void AddOp(const Event& event, const EventFacts& facts, int64_t base, std::string_view name) {
+  void AddOp(const Event& event, const HostEventFacts& facts, int64_t base, std::string_view name) {
     const std::optional<Interval> time = import_.Time(base, event);
     if (!time) return;
     auto it = shapes_.find(key_);
@@ -278,7 +276,8 @@ class HostPlaneImport {
     return lane_;
   }
 
-  void AddStep(const Event& event, const EventFacts& facts, int64_t base, std::string_view name) {
+  void AddStep(const Event& event, const HostEventFacts& facts, int64_t base,
+               std::string_view name) {
     const std::optional<Interval> time = import_.Time(base, event);
     if (!time) return;
     import_.sink.AddStepMark({.process_id = import_.process,
@@ -404,7 +403,7 @@ void FinishHostCalls(Import& import) {
   std::vector<int64_t> waits;
   for (const auto& [correlation, call] : import.calls) {
     if (call.id != 0) continue;
-    if (call.end_ns - call.start_ns >= kShortestGapNs && Contains(call.name, "Synchronize")) {
+    if (call.end_ns - call.start_ns >= kShortestGapNs && Has(call.name, "Synchronize")) {
       waits.push_back(correlation);
     } else {
       import.CountCall(call.name);

@@ -31,9 +31,9 @@ std::string ShortScope(std::string_view layer_group, std::string_view op_name) {
 
 std::string Count(size_t count) { return Thousands(static_cast<int64_t>(count)); }
 
-class Section {
+class OpsSection {
  public:
-  Section(HtmlWriter& html, const RunView& view) : html_(html), view_(view), figures_(view) {}
+  OpsSection(HtmlWriter& html, const RunView& view) : html_(html), view_(view), figures_(view) {}
 
   void Ops() {
     const std::vector<FoldedOp> ops = FoldOps(view_);
@@ -259,9 +259,9 @@ class Section {
 }  // namespace
 
 void WriteOpsSection(HtmlWriter& html, const RunView& view) {
-  if (view.coverage.device_ns > 0) Section(html, view).Ops();
+  if (view.coverage.device_ns > 0) OpsSection(html, view).Ops();
 }
 
-void WriteSourceSection(HtmlWriter& html, const RunView& view) { Section(html, view).Sources(); }
+void WriteSourceSection(HtmlWriter& html, const RunView& view) { OpsSection(html, view).Sources(); }
 
 }  // namespace xlatrace::report

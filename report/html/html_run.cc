@@ -17,9 +17,9 @@ namespace {
 constexpr size_t kMostModules = 25;
 constexpr size_t kMostStats = 60;
 
-class Section {
+class RunSection {
  public:
-  Section(HtmlWriter& html, const RunView& view) : html_(html), view_(view), figures_(view) {}
+  RunSection(HtmlWriter& html, const RunView& view) : html_(html), view_(view), figures_(view) {}
 
   void Write() {
     html_.Raw(
@@ -257,6 +257,6 @@ class Section {
 
 }  // namespace
 
-void WriteRunSection(HtmlWriter& html, const RunView& view) { Section(html, view).Write(); }
+void WriteRunSection(HtmlWriter& html, const RunView& view) { RunSection(html, view).Write(); }
 
 }  // namespace xlatrace::report

@@ -74,9 +74,9 @@ std::pair<Sentence, Sentence> SplitSentence(const Sentence& sentence) {
   return {std::move(first), std::move(second)};
 }
 
-class Section {
+class VerdictSection {
  public:
-  Section(HtmlWriter& html, const RunView& view, const Verdict& verdict)
+  VerdictSection(HtmlWriter& html, const RunView& view, const Verdict& verdict)
       : html_(html), view_(view), verdict_(verdict), figures_(view) {}
 
   void Write() {
@@ -437,7 +437,7 @@ class Section {
 }  // namespace
 
 void WriteVerdictSection(HtmlWriter& html, const RunView& view, const Verdict& verdict) {
-  Section(html, view, verdict).Write();
+  VerdictSection(html, view, verdict).Write();
 }
 
 }  // namespace xlatrace::report

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using store::Statement;
 
-constexpr size_t kLongest = 4096;
+constexpr size_t kLongestSentence = 4096;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ Status LoadReplayMeta(PageContext& page) {
         if (stored.is_array()) {
           for (const Json& sentence : stored) {
             if (sentence.is_string()) {
-              assumptions.push_back(SafeName(sentence.get<std::string>(), kLongest));
+              assumptions.push_back(SafeName(sentence.get<std::string>(), kLongestSentence));
             }
           }
         }
@@ -77,7 +77,7 @@ Status LoadReplayMeta(PageContext& page) {
             {"step_ns", whole(1)},
             {"error_pct", number(2)},
             {"largest_error_pct", number(3)},
-            {"withheld", row.IsNull(4) ? Json() : Json(SafeName(row.Text(4), kLongest))},
+            {"withheld", row.IsNull(4) ? Json() : Json(SafeName(row.Text(4), kLongestSentence))},
             {"all_findings_step_ns", whole(5)},
             {"assumptions", std::move(assumptions)}};
         return false;

@@ -18,7 +18,7 @@ using store::Statement;
 // Cells of the map: some 20 bytes of the file each.
 constexpr int64_t kMostRankSteps = 100'000;
 constexpr int64_t kMostCollectives = 500;
-constexpr size_t kLongest = 4096;
+constexpr size_t kLongestSaid = 4096;
 
 // What the map shows of the job's steps: all, or the longest one of each few that follow each
 // other.
@@ -142,9 +142,9 @@ Status WriteRankTables(PageContext& page) {
   XLATRACE_ASSIGN(const auto sentence, page.db.Info("job"));
   XLATRACE_ASSIGN(const auto cause, page.db.Info("job_cause"));
   XLATRACE_ASSIGN(const auto path, page.db.Info("job_path"));
-  page.meta["job"] = {{"sentence", SafeName(sentence.value_or(""), kLongest)},
-                      {"cause", SafeName(cause.value_or(""), kLongest)},
-                      {"path", SafeName(path.value_or(""), kLongest)}};
+  page.meta["job"] = {{"sentence", SafeName(sentence.value_or(""), kLongestSaid)},
+                      {"cause", SafeName(cause.value_or(""), kLongestSaid)},
+                      {"path", SafeName(path.value_or(""), kLongestSaid)}};
   return {};
 }
 

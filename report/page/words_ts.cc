@@ -21,7 +21,7 @@ std::string Quoted(std::string_view text) {
 }
 
 template <typename Enum, typename Words>
-std::string Table(std::string_view name, Words words) {
+std::string WordTable(std::string_view name, Words words) {
   std::string out = fmt::format("export const {}: Record<string, string> = words({{\n", name);
   for (const std::string_view word : model::Texts<Enum>()) {
     out += fmt::format("  {}: {},\n", word, Quoted(words(word)));
@@ -36,11 +36,11 @@ std::string WordsTypeScript() {
          "// A table without the names that every object has: data may hold the word constructor.\n"
          "const words = (entries: Record<string, string>): Record<string, string> =>\n"
          "  Object.assign(Object.create(null) as object, entries);\n\n" +
-         Table<model::OpKind>("KIND_WORDS",
-                              [](std::string_view w) { return KindWords(w, false); }) +
-         Table<model::Evidence>("EVIDENCE_WORDS", EvidenceWords) +
-         Table<model::Reason>("REASON_WORDS", ReasonWords) +
-         Table<model::GapCause>("CAUSE_WORDS", CauseWords);
+         WordTable<model::OpKind>("KIND_WORDS",
+                                  [](std::string_view w) { return KindWords(w, false); }) +
+         WordTable<model::Evidence>("EVIDENCE_WORDS", EvidenceWords) +
+         WordTable<model::Reason>("REASON_WORDS", ReasonWords) +
+         WordTable<model::GapCause>("CAUSE_WORDS", CauseWords);
 }
 
 }  // namespace xlatrace::report

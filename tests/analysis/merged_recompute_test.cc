@@ -12,7 +12,7 @@ namespace {
 using model::InstructionRow;
 using model::Phase;
 
-class Program {
+class RecomputingProgram {
  public:
   InstructionRow& Add(const std::string& name, Phase phase, const std::string& operands) {
     InstructionRow& row = rows_.emplace_back();
@@ -44,7 +44,7 @@ using Names = std::vector<std::string>;
 // Two blocks: the first one's product has the name of its repetition, and the second block reads
 // it. The second one's tanh is computed for forward, and again for backward.
 TEST(MergedRecompute, WhatForwardReadsIsComputedOnce) {
-  Program program;
+  RecomputingProgram program;
   program.Add("x", Phase::kOther, "");
   program.Add("dot.1", Phase::kRecompute, "x");
   program.Add("bitcast.1", Phase::kUnknown, "%dot.1");
@@ -56,7 +56,7 @@ TEST(MergedRecompute, WhatForwardReadsIsComputedOnce) {
 }
 
 TEST(MergedRecompute, WhatLeadsToTheLossAloneIsForwardToo) {
-  Program program;
+  RecomputingProgram program;
   program.Add("dot.1", Phase::kRecompute, "");
   program.Add("loss", Phase::kLoss, "dot.1");
   EXPECT_EQ(program.Merged(), Names{"dot.1"});
@@ -64,7 +64,7 @@ TEST(MergedRecompute, WhatLeadsToTheLossAloneIsForwardToo) {
 
 // XLA gives what it moves forward's name: behind a gradient nothing is forward work.
 TEST(MergedRecompute, BehindAGradientForwardsNameDoesNotCount) {
-  Program program;
+  RecomputingProgram program;
   program.Add("cotangent", Phase::kBackward, "");
   program.Add("again", Phase::kRecompute, "");
   program.Add("late", Phase::kForward, "cotangent, again");
@@ -73,7 +73,7 @@ TEST(MergedRecompute, BehindAGradientForwardsNameDoesNotCount) {
 
 // XLA shares constants between phases, under the name of one of them.
 TEST(MergedRecompute, AConstantIsNoGradient) {
-  Program program;
+  RecomputingProgram program;
   program.Add("batch", Phase::kBackward, "").opcode = "constant";
   program.Add("dot.1", Phase::kRecompute, "batch");
   program.Add("tanh.1", Phase::kForward, "dot.1");
@@ -81,7 +81,7 @@ TEST(MergedRecompute, AConstantIsNoGradient) {
 }
 
 TEST(MergedRecompute, AKernelOfSeveralPhasesIsNoWitness) {
-  Program program;
+  RecomputingProgram program;
   program.Add("again", Phase::kRecompute, "");
   program.Add("fusion", Phase::kForward, "again").mixed = true;
   EXPECT_EQ(program.Merged(), Names{});
@@ -89,20 +89,20 @@ TEST(MergedRecompute, AKernelOfSeveralPhasesIsNoWitness) {
 
 // The compiler's copy has an original that forward can read.
 TEST(MergedRecompute, CopiesOfTheCompilerAreSecondOnes) {
-  Program program;
+  RecomputingProgram program;
   program.Add("dot.1.remat", Phase::kRecompute, "");
   program.Add("tanh", Phase::kForward, "dot.1.remat");
   EXPECT_EQ(program.Merged(), Names{});
 }
 
 TEST(MergedRecompute, ModulesDoNotReadEachOther) {
-  Program program;
+  RecomputingProgram program;
   program.Add("dot", Phase::kRecompute, "");
   program.NextModule();
   program.Add("dot", Phase::kRecompute, "");
   program.Add("tanh", Phase::kForward, "dot");
   EXPECT_EQ(program.Merged(), Names{"dot"});
-  Program other;
+  RecomputingProgram other;
   other.Add("dot", Phase::kRecompute, "");
   other.NextModule();
   other.Add("tanh", Phase::kForward, "dot");
@@ -110,7 +110,7 @@ TEST(MergedRecompute, ModulesDoNotReadEachOther) {
 }
 
 TEST(MergedRecompute, ACircleOfNamesEnds) {
-  Program program;
+  RecomputingProgram program;
   program.Add("a", Phase::kRecompute, "b, a, missing, , %");
   program.Add("b", Phase::kForward, "a");
   EXPECT_EQ(program.Merged(), Names{"a"});

@@ -81,7 +81,7 @@ TEST(CompressTest, DamageIsAnErrorAtEveryCut) {
 }
 
 // Bytes that gzip makes little of, so that a cut anywhere is a cut inside of them.
-std::string Noise(size_t size) {
+std::string NoiseText(size_t size) {
   std::string text;
   uint32_t state = 1;
   while (text.size() < size) {
@@ -124,7 +124,7 @@ class GzipFileTest : public testing::Test {
 };
 
 TEST_F(GzipFileTest, CutAnywhereItGivesWhatIsThere) {
-  const std::string text = Noise(20'000);
+  const std::string text = NoiseText(20'000);
   const std::string packed = GzipCompress(text);
   for (size_t size = 30; size < packed.size(); size += 997) {
     const std::string got = ReadAll(packed.substr(0, size));
@@ -137,7 +137,7 @@ TEST_F(GzipFileTest, CutAnywhereItGivesWhatIsThere) {
 }
 
 TEST_F(GzipFileTest, AChecksumThatDoesNotFitIsToldAfterTheBytes) {
-  const std::string text = Noise(5'000);
+  const std::string text = NoiseText(5'000);
   for (const size_t from_end : {1, 4, 8}) {
     std::string packed = GzipCompress(text);
     packed[packed.size() - from_end] ^= 1;

@@ -408,7 +408,7 @@ TEST(Attribute, RefusesTablesThatReferToNothing) {
   }
 }
 
-model::ShareRow Share(model::Id instruction_id, int64_t share_ppm) {
+model::ShareRow ShareOf(model::Id instruction_id, int64_t share_ppm) {
   model::ShareRow row;
   row.instruction_id = instruction_id;
   row.share_ppm = share_ppm;
@@ -439,10 +439,10 @@ TEST(CheckAttribution, FindsWhatIsBroken) {
   EXPECT_GT(complaints([](auto& t) { t.executions[0].activities = 2; }), 0u);
   EXPECT_GT(complaints([](auto& t) { t.executions[0].end_ns = 0; }), 0u);
   EXPECT_GT(complaints([](auto& t) { t.executions[0].module_id = 2; }), 0u);
-  EXPECT_GT(complaints([](auto& t) { t.shares.push_back(Share(1, 999'999)); }), 0u);
+  EXPECT_GT(complaints([](auto& t) { t.shares.push_back(ShareOf(1, 999'999)); }), 0u);
   EXPECT_GT(complaints([](auto& t) {
-              t.shares.push_back(Share(2, 1'000'000));
-              t.shares.push_back(Share(1, 1'000'000));
+              t.shares.push_back(ShareOf(2, 1'000'000));
+              t.shares.push_back(ShareOf(1, 1'000'000));
             }),
             0u);
 }

@@ -72,7 +72,7 @@ std::string Words(const Disturbed& how) {
                      how.cut, how.strangers, how.told, how.others, how.thunks, how.devices);
 }
 
-struct Score {
+struct ExactScore {
   int launches = 0;
   int exact = 0;
   int labelled = 0;
@@ -125,7 +125,7 @@ class ExactIsRight : public ::testing::TestWithParam<Disturbed> {
     }
   }
 
-  Score Try(uint32_t seed, const Disturbed& how) {
+  ExactScore Try(uint32_t seed, const Disturbed& how) {
     Chance chance(seed);
     RunBuilder run;
     std::vector<std::string> truth;
@@ -178,7 +178,7 @@ class ExactIsRight : public ::testing::TestWithParam<Disturbed> {
       }
     }
     const model::AttributionTables tables = run.Attribute();
-    Score score;
+    ExactScore score;
     for (size_t i = 0; i < rows.size(); ++i) {
       const model::Label& label = LabelOf(tables, rows[i]);
       if (truth[i].empty()) {
@@ -206,9 +206,9 @@ int LeastExactPct(const Disturbed& how) {
 
 TEST_P(ExactIsRight, WhateverHappens) {
   const Disturbed& how = GetParam();
-  Score all;
+  ExactScore all;
   for (uint32_t seed = 1; seed <= 40; ++seed) {
-    const Score score = Try(seed, how);
+    const ExactScore score = Try(seed, how);
     all.launches += score.launches;
     all.exact += score.exact;
     all.labelled += score.labelled;

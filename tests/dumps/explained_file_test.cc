@@ -11,7 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kModule[] = "HloModule jit_f\n\nENTRY e {\n  ROOT a = f32[] parameter(0)\n}\n";
+constexpr char kExplainedModule[] =
+    "HloModule jit_f\n\nENTRY e {\n  ROOT a = f32[] parameter(0)\n}\n";
 
 class ExplainedFileTest : public DumpFolderTest {
  protected:
@@ -21,7 +22,7 @@ class ExplainedFileTest : public DumpFolderTest {
 TEST_F(ExplainedFileTest, HloIsReadUnderAnyName) {
   for (const char* name :
        {"module_0001.jit_f.before_optimizations.txt", "x.hlo", "x.txt", "noname"}) {
-    Write(name, kModule);
+    Write(name, kExplainedModule);
     const ExplainedFile file = Explain(name);
     EXPECT_TRUE(file.ok()) << name << ": " << file.error;
     ASSERT_TRUE(file.module) << name;

@@ -17,7 +17,7 @@ using hlo::Shared;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr char kModule[] = R"(HloModule m
+constexpr char kSearchedModule[] = R"(HloModule m
 ENTRY e {
   p = f32[8,16]{1,0} parameter(0), metadata={op_name="params['w']"}
   fusion.9 = f32[8,16]{1,0} negate(p), metadata={op_name="jit(f)/jvp(layer_0)/mul" source_file="/a/train.py" source_line=105}
@@ -29,7 +29,7 @@ ENTRY e {
 class FindPatternTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto module = ReadText(Shared(kModule));
+    auto module = ReadText(Shared(kSearchedModule));
     ASSERT_TRUE(module) << module.error().message;
     module_ = std::move(*module);
   }

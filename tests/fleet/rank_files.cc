@@ -15,7 +15,7 @@ namespace xlatrace::fleet {
 namespace {
 
 constexpr int64_t kStart = 1'790'000'000'000'000'000;
-constexpr int64_t kExchangeNs = 2'000'000;
+constexpr int64_t kRankExchangeNs = 2'000'000;
 
 struct Step {
   int64_t gemm = 0, other = 0, gap = 0, start = 0, arrival = 0, end = 0;  // True times.
@@ -191,7 +191,7 @@ void Meet(const RankFiles& wanted, bool neighbours, std::mt19937_64& random, con
       slow = slow || static_cast<int64_t>(r / 2) == wanted.slow_host;
     }
     for (const size_t r : ranks) {
-      leave(r, last + (slow ? 5 : 1) * kExchangeNs + static_cast<int64_t>(random() % 3000));
+      leave(r, last + (slow ? 5 : 1) * kRankExchangeNs + static_cast<int64_t>(random() % 3000));
     }
   }
 }
@@ -211,9 +211,9 @@ int64_t Pipelined(const RankFiles& wanted, int64_t start, size_t s,
     Step& step = steps[r][s];
     step.gathered = last - step.other - step.gap + 1000;
     step.arrival = last + 1000;
-    step.end = last + 1000 + kExchangeNs;
+    step.end = last + 1000 + kRankExchangeNs;
   }
-  return last + 1000 + kExchangeNs;
+  return last + 1000 + kRankExchangeNs;
 }
 
 void Sharded(const RankFiles& wanted, std::mt19937_64& random,
@@ -262,9 +262,9 @@ Result<WrittenRanks> WriteRankFiles(const std::string& folder, const RankFiles& 
     }
     if (wanted.shard > 0) continue;  // Sharded() says when they meet.
     for (size_t r = 0; r < wanted.ranks; ++r) {
-      steps[r][s].end = last + kExchangeNs + static_cast<int64_t>(between(0, 3000));
+      steps[r][s].end = last + kRankExchangeNs + static_cast<int64_t>(between(0, 3000));
     }
-    at = last + kExchangeNs + 3000;
+    at = last + kRankExchangeNs + 3000;
   }
   if (wanted.shard > 0) Sharded(wanted, random, steps);
   WrittenRanks written;

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::MatchesRegex;
 
-std::string ErrorOf(const std::string& text) {
+std::string SampleErrorOf(const std::string& text) {
   auto module = ReadText(Shared(text));
   return module ? "" : module.error().message;
 }
@@ -25,7 +25,7 @@ TEST(AttributeSamples, AreReadOrRefusedAsTheirTableSays) {
     bool reads = false;
     bool refuses = false;
     for (const AttributeSample& sample : type.samples) {
-      const std::string error = ErrorOf(type.With(sample.text));
+      const std::string error = SampleErrorOf(type.With(sample.text));
       if (sample.IsRead()) {
         EXPECT_EQ(error, "") << type.name << ": " << sample.text;
       } else {
@@ -88,8 +88,8 @@ TEST(ConstantSamples, TheEndsOfEachTypeAreReadAndWhatIsBeyondIsNot) {
   };
   for (const Case& one : cases) {
     const auto error = [&](const std::string& literal) {
-      return ErrorOf("ENTRY e {\n  ROOT c = " + std::string(one.type) + "[] constant(" + literal +
-                     ")\n}\n");
+      return SampleErrorOf("ENTRY e {\n  ROOT c = " + std::string(one.type) + "[] constant(" +
+                           literal + ")\n}\n");
     };
     for (const char* literal : one.good) EXPECT_EQ(error(literal), "") << one.type << literal;
     for (const char* literal : one.bad) EXPECT_NE(error(literal), "") << one.type << literal;
@@ -120,9 +120,9 @@ TEST(ConstantSamples, LiteralsOfAllYearsAreRead) {
       {"f32[9]sparse{10}", "{1: 2, 3: 4}"},
   };
   for (const auto& [shape, literal] : good) {
-    EXPECT_EQ(
-        ErrorOf("ENTRY e {\n  ROOT c = " + std::string(shape) + " constant(" + literal + ")\n}\n"),
-        "")
+    EXPECT_EQ(SampleErrorOf("ENTRY e {\n  ROOT c = " + std::string(shape) + " constant(" + literal +
+                            ")\n}\n"),
+              "")
         << shape << literal;
   }
   const std::pair<const char*, const char*> bad[] = {
@@ -137,9 +137,9 @@ TEST(ConstantSamples, LiteralsOfAllYearsAreRead) {
       {"f32[1]", "g32[1] {5}"},
   };
   for (const auto& [shape, literal] : bad) {
-    EXPECT_THAT(
-        ErrorOf("ENTRY e {\n  ROOT c = " + std::string(shape) + " constant(" + literal + ")\n}\n"),
-        MatchesRegex("2:[0-9]+: .+"))
+    EXPECT_THAT(SampleErrorOf("ENTRY e {\n  ROOT c = " + std::string(shape) + " constant(" +
+                              literal + ")\n}\n"),
+                MatchesRegex("2:[0-9]+: .+"))
         << shape << literal;
   }
 }

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 // Empty when `attribute` is accepted behind an instruction.
-std::string ErrorOf(const std::string& attribute) {
+std::string SyntaxErrorOf(const std::string& attribute) {
   auto module =
       ReadText(Shared("ENTRY e {\n  ROOT a = f32[4]{0} parameter(0), " + attribute + "\n}"));
   return module ? "" : module.error().message;
@@ -75,7 +75,7 @@ TEST(AttributeSyntax, AcceptsWhatXlaAccepts) {
            "backend_config={mesh = #sdy.mesh<[\"data\"=1]>}",
            "metadata={op_name=\"a\", source_line=3 profile_type={1}}",
        }) {
-    EXPECT_EQ(ErrorOf(attribute), "") << attribute;
+    EXPECT_EQ(SyntaxErrorOf(attribute), "") << attribute;
   }
 }
 
@@ -140,10 +140,10 @@ TEST(AttributeSyntax, RefusesWhatXlaRefusesAndNamesThePlace) {
            "1=2",
            "",
        }) {
-    EXPECT_THAT(ErrorOf(attribute), MatchesRegex("[0-9]+:[0-9]+: .+")) << attribute;
+    EXPECT_THAT(SyntaxErrorOf(attribute), MatchesRegex("[0-9]+:[0-9]+: .+")) << attribute;
   }
-  EXPECT_EQ(ErrorOf("dimensions={0 1}"), "2:50: expected '}' after a list, found '1'");
-  EXPECT_EQ(ErrorOf("sharding={duplicated}"), "2:46: unexpected 'duplicated' in a sharding");
+  EXPECT_EQ(SyntaxErrorOf("dimensions={0 1}"), "2:50: expected '}' after a list, found '1'");
+  EXPECT_EQ(SyntaxErrorOf("sharding={duplicated}"), "2:46: unexpected 'duplicated' in a sharding");
 }
 
 TEST(AttributeSyntax, WhatIsNotKnownIsKeptAndReportedOnce) {

@@ -13,7 +13,7 @@
 namespace xlatrace::hlo {
 namespace {
 
-std::string Text(const Message& shape) {
+std::string ShapeText(const Message& shape) {
   WirePosition position;
   std::string text;
   EXPECT_TRUE(AppendShape(shape.bytes(), position, text));
@@ -33,7 +33,7 @@ TEST(ProtoShape, EveryItemOfALayoutInXlasOrder) {
   layout.Nested(6, Message().Int(1, 2).Int(1, std::numeric_limits<int64_t>::min()));
   layout.Packed(1, {1, 0});
   const Message shape = Message().Int(2, kBf16).Packed(3, {16, 32}).Nested(5, layout);
-  EXPECT_EQ(Text(shape),
+  EXPECT_EQ(ShapeText(shape),
             "bf16[16,32]{1,0:T(8,128)(2,*)L(64)#(u32)*(u8)E(4)S(5)SC(1:50,200)(0:7)P(s32[10]{0})"
             "M(128)}");
 }
@@ -42,26 +42,27 @@ TEST(ProtoShape, ScalarsTuplesBuffersAndDynamicSizes) {
   constexpr int64_t kToken = 17;
   constexpr int64_t kOpaque = 14;
   constexpr int64_t kBuffer = 34;
-  EXPECT_EQ(Text(ArrayProto(kF32, {}, {})), "f32[]");
-  EXPECT_EQ(Text(Message().Int(2, kF32).Nested(5, Message().Int(8, 1))), "f32[]{:S(1)}");
-  EXPECT_EQ(Text(Message().Int(2, kToken).Nested(5, Message())), "token[]");
-  EXPECT_EQ(Text(Message().Int(2, kOpaque)), "opaque[]");
-  EXPECT_EQ(Text(Message().Int(2, kF32).Packed(3, {4})), "f32[4]");
-  EXPECT_EQ(Text(Message().Int(2, kBuffer).Nested(4, ArrayProto(kF32, {8}, {0}))), "b(f32[8]{0})");
-  EXPECT_EQ(Text(Message().Int(2, kTupleType)), "()");
+  EXPECT_EQ(ShapeText(ArrayProto(kF32, {}, {})), "f32[]");
+  EXPECT_EQ(ShapeText(Message().Int(2, kF32).Nested(5, Message().Int(8, 1))), "f32[]{:S(1)}");
+  EXPECT_EQ(ShapeText(Message().Int(2, kToken).Nested(5, Message())), "token[]");
+  EXPECT_EQ(ShapeText(Message().Int(2, kOpaque)), "opaque[]");
+  EXPECT_EQ(ShapeText(Message().Int(2, kF32).Packed(3, {4})), "f32[4]");
+  EXPECT_EQ(ShapeText(Message().Int(2, kBuffer).Nested(4, ArrayProto(kF32, {8}, {0}))),
+            "b(f32[8]{0})");
+  EXPECT_EQ(ShapeText(Message().Int(2, kTupleType)), "()");
   EXPECT_EQ(
-      Text(Message()
-               .Int(2, kTupleType)
-               .Nested(4, ArrayProto(kS32, {}, {}))
-               .Nested(4, Message().Int(2, kTupleType).Nested(4, ArrayProto(kF32, {2}, {0})))),
+      ShapeText(Message()
+                    .Int(2, kTupleType)
+                    .Nested(4, ArrayProto(kS32, {}, {}))
+                    .Nested(4, Message().Int(2, kTupleType).Nested(4, ArrayProto(kF32, {2}, {0})))),
       "(s32[], (f32[2]{0}))");
-  EXPECT_EQ(Text(Message()
-                     .Int(2, kF32)
-                     .Packed(3, {8, std::numeric_limits<int64_t>::min(), 4})
-                     .Packed(6, {1, 1, 0})),
+  EXPECT_EQ(ShapeText(Message()
+                          .Int(2, kF32)
+                          .Packed(3, {8, std::numeric_limits<int64_t>::min(), 4})
+                          .Packed(6, {1, 1, 0})),
             "f32[<=8,?,4]");
   // A number format of XLA's future.
-  EXPECT_EQ(Text(Message().Int(2, 99).Packed(3, {4})), "invalid[4]");
+  EXPECT_EQ(ShapeText(Message().Int(2, 99).Packed(3, {4})), "invalid[4]");
 }
 
 TEST(ProtoShape, FieldsThatAreNotKnownAreSkipped) {
@@ -70,7 +71,7 @@ TEST(ProtoShape, FieldsThatAreNotKnownAreSkipped) {
   const Message tile = Message().Packed(1, {4}).Text(9, "x");
   const Message split = Message().Int(1, 0).Packed(2, {1}).Text(9, "x");
   layout.Nested(6, tile).Nested(17, split);
-  EXPECT_EQ(Text(Message().Int(2, kF32).Packed(3, {4}).Nested(5, layout).Text(50, "x")),
+  EXPECT_EQ(ShapeText(Message().Int(2, kF32).Packed(3, {4}).Nested(5, layout).Text(50, "x")),
             "f32[4]{0:T(4)SC(0:1)}");
 }
 

@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-model::HloModule Read(const std::string& text) {
+model::HloModule ReadHlo(const std::string& text) {
   auto module = ReadText(Shared(text));
   EXPECT_TRUE(module) << module.error().message << "\n" << text;
   if (!module) return {};
@@ -30,8 +30,8 @@ std::string Entry(const std::string& lines) {
 }
 
 TEST(TextReader, ReadsTheLongForm) {
-  const auto module =
-      Read(R"(HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[8]{0})->f32[8]{0}}
+  const auto module = ReadHlo(
+      R"(HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[8]{0})->f32[8]{0}}
 
 %fused (p.1: f32[8]) -> f32[8] {
   %p.1 = f32[8]{0} parameter(0)
@@ -63,7 +63,7 @@ ENTRY %main.5 (x: f32[8]) -> f32[8] {
 }
 
 TEST(TextReader, ReadsTheShortForm) {
-  const auto module = Read(R"(HloModule m
+  const auto module = ReadHlo(R"(HloModule m
 fused {
   p = f32[8]{0} parameter(0)
   ROOT e = f32[8]{0} exponential(p)
@@ -78,17 +78,17 @@ ENTRY main {
 }
 
 TEST(TextReader, LongAndShortFormHaveOneContentHash) {
-  const auto long_form = Read(
+  const auto long_form = ReadHlo(
       "HloModule m\nENTRY %e (a: f32[2]) -> f32[2] {\n"
       "  %a = f32[2]{0} parameter(0)\n  ROOT %b = f32[2]{0} negate(f32[2]{0} %a)\n}\n");
-  const auto short_form = Read(
+  const auto short_form = ReadHlo(
       "HloModule other\nENTRY e {\n  a = f32[2]{0} parameter(0)\n  ROOT b = f32[2]{0} "
       "negate(a)\n}");
   EXPECT_EQ(long_form.content_hash, short_form.content_hash);
 }
 
 TEST(TextReader, WithoutEntryAndRootTakesTheLast) {
-  const auto module = Read(
+  const auto module = ReadHlo(
       "HloModule m\na {\n x = f32[] parameter(0)\n}\nb {\n"
       " y = f32[] parameter(0)\n z = f32[] negate(y)\n}\n");
   EXPECT_EQ(module.computations[module.entry].name, "b");
@@ -97,7 +97,7 @@ TEST(TextReader, WithoutEntryAndRootTakesTheLast) {
 
 // Facts of xla/hlo/ir/hlo_module.cc: printed parent ids are one too high, 1 means none.
 TEST(TextReader, ReadsStackTables) {
-  const auto module = Read(R"(HloModule m
+  const auto module = ReadHlo(R"(HloModule m
 
 FileNames
 1 "a \"b\".py"
@@ -129,7 +129,7 @@ ENTRY e {
 }
 
 TEST(TextReader, OpNamesMayHoldAnything) {
-  const auto module = Read(Entry(
+  const auto module = ReadHlo(Entry(
       R"(  ROOT a = f32[] parameter(0), metadata={source_line=7 op_name="jit(f)/while[n=2]/\"q\"\\{}=,/dot[(((1,), (0,)))]\n\x41\102" unknown_key={{1},"}"}})"));
   EXPECT_EQ(Find(module, "a").metadata.op_name,
             "jit(f)/while[n=2]/\"q\"\\{}=,/dot[(((1,), (0,)))]\nAB");
@@ -137,7 +137,7 @@ TEST(TextReader, OpNamesMayHoldAnything) {
 }
 
 TEST(TextReader, ShapesComeOutAsXlaPrintsThem) {
-  const auto module = Read(Entry(R"(
+  const auto module = ReadHlo(Entry(R"(
   a = (f32[2]{0},s32[]{}, /*index=2*/ (token[], ())) parameter(0)
   b = bf16[8,128]{1,0:T(8,128)(2,1)E(4)S(5)} parameter(1)
   c = f32[2,3]dense{1,0} parameter(2)
@@ -153,7 +153,7 @@ TEST(TextReader, ShapesComeOutAsXlaPrintsThem) {
 }
 
 TEST(TextReader, AttributesMayComeInAnyOrderAndSpanLines) {
-  const auto module = Read(R"(HloModule m
+  const auto module = ReadHlo(R"(HloModule m
 add { a = f32[] parameter(0)
  b = f32[] parameter(1)
  ROOT c = f32[] add(a, b) }
@@ -174,7 +174,7 @@ ENTRY e {
 }
 
 TEST(TextReader, LoopsListBodyThenConditionAsTheProtoDoes) {
-  const auto module = Read(R"(HloModule m
+  const auto module = ReadHlo(R"(HloModule m
 c { p = f32[] parameter(0)
  ROOT q = pred[] custom-call(p), custom_call_target="x" }
 b { ROOT p = f32[] parameter(0) }
@@ -186,7 +186,7 @@ ENTRY e {
 }
 
 TEST(TextReader, ReadsComputationsWrittenInline) {
-  const auto module = Read(R"(HloModule m
+  const auto module = ReadHlo(R"(HloModule m
 ENTRY e {
   p = pred[] parameter(0)
   x = f32[4]{0} parameter(1)
@@ -212,7 +212,7 @@ ENTRY e {
 }
 
 TEST(TextReader, CompactTupleElementsBecomeInstructions) {
-  const auto module = Read(Entry(R"(
+  const auto module = ReadHlo(Entry(R"(
   %t = (f32[2]{0}, (s32[], bf16[4,4]{1,0})) parameter(0)
   %a = f32[2]{0} negate(%t#0)
   %b = f32[2]{0} add(%t#0, %a)
@@ -229,7 +229,7 @@ TEST(TextReader, CompactTupleElementsBecomeInstructions) {
 }
 
 TEST(TextReader, KeepsLiteralsOfAnyForm) {
-  const auto module = Read(Entry(R"(
+  const auto module = ReadHlo(Entry(R"(
   a = f32[2,3]{1,0} constant(f32[2,3] { { 1, 2, 3 }, { 4, 5, -inf } })
   b = (f32[], s32[]) constant(({...}))
   c = c64[2]{0} constant({(1, -2), (3, nan)})
@@ -286,7 +286,7 @@ TEST(TextReader, LayoutsInTuplesListEveryDimensionOnce) {
 
 TEST(TextReader, ReadsOneInstructionAlone) {
   const auto module =
-      Read("f32[5,20]{1,0} dot(f32[5,10]{1,0}, f32[10,20]{1,0}), lhs_contracting_dims={1}");
+      ReadHlo("f32[5,20]{1,0} dot(f32[5,10]{1,0}, f32[10,20]{1,0}), lhs_contracting_dims={1}");
   ASSERT_EQ(module.instructions.size(), 3u);
   const model::Instruction& dot = module.instructions[2];
   EXPECT_TRUE(dot.is_root);
@@ -298,11 +298,11 @@ TEST(TextReader, TextBehindTheLastBraceIsLeftOutAndSaid) {
   const std::string text = Entry("  ROOT a = f32[] parameter(0)");
   for (const char* tail : {"}\n\n\n}\n", ".1), index=0\n}\n", "HloModule next\nENTRY f {",
                            "```\nand so on", "// -----\n", "// -----\nHloModule b\n"}) {
-    const auto module = Read(text + tail);
+    const auto module = ReadHlo(text + tail);
     EXPECT_EQ(module.instructions.size(), 1u) << tail;
     EXPECT_EQ(module.warnings.empty(), std::string_view(tail) == "// -----\n") << tail;
   }
-  EXPECT_THAT(Read(text + "}").warnings,
+  EXPECT_THAT(ReadHlo(text + "}").warnings,
               ElementsAre("6:1: text behind the module's last brace is left out: '}'"));
   // A brace too many in the middle of a module is damage.
   EXPECT_THAT(ErrorOf("ENTRY e {\n  a = f32[] parameter(0) }\n  ROOT b = f32[] negate(a)\n}\n"),
@@ -317,7 +317,7 @@ TEST(TextReader, TextBehindTheLastBraceIsLeftOutAndSaid) {
 }
 
 TEST(TextReader, ComputationsInlineMayNestUnderOneName) {
-  const auto module = Read(R"(ENTRY e {
+  const auto module = ReadHlo(R"(ENTRY e {
   tmp_0 = f32[4] parameter(0)
   ROOT tmp_1 = f32[4] call(tmp_0), to_apply={
     tmp_0 = f32[4] parameter(0)
@@ -365,7 +365,7 @@ ENTRY e {
     body={ s = (f32[], s32[]) parameter(0) ROOT u = (f32[], s32[]) tuple(s#0, s#1) }
   ROOT c = f32[] call(w), to_apply=f
 })";
-  const size_t whole = Read(text).instructions.size();
+  const size_t whole = ReadHlo(text).instructions.size();
   size_t least = 0;
   for (size_t size = 0; size <= text.size(); ++size) {
     auto part = ReadTextPartial(Shared(text.substr(0, size)));
@@ -435,7 +435,7 @@ TEST(TextReader, ReadAnyNamesThePlaceInTextThatIsNoHlo) {
 
 // XLA of 2025 prints a line of its own beside a frame that it numbered wrongly.
 TEST(TextReader, AFrameThatContradictsTheInstructionsOwnLineIsDropped) {
-  const model::HloModule module = Read(R"(HloModule m
+  const model::HloModule module = ReadHlo(R"(HloModule m
 
 FileNames
 1 "/x/a.py"
@@ -459,13 +459,13 @@ ENTRY e {
 }
 
 TEST(TextReader, AliasedParametersAscendEachOnce) {
-  const auto module = Read(
+  const auto module = ReadHlo(
       "HloModule m, input_output_alias={ {0}: (3, {}, may-alias), {1}: (1, {}, must-alias), "
       "{2}: (3, {1}, may-alias) }, is_scheduled=true\n"
       "ENTRY e { ROOT a = f32[] parameter(0) }");
   EXPECT_EQ(module.aliased_parameters, (std::vector<int64_t>{1, 3}));
   EXPECT_TRUE(
-      Read("HloModule m\nENTRY e { ROOT a = f32[] parameter(0) }").aliased_parameters.empty());
+      ReadHlo("HloModule m\nENTRY e { ROOT a = f32[] parameter(0) }").aliased_parameters.empty());
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Thunks = std::vector<model::Thunk>;
 
-Thunks Read(std::string_view sequence, std::string_view metadata = {}) {
+Thunks ReadGood(std::string_view sequence, std::string_view metadata = {}) {
   auto thunks = ReadThunks(sequence, metadata);
   EXPECT_TRUE(thunks) << thunks.error().message;
   return thunks ? *thunks : Thunks();
 }
 
 TEST(ThunkSequence, ReadsThe2026FormatAndJoinsTheMetadata) {
-  const Thunks thunks = Read(
+  const Thunks thunks = ReadGood(
       "000: kCommandBuffer [source | sink] \n"
       "    001: kCustomKernel [source       | next=002 (1)  ] loop_add_fusion_19 grid: [4, 2, 1] "
       "threads: [128, 1, 1]  shared_memory: 1024 bytes\n"
@@ -56,7 +56,7 @@ TEST(ThunkSequence, ReadsThe2026FormatAndJoinsTheMetadata) {
 
 TEST(ThunkSequence, FirstThunkOfASequentialOneStandsOnItsLine) {
   // As jaxlib 0.10.2 prints a triangular solve.
-  const Thunks thunks = Read(
+  const Thunks thunks = ReadGood(
       "010: kKernel [source | next=011 (1)] kernel=f, launch dimensions=blocks: {1, 1, 1}\n"
       "011: kSequential     [prev=008 (1)  | next=014 (1)]   008: kCopy            [source       | "
       "next=009 (1)] kCopy\n"
@@ -84,7 +84,7 @@ TEST(ThunkSequence, ReadsThe2022FormatWithAndWithoutIds) {
       "body:\n"
       "  kGemm  \t\n"
       "kCopy       \t\n";
-  const Thunks thunks = Read(without);
+  const Thunks thunks = ReadGood(without);
   ASSERT_EQ(thunks.size(), 5u);
   EXPECT_EQ(thunks[0].kernel, "loop_fusion_3");
   EXPECT_EQ(thunks[0].id, -1);
@@ -94,7 +94,7 @@ TEST(ThunkSequence, ReadsThe2022FormatWithAndWithoutIds) {
   EXPECT_EQ(thunks[3].kind, "kGemm");
   EXPECT_EQ(thunks[3].depth, 1);
   EXPECT_EQ(thunks[4].depth, 0);
-  const Thunks with = Read(
+  const Thunks with = ReadGood(
       "007: kKernel    \t, kernel = loop_add_fusion, launch dimensions = "
       "blocks: {128, 1, 1}, threads/block: {256, 1, 1}, cluster_dim = nullopt\n");
   ASSERT_EQ(with.size(), 1u);
@@ -103,7 +103,7 @@ TEST(ThunkSequence, ReadsThe2022FormatWithAndWithoutIds) {
 }
 
 TEST(ThunkSequence, ReadsTheSchedule) {
-  const Thunks thunks = Read(
+  const Thunks thunks = ReadGood(
       "Total order:\n"
       "kKernel\t%fusion.1 = f32[8]{0} fusion(f32[8]{0} %a), kind=kLoop, calls=%f ,kernel = "
       "fusion_1\n"
@@ -133,7 +133,7 @@ TEST(ThunkSequence, JoinsTheMetadataOfADumpThatHasProtosAlone) {
       "threads: [128, 1, 1]  shared_memory: 1024 bytes\n"
       "    002: kCopy         [prev=001 (1) | sink  ] kCopy\n";
   const std::string metadata = MetadataProto();
-  const Thunks thunks = Read(sequence, metadata);
+  const Thunks thunks = ReadGood(sequence, metadata);
   ASSERT_EQ(thunks.size(), 3u);
   EXPECT_EQ(thunks[0].instruction, "command_buffer_1");
   EXPECT_EQ(thunks[1].instruction, "loop_add_fusion.3");
@@ -151,7 +151,7 @@ TEST(ThunkSequence, JoinsTheMetadataOfADumpThatHasProtosAlone) {
 
 TEST(ThunkSequence, OtherTextIsAnErrorAndNothingIsNothing) {
   EXPECT_FALSE(ReadThunks("HloModule m\n", {}));
-  EXPECT_TRUE(Read("").empty());
+  EXPECT_TRUE(ReadGood("").empty());
   const auto damaged = ReadThunks("000: kCopy [source | sink] kCopy\n", "thunk_metadata {");
   ASSERT_FALSE(damaged);
   EXPECT_THAT(damaged.error().message, HasSubstr("1:17"));
@@ -189,8 +189,8 @@ TEST(ThunkSequence, RecordedListsHaveAsManyThunksAsGrepCounts) {
   for (const Expected& expected : files) {
     SCOPED_TRACE(expected.folder + "/" + expected.file);
     const std::string stem = (root / expected.folder / "module_0001.jit_train_step.").string();
-    const Thunks thunks = Read(*ReadFileInflated(stem + expected.file),
-                               *ReadFileInflated(stem + "thunk_metadata.txt.xz"));
+    const Thunks thunks = ReadGood(*ReadFileInflated(stem + expected.file),
+                                   *ReadFileInflated(stem + "thunk_metadata.txt.xz"));
     std::map<std::string, int> kinds;
     int kernels = 0;
     for (const model::Thunk& thunk : thunks) {

@@ -13,7 +13,7 @@ namespace xlatrace::importers {
 namespace {
 
 // Every row must stay referable and every interval sane, whatever the bytes.
-void ExpectSane(const MemorySink& sink) {
+void ExpectTablesAreSane(const MemorySink& sink) {
   for (const model::Activity& a : sink.activities) {
     ASSERT_LE(a.start_ns, a.end_ns);
     ASSERT_LE(MemorySink::SelfNs(a), a.end_ns - a.start_ns);
@@ -38,7 +38,7 @@ TEST(XplaneCorruption, TruncatedAnywhere) {
       ASSERT_FALSE(status.error().message.empty());
       ASSERT_TRUE(sink.processes.empty());  // Refused before the first row.
     }
-    ExpectSane(sink);
+    ExpectTablesAreSane(sink);
   }
   // Only cuts between two planes leave something whole.
   EXPECT_GE(refused, whole.size() - 8);
@@ -55,7 +55,7 @@ TEST(XplaneCorruption, FlippedBits) {
     MemorySink sink;
     const Status status = ImportXplane(bytes, "t", sink);
     ASSERT_TRUE(status || !status.error().message.empty());
-    ExpectSane(sink);
+    ExpectTablesAreSane(sink);
   }
 }
 

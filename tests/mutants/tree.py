@@ -110,7 +110,7 @@ class Tree:
     def make(self, targets):
         """Empty, or (file, line) of each compiler error."""
         if not (self.build / "build.ninja").exists():
-            subprocess.run(["cmake", "--preset", "release"], cwd=self.folder, check=True,
+            subprocess.run(["cmake", "--preset", "release", "-DXLATRACE_UNITY=OFF"], cwd=self.folder, check=True,
                            stdout=subprocess.DEVNULL)
         done = subprocess.run(
             ["nice", "-n", "15", "ninja", "-C", str(self.build), f"-j{self.jobs}", "-k0", *targets],

@@ -18,7 +18,7 @@
 namespace xlatrace::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -66,17 +66,18 @@ TEST(PageTableTest, WritesTheBytesThatTheAppReads) {
   PageStrings strings;
   std::string block;
   const PageTable table = Everything(&strings);
-  Json json{{"rows", table.rows()}, {"columns", table.Encode(block)}, {"bytes", Hex(block)}};
-  json["strings"] = strings.texts();
-  const std::string text = json.dump(1) + "\n";
+  OrderedJson document{
+      {"rows", table.rows()}, {"columns", table.Encode(block)}, {"bytes", Hex(block)}};
+  document["strings"] = strings.texts();
+  const std::string text = document.dump(1) + "\n";
   if (std::getenv("XLATRACE_UPDATE_GOLDEN") != nullptr) std::ofstream(GoldenPath()) << text;
   std::ostringstream golden;
   golden << std::ifstream(GoldenPath()).rdbuf();
   EXPECT_EQ(golden.str(), text);
 }
 
-Json ColumnOf(const Json& columns, const std::string& name) {
-  for (const Json& column : columns) {
+OrderedJson ColumnOf(const OrderedJson& columns, const std::string& name) {
+  for (const OrderedJson& column : columns) {
     if (column["name"] == name) return column;
   }
   return nullptr;
@@ -85,17 +86,17 @@ Json ColumnOf(const Json& columns, const std::string& name) {
 TEST(PageTableTest, IntegersTakeTheBytesTheyNeed) {
   PageStrings strings;
   std::string block;
-  const Json columns = Everything(&strings).Encode(block);
-  const Json constant = ColumnOf(columns, "constant");
+  const OrderedJson columns = Everything(&strings).Encode(block);
+  const OrderedJson constant = ColumnOf(columns, "constant");
   EXPECT_EQ(constant["width"], 0);
   EXPECT_EQ(constant["min"], 42);
-  const Json step = ColumnOf(columns, "step");  // 1000, 1032, 1128, 1288, 1512.
+  const OrderedJson step = ColumnOf(columns, "step");  // 1000, 1032, 1128, 1288, 1512.
   EXPECT_EQ(step["min"], 1000);
   EXPECT_EQ(step["step"], 32);
   EXPECT_EQ(step["width"], 1);
   const size_t at = step["at"];
   EXPECT_THAT(block.substr(at, 5), ElementsAre(0, 1, 4, 9, 16));
-  const Json wide = ColumnOf(columns, "wide");
+  const OrderedJson wide = ColumnOf(columns, "wide");
   EXPECT_EQ(wide["width"], 7);
   const size_t wide_at = wide["at"];
   EXPECT_THAT(block.substr(wide_at, 5), ElementsAre(0, 0, 1, '\xFF', 0));

@@ -1,0 +1,25 @@
+// What <string_view> and <cctype> lack: questions about ASCII text, the same in every locale.
+
+#ifndef XLATRACE_BASE_TEXT_H_
+#define XLATRACE_BASE_TEXT_H_
+
+#include <string_view>
+
+namespace xlatrace {
+
+constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
+constexpr bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
+
+constexpr bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
+
+// What follows the last '/': a path's file name, the innermost part of an op_name.
+constexpr std::string_view LastPart(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace xlatrace
+
+#endif  // XLATRACE_BASE_TEXT_H_

@@ -226,8 +226,9 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
     finding.title =
         fmt::format("Even out the devices: they wait for {} on the slowest", cause.op->handle);
     finding.action = fmt::format(
-        "{} ({}) takes {} longer on the device that comes last than on the others: its data is "
-        "uneven, or its time depends on the data; what makes it faster ends the wait as well",
+        "{} ({}) takes {} longer on the device that comes last than the mean of the others: its "
+        "data "
+        "is uneven, or its time depends on the data; what makes it faster ends the wait as well",
         cause.op->handle, cause.op->row->name, Time(cause.more_ns));
   } else {
     finding.title = "Even out the devices: they wait for the slowest";
@@ -250,8 +251,8 @@ void Skew(const Context& context, const SameOps& same, std::map<const Op*, Colle
   finding.change.emplace();
   finding.change->devices_even = true;
   if (cause.op != nullptr) {
-    finding.evidence.Add("longer on the last device than on the others, per step", cause.more_ns,
-                         "ns", cause.op->handle);
+    finding.evidence.Add("longer on the last device than the mean of the others, per step",
+                         cause.more_ns, "ns", cause.op->handle);
   }
   finding.evidence.Add("waiting in collectives that nothing hides, per step", ns, "ns")
       .Add("of it in this one", context.PerStep(worst->exposed_wait_ns), "ns", worst->op->handle)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -91,6 +93,24 @@ model::FindingRow RowOf(const Finding& finding, bool whole_run, bool devices) {
   row.how_to_check = finding.how_to_check;
   row.replay_error_milli_pct = finding.replay_error_milli_pct;
   return row;
+}
+
+// Two findings of one rule can have the same words; what each is about then stands behind them: the
+// instruction, or what else is not the same.
+void TellApart(std::vector<model::FindingRow>& rows) {
+  std::map<std::string, std::vector<model::FindingRow*>> by_title;
+  for (model::FindingRow& row : rows) by_title[row.title].push_back(&row);
+  for (auto& [title, same] : by_title) {
+    if (same.size() < 2) continue;
+    for (const auto member : {&model::FindingRow::where_op, &model::FindingRow::where_layer,
+                              &model::FindingRow::where_source}) {
+      std::set<std::string_view> names;
+      for (const model::FindingRow* row : same) names.insert(row->*member);
+      if (names.size() < same.size() || names.contains("")) continue;
+      for (model::FindingRow* row : same) row->title += " (" + row->*member + ")";
+      break;
+    }
+  }
 }
 
 }  // namespace
@@ -261,6 +281,7 @@ std::vector<model::FindingRow> Report::Ranked(const Basis& basis) {
     }
     add(finding);
   }
+  TellApart(rows);
   return rows;
 }
 

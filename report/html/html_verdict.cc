@@ -71,6 +71,11 @@ std::pair<Sentence, Sentence> SplitSentence(const Sentence& sentence) {
   if (at + 2 < text.size()) second.push_back({text.substr(at + 2)});
   second.insert(second.end(), sentence.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                 sentence.end());
+  // It is a sentence of its own; code stays as it is written.
+  if (!second.empty() && !second[0].code && !second[0].text.empty()) {
+    char& letter = second[0].text[0];
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
   return {std::move(first), std::move(second)};
 }
 

@@ -102,5 +102,50 @@ TEST(RankedFindings, AGuessIsNotTheFirstThingToDo) {
   EXPECT_THAT(ids, testing::ElementsAre("larger", "certain", "guess", "small"));
 }
 
+// A list in which two lines read alike leaves open which is which.
+TEST(RankedFindings, TwoOfOneTitleSayWhatEachIsAbout) {
+  struct About {
+    std::string op, layer, source;
+  };
+  const auto titles = [](const std::vector<About>& about) {
+    findings::Report report;
+    int64_t saves_ns = 9'000'000;
+    for (const About& each : about) {
+      findings::Finding one;
+      one.id = "rate";
+      one.title = "Speed up this fusion";
+      one.saves_high_ns = saves_ns -= 1'000'000;
+      one.where_op = each.op;
+      one.where_layer = each.layer;
+      one.where_source = each.source;
+      report.Add(one);
+    }
+    findings::Finding other;
+    other.id = "copy";
+    other.title = "Avoid this copy";
+    other.saves_high_ns = 400'000;
+    other.where_op = "copy.1";
+    report.Add(other);
+    std::vector<std::string> all;
+    for (const model::FindingRow& row :
+         report.Ranked({.whole_ns = 10'000'000, .least_of_ns = 10'000'000})) {
+      all.push_back(row.title);
+    }
+    return all;
+  };
+  EXPECT_THAT(titles({{"fusion.1", "mlp", "a.py:3"}}),
+              testing::ElementsAre("Speed up this fusion", "Avoid this copy"));
+  EXPECT_THAT(titles({{"fusion.1", "mlp", "a.py:3"}, {"fusion.2", "mlp", "a.py:3"}}),
+              testing::ElementsAre("Speed up this fusion (fusion.1)",
+                                   "Speed up this fusion (fusion.2)", "Avoid this copy"));
+  EXPECT_THAT(titles({{"fusion.1", "mlp", "a.py:3"}, {"fusion.1", "attention", "a.py:3"}}),
+              testing::ElementsAre("Speed up this fusion (mlp)", "Speed up this fusion (attention)",
+                                   "Avoid this copy"));
+  // A name that one of them lacks tells nothing of it.
+  EXPECT_THAT(titles({{"fusion.1", "mlp", "a.py:3"}, {"", "mlp", "b.py:9"}}),
+              testing::ElementsAre("Speed up this fusion (a.py:3)", "Speed up this fusion (b.py:9)",
+                                   "Avoid this copy"));
+}
+
 }  // namespace
 }  // namespace xlatrace::analysis

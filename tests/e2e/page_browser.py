@@ -108,8 +108,12 @@ class Offline(Browser):
             page.get_by_test_id(f"tab-{name}").click()
             page.wait_for_selector(f'[data-testid="page-{name}"]')
             self.assertEqual(page.get_by_test_id("error").count(), 0, name)
+            # A page of much data is drawn a moment after its frame.
+            page.wait_for_function(
+                "(id) => document.querySelector(`[data-testid=${id}]`).innerText.length > 80",
+                arg=f"page-{name}",
+            )
             shown = page.get_by_test_id(f"page-{name}").inner_text()
-            self.assertGreater(len(shown), 80, name)
             for never in ("[object", "undefined", "NaN"):
                 self.assertNotIn(never, shown, name)
         outside = [url for url in self.requests if not url.startswith(("data:", "blob:"))]

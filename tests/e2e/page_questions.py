@@ -139,6 +139,10 @@ class Questions(unittest.TestCase):
                     "(s) => document.querySelector(s + ' td.num')?.getBoundingClientRect().right <= 400",
                     arg=row,
                 )
+            # Why the device is idle is read without scrolling aside: both tables fit.
+            page.wait_for_function(
+                "() => [...document.querySelectorAll('.idlegrid table')].every((t) => t.getBoundingClientRect().right <= 400)"
+            )
 
     def per_step(self, ns):
         return ns / 1e6 / max(1, self.steps)

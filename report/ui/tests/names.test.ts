@@ -33,12 +33,14 @@ describe('the verdict', () => {
     const [head, names] = splitSentence([t('The gradient is 41% of the step: '), { text: 'scatter', code: true }, t(' takes 50 ms.')]);
     expect(head.map((p) => p.text).join('')).toBe('The gradient is 41% of the step.');
     expect(names.map((p) => p.text).join('')).toBe('scatter takes 50 ms.');
+    // Words begin as a sentence does; a name in code stays as it is.
+    expect(splitSentence([t('Of the step 41% is one of its ops: the gradient takes 50 ms.')])[1]).toEqual([t('The gradient takes 50 ms.')]);
     const whole = [t('No verdict: 1 step was recorded.')];
     expect(splitSentence(whole)).toEqual([whole, []]);
     const lines = (text: string) => splitSentence([t(text)]).map((l) => l.map((p) => p.text).join(''));
     expect(lines('Backward is 53% of the step (12.5 of 23.6 ms). Its largest op is 5.3% of it.')).toEqual(['Backward is 53% of the step (12.5 of 23.6 ms).', 'Its largest op is 5.3% of it.']);
     // No mark in reach: at the last comma, where the line would be too long.
-    expect(lines('Op by op: 55 calls of 11 separately compiled programs, each its own pass over memory (99% of device time).')).toEqual(['Op by op: 55 calls of 11 separately compiled programs.', 'each its own pass over memory (99% of device time).']);
+    expect(lines('Op by op: 55 calls of 11 separately compiled programs, each its own pass over memory (99% of device time).')).toEqual(['Op by op: 55 calls of 11 separately compiled programs.', 'Each its own pass over memory (99% of device time).']);
     expect(lines('Op by op: 55 calls of 11 programs, each its own pass.')[1]).toBe('');
   });
   it('says minutes as people do', () => {

@@ -31,9 +31,9 @@ export function IdlePage(): VNode {
     { id: 'cause', label: 'cause', cls: 'name', raw: (c) => CAUSE_WORDS[c.cause] ?? c.cause, cell: (c) => CAUSE_WORDS[c.cause] ?? c.cause },
     { id: 'ms', label: report.perStep, num: true, width: 90, raw: (c) => c.ns / d / 1e6, show: significant, exact: ['idle_ns', (c) => c.ns], cell: (c) => ms(c.ns / d) },
     ...(wall > 0 ? [{ id: 'pct', label: '% of the step', num: true, width: 104, from: 420, raw: (c: Cause) => (100 * c.ns) / wall, show: (v: number) => percent(v, 100), cell: (c: Cause) => percent(c.ns, wall) }] : []),
-    { id: 'gaps', label: basis.steady ? 'gaps/step' : 'gaps', num: true, width: 90, raw: (c) => c.count / d, show: gapCount, cell: (c) => gapCount(c.count / d) },
-    { id: 'mean', label: 'mean µs', num: true, width: 90, raw: (c) => c.ns / c.count / 1e3, show: significant, cell: (c) => us(c.ns / c.count) },
-    { id: 'longest', label: 'longest µs', num: true, width: 100, raw: (c) => c.longest / 1e3, show: significant, cell: (c) => us(c.longest) },
+    { id: 'gaps', label: basis.steady ? 'gaps/step' : 'gaps', num: true, width: 90, from: 470, raw: (c) => c.count / d, show: gapCount, cell: (c) => gapCount(c.count / d) },
+    { id: 'mean', label: 'mean µs', num: true, width: 90, from: 620, raw: (c) => c.ns / c.count / 1e3, show: significant, cell: (c) => us(c.ns / c.count) },
+    { id: 'longest', label: 'longest µs', num: true, width: 100, from: 520, raw: (c) => c.longest / 1e3, show: significant, cell: (c) => us(c.longest) },
     ...(any ? [{ id: 'findings', label: 'what to do', width: 104, cls: 'name', raw: (c: Cause) => about(c.cause).map((f) => f.handle).join(' '), cell: (c: Cause) => <>{about(c.cause).map((f) => <><Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> </>)}</> }] : []),
   ];
   const lines: Line<Cause>[] = causes.map((c) => ({ key: c.cause, row: c, ns: c.ns, testid: `cause-${c.cause}` }));
@@ -100,8 +100,8 @@ function Longest({ report, chosen, counted }: { report: Report; chosen: string[]
     { id: 'device', label: 'device', width: 110, from: 760, cls: 'name', raw: (g) => names[g.device] ?? '', cell: (g) => names[g.device] ?? '' },
     { id: 'cause', label: 'cause', width: 226, cls: 'name', raw: (g) => CAUSE_WORDS[g.cause] ?? g.cause, cell: (g) => CAUSE_WORDS[g.cause] ?? g.cause },
     { id: 'after', label: 'after', cls: 'name', from: 900, raw: (g) => said(g.previous), cell: (g) => what(g.previous) },
-    { id: 'before', label: 'before', cls: 'name', raw: (g) => said(g.next), cell: (g) => what(g.next) },
-    { id: 'host', label: 'host meanwhile', title: 'the range and the call that it was in', cls: 'name', raw: host, cell: (g) => <span title={host(g)}>{host(g) || <span class="dim">not recorded</span>}</span> },
+    { id: 'before', label: 'before', cls: 'name', from: 660, raw: (g) => said(g.next), cell: (g) => what(g.next) },
+    { id: 'host', label: 'host meanwhile', title: 'the range and the call that it was in', cls: 'name', from: 500, raw: host, cell: (g) => <span title={host(g)}>{host(g) || <span class="dim">not recorded</span>}</span> },
     { id: 'thread', label: 'thread', width: 96, from: 1100, cls: 'name', raw: thread, cell: thread },
   ];
   const lines: Line<GapRow>[] = list.map((g, i) => ({ key: String(i), row: g, ns: g.end - g.start, testid: 'gap' }));

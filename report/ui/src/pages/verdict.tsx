@@ -113,7 +113,10 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
             const ow = nameIt ? Math.min(b.w, report.ops.ns[named]! * scale) : 0;
             const ox = b.x + b.w - ow;
             const opText = nameIt ? `${verdict.op}  ${ms(report.ops.ns[named]! / d)}` : '';
-            const rest = `${LETTER[b.hue]}  ${ms((b.ns - (nameIt && ow < b.w ? report.ops.ns[named]! : 0)) / d)}`;
+            // A part is divided only where the op is named in it; what is beside the op is no longer the part.
+            const divided = ow > 3 && ow < b.w && label(ow, opText);
+            const rest = divided ? `rest of ${LETTER[b.hue]}  ${ms((b.ns - report.ops.ns[named]!) / d)}` : `${LETTER[b.hue]}  ${ms(b.ns / d)}`;
+            const restWidth = divided ? b.w - ow : ow >= b.w && label(ow, opText) ? 0 : b.w;
             return (
               <g data-testid={`part-${b.part}`} data-ns={b.ns}>
                 <title>{`${PART_WORDS[b.part]}: ${ms(b.ns / d)} ms, ${percent(b.ns, total)}%`}</title>
@@ -121,8 +124,8 @@ function StepBar({ report, bars }: { report: Report; bars: Bar[] }): VNode | nul
                   ? <rect x={b.x + 0.5} y="18" width={Math.max(0.8, b.w - 1)} height="26" fill="url(#idl)" stroke="var(--ph-idle)" stroke-width=".6" />
                   : <rect class={`f p-${b.hue}`} x={b.x} y="18" width={b.w} height="26" />}
                 {ow > 3 && <><rect x={ox} y="18" width={ow} height="26" fill="url(#hat)" /><rect x={ox + 0.75} y="18.75" width={Math.max(0, ow - 1.5)} height="24.5" fill="none" stroke="var(--ink)" stroke-width="1.5" /></>}
-                {ow > 3 && label(ow, opText) && <text class={`on b p-${b.hue}`} x={ox + 8} y="35">{opText}</text>}
-                {b.part !== 'idle' && label(b.w - ow, rest) && <text class={`on b p-${b.hue}`} x={b.x + 7} y="35">{rest}</text>}
+                {(divided || (ow >= b.w && label(ow, opText))) && <text class={`on b p-${b.hue}`} x={ox + 8} y="35">{opText}</text>}
+                {b.part !== 'idle' && label(restWidth, rest) && <text class={`on b p-${b.hue}`} x={b.x + 7} y="35">{rest}</text>}
                 {show && <text class="i2" x={b.x} y="11">{PART_WORDS[b.part]}</text>}
               </g>
             );
@@ -345,7 +348,10 @@ export function splitSentence(sentence: Sentence): [Sentence, Sentence] {
   if (!cut) return [sentence, []];
   const [i, at] = cut;
   const { text, code } = sentence[i]!;
-  return [[...sentence.slice(0, i), { text: `${text.slice(0, at)}.`, code }], [{ text: text.slice(at + 2), code }, ...sentence.slice(i + 1)].filter((p) => p.text !== '')];
+  const second = [{ text: text.slice(at + 2), code }, ...sentence.slice(i + 1)].filter((p) => p.text !== '');
+  // It is a sentence of its own; code stays as it is written.
+  if (second[0] && !second[0].code) second[0] = { ...second[0], text: second[0].text.replace(/^[a-z]/, (c) => c.toUpperCase()) };
+  return [[...sentence.slice(0, i), { text: `${text.slice(0, at)}.`, code }], second];
 }
 
 /** What kinds of savings there are among those that are shown. */

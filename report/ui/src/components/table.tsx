@@ -381,7 +381,7 @@ export function DataTable<T>(given: TableProps<T>): VNode {
          role={virtual ? 'region' : undefined} aria-label={virtual ? p.label : undefined}
          style={virtual ? { height: `${Math.min(viewport, full + ROW + 4)}px` } : { height: '' }}
          onScroll={virtual ? (e) => setTop((e.currentTarget as HTMLElement).scrollTop) : undefined}>
-      <table class="fix" style={need > wide ? { minWidth: `${need}px` } : undefined} aria-label={p.label} aria-rowcount={virtual ? n + 1 : undefined}>
+      <table class="fix" style={need > 0 ? { minWidth: `${need}px` } : undefined} aria-label={p.label} aria-rowcount={virtual ? n + 1 : undefined}>
         <colgroup>{columns.map((c) => <col style={c.width !== undefined ? { width: `${c.width}px` } : {}} />)}</colgroup>
         <thead>
           <tr>

@@ -34,7 +34,7 @@ export function IdlePage(): VNode {
     { id: 'gaps', label: basis.steady ? 'gaps/step' : 'gaps', num: true, width: 90, from: 470, raw: (c) => c.count / d, show: gapCount, cell: (c) => gapCount(c.count / d) },
     { id: 'mean', label: 'mean µs', num: true, width: 90, from: 620, raw: (c) => c.ns / c.count / 1e3, show: significant, cell: (c) => us(c.ns / c.count) },
     { id: 'longest', label: 'longest µs', num: true, width: 100, from: 520, raw: (c) => c.longest / 1e3, show: significant, cell: (c) => us(c.longest) },
-    ...(any ? [{ id: 'findings', label: 'what to do', width: 104, cls: 'name', raw: (c: Cause) => about(c.cause).map((f) => f.handle).join(' '), cell: (c: Cause) => <>{about(c.cause).map((f) => <><Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> </>)}</> }] : []),
+    ...(any ? [{ id: 'findings', label: 'what to do', width: 84, cls: 'name', raw: (c: Cause) => about(c.cause).map((f) => f.handle).join(' '), cell: (c: Cause) => <>{about(c.cause).map((f) => <><Link class="h" to={{ sel: f.handle }} title={f.title}>{f.handle}</Link> </>)}</> }] : []),
   ];
   const lines: Line<Cause>[] = causes.map((c) => ({ key: c.cause, row: c, ns: c.ns, testid: `cause-${c.cause}` }));
   const foot = (lead: string, key: string, kind: 'others' | 'total', ns: number, gaps: string): Line<Cause> => ({ key, kind, lead, text: lead, ns, testid: `cause-${key}`, cells: { ms: ms(ns / d), pct: wall > 0 ? percent(ns, wall) : '', gaps } });

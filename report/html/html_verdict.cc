@@ -71,10 +71,14 @@ std::pair<Sentence, Sentence> SplitSentence(const Sentence& sentence) {
   if (at + 2 < text.size()) second.push_back({text.substr(at + 2)});
   second.insert(second.end(), sentence.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                 sentence.end());
-  // It is a sentence of its own; code stays as it is written.
-  if (!second.empty() && !second[0].code && !second[0].text.empty()) {
-    char& letter = second[0].text[0];
-    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  // It is a sentence of its own; code and names such as input_scatter_fusion stay as they are.
+  if (!second.empty() && !second[0].code) {
+    std::string& words = second[0].text;
+    const size_t end = words.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+    if (end > 0 && !words.empty() &&
+        (end == words.npos || words.find_first_of(" ,;", end) == end)) {
+      words[0] = static_cast<char>(words[0] - 'a' + 'A');
+    }
   }
   return {std::move(first), std::move(second)};
 }

@@ -34,7 +34,9 @@ describe('the verdict', () => {
     expect(head.map((p) => p.text).join('')).toBe('The gradient is 41% of the step.');
     expect(names.map((p) => p.text).join('')).toBe('scatter takes 50 ms.');
     // Words begin as a sentence does; a name in code stays as it is.
-    expect(splitSentence([t('Of the step 41% is one of its ops: the gradient takes 50 ms.')])[1]).toEqual([t('The gradient takes 50 ms.')]);
+    for (const [second, shown] of [['the gradient takes 50 ms.', 'The gradient takes 50 ms.'], ['input_scatter_fusion and 3 others.', undefined], ['scatter.5 and another one.', undefined], ['fusion9, twice.', undefined], ['50 ms.', undefined]] as const) {
+      expect(splitSentence([t(`Of the step 41% is one of its ops: ${second}`)])[1]).toEqual([t(shown ?? second)]);
+    }
     const whole = [t('No verdict: 1 step was recorded.')];
     expect(splitSentence(whole)).toEqual([whole, []]);
     const lines = (text: string) => splitSentence([t(text)]).map((l) => l.map((p) => p.text).join(''));

@@ -349,8 +349,8 @@ export function splitSentence(sentence: Sentence): [Sentence, Sentence] {
   const [i, at] = cut;
   const { text, code } = sentence[i]!;
   const second = [{ text: text.slice(at + 2), code }, ...sentence.slice(i + 1)].filter((p) => p.text !== '');
-  // It is a sentence of its own; code stays as it is written.
-  if (second[0] && !second[0].code) second[0] = { ...second[0], text: second[0].text.replace(/^[a-z]/, (c) => c.toUpperCase()) };
+  // It is a sentence of its own; code and names such as input_scatter_fusion stay as they are.
+  if (second[0] && !second[0].code) second[0] = { ...second[0], text: second[0].text.replace(/^[a-z](?=[a-z]*(?:[ ,;]|$))/, (c) => c.toUpperCase()) };
   return [[...sentence.slice(0, i), { text: `${text.slice(0, at)}.`, code }], second];
 }
 

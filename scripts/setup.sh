@@ -22,6 +22,13 @@ die() {
   exit 1
 }
 
+# skipped WHAT WHY: what is left out before there is any test to say so; it stands in the table of skips.
+skipped() {
+  say "$1: skipped, $2"
+  mkdir -p "$root/build"
+  printf '%s\t%s\n' "$1" "$2" >>"$root/build/skipped.txt"
+}
+
 install_packages() {
   local wanted missing=()
   mapfile -t wanted < <(grep -v '^#' scripts/packages.txt)
@@ -59,7 +66,7 @@ simdjson_source() {
     rm -f "$root/.simdjson.log"
     say "simdjson: its source is there"
   else
-    say "simdjson: its source is not to be had (.simdjson.log); Debian's shared library is used"
+    skipped simdjson "its source is not to be had (.simdjson.log): Debian's shared library is used"
   fi
 }
 
@@ -93,13 +100,13 @@ npm_package() {
   printf '%s' "$1" >"$place/requirements"
 }
 
-# Headers for the collector; without them it is not built and its tests are not there.
+# Headers for the collector; without them it is not built, and its tests skip.
 cuda_headers() {
   if scripts/cuda_headers 2>"$root/.cuda.log"; then
     rm -f "$root/.cuda.log"
     say "cuda headers: there"
   else
-    say "cuda headers: not to be had (.cuda.log); the collector is not built, its tests do not run"
+    skipped "cuda headers" "they are not to be had (.cuda.log): the collector is not built"
   fi
 }
 
@@ -120,19 +127,48 @@ build() {
   }
 }
 
+# Presets whose tests failed, each with how.
+failed=()
+
 # run_tests PRESET [ARGUMENT of ctest...]: all of them; those that fail run once more, one at a time,
 # for whoever looks for the cause: what fails in company and passes alone hangs on the rhythm of the
-# machine, and is a failure. What was skipped, and why, is kept for the table at the end.
+# machine, and is a failure. It goes on, so that one call tells of all presets; report_tests ends it.
 run_tests() {
   local preset=$1
   shift
   say "test: $preset"
-  local result=$root/build/$preset/tests.xml
-  ctest --preset "$preset" --output-on-failure -j "$(nproc)" --output-junit "$result" \
+  local results=$root/build/$preset
+  rm -f "$results"/tests.xml "$results"/tests_alone.xml
+  ctest --preset "$preset" --output-on-failure -j "$(nproc)" --output-junit "$results/tests.xml" \
     --test-output-size-passed 4000000 "$@" && return 0
   say "test: $preset: once more, alone, what has failed"
-  ctest --preset "$preset" --rerun-failed --output-on-failure ||
-    die "tests failed, in company and alone" "see build/$preset/Testing/Temporary/LastTest.log"
-  die "tests failed in company and passed alone" \
-    "see above which; they wait for a time instead of for the thing itself (CONTRIBUTING.md, Working)"
+  if ctest --preset "$preset" --rerun-failed --output-on-failure \
+    --output-junit "$results/tests_alone.xml"; then
+    failed+=("$preset: in company, and passed alone")
+  else
+    failed+=("$preset: in company and alone")
+  fi
+}
+
+# report_tests PRESET...: what failed, first, and what was skipped and why, of all that has run; then
+# the end, with 1 when something failed or (XLATRACE_ENFORCE_SKIPS=1) was skipped for a reason that is
+# not on the list.
+report_tests() {
+  local preset options=() results=()
+  [ "${XLATRACE_ENFORCE_SKIPS:-0}" != 1 ] || options=(--enforce)
+  [ ! -f build/skipped.txt ] || options+=(--notes build/skipped.txt)
+  for preset in "$@"; do
+    [ ! -f "build/$preset/tests.xml" ] || results+=("build/$preset/tests.xml")
+  done
+  local status=0
+  python3 scripts/skips.py --allow scripts/skips_allowed.txt ${options[@]+"${options[@]}"} \
+    ${results[@]+"${results[@]}"} || status=$?
+  local how
+  for how in ${failed[@]+"${failed[@]}"}; do say "tests failed: $how"; done
+  [[ ${failed[*]-} != *"passed alone"* ]] ||
+    say "what passes alone waits for a time instead of for the thing itself (CONTRIBUTING.md, Working)"
+  [ ${#failed[@]} -eq 0 ] || die "tests failed; the table above names them" \
+    "see build/PRESET/Testing/Temporary/LastTest.log"
+  [ $status -eq 0 ] || die "a test failed, or was skipped for a reason that is not on the list" \
+    "see scripts/skips_allowed.txt"
 }

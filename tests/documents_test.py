@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What ARCHITECTURE.md and docs/life-of-a-kernel.md name is in the tree: every path that ARCHITECTURE.md
+has in backticks, every path and every function that life-of-a-kernel.md has, and every third party that
+the build asks for. Needs nothing built."""
+
+import re
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("base", "model", "recording", "collector", "store", "hlo", "dumps", "importers", "correlator",
+         "analysis", "compare", "fleet", "export", "report", "tools", "include", "python")
+SOURCES = (".cc", ".h", ".c", ".ts", ".tsx", ".py")
+# Of a run, not of the tree.
+OF_A_RUN = {"run.rec/", "run.rec", "run.db", "status.json", "session-N.xplane.pb", "libxlatrace.so"}
+# The kernel that the story is about.
+OF_THE_STORY = {"loop_add_fusion_3", "loop_add_fusion.3"}
+
+
+def quoted(text):
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+def is_path(word):
+    return "/" in word and not re.search(r"[\s()#]", word) or bool(re.fullmatch(r"[\w*.-]+\.(cc|h|c|py|md|sh)", word))
+
+
+def is_function(word):
+    return bool(re.fullmatch(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*", word)) and word not in OF_THE_STORY
+
+
+def missing_paths(root, text):
+    """Paths that are nowhere: below the root, or, in a row of the table of rooms, below its room."""
+    found = []
+    for line in text.splitlines():
+        words = quoted(line)
+        room = words[0] if line.startswith("| `") else ""
+        for word in filter(is_path, words):
+            if word in OF_A_RUN:
+                continue
+            places = [root / word, root / room / word] if room else [root / word]
+            # A file without its ending names a source and its header; a pattern, at least one file.
+            if not any(place.exists() or list(place.parent.glob(place.name)) or
+                       place.with_suffix(".cc").exists() for place in places) and not (
+                           "/" not in word and list(root.glob(f"*/{word}"))):
+                found.append(word)
+    return found
+
+
+def sources(root):
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*")):
+            if path.suffix in SOURCES and "node_modules" not in path.parts and "dist" not in path.parts:
+                yield path.read_text(encoding="utf-8", errors="replace")
+
+
+def missing_functions(texts, words):
+    """Of `A::B`, B must be in a file that knows A, as a class, a namespace or in front of B."""
+    wanted = {word: word.split("::") for word in words}
+    for text in texts:
+        names = set(re.findall(r"\w+", text))
+        for word, (*scope, name) in list(wanted.items()):
+            if name not in names:
+                continue
+            if not scope or re.search(
+                    rf"\b(class|struct|namespace|using) (\w+::)*{scope[-1]}\b|\b{scope[-1]}::{name}\b", text):
+                del wanted[word]
+    return list(wanted)
+
+
+class DocumentsTest(unittest.TestCase):
+    def test_paths_of_the_architecture_are_in_the_tree(self):
+        text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+        self.assertGreater(len([w for w in quoted(text) if is_path(w)]), 60)
+        self.assertEqual(missing_paths(ROOT, text), [])
+
+    def test_rooms_of_the_tree_are_in_the_architecture(self):
+        words = set(quoted((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")))
+        self.assertEqual([room for room in ROOMS if f"{room}/" not in words], [])
+
+    def test_third_parties_of_the_build_are_in_the_architecture(self):
+        text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").lower().replace("-", "").replace("::", "")
+        text = re.sub(r"[/ ]", "", text)
+        build = (ROOT / "cmake" / "XlatraceDependencies.cmake").read_text(encoding="utf-8")
+        parties = set(re.findall(r"find_package\((\S+) REQUIRED", build)) - {"PkgConfig", "Threads", "Python3"}
+        parties |= set(re.findall(r"pkg_check_modules\((\S+) REQUIRED", build))
+        self.assertGreater(len(parties), 8)
+        called = {"SQLite3": "sqlite", "GTest": "googletest", "benchmark": "googlebenchmark",
+                  "tl-expected": "tlexpected", "nlohmann_json": "nlohmannjson"}
+        self.assertEqual([p for p in sorted(parties) if called.get(p, p.lower()) not in text], [])
+
+    def test_files_and_functions_of_the_life_of_a_kernel_are_in_the_tree(self):
+        text = (ROOT / "docs" / "life-of-a-kernel.md").read_text(encoding="utf-8")
+        self.assertEqual(missing_paths(ROOT, text), [])
+        words = [word for word in quoted(text) if not is_path(word) and is_function(word)]
+        self.assertGreater(len(words), 35)
+        self.assertEqual(missing_functions(sources(ROOT), words), [])
+
+    def test_a_name_that_is_gone_is_seen(self):
+        texts = ["class Reader {\n  void Take();\n};", "void Other::Read() {}", "namespace store { void Save(); }"]
+        for word in ("Reader::Take", "Other::Read", "store::Save", "Take"):
+            self.assertEqual(missing_functions(texts, [word]), [], word)
+        for word in ("Reader::Read", "Taken", "Writer::Take", "store::Take"):
+            self.assertEqual(missing_functions(texts, [word]), [word])
+        self.assertEqual(missing_paths(ROOT, "in `tests/documents_test.py` and `tests/nothing.py`"),
+                         ["tests/nothing.py"])
+        self.assertEqual(missing_paths(ROOT, "| `hlo/` | `text/`, `wax/` |"), ["wax/"])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

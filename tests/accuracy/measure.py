@@ -19,11 +19,11 @@ import sys
 import tempfile
 
 import split_of_fusions
+from split_of_fusions import shared_data
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = REPOSITORY / "docs" / "attribution.md"
 PARTS = ("table", "rows", "split")  # Each between `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
-DATA = pathlib.Path(os.environ.get("XLATRACE_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
 PROGRAM = os.environ.get(
     "XLATRACE_ACCURACY", str(REPOSITORY / "build/release/tests/accuracy/attribution_accuracy")
 )
@@ -36,8 +36,8 @@ def recorded():
         ("captures/nsys-jax-maxtext-fsdp4-h100", "MaxText, 4 x H100"),
         ("captures/nsys-jax-pax-fsdp4-a100/proc0", "Pax, A100"),
     ):
-        place = DATA / folder
-        if (place / PROJECTED).exists():
+        place = shared_data.find(folder)
+        if place and (place / PROJECTED).exists():
             yield name, place / PROJECTED, place / "dump", True
     for file, name in (
         ("jax08_elementwise", "elementwise, MI300X"),
@@ -45,8 +45,8 @@ def recorded():
         ("jax_conv_minimal", "convolution, MI300X"),
         ("tpu_v6e_jit_f_4chips", "4 x TPU v6e"),
     ):
-        place = DATA / "xplane" / f"{file}.xplane.pb"
-        if place.exists():
+        place = shared_data.find(f"xplane/{file}.xplane.pb")
+        if place:
             yield name, place, "", False
 
 

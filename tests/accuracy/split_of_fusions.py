@@ -41,13 +41,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-DATA = pathlib.Path(os.environ.get("XLATRACE_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
 FREE = {"parameter", "constant", "bitcast", "tuple", "get-tuple-element"}
 NEVER_WRITTEN = {"broadcast", "iota"}
 UNFUSED = "--xla_disable_hlo_passes=fusion,cpu-instruction-fusion,multi_output_fusion"
 PROGRAMS = (
-    ("own/jax-cpu's training step", DATA / "own/jax-cpu/train.py", "jit_train_step"),
+    ("own/jax-cpu's training step", shared_data.find("own/jax-cpu/train.py"), "jit_train_step"),
     ("many_ops.py", REPOSITORY / "tests/accuracy/many_ops.py", "jit_step"),
 )
 
@@ -168,7 +170,7 @@ def measure(folder, everything=False):
     """One dict for each program that is here."""
     results = []
     for title, program, module in PROGRAMS:
-        if not program.exists():
+        if not program or not program.exists():
             continue
         place = pathlib.Path(folder) / module
         place.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,6 @@
 // layers x_layers_0..11 with combined_qkv attention and a two-layer feed-forward, final norm,
 // softmax.
 
-#include <cstdlib>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -21,11 +19,10 @@
 #include "analysis/module_labels.h"
 #include "base/compress.h"
 #include "hlo/proto/proto_reader.h"
+#include "tests/shared_data.h"
 
 namespace xlatrace::analysis {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::set<std::string> LayersOf(const std::string& file) {
   auto bytes = ReadFileInflated(file);
@@ -38,13 +35,6 @@ std::set<std::string> LayersOf(const std::string& file) {
     if (!labels.LayerOf(i).empty()) layers.insert(labels.LayerOf(i));
   }
   return layers;
-}
-
-std::string Capture(const std::string& name) {
-  const char* given = std::getenv("XLATRACE_SHARED_DATA");
-  const fs::path data =
-      given != nullptr ? fs::path(given) : fs::path(XLATRACE_SOURCE_DIR) / "../shared/data";
-  return (data / "captures" / name).string();
 }
 
 // All ancestors of the leaves, and the leaves.
@@ -68,10 +58,9 @@ void ExpectTree(const std::set<std::string>& found, const std::vector<std::strin
 }
 
 TEST(GoldenLayers, MaxText) {
-  const std::string file = Capture(
-      "nsys-jax-maxtext-fsdp4-h100/dump/"
-      "module_0016.jit_train_step.sm_9.0_gpu_after_optimizations.hlo.pb.xz");
-  if (!fs::exists(file)) GTEST_SKIP() << "no shared data";
+  XLATRACE_SHARED_OR_SKIP(file,
+                          "captures/nsys-jax-maxtext-fsdp4-h100/dump/"
+                          "module_0016.jit_train_step.sm_9.0_gpu_after_optimizations.hlo.pb.xz");
   const std::string decoder = "Transformer/decoder/";
   const std::string attention = decoder + "layers/self_attention/";
   ExpectTree(
@@ -83,10 +72,10 @@ TEST(GoldenLayers, MaxText) {
 }
 
 TEST(GoldenLayers, Pax) {
-  const std::string file = Capture(
-      "nsys-jax-pax-fsdp4-a100/proc0/dump/"
+  XLATRACE_SHARED_OR_SKIP(
+      file,
+      "captures/nsys-jax-pax-fsdp4-a100/proc0/dump/"
       "module_0040.pjit__wrapped_step_fn.sm_8.0_gpu_after_optimizations.hlo.pb.xz");
-  if (!fs::exists(file)) GTEST_SKIP() << "no shared data";
   const std::string lm = "xformer_lm/lm/";
   std::vector<std::string> leaves = {lm + "position_emb/einsum", lm + "final_ln",
                                      lm + "softmax/logits_ffn/linear/einsum",

@@ -20,6 +20,7 @@
 #include "hlo/text/text_reader.h"
 #include "tests/hlo/recorded_files.h"
 #include "tests/hlo/test_data.h"
+#include "tests/shared_data.h"
 
 namespace xlatrace::analysis {
 namespace {
@@ -229,9 +230,7 @@ ENTRY e {
 
 // Every module of the recordings that has XLA's own buffer assignment.
 TEST(LiveValuesRecorded, ThePeakIsCloseToWhatXlaReserves) {
-  if (!std::filesystem::exists(hlo::SharedData())) {
-    GTEST_SKIP() << "no recorded data at " << hlo::SharedData();
-  }
+  XLATRACE_SHARED_OR_SKIP(recordings, "own");
   double worst_on_gpu = 0, worst_elsewhere = 0;
   int64_t on_gpu = 0, elsewhere = 0;
   hlo::VisitRecordedDumps([&](const std::string& path, std::string bytes) {

@@ -25,16 +25,12 @@
 #include "analysis/module_labels.h"
 #include "hlo/text/text_reader.h"
 #include "tests/analysis/run_builder.h"
+#include "tests/shared_data.h"
 
 namespace xlatrace::analysis {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path SharedData() {
-  const char* given = std::getenv("XLATRACE_SHARED_DATA");
-  return given != nullptr ? fs::path(given) : fs::path(XLATRACE_SOURCE_DIR) / "../shared/data";
-}
 
 struct LabelledName {
   std::string op_name, op_type, label, layer, source;
@@ -206,7 +202,7 @@ void Print(const Score& phases, const Score& layers) {
 }
 
 TEST(LabelledNames, WithTheirModulesAfterOptimisation) {
-  if (!fs::exists(SharedData() / "opnames")) GTEST_SKIP() << "no shared data";
+  XLATRACE_SHARED_OR_SKIP(labels, "opnames/opnames.tsv");
   Score phases;
   Score layers;
   ScoreDumps("cpu_after_optimizations.hlo.pb", phases, layers);
@@ -217,7 +213,7 @@ TEST(LabelledNames, WithTheirModulesAfterOptimisation) {
 }
 
 TEST(LabelledNames, WithTheirModulesBeforeOptimisation) {
-  if (!fs::exists(SharedData() / "opnames")) GTEST_SKIP() << "no shared data";
+  XLATRACE_SHARED_OR_SKIP(labels, "opnames/opnames.tsv");
   Score phases;
   Score layers;
   ScoreDumps("before_optimizations.txt", phases, layers);
@@ -228,8 +224,9 @@ TEST(LabelledNames, WithTheirModulesBeforeOptimisation) {
 }
 
 TEST(LabelledNames, ByTheNamesAlone) {
+  XLATRACE_SHARED_OR_SKIP(labels, "opnames/opnames.tsv");
   const std::vector<LabelledName> names = ReadLabels();
-  if (names.empty()) GTEST_SKIP() << "no shared data";
+  ASSERT_FALSE(names.empty());
   std::map<std::string, std::vector<LabelledName>> by_source;
   for (const LabelledName& name : names) by_source[name.source].push_back(name);
   Score phases;

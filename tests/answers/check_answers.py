@@ -21,6 +21,9 @@ import sys
 import tempfile
 import tomllib
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
+
 HERE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 TIMEOUT_S = 1200
@@ -186,12 +189,9 @@ def clean_environment():
 
 
 def recording_of(relative):
-    data = os.environ.get("XLATRACE_SHARED_DATA")
-    if not data:
-        raise Skip("XLATRACE_SHARED_DATA is not set")
-    path = pathlib.Path(data).resolve() / relative
-    if not path.exists():
-        raise Skip(f"not in XLATRACE_SHARED_DATA: {relative}")
+    path = shared_data.find(relative)
+    if path is None:
+        raise Skip(shared_data.reason(relative))
     return path
 
 

@@ -23,6 +23,7 @@
 #include "compare/program_match.h"
 #include "hlo/text/text_printer.h"
 #include "hlo/text/text_reader.h"
+#include "tests/shared_data.h"
 
 namespace xlatrace::compare {
 namespace {
@@ -108,10 +109,7 @@ model::HloModule Parse(const std::string& text) {
 class LabelsTest : public testing::Test {
  protected:
   void SetUp() override {
-    const char* data = std::getenv("XLATRACE_SHARED_DATA");
-    if (data == nullptr || !fs::exists(fs::path(data) / "own/jax-eras")) {
-      GTEST_SKIP() << "XLATRACE_SHARED_DATA has no own/jax-eras";
-    }
+    XLATRACE_SHARED_OR_SKIP(eras, "own/jax-eras");
     std::set<std::string> wanted;
     for (const auto& entry : fs::directory_iterator(XLATRACE_LABELS)) {
       if (entry.path().extension() != ".txt") continue;
@@ -119,7 +117,7 @@ class LabelsTest : public testing::Test {
       wanted.insert(files_[entry.path().filename().string()].base);
       wanted.insert(files_[entry.path().filename().string()].now);
     }
-    texts_ = ReadTexts(data, wanted);
+    texts_ = ReadTexts(SharedData(), wanted);
   }
 
   std::map<std::string, Labels> files_;

@@ -18,13 +18,15 @@ import concurrent.futures
 import itertools
 import json
 import lzma
-import os
 import pathlib
 import subprocess
 import sys
 import tarfile
 import tempfile
 from typing import Any
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
 
 RECORDINGS = ("xplane/*.xplane.pb", "kineto/*.json.gz", "nsys/*.sqlite", "captures/*",
               "own/*/*.xplane.pb.xz", "own/*/*.xplane.pb")  # fmt: skip
@@ -132,12 +134,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--xlatrace", required=True)
-    parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("../shared/data"))
+    parser.add_argument("--data", type=pathlib.Path, default=shared_data.FOLDER)
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
-    data = pathlib.Path(os.environ.get("XLATRACE_SHARED_DATA") or args.data)
-    if not (data / "xplane").is_dir():
-        print(f"skipped: no recorded data at '{data}' (set XLATRACE_SHARED_DATA)")
+    data = args.data
+    if not data or not (data / "xplane").is_dir():
+        print(f"skipped: {shared_data.reason('xplane')}")
         return 77
     program = str(pathlib.Path(args.xlatrace).resolve())
 

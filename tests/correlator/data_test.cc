@@ -17,6 +17,7 @@
 #include "importers/importer.h"
 #include "store/run_builder.h"
 #include "tests/correlator/test_builders.h"
+#include "tests/shared_data.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -24,16 +25,6 @@ namespace {
 using model::Confidence;
 using model::Id;
 using ::testing::IsEmpty;
-
-std::string DataDir() {
-  const char* dir = std::getenv("XLATRACE_SHARED_DATA");
-  return dir != nullptr ? dir : XLATRACE_SOURCE_DIR "/../shared/data";
-}
-
-#define SKIP_WITHOUT(path)                                                             \
-  if (!std::filesystem::exists(path)) {                                                \
-    GTEST_SKIP() << "no recorded data at " << (path) << " (set XLATRACE_SHARED_DATA)"; \
-  }
 
 struct Imported {
   std::unique_ptr<store::RunBuilder> builder;
@@ -62,8 +53,7 @@ Imported ImportAndAttribute(const std::string& path) {
 
 // Counts from the notes of who recorded it: 20 steps of 298 ops, 7,737 ops in all.
 TEST(RecordedData, EveryOpOfAJaxCpuRunIsExact) {
-  const std::string path = DataDir() + "/own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz";
-  SKIP_WITHOUT(path);
+  XLATRACE_SHARED_OR_SKIP(path, "own/jax-cpu/train-20steps-notracer-py.xplane.pb.xz");
   const Imported imported = ImportAndAttribute(path);
   const model::RunTables& run = imported.run();
   ASSERT_EQ(run.activities.size(), 7737u);
@@ -106,8 +96,7 @@ TEST(RecordedData, EveryOpOfAJaxCpuRunIsExact) {
 TEST(RecordedData, GpuAndTpuProfilesAreExactWhereTheyNameTheOp) {
   for (const char* name :
        {"jax08_elementwise", "jax08_gemm", "jax_conv_minimal", "tpu_v6e_jit_f_4chips"}) {
-    const std::string path = DataDir() + "/xplane/" + name + ".xplane.pb";
-    SKIP_WITHOUT(path);
+    XLATRACE_SHARED_OR_SKIP(path, "xplane/" + std::string(name) + ".xplane.pb");
     SCOPED_TRACE(name);
     const Imported imported = ImportAndAttribute(path);
     const model::RunTables& run = imported.run();
@@ -181,8 +170,7 @@ Score Replay(const std::string& dir, bool with_thunks) {
 class ReplayedDump : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ReplayedDump, ExactIsNeverWrong) {
-  const std::string dir = DataDir() + "/" + GetParam();
-  SKIP_WITHOUT(dir);
+  XLATRACE_SHARED_OR_SKIP(dir, GetParam());
   for (const bool with_thunks : {true, false}) {
     const Score score = Replay(dir, with_thunks);
     EXPECT_GT(score.launches, 0);

@@ -18,13 +18,16 @@ import signal
 import sqlite3
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("XLATRACE_BIN")
-SHARED_DATA = os.environ.get("XLATRACE_SHARED_DATA")
 PYTHON_JAX = os.environ.get("XLATRACE_TEST_PYTHON_JAX")
 PYTHON_TF = os.environ.get("XLATRACE_TEST_PYTHON_TF")
 
@@ -63,13 +66,8 @@ def require_program():
 
 
 def require_data(relative):
-    """Path of a file below XLATRACE_SHARED_DATA, or skips."""
-    if not SHARED_DATA:
-        raise unittest.SkipTest("XLATRACE_SHARED_DATA is not set")
-    path = pathlib.Path(SHARED_DATA) / relative
-    if not path.exists():
-        raise unittest.SkipTest(f"not in XLATRACE_SHARED_DATA: {relative}")
-    return path
+    """Path of a file of the recordings, or skips."""
+    return shared_data.require(relative)
 
 
 def require_jax():

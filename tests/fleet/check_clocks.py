@@ -10,11 +10,13 @@ of its own; four devices of nsys-jax-maxtext-fsdp4-h100, which one clock saw. Pr
 Exit status 1 where a case is wrong, 77 where DIR lacks the captures."""
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
 
 SOURCES = {
     "Pax, A100": ("captures/nsys-jax-pax-fsdp4-a100/proc0", "captures/nsys-jax-pax-fsdp4-a100/proc1.zip"),
@@ -26,15 +28,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--xlatrace", type=Path, required=True)
     parser.add_argument("--tool", type=Path, required=True)
-    parser.add_argument("--data", type=Path,
-                        default=Path(os.environ.get("XLATRACE_SHARED_DATA") or "../shared/data"))
+    parser.add_argument("--data", type=Path, default=shared_data.FOLDER)
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     missing = [path for paths in SOURCES.values() for path in paths
-               if not (options.data / path).exists()]
+               if not options.data or not (options.data / path).exists()]
     if missing:
-        print(f"no {missing[0]} in {options.data}: XLATRACE_SHARED_DATA says where the captures are")
+        print(f"skipped: {shared_data.reason(missing[0])}")
         return 77
     failed = 0
     header = True

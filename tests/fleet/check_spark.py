@@ -13,13 +13,15 @@ a Java and a Python with pyspark and duckdb. Exit status: 0 equal, 1 not, 77 som
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DAY_NS = 86_400 * 10**9
@@ -120,8 +122,8 @@ class Lake:
 
 
 def recordings() -> list[pathlib.Path]:
-    data = pathlib.Path(os.environ.get("XLATRACE_SHARED_DATA", ""))
-    if not os.environ.get("XLATRACE_SHARED_DATA") or not data.is_dir():
+    data = shared_data.FOLDER
+    if not data:
         return []
     found = [data / "captures" / "nsys-jax-pax-fsdp4-a100", *sorted((data / "nsys").glob("*.sqlite")),
              *sorted((data / "xplane").glob("*.pb"))]  # fmt: skip

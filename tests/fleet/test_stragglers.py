@@ -9,10 +9,14 @@ arXiv 2505.05713): the program's own analysis of them, through balance_tool.
 import json
 import os
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 
-DATA = Path(os.environ.get("XLATRACE_SHARED_DATA", "")) / "stragglers"
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
+
+DATA = shared_data.find("stragglers")
 PYTHON_TABLES = os.environ.get("XLATRACE_TEST_PYTHON_TABLES", "")
 BALANCE = os.environ.get("XLATRACE_FLEET_BALANCE", "")
 
@@ -42,7 +46,7 @@ print()
 """
 
 
-@unittest.skipUnless(DATA.is_dir(), "XLATRACE_SHARED_DATA has no stragglers/")
+@unittest.skipUnless(DATA, shared_data.reason("stragglers"))
 @unittest.skipUnless(PYTHON_TABLES, "XLATRACE_TEST_PYTHON_TABLES is not set")
 @unittest.skipUnless(BALANCE, "XLATRACE_FLEET_BALANCE is not set")
 class StragglersTest(unittest.TestCase):

@@ -1,10 +1,8 @@
-// Where the recorded data lies, and small helpers to build inputs.
+// Small helpers to build inputs and to look into what was read.
 
 #ifndef XLATRACE_TESTS_HLO_TEST_DATA_H_
 #define XLATRACE_TESTS_HLO_TEST_DATA_H_
 
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,14 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "model/hlo_module.h"
+#include "tests/shared_data.h"
 
 namespace xlatrace::hlo {
-
-inline std::filesystem::path SharedData() {
-  const char* place = std::getenv("XLATRACE_SHARED_DATA");
-  return place != nullptr ? std::filesystem::path(place)
-                          : std::filesystem::path(XLATRACE_SOURCE_DIR) / "../shared/data";
-}
 
 inline std::shared_ptr<const std::string> Shared(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
@@ -80,10 +73,5 @@ inline void ExpectSound(const model::HloModule& module) {
 }
 
 }  // namespace xlatrace::hlo
-
-// The file or folder `relative` of the recorded data, or a skip that says what is missing.
-#define XLATRACE_SHARED_OR_SKIP(variable, relative)                                  \
-  const std::filesystem::path variable = ::xlatrace::hlo::SharedData() / (relative); \
-  if (!std::filesystem::exists(variable)) GTEST_SKIP() << "no recorded data at " << variable
 
 #endif  // XLATRACE_TESTS_HLO_TEST_DATA_H_

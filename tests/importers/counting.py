@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import shared_data  # noqa: E402, beside the rooms
+
 PROGRAM = None  # Path of importer_counts, or of what main() was told of.
 DATA = None  # Folder of recordings, where main() was asked for one.
 
@@ -90,13 +93,11 @@ def main(program='--tool', recordings=None):
     global PROGRAM, DATA
     parser = argparse.ArgumentParser()
     parser.add_argument(program, required=True, dest='program')
-    if recordings:
-        parser.add_argument('--data', required=True)
     args, rest = parser.parse_known_args()
     PROGRAM = args.program
     if recordings:
-        DATA = os.environ.get('XLATRACE_SHARED_DATA') or args.data
-        if not os.path.isdir(os.path.join(DATA, recordings)):
-            print('skipped: no recorded data at %r (set XLATRACE_SHARED_DATA)' % DATA)
+        if not shared_data.find(recordings):
+            print('skipped: ' + shared_data.reason(recordings))
             sys.exit(77)
+        DATA = str(shared_data.FOLDER)
     unittest.main(module='__main__', argv=sys.argv[:1] + rest)

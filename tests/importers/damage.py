@@ -2,7 +2,7 @@
 """Cuts and bit flips of recorded inputs: each import ends with success or a sentence, never with a
 crash, a hang or memory without bound.
 
-usage: damage.py --tool build/.../importer_counts --data SHARED_DATA [--cuts 2] [--flips 3] [--jobs 1] [--whole]
+usage: damage.py --tool build/.../importer_counts [--cuts 2] [--flips 3] [--jobs 1] [--whole]
 
 --whole takes each input as it is, too (for ThreadSanitizer, which ends the tool with a status of its own).
 CI takes the small default; `scripts/long` takes --cuts 200 --flips 2000. Exit status 77 (skipped) when
@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 import zlib
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import shared_data  # noqa: E402, beside the rooms
 
 INPUTS = ('kineto/*.json.gz', 'nsys/*.sqlite', 'xplane/*.xplane.pb', 'own/jax-cpu/*.xplane.pb.xz',
           'captures/nsys-jax-pax-fsdp4-a100/proc1.zip')
@@ -62,16 +65,16 @@ def check(tool, path, data, seed, cut, sanitized):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--tool', required=True)
-    parser.add_argument('--data', required=True)
+    parser.add_argument('--data', default=shared_data.FOLDER)
     parser.add_argument('--cuts', type=int, default=2)
     parser.add_argument('--flips', type=int, default=3)
     parser.add_argument('--jobs', type=int, default=1)
     parser.add_argument('--whole', action='store_true', help='each input undamaged, too')
     parser.add_argument('--sanitized', action='store_true', help='no limit of address space')
     args = parser.parse_args()
-    data_dir = os.environ.get('XLATRACE_SHARED_DATA') or args.data
-    if not os.path.isdir(data_dir + '/xplane'):
-        print('skipped: no recorded data at %r (set XLATRACE_SHARED_DATA)' % data_dir)
+    data_dir = args.data
+    if not data_dir or not os.path.isdir(os.path.join(data_dir, 'xplane')):
+        print('skipped: ' + shared_data.reason('xplane'))
         return 77
     found = runs = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

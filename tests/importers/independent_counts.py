@@ -4,7 +4,7 @@
 A protobuf walker of thirty lines and Python's sqlite3 module count launches, sum time, take unions
 and group by (module, program, instruction); the tool `importer_counts` must print the same figures.
 
-usage: independent_counts.py --tool build/.../importer_counts --data SHARED_DATA
+usage: independent_counts.py --tool build/.../importer_counts
 Exit status 77 (skipped) when the data is absent.
 """
 

@@ -5,7 +5,7 @@ Twenty statements of the kinds that NVIDIA's documentation of the SQLite export 
 (resolving names, GPU traces and summaries, joining API calls with kernels, NVTX ranges with what was
 launched inside them, process and thread ids out of global ids).
 
-usage: nsight_statements.py --xlatrace build/.../xlatrace --data SHARED_DATA
+usage: nsight_statements.py --xlatrace build/.../xlatrace
 Exit status 77 (skipped) when the data is absent.
 """
 

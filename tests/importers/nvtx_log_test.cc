@@ -3,7 +3,6 @@
 // --xla_dump_to wrote of the same step. Data: own/jax-sm90, skipped where it is absent.
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -18,16 +17,10 @@
 #include "importers/recording/recording_import.h"
 #include "tests/importers/memory_sink.h"
 #include "tests/importers/recording_builder.h"
+#include "tests/shared_data.h"
 
 namespace xlatrace::importers {
 namespace {
-
-std::string DataFolder() {
-  const char* given = std::getenv("XLATRACE_SHARED_DATA");
-  return (given != nullptr ? std::string(given)
-                           : std::string(XLATRACE_SOURCE_DIR) + "/../shared/data") +
-         "/own/jax-sm90";
-}
 
 // The texts given to nvtxDomainRegisterStringA: lines "PID REGSTR dom=TSL TEXT", where TEXT may go
 // on over lines that do not begin with a number and one of the log's words.
@@ -62,13 +55,15 @@ std::vector<std::string> RegisteredTexts(const std::string& log) {
 class NvtxLogTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    log_path_ = DataFolder() + "/fakegpu/nvtx-aot-compile.log.xz";
-    dump_path_ =
-        DataFolder() + "/cmdbuf/module_0001.jit_train_step.sm_9.0a_gpu_after_optimizations.txt.xz";
-    if (!Exists(log_path_) || !Exists(dump_path_)) GTEST_SKIP() << "no " << log_path_;
-    auto dump = ReadFileInflated(dump_path_);
-    ASSERT_TRUE(dump);
-    auto module = hlo::ReadText(std::make_shared<const std::string>(std::move(*dump)));
+    XLATRACE_SHARED_OR_SKIP(log, "own/jax-sm90/fakegpu/nvtx-aot-compile.log.xz");
+    XLATRACE_SHARED_OR_SKIP(
+        dump,
+        "own/jax-sm90/cmdbuf/module_0001.jit_train_step.sm_9.0a_gpu_after_optimizations.txt.xz");
+    log_path_ = log.string();
+    dump_path_ = dump.string();
+    auto text = ReadFileInflated(dump_path_);
+    ASSERT_TRUE(text);
+    auto module = hlo::ReadText(std::make_shared<const std::string>(std::move(*text)));
     ASSERT_TRUE(module) << module.error().message;
     dump_ = std::make_unique<model::HloModule>(std::move(*module));
   }

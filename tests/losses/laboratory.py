@@ -38,6 +38,9 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [
     str(ROOT / "tests" / folder) for folder in ("losses", "e2e", "fake_gpu/jax")
@@ -548,13 +551,13 @@ class Lab(Judge):
                 yield f"jax {program} {how}", 1, lambda p=program, h=how: self.jax(p, h)
 
     def traces(self):
-        data = os.environ.get("XLATRACE_SHARED_DATA")
+        data = shared_data.FOLDER
         if not data:
             return []
         wanted = ("*.xplane.pb", "*.xplane.pb.gz", "*.json.gz", "*.sqlite", "*.zip")
         found = {}
         for pattern in wanted:
-            for path in sorted(pathlib.Path(data).rglob(pattern)):
+            for path in sorted(data.rglob(pattern)):
                 if path.stat().st_size < 8 << 20:
                     found.setdefault("".join(path.suffixes[-2:]), path)
         # The same compressed, or no longer.

@@ -28,13 +28,14 @@ import argparse
 import bisect
 import collections
 import dataclasses
-import os
 import pathlib
 import statistics
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
 from recording import Broken, Row, Run, bare_environment, call  # noqa: E402, beside this file
 
 CAPTURES = (
@@ -312,12 +313,10 @@ def main() -> int:
     xlatrace = arguments.xlatrace.resolve()
     files = list(arguments.files)
     if not files:
-        shared = os.environ.get("XLATRACE_SHARED_DATA")
-        if not shared or not pathlib.Path(shared).is_dir():
-            print("skip: XLATRACE_SHARED_DATA is not set")
+        files = [file for file in map(shared_data.find, CAPTURES) if file]
+        if not files:
+            print(f"skipped: {shared_data.reason(CAPTURES[0])}")
             return 77
-        files = [pathlib.Path(shared) / name for name in CAPTURES]
-        files = [file for file in files if file.exists()]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="xlatrace-path-") as folder:
         for number, file in enumerate(files):

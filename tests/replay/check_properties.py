@@ -23,11 +23,13 @@ import argparse
 import collections
 import dataclasses
 import json
-import os
 import pathlib
 import sys
 import tempfile
 from typing import Any
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import shared_data  # noqa: E402, beside the rooms
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from check_critical_path import CAPTURES  # noqa: E402, beside this file
@@ -171,12 +173,10 @@ def main() -> int:
     xlatrace = options.xlatrace.resolve()
     files = list(options.files)
     if not files:
-        shared = os.environ.get("XLATRACE_SHARED_DATA")
-        if not shared or not pathlib.Path(shared).is_dir():
-            print("skip: XLATRACE_SHARED_DATA is not set")
+        files = [file for file in map(shared_data.find, CAPTURES) if file]
+        if not files:
+            print(f"skipped: {shared_data.reason(CAPTURES[0])}")
             return 77
-        files = [pathlib.Path(shared) / name for name in CAPTURES]
-        files = [file for file in files if file.exists()]
     failed = 0
     with tempfile.TemporaryDirectory(prefix="xlatrace-properties-") as folder:
         for number, file in enumerate(files):

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,17 +14,12 @@
 
 #include "store/invariants.h"
 #include "store/run_db.h"
+#include "tests/shared_data.h"
 
 namespace xlatrace::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path SharedData() {
-  const char* given = std::getenv("XLATRACE_SHARED_DATA");
-  return given != nullptr && *given != '\0' ? fs::path(given)
-                                            : fs::path(XLATRACE_SOURCE_DIR) / "../shared/data";
-}
 
 std::vector<std::string> Recordings() {
   std::vector<std::string> paths;
@@ -58,8 +52,9 @@ class PipelineTest : public testing::Test {
 };
 
 TEST_F(PipelineTest, EveryPromiseOfTheViewsHoldsOnEveryRecording) {
+  XLATRACE_SHARED_OR_SKIP(xplanes, "xplane");
   const std::vector<std::string> recordings = Recordings();
-  if (recordings.empty()) GTEST_SKIP() << "no recordings: XLATRACE_SHARED_DATA is not set";
+  ASSERT_GE(recordings.size(), 4u);
   for (const std::string& recording : recordings) {
     SCOPED_TRACE(recording);
     const auto outcome = BuildRun({.inputs = {recording}, .output = Output()});
@@ -74,9 +69,8 @@ TEST_F(PipelineTest, EveryPromiseOfTheViewsHoldsOnEveryRecording) {
 }
 
 TEST_F(PipelineTest, SeveralFilesBecomeOneRunWithAProcessEach) {
-  const fs::path gemm = SharedData() / "xplane/jax08_gemm.xplane.pb";
+  XLATRACE_SHARED_OR_SKIP(gemm, "xplane/jax08_gemm.xplane.pb");
   const fs::path elementwise = SharedData() / "xplane/jax08_elementwise.xplane.pb";
-  if (!fs::exists(gemm)) GTEST_SKIP() << "no recordings: XLATRACE_SHARED_DATA is not set";
   const auto outcome =
       BuildRun({.inputs = {gemm.string(), elementwise.string()}, .output = Output()});
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -90,8 +84,7 @@ TEST_F(PipelineTest, SeveralFilesBecomeOneRunWithAProcessEach) {
 }
 
 TEST_F(PipelineTest, ABadFileAmongGoodOnesIsNamedAndTheRestUsed) {
-  const fs::path gemm = SharedData() / "xplane/jax08_gemm.xplane.pb";
-  if (!fs::exists(gemm)) GTEST_SKIP() << "no recordings: XLATRACE_SHARED_DATA is not set";
+  XLATRACE_SHARED_OR_SKIP(gemm, "xplane/jax08_gemm.xplane.pb");
   const auto outcome = BuildRun(
       {.inputs = {(folder_ / "none.xplane.pb").string(), gemm.string()}, .output = Output()});
   ASSERT_TRUE(outcome) << outcome.error().message;

@@ -9,11 +9,13 @@ and every work instruction of the computations that run must be labelled. Exit 1
 """
 
 import collections
-import os
 import pathlib
 import re
 import sys
 import tarfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
+import shared_data  # noqa: E402, beside the rooms
 
 # Opcodes that do nothing when the program runs: they have no label.
 NO_WORK = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"}
@@ -105,10 +107,10 @@ def check(path, data, texts):
 
 
 def main():
-    if "XLATRACE_SHARED_DATA" not in os.environ:
-        print("skipped: no recorded data (set XLATRACE_SHARED_DATA)")
-        return 0
-    data = pathlib.Path(os.environ["XLATRACE_SHARED_DATA"])
+    if not shared_data.find("own/jax-eras"):
+        print(f"skipped: {shared_data.reason('own/jax-eras')}")
+        return 77
+    data = shared_data.FOLDER
     here = pathlib.Path(__file__).parent
     files = [pathlib.Path(name) for name in sys.argv[1:]] or sorted(here.glob("*.txt"))
     columns = ("one", "group", "lost", "new", "doubtful")

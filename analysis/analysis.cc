@@ -37,9 +37,9 @@ using model::Id;
 using model::RunTables;
 
 std::vector<Intervals> CompilesByProcess(const RunTables& run,
-                                         const std::vector<CompileSpan>& spans) {
+                                         const std::vector<model::CompileSpan>& spans) {
   std::vector<Intervals> compiles(run.processes.size());
-  for (const CompileSpan& span : spans) {
+  for (const model::CompileSpan& span : spans) {
     if (span.process_id <= 0 || static_cast<size_t>(span.process_id) > compiles.size()) continue;
     compiles[static_cast<size_t>(span.process_id) - 1].push_back({span.start_ns, span.end_ns});
   }

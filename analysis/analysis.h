@@ -31,13 +31,6 @@ namespace xlatrace::analysis {
 // that it cannot be had; then names alone decide, and a run stat counts it.
 using ModuleLoader = std::function<Result<const model::HloModule*>(model::Id module_id)>;
 
-// When a process compiled; RunTables does not hold it.
-struct CompileSpan {
-  model::Id process_id = 0;
-  int64_t start_ns = 0;
-  int64_t end_ns = 0;
-};
-
 // What is known of a part of a run that was analysed as a whole before (export's --steps): phases
 // and layers are in the attribution already, and these are its steps.
 struct KnownParts {
@@ -46,7 +39,7 @@ struct KnownParts {
 };
 
 struct AnalysisOptions {
-  std::vector<CompileSpan> compiles;
+  std::vector<model::CompileSpan> compiles;  // When processes compiled.
   HostEventLoader host_events;  // May be empty: then gaps have no cause but compilation and copies.
   int64_t lost_records = 0;     // What the recording is known to lack; then nothing is called idle.
   HostCallOf call_of;           // May be empty: then launch latency and queue depth are not known.

@@ -45,7 +45,7 @@ struct FlatNode {
   bool commutative = false;
   bool is_source = false;  // Parameter or constant.
   uint32_t output = 0;     // 1 + position among the results of the program; 0: is none.
-  double weight = 0;       // Relative cost (hlo/weights.h); at least a little.
+  double weight = 0;       // Relative cost (hlo/cost/weights.h); at least a little.
 };
 
 struct FlatEdge {

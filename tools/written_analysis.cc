@@ -38,9 +38,7 @@ model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
   const model::RunTables& run = builder.tables();
   analysis::AnalysisOptions options;
   options.known = known;
-  for (const model::CompileSpan& span : run.compiles) {
-    options.compiles.push_back({span.process_id, span.start_ns, span.end_ns});
-  }
+  options.compiles = run.compiles;
   // What is known to be missing from between two windows is in nobody's way there.
   options.lost_records = builder.LostRecords();
   for (const model::Loss& loss : run.losses) options.lost_records -= loss.at_least;

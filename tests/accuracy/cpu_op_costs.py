@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what operations cost on XLA:CPU, one by one: the CPU column of hlo/weights.cc.
+"""Measures what operations cost on XLA:CPU, one by one: the CPU column of hlo/cost/weights.cc.
 
     cpu_op_costs.py          # with a Python that has JAX
 

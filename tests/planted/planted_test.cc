@@ -129,9 +129,7 @@ Analysed Analyse(const Program& program) {
       });
   EXPECT_TRUE(attribution.has_value());
   analysis::AnalysisOptions options;
-  for (const model::CompileSpan& span : simulated.compiles) {
-    options.compiles.push_back({span.process_id, span.start_ns, span.end_ns});
-  }
+  options.compiles = simulated.compiles;
   options.host_events = [&](const analysis::Intervals&) { return simulated.host_events; };
   Analysed analysed;
   analysed.tables = analysis::Analyze(

@@ -27,6 +27,8 @@
 #define XLATRACE_CORRELATOR_CORRELATOR_H_
 
 #include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -42,10 +44,27 @@ struct LoadedModule {
   std::vector<model::Thunk> thunks;  // Empty: no thunk list is known.
 };
 
+// A module that is lent: whoever keeps it may lend it to others too, so nobody changes it. A loader
+// that keeps nothing gives the module itself.
+class LentModule {
+ public:
+  LentModule() = default;  // None; a Result is made from another one over it.
+  LentModule(LoadedModule module)  // NOLINT(google-explicit-constructor): what loaders return.
+      : module_(std::make_shared<const LoadedModule>(std::move(module))) {}
+  LentModule(std::shared_ptr<const LoadedModule> module)  // NOLINT(google-explicit-constructor)
+      : module_(std::move(module)) {}
+
+  const LoadedModule& operator*() const { return *module_; }
+  const LoadedModule* operator->() const { return module_.get(); }
+
+ private:
+  std::shared_ptr<const LoadedModule> module_;
+};
+
 // Called once per module of the run, in order, and again for a module whose thunk list another copy
-// of the program has. The module is released before the next one is asked for, so that one module
-// is in memory at a time.
-using ModuleLoader = std::function<Result<LoadedModule>(model::Id module_id)>;
+// of the program has, or whose HLO stands for a module that the source names. The correlator gives
+// a module back before it asks for the next one: what is in memory beyond it, the loader keeps.
+using ModuleLoader = std::function<Result<LentModule>(model::Id module_id)>;
 
 // `doubts`: where wanted, per activity why its place in the order of launches says no more of it
 // than it does (doubt.h); kNone where that is exact or was not asked for, empty where it never

@@ -181,7 +181,7 @@ std::vector<Share> ShareSplitter::SplitCombined(uint32_t instruction,
     if (operands.size() == names.size()) {
       bytes = static_cast<double>(hlo::ByteSize(module_.instructions[operands[i]].shape));
     }
-    pieces.push_back({instruction, module_.Own(std::move(names[i])), bytes});
+    pieces.push_back({instruction, names_.emplace_back(std::move(names[i])), bytes});
   }
   return GroupPieces(module_, std::move(pieces));
 }

@@ -10,6 +10,7 @@
 #define XLATRACE_CORRELATOR_FUSION_SHARES_H_
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,7 +27,7 @@ inline constexpr int64_t kWhole = 1'000'000;  // Millionths.
 
 struct Share {
   int64_t share_ppm = 0;
-  std::string_view op_name;         // Points into the module.
+  std::string_view op_name;         // Points into the module or its splitter.
   uint32_t from = model::kNoIndex;  // Instruction the share stands for: its opcode, source, ...
 };
 
@@ -48,9 +49,9 @@ std::vector<Share> GroupPieces(const model::HloModule& module, std::vector<Piece
 
 class ShareSplitter {
  public:
-  // Adds names to the module's arena, nothing else. `module` must outlive the splitter.
-  // `device`: where the module runs.
-  explicit ShareSplitter(model::HloModule* module,
+  // `module` must outlive the splitter, and the splitter the names in its shares, some of which are
+  // its own. `device`: where the module runs.
+  explicit ShareSplitter(const model::HloModule* module,
                          model::DeviceKind device = model::DeviceKind::kGpu)
       : module_(*module), device_(device) {}
 
@@ -66,10 +67,11 @@ class ShareSplitter {
   std::vector<Share> SplitCombined(uint32_t instruction, std::vector<std::string> names);
   void Collect(uint32_t computation, int depth);
 
-  model::HloModule& module_;
+  const model::HloModule& module_;
   model::DeviceKind device_;
   std::vector<uint32_t> body_;     // Reused between calls.
   std::vector<uint32_t> callers_;  // Of each computation; counted once they are asked for.
+  std::deque<std::string> names_;  // What shares look at and no instruction is called.
   // Of computations with several callers, where nothing depends on which one it is.
   std::unordered_map<uint32_t, std::vector<Share>> split_;
   int computations_left_ = 0;  // Bounds the walk of a module that calls itself in many ways.

@@ -101,13 +101,13 @@ ModuleTable::ModuleTable(const model::RunTables& run, const ModuleLoader& load,
     out->modules[i].framework_function = FrameworkFunction(info.name);
 
     const Id module_id = static_cast<Id>(i) + 1;
-    Result<LoadedModule> module = load(module_id);
+    const Result<LentModule> module = load(module_id);
     if (!module) {
       ++unreadable;
       if (first_error.empty()) first_error = module.error().message;
       continue;
     }
-    Read(module_id, std::move(*module), out);
+    Read(module_id, **module, out);
   }
   LendThunkLists(load);
   if (unreadable > 0) {
@@ -211,7 +211,7 @@ void ModuleTable::Complete(const model::RunTables& run, const ModuleLoader& load
       continue;
     }
     link.module_id = static_cast<Id>(entries_.size()) + 1;
-    Result<LoadedModule> module =
+    const Result<LentModule> module =
         plan.hlo_module_id == 0 ? MakeError("no HLO") : load(plan.hlo_module_id);
     if (!module) {
       link.certain = true;
@@ -219,7 +219,7 @@ void ModuleTable::Complete(const model::RunTables& run, const ModuleLoader& load
       continue;
     }
     AddEntry(said, plan.hlo_module_id, out).another_run = !plan.certain;
-    Read(link.module_id, std::move(*module), out);
+    Read(link.module_id, **module, out);
   }
   for (const model::RunStat& stat : completion.stats()) out->stats.push_back(stat);
 }
@@ -250,8 +250,8 @@ std::vector<std::string_view> ModuleTable::OwnOpNames(Id instruction_id) const {
   return names;
 }
 
-void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTables* out) {
-  HloModule& hlo = module.hlo;
+void ModuleTable::Read(Id module_id, const LoadedModule& module, model::AttributionTables* out) {
+  const HloModule& hlo = module.hlo;
   ModuleEntry& entry = entries_[static_cast<size_t>(module_id - 1)];
   model::ModuleFacts& facts = out->modules[static_cast<size_t>(module_id - 1)];
   entry.readable = true;
@@ -269,7 +269,7 @@ void ModuleTable::Read(Id module_id, LoadedModule module, model::AttributionTabl
   if (hlo.peak_memory_bytes >= 0) facts.peak_memory_bytes = hlo.peak_memory_bytes;
 
   const std::vector<ComputationUse> computations = ClassifyComputations(hlo);
-  ReadThunks(module_id, hlo, computations, std::move(module.thunks));
+  ReadThunks(module_id, hlo, computations, module.thunks);
 
   ShareSplitter splitter(&hlo, device_);
   std::vector<ResolvedName> body_names(hlo.instructions.size());
@@ -339,10 +339,10 @@ void ModuleTable::LendThunkLists(const ModuleLoader& load) {
                         other.hlo_name == entry.hlo_name && other.row_count == entry.row_count &&
                         (other.process_id == entry.process_id || other.process_id == 0);
       if (!copy) continue;
-      Result<LoadedModule> module = load(static_cast<Id>(i) + 1);
+      const Result<LentModule> module = load(static_cast<Id>(i) + 1);
       if (!module) break;
-      const std::vector<ComputationUse> computations = ClassifyComputations(module->hlo);
-      ReadThunks(static_cast<Id>(i) + 1, module->hlo, computations, thunks_[k]);
+      const HloModule& hlo = (*module)->hlo;
+      ReadThunks(static_cast<Id>(i) + 1, hlo, ClassifyComputations(hlo), thunks_[k]);
       entry.has_thunks = false;  // Of its own.
       break;
     }

@@ -93,7 +93,7 @@ class ModuleTable {
   }
 
  private:
-  void Read(model::Id module_id, LoadedModule module, model::AttributionTables* out);
+  void Read(model::Id module_id, const LoadedModule& module, model::AttributionTables* out);
   void ReadThunks(model::Id module_id, const model::HloModule& hlo,
                   std::span<const ComputationUse> computations, std::vector<model::Thunk> thunks);
   // A module that the source embeds has no thunk list; a dump of the same program beside it does.

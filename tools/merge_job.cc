@@ -11,9 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "correlator/correlator.h"
 #include "fleet/rank_sink.h"
-#include "hlo/artefacts/thunk_sequence.h"
 #include "model/job_rows.h"
 #include "store/run_builder.h"
 #include "store/run_db.h"
@@ -221,17 +219,6 @@ class Merger {
   std::map<std::pair<size_t, model::Id>, model::Id> processes_, devices_;
 };
 
-Result<correlator::LoadedModule> Load(store::RunBuilder& run, model::Id module_id) {
-  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, run.ReadModule(module_id));
-  correlator::LoadedModule loaded;
-  XLATRACE_ASSIGN(loaded.hlo, ParseHlo(stored));
-  if (!stored.thunk_sequence.empty()) {
-    auto thunks = hlo::ReadThunks(stored.thunk_sequence, stored.thunk_metadata);
-    if (thunks) loaded.thunks = std::move(*thunks);
-  }
-  return loaded;
-}
-
 // The answer as the first finding, so that every view of the run has it.
 void AddFinding(const Job& job, model::AnalysisTables& analysis) {
   using fleet::Cause;
@@ -291,22 +278,11 @@ Result<MergeOutcome> MergeJob(const MergeRequest& request) {
   store::RunBuilder builder(saver.beside());
   Merger merger(outcome.job, std::move(chosen), builder);
   XLATRACE_TRY(merger.PourRuns());
-  XLATRACE_ASSIGN(
-      model::AttributionTables attribution,
-      correlator::Attribute(builder.tables(), [&](model::Id id) { return Load(builder, id); }));
-  builder.Learn(attribution);
-  model::HloModule borrowed;
-  model::AnalysisTables analysis =
-      AnalyzeWritten(builder, attribution, [&](model::Id id) -> Result<const model::HloModule*> {
-        XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, builder.ReadModule(id));
-        XLATRACE_ASSIGN(borrowed, ParseHlo(stored));
-        return &borrowed;
-      });
-  AddFinding(outcome.job, analysis);
-  builder.Learn(analysis);
+  XLATRACE_ASSIGN(Derived derived, Derive(builder));
+  AddFinding(outcome.job, derived.analysis);
   outcome.activities = builder.tables().activities.size();
   const model::JobTables rows = merger.Rows();
-  XLATRACE_TRY(saver.Save(builder, &attribution, &analysis, &rows));
+  XLATRACE_TRY(saver.Save(builder, &derived.attribution, &derived.analysis, &rows));
   return outcome;
 }
 

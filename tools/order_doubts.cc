@@ -9,7 +9,7 @@
 #include "correlator/correlator.h"
 #include "store/run_builder.h"
 #include "store/run_replay.h"
-#include "tools/written_analysis.h"
+#include "tools/parsed_modules.h"
 
 namespace xlatrace::tools {
 
@@ -20,8 +20,8 @@ Result<std::vector<correlator::Doubt>> OrderDoubts(store::RunDb& db) {
   XLATRACE_TRY(store::Replay(db, builder));
   XLATRACE_TRY(builder.status());
   std::vector<correlator::Doubt> doubts;
-  XLATRACE_TRY(correlator::Attribute(
-      builder.tables(), [&](model::Id id) { return LoadModule(builder, id); }, &doubts));
+  ParsedModules modules(builder);
+  XLATRACE_TRY(correlator::Attribute(builder.tables(), modules.ForCorrelator(), &doubts));
   return doubts;
 }
 

@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/number_format.h"
-#include "correlator/correlator.h"
 #include "importers/common/modules_only_sink.h"
 #include "importers/common/same_process_sink.h"
 #include "importers/importer.h"
@@ -233,23 +232,10 @@ Result<BuildOutcome> BuildRun(const BuildRequest& request) {
                         .advice = "it " + why});
   }
 
-  const model::RunTables& run = builder.tables();
-  XLATRACE_ASSIGN(
-      model::AttributionTables attribution,
-      correlator::Attribute(run, [&](model::Id id) { return LoadModule(builder, id); }));
-  builder.Learn(attribution);
-  // The analysis borrows one module at a time.
-  model::HloModule borrowed;
-  const model::AnalysisTables analysis =
-      AnalyzeWritten(builder, attribution, [&](model::Id id) -> Result<const model::HloModule*> {
-        XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, builder.ReadModule(id));
-        XLATRACE_ASSIGN(borrowed, ParseHlo(stored));
-        return &borrowed;
-      });
-  builder.Learn(analysis);
+  XLATRACE_ASSIGN(const Derived derived, Derive(builder));
   outcome.losses = builder.Losses();
-  XLATRACE_TRY(saver.Save(builder, &attribution, &analysis));
-  CountLabels(run, attribution, &outcome);
+  XLATRACE_TRY(saver.Save(builder, &derived.attribution, &derived.analysis));
+  CountLabels(builder.tables(), derived.attribution, &outcome);
   return outcome;
 }
 

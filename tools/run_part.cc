@@ -11,12 +11,12 @@
 
 #include "analysis/analysis.h"
 #include "model/derived.h"
-#include "model/hlo_module.h"
 #include "store/attribution_reader.h"
 #include "store/launch_scan.h"
 #include "store/run_builder.h"
 #include "store/run_replay.h"
 #include "store/run_saver.h"
+#include "tools/parsed_modules.h"
 #include "tools/written_analysis.h"
 
 namespace xlatrace::tools {
@@ -177,15 +177,8 @@ Status WriteRunPart(store::RunDb& run, const exporter::Selection& selection,
   Status read_steps;
   const analysis::KnownParts known = StepsOf(run, selection, std::move(part.step_of), &read_steps);
   XLATRACE_TRY(std::move(read_steps));
-  model::HloModule borrowed;
-  const model::AnalysisTables analysis = AnalyzeWritten(
-      builder, attribution,
-      [&](Id id) -> Result<const model::HloModule*> {
-        XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, run.ReadModule(id));
-        XLATRACE_ASSIGN(borrowed, ParseHlo(stored));
-        return &borrowed;
-      },
-      &known);
+  ParsedModules modules([&](Id id) { return run.ReadModule(id); });
+  const model::AnalysisTables analysis = AnalyzeWritten(builder, attribution, modules, &known);
   builder.Learn(analysis);
   return saver.Save(builder, &attribution, &analysis);
 }

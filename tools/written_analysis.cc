@@ -2,38 +2,27 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "hlo/artefacts/thunk_sequence.h"
-#include "hlo/proto/proto_reader.h"
-#include "hlo/text/text_reader.h"
+#include "correlator/correlator.h"
 
 namespace xlatrace::tools {
 
-Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored) {
-  auto bytes = std::make_shared<const std::string>(std::move(stored.bytes));
-  return stored.format == model::ModuleBlob::Format::kHloText ? hlo::ReadText(std::move(bytes))
-                                                              : hlo::ReadProto(std::move(bytes));
-}
-
-Result<correlator::LoadedModule> LoadModule(const store::RunBuilder& builder, model::Id module_id) {
-  XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, builder.ReadModule(module_id));
-  correlator::LoadedModule loaded;
-  XLATRACE_ASSIGN(loaded.hlo, ParseHlo(stored));
-  if (!stored.thunk_sequence.empty()) {
-    // A thunk list that cannot be read costs evidence, not the module.
-    auto thunks = hlo::ReadThunks(stored.thunk_sequence, stored.thunk_metadata);
-    if (thunks) loaded.thunks = std::move(*thunks);
-  }
-  return loaded;
+Result<Derived> Derive(store::RunBuilder& builder) {
+  Derived derived;
+  ParsedModules modules(builder);
+  XLATRACE_ASSIGN(derived.attribution,
+                  correlator::Attribute(builder.tables(), modules.ForCorrelator()));
+  builder.Learn(derived.attribution);
+  derived.analysis = AnalyzeWritten(builder, derived.attribution, modules);
+  builder.Learn(derived.analysis);
+  return derived;
 }
 
 model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
                                      model::AttributionTables& attribution,
-                                     const analysis::ModuleLoader& load_module,
+                                     ParsedModules& modules,
                                      const analysis::KnownParts* known) {
   const model::RunTables& run = builder.tables();
   analysis::AnalysisOptions options;
@@ -51,7 +40,7 @@ model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
     return builder.HostEvents(times);
   };
   options.call_of = [&](size_t activity) { return builder.CallOf(activity); };
-  return analysis::Analyze(run, attribution, load_module, options);
+  return analysis::Analyze(run, attribution, modules.ForAnalysis(), options);
 }
 
 }  // namespace xlatrace::tools

@@ -7,24 +7,26 @@
 
 #include "analysis/analysis.h"
 #include "base/error.h"
-#include "correlator/correlator.h"
 #include "model/derived.h"
-#include "model/hlo_module.h"
 #include "store/run_builder.h"
-#include "store/run_db.h"
+#include "tools/parsed_modules.h"
 
 namespace xlatrace::tools {
 
-// The HLO that a run holds; takes its bytes.
-Result<model::HloModule> ParseHlo(store::RunDb::ModuleBytes& stored);
+// What correlator and analysis say of a run.
+struct Derived {
+  model::AttributionTables attribution;
+  model::AnalysisTables analysis;
+};
 
-// A module of the run for the correlator: its HLO and what the run holds of its thunks.
-Result<correlator::LoadedModule> LoadModule(const store::RunBuilder& builder, model::Id module_id);
+// Both of a run that is all there but for them; the builder learns what they say. Each module is
+// parsed once (parsed_modules.h).
+Result<Derived> Derive(store::RunBuilder& builder);
 
 // `known`: of a part of a run that was analysed before, else null.
 model::AnalysisTables AnalyzeWritten(const store::RunBuilder& builder,
                                      model::AttributionTables& attribution,
-                                     const analysis::ModuleLoader& load_module,
+                                     ParsedModules& modules,
                                      const analysis::KnownParts* known = nullptr);
 
 }  // namespace xlatrace::tools

@@ -2,14 +2,12 @@
 
 #include <string>
 
-#include <protozero/exception.hpp>
-
 #include "base/compress.h"
 #include "base/text.h"
 #include "hlo/artefacts/line_reader.h"
 #include "hlo/artefacts/live_ranges.h"
 #include "hlo/proto/text_proto.h"
-#include "hlo/proto/wire.h"
+#include "hlo/proto/xspace.h"
 #include "hlo/text/text_reader.h"
 
 namespace xlatrace::dumps {
@@ -37,33 +35,6 @@ FileKind Binary(std::string_view head) {
   if (head.starts_with("SQLite format 3")) return FileKind::kSqlite;
   if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return FileKind::kZip;
   return FileKind::kUnknown;
-}
-
-// hlo::Fields 1 of an XSpace are planes: an optional id, then a name, "/host:CPU" or "/device:...".
-bool IsXSpace(std::string_view head) {
-  hlo::WirePosition position;
-  hlo::Fields fields(head, position);
-  try {
-    if (!fields.Next() || fields.Key() != hlo::BytesKey(1)) return false;
-  } catch (const protozero::exception&) {
-    return false;
-  }
-  // The first plane is longer than any head: look at its beginning only.
-  const char* at = head.data() + 1;
-  try {
-    protozero::decode_varint(&at, head.data() + head.size());
-  } catch (const protozero::exception&) {
-    return false;
-  }
-  std::string_view plane = head.substr(static_cast<size_t>(at - head.data()));
-  if (plane.starts_with("\x08")) {  // id = 1.
-    plane.remove_prefix(1);
-    while (!plane.empty() && static_cast<unsigned char>(plane[0]) >= 0x80) plane.remove_prefix(1);
-    if (!plane.empty()) plane.remove_prefix(1);
-  }
-  if (plane.size() < 3 || plane[0] != '\x12') return false;
-  return plane.substr(2).starts_with("/host:") || plane.substr(2).starts_with("/device:") ||
-         plane.substr(2).starts_with("Task Environment");
 }
 
 FileKind TextProtoKind(std::string_view head) {
@@ -210,7 +181,7 @@ FileKind KindOfContent(std::string_view head) {
   if (const FileKind kind = Binary(head); kind != FileKind::kUnknown) return kind;
   // A proto begins with '\n' (field 1, bytes), which text may do too; lengths soon give it away.
   if (!IsBinary(head)) return TextKind(head);
-  if (IsXSpace(head)) return FileKind::kXSpace;
+  if (hlo::LooksLikeXSpace(head)) return FileKind::kXSpace;
   return MayBeProto(head) ? FileKind::kHloProto : FileKind::kUnknown;
 }
 

@@ -10,6 +10,7 @@
 #include "base/inflate_stream.h"
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "dumps/file_kind.h"
 #include "importers/chrome/chrome_trace.h"
 #include "importers/nsys/nsys_sqlite.h"
 #include "importers/nsys_jax/nsys_jax.h"
@@ -23,37 +24,32 @@ namespace {
 
 constexpr size_t kHeadBytes = 65536;
 
-std::string_view TrimLeft(std::string_view text) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  const size_t start = text.find_first_not_of(" \t\r\n");
-  return start == std::string_view::npos ? std::string_view() : text.substr(start);
-}
-
 tl::unexpected<Error> NotImportable(const std::string& path, std::string_view what,
                                     std::string hint) {
   return MakeError(fmt::format("'{}' {}", path, what), std::move(hint));
 }
 
-// `head`: the first bytes, inflated.
+// `head`: the first bytes, inflated. What they are, dumps/file_kind.h says; here, which of it is a
+// recording, and what to do with the rest.
 Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
   using namespace std::string_view_literals;
-  if (LooksLikeXplane(head)) return SourceKind::kXplane;
+  using dumps::FileKind;
   if (head.starts_with("\x0a\xEF\xBF\xBD"sv)) return SourceKind::kXplane;  // Says what is wrong.
-  if (head.starts_with("PK\x03\x04"sv)) {
-    return SourceKind::kNsysJax;
-  }
+  const bool marked = head.starts_with("\xEF\xBB\xBF"sv);  // As UTF-8.
+  const FileKind kind = dumps::KindOfContent(marked ? head.substr(3) : head);
+  if (kind == FileKind::kXSpace) return SourceKind::kXplane;
+  if (kind == FileKind::kZip) return SourceKind::kNsysJax;
   if (head.starts_with("QDSTRM"sv) || Has(head.substr(0, 4096), "NVIDIA Nsight Systems"sv) ||
       path.ends_with(".nsys-rep") || path.ends_with(".qdrep")) {
     return NotImportable(path, "looks like a report of Nsight Systems, not like an export of one",
                          fmt::format("nsys export --type sqlite '{}'", path));
   }
-  const std::string_view text = TrimLeft(head);
   if (LooksLikeChromeTrace(head)) return SourceKind::kChromeTrace;
-  if (text.starts_with('{') || text.starts_with('[')) {
+  if (kind == FileKind::kJson) {
     return NotImportable(path, "is JSON, but no trace",
                          "import what the profiler exported (PyTorch: prof.export_chrome_trace)");
   }
-  if (text.starts_with("<!DOCTYPE") || text.starts_with("<!doctype") || text.starts_with("<html")) {
+  if (kind == FileKind::kHtml) {
     return NotImportable(path, "is a web page",
                          "a download of a page about the file, perhaps; fetch the file itself");
   }
@@ -61,7 +57,7 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
     return NotImportable(path, "is UTF-16 text, which no profiler writes",
                          fmt::format("iconv -f UTF-16 -t UTF-8 {} > utf8.json", ShellWord(path)));
   }
-  if (text.starts_with("HloModule")) {
+  if (kind == FileKind::kHloText) {
     return NotImportable(path, "is HLO text: a program, not a recording",
                          fmt::format("xlatrace explain {}", ShellWord(path)));
   }
@@ -71,7 +67,9 @@ Result<SourceKind> DetectHead(const std::string& path, std::string_view head) {
       "--type sqlite), Kineto's .json and captures of nsys-jax");
 }
 
-constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
+bool IsSqlite(std::string_view head) {
+  return dumps::KindOfContent(head) == dumps::FileKind::kSqlite;
+}
 
 Result<SourceKind> DetectSqlite(const std::string& path) {
   XLATRACE_ASSIGN(store::Database db, store::Database::OpenTrace(path));
@@ -127,7 +125,7 @@ Result<std::string> ReadInflatedHead(const std::string& path) {
 }
 
 Status RefuseCompressedSqlite(const std::string& path, std::string_view inflated) {
-  if (!inflated.starts_with(kSqliteMagic)) return {};
+  if (!IsSqlite(inflated)) return {};
   return NotImportable(path, "is a compressed SQLite database, which cannot be read in place",
                        fmt::format("decompress it first (gunzip, unxz): '{}'", path));
 }
@@ -157,37 +155,32 @@ Result<SourceKind> Detect(const std::string& path) {
   if (LooksLikeNsysJaxFolder(path)) return SourceKind::kNsysJax;
   XLATRACE_ASSIGN(std::string head, ReadHead(path));
   if (LooksCompressed(head)) {
+    // A stream that breaks off early may still be told by its head.
     XLATRACE_ASSIGN(head, ReadInflatedHead(path));
     XLATRACE_TRY(RefuseCompressedSqlite(path, head));
   }
-  if (head.starts_with(kSqliteMagic)) return DetectSqlite(path);
-  return DetectHead(path, std::string_view(head).substr(0, kHeadBytes));
+  if (IsSqlite(head)) return DetectSqlite(path);
+  return DetectHead(path, head);
 }
 
 Status Import(const std::string& path, model::EventSink& sink) {
-  if (recording::LooksLikeRecordingFolder(path)) return ImportRecordingFolder(path, sink);
-  if (recording::LooksLikeRecording(path)) {
-    XLATRACE_ASSIGN(const recording::FolderEntry entry, recording::DescribeRecording(path));
-    XLATRACE_TRY(ImportRecording(path, entry.live, sink));
-    return {};
+  XLATRACE_ASSIGN(const SourceKind kind, Detect(path));
+  switch (kind) {
+    case SourceKind::kRecording: {
+      if (recording::LooksLikeRecordingFolder(path)) return ImportRecordingFolder(path, sink);
+      XLATRACE_ASSIGN(const recording::FolderEntry entry, recording::DescribeRecording(path));
+      XLATRACE_TRY(ImportRecording(path, entry.live, sink));
+      return {};
+    }
+    case SourceKind::kNsysSqlite:
+      return ImportNsysSqlite(path, sink);
+    case SourceKind::kChromeTrace:
+      return ImportChromeTrace(path, sink);
+    case SourceKind::kNsysJax:
+      return ImportNsysJax(path, sink);
+    case SourceKind::kXplane:
+      break;
   }
-  if (LooksLikeNsysJaxFolder(path)) return ImportNsysJax(path, sink);
-  XLATRACE_ASSIGN(const std::string head, ReadHead(path));
-  if (head.starts_with(kSqliteMagic)) {
-    XLATRACE_TRY(DetectSqlite(path));
-    return ImportNsysSqlite(path, sink);
-  }
-  SourceKind kind = SourceKind::kXplane;
-  if (LooksCompressed(head)) {
-    // A stream that breaks off early may still be told by its head.
-    XLATRACE_ASSIGN(const std::string inflated, ReadInflatedHead(path));
-    XLATRACE_TRY(RefuseCompressedSqlite(path, inflated));
-    XLATRACE_ASSIGN(kind, DetectHead(path, inflated));
-  } else {
-    XLATRACE_ASSIGN(kind, DetectHead(path, head));
-  }
-  if (kind == SourceKind::kChromeTrace) return ImportChromeTrace(path, sink);
-  if (kind == SourceKind::kNsysJax) return ImportNsysJax(path, sink);
   XLATRACE_ASSIGN(const ByteSource source, ByteSource::Open(path));
   return ImportXplane(source, path, sink);
 }

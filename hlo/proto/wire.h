@@ -1,8 +1,8 @@
 // One protobuf message as a stream of fields: protozero's reader, plus the place of the field that
 // is being read, for error messages.
 //
-// Reading damaged bytes throws protozero's exceptions (and WireError); they never leave this room:
-// readers catch them once, at the top, and turn them into a Result with DescribeWireError. A field
+// Reading damaged bytes throws protozero's exceptions: readers catch them once, at the top, and turn
+// them into a Result with DescribeWireError. None leaves this room but from proto/xspace.h. A field
 // with the right number but an unexpected wire type must be skipped, which is why fields are told
 // apart by Key(), number and wire type together.
 
@@ -45,6 +45,8 @@ class Fields {
   }
   // After Key() said VarintKey(n).
   int64_t Int() { return reader_.get_int64(); }
+  // After a key of 64 bits.
+  double Double() { return reader_.get_double(); }
   bool Bool() { return reader_.get_int64() != 0; }
 
   // Repeated integers, packed or one by one: calls `add` for each. After either key of the field.

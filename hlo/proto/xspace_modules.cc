@@ -1,93 +1,64 @@
 #include "hlo/proto/xspace_modules.h"
 
 #include <cstdint>
+#include <optional>
 
 #include <protozero/exception.hpp>
 
 #include "hlo/proto/wire.h"
+#include "hlo/proto/xspace.h"
 
 namespace xlatrace::hlo {
 namespace {
 
-class XSpaceReader {
- public:
-  explicit XSpaceReader(std::string_view xspace) : xspace_(xspace) {}
-
-  Result<std::vector<XSpaceModule>> Read() {
-    try {
-      Fields fields(xspace_, position_);
-      while (fields.Next()) {
-        if (fields.Key() == BytesKey(1)) {
-          ReadPlane(fields.Bytes());
-        } else {
-          fields.Skip();
-        }
-      }
-    } catch (const protozero::exception& error) {
-      return MakeError(DescribeWireError(error, xspace_, position_));
-    }
-    return std::move(modules_);
-  }
-
- private:
-  // The metadata of stats may come behind the events that use it.
-  void ReadPlane(std::string_view plane) {
-    int64_t hlo_stat = -1;
-    Each(plane, 5, [&](std::string_view entry) {
-      const std::string_view metadata = First(entry, 2);
-      if (First(metadata, 2) == "Hlo Proto" || First(metadata, 2) == "hlo_proto") {
-        hlo_stat = FirstInt(metadata, 1);
-      }
-    });
-    if (hlo_stat < 0) return;
-    Each(plane, 4, [&](std::string_view entry) {
-      const std::string_view metadata = First(entry, 2);
-      Each(metadata, 5, [&](std::string_view stat) {
-        if (FirstInt(stat, 1) != hlo_stat) return;
-        const std::string_view proto = First(stat, 6);
-        if (!proto.empty()) modules_.push_back({First(metadata, 2), proto});
-      });
-    });
-  }
-
-  template <typename Visit>
-  void Each(std::string_view message, uint32_t number, Visit visit) {
-    Fields fields(message, position_);
-    while (fields.Next()) {
-      if (fields.Key() == BytesKey(number)) {
-        visit(fields.Bytes());
-      } else {
-        fields.Skip();
-      }
-    }
-  }
-
-  std::string_view First(std::string_view message, uint32_t number) {
-    std::string_view found;
-    Each(message, number, [&](std::string_view bytes) {
-      if (found.data() == nullptr) found = bytes;
-    });
-    return found;
-  }
-
-  int64_t FirstInt(std::string_view message, uint32_t number) {
-    Fields fields(message, position_);
-    while (fields.Next()) {
-      if (fields.Key() == VarintKey(number)) return fields.Int();
+// Calls `visit` for each field of that key.
+template <typename Visit>
+void Each(std::string_view message, uint32_t key, WirePosition& position, Visit visit) {
+  Fields fields(message, position);
+  while (fields.Next()) {
+    if (fields.Key() == key) {
+      visit(fields.Bytes());
+    } else {
       fields.Skip();
     }
-    return 0;
   }
+}
 
-  std::string_view xspace_;
-  WirePosition position_;
-  std::vector<XSpaceModule> modules_;
-};
+// The metadata of stats may come behind the events that use it.
+void AddModulesOfPlane(std::string_view plane, WirePosition& position,
+                       std::vector<XSpaceModule>& modules) {
+  std::optional<int64_t> hlo_stat;
+  Each(plane, XPlaneKeys::kStatMetadata, position, [&](std::string_view bytes) {
+    const XMapEntry entry = ReadXMapEntry(bytes, position);
+    if (IsHloProtoStat(ReadXStatName(entry.value, position))) hlo_stat = entry.key;
+  });
+  if (!hlo_stat) return;
+  Each(plane, XPlaneKeys::kEventMetadata, position, [&](std::string_view bytes) {
+    const XMapEntry entry = ReadXMapEntry(bytes, position);
+    const XEventMetadata event = ReadXEventMetadata(entry.value, position);
+    for (const std::string_view raw : event.stats) {
+      if (ReadXStatId(raw, position) != *hlo_stat) continue;
+      const XStat stat = ReadXStat(raw, position);
+      if (stat.kind == XStat::Kind::kBytes && !stat.text.empty()) {
+        modules.push_back({event.name, stat.text});
+      }
+    }
+  });
+}
 
 }  // namespace
 
 Result<std::vector<XSpaceModule>> ModulesInXSpace(std::string_view xspace) {
-  return XSpaceReader(xspace).Read();
+  std::vector<XSpaceModule> modules;
+  WirePosition position;
+  try {
+    Each(xspace, XSpaceKeys::kPlane, position, [&](std::string_view plane) {
+      AddModulesOfPlane(plane, position, modules);
+    });
+  } catch (const protozero::exception& error) {
+    return MakeError(DescribeWireError(error, xspace, position));
+  }
+  return modules;
 }
 
 }  // namespace xlatrace::hlo

@@ -52,15 +52,13 @@ constexpr NamedRole kRoles[] = {
     {"cuda_graph_node_id", Role::kGraphNodeId},
     {"step_num", Role::kStepNumber},
     {"module", Role::kModuleOfPass},
-    {"Hlo Proto", Role::kHloProto},
-    {"hlo_proto", Role::kHloProto},
 };
 
 Role RoleOfName(std::string_view name) {
   for (const NamedRole& entry : kRoles) {
     if (entry.name == name) return entry.role;
   }
-  return Role::kNone;
+  return hlo::IsHloProtoStat(name) ? Role::kHloProto : Role::kNone;
 }
 
 std::optional<int64_t> FindStart(const Space& space) {
@@ -278,27 +276,6 @@ int64_t OrdinalOf(std::string_view plane_name, std::string_view prefix) {
 }
 
 }  // namespace xplane
-
-bool LooksLikeXplane(std::string_view head) {
-  // Every writer puts the planes first and, in a plane, the name (field 2) after an optional id.
-  const auto skip_varint = [](std::string_view& text) {
-    size_t size = 0;
-    while (size < text.size() && (text[size] & 0x80) != 0) ++size;
-    text.remove_prefix(std::min(size + 1, text.size()));
-  };
-  if (!head.starts_with('\x0a')) return false;
-  head.remove_prefix(1);
-  skip_varint(head);
-  if (head.starts_with('\x08')) {
-    head.remove_prefix(1);
-    skip_varint(head);
-  }
-  if (!head.starts_with('\x12')) return false;
-  head.remove_prefix(1);
-  skip_varint(head);
-  return head.starts_with("/host:") || head.starts_with("/device:") ||
-         head.starts_with("Task Environment");
-}
 
 Status ImportXplane(std::string_view bytes, const std::string& path, model::EventSink& sink) {
   return ImportXplane(ByteSource::OfBytes(bytes), path, sink);

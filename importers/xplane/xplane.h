@@ -56,9 +56,6 @@ namespace xlatrace::importers {
 
 inline constexpr int64_t kMaxHostRanges = 50'000;
 
-// Does `head` (the first bytes of a file) start like an XSpace?
-bool LooksLikeXplane(std::string_view head);
-
 // Reads events one by one: a profile of any size takes what its names and modules take, the rows of
 // one line of a TPU or CPU (which are sorted for their self time), and what the sink keeps.
 // `path`: for messages and run stats.

@@ -2,81 +2,12 @@
 
 #include <algorithm>
 
+#include <protozero/exception.hpp>
+
 namespace xlatrace::importers::xplane {
 namespace {
 
-using protozero::pbf_reader;
-using protozero::pbf_wire_type;
-
-std::string_view View(pbf_reader& reader) {
-  const auto view = reader.get_view();
-  return {view.data(), view.size()};
-}
-
-constexpr uint32_t Key(uint32_t field, pbf_wire_type type) {
-  return (field << 3) | static_cast<uint32_t>(type);
-}
-constexpr uint32_t Varint(uint32_t field) { return Key(field, pbf_wire_type::varint); }
-constexpr uint32_t Bytes(uint32_t field) { return Key(field, pbf_wire_type::length_delimited); }
-constexpr uint32_t Fixed64(uint32_t field) { return Key(field, pbf_wire_type::fixed64); }
-
-// map<int64, Message>: {key 1, value 2}.
-struct MapEntry {
-  int64_t key = 0;
-  std::string_view value;
-};
-
-MapEntry ReadMapEntry(std::string_view bytes) {
-  MapEntry entry;
-  pbf_reader reader(bytes.data(), bytes.size());
-  while (reader.next()) {
-    switch (reader.tag_and_type()) {
-      case Varint(1):
-        entry.key = reader.get_int64();
-        break;
-      case Bytes(2):
-        entry.value = View(reader);
-        break;
-      default:
-        reader.skip();
-    }
-  }
-  return entry;
-}
-
-EventMetadata ReadEventMetadata(std::string_view bytes) {
-  EventMetadata metadata;
-  pbf_reader reader(bytes.data(), bytes.size());
-  while (reader.next()) {
-    switch (reader.tag_and_type()) {
-      case Bytes(2):
-        metadata.name = View(reader);
-        break;
-      case Bytes(4):
-        metadata.display_name = View(reader);
-        break;
-      case Bytes(5):
-        metadata.stats.push_back(View(reader));
-        break;
-      default:
-        reader.skip();
-    }
-  }
-  return metadata;
-}
-
-std::string_view ReadStatMetadataName(std::string_view bytes) {
-  std::string_view name;
-  pbf_reader reader(bytes.data(), bytes.size());
-  while (reader.next()) {
-    if (reader.tag_and_type() == Bytes(2)) {
-      name = View(reader);
-    } else {
-      reader.skip();
-    }
-  }
-  return name;
-}
+using hlo::XPlaneKeys;
 
 // Where in the file a part of Plane::rest comes from.
 struct Origin {
@@ -91,7 +22,7 @@ std::vector<Origin> CollectPlane(const ByteSource& source, ByteRange bytes, Plan
   uint64_t next = UINT64_MAX;
   FieldStream stream(source, bytes);
   while (stream.Next()) {
-    if (stream.key() == Bytes(3)) {
+    if (stream.key() == XPlaneKeys::kLine) {
       plane.lines.push_back({&source, stream.Payload()});
       continue;
     }
@@ -108,33 +39,34 @@ std::vector<Origin> CollectPlane(const ByteSource& source, ByteRange bytes, Plan
 void ReadRest(Plane& plane, const char** at) {
   std::vector<int64_t> event_ids;
   std::vector<int64_t> stat_ids;
-  pbf_reader reader(plane.rest.data(), plane.rest.size());
-  while (reader.next()) {
-    switch (reader.tag_and_type()) {
-      case Bytes(2):
-        plane.name = View(reader);
+  hlo::WirePosition position;
+  hlo::Fields fields({plane.rest.data(), plane.rest.size()}, position);
+  const auto entry_of = [&](std::string_view bytes) {
+    *at = bytes.data();
+    return hlo::ReadXMapEntry(bytes, position);
+  };
+  while (fields.Next()) {
+    switch (fields.Key()) {
+      case XPlaneKeys::kName:
+        plane.name = fields.Bytes();
         break;
-      case Bytes(4): {
-        const std::string_view entry_bytes = View(reader);
-        *at = entry_bytes.data();
-        const MapEntry entry = ReadMapEntry(entry_bytes);
+      case XPlaneKeys::kEventMetadata: {
+        const hlo::XMapEntry entry = entry_of(fields.Bytes());
         event_ids.push_back(entry.key);
-        plane.events.push_back(ReadEventMetadata(entry.value));
+        plane.events.push_back(hlo::ReadXEventMetadata(entry.value, position));
         break;
       }
-      case Bytes(5): {
-        const std::string_view entry_bytes = View(reader);
-        *at = entry_bytes.data();
-        const MapEntry entry = ReadMapEntry(entry_bytes);
+      case XPlaneKeys::kStatMetadata: {
+        const hlo::XMapEntry entry = entry_of(fields.Bytes());
         stat_ids.push_back(entry.key);
-        plane.stat_names.push_back(ReadStatMetadataName(entry.value));
+        plane.stat_names.push_back(hlo::ReadXStatName(entry.value, position));
         break;
       }
-      case Bytes(6):
-        plane.stats.push_back(ReadStat(View(reader)));
+      case XPlaneKeys::kStat:
+        plane.stats.push_back(hlo::ReadXStat(fields.Bytes(), position));
         break;
       default:
-        reader.skip();
+        fields.Skip();
     }
   }
   plane.event_index.Build(event_ids);
@@ -162,51 +94,6 @@ Plane ReadPlane(const ByteSource& source, ByteRange bytes, uint64_t* cursor) {
 }
 
 }  // namespace
-
-Stat ReadStat(std::string_view bytes) {
-  Stat stat;
-  pbf_reader reader(bytes.data(), bytes.size());
-  while (reader.next()) {
-    switch (reader.tag_and_type()) {
-      case Varint(1):
-        stat.id = reader.get_int64();
-        break;
-      case Fixed64(2):
-        stat.real = reader.get_double();
-        stat.kind = Stat::Kind::kDouble;
-        break;
-      case Varint(3):
-      case Varint(4):
-        stat.integer = reader.get_int64();
-        stat.kind = Stat::Kind::kInt;
-        break;
-      case Bytes(5):
-        stat.text = View(reader);
-        stat.kind = Stat::Kind::kText;
-        break;
-      case Bytes(6):
-        stat.text = View(reader);
-        stat.kind = Stat::Kind::kBytes;
-        break;
-      case Varint(7):
-        stat.integer = reader.get_int64();
-        stat.kind = Stat::Kind::kRef;
-        break;
-      default:
-        reader.skip();
-    }
-  }
-  return stat;
-}
-
-int64_t ReadStatId(std::string_view bytes) {
-  pbf_reader reader(bytes.data(), bytes.size());
-  while (reader.next()) {
-    if (reader.tag_and_type() == Varint(1)) return reader.get_int64();
-    reader.skip();
-  }
-  return 0;
-}
 
 void IdIndex::Build(const std::vector<int64_t>& ids) {
   const uint64_t dense_limit = 4 * ids.size() + 1024;
@@ -258,17 +145,17 @@ Space ReadSpace(const ByteSource& source, uint64_t* cursor) {
   FieldStream stream(source, {0, source.size()});
   while (stream.Next()) {
     switch (stream.key()) {
-      case Bytes(1):
+      case hlo::XSpaceKeys::kPlane:
         space.planes.push_back(ReadPlane(source, stream.Payload(), cursor));
         *cursor = stream.Payload().end();
         break;
-      case Bytes(2):
+      case hlo::XSpaceKeys::kError:
         space.errors.emplace_back(stream.View());
         break;
-      case Bytes(3):
+      case hlo::XSpaceKeys::kWarning:
         space.warnings.emplace_back(stream.View());
         break;
-      case Bytes(4):
+      case hlo::XSpaceKeys::kHostname:
         space.hostnames.emplace_back(stream.View());
         break;
       default:
@@ -283,19 +170,19 @@ LineHeader ReadLineHeader(const Line& line) {
   FieldStream stream(*line.source, line.bytes);
   while (stream.Next()) {
     switch (stream.key()) {
-      case Varint(1):
+      case hlo::XLineKeys::kId:
         header.id = static_cast<int64_t>(stream.Varint());
         break;
-      case Bytes(2):
+      case hlo::XLineKeys::kName:
         header.name = stream.View();
         break;
-      case Varint(3):
+      case hlo::XLineKeys::kTimestampNs:
         header.timestamp_ns = static_cast<int64_t>(stream.Varint());
         break;
-      case Bytes(4):
+      case hlo::XLineKeys::kEvent:
         ++header.event_count;
         break;
-      case Bytes(11):
+      case hlo::XLineKeys::kDisplayName:
         header.display_name = stream.View();
         break;
       default:
@@ -311,27 +198,28 @@ void ReadEvent(std::string_view bytes, Event& event) {
   event.duration_ps = 0;
   event.aggregated = false;
   event.stats.clear();
-  pbf_reader reader(bytes.data(), bytes.size());
-  while (reader.next()) {
-    switch (reader.tag_and_type()) {
-      case Varint(1):
-        event.metadata_id = reader.get_int64();
+  hlo::WirePosition position;
+  hlo::Fields fields(bytes, position);
+  while (fields.Next()) {
+    switch (fields.Key()) {
+      case hlo::XEventKeys::kMetadataId:
+        event.metadata_id = fields.Int();
         break;
-      case Varint(2):
-        event.offset_ps = reader.get_int64();
+      case hlo::XEventKeys::kOffsetPs:
+        event.offset_ps = fields.Int();
         break;
-      case Varint(3):
-        event.duration_ps = reader.get_int64();
+      case hlo::XEventKeys::kDurationPs:
+        event.duration_ps = fields.Int();
         break;
-      case Bytes(4):
-        event.stats.push_back(View(reader));
+      case hlo::XEventKeys::kStat:
+        event.stats.push_back(fields.Bytes());
         break;
-      case Varint(5):
+      case hlo::XEventKeys::kOccurrences:
         event.aggregated = true;
-        reader.skip();
+        fields.Skip();
         break;
       default:
-        reader.skip();
+        fields.Skip();
     }
   }
 }

@@ -1,11 +1,12 @@
-// The XSpace message: no generated code, and in memory only what is not events.
+// A profile as a file: hlo/proto/xspace.h reads its messages; here, in memory only what is not
+// events.
 //
 // Lines hold nearly all of a large profile and stand before the names they refer to, so a plane
 // keeps where its lines are and a copy of the rest; the events of a line are read from the file one
 // by one.
 //
-// Field numbers: tsl/profiler/protobuf/xplane.proto (unchanged since 2020). Reading throws
-// protozero::exception on malformed bytes; xplane.cc turns that into an error or a run stat.
+// Reading throws protozero::exception on malformed bytes; xplane.cc turns that into an error or a
+// run stat.
 //
 // Ownership: a Space borrows the source; its text is views into its planes. Thread-safety: one
 // thread.
@@ -15,31 +16,29 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include <protozero/pbf_reader.hpp>
-
 #include "base/byte_source.h"
+#include "hlo/proto/xspace.h"
 #include "importers/common/field_stream.h"
 
 namespace xlatrace::importers::xplane {
 
-// XStat: one named value. Which member holds it is in `kind`.
-struct Stat {
-  enum class Kind : uint8_t { kNone, kDouble, kInt, kText, kBytes, kRef };
-  int64_t id = 0;
-  Kind kind = Kind::kNone;
-  double real = 0;
-  int64_t integer = 0;    // kInt: int64, or uint64 of the same bits. kRef: id of a stat metadata.
-  std::string_view text;  // kText, kBytes.
-};
+using Stat = hlo::XStat;
+using EventMetadata = hlo::XEventMetadata;
 
-Stat ReadStat(std::string_view bytes);
-
+inline Stat ReadStat(std::string_view bytes) {
+  hlo::WirePosition position;
+  return hlo::ReadXStat(bytes, position);
+}
 // Id of a stat without decoding its value.
-int64_t ReadStatId(std::string_view bytes);
+inline int64_t ReadStatId(std::string_view bytes) {
+  hlo::WirePosition position;
+  return hlo::ReadXStatId(bytes, position);
+}
 
 // Finds items by a 64-bit id: dense array where ids are small, hash map where they are not.
 class IdIndex {
@@ -56,12 +55,6 @@ class IdIndex {
  private:
   std::vector<int32_t> dense_;
   std::unordered_map<int64_t, int32_t> sparse_;
-};
-
-struct EventMetadata {
-  std::string_view name;
-  std::string_view display_name;
-  std::vector<std::string_view> stats;  // Raw XStat messages.
 };
 
 // An XLine message in the source.
@@ -134,11 +127,10 @@ void ReadEvent(std::string_view bytes, Event& event);
 // Calls f(event) for every event of a line; the event and the bytes it looks at are reused.
 template <typename F>
 void ForEachEvent(const Line& line, F&& f) {
-  constexpr uint32_t kEvents = 4 << 3 | 2;
   FieldStream stream(*line.source, line.bytes);
   Event event;
   while (stream.Next()) {
-    if (stream.key() != kEvents) continue;
+    if (stream.key() != hlo::XLineKeys::kEvent) continue;
     ReadEvent(stream.View(), event);
     f(event);
   }

@@ -1,0 +1,93 @@
+// The XSpace message of XLA's profiler (.xplane.pb), field by field: the one table of its numbers,
+// and readers of the messages that are small enough to be held.
+//
+// Field numbers: tsl/profiler/protobuf/xplane.proto (unchanged since 2020). Reading throws
+// protozero::exception on malformed bytes; whoever walks a profile catches it and says where.
+//
+// Ownership: views into the bytes that are read. Thread-safety: pure.
+
+#ifndef XLATRACE_HLO_PROTO_XSPACE_H_
+#define XLATRACE_HLO_PROTO_XSPACE_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "hlo/proto/wire.h"
+
+namespace xlatrace::hlo {
+
+struct XSpaceKeys {
+  static constexpr uint32_t kPlane = BytesKey(1);
+  static constexpr uint32_t kError = BytesKey(2);
+  static constexpr uint32_t kWarning = BytesKey(3);
+  static constexpr uint32_t kHostname = BytesKey(4);
+};
+
+struct XPlaneKeys {
+  static constexpr uint32_t kId = VarintKey(1);
+  static constexpr uint32_t kName = BytesKey(2);
+  static constexpr uint32_t kLine = BytesKey(3);
+  static constexpr uint32_t kEventMetadata = BytesKey(4);  // map<int64, XEventMetadata>
+  static constexpr uint32_t kStatMetadata = BytesKey(5);   // map<int64, XStatMetadata>
+  static constexpr uint32_t kStat = BytesKey(6);
+};
+
+struct XLineKeys {
+  static constexpr uint32_t kId = VarintKey(1);
+  static constexpr uint32_t kName = BytesKey(2);
+  static constexpr uint32_t kTimestampNs = VarintKey(3);
+  static constexpr uint32_t kEvent = BytesKey(4);
+  static constexpr uint32_t kDisplayName = BytesKey(11);
+};
+
+struct XEventKeys {
+  static constexpr uint32_t kMetadataId = VarintKey(1);
+  static constexpr uint32_t kOffsetPs = VarintKey(2);
+  static constexpr uint32_t kDurationPs = VarintKey(3);
+  static constexpr uint32_t kStat = BytesKey(4);
+  static constexpr uint32_t kOccurrences = VarintKey(5);
+};
+
+// An entry of a map from int64 to messages.
+struct XMapEntry {
+  int64_t key = 0;
+  std::string_view value;
+};
+XMapEntry ReadXMapEntry(std::string_view bytes, WirePosition& position);
+
+struct XEventMetadata {
+  std::string_view name;
+  std::string_view display_name;
+  std::vector<std::string_view> stats;  // Raw XStat messages.
+};
+XEventMetadata ReadXEventMetadata(std::string_view bytes, WirePosition& position);
+
+// The name of an XStatMetadata.
+std::string_view ReadXStatName(std::string_view bytes, WirePosition& position);
+
+// One named value. Which member holds it is in `kind`.
+struct XStat {
+  enum class Kind : uint8_t { kNone, kDouble, kInt, kText, kBytes, kRef };
+  int64_t id = 0;
+  Kind kind = Kind::kNone;
+  double real = 0;
+  int64_t integer = 0;    // kInt: int64, or uint64 of the same bits. kRef: id of a stat metadata.
+  std::string_view text;  // kText, kBytes.
+};
+XStat ReadXStat(std::string_view bytes, WirePosition& position);
+// Id of a stat without decoding its value.
+int64_t ReadXStatId(std::string_view bytes, WirePosition& position);
+
+// Is this the name of the stat that holds a program, as a serialised HloProto?
+constexpr bool IsHloProtoStat(std::string_view name) {
+  return name == "Hlo Proto" || name == "hlo_proto";
+}
+
+// By the first bytes of a file: every writer puts the planes first and, in a plane, the name after
+// an optional id. The first plane is longer than any head.
+bool LooksLikeXSpace(std::string_view head);
+
+}  // namespace xlatrace::hlo
+
+#endif  // XLATRACE_HLO_PROTO_XSPACE_H_

@@ -8,6 +8,7 @@
 #include "correlator/thunk_order/launch_kind.h"
 #include "hlo/op_category.h"
 #include "hlo/opcode.h"
+#include "hlo/text/hlo_line.h"
 #include "model/joined_names.h"
 
 namespace xlatrace::correlator {
@@ -86,57 +87,9 @@ OpKind KindOfWords(std::string_view text) {
   return OpKind::kOther;
 }
 
-// What the line `name = shape opcode(operands), ...` says.
-struct Line {
-  std::string_view shape, opcode, operands;
-};
-
-Line PartsOf(std::string_view text) {
-  const size_t equals = text.find(" = ");
-  if (equals == std::string_view::npos) return {};
-  text.remove_prefix(equals + 3);
-  // A shape may be a tuple, with blanks inside.
-  size_t end = 0;
-  for (int depth = 0; end < text.size(); ++end) {
-    const char c = text[end];
-    if (c == '(' || c == '{' || c == '[') ++depth;
-    if (c == ')' || c == '}' || c == ']') --depth;
-    if (c == ' ' && depth == 0) break;
-  }
-  Line line = {.shape = text.substr(0, end)};
-  if (end >= text.size()) return {};
-  text.remove_prefix(end + 1);
-  const size_t open = text.find('(');
-  if (open == std::string_view::npos) return {};
-  line.opcode = text.substr(0, open);
-  text.remove_prefix(open + 1);
-  int depth = 1;
-  for (end = 0; end < text.size(); ++end) {
-    const char c = text[end];
-    if (c == '(' || c == '{' || c == '[') ++depth;
-    if ((c == ')' || c == '}' || c == ']') && --depth == 0) break;
-  }
-  line.operands = text.substr(0, end);
-  return line;
-}
-
-// Names of operands, without the shapes that older texts print and the '%'.
-std::string OperandNames(std::string_view text) {
+std::string OperandNames(const hlo::HloLineParts& line) {
   std::string names;
-  int depth = 0;
-  size_t start = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : ',';
-    if (c == '(' || c == '{' || c == '[') ++depth;
-    if (c == ')' || c == '}' || c == ']') --depth;
-    if (c != ',' || (depth > 0 && i < text.size())) continue;
-    std::string_view operand = text.substr(start, i - start);
-    start = i + 1;
-    if (const size_t blank = operand.rfind(' '); blank != std::string_view::npos) {
-      operand.remove_prefix(blank + 1);
-    }
-    if (operand.starts_with('%')) operand.remove_prefix(1);
-    if (operand.empty()) continue;
+  for (const std::string_view operand : hlo::OperandsOf(line)) {
     if (!names.empty()) names += ", ";
     names += operand;
   }
@@ -237,10 +190,10 @@ model::InstructionRow RowOf(const model::RunTables& run, const AnnotatedInstruct
     }
     if (!hint.hlo.empty() && ns > longest) {
       longest = ns;
-      const Line line = PartsOf(hint.hlo);
+      const auto line = hlo::SplitHloLine(hint.hlo).value_or(hlo::HloLineParts());
       row.opcode = line.opcode;
       row.shape = line.shape;
-      row.operands = OperandNames(line.operands);
+      row.operands = OperandNames(line);
     }
     if (hint.flops) row.flops = hint.flops;
     if (hint.bytes_accessed) row.bytes = hint.bytes_accessed;

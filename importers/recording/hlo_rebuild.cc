@@ -12,12 +12,13 @@
 
 #include <fmt/format.h>
 
-#include "importers/recording/hlo_line.h"
+#include "hlo/text/hlo_line.h"
 #include "importers/recording/stack_frames.h"
 
 namespace xlatrace::importers {
 namespace {
 
+using hlo::HloLine;
 using std::string_view;
 
 constexpr uint32_t kNoComputation = UINT32_MAX;
@@ -60,7 +61,7 @@ class Rebuild {
   };
 
   void ReadCalled(string_view text) {
-    if (text.ends_with(kCutMark)) text.remove_suffix(kCutMark.size());
+    if (text.ends_with(hlo::kCutMark)) text.remove_suffix(hlo::kCutMark.size());
     Computation now;
     bool inside = false;
     while (!text.empty()) {
@@ -95,7 +96,7 @@ class Rebuild {
     line.text = text.substr(start);
     line.is_root = line.text.starts_with("ROOT ");
     if (line.is_root) line.text.remove_prefix(5);
-    if (ParseHloLine(line.text, &line.parsed)) {
+    if (hlo::ParseHloLine(line.text, &line.parsed)) {
       to->lines.push_back(std::move(line));
     } else if (!to->lines.empty()) {
       // A literal over several lines: back into the line it belongs to.
@@ -125,10 +126,10 @@ class Rebuild {
         continue;
       }
       Own own{.from = &instruction, .line = {.text = instruction.line}};
-      if (instruction.line.ends_with(kCutMark) ||
-          !ParseHloLine(instruction.line, &own.line.parsed)) {
-        own.line.text = repaired_.emplace_back(RepairedHloLine(instruction.line));
-        if (!ParseHloLine(own.line.text, &own.line.parsed)) own.line.parsed.name = {};
+      if (instruction.line.ends_with(hlo::kCutMark) ||
+          !hlo::ParseHloLine(instruction.line, &own.line.parsed)) {
+        own.line.text = repaired_.emplace_back(hlo::RepairedHloLine(instruction.line));
+        if (!hlo::ParseHloLine(own.line.text, &own.line.parsed)) own.line.parsed.name = {};
       }
       const auto member = member_of_.find(instruction.name);
       if (member != member_of_.end()) own.computation = member->second;
@@ -456,7 +457,7 @@ class Rebuild {
     }
     for (const Line& line : lines) {
       result_.text += line.is_root ? "  ROOT " : "  ";
-      AppendWithFrames(
+      hlo::AppendWithFrames(
           line.text, [&](int64_t id) { return frames_.Number(id); }, &result_.text);
       result_.text += '\n';
     }

@@ -29,6 +29,7 @@
 #include "hlo/proto/text_proto_module.h"
 #include "hlo/proto/xspace_modules.h"
 #include "hlo/shape.h"
+#include "hlo/text/hlo_line.h"
 #include "hlo/text/text_printer.h"
 #include "hlo/text/text_reader.h"
 
@@ -103,6 +104,22 @@ void UseMemory(const BufferAssignment& assignment, const LiveRanges* ranges = nu
   }
 }
 
+// A line that parses is not cut, and a cut one that was mended parses.
+void UseLine(std::string_view text) {
+  const auto parts = SplitHloLine(text);
+  HloLine line;
+  const bool whole = ParseHloLine(text, &line);
+  Require(whole == (parts && !parts->cut));
+  if (parts) {
+    Require(!parts->name.empty());
+    const size_t operands = OperandsOf(*parts).size();
+    Require(!whole || line.needs.size() >= operands);
+  }
+  RepairedHloLine(text);
+  std::string renumbered;
+  AppendWithFrames(text, [](int64_t) { return 1u; }, &renumbered);
+}
+
 void UseTextProto(const std::shared_ptr<const std::string>& text) {
   LooksLikeTextProto(*text);
   Require(!Text(dumps::KindOfContent(*text)).empty());
@@ -166,6 +183,7 @@ void UseArchive(std::string_view bytes) {
 
 void RunFuzzInput(std::string_view input, std::string_view bytes) {
   if (input == "text") {
+    UseLine(bytes.substr(0, bytes.find('\n')));
     LooksLikeHloText(bytes);
     const auto module = ReadText(std::make_shared<const std::string>(bytes));
     Use(module);

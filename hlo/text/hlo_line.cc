@@ -1,10 +1,9 @@
-#include "importers/recording/hlo_line.h"
+#include "hlo/text/hlo_line.h"
 
 #include <algorithm>
+#include <charconv>
 
-#include "importers/common/text_fields.h"
-
-namespace xlatrace::importers {
+namespace xlatrace::hlo {
 namespace {
 
 using std::string_view;
@@ -74,6 +73,18 @@ void ForItems(string_view list, On on) {
   }
 }
 
+// 0 where it is no number; ids above int64 keep their bits.
+int64_t FrameId(string_view text) {
+  const char* const end = text.data() + text.size();
+  int64_t id = 0;
+  if (const auto [rest, error] = std::from_chars(text.data(), end, id); error == std::errc()) {
+    return rest == end ? id : 0;
+  }
+  uint64_t bits = 0;
+  const auto [rest, error] = std::from_chars(text.data(), end, bits);
+  return error == std::errc() && rest == end ? static_cast<int64_t>(bits) : 0;
+}
+
 std::string Unescaped(string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -111,7 +122,7 @@ void ReadMetadata(string_view body, HloLine* out) {
     } else {
       while (end < body.size() && IsNameChar(body[end])) ++end;
       if (key == "stack_frame_id") {
-        out->stack_frame_id = ParseInt(body.substr(equals + 1, end - equals - 1)).value_or(0);
+        out->stack_frame_id = FrameId(body.substr(equals + 1, end - equals - 1));
       }
     }
     at = end;
@@ -206,29 +217,50 @@ std::string RepairedHloLine(string_view line) {
   return std::string(line.substr(0, close)) + std::string(WithoutLastItem(line.substr(close)));
 }
 
-bool ParseHloLine(string_view line, HloLine* out) {
-  *out = {};
+std::optional<HloLineParts> SplitHloLine(string_view line) {
   line = Trimmed(line);
   if (line.starts_with("ROOT ")) line.remove_prefix(5);
   if (line.starts_with('%')) line.remove_prefix(1);
-  size_t at = NameSize(line);
-  if (at == 0) return false;
-  out->name = line.substr(0, at);
-  const size_t shape = at + kEquals.size();
-  at = ShapeEnd(line, shape);
-  if (at >= line.size()) return false;
-  out->shape = line.substr(shape, at - shape);
-  const size_t open = line.find('(', ++at);
-  if (open == string_view::npos) return false;
-  out->opcode = Trimmed(line.substr(at, open - at));
+  HloLineParts parts;
+  parts.name = line.substr(0, NameSize(line));
+  if (parts.name.empty()) return std::nullopt;
+  const size_t shape = parts.name.size() + kEquals.size();
+  const size_t shape_end = ShapeEnd(line, shape);
+  if (shape_end >= line.size()) return std::nullopt;
+  parts.shape = line.substr(shape, shape_end - shape);
+  const size_t open = line.find('(', shape_end + 1);
+  if (open == string_view::npos) return std::nullopt;
+  parts.opcode = Trimmed(line.substr(shape_end, open - shape_end));
   const size_t close = SkipBalanced(line, open);
-  if (close == string_view::npos) return false;
-  if (out->opcode != "constant" && out->opcode != "parameter") {
-    ForItems(line.substr(open + 1, close - open - 2), [&](string_view item) {
-      if (const string_view name = NameIn(item); !name.empty()) out->needs.push_back(name);
-    });
+  parts.cut = close == string_view::npos;
+  if (parts.cut) {
+    parts.operands = WithoutLastItem(line.substr(open + 1));
+  } else {
+    parts.operands = line.substr(open + 1, close - open - 2);
+    parts.attributes = line.substr(close);
   }
-  ForItems(line.substr(close), [&](string_view item) { ReadAttribute(item, out); });
+  return parts;
+}
+
+std::vector<string_view> OperandsOf(const HloLineParts& parts) {
+  std::vector<string_view> names;
+  if (parts.opcode == "constant" || parts.opcode == "parameter") return names;
+  ForItems(parts.operands, [&](string_view item) {
+    if (const string_view name = NameIn(item); !name.empty()) names.push_back(name);
+  });
+  return names;
+}
+
+bool ParseHloLine(string_view line, HloLine* out) {
+  *out = {};
+  const std::optional<HloLineParts> parts = SplitHloLine(line);
+  if (!parts) return false;
+  out->name = parts->name;
+  out->shape = parts->shape;
+  out->opcode = parts->opcode;
+  if (parts->cut) return false;
+  out->needs = OperandsOf(*parts);
+  ForItems(parts->attributes, [&](string_view item) { ReadAttribute(item, out); });
   return true;
 }
 
@@ -248,10 +280,10 @@ void AppendWithFrames(string_view text, const std::function<uint32_t(int64_t)>& 
     out->append(text.substr(copied, at - copied));
     size_t end = at;
     while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
-    out->append(std::to_string(number(ParseInt(text.substr(at, end - at)).value_or(0))));
+    out->append(std::to_string(number(FrameId(text.substr(at, end - at)))));
     copied = at = end;
   }
   out->append(text.substr(copied));
 }
 
-}  // namespace xlatrace::importers
+}  // namespace xlatrace::hlo

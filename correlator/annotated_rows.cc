@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "correlator/thunk_order/launch_kind.h"
+#include "correlator/thunk_order/program/launch_kind.h"
 #include "hlo/op_category.h"
 #include "hlo/opcode.h"
 #include "hlo/text/hlo_line.h"

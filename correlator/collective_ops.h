@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "correlator/thunk_order/launch_kind.h"
+#include "correlator/thunk_order/program/launch_kind.h"
 #include "model/run_tables.h"
 
 namespace xlatrace::correlator {

@@ -6,15 +6,17 @@
 // Gives: model::AttributionTables: instructions with their op_names and shares, one label per
 // activity, executions, and facts about each module.
 //
-// How, in order (one file each):
-//   module_table         reads modules, one InstructionRow per instruction
-//     op_name_resolution   finds an op_name for instructions that XLA made itself
-//     shares               splits a fusion over the op_names inside it
-//   *_evidence           propose an instruction for an activity; the strongest wins, losers are
-//   kept thunk_order/         a second pass: the order of launches against the module's thunks
-//   origin               xla, library, framework, autotune, other; the reason without evidence
-//   execution_grouping   activities -> runs of a module on a device
-//   module_roles         which module is the training step
+// How, in order (a file or a folder each):
+//
+//   module_table         reads modules, one InstructionRow per instruction:
+//     op_name_resolution   finds an op_name for instructions that XLA made itself,
+//     fusion_shares        splits a fusion over the op_names inside it.
+//   *_evidence           each proposes an instruction for a kind of activity.
+//   label_table          lets the strongest win, and keeps what the losers said:
+//     origin               xla, library, framework, autotune, other; why there is no instruction.
+//   thunk_order/         looks a second time, at launches in their order and the modules' thunks.
+//   execution_grouping   makes activities into runs of a module on a device.
+//   module_roles         says which module is the training step.
 //
 // Pure: no I/O, no global state, the same input gives the same output. Thread-safety: calls with
 // different arguments may run side by side.

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "correlator/graph_choice.h"
-#include "correlator/thunk_order/launch_sequence.h"
+#include "correlator/thunk_order/align/launch_sequence.h"
 #include "hlo/shape.h"
 
 namespace xlatrace::correlator {

@@ -12,7 +12,7 @@
 
 #include "correlator/module_table.h"
 #include "correlator/thunk_order/execution_solver.h"
-#include "correlator/thunk_order/thunk_program.h"
+#include "correlator/thunk_order/program/thunk_program.h"
 #include "model/run_tables.h"
 
 namespace xlatrace::correlator {

@@ -2,6 +2,10 @@
 // thunk's range while it records the thunk's nodes, and only the command buffer's around the
 // launch. Exact: the range is innermost on the recording thread, and a node belongs to one
 // executable.
+//
+// This file only reads the hint that says so. Which range a node was made under is found by the
+// importers: importers/recording/graph_node_ranges.h for our recordings, ReadGraphNodes in
+// importers/nsys/nsys_sqlite.cc for exports of Nsight Systems.
 
 #ifndef XLATRACE_CORRELATOR_GRAPH_NODE_EVIDENCE_H_
 #define XLATRACE_CORRELATOR_GRAPH_NODE_EVIDENCE_H_

@@ -17,7 +17,7 @@
 #include <tuple>
 #include <vector>
 
-#include "correlator/thunk_order/thunk_program.h"
+#include "correlator/thunk_order/program/thunk_program.h"
 
 namespace xlatrace::correlator {
 

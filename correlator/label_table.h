@@ -1,4 +1,10 @@
-// The distinct labels of a run: activities refer to them by number.
+// Which evidence wins for a kind of activity, and what becomes of the rest: the first instruction
+// that a source proposes, strongest source first, with what the others proposed instead as losers;
+// where none proposes one, the module and the reason of the source that knows best why.
+//
+// Equal labels are one row of AttributionTables::labels, and activities refer to it by number.
+//
+// Thread-safety: one thread per object.
 
 #ifndef XLATRACE_CORRELATOR_LABEL_TABLE_H_
 #define XLATRACE_CORRELATOR_LABEL_TABLE_H_

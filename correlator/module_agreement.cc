@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "correlator/kernel_symbols.h"
-#include "correlator/thunk_order/launch_kind.h"
+#include "correlator/thunk_order/program/launch_kind.h"
 
 namespace xlatrace::correlator {
 namespace {

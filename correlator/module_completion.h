@@ -36,6 +36,8 @@ class ModuleCompletion {
   struct Plan {
     uint32_t said = 0;            // Index into the annotated modules.
     model::Id hlo_module_id = 0;  // 0: no HLO.
+    // False for one reason only, so that a boolean is enough: the HLO is of another run of the
+    // program, which its labels are told by (Doubt::kHloOfAnotherRun).
     bool certain = true;
     bool takes_over = false;  // The HLO's own entry becomes this module.
   };

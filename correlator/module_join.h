@@ -19,7 +19,9 @@ namespace xlatrace::correlator {
 
 struct ModuleMatch {
   std::vector<model::Id> modules;  // Candidates; empty: the run holds no such module.
-  bool certain = false;            // The source's own id says so, or the name is unique.
+  // The source's own id says so, or the name is unique. It is a boolean since there is no third
+  // answer and one reason: what else the source may mean is in `modules`.
+  bool certain = false;
 };
 
 class ModuleJoin {

@@ -14,8 +14,8 @@
 #include "correlator/module_names.h"
 #include "correlator/op_name_resolution.h"
 #include "correlator/op_names.h"
-#include "correlator/thunk_order/launch_kind.h"
-#include "correlator/thunk_order/thunk_list_join.h"
+#include "correlator/thunk_order/fill/thunk_list_join.h"
+#include "correlator/thunk_order/program/launch_kind.h"
 #include "hlo/op_category.h"
 
 namespace xlatrace::correlator {
@@ -322,10 +322,10 @@ void ModuleTable::ReadThunks(Id module_id, const HloModule& hlo,
                              std::vector<model::Thunk> thunks) {
   ModuleEntry& entry = entries_[static_cast<size_t>(module_id - 1)];
   if (LacksNestedThunks(thunks)) thunks.clear();
-  JoinThunkList(hlo, computations, &thunks);
+  JoinThunkList(hlo, &thunks);
   entry.symbols = SymbolIndex(hlo, computations, thunks);
   entry.has_thunks = !thunks.empty();
-  if (any_gpu_) entry.program = ThunkProgram(hlo, computations, thunks, any_graph_row_);
+  if (any_gpu_) entry.program = ThunkProgram(hlo, thunks, any_graph_row_);
   thunks_[static_cast<size_t>(module_id - 1)] = std::move(thunks);
 }
 

@@ -23,7 +23,7 @@
 #include "correlator/annotated_modules.h"
 #include "correlator/correlator.h"
 #include "correlator/symbol_index.h"
-#include "correlator/thunk_order/thunk_program.h"
+#include "correlator/thunk_order/program/thunk_program.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 
@@ -70,7 +70,7 @@ class ModuleTable {
   // (module_completion.h). 0: they do.
   struct Link {
     model::Id module_id = 0;
-    bool certain = false;
+    bool certain = false;  // As of ModuleMatch (module_join.h), which is made of it.
   };
   Link LinkOf(model::Id process_id, const model::Hint& hint) const;
   // The source names a module that has its name and number, and is not it.

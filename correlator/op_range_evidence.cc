@@ -1,7 +1,7 @@
 #include "correlator/op_range_evidence.h"
 
 #include "correlator/origin.h"
-#include "correlator/thunk_order/launch_kind.h"
+#include "correlator/thunk_order/program/launch_kind.h"
 
 namespace xlatrace::correlator {
 

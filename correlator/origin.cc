@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "correlator/kernel_symbols.h"
-#include "correlator/thunk_order/launch_kind.h"
+#include "correlator/thunk_order/program/launch_kind.h"
 
 namespace xlatrace::correlator {
 

@@ -32,6 +32,11 @@ ALLOWED = {
               "analysis", "compare", "fleet", "export", "report"},
 }
 
+# Folders of correlator/thunk_order/, as its data flows: each includes itself and those before it.
+# What lies beside them joins them and may include all; of that they see what is in SHARED.
+THUNK_ORDER = ["program", "align", "fill", "judge", "label"]
+THUNK_ORDER_SHARED = {"doubt.h", "order_limits.h"}
+
 # Headers that only one room may see.
 ONLY_IN = [
     (re.compile(r"^sqlite3"), {"store"}),
@@ -66,9 +71,29 @@ def violations(root):
     return found
 
 
+def violations_in_thunk_order(root):
+    """The same of the folders inside correlator/thunk_order."""
+    found = []
+    base = "correlator/thunk_order/"
+    for path in sorted((root / base).rglob("*")):
+        folder = path.parent.name
+        if path.suffix not in {".h", ".cc"} or folder not in THUNK_ORDER:
+            continue
+        allowed = THUNK_ORDER[:THUNK_ORDER.index(folder) + 1]
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match or not match.group(2).startswith(base):
+                continue
+            rest = match.group(2)[len(base):]
+            if rest not in THUNK_ORDER_SHARED and rest.split("/")[0] not in allowed:
+                found.append(f"{path.relative_to(root)}:{number}: {folder} must not include {rest}")
+    return found
+
+
 class LayeringTest(unittest.TestCase):
     def test_the_tree_has_no_wrong_arrow(self):
         self.assertEqual(violations(ROOT), [])
+        self.assertEqual(violations_in_thunk_order(ROOT), [])
 
     def check_refused(self, room, include, fragment):
         with tempfile.TemporaryDirectory() as folder:
@@ -84,6 +109,16 @@ class LayeringTest(unittest.TestCase):
         self.check_refused("correlator", '"analysis/phase.h"', "correlator must not include analysis")
         self.check_refused("correlator", '"dumps/dump_dir.h"', "correlator must not include dumps")
         self.check_refused("hlo", '"dumps/dump_dir.h"', "hlo must not include dumps")
+
+    def test_a_wrong_arrow_inside_thunk_order_is_found(self):
+        for include, wrong in (("fill/x.h", True), ("stretch_solver.h", True),
+                               ("program/x.h", False), ("doubt.h", False)):
+            with tempfile.TemporaryDirectory() as folder:
+                place = Path(folder) / "correlator/thunk_order/align"
+                place.mkdir(parents=True)
+                (place / "x.cc").write_text(
+                    f'#include "correlator/thunk_order/{include}"\n', encoding="utf-8")
+                self.assertEqual(bool(violations_in_thunk_order(Path(folder))), wrong, include)
 
     def test_third_parties_stay_in_their_room(self):
         self.check_refused("importers", "<sqlite3.h>", "belongs to store")

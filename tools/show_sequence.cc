@@ -9,10 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/shell_word.h"
-#include "correlator/computation_roles.h"
 #include "correlator/kernel_symbols.h"
-#include "correlator/thunk_order/thunk_list_join.h"
-#include "correlator/thunk_order/thunk_program.h"
+#include "correlator/thunk_order/fill/thunk_list_join.h"
+#include "correlator/thunk_order/program/thunk_program.h"
 #include "hlo/artefacts/thunk_sequence.h"
 #include "hlo/text/text_reader.h"
 #include "store/activity_scan.h"
@@ -271,15 +270,14 @@ Result<std::string> ShowSequence(store::RunDb& db, std::string_view module,
   XLATRACE_ASSIGN(store::RunDb::ModuleBytes stored, BestCopy(db, module_id));
   XLATRACE_ASSIGN(const model::HloModule hlo,
                   hlo::ReadAny(std::make_shared<const std::string>(std::move(stored.bytes))));
-  const std::vector<correlator::ComputationUse> uses = correlator::ClassifyComputations(hlo);
   std::vector<model::Thunk> thunks;
   if (!stored.thunk_sequence.empty()) {
     if (auto read = hlo::ReadThunks(stored.thunk_sequence, stored.thunk_metadata)) {
       thunks = std::move(*read);
     }
   }
-  correlator::JoinThunkList(hlo, uses, &thunks);
-  const correlator::ThunkProgram program(hlo, uses, thunks);
+  correlator::JoinThunkList(hlo, &thunks);
+  const correlator::ThunkProgram program(hlo, thunks);
   XLATRACE_ASSIGN(const std::vector<Launch> launches, LaunchesOf(db, execution, options.why));
   Sequence sequence(hlo, program);
   sequence.Lay(launches);

@@ -4,10 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "correlator/thunk_order/execution_judge.h"
+#include "correlator/thunk_order/align/trip_count.h"
+#include "correlator/thunk_order/judge/module_recognition.h"
 #include "correlator/thunk_order/order_limits.h"
-#include "correlator/thunk_order/trip_count.h"
-#include "correlator/thunk_order/window_assignment.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -17,12 +16,21 @@ bool NeedsWindow(const LaunchCase& launch) {
          launch.kind != LaunchKind::kOther;
 }
 
-// One place of a window's token list.
-struct Place {
-  uint32_t program;
-  uint32_t token;
-  uint32_t execution;
-};
+bool AreOfOneExecution(const Anchor* before, const Anchor* after) {
+  return before != nullptr && after != nullptr && before->item.execution == after->item.execution;
+}
+
+// A copy behind the last kernel of a library's call may as well prepare what comes next.
+bool MayPrepareNext(std::span<const WindowToken> tokens, std::span<const WindowActivity> activities,
+                    std::span<const WindowChoice> choices, size_t k) {
+  if (activities[k].kind != LaunchKind::kDeviceCopy) return false;
+  if (tokens[choices[k].token].thunk.kind != ThunkKind::kLibrary) return false;
+  for (size_t later = k + 1; later < choices.size(); ++later) {
+    if (choices[later].token != choices[k].token) break;
+    if (activities[later].kind != LaunchKind::kDeviceCopy) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -52,7 +60,16 @@ std::vector<Outcome> ExecutionSolver::Solve(std::span<const uint32_t> launches, 
 
 void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
                                     std::vector<Outcome>* outcomes) {
-  executions_ = JudgeExecutions(programs_, cases_, launches, anchors_);
+  executions_ = RecogniseModules(programs_, cases_, launches, anchors_);
+  TakeAnchors(outcomes);
+  FillWindow(launches, nullptr, &anchors_.front(), outcomes);
+  for (size_t a = 1; a < anchors_.size(); ++a) {
+    FillWindow(launches, &anchors_[a - 1], &anchors_[a], outcomes);
+  }
+  FillWindow(launches, &anchors_.back(), nullptr, outcomes);
+}
+
+void ExecutionSolver::TakeAnchors(std::vector<Outcome>* outcomes) {
   for (const Anchor& anchor : anchors_) {
     Outcome& outcome = (*outcomes)[anchor.launch];
     outcome.token = outcome.last_token = anchor.item.token;
@@ -70,11 +87,6 @@ void ExecutionSolver::AroundAnchors(std::span<const uint32_t> launches,
       Raise(Doubt::kGraphRow, &outcome.doubt);
     }
   }
-  FillWindow(launches, nullptr, &anchors_.front(), outcomes);
-  for (size_t a = 1; a < anchors_.size(); ++a) {
-    FillWindow(launches, &anchors_[a - 1], &anchors_[a], outcomes);
-  }
-  FillWindow(launches, &anchors_.back(), nullptr, outcomes);
 }
 
 void ExecutionSolver::FindAnchors(std::span<const uint32_t> launches, bool one_group,
@@ -113,92 +125,110 @@ void ExecutionSolver::DoubtAmongGraphs(std::span<const uint32_t> launches) {
   }
 }
 
+ExecutionSolver::Unnamed ExecutionSolver::UnnamedIn(std::span<const uint32_t> launches,
+                                                    uint32_t begin, uint32_t end) const {
+  Unnamed unnamed;
+  for (uint32_t i = begin; i < end; ++i) {
+    const LaunchCase& launch = cases_[launches[i]];
+    if (launch.IsKnown() || !NeedsWindow(launch)) continue;
+    unnamed.activities.push_back({launch.kind, launch.collective, launch.library});
+    unnamed.places.push_back(i);
+  }
+  return unnamed;
+}
+
+ExecutionSolver::Window ExecutionSolver::WindowBetween(const Anchor* before,
+                                                       const Anchor* after) const {
+  Window window;
+  const auto add = [&](const Anchor& of, uint32_t from, uint32_t to) {
+    const uint32_t program = of.item.program;
+    for (const uint32_t token : programs_[program]->Between(from, to)) {
+      const ThunkToken& thunk = programs_[program]->tokens()[token];
+      // What a graph holds that left a row leaves no record of its own.
+      const bool in_graph = thunk.graph != 0 && executions_[of.item.execution].graphs;
+      window.places.push_back({program, token, of.item.execution});
+      window.tokens.push_back({thunk, in_graph || IsAnchorOnly(program, token)});
+      const bool call = thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy &&
+                        thunk.kind != ThunkKind::kGraph;
+      if (call && !in_graph) ++window.calls;
+    }
+  };
+  if (AreOfOneExecution(before, after)) {
+    // A library call known by annotation may have more launches behind the one that is the anchor.
+    add(*before, before->item.token, after->item.token);
+    return window;
+  }
+  if (before != nullptr) {
+    add(*before, before->item.token,
+        static_cast<uint32_t>(programs_[before->item.program]->size()));
+  }
+  if (after != nullptr) add(*after, ThunkProgram::kStart, after->item.token);
+  return window;
+}
+
+// Which end of an execution something belongs to is sure only where both are.
+Doubt ExecutionSolver::DoubtOfEnds(const Anchor* before, const Anchor* after) const {
+  for (const Anchor* anchor : {before, after}) {
+    if (anchor == nullptr) continue;
+    if (!anchor->IsSure() || !executions_[anchor->item.execution].identified) {
+      return Doubt::kUnsureAnchor;
+    }
+  }
+  return Doubt::kNone;
+}
+
+Outcome ExecutionSolver::OutcomeOf(const Window& window, const WindowChoice& choice,
+                                   const WindowActivity& activity) const {
+  const Window::Place& place = window.places[choice.token];
+  Outcome outcome;
+  outcome.program = place.program;
+  outcome.token = place.token;
+  outcome.last_token = window.places[choice.last_token].token;
+  outcome.execution = place.execution;
+  outcome.shared_window = window.calls > 1 ? windows_ : 0;
+  if (choice.token != choice.last_token) Raise(Doubt::kSeveralThunks, &outcome.doubt);
+  Raise(choice.doubt, &outcome.doubt);
+  if (!UsesLibrary(window.tokens[choice.token].thunk, activity)) {
+    Raise(Doubt::kOtherLibrary, &outcome.doubt);
+  }
+  return outcome;
+}
+
+// XLA runs thunks in order, so that what was launched between two kernels whose thunks are known is
+// of the thunks between these two: where both are of one execution, of what the program has from
+// one to the other; else of the rest of the first execution and the beginning of the second, and
+// the border between them lies anywhere. Which thunk launched which of them, window_assignment
+// finds by their kinds. The answer is exact where that allows one way only, both anchors are beyond
+// doubt, and nothing says that a launch may be nobody's.
 void ExecutionSolver::FillWindow(std::span<const uint32_t> launches, const Anchor* before,
                                  const Anchor* after, std::vector<Outcome>* outcomes) {
   const uint32_t begin = before == nullptr ? 0 : before->launch + 1;
   const uint32_t end = after == nullptr ? static_cast<uint32_t>(launches.size()) : after->launch;
-  std::vector<WindowActivity> activities;
-  std::vector<uint32_t> places;
-  for (uint32_t i = begin; i < end; ++i) {
-    const LaunchCase& launch = cases_[launches[i]];
-    if (launch.IsKnown() || !NeedsWindow(launch)) continue;
-    activities.push_back({launch.kind, launch.collective, launch.library});
-    places.push_back(i);
-  }
-  if (activities.empty()) return;
+  const Unnamed unnamed = UnnamedIn(launches, begin, end);
+  if (unnamed.activities.empty()) return;
   ++windows_;
-
-  std::vector<Place> tokens;
-  const auto add = [&](const Anchor& of, uint32_t from, uint32_t to) {
-    for (const uint32_t token : programs_[of.item.program]->Between(from, to)) {
-      tokens.push_back({of.item.program, token, of.item.execution});
-    }
-  };
-  const bool same =
-      before != nullptr && after != nullptr && before->item.execution == after->item.execution;
-  if (same) {
-    // A library call known by annotation may have more launches behind the one that is the anchor.
-    add(*before, before->item.token, after->item.token);
-  } else {
-    if (before != nullptr) {
-      add(*before, before->item.token,
-          static_cast<uint32_t>(programs_[before->item.program]->size()));
-    }
-    if (after != nullptr) add(*after, ThunkProgram::kStart, after->item.token);
-  }
-  std::vector<WindowToken> window;
-  int libraries = 0;
-  for (const Place& place : tokens) {
-    const ThunkToken& thunk = programs_[place.program]->tokens()[place.token];
-    // What a graph holds that left a row leaves no record of its own.
-    const bool in_graph = thunk.graph != 0 && executions_[place.execution].graphs;
-    window.push_back({thunk, in_graph || IsAnchorOnly(place.program, place.token)});
-    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy &&
-        thunk.kind != ThunkKind::kGraph && !in_graph) {
-      ++libraries;
-    }
-  }
-  const std::vector<WindowChoice> choices = AssignWindow(window, activities);
-  // Which end of an execution something belongs to is sure only where both are.
-  const auto sure = [&](const Anchor* anchor) {
-    return anchor == nullptr ||
-           (anchor->IsSure() && executions_[anchor->item.execution].identified);
-  };
-  const bool bounded = sure(before) && sure(after);
-  // A copy behind the last kernel of a library's call may as well prepare what comes next.
-  const auto trails = [&](size_t k) {
-    if (activities[k].kind != LaunchKind::kDeviceCopy) return false;
-    if (window[choices[k].token].thunk.kind != ThunkKind::kLibrary) return false;
-    for (size_t later = k + 1; later < choices.size(); ++later) {
-      if (choices[later].token != choices[k].token) break;
-      if (activities[later].kind != LaunchKind::kDeviceCopy) return false;
-    }
-    return true;
-  };
+  const Window window = WindowBetween(before, after);
+  const std::vector<WindowChoice> choices = AssignWindow(window.tokens, unnamed.activities);
+  const Doubt of_ends = DoubtOfEnds(before, after);
   for (size_t k = 0; k < choices.size(); ++k) {
     const WindowChoice& choice = choices[k];
     if (choice.token == WindowChoice::kOutside) continue;
-    const Place& place = tokens[choice.token];
-    const LaunchCase& launch = cases_[launches[places[k]]];
+    const Window::Place& place = window.places[choice.token];
+    const LaunchCase& launch = cases_[launches[unnamed.places[k]]];
     if (launch.module != AlignedItem::kNone && launch.module != place.program) continue;
     const ExecutionFacts& execution = executions_[place.execution];
     if (execution.equal_module && execution.ProvesNothing()) continue;
-    Outcome& outcome = (*outcomes)[places[k]];
-    outcome.program = place.program;
-    outcome.token = place.token;
-    outcome.last_token = tokens[choice.last_token].token;
-    outcome.execution = place.execution;
-    outcome.shared_window = libraries > 1 ? windows_ : 0;
-    if (choice.token != choice.last_token) Raise(Doubt::kSeveralThunks, &outcome.doubt);
-    if (!choice.unique) Raise(Doubt::kAnotherWay, &outcome.doubt);
-    if (!UsesLibrary(window[choice.token].thunk, activities[k])) {
-      Raise(Doubt::kOtherLibrary, &outcome.doubt);
-    }
-    if (!bounded) Raise(Doubt::kUnsureAnchor, &outcome.doubt);
+    Outcome outcome = OutcomeOf(window, choice, unnamed.activities[k]);
+    Raise(of_ends, &outcome.doubt);
     // At the ends of the stretch, or between two executions, a copy may be nobody's.
-    if (!same && !launch.ModuleIsSaid()) Raise(Doubt::kBetweenRuns, &outcome.doubt);
+    if (!AreOfOneExecution(before, after) && !launch.ModuleIsSaid()) {
+      Raise(Doubt::kBetweenRuns, &outcome.doubt);
+    }
     if (launch.kind == LaunchKind::kXlaKernel) Raise(Doubt::kModuleNotSaid, &outcome.doubt);
-    if (trails(k)) Raise(Doubt::kMayPrepareNext, &outcome.doubt);
+    if (MayPrepareNext(window.tokens, unnamed.activities, choices, k)) {
+      Raise(Doubt::kMayPrepareNext, &outcome.doubt);
+    }
+    (*outcomes)[unnamed.places[k]] = outcome;
   }
 }
 
@@ -220,14 +250,7 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   const bool graphs = std::any_of(launches.begin(), launches.end(), [&](uint32_t launch) {
     return cases_[launch].kind == LaunchKind::kGraph;
   });
-  std::vector<WindowActivity> activities;
-  std::vector<uint32_t> places;
-  for (uint32_t i = 0; i < launches.size(); ++i) {
-    const LaunchCase& launch = cases_[launches[i]];
-    if (launch.IsKnown() || !NeedsWindow(launch)) continue;
-    activities.push_back({launch.kind, launch.collective, launch.library});
-    places.push_back(i);
-  }
+  const Unnamed unnamed = UnnamedIn(launches, 0, static_cast<uint32_t>(launches.size()));
   // Graph-level rows are placed by the collectives around them, which come again with every trip of
   // a loop.
   std::vector<uint32_t> tokens(program.size());
@@ -235,31 +258,22 @@ void ExecutionSolver::WithoutAnchors(std::span<const uint32_t> launches,
   if (graphs) {
     // One trip of each loop is better than nothing at all.
     std::vector<uint32_t> unrolled = program.Unrolled(kLongestUnrolled);
-    if (FitsWindow(unrolled.size(), activities.size())) tokens = std::move(unrolled);
+    if (FitsWindow(unrolled.size(), unnamed.activities.size())) tokens = std::move(unrolled);
   }
-  std::vector<WindowToken> window;
-  int libraries = 0;
+  Window window;
   for (const uint32_t t : tokens) {
     const ThunkToken& thunk = program.tokens()[t];
-    window.push_back({thunk, IsAnchorOnly(module, t)});
-    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy) ++libraries;
+    window.places.push_back({module, t, 1});
+    window.tokens.push_back({thunk, IsAnchorOnly(module, t)});
+    if (thunk.kind != ThunkKind::kKernel && thunk.kind != ThunkKind::kCopy) ++window.calls;
   }
-  const std::vector<WindowChoice> choices = AssignWindow(window, activities);
+  const std::vector<WindowChoice> choices = AssignWindow(window.tokens, unnamed.activities);
   for (size_t k = 0; k < choices.size(); ++k) {
     if (choices[k].token == WindowChoice::kOutside) continue;
-    Outcome& outcome = (*outcomes)[places[k]];
-    outcome.program = module;
-    outcome.token = tokens[choices[k].token];
-    outcome.last_token = tokens[choices[k].last_token];
-    outcome.execution = 1;
-    outcome.shared_window = libraries > 1 ? windows_ : 0;
-    if (choices[k].token != choices[k].last_token) Raise(Doubt::kSeveralThunks, &outcome.doubt);
-    if (!choices[k].unique) Raise(Doubt::kAnotherWay, &outcome.doubt);
-    if (!UsesLibrary(window[choices[k].token].thunk, activities[k])) {
-      Raise(Doubt::kOtherLibrary, &outcome.doubt);
-    }
-    const bool said = all_said && cases_[launches[places[k]]].ModuleIsSaid();
+    Outcome outcome = OutcomeOf(window, choices[k], unnamed.activities[k]);
+    const bool said = all_said && cases_[launches[unnamed.places[k]]].ModuleIsSaid();
     if (!said) Raise(Doubt::kModuleNotSaid, &outcome.doubt);
+    (*outcomes)[unnamed.places[k]] = outcome;
   }
 }
 

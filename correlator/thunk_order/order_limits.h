@@ -74,7 +74,7 @@ inline constexpr size_t kFewestPerLost = 8;
 inline constexpr size_t kLostMarkersOf = 16;
 static_assert(kFewestPerLost < kLostMarkersOf && kLostMarkersOf < kLostOf);
 
-// --- recognising a module that nobody names (execution_judge) ---
+// --- recognising a module that nobody names (module_recognition) ---
 
 // By this many different kernels that make up this much of what its module always launches: a
 // helper of one `loop_add_fusion` is never recognised for sure, because a module that the run does

@@ -9,19 +9,18 @@
 namespace xlatrace::correlator {
 namespace {
 
-constexpr uint32_t kNone = AlignedItem::kNone;
-
 // The order of launches proves nothing where some of them are missing among them.
 void DoubtOrder(std::vector<Outcome>* outcomes) {
   for (Outcome& outcome : *outcomes) {
-    if (outcome.program != kNone) Raise(Doubt::kRecordsLost, &outcome.doubt);
+    if (outcome.program != kNoProgram) Raise(Doubt::kRecordsLost, &outcome.doubt);
   }
 }
 
 }  // namespace
 
-// Executions that the source tells, on several threads, may lie in each other's way: each becomes
-// one stretch, where its first launch was. What has no execution stays.
+// Executions that the source tells may lie in each other's way, since several threads launch: each
+// is gathered into one stretch, where its first launch was. A launch of no execution stays where it
+// is.
 std::vector<StretchSolver::Group> StretchSolver::GatherGroups(
     std::vector<uint32_t>* sequence) const {
   const auto key_of = [&](uint32_t activity) { return run_.activities.run_key[activity]; };
@@ -102,7 +101,7 @@ void StretchSolver::SolveDevice(uint32_t device, std::vector<uint32_t>* ordered)
     }
     begin = end;
   }
-  // What may be cut off comes after the others, of which one may be the same.
+  // A group that may be cut off is solved after those that are whole, of which one may be the same.
   std::stable_partition(groups.begin(), groups.end(), [](const Group& group) {
     return !group.may_lack_start && !group.may_lack_end;
   });
@@ -113,7 +112,8 @@ void StretchSolver::SolveGroup(uint32_t device, std::span<const uint32_t> cases,
                                const Group& group) {
   const auto part = cases.subspan(group.begin, group.size);
   if (AllKnown(part)) return;
-  // What may be cut off can be less than what looks the same and is whole.
+  // A group that may be cut off has an answer of its own: one that looks the same and is whole can
+  // be surer.
   const uint32_t how =
       (group.may_lack_start ? 1u : 0u) | (group.may_lack_end ? 2u : 0u) | (group.lacks ? 4u : 0u);
   uint32_t known = known_.Find(part, nullptr, how);
@@ -137,7 +137,7 @@ size_t StretchSolver::SolveUngrouped(uint32_t device, std::span<const uint32_t> 
   if (const uint32_t known =
           pattern ? known_.FindPrefix(cases.subspan(begin, end - begin), kPatternsAhead, &followed_)
                   : KnownStretches::kNone;
-      known != kNone) {
+      known != kNoProgram) {
     ++known_[known].occurrences;
     instances_.push_back({device, begin, known});
     return known_to_ = begin + known_[known].cases.size();
@@ -148,7 +148,8 @@ size_t StretchSolver::SolveUngrouped(uint32_t device, std::span<const uint32_t> 
     const bool last = stop == end || length >= kLongestStretch;
     const auto part = cases.subspan(begin, stop - begin);
     const bool any = std::any_of(part.begin(), part.end(), [&](uint32_t c) {
-      return !cases_[c].IsKnown() && (!cases_[c].candidates.empty() || cases_[c].module != kNone);
+      const LaunchCase& launch = cases_[c];
+      return !launch.IsKnown() && (!launch.candidates.empty() || launch.module != kNoProgram);
     });
     if (AllKnown(part) || (!any && last)) return stop;
     std::vector<Outcome> outcomes =
@@ -195,8 +196,8 @@ void StretchSolver::KeepPiece(uint32_t device, size_t begin, std::span<const uin
   const auto cases = part.subspan(piece.from, piece.to - piece.from);
   std::vector<Outcome> kept(outcomes.begin() + static_cast<ptrdiff_t>(piece.from),
                             outcomes.begin() + static_cast<ptrdiff_t>(piece.to));
-  const bool found_any =
-      std::any_of(kept.begin(), kept.end(), [](const Outcome& o) { return o.program != kNone; });
+  const bool found_any = std::any_of(
+      kept.begin(), kept.end(), [](const Outcome& o) { return o.program != kNoProgram; });
   if (!found_any) return;
   for (Outcome& outcome : kept) outcome.execution = outcome.execution != 0 ? 1 : 0;
   uint32_t stretch = known_.Find(cases, &kept);

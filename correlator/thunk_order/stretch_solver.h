@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "correlator/loss_parts.h"
+#include "correlator/thunk_order/align/known_stretches.h"
 #include "correlator/thunk_order/execution_solver.h"
-#include "correlator/thunk_order/known_stretches.h"
 #include "model/run_tables.h"
 
 namespace xlatrace::correlator {

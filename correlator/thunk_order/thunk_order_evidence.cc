@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "correlator/thunk_order/known_stretches.h"
-#include "correlator/thunk_order/launch_sequence.h"
-#include "correlator/thunk_order/odd_calls.h"
-#include "correlator/thunk_order/order_labels.h"
+#include "correlator/thunk_order/align/known_stretches.h"
+#include "correlator/thunk_order/align/launch_sequence.h"
+#include "correlator/thunk_order/judge/odd_calls.h"
+#include "correlator/thunk_order/label/order_labels.h"
+#include "correlator/thunk_order/label/unplaced_launches.h"
 #include "correlator/thunk_order/stretch_solver.h"
-#include "correlator/thunk_order/unplaced_launches.h"
 
 namespace xlatrace::correlator {
 namespace {

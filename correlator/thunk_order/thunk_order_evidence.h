@@ -9,9 +9,19 @@
 //   2. what lies between two anchors belongs to the thunks between them: window_assignment.
 // A sequence of launches that comes again has the alignment of the first time.
 //
-// Exact: the alignment allows one instruction only, and the module is told by the source or known
-// by a whole execution that no other module of the process explains. Else inferred. Labels that are
-// exact already stay; labels that order replaces are kept as losers.
+// Exact: the alignment allows one instruction only, and the module is told by the source or
+// recognised (judge/module_recognition.h): by most of what it always launches, or by a part of an
+// execution that is long enough, where no other module of the process explains that as well. Else
+// inferred. Labels that are exact already stay; labels that order replaces are kept as losers.
+//
+// The folders, each of which uses those before it:
+//   program/   what one execution of a module launches, in order: thunk_program.
+//   align/     what each launch can be (launch_cases), and which module ran where: anchors.
+//   fill/      what lies between two anchors: window_assignment.
+//   judge/     whether an execution is known to be of its module, and a call is like others.
+//   label/     the labels, their shares, and what no order has a place for.
+// execution_solver asks them about one stretch of launches, stretch_solver cuts a device's launches
+// into stretches; doubt.h says why an answer is not exact, order_limits.h where lines are drawn.
 //
 // Thread-safety: one thread per object.
 
@@ -25,8 +35,8 @@
 #include "correlator/label_table.h"
 #include "correlator/module_join.h"
 #include "correlator/module_table.h"
+#include "correlator/thunk_order/align/launch_cases.h"
 #include "correlator/thunk_order/doubt.h"
-#include "correlator/thunk_order/launch_cases.h"
 #include "model/derived.h"
 #include "model/run_tables.h"
 

@@ -21,7 +21,7 @@ std::string SymbolOf(std::string name) {
 
 bool IsFusion(const ProgramOp& op) {
   return op.op != "loop" && op.op != "graph" && op.op != "gemm" && op.op != "fft" &&
-         op.op != "copy" && op.op != "all-reduce";
+         op.op != "copy" && op.op != "all-reduce" && op.op != "call";
 }
 
 std::string BodyName(const ProgramOp& op) { return fmt::format("fused_{}_{}", op.op, op.size); }
@@ -49,6 +49,9 @@ class TextMaker {
   std::string Right(const ProgramOp& op, const std::string& operand) {
     if (op.op == "gemm") {
       return fmt::format("custom-call({}), custom_call_target=\"__cublas$gemm\"", operand);
+    }
+    if (op.op == "call") {
+      return fmt::format("custom-call({}), custom_call_target=\"my_own_call\"", operand);
     }
     if (op.op == "fft") return fmt::format("fft({}), fft_type=FFT, fft_length={{8}}", operand);
     if (op.op == "copy") return fmt::format("copy({})", operand);
@@ -107,6 +110,7 @@ class Runner {
       std::string symbol = op.op == "graph" ? "graph" : "copy";
       if (op.op == "gemm") symbol = "ampere_sgemm_128x64_nn";
       if (op.op == "fft") symbol = "void vector_fft<128>(float*)";
+      if (op.op == "call") symbol = "my_own_kernel";
       if (op.op == "all-reduce") {
         symbol = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)";
       }

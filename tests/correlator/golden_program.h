@@ -7,7 +7,7 @@
 //   graph call.1            a command buffer, launched as one CUDA graph
 //     within  sine
 //   end
-//   product gemm            also fft, copy, all-reduce
+//   product gemm            also fft, copy, all-reduce; call: a custom call of the user's own
 //   large   negate 4096     of another size
 //
 // What XLA makes of them: HLO text, and what one execution launches. Written from XLA's rules (a

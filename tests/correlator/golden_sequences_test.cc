@@ -4,8 +4,9 @@
 //   program jit_f 7           name and program id; lines as golden_program.h has them, up to "end"
 //   program jit_g 8 registered    of strings that a process registers: not all of the schedule
 //   lost 40 60                records of the first process between these times (ns)
-//   thunks jit_f              its list of thunks: KIND KERNEL [instruction=] [grid=] [block=]
-//   [depth=] launches                  in launch order, up to "end":
+//   thunks jit_f              its list of thunks, up to "end":
+//     KIND KERNEL [instruction=] [grid=] [block=] [depth=]
+//   launches                  in launch order, up to "end":
 //     SYMBOL ; said=jit_f:7 group=1 => jit_f/first exact
 //
 // SYMBOL is a kernel; "copy", "copy to host", "copy to device", "memset", "graph" are what they
@@ -13,8 +14,8 @@
 // instruction, group=N its execution, device=N, grid=N, block=N (1 and 128), at=NS its start,
 // bytes=N. "lost": not recorded, for the reader only. "always ; said=jit_f:7 group=1" holds for all
 // that follow. Behind the arrow: MODULE/INSTRUCTION exact or inferred, or the reason why not; "not
-// exact" where nobody can know but a guess is allowed. "because TEXT" behind that: the doubt that
-// decided (doubt.cc).
+// exact" where nobody can know but a guess is allowed. "instead of TEXT" behind that: the evidence
+// that lost ("nothing": none did). "because TEXT" behind that: the doubt that decided (doubt.cc).
 
 #include <filesystem>
 #include <fstream>
@@ -110,7 +111,12 @@ class GoldenCase {
       std::string said = Says(run_, tables, rows_[i]);
       if (label.instruction_id != 0) said += exact ? " exact" : " inferred";
       const size_t because = expected_[i].find(" because ");
-      const std::string wanted = expected_[i].substr(0, because);
+      std::string wanted = expected_[i].substr(0, because);
+      if (const size_t instead = wanted.find(" instead of "); instead != std::string::npos) {
+        const std::string lost = wanted.substr(instead + 12);
+        EXPECT_EQ(label.losers, lost == "nothing" ? "" : lost) << "launch " << i + 1;
+        wanted.resize(instead);
+      }
       if (wanted == "not exact") {
         EXPECT_FALSE(exact) << "launch " << i + 1 << ": " << said;
       } else {

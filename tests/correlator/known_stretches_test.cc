@@ -1,4 +1,4 @@
-#include "correlator/thunk_order/known_stretches.h"
+#include "correlator/thunk_order/align/known_stretches.h"
 
 #include <gtest/gtest.h>
 

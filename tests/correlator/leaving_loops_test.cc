@@ -6,8 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "correlator/computation_roles.h"
-#include "correlator/thunk_order/thunk_program.h"
+#include "correlator/thunk_order/program/thunk_program.h"
 #include "hlo/text/text_reader.h"
 
 namespace xlatrace::correlator {
@@ -38,8 +37,7 @@ ENTRY e { p = f32[8] parameter(0)
 TEST(LeavingLoops, TheConditionRunsOnceMore) {
   auto module = hlo::ReadText(std::make_shared<const std::string>(kModule));
   ASSERT_TRUE(module) << module.error().message;
-  const std::vector<ComputationUse> uses = ClassifyComputations(*module);
-  const ThunkProgram program(*module, uses, {});
+  const ThunkProgram program(*module, {});
   const auto name = [&](uint32_t token) {
     return std::string(module->instructions[program.tokens()[token].instruction].name);
   };

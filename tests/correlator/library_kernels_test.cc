@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "correlator/origin.h"
-#include "correlator/thunk_order/launch_kind.h"
+#include "correlator/thunk_order/program/launch_kind.h"
 
 namespace xlatrace::correlator {
 namespace {

@@ -1,6 +1,6 @@
 // What of a program must have run between two launches where branches and loops are in it.
 
-#include "correlator/thunk_order/program_regions.h"
+#include "correlator/thunk_order/program/program_regions.h"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Where executions begin and end, asked of the alignment itself.
 
-#include "correlator/thunk_order/sequence_alignment.h"
+#include "correlator/thunk_order/align/sequence_alignment.h"
 
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ class SequenceAlignmentTest : public ::testing::Test {
     }
     bodies.push_back(main);
     module_ = MakeModule("jit_f", bodies);
-    program_ = ThunkProgram(module_, ClassifyComputations(module_), {});
+    program_ = ThunkProgram(module_, {});
     for (uint32_t t = 0; t < 4; ++t) candidates_.push_back({{0, t}});
   }
 

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "correlator/thunk_order/launch_sequence.h"
+#include "correlator/thunk_order/align/launch_sequence.h"
 #include "hlo/text/text_reader.h"
 #include "tests/correlator/test_builders.h"
 

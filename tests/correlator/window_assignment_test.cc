@@ -1,13 +1,13 @@
 // What lies between two known thunks, and what a launch looks like from outside.
 
-#include "correlator/thunk_order/window_assignment.h"
+#include "correlator/thunk_order/fill/window_assignment.h"
 
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "correlator/thunk_order/launch_kind.h"
+#include "correlator/thunk_order/program/launch_kind.h"
 
 namespace xlatrace::correlator {
 namespace {
@@ -25,7 +25,7 @@ std::vector<uint32_t> Chosen(const std::vector<ThunkKind>& thunks,
   *unique = true;
   for (const WindowChoice& choice : AssignWindow(tokens, activities)) {
     chosen.push_back(choice.token);
-    *unique &= choice.unique;
+    *unique &= choice.IsOnly();
   }
   return chosen;
 }
@@ -75,11 +75,11 @@ TEST(WindowAssignment, KernelsOfOneLibraryAreNoCallsOfAnother) {
   }
   const auto choices = AssignWindow(tokens, activities);
   EXPECT_EQ(choices[0].token, 0u);
-  EXPECT_TRUE(choices[0].unique);
+  EXPECT_TRUE(choices[0].IsOnly());
   EXPECT_EQ(choices[3].token, 1u);
-  EXPECT_TRUE(choices[3].unique);
+  EXPECT_TRUE(choices[3].IsOnly());
   // A factorization solves triangles as well.
-  EXPECT_FALSE(choices[1].unique);
+  EXPECT_FALSE(choices[1].IsOnly());
 }
 
 TEST(WindowAssignment, CopyThatMayStandForALostOneIsNotUnique) {
@@ -87,11 +87,11 @@ TEST(WindowAssignment, CopyThatMayStandForALostOneIsNotUnique) {
   tokens[0].thunk.kind = tokens[1].thunk.kind = ThunkKind::kCopy;
   const std::vector<WindowActivity> one = {{LaunchKind::kDeviceCopy}};
   const std::vector<WindowActivity> two = {{LaunchKind::kDeviceCopy}, {LaunchKind::kDeviceCopy}};
-  EXPECT_TRUE(AssignWindow(tokens, two)[0].unique);
+  EXPECT_TRUE(AssignWindow(tokens, two)[0].IsOnly());
   tokens[0].thunk.optional = true;  // In a branch, say.
   const auto choices = AssignWindow(tokens, one);
   EXPECT_EQ(choices[0].token, 1u);
-  EXPECT_FALSE(choices[0].unique);
+  EXPECT_FALSE(choices[0].IsOnly());
 }
 
 TEST(WindowAssignment, CopiesOnTheDeviceTakeNothingToTheHost) {
@@ -104,7 +104,7 @@ TEST(WindowAssignment, CopiesOnTheDeviceTakeNothingToTheHost) {
     const auto choices = AssignWindow(tokens, activities);
     EXPECT_EQ(choices[0].token, 0u);
     EXPECT_EQ(choices[1].token, 1u);
-    EXPECT_TRUE(choices[1].unique);
+    EXPECT_TRUE(choices[1].IsOnly());
   }
 }
 

@@ -1,0 +1,55 @@
+// What one instruction of a schedule launches: as the thunk list says, where there is one, else as
+// XLA's emitter does with such an opcode.
+//
+// Thread-safety: one thread per object.
+
+#ifndef XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_LAUNCH_EMITTER_H_
+#define XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_LAUNCH_EMITTER_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "correlator/thunk_order/program/thunk_token.h"
+#include "correlator/thunk_order/program/token_writer.h"
+#include "model/hlo_module.h"
+
+namespace xlatrace::correlator {
+
+class LaunchEmitter {
+ public:
+  // All must outlive the emitter.
+  LaunchEmitter(const model::HloModule& module, std::span<const model::Thunk> thunks,
+                TokenWriter* out);
+
+  // The list of thunks tells what is launched; else the opcodes do.
+  bool from_thunk_list() const { return from_thunk_list_; }
+  // A list of thunks says which of them are recorded into graphs.
+  bool list_tells_graphs() const { return !graph_of_.empty(); }
+
+  // Writes the tokens of an instruction that is scheduled. `optional`: it may not run.
+  void Emit(uint32_t index, const model::Instruction& instruction, bool optional);
+
+ private:
+  void FindGraphs();
+  void EmitThunk(uint32_t index, const model::Thunk& thunk, bool optional);
+  bool EmitFromInside(const model::Instruction& fusion, bool optional);
+  void Guess(uint32_t index, const model::Instruction& instruction, bool optional);
+  void GuessFusion(const model::Instruction& fusion, ThunkToken token);
+  void EmitSort(const model::Instruction& instruction, std::string_view name, ThunkToken token);
+  void AddCollective(const model::Instruction& instruction, const ThunkToken& token);
+  void AddNamed(const model::Instruction& instruction, ThunkToken token);
+
+  const model::HloModule& module_;
+  std::span<const model::Thunk> thunks_;
+  TokenWriter& out_;
+  bool from_thunk_list_ = false;
+  std::unordered_map<std::string_view, std::vector<const model::Thunk*>> thunks_of_;
+  std::vector<uint32_t> graph_of_;  // By place in the list of thunks; 0: in none.
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_LAUNCH_EMITTER_H_

@@ -1,0 +1,59 @@
+// The tokens of a program while it is made: each gets what it costs and the CUDA graph that it is
+// recorded into, where the run has graph-level rows, and the symbols that it may run under.
+//
+// Thread-safety: one thread per object.
+
+#ifndef XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_TOKEN_WRITER_H_
+#define XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_TOKEN_WRITER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "correlator/thunk_order/program/thunk_token.h"
+#include "hlo/cost/cost.h"
+#include "model/hlo_module.h"
+
+namespace xlatrace::correlator {
+
+class TokenWriter {
+ public:
+  // Where the walk over the schedule is.
+  struct Place {
+    double share = 1;            // How often what is there runs; of two branches, half.
+    bool unknown_trips = false;  // It is in a loop that may run any number of times.
+    uint32_t graph = 0;          // The CUDA graph that it is recorded into; 0: none.
+  };
+
+  // `module` must outlive the writer. `graph_rows`: the run has graph-level rows.
+  TokenWriter(const model::HloModule& module, bool graph_rows);
+
+  Place& place() { return place_; }
+  bool graph_rows() const { return costs_.has_value(); }
+
+  uint32_t Next() const { return static_cast<uint32_t>(tokens_.size()); }
+  // Both return the token's place. The first token of a graph gets the graph's own in front of it.
+  uint32_t Add(ThunkToken token);
+  uint32_t AddAs(const std::string& symbol, const ThunkToken& token);
+  // It may run under that symbol as well.
+  void Name(const std::string& symbol, uint32_t token) { by_symbol_[symbol].push_back(token); }
+
+  std::vector<ThunkToken> TakeTokens() { return std::move(tokens_); }
+  TokensBySymbol TakeSymbols() { return std::move(by_symbol_); }
+
+ private:
+  void AddToGraph(const ThunkToken& token);
+
+  const model::HloModule& module_;
+  std::optional<hlo::CostModel> costs_;
+  Place place_;
+  std::vector<ThunkToken> tokens_;
+  TokensBySymbol by_symbol_;
+  std::vector<uint32_t> token_of_graph_;  // Place of each graph's own token, plus 1.
+};
+
+}  // namespace xlatrace::correlator
+
+#endif  // XLATRACE_CORRELATOR_THUNK_ORDER_PROGRAM_TOKEN_WRITER_H_

@@ -71,6 +71,16 @@ class GpuCheck(gpu_support.GpuTestCase):
         self.assertIn("FAIL  variables set by a constructor", result.stdout)
         self.assertIn("FAIL  conformance", result.stdout)
 
+    def test_kernels_without_times_fail(self):
+        """What the recording says of them is read by the program itself."""
+        result = self.check(
+            "--fake", "--only", "many_graph_records", scenario="cupti times zero 8 3"
+        )
+        self.assertEqual(result.code, 1, result)
+        self.assertRegex(
+            result.stdout, r"FAIL  many graph records: .* 3 of [\d,]+ kernels have no valid times"
+        )
+
     def test_without_a_gpu_it_skips_with_the_reason(self):
         result = self.check(LD_LIBRARY_PATH=None)
         self.assertEqual((result.code, result.stdout[:16]), (0, "skip  everything"), result)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that need no framework: kernels are launched through the driver API."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from gpu.machine import Skip, expect
+
+# Kernels in CUDA graphs, after which CUPTI 13.0 told no valid times any more (25 million; parcagpu #23).
+MANY = 26_000_000
+
+
+def variables_set_by_a_constructor(machine):
+    """The real driver reads what our constructor has put into the environment."""
+    done, place = machine.small("start(); f = function(module(), 'k'); launch(f, 1000); sync()")
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-300:]}")
+    count = machine.value(place, "SELECT count(*) FROM launch")
+    expect(count == 1000, f"{count} of 1,000 launches recorded; {done.stderr.strip()[-300:]}")
+    complaints = machine.complaints(place)
+    expect(not complaints, f"the run complains: {complaints}")
+    if machine.out:
+        shutil.copytree(place / "run.rec", machine.out / "recording", dirs_exist_ok=True)
+    return "1,000 of 1,000 launches"
+
+
+def exits(machine):
+    """Every way out leaves all that was done, or at most a flush period."""
+    told = []
+    for name, last, status, least in (
+        ("return", "", 0, 500),
+        ("sys.exit", "sys.exit(3)", 3, 500),
+        ("exception", "raise RuntimeError", 1, 500),
+        ("os._exit", "os._exit(7)", 7, 500),
+        ("Ctrl-C", "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)", -2, 500),
+        ("SIGTERM", "os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)", -15, 500),
+        ("SIGKILL", "time.sleep(2.5); os.kill(os.getpid(), signal.SIGKILL)", -9, 500),
+    ):
+        done, place = machine.small(
+            f"start(); f = function(module(), 'k'); launch(f, 500); sync()\n{last}\n"
+        )
+        expect(done.returncode == status, f"{name}: status {done.returncode}, not {status}")
+        count = machine.value(place, "SELECT count(*) FROM launch")
+        expect(count >= least, f"{name}: {count} of 500 launches")
+        told.append(name)
+    return ", ".join(told)
+
+
+def killed_from_outside(machine):
+    """SIGKILL while it launches: at most the last flush period is missing."""
+    place = machine.place()
+    (place / "script.py").write_text(
+        "from driver import *\nstart(); f = function(module(), 'k')\nprint('go', flush=True)\n"
+        "while True: launch(f, 10); sync(); time.sleep(.001)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "script.py"],
+        cwd=place,
+        env=machine.environment(True),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    process.stdout.readline()
+    time.sleep(3)
+    killed_ns = time.time_ns()
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    start, end = machine.rows(
+        place,
+        "SELECT (SELECT value FROM run_info WHERE key = 'start_unix_ns') AS start_ns, "
+        "max(end_ns) AS end_ns FROM activity",
+    )[0]
+    late_s = (killed_ns - int(start) - end) / 1e9
+    expect(late_s < 1.6, f"the last {late_s:.2f} s are missing")
+    return f"the last {late_s:.2f} s are missing"
+
+
+def forks(machine):
+    """Data loaders that are forked after CUDA was started end, and the parent goes on."""
+    done, place = machine.small(
+        "import multiprocessing as m\n"
+        "if __name__ == '__main__':\n"
+        "    start(); f = function(module(), 'k'); launch(f, 50); sync()\n"
+        "    for how in ('fork', 'spawn', 'forkserver'):\n"
+        "        p = m.get_context(how).Process(target=print, args=(how,))\n"
+        "        p.start(); p.join(40); assert p.exitcode == 0, (how, p.exitcode)\n"
+        "    launch(f, 50); sync()\n"
+    )
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-300:]}")
+    count = machine.value(place, "SELECT count(*) FROM launch")
+    expect(count == 100, f"{count} of 100 launches")
+    return "fork, spawn, forkserver; 100 of 100 launches"
+
+
+def occupancy(machine):
+    """Ours is the driver's own answer."""
+    done, place = machine.small(
+        "start(); m = module()\n"
+        "for name in ('k', 'wide'):\n"
+        "    f = function(m, name)\n"
+        "    for block in (32, 64, 96, 128, 256, 512, 1024):\n"
+        "        n = ctypes.c_int()\n"
+        "        check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(\n"
+        "            ctypes.byref(n), f, block, ctypes.c_size_t(0)))\n"
+        "        print(name, block, n.value); launch(f, block=block)\nsync()\n"
+    )
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-300:]}")
+    wrong = []
+    rows = machine.rows(
+        place,
+        "SELECT l.kernel_symbol, l.block_x, l.theoretical_occupancy_pct, "
+        "d.max_threads_per_sm FROM launch l JOIN device d USING (device_id)",
+    )
+    ours = {(name, block): (pct, threads) for name, block, pct, threads in rows}
+    answers = [line.split() for line in done.stdout.splitlines()]
+    for name, block, blocks in answers:
+        pct, threads = ours[(name, int(block))]
+        if pct is None or not threads:
+            raise Skip("the device's limits are not recorded")
+        warps = -(-int(block) // 32) * int(blocks)
+        expected = 100 * warps / (threads / 32)
+        if abs(expected - pct) > 0.05:
+            wrong.append(f"{name} {block}: {pct} %, the driver {expected:.1f} %")
+    expect(not wrong, "; ".join(wrong))
+    return f"{len(answers)} launches"
+
+
+def flush_cost(machine):
+    """FlushAll every 20 ms rather than every second, and what the recording states of its cost."""
+    body = (
+        "start(); f = function(module(), 'k'); launch(f, 1000); sync()\n"
+        "b = time.perf_counter(); launch(f, 100000); sync(); print(time.perf_counter() - b)\n"
+    )
+    seconds = {}
+    for period in (1000, 20):
+        times = []
+        for _ in range(2):
+            done, place = machine.small(body, XLATRACE_FLUSH_MS=period)
+            expect(done.returncode == 0, done.stderr[-300:])
+            times.append(float(done.stdout))
+        seconds[period] = min(times)
+    alone = min(float(machine.small(body, traced=False)[0].stdout) for _ in range(2))
+    cost = machine.value(place, "SELECT value FROM run_info WHERE key = 'own_cost_ns'")
+    return (
+        f"100,000 empty kernels: {alone:.3f} s alone, {seconds[1000]:.3f} s traced, "
+        f"{seconds[20]:.3f} s flushing every 20 ms; own cost {int(cost) / 101000:.0f} ns per launch"
+    )
+
+
+def many_graph_records(machine):
+    """More kernels in CUDA graphs than CUPTI 13.0 could give times to in one process."""
+    wanted = 100_000 if machine.fake else MANY
+    seconds = max(min(60, machine.left_s() - 150), 5)
+    done, place = machine.small(
+        "start(); f = function(module(), 'k'); executable, stream = graph(f, 1000)\n"
+        "launches, free, end = 0, free_memory(), time.monotonic() + %f\n"
+        "while launches * 1000 < %d and time.monotonic() < end:\n"
+        "    for _ in range(20): check(driver.cuGraphLaunch(executable, stream))\n"
+        "    check(driver.cuStreamSynchronize(stream)); launches += 20\n"
+        "print(launches * 1000, free - free_memory())\n" % (seconds, wanted)
+    )
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-300:]}")
+    launched, grown = map(int, done.stdout.split())
+    rows = machine.value(place, "SELECT count(*) FROM activity", limit_s=200)
+    invalid = machine.value(
+        place, "SELECT coalesce(sum(value), 0) FROM run_stat WHERE name = 'records_invalid_time'"
+    )
+    expect(rows == launched, f"{rows:,} of {launched:,} kernels recorded")
+    expect(invalid == 0, f"{invalid:,} of {launched:,} kernels have no valid times")
+    return (
+        f"{rows:,} of {launched:,} kernels in graphs, all with times; CUPTI took "
+        f"{grown / 2**20:.0f} MiB of the device's memory"
+    )

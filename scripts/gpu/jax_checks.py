@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks on real programs: JAX for CUDA trains, and XLA's own modules, graphs and kernels run."""
+
+import os
+import re
+import statistics
+
+from gpu.machine import PROGRAMS, expect
+
+TRAINING = (PROGRAMS / "training.py").read_text()
+
+
+def which_libcupti(machine):
+    """The copy that JAX has loaded is the one in use."""
+    done, place = machine.python(TRAINING, python=machine.jax_python(), STEPS=3)
+    expect(done.returncode == 0, done.stderr[-300:])
+    version = machine.value(place, "SELECT value FROM run_info WHERE key = 'cupti_version'")
+    (counts,) = machine.rows(
+        place, "SELECT count(*) AS activities, count(instruction) AS named FROM activity"
+    )
+    expect(counts[0] > 0, f"nothing recorded: {done.stderr[-300:]}")
+    complaints = machine.complaints(place)
+    expect(not complaints, f"the run complains: {complaints}")
+    return f"CUPTI {version or '?'}, {counts[1]} of {counts[0]} named"
+
+
+def graphs_on_and_off(machine):
+    """The same instructions with the same number of executions, with command buffers and without."""
+    tables = []
+    for flags in ("", "--xla_gpu_enable_command_buffer="):
+        done, place = machine.python(
+            TRAINING,
+            python=machine.jax_python(),
+            STEPS=20,
+            XLA_FLAGS=(os.environ.get("XLA_FLAGS", "") + " " + flags).strip(),
+        )
+        expect(done.returncode == 0, done.stderr[-300:])
+        rows = machine.rows(
+            place,
+            "SELECT instruction, count(*) AS launches FROM launch WHERE module = 'jit_step' AND "
+            "confidence = 'exact' GROUP BY instruction",
+        )
+        exact, every = machine.rows(
+            place,
+            "SELECT sum(confidence = 'exact') AS exact, count(*) AS launches FROM launch "
+            "WHERE module = 'jit_step'",
+        )[0]
+        expect(
+            every and exact == every, f"{exact} of {every} launches are exact ({flags or 'graphs'})"
+        )
+        tables.append(dict(rows))
+    different = {k for k in set(tables[0]) | set(tables[1]) if tables[0].get(k) != tables[1].get(k)}
+    expect(not different, f"other counts for {sorted(different)[:5]}")
+    return f"{len(tables[0])} instructions, {sum(tables[0].values())} launches each"
+
+
+def overhead(machine):
+    """Step time with and without, alternating; of small steps also with whole graphs, and light."""
+    python, told = machine.jax_python(), []
+    ways = {
+        "alone": {"traced": False},
+        "traced": {},
+        "whole graphs": {"XLATRACE_GRAPHS": "graph"},
+        "light": {"XLATRACE_MODE": "light"},
+    }
+    for name, size, steps, count in (("large steps", 4096, 60, 2), ("small steps", 64, 300, 4)):
+        times = {way: [] for way in list(ways)[:count]}
+        for attempt in range(3):
+            if attempt and machine.left_s() < 25 * count:
+                break
+            for way in times:
+                done, _ = machine.python(
+                    TRAINING, **{"python": python, "SIZE": size, "STEPS": steps, **ways[way]}
+                )
+                expect(done.returncode == 0, done.stderr[-300:])
+                times[way].append(float(re.search(r"seconds (\S+)", done.stdout).group(1)))
+        alone, *others = (statistics.median(seconds) / steps for seconds in times.values())
+        told.append(
+            f"{name}: {alone * 1e3:.3f} ms alone, "
+            + ", ".join(
+                f"{seconds * 1e3:.3f} ms {way} ({100 * (seconds / alone - 1):+.1f} %)"
+                for way, seconds in zip(list(times)[1:], others)
+            )
+            + f", median of {len(times['alone'])}"
+        )
+    return "; ".join(told)
+
+
+def profiler_beside_us(machine):
+    """jax.profiler with us subscribed: the program goes on."""
+    done, _ = machine.python(
+        TRAINING.replace("begin =", "jax.profiler.start_trace('trace')\nbegin =")
+        + "jax.profiler.stop_trace()\n",
+        python=machine.jax_python(),
+        STEPS=5,
+    )
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-500:]}")
+    said = [line for line in done.stderr.splitlines() if "ubscrib" in line or "CUPTI" in line]
+    return said[0][-160:] if said else "nothing said"
+
+
+def profile_guided(machine):
+    """With JAX's PGLE, which needs CUPTI for itself, we stay out and say so."""
+    done, place = machine.python(
+        TRAINING, python=machine.jax_python(), STEPS=5, JAX_ENABLE_PGLE="true", JAX_PGLE_PROFILING_RUNS=2
+    )
+    expect(done.returncode == 0, f"status {done.returncode}: {done.stderr[-500:]}")
+    expect(not list(place.glob("run.rec/*.rec")), "something was recorded")
+    said = [line for line in done.stderr.splitlines() if line.startswith("xlatrace:")]
+    expect(said and "PGLE" in said[0], f"not said: {said}")
+    return said[0]

@@ -61,23 +61,35 @@ class CostBuilder {
 
   // cost_operations.cc: HloCostAnalysis.
   Figures Handle(const Op& op);
-  Figures HandleClass(const Op& op, Figures figures);
+  void HandleClass(const Op& op, Figures& figures);
   Figures HandleAsync(const Op& op, Figures figures);
   Figures Default(const Op& op);
   static void SetUnknown(Figures& figures);
   void Apply(const Op& op, size_t callee, double times, Figures& figures) const;
+  void Nothing(const Op& op, Figures& figures);
+  void Tuple(const Op& op, Figures& figures);
+  void Elementwise(const Op& op, Figures& figures) const;
+  void RaggedDot(const Op& op, Figures& figures) const;
+  void Convolution(const Op& op, Figures& figures) const;
+  void Reduce(const Op& op, Figures& figures);
   void ReduceWindow(const Op& op, Figures& figures);
   void SelectAndScatter(const Op& op, Figures& figures) const;
   void Gather(const Op& op, Figures& figures);
   void Scatter(const Op& op, Figures& figures);
   void SliceOut(const Op& op, Figures& figures);
   void DynamicUpdateSlice(const Op& op, Figures& figures);
+  void Sort(const Op& op, Figures& figures) const;
+  void Fft(const Op& op, Figures& figures) const;
+  void Broadcast(const Op& op, Figures& figures);
+  void Transpose(const Op& op, Figures& figures);
   void TriangularSolve(const Op& op, Figures& figures);
   void Cholesky(const Op& op, Figures& figures);
   void Feed(const Op& op, bool in, Figures& figures);
-  void AllReduce(const Op& op, Figures& figures) const;
-  Figures Called(const Op& op, Figures figures) const;
-  Figures Conditional(const Op& op, Figures figures) const;
+  void CustomCall(const Op& op, Figures& figures);
+  void AsyncStart(const Op& op, Figures& figures) const;
+  void Collective(const Op& op, Figures& figures) const;
+  void Called(const Op& op, Figures& figures) const;
+  void Conditional(const Op& op, Figures& figures) const;
   double DotFlops(const Op& op) const;
 
   // cost_fusion.cc

@@ -49,8 +49,9 @@ CostBuilder::Figures CostBuilder::Default(const Op& op) {
 
 CostBuilder::Figures CostBuilder::Handle(const Op& op) {
   Figures figures = Default(op);
-  return CostClassOf(op.opcode) == CostClass::kUnknown ? HandleAsync(op, figures)
-                                                       : HandleClass(op, figures);
+  if (CostClassOf(op.opcode) == CostClass::kUnknown) return HandleAsync(op, figures);
+  HandleClass(op, figures);
+  return figures;
 }
 
 // Printed text hides the computation that an asynchronous operation wraps:
@@ -64,184 +65,218 @@ CostBuilder::Figures CostBuilder::HandleAsync(const Op& op, Figures figures) {
   }
   if (!op.opcode.ends_with("-start")) return figures;
   const Op inner{op.instruction, base, TupleElement(op.shape, 1)};
-  if (!gpu()) return HandleClass(inner, Default(inner));
-  if (wrapped == CostClass::kReduceScatter) GpuReduceScatter(inner, figures);
+  if (!gpu()) {
+    figures = Default(inner);
+    HandleClass(inner, figures);
+  } else if (wrapped == CostClass::kReduceScatter) {
+    GpuReduceScatter(inner, figures);
+  }
   return figures;
 }
 
-CostBuilder::Figures CostBuilder::HandleClass(const Op& op, Figures figures) {
-  const auto nothing = [&] {
-    figures.bytes = 0;
-    figures.output_bytes = 0;
-    for (size_t i = 0; i < op.instruction.operands.size; ++i) OperandBytes(op, i) = 0;
-  };
+// Each class has its handler, which corrects what Default said. No `default:`, so that the compiler
+// names a class without one.
+void CostBuilder::HandleClass(const Op& op, Figures& figures) {
   switch (CostClassOf(op.opcode)) {
     case CostClass::kUnknown:
-      SetUnknown(figures);
-      break;
+      return SetUnknown(figures);
     case CostClass::kNothing:
-      nothing();
-      break;
+      return Nothing(op, figures);
     case CostClass::kDefault:
-      break;
+      return;
     case CostClass::kElementwise:
     case CostClass::kTranscendental:
-      if (gpu()) {
-        GpuElementwise(op, figures);
-      } else if (CostClassOf(op.opcode) == CostClass::kElementwise) {
-        figures.flops = Elements(op.shape);
-      } else {
-        figures.transcendentals = Elements(op.shape);
-      }
-      break;
+      return Elementwise(op, figures);
     case CostClass::kTuple:
-      nothing();
-      figures.bytes = figures.output_bytes = ShapeBytes(op.shape);
-      break;
+      return Tuple(op, figures);
     case CostClass::kDot:
       figures.flops = DotFlops(op);
-      break;
-    case CostClass::kRaggedDot: {
-      // As upstream: dimensions 0, 1, ... of what is left of the result go, one per group
-      // dimension.
-      ArrayShape result = FirstLeaf(op.shape);
-      const uint32_t groups = module_.DetailsOf(op.instruction).rhs_group_dims;
-      for (uint32_t g = 0; g < groups && g < result.dims.size(); ++g) {
-        result.dims.erase(result.dims.begin() + g);
-      }
-      figures.flops = DotFlops(op) * Share(static_cast<double>(result.elements()),
-                                           static_cast<double>(FirstLeaf(op.shape).elements()));
-      break;
-    }
-    case CostClass::kConvolution: {
-      const std::optional<double> flops = ConvolutionFlops(module_, op.instruction, op.shape);
-      figures.flops = flops.value_or(0);
-      figures.flops_known = flops.has_value();
-      figures.unknown = flops ? 0 : 1;
-      break;
-    }
+      return;
+    case CostClass::kRaggedDot:
+      return RaggedDot(op, figures);
+    case CostClass::kConvolution:
+      return Convolution(op, figures);
     case CostClass::kReduce:
-      // Variadic reductions do all their work in one application.
-      Apply(op, 0, std::max(0.0, Elements(OperandShape(op, 0)) - Elements(MainResult(op.shape))),
-            figures);
-      if (gpu()) GpuReduce(op, figures);
-      break;
+      return Reduce(op, figures);
     case CostClass::kReduceWindow:
-      ReduceWindow(op, figures);
-      break;
+      return ReduceWindow(op, figures);
     case CostClass::kSelectAndScatter:
-      SelectAndScatter(op, figures);
-      break;
+      return SelectAndScatter(op, figures);
     case CostClass::kMap:
-      Apply(op, 0, Elements(op.shape), figures);
-      break;
+      return Apply(op, 0, Elements(op.shape), figures);
     case CostClass::kScan:
-      Apply(op, 0, Elements(OperandShape(op, 0)), figures);
-      break;
-    case CostClass::kSort: {
-      const double n = Elements(OperandShape(op, 0));
-      const uint64_t whole = Unsigned(n);
-      figures.flops = whole < 2 ? 0 : n * static_cast<double>(std::bit_width(whole - 1));
-      break;
-    }
-    case CostClass::kFft: {
-      // Complex multiply-adds: four multiply-adds each.
-      double log_factors = 1;
-      for (const int64_t length : module_.Dims(module_.DetailsOf(op.instruction).fft_length)) {
-        const int bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(length)));
-        log_factors *= length < 1 ? 0 : bits - 1;
-      }
-      figures.flops = 2 * 4 * log_factors * Elements(MainResult(OperandShape(op, 0)));
-      break;
-    }
+      return Apply(op, 0, Elements(OperandShape(op, 0)), figures);
+    case CostClass::kSort:
+      return Sort(op, figures);
+    case CostClass::kFft:
+      return Fft(op, figures);
     case CostClass::kTriangularSolve:
-      TriangularSolve(op, figures);
-      break;
+      return TriangularSolve(op, figures);
     case CostClass::kCholesky:
-      Cholesky(op, figures);
-      break;
+      return Cholesky(op, figures);
     case CostClass::kRandom:
       figures.transcendentals = Elements(op.shape);
-      break;
+      return;
     case CostClass::kGather:
-      Gather(op, figures);
-      break;
+      return Gather(op, figures);
     case CostClass::kScatter:
-      Scatter(op, figures);
-      break;
+      return Scatter(op, figures);
     case CostClass::kSlice:
     case CostClass::kDynamicSlice:
-      SliceOut(op, figures);
-      break;
+      return SliceOut(op, figures);
     case CostClass::kDynamicUpdateSlice:
-      DynamicUpdateSlice(op, figures);
-      break;
+      return DynamicUpdateSlice(op, figures);
     case CostClass::kBroadcast:
-      if (count_multiple_) {
-        const double repeats = Share(Elements(op.shape), Elements(OperandShape(op, 0)));
-        OperandBytes(op, 0) = figures.output_bytes;
-        OperandUse(op, 0) = repeats;
-      }
-      break;
+      return Broadcast(op, figures);
     case CostClass::kConcatenate:
       if (gpu()) GpuConcatenate(op, figures);
-      break;
+      return;
     case CostClass::kTranspose:
-      if (TransposeIsBitcast(OperandShape(op, 0), op.shape,
-                             module_.Dims(module_.DetailsOf(op.instruction).dimensions))) {
-        nothing();
-      }
-      break;
+      return Transpose(op, figures);
     case CostClass::kInfeed:
+      return Feed(op, true, figures);
     case CostClass::kOutfeed:
-      Feed(op, CostClassOf(op.opcode) == CostClass::kInfeed, figures);
-      break;
+      return Feed(op, false, figures);
     case CostClass::kCall:
       return Called(op, figures);
     case CostClass::kConditional:
       return Conditional(op, figures);
     case CostClass::kFusion:
-      return Fusion(op, figures);
+      figures = Fusion(op, figures);
+      return;
     case CostClass::kCustomCall:
-      SetUnknown(figures);
-      if (gpu()) GpuCustomCall(op, figures);
-      if (!figures.bytes_known) {
-        for (size_t i = 0; i < op.instruction.operands.size; ++i) OperandBytes(op, i) = -1;
-      }
-      break;
-    case CostClass::kAsyncStart: {
-      if (!gpu()) return Called(op, figures);
-      const auto callees = module_.CalledComputations(op.instruction);
-      if (callees.empty()) break;
-      const Instruction& wrapped = module_.instructions[module_.computations[callees[0]].root];
-      if (CostClassOf(wrapped.opcode) == CostClass::kReduceScatter) {
-        GpuReduceScatter({wrapped, wrapped.opcode, wrapped.shape}, figures);
-      }
-      break;
-    }
+      return CustomCall(op, figures);
+    case CostClass::kAsyncStart:
+      return AsyncStart(op, figures);
     case CostClass::kAllReduce:
     case CostClass::kAllReduceStart:
-      if (gpu()) {
-        GpuAllReduce(op, figures);
-      } else {
-        figures.flops = Elements(op.shape);
-      }
-      break;
     case CostClass::kAllGather:
-      if (gpu()) GpuAllGather(op, op.shape, figures);
-      break;
     case CostClass::kAllGatherStart:
-      // The result is (operands, results).
-      if (gpu()) GpuAllGather(op, TupleElement(op.shape, 1), figures);
-      break;
     case CostClass::kReduceScatter:
-      if (gpu()) GpuReduceScatter(op, figures);
-      break;
     case CostClass::kCollectivePermute:
-      if (gpu()) figures.transferred = LeafBytes(OperandShape(op, 0));
-      break;
+      return Collective(op, figures);
   }
-  return figures;
+}
+
+// Neither reads nor writes.
+void CostBuilder::Nothing(const Op& op, Figures& figures) {
+  figures.bytes = 0;
+  figures.output_bytes = 0;
+  for (size_t i = 0; i < op.instruction.operands.size; ++i) OperandBytes(op, i) = 0;
+}
+
+// Only the table of pointers is written.
+void CostBuilder::Tuple(const Op& op, Figures& figures) {
+  Nothing(op, figures);
+  figures.bytes = figures.output_bytes = ShapeBytes(op.shape);
+}
+
+void CostBuilder::Elementwise(const Op& op, Figures& figures) const {
+  if (gpu()) {
+    GpuElementwise(op, figures);
+  } else if (CostClassOf(op.opcode) == CostClass::kElementwise) {
+    figures.flops = Elements(op.shape);
+  } else {
+    figures.transcendentals = Elements(op.shape);
+  }
+}
+
+// As upstream: dimensions 0, 1, ... of what is left of the result go, one per group dimension.
+void CostBuilder::RaggedDot(const Op& op, Figures& figures) const {
+  ArrayShape result = FirstLeaf(op.shape);
+  const uint32_t groups = module_.DetailsOf(op.instruction).rhs_group_dims;
+  for (uint32_t g = 0; g < groups && g < result.dims.size(); ++g) {
+    result.dims.erase(result.dims.begin() + g);
+  }
+  figures.flops = DotFlops(op) * Share(static_cast<double>(result.elements()),
+                                       static_cast<double>(FirstLeaf(op.shape).elements()));
+}
+
+void CostBuilder::Convolution(const Op& op, Figures& figures) const {
+  const std::optional<double> flops = ConvolutionFlops(module_, op.instruction, op.shape);
+  figures.flops = flops.value_or(0);
+  figures.flops_known = flops.has_value();
+  figures.unknown = flops ? 0 : 1;
+}
+
+// Variadic reductions do all their work in one application.
+void CostBuilder::Reduce(const Op& op, Figures& figures) {
+  Apply(op, 0, std::max(0.0, Elements(OperandShape(op, 0)) - Elements(MainResult(op.shape))),
+        figures);
+  if (gpu()) GpuReduce(op, figures);
+}
+
+// n times the logarithm of n, rounded up.
+void CostBuilder::Sort(const Op& op, Figures& figures) const {
+  const double n = Elements(OperandShape(op, 0));
+  const uint64_t whole = Unsigned(n);
+  figures.flops = whole < 2 ? 0 : n * static_cast<double>(std::bit_width(whole - 1));
+}
+
+// Complex multiply-adds: four multiply-adds each.
+void CostBuilder::Fft(const Op& op, Figures& figures) const {
+  double log_factors = 1;
+  for (const int64_t length : module_.Dims(module_.DetailsOf(op.instruction).fft_length)) {
+    const int bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(length)));
+    log_factors *= length < 1 ? 0 : bits - 1;
+  }
+  figures.flops = 2 * 4 * log_factors * Elements(MainResult(OperandShape(op, 0)));
+}
+
+// Each element is read once per place it goes to, where that is counted.
+void CostBuilder::Broadcast(const Op& op, Figures& figures) {
+  if (!count_multiple_) return;
+  const double repeats = Share(Elements(op.shape), Elements(OperandShape(op, 0)));
+  OperandBytes(op, 0) = figures.output_bytes;
+  OperandUse(op, 0) = repeats;
+}
+
+// One that leaves every element where it is moves nothing.
+void CostBuilder::Transpose(const Op& op, Figures& figures) {
+  if (TransposeIsBitcast(OperandShape(op, 0), op.shape,
+                         module_.Dims(module_.DetailsOf(op.instruction).dimensions))) {
+    Nothing(op, figures);
+  }
+}
+
+// Unknown, unless it is a library's that the GPU model knows.
+void CostBuilder::CustomCall(const Op& op, Figures& figures) {
+  SetUnknown(figures);
+  if (gpu()) GpuCustomCall(op, figures);
+  if (figures.bytes_known) return;
+  for (size_t i = 0; i < op.instruction.operands.size; ++i) OperandBytes(op, i) = -1;
+}
+
+// The GPU model counts of what an asynchronous operation wraps only what reduce-scatter sends.
+void CostBuilder::AsyncStart(const Op& op, Figures& figures) const {
+  if (!gpu()) return Called(op, figures);
+  const auto callees = module_.CalledComputations(op.instruction);
+  if (callees.empty()) return;
+  const Instruction& wrapped = module_.instructions[module_.computations[callees[0]].root];
+  if (CostClassOf(wrapped.opcode) == CostClass::kReduceScatter) {
+    GpuReduceScatter({wrapped, wrapped.opcode, wrapped.shape}, figures);
+  }
+}
+
+// The GPU model counts what is sent; the other one only the additions of an all-reduce.
+void CostBuilder::Collective(const Op& op, Figures& figures) const {
+  const CostClass collective = CostClassOf(op.opcode);
+  if (!gpu()) {
+    const bool adds =
+        collective == CostClass::kAllReduce || collective == CostClass::kAllReduceStart;
+    if (adds) figures.flops = Elements(op.shape);
+  } else if (collective == CostClass::kAllGather) {
+    GpuAllGather(op, op.shape, figures);
+  } else if (collective == CostClass::kAllGatherStart) {
+    // The result is (operands, results).
+    GpuAllGather(op, TupleElement(op.shape, 1), figures);
+  } else if (collective == CostClass::kReduceScatter) {
+    GpuReduceScatter(op, figures);
+  } else if (collective == CostClass::kCollectivePermute) {
+    figures.transferred = LeafBytes(OperandShape(op, 0));
+  } else {
+    GpuAllReduce(op, figures);
+  }
 }
 
 // Computation `callee` of this instruction's, applied `times` times; it works in registers.
@@ -387,35 +422,28 @@ void CostBuilder::Feed(const Op& op, bool in, Figures& figures) {
   }
 }
 
-CostBuilder::Figures CostBuilder::Called(const Op& op, Figures figures) const {
+// The sum of what is called.
+void CostBuilder::Called(const Op& op, Figures& figures) const {
   const auto callees = module_.CalledComputations(op.instruction);
-  if (callees.empty()) {
-    SetUnknown(figures);
-    return figures;
-  }
-  Figures sum;
-  for (const uint32_t callee : callees) Add(sum, model_.computations_[callee]);
-  return sum;
+  if (callees.empty()) return SetUnknown(figures);
+  figures = {};
+  for (const uint32_t callee : callees) Add(figures, model_.computations_[callee]);
 }
 
 // Of each figure the most that some branch has.
-CostBuilder::Figures CostBuilder::Conditional(const Op& op, Figures figures) const {
+void CostBuilder::Conditional(const Op& op, Figures& figures) const {
   const auto callees = module_.CalledComputations(op.instruction);
-  if (callees.empty()) {
-    SetUnknown(figures);
-    return figures;
-  }
-  Figures most;
+  if (callees.empty()) return SetUnknown(figures);
+  figures = {};
   for (const uint32_t callee : callees) {
     const Figures& branch = model_.computations_[callee];
-    most.flops = std::max(most.flops, branch.flops);
-    most.transcendentals = std::max(most.transcendentals, branch.transcendentals);
-    most.bytes = std::max(most.bytes, branch.bytes);
-    most.output_bytes = std::max(most.output_bytes, branch.output_bytes);
-    most.transferred = std::max(most.transferred, branch.transferred);
-    most.unknown = std::max(most.unknown, branch.unknown);
+    figures.flops = std::max(figures.flops, branch.flops);
+    figures.transcendentals = std::max(figures.transcendentals, branch.transcendentals);
+    figures.bytes = std::max(figures.bytes, branch.bytes);
+    figures.output_bytes = std::max(figures.output_bytes, branch.output_bytes);
+    figures.transferred = std::max(figures.transferred, branch.transferred);
+    figures.unknown = std::max(figures.unknown, branch.unknown);
   }
-  return most;
 }
 
 }  // namespace xlatrace::hlo

@@ -104,26 +104,32 @@ std::string FactText(const Fact& fact) {
              : fmt::format("{} -> {}", text(*fact.base), text(*fact.now));
 }
 
-}  // namespace
+// Lines of text, each no wider than the terminal.
+class WrappedLines {
+ public:
+  explicit WrappedLines(const CompareOptions& options) : options_(options) {}
 
-std::string CompareText(const ComparisonView& view, const CompareOptions& options) {
-  std::vector<std::string> lines;
-  const auto wrap = [&](std::string_view text, std::string_view indent = "") {
-    for (const std::string& line :
-         Wrap(Safe(text, options.ascii), options.width - static_cast<int>(indent.size()))) {
-      lines.push_back(std::string(indent) + line);
+  void Wrapped(std::string_view text) {
+    for (std::string& line : Wrap(Safe(text, options_.ascii), options_.width)) {
+      lines_.push_back(std::move(line));
     }
-  };
-  wrap(view.verdict.sentence);
-  if (!view.verdict.noise.empty()) wrap(view.verdict.noise);
-  const compare::Identity& identity = view.comparison.identity;
-  for (const std::string& text : identity.qualifications) wrap("Mind: " + text + ".");
-  if (identity.same_recording) {
-    std::string result;
-    for (const std::string& line : lines) result += line + "\n";
-    return result;
   }
-  for (const std::string& text : identity.differences) wrap("Differs: " + text, "");
+  void Add(std::string line) { lines_.push_back(std::move(line)); }
+  size_t size() const { return lines_.size(); }
+
+  std::string Text() const {
+    std::string text;
+    for (const std::string& line : lines_) text += line + "\n";
+    return text;
+  }
+
+ private:
+  const CompareOptions& options_;
+  std::vector<std::string> lines_;
+};
+
+// "Facts: launches 12 -> 9, ..."; empty where none is known of both.
+std::string FactsSentence(const ComparisonView& view) {
   std::string facts;
   for (const Fact& fact : FactsOf(view)) {
     if (!fact.base || !fact.now) continue;
@@ -131,39 +137,45 @@ std::string CompareText(const ComparisonView& view, const CompareOptions& option
     std::replace(name.begin(), name.end(), '_', ' ');
     facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", name, FactText(fact));
   }
-  if (!facts.empty()) wrap("Facts: " + facts + ".");
-  lines.emplace_back();
-  if (!view.changes.empty()) {
-    lines.push_back(fmt::format("What changed ({})", Per(view)));
-    size_t told = 0;
-    for (const Change& change : view.changes) {
-      if (told == kMostChanges) {
-        lines.push_back(fmt::format("  and {} more: --format json", view.changes.size() - told));
-        break;
-      }
-      ++told;
-      std::string text = change.text;
-      if (!change.where.empty()) text += fmt::format(", {}", change.where);
-      if (!change.certain) text += " (measured time)";
-      if (!change.because.empty()) text += fmt::format("; possible reason: {}", change.because);
-      // Two lines a change: 45 have to do for all.
-      std::vector<std::string> wrapped = Wrap(Safe(text, options.ascii), options.width - 12);
-      if (wrapped.size() > 2) {
-        wrapped[1] = FitLeft(wrapped[1] + " " + wrapped[2], options.width - 12);
-        wrapped.resize(2);
-      }
-      for (size_t k = 0; k < wrapped.size(); ++k) {
-        lines.push_back(fmt::format("{:>10}  {}", k == 0 ? Signed(change.delta_ns) : std::string(),
-                                    wrapped[k]));
-        while (!lines.back().empty() && lines.back().back() == ' ') lines.back().pop_back();
-      }
-    }
-    lines.emplace_back();
+  return facts.empty() ? facts : "Facts: " + facts + ".";
+}
+
+// What changed, where and why; two lines a change: 45 have to do for all.
+void AddChange(const Change& change, const CompareOptions& options, WrappedLines& lines) {
+  std::string text = change.text;
+  if (!change.where.empty()) text += fmt::format(", {}", change.where);
+  if (!change.certain) text += " (measured time)";
+  if (!change.because.empty()) text += fmt::format("; possible reason: {}", change.because);
+  std::vector<std::string> wrapped = Wrap(Safe(text, options.ascii), options.width - 12);
+  if (wrapped.size() > 2) {
+    wrapped[1] = FitLeft(wrapped[1] + " " + wrapped[2], options.width - 12);
+    wrapped.resize(2);
   }
+  for (size_t k = 0; k < wrapped.size(); ++k) {
+    std::string line =
+        fmt::format("{:>10}  {}", k == 0 ? Signed(change.delta_ns) : std::string(), wrapped[k]);
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    lines.Add(std::move(line));
+  }
+}
+
+void AddChanges(const ComparisonView& view, const CompareOptions& options, WrappedLines& lines) {
+  if (view.changes.empty()) return;
+  lines.Add(fmt::format("What changed ({})", Per(view)));
+  for (size_t told = 0; told < view.changes.size(); ++told) {
+    if (told == kMostChanges) {
+      lines.Add(fmt::format("  and {} more: --format json", view.changes.size() - told));
+      break;
+    }
+    AddChange(view.changes[told], options, lines);
+  }
+  lines.Add("");
+}
+
+// Where the time went and goes, as a table with at most `most` rows before the last ones.
+TextTable BreakdownTable(const ComparisonView& view, const CompareOptions& options, size_t most) {
   const std::vector<BreakdownRow> rows =
       compare::Breakdown(view.base, view.now, view.comparison, options.by);
-  const size_t left = lines.size() + 5 < kMostLines ? kMostLines - lines.size() - 5 : 3;
-  const size_t most = options.rows > 0 ? options.rows : left;
   const int64_t whole = WholeDifference(view.comparison);
   constexpr size_t kShare = 4;
   const auto shown = [&](auto cells) {
@@ -200,12 +212,26 @@ std::string CompareText(const ComparisonView& view, const CompareOptions& option
   table.Add(shown(Cells{"device time", Time(view.comparison.base_device_ns),
                         Time(view.comparison.now_device_ns), Signed(view.comparison.delta()), "",
                         "", ""}));
-  for (std::string& line : table.Lines(options.width, options.ascii)) {
-    lines.push_back(std::move(line));
-  }
-  std::string result;
-  for (const std::string& line : lines) result += line + "\n";
-  return result;
+  return table;
+}
+
+}  // namespace
+
+std::string CompareText(const ComparisonView& view, const CompareOptions& options) {
+  WrappedLines lines(options);
+  lines.Wrapped(view.verdict.sentence);
+  if (!view.verdict.noise.empty()) lines.Wrapped(view.verdict.noise);
+  const compare::Identity& identity = view.comparison.identity;
+  for (const std::string& text : identity.qualifications) lines.Wrapped("Mind: " + text + ".");
+  if (identity.same_recording) return lines.Text();
+  for (const std::string& text : identity.differences) lines.Wrapped("Differs: " + text);
+  if (const std::string facts = FactsSentence(view); !facts.empty()) lines.Wrapped(facts);
+  lines.Add("");
+  AddChanges(view, options, lines);
+  const size_t left = lines.size() + 5 < kMostLines ? kMostLines - lines.size() - 5 : 3;
+  const TextTable table = BreakdownTable(view, options, options.rows > 0 ? options.rows : left);
+  for (std::string& line : table.Lines(options.width, options.ascii)) lines.Add(std::move(line));
+  return lines.Text();
 }
 
 std::string CompareMarkdown(const ComparisonView& view, const CompareOptions& options) {

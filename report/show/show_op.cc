@@ -1,4 +1,4 @@
-// The sheet of one op: what it is, its time, roofline, launches, neighbours, insides, evidence.
+// The sheet of one op: what it is, its time, roofline, launches, evidence.
 
 #include <algorithm>
 #include <map>
@@ -15,8 +15,6 @@
 #include "analysis/occupancy.h"
 #include "analysis/other_gpu.h"
 #include "base/shell_word.h"
-#include "hlo/instruction_text.h"
-#include "hlo/text/text_printer.h"
 #include "report/launch_sums.h"
 #include "report/op_fold.h"
 #include "report/run_view.h"
@@ -28,7 +26,6 @@ namespace {
 using store::RunDb;
 
 constexpr size_t kMostSteps = 200;
-constexpr size_t kMostNeighbours = 40;
 constexpr size_t kMostDevicesNamed = 8;
 
 int64_t IntOf(const Json& row, std::string_view key) { return JsonInt(row, key).value_or(0); }
@@ -106,173 +103,6 @@ Result<Json> AlikeOps(RunDb& db, const std::string& handle) {
   return Json{{"handles", std::move(handles)},
               {view.basis.steady ? "steady_ns_per_step" : "self_ns",
                static_cast<int64_t>(view.PerStep(ns))}};
-}
-
-// Instructions that only name or pass on what another one made.
-bool PassesOn(std::string_view opcode) {
-  return opcode == "bitcast" || opcode == "get-tuple-element" || opcode == "tuple" ||
-         opcode == "opt-barrier" || opcode.ends_with("-done");
-}
-
-// An instruction that made or reads a value, and those between that have no time.
-struct Neighbour {
-  uint32_t index = 0;
-  std::vector<uint32_t> through;
-};
-
-class Neighbours {
- public:
-  Neighbours(const model::HloModule& module,
-             const std::unordered_map<std::string, const Json*>& ops)
-      : module_(module), ops_(ops) {}
-
-  Neighbour MakerOf(uint32_t index) const {
-    Neighbour maker{index, {}};
-    while (IsPassive(maker.index) && maker.through.size() < kMostPassed) {
-      const model::Instruction& i = At(maker.index);
-      const auto operands = module_.Operands(i);
-      // A tuple is made of several; which of them is meant is known right behind it alone.
-      const bool barrier = i.opcode == "get-tuple-element" && !operands.empty() &&
-                           At(operands[0]).opcode == "opt-barrier";
-      if (operands.empty() || (i.opcode == "tuple" && operands.size() > 1) || barrier) break;
-      maker.through.push_back(maker.index);
-      maker.index = operands[0];
-      // An element of a tuple made just before.
-      if (i.opcode == "get-tuple-element" && At(maker.index).opcode == "tuple") {
-        const auto elements = module_.Operands(At(maker.index));
-        if (i.tuple_index >= 0 && static_cast<size_t>(i.tuple_index) < elements.size()) {
-          maker.through.push_back(maker.index);
-          maker.index = elements[static_cast<size_t>(i.tuple_index)];
-        }
-      }
-    }
-    return maker;
-  }
-
-  // Who reads the value, through what passes it on; a reader that is no end stands for itself.
-  std::vector<Neighbour> ReadersOf(uint32_t index) {
-    if (users_.empty()) FindUsers();
-    std::vector<Neighbour> readers;
-    Follow({index, {}}, readers);
-    return readers;
-  }
-
- private:
-  static constexpr size_t kMostPassed = 8;
-
-  const model::Instruction& At(uint32_t index) const { return module_.instructions[index]; }
-  bool IsPassive(uint32_t index) const {
-    return PassesOn(At(index).opcode) && !ops_.contains(std::string(At(index).name));
-  }
-
-  void FindUsers() {
-    users_.resize(module_.instructions.size());
-    for (uint32_t i = 0; i < module_.instructions.size(); ++i) {
-      for (const uint32_t operand : module_.Operands(At(i))) {
-        if (users_[operand].empty() || users_[operand].back() != i) users_[operand].push_back(i);
-      }
-    }
-  }
-
-  void Follow(const Neighbour& from, std::vector<Neighbour>& readers) const {
-    for (const uint32_t user : users_[from.index]) {
-      if (readers.size() >= kMostNeighbours) return;
-      Neighbour reader{user, from.through};
-      // What a tuple's elements feed is not told apart here, so a tuple is an end.
-      const bool ends = !IsPassive(user) || At(user).opcode == "tuple" || users_[user].empty() ||
-                        reader.through.size() >= kMostPassed;
-      if (ends) {
-        readers.push_back(std::move(reader));
-        continue;
-      }
-      reader.through.push_back(user);
-      Follow(reader, readers);
-    }
-  }
-
-  const model::HloModule& module_;
-  const std::unordered_map<std::string, const Json*>& ops_;
-  std::vector<std::vector<uint32_t>> users_;
-};
-
-// Instructions of the same module by name, with their handle and time where they ran by themselves.
-Status AddNeighbours(RunDb& db, const model::HloModule& module, uint32_t index, int64_t module_id,
-                     Json* sheet) {
-  XLATRACE_ASSIGN(const Json ops,
-                  Rows(db, "SELECT instruction, handle, self_ns FROM op_time WHERE module_id = ?1",
-                       {module_id}));
-  std::unordered_map<std::string, const Json*> by_name;
-  for (const Json& op : ops) by_name[TextOf(op, "instruction")] = &op;
-  // `value`: the array as this op reads it or its reader takes it.
-  const auto row_of = [&](const Neighbour& neighbour, std::string_view value) {
-    const model::Instruction& other = module.instructions[neighbour.index];
-    Json row{{"instruction", other.name}, {"opcode", other.opcode}, {"shape", value}};
-    auto found = by_name.find(std::string(other.name));
-    // A wrapper around one instruction (async-start): the time is under that one's name.
-    for (const uint32_t callee : module.CalledComputations(other)) {
-      if (found != by_name.end() || other.opcode == "while") break;
-      const uint32_t root = module.computations[callee].root;
-      if (root == model::kNoIndex) continue;
-      found = by_name.find(std::string(module.instructions[root].name));
-    }
-    row["handle"] = found == by_name.end() ? Json() : (*found->second)["handle"];
-    row["self_ns"] = found == by_name.end() ? Json() : (*found->second)["self_ns"];
-    row["through"] = Json::array();
-    for (const uint32_t passed : neighbour.through) {
-      row["through"].push_back(module.instructions[passed].name);
-    }
-    return row;
-  };
-  Neighbours neighbours(module, by_name);
-  Json operands = Json::array();
-  for (const uint32_t operand : module.Operands(module.instructions[index])) {
-    if (operands.size() >= kMostNeighbours) break;
-    operands.push_back(row_of(neighbours.MakerOf(operand), module.instructions[operand].shape));
-  }
-  Json users = Json::array();
-  for (const Neighbour& reader : neighbours.ReadersOf(index)) {
-    users.push_back(row_of(reader, module.instructions[reader.index].shape));
-  }
-  (*sheet)["operands"] = std::move(operands);
-  (*sheet)["users"] = std::move(users);
-  return {};
-}
-
-// The instruction as XLA prints it, and the bodies it calls, without metadata.
-Json HloLines(const model::HloModule& module, uint32_t index, bool whole) {
-  constexpr size_t kMostLines = 40;
-  const model::Instruction& instruction = module.instructions[index];
-  Json lines = Json::array();
-  lines.push_back(hlo::PrintInstruction(module, instruction));
-  size_t left_out = 0;
-  for (const uint32_t callee : module.CalledComputations(instruction)) {
-    if (instruction.opcode != "fusion" && !instruction.opcode.starts_with("async")) break;
-    const model::Computation& body = module.computations[callee];
-    lines.push_back(std::string(body.name) + " {");
-    for (const model::Instruction& inner : module.InstructionsOf(body)) {
-      if (!whole && lines.size() > kMostLines) {
-        ++left_out;
-        continue;
-      }
-      lines.push_back("  " + hlo::ShortText(module, inner));
-    }
-    lines.push_back("}");
-  }
-  if (left_out > 0) {
-    lines.push_back("... " + std::to_string(left_out) + " more lines: --hlo");
-  }
-  return lines;
-}
-
-Status AddHlo(RunDb& db, int64_t module_id, const std::string& name, const ShowOptions& options,
-              Json* sheet) {
-  const auto module = LoadHlo(db, module_id);
-  if (!module) return {};  // A run without HLO still has the rest.
-  const auto by_name = model::IndexByName(*module);
-  const auto found = by_name.find(name);
-  if (found == by_name.end()) return {};
-  (*sheet)["hlo"] = HloLines(*module, found->second, options.whole_hlo || options.json);
-  return AddNeighbours(db, *module, found->second, module_id, sheet);
 }
 
 Json StepsJson(const std::vector<analysis::OccupancyStep>& steps) {
@@ -395,71 +225,23 @@ Status AddOccupancyAdvice(RunDb& db, const ShowOptions& options, Json* rows) {
 
 namespace {
 
-// Who runs an instruction that is inside a computation: the instructions that call it.
-void AddCallers(const model::HloModule& module, const model::Instruction& instruction,
-                Json* sheet) {
-  const model::Computation& computation = module.computations[instruction.computation];
-  (*sheet)["computation"] = std::string(computation.name);
-  if (computation.is_entry) return;
-  Json callers = Json::array();
-  for (const model::Instruction& other : module.instructions) {
-    const auto called = module.CalledComputations(other);
-    if (std::find(called.begin(), called.end(), instruction.computation) == called.end()) continue;
-    if (callers.size() < kMostNeighbours) callers.push_back(std::string(other.name));
-  }
-  (*sheet)["called_by"] = std::move(callers);
-}
-
-}  // namespace
-
-Result<Json> InstructionSheet(RunDb& db, const std::string& name, const ShowOptions& options) {
-  XLATRACE_ASSIGN(const Json row,
-                  Row(db,
-                      "SELECT i.*, m.handle AS module_handle, m.name AS module FROM instruction i"
-                      " JOIN module m ON m.module_id = i.module_id WHERE i.instruction = ?1"
-                      " ORDER BY CAST(substr(m.handle, 2) AS INT)",
-                      {name}));
-  if (row.is_null()) return Json();
-  Json sheet{{"kind", "instruction"}, {"instruction", row}};
-  const auto module = LoadHlo(db, IntOf(row, "module_id"));
-  if (!module) return sheet;
-  const auto found = model::IndexByName(*module);
-  const auto index = found.find(name);
-  if (index == found.end()) return sheet;
-  AddCallers(*module, module->instructions[index->second], &sheet);
-  Json ops = Json::array();
-  for (const Json& caller : sheet.value("called_by", Json::array())) {
-    XLATRACE_ASSIGN(const Json op, Row(db,
-                                       "SELECT handle, instruction, self_ns FROM op_time"
-                                       " WHERE module_id = ?1 AND instruction = ?2",
-                                       {IntOf(row, "module_id"), caller.get<std::string>()}));
-    if (!op.is_null()) ops.push_back(op);
-  }
-  sheet["ops"] = std::move(ops);
-  XLATRACE_TRY(AddHlo(db, IntOf(row, "module_id"), name, options, &sheet));
-  return sheet;
-}
-
-Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& options) {
+// The op's row of op_time, and what is known of its instruction and of the ops like it. Null where
+// there is no op of that handle. `name` becomes the name of the instruction.
+Result<Json> OpRow(RunDb& db, const std::string& handle, std::string* name) {
   XLATRACE_ASSIGN(Json op, Row(db,
                                "SELECT o.*, m.handle AS module_handle FROM op_time o"
                                " LEFT JOIN module m ON m.module_id = o.module_id"
                                " WHERE o.handle = ?1",
                                {handle}));
-  if (op.is_null()) {
-    return MakeError("there is no op " + handle + " in '" + db.path() + "'",
-                     "ops are numbered by time: xlatrace summary " + ShellWord(db.path()));
-  }
-  Json sheet{{"kind", "op"}, {"handle", handle}};
-  const int64_t module_id = IntOf(op, "module_id");
-  const std::string name = TextOf(op, "op");  // Of an instruction its own.
-  if (op["instruction"].is_null()) op["instruction"] = name;
+  if (op.is_null()) return op;
+  *name = TextOf(op, "op");  // Of an instruction its own.
+  if (op["instruction"].is_null()) op["instruction"] = *name;
   op.erase("op");
   XLATRACE_ASSIGN(const Json instruction,
                   Row(db,
                       "SELECT opcode, shape, fusion_kind, op_name_method, op_type, flops, bytes"
                       " FROM instruction WHERE module_id = ?1 AND instruction = ?2",
-                      {module_id, name}));
+                      {IntOf(op, "module_id"), *name}));
   if (instruction.is_object()) {
     for (const auto& [key, value] : instruction.items()) {
       op[key == "flops" || key == "bytes" ? key + "_per_run" : key] = value;
@@ -472,72 +254,131 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
                   db.Select("SELECT sum(steady_ns) AS ns FROM op_time"));
   op["steady_device_ns"] = steady > 0 ? Json(all_ops.Int(0, "ns")) : Json();
   XLATRACE_ASSIGN(op["alike"], AlikeOps(db, TextOf(op, "handle")));
+  return op;
+}
 
-  // Of the activities of this op: those whose label names its instruction.
+// The activities of one op, those whose label names its instruction, summed in several ways.
+struct OpLaunches {
+  std::unordered_set<int64_t> labels;
+  LaunchSums all;  // Of all ops.
+  std::vector<LaunchSum> sums;
+  std::map<int64_t, LaunchSum> by_step;
+  std::map<int64_t, std::set<int64_t>> ran_in;  // Steps by device.
+};
+
+Result<std::unordered_set<int64_t>> LabelsOf(RunDb& db, int64_t module_id,
+                                             const std::string& name) {
   XLATRACE_ASSIGN(const store::Table labels, store::ScanLabels(db));
-  std::unordered_set<int64_t> of_op;
+  std::unordered_set<int64_t> ids;
   for (size_t i = 0; i < labels.rows.size(); ++i) {
     if (labels.Int(i, "module_id") == module_id && labels.Text(i, "instruction") == name) {
-      of_op.insert(labels.Int(i, "label_id"));
+      ids.insert(labels.Int(i, "label_id"));
     }
   }
+  return ids;
+}
+
+Result<OpLaunches> LaunchesOf(RunDb& db, int64_t module_id, const std::string& name) {
+  OpLaunches of;
+  XLATRACE_ASSIGN(of.labels, LabelsOf(db, module_id, name));
   XLATRACE_ASSIGN(const store::Table lanes, store::ScanLanes(db));
   std::unordered_map<int64_t, int64_t> device_of;
   for (size_t i = 0; i < lanes.rows.size(); ++i) {
     device_of[lanes.Int(i, "lane_id")] = lanes.Int(i, "device_id");
   }
-  std::map<int64_t, LaunchSum> steps;
-  std::map<int64_t, std::set<int64_t>> ran_in;  // Steps by device.
-  XLATRACE_ASSIGN(
-      const LaunchSums sums,
-      LaunchSums::Load(db, [&](const LaunchSum& sum, const store::ScannedActivity& activity) {
-        if (activity.step && of_op.contains(sum.label_id)) {
-          LaunchSum& step = steps[*activity.step];
-          ++step.launches;
-          step.timed += activity.timed ? 1 : 0;
-          step.self_ns += activity.self_ns;
-          const auto device = device_of.find(activity.lane_id);
-          if (device != device_of.end()) ran_in[device->second].insert(*activity.step);
-        }
-        return true;
-      }));
-  XLATRACE_TRY(AddDevices(db, ran_in, op));
-  sheet["op"] = op;
+  XLATRACE_ASSIGN(of.all, LaunchSums::Load(db, [&](const LaunchSum& sum,
+                                                   const store::ScannedActivity& activity) {
+                    if (!activity.step || !of.labels.contains(sum.label_id)) return true;
+                    LaunchSum& step = of.by_step[*activity.step];
+                    ++step.launches;
+                    step.timed += activity.timed ? 1 : 0;
+                    step.self_ns += activity.self_ns;
+                    const auto device = device_of.find(activity.lane_id);
+                    if (device != device_of.end()) of.ran_in[device->second].insert(*activity.step);
+                    return true;
+                  }));
+  for (const LaunchSum& sum : of.all.sums()) {
+    if (of.labels.contains(sum.label_id)) of.sums.push_back(sum);
+  }
+  return of;
+}
+
+// Its time in each step, for the first of them.
+Result<Json> StepRows(RunDb& db, const OpLaunches& of) {
   XLATRACE_ASSIGN(const store::Table of_run,
                   db.Select("SELECT step, count(*) AS devices, min(steady) AS steady FROM step"
                             " GROUP BY step ORDER BY step"));
-  sheet["steps"] = Json::array();
-  for (size_t i = 0; i < of_run.rows.size() && sheet["steps"].size() < kMostSteps; ++i) {
-    const auto at = steps.find(of_run.Int(i, "step"));
-    if (at == steps.end()) continue;
+  Json rows = Json::array();
+  for (size_t i = 0; i < of_run.rows.size() && rows.size() < kMostSteps; ++i) {
+    const auto at = of.by_step.find(of_run.Int(i, "step"));
+    if (at == of.by_step.end()) continue;
     const LaunchSum& sum = at->second;
     const bool timed = sum.timed > 0;
-    sheet["steps"].push_back(
+    rows.push_back(
         {{"step", at->first},
          {"launches", sum.launches},
          {"self_ns", timed ? Json(sum.self_ns) : Json()},
          {"ns_per_device", timed ? Json(sum.self_ns / of_run.Int(i, "devices")) : Json()},
          {"steady", of_run.Int(i, "steady")}});
   }
-  std::vector<LaunchSum> mine;
-  for (const LaunchSum& sum : sums.sums()) {
-    if (of_op.contains(sum.label_id)) mine.push_back(sum);
-  }
+  return rows;
+}
+
+// Its launches by configuration, with the handle of the kernel.
+Json LaunchRows(const OpLaunches& of) {
   std::unordered_map<std::string, std::string> kernel_handles;
-  for (const LaunchSums::Kernel& kernel : sums.Kernels()) {
+  for (const LaunchSums::Kernel& kernel : of.all.Kernels()) {
     if (!kernel.symbol.empty()) kernel_handles.emplace(kernel.symbol, kernel.handle);
   }
-  Json launches = Json::array();
-  for (const LaunchSum& sum : GroupSums(mine, [](const LaunchSum& s) { return s.config_id; })) {
-    if (launches.size() == kMostNeighbours) break;
-    const auto handle_of = kernel_handles.find(sums.ConfigText(sum, "kernel_symbol"));
-    Json row{{"handle", handle_of == kernel_handles.end() ? Json() : Json(handle_of->second)}};
-    row.update(sums.LaunchJson(sum));
-    launches.push_back(std::move(row));
+  Json rows = Json::array();
+  for (const LaunchSum& sum : GroupSums(of.sums, [](const LaunchSum& s) { return s.config_id; })) {
+    if (rows.size() == kMostSheetRows) break;
+    const auto handle = kernel_handles.find(of.all.ConfigText(sum, "kernel_symbol"));
+    Json row{{"handle", handle == kernel_handles.end() ? Json() : Json(handle->second)}};
+    row.update(of.all.LaunchJson(sum));
+    rows.push_back(std::move(row));
   }
+  return rows;
+}
+
+// Which evidence told that these activities are this op's, and how much of its time each.
+Json EvidenceRows(const OpLaunches& of) {
+  const auto evidence_of = [&](const LaunchSum& sum) {
+    return std::tuple(of.all.LabelText(sum, "evidence"), of.all.LabelText(sum, "confidence"),
+                      of.all.LabelText(sum, "losing_evidence"));
+  };
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  Json rows = Json::array();
+  for (const LaunchSum& sum : GroupSums(of.sums, evidence_of)) {
+    if (rows.size() == kMostSheetRows) break;
+    const auto [evidence, confidence, losers] = evidence_of(sum);
+    rows.push_back({{"evidence", or_null(evidence)},
+                    {"confidence", or_null(confidence)},
+                    {"losing_evidence", or_null(losers)},
+                    {"activities", sum.launches},
+                    {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& options) {
+  std::string name;
+  XLATRACE_ASSIGN(Json op, OpRow(db, handle, &name));
+  if (op.is_null()) {
+    return MakeError("there is no op " + handle + " in '" + db.path() + "'",
+                     "ops are numbered by time: xlatrace summary " + ShellWord(db.path()));
+  }
+  const int64_t module_id = IntOf(op, "module_id");
+  XLATRACE_ASSIGN(const OpLaunches of, LaunchesOf(db, module_id, name));
+  XLATRACE_TRY(AddDevices(db, of.ran_in, op));
+  Json sheet{{"kind", "op"}, {"handle", handle}, {"op", op}};
+  XLATRACE_ASSIGN(sheet["steps"], StepRows(db, of));
+  Json launches = LaunchRows(of);
   XLATRACE_TRY(AddOccupancyAdvice(db, options, &launches));
   XLATRACE_ASSIGN(sheet["host"], LaunchLatency(db, [&](int64_t label_id, int64_t /*config_id*/) {
-                    return of_op.contains(label_id);
+                    return of.labels.contains(label_id);
                   }));
   XLATRACE_TRY(AddOtherGpu(db, op, launches, options, &sheet));
   XLATRACE_ASSIGN(const Json device,
@@ -550,22 +391,8 @@ Result<Json> OpSheet(RunDb& db, const std::string& handle, const ShowOptions& op
                        "SELECT op_name, phase, layer, source_file, source_line, share"
                        " FROM instruction_share WHERE module_id = ?1 AND instruction = ?2"
                        " ORDER BY share DESC",
-                       {module_id, name}, kMostNeighbours));
-  sheet["evidence"] = Json::array();
-  const auto evidence_of = [&](const LaunchSum& sum) {
-    return std::tuple(sums.LabelText(sum, "evidence"), sums.LabelText(sum, "confidence"),
-                      sums.LabelText(sum, "losing_evidence"));
-  };
-  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-  for (const LaunchSum& sum : GroupSums(mine, evidence_of)) {
-    if (sheet["evidence"].size() == kMostNeighbours) break;
-    const auto [evidence, confidence, losers] = evidence_of(sum);
-    sheet["evidence"].push_back({{"evidence", or_null(evidence)},
-                                 {"confidence", or_null(confidence)},
-                                 {"losing_evidence", or_null(losers)},
-                                 {"activities", sum.launches},
-                                 {"self_ns", sum.timed > 0 ? Json(sum.self_ns) : Json()}});
-  }
+                       {module_id, name}, kMostSheetRows));
+  sheet["evidence"] = EvidenceRows(of);
   XLATRACE_ASSIGN(sheet["findings"], Rows(db,
                                           "SELECT handle, title FROM finding WHERE where_op = ?1 OR"
                                           " instr(evidence, '\"' || ?2 || '\"') > 0 ORDER BY rank",

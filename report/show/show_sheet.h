@@ -39,6 +39,9 @@ std::string SheetText(const Json& sheet, const ShowOptions& options);
 
 // ---- Shared by the sheets --------------------------------------------------------------------
 
+// Launch configurations, shares, neighbours and the like that a sheet names at most.
+inline constexpr size_t kMostSheetRows = 40;
+
 // Rows of a query as objects, column names as keys; the first as one object (null: no row).
 Json RowsJson(const store::Table& table);
 Result<Json> Rows(store::RunDb& db, std::string_view sql,
@@ -51,6 +54,10 @@ Result<int64_t> SteadySteps(store::RunDb& db);
 
 // The stored HLO of a module.
 Result<model::HloModule> LoadHlo(store::RunDb& db, int64_t module_id);
+
+// Adds the text of an instruction and its neighbours; nothing where the run has no HLO of it.
+Status AddHlo(store::RunDb& db, int64_t module_id, const std::string& name,
+              const ShowOptions& options, Json* sheet);
 
 // Facts of a device as the view `device` has them.
 Result<analysis::DeviceFacts> FactsOfStoredDevice(store::RunDb& db, int64_t device_id);

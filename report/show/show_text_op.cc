@@ -116,10 +116,8 @@ void WriteNeighbours(const Json& rows, std::string_view heading, SheetWriter& ou
   out.Table(table);
 }
 
-}  // namespace
-
-void WriteOp(const Json& sheet, SheetWriter& out) {
-  const Json& op = ValueAt(sheet, "op");
+// What the op is.
+void WriteIdentity(const Json& sheet, const Json& op, SheetWriter& out) {
   out.Title(fmt::format("{}  {}  ({}, {})", JsonText(sheet, "handle"), JsonText(op, "instruction"),
                         KindWords(JsonText(op, "op_kind")), JsonText(op, "category")));
   out.Fact("module", fmt::format("{} {}", JsonText(op, "module_handle"), JsonText(op, "module")));
@@ -129,7 +127,39 @@ void WriteOp(const Json& sheet, SheetWriter& out) {
   out.Fact("source", SourceCell(op));
   out.Fact("op_name", JsonText(op, "op_name"));
   out.Fact("result", ResultCell(op, out));
+}
 
+// Of ops that some devices run: what they take there.
+void WriteWhereItRan(const Json& op, int64_t devices, SheetWriter& out) {
+  if (!JsonHas(op, "steady_ns_per_step_there")) return;
+  const Json& names = ValueAt(op, "ran_on");
+  std::string where;
+  for (const Json& name : names) where += (where.empty() ? "" : ", ") + name.get<std::string>();
+  const auto ran = static_cast<size_t>(JsonNumber(op, "ran_on_devices"));
+  if (ran > names.size()) where += fmt::format(" and {} more", ran - names.size());
+  out.Fact("", fmt::format("{} on the {} of {} devices that {} it: {}",
+                           TimeCell(op, "steady_ns_per_step_there"), Thousands(int64_t(ran)),
+                           Thousands(devices), ran == 1 ? "runs" : "run", where));
+}
+
+// The time of the row that `summary` shows for this op and its copies.
+void WriteAlike(const Json& alike, SheetWriter& out) {
+  if (!alike.is_object()) return;
+  const bool steady = JsonHas(alike, "steady_ns_per_step");
+  const Json& handles = ValueAt(alike, "handles");
+  std::string names;
+  for (size_t i = 0; i < std::min<size_t>(handles.size(), 8); ++i) {
+    names += (i == 0 ? "" : ", ") + handles[i].get<std::string>();
+  }
+  if (handles.size() > 8) names += fmt::format(" and {} more", handles.size() - 8);
+  out.Fact("with alike",
+           fmt::format("{} {} for all {} that summary shows as one: {}",
+                       TimeCell(alike, steady ? "steady_ns_per_step" : "self_ns"),
+                       steady ? "per step" : "in the whole run", handles.size(), names));
+}
+
+// `devices`: in steady steps.
+void WriteOpTime(const Json& op, int64_t devices, SheetWriter& out) {
   out.Heading("Time");
   // Percentages as summary and the page write them.
   out.Fact("whole run",
@@ -137,7 +167,6 @@ void WriteOp(const Json& sheet, SheetWriter& out) {
                        TimeCell(op, "self_ns"), Percent(JsonNumber(op, "self_pct"), 100),
                        CountCell(op, "occurrences"), TimeCell(op, "average_ns"),
                        TimeCell(op, "min_ns"), TimeCell(op, "max_ns")));
-  const auto devices = static_cast<int64_t>(JsonNumber(op, "steady_devices"));
   if (JsonHas(op, "steady_ns_per_step")) {
     // The divisor of steps that devices are in: what is summed over ops is the step of one device.
     const std::string over = devices > 1
@@ -149,79 +178,78 @@ void WriteOp(const Json& sheet, SheetWriter& out) {
                          Percent(JsonNumber(op, "steady_ns"), JsonNumber(op, "steady_device_ns")),
                          over));
   }
-  if (JsonHas(op, "steady_ns_per_step_there")) {
-    const Json& names = ValueAt(op, "ran_on");
-    std::string where;
-    for (const Json& name : names) where += (where.empty() ? "" : ", ") + name.get<std::string>();
-    const auto ran = static_cast<size_t>(JsonNumber(op, "ran_on_devices"));
-    if (ran > names.size()) where += fmt::format(" and {} more", ran - names.size());
-    out.Fact("", fmt::format("{} on the {} of {} devices that {} it: {}",
-                             TimeCell(op, "steady_ns_per_step_there"), Thousands(int64_t(ran)),
-                             Thousands(devices), ran == 1 ? "runs" : "run", where));
+  WriteWhereItRan(op, devices, out);
+  WriteAlike(ValueAt(op, "alike"), out);
+}
+
+// What it would take on the GPU that was asked for.
+void WriteOtherGpu(const Json& op, const Json& other, SheetWriter& out) {
+  if (!other.is_object()) return;
+  std::string text = JsonText(other, "gpu") + ": bound by " + JsonText(other, "bound_by");
+  if (ValueAt(other, "is_this_run") == true) {
+    text += fmt::format(
+        "; the recording names no GPU, so this is taken to be it: {} of the {} "
+        "peak, {} of the bandwidth",
+        PctCell(other, "compute_utilisation_pct"), JsonText(other, "compute_type"),
+        PctCell(other, "memory_utilisation_pct"));
+  } else if (JsonHas(other, "estimated_ns")) {
+    text += fmt::format("; about {} instead of {} when it comes as close to the roof as here",
+                        TimeCell(other, "estimated_ns"), TimeCell(op, "self_ns"));
   }
-  if (const Json& alike = ValueAt(op, "alike"); alike.is_object()) {
-    const bool steady = JsonHas(alike, "steady_ns_per_step");
-    const Json& handles = ValueAt(alike, "handles");
-    std::string names;
-    for (size_t i = 0; i < std::min<size_t>(handles.size(), 8); ++i) {
-      names += (i == 0 ? "" : ", ") + handles[i].get<std::string>();
-    }
-    if (handles.size() > 8) names += fmt::format(" and {} more", handles.size() - 8);
-    out.Fact("with alike",
-             fmt::format("{} {} for all {} that summary shows as one: {}",
-                         TimeCell(alike, steady ? "steady_ns_per_step" : "self_ns"),
-                         steady ? "per step" : "in the whole run", handles.size(), names));
+  out.Fact("other GPU", text);
+}
+
+// The op_names inside of it and their parts of its time.
+void WriteInside(const Json& shares, SheetWriter& out) {
+  if (!shares.is_array() || shares.size() <= 1) return;
+  out.Heading("What is inside (time by the cost model)");
+  TextTable table({{"share", true},
+                   {"phase", false, 9},
+                   {"op_name", false, 200, true, true},
+                   {"source", false, 30}});
+  for (const Json& share : shares) {
+    table.Add({Significant(JsonNumber(share, "share") * 100) + "%", JsonText(share, "phase"),
+               JsonText(share, "op_name"), SourceCell(share)});
   }
+  out.Table(table);
+}
+
+void WriteEvidence(const Json& evidence, SheetWriter& out) {
+  if (!evidence.is_array() || evidence.empty()) return;
+  out.Heading("Why its launches belong to it");
+  for (const Json& row : evidence) {
+    const std::string losers = JsonText(row, "losing_evidence");
+    out.Paragraph(fmt::format("{}: {}, {} activities, {}{}", JsonText(row, "confidence"),
+                              EvidenceWords(JsonText(row, "evidence")),
+                              CountCell(row, "activities"), TimeCell(row, "self_ns"),
+                              losers.empty() ? "" : "; against: " + losers));
+  }
+}
+
+void WriteHlo(const Json& sheet, SheetWriter& out) {
+  if (!JsonHas(sheet, "hlo")) return;
+  out.Heading("HLO");
+  out.Code(ValueAt(sheet, "hlo"));
+}
+
+}  // namespace
+
+void WriteOp(const Json& sheet, SheetWriter& out) {
+  const Json& op = ValueAt(sheet, "op");
+  const auto devices = static_cast<int64_t>(JsonNumber(op, "steady_devices"));
+  WriteIdentity(sheet, op, out);
+  WriteOpTime(op, devices, out);
   WriteSteps(ValueAt(sheet, "steps"), devices, out);
   WriteHost(ValueAt(sheet, "host"), out);
   WriteRoofline(op, out);
-  if (const Json& other = ValueAt(sheet, "other_gpu"); other.is_object()) {
-    std::string text = JsonText(other, "gpu") + ": bound by " + JsonText(other, "bound_by");
-    if (ValueAt(other, "is_this_run") == true) {
-      text += fmt::format(
-          "; the recording names no GPU, so this is taken to be it: {} of the {} "
-          "peak, {} of the bandwidth",
-          PctCell(other, "compute_utilisation_pct"), JsonText(other, "compute_type"),
-          PctCell(other, "memory_utilisation_pct"));
-    } else if (JsonHas(other, "estimated_ns")) {
-      text += fmt::format("; about {} instead of {} when it comes as close to the roof as here",
-                          TimeCell(other, "estimated_ns"), TimeCell(op, "self_ns"));
-    }
-    out.Fact("other GPU", text);
-  }
+  WriteOtherGpu(op, ValueAt(sheet, "other_gpu"), out);
   WriteLaunches(ValueAt(sheet, "launches"), /*with_names=*/true, out);
-
-  const Json& shares = ValueAt(sheet, "shares");
-  if (shares.is_array() && shares.size() > 1) {
-    out.Heading("What is inside (time by the cost model)");
-    TextTable table({{"share", true},
-                     {"phase", false, 9},
-                     {"op_name", false, 200, true, true},
-                     {"source", false, 30}});
-    for (const Json& share : shares) {
-      table.Add({Significant(JsonNumber(share, "share") * 100) + "%", JsonText(share, "phase"),
-                 JsonText(share, "op_name"), SourceCell(share)});
-    }
-    out.Table(table);
-  }
+  WriteInside(ValueAt(sheet, "shares"), out);
   WriteNeighbours(ValueAt(sheet, "operands"), "Operands", out);
   WriteNeighbours(ValueAt(sheet, "users"), "Users", out);
-  const Json& evidence = ValueAt(sheet, "evidence");
-  if (evidence.is_array() && !evidence.empty()) {
-    out.Heading("Why its launches belong to it");
-    for (const Json& row : evidence) {
-      const std::string losers = JsonText(row, "losing_evidence");
-      out.Paragraph(fmt::format("{}: {}, {} activities, {}{}", JsonText(row, "confidence"),
-                                EvidenceWords(JsonText(row, "evidence")),
-                                CountCell(row, "activities"), TimeCell(row, "self_ns"),
-                                losers.empty() ? "" : "; against: " + losers));
-    }
-  }
+  WriteEvidence(ValueAt(sheet, "evidence"), out);
   WriteFindings(ValueAt(sheet, "findings"), out);
-  if (JsonHas(sheet, "hlo")) {
-    out.Heading("HLO");
-    out.Code(ValueAt(sheet, "hlo"));
-  }
+  WriteHlo(sheet, out);
 }
 
 void WriteInstruction(const Json& sheet, SheetWriter& out) {
@@ -247,10 +275,7 @@ void WriteInstruction(const Json& sheet, SheetWriter& out) {
   }
   WriteNeighbours(ValueAt(sheet, "operands"), "Operands", out);
   WriteNeighbours(ValueAt(sheet, "users"), "Users", out);
-  if (JsonHas(sheet, "hlo")) {
-    out.Heading("HLO");
-    out.Code(ValueAt(sheet, "hlo"));
-  }
+  WriteHlo(sheet, out);
 }
 
 }  // namespace xlatrace::report

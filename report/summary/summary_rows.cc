@@ -77,68 +77,130 @@ class Maker {
     return calls == 0 ? "-" : Microseconds(static_cast<double>(ns) / static_cast<double>(calls));
   }
 
-  TextTable Ops() {
-    const bool medium = width_ >= kMedium;
-    const bool wide = width_ >= kWide;
+  // Which columns the table of ops has: by its width, and by what the run knows.
+  struct OpColumns {
+    bool medium = false;
+    bool wide = false;
+    bool rated = false;     // The rate of some op against a roof is known.
+    bool replayed = false;  // How much of the op's time the step waits for.
+  };
+
+  OpColumns ColumnsFor(const std::vector<FoldedOp>& ops) const {
+    OpColumns columns;
+    columns.medium = width_ >= kMedium;
+    columns.wide = width_ >= kWide;
+    columns.rated =
+        std::any_of(ops.begin(), ops.end(), [](const FoldedOp& op) { return op.rated_ns > 0; });
+    columns.replayed = columns.wide && std::any_of(ops.begin(), ops.end(), [](const FoldedOp& op) {
+                         return op.replayed_ns > 0;
+                       });
+    return columns;
+  }
+
+  std::vector<TextColumn> OpHeadings(const OpColumns& has) const {
     std::vector<TextColumn> columns{{.heading = "op"},
                                     {.heading = "instruction",
                                      .at_most = width_ >= 150 ? 44
-                                                : wide        ? 32
-                                                : medium      ? 24
+                                                : has.wide    ? 32
+                                                : has.medium  ? 24
                                                               : 20},
                                     {.heading = std::string(Unit()), .right = true},
                                     {.heading = "%", .right = true}};
-    if (medium) columns.push_back({.heading = "cum%", .right = true});
+    if (has.medium) columns.push_back({.heading = "cum%", .right = true});
     columns.push_back({.heading = "calls", .right = true});
-    if (medium) columns.push_back({.heading = "avg us", .right = true});
-    const std::vector<FoldedOp> all_ops = FoldOps(view_);
-    const bool rated = std::any_of(all_ops.begin(), all_ops.end(),
-                                   [](const FoldedOp& op) { return op.rated_ns > 0; });
-    if (rated) columns.push_back({.heading = "%peak", .right = true});
-    if (medium && rated) columns.push_back({.heading = "bound", .at_most = 8});
-    if (medium && !rated) columns.push_back({.heading = "kind", .at_most = 12});
-    // How much of the op's time the step waits for.
-    const bool replayed =
-        wide && std::any_of(all_ops.begin(), all_ops.end(),
-                            [](const FoldedOp& op) { return op.replayed_ns > 0; });
-    if (replayed) columns.push_back({.heading = "path%", .right = true});
+    if (has.medium) columns.push_back({.heading = "avg us", .right = true});
+    if (has.rated) columns.push_back({.heading = "%peak", .right = true});
+    if (has.medium && has.rated) columns.push_back({.heading = "bound", .at_most = 8});
+    if (has.medium && !has.rated) columns.push_back({.heading = "kind", .at_most = 12});
+    if (has.replayed) columns.push_back({.heading = "path%", .right = true});
     columns.push_back({.heading = "P"});
-    if (wide) columns.push_back({.heading = "source", .at_most = 24});
+    if (has.wide) columns.push_back({.heading = "source", .at_most = 24});
     columns.push_back({.heading = "scope", .path = true, .flexible = true});
-    TextTable table(std::move(columns));
+    return columns;
+  }
 
-    const auto add = [&](std::string handle, std::string name, int64_t ns, const std::string& cum,
-                         int64_t calls, const std::string& average, std::string peak,
-                         std::string bound, std::string kind, std::string path,
-                         std::string_view phase, std::string source, std::string scope) {
-      std::vector<std::string> cells{std::move(handle), std::move(name), Ms(ns), Pct(ns)};
-      if (medium) cells.push_back(cum);
-      cells.push_back(Calls(calls));
-      if (medium) cells.push_back(average);
-      if (rated) cells.push_back(std::move(peak));
-      if (medium) cells.push_back(std::move(rated ? bound : kind));
-      if (replayed) cells.push_back(std::move(path));
-      cells.emplace_back(phase);
-      if (wide) cells.push_back(std::move(source));
-      cells.push_back(std::move(scope));
-      table.Add(std::move(cells));
-    };
-    std::vector<FoldedOp> ops = all_ops;
-    // One name in several modules: told apart by the module's, and by its number where that is
-    // the same, too.
-    std::map<std::string, std::set<int64_t>> modules_of;
-    std::map<std::string, std::set<int64_t>> programs_of;
-    for (const FoldedOp& fold : ops) {
-      modules_of[fold.op->instruction].insert(fold.op->module_id);
-      programs_of[fold.op->instruction + "\n" + fold.op->module].insert(fold.op->module_id);
+  // The cells of a row, whichever of them are shown.
+  struct OpCells {
+    std::string handle, name;
+    int64_t ns = 0;
+    std::string cum;
+    int64_t calls = 0;
+    std::string average, peak, bound, kind, path;
+    std::string_view phase;
+    std::string source, scope;
+  };
+
+  std::vector<std::string> OpRow(const OpColumns& has, OpCells cells) const {
+    std::vector<std::string> row{std::move(cells.handle), std::move(cells.name), Ms(cells.ns),
+                                 Pct(cells.ns)};
+    if (has.medium) row.push_back(std::move(cells.cum));
+    row.push_back(Calls(cells.calls));
+    if (has.medium) row.push_back(std::move(cells.average));
+    if (has.rated) row.push_back(std::move(cells.peak));
+    if (has.medium) row.push_back(std::move(has.rated ? cells.bound : cells.kind));
+    if (has.replayed) row.push_back(std::move(cells.path));
+    row.emplace_back(cells.phase);
+    if (has.wide) row.push_back(std::move(cells.source));
+    row.push_back(std::move(cells.scope));
+    return row;
+  }
+
+  // Names of instructions. One name in several modules: told apart by the module's, and by its
+  // number where that is the same, too.
+  class OpNames {
+   public:
+    OpNames(const std::vector<FoldedOp>& ops, bool one_process) : one_process_(one_process) {
+      for (const FoldedOp& fold : ops) {
+        modules_of_[fold.op->instruction].insert(fold.op->module_id);
+        programs_of_[Program(*fold.op)].insert(fold.op->module_id);
+      }
     }
-    const auto name_of = [&](const OpFigure& op) {
-      if (modules_of[op.instruction].size() < 2 || view_.processes > 1) return op.instruction;
-      const bool same = programs_of[op.instruction + "\n" + op.module].size() > 1;
+
+    std::string Of(const OpFigure& op) const {
+      if (modules_of_.at(op.instruction).size() < 2 || !one_process_) return op.instruction;
+      const bool same = programs_of_.at(Program(op)).size() > 1;
       const std::string number =
           same && op.program_id ? "#" + std::to_string(*op.program_id) : std::string();
       return op.module + number + "/" + op.instruction;
-    };
+    }
+
+   private:
+    static std::string Program(const OpFigure& op) { return op.instruction + "\n" + op.module; }
+
+    bool one_process_;
+    std::map<std::string, std::set<int64_t>> modules_of_;
+    std::map<std::string, std::set<int64_t>> programs_of_;
+  };
+
+  // `sum`: of this row and those before it.
+  OpCells CellsOf(const FoldedOp& fold, const OpNames& names, int64_t sum) const {
+    const OpFigure& op = *fold.op;
+    OpCells cells;
+    cells.handle = op.handle;
+    // An instruction that was deduced, not known, wears a tilde.
+    cells.name = (fold.exact ? "" : "~") + names.Of(op);
+    if (fold.copies > 1) cells.name += fmt::format(" x{}", fold.copies);
+    cells.ns = fold.ns;
+    cells.cum = Pct(sum);
+    cells.calls = fold.calls;
+    cells.average = Average(fold.ns, fold.calls);
+    cells.peak = PeakWords(fold);
+    cells.bound = fold.bound_by.empty() ? "-" : fold.bound_by;
+    cells.kind = KindWords(op.op_kind, true);
+    cells.path = fold.replayed_ns == 0
+                     ? "-"
+                     : Percent(fold.critical_ns, static_cast<double>(fold.replayed_ns));
+    cells.phase = PhaseLetter(op.phase);
+    cells.source = SourceLine(op.source_file, op.source_line);
+    cells.scope = ScopeWords(op.layer_group, op.op_name);
+    return cells;
+  }
+
+  TextTable Ops() {
+    std::vector<FoldedOp> ops = FoldOps(view_);
+    const OpColumns has = ColumnsFor(ops);
+    const OpNames names(ops, view_.processes <= 1);
+    TextTable table(OpHeadings(has));
     if (view_.sorted_otherwise) {
       // As the view has them: by the place of the op that stands for each row.
       std::stable_sort(ops.begin(), ops.end(),
@@ -148,36 +210,38 @@ class Maker {
     int64_t shown = 0;
     int64_t others_calls = 0;
     for (size_t i = 0; i < ops.size(); ++i) {
-      const FoldedOp& fold = ops[i];
       if (i >= rows_) {
-        others_calls += fold.calls;
+        others_calls += ops[i].calls;
         continue;
       }
-      const OpFigure& op = *fold.op;
-      sum += fold.ns;
-      shown += fold.ops;
-      // An instruction that was deduced, not known, wears a tilde.
-      std::string name = (fold.exact ? "" : "~") + name_of(op);
-      if (fold.copies > 1) name += fmt::format(" x{}", fold.copies);
-      add(op.handle, std::move(name), fold.ns, Pct(sum), fold.calls, Average(fold.ns, fold.calls),
-          PeakWords(fold), fold.bound_by.empty() ? "-" : fold.bound_by, KindWords(op.op_kind, true),
-          fold.replayed_ns == 0 ? "-"
-                                : Percent(fold.critical_ns, static_cast<double>(fold.replayed_ns)),
-          PhaseLetter(op.phase), SourceLine(op.source_file, op.source_line),
-          ScopeWords(op.layer_group, op.op_name));
+      sum += ops[i].ns;
+      shown += ops[i].ops;
+      table.Add(OpRow(has, CellsOf(ops[i], names, sum)));
     }
     const Coverage& coverage = view_.coverage;
     const int64_t left = static_cast<int64_t>(view_.ops.size()) - shown;
     if (left > 0) {
-      const int64_t ns = coverage.device_ns - coverage.none_ns - sum;
-      add("", fmt::format("[{} others]", Thousands(left)), ns, Pct(sum + ns), others_calls, "", "",
-          "", "", "", "", "", "");
+      OpCells others;
+      others.name = fmt::format("[{} others]", Thousands(left));
+      others.ns = coverage.device_ns - coverage.none_ns - sum;
+      others.cum = Pct(sum + others.ns);
+      others.calls = others_calls;
+      table.Add(OpRow(has, std::move(others)));
     }
     if (coverage.none_activities > 0) {
-      add("", "[no instruction]", coverage.none_ns, "", coverage.none_activities, "", "", "", "",
-          "", "", "", coverage.reasons.empty() ? "" : std::string(coverage.reasons[0].reason));
+      OpCells none;
+      none.name = "[no instruction]";
+      none.ns = coverage.none_ns;
+      none.calls = coverage.none_activities;
+      if (!coverage.reasons.empty()) none.scope = coverage.reasons[0].reason;
+      table.Add(OpRow(has, std::move(none)));
     }
-    add("", All(), coverage.device_ns, "", coverage.activities, "", "", "", "", "", "", "", Sum());
+    OpCells all;
+    all.name = All();
+    all.ns = coverage.device_ns;
+    all.calls = coverage.activities;
+    all.scope = Sum();
+    table.Add(OpRow(has, std::move(all)));
     return table;
   }
 

@@ -91,13 +91,10 @@ void MoveTo(std::vector<Row>& to, std::vector<Row> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-}  // namespace
-
-AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
-                       const ModuleLoader& load_module, const AnalysisOptions& options) {
-  AnalysisTables tables;
-  // Each module is read once, for labels and costs.
-  RunFacts facts(run, attribution);
+// Labels and costs from each module, read once. What is `known` already is left as it is.
+void ReadModules(const RunTables& run, AttributionTables& attribution,
+                 const ModuleLoader& load_module, const AnalysisOptions& options, RunFacts& facts,
+                 AnalysisTables& tables) {
   const ModuleLoader visit = [&](model::Id module_id) -> Result<const model::HloModule*> {
     auto module = load_module ? load_module(module_id) : Result<const model::HloModule*>();
     if (module && *module != nullptr) facts.Visit(module_id, **module, attribution);
@@ -110,31 +107,28 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
     for (size_t m = 0; m < run.modules.size(); ++m) (void)visit(static_cast<Id>(m + 1));
   }
   facts.TakeRecorded(attribution);
+}
 
-  const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles);
-  const model::Recorded recorded(run.windows);
-  Steps steps;
+Steps StepsOfRun(const RunTables& run, AttributionTables& attribution,
+                 const std::vector<Intervals>& compiles, const AnalysisOptions& options) {
   if (options.known == nullptr) {
     PromoteTurns(run, attribution);
-    steps = FindSteps(run, attribution, compiles, options.call_of);
-  } else {
-    steps.rows = options.known->steps;
-    steps.step_of = options.known->step_of;
+    return FindSteps(run, attribution, compiles, options.call_of);
   }
-  MoveTo(tables.stats, std::move(steps.stats));
+  Steps steps;
+  steps.rows = options.known->steps;
+  steps.step_of = options.known->step_of;
+  return steps;
+}
 
-  // Of ten million launches this and the gaps take half a gigabyte each: then one after the other.
-  const std::vector<bool> steady = InSteadyStep(run, steps);
-  std::vector<model::RunStat> clock_stats;
-  Task queues([&] {
-    tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, clock_stats);
-  });
-  if (run.activities.size() > kMostMeasuredAtOnce) queues.Wait();
-
-  const TimeSplit split(attribution);
-  const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
+// What is found device by device, along time: busy times, parts of steps, gaps; and what
+// collectives hide behind. Fills the times of `steps`.
+void AnalyzeDevices(const RunTables& run, const AttributionTables& attribution,
+                    const std::vector<ActivityClass>& classes, const TimeSplit& split,
+                    const std::vector<Intervals>& compiles, Steps& steps, Collectives& collectives,
+                    AnalysisTables& tables) {
+  const model::Recorded recorded(run.windows);
   const std::vector<std::vector<uint32_t>> by_device = ActivitiesByDevice(run);
-  Collectives collectives(run, attribution, classes, facts);
   int64_t small_gaps_ns = 0;
   tables.gaps.reserve(run.activities.size());  // Growing by copies would take twice the memory.
   for (size_t d = 0; d < run.devices.size(); ++d) {
@@ -169,16 +163,11 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
     tables.stats.push_back(
         {"gaps_below_1us_ns", model::Severity::kInfo, "analysis", small_gaps_ns, ""});
   }
+}
 
-  queues.Wait();
-  // Calls whose clock does not fit the devices' (the stat says so) decide nothing either.
-  AnalysisOptions trusted = options;
-  if (!clock_stats.empty()) trusted.call_of = nullptr;
-  MoveTo(tables.stats, std::move(clock_stats));
-  tables.gap_evidence =
-      FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
-
-  tables.collectives = collectives.Rows();
+// What ops take, and what the devices could do of it.
+void JudgeOpTimes(const RunTables& run, const AttributionTables& attribution, const RunFacts& facts,
+                  const std::vector<bool>& steady, AnalysisTables& tables) {
   const std::vector<DeviceFacts> devices = FactsOfDevices(run.devices);
   for (const DeviceFacts& device : devices) tables.devices.push_back(RowOf(device));
   const LaunchOccupancies occupancies(run, devices);
@@ -190,8 +179,43 @@ AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
                             "shared memory are recorded wrongly"});
   }
   tables.op_times = BuildOpTimes(run, attribution, steady, occupancies);
-  const std::vector<OpPhysics> physics =
-      JudgeOps(run, attribution, facts, devices, occupancies, tables.op_times, tables.stats);
+  JudgeOps(run, attribution, facts, devices, occupancies, tables.op_times, tables.stats);
+}
+
+}  // namespace
+
+AnalysisTables Analyze(const RunTables& run, AttributionTables& attribution,
+                       const ModuleLoader& load_module, const AnalysisOptions& options) {
+  AnalysisTables tables;
+  RunFacts facts(run, attribution);
+  ReadModules(run, attribution, load_module, options, facts, tables);
+  const std::vector<Intervals> compiles = CompilesByProcess(run, options.compiles);
+  Steps steps = StepsOfRun(run, attribution, compiles, options);
+  MoveTo(tables.stats, std::move(steps.stats));
+
+  // Of ten million launches this and the gaps take half a gigabyte each: then one after the other.
+  const std::vector<bool> steady = InSteadyStep(run, steps);
+  std::vector<model::RunStat> clock_stats;
+  Task queues([&] {
+    tables.launch_queues = MeasureLaunchQueues(run, options.call_of, steady, clock_stats);
+  });
+  if (run.activities.size() > kMostMeasuredAtOnce) queues.Wait();
+
+  const TimeSplit split(attribution);
+  const std::vector<ActivityClass> classes = ClassifyActivities(run, attribution);
+  Collectives collectives(run, attribution, classes, facts);
+  AnalyzeDevices(run, attribution, classes, split, compiles, steps, collectives, tables);
+
+  queues.Wait();
+  // Calls whose clock does not fit the devices' (the stat says so) decide nothing either.
+  AnalysisOptions trusted = options;
+  if (!clock_stats.empty()) trusted.call_of = nullptr;
+  MoveTo(tables.stats, std::move(clock_stats));
+  tables.gap_evidence =
+      FindGapCauses(run, attribution, trusted.host_events, trusted.call_of, tables.gaps);
+
+  tables.collectives = collectives.Rows();
+  JudgeOpTimes(run, attribution, facts, steady, tables);
   SplitTimes times = BuildSplitTimes(run, attribution, split, steps.step_of);
   tables.scope_times = std::move(times.scopes);
   tables.phase_times = std::move(times.phases);

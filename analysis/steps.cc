@@ -413,6 +413,131 @@ void SumDeviceTime(const RunTables& run, const AttributionTables& attribution,
   }
 }
 
+// Where each device has steps, and from what that is known: marks of the framework, executions of
+// the main program, or ops that recur.
+std::vector<DeviceSteps> StepsOfDevices(const RunTables& run, const AttributionTables& attribution,
+                                        const HostCallOf& call_of,
+                                        std::vector<model::RunStat>& stats) {
+  const std::set<Id> with_optimizer = ModulesWithOptimizer(attribution);
+  std::vector<DeviceSteps> by_device(run.devices.size());
+  std::set<Id> counted_on;  // Processes.
+  for (size_t d = 0; d < run.devices.size(); ++d) {
+    const std::vector<size_t> executions = ExecutionsOf(attribution, static_cast<Id>(d + 1));
+    const auto [marks, numbers_again] = MarksOf(run, run.devices[d].process_id);
+    if (numbers_again > 0 && counted_on.insert(run.devices[d].process_id).second) {
+      stats.push_back({"step_numbers_again", model::Severity::kNotice, "analysis", numbers_again,
+                       "numbers of the framework's steps come again (a loop that counts each "
+                       "epoch from 0); from there on steps are counted in order of time"});
+    }
+    DeviceSteps& device = by_device[d];
+    device.marked = !marks.empty();
+    device.found = marks.empty() ? CountSteps(attribution, executions, with_optimizer)
+                                 : MarkedSteps(attribution, executions, marks);
+    CloseSteps(attribution, device.found);
+    if (device.marked && (device.found.empty() || device.found[0].executions.empty())) {
+      LeadMarksToDevice(run, call_of, static_cast<Id>(d + 1), marks, device);
+    }
+    if (!device.marked) CountByOps(run, attribution, static_cast<Id>(d + 1), device);
+  }
+  return by_device;
+}
+
+// Whether a device's steps train, as far as the modules that run in them say.
+bool Train(const AttributionTables& attribution, const std::set<Id>& training,
+           const DeviceSteps& device) {
+  if (device.trains) return true;
+  for (const Found& step : device.found) {
+    for (const size_t e : step.executions) {
+      if (training.contains(attribution.executions[e].module_id)) return true;
+    }
+  }
+  return false;
+}
+
+// What the devices say of each other: a step is steady where it is on all devices of its process.
+struct Verdicts {
+  std::vector<Judged> of_device;
+  std::set<std::pair<Id, int64_t>> not_steady;  // Process and step.
+  std::set<Id> disagree;                        // Processes.
+};
+
+model::RunStat DoNotAgree(const DeviceSteps& device, const Judged& judged) {
+  return {"steps_do_not_agree", model::Severity::kNotice, "analysis",
+          static_cast<int64_t>(device.found.size()),
+          "what recurs takes from " + Milliseconds(static_cast<double>(judged.least_ns)) + " to " +
+              Milliseconds(static_cast<double>(judged.most_ns)) + " ms of device time" +
+              (judged.stay ? ", so that none of these steps is called steady"
+                           : " and in no even rhythm: these are calls, not steps")};
+}
+
+Verdicts JudgeDevices(const RunTables& run, const AttributionTables& attribution,
+                      const std::vector<Intervals>& compiles,
+                      const std::vector<DeviceSteps>& by_device,
+                      std::vector<model::RunStat>& stats) {
+  static const Intervals kNone;
+  const std::set<Id> training = ModulesThatTrain(attribution);
+  const model::Recorded recorded(run.windows);
+  Verdicts verdicts;
+  verdicts.of_device.resize(run.devices.size());
+  for (size_t d = 0; d < run.devices.size(); ++d) {
+    const Id process_id = run.devices[d].process_id;
+    const DeviceSteps& device = by_device[d];
+    if (device.found.empty()) continue;
+    const bool has_compiles = process_id > 0 && static_cast<size_t>(process_id) <= compiles.size();
+    Judged& judged = verdicts.of_device[d];
+    judged = JudgeSteps(attribution, device,
+                        has_compiles ? compiles[static_cast<size_t>(process_id) - 1] : kNone,
+                        recorded, process_id, Train(attribution, training, device),
+                        run.devices[d].kind == model::DeviceKind::kCpu);
+    if (!judged.agree && verdicts.disagree.insert(process_id).second) {
+      stats.push_back(DoNotAgree(device, judged));
+    }
+    for (size_t s = 0; s < judged.steady.size(); ++s) {
+      if (!judged.steady[s]) verdicts.not_steady.emplace(process_id, device.found[s].number);
+    }
+  }
+  return verdicts;
+}
+
+// The rows of what is found; calls that are no steps leave `by_device`.
+std::vector<StepRow> RowsOf(const RunTables& run, const Verdicts& verdicts,
+                            std::vector<DeviceSteps>& by_device) {
+  std::vector<StepRow> rows;
+  for (size_t d = 0; d < run.devices.size(); ++d) {
+    const Id process_id = run.devices[d].process_id;
+    DeviceSteps& device = by_device[d];
+    const bool none = verdicts.disagree.contains(process_id);
+    if (none && !verdicts.of_device[d].stay) {
+      device.found.clear();
+      continue;
+    }
+    for (const Found& found : device.found) {
+      StepRow row;
+      row.step = found.number;
+      row.process_id = process_id;
+      row.device_id = static_cast<Id>(d + 1);
+      row.start_ns = found.start_ns;
+      row.end_ns = found.end_ns;
+      row.steady = !none && !verdicts.not_steady.contains({process_id, found.number});
+      row.how = device.marked ? model::StepHow::kMarked : model::StepHow::kExecution;
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+// Says of processes whose devices have steps, but not equally many, that they do; not of those
+// where there are none.
+void ReportStepCounts(const std::map<Id, std::set<size_t>>& step_counts,
+                      const std::set<Id>& disagree, std::vector<model::RunStat>& stats) {
+  for (const auto& [process_id, counts] : step_counts) {
+    if (counts.size() < 2 || disagree.contains(process_id)) continue;
+    stats.push_back({"devices_with_different_step_counts", model::Severity::kNotice, "analysis", 1,
+                     "the recording starts or ends inside a step on some devices; record "
+                     "more steps, or only whole ones with --steps"});
+  }
+}
+
 }  // namespace
 
 std::vector<StepRow> Steps::OfDevice(Id device_id) const {
@@ -425,104 +550,24 @@ std::vector<StepRow> Steps::OfDevice(Id device_id) const {
 
 Steps FindSteps(const RunTables& run, const AttributionTables& attribution,
                 const std::vector<Intervals>& compiles, const HostCallOf& call_of) {
-  const std::set<Id> with_optimizer = ModulesWithOptimizer(attribution);
-  const std::set<Id> training = ModulesThatTrain(attribution);
-  std::vector<DeviceSteps> by_device(run.devices.size());
   Steps steps;
-  std::set<Id> counted_on;  // Processes.
-  for (size_t d = 0; d < run.devices.size(); ++d) {
-    const std::vector<size_t> executions = ExecutionsOf(attribution, static_cast<Id>(d + 1));
-    const auto [marks, numbers_again] = MarksOf(run, run.devices[d].process_id);
-    if (numbers_again > 0 && counted_on.insert(run.devices[d].process_id).second) {
-      steps.stats.push_back({"step_numbers_again", model::Severity::kNotice, "analysis",
-                             numbers_again,
-                             "numbers of the framework's steps come again (a loop that counts each "
-                             "epoch from 0); from there on steps are counted in order of time"});
-    }
-    DeviceSteps& device = by_device[d];
-    device.marked = !marks.empty();
-    device.found = marks.empty() ? CountSteps(attribution, executions, with_optimizer)
-                                 : MarkedSteps(attribution, executions, marks);
-    CloseSteps(attribution, device.found);
-    if (device.marked && (device.found.empty() || device.found[0].executions.empty())) {
-      LeadMarksToDevice(run, call_of, static_cast<Id>(d + 1), marks, device);
-    }
-    if (!device.marked) CountByOps(run, attribution, static_cast<Id>(d + 1), device);
-  }
-  std::vector<int32_t> places = PlacesOf(run, attribution, by_device);
+  std::vector<DeviceSteps> by_device = StepsOfDevices(run, attribution, call_of, steps.stats);
+  const std::vector<int32_t> places = PlacesOf(run, attribution, by_device);
   SumDeviceTime(run, attribution, places, by_device);
-
-  std::vector<Judged> judged(run.devices.size());
-  std::set<std::pair<Id, int64_t>> not_steady;  // Process and step.
-  std::set<Id> disagree;                        // Processes.
-  std::map<Id, std::set<size_t>> step_counts;   // Of the devices of a process that have any.
-  static const Intervals kNone;
-  const model::Recorded recorded(run.windows);
-  for (size_t d = 0; d < run.devices.size(); ++d) {
-    const Id process_id = run.devices[d].process_id;
-    const DeviceSteps& device = by_device[d];
-    if (device.found.empty()) continue;
-    step_counts[process_id].insert(device.found.size());
-    const bool has_compiles = process_id > 0 && static_cast<size_t>(process_id) <= compiles.size();
-    bool trains = device.trains;
-    for (const Found& step : device.found) {
-      for (const size_t e : step.executions) {
-        trains |= training.contains(attribution.executions[e].module_id);
-      }
-    }
-    judged[d] = JudgeSteps(
-        attribution, device, has_compiles ? compiles[static_cast<size_t>(process_id) - 1] : kNone,
-        recorded, process_id, trains, run.devices[d].kind == model::DeviceKind::kCpu);
-    if (!judged[d].agree) {
-      if (disagree.insert(process_id).second) {
-        steps.stats.push_back(
-            {"steps_do_not_agree", model::Severity::kNotice, "analysis",
-             static_cast<int64_t>(device.found.size()),
-             "what recurs takes from " + Milliseconds(static_cast<double>(judged[d].least_ns)) +
-                 " to " + Milliseconds(static_cast<double>(judged[d].most_ns)) +
-                 " ms of device time" +
-                 (judged[d].stay ? ", so that none of these steps is called steady"
-                                 : " and in no even rhythm: these are calls, not steps")});
-      }
-    }
-    for (size_t s = 0; s < judged[d].steady.size(); ++s) {
-      if (!judged[d].steady[s]) not_steady.emplace(process_id, device.found[s].number);
-    }
+  const Verdicts verdicts = JudgeDevices(run, attribution, compiles, by_device, steps.stats);
+  std::map<Id, std::set<size_t>> step_counts;  // Of the devices of a process that have any.
+  for (size_t d = 0; d < by_device.size(); ++d) {
+    if (by_device[d].found.empty()) continue;
+    step_counts[run.devices[d].process_id].insert(by_device[d].found.size());
   }
-
-  for (size_t d = 0; d < run.devices.size(); ++d) {
-    const Id process_id = run.devices[d].process_id;
-    DeviceSteps& device = by_device[d];
-    const bool none = disagree.contains(process_id);
-    if (none && !judged[d].stay) {
-      device.found.clear();
-      continue;
-    }
-    for (const Found& found : device.found) {
-      StepRow row;
-      row.step = found.number;
-      row.process_id = process_id;
-      row.device_id = static_cast<Id>(d + 1);
-      row.start_ns = found.start_ns;
-      row.end_ns = found.end_ns;
-      row.steady = !none && !not_steady.contains({process_id, found.number});
-      row.how = device.marked ? model::StepHow::kMarked : model::StepHow::kExecution;
-      steps.rows.push_back(row);
-    }
-  }
+  steps.rows = RowsOf(run, verdicts, by_device);
   steps.step_of.resize(run.activities.size());
   for (size_t i = 0; i < places.size(); ++i) {
     const auto& found = by_device[static_cast<size_t>(run.LaneOf(i).device_id) - 1].found;
     if (places[i] < 0 || found.empty()) continue;
     steps.step_of[i] = static_cast<int32_t>(found[static_cast<size_t>(places[i])].number);
   }
-  for (const auto& [process_id, counts] : step_counts) {
-    if (counts.size() < 2 || disagree.contains(process_id)) continue;
-    steps.stats.push_back({"devices_with_different_step_counts", model::Severity::kNotice,
-                           "analysis", 1,
-                           "the recording starts or ends inside a step on some devices; record "
-                           "more steps, or only whole ones with --steps"});
-  }
+  ReportStepCounts(step_counts, verdicts.disagree, steps.stats);
   return steps;
 }
 

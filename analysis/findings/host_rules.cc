@@ -36,18 +36,18 @@ struct WaitedFor {
   int64_t count = 0;
 };
 
-void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& report) {
-  if (!context.on_gpu) return;
-  if (context.graph_share > 0.02) {
-    report.Withhold("launch_bound", "launches: CUDA graphs were not expanded");
-    return;
-  }
+// The gaps inside executions that may be the host's launching, summed.
+struct LaunchGaps {
   int64_t idle = 0;
   int64_t count = 0;
   int64_t known = 0;     // Gaps of which the host's call is known, and came too late.
   int64_t launched = 0;  // Idle time before what had been launched long before.
   GapClaims claims;
   std::map<const Op*, WaitedFor> waited;
+};
+
+LaunchGaps SumLaunchGaps(const Context& context, const std::vector<Gap>& gaps) {
+  LaunchGaps sums;
   for (const Gap& gap : gaps) {
     if (!gap.within_execution || gap.ns >= kLaunchGapNs) continue;
     if (gap.row->cause == GapCause::kSynchronisation || gap.row->cause == GapCause::kCopy ||
@@ -56,67 +56,46 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
     }
     const HostCallOf& call_of = context.options.call_of;
     if (WasLaunchedBefore(call_of, *gap.row)) {
-      launched += gap.ns;
+      sums.launched += gap.ns;
       continue;
     }
-    idle += gap.ns;
-    ++count;
-    Claim(context, gap, claims);
+    sums.idle += gap.ns;
+    ++sums.count;
+    Claim(context, gap, sums.claims);
     if (context.launch_queue != nullptr && call_of &&
         call_of(static_cast<size_t>(gap.row->next_activity_id) - 1))
-      ++known;
+      ++sums.known;
     if (gap.next == nullptr) continue;
-    WaitedFor& of = waited[gap.next];
+    WaitedFor& of = sums.waited[gap.next];
     of.op = gap.next;
     of.ns += gap.ns;
     ++of.count;
   }
-  const int64_t ns = context.PerStep(idle);
-  const int64_t saves = context.PerStep(idle - count * kLaunchCostNs);
+  return sums;
+}
+
+Evidence LaunchEvidence(const Context& context, const LaunchGaps& sums) {
   Evidence evidence;
-  evidence.Add("idle inside executions, gaps below 50 us, per step", ns, "ns")
-      .Add("such gaps per step", context.PerStep(count), "count");
-  if (launched > 0) {
+  evidence
+      .Add("idle inside executions, gaps below 50 us, per step", context.PerStep(sums.idle), "ns")
+      .Add("such gaps per step", context.PerStep(sums.count), "count");
+  if (sums.launched > 0) {
     evidence.Add("idle before what had been launched long before, per step",
-                 context.PerStep(launched), "ns");
+                 context.PerStep(sums.launched), "ns");
   }
-  std::string queue;
   if (const model::LaunchQueueRow* row = context.launch_queue) {
     const double on_idle = static_cast<double>(row->calls_on_idle) /
                            static_cast<double>(std::max<int64_t>(row->calls, 1));
     evidence.AddReal("launches that found the device with nothing to do", 100 * on_idle, "%")
         .Add("launches outstanding, median", row->outstanding_p50, "count")
         .Add("from host call to start on the device, median", row->latency_p50_ns, "ns");
-    queue = fmt::format(", {} launches ahead in the median", row->outstanding_p50);
   }
-  const double share = context.ShareOfStep(ns);
-  if (share < kLaunchShare || context.ShareOfStep(saves) < kFineShare) {
-    report.Fine("launch_bound",
-                fmt::format("gaps between launches: {} of the step{}", Percent(share), queue),
-                evidence);
-    return;
-  }
-  Finding finding;
-  finding.id = "launch_bound";
-  // What covers the ops is one launch for the host.
-  finding.change.emplace();
-  finding.change->one_launch = true;
-  finding.title = fmt::format("Launch less: the device waits {} per step for {}", Time(ns),
-                              context.Counted(count, "launch", "launches"));
-  finding.action =
-      "let command buffers (CUDA graphs) cover these ops (xla_gpu_enable_command_buffer; loops "
-      "need "
-      "WHILE in it), unroll the loop (`scan(unroll=8)`), or give each launch more work: a larger "
-      "batch, vmap over the parts";
-  finding.how_to_check = "idle inside executions falls; the kernels stay as they are";
-  finding.saves_high_ns = saves;
-  finding.saves_low_ns = saves / 2;
-  // Seen in the calls that they came too late, or only guessed from the length of the gaps.
-  finding.sure = context.Allowed(10 * known >= 7 * count ? Sure::kHigh : Sure::kMedium);
-  finding.gaps = std::move(claims);
-  finding.sentence =
-      fmt::format("The device waits for the host to launch for {} of the step: {} per step, in {}",
-                  Percent(share), Time(ns), context.Counted(count, "gap", "gaps"));
+  return evidence;
+}
+
+// Says before which op, and before ops of which line, the device waits longest.
+void NameWaiting(const Context& context, const std::map<const Op*, WaitedFor>& waited,
+                 Finding& finding) {
   std::map<std::string, int64_t> by_source;
   const WaitedFor* most = nullptr;
   for (const auto& [op, of] : waited) {
@@ -128,15 +107,61 @@ void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& r
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (source != by_source.end()) {
     finding.where_source = source->first;
-    evidence.Add("of it before ops of " + ShortSource(source->first),
-                 context.PerStep(source->second), "ns");
+    finding.evidence.Add("of it before ops of " + ShortSource(source->first),
+                         context.PerStep(source->second), "ns");
   }
   if (most != nullptr) {
     finding.where_op = most->op->row->name;
     finding.where_layer = most->op->row->layer_group;
-    evidence.Add("of it before this op", context.PerStep(most->ns), "ns", most->op->handle);
+    finding.evidence.Add("of it before this op", context.PerStep(most->ns), "ns", most->op->handle);
   }
+}
+
+// Short gaps inside executions: the host launches more slowly than the device works.
+void LaunchBound(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  if (!context.on_gpu) return;
+  if (context.graph_share > 0.02) {
+    report.Withhold("launch_bound", "launches: CUDA graphs were not expanded");
+    return;
+  }
+  LaunchGaps sums = SumLaunchGaps(context, gaps);
+  const int64_t ns = context.PerStep(sums.idle);
+  const int64_t saves = context.PerStep(sums.idle - sums.count * kLaunchCostNs);
+  Evidence evidence = LaunchEvidence(context, sums);
+  const double share = context.ShareOfStep(ns);
+  if (share < kLaunchShare || context.ShareOfStep(saves) < kFineShare) {
+    const std::string queue = context.launch_queue == nullptr
+                                  ? std::string()
+                                  : fmt::format(", {} launches ahead in the median",
+                                                context.launch_queue->outstanding_p50);
+    report.Fine("launch_bound",
+                fmt::format("gaps between launches: {} of the step{}", Percent(share), queue),
+                evidence);
+    return;
+  }
+  Finding finding;
+  finding.id = "launch_bound";
+  // What covers the ops is one launch for the host.
+  finding.change.emplace();
+  finding.change->one_launch = true;
+  finding.title = fmt::format("Launch less: the device waits {} per step for {}", Time(ns),
+                              context.Counted(sums.count, "launch", "launches"));
+  finding.action =
+      "let command buffers (CUDA graphs) cover these ops (xla_gpu_enable_command_buffer; loops "
+      "need "
+      "WHILE in it), unroll the loop (`scan(unroll=8)`), or give each launch more work: a larger "
+      "batch, vmap over the parts";
+  finding.how_to_check = "idle inside executions falls; the kernels stay as they are";
+  finding.saves_high_ns = saves;
+  finding.saves_low_ns = saves / 2;
+  // Seen in the calls that they came too late, or only guessed from the length of the gaps.
+  finding.sure = context.Allowed(10 * sums.known >= 7 * sums.count ? Sure::kHigh : Sure::kMedium);
+  finding.gaps = std::move(sums.claims);
+  finding.sentence =
+      fmt::format("The device waits for the host to launch for {} of the step: {} per step, in {}",
+                  Percent(share), Time(ns), context.Counted(sums.count, "gap", "gaps"));
   finding.evidence = std::move(evidence);
+  NameWaiting(context, sums.waited, finding);
   report.Add(std::move(finding));
 }
 
@@ -210,87 +235,146 @@ void SmallKernels(const Context& context, Report& report) {
   report.Add(std::move(finding));
 }
 
-// Idle time that begins where the step's work ends, by its cause.
-void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
-  std::map<GapCause, int64_t> by_cause;
-  std::map<GapCause, GapClaims> claims;
-  std::map<GapCause, int64_t> longest;
-  std::map<GapCause, std::set<std::pair<Id, int64_t>>> steps;
+// The idle time that begins where the step's work ends, of one cause.
+struct CauseGaps {
+  int64_t ns = 0;
+  int64_t longest_ns = 0;
+  GapClaims claims;
+  std::set<std::pair<Id, int64_t>> steps;  // Device and step.
+};
+
+struct StepGaps {
+  std::map<GapCause, CauseGaps> by_cause;
   int64_t launched = 0;  // Of unknown cause, before work that had been launched long before.
   int64_t all = 0;
+};
+
+StepGaps SumStepGaps(const Context& context, const std::vector<Gap>& gaps) {
+  StepGaps sums;
   for (const Gap& gap : gaps) {
     if (gap.within_execution && gap.ns < kLaunchGapNs) continue;
     if (gap.next != nullptr && gap.next->facts->host_callback) continue;  // Has its own rule.
-    by_cause[gap.row->cause] += gap.ns;
-    all += gap.ns;
-    Claim(context, gap, claims[gap.row->cause]);
+    CauseGaps& of = sums.by_cause[gap.row->cause];
+    of.ns += gap.ns;
+    sums.all += gap.ns;
+    Claim(context, gap, of.claims);
     if (gap.row->cause == GapCause::kUnknown &&
         WasLaunchedBefore(context.options.call_of, *gap.row)) {
-      launched += gap.ns;
+      sums.launched += gap.ns;
     }
-    longest[gap.row->cause] = std::max(longest[gap.row->cause], gap.ns);
+    of.longest_ns = std::max(of.longest_ns, gap.ns);
     const auto next = static_cast<size_t>(gap.row->next_activity_id) - 1;
-    if (context.InBasis(next)) {
-      steps[gap.row->cause].emplace(gap.row->device_id, context.StepOf(next));
-    }
+    if (context.InBasis(next)) of.steps.emplace(gap.row->device_id, context.StepOf(next));
   }
-  if (context.ShareOfStep(context.PerStep(all)) < kFineShare) {
-    report.Fine("host_gap", fmt::format("gaps between steps: idle for {}",
-                                        Percent(context.ShareOfStep(context.PerStep(all)))));
+  return sums;
+}
+
+// What is said of idle time of one cause.
+struct CauseWords {
+  GapCause cause;
+  std::string_view id, title, sentence, action, check;
+  Sure sure;
+  std::string_view tensorflow;  // The action in its words, where they differ.
+};
+// No word for compilation: a step with one in it is not steady (steps.h), and `recompile` judges
+// what it costs.
+constexpr std::array<CauseWords, 5> kCauseWords = {{
+    {GapCause::kSynchronisation, "sync_each_step",
+     "Stop waiting for the device each step: {} idle after a synchronisation",
+     "Each step waits for the device before it dispatches the next: {} idle, {} of {}",
+     "read metrics of the step before, or every N steps (`x.copy_to_host_async()`), instead of "
+     "`float(loss)`, `.item()`, print or block_until_ready in the loop",
+     "the device's queue holds more than one step; the gap is gone", Sure::kHigh,
+     "read metrics every N steps, not `float(loss)`, `.numpy()` or print in the loop (Keras: "
+     "`compile(steps_per_execution=N)`, callbacks that look at batches may read each one back)"},
+    {GapCause::kInput, "input_bound", "Prepare the next batch earlier: {} idle waiting for input",
+     "The device waits for the next batch for {} of the step: {} of {}",
+     "prefetch (grain, tf.data), call `jax.device_put` for the next batch right after the step "
+     "was dispatched",
+     "the gap before each step falls below 0.3 ms", Sure::kMedium,
+     "`dataset.prefetch(tf.data.AUTOTUNE)` at the end of the pipeline, parallel `map` and "
+     "`interleave`, `tf.data.experimental.prefetch_to_device`"},
+    {GapCause::kHost, "host_gap", "Dispatch faster: the device waits {} for the host",
+     "The device waits for the host to dispatch for {} of the step: {} of {}",
+     "one jitted function for the whole step, fewer and flatter arguments, no Python work "
+     "between "
+     "steps; `lax.scan` over several steps",
+     "the gap before each step shrinks", Sure::kMedium,
+     "one `tf.function` for the whole step and several steps in one call (Keras: "
+     "`compile(steps_per_execution=N)`), no Python work between steps"},
+    {GapCause::kCopy,
+     "copy_wait",
+     "Copy earlier: {} idle around copies to or from the host",
+     "The device is idle around copies to or from the host for {} of the step: {} of {}",
+     "copy while the step before computes; reduce on the device before reading back",
+     "copies run beside kernels",
+     Sure::kMedium,
+     {}},
+    {GapCause::kUnknown,
+     "idle",
+     "Find what the host does: the device is idle for {}",
+     "The device is idle for {} of the step, {} of {}: what the host did is not recorded",
+     "record with xlatrace or with host events: what the host does during the longest gaps "
+     "decides "
+     "between input, dispatch and synchronisation",
+     "the idle part of the step shrinks and the step with it",
+     Sure::kMedium,
+     {}},
+}};
+
+// `launched`: most of it lies before work that stood ready, so the host is not the cause.
+Finding StepGapFinding(const Context& context, const CauseWords& words, CauseGaps& of,
+                       bool launched) {
+  const int64_t ns = context.PerStep(of.ns);
+  Finding finding;
+  finding.id = words.id;
+  finding.sure = context.Allowed(words.sure);
+  finding.how_to_check = words.check;
+  if (launched) {
+    finding.title =
+        fmt::format("Find what the device waits for: {} per step, its work launched", Time(ns));
+    finding.sentence =
+        fmt::format("The device is idle for {} of the step, with its work launched: {} of {}",
+                    Percent(context.ShareOfStep(ns)), Time(ns), Time(context.step_ns));
+    finding.action =
+        "the next kernels stood ready, so the host is not the cause: they wait for an event of "
+        "another stream, a transfer or another device; see the timeline around the longest gaps";
+  } else {
+    finding.title = fmt::format(fmt::runtime(words.title), fmt::format("{} per step", Time(ns)));
+    finding.sentence = fmt::format(fmt::runtime(words.sentence), Percent(context.ShareOfStep(ns)),
+                                   Time(ns), Time(context.step_ns));
+    finding.action =
+        words.tensorflow.empty() ? words.action : context.Advice(words.action, words.tensorflow);
   }
-  struct Words {
-    GapCause cause;
-    std::string_view id, title, sentence, action, check;
-    Sure sure;
-    std::string_view tensorflow;  // The action in its words, where they differ.
-  };
-  // No word for compilation: a step with one in it is not steady (steps.h), and `recompile` judges
-  // what it costs.
-  static constexpr std::array<Words, 5> kWords = {{
-      {GapCause::kSynchronisation, "sync_each_step",
-       "Stop waiting for the device each step: {} idle after a synchronisation",
-       "Each step waits for the device before it dispatches the next: {} idle, {} of {}",
-       "read metrics of the step before, or every N steps (`x.copy_to_host_async()`), instead of "
-       "`float(loss)`, `.item()`, print or block_until_ready in the loop",
-       "the device's queue holds more than one step; the gap is gone", Sure::kHigh,
-       "read metrics every N steps, not `float(loss)`, `.numpy()` or print in the loop (Keras: "
-       "`compile(steps_per_execution=N)`, callbacks that look at batches may read each one back)"},
-      {GapCause::kInput, "input_bound", "Prepare the next batch earlier: {} idle waiting for input",
-       "The device waits for the next batch for {} of the step: {} of {}",
-       "prefetch (grain, tf.data), call `jax.device_put` for the next batch right after the step "
-       "was dispatched",
-       "the gap before each step falls below 0.3 ms", Sure::kMedium,
-       "`dataset.prefetch(tf.data.AUTOTUNE)` at the end of the pipeline, parallel `map` and "
-       "`interleave`, `tf.data.experimental.prefetch_to_device`"},
-      {GapCause::kHost, "host_gap", "Dispatch faster: the device waits {} for the host",
-       "The device waits for the host to dispatch for {} of the step: {} of {}",
-       "one jitted function for the whole step, fewer and flatter arguments, no Python work "
-       "between "
-       "steps; `lax.scan` over several steps",
-       "the gap before each step shrinks", Sure::kMedium,
-       "one `tf.function` for the whole step and several steps in one call (Keras: "
-       "`compile(steps_per_execution=N)`), no Python work between steps"},
-      {GapCause::kCopy,
-       "copy_wait",
-       "Copy earlier: {} idle around copies to or from the host",
-       "The device is idle around copies to or from the host for {} of the step: {} of {}",
-       "copy while the step before computes; reduce on the device before reading back",
-       "copies run beside kernels",
-       Sure::kMedium,
-       {}},
-      {GapCause::kUnknown,
-       "idle",
-       "Find what the host does: the device is idle for {}",
-       "The device is idle for {} of the step, {} of {}: what the host did is not recorded",
-       "record with xlatrace or with host events: what the host does during the longest gaps "
-       "decides "
-       "between input, dispatch and synchronisation",
-       "the idle part of the step shrinks and the step with it",
-       Sure::kMedium,
-       {}},
-  }};
-  for (const Words& words : kWords) {
-    const int64_t ns = context.PerStep(by_cause[words.cause]);
+  finding.saves_high_ns = ns;
+  // A gap stays between steps: 20 us of dispatch.
+  finding.saves_low_ns =
+      words.cause == GapCause::kUnknown ? 0 : std::max<int64_t>(0, ns - 20'000) / 2;
+  finding.gaps = std::move(of.claims);
+  finding.where_source = context.StepCallSource();
+  finding.evidence.Add(kIdleInGaps, ns, "ns")
+      .Add("longest such gap", of.longest_ns, "ns")
+      .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
+      .AddReal("steady steps with one",
+               100.0 * static_cast<double>(of.steps.size()) / static_cast<double>(context.divisor),
+               "%");
+  if (context.launch_queue != nullptr) {
+    finding.evidence.Add("launches outstanding, median", context.launch_queue->outstanding_p50,
+                         "count");
+  }
+  return finding;
+}
+
+// Idle time that begins where the step's work ends, by its cause.
+void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& report) {
+  StepGaps sums = SumStepGaps(context, gaps);
+  const double share = context.ShareOfStep(context.PerStep(sums.all));
+  if (share < kFineShare) {
+    report.Fine("host_gap", fmt::format("gaps between steps: idle for {}", Percent(share)));
+  }
+  for (const CauseWords& words : kCauseWords) {
+    CauseGaps& of = sums.by_cause[words.cause];
+    const int64_t ns = context.PerStep(of.ns);
     if (context.ShareOfStep(ns) < kHostShare) continue;
     if (context.options.lost_records > 0) {
       report.Withhold(words.id, "idle time: records were lost, so a gap may be missing work");
@@ -300,44 +384,9 @@ void BetweenSteps(const Context& context, const std::vector<Gap>& gaps, Report& 
       report.Withhold(words.id, "idle time: CUDA graphs were not expanded");
       return;
     }
-    Finding finding;
-    finding.id = words.id;
-    finding.title = fmt::format(fmt::runtime(words.title), fmt::format("{} per step", Time(ns)));
-    finding.action =
-        words.tensorflow.empty() ? words.action : context.Advice(words.action, words.tensorflow);
-    finding.how_to_check = words.check;
-    if (words.cause == GapCause::kUnknown && 2 * context.PerStep(launched) > ns) {
-      finding.title =
-          fmt::format("Find what the device waits for: {} per step, its work launched", Time(ns));
-      finding.sentence =
-          fmt::format("The device is idle for {} of the step, with its work launched: {} of {}",
-                      Percent(context.ShareOfStep(ns)), Time(ns), Time(context.step_ns));
-      finding.action =
-          "the next kernels stood ready, so the host is not the cause: they wait for an event of "
-          "another stream, a transfer or another device; see the timeline around the longest gaps";
-    }
-    finding.sure = context.Allowed(words.sure);
-    finding.saves_high_ns = ns;
-    // A gap stays between steps: 20 us of dispatch.
-    finding.saves_low_ns =
-        words.cause == GapCause::kUnknown ? 0 : std::max<int64_t>(0, ns - 20'000) / 2;
-    finding.gaps = std::move(claims[words.cause]);
-    if (finding.sentence.empty())
-      finding.sentence = fmt::format(fmt::runtime(words.sentence), Percent(context.ShareOfStep(ns)),
-                                     Time(ns), Time(context.step_ns));
-    finding.where_source = context.StepCallSource();
-    finding.evidence.Add(kIdleInGaps, ns, "ns")
-        .Add("longest such gap", longest[words.cause], "ns")
-        .AddReal("of the step", 100 * context.ShareOfStep(ns), "%")
-        .AddReal("steady steps with one",
-                 100.0 * static_cast<double>(steps[words.cause].size()) /
-                     static_cast<double>(context.divisor),
-                 "%");
-    if (context.launch_queue != nullptr) {
-      finding.evidence.Add("launches outstanding, median", context.launch_queue->outstanding_p50,
-                           "count");
-    }
-    report.Add(std::move(finding));
+    const bool launched =
+        words.cause == GapCause::kUnknown && 2 * context.PerStep(sums.launched) > ns;
+    report.Add(StepGapFinding(context, words, of, launched));
   }
 }
 

@@ -7,29 +7,35 @@
 #include <fmt/format.h>
 
 #include "base/compress.h"
+#include "base/parquet_format.h"
 #include "export/thrift_writer.h"
 
 namespace xlatrace::exporter {
 namespace {
 
-// Numbers of parquet.thrift.
-enum Encoding { kPlain = 0, kRle = 3, kRleDictionary = 8 };
-enum PageType { kDataPage = 0, kDictionaryPage = 2 };
-constexpr int kOptional = 1;
-constexpr int kZstd = 6;
-constexpr int kUtf8 = 0;
-constexpr std::string_view kMagic = "PAR1";
+using parquet::ColumnChunk;
+using parquet::ColumnMetaData;
+using parquet::DataPageHeader;
+using parquet::DictionaryPageHeader;
+using parquet::FileMetaData;
+using parquet::KeyValue;
+using parquet::LogicalType;
+using parquet::PageHeader;
+using parquet::RowGroup;
+using parquet::SchemaElement;
 
-int TypeNumber(ParquetType type) {
+constexpr int64_t kFormatVersion = 1;
+
+parquet::Type StoredType(ParquetType type) {
   switch (type) {
     case ParquetType::kInt64:
-      return 2;
+      return parquet::kInt64;
     case ParquetType::kDouble:
-      return 5;
+      return parquet::kDouble;
     case ParquetType::kText:
       break;
   }
-  return 6;
+  return parquet::kByteArray;
 }
 
 void AppendLittleEndian32(std::string& out, uint32_t value) {
@@ -142,8 +148,8 @@ Status ParquetFile::EndRow() {
 
 Status ParquetFile::Append(std::string_view bytes) {
   if (offset_ == 0) {
-    offset_ = kMagic.size();
-    XLATRACE_TRY(file_.Append(kMagic));
+    offset_ = parquet::kMagic.size();
+    XLATRACE_TRY(file_.Append(parquet::kMagic));
   }
   offset_ += static_cast<int64_t>(bytes.size());
   return file_.Append(bytes);
@@ -154,15 +160,19 @@ Status ParquetFile::WritePage(bool is_dictionary, int64_t values, const std::str
   const std::string compressed = ZstdCompress(body);
   std::string head;
   ThriftWriter header(head);
-  header.Int32(1, is_dictionary ? kDictionaryPage : kDataPage);
-  header.Int32(2, static_cast<int64_t>(body.size()));
-  header.Int32(3, static_cast<int64_t>(compressed.size()));
-  header.BeginStruct(is_dictionary ? 7 : 5);
-  header.Int32(1, values);
-  header.Int32(2, encoding);
-  if (!is_dictionary) {
-    header.Int32(3, kRle);
-    header.Int32(4, kRle);
+  header.Int32(PageHeader::kType, is_dictionary ? parquet::kDictionaryPage : parquet::kDataPage);
+  header.Int32(PageHeader::kUncompressedPageSize, static_cast<int64_t>(body.size()));
+  header.Int32(PageHeader::kCompressedPageSize, static_cast<int64_t>(compressed.size()));
+  if (is_dictionary) {
+    header.BeginStruct(PageHeader::kDictionaryPageHeader);
+    header.Int32(DictionaryPageHeader::kNumValues, values);
+    header.Int32(DictionaryPageHeader::kEncoding, encoding);
+  } else {
+    header.BeginStruct(PageHeader::kDataPageHeader);
+    header.Int32(DataPageHeader::kNumValues, values);
+    header.Int32(DataPageHeader::kEncoding, encoding);
+    header.Int32(DataPageHeader::kDefinitionLevelEncoding, parquet::kRle);
+    header.Int32(DataPageHeader::kRepetitionLevelEncoding, parquet::kRle);
   }
   header.EndStruct();
   header.EndStruct();
@@ -184,8 +194,8 @@ Status ParquetFile::WriteChunk(Column& column, Chunk& chunk) {
       AppendLittleEndian32(dictionary, static_cast<uint32_t>(text.size()));
       dictionary += text;
     }
-    XLATRACE_TRY(
-        WritePage(true, static_cast<int64_t>(column.texts.size()), dictionary, chunk, kPlain));
+    XLATRACE_TRY(WritePage(true, static_cast<int64_t>(column.texts.size()), dictionary, chunk,
+                           parquet::kPlain));
   }
   std::string levels;
   Hybrid(levels, 1).Add(column.present);
@@ -200,7 +210,8 @@ Status ParquetFile::WriteChunk(Column& column, Chunk& chunk) {
   } else {
     body += column.values;
   }
-  XLATRACE_TRY(WritePage(false, chunk.values, body, chunk, is_text ? kRleDictionary : kPlain));
+  XLATRACE_TRY(WritePage(false, chunk.values, body, chunk,
+                         is_text ? parquet::kRleDictionary : parquet::kPlain));
   column.present.clear();
   column.values.clear();
   column.indices.clear();
@@ -219,77 +230,84 @@ Status ParquetFile::WriteGroup() {
   return {};
 }
 
+void ParquetFile::WriteSchema(ThriftWriter& meta) const {
+  meta.List(FileMetaData::kSchema, ThriftWriter::kStruct, columns_.size() + 1);
+  meta.BeginElement();
+  meta.Text(SchemaElement::kName, "schema");
+  meta.Int32(SchemaElement::kNumChildren, static_cast<int64_t>(columns_.size()));
+  meta.EndStruct();
+  for (const Column& column : columns_) {
+    meta.BeginElement();
+    meta.Int32(SchemaElement::kType, StoredType(column.type));
+    meta.Int32(SchemaElement::kRepetitionType, parquet::kOptional);
+    meta.Text(SchemaElement::kName, column.name);
+    if (column.type == ParquetType::kText) {
+      meta.Int32(SchemaElement::kConvertedType, parquet::kUtf8);
+      meta.BeginStruct(SchemaElement::kLogicalType);
+      meta.BeginStruct(LogicalType::kString);
+      meta.EndStruct();
+      meta.EndStruct();
+    }
+    meta.EndStruct();
+  }
+}
+
+void ParquetFile::WriteColumnChunk(const Column& column, const Chunk& chunk,
+                                   ThriftWriter& meta) const {
+  const bool is_text = column.type == ParquetType::kText;
+  meta.BeginElement();
+  meta.Int64(ColumnChunk::kFileOffset, is_text ? chunk.dictionary_offset : chunk.data_offset);
+  meta.BeginStruct(ColumnChunk::kMetaData);
+  meta.Int32(ColumnMetaData::kType, StoredType(column.type));
+  meta.List(ColumnMetaData::kEncodings, ThriftWriter::kInt32, is_text ? 3 : 2);
+  meta.Zigzag(parquet::kPlain);
+  meta.Zigzag(parquet::kRle);
+  if (is_text) meta.Zigzag(parquet::kRleDictionary);
+  meta.List(ColumnMetaData::kPathInSchema, ThriftWriter::kText, 1);
+  meta.Bytes(column.name);
+  meta.Int32(ColumnMetaData::kCodec, parquet::kZstd);
+  meta.Int64(ColumnMetaData::kNumValues, chunk.values);
+  meta.Int64(ColumnMetaData::kTotalUncompressedSize, chunk.uncompressed_bytes);
+  meta.Int64(ColumnMetaData::kTotalCompressedSize, chunk.bytes);
+  meta.Int64(ColumnMetaData::kDataPageOffset, chunk.data_offset);
+  if (is_text) meta.Int64(ColumnMetaData::kDictionaryPageOffset, chunk.dictionary_offset);
+  meta.EndStruct();
+  meta.EndStruct();
+}
+
 Status ParquetFile::Finish(const std::vector<std::pair<std::string, std::string>>& facts) {
   if (group_rows_ > 0) XLATRACE_TRY(WriteGroup());
   std::string footer;
   ThriftWriter meta(footer);
-  meta.Int32(1, 1);
-  meta.List(2, ThriftWriter::kStruct, columns_.size() + 1);
-  meta.BeginElement();
-  meta.Text(4, "schema");
-  meta.Int32(5, static_cast<int64_t>(columns_.size()));
-  meta.EndStruct();
-  for (const Column& column : columns_) {
-    meta.BeginElement();
-    meta.Int32(1, TypeNumber(column.type));
-    meta.Int32(3, kOptional);
-    meta.Text(4, column.name);
-    if (column.type == ParquetType::kText) {
-      meta.Int32(6, kUtf8);
-      meta.BeginStruct(10);  // LogicalType
-      meta.BeginStruct(1);   // STRING
-      meta.EndStruct();
-      meta.EndStruct();
-    }
-    meta.EndStruct();
-  }
-  meta.Int64(3, rows_);
-  meta.List(4, ThriftWriter::kStruct, groups_.size());
+  meta.Int32(FileMetaData::kVersion, kFormatVersion);
+  WriteSchema(meta);
+  meta.Int64(FileMetaData::kNumRows, rows_);
+  meta.List(FileMetaData::kRowGroups, ThriftWriter::kStruct, groups_.size());
   for (const Group& group : groups_) {
     meta.BeginElement();
-    meta.List(1, ThriftWriter::kStruct, columns_.size());
+    meta.List(RowGroup::kColumns, ThriftWriter::kStruct, columns_.size());
     int64_t bytes = 0;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const Column& column = columns_[i];
-      const Chunk& chunk = group.chunks[i];
-      const bool is_text = column.type == ParquetType::kText;
-      meta.BeginElement();
-      meta.Int64(2, is_text ? chunk.dictionary_offset : chunk.data_offset);
-      meta.BeginStruct(3);
-      meta.Int32(1, TypeNumber(column.type));
-      meta.List(2, ThriftWriter::kInt32, is_text ? 3 : 2);
-      meta.Zigzag(kPlain);
-      meta.Zigzag(kRle);
-      if (is_text) meta.Zigzag(kRleDictionary);
-      meta.List(3, ThriftWriter::kText, 1);
-      meta.Bytes(column.name);
-      meta.Int32(4, kZstd);
-      meta.Int64(5, chunk.values);
-      meta.Int64(6, chunk.uncompressed_bytes);
-      meta.Int64(7, chunk.bytes);
-      meta.Int64(9, chunk.data_offset);
-      if (is_text) meta.Int64(11, chunk.dictionary_offset);
-      meta.EndStruct();
-      meta.EndStruct();
-      bytes += chunk.uncompressed_bytes;
+      WriteColumnChunk(columns_[i], group.chunks[i], meta);
+      bytes += group.chunks[i].uncompressed_bytes;
     }
-    meta.Int64(2, bytes);
-    meta.Int64(3, group.rows);
+    meta.Int64(RowGroup::kTotalByteSize, bytes);
+    meta.Int64(RowGroup::kNumRows, group.rows);
     meta.EndStruct();
   }
-  meta.List(5, ThriftWriter::kStruct, facts.size());
+  meta.List(FileMetaData::kKeyValueMetadata, ThriftWriter::kStruct, facts.size());
   for (const auto& [key, value] : facts) {
     meta.BeginElement();
-    meta.Text(1, key);
-    meta.Text(2, value);
+    meta.Text(KeyValue::kKey, key);
+    meta.Text(KeyValue::kValue, value);
     meta.EndStruct();
   }
-  meta.Text(6, fmt::format("xlatrace version {}", XLATRACE_VERSION));
+  meta.Text(FileMetaData::kCreatedBy, fmt::format("xlatrace version {}", XLATRACE_VERSION));
   meta.EndStruct();
   XLATRACE_TRY(Append(footer));
   std::string tail;
   AppendLittleEndian32(tail, static_cast<uint32_t>(footer.size()));
-  return Append(tail += kMagic);
+  return Append(tail += parquet::kMagic);
 }
 
 }  // namespace xlatrace::exporter

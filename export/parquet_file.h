@@ -26,6 +26,8 @@
 
 namespace xlatrace::exporter {
 
+class ThriftWriter;
+
 enum class ParquetType { kInt64, kDouble, kText };
 
 class ParquetFile {
@@ -66,6 +68,10 @@ class ParquetFile {
     int64_t rows = 0;
     std::vector<Chunk> chunks;
   };
+
+  // Parts of the footer.
+  void WriteSchema(ThriftWriter& meta) const;
+  void WriteColumnChunk(const Column& column, const Chunk& chunk, ThriftWriter& meta) const;
 
   Status WriteGroup();
   Status WriteChunk(Column& column, Chunk& chunk);

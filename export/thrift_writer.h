@@ -17,12 +17,15 @@ class ThriftWriter {
  public:
   explicit ThriftWriter(std::string& out) : out_(out) {}
 
+  // Types of fields and elements, under the protocol's numbers.
+  enum Type { kInt32 = 5, kInt64 = 6, kText = 8, kList = 9, kStruct = 12 };
+
   // Fields of a struct, by ascending id.
-  void Int32(int id, int64_t value) { Head(id, 5), Zigzag(value); }
-  void Int64(int id, int64_t value) { Head(id, 6), Zigzag(value); }
-  void Text(int id, std::string_view text) { Head(id, 8), Bytes(text); }
+  void Int32(int id, int64_t value) { Head(id, kInt32), Zigzag(value); }
+  void Int64(int id, int64_t value) { Head(id, kInt64), Zigzag(value); }
+  void Text(int id, std::string_view text) { Head(id, kText), Bytes(text); }
   void BeginStruct(int id) {
-    Head(id, 12);
+    Head(id, kStruct);
     BeginElement();
   }
   void EndStruct() {
@@ -30,9 +33,8 @@ class ThriftWriter {
     last_ids_.pop_back();
   }
   // Then `size` elements: structs between BeginElement and EndStruct, or plain values.
-  enum Element { kInt32 = 5, kText = 8, kStruct = 12 };
-  void List(int id, Element element, size_t size) {
-    Head(id, 9);
+  void List(int id, Type element, size_t size) {
+    Head(id, kList);
     if (size < 15) {
       out_ += static_cast<char>(size << 4 | static_cast<size_t>(element));
     } else {
@@ -50,7 +52,7 @@ class ThriftWriter {
   }
 
  private:
-  void Head(int id, int type) {
+  void Head(int id, Type type) {
     const int step = id - last_ids_.back();
     last_ids_.back() = id;
     out_ += static_cast<char>(step << 4 | type);  // Ids lie close together.

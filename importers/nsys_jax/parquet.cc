@@ -1,5 +1,6 @@
 #include "importers/nsys_jax/parquet.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -7,16 +8,22 @@
 #include <fmt/format.h>
 
 #include "base/compress.h"
+#include "base/parquet_format.h"
 #include "importers/nsys_jax/snappy.h"
 #include "importers/nsys_jax/thrift_compact.h"
 
 namespace xlatrace::importers {
 namespace {
 
-enum PhysicalType { kBoolean, kInt32, kInt64, kInt96, kFloat, kDouble, kByteArray };
-enum Codec { kUncompressed = 0, kSnappy = 1, kGzip = 2, kZstd = 6 };
-enum PageType { kDataPage = 0, kIndexPage = 1, kDictionaryPage = 2, kDataPageV2 = 3 };
-enum Encoding { kPlain = 0, kPlainDictionary = 2, kRle = 3, kRleDictionary = 8 };
+using parquet::ColumnChunk;
+using parquet::ColumnMetaData;
+using parquet::DataPageHeader;
+using parquet::DataPageHeaderV2;
+using parquet::DictionaryPageHeader;
+using parquet::FileMetaData;
+using parquet::PageHeader;
+using parquet::RowGroup;
+using parquet::SchemaElement;
 
 constexpr int64_t kMaxPageBytes = int64_t{1} << 30;
 // Real tables inflate up to ten times, and start times alone take more than a byte per row.
@@ -32,15 +39,15 @@ tl::unexpected<Error> Damaged(std::string_view what) {
 Result<std::string> InflatePage(std::string_view page, int codec, int64_t size) {
   if (size < 0 || size > kMaxPageBytes) return Damaged("a page of an impossible size");
   switch (codec) {
-    case kUncompressed:
+    case parquet::kUncompressed:
       return std::string(page);
-    case kSnappy: {
+    case parquet::kSnappy: {
       auto inflated = SnappyInflate(page, static_cast<size_t>(size));
       if (!inflated) return Damaged("a damaged page");
       return std::move(*inflated);
     }
-    case kGzip:
-    case kZstd:
+    case parquet::kGzip:
+    case parquet::kZstd:
       return Inflate(std::string(page), "a page", static_cast<uint64_t>(size));
     default:
       return MakeError(fmt::format("a Parquet file with compression {}, which is not read", codec),
@@ -118,19 +125,19 @@ bool ReadPlain(std::string_view bytes, int type, size_t count, Values* out) {
   };
   const auto same = [](auto value) { return static_cast<int64_t>(value); };
   switch (type) {
-    case kInt32:
+    case parquet::kInt32:
       return take(int32_t{}, same);
-    case kInt64:
+    case parquet::kInt64:
       return take(int64_t{}, same);
-    case kFloat:
+    case parquet::kFloat:
       return take(float{}, [](float value) { return FloorOf(value); });
-    case kDouble:
+    case parquet::kDouble:
       return take(double{}, FloorOf);
-    case kBoolean:
+    case parquet::kBoolean:
       if (bytes.size() < (count + 7) / 8) return false;
       for (size_t i = 0; i < count; ++i) out->numbers.push_back(bytes[i / 8] >> (i % 8) & 1);
       return true;
-    case kByteArray:
+    case parquet::kByteArray:
       for (size_t i = 0; i < count; ++i) {
         uint32_t size = 0;
         if (bytes.size() < sizeof(size)) return false;
@@ -146,10 +153,217 @@ bool ReadPlain(std::string_view bytes, int type, size_t count, Values* out) {
   }
 }
 
+ParquetChunk ChunkOf(const ThriftValue& meta) {
+  ParquetChunk chunk;
+  chunk.offset = meta[ColumnMetaData::kDataPageOffset].integer;
+  const int64_t dictionary = meta[ColumnMetaData::kDictionaryPageOffset].integer;
+  if (dictionary > 0) chunk.offset = std::min(chunk.offset, dictionary);
+  chunk.bytes = meta[ColumnMetaData::kTotalCompressedSize].integer;
+  chunk.values = meta[ColumnMetaData::kNumValues].integer;
+  chunk.codec = static_cast<int>(meta[ColumnMetaData::kCodec].integer);
+  return chunk;
+}
+
+// Reads the pages of a column chunk, one after the other.
+class ChunkReader {
+ public:
+  // `type`, `optional`: of the column.
+  ChunkReader(int type, bool optional, const ParquetChunk& chunk, uint64_t most_bytes,
+              ParquetColumn* out, uint64_t* inflated_bytes)
+      : type_(type),
+        optional_(optional),
+        chunk_(chunk),
+        most_bytes_(most_bytes),
+        out_(out),
+        inflated_bytes_(inflated_bytes) {}
+
+  // `rest`: the bytes of the chunk.
+  Status Read(std::string_view rest) {
+    while (seen_ < chunk_.values) {
+      const std::optional<ThriftValue> header = ReadThriftStruct(rest);
+      if (!header) return Damaged("a damaged page header");
+      const int64_t size = (*header)[PageHeader::kCompressedPageSize].integer;
+      if (size < 0 || static_cast<uint64_t>(size) > rest.size()) return Damaged("a page cut off");
+      const std::string_view stored = rest.substr(0, static_cast<size_t>(size));
+      rest.remove_prefix(static_cast<size_t>(size));
+      const int64_t type = (*header)[PageHeader::kType].integer;
+      if (type == parquet::kIndexPage) continue;
+      if (type == parquet::kDictionaryPage) {
+        XLATRACE_TRY(ReadDictionary(*header, stored));
+      } else if (type == parquet::kDataPage || type == parquet::kDataPageV2) {
+        XLATRACE_TRY(ReadData(*header, stored, type == parquet::kDataPageV2));
+      } else {
+        return Damaged("a page of an unknown kind");
+      }
+    }
+    return {};
+  }
+
+ private:
+  // A page of values.
+  struct Page {
+    int64_t values = 0;  // NULLs too.
+    int64_t encoding = 0;
+    std::string_view levels;  // Definition levels, if they are stored apart.
+    std::string_view body;    // Inflated.
+  };
+
+  // Holds an inflated page for as long as the column; `out` is its bytes there.
+  Status Keep(std::string page, std::string_view* out) {
+    *inflated_bytes_ += page.size();
+    out_->storage.push_back(std::move(page));
+    *out = out_->storage.back();
+    if (*inflated_bytes_ > most_bytes_) return Damaged("pages that inflate to too much");
+    return {};
+  }
+
+  Status ReadDictionary(const ThriftValue& header, std::string_view stored) {
+    XLATRACE_ASSIGN(
+        std::string inflated,
+        InflatePage(stored, chunk_.codec, header[PageHeader::kUncompressedPageSize].integer));
+    const int64_t count =
+        header[PageHeader::kDictionaryPageHeader][DictionaryPageHeader::kNumValues].integer;
+    if (count < 0 || count > static_cast<int64_t>(inflated.size()) * 8) {
+      return Damaged("a dictionary of an impossible size");
+    }
+    std::string_view body;
+    XLATRACE_TRY(Keep(std::move(inflated), &body));
+    dictionary_ = {};
+    if (!ReadPlain(body, type_, static_cast<size_t>(count), &dictionary_)) {
+      return Damaged("a damaged dictionary");
+    }
+    return {};
+  }
+
+  Status ReadData(const ThriftValue& header, std::string_view stored, bool v2) {
+    Page page;
+    XLATRACE_TRY(v2 ? OpenV2(header, stored, &page) : OpenV1(header, stored, &page));
+    size_t present = 0;
+    XLATRACE_TRY(ReadLevels(page, &present));
+    Values plain;
+    bool indexed = false;
+    XLATRACE_TRY(ReadValues(page, present, &plain, &indexed));
+    return Append(indexed ? dictionary_ : plain, indexed);
+  }
+
+  Status Count(int64_t values) {
+    if (values <= 0 || values > chunk_.values - seen_) return Damaged("a page of too many values");
+    seen_ += values;
+    return {};
+  }
+
+  // In pages of the first version the levels are compressed with the values, behind their size.
+  Status OpenV1(const ThriftValue& header, std::string_view stored, Page* page) {
+    const ThriftValue& data = header[PageHeader::kDataPageHeader];
+    page->values = data[DataPageHeader::kNumValues].integer;
+    page->encoding = data[DataPageHeader::kEncoding].integer;
+    XLATRACE_TRY(Count(page->values));
+    XLATRACE_ASSIGN(
+        std::string inflated,
+        InflatePage(stored, chunk_.codec, header[PageHeader::kUncompressedPageSize].integer));
+    XLATRACE_TRY(Keep(std::move(inflated), &page->body));
+    if (!optional_) return {};
+    uint32_t level_size = 0;
+    if (page->body.size() < sizeof(level_size)) return Damaged("a page without levels");
+    std::memcpy(&level_size, page->body.data(), sizeof(level_size));
+    page->body.remove_prefix(sizeof(level_size));
+    if (level_size > page->body.size()) return Damaged("a page without levels");
+    page->levels = page->body.substr(0, level_size);
+    page->body.remove_prefix(level_size);
+    return {};
+  }
+
+  // In pages of the second version the levels lie before the values and are never compressed.
+  Status OpenV2(const ThriftValue& header, std::string_view stored, Page* page) {
+    const ThriftValue& data = header[PageHeader::kDataPageHeaderV2];
+    page->values = data[DataPageHeaderV2::kNumValues].integer;
+    page->encoding = data[DataPageHeaderV2::kEncoding].integer;
+    XLATRACE_TRY(Count(page->values));
+    const int64_t repetition = data[DataPageHeaderV2::kRepetitionLevelsByteLength].integer;
+    const int64_t definition = data[DataPageHeaderV2::kDefinitionLevelsByteLength].integer;
+    if (repetition != 0 || definition < 0 || static_cast<uint64_t>(definition) > stored.size()) {
+      return Damaged("nested values");
+    }
+    page->levels = stored.substr(0, static_cast<size_t>(definition));
+    const bool compressed = !data.Has(DataPageHeaderV2::kIsCompressed) ||
+                            data[DataPageHeaderV2::kIsCompressed].integer != 0;
+    XLATRACE_ASSIGN(std::string inflated,
+                    InflatePage(stored.substr(static_cast<size_t>(definition)),
+                                compressed ? chunk_.codec : int{parquet::kUncompressed},
+                                header[PageHeader::kUncompressedPageSize].integer - definition));
+    return Keep(std::move(inflated), &page->body);
+  }
+
+  // One level per value: 0 is a NULL. `present`: how many are none.
+  Status ReadLevels(const Page& page, size_t* present) {
+    const auto values = static_cast<size_t>(page.values);
+    levels_.assign(values, 1);
+    *present = values;
+    if (!optional_) return {};
+    if (!ReadHybrid(page.levels, 1, values, &levels_)) return Damaged("damaged levels");
+    *present = 0;
+    for (const uint32_t level : levels_) *present += level;
+    return {};
+  }
+
+  // The values that are present: into `plain`, or their places in the dictionary into indices_.
+  Status ReadValues(const Page& page, size_t present, Values* plain, bool* indexed) {
+    const std::string_view body = page.body;
+    if (page.encoding == parquet::kPlainDictionary || page.encoding == parquet::kRleDictionary) {
+      *indexed = true;
+      if (present == 0) return {};
+      if (body.empty()) return Damaged("a page without indices");
+      const int width = static_cast<unsigned char>(body[0]);
+      if (!ReadHybrid(body.substr(1), width, present, &indices_)) return Damaged("damaged indices");
+    } else if (page.encoding == parquet::kPlain) {
+      if (!ReadPlain(body, type_, present, plain)) return Damaged("a damaged page");
+    } else if (page.encoding == parquet::kRle && type_ == parquet::kBoolean && body.size() >= 4) {
+      if (!ReadHybrid(body.substr(4), 1, present, &indices_)) return Damaged("damaged booleans");
+      for (const uint32_t value : indices_) plain->numbers.push_back(value);
+    } else {
+      return MakeError(fmt::format("values in encoding {}, which is not read", page.encoding),
+                       "write it again with version 1.0 pages");
+    }
+    return {};
+  }
+
+  // Values and NULLs in their order, behind what the column has.
+  Status Append(const Values& source, bool indexed) {
+    size_t next = 0;
+    for (const uint32_t level : levels_) {
+      size_t index = next;
+      if (level != 0) {
+        if (indexed) index = indices_[next];
+        ++next;
+      }
+      if (type_ == parquet::kByteArray) {
+        if (level != 0 && index >= source.texts.size()) return Damaged("an index out of range");
+        out_->texts.push_back(level == 0 ? std::string_view() : source.texts[index]);
+      } else {
+        if (level != 0 && index >= source.numbers.size()) return Damaged("an index out of range");
+        out_->numbers.push_back(level == 0 ? ParquetColumn::kNull : source.numbers[index]);
+      }
+    }
+    return {};
+  }
+
+  int type_;
+  bool optional_;
+  const ParquetChunk& chunk_;
+  uint64_t most_bytes_;
+  ParquetColumn* out_;
+  uint64_t* inflated_bytes_;
+  Values dictionary_;
+  int64_t seen_ = 0;
+  std::vector<uint32_t> levels_;
+  std::vector<uint32_t> indices_;
+};
+
 }  // namespace
 
 Result<ParquetFile> ParquetFile::Open(std::string_view bytes) {
-  if (bytes.size() < 12 || !bytes.starts_with("PAR1") || !bytes.ends_with("PAR1")) {
+  if (bytes.size() < 12 || !bytes.starts_with(parquet::kMagic) ||
+      !bytes.ends_with(parquet::kMagic)) {
     return Damaged("no mark at its start or end");
   }
   uint32_t footer_size = 0;
@@ -160,7 +374,7 @@ Result<ParquetFile> ParquetFile::Open(std::string_view bytes) {
   if (!meta) return Damaged("a damaged footer");
   ParquetFile file;
   file.bytes_ = bytes;
-  file.rows_ = (*meta)[3].integer;
+  file.rows_ = (*meta)[FileMetaData::kNumRows].integer;
   if (file.rows_ < 0 || file.rows_ > kMaxParquetRows) {
     return MakeError(
         fmt::format("a Parquet file of {} rows; {} are read at most", file.rows_, kMaxParquetRows));
@@ -168,33 +382,28 @@ Result<ParquetFile> ParquetFile::Open(std::string_view bytes) {
   if (static_cast<uint64_t>(file.rows_) > kRowsFree + bytes.size()) {
     return Damaged(fmt::format("{} rows in {} bytes", file.rows_, bytes.size()));
   }
-  const std::vector<ThriftValue>& schema = (*meta)[2].items;
-  for (size_t i = 1; i < schema.size(); ++i) {
+  const std::vector<ThriftValue>& schema = (*meta)[FileMetaData::kSchema].items;
+  for (size_t i = 1; i < schema.size(); ++i) {  // The first is the root.
+    const ThriftValue& element = schema[i];
+    const int64_t repetition = element[SchemaElement::kRepetitionType].integer;
     Column column;
-    column.type = static_cast<int>(schema[i][1].integer);
-    column.optional = schema[i][3].integer == 1;
-    column.flat = schema[i][3].integer != 2 && !schema[i].Has(5);
-    file.names_.emplace_back(schema[i][4].text);
+    column.type = static_cast<int>(element[SchemaElement::kType].integer);
+    column.optional = repetition == parquet::kOptional;
+    column.flat = repetition != parquet::kRepeated && !element.Has(SchemaElement::kNumChildren);
+    file.names_.emplace_back(element[SchemaElement::kName].text);
     file.columns_.push_back(std::move(column));
   }
   int64_t rows = 0;
-  for (const ThriftValue& group : (*meta)[4].items) {
-    rows += group[3].integer;
-    for (const ThriftValue& chunk : group[1].items) {
-      const ThriftValue& info = chunk[3];
-      if (info[3].items.size() != 1) continue;  // Nested.
-      for (size_t i = 0; i < file.names_.size(); ++i) {
-        if (file.names_[i] != info[3].items[0].text) continue;
-        Chunk out;
-        out.offset = info[9].integer;
-        if (info.Has(11) && info[11].integer > 0)
-          out.offset = std::min(out.offset, info[11].integer);
-        out.bytes = info[7].integer;
-        out.values = info[5].integer;
-        out.codec = static_cast<int>(info[4].integer);
-        file.columns_[i].chunks.push_back(out);
-        break;
-      }
+  for (const ThriftValue& group : (*meta)[FileMetaData::kRowGroups].items) {
+    rows += group[RowGroup::kNumRows].integer;
+    for (const ThriftValue& chunk : group[RowGroup::kColumns].items) {
+      const ThriftValue& info = chunk[ColumnChunk::kMetaData];
+      const std::vector<ThriftValue>& path = info[ColumnMetaData::kPathInSchema].items;
+      if (path.size() != 1) continue;  // Nested.
+      const auto name = std::find(file.names_.begin(), file.names_.end(), path[0].text);
+      if (name == file.names_.end()) continue;
+      file.columns_[static_cast<size_t>(name - file.names_.begin())].chunks.push_back(
+          ChunkOf(info));
     }
   }
   if (rows != file.rows_) return Damaged("row groups that do not make up its rows");
@@ -206,24 +415,24 @@ Result<ParquetColumn> ParquetFile::Read(std::string_view name) const {
   for (size_t i = 0; i < names_.size(); ++i) {
     if (names_[i] != name) continue;
     const Column& column = columns_[i];
-    if (!column.flat || column.type == kInt96 || column.type > kByteArray) {
+    if (!column.flat || column.type == parquet::kInt96 || column.type > parquet::kByteArray) {
       return MakeError(
           fmt::format("column '{}' of a Parquet file has a type that is not read", name));
     }
     uint64_t inflated_bytes = 0;
-    for (const Chunk& chunk : column.chunks) {
+    for (const ParquetChunk& chunk : column.chunks) {
       if (auto status = ReadChunk(column, chunk, &out, &inflated_bytes); !status) {
         return Wrap(fmt::format("column '{}'", name), std::move(status).error());
       }
     }
-    const size_t size = column.type == kByteArray ? out.texts.size() : out.numbers.size();
+    const size_t size = column.type == parquet::kByteArray ? out.texts.size() : out.numbers.size();
     if (size != static_cast<size_t>(rows_)) return Damaged("a column of too few values");
     return out;
   }
   return out;
 }
 
-Status ParquetFile::ReadChunk(const Column& column, const Chunk& chunk, ParquetColumn* out,
+Status ParquetFile::ReadChunk(const Column& column, const ParquetChunk& chunk, ParquetColumn* out,
                               uint64_t* inflated_bytes) const {
   if (chunk.offset < 4 || chunk.bytes < 0 || chunk.values < 0 || chunk.values > rows_ ||
       static_cast<uint64_t>(chunk.offset) > bytes_.size() ||
@@ -235,117 +444,9 @@ Status ParquetFile::ReadChunk(const Column& column, const Chunk& chunk, ParquetC
     return Damaged("a column of too many values");
   }
   const uint64_t most_bytes = std::max(kRatioFreeBytes, kMaxRatio * bytes_.size());
-  const auto keep = [&](std::string page) {
-    *inflated_bytes += page.size();
-    out->storage.push_back(std::move(page));
-    return *inflated_bytes <= most_bytes;
-  };
-  std::string_view rest =
-      bytes_.substr(static_cast<size_t>(chunk.offset), static_cast<size_t>(chunk.bytes));
-  Values dictionary;
-  int64_t seen = 0;
-  std::vector<uint32_t> levels;
-  std::vector<uint32_t> indices;
-  while (seen < chunk.values) {
-    const std::optional<ThriftValue> header = ReadThriftStruct(rest);
-    if (!header) return Damaged("a damaged page header");
-    const ThriftValue& page = *header;
-    const int64_t size = page[3].integer;
-    if (size < 0 || static_cast<uint64_t>(size) > rest.size()) return Damaged("a page cut off");
-    const std::string_view stored = rest.substr(0, static_cast<size_t>(size));
-    rest.remove_prefix(static_cast<size_t>(size));
-    const int64_t type = page[1].integer;
-    if (type == kIndexPage) continue;
-    if (type == kDictionaryPage) {
-      XLATRACE_ASSIGN(std::string inflated, InflatePage(stored, chunk.codec, page[2].integer));
-      const int64_t count = page[7][1].integer;
-      if (count < 0 || count > static_cast<int64_t>(inflated.size()) * 8) {
-        return Damaged("a dictionary of an impossible size");
-      }
-      if (!keep(std::move(inflated))) return Damaged("pages that inflate to too much");
-      dictionary = {};
-      if (!ReadPlain(out->storage.back(), column.type, static_cast<size_t>(count), &dictionary)) {
-        return Damaged("a damaged dictionary");
-      }
-      continue;
-    }
-    if (type != kDataPage && type != kDataPageV2) return Damaged("a page of an unknown kind");
-    const bool v2 = type == kDataPageV2;
-    const ThriftValue& data = page[v2 ? 8 : 5];
-    const int64_t count = data[1].integer;
-    const int64_t encoding = data[v2 ? 4 : 2].integer;
-    if (count <= 0 || count > chunk.values - seen) return Damaged("a page of too many values");
-    seen += count;
-    std::string_view level_bytes;
-    std::string_view body = stored;
-    if (v2) {
-      const int64_t repetition = data[6].integer;
-      const int64_t definition = data[5].integer;
-      if (repetition != 0 || definition < 0 || definition > size) return Damaged("nested values");
-      level_bytes = stored.substr(0, static_cast<size_t>(definition));
-      body = stored.substr(static_cast<size_t>(definition));
-    }
-    const bool compressed = !v2 || !data.Has(7) || data[7].integer != 0;
-    XLATRACE_ASSIGN(std::string inflated,
-                    InflatePage(body, compressed ? chunk.codec : static_cast<int>(kUncompressed),
-                                page[2].integer - static_cast<int64_t>(level_bytes.size())));
-    if (!keep(std::move(inflated))) return Damaged("pages that inflate to too much");
-    body = out->storage.back();
-    size_t present = static_cast<size_t>(count);
-    levels.assign(static_cast<size_t>(count), 1);
-    if (column.optional) {
-      if (!v2) {
-        uint32_t level_size = 0;
-        if (body.size() < sizeof(level_size)) return Damaged("a page without levels");
-        std::memcpy(&level_size, body.data(), sizeof(level_size));
-        body.remove_prefix(sizeof(level_size));
-        if (level_size > body.size()) return Damaged("a page without levels");
-        level_bytes = body.substr(0, level_size);
-        body.remove_prefix(level_size);
-      }
-      if (!ReadHybrid(level_bytes, 1, static_cast<size_t>(count), &levels)) {
-        return Damaged("damaged levels");
-      }
-      present = 0;
-      for (const uint32_t level : levels) present += level;
-    }
-    Values plain;
-    const Values* source = &plain;
-    bool indexed = false;
-    if (encoding == kPlainDictionary || encoding == kRleDictionary) {
-      if (body.empty() && present > 0) return Damaged("a page without indices");
-      const int width = body.empty() ? 0 : static_cast<unsigned char>(body[0]);
-      if (present > 0 && !ReadHybrid(body.substr(1), width, present, &indices)) {
-        return Damaged("damaged indices");
-      }
-      source = &dictionary;
-      indexed = true;
-    } else if (encoding == kPlain) {
-      if (!ReadPlain(body, column.type, present, &plain)) return Damaged("a damaged page");
-    } else if (encoding == kRle && column.type == kBoolean && body.size() >= 4) {
-      if (!ReadHybrid(body.substr(4), 1, present, &indices)) return Damaged("damaged booleans");
-      for (const uint32_t value : indices) plain.numbers.push_back(value);
-    } else {
-      return MakeError(fmt::format("values in encoding {}, which is not read", encoding),
-                       "write it again with version 1.0 pages");
-    }
-    size_t next = 0;
-    for (const uint32_t level : levels) {
-      size_t index = next;
-      if (level != 0) {
-        if (indexed) index = indices[next];
-        ++next;
-      }
-      if (column.type == kByteArray) {
-        if (level != 0 && index >= source->texts.size()) return Damaged("an index out of range");
-        out->texts.push_back(level == 0 ? std::string_view() : source->texts[index]);
-      } else {
-        if (level != 0 && index >= source->numbers.size()) return Damaged("an index out of range");
-        out->numbers.push_back(level == 0 ? ParquetColumn::kNull : source->numbers[index]);
-      }
-    }
-  }
-  return {};
+  ChunkReader reader(column.type, column.optional, chunk, most_bytes, out, inflated_bytes);
+  return reader.Read(
+      bytes_.substr(static_cast<size_t>(chunk.offset), static_cast<size_t>(chunk.bytes)));
 }
 
 }  // namespace xlatrace::importers

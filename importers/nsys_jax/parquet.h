@@ -42,6 +42,14 @@ struct ParquetColumn {
   }
 };
 
+// A column of one row group, as the footer has it.
+struct ParquetChunk {
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  int64_t values = 0;
+  int codec = 0;
+};
+
 class ParquetFile {
  public:
   // `bytes` must outlive the file.
@@ -53,19 +61,13 @@ class ParquetFile {
   Result<ParquetColumn> Read(std::string_view name) const;
 
  private:
-  struct Chunk {
-    int64_t offset = 0;
-    int64_t bytes = 0;
-    int64_t values = 0;
-    int codec = 0;
-  };
   struct Column {
     int type = 0;
     bool optional = false;
     bool flat = true;
-    std::vector<Chunk> chunks;
+    std::vector<ParquetChunk> chunks;
   };
-  Status ReadChunk(const Column& column, const Chunk& chunk, ParquetColumn* out,
+  Status ReadChunk(const Column& column, const ParquetChunk& chunk, ParquetColumn* out,
                    uint64_t* inflated_bytes) const;
 
   std::string_view bytes_;

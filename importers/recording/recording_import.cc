@@ -358,6 +358,14 @@ class RecordingImporter {
           "collector: " + error.substr(0, 300), Severity::kError, 1,
           "what the collector said about this process; xlatrace doctor checks the set-up");
     }
+    AddDamageStats();
+    AddMissingStats();
+    AddFrameworkStats();
+    AddActivityStats();
+  }
+
+  // What of the file cannot be read.
+  void AddDamageStats() {
     if (outcome_.damaged_blocks > 0) {
       counters_.Add("recording_damaged", Severity::kDataLoss,
                     static_cast<int64_t>(outcome_.damaged_blocks),
@@ -385,6 +393,10 @@ class RecordingImporter {
                     static_cast<int64_t>(outcome_.unknown_blocks),
                     "a newer collector wrote rows that this xlatrace does not know");
     }
+  }
+
+  // What ran and is not recorded.
+  void AddMissingStats() {
     if (live_) {
       counters_.Add("process_still_running", Severity::kNotice, 1,
                     "this is a part of the run; the same command again gives more");
@@ -405,6 +417,10 @@ class RecordingImporter {
                     "nodes of CUDA graphs that other launches of the same graph ran: their records "
                     "are missing, unless the program had disabled them");
     }
+  }
+
+  // What the program's framework or mode leaves out.
+  void AddFrameworkStats() {
     if (!process_.Fact("own_profile").empty()) {
       counters_.Add(
           "own_profile_without_gpu", Severity::kNotice, 1,
@@ -418,6 +434,17 @@ class RecordingImporter {
           "this build of TensorFlow has no switch for the names of its ops: what it runs "
           "outside of XLA is led back to nothing; TensorFlow 2.17 to 2.21 of PyPI have it");
     }
+    if (process_.Fact("mode") == "light" && !process_.Fact("xla").empty() &&
+        process_.Fact("dump_folder").empty()) {
+      counters_.Add("modules_unknown", Severity::kNotice, 1,
+                    "light mode records no text of modules: set XLATRACE_DUMP=on, or record with "
+                    "--dump on, so that kernels lead back to instructions; of this run, import the "
+                    "recording again with --modules DIR where XLA dumped");
+    }
+  }
+
+  // What is not known of activities that are recorded.
+  void AddActivityStats() {
     if (activities_before_steps_ > 0) {
       counters_.Add("activities_before_steps", Severity::kInfo, activities_before_steps_);
     }
@@ -440,13 +467,6 @@ class RecordingImporter {
     if (names_.thunks_in_other_run() > 0) {
       counters_.Add("thunk_in_run_of_other_module", Severity::kNotice, names_.thunks_in_other_run(),
                     "launches under a thunk of another module than the run around it");
-    }
-    if (process_.Fact("mode") == "light" && !process_.Fact("xla").empty() &&
-        process_.Fact("dump_folder").empty()) {
-      counters_.Add("modules_unknown", Severity::kNotice, 1,
-                    "light mode records no text of modules: set XLATRACE_DUMP=on, or record with "
-                    "--dump on, so that kernels lead back to instructions; of this run, import the "
-                    "recording again with --modules DIR where XLA dumped");
     }
     if (process_.strings.cut() > 0) {
       counters_.Add("string_cut", Severity::kInfo, process_.strings.cut());

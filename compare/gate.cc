@@ -265,95 +265,119 @@ class Judge {
     return ratio > options_.max_regress && !by_chance ? ratio : 0;
   }
 
+  // How a time moved, and what is known of it.
+  struct Movement {
+    double ratio = 0;     // New to earlier, less 1.
+    double most = 0;      // What that is at most, at 95 %.
+    double chance = 1;    // That it is as bad by chance alone.
+    bool beyond = false;  // The limit, by more than the floor.
+    std::string how;      // In words.
+  };
+
+  // Runs enough on both sides: their means are compared with each other.
+  void MoveOfRuns(const Metric& metric, Movement& movement) const {
+    const auto interval = BootstrapRatio(metric.base, metric.now);
+    movement.how = interval ? fmt::format("95% between {:+.1f}% and {:+.1f}%", 100 * interval->low,
+                                          100 * interval->high)
+                            : std::string("no interval");
+    if (!interval) return;
+    movement.most = interval->high;
+    if (interval->low <= options_.max_regress) return;
+    movement.chance = std::max(RankSumProbability(Means(metric.base), Means(metric.now)),
+                               RankSumProbability(Medians(metric.base), Medians(metric.now))) /
+                      2;
+    if (IsWhole(metric) && movement.chance <= 0.05) movement.chance = 0;
+  }
+
+  // A baseline of many runs: what it lets expect of one more.
+  void MoveFromBaseline(const Metric& metric, Movement& movement) const {
+    const std::vector<double> ours = Means(metric.base);
+    const double value = Median(Means(metric.now));
+    movement.chance = std::max(ChanceOfMore(ours, value),
+                               ChanceOfMore(Medians(metric.base), Median(Medians(metric.now))));
+    const auto expected = PredictionInterval(ours, 1 - 2 * kByChance);
+    movement.how = expected ? fmt::format("{} runs of the baseline let expect up to {}",
+                                          ours.size(), Duration(expected->high))
+                            : std::string("the baseline's spread is not known");
+    const auto usual = PredictionInterval(ours, 0.9);  // Half of the rest below it.
+    if (usual && usual->low > 0) movement.most = std::max(movement.ratio, value / usual->low - 1);
+  }
+
+  Movement MoveOf(const Metric& metric, const Check& check, double floor) const {
+    Movement movement;
+    movement.ratio = check.base > 0 ? check.now / check.base - 1 : 0;
+    movement.most = movement.ratio;
+    movement.beyond = movement.ratio > options_.max_regress && check.now - check.base > floor;
+    if (metric.base.size() >= kLeastRuns && metric.now.size() >= kLeastRuns) {
+      MoveOfRuns(metric, movement);
+    } else if (metric.base.size() >= kLeastBaseline) {
+      MoveFromBaseline(metric, movement);
+    } else {
+      movement.how = fmt::format("{} against {} runs: give at least {} a side, or a baseline of {}",
+                                 metric.base.size(), metric.now.size(), kLeastRuns, kLeastBaseline);
+    }
+    return movement;
+  }
+
+  // Says of one time how it moved, not yet whether that is a regression; `chance`: that it is as
+  // bad by chance alone. `disturbed`: something else was running.
+  Check CheckTime(const Metric& metric, double floor, bool disturbed, double* chance) const {
+    Check check;
+    check.name = metric.name;
+    check.base = Mean(Means(metric.base));
+    check.now = Mean(Means(metric.now));
+    Movement movement = MoveOf(metric, check, floor);
+    std::string& how = movement.how;
+    // A pass is a finding too: that it is no slower than allowed. Of the whole only: of a hundred
+    // ops some are always noisy.
+    const bool hidden = IsWhole(metric) && movement.most > options_.max_regress &&
+                        (movement.most - movement.ratio) * check.base > floor;
+    if (hidden && !movement.beyond) {
+      how += fmt::format("; with this noise {:+.1f}% cannot be excluded", 100 * movement.most);
+    }
+    check.outcome = movement.beyond || hidden ? Outcome::kNotEstablished : Outcome::kPass;
+    *chance = 1;
+    if (metric.base.empty() && metric.now.empty()) {
+      check.text = "no run says";
+      return check;
+    }
+    if (metric.base.empty() || metric.now.empty()) {
+      check.text = fmt::format("{} ({})", Duration(metric.base.empty() ? check.now : check.base),
+                               !metric.base.empty() ? "the new runs do not say"
+                               : base_.empty()      ? "no earlier run to compare with"
+                                                    : "the earlier runs do not say");
+      return check;
+    }
+    *chance = movement.chance;
+    const double held_up = HeldUp(metric);
+    if (held_up > 0 && !movement.beyond) {
+      check.outcome = Outcome::kNotEstablished;
+      how += fmt::format("; some took far longer, {:+.1f}% in the mean", 100 * held_up);
+    }
+    if (movement.beyond && metric.Disturbed()) {
+      *chance = 1;
+      how += fmt::format("; it scatters by {:.0f}% in the new runs and by {:.0f}% in the earlier",
+                         100 * Median(metric.now_scatter), 100 * Median(metric.base_scatter));
+    } else if (movement.beyond && disturbed && !IsWhole(metric)) {
+      *chance = 1;
+      how += "; something else was running";
+    }
+    check.text = fmt::format("{} -> {}, {:+.1f}% ({})", Duration(check.base), Duration(check.now),
+                             100 * movement.ratio, how);
+    return check;
+  }
+
   void Times() {
-    std::vector<Metric> metrics = Metrics();
-    std::vector<Check> checks;
-    std::vector<double> chances;  // That a check is as bad by chance alone.
+    const std::vector<Metric> metrics = Metrics();
     const bool disturbed = std::any_of(metrics.begin(), metrics.end(),
                                        [](const Metric& metric) { return metric.Disturbed(); });
     const double step = Mean(Means(metrics[0].base));
     const double floor = options_.floor_ns > 0 ? static_cast<double>(options_.floor_ns)
                                                : std::max(1000.0, step / 1000);
+    std::vector<Check> checks;
+    std::vector<double> chances;
     for (const Metric& metric : metrics) {
-      Check check;
-      check.name = metric.name;
-      const std::vector<double> ours = Means(metric.base);
-      const std::vector<double> theirs = Means(metric.now);
-      check.base = Mean(ours);
-      check.now = Mean(theirs);
-      const double ratio = check.base > 0 ? check.now / check.base - 1 : 0;
-      const bool beyond = ratio > options_.max_regress && check.now - check.base > floor;
-      double chance = 1;
-      double most = ratio;  // What the difference is at most, at 95 %.
-      std::string how;
-      const std::vector<double> our_medians = Medians(metric.base);
-      const std::vector<double> their_medians = Medians(metric.now);
-      if (ours.size() >= kLeastRuns && theirs.size() >= kLeastRuns) {
-        const auto interval = BootstrapRatio(metric.base, metric.now);
-        how = interval ? fmt::format("95% between {:+.1f}% and {:+.1f}%", 100 * interval->low,
-                                     100 * interval->high)
-                       : std::string("no interval");
-        if (interval) most = interval->high;
-        if (interval && interval->low > options_.max_regress) {
-          chance = std::max(RankSumProbability(ours, theirs),
-                            RankSumProbability(our_medians, their_medians)) /
-                   2;
-          if (IsWhole(metric) && chance <= 0.05) chance = 0;
-        }
-      } else if (ours.size() >= kLeastBaseline) {
-        const double value = Median(theirs);
-        chance =
-            std::max(ChanceOfMore(ours, value), ChanceOfMore(our_medians, Median(their_medians)));
-        const auto expected = PredictionInterval(ours, 1 - 2 * kByChance);
-        how = expected ? fmt::format("{} runs of the baseline let expect up to {}", ours.size(),
-                                     Duration(expected->high))
-                       : std::string("the baseline's spread is not known");
-        const auto usual = PredictionInterval(ours, 0.9);  // Half of the rest below it.
-        if (usual && usual->low > 0) most = std::max(ratio, value / usual->low - 1);
-      } else {
-        how = fmt::format("{} against {} runs: give at least {} a side, or a baseline of {}",
-                          ours.size(), theirs.size(), kLeastRuns, kLeastBaseline);
-      }
-      // A pass is a finding too: that it is no slower than allowed. Of the whole only: of a hundred
-      // ops some are always noisy.
-      const bool hidden =
-          IsWhole(metric) && most > options_.max_regress && (most - ratio) * check.base > floor;
-      if (hidden && !beyond) {
-        how += fmt::format("; with this noise {:+.1f}% cannot be excluded", 100 * most);
-      }
-      check.outcome = beyond || hidden ? Outcome::kNotEstablished : Outcome::kPass;
-      if (ours.empty() && theirs.empty()) {
-        check.text = "no run says";
-        checks.push_back(std::move(check));
-        chances.push_back(1);
-        continue;
-      }
-      if (ours.empty() || theirs.empty()) {
-        check.text = fmt::format("{} ({})", Duration(ours.empty() ? check.now : check.base),
-                                 !ours.empty()   ? "the new runs do not say"
-                                 : base_.empty() ? "no earlier run to compare with"
-                                                 : "the earlier runs do not say");
-        checks.push_back(std::move(check));
-        chances.push_back(1);
-        continue;
-      }
-      const double held_up = HeldUp(metric);
-      if (held_up > 0 && !beyond) {
-        check.outcome = Outcome::kNotEstablished;
-        how += fmt::format("; some took far longer, {:+.1f}% in the mean", 100 * held_up);
-      }
-      if (beyond && metric.Disturbed()) {
-        chance = 1;
-        how += fmt::format("; it scatters by {:.0f}% in the new runs and by {:.0f}% in the earlier",
-                           100 * Median(metric.now_scatter), 100 * Median(metric.base_scatter));
-      } else if (beyond && disturbed && !IsWhole(metric)) {
-        chance = 1;
-        how += "; something else was running";
-      }
-      check.text = fmt::format("{} -> {}, {:+.1f}% ({})", Duration(check.base), Duration(check.now),
-                               100 * ratio, how);
-      checks.push_back(std::move(check));
-      chances.push_back(chance);
+      checks.push_back(CheckTime(metric, floor, disturbed, &chances.emplace_back()));
     }
     size_t wholes = 0;
     while (wholes < metrics.size() && IsWhole(metrics[wholes])) ++wholes;

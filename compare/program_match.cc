@@ -150,23 +150,54 @@ void JoinFirstParts(const FlatGraph& base, const FlatGraph& now, std::vector<boo
   }
 }
 
-ProgramMatch MatchInOrder(const model::HloModule& base, const model::HloModule& now) {
-  const FlatGraph old_graph(base);
-  const FlatGraph new_graph(now);
-  const NodeMatch match = MatchNodes(old_graph, new_graph);
-  const Overlap ours = OverlapOf(old_graph, new_graph, match.to_new);
-  const Overlap theirs = OverlapOf(new_graph, old_graph, match.to_base);
+double ValueOr0(const std::unordered_map<uint32_t, double>& values, uint32_t unit) {
+  const auto found = values.find(unit);
+  return found == values.end() ? 0.0 : found->second;
+}
 
-  Groups groups(base.instructions.size(), now.instructions.size());
-  std::vector<bool> old_paired(base.instructions.size()), new_paired(now.instructions.size());
-  const auto part = [](const auto& values, const auto& whole, uint32_t unit, uint32_t other) {
-    const auto found = values.find(unit);
-    if (found == values.end()) return 0.0;
-    const auto value = found->second.find(other);
-    return value == found->second.end() ? 0.0 : value->second / whole.at(unit);
-  };
-  const auto link = [&](const FlatGraph& from, const FlatGraph& to, const Overlap& overlap,
-                        const Overlap& back, bool forward) {
+// Which part of `whole`'s of a unit is in another one.
+double PartIn(const std::unordered_map<uint32_t, Overlap::ByOther>& values,
+              const std::unordered_map<uint32_t, double>& whole, uint32_t unit, uint32_t other) {
+  const auto found = values.find(unit);
+  if (found == values.end()) return 0.0;
+  const auto value = found->second.find(other);
+  return value == found->second.end() ? 0.0 : value->second / whole.at(unit);
+}
+
+// Pairs the instructions of two modules, the surest first, and gives the groups that come of it.
+class ProgramMatcher {
+ public:
+  ProgramMatcher(const model::HloModule& base, const model::HloModule& now)
+      : base_(base),
+        now_(now),
+        match_(MatchNodes(base_, now_)),
+        ours_(OverlapOf(base_, now_, match_.to_new)),
+        theirs_(OverlapOf(now_, base_, match_.to_base)),
+        groups_(base.instructions.size(), now.instructions.size()),
+        base_paired_(base.instructions.size()),
+        now_paired_(now.instructions.size()) {}
+
+  ProgramMatch Run() {
+    PairByWork(base_, now_, ours_, theirs_, true);
+    PairByWork(now_, base_, theirs_, ours_, false);
+    PairWeightless();
+    PairLoops();
+    JoinFirstParts(base_, now_, base_paired_, now_paired_, groups_);
+    PairReplaced();
+    return Collect();
+  }
+
+ private:
+  void Pair(uint32_t base, uint32_t now) {
+    groups_.Join(base, now);
+    base_paired_[base] = true;
+    now_paired_[now] = true;
+  }
+
+  // Each instruction of one side with the one of the other that does most of its work.
+  // `forward`: `from` is the base.
+  void PairByWork(const FlatGraph& from, const FlatGraph& to, const Overlap& overlap,
+                  const Overlap& back, bool forward) {
     for (const uint32_t unit : from.units()) {
       const auto in = overlap.in.find(unit);
       if (in == overlap.in.end()) continue;
@@ -174,124 +205,125 @@ ProgramMatch MatchInOrder(const model::HloModule& base, const model::HloModule& 
       double most = 0;
       for (const auto& [other, weight] : in->second) {
         if (IsRegion(to, other) && !IsRegion(from, unit)) continue;
-        const double work = part(overlap.in, overlap.weight, unit, other);
-        const double results = part(overlap.results_in, overlap.results, unit, other);
+        const double work = PartIn(overlap.in, overlap.weight, unit, other);
+        const double results = PartIn(overlap.results_in, overlap.results, unit, other);
         if (work < kLeastPart && results < 0.5) continue;
         const double score =
-            work + kResults * results + 0.2 * part(back.in, back.weight, other, unit);
+            work + kResults * results + 0.2 * PartIn(back.in, back.weight, other, unit);
         if (score <= most) continue;
         most = score;
         best = other;
       }
       if (best == kNoIndex) continue;
-      const uint32_t b = forward ? unit : best;
-      const uint32_t n = forward ? best : unit;
-      groups.Join(b, n);
-      old_paired[b] = true;
-      new_paired[n] = true;
+      Pair(forward ? unit : best, forward ? best : unit);
     }
-  };
-  link(old_graph, new_graph, ours, theirs, true);
-  link(new_graph, old_graph, theirs, ours, false);
+  }
 
   // What only moves bits around a bitcast computes nothing that could be matched: alike ones go
   // together in program order.
-  std::map<std::pair<std::string_view, std::string_view>, std::vector<uint32_t>> empty;
-  for (const uint32_t unit : old_graph.units()) {
-    if (ours.weight.contains(unit) || old_paired[unit]) continue;
-    empty[{base.instructions[unit].opcode, base.instructions[unit].shape}].push_back(unit);
-  }
-  for (auto& [key, units] : empty) std::reverse(units.begin(), units.end());
-  for (const uint32_t unit : new_graph.units()) {
-    if (theirs.weight.contains(unit) || new_paired[unit]) continue;
-    const auto found = empty.find({now.instructions[unit].opcode, now.instructions[unit].shape});
-    if (found == empty.end() || found->second.empty()) continue;
-    groups.Join(found->second.back(), unit);
-    old_paired[found->second.back()] = new_paired[unit] = true;
-    found->second.pop_back();
+  void PairWeightless() {
+    std::map<std::pair<std::string_view, std::string_view>, std::vector<uint32_t>> alike;
+    for (const uint32_t unit : base_.units()) {
+      if (ours_.weight.contains(unit) || base_paired_[unit]) continue;
+      const model::Instruction& instruction = base_.module().instructions[unit];
+      alike[{instruction.opcode, instruction.shape}].push_back(unit);
+    }
+    for (auto& [key, units] : alike) std::reverse(units.begin(), units.end());
+    for (const uint32_t unit : now_.units()) {
+      if (theirs_.weight.contains(unit) || now_paired_[unit]) continue;
+      const model::Instruction& instruction = now_.module().instructions[unit];
+      const auto found = alike.find({instruction.opcode, instruction.shape});
+      if (found == alike.end() || found->second.empty()) continue;
+      Pair(found->second.back(), unit);
+      found->second.pop_back();
+    }
   }
 
-  const auto join = [&](uint32_t b, uint32_t n) {
-    groups.Join(b, n);
-    old_paired[b] = new_paired[n] = true;
-  };
-  for (const LoopForOp& pair : LoopsForOps(old_graph, old_paired, new_graph, new_paired)) {
-    for (const uint32_t unit : pair.loop) join(unit, pair.op);
+  // What one compiler makes into a loop, with the op that it is.
+  void PairLoops() {
+    for (const LoopForOp& pair : LoopsForOps(base_, base_paired_, now_, now_paired_)) {
+      for (const uint32_t unit : pair.loop) Pair(unit, pair.op);
+    }
+    for (const LoopForOp& pair : LoopsForOps(now_, now_paired_, base_, base_paired_)) {
+      for (const uint32_t unit : pair.loop) Pair(pair.op, unit);
+    }
   }
-  for (const LoopForOp& pair : LoopsForOps(new_graph, new_paired, old_graph, old_paired)) {
-    for (const uint32_t unit : pair.loop) join(pair.op, unit);
-  }
-  JoinFirstParts(old_graph, new_graph, old_paired, new_paired, groups);
 
-  std::vector<bool> old_launched(base.instructions.size()), new_launched(now.instructions.size());
-  for (const uint32_t unit : old_graph.units()) old_launched[unit] = true;
-  for (const uint32_t unit : new_graph.units()) new_launched[unit] = true;
-  for (const ReplacedRegion& region :
-       FindReplacedRegions(old_graph, new_graph, match, [&](bool is_now, uint32_t unit) {
-         return is_now ? new_launched[unit] && !new_paired[unit]
-                       : old_launched[unit] && !old_paired[unit];
-       })) {
-    for (const uint32_t b : region.base) {
-      for (const uint32_t n : region.now) {
-        groups.Join(b, n);
-        old_paired[b] = new_paired[n] = true;
+  // What has nothing in common but what goes in and what comes out: all of one region with all of
+  // the other.
+  void PairReplaced() {
+    std::vector<bool> base_launched(base_paired_.size()), now_launched(now_paired_.size());
+    for (const uint32_t unit : base_.units()) base_launched[unit] = true;
+    for (const uint32_t unit : now_.units()) now_launched[unit] = true;
+    for (const ReplacedRegion& region :
+         FindReplacedRegions(base_, now_, match_, [&](bool is_now, uint32_t unit) {
+           return is_now ? now_launched[unit] && !now_paired_[unit]
+                         : base_launched[unit] && !base_paired_[unit];
+         })) {
+      for (const uint32_t b : region.base) {
+        for (const uint32_t n : region.now) Pair(b, n);
       }
     }
   }
 
-  ProgramMatch result;
-  std::unordered_map<size_t, UnitGroup> by_root;
-  double all = 0;
-  double shared = 0;
-  const auto weigh = [](const Overlap& overlap, uint32_t unit) {
-    const auto found = overlap.weight.find(unit);
-    return found == overlap.weight.end() ? 0.0 : found->second;
+  ProgramMatch Collect() {
+    ProgramMatch result;
+    std::unordered_map<size_t, UnitGroup> by_root;
+    for (const uint32_t unit : base_.units()) {
+      if (base_paired_[unit]) {
+        by_root[groups_.Find(unit)].base.push_back(unit);
+      } else {
+        result.only_base.push_back(unit);
+      }
+    }
+    for (const uint32_t unit : now_.units()) {
+      if (now_paired_[unit]) {
+        by_root[groups_.Find(base_paired_.size() + unit)].now.push_back(unit);
+      } else {
+        result.only_now.push_back(unit);
+      }
+    }
+    for (auto& [root, group] : by_root) {
+      Work work;
+      for (const uint32_t unit : group.base) work.Add(ours_, unit);
+      for (const uint32_t unit : group.now) work.Add(theirs_, unit);
+      group.common = work.PartShared();
+      result.groups.push_back(std::move(group));
+    }
+    std::sort(result.groups.begin(), result.groups.end(),
+              [](const UnitGroup& a, const UnitGroup& b) { return a.base < b.base; });
+    result.similarity = Similarity();
+    return result;
+  }
+
+  // Of both sides: which part of the work is in the other one, too.
+  double Similarity() const {
+    Work work;
+    for (const uint32_t unit : base_.units()) {
+      if (!IsRegion(base_, unit)) work.Add(ours_, unit);
+    }
+    for (const uint32_t unit : now_.units()) {
+      if (!IsRegion(now_, unit)) work.Add(theirs_, unit);
+    }
+    return work.PartShared();
+  }
+
+  struct Work {
+    double all = 0;
+    double shared = 0;
+    void Add(const Overlap& overlap, uint32_t unit) {
+      all += ValueOr0(overlap.weight, unit);
+      shared += ValueOr0(overlap.shared, unit);
+    }
+    double PartShared() const { return all > 0 ? std::min(shared / all, 1.0) : 0; }
   };
-  const auto common = [](const Overlap& overlap, uint32_t unit) {
-    const auto found = overlap.shared.find(unit);
-    return found == overlap.shared.end() ? 0.0 : found->second;
-  };
-  for (const uint32_t unit : old_graph.units()) {
-    if (!IsRegion(old_graph, unit)) {
-      all += weigh(ours, unit);
-      shared += common(ours, unit);
-    }
-    if (old_paired[unit]) {
-      by_root[groups.Find(unit)].base.push_back(unit);
-    } else {
-      result.only_base.push_back(unit);
-    }
-  }
-  for (const uint32_t unit : new_graph.units()) {
-    if (!IsRegion(new_graph, unit)) {
-      all += weigh(theirs, unit);
-      shared += common(theirs, unit);
-    }
-    if (new_paired[unit]) {
-      by_root[groups.Find(base.instructions.size() + unit)].now.push_back(unit);
-    } else {
-      result.only_now.push_back(unit);
-    }
-  }
-  for (auto& [root, group] : by_root) {
-    double sum = 0;
-    double both = 0;
-    for (const uint32_t unit : group.base) {
-      sum += weigh(ours, unit);
-      both += common(ours, unit);
-    }
-    for (const uint32_t unit : group.now) {
-      sum += weigh(theirs, unit);
-      both += common(theirs, unit);
-    }
-    group.common = sum > 0 ? std::min(both / sum, 1.0) : 0;
-    result.groups.push_back(std::move(group));
-  }
-  std::sort(result.groups.begin(), result.groups.end(),
-            [](const UnitGroup& a, const UnitGroup& b) { return a.base < b.base; });
-  result.similarity = all > 0 ? std::min(shared / all, 1.0) : 0;
-  return result;
-}
+
+  const FlatGraph base_, now_;
+  const NodeMatch match_;
+  const Overlap ours_, theirs_;  // Of base_ with now_, and of now_ with base_.
+  Groups groups_;
+  std::vector<bool> base_paired_, now_paired_;
+};
 
 // Which of two modules is looked at first: of their content, whatever side they stand on.
 bool Precedes(const model::HloModule& a, const model::HloModule& b) {
@@ -307,8 +339,8 @@ bool Precedes(const model::HloModule& a, const model::HloModule& b) {
 // Ties are settled by what was looked at first; always looked at in one order, they are the same
 // ties whichever side is called the base.
 ProgramMatch MatchPrograms(const model::HloModule& base, const model::HloModule& now) {
-  if (!Precedes(now, base)) return MatchInOrder(base, now);
-  ProgramMatch match = MatchInOrder(now, base);
+  if (!Precedes(now, base)) return ProgramMatcher(base, now).Run();
+  ProgramMatch match = ProgramMatcher(now, base).Run();
   std::swap(match.only_base, match.only_now);
   for (UnitGroup& group : match.groups) std::swap(group.base, group.now);
   std::sort(match.groups.begin(), match.groups.end(),

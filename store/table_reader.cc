@@ -88,7 +88,12 @@ int64_t IntegerOfText(std::string_view text) {
   return value;
 }
 
-std::string TextOfReal(double real) { return fmt::format("{:.15g}", real); }
+// By SQLite's own printf, as it does for a REAL that is asked for as text: it rounds in its own
+// way, always writes a point, and has its own words for infinities.
+std::string TextOfReal(double real) {
+  char text[64];
+  return sqlite3_snprintf(sizeof(text), text, "%!.15g", real);
+}
 
 Error TableReader::Damaged(std::string_view what) const {
   return Error{fmt::format("table {} is damaged: {}", table_, what), {}, ErrorCode::kFailed};

@@ -4,8 +4,11 @@
 
 #include <unistd.h>
 
+#include <bit>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <sstream>
 
@@ -64,11 +67,9 @@ class TableReaderTest : public testing::Test {
         // Type first: asking SQLite for a text may change it.
         const auto type = rows->ColumnType(c);
         EXPECT_EQ(rows->OptionalInt64(c), reader->OptionalInt64(c)) << "row " << count;
-        ASSERT_EQ(
-            Cell(type, rows->Int64(c), IsNumber(type) ? rows->Real(c) : 0,
-                 type == Statement::Type::kReal ? "" : rows->Text(c)),
-            Cell(reader->ColumnType(c), reader->Int64(c), IsNumber(type) ? reader->Real(c) : 0,
-                 type == Statement::Type::kReal ? "" : reader->Text(c)))
+        ASSERT_EQ(Cell(type, rows->Int64(c), IsNumber(type) ? rows->Real(c) : 0, rows->Text(c)),
+                  Cell(reader->ColumnType(c), reader->Int64(c),
+                       IsNumber(type) ? reader->Real(c) : 0, reader->Text(c)))
             << "row " << count << " column " << kColumns[static_cast<size_t>(c)];
       }
     }
@@ -126,6 +127,62 @@ TEST_F(TableReaderTest, GivesWhatSqlGives) {
     Make(MixedRows(1000, 3000, static_cast<uint32_t>(page_bytes)), page_bytes);
     ExpectSameAsSql("SELECT a, b, NULL, d, id FROM t");
   }
+}
+
+// Whole numbers with a point, exponents, rounding to 15 digits, infinities: all as SQLite has them.
+TEST_F(TableReaderTest, RealsAsTextAreThoseOfSqlite) {
+  std::vector<double> reals = {0.0,
+                               -0.0,
+                               1.0,
+                               -1.0,
+                               0.1,
+                               1.0 / 3,
+                               1e15,
+                               1e16,
+                               1e-4,
+                               1e-5,
+                               123456789012345678.0,
+                               999999999999999.5,
+                               9999999999999995.0,
+                               2.5e-308,
+                               1e300,
+                               std::numeric_limits<double>::max(),
+                               std::numeric_limits<double>::lowest(),
+                               std::numeric_limits<double>::min(),
+                               std::numeric_limits<double>::denorm_min(),
+                               -std::numeric_limits<double>::denorm_min(),
+                               std::numeric_limits<double>::infinity(),
+                               -std::numeric_limits<double>::infinity()};
+  for (int exponent = -30; exponent <= 30; ++exponent) {
+    const double power = std::pow(10.0, exponent);
+    for (const double real : {power, std::nextafter(power, 0.0), 5 * power}) reals.push_back(real);
+  }
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 20'000; ++i) {
+    // Any bits; then such as occur: whole numbers, and those with few digits.
+    reals.push_back(std::bit_cast<double>(random()));
+    reals.push_back(static_cast<double>(static_cast<int64_t>(random()) >> random() % 64));
+    reals.push_back(static_cast<double>(random() % 1'000'000) / 1000);
+  }
+  {
+    auto db = Database::Create(path_);
+    ASSERT_TRUE(db) << db.error().message;
+    ASSERT_TRUE(db->Execute("BEGIN; CREATE TABLE t (a, b TEXT, d, id INTEGER PRIMARY KEY);"));
+    auto insert = db->Prepare("INSERT INTO t (d) VALUES (?)");
+    ASSERT_TRUE(insert);
+    for (const double real : reals) {
+      insert->BindReal(0, real);
+      ASSERT_TRUE(insert->Step());
+      insert->Reset();
+    }
+    ASSERT_TRUE(db->Execute("COMMIT"));
+  }
+  ExpectSameAsSql("SELECT a, b, NULL, d, id FROM t");
+  // And what that is, so that both cannot be wrong together.
+  EXPECT_EQ(TextOfReal(1), "1.0");
+  EXPECT_EQ(TextOfReal(-2), "-2.0");
+  EXPECT_EQ(TextOfReal(1e300), "1.0e+300");
+  EXPECT_EQ(TextOfReal(0.25), "0.25");
 }
 
 TEST_F(TableReaderTest, RowsOlderThanAColumnHaveNullThere) {

@@ -36,8 +36,8 @@ class TableBuilder {
   using LeafSink = std::function<void(std::string_view page, int64_t last_rowid)>;
   explicit TableBuilder(LeafSink sink);
 
-  // At most 16 values, else an assertion fails; kNullValue is NULL, and NULLs at the end take no
-  // room.
+  // At most 16 values, with more the program ends in every build; kNullValue is NULL, and NULLs at
+  // the end take no room.
   void Append(int64_t rowid, std::span<const int64_t> values);
   // Hands over the last page. After that no Append.
   void Finish();

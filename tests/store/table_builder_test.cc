@@ -128,6 +128,17 @@ TEST_F(TableBuilderTest, TreesOfEveryShapeAreSound) {
   }
 }
 
+// Sixteen values come back; a seventeenth is never left out in silence.
+TEST(TableBuilderDeathTest, MoreValuesThanFitEndTheProgram) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  std::vector<int64_t> values(16, 5);
+  TableBuilder builder([](std::string_view, int64_t) {});
+  builder.Append(1, values);
+  EXPECT_EQ(builder.rows(), 1);
+  values.push_back(5);
+  EXPECT_DEATH(builder.Append(2, values), "");
+}
+
 TEST_F(TableBuilderTest, ASpoolGivesBackWhatItGot) {
   const uint32_t root = Create();
   PageSpool spool(path_);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/number_format.h"
 #include "base/text.h"
 
@@ -343,7 +344,7 @@ void Harmonise(const model::AttributionTables& attribution, std::vector<GapRow>&
     uint64_t power = 0;
     for (int64_t rest = length; rest > 1; rest /= 2) ++power;
     uint64_t key = power << 6 | static_cast<uint64_t>(gap.device_id) % 64;
-    for (const uint32_t label : labels) key = key * 0x9e3779b97f4a7c15u + label;
+    for (const uint32_t label : labels) key = Mix(key, label);
     kinds.emplace_back(key, static_cast<uint32_t>(g));
   }
   std::sort(kinds.begin(), kinds.end());

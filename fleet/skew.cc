@@ -11,6 +11,8 @@ bool Synchronises(std::string_view op) {
          op == "ragged-all-to-all";
 }
 
+// Which collectives of a large job its clocks are fitted to depends on this value (Job::ReadEnds),
+// and the fit is stored: not Mix, so that a job merged again gives the same numbers.
 size_t CollectiveKeyHash::operator()(const CollectiveKey& key) const {
   uint64_t hash = Hash(key.fingerprint) ^ (Hash(key.instruction) << 1);
   for (const int64_t part : {key.step, key.number, key.group}) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "model/hlo_module.h"
 
 namespace xlatrace::hlo {
@@ -50,20 +51,17 @@ class NameTable {
   };
 
   static uint32_t HashOf(std::string_view name) {
-    constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15ULL;
-    uint64_t hash = name.size() * kMultiplier;
+    uint64_t hash = name.size();
     const char* at = name.data();
     size_t left = name.size();
     for (; left >= 8; left -= 8, at += 8) {
       uint64_t word;
       std::memcpy(&word, at, 8);
-      hash = (hash ^ word) * kMultiplier;
-      hash ^= hash >> 29;
+      hash = Mix(hash, word);
     }
     uint64_t word = 0;
     if (left > 0) std::memcpy(&word, at, left);
-    hash = (hash ^ word) * kMultiplier;
-    return static_cast<uint32_t>(hash ^ (hash >> 32));
+    return static_cast<uint32_t>(Mix(hash, word));
   }
 
   template <typename NameOf>

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "analysis/apportion.h"
+#include "base/hash.h"
 #include "report/labels.h"
 #include "store/activity_scan.h"
 
@@ -31,8 +32,7 @@ struct InstructionKey {
 
 struct InstructionKeyHash {
   size_t operator()(const InstructionKey& key) const {
-    return std::hash<std::string>()(key.instruction) ^
-           (static_cast<size_t>(key.module_id) * 0x9e3779b97f4a7c15u);
+    return Mix(Hash(key.instruction), static_cast<uint64_t>(key.module_id));
   }
 };
 

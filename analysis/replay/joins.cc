@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace xlatrace::analysis::replay {
 namespace {
 
@@ -51,8 +53,7 @@ class Finder {
       const uint32_t what = pieces_[p].node.what;
       for (const uint32_t value :
            {input_.attribution.label_of[what], input_.run.activities.config[what]}) {
-        key = (key ^ value) * 0x9E3779B97F4A7C15u;
-        key ^= key >> 29;
+        key = Mix(key, value);
       }
     }
     return key;
@@ -111,7 +112,7 @@ class Finder {
 
   struct LanesHash {
     size_t operator()(const std::pair<uint32_t, uint32_t>& lanes) const {
-      return (uint64_t{lanes.first} << 32 | lanes.second) * 0x9E3779B97F4A7C15u;
+      return Mix(lanes.first, lanes.second);
     }
   };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/replay/replay.h"
+#include "base/hash.h"
 
 namespace xlatrace::analysis::replay {
 namespace {
@@ -23,16 +24,12 @@ struct Sample {
 
 uint64_t KeyOf(const Graph& graph, const Input& input, size_t node, const Edge& edge) {
   // Mixed, so that what no instruction tells apart is told apart by its kernel.
-  const auto mix = [](uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-    return hash ^ (hash >> 29);
-  };
   uint64_t key = static_cast<uint64_t>(edge.kind);
   for (const size_t of : {node, static_cast<size_t>(edge.from)}) {
     const Node& at = graph.nodes[of];
-    key = mix(key, static_cast<uint64_t>(at.kind));
-    key = mix(key, input.attribution.label_of[at.what]);
-    key = mix(key, input.run.activities.config[at.what]);
+    key = Mix(key, static_cast<uint64_t>(at.kind));
+    key = Mix(key, input.attribution.label_of[at.what]);
+    key = Mix(key, input.run.activities.config[at.what]);
   }
   return key;
 }

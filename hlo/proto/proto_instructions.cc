@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "hlo/finish_module.h"
 #include "hlo/op_details.h"
 #include "hlo/proto/proto_literal.h"
@@ -59,8 +60,7 @@ bool IdTable::Build(const std::vector<int64_t>& ids, uint32_t base) {
 }
 
 size_t IdTable::SlotOf(int64_t id) const {
-  const uint64_t hash = static_cast<uint64_t>(id) * 0x9e3779b97f4a7c15ULL;
-  size_t at = (hash >> 32) & (slots_.size() - 1);
+  size_t at = Mix(0, static_cast<uint64_t>(id)) & (slots_.size() - 1);
   while (slots_[at].index != kNoIndex && slots_[at].id != id) at = (at + 1) & (slots_.size() - 1);
   return at;
 }

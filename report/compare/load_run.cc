@@ -123,6 +123,7 @@ class Loader {
     int64_t device = 0;
     XLATRACE_TRY(store::ScanActivities(db_, [&](const store::ScannedActivity& activity) {
       ++activities_;
+      // Stored in baselines (ContentId), so this stays as it is.
       checksum_ += static_cast<uint64_t>(activity.duration_ns) * 0x9e3779b97f4a7c15u ^
                    static_cast<uint64_t>(activity.start_ns);
       if (run_.steady) {

@@ -103,6 +103,20 @@ class HostileNames(support.TestCase):
                 if what != "no/such.py:7":
                     self.assertTrue(named, result)
 
+    def test_what_summary_tells_to_type_takes_a_run_that_begins_with_a_dash(self):
+        shutil.copy(self.run_db, self.folder / "-x.db")
+        result = self.run_program("summary", "--width", "160", "--", "-x.db")
+        self.assertEqual(result.code, 0, result)
+        commands = [
+            shlex.split(command)
+            for command in result.stdout.splitlines()[-1].split("|")
+            if "xlatrace" in command
+        ]
+        self.assertTrue(commands, result)
+        for command in commands:
+            self.assertIn("./-x.db", command)
+            self.assertNotIn("-x.db", command)
+
     def test_modules_and_query_tables(self):
         result = self.run_program("modules", self.run_db)
         self.assertEqual(result.code, 0, result)

@@ -1,0 +1,93 @@
+// The blocks of a summary in a terminal, each a few lines: one class per block. Internal to the
+// room.
+
+#ifndef XLATRACE_REPORT_SUMMARY_SUMMARY_BLOCKS_H_
+#define XLATRACE_REPORT_SUMMARY_SUMMARY_BLOCKS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/words.h"
+#include "report/run_view.h"
+#include "report/summary/summary.h"
+#include "report/verdict.h"
+
+namespace xlatrace::report {
+
+using SummaryLines = std::vector<std::string>;
+
+void AppendLines(SummaryLines& to, SummaryLines from);
+
+// What all blocks need: the run, how wide the terminal is and what it can show.
+class SummaryBlock {
+ public:
+  SummaryBlock(const RunView& view, const SummaryOptions& options);
+
+ protected:
+  std::string Clean(std::string_view text) const;
+  std::string Bold(const std::string& text) const;
+  // Fields that fit, in order of importance.
+  std::string Fields(const SummaryLines& fields) const;
+  static std::string FitName(const std::string& name, int width);
+
+  const RunView& view_;
+  const SummaryOptions& options_;
+  int width_;
+};
+
+// What ran on what, how long a step is, and how much of it is known.
+class HeaderBlock : SummaryBlock {
+ public:
+  using SummaryBlock::SummaryBlock;
+  SummaryLines Lines() const;
+
+ private:
+  SummaryLines WhatRan() const;
+  std::string StepText() const;
+  std::string Launches() const;
+};
+
+// The step bar as a table: wall time, sums to the step. Without steady steps, device time.
+class PartsBlock : SummaryBlock {
+ public:
+  using SummaryBlock::SummaryBlock;
+  SummaryLines Lines() const;
+
+ private:
+  std::string Colored(model::StepPart part, const std::string& text) const;
+  SummaryLines Idle() const;
+  SummaryLines Calls() const;
+  std::string Note(model::StepPart part) const;
+};
+
+// What to do about it, by what it saves.
+class FindingsBlock : SummaryBlock {
+ public:
+  using SummaryBlock::SummaryBlock;
+  SummaryLines Lines() const;
+
+ private:
+  std::string AllTogether() const;
+};
+
+// What was looked at and is fine, and what the data could not decide, by their short names.
+class RuledOutBlock : SummaryBlock {
+ public:
+  using SummaryBlock::SummaryBlock;
+  SummaryLines Lines() const;
+
+ private:
+  SummaryLines WrapItems(const SummaryLines& items, std::string_view between) const;
+};
+
+// What the recording does not tell: not known, missing at its end, lost.
+class NotKnownBlock : SummaryBlock {
+ public:
+  using SummaryBlock::SummaryBlock;
+  SummaryLines Lines(const Verdict& verdict) const;
+};
+
+}  // namespace xlatrace::report
+
+#endif  // XLATRACE_REPORT_SUMMARY_SUMMARY_BLOCKS_H_

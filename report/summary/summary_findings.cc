@@ -1,0 +1,184 @@
+// What a summary in a terminal says of findings, and of what could not be found.
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "base/shell_word.h"
+#include "base/terminal.h"
+#include "report/labels.h"
+#include "report/summary/summary_blocks.h"
+#include "report/text_table.h"
+
+namespace xlatrace::report {
+namespace {
+
+constexpr size_t kMostFindings = 5;
+constexpr size_t kMostNotKnown = 2;
+constexpr size_t kMostRuledOutLines = 2;
+constexpr size_t kMostTitleLines = 3;
+
+// "copies: 0.1% of the step is exposed copying" -> "copies (0.1% of the step is exposed
+// copying)".
+std::string WithFigure(const std::string& text) {
+  const size_t colon = text.find(": ");
+  if (colon == std::string::npos) return text;
+  std::string figure = text.substr(colon + 2);
+  const size_t end = figure.find("; ");
+  if (end != std::string::npos) figure.resize(end);
+  return fmt::format("{} ({})", text.substr(0, colon), figure);
+}
+
+}  // namespace
+
+SummaryLines FindingsBlock::Lines() const {
+  if (view_.findings.empty()) {
+    if (!view_.basis.steady) return {};
+    return {"do this    nothing: no cause saves 1% of the step"};
+  }
+  constexpr int kWidestSource = 28;
+  const size_t count = std::min(kMostFindings, view_.findings.size());
+  // Where none of them was replayed, all are upper bounds.
+  const bool any = std::any_of(view_.findings.begin(), view_.findings.end(),
+                               [](const FindingFigure& f) { return f.replayed(); });
+  std::vector<SummaryLines> rows;  // saves, sure, source
+  int beside[] = {7, 4, 6};
+  for (size_t i = 0; i < count; ++i) {
+    const FindingFigure& finding = view_.findings[i];
+    const std::string_view source = finding.where_source;
+    rows.push_back({finding.saves_high_ns
+                        ? (finding.replayed() || !any ? "" : "<=") +
+                              Duration(static_cast<double>(*finding.saves_high_ns))
+                        : "",
+                    finding.confidence, std::string(source.substr(source.find_last_of('/') + 1))});
+    for (size_t c = 0; c < 3; ++c) beside[c] = std::max(beside[c], DisplayWidth(rows[i][c]));
+  }
+  beside[2] = std::min(beside[2], kWidestSource);
+  // A title that is longer than the room beside these goes on in the next line.
+  const int room = std::max(width_ - beside[0] - beside[1] - beside[2] - 3 - 2, 20);
+  TextTable table({{.heading = "do this", .flexible = true},
+                   {.heading = any ? "saves" : "saves<=", .right = true},
+                   {.heading = "sure"},
+                   {.heading = "source", .at_most = kWidestSource}});
+  for (size_t i = 0; i < count; ++i) {
+    const SummaryLines title = Wrap(Clean(view_.findings[i].title), room);
+    for (size_t k = 0; k < std::min(kMostTitleLines, title.size()); ++k) {
+      if (k > 0) {
+        table.Add({"  " + title[k]});
+      } else {
+        table.Add({fmt::format("{} {}", i + 1, title[0]), rows[i][0], rows[i][1], rows[i][2]});
+      }
+    }
+  }
+  SummaryLines lines = table.Lines(width_, options_.ascii);
+  const size_t more =
+      view_.findings.size() > kMostFindings ? view_.findings.size() - kMostFindings : size_t{0};
+  const std::string others = more > 0 ? fmt::format("; {} more", more) : "";
+  const std::string words = AllTogether();
+  lines.push_back(Clean(fmt::format("  {}{}; why: xlatrace show {} {}", words, others,
+                                    view_.findings[0].handle, ShellWord(view_.path))));
+  if (DisplayWidth(lines.back()) > width_) lines.back() = Clean("  " + words + others);
+  if (DisplayWidth(lines.back()) > width_) lines.back() = Clean("  " + words);
+  return lines;
+}
+
+// Savings overlap; of those that were replayed it is known what they save together.
+std::string FindingsBlock::AllTogether() const {
+  if (!view_.replay.all_findings_step_ns) return "upper bounds that overlap: do not add them";
+  const auto bound = [](const FindingFigure& f) { return f.saves_high_ns && !f.replayed(); };
+  const bool bounds = std::any_of(view_.findings.begin(), view_.findings.end(), bound);
+  return fmt::format("all {}together: step {} -> {}", bounds ? "but <= " : "of these ",
+                     Duration(static_cast<double>(view_.replay.step_ns)),
+                     Duration(static_cast<double>(*view_.replay.all_findings_step_ns)));
+}
+
+SummaryLines RuledOutBlock::Lines() const {
+  SummaryLines lines;
+  for (const std::string_view verdict : {"fine", "withheld"}) {
+    const bool fine = verdict == "fine";
+    SummaryLines items;
+    for (const RuledOutFigure& ruled_out : view_.ruled_out) {
+      if (ruled_out.verdict != verdict) continue;
+      // Fine: the name and its figure. Not judged: with what is missing.
+      items.push_back(fine ? WithFigure(ruled_out.text) : ruled_out.text);
+    }
+    const SummaryLines wrapped = WrapItems(items, fine ? ", " : "; ");
+    for (size_t k = 0; k < wrapped.size(); ++k) {
+      lines.push_back((k > 0               ? "           "
+                       : verdict == "fine" ? "fine       "
+                                           : "not judged ") +
+                      wrapped[k]);
+    }
+  }
+  return lines;
+}
+
+// As many of them as fit two lines, and how many do not.
+SummaryLines RuledOutBlock::WrapItems(const SummaryLines& items, std::string_view between) const {
+  SummaryLines wrapped;
+  for (size_t left_out = 0; left_out < items.size(); ++left_out) {
+    std::string text;
+    for (size_t i = 0; i + left_out < items.size(); ++i) {
+      text += (i == 0 ? "" : std::string(between)) + items[i];
+    }
+    if (left_out > 0) text += fmt::format("{}{} more", between, left_out);
+    wrapped = Wrap(Clean(text), width_ - 11);
+    if (wrapped.size() <= kMostRuledOutLines) break;
+  }
+  if (wrapped.size() > kMostRuledOutLines) wrapped.resize(kMostRuledOutLines);
+  return wrapped;
+}
+
+SummaryLines NotKnownBlock::Lines(const Verdict& verdict) const {
+  SummaryLines lines;
+  for (size_t i = 0; i < std::min(kMostNotKnown, verdict.not_known.size()); ++i) {
+    const SummaryLines wrapped = Wrap(Clean(PlainText(verdict.not_known[i])), width_ - 11);
+    for (size_t k = 0; k < std::min<size_t>(2, wrapped.size()); ++k) {
+      lines.push_back((i == 0 && k == 0 ? "not known  " : "           ") + wrapped[k]);
+    }
+  }
+  std::vector<std::string> ends = view_.losses.Sentences();
+  constexpr size_t kMostEnds = 2;
+  if (ends.size() > kMostEnds) {
+    ends[kMostEnds - 1] = fmt::format(
+        "{} more processes did not close their recording: xlatrace "
+        "query {} \"SELECT * FROM process\"",
+        ends.size() - kMostEnds + 1, ShellWord(view_.path));
+    ends.resize(kMostEnds);
+  }
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const SummaryLines wrapped = Wrap(Clean(ends[i]), width_ - 11);
+    for (size_t k = 0; k < wrapped.size(); ++k) {
+      lines.push_back((i == 0 && k == 0 ? "missing    " : "           ") + wrapped[k]);
+    }
+  }
+  // Nobody looks for it there: the profile is the program's, the switch TensorFlow's.
+  for (const StatFigure& stat : view_.stats) {
+    if (stat.name != "own_profile_without_gpu" && stat.name != "tensorflow_ops_unannounced") {
+      continue;
+    }
+    const SummaryLines wrapped = Wrap(Clean(stat.advice), width_ - 11);
+    for (size_t k = 0; k < wrapped.size(); ++k) {
+      lines.push_back((k == 0 ? "note       " : "           ") + wrapped[k]);
+    }
+    break;
+  }
+  size_t shown = 0;
+  for (const StatFigure& stat : view_.stats) {
+    if (stat.severity < model::Severity::kDataLoss || shown++ == 2) break;
+    const std::string text =
+        fmt::format("{} {}: {}", Thousands(stat.value), stat.name, stat.advice);
+    const SummaryLines wrapped = Wrap(Clean(text), width_ - 11);
+    for (size_t k = 0; k < std::min<size_t>(3, wrapped.size()); ++k) {
+      lines.push_back((shown == 1 && k == 0 ? "lost       " : "           ") + wrapped[k]);
+    }
+  }
+  return lines;
+}
+
+}  // namespace xlatrace::report

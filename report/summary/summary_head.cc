@@ -1,0 +1,134 @@
+// The head of a summary in a terminal, and what its blocks have in common.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/number_format.h"
+#include "base/terminal.h"
+#include "hlo/module_origin.h"
+#include "report/labels.h"
+#include "report/summary/summary_blocks.h"
+#include "report/text_table.h"
+
+namespace xlatrace::report {
+namespace {
+
+constexpr int kLeastWidth = 60;
+
+}  // namespace
+
+void AppendLines(SummaryLines& to, SummaryLines from) {
+  for (std::string& line : from) to.push_back(std::move(line));
+}
+
+SummaryBlock::SummaryBlock(const RunView& view, const SummaryOptions& options)
+    : view_(view), options_(options), width_(std::max(options.width, kLeastWidth)) {}
+
+std::string SummaryBlock::Clean(std::string_view text) const { return Safe(text, options_.ascii); }
+std::string SummaryBlock::Bold(const std::string& text) const {
+  return options_.color ? "\x1b[1m" + text + "\x1b[0m" : text;
+}
+
+std::string SummaryBlock::Fields(const SummaryLines& fields) const {
+  std::string line;
+  for (const std::string& field : fields) {
+    if (field.empty()) continue;
+    const std::string safe = Clean(field);
+    const int room = width_ - DisplayWidth(line) - (line.empty() ? 0 : 2);
+    if (DisplayWidth(safe) > room) {
+      if (line.empty()) line = FitLeft(safe, width_);
+      continue;
+    }
+    line += (line.empty() ? "" : "  ") + safe;
+  }
+  return line;
+}
+
+std::string SummaryBlock::FitName(const std::string& name, int width) {
+  const std::string safe = Safe(name, false);
+  return DisplayWidth(safe) > width ? FitLeft(safe, width) : safe;
+}
+
+// The program, the device, the framework, how much was launched.
+SummaryLines HeaderBlock::WhatRan() const {
+  const std::string file = view_.path.substr(view_.path.find_last_of('/') + 1);
+  SummaryLines first{"xlatrace " XLATRACE_VERSION, FitName(file, 30)};
+  if (view_.title != file) first.push_back(FitName(view_.title, 30));
+  first.push_back(FitName(view_.DeviceText(), 40));
+  if (const ModuleFigure* main = view_.MainModule()) {
+    // TensorFlow's names of modules are made of the function's and a number of 60 characters.
+    const hlo::ModuleOrigin origin = hlo::OriginOfModule(main->name);
+    const bool function = origin.how == "tf.function" || origin.how == "cluster";
+    first.push_back(FitName(function ? origin.function : main->name, 40));
+  }
+  first.push_back(view_.framework);
+  const Coverage& coverage = view_.coverage;
+  if (view_.basis.steady) {
+    const double launches = view_.PerStep(coverage.activities);
+    first.push_back(Thousands(static_cast<int64_t>(std::llround(launches))) + " " + Launches() +
+                    "/step");
+  } else if (coverage.activities > 0) {
+    first.push_back(Thousands(coverage.activities) + " " + Launches());
+  }
+  return first;
+}
+
+std::string HeaderBlock::StepText() const {
+  const StepsFigure& steps = view_.steps;
+  const auto mean = static_cast<double>(steps.mean_ns);
+  std::string text = "step " + Duration(mean);
+  if (steps.steady_count >= kStepsForPercentiles) {
+    text += fmt::format(" (p10 {}, p90 {}, {} steps)",
+                        InUnitOf(static_cast<double>(StepPercentile(steps, 10)), mean),
+                        InUnitOf(static_cast<double>(StepPercentile(steps, 90)), mean),
+                        Thousands(steps.steady_count));
+  } else if (steps.steady_count > 1) {
+    text += fmt::format(" ({} to {}, {} steps)", InUnitOf(static_cast<double>(steps.min_ns), mean),
+                        InUnitOf(static_cast<double>(steps.max_ns), mean),
+                        Thousands(steps.steady_count),
+                        Thousands(static_cast<int64_t>(steps.all.size())));
+  } else {
+    text += " (1 step)";
+  }
+  return text;
+}
+
+std::string HeaderBlock::Launches() const {
+  return view_.granularity == "kernel" ? "launches" : "ops";
+}
+
+SummaryLines HeaderBlock::Lines() const {
+  const SummaryLines first = WhatRan();
+  const Coverage& coverage = view_.coverage;
+  SummaryLines second;
+  if (view_.basis.steady) {
+    const StepsFigure& steps = view_.steps;
+    second.push_back(StepText());
+    second.push_back(
+        "busy " + Percent(static_cast<double>(steps.busy_ns), static_cast<double>(steps.wall_ns)) +
+        "%");
+  } else {
+    second.push_back("whole run  device time " + Duration(static_cast<double>(coverage.device_ns)));
+  }
+  if (coverage.device_ns > 0) second.push_back("attributed " + AttributedPercent(coverage) + "%");
+  // What may be missing has a line of its own: it is never the field that does not fit.
+  const bool lacks = view_.losses.more_possible();
+  if (!lacks) {
+    second.push_back("lost " + view_.losses.Text());
+    second.push_back(view_.losses.EndsText());
+  }
+  if (view_.errors > 0) second.push_back(Thousands(view_.errors) + " errors");
+  const auto left_out = static_cast<int64_t>(view_.steps.all.size()) - view_.steps.steady_count;
+  if (view_.basis.steady && left_out > 0) {
+    second.push_back(fmt::format("{} not steady left out", Thousands(left_out)));
+  }
+  if (!lacks) return {Fields(first), Fields(second)};
+  return {Fields(first), Fields(second),
+          Fields({"lost " + view_.losses.Text(), view_.losses.EndsText()})};
+}
+
+}  // namespace xlatrace::report

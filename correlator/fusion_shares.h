@@ -34,6 +34,11 @@ struct Share {
 // Divides `kWhole` in proportion to `weights` so that the parts sum to exactly kWhole (largest
 // remainder; of equal remainders the earlier one wins). Weights that are not finite and positive
 // count as 0; when all do, the parts are equal. Empty for no weights.
+//
+// Not analysis::Apportion, which splits measured nanoseconds over whole numbers, exactly, and gives
+// all to the first part where no weight is known: these weights are real numbers of a cost model,
+// and where it knows none, no op_name may stand out. Either rule in the other's place would change
+// what is stored.
 std::vector<int64_t> LargestRemainder(std::span<const double> weights);
 
 // A part of an instruction's work before it is grouped.

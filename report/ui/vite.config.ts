@@ -48,27 +48,6 @@ function pageScript(): Plugin {
   };
 }
 
-/** See src/short.ts. */
-function shortNames(): Plugin {
-  return {
-    name: 'xlatrace-short-names',
-    enforce: 'post',
-    apply: 'build',
-    transform(code, id) {
-      if (!id.startsWith(join(root, 'src')) || id.endsWith('short.ts')) return null;
-      const element = /\$h\("([a-z0-9]+)", (?:null|\{ (?:class: "([^"\\.@]+)")?(?:, )?(?:"data-testid": "([^"\\.@]+)")? \})(?=[,)])/g;
-      const used = new Set<string>();
-      const out = code
-        .replace(element, (_, tag: string, cls?: string, test?: string) => `$k("${tag}${cls ? `.${cls}` : ''}${test ? `@${test}` : ''}"`)
-        .replace(/\bMath\.(max|min|round|floor|ceil|abs|log10|sqrt)\b/g, (_, name: string) => {
-          used.add(name);
-          return `$${name}`;
-        });
-      return used.size > 0 ? `import { ${[...used].map((n) => `$${n}`).join(', ')} } from '@short';\n${out}` : out;
-    },
-  };
-}
-
 /** `virtual:packed`: the style sheet and the licences, gzip in base64 (by a library, so that every node gives the same bytes). */
 function packedTexts(): Plugin {
   const id = '\0virtual:packed';
@@ -86,25 +65,12 @@ function packedTexts(): Plugin {
   };
 }
 
-const OWN_NAMES = new RegExp(`^(${[
-  'computeCapability', 'maxThreadsPerSm', 'maxBlocksPerSm', 'registersPerSm', 'smemPerSm', 'smemPerBlock', 'smemOptin',
-  'smemReserved', 'maxThreadsPerBlock', 'registersPerBlock', 'hueOfSite', 'sharesOfOp', 'sitesOfOp', 'sitesOfKernel',
-  'computations', 'bucketNs', 'wasteOf', 'warpsPerBlock', 'blocksPerSm', 'shareNs', 'siteNs', 'siteCalls', 'opCalls',
-  'opWaste', 'opNs', 'collectiveNs', 'roleReason', 'programId', 'peakMemory', 'deviceNs', 'fusionKind', 'outBytes',
-  'opName', 'fingerprint', 'stepParts', 'baseSteps', 'hiddenDevices', 'smemStatic', 'smemDynamic', 'opOfHandle', 'perStep',
-  'texts', 'numbers', 'divisor', 'devices', 'opcode', 'modules', 'kernels', 'limiter', 'members',
-  'streams', 'waves', 'symbol', 'ordinal', 'filtered', 'reached', 'gapSums', 'expected', 'segments', 'gutter',
-  'refs', 'onOpen', 'onSort', 'bare', 'primary', 'printing', 'cell', 'entity', 'selOf', 'negated', 'durations', 'cached',
-  'selfNs', 'levels', 'threadsPerBlock', 'atRoof', 'selectedOp', 'regsPerBlock', 'knownNs', 'clockHz', 'wasteNs', 'args',
-].join('|')})$`);
-
 export default defineConfig({
   root,
-  plugins: [packedTexts(), shortNames(), pageScript()],
-  resolve: { alias: { '@short': join(root, 'src/short.ts') } },
+  plugins: [packedTexts(), pageScript()],
   // The classic call is a tenth shorter in the bundle than the automatic one. Names with a $ so that
   // no variable of a component hides them.
-  esbuild: { jsx: 'transform', jsxFactory: '$h', jsxFragment: '$F', jsxInject: "import { h as $h, Fragment as $F } from 'preact'; import { $k } from '@short'", legalComments: 'none', charset: 'utf8' },
+  esbuild: { jsx: 'transform', jsxFactory: '$h', jsxFragment: '$F', jsxInject: "import { h as $h, Fragment as $F } from 'preact'", legalComments: 'none', charset: 'utf8' },
   define: { 'process.env.NODE_ENV': '"production"' },
   build: {
     target: 'es2022',
@@ -113,8 +79,8 @@ export default defineConfig({
     sourcemap: false,
     minify: 'terser',
     terserOptions: {
-      // Names of our own objects that no text of the page and no data refers to.
-      mangle: { properties: { regex: OWN_NAMES } }, ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true }, format: { comments: false, ecma: 2020 } },
+      // No name of a property is mangled: data come under names, too.
+      ecma: 2020, compress: { passes: 4, ecma: 2020, unsafe_arrows: true, pure_getters: true, keep_fargs: false, toplevel: true, unsafe_methods: true }, format: { comments: false, ecma: 2020 } },
     lib: { entry: 'src/main.tsx', formats: ['iife'], name: 'xlatracePage', fileName: () => 'app.js' },
   },
 });

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "report/labels.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "report/labels.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 

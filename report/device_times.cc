@@ -11,7 +11,7 @@
 
 #include "analysis/apportion.h"
 #include "base/hash.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 #include "store/activity_scan.h"
 
 namespace xlatrace::report {

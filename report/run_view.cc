@@ -13,7 +13,7 @@
 
 #include "report/device_times.h"
 #include "report/evidence_sentence.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 #include "store/activity_scan.h"
 
 namespace xlatrace::report {

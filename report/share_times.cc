@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/apportion.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 

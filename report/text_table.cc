@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/terminal.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {

@@ -8,8 +8,8 @@
 #include "base/number_format.h"
 #include "base/terminal.h"
 #include "compare/statistics.h"
-#include "report/labels.h"
 #include "report/safe_text.h"
+#include "report/shown_words.h"
 #include "report/text_table.h"
 
 namespace xlatrace::report {

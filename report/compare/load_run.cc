@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "hlo/text/text_reader.h"
 #include "report/compare/main_programs.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 #include "store/activity_scan.h"
 
 namespace xlatrace::report {

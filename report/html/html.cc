@@ -8,9 +8,9 @@
 #include "base/number_format.h"
 #include "report/html/html_parts.h"
 #include "report/html/html_writer.h"
-#include "report/labels.h"
 #include "report/page/page_css.h"
 #include "report/page/page_script.h"
+#include "report/shown_words.h"
 #include "report/verdict.h"
 
 namespace xlatrace::report {

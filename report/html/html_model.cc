@@ -9,8 +9,8 @@
 
 #include "base/number_format.h"
 #include "report/html/html_parts.h"
-#include "report/labels.h"
 #include "report/model_tree.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {

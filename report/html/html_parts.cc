@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 

@@ -9,7 +9,7 @@
 
 #include "base/number_format.h"
 #include "report/html/html_parts.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {

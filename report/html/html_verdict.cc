@@ -15,8 +15,8 @@
 #include "base/number_format.h"
 #include "report/device_parts.h"
 #include "report/html/html_parts.h"
-#include "report/labels.h"
 #include "report/op_fold.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {

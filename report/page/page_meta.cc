@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "report/device_parts.h"
-#include "report/labels.h"
 #include "report/page/page_context.h"
 #include "report/safe_text.h"
+#include "report/shown_words.h"
 #include "report/verdict.h"
 
 namespace xlatrace::report {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/words.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {
@@ -32,7 +32,7 @@ std::string WordTable(std::string_view name, Words words) {
 }  // namespace
 
 std::string WordsTypeScript() {
-  return "// Made from report/labels.cc by report/page/words_ts.cc; not to be changed by hand.\n\n"
+  return "// Made from report/shown_words.cc by report/page/words_ts.cc; not to be changed by hand.\n\n"
          "// A table without the names that every object has: data may hold the word constructor.\n"
          "const words = (entries: Record<string, string>): Record<string, string> =>\n"
          "  Object.assign(Object.create(null) as object, entries);\n\n" +

@@ -10,7 +10,7 @@
 
 #include "base/number_format.h"
 #include "base/terminal.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 

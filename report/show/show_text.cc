@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 #include "report/text_table.h"
 
 namespace xlatrace::report {

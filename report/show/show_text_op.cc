@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
-#include "report/labels.h"
 #include "report/show/shape_words.h"
 #include "report/show/show_text.h"
+#include "report/shown_words.h"
 #include "report/text_table.h"
 
 namespace xlatrace::report {

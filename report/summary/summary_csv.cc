@@ -12,7 +12,7 @@
 #include "base/terminal.h"
 #include "report/breakdown.h"
 #include "report/device_parts.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 #include "report/summary/summary.h"
 #include "report/verdict.h"
 

@@ -11,7 +11,7 @@
 #include "base/number_format.h"
 #include "base/shell_word.h"
 #include "base/terminal.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 #include "report/summary/summary_blocks.h"
 #include "report/text_table.h"
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/breakdown.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 #include "report/summary/summary.h"
 #include "report/verdict.h"
 

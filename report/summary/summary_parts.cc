@@ -10,7 +10,7 @@
 #include "base/number_format.h"
 #include "base/terminal.h"
 #include "report/device_parts.h"
-#include "report/labels.h"
+#include "report/shown_words.h"
 #include "report/summary/summary_blocks.h"
 #include "report/text_table.h"
 

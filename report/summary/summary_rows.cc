@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "base/number_format.h"
-#include "report/labels.h"
 #include "report/op_fold.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {

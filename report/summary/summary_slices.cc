@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
-#include "report/labels.h"
 #include "report/launch_sums.h"
 #include "report/share_times.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/labels.h"
+#include "report/shown_words.h"
 #include "sample_run.h"
 #include "temporary_folder.h"
 

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "report/labels.h"
 #include "report/page/words_ts.h"
+#include "report/shown_words.h"
 
 namespace xlatrace::report {
 namespace {

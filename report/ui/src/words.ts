@@ -1,4 +1,4 @@
-// Made from report/labels.cc by report/page/words_ts.cc; not to be changed by hand.
+// Made from report/shown_words.cc by report/page/words_ts.cc; not to be changed by hand.
 
 // A table without the names that every object has: data may hold the word constructor.
 const words = (entries: Record<string, string>): Record<string, string> =>

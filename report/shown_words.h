@@ -2,8 +2,8 @@
 //
 // Thread-safety: re-entrant.
 
-#ifndef XLATRACE_REPORT_LABELS_H_
-#define XLATRACE_REPORT_LABELS_H_
+#ifndef XLATRACE_REPORT_SHOWN_WORDS_H_
+#define XLATRACE_REPORT_SHOWN_WORDS_H_
 
 #include <cstdint>
 #include <optional>
@@ -76,4 +76,4 @@ std::string ShortPath(std::string_view path, int width);
 
 }  // namespace xlatrace::report
 
-#endif  // XLATRACE_REPORT_LABELS_H_
+#endif  // XLATRACE_REPORT_SHOWN_WORDS_H_

@@ -1,4 +1,4 @@
-#include "report/labels.h"
+#include "report/shown_words.h"
 
 #include <algorithm>
 #include <array>

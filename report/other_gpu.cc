@@ -15,6 +15,7 @@
 #include "report/launch_sums.h"
 #include "report/show/show_sheet.h"
 #include "report/text_table.h"
+#include "report/word_tables.h"
 
 namespace xlatrace::report {
 namespace {
@@ -200,16 +201,17 @@ std::string Text(const Json& sheet, const ShowOptions& options, size_t rows) {
     const Json& row = sheet["rows"][i];
     const std::string time_there =
         JsonHas(row, "ns_there") ? Duration(JsonNumber(row, "ns_there")) : "-";
-    table.Add(
-        {JsonText(row, "handle"), Duration(JsonNumber(row, "self_ns")),
-         same ? PctOrDash(row, "utilisation_pct") : time_there, JsonText(row, "bound_by_there"),
-         same ? (JsonHas(row, "wasted_ns") ? Duration(JsonNumber(row, "wasted_ns")) : "-")
-              : JsonText(row, "bound_by"),
-         PctOrDash(row, "occupancy_pct"), PctOrDash(row, "occupancy_there_pct"),
-         PctOrDash(row, "waves_there"),
-         JsonHas(row, "fits_there") ? "does not fit" : JsonText(row, "occupancy_limiter_there"),
-         JsonHas(row, "instruction") ? JsonText(row, "instruction")
-                                     : JsonText(row, "kernel_name")});
+    table.Add({JsonText(row, "handle"), Duration(JsonNumber(row, "self_ns")),
+               same ? PctOrDash(row, "utilisation_pct") : time_there,
+               JsonText(row, "bound_by_there"),
+               same ? (JsonHas(row, "wasted_ns") ? Duration(JsonNumber(row, "wasted_ns")) : "-")
+                    : JsonText(row, "bound_by"),
+               PctOrDash(row, "occupancy_pct"), PctOrDash(row, "occupancy_there_pct"),
+               PctOrDash(row, "waves_there"),
+               JsonHas(row, "fits_there") ? "does not fit"
+                                          : LimiterWords(JsonText(row, "occupancy_limiter_there")),
+               JsonHas(row, "instruction") ? JsonText(row, "instruction")
+                                           : JsonText(row, "kernel_name")});
   }
   for (const std::string& each : table.Lines(options.width, options.ascii)) out += each + "\n";
   if (sheet["rows"].size() > rows) {

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "analysis/kernel_class.h"
 #include "model/words.h"
 #include "report/shown_words.h"
+#include "report/word_tables.h"
 
 namespace xlatrace::report {
 namespace {
@@ -29,18 +31,67 @@ std::string WordTable(std::string_view name, Words words) {
   return out += "});\n";
 }
 
+std::string WordTable(std::string_view name, std::span<const ShownWord> table) {
+  std::string out = fmt::format("export const {}: Record<string, string> = words({{\n", name);
+  for (const auto& [word, text] : table) out += fmt::format("  {}: {},\n", word, Quoted(text));
+  return out += "});\n";
+}
+
+// `export const PHASES = ['forward', ...] as const;`
+template <typename Order>
+std::string WordList(std::string_view name, const Order& order) {
+  std::string out = fmt::format("export const {} = [", name);
+  for (const auto value : order) out += fmt::format("\n  {},", Quoted(Text(value)));
+  return out += "\n] as const;\n";
+}
+
+// What is written and drawn for each part of a step.
+std::string PartTable(std::string_view name, std::string_view type, auto text) {
+  std::string out = fmt::format("export const {}: Record<Part, {}> = {{\n", name, type);
+  for (const model::StepPart part : kPartOrder) {
+    out += fmt::format("  {}: {},\n", Text(part), Quoted(text(part)));
+  }
+  return out += "};\n";
+}
+
+// Letters by the name of the colour: phases, and what is not computation.
+std::string LetterTable() {
+  std::string out = "export const LETTER = {\n";
+  for (const model::StepPart part : kPartOrder) {
+    out += fmt::format("  {}: {},\n", PartColor(part), Quoted(PartLetter(part)));
+  }
+  return out += "};\n";
+}
+
+// Kernels in two classes, as figures of ranks divide them.
+std::string ClassTable() {
+  using analysis::KernelClass;
+  const ShownWord classes[] = {{"gemm", analysis::Text(KernelClass::kProduct)},
+                               {"other", analysis::Text(KernelClass::kOther)}};
+  return WordTable("CLASS_WORDS", classes);
+}
+
 }  // namespace
 
 std::string WordsTypeScript() {
-  return "// Made from report/shown_words.cc by report/page/words_ts.cc; not to be changed by hand.\n\n"
+  return "// Made by report/page/words_ts.cc; not to be changed by hand.\n\n"
          "// A table without the names that every object has: data may hold the word constructor.\n"
          "const words = (entries: Record<string, string>): Record<string, string> =>\n"
          "  Object.assign(Object.create(null) as object, entries);\n\n" +
+         WordList("PHASES", kPhaseOrder) + "export type Phase = (typeof PHASES)[number];\n" +
+         WordList("PARTS", kPartOrder) + "export type Part = (typeof PARTS)[number];\n" +
+         LetterTable() + "export type Hue = keyof typeof LETTER;\n" +
+         PartTable("PART_HUE", "Hue", PartColor) + PartTable("PART_WORDS", "string", PartWords) +
+         WordTable("SHORT_PHASES", ShortPhaseTable()) +
          WordTable<model::OpKind>("KIND_WORDS",
                                   [](std::string_view w) { return KindWords(w, false); }) +
          WordTable<model::Evidence>("EVIDENCE_WORDS", EvidenceWords) +
          WordTable<model::Reason>("REASON_WORDS", ReasonWords) +
-         WordTable<model::GapCause>("CAUSE_WORDS", CauseWords);
+         WordTable<model::GapCause>("CAUSE_WORDS", CauseWords) +
+         WordTable("LIMITER_WORDS", LimiterTable()) + WordTable("BASIS_WORDS", BasisTable()) +
+         WordTable("SOURCE_WORDS", SourceTable()) + WordTable("DEVICE_WORDS", DeviceTable()) +
+         WordTable("PATH_WORDS", PathTable()) + WordTable("MEMORY_WORDS", MemoryTable()) +
+         WordTable("LIVE_WORDS", LiveTable()) + ClassTable();
 }
 
 }  // namespace xlatrace::report

@@ -5,6 +5,7 @@
 
 #include "base/number_format.h"
 #include "report/show/show_text.h"
+#include "report/word_tables.h"
 
 namespace xlatrace::report {
 namespace {
@@ -63,7 +64,8 @@ void WriteLaunches(const Json& launches, bool with_names, SheetWriter& out) {
     if (JsonHas(row, "theoretical_occupancy_pct")) {
       std::string text = PctCell(row, "theoretical_occupancy_pct");
       if (JsonHas(row, "occupancy_limiter")) {
-        text += fmt::format(", limited by {}; {} blocks per SM", JsonText(row, "occupancy_limiter"),
+        text += fmt::format(", limited by {}; {} blocks per SM",
+                            LimiterWords(JsonText(row, "occupancy_limiter")),
                             CountCell(row, "blocks_per_sm"));
       }
       if (JsonHas(row, "waves"))
@@ -81,7 +83,7 @@ void WriteLaunches(const Json& launches, bool with_names, SheetWriter& out) {
                                    ? JsonText(other, "note")
                                    : fmt::format("{}, limited by {}; {} waves",
                                                  PctCell(other, "theoretical_occupancy_pct"),
-                                                 JsonText(other, "occupancy_limiter"),
+                                                 LimiterWords(JsonText(other, "occupancy_limiter")),
                                                  Significant(JsonNumber(other, "waves")));
       out.Fact("other GPU", JsonText(other, "gpu") + ": " + note);
     }

@@ -1,14 +1,20 @@
 #include "model/words.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "analysis/findings/report.h"
+#include "analysis/occupancy.h"
+#include "model/replay_rows.h"
 #include "report/page/words_ts.h"
 #include "report/shown_words.h"
+#include "report/word_tables.h"
 
 namespace xlatrace::report {
 namespace {
@@ -24,6 +30,34 @@ TEST(Words, EveryEvidenceReasonAndCauseHasASentence) {
   for (const std::string_view word : model::Texts<model::GapCause>()) {
     EXPECT_TRUE(CauseWords(word).find(' ') != std::string_view::npos || word == "compile") << word;
   }
+}
+
+bool IsIn(std::span<const ShownWord> table, std::string_view word) {
+  return std::any_of(table.begin(), table.end(),
+                     [&](const ShownWord& shown) { return shown.word == word; });
+}
+
+// What the analysis writes is in the tables by which it is shown.
+TEST(Words, EveryLimiterBasisAndPathHasWords) {
+  using analysis::findings::Basis;
+  for (const Basis basis :
+       {Basis::kMeasured, Basis::kRoofline, Basis::kReplay, Basis::kCostModel}) {
+    EXPECT_TRUE(IsIn(BasisTable(), Text(basis))) << Text(basis);
+  }
+  EXPECT_EQ(BasisWords("cost_model"), "cost model");
+  for (const std::string_view kind : model::Texts<model::PathKind>()) {
+    EXPECT_TRUE(IsIn(PathTable(), kind)) << kind;
+  }
+  for (const std::string_view kind : model::Texts<model::DeviceKind>()) {
+    EXPECT_TRUE(IsIn(DeviceTable(), kind)) << kind;
+  }
+  for (const std::string_view phase : model::Texts<model::Phase>()) {
+    EXPECT_TRUE(IsIn(ShortPhaseTable(), phase)) << phase;
+  }
+  // Of each resource one block fits: all of them are named.
+  analysis::Occupancy all;
+  all.blocks_per_sm = all.by_warps = all.by_registers = all.by_shared_memory = all.by_blocks = 1;
+  EXPECT_EQ(LimiterWords(all.Limiter()), "warps, registers, shared memory, blocks");
 }
 
 TEST(Words, TheAppHasTheWordsOfTheProgram) {

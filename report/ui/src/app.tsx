@@ -12,7 +12,7 @@ import { loadLaunches } from './data/launches';
 import { deviceName, deviceNumber } from './data/hardware';
 import type { Report } from './data/report';
 import { computeView, type View } from './data/view';
-import { completions, type Offer } from './data/words';
+import { completions, type Offer } from './data/filter_values';
 import { getTerm, parseQuery, removeTerm, setTerm, toggleValue } from './filter';
 import { duration, ms, percent, plural, spelledDevices } from './format';
 import { ComparePage } from './pages/compare';
@@ -28,7 +28,7 @@ import { RunPage } from './pages/run';
 import { SourcePage } from './pages/source';
 import { TimelinePage } from './pages/timeline';
 import { VerdictPage } from './pages/verdict';
-import { dict, type Hue, LETTER, PHASES } from './phases';
+import { type Hue, LETTER, PHASES, SOURCE_WORDS } from './phases';
 import { getState, go, hasPage, move, type Page, PAGES, useAppState } from './state';
 import { useTheme } from './theme';
 
@@ -49,9 +49,6 @@ class Guard extends Component<{ children: ComponentChildren; page: string }, { e
   }
 }
 
-const SOURCE = dict({
-  record: 'recorded', recording: 'recorded', nsys_sqlite: 'imported from Nsight Systems', nsys_jax: 'imported from nsys-jax', xplane: 'imported from XProf', kineto: 'imported from Kineto', chrome: 'imported from a Chrome trace',
-});
 function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNode {
   const [theme, cycle] = useTheme();
   const { run, basis, coverage } = report.meta;
@@ -69,7 +66,7 @@ function Facts({ report, onHelp }: { report: Report; onHelp: () => void }): VNod
       {run.device_text && <><span class="sep" /><span class="trunc" title={run.device_text}>{spelledDevices(run.device_text)}</span></>}
       {main && <><span class="sep" /><span class="mono trunc">{main.name}</span></>}
       {basis.steady && <><span class="sep" /><span>{from === to ? `step ${from}` : `steps ${from}–${to}`}{basis.steps_recorded > 1 && <span class="dim"> of {basis.steps_recorded}</span>}</span></>}
-      {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}
+      {(run.date || run.source) && <><span class="sep opt" /><span class="dim opt trunc">{[SOURCE_WORDS[run.source ?? ''] ?? run.source, run.date].filter(Boolean).join(', ')}</span></>}
       <span class="sp" />
       {run.fake_gpu && <a class="badge bad" href="#/run">fake GPU: times mean nothing</a>}
       {run.partial && <a class="badge warn" href="#/run">still recording</a>}

@@ -1,9 +1,78 @@
-// Made from report/shown_words.cc by report/page/words_ts.cc; not to be changed by hand.
+// Made by report/page/words_ts.cc; not to be changed by hand.
 
 // A table without the names that every object has: data may hold the word constructor.
 const words = (entries: Record<string, string>): Record<string, string> =>
   Object.assign(Object.create(null) as object, entries);
 
+export const PHASES = [
+  'forward',
+  'loss',
+  'recompute',
+  'backward',
+  'optimizer',
+  'other',
+  'unknown',
+] as const;
+export type Phase = (typeof PHASES)[number];
+export const PARTS = [
+  'forward',
+  'loss',
+  'recompute',
+  'backward',
+  'optimizer',
+  'other',
+  'unknown',
+  'exposed_collective',
+  'exposed_copy',
+  'idle',
+] as const;
+export type Part = (typeof PARTS)[number];
+export const LETTER = {
+  forward: 'F',
+  loss: 'L',
+  recompute: 'R',
+  backward: 'B',
+  optimizer: 'O',
+  other: '-',
+  unknown: '?',
+  collective: 'C',
+  copy: 'M',
+  idle: '·',
+};
+export type Hue = keyof typeof LETTER;
+export const PART_HUE: Record<Part, Hue> = {
+  forward: 'forward',
+  loss: 'loss',
+  recompute: 'recompute',
+  backward: 'backward',
+  optimizer: 'optimizer',
+  other: 'other',
+  unknown: 'unknown',
+  exposed_collective: 'collective',
+  exposed_copy: 'copy',
+  idle: 'idle',
+};
+export const PART_WORDS: Record<Part, string> = {
+  forward: 'forward',
+  loss: 'loss',
+  recompute: 'recompute',
+  backward: 'backward',
+  optimizer: 'optimizer',
+  other: 'other',
+  unknown: 'unknown',
+  exposed_collective: 'exposed collectives',
+  exposed_copy: 'exposed copies',
+  idle: 'idle',
+};
+export const SHORT_PHASES: Record<string, string> = words({
+  forward: 'fwd',
+  loss: 'loss',
+  recompute: 'rec',
+  backward: 'bwd',
+  optimizer: 'opt',
+  other: 'other',
+  unknown: '?',
+});
 export const KIND_WORDS: Record<string, string> = words({
   other: 'other',
   gemm: 'gemm',
@@ -54,4 +123,52 @@ export const CAUSE_WORDS: Record<string, string> = words({
   copy: 'a copy is waited for',
   compile: 'compilation',
   input: 'input data',
+});
+export const LIMITER_WORDS: Record<string, string> = words({
+  warps: 'warps',
+  registers: 'registers',
+  shared_memory: 'shared memory',
+  blocks: 'blocks',
+});
+export const BASIS_WORDS: Record<string, string> = words({
+  replay: 'replay',
+  measured: 'measured',
+  roofline: 'roofline',
+  cost_model: 'cost model',
+});
+export const SOURCE_WORDS: Record<string, string> = words({
+  recording: 'recorded',
+  nsys_sqlite: 'imported from Nsight Systems',
+  nsys_jax: 'imported from nsys-jax',
+  xplane: 'imported from XProf',
+  xprof_json: 'imported from XProf\'s trace viewer',
+  kineto: 'imported from Kineto',
+});
+export const DEVICE_WORDS: Record<string, string> = words({
+  gpu: 'GPU',
+  tpu: 'TPU',
+  cpu: 'CPU',
+});
+export const PATH_WORDS: Record<string, string> = words({
+  kernel: 'kernels',
+  copy: 'copies',
+  collective: 'collectives',
+  host: 'the host',
+  gap: 'gaps',
+});
+export const MEMORY_WORDS: Record<string, string> = words({
+  parameters: 'parameters',
+  results: 'results that are no parameters',
+  constants: 'constants',
+  temporary: 'temporary values',
+});
+export const LIVE_WORDS: Record<string, string> = words({
+  parameter: 'argument',
+  constant: 'constant',
+  result: 'result',
+  temporary: 'temporary',
+});
+export const CLASS_WORDS: Record<string, string> = words({
+  gemm: 'matrix products',
+  other: 'other kernels',
 });

@@ -1,6 +1,6 @@
 // Limits of the device at hand, or of another one, and where an op stands against them.
 
-import { dict } from '../phases';
+import { DEVICE_WORDS, dict } from '../phases';
 import type { Device, Report } from './report';
 
 /** Device that figures of limits are made for: "" is the run's own. */
@@ -12,7 +12,6 @@ export function gpuOf(report: Report, name: string): Device | undefined {
   return report.devices.find((d) => d.kind === 'gpu') ?? report.devices[0];
 }
 
-const KINDS = dict({ gpu: 'GPU', tpu: 'TPU', cpu: 'CPU' });
 interface Spoken { names: string[]; numbers: number[] }
 const spokenOf = new WeakMap<object, Spoken>();
 /** What all devices are called: made once, since a run may have thousands. */
@@ -38,7 +37,7 @@ function spoken(report: Report): Spoken {
   const clear = [...twins.values()].every((list) => list.length < 2);
   known = {
     names: devices.map((d, row) => {
-      const name = `${KINDS[d.kind] ?? 'device'} ${isNaN(d.ordinal) ? row : d.ordinal}`;
+      const name = `${DEVICE_WORDS[d.kind] ?? 'device'} ${isNaN(d.ordinal) ? row : d.ordinal}`;
       if (twins.get(key(d))!.length < 2) return name;
       const f = telling.get(key(d));
       return `${name}, ${f ? f(d.process) : `device ${row}`}`;

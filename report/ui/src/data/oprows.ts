@@ -2,7 +2,7 @@
 // rows of any grouping sum to what the filter leaves.
 
 import { sourceLine } from '../format';
-import { type Hue, PHASES } from '../phases';
+import { type Hue, kindWords, PHASES } from '../phases';
 import type { Report } from './report';
 import type { View } from './view';
 
@@ -58,7 +58,7 @@ export function groupOf(report: Report, by: Grouping): (share: number) => string
     case 'source': return (s) => sourceLine(shares.file[s]!, shares.line[s]!) || 'no source line';
     case 'file': return (s) => shares.file[s]! || 'no source file';
     case 'op': return (s) => shares.opName[s]! || 'no op_name';
-    case 'kind': return (s) => ops.kind[o(s)]!.replace(/_/g, ' ') || 'unknown';
+    case 'kind': return (s) => kindWords(ops.kind[o(s)]!) || 'unknown';
     case 'category': return (s) => ops.category[o(s)]! || 'no category';
     case 'module': return (s) => report.modules[ops.module[o(s)]!]?.name || 'no module';
     case 'opcode': return (s) => ops.opcode[o(s)]! || 'no opcode';

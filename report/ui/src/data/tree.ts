@@ -2,7 +2,7 @@
 // below them, by phase.
 
 import { opKind } from '../format';
-import { PHASES } from '../phases';
+import { kindWords, PHASES } from '../phases';
 import type { Report } from './report';
 import type { View } from './view';
 
@@ -91,7 +91,7 @@ export function buildTree(report: Report, view: View, by: TreeBy): Node {
       }
     });
     if (by === 'scope') {
-      const tail = opKind(shares.opName[s]!) || ops.kind[op]!.replace(/_/g, ' ');
+      const tail = opKind(shares.opName[s]!) || kindWords(ops.kind[op]!);
       const leaf = child(node, `${tail}`, '\u0000');
       leaf.leaf = true;
       leaf.path = node.path;

@@ -11,7 +11,7 @@ import { PHASES } from '../phases';
 import { deviceNumber } from './hardware';
 import { launchesNow } from './launches';
 import type { Report } from './report';
-import { nearestKey, whatExists } from './words';
+import { nearestKey, whatExists } from './filter_values';
 
 export interface View {
   query: Query;

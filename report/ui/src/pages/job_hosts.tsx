@@ -5,11 +5,12 @@ import type { VNode } from 'preact';
 import { median } from '../charts/rank_map';
 import { type Column, DataTable, type Line } from '../components/table';
 import { signed } from '../format';
+import { CLASS_WORDS } from '../phases';
 
 export interface HostRank { host: string; program: string; gemm: number; other: number; idle: number; wait: number; transfer: number }
 
 export const KINDS = [
-  ['gemm', 'matrix products', 'matrix products and convolutions'], ['other', 'other kernels', 'all other computation and copies'],
+  ['gemm', CLASS_WORDS.gemm!, 'matrix products and convolutions'], ['other', CLASS_WORDS.other!, 'all other computation and copies'],
   ['idle', 'gaps', 'nothing runs'], ['wait', 'waits', 'in collectives, for other ranks'], ['transfer', 'exchange', 'what collectives took the last to arrive'],
 ] as const;
 export type Kind = (typeof KINDS)[number][0];

@@ -11,6 +11,7 @@ import { deviceNumber } from '../data/hardware';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
 import { baseName, duration, ms, plural, signed, significant, thousands } from '../format';
+import { CLASS_WORDS } from '../phases';
 import { go } from '../state';
 import { JobCollectives } from './job_collectives';
 import { JobHosts } from './job_hosts';
@@ -22,8 +23,8 @@ interface JobRank {
   step: number; wait: number; transfer: number; gemm: number; other: number; idle: number; cause: string;
 }
 
-const PARTS = [['gemm', 'matrix products'], ['other', 'other kernels'], ['idle', 'gaps']] as const;
-const MEASURES = [['own', 'by itself'], ['wait', 'waiting'], ['gemm', 'matrix products'], ['other', 'other kernels'], ['idle', 'idle'], ['step', 'step']] as const;
+const PARTS = [['gemm', CLASS_WORDS.gemm!], ['other', CLASS_WORDS.other!], ['idle', 'gaps']] as const;
+const MEASURES = [['own', 'by itself'], ['wait', 'waiting'], ['gemm', CLASS_WORDS.gemm!], ['other', CLASS_WORDS.other!], ['idle', 'idle'], ['step', 'step']] as const;
 
 function ranksOf(report: Report): JobRank[] {
   const t = report.tables.table('ranks');

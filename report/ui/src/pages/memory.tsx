@@ -9,10 +9,9 @@ import { hloOf, type Hlo } from '../data/hlo';
 import { groupOf, type Live, type LiveValue, loadLive, savedAt, writerOf } from '../data/memory';
 import type { Report } from '../data/report';
 import { bytes, msText, opKind, percent, plural, significant, sourceLine, thousands } from '../format';
-import { dict, hueOf, PHASES, type Hue } from '../phases';
+import { hueOf, LIVE_WORDS, PHASES, type Hue } from '../phases';
 import { go } from '../state';
 
-const KIND = dict({ parameter: 'argument', constant: 'constant', result: 'result', temporary: 'temporary' });
 const BY = [['value', 'value'], ['layer', 'layer'], ['op', 'op'], ['source', 'source']] as const;
 const MOST = 100;
 
@@ -27,7 +26,7 @@ export function reserved(report: Report, module: number): number {
 
 const fixed = (v: LiveValue): boolean => v.kind === 'parameter' || v.kind === 'constant';
 const hueIn = (hlo: Hlo, v: LiveValue): Hue => (fixed(v) ? 'other' : hueOf(hlo.phase[writerOf(v)]!, hlo.kind[writerOf(v)]!));
-const ORDER: readonly Hue[] = ['other', 'forward', 'loss', 'recompute', 'backward', 'optimizer', 'collective', 'copy', 'unknown'];
+const ORDER: readonly Hue[] = ['other', ...PHASES.filter((p) => p !== 'other' && p !== 'unknown'), 'collective', 'copy', 'unknown'];
 
 /** Bytes alive over program order, by the phase that wrote them. */
 function Curve({ report, live, at }: { report: Report; live: Live; at: number }): VNode {
@@ -142,9 +141,9 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   const whole = live.alive[at]!;
   const w = writerOf;
   const keyOf = (v: LiveValue): string =>
-    by === 'layer' ? (fixed(v) ? `${KIND[v.kind]}s` : groupOf(report, hlo, w(v)) || 'no layer known')
-    : by === 'op' ? (fixed(v) ? `${KIND[v.kind]}s` : opKind(hlo.opName[w(v)]!) || hlo.opcode[w(v)]!)
-    : sourceLine(hlo.file[w(v)]!, hlo.line[w(v)]!) || (fixed(v) ? `${KIND[v.kind]}s` : 'no source line');
+    by === 'layer' ? (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : groupOf(report, hlo, w(v)) || 'no layer known')
+    : by === 'op' ? (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : opKind(hlo.opName[w(v)]!) || hlo.opcode[w(v)]!)
+    : sourceLine(hlo.file[w(v)]!, hlo.line[w(v)]!) || (fixed(v) ? `${LIVE_WORDS[v.kind]}s` : 'no source line');
   let rows: Row[];
   if (by === 'value') rows = here.map((v, i) => ({ key: String(i), v, size: v.size, n: 1, name: hlo.name[w(v)]! }));
   else {
@@ -170,7 +169,7 @@ function Buffers({ report, live, at }: { report: Report; live: Live; at: number 
   const columns: Column<Row>[] = by === 'value' ? [
     { id: 'name', label: 'value', cls: 'name', raw: (r) => r.name, cell: (r) => inst(w(r.v!)) },
     size, share,
-    { id: 'kind', label: 'what', width: 148, from: 700, cls: 'name', raw: (r) => KIND[r.v!.kind]!, cell: (r) => <>{KIND[r.v!.kind]}{r.v!.donated && <span class="tag">donated</span>}{r.v!.donatable && <span class="tag">could be</span>}</> },
+    { id: 'kind', label: 'what', width: 148, from: 700, cls: 'name', raw: (r) => LIVE_WORDS[r.v!.kind]!, cell: (r) => <>{LIVE_WORDS[r.v!.kind]}{r.v!.donated && <span class="tag">donated</span>}{r.v!.donatable && <span class="tag">could be</span>}</> },
     { id: 'shape', label: 'shape', width: 210, from: 1000, cls: 'name mono', raw: (r) => hlo.shape[w(r.v!)]!, cell: (r) => <span title={hlo.shape[w(r.v!)]}>{hlo.shape[w(r.v!)]!.replace(/\{[^}]*\}/g, '')}</span> },
     { id: 'layer', label: 'layer and op', from: 640, cls: 'name', raw: (r) => `${groupOf(report, hlo, w(r.v!))} ${opKind(hlo.opName[w(r.v!)]!)}`.trim(), cell: (r, px) => <Scope group={groupOf(report, hlo, w(r.v!))} opName={hlo.opName[w(r.v!)]!} common={common} px={px} /> },
     { id: 'source', label: 'source', width: 130, from: 820, cls: 'name', raw: (r) => sourceLine(hlo.file[w(r.v!)]!, hlo.line[w(r.v!)]!), cell: (r) => <SourceChip file={hlo.file[w(r.v!)]!} line={hlo.line[w(r.v!)]!} /> },

@@ -11,13 +11,11 @@ import type { Report } from '../data/report';
 import { buildTree, type Node, type TreeBy } from '../data/tree';
 import { addTerm, setTerm } from '../filter';
 import { count, baseName, ms, opKind, peakPercent, percent, plural, ratio, signed, significant } from '../format';
-import { type Hue, PHASES } from '../phases';
+import { type Hue, PHASES, SHORT_PHASES } from '../phases';
 import { go, linkTo } from '../state';
 import { NothingMatches } from './ops';
 
 interface Row { node: Node; depth: number; id: string }
-
-const SHORT: Record<string, string> = { forward: 'fwd', loss: 'loss', recompute: 'rec', backward: 'bwd', optimizer: 'opt', other: 'other', unknown: '?' };
 
 function Heat({ node, divisor }: { node: Node; divisor: number }): VNode {
   const names = [...node.members!.keys()].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
@@ -98,7 +96,7 @@ export function ModelPage(): VNode {
   const phaseColumn = (p: (typeof PHASES)[number]): Column<Row> => {
     const i = PHASES.indexOf(p);
     return {
-      id: p, label: p, num: true, width: 62, head: <><Letter hue={p} /> {SHORT[p]}</>, sort: () => 0, as: `${p}, ${report.perStep}`, raw: (r) => r.node.phases[i]! / d / 1e6, show: significant, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
+      id: p, label: p, num: true, width: 62, head: <><Letter hue={p} /> {SHORT_PHASES[p]}</>, sort: () => 0, as: `${p}, ${report.perStep}`, raw: (r) => r.node.phases[i]! / d / 1e6, show: significant, exact: [`${p}_ns`, (r) => Math.round(r.node.phases[i]!)],
       cell: (r) => (r.node.phases[i]! > 0 ? ms(r.node.phases[i]! / d) : <span class="dim">·</span>),
     };
   };

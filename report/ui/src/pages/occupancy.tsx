@@ -10,7 +10,7 @@ import { gpuOf } from '../data/hardware';
 import type { Device, Report } from '../data/report';
 import { ms, peakPercent, percent, plural, signed, significant, thousands } from '../format';
 import { lastWave, type Occupancy, occupancyOf, registerSteps, type Shape, wavesOf } from '../occupancy';
-import type { Hue } from '../phases';
+import { type Hue, limiterWords } from '../phases';
 import { go } from '../state';
 import { GpuPicker } from './roofline';
 
@@ -129,7 +129,7 @@ function WhatIf({ row, device }: { row: Row; device: Device }): VNode {
         {field('blocks', 'blocks in the grid', 1, 2 ** 31)}
       </div>
       <p data-testid="whatif-result">{o
-        ? <><b>{significant(o.pct)}%</b> occupancy, limited by {o.limiter.replace(/_/g, ' ')}; {o.blocksPerSm} {o.blocksPerSm === 1 ? 'block' : 'blocks'} per SM{waves > 0 && <>, {significant(waves)} waves, the last one {percent(lastWave(waves), 1)}% full</>}.</>
+        ? <><b>{significant(o.pct)}%</b> occupancy, limited by {limiterWords(o.limiter)}; {o.blocksPerSm} {o.blocksPerSm === 1 ? 'block' : 'blocks'} per SM{waves > 0 && <>, {significant(waves)} waves, the last one {percent(lastWave(waves), 1)}% full</>}.</>
         : <span class="ink2">No block of this size fits.</span>}</p>
       {Object.keys(change).length > 0 && <button type="button" class="mini" onClick={() => setChange({})}>as recorded</button>}
     </div>
@@ -200,7 +200,7 @@ export function OccupancyPage(): VNode {
     { id: 'grid', label: 'grid', num: true, width: 72, sort: (r) => r.shape.blocks, raw: (r) => r.shape.blocks, cell: (r) => (r.shape.blocks > 0 ? thousands(r.shape.blocks) : '') },
     { id: 'occ', label: 'occupancy %', num: true, width: 104, sort: (r) => r.pct, raw: (r) => r.pct, show: significant, cell: (r) => (isNaN(r.pct) ? '' : <><Meter pct={r.pct} />{significant(r.pct)}</>) },
     ...(then && gpu === '' ? [{ id: 'deltaocc', label: 'Δ occ.', num: true, width: 56, sort: (r: Row) => r.pct - was(r).pct, raw: (r: Row) => r.pct - was(r).pct, cell: (r: Row) => (r.pct - was(r).pct ? <span title={`base ${significant(was(r).pct)}%`}>{signed(r.pct - was(r).pct)}</span> : isNaN(was(r).pct) ? '' : <span class="dim">·</span>), title: 'points of occupancy against the base' }] : []),
-    { id: 'limiter', label: 'limiter', width: 132, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => <span title={r.limiter.replace(/_/g, ' ')}>{r.limiter.replace('shared_memory', 'smem')}</span> },
+    { id: 'limiter', label: 'limiter', width: 132, from: 900, sort: (r) => r.limiter, raw: (r) => r.limiter, cell: (r) => limiterWords(r.limiter) },
     { id: 'waves', label: 'waves', num: true, width: 56, sort: (r) => r.waves, raw: (r) => r.waves, show: significant, cell: (r) => (isNaN(r.waves) ? '' : significant(r.waves)) },
     { id: 'reached', label: 'reached', width: 106, from: 1000, sort: (r) => r.reached, as: 'reached, % of bound', raw: (r) => r.reached, show: peakPercent, cell: (r) => (isNaN(r.reached) ? '' : `${r.bound || 'roof'}: ${peakPercent(r.reached)}%`) },
     { id: 'lever', label: 'is occupancy the lever?', width: 236, from: 1100, cls: 'name', sort: (r) => r.lever, raw: (r) => r.lever, cell: (r) => <span class={r.lever.startsWith('no') ? 'dim' : ''} title={r.lever}>{r.lever}</span> },

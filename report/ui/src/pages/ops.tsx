@@ -12,7 +12,7 @@ import { deviceName } from '../data/hardware';
 import type { Report } from '../data/report';
 import type { View } from '../data/view';
 import { count, duration, flop, bytes, ms, peakPercent, percent, plural, signed, significant, sourceLine, thousands, us } from '../format';
-import { type Hue, hueOf, kindWords } from '../phases';
+import { type Hue, hueOf, kindWords, reasonWords } from '../phases';
 import { go } from '../state';
 
 const nan = (v: number, text: (v: number) => string): string => (isNaN(v) ? '' : text(v));
@@ -32,9 +32,9 @@ function opColumns(report: Report, view: View, most: number, by: Grouping): (Col
   const columns: (Column<OpRow> & { more?: boolean })[] = [
     { id: 'op', label: '', width: 46, cell: (r) => <Handle entity={{ type: 'op', row: r.op }} />, raw: (r) => ops.handle[r.op]!, title: 'handle: xlatrace show o17' },
     {
-      id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => (ops.name[r.op] ? `${ops.name[r.op]}${r.ops.length > 1 ? ` ×${r.ops.length}` : ''}` : `no instruction: ${reason(r).replace(/_/g, ' ')}`), title: 'HLO op name',
+      id: 'instruction', label: 'instruction', cls: 'name mono', sort: (r) => ops.name[r.op]!, raw: (r) => (ops.name[r.op] ? `${ops.name[r.op]}${r.ops.length > 1 ? ` ×${r.ops.length}` : ''}` : `no instruction: ${reasonWords(reason(r))}`), title: 'HLO op name',
       cell: (r) => ops.name[r.op] === ''
-        ? <span class="dim ui">no instruction: {reason(r).replace(/_/g, ' ')}</span>
+        ? <span class="dim ui">no instruction: {reasonWords(reason(r))}</span>
         : <span class="nmrow"><Mid text={ops.name[r.op]!} />{r.ops.length > 1 && <span class="tag" title="unrolled copies of one instruction, folded">×{r.ops.length}</span>}
             {r.part < 0.9995 && <span class="tag" title="share of this op's time that belongs here">{percent(r.part, 1)}%</span>}</span>,
     },
@@ -314,7 +314,7 @@ function LaunchTable({ launches }: { launches: Launches }): VNode {
   const names = report.devices.map((_, i) => deviceName(report, i));
   const columns: Column<LaunchRow>[] = [
     { id: 'op', label: 'op', width: 50, sort: () => 0, cell: (r) => (op(r) >= 0 ? <Handle entity={{ type: 'op', row: op(r) }} /> : ''), raw: (r) => (op(r) >= 0 ? ops.handle[op(r)]! : '') },
-    { id: 'instruction', label: 'instruction', cls: 'name mono', sort: () => 0, cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{sites.reason[site(r)]!.replace(/_/g, ' ')}</span>), raw: (r) => (op(r) >= 0 ? ops.name[op(r)]! : '') },
+    { id: 'instruction', label: 'instruction', cls: 'name mono', sort: () => 0, cell: (r) => (op(r) >= 0 && ops.name[op(r)] ? <Mid text={ops.name[op(r)]!} /> : <span class="dim ui">{reasonWords(sites.reason[site(r)]!)}</span>), raw: (r) => (op(r) >= 0 ? ops.name[op(r)]! : '') },
     { id: 'phase', label: '', width: 28, cell: (r) => <Letter hue={op(r) >= 0 ? ops.hue[op(r)]! : hueOf('unknown', sites.kind[site(r)]!)} />, raw: (r) => (op(r) >= 0 ? ops.phase[op(r)]! : '') },
     { id: 'kernel', label: 'kernel', cls: 'name mono', from: 800, sort: () => 0, cell: (r) => kernels.name[sites.kernel[site(r)]!] ?? sites.kind[site(r)], raw: (r) => kernels.name[sites.kernel[site(r)]!] ?? '' },
     { id: 'dur', label: 'duration µs', num: true, width: 112, sort: () => 0, cell: (r) => us(L(r).dur[r.i]!), raw: (r) => L(r).dur[r.i]! / 1e3, show: significant, exact: ['duration_ns', (r) => L(r).dur[r.i]!] },

@@ -12,13 +12,14 @@ import { type Launches, loadLaunches } from '../data/launches';
 import type { Report } from '../data/report';
 import { setTerm } from '../filter';
 import { ms, msText, percent, plural, signed, significant, thousands } from '../format';
+import { PART_WORDS } from '../phases';
 import { go } from '../state';
 import { JobRanks } from './job_ranks';
 
 interface Rank { device: number; name: string; steps: number; wall: number; compute: number; waiting: number; copies: number; idle: number; late: number; op: number; more: number }
 
 type Measure = 'compute' | 'waiting' | 'copies' | 'idle' | 'wall';
-const MEASURES: readonly (readonly [Measure, string])[] = [['compute', 'computation'], ['waiting', 'exposed collectives'], ['copies', 'exposed copies'], ['idle', 'idle'], ['wall', 'step']];
+const MEASURES: readonly (readonly [Measure, string])[] = [['compute', 'computation'], ['waiting', PART_WORDS.exposed_collective], ['copies', PART_WORDS.exposed_copy], ['idle', PART_WORDS.idle], ['wall', 'step']];
 /** Copies of less than this part of the step are no column of their own. */
 const COPIES_SHARE = 0.01;
 

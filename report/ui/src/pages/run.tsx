@@ -7,7 +7,7 @@ import { type Column, CopyMenu, DataTable, type Line, type TableProps } from '..
 import { useCtx } from '../ctx';
 import type { ModuleRow, Report } from '../data/report';
 import { baseName, byteRate, bytes, duration, flop, flopRate, ms, percent, plural, significant, spelledDevices, thousands, typeset } from '../format';
-import { dict, EVIDENCE_WORDS, REASON_WORDS } from '../phases';
+import { EVIDENCE_WORDS, MEMORY_WORDS, REASON_WORDS } from '../phases';
 import { texts } from '../texts';
 import { go } from '../state';
 
@@ -158,8 +158,6 @@ function Compile({ report }: { report: Report }): VNode | null {
   return <section><div class="bar-h"><h3>Compile time and passes</h3><span class="cap">passes lie within compilations · <CopyMenu table={table} /></span></div><DataTable {...table} /></section>;
 }
 
-const MEMORY = dict({ parameters: 'parameters', results: 'results that are no parameters', constants: 'constants', temporary: 'temporary values' });
-
 /** What the memory of the module that needs most is for, and what is alive when most is in use. */
 function Memory({ report }: { report: Report }): VNode | null {
   const t = report.tables.table('memory');
@@ -171,7 +169,7 @@ function Memory({ report }: { report: Report }): VNode | null {
   const mine = all.filter((r) => module[r] === of && size[r] !== 0);
   const alive = mine.filter((r) => kind[r] === 'alive');
   const at = mine.find((r) => kind[r] === 'peak_at');
-  const whole = mine.reduce((a, r) => a + (MEMORY[kind[r]!] ? size[r]! : 0), 0);
+  const whole = mine.reduce((a, r) => a + (MEMORY_WORDS[kind[r]!] ? size[r]! : 0), 0);
   const line = (r: number, name: VNode | string, more = ''): VNode => <tr><td class="name" title={what[r]}>{name}</td><td class="name mono dim" title={more}>{more}</td><td class="num">{bytes(size[r]!)}</td><td class="num dim">{percent(size[r]!, whole)}%</td></tr>;
   const op = (name: string): VNode | string => {
     const e = report.resolve(`?~${name}`);
@@ -181,7 +179,7 @@ function Memory({ report }: { report: Report }): VNode | null {
     <section data-testid="memory">
       <div class="bar-h"><h3>Device memory of {report.modules[of]?.name}</h3><span class="cap">{bytes(whole)} by XLA’s buffer assignment · <CopyMenu /></span></div>
       <table class="fix" aria-label="Memory"><colgroup><col /><col /><col style={{ width: '84px' }} /><col style={{ width: '60px' }} /></colgroup><tbody>
-        {mine.filter((r) => MEMORY[kind[r]!]).map((r) => line(r, MEMORY[kind[r]!]!))}
+        {mine.filter((r) => MEMORY_WORDS[kind[r]!]).map((r) => line(r, MEMORY_WORDS[kind[r]!]!))}
         {alive.length > 0 && <tr class="grp"><td colSpan={4}>largest values alive when most of it is in use{at !== undefined && <>: while {op(what[at]!)} runs</>}</td></tr>}
         {alive.map((r) => line(r, op(what[r]!), shape[r]))}
       </tbody></table>

@@ -10,7 +10,7 @@ import { useCtx } from '../ctx';
 import { atMost } from '../data/report';
 import type { Report } from '../data/report';
 import { count, baseName, ms, percent, plural, typeset } from '../format';
-import { PHASES, type Hue } from '../phases';
+import { kindWords, PHASES, type Hue } from '../phases';
 import { go } from '../state';
 import { baseTree } from './model';
 import { NothingMatches } from './ops';
@@ -172,7 +172,7 @@ export function SourcePage(): VNode {
                 {[...at.ops].sort((a, b) => b[1] - a[1]).slice(0, 24).map(([o, ns]) => <tr data-testid={`op-${ops.handle[o]}`}><td><Handle entity={{ type: 'op', row: o }} /></td><td><Letter hue={ops.hue[o]!} /></td><td class="name mono"><Mid text={ops.name[o] || 'no instruction'} /></td><td class="num">{ms(ns / d)}</td></tr>)}
                 {at.ops.size > 24 && <tr class="oth"><td /><td /><td>{plural(at.ops.size - 24, 'other')}</td><td /></tr>}
               </tbody></table>
-              <p class="sm ink2">{[...new Set([...at.ops.keys()].map((o) => ops.kind[o]!.replace(/_/g, ' ')))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</p>
+              <p class="sm ink2">{[...new Set([...at.ops.keys()].map((o) => kindWords(ops.kind[o]!)))].slice(0, 6).join(', ')}: {plural(at.ops.size, 'instruction')} of this line.</p>
             </section>
           )}
         </div>

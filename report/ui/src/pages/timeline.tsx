@@ -12,7 +12,7 @@ import type { GapRow, Report } from '../data/report';
 import type { View } from '../data/view';
 import { getTerm, rangeMatcher } from '../filter';
 import { duration, plural, thousands } from '../format';
-import { CAUSE_WORDS, dict } from '../phases';
+import { CAUSE_WORDS, PATH_WORDS } from '../phases';
 import { go, move } from '../state';
 import { alignSteps } from '../timeline/align';
 import { axisOrigin, draw, type Look, readLook } from '../timeline/draw';
@@ -117,7 +117,6 @@ function Lens({ report, tl, width, at, span, zero }: { report: Report; tl: Timel
   );
 }
 
-const PATH_WORDS = dict({ kernel: 'kernels', copy: 'copies', collective: 'collectives', host: 'the host', gap: 'gaps' });
 /** What the step was bound by, in what is shown or selected; or which steps were replayed. */
 function PathNote({ path, name, range }: { path: Path | undefined; name: string; range: [number, number] }): VNode {
   const sums = path ? [...pathSums(path, range[0], range[1])].filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]) : [];

@@ -20,6 +20,19 @@ std::string WithCommas(std::string digits) {
   return digits;
 }
 
+std::string Scaled(double value, std::string_view unit) {
+  constexpr std::array<std::string_view, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
+  size_t scale = 0;
+  while (std::fabs(value) >= 999.5 && scale + 1 < kPrefixes.size()) {
+    value /= 1000;
+    ++scale;
+  }
+  return fmt::format("{} {}{}", scale == 0 ? fmt::format("{:.0f}", value) : Significant(value),
+                     kPrefixes[scale], unit);
+}
+
+bool IsWhole(double value) { return std::fabs(value - std::round(value)) < 1e-6; }
+
 }  // namespace
 
 std::string Significant(double value) {
@@ -38,9 +51,13 @@ std::string Significant(double value) {
 std::string Milliseconds(double ns) { return Significant(ns / 1e6); }
 std::string Microseconds(double ns) { return Significant(ns / 1e3); }
 
+std::string MillisecondsText(double ns) {
+  return std::fabs(ns) < 99.95e9 ? Milliseconds(ns) + " ms" : Duration(ns);
+}
+
 std::string Duration(double ns) {
   const double size = std::fabs(ns);
-  if (size < 1e3) return fmt::format("{:.0f} ns", ns);
+  if (size < 999.5) return fmt::format("{:.0f} ns", ns);
   if (size < 999.5e3) return Significant(ns / 1e3) + " us";
   if (size < 999.5e6) return Significant(ns / 1e6) + " ms";
   if (size < 120e9) return Significant(ns / 1e9) + " s";
@@ -57,17 +74,44 @@ std::string Percent(double part, double whole) {
   return fmt::format("{:.1f}", percent);
 }
 
+std::string PeakPercent(double percent) {
+  if (percent >= 0.995) return fmt::format("{:.0f}", percent);
+  return percent < 0.005 ? "<0.01" : fmt::format("{:.2f}", percent);
+}
+
 std::string Thousands(int64_t value) { return WithCommas(fmt::format("{}", value)); }
 
-std::string Bytes(double bytes) {
-  constexpr std::array<const char*, 6> kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
-  size_t unit = 0;
-  while (std::fabs(bytes) >= 999.5 && unit + 1 < kUnits.size()) {
-    bytes /= 1000;
-    ++unit;
+std::string CountText(double value) {
+  return IsWhole(value) ? Thousands(std::llround(value)) : Significant(value);
+}
+
+std::string GapCount(double value) {
+  return value < 10 ? CountText(value) : Thousands(std::llround(value));
+}
+
+std::string Bytes(double bytes) { return Scaled(bytes, "B"); }
+std::string ByteRate(double bytes_per_s) { return Scaled(bytes_per_s, "B/s"); }
+std::string Flop(double flop) { return Scaled(flop, "FLOP"); }
+std::string FlopRate(double flop_per_s) { return Scaled(flop_per_s, "FLOP/s"); }
+
+std::string InUnit(double value, std::string_view unit) {
+  if (unit == "ns") return Duration(value);
+  if (unit == "bytes") return Bytes(value);
+  if (unit == "flops") return Flop(value);
+  if (unit == "bytes/s") return ByteRate(value);
+  if (unit == "flops/s") return FlopRate(value);
+  if (unit == "GB/s") return ByteRate(1e9 * value);
+  if (unit == "TFLOP/s") return FlopRate(1e12 * value);
+  if (unit == "%") return Percent(value, 100) + "%";
+  if (unit == "count" || unit.empty()) return CountText(value);
+  return fmt::format("{} {}", Significant(value), unit);
+}
+
+std::string WithSign(double change, std::string text) {
+  if (change == 0 || text.starts_with('<') || text.find_first_of("123456789") == text.npos) {
+    return text;
   }
-  if (unit == 0) return fmt::format("{:.0f} B", bytes);
-  return fmt::format("{} {}", Significant(bytes), kUnits[unit]);
+  return (change < 0 ? "-" : "+") + text;
 }
 
 }  // namespace xlatrace

@@ -1,6 +1,7 @@
-// Numbers as people read them, the same in terminal, HTML and Markdown (design: 3 significant
-// digits, at most 3 decimals, thousands with commas). Floats exist only here: everything that
-// calls these holds integers.
+// Numbers as people read them: the same digits in a finding, its evidence, terminal, page and
+// exports (3 significant digits, at most 3 decimals, thousands with commas). Text is ASCII ("us",
+// "-"); report/ui/src/format.ts has the same rules with the page's glyphs, and
+// tests/base/golden/numbers.txt holds both to them.
 //
 // Thread-safety: re-entrant, independent of the locale.
 
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace xlatrace {
 
@@ -20,6 +22,10 @@ std::string Significant(double value);
 std::string Milliseconds(double ns);
 std::string Microseconds(double ns);
 
+// The same with the unit, for sentences about a column of ms: "0.410 ms", "1,200 ms"; from 100 s on
+// as people say it, "9 min 20 s".
+std::string MillisecondsText(double ns);
+
 // A duration with the unit that suits it: "63.0 ms", "1.20 s", "410 us", "2 min 05 s".
 std::string Duration(double ns);
 
@@ -27,11 +33,30 @@ std::string Duration(double ns);
 // whole is 0.
 std::string Percent(double part, double whole);
 
+// Percent of what a device could do: "64"; below 1 two decimals, so that "0.06" stays readable.
+std::string PeakPercent(double percent);
+
 // "1,203,441".
 std::string Thousands(int64_t value);
 
-// Decimal units: "103 MB", "1.50 GB", "512 B".
+// How often, of a run or per step: whole where it is whole ("1,203"), else "2.50".
+std::string CountText(double value);
+// The same of gaps, of which a step has many: whole from ten on.
+std::string GapCount(double value);
+
+// Decimal units: "103 MB", "1.50 GB", "512 B"; "3.35 TB/s"; "12.0 GFLOP"; "790 TFLOP/s".
 std::string Bytes(double bytes);
+std::string ByteRate(double bytes_per_s);
+std::string Flop(double flop);
+std::string FlopRate(double flop_per_s);
+
+// A figure of the unit it is stored in, ns, bytes, flops, bytes/s, GB/s, flops/s, TFLOP/s, %, count
+// or none: "4.10 ms", "1.50 MB", "7.4%", "16". Other units follow the number: "12.0 W".
+std::string InUnit(double value, std::string_view unit);
+
+// `text` of the size of a change, with its sign: "+0.860 ms", "-49.9%"; none where the size is "0"
+// or "<0.1%".
+std::string WithSign(double change, std::string text);
 
 }  // namespace xlatrace
 

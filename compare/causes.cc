@@ -27,12 +27,6 @@ bool Differ(double a, double b, double tolerance) {
   return std::abs(a - b) > tolerance * std::max(std::abs(a), std::abs(b));
 }
 
-std::string Count(double value) {
-  const double whole = std::round(value);
-  return std::abs(value - whole) < 0.01 ? Thousands(static_cast<int64_t>(whole))
-                                        : Significant(value);
-}
-
 // Sums over the ops of one side of a row; nothing where an op does not say.
 struct Work {
   std::optional<double> bytes, flops;
@@ -193,12 +187,13 @@ class Finder {
     const bool against = each > 0 && (row_.now_calls > row_.base_calls) != (row_.delta() > 0);
     if (against) {
       Add(CauseKind::kTime,
-          fmt::format("each execution takes {:.2f}x as long{}; clocks unknown", each, Waits()),
+          fmt::format("each execution takes {}x as long{}; clocks unknown", Significant(each),
+                      Waits()),
           false);
     }
     Add(CauseKind::kExecutions,
-        fmt::format("{} executions{} instead of {}", Count(row_.now_calls),
-                    base_.steady && now_.steady ? " a step" : "", Count(row_.base_calls)));
+        fmt::format("{} executions{} instead of {}", CountText(row_.now_calls),
+                    base_.steady && now_.steady ? " a step" : "", CountText(row_.base_calls)));
   }
 
   void Shapes() {
@@ -295,7 +290,8 @@ class Finder {
     }
     if (a.occupancy_pct && b.occupancy_pct && std::abs(*a.occupancy_pct - *b.occupancy_pct) >= 1) {
       Add(CauseKind::kLaunch,
-          fmt::format("occupancy {:.0f}% instead of {:.0f}%", *b.occupancy_pct, *a.occupancy_pct));
+          fmt::format("occupancy {}% instead of {}%", Percent(*b.occupancy_pct, 100),
+                      Percent(*a.occupancy_pct, 100)));
     }
   }
 
@@ -306,10 +302,10 @@ class Finder {
                              : static_cast<double>(row_.now_ns) / static_cast<double>(row_.base_ns);
     const double times = slower ? ratio : 1 / ratio;
     // "faster by 1.00x" would be no statement.
-    std::string text = ratio == 0 ? std::string(slower ? "slower" : "faster")
-                       : times < 1.005
-                           ? std::string("as fast as before within 0.5%")
-                           : fmt::format("{} by {:.2f}x", slower ? "slower" : "faster", times);
+    std::string text = ratio == 0      ? std::string(slower ? "slower" : "faster")
+                       : times < 1.005 ? std::string("as fast as before within 0.5%")
+                                       : fmt::format("{} by {}x", slower ? "slower" : "faster",
+                                                     Significant(times));
     const bool kernels = base_.granularity == "kernel" && now_.granularity == "kernel" &&
                          !old_->kernels.empty() && !new_->kernels.empty();
     const bool known = old_->bytes && new_->bytes;

@@ -69,7 +69,7 @@ int64_t PhaseNs(const Run& run, Phase phase) {
 
 // "12.0% fewer times", "3.05 times as often".
 std::string Often(double ratio) {
-  if (ratio >= 2) return fmt::format("{:.2f} times as often", ratio);
+  if (ratio >= 2) return fmt::format("{} times as often", Significant(ratio));
   return ratio >= 1 ? fmt::format("{}% more often", Percent(ratio - 1, 1))
                     : fmt::format("{}% fewer times", Percent(1 - ratio, 1));
 }
@@ -77,7 +77,7 @@ std::string Often(double ratio) {
 // What the same work does per execution.
 std::string Long(double ratio) {
   if (std::abs(ratio - 1) < kEqual) return "takes as long";
-  if (ratio >= 2) return fmt::format("takes {:.2f} times as long", ratio);
+  if (ratio >= 2) return fmt::format("takes {} times as long", Significant(ratio));
   return ratio > 1 ? fmt::format("is {}% longer", Percent(ratio - 1, 1))
                    : fmt::format("is {}% shorter", Percent(1 - ratio, 1));
 }
@@ -481,8 +481,8 @@ class ChangeFinder {
     change.rows = std::move(rows);
     change.because = DeviceReason(base_, now_);
     change.text = fmt::format(
-        "everything is {} by about {:.2f}x at equal work{}", slower ? "slower" : "faster",
-        slower ? *common : 1 / *common,
+        "everything is {} by about {}x at equal work{}", slower ? "slower" : "faster",
+        Significant(slower ? *common : 1 / *common),
         change.because.empty() ? ": clocks, power or other load, none of which was recorded" : "");
     std::erase_if(changes_, [](const Change& other) { return other.id == "time"; });
     changes_.push_back(std::move(change));

@@ -352,12 +352,13 @@ class Judge {
     const double held_up = HeldUp(metric);
     if (held_up > 0 && !movement.beyond) {
       check.outcome = Outcome::kNotEstablished;
-      how += fmt::format("; some took far longer, {:+.1f}% in the mean", 100 * held_up);
+      how += fmt::format("; some took far longer, +{}% in the mean", Percent(held_up, 1));
     }
     if (movement.beyond && metric.Disturbed()) {
       *chance = 1;
-      how += fmt::format("; it scatters by {:.0f}% in the new runs and by {:.0f}% in the earlier",
-                         100 * Median(metric.now_scatter), 100 * Median(metric.base_scatter));
+      how += fmt::format("; it scatters by {}% in the new runs and by {}% in the earlier",
+                         Percent(Median(metric.now_scatter), 1),
+                         Percent(Median(metric.base_scatter), 1));
     } else if (movement.beyond && disturbed && !IsWhole(metric)) {
       *chance = 1;
       how += "; something else was running";

@@ -17,8 +17,7 @@ std::string Signed(double ns) {
 }
 
 std::string SignedPercent(double part, double whole) {
-  return fmt::format("{}{:.1f}%", part < 0 ? "-" : "+",
-                     whole == 0 ? 0 : 100 * std::abs(part) / whole);
+  return whole == 0 ? "0%" : WithSign(part, Percent(std::abs(part), whole) + "%");
 }
 
 std::string Told(const Change& change) {

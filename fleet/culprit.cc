@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_format.h"
 #include "fleet/robust.h"
 
 namespace xlatrace::fleet {
@@ -76,7 +77,6 @@ double MedianOver(const JobTimes& job, size_t first, const Part& part) {
   return LowerMedian(std::move(values));
 }
 
-std::string Ms(double ns) { return fmt::format("{:.3f} ms", ns / 1e6); }
 std::string Count(size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -110,9 +110,9 @@ class Finder {
     a.step_ns = a.without_ns = step_ns_;
     for (size_t r = 0; r < job_.ranks.size(); ++r) a.excess_ns.push_back(own_.Of(r, 0));
     if (Program() || Link() || Persistent() || Data() || OneOff()) return a;
-    a.evidence.push_back(
-        fmt::format("no rank needs more than {} longer than its like, step after step",
-                    Ms(std::max(0.0, *std::max_element(a.excess_ns.begin(), a.excess_ns.end())))));
+    a.evidence.push_back(fmt::format(
+        "no rank needs more than {} longer than its like, step after step",
+        Duration(std::max(0.0, *std::max_element(a.excess_ns.begin(), a.excess_ns.end())))));
     return a;
   }
 
@@ -229,7 +229,8 @@ class Finder {
     answer_.evidence.push_back(fmt::format(
         "{} needs {} a step more than the median of its like: matrix products {}, other kernels "
         "{}, gaps {}",
-        job_.ranks[worst].name, Ms(own), Ms(of_gemm), Ms(of_other), Ms(of_gap)));
+        job_.ranks[worst].name, Duration(own), Duration(of_gemm), Duration(of_other),
+        Duration(of_gap)));
     if (of_gap >= kDominates * own) {
       answer_.cause = Cause::kSlowHost;
       return true;
@@ -246,9 +247,9 @@ class Finder {
     const double stretch_other = other_base > 0 ? of_other / other_base : 0;
     answer_.gpu = stretch_other < kStretched * stretch_gemm ? GpuReason::kClocks
                                                             : GpuReason::kMemoryOrNeighbour;
-    answer_.evidence.push_back(fmt::format(
-        "matrix products take {:.2f} times, other kernels {:.2f} times as long as there",
-        1 + stretch_gemm, 1 + stretch_other));
+    answer_.evidence.push_back(
+        fmt::format("matrix products take {} times, other kernels {} times as long as there",
+                    Significant(1 + stretch_gemm), Significant(1 + stretch_other)));
     return true;
   }
 
@@ -279,7 +280,8 @@ class Finder {
     answer_.cause = Cause::kProgram;
     answer_.evidence.push_back(fmt::format(
         "{} of {} ranks run a program of their own that needs {} a step, the next one {}",
-        times[0].second->size(), job_.ranks.size(), Ms(times[0].first), Ms(times[1].first)));
+        times[0].second->size(), job_.ranks.size(), Duration(times[0].first),
+        Duration(times[1].first)));
     return true;
   }
 
@@ -323,10 +325,10 @@ class Finder {
     answer_.without_ns = step_ns_ - answer_.cost_ns;
     for (const Stage& stage : stages) {
       answer_.evidence.push_back(
-          fmt::format("{} with {}: {} of its own, {} of a {} step idle or exchanging ({:.0f}%)",
+          fmt::format("{} with {}: {} of its own, {} of a {} step idle or exchanging ({}%)",
                       Count(stage.ranks->size(), "rank"), job_.ranks[stage.ranks->front()].name,
-                      Ms(stage.computes), Ms(stage.Stands()), Ms(stage.step),
-                      100 * stage.Stands() / stage.step));
+                      Duration(stage.computes), Duration(stage.Stands()), Duration(stage.step),
+                      Percent(stage.Stands(), stage.step)));
     }
     answer_.evidence.push_back("without it: the same computation spread evenly over all ranks");
     return true;
@@ -374,7 +376,7 @@ class Finder {
     }
     answer_.evidence.push_back(fmt::format(
         "exchanges of {} ranks take up to {} a step longer than those of other groups{}",
-        ranks.size(), Ms(most), hosts.empty() ? "" : "; only they have " + hosts));
+        ranks.size(), Duration(most), hosts.empty() ? "" : "; only they have " + hosts));
     return true;
   }
 
@@ -437,11 +439,12 @@ class Finder {
     for (const size_t s : long_steps) a.steps.push_back(job_.steps[s]);
     const bool all = own_.At(worst, worst_step) < 0.3 * (Slowest(worst_step) - step_ns_);
     if (!all) a.ranks.push_back(worst);
-    a.evidence.push_back(fmt::format(
-        "{} of {} steps are longer, the longest (step {}) {} instead of {}; {}", long_steps.size(),
-        job_.steps.size(), job_.steps[worst_step], Ms(Slowest(worst_step)), Ms(step_ns_),
-        all ? "all ranks stand still together"
-            : fmt::format("{} is waited for", job_.ranks[worst].name)));
+    a.evidence.push_back(
+        fmt::format("{} of {} steps are longer, the longest (step {}) {} instead of {}; {}",
+                    long_steps.size(), job_.steps.size(), job_.steps[worst_step],
+                    Duration(Slowest(worst_step)), Duration(step_ns_),
+                    all ? "all ranks stand still together"
+                        : fmt::format("{} is waited for", job_.ranks[worst].name)));
     return true;
   }
 

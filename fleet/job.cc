@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/number_format.h"
 #include "fleet/collectives.h"
 #include "fleet/pairing.h"
 #include "fleet/robust.h"
@@ -486,8 +487,8 @@ class JobReader {
     if (share < kLeastShare || job_.ranks.size() < 2) return;
     std::string why = fmt::format(
         "collectives of which it is not known who takes part, or not all ranks are "
-        "here, take {:.0f}% of the steps",
-        100 * share);
+        "here, take {}% of the steps",
+        Percent(share, 1));
     if (answer.cause == Cause::kNoData) {
       answer.evidence.insert(answer.evidence.begin(), std::move(why));
       return;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/number_format.h"
+
 namespace xlatrace::fleet {
 namespace {
 
@@ -162,9 +164,9 @@ PathAnswer FindPath(const JobPath& path, const std::function<size_t(int64_t step
   }
   if (untold_ns >= kUntoldShare * ranks_ns) {
     answer.why_not = fmt::format(
-        "{:.0f}% of the steps goes to collectives of which it is not known who comes last: not all "
+        "{}% of the steps goes to collectives of which it is not known who comes last: not all "
         "of their ranks are here, or they do not make ranks wait for each other",
-        100 * untold_ns / ranks_ns);
+        Percent(untold_ns, ranks_ns));
     return answer;
   }
   answer.segments = path.Walk(ends_last);
@@ -184,8 +186,8 @@ PathAnswer FindPath(const JobPath& path, const std::function<size_t(int64_t step
       static_cast<double>(answer.path_ns) * static_cast<double>(ranks) / ranks_ns - 1;
   if (std::abs(off) > kPathError) {
     answer.why_not = fmt::format(
-        "ranks do not leave collectives together: what is found takes {:.0f}% {} than the steps",
-        100 * std::abs(off), off > 0 ? "longer" : "less");
+        "ranks do not leave collectives together: what is found takes {}% {} than the steps",
+        Percent(std::abs(off), 1), off > 0 ? "longer" : "less");
     answer.segments.clear();
   }
   Thin(answer.segments);
@@ -203,14 +205,15 @@ std::string PathSentence(const PathAnswer& answer, const std::vector<std::string
     return 100 * static_cast<double>(ns) / static_cast<double>(answer.path_ns);
   };
   const std::string& name = names[static_cast<size_t>(most - answer.shares.begin())];
-  const double lead_ms =
-      static_cast<double>(most->lead_ns) / static_cast<double>(answer.steps) / 1e6;
-  const std::string exchange = fmt::format("{:.0f}% is exchange", percent(answer.exchange_ns));
+  const double lead_ns = static_cast<double>(most->lead_ns) / static_cast<double>(answer.steps);
+  const std::string exchange =
+      fmt::format("{}% is exchange", Percent(percent(answer.exchange_ns), 100));
   const bool even = percent(most->lead_ns) < 100 * kWorthALead;
   return fmt::format(
-      "The path over ranks is on {} for {:.0f}% of the step: it comes {:.2f} ms later than the "
+      "The path over ranks is on {} for {}% of the step: it comes {} later than the "
       "next to last{}; {}",
-      name, percent(most->own_ns), lead_ms, even ? ", so that ranks are even" : "", exchange);
+      name, Percent(percent(most->own_ns), 100), Duration(lead_ns),
+      even ? ", so that ranks are even" : "", exchange);
 }
 
 }  // namespace xlatrace::fleet

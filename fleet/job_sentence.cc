@@ -6,12 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "base/number_format.h"
 #include "fleet/job.h"
 
 namespace xlatrace::fleet {
 namespace {
-
-std::string StayMs(double ns) { return fmt::format("{:.2f} ms", ns / 1e6); }
 
 std::string_view Why(const CulpritAnswer& answer) {
   switch (answer.cause) {
@@ -43,24 +42,25 @@ std::string Sentence(const Job& job) {
   const CulpritAnswer& a = job.answer;
   const std::string ranks =
       fmt::format("{} rank{}", job.ranks.size(), job.ranks.size() == 1 ? "" : "s");
-  const std::string cost = fmt::format("{} of each {} step", StayMs(a.cost_ns), StayMs(a.step_ns));
+  const std::string cost =
+      fmt::format("{} of each {} step", Duration(a.cost_ns), Duration(a.step_ns));
   switch (a.cause) {
     case Cause::kNoData:
       return fmt::format("{}; who is waited for cannot be told: {}", ranks,
                          a.evidence.empty() ? "" : a.evidence.front());
     case Cause::kNone:
       return fmt::format("{}, {} a step; nobody is waited for more than ranks differ by anyway",
-                         ranks, StayMs(a.step_ns));
+                         ranks, Duration(a.step_ns));
     case Cause::kData:
       return fmt::format(
           "{}; {} goes to waiting for another rank in every step: what they compute "
           "differs (imbalance of the data). Without it a step takes {}",
-          ranks, cost, StayMs(a.without_ns));
+          ranks, cost, Duration(a.without_ns));
     case Cause::kOneOff:
       return fmt::format(
-          "{}, {} a step, but {} that {} longer cost{} {} a step{}", ranks, StayMs(a.step_ns),
+          "{}, {} a step, but {} that {} longer cost{} {} a step{}", ranks, Duration(a.step_ns),
           a.steps.size() == 1 ? "one step" : fmt::format("{} steps", a.steps.size()),
-          a.steps.size() == 1 ? "is" : "are", a.steps.size() == 1 ? "s" : "", StayMs(a.cost_ns),
+          a.steps.size() == 1 ? "is" : "are", a.steps.size() == 1 ? "s" : "", Duration(a.cost_ns),
           a.ranks.empty() ? std::string(": all ranks stand still together")
                           : ": everyone waits for " + job.ranks[a.ranks[0]].name);
     default:
@@ -70,7 +70,7 @@ std::string Sentence(const Job& job) {
       "{}; everyone waits for {}{}: {} since step {}; {}. Without it a step takes {}", ranks,
       job.ranks[a.ranks[0]].name,
       a.ranks.size() > 1 ? fmt::format(" and {} more", a.ranks.size() - 1) : "", cost, a.since_step,
-      Why(a), StayMs(a.without_ns));
+      Why(a), Duration(a.without_ns));
 }
 
 }  // namespace xlatrace::fleet

@@ -69,12 +69,6 @@ std::string Called(const RunView& view, const std::vector<std::string>& handles)
   return "instructions";
 }
 
-// As the page writes it: whole numbers, below 1 two digits.
-std::string PercentText(double percent) {
-  if (percent < 0.005) return "<0.01";
-  return fmt::format("{:.{}f}", percent, percent >= 0.995 ? 0 : 2);
-}
-
 // "runs at 0.06% of the memory's speed"; empty when it is not known.
 std::string Reached(const OpFigure& op) {
   if (!op.peak_pct) return {};
@@ -82,10 +76,10 @@ std::string Reached(const OpFigure& op) {
                               : op.bound_by == "compute" ? "what the device can compute"
                                                          : "";
   if (op.bound_by == "latency") {
-    return fmt::format("runs at {}% of its roof, bound by latency", PercentText(*op.peak_pct));
+    return fmt::format("runs at {}% of its roof, bound by latency", PeakPercent(*op.peak_pct));
   }
   if (of.empty()) return {};
-  return fmt::format("runs at {}% of {}", PercentText(*op.peak_pct), of);
+  return fmt::format("runs at {}% of {}", PeakPercent(*op.peak_pct), of);
 }
 
 // Times are means over devices, and a step ends with the slowest: by replay it may get shorter by

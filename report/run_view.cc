@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/number_format.h"
 #include "report/device_times.h"
 #include "report/evidence_sentence.h"
 #include "report/shown_words.h"
@@ -290,9 +291,9 @@ Status LoadFindings(RunDb& db, RunView& view) {
         const auto value = entry.find("value");
         if (value == entry.end() || !value->is_number()) continue;
         const auto unit = entry.find("unit");
-        words += ": " + FigureWords(value->get<double>(), unit != entry.end() && unit->is_string()
-                                                              ? unit->get<std::string>()
-                                                              : std::string());
+        words += ": " + InUnit(value->get<double>(), unit != entry.end() && unit->is_string()
+                                                         ? unit->get<std::string>()
+                                                         : std::string());
       }
     }
     view.findings.push_back(std::move(finding));

@@ -87,50 +87,19 @@ std::string_view PartWords(StepPart part) {
   }
 }
 
-std::string_view PhaseLetter(Phase phase) {
-  switch (phase) {
-    case Phase::kForward:
-      return "F";
-    case Phase::kLoss:
-      return "L";
-    case Phase::kBackward:
-      return "B";
-    case Phase::kRecompute:
-      return "R";
-    case Phase::kOptimizer:
-      return "O";
-    case Phase::kOther:
-      return "-";
-    case Phase::kUnknown:
-      break;
-  }
-  return "?";
-}
+std::string PhaseLetter(Phase phase) { return std::string(1, model::Letter(phase)); }
 
-std::string_view PartLetter(StepPart part) {
+std::string PartLetter(StepPart part) {
   switch (part) {
-    case StepPart::kForward:
-      return "F";
-    case StepPart::kLoss:
-      return "L";
-    case StepPart::kBackward:
-      return "B";
-    case StepPart::kRecompute:
-      return "R";
-    case StepPart::kOptimizer:
-      return "O";
-    case StepPart::kOther:
-      return "-";
     case StepPart::kExposedCollective:
       return "C";
     case StepPart::kExposedCopy:
       return "M";
     case StepPart::kIdle:
       return "\u00b7";
-    case StepPart::kUnknown:
-      break;
+    default:
+      return PhaseLetter(PhaseOrUnknown(Text(part)));
   }
-  return "?";
 }
 
 std::string_view PartColor(StepPart part) {
@@ -191,19 +160,6 @@ std::string_view CauseWords(std::string_view cause) {
     if (texts[i] == cause) return model::InWords(static_cast<model::GapCause>(i));
   }
   return cause;
-}
-
-std::string GapCount(double count) {
-  const bool whole = std::abs(count - std::round(count)) < 1e-6;
-  return count < 10 && !whole ? Significant(count) : Thousands(std::llround(count));
-}
-
-std::string FigureWords(double value, std::string_view unit) {
-  if (unit == "ns") return Duration(value);
-  if (unit == "bytes") return Bytes(value);
-  if (unit == "count") return Thousands(static_cast<int64_t>(value));
-  if (unit == "%") return Significant(value) + "%";
-  return Significant(value) + (unit.empty() ? "" : " " + std::string(unit));
 }
 
 std::string InUnitOf(double ns, double of_ns) {

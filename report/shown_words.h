@@ -39,8 +39,8 @@ inline constexpr model::StepPart kPartOrder[] = {
 // "exposed collectives"; for phases the word itself.
 std::string_view PartWords(model::StepPart part);
 // F L R B O C M; "-" other, "?" unknown, "\u00b7" idle.
-std::string_view PartLetter(model::StepPart part);
-std::string_view PhaseLetter(model::Phase phase);
+std::string PartLetter(model::StepPart part);
+std::string PhaseLetter(model::Phase phase);
 // Name of its colour: forward, ..., collective, copy, idle, other, unknown.
 std::string_view PartColor(model::StepPart part);
 
@@ -53,11 +53,6 @@ std::string_view ReasonWords(std::string_view reason);
 std::string_view EvidenceWords(std::string_view evidence);
 // "the host launches too slowly" for a cause of a gap.
 std::string_view CauseWords(std::string_view cause);
-// How many gaps, of a run or per step: "2,328", "1.50".
-std::string GapCount(double count);
-
-// A figure of a finding's evidence: "4.10 ms", "1.5 MB", "16", "7.35%".
-std::string FigureWords(double value, std::string_view unit);
 // A duration in the unit that Duration gives `of_ns`, which is not repeated: "0.700" of "1.00 s".
 std::string InUnitOf(double ns, double of_ns);
 

@@ -28,11 +28,9 @@ double PercentOf(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// "61%" as a person would say it; small shares keep a decimal.
+// "61.3%": the digits that tables have. Nearly all is not all.
 std::string About(int64_t part, int64_t whole) {
-  const double percent = PercentOf(part, whole);
-  if (percent >= 99.5 && part < whole) return "over 99%";
-  if (percent >= 10) return fmt::format("{:.0f}%", percent);
+  if (PercentOf(part, whole) >= 99.95 && part < whole) return "over 99.9%";
   return Percent(static_cast<double>(part), static_cast<double>(whole)) + "%";
 }
 
@@ -114,7 +112,7 @@ class Maker {
   explicit Maker(const RunView& view) : view_(view), ops_(FoldOps(view)) {}
 
   Verdict Make() {
-    if (!Refuse()) Answer();
+    if (!SaidWithoutSteps()) SayOfSteps();
     NotKnown();
     return std::move(verdict_);
   }
@@ -145,7 +143,9 @@ class Maker {
            });
   }
 
-  bool Refuse() {
+  // What is said where steady steps cannot answer, be it a verdict or why there is none; false:
+  // they can.
+  bool SaidWithoutSteps() {
     if (view_.run_coverage.activities == 0) {
       verdict_.sentence = {{"No verdict: the run holds no device activity.", false}};
       // The worst that was noted says more than that something was.
@@ -321,7 +321,7 @@ class Maker {
     return Builder().Text("The largest kernel, ").Code(kernel.name).Text(", is" + share).Take();
   }
 
-  void Answer() {
+  void SayOfSteps() {
     verdict_.given = true;
     Builder sentence;
     const Coverage& coverage = view_.coverage;
@@ -364,8 +364,7 @@ class Maker {
   }
 
   void SayOp(const FoldedOp& op, int64_t whole, bool partly, Builder& sentence) {
-    const double percent = PercentOf(op.ns, whole);
-    const std::string share = percent >= 48 && percent <= 52 ? "half" : About(op.ns, whole);
+    const std::string share = About(op.ns, whole);
     const std::string_view of = partly ? "it" : "device time";
     if (op.copies > 1) {
       sentence.Text(fmt::format("{} alike instructions are {} of {}: ", op.copies, share, of));

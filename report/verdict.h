@@ -1,8 +1,17 @@
 // The one sentence at the top: what, where, how much of what; and the one below it.
 //
-// It says only what the run's data carries: no steady step or lost records and there is no verdict,
-// less than 95 % attributed and the sentence says so first. It names no action of its own: actions
-// are findings.
+// It says only what the run's data carries, and is the first of these that fits:
+//   no device activity              no verdict; what to do about it
+//   kernels without any module      no verdict, or the largest kernel where nothing is XLA's
+//   no steady step                  of the whole run: the first finding that weighs enough, or matrix
+//                                   products that are as they should be; else no verdict
+//   records lost in steady steps    no verdict: idle time and missing data look alike
+//   a finding that weighs enough    its sentence
+//   one instruction, a quarter      that instruction with all its copies
+//   one part of the step, 40 %      that part and its largest op
+//   otherwise                       no single bottleneck, and the largest op
+// Of steady steps with less than 95 % attributed the sentence says so first. It names no action of
+// its own: actions are findings.
 //
 // Thread-safety: re-entrant.
 

@@ -1,7 +1,5 @@
 #include "tools/dump_text.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "base/number_format.h"
@@ -14,17 +12,6 @@ namespace {
 constexpr int kLabelWidth = 12;
 
 }  // namespace
-
-std::string Flops(double flops) {
-  constexpr std::array kUnits = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
-  if (flops < 1000) return fmt::format("{:.0f} FLOP", flops);
-  size_t unit = 0;
-  while (flops >= 999.5 && unit + 1 < kUnits.size()) {
-    flops /= 1000;
-    ++unit;
-  }
-  return fmt::format("{} {}", Significant(flops), kUnits[unit]);
-}
 
 std::string Count(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", Thousands(count), noun, count == 1 ? "" : "s");

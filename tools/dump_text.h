@@ -14,9 +14,6 @@
 
 namespace xlatrace::tools {
 
-// "4.21 GFLOP"; decimal units.
-std::string Flops(double flops);
-
 // "1 file", "2,345 files".
 std::string Count(int64_t count, std::string_view noun);
 

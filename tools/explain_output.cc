@@ -114,7 +114,7 @@ std::string ErrorText(const dumps::ExplainedFile& file) {
 }
 
 std::string OptionalFlops(const std::optional<int64_t>& flops) {
-  return flops ? Flops(static_cast<double>(*flops)) : "unknown";
+  return flops ? Flop(static_cast<double>(*flops)) : "unknown";
 }
 std::string OptionalBytes(const std::optional<int64_t>& bytes) {
   return bytes ? Bytes(static_cast<double>(*bytes)) : "unknown";

@@ -82,7 +82,7 @@ std::vector<std::string> RowOf(const ModuleList& list, const ListedModule& modul
   const hlo::ModuleSummary& summary = *module.summary;
   row.push_back(Thousands(summary.instructions));
   row.push_back(Thousands(summary.operations));
-  row.push_back(summary.flops ? Flops(static_cast<double>(*summary.flops)) : "?");
+  row.push_back(summary.flops ? Flop(static_cast<double>(*summary.flops)) : "?");
   if (!list.of_run) {
     row.push_back(OptionalBytes(summary.parameter_bytes));
     row.push_back(OptionalBytes(summary.constant_bytes));
@@ -392,7 +392,7 @@ void AppendCard(const ModuleList& list, size_t index, bool brief, bool all, int 
     }
     if (summary.flops) {
       std::string work = fmt::format(
-          "{}, {} read and written", Flops(static_cast<double>(*summary.flops)),
+          "{}, {} read and written", Flop(static_cast<double>(*summary.flops)),
           summary.bytes_accessed ? Bytes(static_cast<double>(*summary.bytes_accessed)) : "unknown");
       if (summary.unknown_costs > 0) {
         work += fmt::format("; {} not counted", Count(summary.unknown_costs, "operation"));

@@ -76,7 +76,7 @@ std::string Bottleneck(const NewPath& path) {
 
 std::string ErrorWords(const WhatIfAnswer& answer) {
   if (!answer.error) return "not known";
-  return fmt::format("{:.2f}%", static_cast<double>(answer.error->milli_pct) / 1000);
+  return Percent(static_cast<double>(answer.error->milli_pct) / 1000, 100) + "%";
 }
 
 std::string Difference(int64_t from, int64_t to) {

@@ -10,6 +10,7 @@
 #include "analysis/collective_model.h"
 #include "analysis/device_facts.h"
 #include "analysis/findings/rules.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -340,8 +341,8 @@ int64_t Bandwidth(const Context& context, const SameOps& same,
   const Rate& rate = rates.at(&worst);
   Finding finding;
   finding.id = "low_busbw";
-  finding.title = fmt::format("Find what slows the links: collectives run at {:.0f}% of theirs",
-                              100 * rate.best / rate.expected);
+  finding.title = fmt::format("Find what slows the links: collectives run at {}% of theirs",
+                              PeakPercent(100 * rate.best / rate.expected));
   finding.action =
       "see `nvidia-smi nvlink -s` and `nvidia-smi topo -m`, NCCL_DEBUG=INFO for the path it takes "
       "(NCCL_P2P_DISABLE unset, NCCL_NVLS_ENABLE not 0); combine small ones into larger ones";
@@ -413,8 +414,8 @@ void Siblings(const Context& context, const SameOps& same, Report& report) {
   Finding finding;
   finding.id = "uneven_busbw";
   finding.title =
-      fmt::format("Find why {} runs at {:.0f} GB/s where {} runs at {:.0f}", worst->handle,
-                  worst_rate.best / 1e9, model_op->handle, best_rate.best / 1e9);
+      fmt::format("Find why {} runs at {} where {} runs at {}", worst->handle,
+                  ByteRate(worst_rate.best), model_op->handle, ByteRate(best_rate.best));
   finding.action =
       "same kind, same devices, a size that is no smaller: look at what runs beside the slow one "
       "(kernels that use the memory), at its layout, and at whether other devices come late";

@@ -8,6 +8,7 @@
 
 #include "analysis/findings/limits.h"
 #include "analysis/findings/memory_facts.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -544,19 +545,9 @@ std::string DeviceWords(const Context& context, Id device_id) {
   return words;
 }
 
-std::string Time(int64_t ns) {
-  const auto value = static_cast<double>(ns);
-  const auto digits = [](double v) { return v >= 100 ? 0 : v >= 10 ? 1 : 2; };
-  if (value >= 999.5e6) return fmt::format("{:.{}f} s", value / 1e9, digits(value / 1e9));
-  if (value >= 999.5e3) return fmt::format("{:.{}f} ms", value / 1e6, digits(value / 1e6));
-  if (value >= 999.5) return fmt::format("{:.{}f} us", value / 1e3, digits(value / 1e3));
-  return fmt::format("{} ns", ns);
-}
+std::string Time(int64_t ns) { return Duration(static_cast<double>(ns)); }
 
-std::string Percent(double share) {
-  const double percent = 100 * share;
-  return fmt::format("{:.{}f}%", percent, percent >= 10 ? 0 : 1);
-}
+std::string Percent(double share) { return xlatrace::Percent(share, 1) + "%"; }
 
 std::string ShortSource(std::string_view source) {
   return std::string(source.substr(source.find_last_of('/') + 1));

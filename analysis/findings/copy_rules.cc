@@ -7,6 +7,7 @@
 
 #include "analysis/findings/memory_facts.h"
 #include "analysis/findings/rules.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -171,15 +172,15 @@ void ReadBack(const Context& context, Report& report) {
       .Add("of it with nothing beside it, at most, per step", cost, "ns");
   if (share >= kGoodLinkShare || context.ShareOfStep(cost) < kLeastShare) {
     report.Fine("d2h_stall",
-                fmt::format("reading back: {} per step, at {:.0f}% of the link's rate",
-                            Time(context.PerStep(ns)), 100 * share),
+                fmt::format("reading back: {} per step, at {}% of the link's rate",
+                            Time(context.PerStep(ns)), PeakPercent(100 * share)),
                 evidence);
     return;
   }
   Finding finding;
   finding.id = "d2h_stall";
-  finding.title = fmt::format("Read back less: {} per step, at {:.0f}% of the link's rate",
-                              Time(cost), 100 * share);
+  finding.title = fmt::format("Read back less: {} per step, at {}% of the link's rate", Time(cost),
+                              PeakPercent(100 * share));
   finding.action =
       "reduce on the device before reading, read every N steps, start the copy early "
       "(`x.copy_to_host_async()`); a slow rate means pageable memory: read into pinned memory";

@@ -9,6 +9,7 @@
 
 #include "analysis/findings/idle.h"
 #include "analysis/findings/rules.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -59,9 +60,9 @@ void CopyBound(const Context& context, Report& report) {
   finding.title =
       fmt::format("Keep on the device what is copied from the host: {} of device time", share);
   finding.sentence = fmt::format(
-      "Copying from the host is {} of device time: {:.1f} GB at {:.1f} GB/s, and nothing computes "
+      "Copying from the host is {} of device time: {} at {}, and nothing computes "
       "meanwhile",
-      share, static_cast<double>(copied) * 1e-9, rate);
+      share, Bytes(static_cast<double>(copied)), ByteRate(1e9 * rate));
   finding.action =
       "keep weights and data on the device instead of copying them every time; copying the next "
       "part while the present one computes (prefetch on another stream) can hide at most the "

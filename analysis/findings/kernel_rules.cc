@@ -10,6 +10,7 @@
 
 #include "analysis/findings/longest_launch.h"
 #include "analysis/findings/rules.h"
+#include "base/number_format.h"
 #include "base/text.h"
 
 namespace xlatrace::analysis::findings {
@@ -87,7 +88,8 @@ void TailWaves(const Context& context, const LongestLaunches& launches, Report& 
     const Op& largest = site.largest();
     const double waves = static_cast<double>(*launches.OccupancyOf(largest)->waves_milli) / 1000;
     Finding finding = FindingAbout(context, "gemm_tail_waves", site);
-    finding.title = fmt::format("Fill the device: this product runs in {:.2f} waves", waves);
+    finding.title =
+        fmt::format("Fill the device: this product runs in {} waves", Significant(waves));
     finding.action =
         "give it a number of tiles that is near a multiple of the multiprocessors: another batch "
         "or "
@@ -141,9 +143,10 @@ void Registers(const Context& context, const LongestLaunches& launches, Report& 
     const Op& largest = site.largest();
     const model::OccupancyRow& occupancy = *launches.OccupancyOf(largest);
     Finding finding = FindingAbout(context, "register_pressure", site);
-    finding.title = fmt::format("Split this fusion: {} registers leave {:.0f}% of the warps",
-                                *launches.ConfigOf(largest)->registers_per_thread,
-                                static_cast<double>(*occupancy.theoretical_milli_pct) / 1000);
+    finding.title =
+        fmt::format("Split this fusion: {} registers leave {} of the warps",
+                    *launches.ConfigOf(largest)->registers_per_thread,
+                    Percent(static_cast<double>(*occupancy.theoretical_milli_pct) / 1e5));
     finding.action =
         "cut it in two with lax.optimization_barrier, vmap over fewer at once, put a checkpoint "
         "boundary inside, or take f32 instead of f64";
@@ -243,16 +246,16 @@ void Clocks(const Context& context, Report& report) {
       static_cast<double>(slowed) < kMostOfThem * static_cast<double>(compute)) {
     if (std::abs(compute_ratio - 1) < 0.02) {
       report.Fine("clock_throttle",
-                  fmt::format("clocks: products take {:.1f}% more at the end than at the start "
+                  fmt::format("clocks: products take {} more at the end than at the start "
                               "(from durations)",
-                              100 * (compute_ratio - 1)));
+                              Percent(compute_ratio - 1)));
     }
     return;
   }
   Finding finding;
   finding.id = "clock_throttle";
-  finding.title = fmt::format("Keep the clocks up: all products slow down by {:.0f}% over the run",
-                              100 * (compute_ratio - 1));
+  finding.title = fmt::format("Keep the clocks up: all products slow down by {} over the run",
+                              Percent(compute_ratio - 1));
   finding.action =
       "see `nvidia-smi -q -d PERFORMANCE,POWER,CLOCK` while it runs: power cap, heat, another job; "
       "lock the clocks when you compare runs";

@@ -10,6 +10,7 @@
 
 #include "analysis/findings/longest_launch.h"
 #include "analysis/findings/rules.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -163,7 +164,8 @@ Cause CauseOf(const Context& context, const LongestLaunches& launches, const Lay
       cause.detail = fmt::format("a {}", model::Text(role.largest->row->op_kind));
     } else if (role.calls > 1.2 * counterpart->calls) {
       cause.how = "it is launched more often";
-      cause.detail = fmt::format("{:.0f} instead of {:.0f} times", role.calls, counterpart->calls);
+      cause.detail = fmt::format("{} instead of {} times", CountText(role.calls),
+                                 CountText(counterpart->calls));
     } else {
       Compare(context, launches, *role.largest, *counterpart->largest, cause);
     }
@@ -223,9 +225,9 @@ void JudgeLayers(const Context& context, Report& report) {
       const Op* op = cause.op != nullptr ? cause.op : layer.ops.front();
       Finding finding;
       finding.id = "odd_layer";
-      finding.title = fmt::format("Make {} like its {} siblings: it is {:.0f}% slower",
-                                  LastOf(name), layers.size() - 1,
-                                  100.0 * static_cast<double>(more) / static_cast<double>(median));
+      finding.title = fmt::format("Make {} like its {} siblings: it is {} slower", LastOf(name),
+                                  layers.size() - 1,
+                                  Percent(static_cast<double>(more) / static_cast<double>(median)));
       finding.action = fmt::format("because of {} ({} more per step): {}{}{}; {}", op->handle,
                                    Time(cause.more_ns), cause.how, cause.detail.empty() ? "" : ", ",
                                    cause.detail, ActionFor(cause));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "base/number_format.h"
 #include "base/text.h"
 #include "hlo/shape.h"
 
@@ -291,10 +292,11 @@ void SlowKernels(const Context& context, Report& report) {
     const bool transposes =
         Has(site.largest().row->name, "copy_") || site.largest().row->op_kind == OpKind::kTranspose;
     Finding finding = FindingAbout(context, "slow_memory_op", site);
-    finding.title = own ? fmt::format("Speed up this {}: {:.0f}% of the rate of this run's best",
-                                      reduction ? "reduction" : "fusion", 100 * rate / *limit)
-                        : fmt::format("Speed up this {}: it runs at {:.0f}% of the memory's rate",
-                                      reduction ? "reduction" : "fusion", 100 * rate / *limit);
+    finding.title =
+        own ? fmt::format("Speed up this {}: {}% of the rate of this run's best",
+                          reduction ? "reduction" : "fusion", PeakPercent(100 * rate / *limit))
+            : fmt::format("Speed up this {}: it runs at {}% of the memory's rate",
+                          reduction ? "reduction" : "fusion", PeakPercent(100 * rate / *limit));
     finding.action =
         own && transposes
             ? "it computes and transposes at once, which a CPU does element by element: compute in "

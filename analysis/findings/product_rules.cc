@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "analysis/findings/rules.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -171,9 +172,10 @@ void OddSizes(const Context& context, Report& report) {
     finding.saves_low_ns = saves / 2;
     finding.basis = Basis::kRoofline;
     finding.sure = context.Allowed(own ? Sure::kHigh : Sure::kMedium);
-    finding.sentence = fmt::format(
-        "A product with a dimension of {} is {} of the step and runs at {:.0f} TFLOP/s{}", odd,
-        Percent(context.ShareOfStep(whole.ns)), RateOf(largest) / 1e12, InBrackets(whole.source));
+    finding.sentence =
+        fmt::format("A product with a dimension of {} is {} of the step and runs at {}{}", odd,
+                    Percent(context.ShareOfStep(whole.ns)), FlopRate(RateOf(largest)),
+                    InBrackets(whole.source));
     finding.evidence.Add("dimension", odd, "count", largest.handle)
         .Add("next multiple of 128", next, "count")
         .AddReal("its rate", RateOf(largest) / 1e12, "TFLOP/s", largest.handle)
@@ -207,8 +209,8 @@ void Rates(const Context& context, Report& report) {
   Evidence evidence;
   evidence.Add("16-bit products per step", ns, "ns").AddReal("their rate", rate / 1e12, "TFLOP/s");
   const std::string text = fmt::format(
-      "matrix products: {:.0f} TFLOP/s in 16 bits, {:.0f}% of the device's peak, {} of the step",
-      rate / 1e12, 100 * rate / context.limits.half_peak.value_or(*context.limits.half),
+      "matrix products: {} in 16 bits, {}% of the device's peak, {} of the step", FlopRate(rate),
+      PeakPercent(100 * rate / context.limits.half_peak.value_or(*context.limits.half)),
       Percent(context.ShareOfStep(ns)));
   if (share >= 0.7) report.Fine("products", text, evidence);
 }

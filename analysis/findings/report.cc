@@ -126,8 +126,8 @@ Evidence& Evidence::Add(std::string_view text, int64_t value, std::string_view u
 Evidence& Evidence::AddReal(std::string_view text, double value, std::string_view unit,
                             std::string_view handle) {
   nlohmann::ordered_json item = Item(text, unit, handle);
-  const double digits = value == 0 ? 1 : std::pow(10, 2 - std::floor(std::log10(std::abs(value))));
-  item["value"] = std::abs(value) >= 1000 ? std::round(value) : std::round(value * digits) / digits;
+  const double digits = value == 0 ? 1 : std::pow(10, 5 - std::floor(std::log10(std::abs(value))));
+  item["value"] = std::abs(value) >= 1e6 ? std::round(value) : std::round(value * digits) / digits;
   items_.push_back(std::move(item));
   return *this;
 }

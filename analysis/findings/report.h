@@ -27,7 +27,7 @@ class Evidence {
  public:
   Evidence& Add(std::string_view text, int64_t value, std::string_view unit,
                 std::string_view handle = {});
-  // Values below 1000 keep three digits.
+  // Values keep six digits, so that three of them are those of the value itself.
   Evidence& AddReal(std::string_view text, double value, std::string_view unit,
                     std::string_view handle = {});
   // A sum of several ops: `handles` lets a reader add them up again. `instructions`: how many these

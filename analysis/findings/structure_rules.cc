@@ -9,6 +9,7 @@
 #include "analysis/findings/memory_facts.h"
 #include "analysis/findings/rules.h"
 #include "analysis/merged_recompute.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::findings {
 namespace {
@@ -190,13 +191,13 @@ void Optimizer(const Context& context, Report& report) {
     report.Add(std::move(finding));
     return;
   }
-  finding.title =
-      fmt::format("Make the optimizer cheaper: {} in {:.0f} kernels per step", Time(all), calls);
+  finding.title = fmt::format("Make the optimizer cheaper: {} in {} kernels per step", Time(all),
+                              CountText(calls));
   finding.action =
       "stack parameters of repeated layers (scan over layers) or flatten them (`optax.flatten`), "
       "shard the optimizer's state, keep moments in bf16";
-  finding.sentence = fmt::format("The optimizer is {} of the step: {} in {:.0f} kernels",
-                                 Percent(context.ShareOfStep(all)), Time(all), calls);
+  finding.sentence = fmt::format("The optimizer is {} of the step: {} in {} kernels",
+                                 Percent(context.ShareOfStep(all)), Time(all), CountText(calls));
   finding.how_to_check = "optimizer time and its number of kernels";
   finding.saves_high_ns = all - floor;
   finding.saves_low_ns = 0;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/replay/critical_path.h"
+#include "base/number_format.h"
 
 namespace xlatrace::analysis::replay {
 namespace {
@@ -80,8 +81,9 @@ void RunReplay::Fill(model::AnalysisTables& analysis) const {
     row.largest_error_milli_pct = error_->largest_milli_pct;
   }
   if (withheld()) {
-    row.withheld = fmt::format("replay gives the recorded steps back within {:.1f}% only",
-                               error_ ? static_cast<double>(error_->milli_pct) / 1000 : 100.0);
+    row.withheld =
+        fmt::format("replay gives the recorded steps back within {}% only",
+                    Percent(error_ ? static_cast<double>(error_->milli_pct) / 1000 : 100.0, 100));
   }
   row.assumptions_json = nlohmann::json(graph_.assumptions).dump();
 }

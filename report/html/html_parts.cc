@@ -71,12 +71,18 @@ std::string AverageUs(int64_t ns, int64_t calls) {
   return EscapeHtml(Microseconds(static_cast<double>(ns) / static_cast<double>(calls)));
 }
 
-std::string HtmlDuration(double ns) {
-  std::string text = Duration(ns);
+namespace {
+
+std::string WithGlyphs(std::string text) {
   if (text.ends_with(" us")) text.replace(text.size() - 2, 2, "\u00b5s");
   if (!text.empty() && text[0] == '-') text.replace(0, 1, "\u2212");
   return text;
 }
+
+}  // namespace
+
+std::string HtmlDuration(double ns) { return WithGlyphs(Duration(ns)); }
+std::string HtmlMilliseconds(double ns) { return WithGlyphs(MillisecondsText(ns)); }
 
 std::string BarWidth(int64_t part, int64_t whole) {
   if (whole <= 0) return "0%";

@@ -47,6 +47,8 @@ class Figures {
 std::string AverageUs(int64_t ns, int64_t calls);
 // Duration() with the page's µs and minus.
 std::string HtmlDuration(double ns);
+// MillisecondsText() with the page's minus.
+std::string HtmlMilliseconds(double ns);
 // Width of a bar as "12.3%".
 std::string BarWidth(int64_t part, int64_t whole);
 

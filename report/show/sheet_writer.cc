@@ -30,17 +30,6 @@ std::string CountCell(const Json& json, std::string_view key) {
 std::string PctCell(const Json& json, std::string_view key) {
   return JsonHas(json, key) ? Significant(JsonNumber(json, key)) + "%" : "-";
 }
-std::string Rate(double per_s, std::string_view unit) {
-  constexpr std::array<std::pair<double, std::string_view>, 4> kPrefixes = {
-      {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1, ""}}};
-  for (const auto& [size, prefix] : kPrefixes) {
-    if (per_s >= size || size == 1) {
-      return fmt::format("{} {}{}", Significant(per_s / size), prefix, unit);
-    }
-  }
-  return {};
-}
-
 std::string SourceCell(const Json& row) {
   const Json& line = ValueAt(row, "source_line");
   return SourceLine(JsonText(row, "source_file"),

@@ -23,9 +23,6 @@ std::string PctCell(const Json& json, std::string_view key);
 // "layers.py:88" of a row with source_file and source_line.
 std::string SourceCell(const Json& row);
 
-// "1.23 TFLOP/s".
-std::string Rate(double per_s, std::string_view unit);
-
 // Everything that comes from outside is made safe for a terminal and wrapped to its width.
 class SheetWriter {
  public:

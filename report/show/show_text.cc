@@ -60,9 +60,9 @@ void WriteModule(const Json& sheet, SheetWriter& out) {
                                      TimeCell(runs, "max_ns")));
   out.Fact("instructions", CountCell(module, "instruction_count"));
   if (JsonHas(module, "flops")) {
-    out.Fact("one execution", fmt::format("{}, {} moved (XLA's cost model)",
-                                          Rate(JsonNumber(module, "flops"), "FLOP"),
-                                          Bytes(JsonNumber(module, "bytes"))));
+    out.Fact("one execution",
+             fmt::format("{}, {} moved (XLA's cost model)", Flop(JsonNumber(module, "flops")),
+                         Bytes(JsonNumber(module, "bytes"))));
   }
   for (const Json& compile : ValueAt(sheet, "compiles")) {
     out.Fact("compiled",
@@ -113,7 +113,7 @@ void WriteFinding(const Json& sheet, SheetWriter& out) {
     const std::string unit = JsonText(row, "unit");
     const Json& value = ValueAt(row, "value");
     std::string text = value.is_string() ? value.get<std::string>() : "";
-    if (value.is_number()) text = FigureWords(value.get<double>(), unit);
+    if (value.is_number()) text = InUnit(value.get<double>(), unit);
     const std::string handle = JsonText(row, "handle");
     std::string of = handle.empty() ? "" : "  [" + handle + "]";
     if (const Json& handles = ValueAt(row, "handles"); handles.is_array() && !handles.empty()) {

@@ -26,19 +26,19 @@ void WriteRoofline(const Json& op, SheetWriter& out) {
   const double bytes = JsonNumber(op, "bytes");
   const std::string moved = Bytes(JsonNumber(op, "bytes_per_run"));
   out.Fact("work", flops > 0 ? fmt::format("{} and {} per run; {} FLOP per byte",
-                                           Rate(JsonNumber(op, "flops_per_run"), "FLOP"), moved,
+                                           Flop(JsonNumber(op, "flops_per_run")), moved,
                                            bytes > 0 ? Significant(flops / bytes) : "-")
                              : moved + " per run, no arithmetic");
   if (seconds > 0) {
     if (flops > 0)
-      out.Fact("compute", fmt::format("{}{}", Rate(flops / seconds, "FLOP/s"),
+      out.Fact("compute", fmt::format("{}{}", FlopRate(flops / seconds),
                                       JsonHas(op, "compute_utilisation_pct")
                                           ? fmt::format(" = {} of the {} peak",
                                                         PctCell(op, "compute_utilisation_pct"),
                                                         JsonText(op, "compute_type"))
                                           : ""));
     out.Fact("memory",
-             fmt::format("{}{}", Rate(bytes / seconds, "B/s"),
+             fmt::format("{}{}", ByteRate(bytes / seconds),
                          JsonHas(op, "memory_utilisation_pct")
                              ? " = " + PctCell(op, "memory_utilisation_pct") + " of the bandwidth"
                              : ""));

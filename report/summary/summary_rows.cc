@@ -259,9 +259,7 @@ class Maker {
   static std::string PeakWords(const FoldedOp& fold) {
     // What starts a copy and returns has no rate.
     if (fold.rated_ns == 0 || fold.ns < 100 * fold.calls) return "-";
-    const double percent = fold.peak_ns / static_cast<double>(fold.rated_ns);
-    if (percent >= 1) return fmt::format("{:.0f}", percent);
-    return percent >= 0.01 ? fmt::format("{:.2f}", percent) : "<0.01";
+    return PeakPercent(fold.peak_ns / static_cast<double>(fold.rated_ns));
   }
 
   TextTable Phases() {

@@ -71,6 +71,8 @@ export default defineConfig({
   // The classic call is a tenth shorter in the bundle than the automatic one. Names with a $ so that
   // no variable of a component hides them.
   esbuild: { jsx: 'transform', jsxFactory: '$h', jsxFragment: '$F', jsxInject: "import { h as $h, Fragment as $F } from 'preact'", legalComments: 'none', charset: 'utf8' },
+  // Tests read golden files that C++ reads, too.
+  server: { fs: { allow: [join(root, '../..')] } },
   define: { 'process.env.NODE_ENV': '"production"' },
   build: {
     target: 'es2022',

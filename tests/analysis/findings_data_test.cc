@@ -140,7 +140,7 @@ TEST(DataRules, CopiesThatTheDeviceWaitsForAndCopiesBesideKernels) {
   const FindingCase with = WithCopies(model::CopyKind::kHostToDevice, false);
   ASSERT_NE(with.Find("copy_bound"), nullptr) << with.Ids();
   // 6000 of 11600 us.
-  EXPECT_THAT(with.Find("copy_bound")->title, HasSubstr("52%"));
+  EXPECT_THAT(with.Find("copy_bound")->title, HasSubstr("51.7%"));
   const FindingCase hidden = WithCopies(model::CopyKind::kHostToDevice, true);
   EXPECT_EQ(hidden.Find("copy_bound"), nullptr) << hidden.Ids();
   const FindingCase back = WithCopies(model::CopyKind::kDeviceToHost, false);
@@ -219,7 +219,7 @@ ENTRY e {
   made.Run();
   const model::FindingRow* found = made.Find("layout_copy");
   ASSERT_NE(found, nullptr) << made.Ids();
-  EXPECT_THAT(found->sentence, HasSubstr("A change of layout is 30% of busy time"));
+  EXPECT_THAT(found->sentence, HasSubstr("A change of layout is 30.0% of busy time"));
   EXPECT_THAT(found->evidence_json, HasSubstr(R"("of busy time")"));
   for (const model::FindingRow& row : made.tables.findings) {
     EXPECT_THAT(row.sentence + row.evidence_json, testing::Not(HasSubstr("of the step")));
@@ -243,7 +243,7 @@ TEST(DataRules, CopiesOfOneKindAreCountedWithoutThoseOfOthers) {
   const model::FindingRow* found = made.Find("runtime_copies");
   ASSERT_NE(found, nullptr) << made.Ids();
   EXPECT_THAT(found->title, HasSubstr("Copy less on the device: 120 us per step"));
-  EXPECT_THAT(found->sentence, HasSubstr("Copying on the device is 12% of the step"));
+  EXPECT_THAT(found->sentence, HasSubstr("Copying on the device is 12.0% of the step"));
 }
 
 }  // namespace

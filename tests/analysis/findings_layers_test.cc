@@ -41,7 +41,7 @@ TEST(LayerRules, ALayerThatIsSlowerThanItsSiblings) {
   ASSERT_NE(with.Find("odd_layer"), nullptr) << with.Ops();
   EXPECT_THAT(with.Find("odd_layer")->where_layer, HasSubstr("layers_3"));
   // 50 % over the median of 100 us.
-  EXPECT_THAT(with.Find("odd_layer")->title, HasSubstr("50%"));
+  EXPECT_THAT(with.Find("odd_layer")->title, HasSubstr("50.0%"));
   EXPECT_EQ(with.Find("odd_layer")->saves_high_ns_per_step, 50'000);
   // Nine percent more is below ten.
   FindingCase near(Layers(6));
@@ -151,7 +151,7 @@ TEST(LayerRules, ACollectiveBesideItMakesALayerOdd) {
   };
   // Work begins with `y`, so l3 is the fifth.
   FindingCase beside = make(4);
-  EXPECT_THAT(WhyOdd(beside), HasSubstr("it runs beside a collective, 67% of its time"));
+  EXPECT_THAT(WhyOdd(beside), HasSubstr("it runs beside a collective, 66.7% of its time"));
   FindingCase elsewhere = make(0);
   EXPECT_THAT(WhyOdd(elsewhere), HasSubstr("the same work takes longer"));
 }

@@ -1,51 +1,77 @@
 #include "base/number_format.h"
 
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 namespace xlatrace {
 namespace {
 
-TEST(NumberFormatTest, ThreeSignificantDigits) {
-  EXPECT_EQ(Significant(63.04), "63.0");
-  EXPECT_EQ(Significant(9.449), "9.45");
-  EXPECT_EQ(Significant(0.2691), "0.269");
-  EXPECT_EQ(Significant(50849), "50,800");
-  EXPECT_EQ(Significant(1234567), "1,230,000");
-  EXPECT_EQ(Significant(0.031), "0.031");
+std::string Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == text.npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(' ') - begin + 1));
 }
 
-TEST(NumberFormatTest, RoundingNeverGivesAnExtraDigit) {
-  EXPECT_EQ(Significant(0.99951), "1.00");
-  EXPECT_EQ(Significant(9.9951), "10.0");
-  EXPECT_EQ(Significant(99.951), "100");
-  EXPECT_EQ(Significant(999.51), "1,000");
+std::string Written(double value, const std::string& kind) {
+  using Write = std::string (*)(double);
+  static const std::map<std::string, Write> kWrite = {
+      {"significant", Significant},
+      {"duration", Duration},
+      {"in words", MillisecondsText},
+      {"percent", [](double v) { return Percent(v, 100); }},
+      {"peak", PeakPercent},
+      {"count", CountText},
+      {"gaps", GapCount},
+      {"bytes", Bytes},
+      {"byte rate", ByteRate},
+      {"flop", Flop},
+      {"flop rate", FlopRate},
+      {"signed", [](double v) { return WithSign(v, Significant(v < 0 ? -v : v)); }},
+  };
+  if ((kind == "in" || kind.starts_with("in ")) && kind != "in words")
+    return InUnit(value, Trimmed(kind.substr(2)));
+  const auto write = kWrite.find(kind);
+  return write == kWrite.end() ? "no such kind: " + kind : write->second(value);
 }
 
-TEST(NumberFormatTest, SmallIsNotZero) {
-  EXPECT_EQ(Significant(0), "0");
-  EXPECT_EQ(Significant(0.0001), "<0.001");
-  EXPECT_EQ(Percent(1, 1000000), "<0.1");
-  EXPECT_EQ(Percent(0, 5), "0");
+// The page's vitest reads the same file (report/ui/tests/numbers.test.ts).
+TEST(NumberFormatTest, EveryNumberOfTheGoldenFile) {
+  std::ifstream golden(XLATRACE_NUMBERS);
+  size_t numbers = 0;
+  for (std::string line; std::getline(golden, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t first = line.find('|'), second = line.find('|', first + 1);
+    ASSERT_NE(second, std::string::npos) << line;
+    const double value = std::strtod(line.c_str(), nullptr);
+    const std::string kind = Trimmed(std::string_view(line).substr(first + 1, second - first - 1));
+    EXPECT_EQ(Written(value, kind), Trimmed(std::string_view(line).substr(second + 1))) << line;
+    ++numbers;
+  }
+  EXPECT_GE(numbers, 60u);
+}
+
+TEST(NumberFormatTest, AShareOfNothingIsNoNumber) {
   EXPECT_EQ(Percent(0, 0), "");
-  EXPECT_EQ(Percent(408, 1000), "40.8");
-  EXPECT_EQ(Percent(5, 5), "100");
+  EXPECT_EQ(Percent(1, 0), "");
+  EXPECT_EQ(Percent(1, 1000000), "<0.1");
 }
 
-TEST(NumberFormatTest, DurationsTakeTheUnitThatSuits) {
-  EXPECT_EQ(Duration(12), "12 ns");
-  EXPECT_EQ(Duration(410e3), "410 us");
-  EXPECT_EQ(Duration(63.0e6), "63.0 ms");
-  EXPECT_EQ(Duration(1.2e9), "1.20 s");
-  EXPECT_EQ(Duration(125e9), "2 min 05 s");
-}
-
-TEST(NumberFormatTest, ThousandsAndBytes) {
+TEST(NumberFormatTest, Thousands) {
   EXPECT_EQ(Thousands(1203441), "1,203,441");
   EXPECT_EQ(Thousands(-1203), "-1,203");
   EXPECT_EQ(Thousands(999), "999");
-  EXPECT_EQ(Bytes(512), "512 B");
-  EXPECT_EQ(Bytes(103e6), "103 MB");
-  EXPECT_EQ(Bytes(1.5e9), "1.50 GB");
+}
+
+TEST(NumberFormatTest, ASignOnlyWhereSomethingChanged) {
+  EXPECT_EQ(WithSign(-5, "5.0%"), "-5.0%");
+  EXPECT_EQ(WithSign(5, "5.0%"), "+5.0%");
+  EXPECT_EQ(WithSign(0, "0%"), "0%");
+  EXPECT_EQ(WithSign(-1, "<0.1%"), "<0.1%");
 }
 
 }  // namespace

@@ -230,15 +230,15 @@ TEST(FindPath, SharesAreOfSteadySteps) {
   EXPECT_EQ(answer.shares[1].lead_ns, 60'000'000);
   EXPECT_EQ(
       PathSentence(answer, {"rank 0", "rank 1 on b"}),
-      "The path over ranks is on rank 1 on b for 85% of the step: it comes 30.00 ms later than "
-      "the next to last; 10% is exchange");
+      "The path over ranks is on rank 1 on b for 85.0% of the step: it comes 30.0 ms later than "
+      "the next to last; 10.0% is exchange");
 }
 
 // 2 of 100 of each rank: who is waited for in that could be anybody.
 TEST(FindPath, WhatIsNotToldHoldsItBack) {
   const PathAnswer answer = FindPath(SlowRank(2'000'000), On(0));
   EXPECT_THAT(answer.segments, IsEmpty());
-  EXPECT_THAT(PathSentence(answer, {}), HasSubstr("cannot be told: 2% of the steps goes to"));
+  EXPECT_THAT(PathSentence(answer, {}), HasSubstr("cannot be told: 2.0% of the steps goes to"));
   EXPECT_EQ(FindPath(SlowRank(1'900'000), On(0)).why_not, "");
 }
 
@@ -248,7 +248,7 @@ TEST(FindPath, WhereRanksDoNotLeaveTogetherThereIsNone) {
   path.AddStep(0, {.end_ns = 100}, {{.number = 0, .start_ns = 10, .end_ns = 60, .waited = true}});
   path.AddStep(1, {.end_ns = 100},
                {{.number = 0, .start_ns = 30, .end_ns = 40, .waited = true, .last = true}});
-  EXPECT_THAT(FindPath(path, On(0)).why_not, HasSubstr("20% less than the steps"));
+  EXPECT_THAT(FindPath(path, On(0)).why_not, HasSubstr("20.0% less than the steps"));
 }
 
 TEST(FindPath, OfVeryManyStaysThoseOfEachFewStepsAreKept) {

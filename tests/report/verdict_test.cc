@@ -52,14 +52,6 @@ TEST(Verdict, AnOpOfAFrameworkIsCalledByTheLastPartOfItsPath) {
   EXPECT_THAT(Sentence(run), HasSubstr("Its largest op, loss/Softmax:Softmax (gemm"));
 }
 
-TEST(FigureWords, EveryUnitOfEvidence) {
-  EXPECT_EQ(FigureWords(4.1e6, "ns"), "4.10 ms");
-  EXPECT_EQ(FigureWords(1.5e6, "bytes"), "1.50 MB");
-  EXPECT_EQ(FigureWords(12345, "count"), "12,345");
-  EXPECT_EQ(FigureWords(7.35, "%"), "7.35%");
-  EXPECT_EQ(FigureWords(2, ""), "2.00");
-}
-
 TEST(InUnitOf, APartIsInTheUnitOfItsWhole) {
   EXPECT_EQ(InUnitOf(746e3, 765e3), "746");    // us
   EXPECT_EQ(InUnitOf(49.2e6, 134e6), "49.2");  // ms
@@ -72,15 +64,15 @@ TEST(VerdictTest, TheLargestPhaseIsNamedWithItsLargestOp) {
   const Verdict verdict = MakeVerdict(ViewOf(BackwardRun()));
   EXPECT_TRUE(verdict.given);
   EXPECT_EQ(PlainText(verdict.sentence),
-            "Backward is 70% of the step (0.700 of 1.00 s). Its largest op, mul.3 (gemm in "
-            "net/layer_*/mlp, net.py:7), is 20% of device time.");
+            "Backward is 70.0% of the step (0.700 of 1.00 s). Its largest op, mul.3 (gemm in "
+            "net/layer_*/mlp, net.py:7), is 20.0% of device time.");
   EXPECT_EQ(verdict.op_handle, "o1");
 }
 
 TEST(VerdictTest, OneInstructionThatDominatesIsTheAnswer) {
   SampleRun run = BackwardRun();
   run.ops[2].ns = 800'000'000;  // Half of 1,600 ms.
-  EXPECT_THAT(Sentence(run), StartsWith("One instruction is half of device time: mul.3 (gemm in"));
+  EXPECT_THAT(Sentence(run), StartsWith("One instruction is 50.0% of device time: mul.3 (gemm in"));
   EXPECT_THAT(Sentence(run), HasSubstr("takes 0.800 of 1.60 s of device time per step."));
 }
 
@@ -89,7 +81,8 @@ TEST(VerdictTest, IdleTimeComesBeforeAnOpThatFillsTheRest) {
   run.ops = {Op("dot.1", Phase::kForward, 20'000'000)};
   run.idle_ns = 80'000'000;
   const Verdict verdict = MakeVerdict(ViewOf(run));
-  EXPECT_EQ(PlainText(verdict.sentence), "The device is idle for 80% of the step: 80.0 of 100 ms.");
+  EXPECT_EQ(PlainText(verdict.sentence),
+            "The device is idle for 80.0% of the step: 80.0 of 100 ms.");
   EXPECT_THAT(PlainText(verdict.lede), HasSubstr("the host calls too late 80.0 ms"));
 }
 
@@ -107,7 +100,7 @@ TEST(VerdictTest, PoorAttributionIsTheFirstClause) {
   SampleRun run = BackwardRun();
   run.ops.push_back({.instruction = "", .ns = 250'000'000});  // A fifth of 1,250 ms.
   EXPECT_THAT(Sentence(run),
-              StartsWith("Of the 80% of device time that could be attributed: Backward is "));
+              StartsWith("Of the 80.0% of device time that could be attributed: Backward is "));
   run.ops.back().ns = 10'000'000;
   EXPECT_THAT(Sentence(run), StartsWith("Backward is "));
 }

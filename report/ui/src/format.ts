@@ -1,6 +1,6 @@
-// Numbers as people read them, equal to base/number_format.cc digit by digit: what the page shows
-// is what the terminal shows. Only the unit of microseconds differs (µs here, us there) and the
-// minus sign (− here).
+// Numbers as people read them, equal to base/number_format.cc digit by digit (both are held to
+// tests/base/golden/numbers.txt): what the page shows is what the terminal shows. Only the unit of
+// microseconds differs (µs here, us there) and the minus sign (− here).
 
 /** `value` with `digits` decimals; exact ties go to the even digit, as C's printf rounds them. */
 function fixed(value: number, digits: number): string {
@@ -47,7 +47,7 @@ export const msText = (ns: number): string => (Math.abs(ns) < 99.95e9 ? `${ms(ns
 /** With the unit that suits it: "63.0 ms", "410 µs", "2 min 05 s". */
 export function duration(ns: number): string {
   const size = Math.abs(ns);
-  if (size < 1e3) return minus(`${fixed(ns, 0)} ns`);
+  if (size < 999.5) return minus(`${fixed(ns, 0)} ns`);
   if (size < 999.5e3) return `${significant(ns / 1e3)} µs`;
   if (size < 999.5e6) return `${significant(ns / 1e6)} ms`;
   if (size < 120e9) return `${significant(ns / 1e9)} s`;
@@ -108,7 +108,9 @@ export function inUnit(value: number, unit: string): string {
     case 'flops': return flop(value);
     case 'bytes/s': return byteRate(value);
     case 'flops/s': return flopRate(value);
-    case '%': case 'pct': return `${significant(value)}%`;
+    case 'GB/s': return byteRate(1e9 * value);
+    case 'TFLOP/s': return flopRate(1e12 * value);
+    case '%': return `${percent(value, 100)}%`;
     case 'count': case '': return count(value);
     default: return `${significant(value)} ${unit}`;
   }
